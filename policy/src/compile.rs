@@ -1,0 +1,198 @@
+//! From rules as written to grants on canonical paths (spec §6).
+
+use std::borrow::ToOwned as _;
+use std::path::{Path, PathBuf};
+use std::string::ToString as _;
+use std::vec;
+use std::vec::Vec;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::Capabilities;
+use crate::approvals::{Approval, Approvals};
+use crate::build::{Grant, GrantKind, Origin};
+use crate::canonical::{self, Op, Resolved, Root};
+use crate::compile_error::{CompileError, Problem};
+use crate::lexical;
+use crate::model::{CompiledRule, FsRule, RuleSource};
+use crate::warning::{DropReason, Warning};
+
+/// What the rules of a policy come to.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The grants of the workspace itself and of its rules, in declared order.
+    pub grants: Vec<Grant>,
+    /// The rules for tools that check themselves; empty exactly when nothing was declared.
+    pub rules: Vec<CompiledRule>,
+    /// What the person should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// Compiles the declared rules of a workspace; `None` stands for "nothing declared", an empty
+/// list for "declared, and nothing left", which denies everything. Reads the disk, changes
+/// nothing.
+///
+/// # Errors
+/// [`CompileError`] for the first rule that cannot stand; no run may begin then.
+pub fn compile(
+    root: &Root,
+    declared: Option<&[FsRule]>,
+    approvals: &dyn Approvals,
+) -> Result<Compiled, CompileError> {
+    let ground = ground(root, declared.is_some());
+    let mut compiler = Compiler {
+        root,
+        approvals,
+        compiled: Compiled { grants: vec![ground], rules: Vec::new(), warnings: Vec::new() },
+    };
+    if let Some(rules) = declared {
+        for rule in rules {
+            compiler.add(rule)?;
+        }
+        compiler.deny_where_nothing_is_left();
+    }
+    Ok(compiler.compiled)
+}
+
+/// What holds in the workspace where no rule does.
+fn ground(root: &Root, declared: bool) -> Grant {
+    let (caps, kind, why) = if declared {
+        (Capabilities::NONE, GrantKind::Sentinel, "access.fs is declared, and no rule covers this")
+    } else {
+        (Capabilities::ALL, GrantKind::Workspace, "the workspace, as no access.fs is declared")
+    };
+    Grant::new(root.as_path().to_owned(), caps, kind, Origin::Product { why: why.to_string() })
+}
+
+struct Compiler<'a> {
+    root: &'a Root,
+    approvals: &'a dyn Approvals,
+    compiled: Compiled,
+}
+
+impl Compiler<'_> {
+    fn add(&mut self, rule: &FsRule) -> Result<(), CompileError> {
+        let lexical = lexical::normalise(rule.path().as_str().as_bytes())
+            .map_err(|error| CompileError::on_path(rule, Problem::Form(error)))?;
+        let resolved = canonical::resolve(self.root.as_path(), &lexical, Op::Content);
+        match (rule.external(), resolved) {
+            (false, Ok(resolved)) => self.add_ordinary(rule, resolved.path),
+            (false, Err(error)) => Err(CompileError::on_path(rule, Problem::Unresolvable(error))),
+            (true, Ok(resolved)) => self.add_external(rule, &lexical, resolved),
+            (true, Err(error)) => {
+                self.drop_rule(rule, &lexical, None, DropReason::Unresolvable(error));
+                Ok(())
+            }
+        }
+    }
+
+    fn add_ordinary(&mut self, rule: &FsRule, target: PathBuf) -> Result<(), CompileError> {
+        let Ok(relative) = target.strip_prefix(self.root.as_path()) else {
+            return Err(CompileError::on_path(rule, Problem::Outside { target }));
+        };
+        let Some(relative) = Utf8Path::from_path(relative) else {
+            return Err(CompileError::on_path(rule, Problem::NotUtf8 { target }));
+        };
+        self.compiled.rules.push(rule.compiled(relative.to_owned(), None));
+        self.grant(rule, target, rule.capabilities(), GrantKind::Plain);
+        Ok(())
+    }
+
+    fn add_external(
+        &mut self,
+        rule: &FsRule,
+        lexical: &Path,
+        resolved: Resolved,
+    ) -> Result<(), CompileError> {
+        let target = resolved.path;
+        if !resolved.exists {
+            self.drop_rule(rule, lexical, Some(target), DropReason::Missing);
+            return Ok(());
+        }
+        if self.root.contains(&target) {
+            return Err(CompileError::on_external(rule, Problem::ExternalInside { target }));
+        }
+        let lexical_path = relative_text(lexical);
+        match self.approvals.lookup(lexical_path.as_str(), &target) {
+            Approval::Approved => self.add_approved(rule, lexical_path, target),
+            Approval::Unknown => {
+                let why = DropReason::Unapproved { target: target.clone() };
+                self.drop_rule(rule, lexical, Some(target), why);
+                Ok(())
+            }
+            Approval::Retargeted { previous } => {
+                let why = DropReason::Retargeted { previous, target: target.clone() };
+                self.drop_rule(rule, lexical, Some(target), why);
+                Ok(())
+            }
+        }
+    }
+
+    fn add_approved(
+        &mut self,
+        rule: &FsRule,
+        lexical_path: Utf8PathBuf,
+        target: PathBuf,
+    ) -> Result<(), CompileError> {
+        let Some(approved_target) = Utf8Path::from_path(&target).map(Utf8Path::to_owned) else {
+            return Err(CompileError::on_path(rule, Problem::NotUtf8 { target }));
+        };
+        if self.root.as_path().starts_with(&target) {
+            self.compiled.warnings.push(Warning::ContainsWorkspace {
+                rule: rule.source().clone(),
+                path: rule.path().to_string(),
+                target: target.clone(),
+            });
+        }
+        let kind = GrantKind::External { lexical_path: lexical_path.to_string() };
+        self.compiled.rules.push(rule.compiled(lexical_path, Some(approved_target)));
+        self.grant(rule, target, rule.capabilities(), kind);
+        Ok(())
+    }
+
+    /// Leaves denials where the rule was, so that no shorter rule takes its place (spec §6.4): at
+    /// its path, at the entry its path names on disk, and at its target.
+    fn drop_rule(
+        &mut self,
+        rule: &FsRule,
+        lexical: &Path,
+        target: Option<PathBuf>,
+        why: DropReason,
+    ) {
+        let root = self.root.as_path();
+        let entry = canonical::resolve(root, lexical, Op::Entry).ok().map(|entry| entry.path);
+        let mut anchors = vec![root.join(lexical)];
+        anchors.extend(entry);
+        anchors.extend(target);
+        anchors.dedup();
+        for anchor in anchors {
+            self.grant(rule, anchor, Capabilities::NONE, GrantKind::Tombstone);
+        }
+        self.compiled.rules.push(CompiledRule::deny_all(relative_text(lexical)));
+        self.compiled.warnings.push(Warning::Dropped {
+            rule: rule.source().clone(),
+            path: rule.path().to_string(),
+            why,
+        });
+    }
+
+    fn grant(&mut self, rule: &FsRule, anchor: PathBuf, caps: Capabilities, kind: GrantKind) {
+        let RuleSource { layer, index, line } = rule.source().clone();
+        let origin = Origin::Rule { layer, index, line, path: rule.path().to_string() };
+        self.compiled.grants.push(Grant::new(anchor, caps, kind, origin));
+    }
+
+    /// A tool that reads an empty list would take it for "unrestricted".
+    fn deny_where_nothing_is_left(&mut self) {
+        let left =
+            |grant: &Grant| matches!(grant.kind, GrantKind::Plain | GrantKind::External { .. });
+        if !self.compiled.grants.iter().any(left) {
+            self.compiled.rules.push(CompiledRule::deny_all(""));
+        }
+    }
+}
+
+/// The normal form of a rule path, which is UTF-8 as the rule path was.
+fn relative_text(lexical: &Path) -> Utf8PathBuf {
+    Utf8PathBuf::from(lexical.to_string_lossy().into_owned())
+}

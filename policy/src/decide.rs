@@ -1,0 +1,421 @@
+//! The one evaluator: what a policy image says about a path (spec §5).
+//!
+//! Every question "is this allowed?" of the shim, the launcher and the library ends here.
+//! Invariants: pure, total, no allocation, no I/O, no panic. Paths are bytes, absolute and
+//! canonical: no `.`, `..`, empty component or trailing slash (the root is `/`).
+
+use crate::capability::Capabilities;
+use crate::image::{Image, NONE, Node, Rule, RuleId};
+
+/// A path to judge.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Canonical absolute path: what the operation will touch.
+    pub path: &'a [u8],
+    /// The absolute spelling it was reached by. It only breaks ties between external rules
+    /// (spec §5.1); the same as `path` where none is known.
+    pub route: &'a [u8],
+}
+
+impl<'a> Request<'a> {
+    /// A request whose spelling is the canonical path itself.
+    #[must_use]
+    pub const fn canonical(path: &'a [u8]) -> Self {
+        Self { path, route: path }
+    }
+}
+
+/// What the policy holds at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// The winning rule; `None` where no anchor is a prefix of the path.
+    pub rule: Option<RuleId>,
+    /// What the winner grants here.
+    pub caps: Capabilities,
+    /// The path lies in a hidden area and not on the way to something granted (spec §12.1).
+    pub hidden: bool,
+    /// Capabilities that every rule strictly below the path grants; all where there is none.
+    pub below_all: Capabilities,
+    /// Capabilities that some rule strictly below the path grants.
+    pub below_any: Capabilities,
+    /// How many bytes of the path name entries of directories on the way to something granted:
+    /// metadata is free there, so that whether these exist is no secret.
+    pub visible: usize,
+}
+
+/// The answer to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The operation may go ahead.
+    Allow,
+    /// It may not.
+    Deny(Denial),
+}
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Denial {
+    /// The rule that decided; `None` where no rule covers the path.
+    pub rule: Option<RuleId>,
+    /// The capabilities that were wanted and are not granted.
+    pub missing: Capabilities,
+    /// The name must look absent: answer ENOENT instead of EACCES (R18).
+    pub hidden: bool,
+    /// The refusal is about the second path of a rename or link.
+    pub second: bool,
+    /// How much of the path is no secret, see [`Lookup::visible`]: where that much of it does not
+    /// exist, or all of it does, the kernel's own ENOENT or EEXIST may stand.
+    pub visible: usize,
+}
+
+/// How a file is to be opened (spec §5.2).
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one flag of open(2)")]
+pub struct OpenRequest {
+    /// The descriptor can read.
+    pub read: bool,
+    /// The descriptor can write, or opening truncates.
+    pub write: bool,
+    /// `O_CREAT`.
+    pub create: bool,
+    /// `O_EXCL` together with `O_CREAT`.
+    pub exclusive: bool,
+}
+
+/// How much of an open the policy allows. The kernel tells new from existing, not a prior check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenVerdict {
+    /// As asked.
+    Allow,
+    /// Only if the open creates the file: add `O_EXCL`; the denial is for the other case.
+    OnlyNew(Denial),
+    /// Only if the file exists: drop `O_CREAT`; the denial is for the other case.
+    OnlyExisting(Denial),
+    /// Not at all.
+    Deny(Denial),
+}
+
+/// What a rename does at its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// Nothing is there yet.
+    Missing,
+    /// An entry, be it a dangling link, is replaced (R4).
+    Exists,
+    /// The two entries change places (`RENAME_EXCHANGE`).
+    Exchange,
+}
+
+/// What the policy holds at `request`: the rule with the longest anchor, whole (spec §5.1).
+#[must_use]
+pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
+    let walk = Walk::along(image, request.path);
+    let (below_all, below_any) =
+        walk.reached.map_or((Capabilities::ALL, Capabilities::NONE), |node| {
+            (Capabilities::from_bits(node.below_all), Capabilities::from_bits(node.below_any))
+        });
+    let visible = walk.visible;
+    let uncovered = Lookup {
+        rule: None,
+        caps: Capabilities::NONE,
+        hidden: false,
+        below_all,
+        below_any,
+        visible,
+    };
+    let Some((id, rest)) = walk.winner else { return uncovered };
+    let (id, Some(rule)) = tie_by_route(image, id, request.route) else { return uncovered };
+    let carved = image.patterns_of(rule).any(|pattern| excludes(pattern, rest));
+    let caps = if carved { Capabilities::NONE } else { Capabilities::from_bits(rule.caps) };
+    let shown = rest.is_empty() || !below_any.is_empty();
+    Lookup {
+        rule: Some(RuleId(id)),
+        caps,
+        hidden: rule.hidden != 0 && !shown,
+        below_all,
+        below_any,
+        visible,
+    }
+}
+
+/// Whether `need` is granted on the path.
+#[must_use]
+pub fn access(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Verdict {
+    verdict(&lookup(image, request), need)
+}
+
+/// Whether the path may be looked at (`stat`, `access`, `readlink`): only hidden areas say no (R6).
+#[must_use]
+pub fn metadata(image: &Image<'_>, request: &Request<'_>) -> Verdict {
+    let found = lookup(image, request);
+    if found.hidden { Verdict::Deny(denial(&found, Capabilities::READ)) } else { Verdict::Allow }
+}
+
+/// Whether, and for which of new and existing files, an open may go ahead.
+#[must_use]
+pub fn open(image: &Image<'_>, request: &Request<'_>, how: OpenRequest) -> OpenVerdict {
+    let found = lookup(image, request);
+    let need = Capabilities::NONE
+        .with_if(how.read, Capabilities::READ)
+        .with_if(how.write, Capabilities::UPDATE);
+    let existing = verdict(&found, need);
+    let new = verdict(&found, Capabilities::CREATE);
+    match (how.create, how.exclusive, existing, new) {
+        (false, _, Verdict::Allow, _)
+        | (true, true, _, Verdict::Allow)
+        | (true, false, Verdict::Allow, Verdict::Allow) => OpenVerdict::Allow,
+        (true, false, Verdict::Deny(denial), Verdict::Allow) => OpenVerdict::OnlyNew(denial),
+        (true, false, Verdict::Allow, Verdict::Deny(denial)) => OpenVerdict::OnlyExisting(denial),
+        (false, _, Verdict::Deny(denial), _) | (true, _, _, Verdict::Deny(denial)) => {
+            OpenVerdict::Deny(denial)
+        }
+    }
+}
+
+/// Whether the entry may be removed. A directory above another rule's anchor may only if that
+/// rule grants deletion too (R5).
+#[must_use]
+pub fn remove(image: &Image<'_>, request: &Request<'_>) -> Verdict {
+    removal(&lookup(image, request))
+}
+
+/// Whether `from` may take the place of `to`, without gaining a capability on the way (R5).
+#[must_use]
+pub fn rename(
+    image: &Image<'_>,
+    from: &Request<'_>,
+    to: &Request<'_>,
+    destination: Destination,
+) -> Verdict {
+    let source = lookup(image, from);
+    let target = lookup(image, to);
+    let (at_source, at_target) = match destination {
+        Destination::Missing => (Capabilities::DELETE, Capabilities::CREATE),
+        Destination::Exists => (Capabilities::DELETE, Capabilities::UPDATE),
+        Destination::Exchange => (
+            Capabilities::DELETE.union(Capabilities::UPDATE),
+            Capabilities::DELETE.union(Capabilities::UPDATE),
+        ),
+    };
+    first_denial([
+        verdict(&source, at_source),
+        pinned(&source),
+        on_second(verdict(&target, at_target)),
+        if destination == Destination::Missing {
+            Verdict::Allow
+        } else {
+            on_second(pinned(&target))
+        },
+        gain(&source, &target),
+        if destination == Destination::Exchange { gain(&target, &source) } else { Verdict::Allow },
+    ])
+}
+
+/// Whether `new` may become another name of `old`: it must not grant what `old` does not (R5).
+#[must_use]
+pub fn link(image: &Image<'_>, old: &Request<'_>, new: &Request<'_>) -> Verdict {
+    let source = lookup(image, old);
+    let target = lookup(image, new);
+    first_denial([on_second(verdict(&target, Capabilities::CREATE)), gain(&source, &target)])
+}
+
+/// Whether the file may be the loader that a program names (`PT_INTERP`): executable, and of a
+/// place that the run cannot write to (spec §5.2, "loader from baseline").
+#[must_use]
+pub fn loader(image: &Image<'_>, request: &Request<'_>) -> Verdict {
+    let found = lookup(image, request);
+    if found.caps.intersects(Capabilities::WRITE) {
+        return Verdict::Deny(denial(&found, Capabilities::EXECUTE));
+    }
+    verdict(&found, Capabilities::EXECUTE)
+}
+
+/// The link that stood on a prefix of `path` when the policy was compiled: the length of that
+/// prefix and what it resolves to. The caller replaces the one with the other.
+#[must_use]
+pub fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<(usize, &'a [u8])> {
+    let mut parent = 0;
+    for component in Components::of(path) {
+        let (id, node) = image.child(parent, component.name)?;
+        if node.alias.count.get() > 0 {
+            return Some((component.end, image.string(node.alias)));
+        }
+        if node.interior == 0 {
+            return None;
+        }
+        parent = id;
+    }
+    None
+}
+
+fn verdict(found: &Lookup, need: Capabilities) -> Verdict {
+    let missing = need.difference(found.caps);
+    if missing.is_empty() { Verdict::Allow } else { Verdict::Deny(denial(found, missing)) }
+}
+
+/// The one constructor of a denial: a change is refused openly even where the area is hidden.
+fn denial(found: &Lookup, missing: Capabilities) -> Denial {
+    Denial {
+        rule: found.rule,
+        missing,
+        hidden: found.hidden && !missing.intersects(Capabilities::WRITE),
+        second: false,
+        visible: found.visible,
+    }
+}
+
+fn removal(found: &Lookup) -> Verdict {
+    first_denial([verdict(found, Capabilities::DELETE), pinned(found)])
+}
+
+fn pinned(found: &Lookup) -> Verdict {
+    if found.below_all.contains(Capabilities::DELETE) {
+        Verdict::Allow
+    } else {
+        Verdict::Deny(denial(found, Capabilities::DELETE))
+    }
+}
+
+/// What stands at `from`, with all below it, must not be granted more once it stands at `to`.
+fn gain(from: &Lookup, to: &Lookup) -> Verdict {
+    let before = from.caps.intersection(from.below_all);
+    let gained = to.caps.union(to.below_any).difference(before);
+    if gained.is_empty() { Verdict::Allow } else { Verdict::Deny(denial(from, gained)) }
+}
+
+fn on_second(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Allow => Verdict::Allow,
+        Verdict::Deny(denial) => Verdict::Deny(Denial { second: true, ..denial }),
+    }
+}
+
+fn first_denial<const N: usize>(verdicts: [Verdict; N]) -> Verdict {
+    verdicts.into_iter().find(|verdict| *verdict != Verdict::Allow).unwrap_or(Verdict::Allow)
+}
+
+/// Of external rules on one anchor the one whose own path leads to the route; else the last.
+fn tie_by_route<'a>(image: &Image<'a>, last: u32, route: &[u8]) -> (u32, Option<&'a Rule>) {
+    let mut id = last;
+    while let Some(rule) = image.rule(id) {
+        if leads_to(image.string(rule.route), route) {
+            return (id, Some(rule));
+        }
+        if rule.earlier.get() == NONE || rule.earlier.get() >= id {
+            break;
+        }
+        id = rule.earlier.get();
+    }
+    (last, image.rule(last))
+}
+
+/// Whether `prefix` is a component-wise, non-empty prefix of `path`.
+fn leads_to(prefix: &[u8], path: &[u8]) -> bool {
+    !prefix.is_empty()
+        && path.strip_prefix(prefix).is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
+}
+
+/// How far a path goes down the trie.
+struct Walk<'a, 'p> {
+    /// The deepest rule passed, and what of the path follows its anchor.
+    winner: Option<(u32, &'p [u8])>,
+    /// The node of the whole path, where there is one.
+    reached: Option<&'a Node>,
+    /// See [`Lookup::visible`].
+    visible: usize,
+}
+
+impl<'a, 'p> Walk<'a, 'p> {
+    fn along(image: &Image<'a>, path: &'p [u8]) -> Self {
+        let mut walk = Self { winner: None, reached: image.root(), visible: 0 };
+        let mut parent = 0;
+        walk.pass(path);
+        for component in Components::of(path) {
+            let below = walk.reached.filter(|node| node.interior != 0);
+            if below.is_some_and(|node| node.below_any != 0) {
+                walk.visible = component.end;
+            }
+            let Some((id, node)) = below.and_then(|_| image.child(parent, component.name)) else {
+                walk.reached = None;
+                break;
+            };
+            parent = id;
+            walk.reached = Some(node);
+            walk.pass(path.get(component.end..).unwrap_or(&[]));
+        }
+        walk
+    }
+
+    fn pass(&mut self, rest: &'p [u8]) {
+        if let Some(node) = self.reached
+            && node.rule.get() != NONE
+        {
+            let rest = if matches!(rest, [b'/']) { &[] } else { rest };
+            self.winner = Some((node.rule.get(), rest));
+        }
+    }
+}
+
+/// One component of a path and where it ends.
+struct Component<'p> {
+    name: &'p [u8],
+    end: usize,
+}
+
+struct Components<'p> {
+    path: &'p [u8],
+    at: usize,
+}
+
+impl<'p> Components<'p> {
+    const fn of(path: &'p [u8]) -> Self {
+        Self { path, at: 0 }
+    }
+}
+
+impl<'p> Iterator for Components<'p> {
+    type Item = Component<'p>;
+
+    fn next(&mut self) -> Option<Component<'p>> {
+        let rest = self.path.get(self.at..)?;
+        let skip = rest.iter().position(|&byte| byte != b'/')?;
+        let rest = rest.get(skip..)?;
+        let length = rest.iter().position(|&byte| byte == b'/').unwrap_or(rest.len());
+        let end = self.at.saturating_add(skip).saturating_add(length);
+        self.at = end;
+        Some(Component { name: rest.get(..length)?, end })
+    }
+}
+
+/// Whether `pattern`, component by component, matches the beginning of `rest`.
+fn excludes(pattern: &[u8], rest: &[u8]) -> bool {
+    let mut names = Components::of(rest);
+    Components::of(pattern)
+        .all(|wanted| names.next().is_some_and(|name| matches(wanted.name, name.name)))
+}
+
+/// Whether one component matches a pattern in which `*` stands for any bytes.
+fn matches(mut pattern: &[u8], mut name: &[u8]) -> bool {
+    let mut retry: Option<(&[u8], &[u8])> = None;
+    loop {
+        match (pattern, name) {
+            ([b'*', after @ ..], _) => {
+                retry = Some((after, name));
+                pattern = after;
+            }
+            ([wanted, after @ ..], [byte, rest @ ..]) if wanted == byte => {
+                pattern = after;
+                name = rest;
+            }
+            ([], []) => return true,
+            _ => match retry {
+                Some((after, [_, rest @ ..])) => {
+                    retry = Some((after, rest));
+                    pattern = after;
+                    name = rest;
+                }
+                _ => return false,
+            },
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What a refusal tells the person or model that asked (spec §5.3).
+
+use std::format;
+use std::string::{String, ToString as _};
+
+use crate::capability::Capability;
+use crate::check::{CheckResult, Reason};
+
+impl CheckResult {
+    /// The refusal in words: the capability, the target, what does grant the capability, and how
+    /// to get it. Empty when the verdict is not a refusal.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let Some(reason) = self.reason else { return String::new() };
+        let Self { capability, target, .. } = self;
+        let why = why(reason);
+        let mut text = format!("cannot {capability} {target}: {why}.");
+        if matches!(reason, Reason::Denied | Reason::Escape | Reason::NestedEscape) {
+            text.push(' ');
+            text.push_str(&self.granted());
+        }
+        text.push(' ');
+        text.push_str(&self.remedy(reason));
+        text
+    }
+
+    fn granted(&self) -> String {
+        let capability = self.capability;
+        if self.granting.is_empty() {
+            return format!("Nothing grants {capability}.");
+        }
+        format!("{capability} is granted on: {}.", self.granting.join(", "))
+    }
+
+    fn remedy(&self, reason: Reason) -> String {
+        let flag = flag(self.capability);
+        let capability = self.capability;
+        match reason {
+            Reason::Denied => format!(
+                "To allow it, ask the user for an `access.fs` rule on this path with \
+                 `{capability} = true`, or for the flag `{flag}`."
+            ),
+            Reason::Escape => format!(
+                "To allow it, ask the user for an `access.fs` rule on the link with \
+                 `external = true` and `{capability} = true`, and to approve its target."
+            ),
+            Reason::NestedEscape => format!(
+                "To allow it, ask the user for a second link in the workspace that leads there, \
+                 with a rule of its own: `external = true` and `{capability} = true`."
+            ),
+            Reason::AbsoluteInput | Reason::InputEscape => {
+                "Use a path relative to the workspace root that stays below it.".to_string()
+            }
+            Reason::ResolutionFailed => "Check the path and the links on it.".to_string(),
+            Reason::PermissionDenied => {
+                "The system's own permissions are in the way; ask the user.".to_string()
+            }
+            Reason::PolicyUnavailable => {
+                "Everything is denied until the user repairs the policy.".to_string()
+            }
+        }
+    }
+}
+
+const fn why(reason: Reason) -> &'static str {
+    match reason {
+        Reason::AbsoluteInput => "absolute paths are not permitted",
+        Reason::InputEscape => "it leaves the workspace through `..`",
+        Reason::Escape => "it leads outside the workspace",
+        Reason::NestedEscape => "it leaves the external folder that was approved",
+        Reason::Denied => "the policy does not grant it",
+        Reason::ResolutionFailed => "the path cannot be resolved",
+        Reason::PermissionDenied => "a part of the path may not be looked at",
+        Reason::PolicyUnavailable => "there is no usable policy",
+    }
+}
+
+const fn flag(capability: Capability) -> &'static str {
+    match capability {
+        Capability::Read => "--read PATH",
+        Capability::Create | Capability::Update | Capability::Delete => "--write PATH",
+        Capability::Execute => "--exec PATH",
+    }
+}

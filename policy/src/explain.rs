@@ -1,0 +1,162 @@
+//! Why a path is treated as it is: the data behind `jp-confine explain` (spec §18).
+
+use std::path::Path;
+use std::string::{String, ToString as _};
+use std::vec::Vec;
+
+use serde::Serialize;
+
+use crate::build::{Grant, GrantKind};
+use crate::canonical::{self, Op, ResolveError, Resolved};
+use crate::capability::{Capabilities, Capability};
+use crate::check::{Context, Verdict, bytes};
+use crate::decide::{self, Request};
+
+/// Everything that is to say about one path, judged as a system call would be. Paths are shown
+/// lossily where they are not UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// The path as given.
+    pub path: String,
+    /// Where it leads, absolute and canonical; `None` where that cannot be said.
+    pub resolved: Option<String>,
+    /// Whether something is there.
+    pub exists: bool,
+    /// Why it cannot be said where it leads.
+    pub error: Option<String>,
+    /// The links followed, in order.
+    pub steps: Vec<Followed>,
+    /// One entry per capability.
+    pub capabilities: Vec<Judgement>,
+    /// Every grant that covers the resolved path, from the weakest to the one that wins.
+    pub candidates: Vec<Candidate>,
+}
+
+/// A link that was followed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Followed {
+    /// Where the link stands.
+    pub link: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// The answer for one capability.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Judgement {
+    /// The capability.
+    pub capability: Capability,
+    /// The canonical path it was judged on: of a link the entry itself for deletion, what it
+    /// leads to for the rest.
+    pub on: Option<String>,
+    /// The answer.
+    pub verdict: Verdict,
+    /// Whether the refusal makes the name look absent (R18).
+    pub hidden: bool,
+    /// Who declared the rule that decided.
+    pub rule: Option<String>,
+}
+
+/// A grant that covers the path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Candidate {
+    /// Who declared it.
+    pub rule: String,
+    /// Where it stands.
+    pub anchor: String,
+    /// What it grants; for the one that decides, what it grants on this very path.
+    pub grants: Vec<Capability>,
+    /// What sort of grant it is.
+    #[serde(flatten)]
+    pub kind: GrantKind,
+    /// What below the anchor it does not grant.
+    pub except: Vec<String>,
+    /// Whether it decides.
+    pub wins: bool,
+    /// Components of the anchor: more of them win.
+    #[serde(skip)]
+    depth: usize,
+}
+
+/// Explains `path`, absolute or relative to the absolute directory `base`.
+#[must_use]
+pub fn explain(context: &Context<'_>, base: &Path, path: &Path) -> Explanation {
+    let followed_to = canonical::resolve(base, path, Op::Content);
+    let entry = canonical::resolve(base, path, Op::Entry);
+    let route = base.join(path);
+    let judge = |capability| {
+        let place = if capability == Capability::Delete { &entry } else { &followed_to };
+        judgement(context, capability, place.as_ref().ok(), &route)
+    };
+    let found = followed_to.as_ref().ok();
+    Explanation {
+        path: lossy(path),
+        resolved: found.map(|resolved| lossy(&resolved.path)),
+        exists: found.is_some_and(|resolved| resolved.exists),
+        error: followed_to.as_ref().err().map(ResolveError::to_string),
+        steps: found.map(followed).unwrap_or_default(),
+        capabilities: Capability::ALL.into_iter().map(judge).collect(),
+        candidates: found
+            .map(|resolved| candidates(context, &resolved.path, &route))
+            .unwrap_or_default(),
+    }
+}
+
+fn judgement(
+    context: &Context<'_>,
+    capability: Capability,
+    place: Option<&Resolved>,
+    route: &Path,
+) -> Judgement {
+    let mut judgement = Judgement {
+        capability,
+        on: place.map(|resolved| lossy(&resolved.path)),
+        verdict: Verdict::Deny,
+        hidden: false,
+        rule: None,
+    };
+    let (Some(image), Some(place)) = (context.image(), place) else { return judgement };
+    let request = Request { path: bytes(&place.path), route: bytes(route) };
+    let rule = decide::lookup(image, &request).rule;
+    judgement.rule = rule.and_then(|id| context.origin(id));
+    match decide::access(image, &request, capability.into()) {
+        decide::Verdict::Allow => judgement.verdict = Verdict::Allow,
+        decide::Verdict::Deny(denial) => judgement.hidden = denial.hidden,
+    }
+    judgement
+}
+
+fn candidates(context: &Context<'_>, path: &Path, route: &Path) -> Vec<Candidate> {
+    let request = Request { path: bytes(path), route: bytes(route) };
+    let found = context.image().map(|image| decide::lookup(image, &request));
+    let held = |index| found.filter(|found| found.rule.is_some_and(|id| id.index() == index));
+    let grants = context.grants().iter().enumerate();
+    let mut candidates: Vec<Candidate> = grants
+        .filter(|(_, grant)| path.starts_with(&grant.anchor))
+        .map(|(index, grant)| candidate(grant, held(index).map(|found| found.caps)))
+        .collect();
+    candidates.sort_by_key(|candidate| (candidate.wins, candidate.depth));
+    candidates
+}
+
+/// A grant that covers the path; `held` is what the evaluator says it grants there if it wins.
+fn candidate(grant: &Grant, held: Option<Capabilities>) -> Candidate {
+    Candidate {
+        rule: grant.origin.to_string(),
+        anchor: lossy(&grant.anchor),
+        grants: held.unwrap_or(grant.caps).iter().collect(),
+        kind: grant.kind.clone(),
+        except: grant.carve_outs.clone(),
+        wins: held.is_some(),
+        depth: grant.anchor.components().count(),
+    }
+}
+
+fn followed(resolved: &Resolved) -> Vec<Followed> {
+    let steps = resolved.steps.iter();
+    steps.map(|step| Followed { link: lossy(&step.link), text: lossy(&step.text) }).collect()
+}
+
+fn lossy(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

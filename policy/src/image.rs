@@ -1,0 +1,290 @@
+//! The compiled policy as one flat piece of memory: its layout and its reader.
+//!
+//! The launcher writes an image once ([`crate::build`]) into a sealed memfd; every confined
+//! process maps it and borrows from the mapping. Nothing is parsed or copied, and the cost of a
+//! look-up does not depend on the number of rules: rules hang in a trie of path components whose
+//! edges are one open-addressed hash table.
+//!
+//! Invariants: this module never allocates and cannot panic; every index read from the image is
+//! checked where it is used, so that no image, however damaged, leads outside of it.
+
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// The first eight bytes of an image.
+pub(crate) const MAGIC: [u8; 8] = *b"JPCONFIM";
+/// Bumped whenever the layout changes: shim and launcher must be of one build.
+pub(crate) const VERSION: u32 = 1;
+/// The index that stands for "none".
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A run of `count` elements that starts `offset` bytes into the image.
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct Span {
+    pub(crate) offset: U32,
+    pub(crate) count: U32,
+}
+
+/// How an image begins.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct Header {
+    pub(crate) magic: [u8; 8],
+    pub(crate) version: U32,
+    /// Bytes in the whole image.
+    pub(crate) length: U32,
+    /// [`checksum`] of everything between the header and the JSON text.
+    pub(crate) checksum: U64,
+    pub(crate) session: U64,
+    pub(crate) nodes: Span,
+    /// A power of two, at least twice the number of edges.
+    pub(crate) slots: Span,
+    pub(crate) rules: Span,
+    pub(crate) patterns: Span,
+    pub(crate) bytes: Span,
+    pub(crate) texts: [Span; Text::COUNT],
+    /// Last in the image, and outside the checksum: no decision depends on it.
+    pub(crate) json: Span,
+}
+
+/// A path prefix that a rule stands on or leads to.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct Node {
+    /// The rule whose anchor this is, or [`NONE`].
+    pub(crate) rule: U32,
+    /// What a link that stood here at compile time resolves to: a span of `bytes`; empty if none.
+    pub(crate) alias: Span,
+    /// Capabilities that every rule strictly below grants.
+    pub(crate) below_all: u8,
+    /// Capabilities that some rule strictly below grants.
+    pub(crate) below_any: u8,
+    /// Whether the node has children at all.
+    pub(crate) interior: u8,
+    pub(crate) reserved: u8,
+}
+
+/// One edge of the trie. `child` is zero in a free slot: the root is nobody's child.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct Slot {
+    pub(crate) parent: U32,
+    pub(crate) child: U32,
+    pub(crate) hash: U32,
+    pub(crate) name: Span,
+}
+
+/// One compiled rule.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct Rule {
+    pub(crate) caps: u8,
+    pub(crate) hidden: u8,
+    pub(crate) reserved: [u8; 2],
+    /// Patterns that are excluded from the rule.
+    pub(crate) patterns: Span,
+    /// For an external rule the absolute spelling of its path, else empty: a span of `bytes`.
+    pub(crate) route: Span,
+    /// An earlier external rule on the same anchor, or [`NONE`] (spec §5.1, tie (a)).
+    pub(crate) earlier: U32,
+}
+
+/// Texts that the shim needs beside the rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Text {
+    /// Absolute path of the preload library.
+    ShimPath = 0,
+    /// Absolute path of the file that denials are appended to.
+    EventsPath = 1,
+    /// Absolute path of the directory that temporary files go to.
+    TempDir = 2,
+}
+
+impl Text {
+    pub(crate) const COUNT: usize = 3;
+}
+
+/// Why bytes are not a usable image. Any of these denies everything (spec §13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageError {
+    /// Shorter than it says, or than a header.
+    Truncated,
+    /// Not an image at all.
+    Magic,
+    /// Written by another version of the launcher.
+    Version,
+    /// The checksum does not match.
+    Checksum,
+    /// A table lies outside the image or has an impossible size.
+    Layout,
+}
+
+/// The index of a rule in the order in which the grants were given to the writer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RuleId(pub(crate) u32);
+
+impl RuleId {
+    /// The index, for a caller that kept the list of grants.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The number as event records store it.
+    #[must_use]
+    pub const fn raw(self) -> u32 {
+        self.0
+    }
+}
+
+/// A validated image.
+#[derive(Clone, Copy, Debug)]
+pub struct Image<'a> {
+    header: &'a Header,
+    nodes: &'a [Node],
+    slots: &'a [Slot],
+    rules: &'a [Rule],
+    patterns: &'a [Span],
+    bytes: &'a [u8],
+    whole: &'a [u8],
+}
+
+impl<'a> Image<'a> {
+    /// Validates `whole`, which may be followed by padding, and borrows from it.
+    ///
+    /// # Errors
+    /// See [`ImageError`]; a caller that gets one must deny everything.
+    pub fn parse(whole: &'a [u8]) -> Result<Self, ImageError> {
+        let (header, _) = Header::ref_from_prefix(whole).map_err(|_| ImageError::Truncated)?;
+        if header.magic != MAGIC {
+            return Err(ImageError::Magic);
+        }
+        if header.version.get() != VERSION {
+            return Err(ImageError::Version);
+        }
+        let whole = whole.get(..header.length.get() as usize).ok_or(ImageError::Truncated)?;
+        let body = whole
+            .get(size_of::<Header>()..header.json.offset.get() as usize)
+            .ok_or(ImageError::Layout)?;
+        if checksum(body) != header.checksum.get() {
+            return Err(ImageError::Checksum);
+        }
+        let image = Self {
+            header,
+            nodes: table(whole, header.nodes)?,
+            slots: table(whole, header.slots)?,
+            rules: table(whole, header.rules)?,
+            patterns: table(whole, header.patterns)?,
+            bytes: table(whole, header.bytes)?,
+            whole,
+        };
+        if image.nodes.is_empty() || !image.slots.len().is_power_of_two() {
+            return Err(ImageError::Layout);
+        }
+        Ok(image)
+    }
+
+    /// The random number of this run.
+    #[must_use]
+    pub fn session(&self) -> u64 {
+        self.header.session.get()
+    }
+
+    /// One of the texts, without a terminating NUL; empty where the writer gave none.
+    #[must_use]
+    pub fn text(&self, text: Text) -> &'a [u8] {
+        self.header.texts.get(text as usize).map_or(&[], |&span| self.string(span))
+    }
+
+    /// The compiled policy as JSON, for tools that check themselves (RFD 076).
+    #[must_use]
+    pub fn json(&self) -> &'a [u8] {
+        table(self.whole, self.header.json).unwrap_or(&[])
+    }
+
+    /// Every byte of the image, for a process that must hand it to a child anew.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &'a [u8] {
+        self.whole
+    }
+
+    pub(crate) fn root(&self) -> Option<&'a Node> {
+        self.nodes.first()
+    }
+
+    pub(crate) fn rule(&self, id: u32) -> Option<&'a Rule> {
+        self.rules.get(id as usize)
+    }
+
+    pub(crate) fn string(&self, span: Span) -> &'a [u8] {
+        let start = span.offset.get() as usize;
+        let end = start.saturating_add(span.count.get() as usize);
+        self.bytes.get(start..end).unwrap_or(&[])
+    }
+
+    pub(crate) fn patterns_of(&self, rule: &Rule) -> impl Iterator<Item = &'a [u8]> {
+        let start = rule.patterns.offset.get() as usize;
+        let end = start.saturating_add(rule.patterns.count.get() as usize);
+        let image = *self;
+        self.patterns.get(start..end).unwrap_or(&[]).iter().map(move |&span| image.string(span))
+    }
+
+    /// The child of node `parent` along the component `name`.
+    pub(crate) fn child(&self, parent: u32, name: &[u8]) -> Option<(u32, &'a Node)> {
+        let mask = self.slots.len().wrapping_sub(1);
+        let hash = edge_hash(parent, name);
+        for probe in 0..self.slots.len() {
+            let slot = self.slots.get((hash as usize).wrapping_add(probe) & mask)?;
+            let child = slot.child.get();
+            if child == 0 {
+                return None;
+            }
+            if slot.hash.get() == hash
+                && slot.parent.get() == parent
+                && self.string(slot.name) == name
+            {
+                return self.nodes.get(child as usize).map(|node| (child, node));
+            }
+        }
+        None
+    }
+}
+
+/// The elements of a table, or an error where it does not lie inside the image.
+fn table<T: FromBytes + Immutable + KnownLayout + Unaligned>(
+    whole: &[u8],
+    span: Span,
+) -> Result<&[T], ImageError> {
+    let tail = whole.get(span.offset.get() as usize..).ok_or(ImageError::Layout)?;
+    <[T]>::ref_from_prefix_with_elems(tail, span.count.get() as usize)
+        .map(|(elements, _)| elements)
+        .map_err(|_| ImageError::Layout)
+}
+
+/// The hash of an edge: FNV-1a over the component, seeded with the parent.
+pub(crate) fn edge_hash(parent: u32, name: &[u8]) -> u32 {
+    let seed = 0x811c_9dc5 ^ parent.wrapping_mul(0x9e37_79b1);
+    name.iter().fold(seed, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// A checksum against damage, not against an adversary: the memfd's seals are for those.
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
+    let mut lanes = [0x9e37_79b9_7f4a_7c15_u64, 1, 2, 3];
+    let (chunks, rest) = bytes.as_chunks::<32>();
+    for chunk in chunks {
+        let (words, _) = chunk.as_chunks::<8>();
+        for (lane, word) in lanes.iter_mut().zip(words) {
+            *lane = mix(*lane, u64::from_le_bytes(*word));
+        }
+    }
+    for &byte in rest {
+        lanes[0] = mix(lanes[0], u64::from(byte));
+    }
+    lanes.into_iter().fold(bytes.len() as u64, mix)
+}
+
+const fn mix(lane: u64, word: u64) -> u64 {
+    (lane ^ word).wrapping_mul(0x9fb2_1c65_1e98_df25).rotate_left(29)
+}

@@ -1,0 +1,142 @@
+//! Merging the lists of several configuration layers (spec §2.6).
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::string::String;
+use std::vec::Vec;
+
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::warning::Warning;
+
+/// What one layer says about a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Layered<T> {
+    /// A plain list: appended to what earlier layers said.
+    Plain(Vec<T>),
+    /// A list that says how it merges.
+    Merged(Merged<T>),
+}
+
+/// The object form of a list: `{strategy, value, dedup?, discard_when_merged?}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Merged<T> {
+    /// How the value meets earlier layers'.
+    #[serde(default)]
+    pub strategy: Strategy,
+    /// The list itself.
+    pub value: Vec<T>,
+    /// Whether only the last of equal elements is kept; a later layer's word wins over an
+    /// earlier one's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dedup: Option<bool>,
+    /// Whether the value is a default that the next layer discards, whatever its strategy.
+    #[serde(default)]
+    pub discard_when_merged: bool,
+}
+
+/// How a list meets those of earlier layers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// After them: on equal paths the later layer wins.
+    #[default]
+    Append,
+    /// Before them: on equal paths the earlier layers win.
+    Prepend,
+    /// Instead of them.
+    Replace,
+}
+
+/// One layer's list with the layer's name as a person knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer<T> {
+    /// A file name, or another name of the layer.
+    pub name: String,
+    /// What it says.
+    pub list: Layered<T>,
+}
+
+/// The list that all layers make together, lowest first. Where a layer leaves it empty that
+/// counts as undeclared, and is warned about (R15).
+#[must_use]
+pub fn merge<T: PartialEq>(layers: impl IntoIterator<Item = Layer<T>>) -> (Vec<T>, Vec<Warning>) {
+    let mut list = Vec::new();
+    let mut lifted = None;
+    let mut dedup = false;
+    let mut discard = false;
+    for layer in layers {
+        let merged = Merged::from(layer.list);
+        let had_rules = !list.is_empty();
+        let replaces = merged.strategy == Strategy::Replace;
+        dedup = merged.dedup.unwrap_or(dedup);
+        if replaces || discard {
+            list.clear();
+        }
+        match merged.strategy {
+            Strategy::Prepend => drop(list.splice(0..0, merged.value)),
+            Strategy::Append | Strategy::Replace => list.extend(merged.value),
+        }
+        discard = merged.discard_when_merged;
+        if list.is_empty() && (replaces || had_rules) {
+            lifted = Some(Warning::Lifted { layer: layer.name });
+        }
+    }
+    if dedup {
+        keep_last_of_equal(&mut list);
+    }
+    let warnings = lifted.filter(|_| list.is_empty()).into_iter().collect();
+    (list, warnings)
+}
+
+/// The last of equal elements stays, because on ties the last rule wins.
+fn keep_last_of_equal<T: PartialEq>(list: &mut Vec<T>) {
+    let mut index = 0;
+    while index < list.len() {
+        if list[index + 1..].contains(&list[index]) {
+            list.remove(index);
+        } else {
+            index += 1;
+        }
+    }
+}
+
+impl<T> From<Layered<T>> for Merged<T> {
+    fn from(list: Layered<T>) -> Self {
+        match list {
+            Layered::Merged(merged) => merged,
+            Layered::Plain(value) => {
+                Self { strategy: Strategy::Append, value, dedup: None, discard_when_merged: false }
+            }
+        }
+    }
+}
+
+/// By hand, because an untagged enum would hide which key of which form is wrong.
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Layered<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(Forms(PhantomData))
+    }
+}
+
+struct Forms<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Forms<T> {
+    type Value = Layered<T>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a list, or an object with `strategy` and `value`")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Layered::Plain)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        Merged::deserialize(MapAccessDeserializer::new(map)).map(Layered::Merged)
+    }
+}

@@ -1,0 +1,53 @@
+//! Lexical normalisation of tool inputs and rule paths (spec §3). No I/O.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
+use std::vec::Vec;
+
+/// Why an input is refused before anything on disk is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LexicalError {
+    /// The empty string: the root is written `.`.
+    #[error("the path is empty")]
+    Empty,
+    /// Absolute: only workspace-relative paths are accepted.
+    #[error("absolute paths are not permitted")]
+    Absolute,
+    /// `..` leads above the workspace root.
+    #[error("the path escapes the workspace through `..`")]
+    Escape,
+    /// No file name contains a NUL byte.
+    #[error("the path contains a NUL byte")]
+    Nul,
+}
+
+/// The normal form of a workspace-relative path: no `.`, `..` or empty component; the root is the
+/// empty path. Any bytes but NUL may occur in names; `* ? [ ~ $` mean themselves.
+///
+/// # Errors
+/// [`LexicalError`]; where several apply, absolute comes before escape.
+pub fn normalise(input: &[u8]) -> Result<PathBuf, LexicalError> {
+    let names = components(input)?;
+    Ok(PathBuf::from(OsString::from_vec(names.join(&b'/'))))
+}
+
+fn components(input: &[u8]) -> Result<Vec<&[u8]>, LexicalError> {
+    match input.first() {
+        None => return Err(LexicalError::Empty),
+        Some(b'/') => return Err(LexicalError::Absolute),
+        Some(_) => {}
+    }
+    let mut names: Vec<&[u8]> = Vec::new();
+    for name in input.split(|&byte| byte == b'/') {
+        match name {
+            b"" | b"." => {}
+            b".." => drop(names.pop().ok_or(LexicalError::Escape)?),
+            _ => names.push(name),
+        }
+    }
+    if input.contains(&0) {
+        return Err(LexicalError::Nul);
+    }
+    Ok(names)
+}

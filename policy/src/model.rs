@@ -1,0 +1,293 @@
+//! The policy as people write it (spec §2.2) and as tools receive it (spec §2.3, §2.5).
+
+use std::fmt;
+use std::string::String;
+use std::vec::Vec;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::{Capabilities, Capability};
+
+/// By its lower-case name.
+impl Serialize for Capability {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(self.as_str())
+    }
+}
+
+/// What one tool, or one run, may do.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// Absent: the file system is unrestricted, but only inside the workspace (spec §2.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+}
+
+impl Policy {
+    /// The declared file-system rules; `None` when nothing is declared, which an empty list also
+    /// means (spec §2.1: declared-ness is judged per resource type, after the layers are merged).
+    #[must_use]
+    pub fn declared_fs(&self) -> Option<&[FsRule]> {
+        let rules = &self.access.as_ref()?.fs;
+        (!rules.is_empty()).then_some(rules)
+    }
+}
+
+/// The rules of a policy, by resource type.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Access {
+    /// File-system rules in the order declared; a non-empty list means default-deny.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fs: Vec<FsRule>,
+}
+
+/// Where a rule was written. It travels with the rule for messages and is never serialised.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RuleSource {
+    /// The layer as a person knows it: a file name, or `flags`.
+    pub layer: String,
+    /// Position within the layer's list, from 0.
+    pub index: usize,
+    /// Line in the layer's file, from 1.
+    pub line: Option<u32>,
+}
+
+impl fmt::Display for RuleSource {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "access.fs rule {}", self.index + 1)?;
+        if !self.layer.is_empty() {
+            write!(out, " of {}", self.layer)?;
+        }
+        match self.line {
+            Some(line) => write!(out, " (line {line})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One file-system rule as written (spec §2.2, RFD 076).
+///
+/// Two rules are equal when they say the same, wherever they were written.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FsRule {
+    path: Utf8PathBuf,
+    #[serde(default, skip_serializing_if = "is_false")]
+    external: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    read: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    write: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    create: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    update: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    delete: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    execute: Option<bool>,
+    #[serde(skip)]
+    source: RuleSource,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+impl FsRule {
+    /// A rule on `path`, workspace-relative and literal (no glob meaning), that denies everything
+    /// until a capability is set.
+    #[must_use]
+    pub fn new(path: impl Into<Utf8PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            external: false,
+            read: None,
+            write: None,
+            create: None,
+            update: None,
+            delete: None,
+            execute: None,
+            source: RuleSource::default(),
+        }
+    }
+
+    /// The rule with one capability set or, with `false`, denied explicitly.
+    #[must_use]
+    pub const fn with(mut self, capability: Capability, granted: bool) -> Self {
+        let field = match capability {
+            Capability::Read => &mut self.read,
+            Capability::Create => &mut self.create,
+            Capability::Update => &mut self.update,
+            Capability::Delete => &mut self.delete,
+            Capability::Execute => &mut self.execute,
+        };
+        *field = Some(granted);
+        self
+    }
+
+    /// The rule with the `write` alias set: what create, update and delete are where they are not
+    /// set themselves.
+    #[must_use]
+    pub const fn with_write(mut self, granted: bool) -> Self {
+        self.write = Some(granted);
+        self
+    }
+
+    /// The rule with the acknowledgement that its path may lead outside the workspace (RFD D43).
+    #[must_use]
+    pub const fn with_external(mut self, external: bool) -> Self {
+        self.external = external;
+        self
+    }
+
+    /// The rule with a note of where it was written.
+    #[must_use]
+    pub fn with_source(mut self, source: RuleSource) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// The path as written.
+    #[must_use]
+    pub fn path(&self) -> &Utf8Path {
+        &self.path
+    }
+
+    /// Whether the path is allowed to lead outside the workspace.
+    #[must_use]
+    pub const fn external(&self) -> bool {
+        self.external
+    }
+
+    /// Where the rule was written.
+    #[must_use]
+    pub const fn source(&self) -> &RuleSource {
+        &self.source
+    }
+
+    /// Whether files may be read and directories listed.
+    #[must_use]
+    pub fn read(&self) -> bool {
+        self.read.unwrap_or(false)
+    }
+
+    /// Whether entries may be created.
+    #[must_use]
+    pub fn create(&self) -> bool {
+        self.create.or(self.write).unwrap_or(false)
+    }
+
+    /// Whether what exists may be changed.
+    #[must_use]
+    pub fn update(&self) -> bool {
+        self.update.or(self.write).unwrap_or(false)
+    }
+
+    /// Whether entries may be removed.
+    #[must_use]
+    pub fn delete(&self) -> bool {
+        self.delete.or(self.write).unwrap_or(false)
+    }
+
+    /// Whether files may be run as programs.
+    #[must_use]
+    pub fn execute(&self) -> bool {
+        self.execute.unwrap_or(false)
+    }
+
+    /// The effective capabilities, the alias expanded.
+    #[must_use]
+    pub fn capabilities(&self) -> Capabilities {
+        Capabilities::NONE
+            .with_if(self.read(), Capabilities::READ)
+            .with_if(self.create(), Capabilities::CREATE)
+            .with_if(self.update(), Capabilities::UPDATE)
+            .with_if(self.delete(), Capabilities::DELETE)
+            .with_if(self.execute(), Capabilities::EXECUTE)
+    }
+
+    /// The wire form of this rule at the given place (spec §2.3).
+    pub(crate) fn compiled(
+        &self,
+        lexical_path: Utf8PathBuf,
+        approved_target: Option<Utf8PathBuf>,
+    ) -> CompiledRule {
+        CompiledRule {
+            lexical_path,
+            external: approved_target.is_some(),
+            approved_target,
+            read: self.read,
+            write: self.write,
+            create: self.create,
+            update: self.update,
+            delete: self.delete,
+            execute: self.execute,
+        }
+    }
+
+    fn meaning(&self) -> (&Utf8Path, bool, [Option<bool>; 6]) {
+        let fields = [self.read, self.write, self.create, self.update, self.delete, self.execute];
+        (&self.path, self.external, fields)
+    }
+}
+
+impl PartialEq for FsRule {
+    fn eq(&self, other: &Self) -> bool {
+        self.meaning() == other.meaning()
+    }
+}
+
+impl Eq for FsRule {}
+
+/// The file-system rules a tool receives to check itself: `{"fs":[…]}` (spec §2.5).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompiledAccess {
+    /// The rules in the order declared; empty means unrestricted inside the workspace.
+    #[serde(default)]
+    pub fs: Vec<CompiledRule>,
+}
+
+/// A rule as tools receive it (spec §2.3, §2.5). Unset capabilities stay `null`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompiledRule {
+    /// Workspace-relative: canonical for an ordinary rule, as written but normalised for an
+    /// external one; the root is the empty string.
+    pub lexical_path: Utf8PathBuf,
+    /// Whether the rule stands on a target outside the workspace.
+    #[serde(default)]
+    pub external: bool,
+    /// That target, absolute and canonical; set exactly when `external` is.
+    #[serde(default)]
+    pub approved_target: Option<Utf8PathBuf>,
+    /// Read files, list directories.
+    #[serde(default)]
+    pub read: Option<bool>,
+    /// The default of the next three.
+    #[serde(default)]
+    pub write: Option<bool>,
+    /// Create entries.
+    #[serde(default)]
+    pub create: Option<bool>,
+    /// Change what exists.
+    #[serde(default)]
+    pub update: Option<bool>,
+    /// Remove entries.
+    #[serde(default)]
+    pub delete: Option<bool>,
+    /// Run files as programs.
+    #[serde(default)]
+    pub execute: Option<bool>,
+}
+
+impl CompiledRule {
+    /// A rule that denies everything on a workspace-relative path.
+    pub(crate) fn deny_all(lexical_path: impl Into<Utf8PathBuf>) -> Self {
+        Self { lexical_path: lexical_path.into(), ..Self::default() }
+    }
+}

@@ -1,0 +1,121 @@
+//! The data behind `jp-confine explain` (spec §18).
+
+use std::path::Path;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::check::Verdict;
+use jp_confine_policy::explain::{Explanation, explain};
+
+use crate::place::{Place, Policy, letters};
+
+fn allowed(explanation: &Explanation) -> String {
+    let judgements = explanation.capabilities.iter();
+    letters(judgements.filter(|one| one.verdict == Verdict::Allow).map(|one| one.capability))
+}
+
+fn of(policy: &Policy<'_>, path: &str) -> Explanation {
+    explain(&policy.context(), policy.place.root.as_path(), Path::new(path))
+}
+
+#[test]
+fn candidates_run_from_the_weakest_to_the_winner() {
+    let place = Place::new("w/src/a");
+    let policy = place.policy("src:r .:rw src/b:", "");
+    let found = of(&policy, "src/a");
+    let rules: Vec<_> = found.candidates.iter().map(|one| (one.rule.as_str(), one.wins)).collect();
+    assert_eq!(
+        rules,
+        [
+            ("access.fs is declared, and no rule covers this", false),
+            ("rule `.` (, rule 1)", false),
+            ("rule `src` (, rule 1)", true),
+        ]
+    );
+    assert_eq!(allowed(&found), "r");
+    assert!(found.exists);
+    assert!(
+        found.capabilities.iter().all(|one| one.rule.as_deref() == Some("rule `src` (, rule 1)"))
+    );
+}
+
+#[test]
+fn absolute_paths_are_judged_as_system_calls() {
+    let place = Place::new("o/a w/l=../o");
+    let mut grants = place.compile(".:r", "").unwrap().grants;
+    let origin = Origin::Baseline { entry: "/o".to_owned() };
+    grants.push(Grant::new(place.path("o"), Capabilities::READ, GrantKind::Plain, origin));
+    let policy = place.policy_of(grants);
+    for path in [place.path("o/a").to_str().unwrap(), "l/a", "../o/a"] {
+        let found = of(&policy, path);
+        assert_eq!(allowed(&found), "r", "{path}");
+        assert_eq!(found.candidates.last().unwrap().rule, "baseline /o");
+    }
+}
+
+#[test]
+fn links_are_shown_in_order() {
+    let place = Place::new("w/d/a w/l=k w/k=d");
+    let found = of(&place.policy("", ""), "l/a");
+    let steps: Vec<_> = found
+        .steps
+        .iter()
+        .map(|step| place.anonymous(&format!("{}={}", step.link, step.text)))
+        .collect();
+    assert_eq!(steps, ["@/w/l=k", "@/w/k=d"]);
+    assert_eq!(place.anonymous(&found.resolved.unwrap()), "@/w/d/a");
+}
+
+#[test]
+fn deletion_is_judged_on_the_link_itself() {
+    let place = Place::new("w/d/ w/l=d");
+    let found = of(&place.policy(".:d d:r", ""), "l");
+    assert_eq!(allowed(&found), "rd");
+    let on: Vec<_> =
+        found.capabilities.iter().map(|one| place.anonymous(one.on.as_ref().unwrap())).collect();
+    assert_eq!(on, ["@/w/d", "@/w/d", "@/w/d", "@/w/l", "@/w/d"]);
+}
+
+#[test]
+fn what_cannot_be_resolved_is_denied_and_said() {
+    let place = Place::new("w/l=l");
+    let found = of(&place.policy("", ""), "l/a");
+    assert_eq!(allowed(&found), "-");
+    assert_eq!(place.anonymous(&found.error.unwrap()), "too many symbolic links at @/w/l");
+    assert_eq!((found.resolved, found.exists, found.candidates.len()), (None, false, 0));
+}
+
+#[test]
+fn hidden_areas_are_marked_for_reads_only() {
+    let place = Place::new("o/a");
+    let mut grants = place.compile("", "").unwrap().grants;
+    let origin = Origin::Product { why: "home".to_owned() };
+    grants.push(Grant::new(place.path("o"), Capabilities::NONE, GrantKind::Hidden, origin));
+    let found = of(&place.policy_of(grants), "../o/a");
+    let hidden = found.capabilities.iter().filter(|one| one.hidden).map(|one| one.capability);
+    assert_eq!(letters(hidden), "rx");
+    assert_eq!(allowed(&found), "-");
+}
+
+#[test]
+fn exclusions_are_part_of_the_story() {
+    let place = Place::new("w/shadow w/passwd");
+    let mut grants = place.compile("", "").unwrap().grants;
+    grants[0].carve_outs.push("shadow*".to_owned());
+    let policy = place.policy_of(grants);
+    let found = of(&policy, "shadow");
+    assert_eq!(allowed(&found), "-");
+    assert!(found.candidates[0].wins && found.candidates[0].grants.is_empty());
+    assert_eq!(found.candidates[0].except, ["shadow*"]);
+    assert_eq!(allowed(&of(&policy, "passwd")), "rcudx");
+}
+
+#[test]
+fn serialises() {
+    let place = Place::new("w/a");
+    let json = serde_json::to_value(of(&place.policy(".:r", ""), "a")).unwrap();
+    assert_eq!(json["capabilities"][0]["capability"], "read");
+    assert_eq!(json["capabilities"][0]["verdict"], "allow");
+    assert_eq!(json["candidates"][1]["kind"], "plain");
+    assert_eq!(json["candidates"][1]["wins"], true);
+}

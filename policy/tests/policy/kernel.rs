@@ -1,0 +1,118 @@
+//! The resolver against the kernel's own answer, on random trees of links.
+
+use std::fs::{self, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use jp_confine_policy::canonical::{Op, ResolveError, resolve};
+use proptest::prelude::*;
+
+use crate::place::Place;
+
+/// The kernel's number for a loop; std's name for it is not stable yet.
+const ELOOP: i32 = 40;
+
+#[derive(Debug, Clone)]
+enum Entry {
+    Directory,
+    File,
+    Link(String),
+}
+
+/// Few names, so that links meet what exists.
+fn path() -> impl Strategy<Value = String> {
+    let name = prop_oneof![4 => "[abc]", 1 => Just("..".to_owned()), 1 => Just(".".to_owned())];
+    (prop::collection::vec(name, 1..5), any::<bool>())
+        .prop_map(|(names, slash)| names.join("/") + if slash { "/" } else { "" })
+}
+
+fn entry() -> impl Strategy<Value = Entry> {
+    prop_oneof![
+        2 => Just(Entry::Directory),
+        1 => Just(Entry::File),
+        3 => path().prop_map(Entry::Link),
+        1 => path().prop_map(|path| Entry::Link(format!("@/{path}"))),
+    ]
+}
+
+/// Puts entries where they can be put; the rest of the names stay missing.
+fn grow(place: &Place, entries: &[(String, Entry)]) {
+    let base = place.path("");
+    for (name, entry) in entries {
+        let path = place.root.as_path().join(name);
+        let _ = match entry {
+            Entry::Directory => fs::create_dir_all(&path),
+            Entry::File => fs::write(&path, ""),
+            Entry::Link(text) => symlink(text.replace("@/", base.to_str().unwrap()), &path),
+        };
+    }
+}
+
+fn names() -> impl Strategy<Value = Vec<(String, Entry)>> {
+    let name = prop::collection::vec("[abc]", 1..4).prop_map(|names| names.join("/"));
+    prop::collection::vec((name, entry()), 1..12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn agrees_with_realpath(entries in names(), asked in path()) {
+        let place = Place::new("");
+        grow(&place, &entries);
+        let ours = resolve(place.root.as_path(), Path::new(&asked), Op::Content);
+        let theirs = fs::canonicalize(place.root.as_path().join(&asked));
+        match (ours, theirs) {
+            (Ok(ours), Ok(theirs)) => {
+                prop_assert!(ours.exists);
+                prop_assert_eq!(ours.path, theirs);
+            }
+            (Ok(ours), Err(error)) => {
+                prop_assert!(!ours.exists);
+                prop_assert_eq!(error.kind(), ErrorKind::NotFound);
+            }
+            (Err(ResolveError::ParentOfMissing { .. }), Err(error)) => {
+                prop_assert_eq!(error.kind(), ErrorKind::NotFound);
+            }
+            (Err(ResolveError::TooManyLinks { .. }), Err(error)) => {
+                prop_assert_eq!(error.raw_os_error(), Some(ELOOP));
+            }
+            (Err(ResolveError::NotADirectory { .. }), Err(error)) => {
+                prop_assert_eq!(error.kind(), ErrorKind::NotADirectory);
+            }
+            (Err(ours), theirs) => prop_assert!(false, "{ours} but the kernel: {theirs:?}"),
+        }
+    }
+
+    /// A file made through any spelling comes to be where the resolver said it would.
+    #[test]
+    fn knows_where_a_create_lands(entries in names(), asked in path()) {
+        let place = Place::new("");
+        grow(&place, &entries);
+        let ours = resolve(place.root.as_path(), Path::new(&asked), Op::Content);
+        let spelled = place.root.as_path().join(&asked);
+        let before = fs::canonicalize(&spelled).is_ok();
+        let made = OpenOptions::new().write(true).create(true).truncate(false).open(&spelled);
+        if made.is_ok() && !before {
+            let ours = ours.unwrap();
+            prop_assert!(!ours.exists);
+            prop_assert_eq!(ours.path, fs::canonicalize(&spelled).unwrap());
+        }
+    }
+
+    /// A name removed through any spelling disappears where the resolver said it was.
+    #[test]
+    fn knows_which_entry_is_removed(entries in names(), asked in path()) {
+        let place = Place::new("");
+        grow(&place, &entries);
+        let ours = resolve(place.root.as_path(), Path::new(&asked), Op::Entry);
+        let spelled = place.root.as_path().join(&asked);
+        let there = ours.as_ref().is_ok_and(|ours| fs::symlink_metadata(&ours.path).is_ok());
+        if fs::remove_file(&spelled).is_ok() {
+            let ours = ours.unwrap();
+            prop_assert!(ours.exists && there);
+            prop_assert!(fs::symlink_metadata(&ours.path).is_err());
+        }
+    }
+}
