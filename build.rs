@@ -1,0 +1,36 @@
+//! Builds the preload library for the target and hands its path to the launcher, which embeds it:
+//! one file is the whole product.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn main() {
+    for input in ["shim", "policy/src", "policy/Cargo.toml", "Cargo.toml", "Cargo.lock"] {
+        println!("cargo::rerun-if-changed={input}");
+    }
+    let shim = build_shim(&variable("TARGET"), Path::new(&variable("OUT_DIR")));
+    println!("cargo::rustc-env=JP_CONFINE_SHIM={}", shim.display());
+}
+
+/// Runs cargo for the shim alone, always optimised: its rules (no panic, no import from a library)
+/// are checked by the linker, on optimised code.
+fn build_shim(target: &str, out: &Path) -> PathBuf {
+    let target_dir = out.join("shim");
+    let status = Command::new(variable("CARGO"))
+        .args(["build", "--package", "jp-confine-shim", "--profile", "shim"])
+        .args(["--target", target, "--target-dir"])
+        .arg(&target_dir)
+        // What instruments the launcher (coverage, clippy, sanitizers) has no place in the shim.
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env_remove("RUSTFLAGS")
+        .env_remove("RUSTC_WORKSPACE_WRAPPER")
+        .status()
+        .expect("cargo starts");
+    assert!(status.success(), "the preload library does not build");
+    target_dir.join(target).join("shim").join("libjp_confine_shim.so")
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
+}

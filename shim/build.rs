@@ -1,0 +1,35 @@
+//! Compiles the C half of the shim and sets how it is linked.
+
+fn main() {
+    println!("cargo::rerun-if-changed=c");
+    cc::Build::new()
+        .files(["c/libc.c", "c/memory.c", "c/process.c", "c/variadic.c"])
+        .std("gnu11")
+        .define("_GNU_SOURCE", None)
+        .warnings(true)
+        .extra_warnings(true)
+        .warnings_into_errors(true)
+        .opt_level(2)
+        .flag("-ffreestanding")
+        .flag("-fno-stack-protector")
+        .flag("-fvisibility=hidden")
+        .flag("-fno-asynchronous-unwind-tables")
+        .flag("-U_FORTIFY_SOURCE")
+        .compile("jp_confine_shim_c");
+    for argument in [
+        // The same file must load into programs of any libc: it needs no library by name.
+        "-nostartfiles",
+        "-nostdlib",
+        "-Wl,--as-needed",
+        // Symbols are bound when the library is loaded: lazy binding would run the loader in a hook.
+        "-Wl,-z,now",
+        // Every process pays for each mapping.
+        "-Wl,-z,noseparate-code",
+        "-Wl,-z,norelro",
+        "-Wl,--build-id=none",
+        "-Wl,--hash-style=gnu",
+        "-Wl,-soname,libjp_confine.so",
+    ] {
+        println!("cargo::rustc-cdylib-link-arg={argument}");
+    }
+}

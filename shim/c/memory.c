@@ -1,0 +1,57 @@
+/* What the compiler calls for copies and comparisons, so that the shim needs no libc for them.
+ * Hidden: the program keeps its own. */
+
+#include <stddef.h>
+
+__attribute__((optimize("no-tree-loop-distribute-patterns"))) void *memcpy(void *restrict to, const void *restrict from, size_t n) {
+#if defined(__x86_64__)
+	void *result = to;
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+	return result;
+#else
+	unsigned char *out = to;
+	const unsigned char *in = from;
+	for (size_t i = 0; i < n; i++)
+		out[i] = in[i];
+	return to;
+#endif
+}
+
+__attribute__((optimize("no-tree-loop-distribute-patterns"))) void *memmove(void *to, const void *from, size_t n) {
+	unsigned char *out = to;
+	const unsigned char *in = from;
+	if (out < in) {
+		for (size_t i = 0; i < n; i++)
+			out[i] = in[i];
+	} else {
+		for (size_t i = n; i > 0; i--)
+			out[i - 1] = in[i - 1];
+	}
+	return to;
+}
+
+__attribute__((optimize("no-tree-loop-distribute-patterns"))) void *memset(void *to, int byte, size_t n) {
+	unsigned char *out = to;
+	for (size_t i = 0; i < n; i++)
+		out[i] = (unsigned char)byte;
+	return to;
+}
+
+__attribute__((optimize("no-tree-loop-distribute-patterns"))) int memcmp(const void *a, const void *b, size_t n) {
+	const unsigned char *left = a, *right = b;
+	for (size_t i = 0; i < n; i++)
+		if (left[i] != right[i])
+			return left[i] - right[i];
+	return 0;
+}
+
+int bcmp(const void *a, const void *b, size_t n) {
+	return memcmp(a, b, n);
+}
+
+__attribute__((optimize("no-tree-loop-distribute-patterns"))) size_t strlen(const char *text) {
+	size_t n = 0;
+	while (text[n])
+		n++;
+	return n;
+}

@@ -1,0 +1,115 @@
+/* Entry points with a variable argument list, which Rust cannot define: extract, and go on in Rust.
+ * The exported names are in src/hooks/variadic.rs; everything here is hidden. */
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* O_TMPFILE needs _GNU_SOURCE; its value without O_DIRECTORY is that of every 64-bit Linux. */
+#define UNNAMED (020000000 | O_DIRECTORY)
+
+#pragma GCC visibility push(hidden)
+
+/* hooks/open.rs */
+int jp_open(const char *path, int flags, unsigned mode);
+int jp_openat(int dirfd, const char *path, int flags, unsigned mode);
+/* hooks/exec.rs */
+int jp_execl(const char *path, const char *const argv[]);
+int jp_execlp(const char *file, const char *const argv[]);
+int jp_execle(const char *path, const char *const argv[], char *const envp[]);
+
+int jp_variadic_open(const char *path, int flags, ...);
+int jp_variadic_openat(int dirfd, const char *path, int flags, ...);
+int jp_variadic_execl(const char *path, const char *first, ...);
+int jp_variadic_execlp(const char *file, const char *first, ...);
+int jp_variadic_execle(const char *path, const char *first, ...);
+
+#pragma GCC visibility pop
+
+static int has_mode(int flags)
+{
+	return (flags & O_CREAT) || (flags & UNNAMED) == UNNAMED;
+}
+
+int jp_variadic_open(const char *path, int flags, ...)
+{
+	unsigned mode = 0;
+	if (has_mode(flags)) {
+		va_list list;
+		va_start(list, flags);
+		mode = va_arg(list, unsigned);
+		va_end(list);
+	}
+	return jp_open(path, flags, mode);
+}
+
+int jp_variadic_openat(int dirfd, const char *path, int flags, ...)
+{
+	unsigned mode = 0;
+	if (has_mode(flags)) {
+		va_list list;
+		va_start(list, flags);
+		mode = va_arg(list, unsigned);
+		va_end(list);
+	}
+	return jp_openat(dirfd, path, flags, mode);
+}
+
+/* The number of arguments from `first` up to, not including, the null pointer. */
+static size_t count(const char *first, va_list *list)
+{
+	size_t n = 0;
+	for (const char *argument = first; argument; argument = va_arg(*list, const char *))
+		n++;
+	return n;
+}
+
+/* Puts `n` arguments and the null pointer into `argv`. */
+static void collect(const char **argv, size_t n, const char *first, va_list *list)
+{
+	argv[0] = first;
+	for (size_t i = 1; i <= n; i++)
+		argv[i] = va_arg(*list, const char *);
+}
+
+int jp_variadic_execl(const char *path, const char *first, ...)
+{
+	va_list list;
+	va_start(list, first);
+	size_t n = count(first, &list);
+	va_end(list);
+	const char *argv[n + 1];
+	va_start(list, first);
+	collect(argv, n, first, &list);
+	va_end(list);
+	return jp_execl(path, argv);
+}
+
+int jp_variadic_execlp(const char *file, const char *first, ...)
+{
+	va_list list;
+	va_start(list, first);
+	size_t n = count(first, &list);
+	va_end(list);
+	const char *argv[n + 1];
+	va_start(list, first);
+	collect(argv, n, first, &list);
+	va_end(list);
+	return jp_execlp(file, argv);
+}
+
+int jp_variadic_execle(const char *path, const char *first, ...)
+{
+	va_list list;
+	va_start(list, first);
+	size_t n = count(first, &list);
+	va_end(list);
+	const char *argv[n + 1];
+	va_start(list, first);
+	collect(argv, n, first, &list);
+	/* The environment follows the null pointer; without arguments that was `first` itself. */
+	char *const *envp = va_arg(list, char *const *);
+	va_end(list);
+	return jp_execle(path, argv, envp);
+}

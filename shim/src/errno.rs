@@ -1,0 +1,91 @@
+//! Error numbers, and the one place that sets the program's `errno`.
+
+use core::ffi::c_int;
+
+use crate::libc_functions;
+
+/// An error number of errno(3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Errno(pub(crate) c_int);
+
+macro_rules! names {
+    ($($name:ident),* $(,)?) => {
+        impl Errno { $(pub(crate) const $name: Self = Self(libc::$name);)* }
+    };
+}
+
+names!(
+    E2BIG,
+    EACCES,
+    EAGAIN,
+    EBADF,
+    EBUSY,
+    ECHILD,
+    EEXIST,
+    EFAULT,
+    EINTR,
+    EINVAL,
+    EISDIR,
+    ELOOP,
+    EMFILE,
+    ENAMETOOLONG,
+    ENOENT,
+    ENOEXEC,
+    ENOMEM,
+    ENOSYS,
+    ENOTDIR,
+    EPERM,
+    ERANGE,
+    EXDEV,
+);
+
+impl Errno {
+    /// Stores the number where the calling thread's libc keeps `errno`.
+    pub(crate) fn set(self) {
+        let location = libc_functions::jp_errno();
+        // SAFETY: the calling thread's own location, valid for as long as the thread lives.
+        unsafe { location.write(self.0) };
+    }
+}
+
+/// What a libc function returns: the value, or -1 after `errno` was set.
+pub(crate) trait Reply<T> {
+    /// Turns a result into libc's convention.
+    fn reply(self) -> T;
+}
+
+impl Reply<c_int> for Result<c_int, Errno> {
+    fn reply(self) -> c_int {
+        self.unwrap_or_else(|errno| {
+            errno.set();
+            -1
+        })
+    }
+}
+
+impl Reply<c_int> for Result<(), Errno> {
+    fn reply(self) -> c_int {
+        self.map(|()| 0).reply()
+    }
+}
+
+impl Reply<isize> for Result<usize, Errno> {
+    fn reply(self) -> isize {
+        match self {
+            Ok(value) => value.cast_signed(),
+            Err(errno) => {
+                errno.set();
+                -1
+            }
+        }
+    }
+}
+
+impl<T> Reply<*mut T> for Result<*mut T, Errno> {
+    fn reply(self) -> *mut T {
+        self.unwrap_or_else(|errno| {
+            errno.set();
+            core::ptr::null_mut()
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! Reading `argv` and `envp`, which the program may have got wrong.
+
+use core::ffi::c_char;
+
+use crate::errno::Errno;
+use crate::memory;
+use crate::sys::process::Strings;
+
+const PAGE: usize = 4096;
+/// More strings than the kernel takes (`MAX_ARG_STRINGS` is bounded by the stack's size): a list
+/// without an end.
+const ENDLESS: usize = 1 << 24;
+
+/// Reads the program's memory, asking about each page once while it stays on it.
+pub(crate) struct Reader {
+    page: usize,
+}
+
+impl Reader {
+    pub(crate) const fn new() -> Self {
+        Self { page: usize::MAX }
+    }
+
+    fn check(&mut self, address: usize) -> Result<(), Errno> {
+        if address / PAGE != self.page {
+            memory::check(address)?;
+            self.page = address / PAGE;
+        }
+        Ok(())
+    }
+
+    /// The byte `offset` of `text`.
+    ///
+    /// # Errors
+    /// `EFAULT`.
+    pub(crate) fn byte(&mut self, text: *const c_char, offset: usize) -> Result<u8, Errno> {
+        let at = text.cast::<u8>().wrapping_add(offset);
+        self.check(at.addr())?;
+        // SAFETY: the page was found readable.
+        Ok(unsafe { at.read_volatile() })
+    }
+
+    /// The string `index` of a list, null at its end. No list is an empty one, as the kernel has
+    /// it.
+    ///
+    /// # Errors
+    /// `EFAULT`; `E2BIG` for a list without an end.
+    pub(crate) fn string(&mut self, list: Strings, index: usize) -> Result<*const c_char, Errno> {
+        if list.is_null() {
+            return Ok(core::ptr::null());
+        }
+        if index > ENDLESS {
+            return Err(Errno::E2BIG);
+        }
+        let at = list.wrapping_add(index);
+        self.check(at.addr())?;
+        self.check(at.addr().wrapping_add(size_of::<usize>().wrapping_sub(1)))?;
+        // SAFETY: the pages of its first and last byte were found readable.
+        Ok(unsafe { at.read_unaligned() })
+    }
+
+    /// How many strings a list has.
+    ///
+    /// # Errors
+    /// As [`Self::string`].
+    pub(crate) fn count(&mut self, list: Strings) -> Result<usize, Errno> {
+        let mut count = 0_usize;
+        while !self.string(list, count)?.is_null() {
+            count = count.saturating_add(1);
+        }
+        Ok(count)
+    }
+
+    /// What follows `prefix` in `text`, if that begins so.
+    ///
+    /// # Errors
+    /// `EFAULT`.
+    pub(crate) fn after(
+        &mut self,
+        text: *const c_char,
+        prefix: &[u8],
+    ) -> Result<Option<*const c_char>, Errno> {
+        for (offset, &byte) in prefix.iter().enumerate() {
+            if self.byte(text, offset)? != byte {
+                return Ok(None);
+            }
+        }
+        Ok(Some(text.wrapping_add(prefix.len())))
+    }
+
+    /// Whether `text` is exactly `other`.
+    ///
+    /// # Errors
+    /// `EFAULT`.
+    pub(crate) fn equals(&mut self, text: *const c_char, other: &[u8]) -> Result<bool, Errno> {
+        match self.after(text, other)? {
+            Some(rest) => Ok(self.byte(rest, 0)? == 0),
+            None => Ok(false),
+        }
+    }
+
+    /// The length of `text`.
+    ///
+    /// # Errors
+    /// `EFAULT`.
+    pub(crate) fn length(&mut self, text: *const c_char) -> Result<usize, Errno> {
+        let mut length = 0_usize;
+        while self.byte(text, length)? != 0 {
+            length = length.saturating_add(1);
+        }
+        Ok(length)
+    }
+}

@@ -1,0 +1,38 @@
+//! Memory for one exec: on the stack while it is little.
+
+use crate::errno::Errno;
+use crate::sys::process::Memory;
+
+/// Words on the stack: an environment of this many variables needs no mapping.
+const NEAR: usize = 1024;
+
+/// Words for pointers and bytes, zeroed. A larger piece is a mapping, which a `vfork` child whose
+/// exec succeeds leaves to its parent: rare, and better than refusing.
+pub(crate) struct Scratch {
+    near: [usize; NEAR],
+    far: Option<Memory>,
+}
+
+impl Scratch {
+    pub(crate) const fn new() -> Self {
+        Self { near: [0; NEAR], far: None }
+    }
+
+    /// Room for `words` words.
+    ///
+    /// # Errors
+    /// `ENOMEM`.
+    pub(crate) fn words(&mut self, words: usize) -> Result<&mut [usize], Errno> {
+        if words <= NEAR {
+            return self.near.get_mut(..words).ok_or(Errno::ENOMEM);
+        }
+        Ok(self.far.insert(Memory::new(words)?).words())
+    }
+}
+
+/// The words as bytes.
+pub(crate) fn bytes_of(words: &mut [usize]) -> &mut [u8] {
+    let length = size_of_val(words);
+    // SAFETY: the same memory, for as long as the words are borrowed; bytes need no alignment.
+    unsafe { core::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), length) }
+}

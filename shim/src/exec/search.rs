@@ -1,0 +1,116 @@
+//! Finding a program along `PATH`, as execvp(3) does.
+
+use core::ffi::c_char;
+
+use super::reader::Reader;
+use crate::errno::Errno;
+use crate::memory;
+use crate::path::PathBuffer;
+use crate::sys::process::Strings;
+
+/// Where to look without a `PATH` (confstr(3), `_CS_PATH`).
+const DEFAULT: *const c_char = c"/bin:/usr/bin".as_ptr();
+
+unsafe extern "C" {
+    /// `c/process.c`
+    safe fn jp_environ() -> Strings;
+}
+
+/// The caller's environment, where POSIX has exec use it.
+pub(crate) fn environ() -> Strings {
+    jp_environ()
+}
+
+/// Calls `attempt` with each path that `file` may stand for, until one ends the search. Returns
+/// only with an error, as the attempts do.
+pub(crate) fn along_path(
+    file: *const c_char,
+    mut attempt: impl FnMut(*const c_char) -> Errno,
+) -> Errno {
+    let mut name = PathBuffer::new();
+    if let Err(errno) = memory::copy_path(file, &mut name) {
+        return errno;
+    }
+    if name.len() == 0 {
+        return Errno::ENOENT;
+    }
+    if name.as_bytes().contains(&b'/') {
+        return attempt(name.c_str(0).as_ptr());
+    }
+    search(name.as_bytes(), &mut attempt).unwrap_or_else(|errno| errno)
+}
+
+fn search(name: &[u8], attempt: &mut impl FnMut(*const c_char) -> Errno) -> Result<Errno, Errno> {
+    let mut refused = None;
+    let mut reader = Reader::new();
+    let list = variable(&mut reader, b"PATH=")?.unwrap_or(DEFAULT);
+    let mut at = 0_usize;
+    loop {
+        let mut candidate = PathBuffer::new();
+        let element = element(&mut reader, list, at, &mut candidate)?;
+        if element.fits && candidate.push(name).is_ok() {
+            match attempt(candidate.c_str(0).as_ptr()) {
+                Errno::EACCES => refused = Some(Errno::EACCES),
+                // The last three: a file server that does not answer.
+                Errno::ENOENT
+                | Errno::ENOTDIR
+                | Errno(libc::ESTALE | libc::ENODEV | libc::ETIMEDOUT) => {}
+                errno => return Ok(errno),
+            }
+        }
+        if element.last {
+            return Ok(refused.unwrap_or(Errno::ENOENT));
+        }
+        at = element.end.saturating_add(1);
+    }
+}
+
+/// One entry of `PATH`.
+struct Element {
+    end: usize,
+    last: bool,
+    /// It is no longer than a path may be; others lead nowhere.
+    fits: bool,
+}
+
+/// Puts the element of `list` that begins at `at` into `to`, with the slash that a name follows;
+/// an empty one is the working directory.
+fn element(
+    reader: &mut Reader,
+    list: *const c_char,
+    at: usize,
+    to: &mut PathBuffer,
+) -> Result<Element, Errno> {
+    let mut element = Element { end: at, last: false, fits: true };
+    loop {
+        match reader.byte(list, element.end)? {
+            b':' => break,
+            0 => {
+                element.last = true;
+                break;
+            }
+            byte => element.fits &= to.push(&[byte]).is_ok(),
+        }
+        element.end = element.end.saturating_add(1);
+    }
+    if element.end > at {
+        element.fits &= to.push(b"/").is_ok();
+    }
+    Ok(element)
+}
+
+/// The value of a variable of the caller's.
+fn variable(reader: &mut Reader, name: &[u8]) -> Result<Option<*const c_char>, Errno> {
+    let environ = environ();
+    let mut index = 0_usize;
+    loop {
+        let entry = reader.string(environ, index)?;
+        if entry.is_null() {
+            return Ok(None);
+        }
+        if let Some(value) = reader.after(entry, name)? {
+            return Ok(Some(value));
+        }
+        index = index.saturating_add(1);
+    }
+}

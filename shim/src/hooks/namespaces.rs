@@ -1,0 +1,57 @@
+//! Calls that change what paths mean for the process: refused, because every judgement would be
+//! about another tree.
+
+use core::ffi::{CStr, c_char, c_int, c_ulong, c_void};
+
+use crate::errno::{Errno, Reply};
+use crate::path::PathBuffer;
+use crate::report::{self, Reason, Subject};
+use crate::{memory, session, sys};
+
+/// Refuses, naming the path the program gave.
+fn refuse(call: &CStr, path: *const c_char) -> Errno {
+    let Ok(image) = session::image() else { return Errno::EACCES };
+    let mut text = PathBuffer::new();
+    let _ = memory::copy_path(path, &mut text);
+    report::refused(&image, Reason::Internal, Subject::new(call, text.as_bytes()))
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn chroot(path: *const c_char) -> c_int {
+    Err::<c_int, _>(refuse(c"chroot", path)).reply()
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn mount(
+    _source: *const c_char,
+    target: *const c_char,
+    _kind: *const c_char,
+    _flags: c_ulong,
+    _data: *const c_void,
+) -> c_int {
+    Err::<c_int, _>(refuse(c"mount", target)).reply()
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn umount(target: *const c_char) -> c_int {
+    Err::<c_int, _>(refuse(c"umount", target)).reply()
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn umount2(target: *const c_char, _flags: c_int) -> c_int {
+    Err::<c_int, _>(refuse(c"umount2", target)).reply()
+}
+
+/// unshare(2), but for what gives the process a tree or a directory of its own.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn unshare(flags: c_int) -> c_int {
+    if flags & (libc::CLONE_NEWNS | libc::CLONE_NEWUSER | libc::CLONE_FS) != 0 {
+        return Err::<c_int, _>(refuse(c"unshare", c"/".as_ptr())).reply();
+    }
+    sys::call(libc::SYS_unshare, [sys::word(flags), 0, 0, 0, 0, 0]).map(|_| ()).reply()
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn setns(_fd: c_int, _kind: c_int) -> c_int {
+    Err::<c_int, _>(refuse(c"setns", c"/".as_ptr())).reply()
+}

@@ -1,0 +1,387 @@
+//! Opening files: the `open` family, and the mediated open that everything else is built on.
+
+use core::ffi::{CStr, c_char, c_int, c_uint};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
+use jp_confine_policy::image::Image;
+
+use crate::errno::{Errno, Reply};
+use crate::path::{PathBuffer, Spelling};
+use crate::report::{self, Subject};
+use crate::resolve::{self, LINK_BUDGET, Pinned};
+use crate::{session, sys};
+
+/// The flags openat2(2) knows. open(2) ignores others, openat2 refuses them.
+const KNOWN: c_int = libc::O_ACCMODE
+    | libc::O_CREAT
+    | libc::O_EXCL
+    | libc::O_NOCTTY
+    | libc::O_TRUNC
+    | libc::O_APPEND
+    | libc::O_NONBLOCK
+    | libc::O_SYNC
+    | libc::O_ASYNC
+    | libc::O_DIRECT
+    | libc::O_DIRECTORY
+    | libc::O_NOFOLLOW
+    | libc::O_NOATIME
+    | libc::O_CLOEXEC
+    | libc::O_PATH
+    | libc::O_TMPFILE;
+
+/// The flags that mean something beside `O_PATH` (open(2)).
+const KNOWN_WITH_PATH: c_int =
+    libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+
+/// An open as the program asked for it.
+#[derive(Clone, Copy)]
+pub(crate) struct How {
+    pub(crate) flags: c_int,
+    pub(crate) mode: c_uint,
+    /// Resolve flags of openat2(2), on top of the shim's own.
+    pub(crate) resolve: u64,
+}
+
+impl How {
+    pub(crate) const fn new(flags: c_int, mode: c_uint) -> Self {
+        let known = if flags & libc::O_PATH == 0 { KNOWN } else { KNOWN_WITH_PATH };
+        Self { flags: flags & known, mode, resolve: 0 }
+    }
+
+    const fn has(self, flag: c_int) -> bool {
+        self.flags & flag == flag
+    }
+
+    const fn with(self, flag: c_int) -> Self {
+        Self { flags: self.flags | flag, ..self }
+    }
+
+    const fn without(self, flag: c_int) -> Self {
+        Self { flags: self.flags & !flag, ..self }
+    }
+
+    const fn exclusive(self) -> bool {
+        self.has(libc::O_CREAT | libc::O_EXCL)
+    }
+
+    /// A link at the end of the path is not followed.
+    const fn stops_at_link(self) -> bool {
+        self.has(libc::O_NOFOLLOW) || self.exclusive()
+    }
+
+    /// What the policy says; a bare `O_PATH` descriptor gives no access, so that it only must not
+    /// show what is hidden.
+    fn judge(self, image: &Image<'_>, request: &Request<'_>) -> OpenVerdict {
+        if self.has(libc::O_PATH) {
+            return match decide::metadata(image, request) {
+                Verdict::Allow => OpenVerdict::Allow,
+                Verdict::Deny(denial) => OpenVerdict::Deny(denial),
+            };
+        }
+        let access = self.flags & libc::O_ACCMODE;
+        let how = OpenRequest {
+            read: access != libc::O_WRONLY,
+            write: access != libc::O_RDONLY || self.has(libc::O_TRUNC),
+            create: self.has(libc::O_CREAT),
+            exclusive: self.exclusive(),
+        };
+        decide::open(image, request, how)
+    }
+}
+
+/// The mediated open.
+///
+/// # Errors
+/// As open(2); `EACCES` or `ENOENT` where the policy refuses.
+pub(crate) fn open_at(
+    call: &CStr,
+    dirfd: c_int,
+    path: *const c_char,
+    how: How,
+) -> Result<c_int, Errno> {
+    let image = session::image()?;
+    let mut spelling = Spelling::new();
+    spelling.read(dirfd, path)?;
+    open_spelled(&image, call, &mut spelling, how)
+}
+
+/// As [`open_at`], of a path already read.
+///
+/// # Errors
+/// As [`open_at`].
+pub(crate) fn open_spelled(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &mut Spelling,
+    how: How,
+) -> Result<c_int, Errno> {
+    if how.has(libc::O_TMPFILE) {
+        return open_unnamed(image, call, spelling, how);
+    }
+    resolve::expand_alias(image, spelling, !how.stops_at_link())?;
+    let mut refusal = None;
+    if spelling.is_lexical() {
+        match how.judge(image, &spelling.request()) {
+            OpenVerdict::Deny(denial) => refusal = Some(denial),
+            verdict => {
+                let subject = Subject::new(call, spelling.lexical());
+                let (dirfd, path) = spelling.kernel();
+                match attempt(image, verdict, subject, dirfd, path, how) {
+                    Err(Errno::ELOOP | Errno::ENOSYS | Errno::EPERM | Errno::EEXIST) => {}
+                    settled => return settled,
+                }
+            }
+        }
+    }
+    open_through_links(image, call, spelling, how, refusal)
+}
+
+/// Opens a name at which no link is followed, as far as `verdict` allows.
+fn attempt(
+    image: &Image<'_>,
+    verdict: OpenVerdict,
+    subject: Subject<'_>,
+    dirfd: c_int,
+    path: &CStr,
+    how: How,
+) -> Result<c_int, Errno> {
+    let open = |how: How| {
+        sys::openat2(dirfd, path, how.flags, how.mode, how.resolve | sys::NO_SYMLINKS)
+            .map(sys::Fd::into_raw)
+    };
+    match verdict {
+        OpenVerdict::Allow => open(how),
+        OpenVerdict::OnlyNew(_) => open(how.with(libc::O_EXCL)),
+        OpenVerdict::OnlyExisting(denial) => open(how.without(libc::O_CREAT)).map_err(|errno| {
+            if errno == Errno::ENOENT { report::denied(image, denial, subject) } else { errno }
+        }),
+        OpenVerdict::Deny(denial) => Err(report::denied(image, denial, subject)),
+    }
+}
+
+/// The slow path: a link somewhere, or a spelling that only the kernel understands.
+#[inline(never)]
+fn open_through_links(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &mut Spelling,
+    how: How,
+    refusal: Option<Denial>,
+) -> Result<c_int, Errno> {
+    let follow = if how.stops_at_link() { libc::O_NOFOLLOW } else { 0 };
+    let outcome = match resolve::pin(spelling, follow) {
+        Ok(pinned) => return open_pinned(image, call, spelling, &pinned, how),
+        Err(Errno::ENOENT) if how.has(libc::O_CREAT) => create(image, call, spelling, how),
+        Err(errno) => Err(Failure::Nowhere(errno)),
+    };
+    outcome.map_err(|failure| match failure {
+        Failure::Settled(errno) => errno,
+        Failure::Nowhere(errno) => nowhere(image, call, spelling, how, refusal, errno),
+    })
+}
+
+/// A path that leads nowhere gets the verdict of its spelling, so that a refusal tells nothing
+/// about what exists (spec §1); but tools look for their files in every directory above the
+/// workspace, and there that something is absent is no secret.
+#[cold]
+fn nowhere(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &mut Spelling,
+    how: How,
+    refusal: Option<Denial>,
+    errno: Errno,
+) -> Errno {
+    spelling.collapse();
+    let refusal = refusal.or_else(|| match how.judge(image, &spelling.request()) {
+        OpenVerdict::Deny(denial) => Some(denial),
+        _ => None,
+    });
+    match refusal {
+        Some(denial) if how.has(libc::O_CREAT) || !is_absent(denial, spelling, errno) => {
+            report::denied(image, denial, Subject::new(call, spelling.lexical()))
+        }
+        _ => errno,
+    }
+}
+
+/// Whether the path leads nowhere because what everybody may see of it is absent.
+fn is_absent(denial: Denial, spelling: &Spelling, errno: Errno) -> bool {
+    let mut visible = PathBuffer::new();
+    let text = spelling.lexical().get(..denial.visible).unwrap_or(&[]);
+    if errno != Errno::ENOENT || text.is_empty() || visible.push(text).is_err() {
+        return false;
+    }
+    let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    sys::openat(libc::AT_FDCWD, visible.c_str(0), flags, 0).is_err_and(|e| e == Errno::ENOENT)
+}
+
+/// Opens an object that exists and is held: anew, through its descriptor, with the flags asked.
+fn open_pinned(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &Spelling,
+    pinned: &Pinned,
+    how: How,
+) -> Result<c_int, Errno> {
+    let subject = Subject { call, path: pinned.path.as_bytes(), route: spelling.lexical() };
+    if !pinned.is_anonymous() {
+        let verdict = how.judge(image, &pinned.request(spelling.lexical()));
+        match report::settle_open(image, verdict, subject)? {
+            OpenVerdict::OnlyNew(denial) => return Err(report::denied(image, denial, subject)),
+            _ if how.exclusive() => return Err(Errno::EEXIST),
+            _ => {}
+        }
+        if how.has(libc::O_NOFOLLOW) && !how.has(libc::O_PATH) && pinned.is_symlink() {
+            return Err(Errno::ELOOP);
+        }
+    }
+    if how.has(libc::O_PATH | libc::O_NOFOLLOW) {
+        let flags = if how.has(libc::O_CLOEXEC) { libc::F_DUPFD_CLOEXEC } else { libc::F_DUPFD };
+        return sys::fcntl(pinned.fd.raw(), flags, 0);
+    }
+    let again = how.without(libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW);
+    sys::openat(libc::AT_FDCWD, pinned.link().as_c_str(), again.flags, 0).map(sys::Fd::into_raw)
+}
+
+enum Failure {
+    /// The errno to give.
+    Settled(Errno),
+    /// There is no such place; the spelling decides what the program may know.
+    Nowhere(Errno),
+}
+
+/// Creates a file at the end of a path with links in it, the last of which may dangle.
+fn create(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &mut Spelling,
+    how: How,
+) -> Result<c_int, Failure> {
+    for _ in 0..LINK_BUDGET {
+        let mut next = PathBuffer::new();
+        let entry = resolve::entry(image, spelling).map_err(Failure::Nowhere)?;
+        let entry = entry.ok_or(Failure::Settled(Errno::EISDIR))?;
+        let link =
+            next.fill(|bytes, room| sys::readlinkat(entry.dirfd(), entry.name(), bytes, room));
+        if link.is_err() || how.stops_at_link() {
+            let verdict = how.judge(image, &entry.request());
+            let subject = Subject::new(call, entry.path());
+            let how_here = how.with(libc::O_NOFOLLOW);
+            match attempt(image, verdict, subject, entry.dirfd(), entry.name(), how_here) {
+                Err(Errno::ELOOP) if !how.stops_at_link() => continue,
+                Err(Errno::EEXIST) if !how.exclusive() => {
+                    return Err(Failure::Settled(only_new(image, verdict, subject)));
+                }
+                settled => return settled.map_err(Failure::Settled),
+            }
+        }
+        follow(spelling, &next).map_err(Failure::Settled)?;
+    }
+    Err(Failure::Settled(Errno::ELOOP))
+}
+
+/// A file stands where only a new one would have been allowed.
+fn only_new(image: &Image<'_>, verdict: OpenVerdict, subject: Subject<'_>) -> Errno {
+    match verdict {
+        OpenVerdict::OnlyNew(denial) => report::denied(image, denial, subject),
+        _ => Errno::EEXIST,
+    }
+}
+
+/// Makes `spelling`, whose directory is canonical, the place that its last component, a link to
+/// `target`, leads to.
+fn follow(spelling: &mut Spelling, target: &PathBuffer) -> Result<(), Errno> {
+    let mut next = PathBuffer::new();
+    if target.as_bytes().first() != Some(&b'/') {
+        let name_at = spelling.split().name_at;
+        next.push(spelling.text().as_bytes().get(..name_at).unwrap_or(&[]))?;
+    }
+    next.push(target.as_bytes())?;
+    spelling.read_own(libc::AT_FDCWD, next.as_bytes())
+}
+
+/// `O_TMPFILE`: a file without a name is created in a directory.
+fn open_unnamed(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &Spelling,
+    how: How,
+) -> Result<c_int, Errno> {
+    let mut directory = resolve::pin(spelling, libc::O_DIRECTORY)?;
+    directory.path.push_separator()?;
+    // The kernel shows such files as `#INODE`; any name below the directory is judged alike.
+    directory.path.push(b"#")?;
+    let verdict =
+        decide::access(image, &directory.request(spelling.lexical()), Capabilities::CREATE);
+    let subject = Subject { call, path: directory.path.as_bytes(), route: spelling.lexical() };
+    report::settle(image, verdict, subject)?;
+    sys::openat(directory.fd.raw(), c".", how.flags, how.mode).map(sys::Fd::into_raw)
+}
+
+/// Whether the object of an open descriptor may be opened once more, differently.
+///
+/// # Errors
+/// `EBADF`; `EACCES` or `ENOENT` where the policy refuses.
+pub(crate) fn judge_reopen(call: &CStr, fd: c_int, how: How) -> Result<(), Errno> {
+    let image = session::image()?;
+    let mut path = PathBuffer::new();
+    resolve::locate(fd, &mut path)?;
+    if resolve::is_anonymous(path.as_bytes()) {
+        return Ok(());
+    }
+    let existing = how.without(libc::O_CREAT | libc::O_EXCL);
+    let verdict = existing.judge(&image, &Request::canonical(path.as_bytes()));
+    report::settle_open(&image, verdict, Subject::new(call, path.as_bytes())).map(|_| ())
+}
+
+/// open(2), without its variable argument: the C entry points extract that.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn jp_open(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
+    open_at(c"open", libc::AT_FDCWD, path, How::new(flags, mode)).reply()
+}
+
+/// openat(2), likewise.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn jp_openat(
+    dirfd: c_int,
+    path: *const c_char,
+    flags: c_int,
+    mode: c_uint,
+) -> c_int {
+    open_at(c"openat", dirfd, path, How::new(flags, mode)).reply()
+}
+
+/// creat(2).
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn creat(path: *const c_char, mode: c_uint) -> c_int {
+    let how = How::new(libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode);
+    open_at(c"creat", libc::AT_FDCWD, path, how).reply()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn creat64(path: *const c_char, mode: c_uint) -> c_int {
+    creat(path, mode)
+}
+
+/// What `open` is in a program built with `_FORTIFY_SOURCE`.
+#[unsafe(no_mangle)]
+extern "C" fn __open_2(path: *const c_char, flags: c_int) -> c_int {
+    jp_open(path, flags, 0)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __open64_2(path: *const c_char, flags: c_int) -> c_int {
+    jp_open(path, flags, 0)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __openat_2(dirfd: c_int, path: *const c_char, flags: c_int) -> c_int {
+    jp_openat(dirfd, path, flags, 0)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __openat64_2(dirfd: c_int, path: *const c_char, flags: c_int) -> c_int {
+    jp_openat(dirfd, path, flags, 0)
+}

@@ -1,0 +1,158 @@
+//! popen(3) and pclose(3): libc's own start the shell from inside libc.
+
+use core::ffi::{c_char, c_int, c_void};
+use core::ptr;
+use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+
+use crate::errno::{Errno, Reply};
+use crate::exec::{self, search, shell};
+use crate::spawn::attributes::Attributes;
+use crate::spawn::{self, Job};
+use crate::sys::next::Original;
+use crate::sys::{self, Fd, process};
+use crate::{libc_functions, memory};
+
+/// How many streams may be open at a time.
+const ROOM: usize = 256;
+/// A place that is being filled or emptied: no stream has this address.
+const TAKEN: usize = 1;
+
+/// A stream and the shell at its other end. `stream` is zero where the place is free; whoever
+/// moves it to [`TAKEN`] owns the other two.
+struct Place {
+    stream: AtomicUsize,
+    fd: AtomicI32,
+    pid: AtomicI32,
+}
+
+static STREAMS: [Place; ROOM] = [const {
+    Place { stream: AtomicUsize::new(0), fd: AtomicI32::new(-1), pid: AtomicI32::new(0) }
+}; ROOM];
+
+impl Place {
+    fn claim(&self, stream: usize) -> bool {
+        self.stream.compare_exchange(stream, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    fn fill(&self, stream: usize, fd: c_int, pid: c_int) {
+        self.fd.store(fd, Ordering::Relaxed);
+        self.pid.store(pid, Ordering::Relaxed);
+        self.stream.store(stream, Ordering::Release);
+    }
+
+    fn empty(&self) {
+        self.stream.store(0, Ordering::Release);
+    }
+}
+
+unsafe extern "C" {
+    /// fclose(3) of a stream that [`popen`] made: `c/process.c`.
+    safe fn jp_fclose(stream: *mut c_void) -> c_int;
+}
+
+/// The mode of popen(3).
+#[derive(Clone, Copy)]
+struct Mode {
+    reads: bool,
+    close_on_exec: bool,
+}
+
+impl Mode {
+    fn parse(text: *const c_char) -> Result<Self, Errno> {
+        let (mut reads, mut writes, mut close_on_exec) = (false, false, false);
+        for offset in 0_usize.. {
+            match memory::first_byte(text.wrapping_add(offset))? {
+                0 => break,
+                b'r' => reads = true,
+                b'w' => writes = true,
+                b'e' => close_on_exec = true,
+                _ => return Err(Errno::EINVAL),
+            }
+        }
+        if reads == writes { Err(Errno::EINVAL) } else { Ok(Self { reads, close_on_exec }) }
+    }
+}
+
+fn open(command: *const c_char, mode: *const c_char) -> Result<*mut c_void, Errno> {
+    let mode = Mode::parse(mode)?;
+    let place = STREAMS.iter().find(|place| place.claim(0)).ok_or(Errno::EMFILE)?;
+    let opened = start(command, mode).and_then(|(end, pid)| {
+        let text = if mode.reads { c"r" } else { c"w" };
+        let stream = libc_functions::jp_fdopen(end.raw(), text.as_ptr());
+        if stream.is_null() {
+            return Err(Errno::ENOMEM);
+        }
+        place.fill(stream.addr(), end.into_raw(), pid);
+        Ok(stream)
+    });
+    if opened.is_err() {
+        place.empty();
+    }
+    opened
+}
+
+/// Starts the shell: this end of the pipe, and the shell's pid.
+fn start(command: *const c_char, mode: Mode) -> Result<(Fd, c_int), Errno> {
+    let (read, write) = process::pipe()?;
+    let (ours, theirs, standard) = if mode.reads {
+        (read, write, libc::STDOUT_FILENO)
+    } else {
+        (write, read, libc::STDIN_FILENO)
+    };
+    let argv = [c"sh".as_ptr(), c"-c".as_ptr(), command, ptr::null()];
+    let prepare = || {
+        close_streams(theirs.raw());
+        process::duplicate(theirs.raw(), standard)
+    };
+    let execute = || {
+        let argv = argv.as_ptr();
+        let path = shell::SHELL.as_ptr();
+        exec::execute(c"popen", libc::AT_FDCWD, path, argv, search::environ(), 0)
+    };
+    let job = Job { attributes: Attributes::NONE, prepare: &prepare, execute: &execute };
+    let pid = spawn::spawn(&job)?;
+    if !mode.close_on_exec {
+        sys::fcntl(ours.raw(), libc::F_SETFD, 0)?;
+    }
+    Ok((ours, pid))
+}
+
+/// In the child: streams from earlier calls are not the shell's (POSIX).
+fn close_streams(but: c_int) {
+    for place in &STREAMS {
+        let fd = place.fd.load(Ordering::Relaxed);
+        if place.stream.load(Ordering::Acquire) > TAKEN && fd != but {
+            sys::close(fd);
+        }
+    }
+}
+
+type Close = extern "C" fn(*mut c_void) -> c_int;
+
+static PCLOSE: Original = Original::new(c"pclose");
+
+fn close(stream: *mut c_void) -> Result<c_int, Errno> {
+    let ours = !stream.is_null() && stream.addr() != TAKEN;
+    let place = STREAMS.iter().find(|place| ours && place.claim(stream.addr()));
+    let Some(place) = place else {
+        // Of a popen that came before the shim was there, or no such stream at all.
+        let original = PCLOSE.address().ok_or(Errno::EACCES)?;
+        // SAFETY: the address is that of libc's function of this name and type.
+        let original = unsafe { core::mem::transmute::<usize, Close>(original) };
+        return Ok(original(stream));
+    };
+    let pid = place.pid.load(Ordering::Relaxed);
+    place.empty();
+    jp_fclose(stream);
+    process::wait(pid)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void {
+    open(command, mode).reply()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn pclose(stream: *mut c_void) -> c_int {
+    close(stream).reply()
+}

@@ -1,0 +1,167 @@
+//! Unix sockets by path: connecting needs read and update of the socket, binding creates it.
+
+use core::ffi::{CStr, c_int, c_void};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide;
+
+use crate::errno::{Errno, Reply};
+use crate::path::{PathBuffer, Spelling};
+use crate::places::DescriptorLink;
+use crate::report::{self, Subject};
+use crate::sys::{self, Fd, word};
+use crate::{memory, resolve, session};
+
+/// A socket address of the program's.
+#[derive(Clone, Copy)]
+struct Address {
+    at: *const u8,
+    len: usize,
+}
+
+impl Address {
+    /// The path of a unix socket; `None` for any other address, which names no file.
+    ///
+    /// # Errors
+    /// `EFAULT`.
+    fn path(self, to: &mut PathBuffer) -> Result<Option<()>, Errno> {
+        const FAMILY: usize = size_of::<libc::sa_family_t>();
+        let path_len = self.len.saturating_sub(FAMILY);
+        if self.at.is_null() || path_len == 0 || path_len > size_of::<libc::sockaddr_un>() {
+            return Ok(None);
+        }
+        memory::check(self.at.addr())?;
+        memory::check(self.at.addr().wrapping_add(self.len).wrapping_sub(1))?;
+        // SAFETY: the first and the last byte were just found readable, and an address is smaller
+        // than a page.
+        let bytes = unsafe { core::slice::from_raw_parts(self.at, self.len) };
+        let (family, path) = bytes.split_at_checked(FAMILY).unwrap_or((&[], &[]));
+        let unix = u16::try_from(libc::AF_UNIX).unwrap_or(0).to_ne_bytes();
+        let path = path.split(|&byte| byte == 0).next().unwrap_or(&[]);
+        if family != unix || path.is_empty() {
+            return Ok(None);
+        }
+        to.push(path).map(Some)
+    }
+}
+
+/// The same socket under a name that leads to exactly the object that was judged.
+struct Substitute {
+    address: libc::sockaddr_un,
+    _held: Fd,
+}
+
+impl Substitute {
+    /// # Errors
+    /// As connect(2); `EACCES` or `ENOENT` where the policy refuses.
+    fn of(call: &CStr, path: &PathBuffer) -> Result<Self, Errno> {
+        let image = session::image()?;
+        let mut spelling = Spelling::new();
+        spelling.read_own(libc::AT_FDCWD, path.as_bytes())?;
+        let need = Capabilities::READ.union(Capabilities::UPDATE);
+        let held = resolve::pin_judged(&image, call, &mut spelling, 0, |image, request| {
+            decide::access(image, request, need)
+        })?;
+        let mut address = libc::sockaddr_un {
+            sun_family: u16::try_from(libc::AF_UNIX).unwrap_or(0),
+            sun_path: [0; 108],
+        };
+        let link = DescriptorLink::new(held.raw());
+        for (to, &from) in address.sun_path.iter_mut().zip(link.as_c_str().to_bytes()) {
+            *to = from.cast_signed();
+        }
+        Ok(Self { address, _held: held })
+    }
+
+    fn register(&self) -> usize {
+        (&raw const self.address).expose_provenance()
+    }
+}
+
+const SUBSTITUTE_LEN: usize = size_of::<libc::sockaddr_un>();
+
+fn connect_to(fd: c_int, address: Address) -> Result<(), Errno> {
+    let mut path = PathBuffer::new();
+    if address.path(&mut path)?.is_none() {
+        let args = [word(fd), address.at.expose_provenance(), address.len, 0, 0, 0];
+        return sys::call(libc::SYS_connect, args).map(|_| ());
+    }
+    let substitute = Substitute::of(c"connect", &path)?;
+    let args = [word(fd), substitute.register(), SUBSTITUTE_LEN, 0, 0, 0];
+    sys::call(libc::SYS_connect, args).map(|_| ())
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn connect(fd: c_int, address: *const c_void, len: libc::socklen_t) -> c_int {
+    connect_to(fd, Address { at: address.cast(), len: len as usize }).reply()
+}
+
+/// The name that is bound stays the program's own: peers see it.
+fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
+    let mut path = PathBuffer::new();
+    if address.path(&mut path)?.is_some() {
+        let image = session::image()?;
+        let mut spelling = Spelling::new();
+        spelling.read_own(libc::AT_FDCWD, path.as_bytes())?;
+        let entry = resolve::entry(&image, &mut spelling)?.ok_or(Errno(libc::EADDRINUSE))?;
+        let verdict = decide::access(&image, &entry.request(), Capabilities::CREATE);
+        report::settle(&image, verdict, Subject::new(c"bind", entry.path()))?;
+    }
+    let args = [word(fd), address.at.expose_provenance(), address.len, 0, 0, 0];
+    sys::call(libc::SYS_bind, args).map(|_| ())
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn bind(fd: c_int, address: *const c_void, len: libc::socklen_t) -> c_int {
+    bind_to(fd, Address { at: address.cast(), len: len as usize }).reply()
+}
+
+fn send_to(fd: c_int, message: [usize; 2], flags: c_int, address: Address) -> Result<usize, Errno> {
+    let [bytes, count] = message;
+    let mut path = PathBuffer::new();
+    if address.path(&mut path)?.is_none() {
+        let to = address.at.expose_provenance();
+        return sys::call(libc::SYS_sendto, [word(fd), bytes, count, word(flags), to, address.len]);
+    }
+    let substitute = Substitute::of(c"sendto", &path)?;
+    let to = substitute.register();
+    sys::call(libc::SYS_sendto, [word(fd), bytes, count, word(flags), to, SUBSTITUTE_LEN])
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sendto(
+    fd: c_int,
+    bytes: *const c_void,
+    count: usize,
+    flags: c_int,
+    address: *const c_void,
+    len: libc::socklen_t,
+) -> isize {
+    let address = Address { at: address.cast(), len: len as usize };
+    send_to(fd, [bytes.expose_provenance(), count], flags, address).reply()
+}
+
+fn send_message(fd: c_int, message: *const libc::msghdr, flags: c_int) -> Result<usize, Errno> {
+    let send = |message: *const libc::msghdr| {
+        let args = [word(fd), message.expose_provenance(), word(flags), 0, 0, 0];
+        sys::call(libc::SYS_sendmsg, args)
+    };
+    memory::check(message.addr())?;
+    memory::check(message.addr().wrapping_add(size_of::<libc::msghdr>()).wrapping_sub(1))?;
+    // SAFETY: the first and the last byte were just found readable.
+    let mut header = unsafe { message.read_unaligned() };
+    let address = Address { at: header.msg_name.cast(), len: header.msg_namelen as usize };
+    let mut path = PathBuffer::new();
+    if address.path(&mut path)?.is_none() {
+        return send(message);
+    }
+    let substitute = Substitute::of(c"sendmsg", &path)?;
+    header.msg_name = (&raw const substitute.address).cast_mut().cast();
+    header.msg_namelen = u32::try_from(SUBSTITUTE_LEN).unwrap_or(0);
+    send(&raw const header)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sendmsg(fd: c_int, message: *const libc::msghdr, flags: c_int) -> isize {
+    send_message(fd, message, flags).reply()
+}

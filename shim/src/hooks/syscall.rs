@@ -1,0 +1,347 @@
+//! libc's syscall(2): a number that names a mediated operation goes to the hook of the same
+//! meaning. Every other call is made here, by a leaf, so that those which return twice or on
+//! another stack work as they do in libc.
+
+use core::arch::naked_asm;
+use core::ffi::{c_int, c_long, c_uint};
+
+use crate::errno::{Errno, Reply};
+use crate::hooks::{
+    attributes, directories, entries, exec, metadata, namespaces, open, openat2, sockets,
+};
+
+/// The arguments of a system call.
+#[derive(Clone, Copy)]
+struct Arguments([usize; 6]);
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "the kernel too takes only as many bits as the argument has"
+)]
+impl Arguments {
+    fn size(self, index: usize) -> usize {
+        self.0.get(index).copied().unwrap_or(0)
+    }
+
+    fn unsigned(self, index: usize) -> c_uint {
+        self.size(index) as c_uint
+    }
+
+    fn int(self, index: usize) -> c_int {
+        self.unsigned(index) as c_int
+    }
+
+    fn length(self, index: usize) -> i64 {
+        self.size(index) as i64
+    }
+
+    fn pointer<T>(self, index: usize) -> *mut T {
+        core::ptr::with_exposed_provenance_mut(self.size(index))
+    }
+}
+
+/// What a hook returns, as `syscall` does.
+trait Outcome {
+    fn outcome(self) -> c_long;
+}
+
+impl Outcome for c_int {
+    fn outcome(self) -> c_long {
+        self.into()
+    }
+}
+
+impl Outcome for isize {
+    fn outcome(self) -> c_long {
+        c_long::try_from(self).unwrap_or(-1)
+    }
+}
+
+impl Outcome for Errno {
+    fn outcome(self) -> c_long {
+        Err::<c_int, _>(self).reply().outcome()
+    }
+}
+
+/// Pairs numbers with hooks; the test for a number and the call come from one list.
+macro_rules! table {
+    ($a:ident: $($number:pat => $hook:expr,)*) => {
+        #[allow(clippy::unnested_or_patterns, reason = "a row may name several numbers")]
+        pub(super) const fn has(number: super::c_long) -> bool {
+            matches!(number, $($number)|*)
+        }
+
+        pub(super) fn call(number: super::c_long, $a: super::Arguments) -> super::c_long {
+            use super::Outcome;
+            match number {
+                $($number => $hook.outcome(),)*
+                _ => super::Errno::ENOSYS.outcome(),
+            }
+        }
+    };
+}
+
+/// The calls that every processor has.
+mod common {
+    use core::ffi::{c_long, c_ulong};
+
+    use super::{
+        Errno, attributes, directories, entries, exec, metadata, namespaces, open, openat2, sockets,
+    };
+    use crate::errno::Reply;
+
+    /// fchmodat2(2), which the C library's headers do not name yet.
+    const FCHMODAT2: c_long = 452;
+    /// `setxattrat` to `removexattrat`, `open_tree_attr`, `file_getattr` and `file_setattr`.
+    const FIRST_RECENT: c_long = 463;
+    const LAST_RECENT: c_long = 469;
+
+    table! { a:
+        libc::SYS_openat => open::jp_openat(a.int(0), a.pointer(1), a.int(2), a.unsigned(3)),
+        libc::SYS_openat2 => openat2::open(a.int(0), a.pointer(1), a.pointer(2), a.size(3)).reply(),
+        libc::SYS_execve => exec::execve(a.pointer(0), a.pointer(1), a.pointer(2)),
+        libc::SYS_execveat => exec::execveat(
+            a.int(0), a.pointer(1), a.pointer(2), a.pointer(3), a.int(4),
+        ),
+        libc::SYS_chdir => directories::chdir(a.pointer(0)),
+        libc::SYS_fchdir => directories::fchdir(a.int(0)),
+
+        libc::SYS_mkdirat => entries::mkdirat(a.int(0), a.pointer(1), a.unsigned(2)),
+        libc::SYS_mknodat => entries::mknodat(a.int(0), a.pointer(1), a.unsigned(2), a.unsigned(3).into()),
+        libc::SYS_unlinkat => entries::unlinkat(a.int(0), a.pointer(1), a.int(2)),
+        libc::SYS_symlinkat => entries::symlinkat(a.pointer(0), a.int(1), a.pointer(2)),
+        libc::SYS_linkat => entries::linkat(
+            a.int(0), a.pointer(1), a.int(2), a.pointer(3), a.int(4),
+        ),
+        libc::SYS_renameat => entries::renameat(a.int(0), a.pointer(1), a.int(2), a.pointer(3)),
+        libc::SYS_renameat2 => entries::renameat2(
+            a.int(0), a.pointer(1), a.int(2), a.pointer(3), a.unsigned(4),
+        ),
+
+        libc::SYS_truncate => attributes::truncate(a.pointer(0), a.length(1)),
+        libc::SYS_fchmod => attributes::fchmod(a.int(0), a.unsigned(1)),
+        libc::SYS_fchmodat => attributes::fchmodat(a.int(0), a.pointer(1), a.unsigned(2), 0),
+        FCHMODAT2 => attributes::fchmodat(a.int(0), a.pointer(1), a.unsigned(2), a.int(3)),
+        libc::SYS_fchown => attributes::fchown(a.int(0), a.unsigned(1), a.unsigned(2)),
+        libc::SYS_fchownat => attributes::fchownat(
+            a.int(0), a.pointer(1), a.unsigned(2), a.unsigned(3), a.int(4),
+        ),
+        libc::SYS_utimensat => if a.size(1) == 0 {
+            attributes::futimens(a.int(0), a.pointer(2))
+        } else {
+            attributes::utimensat(a.int(0), a.pointer(1), a.pointer(2), a.int(3))
+        },
+        libc::SYS_setxattr => attributes::setxattr(
+            a.pointer(0), a.pointer(1), a.pointer(2), a.size(3), a.int(4),
+        ),
+        libc::SYS_lsetxattr => attributes::lsetxattr(
+            a.pointer(0), a.pointer(1), a.pointer(2), a.size(3), a.int(4),
+        ),
+        libc::SYS_fsetxattr => attributes::fsetxattr(
+            a.int(0), a.pointer(1), a.pointer(2), a.size(3), a.int(4),
+        ),
+        libc::SYS_getxattr => attributes::getxattr(a.pointer(0), a.pointer(1), a.pointer(2), a.size(3)),
+        libc::SYS_lgetxattr => attributes::lgetxattr(a.pointer(0), a.pointer(1), a.pointer(2), a.size(3)),
+        libc::SYS_listxattr => attributes::listxattr(a.pointer(0), a.pointer(1), a.size(2)),
+        libc::SYS_llistxattr => attributes::llistxattr(a.pointer(0), a.pointer(1), a.size(2)),
+        libc::SYS_removexattr => attributes::removexattr(a.pointer(0), a.pointer(1)),
+        libc::SYS_lremovexattr => attributes::lremovexattr(a.pointer(0), a.pointer(1)),
+        libc::SYS_fremovexattr => attributes::fremovexattr(a.int(0), a.pointer(1)),
+
+        libc::SYS_newfstatat => metadata::fstatat(a.int(0), a.pointer(1), a.pointer(2), a.int(3)),
+        libc::SYS_statx => metadata::statx(
+            a.int(0), a.pointer(1), a.int(2), a.unsigned(3), a.pointer(4),
+        ),
+        libc::SYS_faccessat => metadata::faccessat(a.int(0), a.pointer(1), a.int(2), 0),
+        libc::SYS_faccessat2 => metadata::faccessat(a.int(0), a.pointer(1), a.int(2), a.int(3)),
+        libc::SYS_readlinkat => metadata::readlinkat(a.int(0), a.pointer(1), a.pointer(2), a.size(3)),
+
+        libc::SYS_bind => sockets::bind(a.int(0), a.pointer(1), a.unsigned(2)),
+        libc::SYS_connect => sockets::connect(a.int(0), a.pointer(1), a.unsigned(2)),
+        libc::SYS_sendto => sockets::sendto(
+            a.int(0), a.pointer(1), a.size(2), a.int(3), a.pointer(4), a.unsigned(5),
+        ),
+        libc::SYS_sendmsg => sockets::sendmsg(a.int(0), a.pointer(1), a.int(2)),
+
+        libc::SYS_chroot => namespaces::chroot(a.pointer(0)),
+        libc::SYS_mount => namespaces::mount(
+            a.pointer(0), a.pointer(1), a.pointer(2), a.size(3) as c_ulong, a.pointer(4),
+        ),
+        libc::SYS_umount2 => namespaces::umount2(a.pointer(0), a.int(1)),
+        libc::SYS_unshare => namespaces::unshare(a.int(0)),
+        libc::SYS_setns => namespaces::setns(a.int(0), a.int(1)),
+
+        // What takes paths, or acts for other threads, and has no hook: to the program the kernel
+        // is an older one, so that it falls back on calls that have.
+        libc::SYS_io_uring_setup
+        | libc::SYS_open_tree
+        | libc::SYS_move_mount
+        | libc::SYS_fsopen
+        | libc::SYS_fspick
+        | libc::SYS_mount_setattr
+        | libc::SYS_pivot_root
+        | libc::SYS_name_to_handle_at
+        | libc::SYS_open_by_handle_at
+        | libc::SYS_fanotify_mark
+        | libc::SYS_acct
+        | libc::SYS_swapon
+        | libc::SYS_swapoff
+        | FIRST_RECENT..=LAST_RECENT => Errno::ENOSYS,
+    }
+}
+
+/// The older forms that only some processors have.
+#[cfg(target_arch = "x86_64")]
+mod legacy {
+    use super::{attributes, entries, metadata, open};
+
+    table! { a:
+        libc::SYS_open => open::jp_open(a.pointer(0), a.int(1), a.unsigned(2)),
+        libc::SYS_creat => open::creat(a.pointer(0), a.unsigned(1)),
+
+        libc::SYS_mkdir => entries::mkdir(a.pointer(0), a.unsigned(1)),
+        libc::SYS_mknod => entries::mknod(a.pointer(0), a.unsigned(1), a.unsigned(2).into()),
+        libc::SYS_rmdir => entries::rmdir(a.pointer(0)),
+        libc::SYS_unlink => entries::unlink(a.pointer(0)),
+        libc::SYS_symlink => entries::symlink(a.pointer(0), a.pointer(1)),
+        libc::SYS_link => entries::link(a.pointer(0), a.pointer(1)),
+        libc::SYS_rename => entries::rename(a.pointer(0), a.pointer(1)),
+
+        libc::SYS_chmod => attributes::chmod(a.pointer(0), a.unsigned(1)),
+        libc::SYS_chown => attributes::chown(a.pointer(0), a.unsigned(1), a.unsigned(2)),
+        libc::SYS_lchown => attributes::lchown(a.pointer(0), a.unsigned(1), a.unsigned(2)),
+        libc::SYS_utime => attributes::utime(a.pointer(0), a.pointer(1)),
+        libc::SYS_utimes => attributes::utimes(a.pointer(0), a.pointer(1)),
+        libc::SYS_futimesat => attributes::futimesat(a.int(0), a.pointer(1), a.pointer(2)),
+
+        libc::SYS_stat => metadata::stat(a.pointer(0), a.pointer(1)),
+        libc::SYS_lstat => metadata::lstat(a.pointer(0), a.pointer(1)),
+        libc::SYS_access => metadata::access(a.pointer(0), a.int(1)),
+        libc::SYS_readlink => metadata::readlink(a.pointer(0), a.pointer(1), a.size(2)),
+    }
+}
+
+/// There are none here.
+#[cfg(target_arch = "aarch64")]
+mod legacy {
+    pub(super) const fn has(_: super::c_long) -> bool {
+        false
+    }
+
+    pub(super) fn call(_: super::c_long, _: super::Arguments) -> super::c_long {
+        super::Outcome::outcome(super::Errno::ENOSYS)
+    }
+}
+
+extern "C" fn is_mediated(number: c_long) -> c_int {
+    c_int::from(common::has(number) || legacy::has(number))
+}
+
+extern "C" fn mediate(
+    number: c_long,
+    first: usize,
+    second: usize,
+    third: usize,
+    fourth: usize,
+    fifth: usize,
+    sixth: usize,
+) -> c_long {
+    let arguments = Arguments([first, second, third, fourth, fifth, sixth]);
+    if common::has(number) {
+        common::call(number, arguments)
+    } else {
+        legacy::call(number, arguments)
+    }
+}
+
+/// The kernel's negated error number, as libc reports it.
+extern "C" fn failed(result: c_long) -> c_long {
+    Errno(c_int::try_from(result.wrapping_neg()).unwrap_or(libc::EIO)).outcome()
+}
+
+/// syscall(2). The arguments arrive as those of a function with seven integers, which is what
+/// `mediate` is; the last one is on the stack.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C" fn syscall() {
+    naked_asm!(
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push r8",
+        "push r9",
+        "sub rsp, 8",
+        "call {is_mediated}",
+        "add rsp, 8",
+        "pop r9",
+        "pop r8",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "test eax, eax",
+        "jz 2f",
+        "jmp {mediate}",
+        "2:",
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "mov r10, r8",
+        "mov r8, r9",
+        "mov r9, [rsp + 8]",
+        "syscall",
+        "cmp rax, -4095",
+        "jae 3f",
+        "ret",
+        "3:",
+        "mov rdi, rax",
+        "jmp {failed}",
+        is_mediated = sym is_mediated,
+        mediate = sym mediate,
+        failed = sym failed,
+    )
+}
+
+/// See the x86-64 form; here all arguments are in registers.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C" fn syscall() {
+    naked_asm!(
+        "stp x29, x30, [sp, -80]!",
+        "stp x0, x1, [sp, 16]",
+        "stp x2, x3, [sp, 32]",
+        "stp x4, x5, [sp, 48]",
+        "str x6, [sp, 64]",
+        "bl {is_mediated}",
+        "mov w9, w0",
+        "ldp x0, x1, [sp, 16]",
+        "ldp x2, x3, [sp, 32]",
+        "ldp x4, x5, [sp, 48]",
+        "ldr x6, [sp, 64]",
+        "ldp x29, x30, [sp], 80",
+        "cbz w9, 2f",
+        "b {mediate}",
+        "2:",
+        "mov x8, x0",
+        "mov x0, x1",
+        "mov x1, x2",
+        "mov x2, x3",
+        "mov x3, x4",
+        "mov x4, x5",
+        "mov x5, x6",
+        "svc 0",
+        "cmn x0, 4095",
+        "b.hs 3f",
+        "ret",
+        "3:",
+        "b {failed}",
+        is_mediated = sym is_mediated,
+        mediate = sym mediate,
+        failed = sym failed,
+    )
+}

@@ -1,0 +1,72 @@
+//! system(3): libc's own starts the shell from inside libc.
+
+use core::ffi::{c_char, c_int};
+use core::ptr;
+
+use crate::errno::{Errno, Reply};
+use crate::exec::{self, search, shell};
+use crate::spawn::attributes::Attributes;
+use crate::spawn::{self, Job};
+use crate::sys::process::{self, Disposition, signal_set};
+
+/// The status of a shell that could not be run: as if it had exited with 127 (POSIX).
+const NOT_RUN: c_int = 127 << 8;
+
+/// Runs `command` to its end: its status.
+fn run(command: *const c_char) -> Result<c_int, Errno> {
+    let interrupt = Ignored::begin(libc::SIGINT)?;
+    let quit = Ignored::begin(libc::SIGQUIT)?;
+    let blocked = process::block(signal_set(libc::SIGCHLD))?;
+    let argv = [c"sh".as_ptr(), c"-c".as_ptr(), command, ptr::null()];
+    let execute = || {
+        let argv = argv.as_ptr();
+        let path = shell::SHELL.as_ptr();
+        exec::execute(c"system", libc::AT_FDCWD, path, argv, search::environ(), 0)
+    };
+    let defaults = interrupt.to_default() | quit.to_default();
+    let attributes = Attributes::of_signals(defaults, blocked);
+    let started = spawn::spawn(&Job { attributes, prepare: &|| Ok(()), execute: &execute });
+    let status = match started {
+        Ok(pid) => process::wait(pid),
+        Err(errno) => {
+            errno.set();
+            Ok(NOT_RUN)
+        }
+    };
+    process::set_blocked(blocked);
+    status
+}
+
+/// A signal that is ignored for as long as this lives.
+struct Ignored {
+    signal: c_int,
+    before: Disposition,
+}
+
+impl Ignored {
+    fn begin(signal: c_int) -> Result<Self, Errno> {
+        let before = process::disposition(signal)?;
+        process::set_disposition(signal, &Disposition::IGNORE)?;
+        Ok(Self { signal, before })
+    }
+
+    /// The signal, if the shell is to start with its default action: unless the caller ignored it.
+    fn to_default(&self) -> process::Signals {
+        if self.before.is_ignored() { 0 } else { signal_set(self.signal) }
+    }
+}
+
+impl Drop for Ignored {
+    fn drop(&mut self) {
+        let _ = process::set_disposition(self.signal, &self.before);
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn system(command: *const c_char) -> c_int {
+    if command.is_null() {
+        // Whether there is a shell.
+        return c_int::from(run(c"exit 0".as_ptr()) == Ok(0));
+    }
+    run(command).reply()
+}

@@ -1,0 +1,117 @@
+//! Temporary files and directories with made-up names.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+
+use jp_confine_policy::image::Text;
+
+use crate::errno::{Errno, Reply};
+use crate::hooks::entries;
+use crate::hooks::open::{How, open_at, open_spelled};
+use crate::path::{PathBuffer, Spelling};
+use crate::sys::{self, Fd};
+use crate::{libc_functions, memory, session};
+
+/// How many letters are made up, and from what (mkstemp(3)).
+const LETTERS: usize = 6;
+const ALPHABET: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+/// How many names are tried (`TMP_MAX` of glibc).
+const ATTEMPTS: u32 = 238_328;
+
+/// Fills the six X of a template with made-up letters until `attempt` finds the name free.
+fn with_made_up_name<T>(
+    template: *mut c_char,
+    suffix: c_int,
+    attempt: impl Fn(*const c_char) -> Result<T, Errno>,
+) -> Result<T, Errno> {
+    let mut text = PathBuffer::new();
+    memory::copy_path(template, &mut text)?;
+    let suffix = usize::try_from(suffix).map_err(|_| Errno::EINVAL)?;
+    let end = text.len().checked_sub(suffix).ok_or(Errno::EINVAL)?;
+    let start = end.checked_sub(LETTERS).ok_or(Errno::EINVAL)?;
+    if text.as_bytes().get(start..end) != Some(&[b'X'; LETTERS]) {
+        return Err(Errno::EINVAL);
+    }
+    for _ in 0..ATTEMPTS {
+        let mut random = [0_u8; LETTERS];
+        sys::random(&mut random)?;
+        for (offset, byte) in random.into_iter().enumerate() {
+            let letter = ALPHABET.get(usize::from(byte) % ALPHABET.len()).copied().unwrap_or(b'x');
+            let at = template.cast::<u8>().wrapping_add(start).wrapping_add(offset);
+            // SAFETY: the template is a writable string of the caller's, and this is one of its X.
+            unsafe { at.write(letter) };
+        }
+        match attempt(template) {
+            Err(Errno::EEXIST) => {}
+            outcome => return outcome,
+        }
+    }
+    Err(Errno::EEXIST)
+}
+
+fn make_file(
+    call: &CStr,
+    template: *mut c_char,
+    suffix: c_int,
+    flags: c_int,
+) -> Result<c_int, Errno> {
+    let flags = flags & !libc::O_ACCMODE | libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
+    with_made_up_name(template, suffix, |path| {
+        open_at(call, libc::AT_FDCWD, path, How::new(flags, 0o600))
+    })
+}
+
+macro_rules! make_file_family {
+    ($($name:ident($($argument:ident),*): $suffix:expr, $flags:expr;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            extern "C" fn $name(template: *mut c_char $(, $argument: c_int)*) -> c_int {
+                make_file(c"mkstemp", template, $suffix, $flags).reply()
+            }
+        )*
+    };
+}
+
+make_file_family! {
+    mkstemp(): 0, 0;
+    mkstemp64(): 0, 0;
+    mkostemp(flags): 0, flags;
+    mkostemp64(flags): 0, flags;
+    mkstemps(suffix): suffix, 0;
+    mkstemps64(suffix): suffix, 0;
+    mkostemps(suffix, flags): suffix, flags;
+    mkostemps64(suffix, flags): suffix, flags;
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mkdtemp(template: *mut c_char) -> *mut c_char {
+    with_made_up_name(template, 0, |path| {
+        entries::make_directory(c"mkdtemp", entries::Argument::here(path), 0o700)
+    })
+    .map(|()| template)
+    .reply()
+}
+
+/// tmpfile(3): without a name, in the run's own temporary directory; libc's would go to `/tmp`.
+fn unnamed() -> Result<*mut c_void, Errno> {
+    let image = session::image()?;
+    let mut directory = Spelling::new();
+    directory.read_own(libc::AT_FDCWD, image.text(Text::TempDir))?;
+    let flags = libc::O_TMPFILE | libc::O_RDWR | libc::O_EXCL;
+    let how = How::new(flags, 0o600);
+    let fd = Fd::adopt(open_spelled(&image, c"tmpfile", &mut directory, how)?);
+    let stream = libc_functions::jp_fdopen(fd.raw(), c"w+".as_ptr());
+    if !stream.is_null() {
+        fd.into_raw();
+    }
+    Ok(stream)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tmpfile() -> *mut c_void {
+    unnamed().reply()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tmpfile64() -> *mut c_void {
+    unnamed().reply()
+}

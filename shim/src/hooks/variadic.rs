@@ -1,0 +1,49 @@
+//! The exported names of the variadic functions. A C symbol of a linked archive is not exported
+//! from a cdylib, a naked Rust function is: each only jumps to its C half (`c/variadic.c`), with
+//! every argument where the caller put it.
+
+use core::arch::naked_asm;
+
+unsafe extern "C" {
+    fn jp_variadic_open();
+    fn jp_variadic_openat();
+    fn jp_variadic_execl();
+    fn jp_variadic_execlp();
+    fn jp_variadic_execle();
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! jump {
+    () => {
+        "jmp {}"
+    };
+}
+
+#[cfg(target_arch = "aarch64")]
+macro_rules! jump {
+    () => {
+        "b {}"
+    };
+}
+
+macro_rules! variadic {
+    ($($name:ident => $target:ident;)*) => {
+        $(
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            extern "C" fn $name() {
+                naked_asm!(jump!(), sym $target)
+            }
+        )*
+    };
+}
+
+variadic! {
+    open => jp_variadic_open;
+    open64 => jp_variadic_open;
+    openat => jp_variadic_openat;
+    openat64 => jp_variadic_openat;
+    execl => jp_variadic_execl;
+    execlp => jp_variadic_execlp;
+    execle => jp_variadic_execle;
+}

@@ -1,0 +1,61 @@
+//! The preload library: every entry point of libc that takes a path, judged before it acts.
+//!
+//! Data flow of a hook: read the argument ([`path`]), find the object ([`resolve`]), ask the
+//! policy ([`jp_confine_policy::decide`]), act on the object that was judged, report a refusal
+//! ([`report`]).
+//!
+//! Invariants of this crate: no std, no allocation, no lock, no thread-local, no reachable panic
+//! (the linker refuses one, see [`panic`]), no call of libc's path functions, no `DT_NEEDED`.
+//! Whatever fails inside is answered with a denial, never with the unchecked call.
+
+#![no_std]
+#![deny(
+    clippy::arithmetic_side_effects,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+
+mod errno;
+mod exec;
+mod hooks;
+mod libc_functions;
+mod memory;
+mod path;
+mod places;
+mod remembered;
+mod report;
+mod resolve;
+mod session;
+mod spawn;
+mod sys;
+mod working_directory;
+
+/// Where a panic would end. In a release build the symbol exists nowhere, so that a panic the
+/// optimiser could not rule out fails the link.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    #[cfg(not(debug_assertions))]
+    {
+        unsafe extern "C" {
+            fn jp_confine_shim_can_panic() -> !;
+        }
+        // SAFETY: never linked, hence never called.
+        unsafe { jp_confine_shim_can_panic() }
+    }
+    #[cfg(debug_assertions)]
+    loop {
+        core::hint::spin_loop();
+    }
+}
+
+/// Runs when the library is loaded; a hook that comes earlier does the same.
+extern "C" fn load() {
+    let _ = session::start();
+    remembered::adopt();
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOAD: extern "C" fn() = load;

@@ -1,0 +1,379 @@
+//! Paths on the stack: a fixed buffer, and a program's path argument made absolute in it.
+
+use core::ffi::{CStr, c_char, c_int};
+use core::mem::MaybeUninit;
+
+use jp_confine_policy::decide::Request;
+
+use crate::errno::Errno;
+use crate::{memory, places};
+
+/// `PATH_MAX`: what the kernel accepts, with the NUL.
+pub(crate) const CAPACITY: usize = 4096;
+
+/// A NUL-terminated path of at most `PATH_MAX` bytes; made without clearing its memory.
+pub(crate) struct PathBuffer {
+    bytes: [MaybeUninit<u8>; CAPACITY],
+    len: usize,
+}
+
+impl PathBuffer {
+    /// An empty path.
+    pub(crate) const fn new() -> Self {
+        let mut buffer = Self { bytes: [MaybeUninit::uninit(); CAPACITY], len: 0 };
+        buffer.bytes[0] = MaybeUninit::new(0);
+        buffer
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The path without its NUL.
+    pub(crate) const fn as_bytes(&self) -> &[u8] {
+        // SAFETY: the first `len` bytes, and the NUL behind them, are initialised at all times.
+        unsafe { core::slice::from_raw_parts(self.bytes.as_ptr().cast(), self.len) }
+    }
+
+    /// The path from byte `at` on, for the kernel.
+    pub(crate) fn c_str(&self, at: usize) -> &CStr {
+        let start = self.bytes.as_ptr().cast::<u8>();
+        let at = at.min(self.len);
+        // SAFETY: `at` is at most `len`, and the NUL stands at `len`.
+        let start = unsafe { start.add(at) };
+        // SAFETY: the buffer is NUL-terminated at `len`; a NUL before that only shortens it.
+        unsafe { CStr::from_ptr(start.cast()) }
+    }
+
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// `ENAMETOOLONG` where they and a NUL do not fit.
+    pub(crate) fn push(&mut self, text: &[u8]) -> Result<(), Errno> {
+        let end = self.len.saturating_add(text.len());
+        if end >= CAPACITY {
+            return Err(Errno::ENAMETOOLONG);
+        }
+        let room = self.bytes.get_mut(self.len..end).ok_or(Errno::ENAMETOOLONG)?;
+        for (to, &from) in room.iter_mut().zip(text) {
+            to.write(from);
+        }
+        self.finish(end);
+        Ok(())
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.finish(0);
+    }
+
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.finish(len.min(self.len));
+    }
+
+    /// Ends in exactly one slash, so that a name can follow.
+    pub(crate) fn push_separator(&mut self) -> Result<(), Errno> {
+        if self.as_bytes().last() == Some(&b'/') { Ok(()) } else { self.push(b"/") }
+    }
+
+    /// Replaces the contents by what `fill` writes: it gets the memory and returns the length.
+    pub(crate) fn fill(
+        &mut self,
+        fill: impl FnOnce(*mut u8, usize) -> Result<usize, Errno>,
+    ) -> Result<(), Errno> {
+        self.finish(0);
+        let len = fill(self.bytes.as_mut_ptr().cast(), CAPACITY)?;
+        if len >= CAPACITY {
+            return Err(Errno::ENAMETOOLONG);
+        }
+        self.finish(len);
+        Ok(())
+    }
+
+    fn finish(&mut self, len: usize) {
+        self.len = len;
+        if let Some(end) = self.bytes.get_mut(len) {
+            end.write(0);
+        }
+    }
+
+    fn set(&mut self, at: usize, byte: u8) {
+        if let Some(slot) = self.bytes.get_mut(at) {
+            slot.write(byte);
+        }
+    }
+
+    fn get(&self, at: usize) -> u8 {
+        self.as_bytes().get(at).copied().unwrap_or(0)
+    }
+}
+
+/// A path argument of the program's, read once, absolute.
+pub(crate) struct Spelling {
+    text: PathBuffer,
+    dirfd: c_int,
+    /// Where the part begins that is relative to `dirfd`; zero where the kernel gets all of it.
+    tail: usize,
+    /// A `..` stands behind a name: only the kernel knows where that leads.
+    physical: bool,
+    /// The program wrote a slash (or `/.`) at the end: the object must be a directory.
+    slash: bool,
+    /// The last component is `.` or `..`.
+    dotted: bool,
+}
+
+impl Spelling {
+    pub(crate) const fn new() -> Self {
+        Self {
+            text: PathBuffer::new(),
+            dirfd: libc::AT_FDCWD,
+            tail: 0,
+            physical: false,
+            slash: false,
+            dotted: false,
+        }
+    }
+
+    /// Reads the argument at `path`, relative to `dirfd` as in openat(2).
+    ///
+    /// # Errors
+    /// `EFAULT`, `ENAMETOOLONG`, `ENOENT` (an empty path), `EBADF`, or `EACCES` where the place it
+    /// is relative to has no path.
+    pub(crate) fn read(&mut self, dirfd: c_int, path: *const c_char) -> Result<(), Errno> {
+        let first = memory::first_byte(path)?;
+        if first == 0 {
+            return Err(Errno::ENOENT);
+        }
+        self.dirfd = dirfd;
+        if first == b'/' {
+            self.dirfd = libc::AT_FDCWD;
+            self.text.clear();
+        } else {
+            places::of_directory(dirfd, &mut self.text)?;
+            self.text.push_separator()?;
+        }
+        self.tail = self.text.len();
+        memory::copy_path(path, &mut self.text)?;
+        self.settle();
+        Ok(())
+    }
+
+    /// As [`Self::read`], for a path that the shim holds itself.
+    pub(crate) fn read_own(&mut self, dirfd: c_int, path: &[u8]) -> Result<(), Errno> {
+        self.dirfd = dirfd;
+        self.text.clear();
+        if path.first() != Some(&b'/') {
+            places::of_directory(dirfd, &mut self.text)?;
+            self.text.push_separator()?;
+        }
+        self.tail = self.text.len();
+        self.text.push(path)?;
+        self.settle();
+        Ok(())
+    }
+
+    /// Whether the text reads the same lexically as the kernel walks it, as long as no link lies
+    /// on the way.
+    pub(crate) const fn is_lexical(&self) -> bool {
+        !self.physical
+    }
+
+    pub(crate) const fn wants_directory(&self) -> bool {
+        self.slash
+    }
+
+    /// What the kernel is given: a directory descriptor and a path relative to it.
+    pub(crate) fn kernel(&self) -> (c_int, &CStr) {
+        if self.tail == 0 {
+            (libc::AT_FDCWD, self.text.c_str(0))
+        } else if self.tail > self.text.len() {
+            (self.dirfd, c".")
+        } else {
+            (self.dirfd, self.text.c_str(self.tail))
+        }
+    }
+
+    /// The absolute path without a trailing slash.
+    pub(crate) fn lexical(&self) -> &[u8] {
+        match self.text.as_bytes() {
+            [path @ .., b'/'] if !path.is_empty() && self.slash => path,
+            path => path,
+        }
+    }
+
+    pub(crate) fn request(&self) -> Request<'_> {
+        Request::canonical(self.lexical())
+    }
+
+    /// Replaces the first `consumed` bytes by `target`, a canonical absolute path.
+    pub(crate) fn rewrite(&mut self, consumed: usize, target: &[u8]) -> Result<(), Errno> {
+        let mut text = PathBuffer::new();
+        text.push(target)?;
+        text.push(self.text.as_bytes().get(consumed..).unwrap_or(&[]))?;
+        self.become_absolute(&text)
+    }
+
+    /// Replaces the text by an absolute one.
+    pub(crate) fn become_absolute(&mut self, text: &PathBuffer) -> Result<(), Errno> {
+        self.text.clear();
+        self.text.push(text.as_bytes())?;
+        self.tail = 0;
+        self.physical = false;
+        Ok(())
+    }
+
+    /// Makes the text read lexically, `..` and all, for a judgement on the spelling alone.
+    pub(crate) fn collapse(&mut self) {
+        self.physical = false;
+        self.tail = 0;
+        self.normalise(0, true);
+    }
+
+    /// Where the last component begins, its parent's end, and whether it is an ordinary name.
+    pub(crate) fn split(&self) -> Split {
+        let path = self.lexical();
+        let name_at =
+            path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash.saturating_add(1));
+        let name = path.get(name_at..).unwrap_or(&[]);
+        Split { name_at, ordinary: !self.dotted && !name.is_empty() }
+    }
+
+    pub(crate) const fn text(&self) -> &PathBuffer {
+        &self.text
+    }
+
+    pub(crate) const fn tail(&self) -> usize {
+        self.tail
+    }
+
+    pub(crate) const fn dirfd(&self) -> c_int {
+        self.dirfd
+    }
+
+    /// Brings the program's part into normal form, as far as that does not change its meaning.
+    fn settle(&mut self) {
+        let form = self.form();
+        self.slash = form.slash;
+        self.dotted = form.dotted;
+        match form.shape {
+            Shape::Normal => {}
+            Shape::Untidy => self.normalise(self.tail, false),
+            Shape::Climbs => {
+                // The directory it is relative to is canonical: climbing from there is exact.
+                self.tail = 0;
+                self.normalise(0, true);
+            }
+            Shape::Physical => self.physical = true,
+        }
+        if self.tail == 0 {
+            self.dirfd = libc::AT_FDCWD;
+        }
+    }
+
+    fn form(&self) -> Form {
+        let mut form = Form { shape: Shape::Normal, slash: false, dotted: false };
+        let mut named = false;
+        let mut rest = self.text.as_bytes().get(self.tail..).unwrap_or(&[]);
+        if self.tail == 0 {
+            rest = rest.get(1..).unwrap_or(&[]);
+        }
+        for component in rest.split(|&byte| byte == b'/') {
+            form.slash = matches!(component, [] | b"." | b"..");
+            form.dotted =
+                matches!(component, b"." | b"..") || (component.is_empty() && form.dotted);
+            let shape = match component {
+                b".." if named => Shape::Physical,
+                b".." => Shape::Climbs,
+                [] | b"." => Shape::Untidy,
+                _ => Shape::Normal,
+            };
+            named |= !form.slash;
+            form.shape = form.shape.max(shape);
+        }
+        form
+    }
+
+    /// Rewrites the text from byte `from` on without empty components and `.`, and, where `climb`
+    /// is set, without `..`; a slash that asks for a directory stays.
+    fn normalise(&mut self, from: usize, climb: bool) {
+        let len = self.text.len();
+        let mut to = from;
+        let mut at = from;
+        while at < len {
+            if self.text.get(at) == b'/' {
+                at = at.saturating_add(1);
+                continue;
+            }
+            let mut end = at;
+            while end < len && self.text.get(end) != b'/' {
+                end = end.saturating_add(1);
+            }
+            let component = self.text.as_bytes().get(at..end).unwrap_or(&[]);
+            match component {
+                b"." => {}
+                b".." if climb => to = self.parent_end(to),
+                _ => {
+                    if to == 0 || self.text.get(to.saturating_sub(1)) != b'/' {
+                        self.text.set(to, b'/');
+                        to = to.saturating_add(1);
+                    }
+                    for from in at..end {
+                        let byte = self.text.get(from);
+                        self.text.set(to, byte);
+                        to = to.saturating_add(1);
+                    }
+                }
+            }
+            at = end;
+        }
+        self.end_at(to);
+    }
+
+    /// Ends the text at `to`, as the root or with the slash that asks for a directory.
+    fn end_at(&mut self, to: usize) {
+        let mut to = to;
+        if to == 0 {
+            self.text.set(0, b'/');
+            to = 1;
+        }
+        if to > 1 && self.text.get(to.saturating_sub(1)) == b'/' {
+            to = to.saturating_sub(1);
+        }
+        self.text.truncate(to);
+        if self.slash && to > 1 && to > self.tail {
+            // There is room: the program's own text was longer by at least its slash.
+            let _ = self.text.push(b"/");
+        }
+    }
+
+    /// Where the path that ends at `end` ends once its last component is gone.
+    fn parent_end(&self, end: usize) -> usize {
+        let path = self.text.as_bytes().get(..end).unwrap_or(&[]);
+        path.iter().rposition(|&byte| byte == b'/').unwrap_or(0)
+    }
+}
+
+/// Where a path's last component is.
+#[derive(Clone, Copy)]
+pub(crate) struct Split {
+    pub(crate) name_at: usize,
+    /// Not `.`, `..` or the root: an entry that can be made, renamed or removed.
+    pub(crate) ordinary: bool,
+}
+
+struct Form {
+    shape: Shape,
+    slash: bool,
+    dotted: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Shape {
+    /// Nothing to do.
+    Normal,
+    /// Empty components or `.`.
+    Untidy,
+    /// `..` only at the front.
+    Climbs,
+    /// `..` behind a name.
+    Physical,
+}

@@ -1,0 +1,86 @@
+//! Where directory descriptors and the working directory are: their canonical paths.
+
+use core::ffi::c_int;
+
+use crate::errno::Errno;
+use crate::path::PathBuffer;
+use crate::remembered::Remembered;
+use crate::{sys, working_directory};
+
+/// `/proc/self/fd/` and a number, for the kernel.
+pub(crate) struct DescriptorLink {
+    text: [u8; 32],
+}
+
+impl DescriptorLink {
+    pub(crate) fn new(fd: c_int) -> Self {
+        const PREFIX: &[u8] = b"/proc/self/fd/";
+        let mut digits = [0_u8; 12];
+        let mut first = digits.len();
+        let mut value = fd.unsigned_abs();
+        loop {
+            first = first.saturating_sub(1);
+            let digit = u8::try_from(value % 10).unwrap_or(0);
+            if let Some(slot) = digits.get_mut(first) {
+                *slot = b'0'.saturating_add(digit);
+            }
+            value /= 10;
+            if value == 0 {
+                break;
+            }
+        }
+        let number = digits.get(first..).unwrap_or(&[]);
+        let mut text = [0_u8; 32];
+        for (to, &from) in text.iter_mut().zip(PREFIX.iter().chain(number)) {
+            *to = from;
+        }
+        Self { text }
+    }
+
+    pub(crate) fn as_c_str(&self) -> &core::ffi::CStr {
+        core::ffi::CStr::from_bytes_until_nul(&self.text).unwrap_or(c"")
+    }
+}
+
+/// Puts the canonical path of `dirfd` into `to`: the working directory for `AT_FDCWD`.
+///
+/// # Errors
+/// `EBADF` for a descriptor that is not open, `EACCES` for one that has no path, and
+/// `ENAMETOOLONG`.
+pub(crate) fn of_directory(dirfd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
+    if dirfd == libc::AT_FDCWD {
+        return working_directory::read(to);
+    }
+    let stat = sys::fstat(dirfd)?;
+    if stat.st_mode & libc::S_IFMT != libc::S_IFDIR {
+        return Err(Errno::ENOTDIR);
+    }
+    // A directory has one path, whatever descriptors lead to it.
+    let slot = usize::try_from(stat.st_ino % SLOTS).unwrap_or(0);
+    let remembered = DIRECTORIES.get(slot).ok_or(Errno::EACCES)?;
+    remembered.read([stat.st_dev, stat.st_ino], to, |to| of_descriptor(dirfd, to))?;
+    if to.as_bytes().first() == Some(&b'/') { Ok(()) } else { Err(Errno::EACCES) }
+}
+
+const SLOTS: u64 = 32;
+
+/// Where directories are that descriptors were open on.
+static DIRECTORIES: [Remembered; SLOTS as usize] = [const { Remembered::new() }; SLOTS as usize];
+
+/// Puts what `/proc/self/fd/N` says into `to`: a path, or `pipe:[…]` and the like.
+///
+/// # Errors
+/// `EBADF` for a descriptor that is not open; `EACCES` where `/proc` does not tell.
+pub(crate) fn of_descriptor(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
+    if fd < 0 {
+        return Err(Errno::EBADF);
+    }
+    let link = DescriptorLink::new(fd);
+    to.fill(|bytes, room| sys::readlinkat(libc::AT_FDCWD, link.as_c_str(), bytes, room)).map_err(
+        |errno| match errno {
+            Errno::ENOENT if sys::fcntl(fd, libc::F_GETFD, 0).is_err() => Errno::EBADF,
+            Errno::ENAMETOOLONG => Errno::ENAMETOOLONG,
+            _ => Errno::EACCES,
+        },
+    )
+}

@@ -1,0 +1,154 @@
+//! Paths remembered between calls, without a lock.
+//!
+//! A remembered path holds as long as no directory was renamed anywhere in the run
+//! ([`session::generation`]) and the key it was stored under still fits. Only the process that
+//! owns the memory stores: a `vfork` child shares the memory but neither the working directory
+//! nor the descriptors.
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+
+use crate::errno::Errno;
+use crate::path::PathBuffer;
+use crate::{session, sys};
+
+const WORD: usize = 8;
+/// Longer paths are not remembered.
+const WORDS: usize = 32;
+
+/// What must still be the case for a remembered path to be true, beside the generation.
+pub(crate) type Key = [u64; 2];
+
+/// One remembered path.
+pub(crate) struct Remembered {
+    /// Odd while somebody writes.
+    version: AtomicU32,
+    /// The generation the path was read at, plus one; zero for none.
+    generation: AtomicU64,
+    key: [AtomicU64; 2],
+    len: AtomicUsize,
+    words: [AtomicU64; WORDS],
+}
+
+impl Remembered {
+    pub(crate) const fn new() -> Self {
+        Self {
+            version: AtomicU32::new(0),
+            generation: AtomicU64::new(0),
+            key: [const { AtomicU64::new(0) }; 2],
+            len: AtomicUsize::new(0),
+            words: [const { AtomicU64::new(0) }; WORDS],
+        }
+    }
+
+    /// Forgets the path. Whoever is just storing one will notice.
+    pub(crate) fn forget(&self) {
+        self.version.fetch_add(2, Ordering::AcqRel);
+        self.generation.store(0, Ordering::Release);
+    }
+
+    /// Puts the path into `to`: as remembered, or as `ask` finds it out.
+    ///
+    /// # Errors
+    /// Those of `ask`.
+    pub(crate) fn read(
+        &self,
+        key: Key,
+        to: &mut PathBuffer,
+        ask: impl FnOnce(&mut PathBuffer) -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        let Some(current) = session::generation() else {
+            return ask(to);
+        };
+        let now = current.load(Ordering::Acquire).wrapping_add(1);
+        let version = self.version.load(Ordering::Acquire);
+        if self.recall(version, now, key, to) {
+            return Ok(());
+        }
+        ask(to)?;
+        self.store(version, now, key, to.as_bytes());
+        Ok(())
+    }
+
+    fn recall(&self, version: u32, now: u64, key: Key, to: &mut PathBuffer) -> bool {
+        if version & 1 == 1 || !self.fits(now, key) {
+            return false;
+        }
+        let mut left = self.len.load(Ordering::Relaxed);
+        to.clear();
+        for word in &self.words {
+            if left == 0 {
+                break;
+            }
+            let bytes = word.load(Ordering::Relaxed).to_le_bytes();
+            let part = bytes.get(..left.min(WORD)).unwrap_or(&[]);
+            if to.push(part).is_err() {
+                return false;
+            }
+            left = left.saturating_sub(WORD);
+        }
+        fence(Ordering::Acquire);
+        self.version.load(Ordering::Relaxed) == version && self.fits(now, key)
+    }
+
+    fn fits(&self, now: u64, [first, second]: Key) -> bool {
+        let [has_first, has_second] = &self.key;
+        self.generation.load(Ordering::Acquire) == now
+            && has_first.load(Ordering::Relaxed) == first
+            && has_second.load(Ordering::Relaxed) == second
+    }
+
+    fn store(&self, version: u32, now: u64, [first, second]: Key, path: &[u8]) {
+        if path.len() > WORDS.saturating_mul(WORD) || version & 1 == 1 || !owns_memory() {
+            return;
+        }
+        let writing = version.wrapping_add(1);
+        let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+        if self.version.compare_exchange(version, writing, acquire, relaxed).is_err() {
+            return;
+        }
+        for (word, part) in self.words.iter().zip(path.chunks(WORD)) {
+            let mut bytes = [0_u8; WORD];
+            for (to, &from) in bytes.iter_mut().zip(part) {
+                *to = from;
+            }
+            word.store(u64::from_le_bytes(bytes), Ordering::Relaxed);
+        }
+        let [has_first, has_second] = &self.key;
+        has_first.store(first, Ordering::Relaxed);
+        has_second.store(second, Ordering::Relaxed);
+        self.len.store(path.len(), Ordering::Relaxed);
+        self.generation.store(now, Ordering::Relaxed);
+        if self.version.fetch_add(1, Ordering::AcqRel) != writing {
+            self.generation.store(0, Ordering::Release);
+        }
+    }
+}
+
+/// A page of its own, which the kernel clears in a `fork` child (`MADV_WIPEONFORK`), so that the
+/// child can tell that the memory is its own; in a `vfork` child it still names the parent.
+#[repr(align(4096))]
+struct Owner {
+    pid: AtomicI32,
+    _rest: UnsafeCell<[u8; 4092]>,
+}
+
+// SAFETY: the rest of the page is never touched.
+unsafe impl Sync for Owner {}
+
+static OWNER: Owner = Owner { pid: AtomicI32::new(0), _rest: UnsafeCell::new([0; 4092]) };
+
+/// Declares the calling process the owner of its memory, when the library is loaded.
+pub(crate) fn adopt() {
+    sys::wipe_on_fork((&raw const OWNER).expose_provenance(), size_of::<Owner>());
+    OWNER.pid.store(sys::getpid(), Ordering::Relaxed);
+}
+
+fn owns_memory() -> bool {
+    let pid = sys::getpid();
+    let owner = OWNER.pid.load(Ordering::Relaxed);
+    if owner == 0 {
+        OWNER.pid.store(pid, Ordering::Relaxed);
+    }
+    owner == 0 || owner == pid
+}

@@ -1,0 +1,60 @@
+//! The system call instruction of each processor.
+
+use core::arch::asm;
+
+/// Makes one system call and returns what the kernel left in the result register: a value, or
+/// the negated errno in `-4095..=-1` (syscall(2), "Architecture calling conventions").
+///
+/// # Safety
+/// The caller vouches for what the call does to memory that Rust knows of. Pointers that came
+/// from the program need no vouching: the kernel answers EFAULT for bad ones.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) unsafe fn syscall6(number: usize, args: [usize; 6]) -> isize {
+    let [a, b, c, d, e, f] = args;
+    let result: isize;
+    // SAFETY: the registers are those of the kernel's calling convention, `rcx` and `r11` are
+    // declared as overwritten, and the caller answers for the call itself.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number => result,
+            in("rdi") a,
+            in("rsi") b,
+            in("rdx") c,
+            in("r10") d,
+            in("r8") e,
+            in("r9") f,
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
+    }
+    result
+}
+
+/// See the x86-64 form.
+///
+/// # Safety
+/// As there.
+#[cfg(target_arch = "aarch64")]
+#[inline]
+pub(crate) unsafe fn syscall6(number: usize, args: [usize; 6]) -> isize {
+    let [a, b, c, d, e, f] = args;
+    let result: usize;
+    // SAFETY: as on x86-64; `svc` overwrites only the result register.
+    unsafe {
+        asm!(
+            "svc 0",
+            in("x8") number,
+            inlateout("x0") a => result,
+            in("x1") b,
+            in("x2") c,
+            in("x3") d,
+            in("x4") e,
+            in("x5") f,
+            options(nostack),
+        );
+    }
+    result.cast_signed()
+}

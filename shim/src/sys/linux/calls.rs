@@ -1,0 +1,215 @@
+//! The system calls the shim makes, typed. None of them goes through libc.
+
+use core::ffi::{CStr, c_int};
+
+use super::arch::syscall6;
+use crate::errno::Errno;
+
+/// `struct open_how` of openat2(2).
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct OpenHow {
+    flags: u64,
+    mode: u64,
+    resolve: u64,
+}
+
+/// `RESOLVE_NO_SYMLINKS`: fail with ELOOP where a link lies on the way.
+pub(crate) const NO_SYMLINKS: u64 = 0x04;
+
+/// A descriptor of the shim's own, closed when dropped.
+#[derive(Debug)]
+pub(crate) struct Fd(c_int);
+
+impl Fd {
+    /// Takes over a descriptor that nobody else closes.
+    pub(crate) const fn adopt(fd: c_int) -> Self {
+        Self(fd)
+    }
+
+    pub(crate) const fn raw(&self) -> c_int {
+        self.0
+    }
+
+    /// Gives the descriptor away, to the program.
+    pub(crate) const fn into_raw(self) -> c_int {
+        let fd = self.0;
+        core::mem::forget(self);
+        fd
+    }
+}
+
+impl Drop for Fd {
+    fn drop(&mut self) {
+        close(self.0);
+    }
+}
+
+/// The result register as a value or an error.
+pub(crate) fn outcome(result: isize) -> Result<usize, Errno> {
+    match usize::try_from(result) {
+        Ok(value) => Ok(value),
+        Err(_) => Err(Errno(c_int::try_from(result.wrapping_neg()).unwrap_or(libc::EIO))),
+    }
+}
+
+/// A descriptor or other signed number as a register holds it.
+pub(crate) const fn word(number: c_int) -> usize {
+    (number as isize).cast_unsigned()
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the kernel's descriptors and pids are 32 bits"
+)]
+const fn int(value: usize) -> c_int {
+    value as c_int
+}
+
+fn number(call: libc::c_long) -> usize {
+    usize::try_from(call).unwrap_or(usize::MAX)
+}
+
+/// Makes a call whose pointers are the program's own, or of memory that the kernel only reads.
+pub(crate) fn call(nr: libc::c_long, args: [usize; 6]) -> Result<usize, Errno> {
+    // SAFETY: by this function's contract no argument points to memory of the shim that the
+    // kernel writes; the program's own pointers are between the program and the kernel.
+    outcome(unsafe { syscall6(number(nr), args) })
+}
+
+/// As [`call`], where the kernel writes into memory of the shim.
+///
+/// # Safety
+/// The out-pointers among `args` must be valid for what the call writes.
+pub(crate) unsafe fn call_out(nr: libc::c_long, args: [usize; 6]) -> Result<usize, Errno> {
+    // SAFETY: the caller vouches for the pointers.
+    outcome(unsafe { syscall6(number(nr), args) })
+}
+
+fn address(path: &CStr) -> usize {
+    path.as_ptr().expose_provenance()
+}
+
+/// openat2(2). Mode bits are passed only with a flag that creates, as the kernel demands.
+pub(crate) fn openat2(
+    dirfd: c_int,
+    path: &CStr,
+    flags: c_int,
+    mode: u32,
+    resolve: u64,
+) -> Result<Fd, Errno> {
+    let creates = flags & libc::O_CREAT != 0 || flags & libc::O_TMPFILE == libc::O_TMPFILE;
+    let how = OpenHow {
+        flags: u64::from(flags.cast_unsigned()),
+        mode: if creates { u64::from(mode & 0o7777) } else { 0 },
+        resolve,
+    };
+    let how_at = (&raw const how).expose_provenance();
+    call(libc::SYS_openat2, [word(dirfd), address(path), how_at, size_of::<OpenHow>(), 0, 0])
+        .map(|fd| Fd(int(fd)))
+}
+
+/// openat(2).
+pub(crate) fn openat(dirfd: c_int, path: &CStr, flags: c_int, mode: u32) -> Result<Fd, Errno> {
+    let args = [word(dirfd), address(path), word(flags), mode as usize, 0, 0];
+    call(libc::SYS_openat, args).map(|fd| Fd(int(fd)))
+}
+
+/// close(2); there is nothing to do about an error.
+pub(crate) fn close(fd: c_int) {
+    let _ = call(libc::SYS_close, [word(fd), 0, 0, 0, 0, 0]);
+}
+
+/// readlinkat(2) into `buffer`; the number of bytes written.
+pub(crate) fn readlinkat(
+    dirfd: c_int,
+    path: &CStr,
+    buffer: *mut u8,
+    capacity: usize,
+) -> Result<usize, Errno> {
+    let args = [word(dirfd), address(path), buffer.expose_provenance(), capacity, 0, 0];
+    // SAFETY: the kernel writes at most `capacity` bytes; callers pass a buffer of theirs.
+    unsafe { call_out(libc::SYS_readlinkat, args) }
+}
+
+/// getcwd(2) into `buffer`; the number of bytes written, with the NUL.
+pub(crate) fn getcwd(buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
+    let args = [buffer.expose_provenance(), capacity, 0, 0, 0, 0];
+    // SAFETY: as for `readlinkat`.
+    unsafe { call_out(libc::SYS_getcwd, args) }
+}
+
+/// fstat(2).
+pub(crate) fn fstat(fd: c_int) -> Result<libc::stat, Errno> {
+    let mut stat = core::mem::MaybeUninit::<libc::stat>::uninit();
+    let args = [word(fd), stat.as_mut_ptr().expose_provenance(), 0, 0, 0, 0];
+    // SAFETY: the kernel fills the whole structure, whose layout on 64-bit Linux is libc's.
+    unsafe { call_out(libc::SYS_fstat, args) }?;
+    // SAFETY: the call succeeded.
+    Ok(unsafe { stat.assume_init() })
+}
+
+/// fcntl(2) with an integer argument.
+pub(crate) fn fcntl(fd: c_int, command: c_int, argument: c_int) -> Result<c_int, Errno> {
+    call(libc::SYS_fcntl, [word(fd), word(command), word(argument), 0, 0, 0]).map(int)
+}
+
+/// mmap(2) of a whole file from its beginning.
+pub(crate) fn map(fd: c_int, length: usize, protection: c_int) -> Result<*mut u8, Errno> {
+    let args = [0, length, word(protection), word(libc::MAP_SHARED), word(fd), 0];
+    // SAFETY: a fresh mapping overlaps nothing.
+    let address = unsafe { call_out(libc::SYS_mmap, args) }?;
+    Ok(core::ptr::with_exposed_provenance_mut(address))
+}
+
+/// Asks for a page to be cleared in the children that `fork` makes (`MADV_WIPEONFORK`, madvise(2));
+/// where the kernel does not know how, such children just remember nothing.
+pub(crate) fn wipe_on_fork(address: usize, length: usize) {
+    let _ = call(libc::SYS_madvise, [address, length, word(libc::MADV_WIPEONFORK), 0, 0, 0]);
+}
+
+/// read(2) into `buffer`; the number of bytes read.
+pub(crate) fn read(fd: c_int, buffer: &mut [u8]) -> Result<usize, Errno> {
+    let args = [word(fd), buffer.as_mut_ptr().expose_provenance(), buffer.len(), 0, 0, 0];
+    // SAFETY: the kernel writes at most the buffer's length.
+    unsafe { call_out(libc::SYS_read, args) }
+}
+
+/// pread64(2) into `buffer`; the number of bytes read.
+pub(crate) fn pread(fd: c_int, buffer: &mut [u8], offset: u64) -> Result<usize, Errno> {
+    let offset = usize::try_from(offset).map_err(|_| Errno::EINVAL)?;
+    let args = [word(fd), buffer.as_mut_ptr().expose_provenance(), buffer.len(), offset, 0, 0];
+    // SAFETY: the kernel writes at most the buffer's length.
+    unsafe { call_out(libc::SYS_pread64, args) }
+}
+
+/// write(2) of a part of `bytes`; the number of bytes written.
+pub(crate) fn write(fd: c_int, bytes: &[u8]) -> Result<usize, Errno> {
+    call(libc::SYS_write, [word(fd), bytes.as_ptr().expose_provenance(), bytes.len(), 0, 0, 0])
+}
+
+/// getrandom(2): fills all of a short `buffer`.
+pub(crate) fn random(buffer: &mut [u8]) -> Result<(), Errno> {
+    let args = [buffer.as_mut_ptr().expose_provenance(), buffer.len(), 0, 0, 0, 0];
+    // SAFETY: the kernel writes at most the buffer's length.
+    let count = unsafe { call_out(libc::SYS_getrandom, args) }?;
+    if count == buffer.len() { Ok(()) } else { Err(Errno::EAGAIN) }
+}
+
+/// getpid(2).
+pub(crate) fn getpid() -> c_int {
+    call(libc::SYS_getpid, [0; 6]).map_or(0, int)
+}
+
+/// brk(2) with no wish: where the heap ends now.
+pub(crate) fn heap_end() -> usize {
+    call(libc::SYS_brk, [0; 6]).unwrap_or(0)
+}
+
+/// Whether eight bytes at `address` can be read, without touching them: the kernel copies the
+/// signal set in before it finds that the operation is none (`kernel/signal.c`).
+pub(crate) fn readable(address: usize) -> bool {
+    let no_operation = 0x7fff_ffff;
+    let args = [no_operation, address, 0, 8, 0, 0];
+    call(libc::SYS_rt_sigprocmask, args) != Err(Errno::EFAULT)
+}

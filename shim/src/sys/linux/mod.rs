@@ -1,0 +1,10 @@
+//! Linux: raw system calls, without libc between the shim and the kernel.
+
+mod arch;
+mod calls;
+pub(crate) mod next;
+pub(crate) mod process;
+pub(crate) mod vfork;
+
+pub(crate) use arch::syscall6;
+pub(crate) use calls::*;

@@ -1,0 +1,295 @@
+//! The next definition of a function: libc's own, which a hook stands in front of.
+//!
+//! The loader's list of objects is walked by hand, because `dlsym` takes locks and may allocate.
+//! Everything read here was written by the loader (glibc's and musl's agree: `<link.h>`, elf(5),
+//! System V gABI "Dynamic Linking") before the first instruction of the program ran; objects that
+//! are loaded later only follow behind those.
+
+use core::ffi::{CStr, c_ulong};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+unsafe extern "C" {
+    /// The shim's own dynamic section; the linker defines it.
+    static _DYNAMIC: [u64; 2];
+    /// getauxval(3), through `c/process.c`.
+    safe fn jp_auxiliary(entry: c_ulong) -> c_ulong;
+}
+
+const PT_DYNAMIC: u32 = 2;
+const PT_PHDR: u32 = 6;
+
+const DT_NULL: u64 = 0;
+const DT_HASH: u64 = 4;
+const DT_STRTAB: u64 = 5;
+const DT_SYMTAB: u64 = 6;
+const DT_DEBUG: u64 = 21;
+const DT_GNU_HASH: u64 = 0x6fff_fef5;
+const DT_VERSYM: u64 = 0x6fff_fff0;
+
+/// The bit of a `DT_VERSYM` entry that says: not the default version of that name.
+const NOT_DEFAULT: u16 = 0x8000;
+const STT_FUNC: u8 = 2;
+const STT_GNU_IFUNC: u8 = 10;
+
+/// A function behind the shim's own of that name, looked up once.
+#[derive(Debug)]
+pub(crate) struct Original {
+    name: &'static CStr,
+    /// Zero until found. Two threads, or a `vfork` child, may find it at the same time: it is the
+    /// same address.
+    address: AtomicUsize,
+}
+
+impl Original {
+    pub(crate) const fn new(name: &'static CStr) -> Self {
+        Self { name, address: AtomicUsize::new(0) }
+    }
+
+    /// The address of the function; `None` where this process's libc has none of that name.
+    pub(crate) fn address(&self) -> Option<usize> {
+        let known = self.address.load(Ordering::Relaxed);
+        if known != 0 {
+            return Some(known);
+        }
+        let found = next(self.name)?;
+        self.address.store(found, Ordering::Relaxed);
+        Some(found)
+    }
+}
+
+/// The first definition of the function `name` in the objects that were loaded after the shim.
+pub(crate) fn next(name: &CStr) -> Option<usize> {
+    let own = (&raw const _DYNAMIC).addr();
+    let mut behind = false;
+    let mut at = first_object()?;
+    while at != 0 {
+        let map: LinkMap = peek(at);
+        if behind && let Some(address) = Object::new(&map).and_then(|object| object.find(name)) {
+            return Some(address);
+        }
+        behind |= map.dynamic == own;
+        at = map.next;
+    }
+    None
+}
+
+/// Reads what the loader left at `address`.
+fn peek<T: Copy>(address: usize) -> T {
+    let place = core::ptr::with_exposed_provenance::<T>(address);
+    // SAFETY: addresses come from the loader's structures alone, which stay mapped, and every `T`
+    // used in this file is valid with any bytes.
+    unsafe { place.read_unaligned() }
+}
+
+/// The element `index` of a table of `T` at `address`.
+fn element<T: Copy>(address: usize, index: usize) -> T {
+    peek(address.wrapping_add(index.wrapping_mul(size_of::<T>())))
+}
+
+/// `struct link_map` of `<link.h>`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct LinkMap {
+    base: usize,
+    name: usize,
+    dynamic: usize,
+    next: usize,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct ProgramHeader {
+    kind: u32,
+    flags: u32,
+    offset: u64,
+    address: usize,
+    rest: [u64; 4],
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Symbol {
+    name: u32,
+    info: u8,
+    other: u8,
+    section: u16,
+    value: usize,
+    size: u64,
+}
+
+fn auxiliary(entry: c_ulong) -> usize {
+    usize::try_from(jp_auxiliary(entry)).unwrap_or(0)
+}
+
+/// The head of the loader's list, through the `DT_DEBUG` entry that it fills in for debuggers.
+fn first_object() -> Option<usize> {
+    /// Where `r_map` is in `struct r_debug`.
+    const MAP: usize = 8;
+    let headers = auxiliary(libc::AT_PHDR);
+    let count = auxiliary(libc::AT_PHNUM);
+    if headers == 0 {
+        return None;
+    }
+    let find = |kind: u32| {
+        (0..count)
+            .map(|index| element::<ProgramHeader>(headers, index))
+            .find(|header| header.kind == kind)
+    };
+    let base = find(PT_PHDR).map_or(0, |header| headers.wrapping_sub(header.address));
+    let dynamic = base.wrapping_add(find(PT_DYNAMIC)?.address);
+    match entry(dynamic, DT_DEBUG) {
+        Some(debug) if debug != 0 => Some(peek(debug.wrapping_add(MAP))),
+        _ => None,
+    }
+}
+
+/// The value of the first entry `tag` in a dynamic section.
+fn entry(dynamic: usize, tag: u64) -> Option<usize> {
+    let mut at = dynamic;
+    loop {
+        let [found, value]: [u64; 2] = peek(at);
+        if found == DT_NULL {
+            return None;
+        }
+        if found == tag {
+            return usize::try_from(value).ok();
+        }
+        at = at.wrapping_add(size_of::<[u64; 2]>());
+    }
+}
+
+/// The tables of one loaded object that a look-up needs.
+struct Object {
+    base: usize,
+    symbols: usize,
+    strings: usize,
+    versions: Option<usize>,
+    index: Index,
+}
+
+enum Index {
+    Gnu(usize),
+    SystemV(usize),
+}
+
+impl Object {
+    fn new(map: &LinkMap) -> Option<Self> {
+        if map.dynamic == 0 {
+            return None;
+        }
+        // glibc relocates these entries in place, musl does not.
+        let table = |tag| {
+            entry(map.dynamic, tag)
+                .map(|value| if value < map.base { value.wrapping_add(map.base) } else { value })
+        };
+        let gnu = table(DT_GNU_HASH).map(Index::Gnu);
+        Some(Self {
+            base: map.base,
+            symbols: table(DT_SYMTAB)?,
+            strings: table(DT_STRTAB)?,
+            versions: table(DT_VERSYM),
+            index: gnu.or_else(|| table(DT_HASH).map(Index::SystemV))?,
+        })
+    }
+
+    /// The default version of the function `name`, if the object defines one.
+    fn find(&self, name: &CStr) -> Option<usize> {
+        match self.index {
+            Index::Gnu(table) => self.find_gnu(table, name),
+            Index::SystemV(table) => self.find_system_v(table, name),
+        }
+    }
+
+    /// `DT_GNU_HASH`: symbols of one bucket stand side by side, the last marked by an odd hash.
+    fn find_gnu(&self, table: usize, name: &CStr) -> Option<usize> {
+        let [buckets, first, bloom, _]: [u32; 4] = peek(table);
+        let hash = name
+            .to_bytes()
+            .iter()
+            .fold(5381_u32, |hash, &byte| hash.wrapping_mul(33).wrapping_add(u32::from(byte)));
+        let bucket_table = table
+            .wrapping_add(size_of::<[u32; 4]>())
+            .wrapping_add((bloom as usize).wrapping_mul(size_of::<u64>()));
+        let chains = bucket_table.wrapping_add((buckets as usize).wrapping_mul(size_of::<u32>()));
+        let bucket = hash.checked_rem(buckets)?;
+        let mut index = element::<u32>(bucket_table, bucket as usize);
+        if index < first {
+            return None;
+        }
+        loop {
+            let chained: u32 = element(chains, index.wrapping_sub(first) as usize);
+            if chained | 1 == hash | 1
+                && let Some(address) = self.definition(index, name)
+            {
+                return Some(address);
+            }
+            if chained & 1 == 1 {
+                return None;
+            }
+            index = index.wrapping_add(1);
+        }
+    }
+
+    /// `DT_HASH`: symbols of one bucket form a list.
+    fn find_system_v(&self, table: usize, name: &CStr) -> Option<usize> {
+        let [buckets, _]: [u32; 2] = peek(table);
+        let hash = name.to_bytes().iter().fold(0_u32, |hash, &byte| {
+            let sum = (hash << 4).wrapping_add(u32::from(byte));
+            let high = sum & 0xf000_0000;
+            (sum ^ (high >> 24)) & !high
+        });
+        let words = table.wrapping_add(size_of::<[u32; 2]>());
+        let mut index: u32 = element(words, hash.checked_rem(buckets)? as usize);
+        while index != 0 {
+            if let Some(address) = self.definition(index, name) {
+                return Some(address);
+            }
+            index = element(words, (buckets as usize).wrapping_add(index as usize));
+        }
+        None
+    }
+
+    /// The address of symbol `index`, if it is a default definition of a function `name`.
+    fn definition(&self, index: u32, name: &CStr) -> Option<usize> {
+        let symbol: Symbol = element(self.symbols, index as usize);
+        let kind = symbol.info & 0xf;
+        if symbol.section == 0 || symbol.value == 0 || !matches!(kind, STT_FUNC | STT_GNU_IFUNC) {
+            return None;
+        }
+        let version = self.versions.map_or(1, |table| element::<u16>(table, index as usize));
+        if version == 0 || version & NOT_DEFAULT != 0 || !self.is_named(&symbol, name) {
+            return None;
+        }
+        let address = self.base.wrapping_add(symbol.value);
+        Some(if kind == STT_GNU_IFUNC { choose(address) } else { address })
+    }
+
+    fn is_named(&self, symbol: &Symbol, name: &CStr) -> bool {
+        let text = self.strings.wrapping_add(symbol.name as usize);
+        name.to_bytes_with_nul()
+            .iter()
+            .enumerate()
+            .all(|(offset, &byte)| element::<u8>(text, offset) == byte)
+    }
+}
+
+/// Asks an indirect function which implementation suits this processor.
+#[cfg(target_arch = "x86_64")]
+fn choose(resolver: usize) -> usize {
+    type Resolver = extern "C" fn() -> usize;
+    // SAFETY: the symbol's type says that this is a resolver.
+    let resolver = unsafe { core::mem::transmute::<usize, Resolver>(resolver) };
+    resolver()
+}
+
+/// See the x86-64 form; here the resolver is told the processor's features (`<sys/ifunc.h>`).
+#[cfg(target_arch = "aarch64")]
+fn choose(resolver: usize) -> usize {
+    type Resolver = extern "C" fn(u64, *const [u64; 3]) -> usize;
+    const HAS_ARGUMENT: u64 = 1 << 62;
+    let features = auxiliary(libc::AT_HWCAP) as u64;
+    let argument = [24, features, auxiliary(libc::AT_HWCAP2) as u64];
+    // SAFETY: as on x86-64.
+    let resolver = unsafe { core::mem::transmute::<usize, Resolver>(resolver) };
+    resolver(features | HAS_ARGUMENT, &raw const argument)
+}

@@ -1,0 +1,256 @@
+//! The system calls of making and replacing processes, typed.
+
+use core::ffi::{CStr, c_char, c_int};
+
+use super::{Fd, call, call_out, word};
+use crate::errno::Errno;
+
+/// A null-terminated list of strings, as `argv` and `envp` are.
+pub(crate) type Strings = *const *const c_char;
+
+/// A set of the signals 1 to 64, as the kernel holds it.
+pub(crate) type Signals = u64;
+
+/// The kernel's `struct sigaction`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Disposition {
+    handler: usize,
+    flags: u64,
+    restorer: usize,
+    mask: Signals,
+}
+
+impl Disposition {
+    pub(crate) const DEFAULT: Self = Self::of(libc::SIG_DFL);
+    pub(crate) const IGNORE: Self = Self::of(libc::SIG_IGN);
+
+    const fn of(handler: usize) -> Self {
+        Self { handler, flags: 0, restorer: 0, mask: 0 }
+    }
+
+    pub(crate) const fn is_ignored(&self) -> bool {
+        self.handler == libc::SIG_IGN
+    }
+
+    /// A function of the program's is called.
+    pub(crate) const fn is_handler(&self) -> bool {
+        self.handler != libc::SIG_DFL && self.handler != libc::SIG_IGN
+    }
+}
+
+/// The set that holds only `signal`.
+pub(crate) const fn signal_set(signal: c_int) -> Signals {
+    1_u64.wrapping_shl(signal.wrapping_sub(1).cast_unsigned())
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the kernel's descriptors and pids are 32 bits"
+)]
+const fn int(value: usize) -> c_int {
+    value as c_int
+}
+
+const SET_SIZE: usize = size_of::<Signals>();
+
+/// execve(2), or execveat(2) where that says more. Returns only with an error.
+pub(crate) fn execute(
+    dirfd: c_int,
+    path: &CStr,
+    argv: Strings,
+    envp: Strings,
+    flags: c_int,
+) -> Errno {
+    let path = path.as_ptr().expose_provenance();
+    let (argv, envp) = (argv.expose_provenance(), envp.expose_provenance());
+    let outcome = if dirfd == libc::AT_FDCWD && flags == 0 {
+        call(libc::SYS_execve, [path, argv, envp, 0, 0, 0])
+    } else {
+        call(libc::SYS_execveat, [word(dirfd), path, argv, envp, word(flags), 0])
+    };
+    outcome.err().unwrap_or(Errno::EACCES)
+}
+
+/// faccessat2(2) with the effective ids.
+pub(crate) fn accessible(path: &CStr, mode: c_int) -> Result<(), Errno> {
+    let path = path.as_ptr().expose_provenance();
+    let args = [word(libc::AT_FDCWD), path, word(mode), word(libc::AT_EACCESS), 0, 0];
+    call(libc::SYS_faccessat2, args).map(|_| ())
+}
+
+/// Whether the process runs with other ids than its own: the loader then ignores `LD_PRELOAD`.
+pub(crate) fn has_borrowed_identity() -> bool {
+    let id = |number| call(number, [0; 6]).ok();
+    id(libc::SYS_getuid) != id(libc::SYS_geteuid) || id(libc::SYS_getgid) != id(libc::SYS_getegid)
+}
+
+/// memfd_create(2) of a file that can be sealed and survives exec.
+pub(crate) fn sealable_file(name: &CStr) -> Result<Fd, Errno> {
+    let flags = libc::MFD_ALLOW_SEALING as usize;
+    let args = [name.as_ptr().expose_provenance(), flags, 0, 0, 0, 0];
+    call(libc::SYS_memfd_create, args).map(|fd| Fd::adopt(int(fd)))
+}
+
+/// pipe2(2), close-on-exec: the reading and the writing end.
+pub(crate) fn pipe() -> Result<(Fd, Fd), Errno> {
+    let mut ends: [c_int; 2] = [-1, -1];
+    let args = [(&raw mut ends).expose_provenance(), word(libc::O_CLOEXEC), 0, 0, 0, 0];
+    // SAFETY: the kernel writes the two numbers.
+    unsafe { call_out(libc::SYS_pipe2, args) }?;
+    let [read, write] = ends;
+    Ok((Fd::adopt(read), Fd::adopt(write)))
+}
+
+/// Makes `to` a copy of `from` that survives exec; where they are the same number, only the latter.
+pub(crate) fn duplicate(from: c_int, to: c_int) -> Result<(), Errno> {
+    if from == to {
+        return super::fcntl(from, libc::F_GETFD, 0)
+            .and_then(|flags| super::fcntl(from, libc::F_SETFD, flags & !libc::FD_CLOEXEC))
+            .map(|_| ());
+    }
+    call(libc::SYS_dup3, [word(from), word(to), 0, 0, 0, 0]).map(|_| ())
+}
+
+/// close_range(2) from `first` upwards.
+pub(crate) fn close_from(first: c_int) -> Result<(), Errno> {
+    call(libc::SYS_close_range, [word(first), u32::MAX as usize, 0, 0, 0, 0]).map(|_| ())
+}
+
+/// chdir(2) of the program's own string.
+pub(crate) fn change_directory(path: *const c_char) -> Result<(), Errno> {
+    call(libc::SYS_chdir, [path.expose_provenance(), 0, 0, 0, 0, 0]).map(|_| ())
+}
+
+/// fchdir(2).
+pub(crate) fn change_directory_to(fd: c_int) -> Result<(), Errno> {
+    call(libc::SYS_fchdir, [word(fd), 0, 0, 0, 0, 0]).map(|_| ())
+}
+
+/// Makes the caller's process group the foreground one of the terminal `fd` (tcsetpgrp(3)).
+pub(crate) fn take_terminal(fd: c_int) -> Result<(), Errno> {
+    let group = int(call(libc::SYS_getpgid, [0; 6])?);
+    let group_at = (&raw const group).expose_provenance();
+    #[expect(clippy::cast_possible_truncation, reason = "request numbers are 32 bits")]
+    let request = libc::TIOCSPGRP as usize;
+    call(libc::SYS_ioctl, [word(fd), request, group_at, 0, 0, 0]).map(|_| ())
+}
+
+/// setpgid(2) of the caller.
+pub(crate) fn join_group(group: c_int) -> Result<(), Errno> {
+    call(libc::SYS_setpgid, [0, word(group), 0, 0, 0, 0]).map(|_| ())
+}
+
+/// setsid(2).
+pub(crate) fn new_session() -> Result<(), Errno> {
+    call(libc::SYS_setsid, [0; 6]).map(|_| ())
+}
+
+/// Makes the effective ids the real ones.
+pub(crate) fn drop_borrowed_identity() -> Result<(), Errno> {
+    let keep = word(-1);
+    let group = call(libc::SYS_getgid, [0; 6])?;
+    call(libc::SYS_setresgid, [keep, group, keep, 0, 0, 0])?;
+    let user = call(libc::SYS_getuid, [0; 6])?;
+    call(libc::SYS_setresuid, [keep, user, keep, 0, 0, 0]).map(|_| ())
+}
+
+/// sched_setscheduler(2), or where no policy is given sched_setparam(2), of the caller.
+pub(crate) fn schedule(policy: Option<c_int>, priority: c_int) -> Result<(), Errno> {
+    let parameter = (&raw const priority).expose_provenance();
+    match policy {
+        Some(policy) => call(libc::SYS_sched_setscheduler, [0, word(policy), parameter, 0, 0, 0]),
+        None => call(libc::SYS_sched_setparam, [0, parameter, 0, 0, 0, 0]),
+    }
+    .map(|_| ())
+}
+
+/// Adds signals to those the calling thread has blocked; what was blocked before.
+pub(crate) fn block(signals: Signals) -> Result<Signals, Errno> {
+    let mut before: Signals = 0;
+    let args = [
+        word(libc::SIG_BLOCK),
+        (&raw const signals).expose_provenance(),
+        (&raw mut before).expose_provenance(),
+        SET_SIZE,
+        0,
+        0,
+    ];
+    // SAFETY: the kernel writes one set.
+    unsafe { call_out(libc::SYS_rt_sigprocmask, args) }?;
+    Ok(before)
+}
+
+/// Makes `signals` the ones the calling thread has blocked.
+pub(crate) fn set_blocked(signals: Signals) {
+    let set = (&raw const signals).expose_provenance();
+    let _ = call(libc::SYS_rt_sigprocmask, [word(libc::SIG_SETMASK), set, 0, SET_SIZE, 0, 0]);
+}
+
+/// What happens on `signal`.
+pub(crate) fn disposition(signal: c_int) -> Result<Disposition, Errno> {
+    let mut current = Disposition::DEFAULT;
+    let args = [word(signal), 0, (&raw mut current).expose_provenance(), SET_SIZE, 0, 0];
+    // SAFETY: the kernel writes one structure of this layout.
+    unsafe { call_out(libc::SYS_rt_sigaction, args) }?;
+    Ok(current)
+}
+
+/// Sets what happens on `signal`.
+pub(crate) fn set_disposition(signal: c_int, to: &Disposition) -> Result<(), Errno> {
+    let args = [word(signal), core::ptr::from_ref(to).expose_provenance(), 0, SET_SIZE, 0, 0];
+    call(libc::SYS_rt_sigaction, args).map(|_| ())
+}
+
+/// Waits for the child `pid` to end (wait4(2)): its status.
+pub(crate) fn wait(pid: c_int) -> Result<c_int, Errno> {
+    loop {
+        let mut status: c_int = 0;
+        let args = [word(pid), (&raw mut status).expose_provenance(), 0, 0, 0, 0];
+        // SAFETY: the kernel writes one number.
+        match unsafe { call_out(libc::SYS_wait4, args) } {
+            Err(Errno::EINTR) => {}
+            outcome => return outcome.map(|_| status),
+        }
+    }
+}
+
+/// exit_group(2).
+pub(crate) fn exit(status: c_int) -> ! {
+    loop {
+        let _ = call(libc::SYS_exit_group, [word(status), 0, 0, 0, 0, 0]);
+    }
+}
+
+/// Anonymous memory, given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    start: usize,
+    words: usize,
+}
+
+impl Memory {
+    /// Room for `words` zeroed words.
+    pub(crate) fn new(words: usize) -> Result<Self, Errno> {
+        let length = words.checked_mul(size_of::<usize>()).ok_or(Errno::ENOMEM)?;
+        let protection = word(libc::PROT_READ | libc::PROT_WRITE);
+        let flags = word(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a fresh mapping overlaps nothing.
+        let start =
+            unsafe { call_out(libc::SYS_mmap, [0, length, protection, flags, word(-1), 0]) }?;
+        Ok(Self { start, words })
+    }
+
+    pub(crate) fn words(&mut self) -> &mut [usize] {
+        let start = core::ptr::with_exposed_provenance_mut(self.start);
+        // SAFETY: the mapping has that many words, aligned to a page, and belongs to `self`.
+        unsafe { core::slice::from_raw_parts_mut(start, self.words) }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let length = self.words.wrapping_mul(size_of::<usize>());
+        let _ = call(libc::SYS_munmap, [self.start, length, 0, 0, 0, 0]);
+    }
+}

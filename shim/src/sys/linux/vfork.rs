@@ -1,0 +1,84 @@
+//! Making a child that shares the parent's memory until it runs another program.
+
+use core::arch::asm;
+use core::ffi::{c_int, c_void};
+
+use super::{outcome, word};
+use crate::errno::Errno;
+
+/// The child's side: it must end in exec or exit.
+pub(crate) type Child = extern "C" fn(*const c_void) -> !;
+
+const FLAGS: c_int = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+
+/// vfork(2): the child runs `child` below the parent's frames, on the same stack, while the
+/// calling thread waits. The child's pid.
+///
+/// # Safety
+/// `child` must not write what the parent does not expect to change, and all signals must be
+/// blocked: a handler would run in the child, in the parent's memory.
+#[cfg(target_arch = "x86_64")]
+pub(crate) unsafe fn vfork(child: Child, argument: *const c_void) -> Result<c_int, Errno> {
+    let result: isize;
+    // SAFETY: in the parent only the declared registers have changed: the child has its own set,
+    // and writes only below the stack pointer, where without `nostack` nothing of ours may be.
+    unsafe {
+        asm!(
+            "syscall",
+            "test rax, rax",
+            "jnz 2f",
+            "xor ebp, ebp",
+            "and rsp, -16",
+            "mov rdi, r12",
+            "call r13",
+            "ud2",
+            "2:",
+            inlateout("rax") libc::SYS_clone => result,
+            in("rdi") word(FLAGS),
+            in("rsi") 0,
+            in("rdx") 0,
+            in("r10") 0,
+            in("r8") 0,
+            in("r12") argument,
+            in("r13") child,
+            lateout("rcx") _,
+            lateout("r11") _,
+        );
+    }
+    outcome(result).map(pid)
+}
+
+/// See the x86-64 form.
+///
+/// # Safety
+/// As there.
+#[cfg(target_arch = "aarch64")]
+pub(crate) unsafe fn vfork(child: Child, argument: *const c_void) -> Result<c_int, Errno> {
+    let result: isize;
+    // SAFETY: as on x86-64; the stack pointer is always aligned here.
+    unsafe {
+        asm!(
+            "svc 0",
+            "cbnz x0, 2f",
+            "mov x29, xzr",
+            "mov x0, {argument}",
+            "blr {child}",
+            "brk 1",
+            "2:",
+            argument = in(reg) argument,
+            child = in(reg) child,
+            in("x8") libc::SYS_clone,
+            inlateout("x0") word(FLAGS) => result,
+            in("x1") 0,
+            in("x2") 0,
+            in("x3") 0,
+            in("x4") 0,
+        );
+    }
+    outcome(result).map(pid)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "pids are 32 bits")]
+const fn pid(value: usize) -> c_int {
+    value as c_int
+}
