@@ -1,0 +1,260 @@
+//! The command line, as written. Syntax only: nothing here looks at a file or knows a default that
+//! depends on the machine.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use jp_confine_policy::Capability;
+
+/// Run a program so that it touches only what a path policy grants.
+#[derive(Debug, Parser)]
+#[command(
+    name = "jp-confine",
+    version,
+    override_usage = "jp-confine [OPTIONS] -- PROGRAM [ARGS]...\n       \
+                      jp-confine [OPTIONS] check CAPABILITY PATH...\n       \
+                      jp-confine [OPTIONS] explain PATH\n       \
+                      jp-confine [OPTIONS] compile",
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true,
+    after_help = "Exit status: the program's own; 128+N if signal N ended it; 125 jp-confine \
+                  failed and nothing was run; 126 the program may not be executed; 127 not found."
+)]
+pub(crate) struct Line {
+    #[command(flatten)]
+    options: Options,
+
+    #[command(subcommand)]
+    command: Option<Sub>,
+
+    /// The program to run confined, and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Sub {
+    /// Say whether a tool may use workspace paths: 0 all allowed, 1 some denied, 125 error
+    Check {
+        #[command(flatten)]
+        options: Options,
+        /// Print one JSON array instead of one line for each path
+        #[arg(long)]
+        json: bool,
+        /// read, create, update, delete or execute
+        #[arg(value_parser = capability)]
+        capability: Capability,
+        /// Workspace-relative paths
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<OsString>,
+    },
+    /// Say which rule decides each capability of a path, and how the path was resolved
+    Explain {
+        #[command(flatten)]
+        options: Options,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        /// Any path, as a program would use it
+        path: OsString,
+    },
+    /// Print the compiled policy as JSON
+    Compile {
+        #[command(flatten)]
+        options: Options,
+    },
+}
+
+/// What was asked for.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// Run a program: its name as typed, and its arguments.
+    Run { program: OsString, arguments: Vec<OsString> },
+    /// `check`.
+    Check { capability: Capability, paths: Vec<OsString>, json: bool },
+    /// `explain`.
+    Explain { path: OsString, json: bool },
+    /// `compile`.
+    Compile,
+}
+
+/// How far enforcement must reach (spec §18).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Enforce {
+    /// The preload library alone: precise, but a program can avoid it
+    Cooperative,
+    /// With the kernel behind it
+    Layered,
+    /// Kernel decisions only
+    Strict,
+}
+
+/// The options that every command takes.
+#[derive(Args, Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one switch of the command line")]
+pub(crate) struct Options {
+    /// Workspace root [default: nearest directory upwards with jp-confine.toml or .git, else here]
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Policy file, TOML or JSON; repeatable, later ones on top
+    #[arg(short, long = "policy", value_name = "FILE")]
+    pub(crate) policies: Vec<PathBuf>,
+    /// Apply [tools.NAME] of the policy
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+    /// Grant read
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) read: Vec<PathBuf>,
+    /// Grant read, create, update and delete
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) write: Vec<PathBuf>,
+    /// Grant read and execute
+    #[arg(short = 'x', long, value_name = "PATH")]
+    pub(crate) exec: Vec<PathBuf>,
+    /// Deny everything
+    #[arg(long, value_name = "PATH")]
+    pub(crate) deny: Vec<PathBuf>,
+    /// Use this profile instead of those chosen by the program's name; `none` for no profile
+    #[arg(long = "profile", value_name = "NAME")]
+    pub(crate) profiles: Vec<String>,
+    /// Leave out the built-in grants on system directories, devices and /proc
+    #[arg(long)]
+    pub(crate) no_baseline: bool,
+    /// Grant the host's /tmp instead of a private directory
+    #[arg(long)]
+    pub(crate) share_tmp: bool,
+    /// Answer EACCES, never ENOENT: nothing is hidden
+    #[arg(long)]
+    pub(crate) show_denied: bool,
+    /// What must hold the policy [default: cooperative]
+    #[arg(long, value_name = "LAYERS")]
+    pub(crate) enforce: Option<Enforce>,
+    /// Never ask
+    #[arg(long)]
+    pub(crate) non_interactive: bool,
+    /// Append one JSON line for each denial, warning and layer decision
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+    /// Print the compiled policy and the plan, run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// No warnings and no report of denials
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say what was chosen
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+impl Options {
+    /// The options before and after the subcommand's name, as one: lists in order, the later of two
+    /// single values.
+    fn then(mut self, later: Self) -> Self {
+        self.policies.extend(later.policies);
+        self.read.extend(later.read);
+        self.write.extend(later.write);
+        self.exec.extend(later.exec);
+        self.deny.extend(later.deny);
+        self.profiles.extend(later.profiles);
+        Self {
+            workspace: later.workspace.or(self.workspace),
+            tool: later.tool.or(self.tool),
+            enforce: later.enforce.or(self.enforce),
+            events: later.events.or(self.events),
+            no_baseline: self.no_baseline | later.no_baseline,
+            share_tmp: self.share_tmp | later.share_tmp,
+            show_denied: self.show_denied | later.show_denied,
+            non_interactive: self.non_interactive | later.non_interactive,
+            dry_run: self.dry_run | later.dry_run,
+            quiet: self.quiet | later.quiet,
+            verbose: self.verbose | later.verbose,
+            ..self
+        }
+    }
+}
+
+/// Reads the command line of this process.
+///
+/// The error is clap's: a usage error, or the text that `--help` and `--version` ask for.
+pub(crate) fn parse() -> Result<(Options, Command), clap::Error> {
+    from(std::env::args_os())
+}
+
+fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Command), clap::Error> {
+    let line = Line::try_parse_from(arguments)?;
+    Ok(match line.command {
+        None => {
+            let mut words = line.program.into_iter();
+            let program = words.next().unwrap_or_default();
+            (line.options, Command::Run { program, arguments: words.collect() })
+        }
+        Some(Sub::Check { options, json, capability, paths }) => {
+            (line.options.then(options), Command::Check { capability, paths, json })
+        }
+        Some(Sub::Explain { options, json, path }) => {
+            (line.options.then(options), Command::Explain { path, json })
+        }
+        Some(Sub::Compile { options }) => (line.options.then(options), Command::Compile),
+    })
+}
+
+fn capability(word: &str) -> Result<Capability, String> {
+    Capability::from_name(word).ok_or_else(|| match word {
+        "write" => "`write` is an alias in rules; ask for create, update or delete".to_owned(),
+        _ => "expected read, create, update, delete or execute".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(words: &str) -> Result<(Options, Command), clap::Error> {
+        from(words.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn options_stand_on_either_side_of_the_subcommand() {
+        let (options, command) =
+            line("jp-confine -r a --deny b check -r c read p q --json --deny d").expect("right");
+        assert_eq!(options.read, [PathBuf::from("a"), PathBuf::from("c")]);
+        assert_eq!(options.deny, [PathBuf::from("b"), PathBuf::from("d")]);
+        let Command::Check { capability, paths, json } = command else { panic!("not check") };
+        assert_eq!((capability, paths.len(), json), (Capability::Read, 2, true));
+    }
+
+    #[test]
+    fn what_follows_the_dashes_is_the_programs() {
+        let (options, command) = line("jp-confine -q -- check -v -- --events").expect("right");
+        assert!(options.quiet && !options.verbose && options.events.is_none());
+        let Command::Run { program, arguments } = command else { panic!("not a run") };
+        assert_eq!(program, "check");
+        assert_eq!(arguments, ["-v", "--", "--events"]);
+    }
+
+    #[test]
+    fn wrong_lines_are_refused() {
+        for words in [
+            "jp-confine",
+            "jp-confine --",
+            "jp-confine true",
+            "jp-confine check write p",
+            "jp-confine check read",
+            "jp-confine explain",
+            "jp-confine --enforce soft -- true",
+            "jp-confine --net example.org -- true",
+            "jp-confine mounts",
+            "jp-confine -q -v -- true",
+        ] {
+            let failure = line(words).expect_err(words);
+            assert!(failure.use_stderr(), "{words}");
+        }
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        use clap::CommandFactory as _;
+        Line::command().debug_assert();
+    }
+}

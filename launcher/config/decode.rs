@@ -1,0 +1,350 @@
+//! From a document to what it means, or to a complaint that points at the word that is wrong.
+//!
+//! Nothing is skipped in silence: an unknown key is a typo that would change a security rule [R17],
+//! and a key that this version does not enforce would promise what is not kept (spec §13).
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use jp_confine_policy::Capability;
+use jp_confine_policy::layers::{Layered, Merged, Strategy};
+use jp_confine_policy::model::{FsRule, RuleSource};
+
+use super::diagnostic::{Diagnostic, nearest};
+use super::document::{self, Entry, Node, Notation, Source, Value};
+use crate::failure::Failure;
+use crate::profile::Profile;
+
+/// Result of decoding one part of a file.
+pub(super) type Decoded<T> = Result<T, Box<Diagnostic>>;
+
+/// Whose word a file is (spec §18).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// The user's own: it may define profiles, which grant absolute paths.
+    User,
+    /// Anybody who can commit to the workspace.
+    Workspace,
+}
+
+/// What a file says.
+#[derive(Debug)]
+pub(crate) struct File {
+    pub(crate) source: Rc<Source>,
+    /// `access.fs` of the run.
+    pub(crate) fs: Option<Layered<FsRule>>,
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) profiles: Vec<Profile>,
+    marks: Vec<Mark>,
+}
+
+/// `[tools.NAME]`, or `[conversation.tools.NAME]` of a JP file.
+#[derive(Debug)]
+pub(crate) struct Tool {
+    pub(crate) name: String,
+    /// Where the tool comes from: `local`, `builtin`, `mcp` or `mcp.SERVER`.
+    pub(crate) origin: Option<String>,
+    /// Where its `access` stands, if it has any.
+    pub(crate) access: Option<Range<usize>>,
+    /// `access.fs` of the tool.
+    pub(crate) fs: Option<Layered<FsRule>>,
+}
+
+/// Where a rule's words stand, for errors that show only when the rule meets the disk.
+#[derive(Debug)]
+struct Mark {
+    rule: RuleSource,
+    /// Value of `path`.
+    path: Range<usize>,
+    /// The whole rule.
+    whole: Range<usize>,
+}
+
+impl File {
+    /// Where the value of `path` of a rule of this file stands, or else the rule.
+    pub(crate) fn place_of(&self, rule: &RuleSource, field: &str) -> Option<Range<usize>> {
+        let mark = self.marks.iter().find(|mark| mark.rule == *rule)?;
+        Some(if field == "path" { mark.path.clone() } else { mark.whole.clone() })
+    }
+}
+
+/// Decodes the text of a policy file.
+pub(crate) fn file(source: Rc<Source>, notation: Notation, trust: Trust) -> Decoded<File> {
+    let root = document::parse(&source, notation)?;
+    let mut decoder = Decoder { source: &source, marks: Vec::new() };
+    let entries = decoder.table(&root)?;
+    let is_jp = entries.iter().any(|entry| entry.key == "conversation");
+    let (mut fs, mut tools, mut profiles) = (None, Vec::new(), Vec::new());
+    for entry in entries {
+        match entry.key.as_str() {
+            "access" => fs = decoder.access(&entry.value)?,
+            "tools" => tools.extend(decoder.tools(&entry.value, false)?),
+            "conversation" => {
+                for inner in decoder.table(&entry.value)? {
+                    if inner.key == "tools" {
+                        tools.extend(decoder.tools(&inner.value, true)?);
+                    }
+                }
+            }
+            "profiles" if trust == Trust::User => {
+                for inner in decoder.table(&entry.value)? {
+                    profiles.push(decoder.profile(&inner.key, &inner.value)?);
+                }
+            }
+            "profiles" => {
+                return Err(Box::new(
+                    decoder
+                        .at(&entry.key_span, "profiles are not defined in a workspace")
+                        .label("this file may be anybody's")
+                        .help(
+                            "profiles grant paths outside the workspace: define them in the user \
+                             configuration, or in a --policy file outside the workspace",
+                        ),
+                ));
+            }
+            "file_policy" | "read_paths" | "write_paths" | "deny_paths" | "prompt_paths"
+            | "mounts" | "approvals" | "enforce" | "isolated" => {
+                return decoder.not_enforced(entry);
+            }
+            _ if is_jp => {}
+            _ => return decoder.unknown(entry, &["access", "tools", "profiles"]),
+        }
+    }
+    let marks = decoder.marks;
+    Ok(File { source, fs, tools, profiles, marks })
+}
+
+/// Decodes a profile or the baseline that is part of this program.
+pub(crate) fn built_in(name: &str, text: &str) -> Result<Profile, Failure> {
+    let source = Rc::new(Source { name: format!("profiles/{name}.toml"), text: text.to_owned() });
+    let root = document::parse(&source, Notation::Toml).map_err(Failure::Configuration)?;
+    let mut decoder = Decoder { source: &source, marks: Vec::new() };
+    decoder.profile(name, &root).map_err(Failure::Configuration)
+}
+
+pub(super) struct Decoder<'a> {
+    source: &'a Rc<Source>,
+    marks: Vec<Mark>,
+}
+
+const RULE_KEYS: [&str; 8] =
+    ["path", "external", "read", "write", "create", "update", "delete", "execute"];
+const MERGE_KEYS: [&str; 4] = ["strategy", "value", "dedup", "discard_when_merged"];
+
+impl Decoder<'_> {
+    /// An `access` table: its `fs` list, if there is one.
+    fn access(&mut self, node: &Node) -> Decoded<Option<Layered<FsRule>>> {
+        let mut fs = None;
+        for entry in self.table(node)? {
+            match entry.key.as_str() {
+                "fs" => fs = Some(self.fs(&entry.value)?),
+                "net" | "env" if entry.value.value == Value::Array(Vec::new()) => {}
+                "net" | "env" | "commands" | "sensitive_paths" => {
+                    return self.not_enforced(entry);
+                }
+                _ => return self.unknown(entry, &["fs"]),
+            }
+        }
+        Ok(fs)
+    }
+
+    /// A list of rules, plain or with the way it merges (spec §2.6).
+    fn fs(&mut self, node: &Node) -> Decoded<Layered<FsRule>> {
+        let entries = match &node.value {
+            Value::Array(items) => return Ok(Layered::Plain(self.rules(items)?)),
+            Value::Table(entries) => entries,
+            _ => {
+                return self.expected(
+                    node,
+                    "a list of rules, or a table with `strategy` and `value`",
+                    "write each rule as `[[access.fs]]`",
+                );
+            }
+        };
+        let mut value = None;
+        let (mut strategy, mut dedup, mut discard_when_merged) = (Strategy::Append, None, false);
+        for entry in entries {
+            match entry.key.as_str() {
+                "strategy" => strategy = self.strategy(&entry.value)?,
+                "value" => {
+                    let Value::Array(items) = &entry.value.value else {
+                        return self.expected(&entry.value, "a list of rules", "");
+                    };
+                    value = Some(self.rules(items)?);
+                }
+                "dedup" => dedup = Some(self.boolean(&entry.value)?),
+                "discard_when_merged" => discard_when_merged = self.boolean(&entry.value)?,
+                // One rule written as `[access.fs]`: say so instead of listing merge keys.
+                key if RULE_KEYS.contains(&key) => {
+                    return Err(Box::new(
+                        self.at(&entry.key_span, "`access.fs` is a list of rules")
+                            .label("a rule's key, outside a rule")
+                            .help("write the rule as `[[access.fs]]`, with two brackets"),
+                    ));
+                }
+                _ => return self.unknown(entry, &MERGE_KEYS),
+            }
+        }
+        let Some(value) = value else {
+            return Err(Box::new(
+                self.at(&node.span, "`value` is missing")
+                    .label("this merges a list that is not there")
+                    .help("add `value = [ … ]`"),
+            ));
+        };
+        Ok(Layered::Merged(Merged { strategy, value, dedup, discard_when_merged }))
+    }
+
+    fn strategy(&self, node: &Node) -> Decoded<Strategy> {
+        let known = ["append", "prepend", "replace"];
+        match self.string(node)? {
+            "append" => Ok(Strategy::Append),
+            "prepend" => Ok(Strategy::Prepend),
+            "replace" => Ok(Strategy::Replace),
+            other => {
+                let help = match nearest(other, &known) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "expected append, prepend or replace".to_owned(),
+                };
+                Err(Box::new(
+                    self.at(&node.span, format!("there is no strategy `{other}`"))
+                        .label("unknown")
+                        .help(help),
+                ))
+            }
+        }
+    }
+
+    fn rules(&mut self, items: &[Node]) -> Decoded<Vec<FsRule>> {
+        items.iter().enumerate().map(|(index, item)| self.rule(index, item)).collect()
+    }
+
+    fn rule(&mut self, index: usize, node: &Node) -> Decoded<FsRule> {
+        let entries = self.table(node)?;
+        let Some(path) = entries.iter().find(|entry| entry.key == "path") else {
+            let misspelled = entries.iter().find(|entry| {
+                !RULE_KEYS.contains(&entry.key.as_str())
+                    && nearest(&entry.key, &RULE_KEYS) == Some("path")
+            });
+            return match misspelled {
+                Some(entry) => self.unknown(entry, &RULE_KEYS),
+                None => Err(Box::new(
+                    self.at(&node.span, "a rule without `path`")
+                        .label("which path is this about?")
+                        .help(
+                            "add `path = \"…\"`, relative to the workspace; `.` is the workspace",
+                        ),
+                )),
+            };
+        };
+        let mut rule = FsRule::new(self.string(&path.value)?);
+        for entry in entries {
+            rule = match entry.key.as_str() {
+                "path" => rule,
+                "external" => rule.with_external(self.boolean(&entry.value)?),
+                "write" => rule.with_write(self.boolean(&entry.value)?),
+                key => match Capability::from_name(key) {
+                    Some(capability) => rule.with(capability, self.boolean(&entry.value)?),
+                    None => return self.unknown(entry, &RULE_KEYS),
+                },
+            };
+        }
+        let source = RuleSource {
+            layer: self.source.name.clone(),
+            index,
+            line: Some(self.source.line(path.key_span.start)),
+        };
+        self.marks.push(Mark {
+            rule: source.clone(),
+            path: path.value.span.clone(),
+            whole: node.span.clone(),
+        });
+        Ok(rule.with_source(source))
+    }
+
+    /// A table of tools. JP describes its tools with many more keys; they are JP's to check.
+    fn tools(&mut self, node: &Node, jp: bool) -> Decoded<Vec<Tool>> {
+        let mut tools = Vec::new();
+        for named in self.table(node)? {
+            let mut tool = Tool { name: named.key.clone(), origin: None, access: None, fs: None };
+            for entry in self.table(&named.value)? {
+                match entry.key.as_str() {
+                    "access" => {
+                        tool.access = Some(entry.key_span.clone());
+                        tool.fs = self.access(&entry.value)?;
+                    }
+                    "source" => tool.origin = Some(self.string(&entry.value)?.to_owned()),
+                    "file_policy" => return self.not_enforced(entry),
+                    "runtime" if !jp => return self.not_enforced(entry),
+                    "command" => {}
+                    _ if jp => {}
+                    _ => return self.unknown(entry, &["access", "source", "command"]),
+                }
+            }
+            tools.push(tool);
+        }
+        Ok(tools)
+    }
+
+    pub(super) fn table<'n>(&self, node: &'n Node) -> Decoded<&'n [Entry]> {
+        match &node.value {
+            Value::Table(entries) => Ok(entries),
+            _ => self.expected(node, "a table", ""),
+        }
+    }
+
+    pub(super) fn string<'n>(&self, node: &'n Node) -> Decoded<&'n str> {
+        match &node.value {
+            Value::String(text) => Ok(text),
+            _ => self.expected(node, "a string", "put it in double quotes"),
+        }
+    }
+
+    pub(super) fn strings(&self, node: &Node) -> Decoded<Vec<String>> {
+        match &node.value {
+            Value::Array(items) => {
+                items.iter().map(|item| Ok(self.string(item)?.to_owned())).collect()
+            }
+            _ => self.expected(node, "a list of strings", "write `[\"…\"]`"),
+        }
+    }
+
+    fn boolean(&self, node: &Node) -> Decoded<bool> {
+        match &node.value {
+            Value::Boolean(boolean) => Ok(*boolean),
+            _ => self.expected(node, "a boolean", "write `true` or `false`, without quotes"),
+        }
+    }
+
+    pub(super) fn at(&self, span: &Range<usize>, title: impl Into<String>) -> Diagnostic {
+        Diagnostic::at(self.source, span.clone(), title)
+    }
+
+    pub(super) fn expected<T>(&self, node: &Node, wanted: &str, help: &str) -> Decoded<T> {
+        let diagnostic = self
+            .at(&node.span, format!("expected {wanted}"))
+            .label(format!("this is {}", node.value.kind()));
+        Err(Box::new(if help.is_empty() { diagnostic } else { diagnostic.help(help) }))
+    }
+
+    pub(super) fn unknown<T>(&self, entry: &Entry, known: &[&str]) -> Decoded<T> {
+        let help = match nearest(&entry.key, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("expected one of: {}", known.join(", ")),
+        };
+        Err(Box::new(
+            self.at(&entry.key_span, format!("unknown key `{}`", entry.key))
+                .label("not a key of this table")
+                .help(help),
+        ))
+    }
+
+    /// What a later version enforces: to accept it now would be to ignore a restriction.
+    fn not_enforced<T>(&self, entry: &Entry) -> Decoded<T> {
+        Err(Box::new(
+            self.at(&entry.key_span, format!("`{}` is not enforced by this version", entry.key))
+                .label("would be ignored")
+                .help("remove it, or keep it in a file that this version is not given"),
+        ))
+    }
+}

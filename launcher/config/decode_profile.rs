@@ -1,0 +1,75 @@
+//! Decoding of profiles and the baseline: tables of ready-made grants.
+
+use std::path::Path;
+
+use jp_confine_policy::Capabilities;
+
+use super::decode::{Decoded, Decoder};
+use super::document::{Node, Value};
+use crate::profile::Profile;
+
+const PROFILE_KEYS: [&str; 8] =
+    ["read", "exec", "update", "write", "deny", "except", "programs", "includes"];
+
+impl Decoder<'_> {
+    /// A table of ready-made grants (see [`Profile`]).
+    pub(super) fn profile(&mut self, name: &str, node: &Node) -> Decoded<Profile> {
+        if name == "none" {
+            return Err(Box::new(
+                self.at(&node.span, "a profile cannot be named `none`")
+                    .help("`--profile none` stands for no profile at all"),
+            ));
+        }
+        let mut profile = Profile { name: name.to_owned(), ..Profile::default() };
+        let update = Capabilities::READ.union(Capabilities::UPDATE);
+        for entry in self.table(node)? {
+            let caps = match entry.key.as_str() {
+                "read" => Capabilities::READ,
+                "exec" => Capabilities::READ.union(Capabilities::EXECUTE),
+                "update" => update,
+                "write" => Capabilities::READ.union(Capabilities::WRITE),
+                "deny" => Capabilities::NONE,
+                "programs" => {
+                    profile.programs = self.strings(&entry.value)?;
+                    continue;
+                }
+                "includes" => {
+                    profile.includes = self.strings(&entry.value)?;
+                    continue;
+                }
+                "except" => {
+                    for inner in self.table(&entry.value)? {
+                        profile.except.push((inner.key.clone(), self.strings(&inner.value)?));
+                    }
+                    continue;
+                }
+                _ => return self.unknown(entry, &PROFILE_KEYS),
+            };
+            profile.entries.extend(self.paths(&entry.value)?.into_iter().map(|path| (caps, path)));
+        }
+        Ok(profile)
+    }
+
+    /// A list of profile entries, each absolute or beginning with `~` or `${`.
+    fn paths(&self, node: &Node) -> Decoded<Vec<String>> {
+        let Value::Array(items) = &node.value else {
+            return self.expected(node, "a list of paths", "write `[\"…\"]`");
+        };
+        let mut paths = Vec::with_capacity(items.len());
+        for item in items {
+            let path = self.string(item)?;
+            let home = path == "~" || path.starts_with("~/");
+            let variable = path.strip_prefix("${").is_some_and(|rest| rest.contains('}'));
+            let dotted = Path::new(path).components().any(|part| part.as_os_str() == "..");
+            if !(path.starts_with('/') || home || variable) || dotted {
+                return Err(Box::new(
+                    self.at(&item.span, "not a path that a profile can grant")
+                        .label("relative, or with `..`")
+                        .help("begin it with `/`, `~/` or `${NAME:-DEFAULT}`, without `..`"),
+                ));
+            }
+            paths.push(path.to_owned());
+        }
+        Ok(paths)
+    }
+}

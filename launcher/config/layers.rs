@@ -1,0 +1,191 @@
+//! Which files count, in which order, and what they say together (spec §18 "Layers").
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use jp_confine_policy::compile_error::CompileError;
+use jp_confine_policy::layers::{self, Layer};
+use jp_confine_policy::model::FsRule;
+use jp_confine_policy::warning::Warning;
+
+use super::decode::{self, File, Tool, Trust};
+use super::diagnostic::{Diagnostic, nearest};
+use super::document::{Notation, Source};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::profile::Profile;
+use crate::workspace;
+
+/// No policy is this long; whatever is was not meant as one.
+const LONGEST: u64 = 16 << 20;
+
+/// All configuration files of a run, lowest layer first.
+#[derive(Debug)]
+pub(crate) struct Layers {
+    files: Vec<File>,
+    /// The files given with `--policy`, canonical: nobody inside may change them.
+    pub(crate) policy_files: Vec<PathBuf>,
+}
+
+/// What the layers say about `access.fs` once merged.
+#[derive(Debug)]
+pub(crate) struct Declared {
+    /// `None`: nothing is declared.
+    pub(crate) rules: Option<Vec<FsRule>>,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl Layers {
+    /// Reads the user configuration, the file of the workspace at `root`, and the files given with
+    /// `--policy`.
+    pub(crate) fn load(context: &Context, root: &Path, named: &[PathBuf]) -> Result<Self, Failure> {
+        let mut files = Vec::new();
+        if let Some(dir) = &context.config_home {
+            files.extend(optional(&dir.join("jp-confine/config.toml"), Trust::User)?);
+        }
+        files.extend(optional(&root.join(workspace::FILE), Trust::Workspace)?);
+        let mut policy_files = Vec::new();
+        for name in named {
+            let path = context.absolute(name);
+            let canonical = path.canonicalize().map_err(|error| unreadable(name, &error))?;
+            let inside = canonical.starts_with(root);
+            let trust = if inside { Trust::Workspace } else { Trust::User };
+            let text = read(&path).map_err(|error| unreadable(name, &error))?;
+            files.push(decode(name, text, trust)?);
+            policy_files.push(canonical);
+        }
+        Ok(Self { files, policy_files })
+    }
+
+    /// The rules of the run, with those of `tool` if one is named.
+    pub(crate) fn declared(&self, tool: Option<&str>) -> Result<Declared, Failure> {
+        if let Some(tool) = tool {
+            self.check_tool(tool)?;
+        }
+        let of_tool = |file: &File| {
+            let named = file.tools.iter().find(|known| Some(known.name.as_str()) == tool);
+            named.and_then(|known| known.fs.clone())
+        };
+        let lists = self.files.iter().flat_map(|file| {
+            let name = &file.source.name;
+            let lists = [file.fs.clone(), of_tool(file)];
+            lists.into_iter().flatten().map(|list| Layer { name: name.clone(), list })
+        });
+        let (rules, warnings) = layers::merge(lists);
+        Ok(Declared { rules: (!rules.is_empty()).then_some(rules), warnings })
+    }
+
+    /// The profiles that the user's files define, lowest layer first.
+    pub(crate) fn profiles(&self) -> Vec<Profile> {
+        self.files.iter().flat_map(|file| file.profiles.iter().cloned()).collect()
+    }
+
+    /// `error` with the rule's place in its file.
+    pub(crate) fn locate(&self, error: &CompileError) -> Failure {
+        let place = self.files.iter().find_map(|file| {
+            let named = file.source.name == error.rule().layer;
+            Some((&file.source, file.place_of(error.rule(), error.field()).filter(|_| named)?))
+        });
+        let Some((source, span)) = place else {
+            return Failure::advised(error.to_string(), error.help());
+        };
+        let title = format!("`{}` cannot be a rule", error.value());
+        let diagnostic = Diagnostic::at(source, span, title).label(error.problem().to_string());
+        Failure::Configuration(Box::new(diagnostic.help(error.help())))
+    }
+
+    /// A tool must be known, and run here: what a server or the host itself does for a built-in
+    /// tool is out of reach, and rules for it would be a false promise (spec §2.6).
+    fn check_tool(&self, name: &str) -> Result<(), Failure> {
+        let layers: Vec<(&File, &Tool)> = self
+            .files
+            .iter()
+            .flat_map(|file| file.tools.iter().map(move |tool| (file, tool)))
+            .filter(|(_, tool)| tool.name == name)
+            .collect();
+        if layers.is_empty() {
+            return Err(self.no_such_tool(name));
+        }
+        let origin = layers.iter().rev().find_map(|(_, tool)| tool.origin.as_deref());
+        let elsewhere =
+            origin.filter(|origin| matches!(origin.split('.').next(), Some("builtin" | "mcp")));
+        let Some(origin) = elsewhere else { return Ok(()) };
+        for (file, tool) in layers {
+            if let Some(span) = &tool.access {
+                return Err(Failure::Configuration(Box::new(
+                    Diagnostic::at(
+                        &file.source,
+                        span.clone(),
+                        format!("`access` on the {origin} tool `{name}`"),
+                    )
+                    .label("cannot be enforced: the tool does not run here")
+                    .help("remove it, or make the tool `source = \"local\"`"),
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn no_such_tool(&self, name: &str) -> Failure {
+        let tools = self.files.iter().flat_map(|file| &file.tools);
+        let names: Vec<&str> = tools.map(|tool| tool.name.as_str()).collect();
+        let advice = match nearest(name, &names) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if names.is_empty() => "no policy file defines a tool".to_owned(),
+            None => format!("there are: {}", names.join(", ")),
+        };
+        Failure::advised(format!("no policy file has [tools.{name}]"), advice)
+    }
+}
+
+/// The file at `path`, if there is one. A link to nowhere is no absence: a policy is missing.
+fn optional(path: &Path, trust: Trust) -> Result<Option<File>, Failure> {
+    match read(path) {
+        Ok(text) => decode(path, text, trust).map(Some),
+        Err(error) if absent(&error) && path.symlink_metadata().is_err() => Ok(None),
+        Err(error) => Err(unreadable(path, &error)),
+    }
+}
+
+fn absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    fs::File::open(path)?.take(LONGEST + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > LONGEST {
+        return Err(io::Error::from(io::ErrorKind::FileTooLarge));
+    }
+    Ok(text)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    Failure::advised(
+        format!("the policy file {} cannot be read: {error}", path.display()),
+        "without it the policy would be another one, so nothing was run",
+    )
+}
+
+fn decode(path: &Path, text: Vec<u8>, trust: Trust) -> Result<File, Failure> {
+    let name = path.display().to_string();
+    let text = String::from_utf8(text).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::own(format!("the policy file {name} is not UTF-8 at byte {at}"))
+    })?;
+    let notation = notation(path, &text);
+    let source = Rc::new(Source { name, text });
+    decode::file(source, notation, trust).map_err(Failure::Configuration)
+}
+
+/// By the name's ending; a file that has neither, such as a pipe, by its first character.
+fn notation(path: &Path, text: &str) -> Notation {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("json" | "jsonc") => Notation::Json,
+        Some("toml") => Notation::Toml,
+        _ if text.trim_start().starts_with('{') => Notation::Json,
+        _ => Notation::Toml,
+    }
+}

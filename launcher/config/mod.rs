@@ -1,0 +1,10 @@
+//! What people write: files in two notations, decoded into the policy's model.
+
+pub(crate) mod decode;
+mod decode_profile;
+pub(crate) mod diagnostic;
+pub(crate) mod document;
+pub(crate) mod layers;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,291 @@
+//! What a wrong file is told, word for word, and what a right one means.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use jp_confine_policy::Capabilities;
+
+use super::decode::{self, Trust};
+use super::document::{Notation, Source};
+use super::layers::{Declared, Layers};
+use crate::context::Context;
+use crate::failure::Failure;
+
+fn decode(text: &str, notation: Notation, trust: Trust) -> Result<decode::File, String> {
+    let source = Rc::new(Source { name: "policy".to_owned(), text: text.to_owned() });
+    decode::file(source, notation, trust).map_err(|diagnostic| diagnostic.render(false))
+}
+
+#[track_caller]
+fn refused(text: &str, expected: &str) {
+    let notation = if text.starts_with('{') { Notation::Json } else { Notation::Toml };
+    let rendered = decode(text, notation, Trust::Workspace).expect_err("the text is wrong");
+    assert_eq!(rendered.trim_end(), expected.trim(), "\n{rendered}");
+}
+
+#[test]
+fn misspelled_capability() {
+    refused(
+        "[[access.fs]]\npath = \"src\"\nraed = true\n",
+        "
+error: unknown key `raed`
+ --> policy:3:1
+  |
+3 | raed = true
+  | ^^^^ not a key of this table
+  |
+  = help: did you mean `read`?",
+    );
+}
+
+#[test]
+fn capability_of_the_wrong_type() {
+    refused(
+        "[[access.fs]]\npath = \"src\"\nread = \"yes\"\n",
+        "
+error: expected a boolean
+ --> policy:3:9
+  |
+3 | read = \"yes\"
+  |         ^^^ this is a string
+  |
+  = help: write `true` or `false`, without quotes",
+    );
+}
+
+#[test]
+fn rule_without_a_path() {
+    refused(
+        "{\"access\": {\"fs\": [{\"read\": true}]}}",
+        "
+error: a rule without `path`
+ --> policy:1:20
+  |
+1 | {\"access\": {\"fs\": [{\"read\": true}]}}
+  |                    ^^^^^^^^^^^^^^ which path is this about?
+  |
+  = help: add `path = \"…\"`, relative to the workspace; `.` is the workspace",
+    );
+}
+
+#[test]
+fn one_bracket_too_few() {
+    refused(
+        "[access.fs]\npath = \".\"\n",
+        "
+error: `access.fs` is a list of rules
+ --> policy:2:1
+  |
+2 | path = \".\"
+  | ^^^^ a rule's key, outside a rule
+  |
+  = help: write the rule as `[[access.fs]]`, with two brackets",
+    );
+}
+
+#[test]
+fn what_a_later_version_enforces() {
+    refused(
+        "[[access.net]]\nhost = \"example.org\"\n",
+        "
+error: `net` is not enforced by this version
+ --> policy:1:10
+  |
+1 | [[access.net]]
+  |          ^^^ would be ignored
+  |
+  = help: remove it, or keep it in a file that this version is not given",
+    );
+    for text in [
+        "[file_policy]\ndefault = \"deny\"\n",
+        "[access]\nsensitive_paths = [\"*.pem\"]\n",
+        "[access.commands.git]\n",
+        "[[access.env]]\nname = \"X\"\n",
+        "[tools.x]\nruntime = \"vfs\"\n",
+        "[conversation.tools.x.access]\nnet = [{host = \"h\"}]\n",
+        "read_paths = []\n",
+    ] {
+        let rendered = decode(text, Notation::Toml, Trust::User).expect_err(text);
+        assert!(rendered.contains("is not enforced by this version"), "{rendered}");
+    }
+}
+
+#[test]
+fn profiles_of_a_workspace() {
+    refused(
+        "[profiles.mine]\nread = [\"/\"]\n",
+        "
+error: profiles are not defined in a workspace
+ --> policy:1:2
+  |
+1 | [profiles.mine]
+  |  ^^^^^^^^ this file may be anybody's
+  |
+  = help: profiles grant paths outside the workspace: define them in the user configuration, or in a --policy file outside the workspace",
+    );
+}
+
+#[test]
+fn repeated_json_key() {
+    refused(
+        "{\"access\": {},\n \"access\": {}}",
+        "
+error: `access` is given twice
+ --> policy:2:2
+  |
+2 |  \"access\": {}}
+  |  ^^^^^^^^ repeated here",
+    );
+}
+
+#[test]
+fn broken_notation_points_at_the_break() {
+    let toml = decode("[[access.fs]\n", Notation::Toml, Trust::User).expect_err("broken");
+    assert!(toml.contains("not valid TOML") && toml.contains("policy:1:"), "{toml}");
+    let json = decode("{\"access\": ", Notation::Json, Trust::User).expect_err("broken");
+    assert!(json.contains("not valid JSON") && json.contains("policy:1:"), "{json}");
+    for text in ["", "é", "{", "[", "\"", "{\"é\": é}", "[[é]]", "a = \"\\"] {
+        for notation in [Notation::Toml, Notation::Json] {
+            let _ = decode(text, notation, Trust::User);
+        }
+    }
+}
+
+#[test]
+fn a_rule_means_what_it_says_in_both_notations() {
+    let toml = "[[access.fs]]\npath = \"a\"\nwrite = true\ndelete = false\n";
+    let json = "{\"access\": {\"fs\": [{\"path\": \"a\", \"write\": true, \"delete\": false}]}}";
+    let [toml, json] = [(toml, Notation::Toml), (json, Notation::Json)].map(|(text, notation)| {
+        let file = decode(text, notation, Trust::Workspace).expect("a good rule");
+        file.fs.expect("declared")
+    });
+    assert_eq!(toml, json);
+}
+
+#[test]
+fn files_of_jp_may_say_what_else_they_like() {
+    let text = "assistant = 1\n[conversation]\ntitle = 2\n[conversation.tools.edit]\nenable = true\n\
+                access.fs = [{path = \".\", read = true}]\n";
+    let file = decode(text, Notation::Toml, Trust::Workspace).expect("JP's own file");
+    assert_eq!(file.tools.len(), 1);
+    assert_eq!(file.tools[0].name, "edit");
+    assert!(file.tools[0].fs.is_some());
+}
+
+/// A workspace, a user configuration, and a place outside both.
+struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        for sub in ["work", "config/jp-confine", "else"] {
+            fs::create_dir_all(dir.path().join(sub)).expect("a directory");
+        }
+        Self { dir }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().canonicalize().expect("canonical").join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        fs::write(self.path(name), text).expect("written");
+        self.path(name)
+    }
+
+    fn load(&self, policies: &[PathBuf]) -> Result<Layers, Failure> {
+        let context =
+            Context { config_home: Some(self.path("config")), ..Context::bare(&self.path("work")) };
+        Layers::load(&context, &self.path("work"), policies)
+    }
+
+    fn rules(&self, policies: &[PathBuf], tool: Option<&str>) -> Declared {
+        let layers = self.load(policies).expect("good layers");
+        layers.declared(tool).expect("declared")
+    }
+}
+
+fn rule(path: &str) -> String {
+    format!("[[access.fs]]\npath = \"{path}\"\nread = true\n")
+}
+
+fn paths(declared: &Declared) -> Vec<&str> {
+    declared.rules.iter().flatten().map(|rule| rule.path().as_str()).collect()
+}
+
+#[test]
+fn layers_append_from_the_lowest_to_the_highest() {
+    let place = Place::new();
+    assert!(place.rules(&[], None).rules.is_none());
+    place.write("work/jp-confine.toml", &rule("workspace"));
+    place.write("config/jp-confine/config.toml", &rule("user"));
+    let first = place.write("else/first.toml", &rule("first"));
+    let second = place.write("else/second", "{\"access\": {\"fs\": [{\"path\": \"second\"}]}}");
+    let declared = place.rules(&[first, second], None);
+    assert_eq!(paths(&declared), ["user", "workspace", "first", "second"]);
+    let rule = &declared.rules.as_ref().expect("declared")[1];
+    assert_eq!((rule.capabilities(), rule.source().line), (Capabilities::READ, Some(2)));
+}
+
+#[test]
+fn a_tool_adds_its_rules_only_when_named() {
+    let place = Place::new();
+    place.write(
+        "work/jp-confine.toml",
+        &format!("{}[[tools.edit.access.fs]]\npath = \"tool\"\n", rule("all")),
+    );
+    assert_eq!(paths(&place.rules(&[], None)), ["all"]);
+    assert_eq!(paths(&place.rules(&[], Some("edit"))), ["all", "tool"]);
+    let layers = place.load(&[]).expect("good layers");
+    let Err(Failure::Own { message, advice }) = layers.declared(Some("edti")) else {
+        panic!("there is no such tool");
+    };
+    assert_eq!(message, "no policy file has [tools.edti]");
+    assert_eq!(advice.as_deref(), Some("did you mean `edit`?"));
+}
+
+#[test]
+fn access_of_a_tool_that_runs_elsewhere_is_refused() {
+    let place = Place::new();
+    place.write("config/jp-confine/config.toml", "[tools.edit]\naccess.fs = [{path = \".\"}]\n");
+    place.write("work/jp-confine.toml", "[tools.edit]\nsource = \"mcp.server\"\n");
+    let layers = place.load(&[]).expect("good layers");
+    let Err(Failure::Configuration(diagnostic)) = layers.declared(Some("edit")) else {
+        panic!("the tool runs elsewhere");
+    };
+    let rendered = diagnostic.render(false);
+    assert!(rendered.contains("`access` on the mcp.server tool `edit`"), "{rendered}");
+    assert!(rendered.contains("config.toml:2:1"), "{rendered}");
+}
+
+#[test]
+fn lifting_every_restriction_is_warned_about() {
+    let place = Place::new();
+    place.write("config/jp-confine/config.toml", &rule("."));
+    place.write("work/jp-confine.toml", "access.fs = {strategy = \"replace\", value = []}\n");
+    let declared = place.rules(&[], None);
+    assert!(declared.rules.is_none());
+    assert_eq!(declared.warnings.len(), 1);
+}
+
+#[test]
+fn a_policy_file_has_the_trust_of_its_place() {
+    let place = Place::new();
+    let profile = "[profiles.mine]\nread = [\"/srv\"]\n";
+    let outside = place.write("else/p.toml", profile);
+    let inside = place.write("work/p.toml", profile);
+    assert_eq!(place.load(&[outside]).expect("the user's own").profiles().len(), 1);
+    assert!(matches!(place.load(&[inside]), Err(Failure::Configuration(_))));
+}
+
+#[test]
+fn a_policy_that_is_not_there_is_not_ignored() {
+    let place = Place::new();
+    assert!(place.load(&[place.path("else/none.toml")]).is_err());
+    std::os::unix::fs::symlink(Path::new("nowhere"), place.path("work/jp-confine.toml"))
+        .expect("a link");
+    assert!(matches!(place.load(&[]), Err(failure) if failure.status() == 125));
+}

@@ -1,0 +1,97 @@
+//! What the surroundings say, captured once: nothing further in reads the environment.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// The surroundings of this process.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// The working directory, canonical.
+    pub(crate) cwd: PathBuf,
+    /// The working directory as the shell spells it, where `$PWD` proves to be the same directory.
+    pub(crate) spelled_cwd: PathBuf,
+    /// `$HOME` as given: absolute, or unknown. The password file is not consulted (spec §9.1).
+    pub(crate) home: Option<PathBuf>,
+    /// The canonical form of `home`.
+    pub(crate) canonical_home: Option<PathBuf>,
+    /// Where the user's configuration lives (`$XDG_CONFIG_HOME` or `~/.config`).
+    pub(crate) config_home: Option<PathBuf>,
+    /// Where the user's data lives (`$XDG_DATA_HOME` or `~/.local/share`).
+    pub(crate) data_home: Option<PathBuf>,
+    /// The host's directory for temporary files.
+    pub(crate) temp: PathBuf,
+    /// `PATH`, where programs are looked up.
+    pub(crate) path: OsString,
+    /// The whole environment, for profile entries that name variables.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+}
+
+impl Context {
+    /// Captures the surroundings; fails where there is no working directory any more.
+    pub(crate) fn capture() -> Result<Self, Failure> {
+        let cwd = env::current_dir().and_then(|cwd| cwd.canonicalize()).map_err(|error| {
+            Failure::own(format!("the working directory cannot be resolved: {error}"))
+        })?;
+        let home = absolute(env::var_os("HOME"));
+        let xdg = |name: &str, fallback: &str| {
+            absolute(env::var_os(name)).or_else(|| home.as_ref().map(|home| home.join(fallback)))
+        };
+        Ok(Self {
+            spelled_cwd: spelled_cwd(&cwd),
+            canonical_home: home.as_ref().and_then(|home| home.canonicalize().ok()),
+            config_home: xdg("XDG_CONFIG_HOME", ".config"),
+            data_home: xdg("XDG_DATA_HOME", ".local/share"),
+            temp: env::temp_dir(),
+            path: env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into()),
+            environment: env::vars_os().collect(),
+            home,
+            cwd,
+        })
+    }
+
+    /// `path` made absolute from the working directory; no I/O.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        self.cwd.join(path)
+    }
+
+    /// An environment variable; an empty one counts as unset.
+    pub(crate) fn variable(&self, name: &OsStr) -> Option<&OsStr> {
+        let (_, value) = self.environment.iter().find(|(known, _)| known == name)?;
+        (!value.is_empty()).then_some(value)
+    }
+}
+
+fn absolute(value: Option<OsString>) -> Option<PathBuf> {
+    value.map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// `$PWD`, if it still denotes the working directory; the canonical path otherwise.
+fn spelled_cwd(cwd: &Path) -> PathBuf {
+    let same = |pwd: &PathBuf| {
+        let (Ok(there), Ok(here)) = (pwd.metadata(), cwd.metadata()) else { return false };
+        there.dev() == here.dev() && there.ino() == here.ino()
+    };
+    absolute(env::var_os("PWD")).filter(same).unwrap_or_else(|| cwd.to_owned())
+}
+
+#[cfg(test)]
+impl Context {
+    /// Surroundings with nothing in them but a directory that serves as the working directory.
+    pub(crate) fn bare(cwd: &Path) -> Self {
+        Self {
+            cwd: cwd.to_owned(),
+            spelled_cwd: cwd.to_owned(),
+            home: None,
+            canonical_home: None,
+            config_home: None,
+            data_home: None,
+            temp: cwd.to_owned(),
+            path: OsString::new(),
+            environment: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The record of denials that confined processes append to, read back (launcher's half of the
+//! format; the other half is the preload library's `events`).
+//!
+//! A confined program that makes system calls of its own could write anything there. So nothing in
+//! a record is trusted further than to be shown.
+
+use std::fs::File;
+use std::io::Read as _;
+
+use jp_confine_policy::Capabilities;
+
+const MAGIC: u32 = 0x4556_504a;
+/// Bytes before the texts of a record.
+const FIXED: usize = 4 + 4 + 4 + 4 + 1 + 1 + 2 + 4 * 2;
+
+const HIDDEN: u8 = 1;
+const SECOND: u8 = 2;
+
+/// Why a request was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Reason {
+    /// The policy.
+    Rule,
+    /// A statically linked program.
+    Static,
+    /// A program of another architecture.
+    Foreign,
+    /// A program whose loader is not part of the system.
+    Loader,
+    /// The preload library itself is out of reach.
+    Shim,
+    /// The path could not be resolved.
+    Unresolvable,
+    /// Something went wrong inside.
+    Internal,
+}
+
+/// One refused request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Denial {
+    pub(crate) pid: u32,
+    /// Index of the grant that decided.
+    pub(crate) rule: Option<usize>,
+    pub(crate) missing: Capabilities,
+    /// The name was made to look absent.
+    pub(crate) hidden: bool,
+    /// It is about the second path of a rename or link.
+    pub(crate) second: bool,
+    pub(crate) reason: Reason,
+    /// Canonical path.
+    pub(crate) path: Vec<u8>,
+    /// The spelling it was reached by.
+    pub(crate) route: Vec<u8>,
+    /// The program that asked.
+    pub(crate) program: Vec<u8>,
+    /// The library function it asked with.
+    pub(crate) call: Vec<u8>,
+}
+
+/// The record, read as far as it goes.
+#[derive(Debug)]
+pub(crate) struct Record {
+    file: File,
+    unread: Vec<u8>,
+    /// Something that is no record was found; what follows it is lost.
+    pub(crate) damaged: bool,
+}
+
+impl Record {
+    /// Reads from the start of `file`.
+    pub(crate) fn new(file: File) -> Self {
+        Self { file, unread: Vec::new(), damaged: false }
+    }
+
+    /// Hands every denial recorded since the last time to `each`.
+    pub(crate) fn drain(&mut self, mut each: impl FnMut(Denial)) -> std::io::Result<()> {
+        let mut chunk = vec![0; 64 * 1024];
+        while !self.damaged {
+            let count = self.file.read(&mut chunk)?;
+            self.unread.extend_from_slice(chunk.get(..count).unwrap_or_default());
+            let mut rest = self.unread.as_slice();
+            loop {
+                match parse(rest) {
+                    Parsed::Whole(denial, after) => {
+                        each(denial);
+                        rest = after;
+                    }
+                    Parsed::Cut => break,
+                    Parsed::Garbage => {
+                        self.damaged = true;
+                        break;
+                    }
+                }
+            }
+            self.unread = rest.to_vec();
+            if count == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+enum Parsed<'a> {
+    Whole(Denial, &'a [u8]),
+    Cut,
+    Garbage,
+}
+
+fn parse(bytes: &[u8]) -> Parsed<'_> {
+    let Some((fixed, _)) = bytes.split_at_checked(FIXED) else { return Parsed::Cut };
+    let mut fields = Fields(fixed);
+    if fields.u32() != MAGIC {
+        return Parsed::Garbage;
+    }
+    let length = fields.u32() as usize;
+    let (pid, rule) = (fields.u32(), fields.u32());
+    let (missing, flags, reason) = (fields.u8(), fields.u8(), fields.u16());
+    let lengths: [usize; 4] = std::array::from_fn(|_| usize::from(fields.u16()));
+    if length < FIXED + lengths.iter().sum::<usize>() {
+        return Parsed::Garbage;
+    }
+    let Some((record, after)) = bytes.split_at_checked(length) else { return Parsed::Cut };
+    let mut texts = Fields(record.get(FIXED..).unwrap_or_default());
+    let [path, route, program, call] = lengths.map(|length| texts.take(length).to_vec());
+    let denial = Denial {
+        pid,
+        rule: (rule != u32::MAX).then_some(rule as usize),
+        missing: Capabilities::from_bits(missing),
+        hidden: flags & HIDDEN != 0,
+        second: flags & SECOND != 0,
+        reason: match reason {
+            0 => Reason::Rule,
+            1 => Reason::Static,
+            2 => Reason::Foreign,
+            3 => Reason::Loader,
+            4 => Reason::Shim,
+            5 => Reason::Unresolvable,
+            _ => Reason::Internal,
+        },
+        path,
+        route,
+        program,
+        call,
+    };
+    Parsed::Whole(denial, after)
+}
+
+/// Little-endian fields from the front of a slice; zero or empty beyond its end.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn take(&mut self, count: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at_checked(count).unwrap_or((&[], &[]));
+        self.0 = rest;
+        taken
+    }
+
+    fn u32(&mut self) -> u32 {
+        self.take(4).try_into().map_or(0, u32::from_le_bytes)
+    }
+
+    fn u16(&mut self) -> u16 {
+        self.take(2).try_into().map_or(0, u16::from_le_bytes)
+    }
+
+    fn u8(&mut self) -> u8 {
+        self.take(1).first().copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek as _, Write as _};
+
+    use super::*;
+
+    fn record(path: &[u8]) -> Vec<u8> {
+        let texts: [&[u8]; 4] = [path, path, b"/usr/bin/cat", b"open"];
+        let length = FIXED + texts.iter().map(|text| text.len()).sum::<usize>();
+        let mut bytes = Vec::new();
+        bytes.extend_from_slice(&MAGIC.to_le_bytes());
+        bytes.extend_from_slice(&u32::try_from(length).unwrap_or(0).to_le_bytes());
+        bytes.extend_from_slice(&7u32.to_le_bytes());
+        bytes.extend_from_slice(&u32::MAX.to_le_bytes());
+        bytes.extend_from_slice(&[1, HIDDEN, 0, 0]);
+        for text in texts {
+            bytes.extend_from_slice(&u16::try_from(text.len()).unwrap_or(0).to_le_bytes());
+        }
+        bytes.extend(texts.concat());
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> (Vec<Denial>, bool) {
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        file.write_all(bytes).expect("written");
+        file.rewind().expect("rewound");
+        let (mut record, mut denials) = (Record::new(file), Vec::new());
+        record.drain(|denial| denials.push(denial)).expect("read");
+        (denials, record.damaged)
+    }
+
+    #[test]
+    fn records_come_back_in_order() {
+        let (denials, damaged) = read(&[record(b"/a"), record(b"/b/\xff")].concat());
+        let paths: Vec<&[u8]> = denials.iter().map(|denial| denial.path.as_slice()).collect();
+        assert_eq!(paths, [b"/a".as_slice(), b"/b/\xff"]);
+        assert!(denials.iter().all(|denial| denial.hidden && denial.rule.is_none()));
+        assert_eq!(denials[0].missing, Capabilities::READ);
+        assert_eq!(denials[0].call, b"open");
+        assert!(!damaged);
+    }
+
+    #[test]
+    fn every_cut_and_every_damage_is_survived() {
+        let whole = [record(b"/a"), record(b"/b")].concat();
+        for length in 0..whole.len() {
+            let (denials, damaged) = read(&whole[..length]);
+            assert_eq!((denials.len(), damaged), (usize::from(length >= whole.len() / 2), false));
+        }
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0xff;
+            assert!(read(&bytes).0.len() <= 2);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Why the program was not run, and the exit status that says so (spec §18).
+
+use std::fmt;
+use std::path::PathBuf;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::Origin;
+
+use crate::config::diagnostic::Diagnostic;
+
+/// Why the program was not run.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line is wrong, or asks for help or the version.
+    Usage(clap::Error),
+    /// A configuration file is wrong.
+    Configuration(Box<Diagnostic>),
+    /// Anything else that is ours: no workspace, no image, no shim …
+    Own {
+        /// What went wrong.
+        message: String,
+        /// What to do about it.
+        advice: Option<String>,
+    },
+    /// The program exists and may not, or cannot, be run under confinement.
+    NotExecutable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: Refusal,
+    },
+    /// There is no such program.
+    NotFound {
+        /// Its name as typed.
+        program: PathBuf,
+    },
+}
+
+/// Why a program that exists is not run.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The policy does not grant it.
+    Denied {
+        /// What lacks: execute, or read as well.
+        missing: Capabilities,
+        /// The rule that decided, if any covers the file.
+        rule: Option<Origin>,
+    },
+    /// The file as such, whatever the policy says.
+    Unfit(String),
+}
+
+impl Failure {
+    /// A failure of our own without further advice.
+    pub(crate) fn own(message: impl Into<String>) -> Self {
+        Self::Own { message: message.into(), advice: None }
+    }
+
+    /// A failure of our own and the way out.
+    pub(crate) fn advised(message: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self::Own { message: message.into(), advice: Some(advice.into()) }
+    }
+
+    /// The exit status of this process.
+    pub(crate) fn status(&self) -> u8 {
+        match self {
+            Self::Usage(error) if !error.use_stderr() => 0,
+            Self::Usage(_) | Self::Configuration(_) | Self::Own { .. } => 125,
+            Self::NotExecutable { .. } => 126,
+            Self::NotFound { .. } => 127,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Denied { missing, rule: Some(rule) } => write!(f, "denied {missing}: {rule}"),
+            Self::Denied { missing, rule: None } => write!(f, "denied {missing}: no rule"),
+            Self::Unfit(reason) => f.write_str(reason),
+        }
+    }
+}

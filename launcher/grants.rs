@@ -1,0 +1,357 @@
+//! All grants of a run in the order that the image gives meaning to: of two on one anchor the last
+//! wins, else the one with the longest anchor.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::{self, Grant, GrantKind, ImageSpec, Origin};
+use jp_confine_policy::canonical::{self, Op};
+use jp_confine_policy::decide::{self, Request};
+use jp_confine_policy::image::Image;
+
+use crate::cli::Options;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::profile::Resolved;
+use crate::workspace::{self, Workspace};
+
+/// Paths that flags name, resolved: what they add, or that they deny.
+#[derive(Debug)]
+pub(crate) struct Flags {
+    paths: BTreeMap<PathBuf, Flag>,
+    /// What looks like a slip.
+    pub(crate) warnings: Vec<String>,
+}
+
+#[derive(Debug, Default)]
+struct Flag {
+    caps: Capabilities,
+    deny: bool,
+    text: String,
+}
+
+impl Flags {
+    /// Resolves the paths of `-r`, `-w`, `-x` and `--deny` from the working directory. On one path
+    /// they add up, and a denial outweighs them, in whatever order they were typed.
+    pub(crate) fn resolve(context: &Context, options: &Options) -> Result<Self, Failure> {
+        let read = Capabilities::READ;
+        let lists: [(&str, Option<Capabilities>, &[PathBuf]); 4] = [
+            ("-r", Some(read), &options.read),
+            ("-w", Some(read.union(Capabilities::WRITE)), &options.write),
+            ("-x", Some(read.union(Capabilities::EXECUTE)), &options.exec),
+            ("--deny", None, &options.deny),
+        ];
+        let mut flags = Self { paths: BTreeMap::new(), warnings: Vec::new() };
+        for (name, caps, paths) in lists {
+            for path in paths {
+                let text = format!("{name} {}", path.display());
+                if path.as_os_str().is_empty() {
+                    return Err(Failure::advised(
+                        format!("{name} names the empty path"),
+                        "the working directory is `.`",
+                    ));
+                }
+                let resolved = canonical::resolve(&context.cwd, path, Op::Content)
+                    .map_err(|error| Failure::own(format!("{text}: {error}")))?;
+                let creates = caps.is_none_or(|caps| caps.contains(Capabilities::CREATE));
+                if !resolved.exists && !creates {
+                    flags.warnings.push(format!("{text}: there is no such file"));
+                }
+                flags.add(resolved.path, caps, &text);
+            }
+        }
+        Ok(flags)
+    }
+
+    fn add(&mut self, anchor: PathBuf, caps: Option<Capabilities>, text: &str) {
+        let flag = self.paths.entry(anchor).or_default();
+        flag.caps = flag.caps.union(caps.unwrap_or_default());
+        flag.deny |= caps.is_none();
+        if !flag.text.is_empty() {
+            flag.text.push(' ');
+        }
+        flag.text.push_str(text);
+    }
+
+    /// Applies the flags to a ready-made grant below one of their paths: what a person typed counts
+    /// for more than what nobody wrote. `None` where they deny it.
+    fn apply(&self, mut grant: Grant) -> Option<Grant> {
+        for dir in grant.anchor.ancestors() {
+            let Some(flag) = self.paths.get(dir) else { continue };
+            if flag.deny {
+                return None;
+            }
+            if !grant.caps.is_empty() {
+                grant.caps = grant.caps.union(flag.caps);
+            }
+        }
+        Some(grant)
+    }
+}
+
+/// What the grants of a run are made from.
+#[derive(Debug)]
+pub(crate) struct Parts<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) options: &'a Options,
+    /// The baseline, unless it is left out, and the profiles that were picked.
+    pub(crate) tables: &'a [Resolved],
+    pub(crate) flags: &'a Flags,
+    /// The grants of `access.fs` and of the workspace itself.
+    pub(crate) rules: Vec<Grant>,
+    /// The program's private `TMPDIR`, if there is a run.
+    pub(crate) temp: Option<&'a Path>,
+    /// Files and folders of the launcher's own, and what each is for.
+    pub(crate) control: Vec<(PathBuf, String)>,
+}
+
+impl Parts<'_> {
+    /// Puts the grants together.
+    pub(crate) fn assemble(self) -> Result<Vec<Grant>, Failure> {
+        let Parts { options, flags, .. } = &self;
+        let root = &self.workspace.root;
+        let hide = !options.show_denied;
+        let mut grants = Vec::new();
+        for table in self.tables {
+            grants.extend(table.grants.iter().cloned());
+        }
+        merge_equal(&mut grants);
+        drop_redundant(&mut grants);
+        // The workspace's rules decide inside it; nothing ready-made narrows or widens them.
+        grants.retain(|grant| !grant.anchor.starts_with(root));
+        let mut grants: Vec<Grant> =
+            grants.into_iter().filter_map(|grant| flags.apply(grant)).collect();
+        grants.extend(self.temporary());
+        grants.extend(self.home(hide));
+        grants.extend(self.rules.iter().cloned());
+        self.add_flags(&mut grants)?;
+        self.add_inherited(&mut grants)?;
+        grants.extend(self.control.iter().map(|(path, why)| {
+            let origin = Origin::Product { why: why.clone() };
+            Grant::new(path.clone(), Capabilities::NONE, GrantKind::Control, origin)
+        }));
+        Ok(grants)
+    }
+
+    fn temporary(&self) -> Option<Grant> {
+        let (path, caps, origin) = if self.options.share_tmp {
+            let path = Path::new("/tmp").canonicalize().ok()?;
+            (path, Capabilities::ALL, Origin::Flag { text: "--share-tmp".to_owned() })
+        } else {
+            let why = "the private TMPDIR of this run".to_owned();
+            (self.temp?.to_owned(), Capabilities::ALL, Origin::Product { why })
+        };
+        Some(Grant::new(path, caps, GrantKind::Plain, origin))
+    }
+
+    /// The home directory, hidden; not where the workspace contains it, because then it was named
+    /// as the workspace, nor where it is the root directory, which is nobody's home.
+    fn home(&self, hide: bool) -> Option<Grant> {
+        let home = self.context.canonical_home.as_ref()?;
+        let nobodys = home.parent().is_none() || home.starts_with(&self.workspace.root);
+        (hide && !nobodys).then(|| {
+            let why = "the home directory, hidden where nothing is granted".to_owned();
+            let origin = Origin::Product { why };
+            Grant::new(home.clone(), Capabilities::NONE, GrantKind::Hidden, origin)
+        })
+    }
+
+    /// Flags add to what holds at their path, they take nothing away: `-x .` keeps the workspace
+    /// writable.
+    fn add_flags(&self, grants: &mut Vec<Grant>) -> Result<(), Failure> {
+        if self.flags.paths.is_empty() {
+            return Ok(());
+        }
+        let before = image_of(grants, root_of(self))?;
+        let image = parse(&before)?;
+        for (anchor, flag) in &self.flags.paths {
+            let held = decide::lookup(&image, &Request::canonical(bytes(anchor))).caps;
+            let caps = if flag.deny { Capabilities::NONE } else { held.union(flag.caps) };
+            let origin = Origin::Flag { text: flag.text.clone() };
+            grants.push(Grant::new(anchor.clone(), caps, GrantKind::Plain, origin));
+        }
+        Ok(())
+    }
+
+    /// Files outside the workspace that the program receives open can be opened again by name
+    /// (`/dev/stdout`), for what they are open for.
+    fn add_inherited(&self, grants: &mut Vec<Grant>) -> Result<(), Failure> {
+        let root = &self.workspace.root;
+        let open: Vec<Inherited> =
+            inherited().into_iter().filter(|open| !open.path.starts_with(root)).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let before = image_of(grants, root_of(self))?;
+        let image = parse(&before)?;
+        let mut by_path: BTreeMap<PathBuf, (Capabilities, i32)> = BTreeMap::new();
+        for Inherited { fd, path, caps } in open {
+            let held = decide::lookup(&image, &Request::canonical(bytes(&path))).caps;
+            if !held.contains(caps) {
+                let entry = by_path.entry(path).or_insert((held, fd));
+                entry.0 = entry.0.union(caps);
+            }
+        }
+        grants.extend(by_path.into_iter().map(|(path, (caps, fd))| {
+            Grant::new(path, caps, GrantKind::Plain, Origin::Inherited { fd })
+        }));
+        Ok(())
+    }
+}
+
+/// Ready-made grants on one path add up, unless one of them denies it: two profiles may each need
+/// something of the same directory.
+fn merge_equal(grants: &mut Vec<Grant>) {
+    let mut merged: Vec<Grant> = Vec::with_capacity(grants.len());
+    let mut places: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    for grant in grants.drain(..) {
+        let Some(&place) = places.get(&grant.anchor) else {
+            places.insert(grant.anchor.clone(), merged.len());
+            merged.push(grant);
+            continue;
+        };
+        let Some(known) = merged.get_mut(place) else { continue };
+        if grant.caps.is_empty() {
+            *known = grant;
+        } else if !known.caps.is_empty() {
+            known.caps = known.caps.union(grant.caps);
+            known.carve_outs.extend(grant.carve_outs);
+        }
+    }
+    *grants = merged;
+}
+
+/// Leaves out ready-made grants that say what the nearest one above says already, as `/usr/bin`
+/// does once `/bin` is resolved.
+fn drop_redundant(grants: &mut Vec<Grant>) {
+    let above: BTreeMap<PathBuf, (Capabilities, bool)> = grants
+        .iter()
+        .map(|grant| (grant.anchor.clone(), (grant.caps, grant.carve_outs.is_empty())))
+        .collect();
+    grants.retain(|grant| {
+        let nearest = grant.anchor.ancestors().skip(1).find_map(|dir| above.get(dir));
+        !nearest.is_some_and(|&(caps, whole)| whole && caps == grant.caps && !caps.is_empty())
+            || !grant.carve_outs.is_empty()
+    });
+}
+
+/// An image of `grants` alone, to ask what they hold: there is one evaluator, and it reads images.
+fn image_of(grants: &[Grant], workspace: &Path) -> Result<Vec<u8>, Failure> {
+    let nowhere = Path::new("/");
+    let spec = ImageSpec {
+        grants,
+        workspace,
+        aliases: &[],
+        session: 0,
+        shim_path: nowhere,
+        events_path: nowhere,
+        temp_dir: nowhere,
+        json: &[],
+    };
+    build::build(&spec).map_err(|error| Failure::own(error.to_string()))
+}
+
+fn parse(image: &[u8]) -> Result<Image<'_>, Failure> {
+    Image::parse(image).map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))
+}
+
+fn root_of<'a>(parts: &'a Parts<'_>) -> &'a Path {
+    &parts.workspace.root
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())
+}
+
+/// A file that is open across exec.
+struct Inherited {
+    fd: i32,
+    path: PathBuf,
+    caps: Capabilities,
+}
+
+/// Regular files and devices that the program will find open. Never directories: one descriptor
+/// must not grant a tree.
+fn inherited() -> Vec<Inherited> {
+    let Ok(open) = fs::read_dir("/proc/self/fd") else { return Vec::new() };
+    let one = |name: &str| {
+        let fd: i32 = name.parse().ok()?;
+        let link = Path::new("/proc/self/fd").join(name);
+        let path = fs::read_link(&link).ok()?;
+        let kind = link.metadata().ok()?.file_type();
+        // A deleted file has a name that leads nowhere, or to another file.
+        if !path.is_absolute() || kind.is_dir() || !path.exists() {
+            return None;
+        }
+        let info = fs::read_to_string(format!("/proc/self/fdinfo/{name}")).ok()?;
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
+        let flags = i32::from_str_radix(flags.trim(), 8).ok()?;
+        let caps = match flags & libc::O_ACCMODE {
+            libc::O_RDONLY => Capabilities::READ,
+            libc::O_WRONLY => Capabilities::UPDATE,
+            _ => Capabilities::READ.union(Capabilities::UPDATE),
+        };
+        let kept = flags & (libc::O_CLOEXEC | libc::O_PATH) == 0;
+        kept.then_some(Inherited { fd, path, caps })
+    };
+    open.flatten().filter_map(|entry| one(entry.file_name().to_str()?)).collect()
+}
+
+/// What the run must never be able to change (spec §8.1), apart from what only exists while it
+/// runs: the files that decide what it may do, and those of the product.
+pub(crate) fn control(
+    context: &Context,
+    workspace: &Workspace,
+    policy_files: &[PathBuf],
+) -> Vec<(PathBuf, String)> {
+    let mut control = vec![(
+        workspace.root.join(workspace::FILE),
+        "the workspace's policy file, never writable from inside".to_owned(),
+    )];
+    if let Ok(target) = workspace.root.join(workspace::FILE).canonicalize() {
+        control
+            .push((target, "the workspace's policy file, never writable from inside".to_owned()));
+    }
+    for file in policy_files {
+        control.push((file.clone(), "a policy file, never writable from inside".to_owned()));
+    }
+    let own = [
+        (&context.config_home, "the user's configuration, never writable from inside"),
+        (&context.data_home, "jp-confine's own data, never writable from inside"),
+    ];
+    for (home, why) in own {
+        let Some(home) = home else { continue };
+        if let Ok(dir) = canonical::resolve(&context.cwd, &home.join("jp-confine"), Op::Content) {
+            control.push((dir.path, why.to_owned()));
+        }
+    }
+    control.dedup_by(|a, b| a.0 == b.0);
+    control
+}
+
+/// Links that programs go through all the time, so that the image resolves them once: those of the
+/// ready-made tables, those at the top of the tree, and the workspace's own spelling.
+pub(crate) fn aliases(workspace: &Workspace, tables: &[Resolved]) -> Vec<(PathBuf, PathBuf)> {
+    let top = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/var/run", "/var/lock"];
+    let mut aliases: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    for link in top.map(PathBuf::from) {
+        if link.is_symlink()
+            && let Ok(target) = link.canonicalize()
+        {
+            aliases.insert(link, target);
+        }
+    }
+    for table in tables {
+        aliases.extend(table.links.iter().cloned());
+    }
+    if let Some(spelled) = &workspace.spelled {
+        let plain = !spelled.components().any(|part| part.as_os_str() == "..");
+        if plain && spelled.is_absolute() {
+            aliases.insert(spelled.clone(), workspace.root.clone());
+        }
+    }
+    aliases.into_iter().collect()
+}

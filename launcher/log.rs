@@ -1,0 +1,105 @@
+//! `--events FILE`: what happens, one JSON object a line, as it happens.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capability;
+use jp_confine_policy::build::Grant;
+use jp_confine_policy::canonical::{self, Op};
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::events::{Denial, Reason};
+use crate::failure::Failure;
+
+/// An open event log.
+#[derive(Debug)]
+pub(crate) struct Log {
+    file: File,
+    /// Where it is, canonical.
+    pub(crate) path: PathBuf,
+}
+
+impl Log {
+    /// Opens `path` for appending, and makes it if need be.
+    ///
+    /// The launcher is not confined, and an earlier run may have left a link in the workspace: one
+    /// that leads out of it is refused.
+    pub(crate) fn open(context: &Context, root: &Path, path: &Path) -> Result<Self, Failure> {
+        let shown = path.display();
+        let resolved = canonical::resolve(&context.cwd, path, Op::Content)
+            .map_err(|error| Failure::own(format!("--events {shown}: {error}")))?;
+        let entry = canonical::resolve(&context.cwd, path, Op::Entry)
+            .map_err(|error| Failure::own(format!("--events {shown}: {error}")))?;
+        if entry.path.starts_with(root) && !resolved.path.starts_with(root) {
+            return Err(Failure::advised(
+                format!("--events {shown} leads out of the workspace through a link"),
+                "name the file that is meant",
+            ));
+        }
+        let file = OpenOptions::new().append(true).create(true).open(path);
+        let file = file.map_err(|error| Failure::own(format!("--events {shown}: {error}")))?;
+        Ok(Self { file, path: resolved.path })
+    }
+
+    /// A refused request.
+    pub(crate) fn denial(&mut self, denial: &Denial, grants: &[Grant]) {
+        let rule = denial.rule.and_then(|rule| grants.get(rule));
+        let missing: Vec<&str> = denial.missing.iter().map(Capability::as_str).collect();
+        self.write(&json!({
+            "event": "denial",
+            "pid": denial.pid,
+            "program": text(&denial.program),
+            "call": text(&denial.call),
+            "capability": missing,
+            "path": text(&denial.path),
+            "route": text(&denial.route),
+            "second_path": denial.second,
+            "verdict": "deny",
+            "reason": reason(denial.reason),
+            "errno": if denial.hidden { "ENOENT" } else { "EACCES" },
+            "hidden": denial.hidden,
+            "rule": rule.map(|grant| grant.origin.to_string()),
+            "layer": "shim",
+        }));
+    }
+
+    /// Something that a person should know.
+    pub(crate) fn warning(&mut self, text: &str) {
+        self.write(&json!({ "event": "warning", "message": text }));
+    }
+
+    /// Which layer holds a capability, and how firmly.
+    pub(crate) fn layer(&mut self, capability: Capability) {
+        self.write(&json!({
+            "event": "layer",
+            "capability": capability.as_str(),
+            "layer": "shim",
+            "strength": "cooperative",
+        }));
+    }
+
+    /// One line in one write. A full disk must not end the run.
+    fn write(&mut self, event: &Value) {
+        let _ = self.file.write_all(format!("{event}\n").as_bytes());
+    }
+}
+
+/// Bytes as JSON can carry them; those that are not UTF-8 are replaced.
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The reason codes of spec §5.3, and the product's own for what no rule decided.
+fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Rule => "denied",
+        Reason::Static => "static_program",
+        Reason::Foreign => "foreign_program",
+        Reason::Loader => "loader_not_in_baseline",
+        Reason::Shim => "shim_unreachable",
+        Reason::Unresolvable => "resolution_failed",
+        Reason::Internal => "policy_unavailable",
+    }
+}

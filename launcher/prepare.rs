@@ -1,0 +1,196 @@
+//! From the command line to a policy that can be sealed: everything that happens before anything
+//! runs, and all that `check`, `explain` and `compile` need.
+
+use std::ffi::OsStr;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capability;
+use jp_confine_policy::approvals::ApprovedTargets;
+use jp_confine_policy::build::{self, Grant, GrantKind, ImageSpec};
+use jp_confine_policy::canonical::Root;
+use jp_confine_policy::compile::{self, Compiled};
+use jp_confine_policy::model::CompiledRule;
+use serde_json::{Value, json};
+
+use crate::cli::{Enforce, Options};
+use crate::config::layers::Layers;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::grants::{self, Flags, Parts};
+use crate::profile::{Profile, Profiles, Resolved};
+use crate::scratch::Scratch;
+use crate::workspace::{self, Workspace};
+
+/// What only a run has, and a question about the policy has not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run<'a> {
+    pub(crate) scratch: &'a Scratch,
+    pub(crate) shim: &'a Path,
+    /// The program's directory for temporary files: private, or the host's with `--share-tmp`.
+    pub(crate) temp: &'a Path,
+    /// Where events go, resolved; the program may not tamper with it.
+    pub(crate) events: Option<&'a Path>,
+}
+
+/// A compiled policy.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) root: Root,
+    /// In the order that rule numbers count.
+    pub(crate) grants: Vec<Grant>,
+    /// Whether `access.fs` is declared.
+    pub(crate) declared: bool,
+    pub(crate) image: Vec<u8>,
+    pub(crate) rules: Vec<CompiledRule>,
+    pub(crate) warnings: Vec<String>,
+    /// Names of the profiles that were picked.
+    pub(crate) profiles: Vec<String>,
+}
+
+/// Loads, compiles and assembles the policy for running `program`, if a program is to be run.
+pub(crate) fn prepare(
+    context: &Context,
+    workspace: &Workspace,
+    options: &Options,
+    program: Option<&OsStr>,
+    run: Option<Run<'_>>,
+) -> Result<Prepared, Failure> {
+    let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
+    let layers = Layers::load(context, &workspace.root, &options.policies)?;
+    let declared = layers.declared(options.tool.as_deref())?;
+    let Compiled { grants: rules, rules: wire, warnings } =
+        compile::compile(&root, declared.rules.as_deref(), &ApprovedTargets::default())
+            .map_err(|error| layers.locate(&error))?;
+
+    let baseline = if options.no_baseline { None } else { Some(Profile::baseline()?) };
+    let profiles = Profiles::with(layers.profiles())?;
+    let base_name = program.and_then(|program| Path::new(program).file_name());
+    let picked = profiles.pick(&options.profiles, base_name)?;
+    let tables: Vec<Resolved> = baseline
+        .iter()
+        .chain(picked.iter().copied())
+        .map(|table| table.resolve(context, !options.show_denied))
+        .collect();
+    let flags = Flags::resolve(context, options)?;
+
+    let mut control = grants::control(context, workspace, &layers.policy_files);
+    control.extend(run.iter().flat_map(Run::control));
+    let grants = Parts {
+        context,
+        workspace,
+        options,
+        tables: &tables,
+        flags: &flags,
+        rules,
+        temp: run.map(|run| run.temp),
+        control,
+    }
+    .assemble()?;
+
+    let aliases = grants::aliases(workspace, &tables);
+    let nowhere = PathBuf::from("/");
+    let json = wire_form(&wire).to_string();
+    let image = build::build(&ImageSpec {
+        grants: &grants,
+        workspace: root.as_path(),
+        aliases: &aliases,
+        session: RandomState::new().build_hasher().finish(),
+        shim_path: run.map_or(&nowhere, |run| run.shim),
+        events_path: &run.map_or(nowhere.clone(), |run| run.scratch.denials()),
+        temp_dir: run.map_or(&nowhere, |run| run.temp),
+        json: json.as_bytes(),
+    })
+    .map_err(|error| Failure::own(format!("the policy cannot be compiled: {error}")))?;
+
+    let declared_warnings = declared.warnings.iter().map(ToString::to_string);
+    Ok(Prepared {
+        root,
+        grants,
+        declared: declared.rules.is_some(),
+        image,
+        rules: wire,
+        warnings: declared_warnings
+            .chain(warnings.iter().map(ToString::to_string))
+            .chain(flags.warnings)
+            .collect(),
+        profiles: picked.iter().map(|profile| profile.name.clone()).collect(),
+    })
+}
+
+impl Run<'_> {
+    fn control(&self) -> Vec<(PathBuf, String)> {
+        let shim = self.shim.parent().unwrap_or(self.shim).to_owned();
+        let mut control = vec![
+            (shim, "the preload library, never writable from inside".to_owned()),
+            (
+                self.scratch.control().to_owned(),
+                "jp-confine's own files of this run, never writable from inside".to_owned(),
+            ),
+        ];
+        if let Some(events) = self.events {
+            control
+                .push((events.to_owned(), "the event log, never writable from inside".to_owned()));
+        }
+        control
+    }
+}
+
+/// Refuses what this version has no means to enforce (spec §13).
+pub(crate) fn require_layers(enforce: Option<Enforce>) -> Result<(), Failure> {
+    let (name, missing) = match enforce {
+        None | Some(Enforce::Cooperative) => return Ok(()),
+        Some(Enforce::Layered) => ("layered", "the kernel layer and the supervisor"),
+        Some(Enforce::Strict) => ("strict", "the kernel layer and the supervisor"),
+    };
+    Err(Failure::advised(
+        format!("--enforce {name} needs {missing}, which this version does not have"),
+        "--enforce cooperative works: the preload library alone, which a program can evade",
+    ))
+}
+
+impl Prepared {
+    /// The compiled policy for people and programs: the wire form of spec §2.3 and §2.5, with the
+    /// anchor of each grant and where it comes from.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut value = wire_form(&self.rules);
+        let grants: Vec<Value> = self.grants.iter().map(grant_json).collect();
+        if let Value::Object(fields) = &mut value {
+            fields.insert("workspace".to_owned(), lossy(self.root.as_path()));
+            fields.insert("profiles".to_owned(), json!(self.profiles));
+            fields.insert("grants".to_owned(), Value::Array(grants));
+        }
+        value
+    }
+}
+
+fn wire_form(rules: &[CompiledRule]) -> Value {
+    json!({ "fs": rules, "net": [], "env": [] })
+}
+
+fn grant_json(grant: &Grant) -> Value {
+    let caps: Vec<&str> = grant.caps.iter().map(Capability::as_str).collect();
+    let mut value = json!({
+        "anchor": lossy(&grant.anchor),
+        "capabilities": caps,
+        "tombstone": grant.kind == GrantKind::Tombstone,
+        "origin": grant.origin,
+        "except": grant.carve_outs,
+    });
+    // The kind serialises as fields of its own: its name, and what some kinds carry.
+    if let (Value::Object(fields), Ok(Value::Object(kind))) =
+        (&mut value, serde_json::to_value(&grant.kind))
+    {
+        fields.extend(kind);
+    }
+    value
+}
+
+fn lossy(path: &Path) -> Value {
+    Value::String(path.to_string_lossy().into_owned())
+}
+
+/// The workspace that the options select.
+pub(crate) fn find_workspace(context: &Context, options: &Options) -> Result<Workspace, Failure> {
+    workspace::find(context, options.workspace.as_deref())
+}

@@ -1,0 +1,307 @@
+//! Tables of ready-made grants: the runtime baseline and the tool profiles (spec §12.1).
+//!
+//! A table is TOML with these keys, all optional:
+//!
+//! | key | meaning |
+//! |---|---|
+//! | `read` | paths to read |
+//! | `exec` | paths to read and execute |
+//! | `update` | paths to read and to change where they exist |
+//! | `write` | paths to read, create, update and delete |
+//! | `deny` | paths to keep away from, whatever is granted above them |
+//! | `except` | `"PATH" = ["PATTERN"]`: what to leave out of the grant on PATH (`*` within a name) |
+//! | `programs` | names of programs that select this profile |
+//! | `includes` | further profiles that it brings along |
+//!
+//! A path is absolute, or begins with `~` (the home directory), `${NAME}` or `${NAME:-PATH}` (an
+//! environment variable and what stands for it when it is unset). Entries whose variable or home is
+//! unknown, or that are not absolute once expanded, say nothing. So do entries that do not exist,
+//! unless they grant creation: a lock file is granted before its first use.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
+
+use crate::config::decode;
+use crate::config::diagnostic::nearest;
+use crate::context::Context;
+use crate::failure::Failure;
+
+const BASELINE: &str = include_str!("../profiles/baseline.toml");
+
+const BUILT_IN: [(&str, &str); 4] = [
+    ("c", include_str!("../profiles/c.toml")),
+    ("git", include_str!("../profiles/git.toml")),
+    ("python", include_str!("../profiles/python.toml")),
+    ("rust", include_str!("../profiles/rust.toml")),
+];
+
+/// One table of ready-made grants, as written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Profile {
+    /// Its name; empty for the baseline.
+    pub(crate) name: String,
+    pub(crate) programs: Vec<String>,
+    pub(crate) includes: Vec<String>,
+    /// Capabilities and path, in the order of the table; no capability for `deny`.
+    pub(crate) entries: Vec<(Capabilities, String)>,
+    /// Path of an entry and the patterns left out of it.
+    pub(crate) except: Vec<(String, Vec<String>)>,
+}
+
+/// The profiles that may be named: the built-in ones and those of the user's own files, where a
+/// later one replaces an earlier one of the same name.
+#[derive(Debug)]
+pub(crate) struct Profiles {
+    all: Vec<Profile>,
+}
+
+impl Profiles {
+    /// The built-in profiles with the user's on top.
+    pub(crate) fn with(user: Vec<Profile>) -> Result<Self, Failure> {
+        let mut all: Vec<Profile> = BUILT_IN
+            .iter()
+            .map(|(name, text)| decode::built_in(name, text))
+            .collect::<Result<_, _>>()?;
+        for profile in user {
+            all.retain(|known| known.name != profile.name);
+            all.push(profile);
+        }
+        Ok(Self { all })
+    }
+
+    /// The profiles for a run: those `named`, or those that claim `program`, or all built-in ones
+    /// for a program that nobody claims, because a shell may run any of the others.
+    pub(crate) fn pick(
+        &self,
+        named: &[String],
+        program: Option<&OsStr>,
+    ) -> Result<Vec<&Profile>, Failure> {
+        if named.iter().any(|name| name == "none") {
+            return if named.len() == 1 {
+                Ok(Vec::new())
+            } else {
+                Err(Failure::own("--profile none excludes every other --profile"))
+            };
+        }
+        let mut picked = Vec::new();
+        for name in named {
+            self.add(name, &mut picked)?;
+        }
+        if !named.is_empty() {
+            return Ok(picked);
+        }
+        let program = program.and_then(OsStr::to_str).unwrap_or_default();
+        for profile in self.all.iter().filter(|profile| profile.claims(program)) {
+            self.add(&profile.name, &mut picked)?;
+        }
+        if picked.is_empty() {
+            for (name, _) in BUILT_IN {
+                self.add(name, &mut picked)?;
+            }
+        }
+        Ok(picked)
+    }
+
+    fn add<'a>(&'a self, name: &str, picked: &mut Vec<&'a Profile>) -> Result<(), Failure> {
+        if picked.iter().any(|known| known.name == name) {
+            return Ok(());
+        }
+        let Some(profile) = self.all.iter().find(|profile| profile.name == name) else {
+            let names: Vec<&str> = self.all.iter().map(|profile| profile.name.as_str()).collect();
+            let advice = nearest(name, &names).map_or_else(
+                || format!("there are: {}, none", names.join(", ")),
+                |near| format!("did you mean `{near}`?"),
+            );
+            return Err(Failure::advised(format!("there is no profile `{name}`"), advice));
+        };
+        picked.push(profile);
+        for included in &profile.includes {
+            self.add(included, picked)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a table comes to on this machine.
+#[derive(Debug, Default)]
+pub(crate) struct Resolved {
+    /// Its grants, on canonical anchors.
+    pub(crate) grants: Vec<Grant>,
+    /// Entries that stand elsewhere than they are spelled: absolute spelling and canonical path, so
+    /// that a program that goes through `/bin` need not have it resolved each time.
+    pub(crate) links: Vec<(PathBuf, PathBuf)>,
+}
+
+impl Profile {
+    /// The runtime baseline.
+    pub(crate) fn baseline() -> Result<Self, Failure> {
+        decode::built_in("", BASELINE)
+    }
+
+    /// Whether the profile is for `program`, be it with a version at its end (`python3.12`).
+    fn claims(&self, program: &str) -> bool {
+        let plain = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+        self.programs.iter().any(|name| name == program || name == plain)
+    }
+
+    /// What this table comes to on this machine. What is denied in the hidden home looks absent
+    /// like the rest of it.
+    pub(crate) fn resolve(&self, context: &Context, hide: bool) -> Resolved {
+        let mut resolved = Resolved::default();
+        for (caps, entry) in &self.entries {
+            let Some(path) = expand(context, entry) else { continue };
+            let Some(anchor) = anchor(&path, *caps) else { continue };
+            let at_home =
+                context.canonical_home.as_ref().is_some_and(|home| anchor.starts_with(home));
+            let kind = if caps.is_empty() && hide && at_home {
+                GrantKind::Hidden
+            } else {
+                GrantKind::Plain
+            };
+            if anchor != path {
+                resolved.links.push((path.components().collect(), anchor.clone()));
+            }
+            let mut grant = Grant::new(anchor, *caps, kind, self.origin(entry));
+            let except = self.except.iter().filter(|(path, _)| path == entry);
+            grant.carve_outs = except.flat_map(|(_, patterns)| patterns.iter().cloned()).collect();
+            resolved.grants.push(grant);
+        }
+        resolved.links.retain(|(spelled, canonical)| spelled != canonical);
+        resolved
+    }
+
+    fn origin(&self, entry: &str) -> Origin {
+        if self.name.is_empty() {
+            return Origin::Baseline { entry: entry.to_owned() };
+        }
+        Origin::Profile { name: self.name.clone(), entry: entry.to_owned() }
+    }
+}
+
+/// The absolute path that `entry` stands for; `None` where the machine does not say.
+fn expand(context: &Context, entry: &str) -> Option<PathBuf> {
+    let path = if let Some(rest) = entry.strip_prefix("${") {
+        let (reference, rest) = rest.split_once('}')?;
+        let (name, fallback) = match reference.split_once(":-") {
+            Some((name, fallback)) => (name, Some(fallback)),
+            None => (reference, None),
+        };
+        let base = match context.variable(OsStr::new(name)) {
+            Some(value) => PathBuf::from(value),
+            None => expand(context, fallback?)?,
+        };
+        base.join(rest.trim_start_matches('/'))
+    } else if let Some(rest) = entry.strip_prefix('~') {
+        context.home.as_ref()?.join(rest.trim_start_matches('/'))
+    } else {
+        PathBuf::from(entry)
+    };
+    path.is_absolute().then_some(path)
+}
+
+/// The canonical place of an entry. `/proc/self` is not resolved: the process it means is not ours.
+fn anchor(path: &Path, caps: Capabilities) -> Option<PathBuf> {
+    if path.starts_with("/proc/self") {
+        return Some(path.to_owned());
+    }
+    if let Ok(anchor) = path.canonicalize() {
+        return Some(anchor);
+    }
+    let missing_matters = caps.is_empty() || caps.contains(Capabilities::CREATE);
+    let dangling = path.symlink_metadata().is_ok();
+    if !missing_matters || dangling {
+        return None;
+    }
+    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn home(dir: &tempfile::TempDir) -> Context {
+        let path = dir.path().canonicalize().expect("canonical");
+        Context {
+            home: Some(path.clone()),
+            canonical_home: Some(path.clone()),
+            ..Context::bare(&path)
+        }
+    }
+
+    fn picked(named: &[&str], program: &str) -> Vec<String> {
+        let profiles = Profiles::with(Vec::new()).expect("the built-in tables are right");
+        let named: Vec<String> = named.iter().map(|&name| name.to_owned()).collect();
+        let picked = profiles.pick(&named, Some(OsStr::new(program))).expect("known profiles");
+        picked.iter().map(|profile| profile.name.clone()).collect()
+    }
+
+    #[test]
+    fn the_program_picks_the_profile() {
+        assert_eq!(picked(&[], "cargo"), ["rust", "c", "git"]);
+        assert_eq!(picked(&[], "python3.12"), ["python", "c", "git"]);
+        assert_eq!(picked(&[], "bash"), ["c", "git", "python", "rust"]);
+        assert_eq!(picked(&["git"], "cargo"), ["git"]);
+        assert_eq!(picked(&["none"], "cargo"), [""; 0]);
+    }
+
+    #[test]
+    fn an_unknown_profile_is_an_error() {
+        let profiles = Profiles::with(Vec::new()).expect("the built-in tables are right");
+        let Err(Failure::Own { message, advice }) = profiles.pick(&["rsut".to_owned()], None)
+        else {
+            panic!("there is no such profile");
+        };
+        assert_eq!(message, "there is no profile `rsut`");
+        assert_eq!(advice.as_deref(), Some("did you mean `rust`?"));
+    }
+
+    #[test]
+    fn entries_are_expanded_where_the_machine_knows() {
+        let mut context = Context::bare(Path::new("/cwd"));
+        let path = |text: &str| Some(PathBuf::from(text));
+        assert_eq!(expand(&context, "/etc"), path("/etc"));
+        assert_eq!(expand(&context, "~/x"), None);
+        assert_eq!(expand(&context, "${CARGO_HOME:-~/.cargo}/bin"), None);
+        context.home = path("/home/u");
+        assert_eq!(expand(&context, "~/x"), path("/home/u/x"));
+        assert_eq!(expand(&context, "${CARGO_HOME:-~/.cargo}/bin"), path("/home/u/.cargo/bin"));
+        assert_eq!(expand(&context, "${CARGO_HOME}/bin"), None);
+        context.environment = vec![("CARGO_HOME".into(), "/c".into())];
+        assert_eq!(expand(&context, "${CARGO_HOME:-~/.cargo}/bin"), path("/c/bin"));
+        context.environment = vec![("CARGO_HOME".into(), "relative".into())];
+        assert_eq!(expand(&context, "${CARGO_HOME:-~/.cargo}/bin"), None);
+    }
+
+    #[test]
+    fn credentials_are_denied_and_lock_files_granted_before_they_exist() {
+        let dir = tempfile::tempdir().expect("a directory");
+        fs::create_dir_all(dir.path().join(".cargo/bin")).expect("a directory");
+        let context = home(&dir);
+        let rust = decode::built_in("rust", BUILT_IN[3].1).expect("a right table");
+        let grants = rust.resolve(&context, true).grants;
+        let of = |path: &str| {
+            let anchor = dir.path().canonicalize().expect("canonical").join(path);
+            grants.iter().find(|grant| grant.anchor == anchor)
+        };
+        let credentials = of(".cargo/credentials.toml").expect("named");
+        assert!(credentials.caps.is_empty() && credentials.kind == GrantKind::Hidden);
+        let lock = of(".cargo/.package-cache").expect("named");
+        assert!(lock.caps.contains(Capabilities::CREATE));
+        assert!(of(".cargo/bin").is_some_and(|bin| bin.caps.contains(Capabilities::EXECUTE)));
+        assert!(of(".cargo/config.toml").is_none(), "what is not there is not granted for reading");
+    }
+
+    #[test]
+    fn the_baseline_leaves_secrets_out() {
+        let baseline = Profile::baseline().expect("a right table");
+        let grants = baseline.resolve(&Context::bare(Path::new("/")), true).grants;
+        let etc = grants.iter().find(|grant| grant.anchor == Path::new("/etc")).expect("/etc");
+        assert_eq!(etc.carve_outs, ["shadow*", "gshadow*", "sudoers*", "ssh/*_key"]);
+        assert!(grants.iter().any(|grant| grant.anchor == Path::new("/proc/self")));
+    }
+}

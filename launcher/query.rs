@@ -1,0 +1,158 @@
+//! Questions about the policy: `check`, `explain`, `compile` and `--dry-run`. Nothing is run, and
+//! nothing on disk is changed.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use jp_confine_policy::Capability;
+use jp_confine_policy::check::{self, Verdict};
+use jp_confine_policy::explain::{self, Explanation};
+use serde::Serialize;
+
+use crate::cli::Options;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::prepare::{self, Prepared};
+use crate::report;
+
+/// `compile`: prints the compiled policy.
+pub(crate) fn compile(context: &Context, options: &Options) -> Result<u8, Failure> {
+    let prepared = prepared(context, options, None)?;
+    print(&prepared.to_json())?;
+    Ok(0)
+}
+
+/// `--dry-run`: prints the compiled policy for `program`, and who would hold it.
+pub(crate) fn dry_run(
+    context: &Context,
+    options: &Options,
+    program: Option<&OsStr>,
+) -> Result<u8, Failure> {
+    prepare::require_layers(options.enforce)?;
+    let prepared = prepared(context, options, program)?;
+    print(&prepared.to_json())?;
+    let mut plan = String::from("plan\n");
+    for capability in Capability::ALL {
+        let _ = writeln!(plan, "  {:<8} shim (cooperative)", capability.as_str());
+    }
+    plan.push_str(
+        "limits\n  \
+         not held: raw system calls, io_uring, statically linked and foreign programs (they are\n  \
+         not started), descriptors already open, hard links that were in the workspace before\n  \
+         metadata (stat) is free outside hidden areas\n",
+    );
+    report::output(&plan);
+    Ok(0)
+}
+
+/// `check`: one verdict for each path; 0 when all are allowed, 1 when some are denied.
+pub(crate) fn check(
+    context: &Context,
+    options: &Options,
+    capability: Capability,
+    paths: &[OsString],
+    json: bool,
+) -> Result<u8, Failure> {
+    let prepared = prepared(context, options, None)?;
+    let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
+    let results: Vec<check::CheckResult> =
+        paths.iter().map(|path| policy.check(path.as_bytes(), capability)).collect();
+    if json {
+        print(&results)?;
+    } else {
+        let mut text = String::new();
+        for result in &results {
+            let path = report::path(&result.path);
+            let _ = match result.verdict {
+                Verdict::Allow => writeln!(text, "allow {capability} {path}"),
+                Verdict::Deny => writeln!(text, "deny {capability} {path}: {}", result.message()),
+            };
+        }
+        report::output(&text);
+    }
+    Ok(u8::from(results.iter().any(|result| result.verdict == Verdict::Deny)))
+}
+
+/// `explain`: who decides what about a path, and how it was resolved.
+pub(crate) fn explain(
+    context: &Context,
+    options: &Options,
+    path: &OsStr,
+    json: bool,
+) -> Result<u8, Failure> {
+    let prepared = prepared(context, options, None)?;
+    let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
+    let explanation = explain::explain(&policy, &context.cwd, Path::new(path));
+    if json {
+        print(&explanation)?;
+    } else {
+        report::output(&words(&explanation));
+    }
+    Ok(0)
+}
+
+fn prepared(
+    context: &Context,
+    options: &Options,
+    program: Option<&OsStr>,
+) -> Result<Prepared, Failure> {
+    let workspace = prepare::find_workspace(context, options)?;
+    let prepared = prepare::prepare(context, &workspace, options, program, None)?;
+    if !options.quiet {
+        for warning in &prepared.warnings {
+            report::warning(warning);
+        }
+    }
+    Ok(prepared)
+}
+
+fn print(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
+    report::output(&format!("{text}\n"));
+    Ok(())
+}
+
+fn words(explanation: &Explanation) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{}", report::path(&explanation.path));
+    for step in &explanation.steps {
+        let (link, to) = (report::path(&step.link), report::path(&step.text));
+        let _ = writeln!(text, "  link {link} -> {to}");
+    }
+    if let Some(resolved) = &explanation.resolved {
+        let missing = if explanation.exists { "" } else { " (does not exist)" };
+        let _ = writeln!(text, "  resolved {}{missing}", report::path(resolved));
+    }
+    if let Some(error) = &explanation.error {
+        let _ = writeln!(text, "  cannot be resolved: {error}");
+    }
+    for judgement in &explanation.capabilities {
+        let verdict = match judgement.verdict {
+            Verdict::Allow => "allow",
+            Verdict::Deny => "deny ",
+        };
+        let rule = judgement.rule.as_deref().unwrap_or("no rule covers it");
+        let hidden = if judgement.hidden { ", looks absent" } else { "" };
+        let _ = writeln!(
+            text,
+            "  {:<8} {verdict} {rule}{hidden}; held by: shim (cooperative)",
+            judgement.capability.as_str()
+        );
+    }
+    for candidate in &explanation.candidates {
+        let mark = if candidate.wins { "*" } else { " " };
+        let grants: Vec<&str> =
+            candidate.grants.iter().map(|capability| capability.as_str()).collect();
+        let grants = if grants.is_empty() { "nothing".to_owned() } else { grants.join(", ") };
+        let anchor = report::path(&candidate.anchor);
+        let _ = write!(text, "  {mark} {anchor}: {grants} ({})", candidate.rule);
+        if !candidate.except.is_empty() {
+            let _ = write!(text, ", except {}", candidate.except.join(", "));
+        }
+        text.push('\n');
+    }
+    text
+}

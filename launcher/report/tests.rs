@@ -1,0 +1,108 @@
+//! The block after a run, word for word.
+
+use std::path::PathBuf;
+
+use jp_confine_policy::build::Origin;
+
+use super::*;
+
+const PLAIN: Style = Style { coloured: false };
+
+fn denial(path: &[u8], missing: Capabilities, rule: Option<usize>) -> Denial {
+    Denial {
+        pid: 1,
+        rule,
+        missing,
+        hidden: false,
+        second: false,
+        reason: Reason::Rule,
+        path: path.to_owned(),
+        route: path.to_owned(),
+        program: b"/usr/bin/cat".to_vec(),
+        call: b"open".to_vec(),
+    }
+}
+
+fn grants() -> Vec<Grant> {
+    let origin = |entry: &str| Origin::Baseline { entry: entry.to_owned() };
+    let control = Origin::Product { why: "a policy file, never writable from inside".to_owned() };
+    let none = Capabilities::NONE;
+    vec![
+        Grant::new(PathBuf::from("/etc"), Capabilities::READ, GrantKind::Plain, origin("/etc")),
+        Grant::new(PathBuf::from("/w/jp-confine.toml"), none, GrantKind::Control, control),
+    ]
+}
+
+fn render(denials: &[Denial], declared: bool) -> String {
+    let mut counted = Denials::default();
+    for denial in denials {
+        counted.add(denial.clone());
+    }
+    let grants = grants();
+    let about = Circumstances {
+        grants: &grants,
+        workspace: Path::new("/w"),
+        declared,
+        logged: false,
+        verbose: true,
+        damaged: false,
+    };
+    counted.render(about, PLAIN)
+}
+
+#[test]
+fn equal_denials_are_counted_and_each_names_its_way_out() {
+    let shadow = denial(b"/etc/shadow", Capabilities::READ, Some(0));
+    let outside = denial(b"/srv/a b", Capabilities::CREATE, None);
+    let text = render(&[shadow.clone(), outside, shadow], false);
+    assert_eq!(
+        text,
+        "\
+jp-confine: 3 denials
+  denied read /etc/shadow by cat (2×)
+    baseline /etc; allow: jp-confine -r /etc/shadow
+  denied create /srv/a b by cat
+    no rule covers it; allow: jp-confine -w '/srv/a b'
+  all of them, as they happen: --events FILE
+"
+    );
+}
+
+#[test]
+fn declared_workspaces_are_told_the_rule() {
+    let text = render(&[denial(b"/w/src/x", Capabilities::UPDATE, None)], true);
+    assert!(text.contains("allow: [[access.fs]] path = \"src/x\", update = true"), "{text}");
+}
+
+#[test]
+fn control_files_cannot_be_allowed() {
+    let text = render(&[denial(b"/w/jp-confine.toml", Capabilities::UPDATE, Some(1))], false);
+    assert!(text.contains("a policy file, never writable from inside: cannot be"), "{text}");
+}
+
+#[test]
+fn names_cannot_control_the_terminal() {
+    let text = render(&[denial(b"/srv/\x1b[2J\xff\n", Capabilities::READ, None)], false);
+    assert!(text.contains(r"denied read /srv/\x1b[2J\xff\x0a by cat"), "{text}");
+    assert!(text.contains(r"-r $'/srv/\x1b[2J\xff\x0a'"), "{text}");
+}
+
+#[test]
+fn the_block_never_exceeds_twenty_lines() {
+    let many: Vec<Denial> = (0..100)
+        .map(|n| denial(format!("/srv/{n}").as_bytes(), Capabilities::READ, None))
+        .collect();
+    let text = render(&many, false);
+    assert!(text.lines().count() <= LINES, "{text}");
+    assert!(text.contains("and 92 more"), "{text}");
+}
+
+#[test]
+fn hidden_names_are_only_counted() {
+    let hidden = Denial { hidden: true, ..denial(b"/home/u/.x", Capabilities::READ, None) };
+    assert_eq!(
+        render(&[hidden], false),
+        "jp-confine: 1 name in the home directory looked absent (--show-denied shows which)\n"
+    );
+    assert_eq!(render(&[], false), "");
+}

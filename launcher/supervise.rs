@@ -1,0 +1,170 @@
+//! Running the program: start it, pass on what is meant for it, wait, and say how it ended.
+//!
+//! The program shares this process's group, so that the terminal's ^C, ^\ and ^Z, and the shell's
+//! `fg` and `bg`, reach both alike. Of a signal that only this process got, the program gets a copy.
+//! All signals are blocked and fetched one at a time, on the only thread there is.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+
+use crate::context::Context;
+use crate::failure::{Failure, Refusal};
+use crate::seal::Sealed;
+use crate::sys::child;
+use crate::sys::signals::{Arrival, Inherited, Signals, stop_by};
+
+/// Signals that are passed on, if a process sent them from outside of the run.
+const PASSED_ON: [i32; 9] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+    libc::SIGTSTP,
+    libc::SIGCONT,
+];
+
+/// How often a caller that watches the run is called.
+const TICK: Duration = Duration::from_millis(50);
+
+/// A program to run confined.
+#[derive(Debug)]
+pub(crate) struct Confined<'a> {
+    /// Where it is.
+    pub(crate) file: &'a Path,
+    /// Its name as typed, and its arguments.
+    pub(crate) name: &'a OsStr,
+    pub(crate) arguments: &'a [OsString],
+    /// The preload library.
+    pub(crate) shim: &'a Path,
+    pub(crate) sealed: &'a Sealed,
+    /// The value of `TMPDIR`.
+    pub(crate) temp: &'a Path,
+}
+
+/// A program that runs.
+#[derive(Debug)]
+pub(crate) struct Running {
+    front: Pid,
+    child: Pid,
+    signals: Signals,
+}
+
+impl Confined<'_> {
+    /// Starts the program.
+    pub(crate) fn start(&self, context: &Context) -> Result<Running, Failure> {
+        let mut awaited = PASSED_ON.to_vec();
+        awaited.push(libc::SIGCHLD);
+        let signals = Signals::of(&awaited);
+        let inherited = signals.block();
+        // Descendants whose parents are gone stay ours, and so recognisable as part of the run.
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+            .map_err(|error| Failure::own(format!("prctl(PR_SET_CHILD_SUBREAPER): {error}")))?;
+        let child =
+            self.command(context, inherited).spawn().map_err(|error| self.failed(&error))?;
+        let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let child = child.ok_or_else(|| Failure::own("the program has no process number"))?;
+        Ok(Running { front: rustix::process::getpid(), child, signals })
+    }
+
+    fn command(&self, context: &Context, inherited: Inherited) -> Command {
+        let mut command = Command::new(self.file);
+        command.arg0(self.name).args(self.arguments);
+        let preload = context.variable(OsStr::new("LD_PRELOAD")).unwrap_or_default();
+        let mut preload = preload.to_owned();
+        if !preload.is_empty() {
+            preload.push(":");
+        }
+        preload.push(self.shim);
+        command.env("LD_PRELOAD", preload).env("JP_CONFINE", self.sealed.handle());
+        command.env("TMPDIR", self.temp);
+        child::confine(&mut command, [&self.sealed.image, &self.sealed.generation], inherited);
+        command
+    }
+
+    fn failed(&self, error: &io::Error) -> Failure {
+        if error.kind() == io::ErrorKind::NotFound {
+            return Failure::NotFound { program: self.name.into() };
+        }
+        let reason = Refusal::Unfit(error.to_string());
+        Failure::NotExecutable { path: self.file.to_owned(), reason }
+    }
+}
+
+impl Running {
+    /// Waits for the program to end, and returns the exit status that says how: its own, or
+    /// 128 + N if signal N ended it. `watch`, if any, is called now and then meanwhile.
+    pub(crate) fn wait(&self, mut watch: Option<&mut dyn FnMut()>) -> io::Result<u8> {
+        let tick = watch.is_some().then_some(TICK);
+        loop {
+            let arrival = self.signals.wait(tick)?;
+            if let Some(watch) = &mut watch {
+                watch();
+            }
+            match arrival {
+                Some(Arrival { signal: libc::SIGCHLD, .. }) => {
+                    if let Some(status) = self.reap()? {
+                        return Ok(status);
+                    }
+                }
+                Some(arrival) => self.pass_on(arrival),
+                None => {}
+            }
+        }
+    }
+
+    /// Collects whoever changed state; the exit status if that was the program, and it ended.
+    fn reap(&self) -> io::Result<Option<u8>> {
+        let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
+        while let Some((pid, status)) = rustix::process::wait(options)? {
+            if pid != self.child {
+                continue;
+            }
+            if let Some(end) = exit_status(status) {
+                return Ok(Some(end));
+            }
+            if let Some(signal) = status.stopping_signal() {
+                // The shell must see its job stop; what wakes it then wakes the program.
+                stop_by(signal);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives the program what only this process got.
+    ///
+    /// The kernel sends to the whole group: a key press needs no copy. Neither does what comes from
+    /// inside the run, where `kill 0` reaches everyone. A sender outside, even one that shares the
+    /// group as a script without job control does, means the run. To be continued is passed on
+    /// whoever says so, since it ends the stop that began here.
+    fn pass_on(&self, arrival: Arrival) {
+        let meant = match arrival.sender {
+            Some(sender) => !child::descends(sender, self.front) || self.is_front(sender),
+            None => arrival.signal == libc::SIGCONT,
+        };
+        if !meant && arrival.signal != libc::SIGCONT {
+            return;
+        }
+        if let Some(signal) = Signal::from_named_raw(arrival.signal) {
+            // It may have ended already; then its status is on its way.
+            let _ = rustix::process::kill_process(self.child, signal);
+        }
+    }
+
+    fn is_front(&self, pid: i32) -> bool {
+        pid == self.front.as_raw_nonzero().get()
+    }
+}
+
+fn exit_status(status: WaitStatus) -> Option<u8> {
+    let code = status.exit_status().or_else(|| status.terminating_signal().map(|n| 128 + n))?;
+    u8::try_from(code).ok()
+}

@@ -1,0 +1,4 @@
+//! The system calls that need `unsafe`; the rest goes through `rustix` and `std`.
+
+pub(crate) mod child;
+pub(crate) mod signals;

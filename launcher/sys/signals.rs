@@ -1,0 +1,143 @@
+//! Signals as messages: blocked, and fetched one by one with their senders (`signal(7)`,
+//! `sigtimedwait(2)`). No handler runs, so nothing can be interrupted half-way.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A set of signals, or a thread's mask.
+#[derive(Clone, Copy)]
+pub(crate) struct Signals(libc::sigset_t);
+
+impl std::fmt::Debug for Signals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Signals")
+    }
+}
+
+/// A signal that arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// Its number.
+    pub(crate) signal: i32,
+    /// The process that sent it; `None` where the kernel did, for instance for a key press.
+    pub(crate) sender: Option<i32>,
+}
+
+/// What the child must find as this process found it: the mask and the two dispositions that
+/// running this program has changed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inherited {
+    mask: Signals,
+    ignored_pipe: bool,
+    ignored_child: bool,
+}
+
+/// Whether `SIGPIPE` was ignored when the process began: Rust's runtime ignores it before `main`.
+static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn note_pipe_disposition() {
+    PIPE_WAS_IGNORED.store(is_ignored(libc::SIGPIPE), Ordering::Relaxed);
+}
+
+// SAFETY: `.init_array` holds pointers to C functions, and this is one; it only queries a signal.
+#[unsafe(link_section = ".init_array")]
+#[used]
+static AT_START: extern "C" fn() = note_pipe_disposition;
+
+impl Signals {
+    /// The set of `numbers`.
+    pub(crate) fn of(numbers: &[i32]) -> Self {
+        let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: sigemptyset(3) initialises what it is given.
+        unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+        // SAFETY: initialised by the call above.
+        let mut set = unsafe { set.assume_init() };
+        for &number in numbers {
+            // SAFETY: `set` is a valid set; an invalid number is refused.
+            unsafe { libc::sigaddset(&raw mut set, number) };
+        }
+        Self(set)
+    }
+
+    /// Blocks these signals and says what a child must be given back.
+    pub(crate) fn block(&self) -> Inherited {
+        let ignored_child = is_ignored(libc::SIGCHLD);
+        if ignored_child {
+            // Else the kernel reaps children by itself and their exit statuses are lost.
+            set_disposition(libc::SIGCHLD, libc::SIG_DFL);
+        }
+        Inherited {
+            mask: self.change_mask(libc::SIG_BLOCK),
+            ignored_pipe: PIPE_WAS_IGNORED.load(Ordering::Relaxed),
+            ignored_child,
+        }
+    }
+
+    /// Waits for one of these signals, at most for `limit`; `None` when the time is over.
+    pub(crate) fn wait(&self, limit: Option<Duration>) -> io::Result<Option<Arrival>> {
+        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+        let limit = limit.map(|limit| libc::timespec {
+            tv_sec: limit.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_nsec: limit.subsec_nanos().into(),
+        });
+        let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: the set is valid, `info` is writable, `limit` is null or valid.
+        let signal = unsafe { libc::sigtimedwait(&raw const self.0, info.as_mut_ptr(), limit) };
+        if signal < 0 {
+            let error = io::Error::last_os_error();
+            return match error.raw_os_error() {
+                Some(libc::EAGAIN | libc::EINTR) => Ok(None),
+                _ => Err(error),
+            };
+        }
+        // SAFETY: all bytes are initialised: zeroed, then filled in by the kernel.
+        let info = unsafe { info.assume_init() };
+        let by_process = matches!(info.si_code, libc::SI_USER | libc::SI_TKILL | libc::SI_QUEUE);
+        // SAFETY: signals with these codes carry their sender.
+        let sender = by_process.then(|| unsafe { info.si_pid() });
+        Ok(Some(Arrival { signal, sender }))
+    }
+
+    fn change_mask(&self, how: i32) -> Self {
+        let mut old = MaybeUninit::<libc::sigset_t>::zeroed();
+        // SAFETY: both sets are valid; only this thread exists or matters.
+        unsafe { libc::pthread_sigmask(how, &raw const self.0, old.as_mut_ptr()) };
+        // SAFETY: zeroed, and filled in by the call.
+        Self(unsafe { old.assume_init() })
+    }
+}
+
+impl Inherited {
+    /// Gives mask and dispositions back. Async-signal-safe: called between fork and exec.
+    pub(crate) fn restore(&self) {
+        let disposition = |ignored| if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
+        set_disposition(libc::SIGPIPE, disposition(self.ignored_pipe));
+        set_disposition(libc::SIGCHLD, disposition(self.ignored_child));
+        self.mask.change_mask(libc::SIG_SETMASK);
+    }
+}
+
+/// Stops this process as `signal` would have, had it not been blocked. Returns when it is
+/// continued, or at once where it cannot be stopped (an orphaned process group, `setpgid(2)`).
+pub(crate) fn stop_by(signal: i32) {
+    let set = Signals::of(&[signal]);
+    // SAFETY: raise(3) takes any number.
+    unsafe { libc::raise(signal) };
+    let before = set.change_mask(libc::SIG_UNBLOCK);
+    before.change_mask(libc::SIG_SETMASK);
+}
+
+fn is_ignored(signal: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: a null new action only queries; `action` is writable.
+    let result = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: zeroed, and filled in by the call.
+    result == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
+}
+
+fn set_disposition(signal: i32, disposition: libc::sighandler_t) {
+    // SAFETY: neither `SIG_DFL` nor `SIG_IGN` names code.
+    unsafe { libc::signal(signal, disposition) };
+}
