@@ -1,0 +1,87 @@
+/* Ways to change a directory's entries. */
+#include "attack.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static int v_unlink(char **a) { return unlink(a[0]); }
+static int v_unlinkat(char **a) { return unlinkat(AT_FDCWD, a[0], 0); }
+static int v_sys_unlink(char **a) { return (int)syscall(SYS_unlink, a[0]); }
+static int v_sys_unlinkat(char **a) { return (int)syscall(SYS_unlinkat, AT_FDCWD, a[0], 0); }
+static int v_remove(char **a) { return remove(a[0]); }
+static int v_rmdir(char **a) { return rmdir(a[0]); }
+
+static int v_rename(char **a) { return rename(a[0], a[1]); }
+static int v_renameat(char **a) { return renameat(AT_FDCWD, a[0], AT_FDCWD, a[1]); }
+static int v_sys_rename(char **a) { return (int)syscall(SYS_rename, a[0], a[1]); }
+static int v_rename_noreplace(char **a)
+{
+    return renameat2(AT_FDCWD, a[0], AT_FDCWD, a[1], RENAME_NOREPLACE);
+}
+static int v_exchange(char **a) { return renameat2(AT_FDCWD, a[0], AT_FDCWD, a[1], RENAME_EXCHANGE); }
+static int v_sys_renameat2(char **a)
+{
+    return (int)syscall(SYS_renameat2, AT_FDCWD, a[0], AT_FDCWD, a[1], 0);
+}
+
+static int v_link(char **a) { return link(a[0], a[1]); }
+static int v_linkat_follow(char **a) { return linkat(AT_FDCWD, a[0], AT_FDCWD, a[1], AT_SYMLINK_FOLLOW); }
+static int v_link_fd(char **a)
+{
+    int fd = open(a[0], O_PATH);
+    char path[64];
+    if (fd < 0)
+        return FAILED;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, path, AT_FDCWD, a[1], AT_SYMLINK_FOLLOW);
+}
+static int v_symlink(char **a) { return symlink(a[0], a[1]); }
+static int v_symlinkat(char **a) { return symlinkat(a[0], AT_FDCWD, a[1]); }
+
+static int v_mkdir(char **a) { return mkdir(a[0], 0755); }
+static int v_mkdirat(char **a) { return mkdirat(AT_FDCWD, a[0], 0755); }
+static int v_mknod(char **a) { return mknod(a[0], S_IFREG | 0644, 0); }
+static int v_mkfifo(char **a) { return mkfifo(a[0], 0644); }
+
+static int v_bind(char **a)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", a[0]);
+    int answer = bind(fd, (struct sockaddr *)&address, sizeof address);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return answer;
+}
+
+const struct verb entry_verbs[] = {
+    {"unlink", 1, v_unlink},
+    {"unlinkat", 1, v_unlinkat},
+    {"sys_unlink", 1, v_sys_unlink},
+    {"sys_unlinkat", 1, v_sys_unlinkat},
+    {"remove", 1, v_remove},
+    {"rmdir", 1, v_rmdir},
+    {"rename", 2, v_rename},
+    {"renameat", 2, v_renameat},
+    {"rename_noreplace", 2, v_rename_noreplace},
+    {"exchange", 2, v_exchange},
+    {"sys_rename", 2, v_sys_rename},
+    {"sys_renameat2", 2, v_sys_renameat2},
+    {"link", 2, v_link},
+    {"linkat_follow", 2, v_linkat_follow},
+    {"link_fd", 2, v_link_fd},
+    {"symlink", 2, v_symlink},
+    {"symlinkat", 2, v_symlinkat},
+    {"mkdir", 1, v_mkdir},
+    {"mkdirat", 1, v_mkdirat},
+    {"mknod", 1, v_mknod},
+    {"mkfifo", 1, v_mkfifo},
+    {"bind", 1, v_bind},
+    {0},
+};

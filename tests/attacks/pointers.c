@@ -1,0 +1,139 @@
+/* Every path argument in turn replaced by one the kernel cannot read. One line per call. */
+#include "attack.h"
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static void line(const char *pointer, const char *call, long answer)
+{
+    printf("%s %s: %s\n", pointer, call, answer < 0 ? errno_name(errno) : "ok");
+    fflush(stdout);
+}
+
+static void every_call(const char *kind, const char *volatile bad)
+{
+    struct stat status;
+    char buffer[8];
+    char *const vector[] = {"x", NULL};
+    char **volatile bad_vector = (char **)(size_t)bad;
+
+    line(kind, "open", open(bad, O_RDONLY));
+    line(kind, "open O_CREAT", open(bad, O_WRONLY | O_CREAT, 0644));
+    line(kind, "openat", openat(AT_FDCWD, bad, O_RDONLY));
+    line(kind, "openat bad descriptor", openat(-5, bad, O_RDONLY));
+    line(kind, "creat", creat(bad, 0644));
+    line(kind, "syscall openat", syscall(SYS_openat, AT_FDCWD, bad, O_RDONLY));
+    line(kind, "stat", stat(bad, &status));
+    line(kind, "lstat", lstat(bad, &status));
+    line(kind, "fstatat", fstatat(AT_FDCWD, bad, &status, 0));
+    line(kind, "access", access(bad, R_OK));
+    line(kind, "unlink", unlink(bad));
+    line(kind, "unlinkat", unlinkat(AT_FDCWD, bad, 0));
+    line(kind, "rmdir", rmdir(bad));
+    line(kind, "rename from", rename(bad, "renamed"));
+    line(kind, "rename to", rename("file", bad));
+    line(kind, "link from", link(bad, "linked"));
+    line(kind, "link to", link("file", bad));
+    line(kind, "symlink text", symlink(bad, "linked"));
+    line(kind, "symlink name", symlink("file", bad));
+    line(kind, "mkdir", mkdir(bad, 0755));
+    line(kind, "mkfifo", mkfifo(bad, 0644));
+    line(kind, "readlink", readlink(bad, buffer, sizeof buffer));
+    line(kind, "chmod", chmod(bad, 0644));
+    line(kind, "chown", chown(bad, geteuid(), getegid()));
+    line(kind, "truncate", truncate(bad, 0));
+    line(kind, "chdir", chdir(bad));
+    line(kind, "getxattr", getxattr(bad, "user.k", buffer, sizeof buffer));
+    line(kind, "setxattr", setxattr(bad, "user.k", "v", 1, 0));
+    line(kind, "execve path", execve(bad, vector, environ));
+    line(kind, "execve arguments", execve(self, bad_vector, environ));
+}
+
+static int v_pointers(char **a)
+{
+    long page = sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, (size_t)page * 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)a;
+    if (pages == MAP_FAILED || mprotect(pages + page, (size_t)page, PROT_NONE))
+        return FAILED;
+    memset(pages, 'a', (size_t)page);
+    every_call("wild", (const char *)0x10);
+    every_call("kernel", (const char *)0xffff800000000000UL);
+    every_call("unreadable", pages + page);
+    every_call("unterminated", pages + page - 40);
+    return DONE;
+}
+
+static int v_null_pointers(char **a)
+{
+    const char *volatile null = NULL;
+    struct stat status;
+    char buffer[8];
+    char *const vector[] = {"x", NULL};
+    (void)a;
+    line("null", "open", open(null, O_RDONLY));
+    line("null", "openat", openat(AT_FDCWD, null, O_RDONLY));
+    line("null", "creat", creat(null, 0644));
+    line("null", "syscall openat", syscall(SYS_openat, AT_FDCWD, null, O_RDONLY));
+    line("null", "syscall statx", syscall(SYS_statx, 0, NULL, 0, 0x7ff, NULL));
+    line("null", "stat", stat(null, &status));
+    line("null", "access", access(null, R_OK));
+    line("null", "unlink", unlink(null));
+    line("null", "rename", rename(null, null));
+    line("null", "mkdir", mkdir(null, 0755));
+    line("null", "symlink", symlink(null, null));
+    line("null", "readlink", readlink(null, buffer, sizeof buffer));
+    line("null", "chmod", chmod(null, 0644));
+    line("null", "truncate", truncate(null, 0));
+    line("null", "chdir", chdir(null));
+    line("null", "execve", execve(null, vector, environ));
+    return DONE;
+}
+
+/* Names the kernel refuses for their shape: the same refusal is wanted. */
+static int v_odd_names(char **a)
+{
+    static char longest[PATH_MAX + 100], component[NAME_MAX + 2];
+    struct stat status;
+    char buffer[8];
+    (void)a;
+    memset(component, 'c', NAME_MAX + 1);
+    for (int i = 0; i < PATH_MAX; i += 2)
+        memcpy(longest + i, "./", 2);
+    strcpy(longest + PATH_MAX, "file");
+    const struct { const char *label, *name; } names[] = {
+        {"empty", ""}, {"file/", "file/"}, {"file/x", "file/x"}, {"missing/x", "missing/x"},
+        {"dir/missing/", "dir/missing/"}, {"dir/.", "dir/."}, {".", "."},
+        {"component", component}, {"longest", longest},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        line(names[i].label, "open", open(names[i].name, O_RDONLY));
+        line(names[i].label, "open O_CREAT", open(names[i].name, O_WRONLY | O_CREAT, 0644));
+        line(names[i].label, "stat", stat(names[i].name, &status));
+        line(names[i].label, "access", access(names[i].name, F_OK));
+        line(names[i].label, "chmod", chmod(names[i].name, 0755));
+        line(names[i].label, "readlink", readlink(names[i].name, buffer, sizeof buffer));
+        line(names[i].label, "unlink", unlink(names[i].name));
+        line(names[i].label, "rename", rename(names[i].name, "dir/renamed"));
+        line(names[i].label, "symlink", symlink("text", names[i].name));
+        line(names[i].label, "rmdir", rmdir(names[i].name));
+        line(names[i].label, "mkdir", mkdir(names[i].name, 0755));
+    }
+    return DONE;
+}
+
+const struct verb pointer_verbs[] = {
+    {"pointers", 0, v_pointers},
+    {"null_pointers", 0, v_null_pointers},
+    {"odd_names", 0, v_odd_names},
+    {0},
+};

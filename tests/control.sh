@@ -1,0 +1,22 @@
+#!/bin/sh
+# A check that cannot fail is a defect: with the mediation off, every test that proves confinement
+# must fail. Lists those that do not, and the ones that could not run here.
+set -eu
+cd "$(dirname "$0")/.."
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+JP_CONFINE_TEST_BARE=1 cargo test --locked --test integration -- attacks_ policy_ programs_ \
+    > "$log" 2>&1 || true
+
+failed=$(grep -c '^test [apr][a-z_]*::.* FAILED$' "$log" || true)
+passed=$(grep -c '^test [apr][a-z_]*::.* ok$' "$log" || true)
+if [ "$failed" -eq 0 ]; then
+    tail -n 40 "$log"
+    echo "control: the tests did not run"
+    exit 1
+fi
+grep '^test [apr][a-z_]*::.* ok$' "$log" || true
+grep -o 'skipped: .*' "$log" | sort | uniq -c || true
+echo "control: with the mediation off, $failed tests fail and $passed pass"
+[ "$passed" -eq 0 ]

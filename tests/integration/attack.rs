@@ -1,0 +1,105 @@
+//! The attack program and what every attack must come to.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::run::{Mode, Outcome, Run, skip};
+use crate::scratch::Scratch;
+
+/// One test per row: `name: "setup", "call" => "errno";`
+///
+/// The setup is a shell script, run bare in the workspace, with `$OUT`, `$HOME` and `$ATTACK`. The
+/// call is a line for the attack program, preceded by `FLAGS -- ` when `jp-confine` gets options
+/// and by `9<PATH` when a descriptor is inherited. Several acceptable errnos are joined by `|`.
+macro_rules! attacks {
+    ($($name:ident: $setup:literal, $call:literal => $expected:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                crate::attack::assert_refused($setup, $call, $expected);
+            }
+        )*
+    };
+}
+pub(crate) use attacks;
+
+/// A scratch tree whose workspace holds the attack program as `bin/attack`.
+pub(crate) fn arena(scratch: Scratch) -> Scratch {
+    let program = scratch.path("ws/bin/attack");
+    std::fs::create_dir_all(scratch.path("ws/bin")).expect("a folder");
+    std::fs::copy(compiled(), program).expect("a copy of the attack program");
+    scratch.hand_over();
+    scratch
+}
+
+/// The attack program, compiled once for all tests.
+fn compiled() -> &'static PathBuf {
+    static PROGRAM: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let (_, path) = PROGRAM.get_or_init(|| {
+        let dir = tempfile::tempdir().expect("a folder for the attack program");
+        let path = dir.path().join("attack");
+        let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attacks");
+        let script =
+            format!("cc -O1 -Wall -Wextra -o '{}' '{sources}'/*.c -pthread", path.display());
+        let status = Command::new("sh").args(["-c", &script]).status().expect("sh");
+        assert!(status.success(), "the attack program does not compile");
+        (dir, path)
+    });
+    path
+}
+
+/// Runs `script` bare in the workspace.
+pub(crate) fn set_up(scratch: &Scratch, script: &str) {
+    let mut run = Run::sh(scratch, script).mode(Mode::Bare);
+    for (name, path) in [("OUT", scratch.out()), ("ATTACK", scratch.path("ws/bin/attack"))] {
+        run = run.env(name, path.to_str().expect("UTF-8"));
+    }
+    run.run().assert_ok();
+}
+
+/// Runs one call line of the attack program.
+pub(crate) fn call(scratch: &Scratch, mode: Mode, line: &str) -> Outcome {
+    let line = scratch.expand(line);
+    let (flags, line) = line.split_once(" -- ").unwrap_or(("", &line));
+    let flags: Vec<&str> = flags.split_whitespace().collect();
+    let mut args: Vec<&str> = line.split_whitespace().collect();
+    let inherited = args.first().and_then(|first| first.strip_prefix("9<")).map(PathBuf::from);
+    if inherited.is_some() {
+        args.remove(0);
+    }
+    let program = scratch.path("ws/bin/attack");
+    let run = Run::new(scratch, program.to_str().expect("UTF-8"), &args).mode(mode).flags(&flags);
+    match inherited {
+        Some(path) => run.inherit(9, &scratch.ws().join(path)).run(),
+        None => run.run(),
+    }
+}
+
+/// The one line that the attack program printed.
+pub(crate) fn answer(outcome: &Outcome) -> &str {
+    outcome.stdout.trim_end_matches('\n')
+}
+
+/// The attack must succeed bare; confined it must answer one of `expected` and have no effect.
+pub(crate) fn assert_refused(setup: &str, line: &str, expected: &str) {
+    let scratch = arena(Scratch::new());
+    set_up(&scratch, setup);
+    let bare = call(&scratch, Mode::Bare, line);
+    if answer(&bare) == "EOPNOTSUPP" {
+        return skip("the filesystem of the temporary folder cannot do this");
+    }
+    assert!(answer(&bare).starts_with("ok"), "the attack itself does not work: {bare}");
+
+    let scratch = arena(Scratch::new());
+    set_up(&scratch, setup);
+    let before = scratch.forbidden();
+    let confined = call(&scratch, Mode::under_test(), line);
+    assert!(
+        expected.split('|').any(|errno| errno == answer(&confined)),
+        "expected {expected}: {confined}"
+    );
+    confined.assert_no_secret();
+    before.assert_same(&scratch.forbidden());
+    scratch.assert_nothing_leaked();
+}

@@ -1,0 +1,27 @@
+//! Ways to change a forbidden file, or to read its attributes, without opening it for that.
+
+use crate::attack::attacks;
+
+attacks! {
+    truncate: "", "truncate $OUT/target" => "EACCES";
+    truncate_by_link: "ln -s $OUT/target link", "truncate link" => "EACCES";
+    chmod: "", "chmod $OUT/target" => "EACCES";
+    chmod_by_link: "ln -s $OUT/target link", "chmod link" => "EACCES";
+    fchmodat: "", "fchmodat $OUT/target" => "EACCES";
+    chown: "", "chown $OUT/target" => "EACCES";
+    lchown: "", "lchown $OUT/target" => "EACCES";
+    fchownat: "", "fchownat $OUT/target" => "EACCES";
+    utimensat: "", "utimensat $OUT/target" => "EACCES";
+    utimes: "", "utimes $OUT/target" => "EACCES";
+    utime: "", "utime $OUT/target" => "EACCES";
+    setxattr: "", "setxattr $OUT/target user.k" => "EACCES";
+    setxattr_by_link: "ln -s $OUT/target link", "setxattr link user.k" => "EACCES";
+    lsetxattr: "", "lsetxattr $OUT/target user.k" => "EACCES";
+    removexattr: "$ATTACK setxattr $OUT/target user.k", "removexattr $OUT/target user.k" => "EACCES";
+    getxattr: "$ATTACK setxattr $OUT/target user.k", "getxattr $OUT/target user.k" => "EACCES";
+    listxattr: "", "listxattr $OUT/target" => "EACCES";
+    fchmod_of_a_file_granted_to_read: "", "-r $OUT -- fchmod $OUT/target" => "EACCES";
+    fchown_of_a_file_granted_to_read: "", "-r $OUT -- fchown $OUT/target" => "EACCES";
+    futimens_of_a_file_granted_to_read: "", "-r $OUT -- futimens $OUT/target" => "EACCES";
+    fsetxattr_of_a_file_granted_to_read: "", "-r $OUT -- fsetxattr $OUT/target user.k" => "EACCES";
+}

@@ -1,0 +1,127 @@
+//! Attacks with what every system has at hand: shells, interpreters, the loader, static programs.
+
+use crate::attack::{arena, set_up};
+use crate::run::{Mode, Outcome, Run, have, skip};
+use crate::scratch::{SECRET, Scratch};
+
+/// `name: "program", "script";` The script says `started`, then prints the secret if it can.
+macro_rules! scripts {
+    ($($name:ident: $program:literal, $script:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                assert_script_fails($program, $script);
+            }
+        )*
+    };
+}
+
+scripts! {
+    cat: "cat", "cat $OUT/secret";
+    redirection: "sh", "read line < $OUT/secret; echo $line";
+    redirection_to_write: "sh", "echo x > $OUT/new && echo TOPSECRET";
+    redirection_to_append: "bash", "bash -c 'echo x >> $OUT/target' && echo TOPSECRET";
+    shell_glob: "sh", "for f in $OUT/se*; do case $f in *secret) echo TOPSECRET;; esac; done";
+    empty_environment: "env", "env -i cat $OUT/secret";
+    empty_environment_shell: "env", "env -i sh -c 'cat $OUT/secret'";
+    preload_taken_away: "sh", "unset LD_PRELOAD; cat $OUT/secret";
+    preload_replaced: "sh", "LD_PRELOAD=libm.so.6 cat $OUT/secret";
+    handle_taken_away: "sh", "unset JP_CONFINE; cat $OUT/secret";
+    descriptors_closed: "bash", "bash -c 'for fd in {3..255}; do eval \"exec $fd>&-\"; done; exec cat $OUT/secret'";
+    pipeline: "xargs", "echo $OUT/secret | xargs cat";
+    find_exec: "find", "find file -exec cat $OUT/secret ';'";
+    background_session: "setsid", "setsid -w cat $OUT/secret";
+    double_fork: "setsid", "(setsid -w sh -c '(cat $OUT/secret; :) & wait') & wait";
+    nohup: "nohup", "nohup cat $OUT/secret";
+    planted_link: "ln", "ln -s $OUT d; cat d/secret";
+    copied_out: "cp", "cp file $OUT/new && echo TOPSECRET";
+    hard_link: "ln", "ln $OUT/secret got && cat got";
+    moved_in: "mv", "mv $OUT/secret got && cat got";
+    archive: "tar", "tar -C $OUT -cf got.tar secret && tar -xOf got.tar secret";
+    mapped_by_dd: "dd", "dd if=$OUT/secret status=none";
+    mapped_by_grep: "grep", "grep -r TOP $OUT";
+    tail: "tail", "tail -n1 $OUT/secret";
+    head: "head", "head -n1 $OUT/secret";
+    sed: "sed", "sed -n p $OUT/secret";
+    awk: "awk", "awk 1 $OUT/secret";
+    python_closes_descriptors: "python3", "python3 -c \"import subprocess; subprocess.run(['cat', '$OUT/secret'], close_fds=True)\"";
+    python_empty_environment: "python3", "python3 -c \"import subprocess; subprocess.run(['/bin/cat', '$OUT/secret'], env={})\"";
+    python_open: "python3", "python3 -c \"print(open('$OUT/secret').read())\"";
+    python_directory_descriptor: "python3", "python3 -c \"import os; d = os.open('..', os.O_RDONLY | os.O_DIRECTORY); print(os.read(os.open('out/secret', os.O_RDONLY, dir_fd=d), 99))\"";
+    perl_open: "perl", "perl -e 'open(F, \"$ARGV[0]\") && print <F>' $OUT/secret";
+    loader_called_directly: "sh", "for ld in /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1; do test ! -e $ld || $ld /bin/cat $OUT/secret; done";
+    loader_called_with_empty_environment: "sh", "for ld in /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1; do test ! -e $ld || env -i $ld /bin/cat $OUT/secret; done";
+    loader_told_to_preload: "sh", "for ld in /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1; do test ! -e $ld || $ld --preload libm.so.6 /bin/cat $OUT/secret; done";
+}
+
+fn run(scratch: &Scratch, mode: Mode, script: &str) -> Outcome {
+    let script = scratch.expand(&format!("echo started; {script}"));
+    Run::sh(scratch, &script).mode(mode).run()
+}
+
+fn assert_script_fails(program: &str, script: &str) {
+    if !have(program) {
+        return;
+    }
+    let bare = run(&Scratch::new(), Mode::Bare, script);
+    let seen = bare.stdout.contains(SECRET) || bare.stderr.contains(SECRET);
+    assert!(seen, "the attack itself does not work: {bare}");
+
+    let scratch = Scratch::new();
+    let before = scratch.forbidden();
+    let confined = run(&scratch, Mode::under_test(), script);
+    confined.assert_stdout("started").assert_no_secret();
+    before.assert_same(&scratch.forbidden());
+    scratch.assert_nothing_leaked();
+}
+
+/// A program that the preload cannot reach does not start.
+#[test]
+fn static_program() {
+    let scratch = arena(Scratch::new());
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attacks");
+    let compile =
+        format!("cc -static -o bin/static {sources}/*.c -pthread 2>/dev/null || rm -f bin/static");
+    set_up(&scratch, &compile);
+    if !scratch.path("ws/bin/static").exists() {
+        return skip("no static libc");
+    }
+    let line = scratch.expand("bin/static open $OUT/secret");
+    Run::sh(&scratch, &line).mode(Mode::Bare).run().assert_stdout(SECRET);
+    let confined = Run::sh(&scratch, &line).run();
+    confined.assert_no_secret().assert_code(126);
+    Run::new(&scratch, "bin/static", &["stat", "/"]).run().assert_code(126).assert_stderr("static");
+}
+
+/// A program for the other libc is either confined too or does not start.
+#[test]
+fn program_for_musl() {
+    if !have("musl-gcc") {
+        return;
+    }
+    let scratch = arena(Scratch::new());
+    scratch.write(
+        "ws/cat.c",
+        "#include <stdio.h>\nint main(int n, char **a) { char s[99]; FILE *f = fopen(a[n - 1], \"r\");\
+         return f && fgets(s, 99, f) ? puts(s) < 0 : 1; }\n",
+    );
+    set_up(&scratch, "musl-gcc -o bin/cat cat.c");
+    let line = scratch.expand("bin/cat $OUT/secret");
+    Run::sh(&scratch, &line).mode(Mode::Bare).run().assert_stdout(SECRET);
+    Run::sh(&scratch, &line).run().assert_no_secret();
+}
+
+/// A set-user-ID program would start without the preload.
+#[test]
+fn set_user_id_program() {
+    let scratch = Scratch::for_ordinary_user();
+    let Some(program) = ["/usr/bin/su", "/bin/su", "/usr/bin/passwd"]
+        .into_iter()
+        .find(|program| std::path::Path::new(program).exists())
+    else {
+        return skip("no set-user-ID program");
+    };
+    Run::new(&scratch, program, &["--help"]).mode(Mode::Bare).run().assert_ok();
+    Run::new(&scratch, program, &["--help"]).run().assert_code(126);
+    Run::sh(&scratch, &format!("exec {program} --help")).run().assert_code(126);
+}

@@ -1,0 +1,208 @@
+//! `check`, `explain`, `compile`, `--dry-run`, and what is said about a wrong policy file.
+
+use serde_json::Value;
+
+use crate::cli_status::product;
+use crate::run::Outcome;
+use crate::scratch::Scratch;
+
+const POLICY: &str = "[[access.fs]]\npath = '.'\nread = true\n\n[[access.fs]]\npath = 'dir'\nread = true\nwrite = true\n";
+
+fn workspace() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", POLICY);
+    scratch
+}
+
+fn json(run: &Outcome) -> Value {
+    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run}"))
+}
+
+#[test]
+fn check_says_one_line_for_each_path() {
+    let scratch = workspace();
+    let run = product(&scratch, &["check", "read", "file", "dir/new"]).run();
+    run.assert_ok();
+    assert_eq!(run.stdout.lines().count(), 2, "{run}");
+    let run = product(&scratch, &["check", "update", "file", "dir/new"]).run();
+    run.assert_code(1).assert_stdout("update");
+    product(&scratch, &["check", "read", "../out/secret"]).run().assert_code(1);
+}
+
+#[test]
+fn check_as_json() {
+    let scratch = workspace();
+    std::os::unix::fs::symlink(scratch.out(), scratch.path("ws/link")).expect("a link");
+    let run = product(
+        &scratch,
+        &["check", "--json", "update", "dir/x", "file", "/etc/passwd", "../x", "link/secret"],
+    );
+    let run = run.run();
+    run.assert_code(1);
+    let answers = json(&run);
+    let row = |n: usize| answers[n].clone();
+    assert_eq!(answers.as_array().map(Vec::len), Some(5), "{run}");
+    for key in ["path", "capability", "verdict", "reason", "resolved", "rule", "granting"] {
+        assert!(row(0).get(key).is_some(), "no {key}: {run}");
+    }
+    assert_eq!(row(0)["verdict"], "allow", "{run}");
+    assert_eq!(row(0)["capability"], "update");
+    assert_eq!(row(0)["resolved"], scratch.path("ws/dir/x").to_str().expect("UTF-8"));
+    for (n, reason) in [(1, "denied"), (2, "absolute_input"), (3, "input_escape"), (4, "escape")] {
+        assert_eq!(row(n)["verdict"], "deny", "{run}");
+        assert_eq!(row(n)["reason"], reason, "{run}");
+    }
+    assert_eq!(row(1)["granting"], serde_json::json!(["dir"]), "{run}");
+}
+
+#[test]
+fn options_before_or_after_the_subcommand() {
+    let scratch = Scratch::new();
+    scratch.write("policy.toml", POLICY);
+    let policy = scratch.path("policy.toml");
+    let policy = policy.to_str().expect("UTF-8");
+    product(&scratch, &["-p", policy, "check", "update", "file"]).run().assert_code(1);
+    product(&scratch, &["check", "-p", policy, "update", "file"]).run().assert_code(1);
+    product(&scratch, &["check", "update", "file"]).run().assert_ok();
+}
+
+#[test]
+fn explain_names_every_capability() {
+    let scratch = workspace();
+    let run = product(&scratch, &["explain", "dir/x"]).run();
+    run.assert_ok();
+    for capability in ["read", "create", "update", "delete", "execute"] {
+        run.assert_stdout(capability);
+    }
+    product(&scratch, &["explain", "/etc/passwd"]).run().assert_ok().assert_stdout("/etc");
+    let run = product(&scratch, &["explain", "--json", &scratch.expand("$OUT/secret")]).run();
+    run.assert_ok();
+    assert!(json(&run).is_object(), "{run}");
+}
+
+#[test]
+fn compile_prints_the_compiled_policy() {
+    let scratch = workspace();
+    let run = product(&scratch, &["compile"]).run();
+    run.assert_ok();
+    let rules = json(&run)["fs"].clone();
+    assert_eq!(rules[0]["lexical_path"], "", "{run}");
+    assert_eq!(rules[1]["lexical_path"], "dir", "{run}");
+    assert_eq!(rules[1]["write"], true, "{run}");
+    assert_eq!(rules[1]["create"], Value::Null, "unset stays unset: {run}");
+}
+
+#[test]
+fn json_and_toml_say_the_same() {
+    let scratch = Scratch::new();
+    scratch.write("policy.toml", POLICY);
+    scratch.write(
+        "policy.json",
+        r#"{"access": {"fs": [{"path": ".", "read": true}, {"path": "dir", "read": true, "write": true}]}}"#,
+    );
+    let compiled = |file: &str| {
+        let file = scratch.path(file);
+        let run = product(&scratch, &["-p", file.to_str().expect("UTF-8"), "compile"]).run();
+        json(run.assert_ok())["fs"].clone()
+    };
+    assert_eq!(compiled("policy.toml"), compiled("policy.json"));
+}
+
+#[test]
+fn a_dry_run_runs_nothing() {
+    let scratch = workspace();
+    let run = product(&scratch, &["--dry-run", "--", "touch", "dir/ran"]).run();
+    run.assert_ok().assert_stdout("lexical_path");
+    assert!(!scratch.path("ws/dir/ran").exists(), "{run}");
+}
+
+/// `text` as a policy is refused; what is said names the file, the line, `key`, and `advice`.
+fn assert_refused(name: &str, text: &str, line: usize, key: &str, advice: &str) {
+    let scratch = Scratch::new();
+    scratch.write(name, text);
+    let file = scratch.path(name);
+    let options = ["-p", file.to_str().expect("UTF-8"), "--", "touch", "ran"];
+    let run = product(&scratch, &options).run();
+    run.assert_code(125).assert_stderr(name).assert_stderr(&format!("{name}:{line}"));
+    run.assert_stderr(key).assert_stderr(advice);
+    assert!(run.stderr.contains('^'), "nothing underlined: {run}");
+    assert!(!scratch.path("ws/ran").exists(), "{run}");
+}
+
+#[test]
+fn a_wrong_file_is_refused_and_shown() {
+    let toml = "policy.toml";
+    assert_refused(toml, "[[access.fs]]\npath = '.'\nraed = true\n", 3, "raed", "read");
+    assert_refused(toml, "[[access.fs]]\npath = '.'\nread = 'yes'\n", 3, "read", "bool");
+    assert_refused(toml, "[[access.fs]]\npath = '/etc'\nread = true\n", 2, "/etc", "workspace");
+    assert_refused(toml, "[[access.fs]]\npath = '../up'\n", 2, "../up", "workspace");
+    assert_refused(toml, "[[access.fs]]\nread = true\n", 1, "access.fs", "path");
+    assert_refused(toml, "[acess]\n", 1, "acess", "access");
+    let json = "policy.json";
+    assert_refused(
+        json,
+        "{\"access\": {\"fs\": [\n{\"path\": \".\",\n\"raed\": true}]}}",
+        3,
+        "raed",
+        "read",
+    );
+}
+
+#[test]
+fn a_file_that_does_not_parse_is_refused() {
+    for (name, text) in [("policy.toml", "[[access.fs]\n"), ("policy.json", "{\"access\": ")] {
+        let scratch = Scratch::new();
+        scratch.write(name, text);
+        let file = scratch.path(name);
+        let run =
+            product(&scratch, &["-p", file.to_str().expect("UTF-8"), "--", "touch", "ran"]).run();
+        run.assert_code(125).assert_stderr(name);
+        assert!(!scratch.path("ws/ran").exists(), "{run}");
+    }
+}
+
+#[test]
+fn a_rule_that_leads_out_is_refused() {
+    let scratch = Scratch::new();
+    std::os::unix::fs::symlink(scratch.out(), scratch.path("ws/link")).expect("a link");
+    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = 'link'\nread = true\n");
+    product(&scratch, &["--", "true"]).run().assert_code(125).assert_stderr("external");
+    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = 'dir'\nexternal = true\n");
+    product(&scratch, &["--", "true"]).run().assert_code(125).assert_stderr("dir");
+}
+
+#[test]
+fn layers_append_and_replace() {
+    let scratch = Scratch::new();
+    scratch
+        .write("home/.config/jp-confine/config.toml", "[[access.fs]]\npath = '.'\nread = true\n");
+    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = 'dir'\nread = true\n");
+    let paths = |run: &Outcome| -> Vec<String> {
+        let rules = json(run)["fs"].clone();
+        let rules = rules.as_array().expect("rules").iter();
+        rules.map(|rule| rule["lexical_path"].as_str().expect("a path").to_owned()).collect()
+    };
+    assert_eq!(paths(product(&scratch, &["compile"]).run().assert_ok()), ["", "dir"]);
+    scratch.write(
+        "ws/jp-confine.toml",
+        "[access.fs]\nstrategy = 'replace'\nvalue = [{ path = 'dir', read = true }]\n",
+    );
+    assert_eq!(paths(product(&scratch, &["compile"]).run().assert_ok()), ["dir"]);
+    scratch.write("ws/jp-confine.toml", "[access.fs]\nstrategy = 'replace'\nvalue = []\n");
+    let run = product(&scratch, &["compile"]).run();
+    assert!(paths(run.assert_ok()).is_empty(), "{run}");
+    assert!(!run.stderr.is_empty(), "lifting a restriction must be said: {run}");
+}
+
+#[test]
+fn a_tool_has_rules_of_its_own() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "ws/jp-confine.toml",
+        "[[tools.fmt.access.fs]]\npath = 'dir'\nread = true\n[[conversation.tools.jp.access.fs]]\npath = '.'\n",
+    );
+    for (tool, path) in [("fmt", "dir"), ("jp", "")] {
+        let run = product(&scratch, &["--tool", tool, "compile"]).run();
+        assert_eq!(json(run.assert_ok())["fs"][0]["lexical_path"], path, "{run}");
+    }
+}

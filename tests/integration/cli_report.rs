@@ -1,0 +1,119 @@
+//! What is said about denials, on stderr and in `--events`; and what no rule can give away.
+
+use serde_json::Value;
+
+use crate::cli_status::product;
+use crate::scratch::{SECRET, Scratch};
+
+fn events(scratch: &Scratch, name: &str) -> Vec<Value> {
+    let parse =
+        |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    scratch.read(name).lines().map(parse).collect()
+}
+
+#[test]
+fn a_denial_is_reported_shortly() {
+    let scratch = Scratch::new();
+    let script = scratch.expand("for i in 1 2 3; do cat $OUT/secret; done; echo x > $OUT/target");
+    let run = product(&scratch, &["--", "sh", "-c", &script]).run();
+    let secret = scratch.path("out/secret");
+    run.assert_stderr(secret.to_str().expect("UTF-8"))
+        .assert_stderr("read")
+        .assert_stderr("create");
+    run.assert_stderr("cat").assert_stderr("3").assert_stderr("-r ").assert_stderr("-w ");
+    product(&scratch, &["-q", "--", "sh", "-c", "cat ../out/secret 2>/dev/null; true"])
+        .run()
+        .assert_ok();
+}
+
+#[test]
+fn a_run_without_denials_is_silent() {
+    let scratch = Scratch::new();
+    let run = product(&scratch, &["--", "cat", "file"]).run();
+    run.assert_ok();
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("inside\n", ""));
+}
+
+#[test]
+fn the_report_is_at_most_twenty_lines() {
+    let scratch = Scratch::new();
+    let script = scratch
+        .expand("for i in $(seq 200); do : 2>/dev/null < $OUT/missing$i; done 2>/dev/null; exit 0");
+    let run = product(&scratch, &["--", "bash", "-c", &script]).run();
+    let lines = run.stderr.lines().count();
+    assert!((1..=20).contains(&lines), "{lines} lines: {run}");
+}
+
+#[test]
+fn every_denial_is_an_event() {
+    let scratch = Scratch::new();
+    let log = scratch.path("events.jsonl");
+    let script = scratch.expand(
+        "cat $OUT/secret; rm -f $OUT/target; ln -s $OUT link; cat link/secret; cat $HOME/.private/key; exit 0",
+    );
+    let run =
+        product(&scratch, &["--events", log.to_str().expect("UTF-8"), "--", "sh", "-c", &script])
+            .run();
+    run.assert_ok().assert_no_secret();
+    let events = events(&scratch, "events.jsonl");
+    let about = |path: &str, capability: &str| {
+        let path = scratch.expand(path);
+        events.iter().any(|event| {
+            let text = event.to_string();
+            text.contains(&format!("\"{path}\"")) && text.contains(&format!("\"{capability}\""))
+        })
+    };
+    assert!(about("$OUT/secret", "read"), "{events:?}");
+    assert!(about("$OUT/target", "delete"), "{events:?}");
+    assert!(about("$HOME/.private/key", "read"), "{events:?}");
+}
+
+/// The policy, the event file and the configuration are out of reach, whatever the rules say.
+#[test]
+fn the_control_plane_is_never_writable() {
+    let scratch = Scratch::new();
+    let policy = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n";
+    scratch.write("ws/jp-confine.toml", policy);
+    scratch.write("ws/extra.toml", policy);
+    scratch.write("home/.config/jp-confine/config.toml", "");
+    let script = scratch.expand(
+        "echo x >> jp-confine.toml; rm -f jp-confine.toml; mv jp-confine.toml moved; mv file jp-confine.toml
+         ln -sf file jp-confine.toml; chmod 777 jp-confine.toml; truncate -s 0 jp-confine.toml
+         echo x > extra.toml; rm -f extra.toml
+         echo x > $HOME/.config/jp-confine/config.toml; rm -rf $HOME/.config/jp-confine
+         echo x > events.jsonl; rm -f events.jsonl
+         echo x > $LD_PRELOAD; rm -f $LD_PRELOAD; chmod 777 $LD_PRELOAD; mv $LD_PRELOAD lib
+         cat jp-confine.toml > /dev/null && echo still-there; cat ../out/secret; exit 0",
+    );
+    let home = scratch.expand("$HOME");
+    let line =
+        ["-p", "extra.toml", "-w", &home, "--events", "events.jsonl", "--", "sh", "-c", &script];
+    let run = product(&scratch, &line).run();
+    run.assert_ok().assert_no_secret().assert_stdout("still-there");
+    assert_eq!(scratch.read("ws/jp-confine.toml"), policy);
+    assert_eq!(scratch.read("ws/extra.toml"), policy);
+    assert_eq!(scratch.read("home/.config/jp-confine/config.toml"), "");
+    assert!(!events(&scratch, "ws/events.jsonl").is_empty(), "the events were lost: {run}");
+    assert!(!scratch.path("ws/lib").exists(), "{run}");
+}
+
+/// A policy file that is not there yet cannot be planted for the next run.
+#[test]
+fn no_policy_can_be_planted() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path("ws/.git")).expect("a marker");
+    let script =
+        scratch.expand("echo > jp-confine.toml; mkdir -p $HOME/.config/jp-confine; exit 0");
+    product(&scratch, &["--", "sh", "-c", &script]).run().assert_ok();
+    assert!(!scratch.path("ws/jp-confine.toml").exists());
+    assert!(!scratch.path("home/.config/jp-confine").exists());
+}
+
+#[test]
+fn the_secret_is_not_in_the_events() {
+    let scratch = Scratch::new();
+    let log = scratch.path("events.jsonl");
+    let script = scratch.expand("cat $OUT/secret");
+    product(&scratch, &["--events", log.to_str().expect("UTF-8"), "--", "sh", "-c", &script]).run();
+    assert!(!scratch.read("events.jsonl").contains(SECRET));
+}

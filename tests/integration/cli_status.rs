@@ -1,0 +1,230 @@
+//! What `jp-confine` itself says and returns: exit statuses, streams, signals (spec §18).
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::run::{Mode, PRODUCT, Run, have, wait};
+use crate::scratch::Scratch;
+
+/// `jp-confine` with exactly these arguments, in the workspace.
+pub(crate) fn product<'a>(scratch: &'a Scratch, args: &[&str]) -> Run<'a> {
+    Run::new(scratch, PRODUCT, args).mode(Mode::Bare)
+}
+
+fn sh(scratch: &Scratch, script: &str) -> i32 {
+    product(scratch, &["--", "sh", "-c", script]).run().code()
+}
+
+#[test]
+fn the_childs_own_status() {
+    let scratch = Scratch::new();
+    for code in [0, 1, 42, 124, 125, 126, 127, 255] {
+        assert_eq!(sh(&scratch, &format!("exit {code}")), code);
+    }
+}
+
+#[test]
+fn a_signal_is_128_and_its_number() {
+    let scratch = Scratch::new();
+    for (signal, number) in [("TERM", 15), ("INT", 2), ("KILL", 9), ("HUP", 1), ("USR1", 10)] {
+        assert_eq!(sh(&scratch, &format!("kill -{signal} $$")), 128 + number, "{signal}");
+    }
+}
+
+#[test]
+fn a_program_that_is_not_there() {
+    let scratch = Scratch::new();
+    product(&scratch, &["--", "no-such-program"]).run().assert_code(127);
+    product(&scratch, &["--", "./missing"]).run().assert_code(127);
+}
+
+#[test]
+fn a_program_that_may_not_be_executed() {
+    let scratch = Scratch::new();
+    product(&scratch, &["--", "./file"]).run().assert_code(126);
+    product(&scratch, &["--", "./dir"]).run().assert_code(126);
+    std::fs::copy("/bin/true", scratch.path("out/program")).expect("a program");
+    product(&scratch, &["--", &scratch.expand("$OUT/program")]).run().assert_code(126);
+}
+
+#[test]
+fn wrong_usage() {
+    let scratch = Scratch::new();
+    for line in [
+        &[][..],
+        &["--no-such-option", "--", "true"],
+        &["--"],
+        &["--policy"],
+        &["check"],
+        &["check", "fly", "file"],
+        &["--enforce", "somehow", "--", "true"],
+        &["true"],
+    ] {
+        let run = product(&scratch, line).run();
+        run.assert_code(125);
+        assert!(!run.stderr.is_empty(), "nothing said: {run}");
+        assert!(run.stdout.is_empty(), "{run}");
+    }
+}
+
+#[test]
+fn what_cannot_be_enforced_is_not_run() {
+    let scratch = Scratch::new();
+    for options in [
+        &["--policy", "missing.toml"][..],
+        &["--workspace", "missing"],
+        &["--profile", "no-such-profile"],
+        &["--enforce", "strict"],
+        &["--enforce", "layered"],
+    ] {
+        let line = [options, &["--", "touch", "ran"]].concat();
+        product(&scratch, &line).run().assert_code(125);
+        assert!(!scratch.path("ws/ran").exists(), "ran with {options:?}");
+    }
+}
+
+#[test]
+fn help_and_version() {
+    let scratch = Scratch::new();
+    product(&scratch, &["--help"]).run().assert_ok().assert_stdout("Usage:");
+    product(&scratch, &["--version"]).run().assert_ok().assert_stdout("jp-confine ");
+}
+
+#[test]
+fn streams_pass_through() {
+    let scratch = Scratch::new();
+    let input: Vec<u8> = (0..=255).cycle().take(300_000).collect();
+    scratch.write("ws/check.sh", "cat > got; echo out; echo err >&2");
+    let run = product(&scratch, &["--", "sh", "check.sh"]).input(&input).run();
+    run.assert_ok();
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("out\n", "err\n"));
+    assert!(std::fs::read(scratch.path("ws/got")).expect("a copy") == input, "stdin was changed");
+}
+
+#[test]
+fn the_working_directory_and_arguments_pass_through() {
+    let scratch = Scratch::new();
+    let script = "pwd; printf '<%s>' \"$0\" \"$@\"";
+    let line = ["--", "sh", "-c", script, "--help", "", "a b", "--", "*"];
+    let run = product(&scratch, &line).cwd(&scratch.path("ws/dir")).flags(&[]).run();
+    run.assert_ok().assert_stdout("/ws/dir\n").assert_stdout("<--help><><a b><--><*>");
+}
+
+#[test]
+fn an_inherited_descriptor_can_be_used() {
+    let scratch = Scratch::new();
+    let run =
+        product(&scratch, &["--", "cat", "/dev/stdin", "/proc/self/fd/0"]).input(b"once\n").run();
+    run.assert_ok().assert_stdout("once");
+    let run =
+        product(&scratch, &["--", "sh", "-c", "cat <&9"]).inherit(9, &scratch.path("out/secret"));
+    run.run().assert_ok().assert_stdout("TOPSECRET");
+}
+
+#[test]
+fn signals_are_forwarded() {
+    let scratch = Scratch::new();
+    for (signal, code) in [("TERM", 7), ("INT", 7), ("HUP", 7)] {
+        let script = format!("trap 'exit 7' {signal}; echo ready; while :; do sleep 0.05; done");
+        let mut command = product(&scratch, &["--", "sh", "-c", &script]).command();
+        let mut child =
+            command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().expect("a child");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped"));
+        lines.read_line(&mut String::new()).expect("a line");
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &pid]).status().expect("kill").success());
+        let status = wait(&mut child, Duration::from_secs(20), signal);
+        assert_eq!(status.code(), Some(code), "{signal}: {status}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_ends_the_program_as_usual() {
+    let scratch = Scratch::new();
+    let script = format!("'{PRODUCT}' -- yes | head -n1; echo ${{PIPESTATUS[0]}}");
+    if have("bash") {
+        let run = Run::new(&scratch, "bash", &["-c", &script]).mode(Mode::Bare).run();
+        run.assert_ok().assert_stdout("y\n141\n");
+    }
+}
+
+#[test]
+fn the_private_temporary_folder() {
+    let scratch = Scratch::new();
+    let script = "echo $TMPDIR; echo x > $TMPDIR/x && mkdir -p $TMPDIR/a/b && stat -c %a $TMPDIR";
+    let run = product(&scratch, &["--", "sh", "-c", script]).run();
+    run.assert_ok().assert_stdout("\n700\n");
+    let folder = run.stdout.lines().next().expect("a folder");
+    assert_ne!(folder, scratch.path("tmp").to_str().expect("UTF-8"));
+    assert!(!std::path::Path::new(folder).exists(), "{folder} was left behind");
+}
+
+/// Nothing of the run is left: no process, no file.
+#[test]
+fn nothing_is_left_behind() {
+    let scratch = Scratch::new();
+    product(&scratch, &["--", "sh", "-c", "cat ../out/secret; exit 0"]).run();
+    let left: Vec<_> =
+        std::fs::read_dir(scratch.path("tmp")).expect("a folder").flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn as_an_ordinary_user() {
+    let scratch = Scratch::for_ordinary_user();
+    let script =
+        scratch.expand("id -u; touch new; cat new file; cat $OUT/secret; cat $HOME/.private/key");
+    let run = product(&scratch, &["--", "sh", "-c", &script]).run();
+    run.assert_no_secret().assert_stdout("inside").assert_stderr("Permission denied");
+    run.assert_stderr("No such file");
+}
+
+#[test]
+fn workspace_discovery() {
+    let scratch = Scratch::new();
+    scratch.write("ws/deep/below/x", "deep\n");
+    let read_up = |cwd: &str| {
+        product(&scratch, &["--", "cat", &scratch.expand("$WS/file")])
+            .cwd(&scratch.path(cwd))
+            .run()
+            .code()
+    };
+    assert_eq!(read_up("ws/deep/below"), 1, "without a marker the folder itself is the workspace");
+    std::fs::create_dir(scratch.path("ws/.git")).expect("a marker");
+    assert_eq!(read_up("ws/deep/below"), 0, ".git marks the workspace");
+    scratch.write("ws/deep/jp-confine.toml", "");
+    assert_eq!(read_up("ws/deep/below"), 1, "the nearest marker counts");
+    let named =
+        ["-C", &scratch.expand("$WS"), "--", "cat", &scratch.expand("$WS/file")].map(String::from);
+    let named: Vec<&str> = named.iter().map(String::as_str).collect();
+    product(&scratch, &named).cwd(&scratch.path("ws/deep/below")).run().assert_ok();
+}
+
+#[test]
+fn home_and_root_are_no_workspace_unless_named() {
+    let scratch = Scratch::new();
+    scratch.write("home/plain", "plain\n");
+    for cwd in [scratch.home(), "/".into()] {
+        product(&scratch, &["--", "true"]).cwd(&cwd).run().assert_code(125);
+    }
+    let home = scratch.expand("$HOME");
+    product(&scratch, &["-C", &home, "--", "cat", "plain"]).cwd(&scratch.home()).run().assert_ok();
+}
+
+#[test]
+fn a_reader_of_a_large_stream_is_not_delayed() {
+    let scratch = Scratch::new();
+    let mut command = product(&scratch, &["--", "cat"]).command();
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a child");
+    let mut stdin = child.stdin.take().expect("piped");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped"));
+    for line in ["one\n", "two\n"] {
+        stdin.write_all(line.as_bytes()).expect("a pipe");
+        let mut answer = String::new();
+        lines.read_line(&mut answer).expect("a line");
+        assert_eq!(answer, line);
+    }
+    drop(stdin);
+    assert!(wait(&mut child, Duration::from_secs(20), "cat").success());
+}

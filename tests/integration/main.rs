@@ -1,0 +1,29 @@
+//! Real programs and attack programs, run by the built `jp-confine`.
+//!
+//! `JP_CONFINE_TEST_BARE=1` runs what should be confined without confinement: every test of the
+//! modules `attacks_*`, `policy_*` and `programs_*` must then fail (`make control`).
+
+mod attack;
+mod run;
+mod scratch;
+mod terminal;
+
+mod attacks_entry;
+mod attacks_metadata;
+mod attacks_open;
+mod attacks_path;
+mod attacks_process;
+mod attacks_programs;
+mod cli_policy;
+mod cli_report;
+mod cli_status;
+mod pointers;
+mod policy_capabilities;
+mod policy_rules;
+mod programs_c;
+mod programs_git;
+mod programs_python;
+mod programs_rust;
+mod programs_shell;
+mod programs_terminal;
+mod shim_binary;

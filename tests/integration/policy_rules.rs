@@ -1,0 +1,270 @@
+//! Rules against each other: longest anchor, ties, links, renames, ancestors, tombstones, flags.
+
+use crate::attack::{answer, arena, call, set_up};
+use crate::run::Mode;
+use crate::scratch::Scratch;
+
+/// Whole sets of capabilities, written short.
+fn rule(line: &str) -> String {
+    let (path, caps) = line.split_once(' ').expect("a path and its capabilities");
+    let mut text = format!("[[access.fs]]\npath = '{path}'\n");
+    for word in caps.split_whitespace() {
+        text += match word {
+            "nothing" => "",
+            "r" => "read = true\n",
+            "w" => "write = true\n",
+            "c" => "create = true\n",
+            "u" => "update = true\n",
+            "d" => "delete = true\n",
+            "x" => "execute = true\n",
+            "external" => "external = true\n",
+            other => panic!("no such word: {other}"),
+        };
+    }
+    text
+}
+
+/// Runs calls in order in one scratch tree: `call => answer`, answers by their first word.
+fn assert_answers(setup: &str, rules: &[&str], flags: &str, rows: &[(&str, &str)]) {
+    let scratch = arena(Scratch::new());
+    set_up(&scratch, setup);
+    let mut flags = scratch.expand(flags);
+    if !rules.is_empty() {
+        let text: String = ["bin r x"].iter().chain(rules).map(|line| rule(line)).collect();
+        std::fs::write(scratch.path("policy.toml"), text).expect("a policy");
+        flags = format!("-p {} {flags}", scratch.path("policy.toml").display());
+    }
+    for (line, expected) in rows {
+        let run = call(&scratch, Mode::under_test(), &format!("{flags} -- {line}"));
+        let seen = answer(&run).split(' ').next().unwrap_or_default();
+        assert!(
+            expected.split('|').any(|one| one == seen),
+            "{line}: {seen}, not {expected}: {run}"
+        );
+    }
+}
+
+#[test]
+fn longest_anchor_wins() {
+    assert_answers(
+        "mkdir -p a/b/c; touch a/f a/b/f a/b/c/f",
+        &["a r", "a/b nothing", "a/b/c r w"],
+        "",
+        &[
+            ("open a/f", "ok"),
+            ("open a/b/f", "EACCES"),
+            ("open a/b/c/f", "ok"),
+            ("write a/b/c/f", "ok"),
+            ("write a/f", "EACCES"),
+            ("open file", "EACCES"),
+        ],
+    );
+}
+
+#[test]
+fn the_last_of_equals_wins() {
+    let rows = &[("open file", "ok"), ("write file", "EACCES")];
+    assert_answers("", &["file w", "file r"], "", rows);
+}
+
+#[test]
+fn components_not_prefixes() {
+    let rows = &[("open src/f", "ok"), ("open src_generated/f", "EACCES")];
+    assert_answers("mkdir src src_generated; touch src/f src_generated/f", &["src r"], "", rows);
+}
+
+#[test]
+fn characters_are_literal() {
+    let rows = &[("open */f", "ok"), ("open dir/f", "EACCES")];
+    assert_answers("mkdir '*'; touch '*/f' dir/f", &["* r"], "", rows);
+}
+
+#[test]
+fn an_alias_does_not_dodge_a_deeper_rule() {
+    assert_answers(
+        "mkdir -p a/private; touch a/private/f; ln -s a/private alias",
+        &[". r", "a/private nothing"],
+        "",
+        &[("open alias/f", "EACCES"), ("open a/private/f", "EACCES"), ("open file", "ok")],
+    );
+}
+
+#[test]
+fn a_rule_on_an_alias_is_on_its_target() {
+    let rows = &[("open a/f", "ok"), ("open alias/f", "ok"), ("write a/f", "EACCES")];
+    assert_answers("mkdir a; touch a/f; ln -s a alias", &["alias r"], "", rows);
+}
+
+#[test]
+fn a_hard_link_gains_nothing() {
+    assert_answers(
+        "mkdir ro rw; echo x > ro/f; echo x > rw/f",
+        &["ro r", "rw r w"],
+        "",
+        &[
+            ("link ro/f rw/g", "EACCES"),
+            ("linkat_follow ro/f rw/g", "EACCES"),
+            ("link_fd ro/f rw/g", "EACCES"),
+            ("link rw/f rw/g", "ok"),
+        ],
+    );
+}
+
+#[test]
+fn a_rename_gains_nothing() {
+    assert_answers(
+        "mkdir wo rw; echo x > wo/f; echo x > rw/f",
+        &["wo w", "rw r w"],
+        "",
+        &[
+            ("rename wo/f rw/g", "EACCES"),
+            ("exchange wo/f rw/f", "EACCES"),
+            ("rename rw/f wo/g", "ok"),
+        ],
+    );
+}
+
+#[test]
+fn a_folder_above_an_anchor_stays() {
+    assert_answers(
+        "mkdir -p a/b/private; touch a/b/private/f",
+        &[". r w", "a/b/private nothing"],
+        "",
+        &[
+            ("rename a other", "EACCES"),
+            ("rename a/b other", "EACCES"),
+            ("exchange a dir", "EACCES"),
+            ("rename dir other", "ok"),
+            ("open a/b/private/f", "EACCES"),
+        ],
+    );
+}
+
+#[test]
+fn a_dropped_rule_leaves_a_tombstone() {
+    assert_answers(
+        "ln -s $OUT fork; mkdir -p deep/fork; ln -s $OUT/missing deep/fork/gone",
+        &[". r w", "fork external r", "deep/fork/gone external nothing"],
+        "",
+        &[
+            ("open fork/secret", "EACCES"),
+            ("open file", "ok"),
+            ("unlink fork", "EACCES"),
+            ("creat deep/fork/gone", "EACCES"),
+        ],
+    );
+}
+
+#[test]
+fn every_rule_dropped_is_not_unrestricted() {
+    let scratch = arena(Scratch::new());
+    set_up(&scratch, "ln -s $OUT fork");
+    std::fs::write(scratch.path("policy.toml"), rule("fork external r")).expect("a policy");
+    let policy = scratch.path("policy.toml");
+    let line =
+        format!("-p {} -x {} -- open file", policy.display(), scratch.path("ws/bin").display());
+    let run = call(&scratch, Mode::under_test(), &line);
+    assert_eq!(answer(&run), "EACCES", "{run}");
+}
+
+#[test]
+fn flags_add_to_the_workspace() {
+    assert_answers(
+        "mkdir denied; touch denied/f",
+        &[],
+        "-r $OUT/dir --deny denied",
+        &[
+            ("open $OUT/dir/inner", "ok"),
+            ("write $OUT/dir/inner", "EACCES"),
+            ("open $OUT/secret", "EACCES"),
+            ("open denied/f", "EACCES"),
+            ("write file", "ok"),
+        ],
+    );
+}
+
+#[test]
+fn write_flag() {
+    assert_answers(
+        "cp $ATTACK $OUT/dir/program",
+        &[],
+        "-w $OUT/dir",
+        &[
+            ("creat $OUT/dir/new", "ok"),
+            ("rename $OUT/dir/new $OUT/dir/other", "ok"),
+            ("unlink $OUT/dir/other", "ok"),
+            ("open $OUT/dir/inner", "ok"),
+            ("exec $OUT/dir/program", "EACCES"),
+            ("rename $OUT/dir $OUT/gone", "EACCES"),
+        ],
+    );
+}
+
+#[test]
+fn exec_flag() {
+    assert_answers(
+        "cp $ATTACK $OUT/dir/program; cp $ATTACK $OUT/program",
+        &[],
+        "-x $OUT/dir",
+        &[
+            ("exec $OUT/dir/program", "ok"),
+            ("exec $OUT/program", "EACCES"),
+            ("write $OUT/dir/program", "EACCES"),
+        ],
+    );
+}
+
+#[test]
+fn a_granted_file_is_only_that_file() {
+    let rows = &[
+        ("open $OUT/dir/inner", "ok"),
+        ("opendir $OUT/dir", "EACCES"),
+        ("open $OUT/secret", "EACCES"),
+    ];
+    assert_answers("", &[], "-r $OUT/dir/inner", rows);
+}
+
+#[test]
+fn nothing_is_hidden_on_request() {
+    let rows = &[("open $HOME/.private/key", "EACCES"), ("open $HOME/.missing", "EACCES")];
+    assert_answers("", &[], "--show-denied", rows);
+}
+
+#[test]
+fn a_grant_in_a_hidden_area_is_seen() {
+    assert_answers(
+        "mkdir -p $HOME/.config/app; echo x > $HOME/.config/app/f; echo x > $HOME/.config/other",
+        &[],
+        "-r $HOME/.config/app",
+        &[
+            ("open $HOME/.config/app/f", "ok"),
+            ("stat $HOME/.config", "ok"),
+            ("open $HOME/.config/other", "ENOENT"),
+            ("write $HOME/.config/app/f", "EACCES"),
+        ],
+    );
+}
+
+#[test]
+fn an_interpreter_needs_execute_too() {
+    assert_answers(
+        r"mkdir tools; cp $ATTACK tools/interpreter; printf '#!%s/tools/interpreter\n' $PWD > script; chmod +x script",
+        &["script r x", "tools r"],
+        "",
+        &[("exec script", "EACCES"), ("exec bin/attack", "ok")],
+    );
+}
+
+#[test]
+fn the_workspace_through_a_link_is_the_workspace() {
+    let scratch = arena(Scratch::new());
+    set_up(&scratch, "ln -s ws ../link; mkdir denied; touch denied/f");
+    let alias = scratch.path("link");
+    let flags = format!("-C {0} --deny {0}/denied", alias.display());
+    for (line, expected) in [("open file", "ok inside"), ("open denied/f", "EACCES")] {
+        let run = call(&scratch, Mode::under_test(), &format!("{flags} -- {line}"));
+        assert_eq!(answer(&run), expected, "{run}");
+    }
+    let line = format!("{flags} -- open {}/file", alias.display());
+    assert_eq!(answer(&call(&scratch, Mode::under_test(), &line)), "ok inside");
+}

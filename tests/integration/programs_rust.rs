@@ -1,0 +1,86 @@
+//! cargo and rustc: a crate with a build script, derive macros and more than ten dependencies.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::run::{Mode, Run};
+use crate::scratch::Scratch;
+
+const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/workspace");
+
+/// `cargo` with the caller's own tool chain and registry, in a home that is not the caller's.
+fn cargo<'a>(scratch: &'a Scratch, args: &[&str]) -> Run<'a> {
+    let home = PathBuf::from(std::env::var_os("HOME").expect("HOME"));
+    let own = |name: &str, folder: &str| {
+        let path = std::env::var_os(name).map_or_else(|| home.join(folder), PathBuf::from);
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    let (cargo_home, rustup_home) = (own("CARGO_HOME", ".cargo"), own("RUSTUP_HOME", ".rustup"));
+    let path = format!("{cargo_home}/bin:/usr/local/bin:/usr/bin:/bin");
+    let mut run = Run::new(scratch, "cargo", args)
+        .limit(Duration::from_secs(400))
+        .env("CARGO_HOME", &cargo_home)
+        .env("PATH", &path)
+        .env("CARGO_NET_OFFLINE", "true");
+    if std::path::Path::new(&rustup_home).exists() {
+        run = run.env("RUSTUP_HOME", &rustup_home);
+    }
+    // The tool chain of this repository: the scratch folder has no file that names one.
+    if let Some(toolchain) = std::env::var_os("RUSTUP_TOOLCHAIN") {
+        run = run.env("RUSTUP_TOOLCHAIN", toolchain.to_str().expect("UTF-8"));
+    }
+    run
+}
+
+/// A scratch tree whose workspace is the sample, its dependencies in the registry's cache.
+fn sample() -> Scratch {
+    let scratch = Scratch::new();
+    let copied = Command::new("cp").args(["-R", &format!("{SAMPLE}/.")]).arg(scratch.ws()).status();
+    assert!(copied.expect("cp").success());
+    let mut fetch = Command::new("cargo");
+    let fetch = fetch.args(["fetch", "--locked", "--quiet"]).current_dir(scratch.ws());
+    assert!(fetch.status().expect("cargo").success(), "the dependencies cannot be fetched");
+    scratch
+}
+
+#[test]
+fn build_test_and_run() {
+    let scratch = sample();
+    let before = scratch.forbidden();
+    cargo(&scratch, &["build", "--locked"]).run().assert_ok();
+    let tested = cargo(&scratch, &["test", "--locked"]).run();
+    tested.assert_ok().assert_stdout("seasons_come_from_the_build_script ... ok");
+    cargo(&scratch, &["run", "-q"]).run().assert_ok().assert_stdout("12 crates of apple (autumn)");
+    cargo(&scratch, &["clean"]).run().assert_ok();
+
+    // In the same workspace, a build script that reaches out.
+    let reach = scratch.expand(
+        "fn main() {
+             for path in [\"$OUT/secret\", \"$HOME/.private/key\", \"../out/secret\"] {
+                 if let Ok(text) = std::fs::read_to_string(path) { println!(\"cargo::warning={text}\"); }
+             }
+             let _ = std::fs::write(\"$OUT/target\", \"changed\");
+             let _ = std::os::unix::fs::symlink(\"$OUT/secret\", \"link\");
+             if let Ok(text) = std::fs::read_to_string(\"link\") { println!(\"cargo::warning={text}\"); }
+             std::fs::write(std::env::var(\"OUT_DIR\").unwrap() + \"/seasons.rs\",
+                 \"const SEASONS: &[(&str, &str)] = &[];\").unwrap();
+         }",
+    );
+    std::fs::write(scratch.path("ws/build.rs"), reach).expect("a build script");
+    cargo(&scratch, &["build", "--locked"]).run().assert_ok().assert_no_secret();
+    before.assert_same(&scratch.forbidden());
+}
+
+/// A test that reads what the crate was not granted fails; the same test bare passes.
+#[test]
+fn a_crate_whose_test_reads_out() {
+    let scratch = sample();
+    let code = scratch.expand(
+        "#[test] fn reads_out() { assert!(std::fs::read_to_string(\"$OUT/secret\").is_ok()); }\n",
+    );
+    scratch.write("ws/tests/reads_out.rs", &code);
+    let test = &["test", "--locked", "--test", "reads_out"];
+    cargo(&scratch, test).mode(Mode::Bare).run().assert_ok();
+    cargo(&scratch, test).run().assert_code(101).assert_stdout("reads_out ... FAILED");
+}

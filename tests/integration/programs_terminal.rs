@@ -1,0 +1,148 @@
+//! Programs that own a terminal: editors, pagers, shells with job control.
+
+use crate::run::{Mode, Run, have};
+use crate::scratch::{SECRET, Scratch};
+use crate::terminal::Terminal;
+
+fn shell(scratch: &Scratch) -> Terminal {
+    let mut terminal = Terminal::start(
+        &Run::new(scratch, "bash", &["--norc", "--noprofile", "-i"]).env("PS1", "> "),
+    );
+    terminal.see("> ");
+    terminal
+}
+
+/// In the same terminal, a forbidden file cannot be read.
+fn assert_confined(terminal: &mut Terminal, scratch: &Scratch) {
+    terminal.keys(&scratch.expand("cat $OUT/secret; echo tried:$?\n"));
+    terminal.see("tried:1");
+    assert!(!terminal.screen().contains(SECRET), "{}", terminal.screen());
+}
+
+#[test]
+fn window_size() {
+    let scratch = Scratch::new();
+    if !have("script") || !have("stty") || !have("bash") {
+        return;
+    }
+    let mut terminal = shell(&scratch);
+    terminal.keys("stty size\n");
+    terminal.see("33 101");
+    terminal.keys("trap 'stty size' WINCH; stty cols 77 rows 22; kill -WINCH $$; true\n");
+    terminal.see("22 77");
+    assert_confined(&mut terminal, &scratch);
+    terminal.keys("exit 7\n");
+    assert_eq!(terminal.end(), Some(7));
+}
+
+#[test]
+fn interrupt_and_job_control() {
+    let scratch = Scratch::new();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let mut terminal = shell(&scratch);
+    terminal.keys("sh -c 'echo up; sleep 60'\n");
+    terminal.see("up\r\n");
+    terminal.keys("\x03");
+    terminal.see("> ");
+    terminal.keys("echo ended:$?\n");
+    terminal.see("ended:130");
+    terminal.keys("sleep 61\n");
+    terminal.see("sleep 61\r\n");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    terminal.keys("\x1a");
+    terminal.see("Stopped");
+    terminal.keys("jobs; kill %1; fg; echo back:$?\n");
+    terminal.see("back:143");
+    assert_confined(&mut terminal, &scratch);
+    terminal.keys("exit\n");
+    terminal.end();
+}
+
+/// ^Z stops the whole run and gives the terminal back to the shell that started it.
+#[test]
+fn the_run_itself_is_a_job() {
+    let scratch = Scratch::new();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let run = scratch.expand("echo up; cat $OUT/secret; sleep 62; echo down");
+    let line = Run::sh(&scratch, &run).command_line();
+    let quoted: Vec<String> = line.iter().map(|part| format!("'{part}'")).collect();
+    let outer = Run::new(&scratch, "bash", &["--norc", "--noprofile", "-i"]).mode(Mode::Bare);
+    let mut terminal = Terminal::start(&outer.env("PS1", "> "));
+    terminal.see("> ");
+    terminal.keys(&format!("{}\n", quoted.join(" ")));
+    terminal.see("up\r\n");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    terminal.keys("\x1a");
+    terminal.see("Stopped");
+    terminal.keys("jobs\n");
+    terminal.see("Stopped");
+    terminal.keys("fg\n");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    terminal.keys("\x03");
+    terminal.see("> ");
+    terminal.keys("echo back:$?\n");
+    terminal.see("back:130");
+    assert!(!terminal.screen().contains(SECRET), "{}", terminal.screen());
+    terminal.keys("exit\n");
+    terminal.end();
+}
+
+#[test]
+fn less() {
+    let scratch = Scratch::new();
+    if !have("script") || !have("less") {
+        return;
+    }
+    let text: String = (1..=200).fold(String::new(), |text, n| format!("{text}line {n}\n"));
+    scratch.write("ws/long", &text);
+    let mut terminal = shell(&scratch);
+    terminal.keys(&scratch.expand("less long; echo ended:$?; less $OUT/secret; echo tried:$?\n"));
+    terminal.see("line 20");
+    terminal.keys("G");
+    terminal.see("line 200");
+    terminal.keys("q");
+    terminal.see("ended:0");
+    terminal.see("tried:1");
+    assert!(!terminal.screen().contains(SECRET), "{}", terminal.screen());
+    terminal.keys("exit\n");
+    terminal.end();
+}
+
+#[test]
+fn vim() {
+    let scratch = Scratch::new();
+    if !have("script") || !have("vim") {
+        return;
+    }
+    let mut terminal = shell(&scratch);
+    terminal.keys("vim -u NONE file\n");
+    terminal.see("inside");
+    terminal.keys("oedited\x1b:wq\n");
+    terminal.see("> ");
+    assert_confined(&mut terminal, &scratch);
+    terminal.keys("exit\n");
+    terminal.end();
+    assert_eq!(scratch.read("ws/file"), "inside\nedited\n");
+}
+
+#[test]
+fn vim_as_a_script() {
+    let scratch = Scratch::new();
+    if !have("vim") {
+        return;
+    }
+    let script = "set -e
+        vim -u NONE -es -c '%s/inside/changed/' -c wq file
+        grep changed file
+        ! vim -u NONE -es -c 'w! '$OUT/target -c q file
+        vim -u NONE -es -c 'r '$OUT/secret -c 'w got' -c 'q!' file || true";
+    let before = scratch.forbidden();
+    let outcome = Run::sh(&scratch, &scratch.expand(script)).run();
+    outcome.assert_ok().assert_stdout("changed").assert_no_secret();
+    before.assert_same(&scratch.forbidden());
+    scratch.assert_nothing_leaked();
+}

@@ -1,0 +1,266 @@
+//! Running one program, confined or bare, and looking at how it went.
+
+use std::io::{Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::scratch::{SECRET, Scratch};
+
+/// The program under test.
+pub(crate) const PRODUCT: &str = env!("CARGO_BIN_EXE_jp-confine");
+
+/// Where ordinary programs are. A version chooser in somebody's home is no part of these tests.
+const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// With or without mediation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// By `jp-confine`.
+    Confined,
+    /// Directly.
+    Bare,
+}
+
+impl Mode {
+    /// Confined, unless `JP_CONFINE_TEST_BARE` asks to see the tests fail.
+    pub(crate) fn under_test() -> Self {
+        match std::env::var_os("JP_CONFINE_TEST_BARE") {
+            Some(value) if value == "1" => Self::Bare,
+            _ => Self::Confined,
+        }
+    }
+}
+
+/// A program to run in the workspace of a scratch tree.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    scratch: &'a Scratch,
+    mode: Mode,
+    flags: Vec<String>,
+    line: Vec<String>,
+    env: Vec<(String, String)>,
+    input: Option<Vec<u8>>,
+    cwd: PathBuf,
+    inherit: Option<(u32, PathBuf)>,
+    limit: Duration,
+}
+
+impl<'a> Run<'a> {
+    /// `program` with `args`, confined unless the tests are told otherwise.
+    pub(crate) fn new(scratch: &'a Scratch, program: &str, args: &[&str]) -> Self {
+        let line = std::iter::once(&program).chain(args).map(|part| (*part).to_owned()).collect();
+        Self {
+            scratch,
+            mode: Mode::under_test(),
+            flags: Vec::new(),
+            line,
+            env: Vec::new(),
+            input: None,
+            cwd: scratch.ws(),
+            inherit: None,
+            limit: Duration::from_secs(120),
+        }
+    }
+
+    /// `script`, run by `sh`.
+    pub(crate) fn sh(scratch: &'a Scratch, script: &str) -> Self {
+        Self::new(scratch, "sh", &["-c", script])
+    }
+
+    /// Runs in this mode.
+    pub(crate) fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Options of `jp-confine`; without effect on a bare run.
+    pub(crate) fn flags(mut self, flags: &[&str]) -> Self {
+        self.flags.extend(flags.iter().map(|flag| (*flag).to_owned()));
+        self
+    }
+
+    /// Adds to the environment.
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// What the program reads from standard input; otherwise nothing.
+    pub(crate) fn input(mut self, bytes: &[u8]) -> Self {
+        self.input = Some(bytes.to_owned());
+        self
+    }
+
+    /// Starts in `cwd` instead of the workspace.
+    pub(crate) fn cwd(mut self, cwd: &Path) -> Self {
+        cwd.clone_into(&mut self.cwd);
+        self
+    }
+
+    /// Starts with `path` open for reading as descriptor `fd`.
+    pub(crate) fn inherit(mut self, fd: u32, path: &Path) -> Self {
+        self.inherit = Some((fd, path.to_owned()));
+        self
+    }
+
+    /// Gives up after this long.
+    pub(crate) fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// The whole command line: what is typed, with `jp-confine` in front when confined.
+    pub(crate) fn command_line(&self) -> Vec<String> {
+        let mut line = Vec::new();
+        if self.mode == Mode::Confined {
+            line.push(PRODUCT.to_owned());
+            line.extend(self.flags.iter().cloned());
+            line.push("--".to_owned());
+        }
+        line.extend(self.line.iter().cloned());
+        line
+    }
+
+    /// The command, ready to be spawned.
+    pub(crate) fn command(&self) -> Command {
+        let mut line = self.command_line();
+        if let Some((fd, path)) = &self.inherit {
+            let script = format!("exec {fd}<\"$0\"; exec \"$@\"");
+            let path = path.to_str().expect("UTF-8").to_owned();
+            line.splice(0..0, ["sh".to_owned(), "-c".to_owned(), script, path]);
+        }
+        let mut command = Command::new(&line[0]);
+        command.args(&line[1..]);
+        command.env_clear().env("PATH", SYSTEM_PATH).env("LANG", "C.UTF-8").env("TERM", "xterm");
+        command.env("HOME", self.scratch.home()).env("USER", "somebody");
+        command.env("TMPDIR", self.scratch.path("tmp"));
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.current_dir(&self.cwd);
+        if let Some(uid) = self.scratch.uid {
+            command.uid(uid).gid(uid);
+        }
+        command
+    }
+
+    /// Runs it to the end.
+    pub(crate) fn run(&self) -> Outcome {
+        let mut command = self.command();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.process_group(0);
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let mut stdin = child.stdin.take().expect("piped");
+        let input = self.input.clone().unwrap_or_default();
+        // A program that does not want its input closes the pipe: no failure of the test.
+        let writer = thread::spawn(move || drop(stdin.write_all(&input)));
+        let stdout = collect(child.stdout.take().expect("piped"));
+        let stderr = collect(child.stderr.take().expect("piped"));
+        let status = wait(&mut child, self.limit, &self.command_line().join(" "));
+        writer.join().expect("the writer of stdin");
+        Outcome {
+            line: self.command_line().join(" "),
+            status,
+            stdout: stdout.join().expect("the reader of stdout"),
+            stderr: stderr.join().expect("the reader of stderr"),
+        }
+    }
+}
+
+/// Waits for `child`, ending it and the test when it takes longer than `limit`.
+pub(crate) fn wait(child: &mut Child, limit: Duration, what: &str) -> ExitStatus {
+    let end = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait().expect("a child to wait for") {
+            return status;
+        }
+        if Instant::now() > end {
+            let _ = child.kill();
+            panic!("still running after {limit:?}: {what}");
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = pipe.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// How a run went.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// The command line.
+    pub(crate) line: String,
+    /// How it ended.
+    pub(crate) status: ExitStatus,
+    /// Standard output, bytes that are not UTF-8 replaced.
+    pub(crate) stdout: String,
+    /// Standard error, likewise.
+    pub(crate) stderr: String,
+}
+
+impl Outcome {
+    /// The exit status, 128+N for a signal.
+    pub(crate) fn code(&self) -> i32 {
+        self.status.code().unwrap_or_else(|| 128 + self.status.signal().unwrap_or(0))
+    }
+
+    /// Fails unless the status is `code`.
+    pub(crate) fn assert_code(&self, code: i32) -> &Self {
+        assert_eq!(self.code(), code, "{self}");
+        self
+    }
+
+    /// Fails unless the program ended well.
+    pub(crate) fn assert_ok(&self) -> &Self {
+        self.assert_code(0)
+    }
+
+    /// Fails unless standard output holds `text`.
+    pub(crate) fn assert_stdout(&self, text: &str) -> &Self {
+        assert!(self.stdout.contains(text), "no {text:?} in the output: {self}");
+        self
+    }
+
+    /// Fails unless standard error holds `text`.
+    pub(crate) fn assert_stderr(&self, text: &str) -> &Self {
+        assert!(self.stderr.contains(text), "no {text:?} in the errors: {self}");
+        self
+    }
+
+    /// Fails when the secret shows up anywhere.
+    pub(crate) fn assert_no_secret(&self) -> &Self {
+        assert!(!self.stdout.contains(SECRET), "the secret was read: {self}");
+        assert!(!self.stderr.contains(SECRET), "the secret was read: {self}");
+        self
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { line, status, stdout, stderr } = self;
+        write!(f, "{line}\n{status}\n--- stdout\n{stdout}\n--- stderr\n{stderr}")
+    }
+}
+
+/// Whether `program` is on the path; says so when a test has to be skipped for want of it.
+pub(crate) fn have(program: &str) -> bool {
+    let found = SYSTEM_PATH.split(':').any(|dir| Path::new(dir).join(program).exists());
+    if !found {
+        skip(&format!("no {program}"));
+    }
+    found
+}
+
+/// Says that the test is skipped. Where tests are meant to fail, one that cannot run fails.
+pub(crate) fn skip(why: &str) {
+    let name = thread::current().name().unwrap_or("a test").to_owned();
+    assert_eq!(Mode::under_test(), Mode::Confined, "skipped: {why}");
+    // Straight to the descriptor: the test runner keeps what `eprintln!` writes to itself.
+    let _ = writeln!(std::io::stderr().lock(), "{name} ... skipped: {why}");
+}

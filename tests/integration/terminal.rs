@@ -1,0 +1,84 @@
+//! A program in a terminal of its own, typed at and read from. The terminal comes from `script`.
+
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::run::{Run, wait};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The program and the screen it writes to.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    child: Child,
+    keys: ChildStdin,
+    screen: Arc<Mutex<Vec<u8>>>,
+    read_to: usize,
+}
+
+impl Terminal {
+    /// Starts what `run` describes in a terminal of 33 rows and 101 columns.
+    pub(crate) fn start(run: &Run<'_>) -> Self {
+        let quoted: Vec<String> = run
+            .command_line()
+            .iter()
+            .map(|part| format!("'{}'", part.replace('\'', r"'\''")))
+            .collect();
+        let line = format!("stty rows 33 cols 101; {}", quoted.join(" "));
+        let described = run.command();
+        let mut command = std::process::Command::new("script");
+        command
+            .args(["-q", "-e", "-f", "-c", &line, "/dev/null"])
+            .env_clear()
+            .env("SHELL", "/bin/sh");
+        command.envs(described.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(described.get_current_dir().expect("a folder to start in"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut child = command.spawn().expect("script");
+        let screen = Arc::new(Mutex::new(Vec::new()));
+        let (mut output, shared) = (child.stdout.take().expect("piped"), Arc::clone(&screen));
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(length @ 1..) = output.read(&mut bytes) {
+                shared.lock().expect("the screen").extend_from_slice(&bytes[..length]);
+            }
+        });
+        let keys = child.stdin.take().expect("piped");
+        Self { child, keys, screen, read_to: 0 }
+    }
+
+    /// Types.
+    pub(crate) fn keys(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).expect("a terminal to type at");
+        self.keys.flush().expect("a terminal to type at");
+    }
+
+    /// Waits until `text` appears behind what was seen before.
+    pub(crate) fn see(&mut self, text: &str) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let screen =
+                String::from_utf8_lossy(&self.screen.lock().expect("the screen")).into_owned();
+            let rest = &screen[self.read_to.min(screen.len())..];
+            if let Some(at) = rest.find(text) {
+                self.read_to += at + text.len();
+                return;
+            }
+            assert!(Instant::now() < end, "no {text:?} on the screen:\n{screen}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Everything that was on the screen.
+    pub(crate) fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.screen.lock().expect("the screen")).into_owned()
+    }
+
+    /// Waits for the end; the exit status.
+    pub(crate) fn end(mut self) -> Option<i32> {
+        wait(&mut self.child, PATIENCE, "the program in the terminal").code()
+    }
+}
