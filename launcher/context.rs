@@ -22,7 +22,7 @@ pub(crate) struct Context {
     pub(crate) config_home: Option<PathBuf>,
     /// Where the user's data lives (`$XDG_DATA_HOME` or `~/.local/share`).
     pub(crate) data_home: Option<PathBuf>,
-    /// The host's directory for temporary files.
+    /// The host's directory for temporary files, canonical if it exists.
     pub(crate) temp: PathBuf,
     /// `PATH`, where programs are looked up.
     pub(crate) path: OsString,
@@ -45,7 +45,7 @@ impl Context {
             canonical_home: home.as_ref().and_then(|home| home.canonicalize().ok()),
             config_home: xdg("XDG_CONFIG_HOME", ".config"),
             data_home: xdg("XDG_DATA_HOME", ".local/share"),
-            temp: env::temp_dir(),
+            temp: env::temp_dir().canonicalize().unwrap_or_else(|_| env::temp_dir()),
             path: env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into()),
             environment: env::vars_os().collect(),
             home,

@@ -29,8 +29,8 @@ pub(crate) enum Reason {
     Loader,
     /// The preload library itself is out of reach.
     Shim,
-    /// The path could not be resolved.
-    Unresolvable,
+    /// The call would have changed what paths mean.
+    Namespace,
     /// Something went wrong inside.
     Internal,
 }
@@ -135,7 +135,7 @@ fn parse(bytes: &[u8]) -> Parsed<'_> {
             2 => Reason::Foreign,
             3 => Reason::Loader,
             4 => Reason::Shim,
-            5 => Reason::Unresolvable,
+            5 => Reason::Namespace,
             _ => Reason::Internal,
         },
         path,

@@ -6,15 +6,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{self, Grant, GrantKind, ImageSpec, Origin};
+use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin};
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::decide::{self, Request};
 use jp_confine_policy::image::Image;
 
+use crate::anchors::Anchors;
 use crate::cli::Options;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::prepare;
 use crate::profile::Resolved;
+use crate::sys::child;
 use crate::workspace::{self, Workspace};
 
 /// Paths that flags name, resolved: what they add, or that they deny.
@@ -128,7 +131,6 @@ impl Parts<'_> {
         grants.extend(self.home(hide));
         grants.extend(self.rules.iter().cloned());
         self.add_flags(&mut grants)?;
-        self.add_inherited(&mut grants)?;
         grants.extend(self.control.iter().map(|(path, why)| {
             let origin = Origin::Product { why: why.clone() };
             Grant::new(path.clone(), Capabilities::NONE, GrantKind::Control, origin)
@@ -165,8 +167,8 @@ impl Parts<'_> {
         if self.flags.paths.is_empty() {
             return Ok(());
         }
-        let before = image_of(grants, root_of(self))?;
-        let image = parse(&before)?;
+        let before = image_of(grants, &self.workspace.root)?;
+        let image = prepare::parse_image(&before)?;
         for (anchor, flag) in &self.flags.paths {
             let held = decide::lookup(&image, &Request::canonical(bytes(anchor))).caps;
             let caps = if flag.deny { Capabilities::NONE } else { held.union(flag.caps) };
@@ -175,31 +177,22 @@ impl Parts<'_> {
         }
         Ok(())
     }
+}
 
-    /// Files outside the workspace that the program receives open can be opened again by name
-    /// (`/dev/stdout`), for what they are open for.
-    fn add_inherited(&self, grants: &mut Vec<Grant>) -> Result<(), Failure> {
-        let root = &self.workspace.root;
-        let open: Vec<Inherited> =
-            inherited().into_iter().filter(|open| !open.path.starts_with(root)).collect();
-        if open.is_empty() {
-            return Ok(());
+/// Files outside the workspace at `root` that the program receives open can be opened again by name
+/// (`/dev/stdout`), for what they are open for. These are the grants for it that `image` lacks.
+pub(crate) fn inherited(image: &Image<'_>, root: &Path) -> Vec<Grant> {
+    let mut by_path: BTreeMap<PathBuf, (Capabilities, i32)> = BTreeMap::new();
+    for Inherited { fd, path, caps } in open_files() {
+        let held = decide::lookup(image, &Request::canonical(bytes(&path))).caps;
+        if !held.contains(caps) && !path.starts_with(root) {
+            let entry = by_path.entry(path).or_insert((held, fd));
+            entry.0 = entry.0.union(caps);
         }
-        let before = image_of(grants, root_of(self))?;
-        let image = parse(&before)?;
-        let mut by_path: BTreeMap<PathBuf, (Capabilities, i32)> = BTreeMap::new();
-        for Inherited { fd, path, caps } in open {
-            let held = decide::lookup(&image, &Request::canonical(bytes(&path))).caps;
-            if !held.contains(caps) {
-                let entry = by_path.entry(path).or_insert((held, fd));
-                entry.0 = entry.0.union(caps);
-            }
-        }
-        grants.extend(by_path.into_iter().map(|(path, (caps, fd))| {
-            Grant::new(path, caps, GrantKind::Plain, Origin::Inherited { fd })
-        }));
-        Ok(())
     }
+    let grant =
+        |(path, (caps, fd))| Grant::new(path, caps, GrantKind::Plain, Origin::Inherited { fd });
+    by_path.into_iter().map(grant).collect()
 }
 
 /// Ready-made grants on one path add up, unless one of them denies it: two profiles may each need
@@ -249,17 +242,10 @@ fn image_of(grants: &[Grant], workspace: &Path) -> Result<Vec<u8>, Failure> {
         shim_path: nowhere,
         events_path: nowhere,
         temp_dir: nowhere,
+        shared_page: nowhere,
         json: &[],
     };
-    build::build(&spec).map_err(|error| Failure::own(error.to_string()))
-}
-
-fn parse(image: &[u8]) -> Result<Image<'_>, Failure> {
-    Image::parse(image).map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))
-}
-
-fn root_of<'a>(parts: &'a Parts<'_>) -> &'a Path {
-    &parts.workspace.root
+    prepare::build_image(&spec)
 }
 
 fn bytes(path: &Path) -> &[u8] {
@@ -275,27 +261,23 @@ struct Inherited {
 
 /// Regular files and devices that the program will find open. Never directories: one descriptor
 /// must not grant a tree.
-fn inherited() -> Vec<Inherited> {
+fn open_files() -> Vec<Inherited> {
     let Ok(open) = fs::read_dir("/proc/self/fd") else { return Vec::new() };
     let one = |name: &str| {
         let fd: i32 = name.parse().ok()?;
+        let flags = child::kept_open_for(fd).filter(|flags| flags & libc::O_PATH == 0)?;
         let link = Path::new("/proc/self/fd").join(name);
-        let path = fs::read_link(&link).ok()?;
-        let kind = link.metadata().ok()?.file_type();
+        let path = fs::read_link(&link).ok().filter(|path| path.is_absolute())?;
         // A deleted file has a name that leads nowhere, or to another file.
-        if !path.is_absolute() || kind.is_dir() || !path.exists() {
+        if link.metadata().ok()?.is_dir() || !path.exists() {
             return None;
         }
-        let info = fs::read_to_string(format!("/proc/self/fdinfo/{name}")).ok()?;
-        let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
-        let flags = i32::from_str_radix(flags.trim(), 8).ok()?;
         let caps = match flags & libc::O_ACCMODE {
             libc::O_RDONLY => Capabilities::READ,
             libc::O_WRONLY => Capabilities::UPDATE,
             _ => Capabilities::READ.union(Capabilities::UPDATE),
         };
-        let kept = flags & (libc::O_CLOEXEC | libc::O_PATH) == 0;
-        kept.then_some(Inherited { fd, path, caps })
+        Some(Inherited { fd, path, caps })
     };
     open.flatten().filter_map(|entry| one(entry.file_name().to_str()?)).collect()
 }
@@ -334,12 +316,16 @@ pub(crate) fn control(
 
 /// Links that programs go through all the time, so that the image resolves them once: those of the
 /// ready-made tables, those at the top of the tree, and the workspace's own spelling.
-pub(crate) fn aliases(workspace: &Workspace, tables: &[Resolved]) -> Vec<(PathBuf, PathBuf)> {
+pub(crate) fn aliases(
+    workspace: &Workspace,
+    tables: &[Resolved],
+    anchors: &mut Anchors,
+) -> Vec<(PathBuf, PathBuf)> {
     let top = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/var/run", "/var/lock"];
     let mut aliases: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     for link in top.map(PathBuf::from) {
-        if link.is_symlink()
-            && let Ok(target) = link.canonicalize()
+        if let Some(target) = anchors.canonical(&link)
+            && target != link
         {
             aliases.insert(link, target);
         }

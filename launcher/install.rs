@@ -1,18 +1,24 @@
 //! The preload library as a file that the loader of every confined process can open.
 
-use std::fs;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{self, Write as _};
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::context::Context;
+use crate::scratch;
 
 /// The preload library, built by `build.rs` for the target.
 const SHIM: &[u8] = include_bytes!(env!("JP_CONFINE_SHIM"));
 
+/// Tells versions of the library apart; what is loaded is compared byte for byte besides.
+const HASH: u64 = hash(SHIM);
+
 const NAME: &str = "libjp_confine.so";
+
+/// How much of the file on disk is compared at a time.
+const CHUNK: usize = 16 * 1024;
 
 /// Makes sure that the library is on disk, and returns its path.
 ///
@@ -22,9 +28,7 @@ const NAME: &str = "libjp_confine.so";
 /// written, or has a character that `LD_PRELOAD` takes for a separator, a directory of the user's
 /// own in the host's temporary directory serves.
 pub(crate) fn ensure(context: &Context) -> io::Result<PathBuf> {
-    let mut hasher = DefaultHasher::new();
-    SHIM.hash(&mut hasher);
-    let folder = format!("shim-{:016x}", hasher.finish());
+    let folder = format!("shim-{HASH:016x}");
     let root = rustix::process::geteuid().is_root();
     let usual = if root {
         Some(PathBuf::from("/var/lib/jp-confine"))
@@ -37,7 +41,7 @@ pub(crate) fn ensure(context: &Context) -> io::Result<PathBuf> {
             return Ok(path);
         }
     }
-    let base = private(&context.temp)?;
+    let base = scratch::common_ground(&context.temp)?;
     let path = base.join(&folder).join(NAME);
     if !preloadable(&path) {
         return Err(io::Error::other(format!(
@@ -76,21 +80,37 @@ fn is_ours(path: &Path) -> bool {
         && (meta.uid() == me || meta.uid() == 0)
         && meta.mode() & 0o022 == 0
         && meta.len() == SHIM.len() as u64
-        && fs::read(path).is_ok_and(|bytes| bytes == SHIM)
+        && File::open(path).is_ok_and(|file| is_shim(file).unwrap_or(false))
 }
 
-/// A directory below the temporary directory that is this user's and nobody else's: anybody can
-/// make a name there first.
-fn private(temp: &Path) -> io::Result<PathBuf> {
-    let me = rustix::process::geteuid().as_raw();
-    let dir = temp.canonicalize()?.join(format!("jp-confine-{me}"));
-    match fs::DirBuilder::new().mode(0o700).create(&dir) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
+/// Whether `file` holds the library and nothing else; in pieces, because to make room for all of it
+/// costs more than to compare it.
+fn is_shim(mut file: File) -> io::Result<bool> {
+    let mut chunk = [0; CHUNK];
+    let mut rest = SHIM;
+    loop {
+        let count = file.read(&mut chunk)?;
+        let Some(left) = rest.strip_prefix(chunk.get(..count).unwrap_or_default()) else {
+            return Ok(false);
+        };
+        if count == 0 {
+            return Ok(left.is_empty());
+        }
+        rest = left;
     }
-    let meta = dir.symlink_metadata()?;
-    if meta.is_dir() && meta.uid() == me && meta.mode() & 0o777 == 0o700 {
-        return Ok(dir);
+}
+
+/// FNV-1a over words of eight bytes, when this program is compiled.
+const fn hash(bytes: &[u8]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut rest = bytes;
+    while let Some((word, left)) = rest.split_first_chunk() {
+        hash = (hash ^ u64::from_le_bytes(*word)).wrapping_mul(0x0100_0000_01b3);
+        rest = left;
     }
-    Err(io::Error::other(format!("{} is not a private directory of yours", dir.display())))
+    while let Some((byte, left)) = rest.split_first() {
+        hash = (hash ^ *byte as u64).wrapping_mul(0x0100_0000_01b3);
+        rest = left;
+    }
+    hash
 }

@@ -99,7 +99,7 @@ fn reason(reason: Reason) -> &'static str {
         Reason::Foreign => "foreign_program",
         Reason::Loader => "loader_not_in_baseline",
         Reason::Shim => "shim_unreachable",
-        Reason::Unresolvable => "resolution_failed",
+        Reason::Namespace => "denied",
         Reason::Internal => "policy_unavailable",
     }
 }

@@ -5,6 +5,7 @@
 //! where the program finds them; `supervise` runs it; `events`, `log` and `report` tell what was
 //! refused.
 
+mod anchors;
 mod cli;
 mod config;
 mod context;

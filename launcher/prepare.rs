@@ -10,9 +10,11 @@ use jp_confine_policy::approvals::ApprovedTargets;
 use jp_confine_policy::build::{self, Grant, GrantKind, ImageSpec};
 use jp_confine_policy::canonical::Root;
 use jp_confine_policy::compile::{self, Compiled};
+use jp_confine_policy::image::Image;
 use jp_confine_policy::model::CompiledRule;
 use serde_json::{Value, json};
 
+use crate::anchors::Anchors;
 use crate::cli::{Enforce, Options};
 use crate::config::layers::Layers;
 use crate::context::Context;
@@ -20,6 +22,7 @@ use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
 use crate::profile::{Profile, Profiles, Resolved};
 use crate::scratch::Scratch;
+use crate::seal::SharedPage;
 use crate::workspace::{self, Workspace};
 
 /// What only a run has, and a question about the policy has not.
@@ -27,6 +30,7 @@ use crate::workspace::{self, Workspace};
 pub(crate) struct Run<'a> {
     pub(crate) scratch: &'a Scratch,
     pub(crate) shim: &'a Path,
+    pub(crate) page: &'a SharedPage,
     /// The program's directory for temporary files: private, or the host's with `--share-tmp`.
     pub(crate) temp: &'a Path,
     /// Where events go, resolved; the program may not tamper with it.
@@ -67,41 +71,48 @@ pub(crate) fn prepare(
     let profiles = Profiles::with(layers.profiles())?;
     let base_name = program.and_then(|program| Path::new(program).file_name());
     let picked = profiles.pick(&options.profiles, base_name)?;
+    let mut anchors = Anchors::default();
     let tables: Vec<Resolved> = baseline
         .iter()
         .chain(picked.iter().copied())
-        .map(|table| table.resolve(context, !options.show_denied))
+        .map(|table| table.resolve(context, &mut anchors, !options.show_denied))
         .collect();
     let flags = Flags::resolve(context, options)?;
 
     let mut control = grants::control(context, workspace, &layers.policy_files);
     control.extend(run.iter().flat_map(Run::control));
-    let grants = Parts {
+    let mut grants = Parts {
         context,
         workspace,
         options,
         tables: &tables,
         flags: &flags,
         rules,
-        temp: run.map(|run| run.temp),
+        temp: run.and_then(|run| run.scratch.temp()),
         control,
     }
     .assemble()?;
 
-    let aliases = grants::aliases(workspace, &tables);
-    let nowhere = PathBuf::from("/");
+    let aliases = grants::aliases(workspace, &tables, &mut anchors);
+    let nowhere = Path::new("/");
     let json = wire_form(&wire).to_string();
-    let image = build::build(&ImageSpec {
-        grants: &grants,
+    let spec = ImageSpec {
+        grants: &[],
         workspace: root.as_path(),
         aliases: &aliases,
         session: RandomState::new().build_hasher().finish(),
-        shim_path: run.map_or(&nowhere, |run| run.shim),
-        events_path: &run.map_or(nowhere.clone(), |run| run.scratch.denials()),
-        temp_dir: run.map_or(&nowhere, |run| run.temp),
+        shim_path: run.map_or(nowhere, |run| run.shim),
+        events_path: run.map_or(nowhere, |run| run.scratch.denials()),
+        temp_dir: run.map_or(nowhere, |run| run.temp),
+        shared_page: run.map_or(nowhere, |run| &run.page.path),
         json: json.as_bytes(),
-    })
-    .map_err(|error| Failure::own(format!("the policy cannot be compiled: {error}")))?;
+    };
+    let mut image = build_image(&ImageSpec { grants: &grants, ..spec })?;
+    let inherited = grants::inherited(&parse_image(&image)?, root.as_path());
+    if !inherited.is_empty() {
+        grants.extend(inherited);
+        image = build_image(&ImageSpec { grants: &grants, ..spec })?;
+    }
 
     let declared_warnings = declared.warnings.iter().map(ToString::to_string);
     Ok(Prepared {
@@ -118,14 +129,25 @@ pub(crate) fn prepare(
     })
 }
 
+/// The image that `spec` describes.
+pub(crate) fn build_image(spec: &ImageSpec<'_>) -> Result<Vec<u8>, Failure> {
+    build::build(spec)
+        .map_err(|error| Failure::own(format!("the policy cannot be compiled: {error}")))
+}
+
+/// An image, to ask it: there is one evaluator, and it reads images.
+pub(crate) fn parse_image(image: &[u8]) -> Result<Image<'_>, Failure> {
+    Image::parse(image).map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))
+}
+
 impl Run<'_> {
     fn control(&self) -> Vec<(PathBuf, String)> {
         let shim = self.shim.parent().unwrap_or(self.shim).to_owned();
         let mut control = vec![
             (shim, "the preload library, never writable from inside".to_owned()),
             (
-                self.scratch.control().to_owned(),
-                "jp-confine's own files of this run, never writable from inside".to_owned(),
+                self.scratch.denials().to_owned(),
+                "the record of denials, never writable from inside".to_owned(),
             ),
         ];
         if let Some(events) = self.events {

@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 
+use crate::anchors::Anchors;
 use crate::config::decode;
 use crate::config::diagnostic::nearest;
 use crate::context::Context;
@@ -149,11 +150,11 @@ impl Profile {
 
     /// What this table comes to on this machine. What is denied in the hidden home looks absent
     /// like the rest of it.
-    pub(crate) fn resolve(&self, context: &Context, hide: bool) -> Resolved {
+    pub(crate) fn resolve(&self, context: &Context, anchors: &mut Anchors, hide: bool) -> Resolved {
         let mut resolved = Resolved::default();
         for (caps, entry) in &self.entries {
             let Some(path) = expand(context, entry) else { continue };
-            let Some(anchor) = anchor(&path, *caps) else { continue };
+            let Some(anchor) = anchor(anchors, &path, *caps) else { continue };
             let at_home =
                 context.canonical_home.as_ref().is_some_and(|home| anchor.starts_with(home));
             let kind = if caps.is_empty() && hide && at_home {
@@ -203,11 +204,11 @@ fn expand(context: &Context, entry: &str) -> Option<PathBuf> {
 }
 
 /// The canonical place of an entry. `/proc/self` is not resolved: the process it means is not ours.
-fn anchor(path: &Path, caps: Capabilities) -> Option<PathBuf> {
+fn anchor(anchors: &mut Anchors, path: &Path, caps: Capabilities) -> Option<PathBuf> {
     if path.starts_with("/proc/self") {
         return Some(path.to_owned());
     }
-    if let Ok(anchor) = path.canonicalize() {
+    if let Some(anchor) = anchors.canonical(path) {
         return Some(anchor);
     }
     let missing_matters = caps.is_empty() || caps.contains(Capabilities::CREATE);
@@ -215,7 +216,7 @@ fn anchor(path: &Path, caps: Capabilities) -> Option<PathBuf> {
     if !missing_matters || dangling {
         return None;
     }
-    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+    Some(anchors.canonical(path.parent()?)?.join(path.file_name()?))
 }
 
 #[cfg(test)]
@@ -283,7 +284,7 @@ mod tests {
         fs::create_dir_all(dir.path().join(".cargo/bin")).expect("a directory");
         let context = home(&dir);
         let rust = decode::built_in("rust", BUILT_IN[3].1).expect("a right table");
-        let grants = rust.resolve(&context, true).grants;
+        let grants = rust.resolve(&context, &mut Anchors::default(), true).grants;
         let of = |path: &str| {
             let anchor = dir.path().canonicalize().expect("canonical").join(path);
             grants.iter().find(|grant| grant.anchor == anchor)
@@ -299,7 +300,8 @@ mod tests {
     #[test]
     fn the_baseline_leaves_secrets_out() {
         let baseline = Profile::baseline().expect("a right table");
-        let grants = baseline.resolve(&Context::bare(Path::new("/")), true).grants;
+        let grants =
+            baseline.resolve(&Context::bare(Path::new("/")), &mut Anchors::default(), true).grants;
         let etc = grants.iter().find(|grant| grant.anchor == Path::new("/etc")).expect("/etc");
         assert_eq!(etc.carve_outs, ["shadow*", "gshadow*", "sudoers*", "ssh/*_key"]);
         assert!(grants.iter().any(|grant| grant.anchor == Path::new("/proc/self")));

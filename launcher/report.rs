@@ -129,7 +129,7 @@ fn explain(denial: &Denial, about: Circumstances<'_>) -> String {
         Reason::Foreign => Some("built for another architecture: this version cannot confine it"),
         Reason::Loader => Some("its loader is not part of the system"),
         Reason::Shim => Some("the preload library was out of reach"),
-        Reason::Unresolvable => Some("the path cannot be resolved"),
+        Reason::Namespace => Some("it would change what paths mean"),
         Reason::Internal => Some("jp-confine could not judge it"),
     };
     if let Some(reason) = by_itself {
@@ -185,7 +185,7 @@ fn quoted(path: &[u8]) -> String {
         return printable(path);
     }
     match std::str::from_utf8(path) {
-        Ok(text) if !text.chars().any(char::is_control) => {
+        Ok(text) if !text.chars().any(is_disruptive) => {
             format!("'{}'", text.replace('\'', r"'\''"))
         }
         _ => format!("$'{}'", escaped(path)),
@@ -206,16 +206,32 @@ fn bytes_as_path(bytes: &[u8]) -> &std::ffi::OsStr {
 /// Text that leaves a terminal as it is: names can hold any byte but NUL and `/`.
 fn printable(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
-        Ok(text) if !text.chars().any(char::is_control) => text.to_owned(),
+        Ok(text) if !text.chars().any(is_disruptive) => text.to_owned(),
         _ => escaped(bytes),
     }
+}
+
+/// Whether a character does something else than to be seen: control characters, line separators, and
+/// those that turn the direction of the text around or take no room (Unicode TR 36).
+fn is_disruptive(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+        )
 }
 
 fn escaped(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
-            if character.is_control() || character == '\'' || character == '\\' {
+            if is_disruptive(character) || character == '\'' || character == '\\' {
                 for byte in character.encode_utf8(&mut [0; 4]).bytes() {
                     let _ = write!(text, "\\x{byte:02x}");
                 }

@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use jp_confine_policy::Capability;
-use jp_confine_policy::image::Image;
 
 use crate::cli::Options;
 use crate::context::Context;
@@ -14,7 +13,7 @@ use crate::log::Log;
 use crate::prepare::{self, Prepared, Run};
 use crate::report::{self, Circumstances, Denials};
 use crate::scratch::Scratch;
-use crate::seal::Sealed;
+use crate::seal::{self, SharedPage};
 use crate::supervise::Confined;
 use crate::{install, program};
 
@@ -31,24 +30,28 @@ pub(crate) fn run(
         Some(path) => Some(Log::open(context, &workspace.root, path)?),
         None => None,
     };
-    let scratch = Scratch::new(&context.temp)
-        .map_err(|error| Failure::own(format!("no temporary directory: {error}")))?;
+    let scratch = Scratch::new(&context.temp, options.share_tmp)
+        .map_err(|error| no_scratch(context, &error))?;
     let shim = install::ensure(context)
         .map_err(|error| Failure::own(format!("the preload library cannot be written: {error}")))?;
+    let own = |error: std::io::Error| Failure::own(format!("nothing was run: {error}"));
+    let page = SharedPage::new().map_err(own)?;
     let events = log.as_ref().map(|log| log.path.clone());
-    let temp = if options.share_tmp { context.temp.as_path() } else { scratch.temp() };
-    let parts = Run { scratch: &scratch, shim: &shim, temp, events: events.as_deref() };
+    let temp = scratch.temp().unwrap_or(&context.temp);
+    let parts =
+        Run { scratch: &scratch, shim: &shim, page: &page, temp, events: events.as_deref() };
     let prepared = prepare::prepare(context, &workspace, options, Some(name), Some(parts))?;
     announce(options, &prepared, log.as_mut());
 
-    let image = Image::parse(&prepared.image)
-        .map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))?;
+    let image = prepare::parse_image(&prepared.image)?;
     let file = program::find(context, name, &image, &prepared.grants)?;
-    let own = |error: std::io::Error| Failure::own(format!("nothing was run: {error}"));
-    let mut record = Record::new(scratch.create_denials().map_err(own)?);
-    let sealed = Sealed::new(&prepared.image).map_err(own)?;
-    let confined = Confined { file: &file, name, arguments, shim: &shim, sealed: &sealed, temp };
+    let mut record = Record::new(scratch.open_denials().map_err(own)?);
+    let sealed = seal::seal(&prepared.image).map_err(own)?;
+    let handles = [&sealed, &page.file];
+    let confined = Confined { file: &file, name, arguments, shim: &shim, handles, temp };
     let running = confined.start(context)?;
+    // Now, when it costs no time: the program has only begun.
+    scratch.sweep();
 
     let mut denials = Denials::default();
     let mut take = |denial: Denial, log: Option<&mut Log>| {
@@ -73,6 +76,14 @@ pub(crate) fn run(
         conclude(options, &prepared, &denials, workspace.root.as_path(), damaged);
     }
     Ok(status)
+}
+
+fn no_scratch(context: &Context, error: &std::io::Error) -> Failure {
+    let dir = context.temp.display();
+    Failure::advised(
+        format!("no temporary files can be made in {dir}: {error}"),
+        "set TMPDIR to a directory that you may write to",
+    )
 }
 
 /// What is to say before the program starts.

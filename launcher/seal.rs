@@ -1,7 +1,8 @@
-//! The image in memory that nobody can change any more, and the shared page beside it.
+//! The image in memory that nobody can change any more, and the page that processes share.
 
 use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::path::PathBuf;
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
@@ -10,43 +11,45 @@ use rustix::process::{Resource, getrlimit};
 /// Size of the page that all processes of a run share to tell each other of renamed directories.
 const GENERATION_PAGE: u64 = 4096;
 
+const FLAGS: MemfdFlags = MemfdFlags::CLOEXEC.union(MemfdFlags::ALLOW_SEALING);
+
 /// Below this, whatever the limit: `select(2)` and old shells know no higher descriptors.
 const HIGHEST: u64 = 1024;
 
-/// The two descriptors that confined processes hold.
+const FIXED: SealFlags = SealFlags::GROW.union(SealFlags::SHRINK).union(SealFlags::SEAL);
+
+/// The page by which processes tell each other of renamed directories: writable, of fixed size.
 #[derive(Debug)]
-pub(crate) struct Sealed {
-    /// The image, sealed against every change (`fcntl(2)`, "File Sealing").
-    pub(crate) image: OwnedFd,
-    /// The generation page: writable, of fixed size.
-    pub(crate) generation: OwnedFd,
+pub(crate) struct SharedPage {
+    pub(crate) file: OwnedFd,
+    /// Where a process of the run that closed the descriptor finds the page, while this one lives.
+    pub(crate) path: PathBuf,
 }
 
-impl Sealed {
-    /// Seals `image` and places both descriptors as high as the soft limit allows, out of the way
-    /// of programs that count on low numbers being free.
-    pub(crate) fn new(image: &[u8]) -> io::Result<Self> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let mut file = std::fs::File::from(memfd_create("jp-confine image", flags)?);
-        file.write_all(image)?;
-        let fixed = SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
-        fcntl_add_seals(&file, fixed | SealFlags::WRITE)?;
-
-        let page = memfd_create("jp-confine generation", flags)?;
+impl SharedPage {
+    /// Makes the page.
+    pub(crate) fn new() -> io::Result<Self> {
+        let page = memfd_create("jp-confine generation", FLAGS)?;
         ftruncate(&page, GENERATION_PAGE)?;
-        fcntl_add_seals(&page, fixed)?;
-
-        let soft = getrlimit(Resource::Nofile).current.unwrap_or(HIGHEST).min(HIGHEST);
-        let top = RawFd::try_from(soft).map_or(0, |soft| soft - 1);
-        let image = raise(&file.into(), top)?;
-        let generation = raise(&page, image.as_raw_fd() - 1)?;
-        Ok(Self { image, generation })
+        fcntl_add_seals(&page, FIXED)?;
+        let file = raise(&page, highest())?;
+        let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()).into();
+        Ok(Self { file, path })
     }
+}
 
-    /// The value of the environment variable that leads a process to both.
-    pub(crate) fn handle(&self) -> String {
-        format!("{}:{}", self.image.as_raw_fd(), self.generation.as_raw_fd())
-    }
+/// The image, sealed against every change (`fcntl(2)`, "File Sealing"), at a high descriptor.
+pub(crate) fn seal(image: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = std::fs::File::from(memfd_create("jp-confine image", FLAGS)?);
+    file.write_all(image)?;
+    fcntl_add_seals(&file, FIXED | SealFlags::WRITE)?;
+    raise(&file.into(), highest())
+}
+
+/// As high as the soft limit allows, out of the way of programs that count on low numbers.
+fn highest() -> RawFd {
+    let soft = getrlimit(Resource::Nofile).current.unwrap_or(HIGHEST).min(HIGHEST);
+    RawFd::try_from(soft).map_or(0, |soft| soft - 1)
 }
 
 /// A duplicate of `fd` at the highest free number up to `top`.

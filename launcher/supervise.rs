@@ -4,18 +4,17 @@
 //! `fg` and `bg`, reach both alike. Of a signal that only this process got, the program gets a copy.
 //! All signals are blocked and fetched one at a time, on the only thread there is.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::io;
-use std::os::unix::process::CommandExt as _;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
 use crate::context::Context;
 use crate::failure::{Failure, Refusal};
-use crate::seal::Sealed;
 use crate::sys::child;
 use crate::sys::signals::{Arrival, Inherited, Signals, stop_by};
 
@@ -45,7 +44,8 @@ pub(crate) struct Confined<'a> {
     pub(crate) arguments: &'a [OsString],
     /// The preload library.
     pub(crate) shim: &'a Path,
-    pub(crate) sealed: &'a Sealed,
+    /// The sealed image and the shared page.
+    pub(crate) handles: [&'a OwnedFd; 2],
     /// The value of `TMPDIR`.
     pub(crate) temp: &'a Path,
 }
@@ -68,26 +68,45 @@ impl Confined<'_> {
         // Descendants whose parents are gone stay ours, and so recognisable as part of the run.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
             .map_err(|error| Failure::own(format!("prctl(PR_SET_CHILD_SUBREAPER): {error}")))?;
-        let child =
-            self.command(context, inherited).spawn().map_err(|error| self.failed(&error))?;
-        let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let child = child.ok_or_else(|| Failure::own("the program has no process number"))?;
+        let child = self.spawn(context, inherited).map_err(|error| self.failed(&error))?;
         Ok(Running { front: rustix::process::getpid(), child, signals })
     }
 
-    fn command(&self, context: &Context, inherited: Inherited) -> Command {
-        let mut command = Command::new(self.file);
-        command.arg0(self.name).args(self.arguments);
-        let preload = context.variable(OsStr::new("LD_PRELOAD")).unwrap_or_default();
-        let mut preload = preload.to_owned();
+    fn spawn(&self, context: &Context, inherited: Inherited) -> io::Result<Pid> {
+        let file = CString::new(self.file.as_os_str().as_bytes())?;
+        let words =
+            std::iter::once(self.name).chain(self.arguments.iter().map(OsString::as_os_str));
+        let arguments: Vec<CString> =
+            words.map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()?;
+        child::Program {
+            file: &file,
+            arguments: &arguments,
+            environment: &self.environment(context)?,
+            handles: self.handles,
+            inherited,
+        }
+        .start()
+    }
+
+    /// The environment of this process, and what a confined one needs.
+    fn environment(&self, context: &Context) -> io::Result<Vec<CString>> {
+        let mut preload = context.variable(OsStr::new("LD_PRELOAD")).unwrap_or_default().to_owned();
         if !preload.is_empty() {
             preload.push(":");
         }
         preload.push(self.shim);
-        command.env("LD_PRELOAD", preload).env("JP_CONFINE", self.sealed.handle());
-        command.env("TMPDIR", self.temp);
-        child::confine(&mut command, [&self.sealed.image, &self.sealed.generation], inherited);
-        command
+        let own = [
+            ("LD_PRELOAD", preload),
+            ("JP_CONFINE", self.handles.map(|fd| fd.as_raw_fd().to_string()).join(":").into()),
+            ("TMPDIR", self.temp.into()),
+        ];
+        let kept = |name: &OsStr| own.iter().all(|(known, _)| name != *known);
+        let given = context.environment.iter().map(|(name, value)| (name.as_os_str(), value));
+        let own = own.iter().map(|(name, value)| (OsStr::new(*name), value));
+        let variables = given.filter(|(name, _)| kept(name)).chain(own);
+        let variables = variables
+            .map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()));
+        Ok(variables.collect::<Result<_, _>>()?)
     }
 
     fn failed(&self, error: &io::Error) -> Failure {

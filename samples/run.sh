@@ -19,21 +19,30 @@ cd "$scratch/workspace"
 # Which tool chain is the caller's business, not that of a file in the scratch folder's parents.
 : "${RUSTUP_TOOLCHAIN:=$(sed -n 's/^channel = "\(.*\)"/\1/p' "$sample/../../rust-toolchain.toml")}"
 export RUSTUP_TOOLCHAIN
+unset CARGO_TARGET_DIR
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
-confined() { printf '$ jp-confine -- %s\n' "$*"; "$product" -- "$@"; }
+# The command as one would type it.
+typed() {
+    printf '$ jp-confine --'
+    for word; do
+        case $word in *[!A-Za-z0-9_./=-]*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
+    done
+    echo
+}
+confined() { typed "$@"; "$product" -- "$@"; }
 fail() { say "UNEXPECTED: $*"; exit 1; }
 
 # A forbidden act: it must fail, and the forbidden file must be neither seen nor changed.
 refused() {
-    printf '$ jp-confine -- %s\n' "$*"
+    typed "$@"
     if "$product" -- "$@" > "$scratch/output" 2>&1; then
         cat "$scratch/output"
         fail "this was allowed"
     fi
     sed 's/^/    /' "$scratch/output"
     grep -q 'not for this workspace' "$scratch/output" && fail "the forbidden file was read"
-    grep -qi 'denied' "$scratch/output" || fail "no reason was printed"
+    grep -q 'denied .*elsewhere/secret' "$scratch/output" || fail "no reason was printed"
     [ "$(cat "$scratch/elsewhere/secret")" = 'not for this workspace' ] ||
         fail "the forbidden file was changed"
 }

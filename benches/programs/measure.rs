@@ -87,6 +87,7 @@ impl Case {
             .args(&line[1..])
             .current_dir(folder)
             .env("PATH", path())
+            .env_remove("CARGO_TARGET_DIR")
             .stdin(Stdio::null())
             .stderr(Stdio::piped());
         let start = Instant::now();

@@ -116,7 +116,7 @@ pub(crate) fn file(source: Rc<Source>, notation: Notation, trust: Trust) -> Deco
 
 /// Decodes a profile or the baseline that is part of this program.
 pub(crate) fn built_in(name: &str, text: &str) -> Result<Profile, Failure> {
-    let source = Rc::new(Source { name: format!("profiles/{name}.toml"), text: text.to_owned() });
+    let source = Rc::new(Source::new(format!("profiles/{name}.toml"), text.to_owned()));
     let root = document::parse(&source, Notation::Toml).map_err(Failure::Configuration)?;
     let mut decoder = Decoder { source: &source, marks: Vec::new() };
     decoder.profile(name, &root).map_err(Failure::Configuration)

@@ -17,14 +17,21 @@ pub(crate) struct Source {
     pub(crate) name: String,
     /// The whole text.
     pub(crate) text: String,
+    /// Where its lines end, so that to ask for a line is not to read the text again.
+    breaks: Vec<usize>,
 }
 
 impl Source {
+    /// A text and the name it is shown under.
+    pub(crate) fn new(name: String, text: String) -> Self {
+        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Self { name, breaks: breaks.map(|(at, _)| at).collect(), text }
+    }
+
     /// The 1-based line that holds byte `offset`.
     pub(crate) fn line(&self, offset: usize) -> u32 {
-        let before = self.text.as_bytes().iter().take(offset);
-        let breaks = before.filter(|byte| **byte == b'\n').count();
-        u32::try_from(breaks).unwrap_or(u32::MAX).saturating_add(1)
+        let before = self.breaks.partition_point(|&at| at < offset);
+        u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1)
     }
 }
 

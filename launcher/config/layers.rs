@@ -176,7 +176,7 @@ fn decode(path: &Path, text: Vec<u8>, trust: Trust) -> Result<File, Failure> {
         Failure::own(format!("the policy file {name} is not UTF-8 at byte {at}"))
     })?;
     let notation = notation(path, &text);
-    let source = Rc::new(Source { name, text });
+    let source = Rc::new(Source::new(name, text));
     decode::file(source, notation, trust).map_err(Failure::Configuration)
 }
 

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 
 fn decode(text: &str, notation: Notation, trust: Trust) -> Result<decode::File, String> {
-    let source = Rc::new(Source { name: "policy".to_owned(), text: text.to_owned() });
+    let source = Rc::new(Source::new("policy".to_owned(), text.to_owned()));
     decode::file(source, notation, trust).map_err(|diagnostic| diagnostic.render(false))
 }
 

@@ -85,6 +85,8 @@ fn names_cannot_control_the_terminal() {
     let text = render(&[denial(b"/srv/\x1b[2J\xff\n", Capabilities::READ, None)], false);
     assert!(text.contains(r"denied read /srv/\x1b[2J\xff\x0a by cat"), "{text}");
     assert!(text.contains(r"-r $'/srv/\x1b[2J\xff\x0a'"), "{text}");
+    let turned = render(&[denial("/srv/a\u{202e}b".as_bytes(), Capabilities::READ, None)], false);
+    assert!(turned.contains(r"-r $'/srv/a\xe2\x80\xaeb'"), "{turned}");
 }
 
 #[test]

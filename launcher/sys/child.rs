@@ -1,40 +1,133 @@
-//! What happens in the child between fork and exec.
+//! Starting the program, and telling who belongs to it.
 
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
-use std::os::unix::process::CommandExt as _;
-use std::process::Command;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::ptr;
 
-use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal};
 
 use super::signals::Inherited;
 
-/// Prepares `command` so that its child keeps `handles` across exec, cannot gain privileges, dies
-/// with this process, and starts with the signals `inherited`.
-///
-/// `PR_SET_PDEATHSIG` reaches the direct child only. A front that is killed can neither report nor
-/// clean up, so the program must not run on as if nothing had happened; what it has started is left
-/// to it, as when any parent dies.
-pub(crate) fn confine(command: &mut Command, handles: [&OwnedFd; 2], inherited: Inherited) {
-    let handles: [RawFd; 2] = handles.map(|handle| handle.as_fd().as_raw_fd());
-    let front = rustix::process::getpid();
-    let prepare = move || {
+/// What runs a file that the kernel knows no format of (`exec(3)`, ENOEXEC).
+const SHELL: &CStr = c"/bin/sh";
+
+/// Enough for system calls and what little is between them.
+const STACK: usize = 64 * 1024;
+
+/// A program and what it begins with.
+#[derive(Debug)]
+pub(crate) struct Program<'a> {
+    /// The file to execute.
+    pub(crate) file: &'a CStr,
+    /// Its arguments, the name it is called by first.
+    pub(crate) arguments: &'a [CString],
+    /// Its environment, `NAME=value`.
+    pub(crate) environment: &'a [CString],
+    /// Descriptors that stay open.
+    pub(crate) handles: [&'a OwnedFd; 2],
+    /// The signals as they shall be.
+    pub(crate) inherited: Inherited,
+}
+
+impl Program<'_> {
+    /// Starts the program so that it cannot gain privileges and dies with this process.
+    ///
+    /// The child borrows this process's memory until it executes, as with `vfork(2)`: to copy the
+    /// memory of a process that only waits costs more than all else that is done here.
+    ///
+    /// `PR_SET_PDEATHSIG` reaches the direct child only. A front that is killed can neither report
+    /// nor clean up, so the program must not run on as if nothing had happened; what it has started
+    /// is left to it, as when any parent dies.
+    ///
+    /// # Errors
+    /// Where there can be no process, and what `execve(2)` answered.
+    pub(crate) fn start(&self) -> io::Result<Pid> {
+        let arguments = pointers(self.arguments.iter().map(CString::as_c_str));
+        let script = [SHELL, self.file].into_iter();
+        let rest = self.arguments.iter().skip(1).map(CString::as_c_str);
+        let mut order = Order {
+            program: self,
+            front: rustix::process::getpid(),
+            arguments: &arguments,
+            script: &pointers(script.chain(rest)),
+            environment: &pointers(self.environment.iter().map(CString::as_c_str)),
+            error: None,
+        };
+        let mut stack = vec![0u128; STACK / size_of::<u128>()];
+        // The stack grows downwards, and must be aligned at its start (`clone(2)`).
+        let top = stack.as_mut_ptr_range().end.cast::<c_void>();
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        let order_pointer = ptr::from_mut(&mut order).cast::<c_void>();
+        // SAFETY: the child runs `enter` on a stack of its own, on an order that lives longer than
+        // the call, which returns only when the child has executed or ended.
+        let pid = unsafe { libc::clone(enter, top, flags, order_pointer) };
+        let pid = Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(io::Error::last_os_error)?;
+        let Some(error) = order.error else { return Ok(pid) };
+        // It has ended already; nobody else may find it.
+        let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
+        Err(error.into())
+    }
+}
+
+/// What the child is to do.
+struct Order<'a> {
+    program: &'a Program<'a>,
+    front: Pid,
+    arguments: &'a [*const c_char],
+    /// The arguments of the shell, should the file be a script without a `#!`.
+    script: &'a [*const c_char],
+    environment: &'a [*const c_char],
+    /// Why it could not be done.
+    error: Option<Errno>,
+}
+
+/// The child's part, in the memory of its parent: system calls only, no allocation, no lock.
+extern "C" fn enter(order: *mut c_void) -> c_int {
+    // SAFETY: the parent passed an order, and does not touch it while the child is here.
+    let order = unsafe { &mut *order.cast::<Order<'_>>() };
+    order.error = order.execute().err();
+    127
+}
+
+impl Order<'_> {
+    /// Returns only if it fails.
+    fn execute(&self) -> Result<(), Errno> {
         rustix::thread::set_no_new_privs(true)?;
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        if rustix::process::getppid() != Some(front) {
-            return Err(io::Error::from(rustix::io::Errno::SRCH));
+        if rustix::process::getppid() != Some(self.front) {
+            return Err(Errno::SRCH);
         }
-        for handle in handles {
-            // SAFETY: the parent holds the descriptor open while it starts the child.
-            let handle = unsafe { BorrowedFd::borrow_raw(handle) };
-            fcntl_setfd(handle, FdFlags::empty())?;
+        for handle in self.program.handles {
+            fcntl_setfd(handle.as_fd(), FdFlags::empty())?;
         }
-        inherited.restore();
-        Ok(())
-    };
-    // SAFETY: the closure makes system calls only: no allocation, no lock.
-    unsafe { command.pre_exec(prepare) };
+        self.program.inherited.restore();
+        match self.exec(self.program.file, self.arguments) {
+            Errno::NOEXEC => Err(self.exec(SHELL, self.script)),
+            error => Err(error),
+        }
+    }
+
+    fn exec(&self, file: &CStr, arguments: &[*const c_char]) -> Errno {
+        // SAFETY: a terminated string and two null-terminated lists of such.
+        unsafe { libc::execve(file.as_ptr(), arguments.as_ptr(), self.environment.as_ptr()) };
+        Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL)
+    }
+}
+
+/// The strings as `execve(2)` takes them: a list that ends with a null pointer.
+fn pointers<'a>(strings: impl Iterator<Item = &'a CStr>) -> Vec<*const c_char> {
+    strings.map(CStr::as_ptr).chain([ptr::null()]).collect()
+}
+
+/// How the file behind a descriptor number is open, if it is and stays so across exec: `F_GETFL`.
+pub(crate) fn kept_open_for(number: i32) -> Option<i32> {
+    // SAFETY: only queried, and the kernel refuses a number that is not open.
+    let fd = unsafe { BorrowedFd::borrow_raw(number) };
+    let closes = rustix::io::fcntl_getfd(fd).ok()?.contains(FdFlags::CLOEXEC);
+    let flags = rustix::fs::fcntl_getfl(fd).ok()?;
+    (!closes).then(|| flags.bits().cast_signed())
 }
 
 /// Whether `pid` descends from `ancestor`: whether it belongs to the run.

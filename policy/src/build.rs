@@ -15,7 +15,8 @@ use zerocopy::little_endian::{U32, U64};
 
 use crate::capability::Capabilities;
 use crate::image::{
-    Header, MAGIC, NONE, Node, Rule, Slot, Span, Text, VERSION, checksum, edge_hash,
+    ALIAS_BELOW, HIDDEN_BELOW, Header, MAGIC, NONE, Node, Rule, Slot, Span, Text, VERSION,
+    checksum, edge_hash,
 };
 
 /// One compiled rule, whoever declared it.
@@ -144,6 +145,8 @@ pub struct ImageSpec<'a> {
     pub events_path: &'a Path,
     /// Absolute path of the directory that temporary files go to.
     pub temp_dir: &'a Path,
+    /// Absolute path under which a process that lost its descriptor finds the shared page.
+    pub shared_page: &'a Path,
     /// The compiled policy as JSON.
     pub json: &'a [u8],
 }
@@ -223,6 +226,7 @@ struct TrieNode {
     carved: bool,
     below_all: u8,
     below_any: u8,
+    flags: u8,
 }
 
 struct Tables {
@@ -319,7 +323,8 @@ impl Tables {
         child
     }
 
-    /// Fills in what the rules strictly below each node grant, all of them and any of them.
+    /// Fills in what the rules strictly below each node grant, all of them and any of them, and
+    /// what there is below.
     fn summarise(&mut self, node: usize) -> (u8, u8) {
         let children: Vec<usize> = self.trie[node].children.values().copied().collect();
         let carved = self.trie[node].carved;
@@ -329,10 +334,17 @@ impl Tables {
             let (child_all, child_any) = self.summarise(child);
             all &= child_all;
             any |= child_any;
+            self.trie[node].flags |= self.trie[child].flags;
         }
         self.trie[node].below_all = all;
         self.trie[node].below_any = any;
+        if self.trie[node].alias.count.get() > 0 {
+            self.trie[node].flags |= ALIAS_BELOW;
+        }
         let own = self.trie[node].rule.and_then(|id| self.rules.get(id as usize));
+        if own.is_some_and(|rule| rule.hidden != 0) {
+            self.trie[node].flags |= HIDDEN_BELOW;
+        }
         own.map_or((all, any), |rule| (all & rule.caps, any | rule.caps))
     }
 
@@ -343,6 +355,7 @@ impl Tables {
         texts[Text::ShimPath as usize] = self.intern(spec.shim_path.as_os_str().as_bytes())?;
         texts[Text::EventsPath as usize] = self.intern(spec.events_path.as_os_str().as_bytes())?;
         texts[Text::TempDir as usize] = self.intern(spec.temp_dir.as_os_str().as_bytes())?;
+        texts[Text::SharedPage as usize] = self.intern(spec.shared_page.as_os_str().as_bytes())?;
 
         let mut body = Vec::new();
         let mut append = |elements: &[u8], count: usize| {
@@ -411,7 +424,7 @@ fn flat(node: &TrieNode) -> Node {
         below_all: node.below_all,
         below_any: node.below_any,
         interior: u8::from(!node.children.is_empty()),
-        reserved: 0,
+        flags: node.flags,
     }
 }
 

@@ -5,7 +5,7 @@
 //! canonical: no `.`, `..`, empty component or trailing slash (the root is `/`).
 
 use crate::capability::Capabilities;
-use crate::image::{Image, NONE, Node, Rule, RuleId};
+use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, Image, NONE, Node, Rule, RuleId};
 
 /// A path to judge.
 #[derive(Clone, Copy, Debug)]
@@ -240,12 +240,31 @@ pub fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<(usize, &'a [u8])> {
         if node.alias.count.get() > 0 {
             return Some((component.end, image.string(node.alias)));
         }
-        if node.interior == 0 {
+        if node.flags & ALIAS_BELOW == 0 {
             return None;
         }
         parent = id;
     }
     None
+}
+
+/// Whether nothing at or below the directory is hidden, so that metadata needs no judging there.
+#[must_use]
+pub fn shows_everything(image: &Image<'_>, directory: &[u8]) -> bool {
+    let walk = Walk::along(image, directory);
+    let winner = walk.winner.and_then(|(id, _)| image.rule(id));
+    winner.is_none_or(|rule| rule.hidden == 0)
+        && walk.reached.is_none_or(|node| node.flags & HIDDEN_BELOW == 0)
+}
+
+/// Whether `need` is granted at the directory and everywhere below it, so that a walk the kernel
+/// keeps beneath it needs no judging.
+#[must_use]
+pub fn grants_beneath(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
+    let found = lookup(image, &Request::canonical(directory));
+    let winner = found.rule.and_then(|id| image.rule(id.raw()));
+    winner.is_some_and(|rule| rule.patterns.count.get() == 0)
+        && found.caps.intersection(found.below_all).contains(need)
 }
 
 fn verdict(found: &Lookup, need: Capabilities) -> Verdict {

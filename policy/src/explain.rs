@@ -81,8 +81,8 @@ pub struct Candidate {
 /// Explains `path`, absolute or relative to the absolute directory `base`.
 #[must_use]
 pub fn explain(context: &Context<'_>, base: &Path, path: &Path) -> Explanation {
-    let followed_to = canonical::resolve(base, path, Op::Content);
-    let entry = canonical::resolve(base, path, Op::Entry);
+    let followed_to = canonical::resolve(base, path, Op::Content).map(as_own_process);
+    let entry = canonical::resolve(base, path, Op::Entry).map(as_own_process);
     let route = base.join(path);
     let judge = |capability| {
         let place = if capability == Capability::Delete { &entry } else { &followed_to };
@@ -100,6 +100,16 @@ pub fn explain(context: &Context<'_>, base: &Path, path: &Path) -> Explanation {
             .map(|resolved| candidates(context, &resolved.path, &route))
             .unwrap_or_default(),
     }
+}
+
+/// `/proc/self` leads to the number of the process that asks. Who explains is not who will ask: for
+/// whoever that is, the policy calls its own entries `/proc/self`.
+fn as_own_process(mut resolved: Resolved) -> Resolved {
+    let own = Path::new("/proc").join(std::process::id().to_string());
+    if let Ok(rest) = resolved.path.strip_prefix(&own) {
+        resolved.path = Path::new("/proc/self").join(rest).components().collect();
+    }
+    resolved
 }
 
 fn judgement(

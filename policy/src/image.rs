@@ -62,8 +62,14 @@ pub(crate) struct Node {
     pub(crate) below_any: u8,
     /// Whether the node has children at all.
     pub(crate) interior: u8,
-    pub(crate) reserved: u8,
+    /// [`ALIAS_BELOW`] and [`HIDDEN_BELOW`].
+    pub(crate) flags: u8,
 }
+
+/// The node, or one below it, is an alias.
+pub(crate) const ALIAS_BELOW: u8 = 1;
+/// The rule of the node, or one below it, hides what it covers.
+pub(crate) const HIDDEN_BELOW: u8 = 2;
 
 /// One edge of the trie. `child` is zero in a free slot: the root is nobody's child.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -100,10 +106,12 @@ pub enum Text {
     EventsPath = 1,
     /// Absolute path of the directory that temporary files go to.
     TempDir = 2,
+    /// Absolute path under which a process that lost its descriptor finds the shared page.
+    SharedPage = 3,
 }
 
 impl Text {
-    pub(crate) const COUNT: usize = 3;
+    pub(crate) const COUNT: usize = 4;
 }
 
 /// Why bytes are not a usable image. Any of these denies everything (spec §13).

@@ -20,7 +20,6 @@ names!(
     EAGAIN,
     EBADF,
     EBUSY,
-    ECHILD,
     EEXIST,
     EFAULT,
     EINTR,
@@ -36,7 +35,6 @@ names!(
     ENOTDIR,
     EPERM,
     ERANGE,
-    EXDEV,
 );
 
 impl Errno {

@@ -17,10 +17,16 @@
     clippy::unwrap_used
 )]
 
+use core::ffi::{c_char, c_int};
+
+use crate::startup::Startup;
+
 mod errno;
 mod exec;
+mod handle;
 mod hooks;
 mod libc_functions;
+mod links;
 mod memory;
 mod path;
 mod places;
@@ -29,6 +35,7 @@ mod report;
 mod resolve;
 mod session;
 mod spawn;
+mod startup;
 mod sys;
 mod working_directory;
 
@@ -51,11 +58,20 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 }
 
 /// Runs when the library is loaded; a hook that comes earlier does the same.
-extern "C" fn load() {
-    let _ = session::start();
+extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
+    let startup = libc_functions::is_glibc().then(|| {
+        // SAFETY: glibc's loader passes argc, argv and envp to constructors.
+        unsafe { Startup::new(environment) }
+    });
+    let _ = session::start(startup);
+    if let Some((address, count)) = startup.and_then(Startup::program_headers) {
+        memory::remember_program(address, count);
+    }
     remembered::adopt();
 }
 
+type Constructor = extern "C" fn(c_int, *const *const c_char, *const *const c_char);
+
 #[used]
 #[unsafe(link_section = ".init_array")]
-static LOAD: extern "C" fn() = load;
+static LOAD: Constructor = load;

@@ -8,16 +8,27 @@ use core::ffi::c_char;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::errno::Errno;
-use crate::path::{CAPACITY, PathBuffer};
+use crate::path::PathBuffer;
 use crate::sys;
 
 const PAGE: usize = 4096;
+const WORD: usize = 8;
 /// How far above the stack pointer an address counts as stack.
 const STACK_REACH: usize = 8 * PAGE;
 
 /// Where the heap of brk(2) was when the shim was loaded, and the end it was last seen at.
 static HEAP_START: AtomicUsize = AtomicUsize::new(0);
 static HEAP_END: AtomicUsize = AtomicUsize::new(0);
+
+/// A segment of the program that is mapped for good.
+struct Segment {
+    start: AtomicUsize,
+    end: AtomicUsize,
+}
+
+/// The program's readable segments; a program has four or five.
+static PROGRAM: [Segment; 6] =
+    [const { Segment { start: AtomicUsize::new(0), end: AtomicUsize::new(0) } }; 6];
 
 /// Notes where the heap begins, before the program has used it.
 pub(crate) fn remember_heap() {
@@ -26,14 +37,94 @@ pub(crate) fn remember_heap() {
     HEAP_END.store(end, Ordering::Relaxed);
 }
 
+/// Notes where the program's own segments are, from its program headers: they stay mapped.
+pub(crate) fn remember_program(address: usize, count: usize) {
+    let headers = core::ptr::with_exposed_provenance::<libc::Elf64_Phdr>(address);
+    // SAFETY: the kernel gave address and number of the headers, which are mapped with the program.
+    let headers = unsafe { core::slice::from_raw_parts(headers, count) };
+    let of_headers = headers.iter().find(|header| header.p_type == libc::PT_PHDR);
+    let Some(base) = of_headers.map(|header| address.wrapping_sub(register(header.p_vaddr))) else {
+        return;
+    };
+    let readable = |header: &&libc::Elf64_Phdr| {
+        header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_R != 0
+    };
+    for (segment, header) in PROGRAM.iter().zip(headers.iter().filter(readable)) {
+        let start = base.wrapping_add(register(header.p_vaddr));
+        segment.end.store(start.wrapping_add(register(header.p_memsz)), Ordering::Relaxed);
+        segment.start.store(start, Ordering::Relaxed);
+    }
+}
+
+fn register(value: u64) -> usize {
+    usize::try_from(value).unwrap_or(0)
+}
+
+/// A NUL-terminated string of the program's, the first byte of which can be read.
+#[derive(Clone, Copy)]
+pub(crate) struct Text(*const u8);
+
+impl Text {
+    /// # Errors
+    /// `EFAULT` where nothing can be read there.
+    pub(crate) fn at(text: *const c_char) -> Result<Self, Errno> {
+        check(text.addr())?;
+        Ok(Self(text.cast()))
+    }
+
+    pub(crate) fn first(self) -> u8 {
+        // SAFETY: the page was found readable.
+        unsafe { self.0.read_volatile() }
+    }
+
+    /// Appends the string, each byte of which is read exactly once.
+    ///
+    /// # Errors
+    /// `EFAULT`, or `ENAMETOOLONG` where it does not fit.
+    pub(crate) fn copy_to(self, to: &mut PathBuffer) -> Result<(), Errno> {
+        to.append(|room, len| self.copy_into(room, len))
+    }
+
+    /// Copies to `room`, of `len` bytes; how many the string has.
+    fn copy_into(self, room: *mut u8, len: usize) -> Result<usize, Errno> {
+        let mut copied = 0;
+        while copied < len {
+            let from = self.0.wrapping_add(copied);
+            let to = room.wrapping_add(copied);
+            if from.addr() % PAGE == 0 && copied > 0 {
+                check(from.addr())?;
+            }
+            let left = len.wrapping_sub(copied);
+            if from.addr() % WORD == 0 && left >= WORD {
+                // SAFETY: an aligned word lies in one page, which was found readable.
+                let word = unsafe { from.cast::<[u8; WORD]>().read_volatile() };
+                // SAFETY: at least a word of room is left.
+                unsafe { to.cast::<[u8; WORD]>().write(word) };
+                if let Some(end) = word.iter().position(|&byte| byte == 0) {
+                    return Ok(copied.wrapping_add(end));
+                }
+                copied = copied.wrapping_add(WORD);
+            } else {
+                // SAFETY: the page was found readable.
+                let byte = unsafe { from.read_volatile() };
+                if byte == 0 {
+                    return Ok(copied);
+                }
+                // SAFETY: at least a byte of room is left.
+                unsafe { to.write(byte) };
+                copied = copied.wrapping_add(1);
+            }
+        }
+        Err(Errno::ENAMETOOLONG)
+    }
+}
+
 /// The first byte of a string.
 ///
 /// # Errors
 /// `EFAULT` where it cannot be read.
 pub(crate) fn first_byte(text: *const c_char) -> Result<u8, Errno> {
-    check(text.addr())?;
-    // SAFETY: the page was just found readable.
-    Ok(unsafe { text.cast::<u8>().read_volatile() })
+    Text::at(text).map(Text::first)
 }
 
 /// Appends the NUL-terminated string at `text`, each byte of which is read exactly once.
@@ -41,30 +132,7 @@ pub(crate) fn first_byte(text: *const c_char) -> Result<u8, Errno> {
 /// # Errors
 /// `EFAULT`, or `ENAMETOOLONG` where it does not fit.
 pub(crate) fn copy_path(text: *const c_char, to: &mut PathBuffer) -> Result<(), Errno> {
-    let mut chunk = [0_u8; 64];
-    let mut filled = 0;
-    let mut checked = usize::MAX;
-    for offset in 0..CAPACITY {
-        let at = text.cast::<u8>().wrapping_add(offset);
-        if at.addr() / PAGE != checked {
-            check(at.addr())?;
-            checked = at.addr() / PAGE;
-        }
-        // SAFETY: the page was found readable.
-        let byte = unsafe { at.read_volatile() };
-        if byte == 0 {
-            return to.push(chunk.get(..filled).unwrap_or(&[]));
-        }
-        if let Some(slot) = chunk.get_mut(filled) {
-            *slot = byte;
-        }
-        filled = filled.wrapping_add(1);
-        if filled == chunk.len() {
-            to.push(&chunk)?;
-            filled = 0;
-        }
-    }
-    Err(Errno::ENAMETOOLONG)
+    Text::at(text)?.copy_to(to)
 }
 
 /// Whether the page of `address` can be read.
@@ -74,13 +142,23 @@ pub(crate) fn copy_path(text: *const c_char, to: &mut PathBuffer) -> Result<(), 
 pub(crate) fn check(address: usize) -> Result<(), Errno> {
     // The first page is never mapped; to the call that asks the kernel, null means "no set".
     let good = address >= PAGE
-        && (is_stack(address) || is_heap(address) || sys::readable(first_of_word(address)));
+        && (is_stack(address)
+            || is_program(address)
+            || is_heap(address)
+            || sys::readable(first_of_word(address)));
     if good { Ok(()) } else { Err(Errno::EFAULT) }
 }
 
 /// The eight-byte word that holds `address`: it never straddles two pages.
 const fn first_of_word(address: usize) -> usize {
     address & !7
+}
+
+fn is_program(address: usize) -> bool {
+    PROGRAM.iter().any(|segment| {
+        let start = segment.start.load(Ordering::Relaxed);
+        address >= start && address < segment.end.load(Ordering::Relaxed)
+    })
 }
 
 fn is_stack(address: usize) -> bool {

@@ -6,7 +6,8 @@ use core::mem::MaybeUninit;
 use jp_confine_policy::decide::Request;
 
 use crate::errno::Errno;
-use crate::{memory, places};
+use crate::memory::Text;
+use crate::places;
 
 /// `PATH_MAX`: what the kernel accepts, with the NUL.
 pub(crate) const CAPACITY: usize = 4096;
@@ -19,9 +20,11 @@ pub(crate) struct PathBuffer {
 
 impl PathBuffer {
     /// An empty path.
-    pub(crate) const fn new() -> Self {
-        let mut buffer = Self { bytes: [MaybeUninit::uninit(); CAPACITY], len: 0 };
-        buffer.bytes[0] = MaybeUninit::new(0);
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "else the 4 KiB are copied to the caller")]
+    pub(crate) fn new() -> Self {
+        let mut buffer = Self { bytes: [const { MaybeUninit::uninit() }; CAPACITY], len: 0 };
+        buffer.finish(0);
         buffer
     }
 
@@ -50,15 +53,52 @@ impl PathBuffer {
     /// # Errors
     /// `ENAMETOOLONG` where they and a NUL do not fit.
     pub(crate) fn push(&mut self, text: &[u8]) -> Result<(), Errno> {
-        let end = self.len.saturating_add(text.len());
-        if end >= CAPACITY {
+        self.append(|room, len| {
+            if text.len() > len {
+                return Err(Errno::ENAMETOOLONG);
+            }
+            // SAFETY: there is room for that many bytes, in memory of the buffer's own.
+            unsafe { room.copy_from_nonoverlapping(text.as_ptr(), text.len()) };
+            Ok(text.len())
+        })
+    }
+
+    /// Appends what `fill` writes: it gets the room that is left, and returns how much it used.
+    ///
+    /// # Errors
+    /// Those of `fill`, and `ENAMETOOLONG`.
+    pub(crate) fn append(
+        &mut self,
+        fill: impl FnOnce(*mut u8, usize) -> Result<usize, Errno>,
+    ) -> Result<(), Errno> {
+        let left = CAPACITY.saturating_sub(self.len);
+        let room = self.bytes.as_mut_ptr().cast::<u8>().wrapping_add(self.len);
+        let used = fill(room, left)?;
+        if used >= left {
             return Err(Errno::ENAMETOOLONG);
         }
-        let room = self.bytes.get_mut(self.len..end).ok_or(Errno::ENAMETOOLONG)?;
-        for (to, &from) in room.iter_mut().zip(text) {
-            to.write(from);
+        self.finish(self.len.saturating_add(used));
+        Ok(())
+    }
+
+    /// Replaces the first `consumed` bytes by `prefix`.
+    ///
+    /// # Errors
+    /// `ENAMETOOLONG`.
+    pub(crate) fn replace_start(&mut self, consumed: usize, prefix: &[u8]) -> Result<(), Errno> {
+        let consumed = consumed.min(self.len);
+        let rest = self.len.saturating_sub(consumed);
+        let len = prefix.len().saturating_add(rest);
+        if len >= CAPACITY {
+            return Err(Errno::ENAMETOOLONG);
         }
-        self.finish(end);
+        let start = self.bytes.as_mut_ptr().cast::<u8>();
+        let from = start.wrapping_add(consumed);
+        // SAFETY: both ranges lie in the buffer, the source is initialised, and they may overlap.
+        unsafe { start.wrapping_add(prefix.len()).copy_from(from, rest) };
+        // SAFETY: as above; `prefix` is not in this buffer, which is borrowed mutably.
+        unsafe { start.copy_from_nonoverlapping(prefix.as_ptr(), prefix.len()) };
+        self.finish(len);
         Ok(())
     }
 
@@ -80,13 +120,8 @@ impl PathBuffer {
         &mut self,
         fill: impl FnOnce(*mut u8, usize) -> Result<usize, Errno>,
     ) -> Result<(), Errno> {
-        self.finish(0);
-        let len = fill(self.bytes.as_mut_ptr().cast(), CAPACITY)?;
-        if len >= CAPACITY {
-            return Err(Errno::ENAMETOOLONG);
-        }
-        self.finish(len);
-        Ok(())
+        self.clear();
+        self.append(fill)
     }
 
     fn finish(&mut self, len: usize) {
@@ -122,7 +157,9 @@ pub(crate) struct Spelling {
 }
 
 impl Spelling {
-    pub(crate) const fn new() -> Self {
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "else the buffer is copied to the caller")]
+    pub(crate) fn new() -> Self {
         Self {
             text: PathBuffer::new(),
             dirfd: libc::AT_FDCWD,
@@ -139,12 +176,12 @@ impl Spelling {
     /// `EFAULT`, `ENAMETOOLONG`, `ENOENT` (an empty path), `EBADF`, or `EACCES` where the place it
     /// is relative to has no path.
     pub(crate) fn read(&mut self, dirfd: c_int, path: *const c_char) -> Result<(), Errno> {
-        let first = memory::first_byte(path)?;
-        if first == 0 {
+        let path = Text::at(path)?;
+        if path.first() == 0 {
             return Err(Errno::ENOENT);
         }
         self.dirfd = dirfd;
-        if first == b'/' {
+        if path.first() == b'/' {
             self.dirfd = libc::AT_FDCWD;
             self.text.clear();
         } else {
@@ -152,7 +189,7 @@ impl Spelling {
             self.text.push_separator()?;
         }
         self.tail = self.text.len();
-        memory::copy_path(path, &mut self.text)?;
+        path.copy_to(&mut self.text)?;
         self.settle();
         Ok(())
     }
@@ -192,6 +229,22 @@ impl Spelling {
         }
     }
 
+    /// The directory that the spelling is relative to, its descriptor, and the way from there; an
+    /// absolute spelling below the working directory counts as relative to that.
+    pub(crate) fn below_directory(&self) -> Option<(&[u8], c_int, &CStr)> {
+        let text = self.text.as_bytes();
+        if self.tail > 1 && self.tail < text.len() {
+            let directory = text.get(..self.tail.saturating_sub(1))?;
+            return Some((directory, self.dirfd, self.text.c_str(self.tail)));
+        }
+        let mut here = PathBuffer::new();
+        places::of_directory(libc::AT_FDCWD, &mut here).ok()?;
+        let rest = text.strip_prefix(here.as_bytes())?.strip_prefix(b"/")?;
+        let at = text.len().saturating_sub(rest.len());
+        let directory = text.get(..here.len())?;
+        Some((directory, libc::AT_FDCWD, self.text.c_str(at)))
+    }
+
     /// The absolute path without a trailing slash.
     pub(crate) fn lexical(&self) -> &[u8] {
         match self.text.as_bytes() {
@@ -206,10 +259,8 @@ impl Spelling {
 
     /// Replaces the first `consumed` bytes by `target`, a canonical absolute path.
     pub(crate) fn rewrite(&mut self, consumed: usize, target: &[u8]) -> Result<(), Errno> {
-        let mut text = PathBuffer::new();
-        text.push(target)?;
-        text.push(self.text.as_bytes().get(consumed..).unwrap_or(&[]))?;
-        self.become_absolute(&text)
+        self.tail = 0;
+        self.text.replace_start(consumed, target)
     }
 
     /// Replaces the text by an absolute one.
@@ -275,6 +326,9 @@ impl Spelling {
         let mut rest = self.text.as_bytes().get(self.tail..).unwrap_or(&[]);
         if self.tail == 0 {
             rest = rest.get(1..).unwrap_or(&[]);
+        }
+        if is_plain(rest) {
+            return form;
         }
         for component in rest.split(|&byte| byte == b'/') {
             form.slash = matches!(component, [] | b"." | b"..");
@@ -350,6 +404,18 @@ impl Spelling {
         let path = self.text.as_bytes().get(..end).unwrap_or(&[]);
         path.iter().rposition(|&byte| byte == b'/').unwrap_or(0)
     }
+}
+
+/// Whether no component is empty or begins with a dot: the common case, told at a glance.
+fn is_plain(path: &[u8]) -> bool {
+    let mut before = b'/';
+    for &byte in path {
+        if before == b'/' && matches!(byte, b'/' | b'.') {
+            return false;
+        }
+        before = byte;
+    }
+    before != b'/'
 }
 
 /// Where a path's last component is.

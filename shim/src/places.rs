@@ -56,16 +56,16 @@ pub(crate) fn of_directory(dirfd: c_int, to: &mut PathBuffer) -> Result<(), Errn
         return Err(Errno::ENOTDIR);
     }
     // A directory has one path, whatever descriptors lead to it.
-    let slot = usize::try_from(stat.st_ino % SLOTS).unwrap_or(0);
+    let slot = usize::try_from(stat.st_ino).unwrap_or(0) % SLOTS;
     let remembered = DIRECTORIES.get(slot).ok_or(Errno::EACCES)?;
     remembered.read([stat.st_dev, stat.st_ino], to, |to| of_descriptor(dirfd, to))?;
     if to.as_bytes().first() == Some(&b'/') { Ok(()) } else { Err(Errno::EACCES) }
 }
 
-const SLOTS: u64 = 32;
+const SLOTS: usize = 32;
 
 /// Where directories are that descriptors were open on.
-static DIRECTORIES: [Remembered; SLOTS as usize] = [const { Remembered::new() }; SLOTS as usize];
+static DIRECTORIES: [Remembered; SLOTS] = [const { Remembered::new() }; SLOTS];
 
 /// Puts what `/proc/self/fd/N` says into `to`: a path, or `pipe:[…]` and the like.
 ///

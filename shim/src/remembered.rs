@@ -30,6 +30,19 @@ pub(crate) struct Remembered {
     words: [AtomicU64; WORDS],
 }
 
+/// How many `vfork` children may be somewhere else than the memory they share remembers.
+static SUSPENDED: AtomicU32 = AtomicU32::new(0);
+
+/// Stops remembering, until [`resume`]: a child that shares the memory changes its directory.
+pub(crate) fn suspend() {
+    SUSPENDED.fetch_add(1, Ordering::AcqRel);
+}
+
+/// Ends what [`suspend`] began: that child has memory of its own now, or is gone.
+pub(crate) fn resume() {
+    SUSPENDED.fetch_sub(1, Ordering::AcqRel);
+}
+
 impl Remembered {
     pub(crate) const fn new() -> Self {
         Self {
@@ -57,7 +70,7 @@ impl Remembered {
         to: &mut PathBuffer,
         ask: impl FnOnce(&mut PathBuffer) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
-        let Some(current) = session::generation() else {
+        let Some(current) = session::generation().filter(|_| !is_suspended()) else {
             return ask(to);
         };
         let now = current.load(Ordering::Acquire).wrapping_add(1);
@@ -74,18 +87,17 @@ impl Remembered {
         if version & 1 == 1 || !self.fits(now, key) {
             return false;
         }
-        let mut left = self.len.load(Ordering::Relaxed);
-        to.clear();
-        for word in &self.words {
-            if left == 0 {
-                break;
+        let len = self.len.load(Ordering::Relaxed).min(WORDS.saturating_mul(WORD));
+        let copied = to.fill(|room, _| {
+            for (index, word) in self.words.iter().take(len.div_ceil(WORD)).enumerate() {
+                let at = room.wrapping_add(index.wrapping_mul(WORD)).cast::<[u8; WORD]>();
+                // SAFETY: the buffer is larger than all the words together.
+                unsafe { at.write(word.load(Ordering::Relaxed).to_le_bytes()) };
             }
-            let bytes = word.load(Ordering::Relaxed).to_le_bytes();
-            let part = bytes.get(..left.min(WORD)).unwrap_or(&[]);
-            if to.push(part).is_err() {
-                return false;
-            }
-            left = left.saturating_sub(WORD);
+            Ok(len)
+        });
+        if copied.is_err() {
+            return false;
         }
         fence(Ordering::Acquire);
         self.version.load(Ordering::Relaxed) == version && self.fits(now, key)
@@ -144,7 +156,12 @@ pub(crate) fn adopt() {
     OWNER.pid.store(sys::getpid(), Ordering::Relaxed);
 }
 
-fn owns_memory() -> bool {
+pub(crate) fn is_suspended() -> bool {
+    SUSPENDED.load(Ordering::Acquire) > 0
+}
+
+/// Whether the calling process is not a `vfork` child, in its parent's memory.
+pub(crate) fn owns_memory() -> bool {
     let pid = sys::getpid();
     let owner = OWNER.pid.load(Ordering::Relaxed);
     if owner == 0 {

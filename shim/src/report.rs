@@ -3,7 +3,7 @@
 use core::ffi::CStr;
 
 use jp_confine_policy::decide::{Denial, OpenVerdict, Verdict};
-use jp_confine_policy::image::{Image, Text};
+use jp_confine_policy::image::{Image, RuleId, Text};
 
 use crate::errno::Errno;
 use crate::path::PathBuffer;
@@ -27,7 +27,8 @@ pub(crate) enum Reason {
     ForeignProgram = 2,
     Loader = 3,
     ShimUnreachable = 4,
-    Unresolvable = 5,
+    /// The call would change what paths mean.
+    Namespace = 5,
     Internal = 6,
 }
 
@@ -133,7 +134,7 @@ impl Record {
     }
 
     fn head(&mut self, denial: Option<Denial>, reason: Reason, lengths: [u16; 4]) {
-        let rule = denial.and_then(|denial| denial.rule).map_or(u32::MAX, |rule| rule.raw());
+        let rule = denial.and_then(|denial| denial.rule).map_or(u32::MAX, RuleId::raw);
         let missing = denial.map_or(0, |denial| denial.missing.bits());
         let flags =
             denial.map_or(4, |denial| u8::from(denial.hidden) | u8::from(denial.second) << 1);

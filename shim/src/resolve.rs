@@ -15,7 +15,7 @@ use crate::places::{self, DescriptorLink};
 use crate::report::{self, Subject};
 use crate::sys::{self, Fd};
 
-/// How many links are followed by hand before `ELOOP` (path_resolution(7)).
+/// How many links are followed by hand before `ELOOP` (`path_resolution(7)`).
 pub(crate) const LINK_BUDGET: u32 = 40;
 
 /// An object, held.
@@ -212,6 +212,23 @@ pub(crate) fn entry<'a>(
     };
     let name_at = spelling.split().name_at;
     Ok(Some(Entry { dir: Directory::Held(dir), text: spelling.text(), name_at, slash }))
+}
+
+/// As [`entry`], where the directory may well be that of `other`, which is held already.
+pub(crate) fn entry_beside<'a>(
+    image: &Image<'_>,
+    other: &Entry<'_>,
+    spelling: &'a mut Spelling,
+) -> Result<Option<Entry<'a>>, Errno> {
+    let split = spelling.split();
+    let here = spelling.text().as_bytes().get(..split.name_at);
+    let there = other.text.as_bytes().get(..other.name_at);
+    if split.ordinary && spelling.is_lexical() && here == there {
+        let slash = spelling.wants_directory();
+        let dir = Directory::Borrowed(other.dirfd());
+        return Ok(Some(Entry { dir, text: spelling.text(), name_at: split.name_at, slash }));
+    }
+    entry(image, spelling)
 }
 
 /// The common case: no link on the way, so that the spelling is the canonical path.

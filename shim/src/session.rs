@@ -8,17 +8,20 @@ use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
-use jp_confine_policy::image::Image;
+use jp_confine_policy::image::{Image, Text};
 
 use crate::errno::Errno;
+use crate::handle::Handle;
+use crate::path::PathBuffer;
+use crate::startup::Startup;
 use crate::{memory, sys};
-
-/// The variable that names the two descriptors, as `IMAGE:GENERATION`.
-pub(crate) const VARIABLE: &[u8] = b"JP_CONFINE=";
 
 /// The seals without which a memfd could still be changed.
 const SEALS: c_int =
     libc::F_SEAL_SEAL | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE;
+
+/// The size of the shared page.
+pub(crate) const PAGE: usize = 4096;
 
 const UNSET: u8 = 0;
 const WRITING: u8 = 1;
@@ -31,6 +34,7 @@ struct Shared {
     image_fd: AtomicI32,
     image_inode: AtomicU64,
     generation_fd: AtomicI32,
+    generation_inode: AtomicU64,
     generation: AtomicPtr<AtomicU64>,
 }
 
@@ -44,6 +48,7 @@ static SHARED: Shared = Shared {
     image_fd: AtomicI32::new(-1),
     image_inode: AtomicU64::new(0),
     generation_fd: AtomicI32::new(-1),
+    generation_inode: AtomicU64::new(0),
     generation: AtomicPtr::new(core::ptr::null_mut()),
 };
 
@@ -51,26 +56,27 @@ static SHARED: Shared = Shared {
 ///
 /// # Errors
 /// `EACCES`: without a policy nothing is allowed.
-pub(crate) fn image() -> Result<Image<'static>, Errno> {
-    match SHARED.phase.load(Ordering::Acquire) {
-        READY => {
-            // SAFETY: READY is stored after the image was written, and it never changes again.
-            let image = unsafe { &*SHARED.image.get() };
-            // SAFETY: as above.
-            Ok(unsafe { image.assume_init() })
-        }
-        BROKEN => Err(Errno::EACCES),
-        _ => start(),
+pub(crate) fn image() -> Result<&'static Image<'static>, Errno> {
+    if SHARED.phase.load(Ordering::Acquire) != READY {
+        start(None)?;
     }
+    // SAFETY: READY is stored after the image was written, and it never changes again.
+    let image = unsafe { &*SHARED.image.get() };
+    // SAFETY: as above.
+    Ok(unsafe { image.assume_init_ref() })
 }
 
-/// Maps the image and the shared page, unless that was done.
+/// Maps the image and the shared page, unless that was done. `startup` is what the loader gave to
+/// the constructor.
 ///
 /// # Errors
 /// `EACCES` where there is no valid image.
 #[cold]
-pub(crate) fn start() -> Result<Image<'static>, Errno> {
-    let Some(handle) = Handle::find() else {
+pub(crate) fn start(startup: Option<Startup>) -> Result<(), Errno> {
+    if SHARED.phase.load(Ordering::Acquire) != UNSET {
+        return settled();
+    }
+    let Some(handle) = Handle::find(startup) else {
         return Err(give_up());
     };
     let Ok((image, inode)) = load(handle.image) else {
@@ -82,14 +88,38 @@ pub(crate) fn start() -> Result<Image<'static>, Errno> {
         unsafe { SHARED.image.get().write(MaybeUninit::new(image)) };
         SHARED.image_fd.store(handle.image, Ordering::Relaxed);
         SHARED.image_inode.store(inode, Ordering::Relaxed);
-        SHARED.generation_fd.store(handle.generation, Ordering::Relaxed);
-        if let Ok(page) = sys::map(handle.generation, 4096, libc::PROT_READ | libc::PROT_WRITE) {
+        if let Some((page, fd)) = shared_page(&image, handle.generation) {
             SHARED.generation.store(page.cast(), Ordering::Relaxed);
+            SHARED.generation_fd.store(fd, Ordering::Relaxed);
+            let inode = sys::fstat(fd).map_or(0, |stat| stat.st_ino);
+            SHARED.generation_inode.store(inode, Ordering::Relaxed);
         }
         memory::remember_heap();
         SHARED.phase.store(READY, Ordering::Release);
     }
-    Ok(image)
+    settled()
+}
+
+/// Maps the page that the run's processes share, and says which descriptor it came by, -1 for one
+/// that was opened anew, where a parent had closed it.
+fn shared_page(image: &Image<'_>, fd: c_int) -> Option<(*mut u8, c_int)> {
+    let map = |fd| sys::map(fd, PAGE, libc::PROT_READ | libc::PROT_WRITE);
+    if fd >= 0 {
+        return map(fd).ok().map(|page| (page, fd));
+    }
+    let mut path = PathBuffer::new();
+    path.push(image.text(Text::SharedPage)).ok()?;
+    let file =
+        sys::openat(libc::AT_FDCWD, path.c_str(0), libc::O_RDWR | libc::O_CLOEXEC, 0).ok()?;
+    let seals = sys::fcntl(file.raw(), libc::F_GET_SEALS, 0).ok()?;
+    let fixed = seals & libc::F_SEAL_SHRINK != 0;
+    fixed.then(|| map(file.raw()).ok())?.map(|page| (page, -1))
+}
+
+/// Whether the session is set up. Where another thread is just doing that there is nothing to wait
+/// for safely: the call is denied.
+fn settled() -> Result<(), Errno> {
+    if SHARED.phase.load(Ordering::Acquire) == READY { Ok(()) } else { Err(Errno::EACCES) }
 }
 
 fn give_up() -> Errno {
@@ -113,9 +143,13 @@ pub(crate) fn image_descriptor() -> (c_int, bool) {
     (fd, intact)
 }
 
-/// The number of the shared page's descriptor; it may have been closed.
-pub(crate) fn generation_descriptor() -> c_int {
-    SHARED.generation_fd.load(Ordering::Relaxed)
+/// The number of the shared page's descriptor, if it still is the page.
+pub(crate) fn generation_descriptor() -> Option<c_int> {
+    let fd = SHARED.generation_fd.load(Ordering::Relaxed);
+    let inode = SHARED.generation_inode.load(Ordering::Relaxed);
+    let is_page =
+        fd >= 0 && sys::fstat(fd).is_ok_and(|stat| stat.st_ino == inode && stat.st_nlink == 0);
+    is_page.then_some(fd)
 }
 
 fn load(fd: c_int) -> Result<(Image<'static>, u64), Errno> {
@@ -125,90 +159,9 @@ fn load(fd: c_int) -> Result<(Image<'static>, u64), Errno> {
     }
     let stat = sys::fstat(fd)?;
     let length = usize::try_from(stat.st_size).map_err(|_| Errno::EACCES)?;
-    let start = sys::map(fd, length, libc::PROT_READ)?;
+    let mapping = sys::map(fd, length, libc::PROT_READ)?;
     // SAFETY: the mapping is `length` bytes, never unmapped, and its seals keep it from changing.
-    let bytes = unsafe { core::slice::from_raw_parts(start, length) };
+    let bytes = unsafe { core::slice::from_raw_parts(mapping, length) };
     let image = Image::parse(bytes).map_err(|_| Errno::EACCES)?;
     Ok((image, stat.st_ino))
-}
-
-/// The two descriptors that the launcher, or a parent's exec, left open.
-#[derive(Clone, Copy)]
-struct Handle {
-    image: c_int,
-    generation: c_int,
-}
-
-impl Handle {
-    /// Reads the variable out of the environment block that the kernel keeps, which is there
-    /// before libc is initialised and whatever the program did to `environ`.
-    fn find() -> Option<Self> {
-        let file =
-            sys::openat(libc::AT_FDCWD, c"/proc/self/environ", libc::O_RDONLY | libc::O_CLOEXEC, 0)
-                .ok()?;
-        let mut buffer = [0_u8; 2048];
-        let mut search = Search::new();
-        loop {
-            let count = sys::read(file.raw(), &mut buffer).ok()?;
-            if count == 0 {
-                return None;
-            }
-            for &byte in buffer.get(..count)? {
-                if search.feed(byte) {
-                    return Self::parse(search.value());
-                }
-            }
-        }
-    }
-
-    fn parse(value: &[u8]) -> Option<Self> {
-        let colon = value.iter().position(|&byte| byte == b':')?;
-        Some(Self {
-            image: number(value.get(..colon)?)?,
-            generation: number(value.get(colon.saturating_add(1)..)?)?,
-        })
-    }
-}
-
-fn number(digits: &[u8]) -> Option<c_int> {
-    core::str::from_utf8(digits).ok()?.parse().ok()
-}
-
-/// Finds the variable in a stream of `NAME=VALUE` strings.
-struct Search {
-    /// How much of the name has matched; `None` once the current string is another variable.
-    matched: Option<usize>,
-    value: [u8; 32],
-    len: usize,
-}
-
-impl Search {
-    const fn new() -> Self {
-        Self { matched: Some(0), value: [0; 32], len: 0 }
-    }
-
-    /// Takes the next byte; true once the value is complete.
-    fn feed(&mut self, byte: u8) -> bool {
-        let complete = byte == 0 && self.matched == Some(VARIABLE.len());
-        match self.matched {
-            _ if complete => {}
-            _ if byte == 0 => self.matched = Some(0),
-            Some(at) if at == VARIABLE.len() => {
-                if let Some(slot) = self.value.get_mut(self.len) {
-                    *slot = byte;
-                }
-                self.len = self.len.saturating_add(1);
-            }
-            Some(at) => {
-                let fits = VARIABLE.get(at) == Some(&byte);
-                self.matched = fits.then_some(at.saturating_add(1));
-            }
-            None => {}
-        }
-        complete
-    }
-
-    fn value(&self) -> &[u8] {
-        self.value.get(..self.len).unwrap_or(&[])
-    }
 }

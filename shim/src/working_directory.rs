@@ -1,17 +1,56 @@
 //! The working directory's path.
 
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use jp_confine_policy::decide;
+use jp_confine_policy::image::Image;
 
 use crate::errno::Errno;
 use crate::path::PathBuffer;
-use crate::remembered::Remembered;
+use crate::remembered::{self, Remembered};
 use crate::{session, sys};
 
 static REMEMBERED: Remembered = Remembered::new();
 
-/// Forgets the path: the directory changes.
-pub(crate) fn forget() {
+/// Changes the directory by `change`, which makes the system call.
+///
+/// # Errors
+/// Those of `change`.
+pub(crate) fn change(change: impl FnOnce() -> Result<usize, Errno>) -> Result<(), Errno> {
+    if !remembered::owns_memory() {
+        // A `vfork` child of the program's own making: when it is gone nobody will tell.
+        remembered::suspend();
+    }
+    forget();
+    let outcome = change();
+    forget();
+    outcome.map(|_| ())
+}
+
+/// Forgets the path.
+fn forget() {
+    SHOWS_EVERYTHING_AT.store(0, Ordering::Release);
     REMEMBERED.forget();
+}
+
+/// The generation, plus one, at which nothing at or below the directory was found hidden.
+static SHOWS_EVERYTHING_AT: AtomicU64 = AtomicU64::new(0);
+
+/// Whether nothing at or below the directory is hidden.
+pub(crate) fn shows_everything(image: &Image<'_>) -> bool {
+    let Some(generation) = session::generation().filter(|_| !remembered::is_suspended()) else {
+        return false;
+    };
+    let now = generation.load(Ordering::Acquire).wrapping_add(1);
+    if SHOWS_EVERYTHING_AT.load(Ordering::Acquire) == now {
+        return true;
+    }
+    let mut here = PathBuffer::new();
+    let shows = read(&mut here).is_ok() && decide::shows_everything(image, here.as_bytes());
+    if shows && remembered::owns_memory() {
+        SHOWS_EVERYTHING_AT.store(now, Ordering::Release);
+    }
+    shows
 }
 
 /// Announces that a directory was renamed, to every process of the run.

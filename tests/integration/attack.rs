@@ -26,9 +26,7 @@ pub(crate) use attacks;
 
 /// A scratch tree whose workspace holds the attack program as `bin/attack`.
 pub(crate) fn arena(scratch: Scratch) -> Scratch {
-    let program = scratch.path("ws/bin/attack");
-    std::fs::create_dir_all(scratch.path("ws/bin")).expect("a folder");
-    std::fs::copy(compiled(), program).expect("a copy of the attack program");
+    scratch.copy_program(compiled(), "ws/bin/attack");
     scratch.hand_over();
     scratch
 }

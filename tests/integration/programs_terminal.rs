@@ -19,6 +19,11 @@ fn assert_confined(terminal: &mut Terminal, scratch: &Scratch) {
     assert!(!terminal.screen().contains(SECRET), "{}", terminal.screen());
 }
 
+/// Lets the shell and its child take their places before a key becomes a signal.
+fn settle() {
+    std::thread::sleep(std::time::Duration::from_millis(300));
+}
+
 #[test]
 fn window_size() {
     let scratch = Scratch::new();
@@ -44,13 +49,14 @@ fn interrupt_and_job_control() {
     let mut terminal = shell(&scratch);
     terminal.keys("sh -c 'echo up; sleep 60'\n");
     terminal.see("up\r\n");
+    settle();
     terminal.keys("\x03");
     terminal.see("> ");
     terminal.keys("echo ended:$?\n");
     terminal.see("ended:130");
     terminal.keys("sleep 61\n");
     terminal.see("sleep 61\r\n");
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    settle();
     terminal.keys("\x1a");
     terminal.see("Stopped");
     terminal.keys("jobs; kill %1; fg; echo back:$?\n");
@@ -75,13 +81,13 @@ fn the_run_itself_is_a_job() {
     terminal.see("> ");
     terminal.keys(&format!("{}\n", quoted.join(" ")));
     terminal.see("up\r\n");
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    settle();
     terminal.keys("\x1a");
     terminal.see("Stopped");
     terminal.keys("jobs\n");
     terminal.see("Stopped");
     terminal.keys("fg\n");
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    settle();
     terminal.keys("\x03");
     terminal.see("> ");
     terminal.keys("echo back:$?\n");

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// What the forbidden files hold; it must never be seen by a confined program.
 pub(crate) const SECRET: &str = "TOPSECRET";
@@ -85,6 +86,16 @@ impl Scratch {
         if self.uid.is_some() {
             chown(&path, self.uid, self.uid).expect("chown in the scratch");
         }
+    }
+
+    /// Copies the program `from` to `name`. Another process does it: a file that this one has open for
+    /// writing while another thread forks could not be executed (ETXTBSY).
+    pub(crate) fn copy_program(&self, from: &Path, name: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        let status = Command::new("cp").arg(from).arg(&path).status();
+        assert!(status.expect("cp").success(), "cannot copy {}", from.display());
+        path
     }
 
     /// The text of `name`.

@@ -1,6 +1,6 @@
 //! The preload library as a file: what it needs and what it offers.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 
 use crate::run::{Mode, PRODUCT, Run, have};
@@ -12,7 +12,8 @@ fn inspect(tool: &str, options: &str) -> Option<String> {
         return None;
     }
     let scratch = Scratch::new();
-    let run = Run::new(&scratch, PRODUCT, &["--", "sh", "-c", "echo $LD_PRELOAD"]).mode(Mode::Bare).run();
+    let run =
+        Run::new(&scratch, PRODUCT, &["--", "sh", "-c", "echo $LD_PRELOAD"]).mode(Mode::Bare).run();
     let library = run.assert_ok().stdout.trim().to_owned();
     let script = format!("{tool} {options} {library} && wc -c < {library}");
     let run = Run::sh(&scratch, &script).mode(Mode::Bare).run();
@@ -70,9 +71,7 @@ fn has_no_thread_locals_and_no_writable_code() {
 #[test]
 fn the_product_is_one_file() {
     let scratch = Scratch::new();
-    let alone: PathBuf = scratch.path("alone/jp-confine");
-    std::fs::create_dir_all(scratch.path("alone")).expect("a folder");
-    std::fs::copy(PRODUCT, &alone).expect("a copy");
+    let alone = scratch.copy_program(Path::new(PRODUCT), "alone/jp-confine");
     let alone = alone.to_str().expect("UTF-8");
     let line = ["--", "cat", "file", &scratch.expand("$OUT/secret")].map(String::from);
     let line: Vec<&str> = line.iter().map(String::as_str).collect();

@@ -36,7 +36,7 @@ impl Terminal {
             .env("SHELL", "/bin/sh");
         command.envs(described.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.current_dir(described.get_current_dir().expect("a folder to start in"));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("script");
         let screen = Arc::new(Mutex::new(Vec::new()));
         let (mut output, shared) = (child.stdout.take().expect("piped"), Arc::clone(&screen));
@@ -78,7 +78,15 @@ impl Terminal {
     }
 
     /// Waits for the end; the exit status.
-    pub(crate) fn end(mut self) -> Option<i32> {
+    pub(crate) fn end(&mut self) -> Option<i32> {
         wait(&mut self.child, PATIENCE, "the program in the terminal").code()
+    }
+}
+
+/// Takes the terminal away, which ends what is still running in it.
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }

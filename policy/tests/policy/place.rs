@@ -107,6 +107,7 @@ pub(crate) fn image(grants: &[Grant], workspace: &Path) -> Vec<u8> {
         shim_path: Path::new(""),
         events_path: Path::new(""),
         temp_dir: Path::new(""),
+        shared_page: Path::new(""),
         json: b"",
     };
     build(&spec).unwrap()

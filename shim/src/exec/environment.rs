@@ -9,7 +9,6 @@ use super::handle::{Handle, Variable};
 use super::reader::Reader;
 use super::scratch::{Scratch, bytes_of};
 use crate::errno::Errno;
-use crate::session;
 use crate::sys::process::Strings;
 
 const PRELOAD: &[u8] = b"LD_PRELOAD=";
@@ -66,7 +65,7 @@ impl Survey {
             if let Some(value) = texts.after(text, PRELOAD)? {
                 survey.preloads = survey.preloads.saturating_add(1);
                 survey.preload = value;
-            } else if texts.after(text, session::VARIABLE)?.is_some() {
+            } else if texts.after(text, crate::handle::VARIABLE)?.is_some() {
                 survey.handles = survey.handles.saturating_add(1);
                 survey.names_handle = texts.equals(text, variable.as_bytes())?;
             }
@@ -148,7 +147,7 @@ fn fill(
             break;
         }
         let ours = texts.after(entry, PRELOAD)?.is_some()
-            || texts.after(entry, session::VARIABLE)?.is_some();
+            || texts.after(entry, crate::handle::VARIABLE)?.is_some();
         if !ours && let Some(slot) = slots.next() {
             *slot = entry.expose_provenance();
         }

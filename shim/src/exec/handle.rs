@@ -11,8 +11,6 @@ use crate::sys::{self, Fd};
 
 /// Where a descriptor is out of a program's way.
 const HIGH: c_int = 1000;
-/// The size of the page that the processes of a run share.
-const PAGE: i64 = 4096;
 const SEALS: c_int =
     libc::F_SEAL_SEAL | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE;
 
@@ -42,7 +40,7 @@ impl Handle {
     /// `JP_CONFINE=IMAGE:GENERATION`, with its NUL.
     pub(crate) fn variable(&self) -> Variable {
         let mut variable = Variable { bytes: [0; 48], len: 0 };
-        variable.push(session::VARIABLE);
+        variable.push(crate::handle::VARIABLE);
         variable.push_number(self.image);
         variable.push(b":");
         variable.push_number(self.generation);
@@ -58,12 +56,9 @@ fn keep(fd: c_int) -> bool {
     })
 }
 
-/// The shared page's descriptor, or -1: without it the next program remembers no paths.
+/// The shared page's descriptor, or -1: the next program then finds the page by its path.
 fn generation() -> c_int {
-    let fd = session::generation_descriptor();
-    let is_page = sys::fstat(fd).is_ok_and(|stat| stat.st_nlink == 0 && stat.st_size == PAGE)
-        && sys::fcntl(fd, libc::F_GET_SEALS, 0).is_ok();
-    if is_page && keep(fd) { fd } else { -1 }
+    session::generation_descriptor().filter(|&fd| keep(fd)).unwrap_or(-1)
 }
 
 /// A sealed copy of the image.

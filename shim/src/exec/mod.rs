@@ -39,42 +39,43 @@ pub(crate) fn execute(
     envp: Strings,
     flags: c_int,
 ) -> Errno {
-    let prepared = prepare(call, dirfd, path, flags);
-    prepared.map_or_else(
-        |errno| errno,
-        |(image, text)| {
-            environment::with_repaired(&image, envp, |envp| {
-                process::execute(dirfd, text.c_str(0), argv, envp, flags)
-            })
-        },
-    )
+    let image = match session::image() {
+        Ok(image) => image,
+        Err(errno) => return errno,
+    };
+    let mut text = PathBuffer::new();
+    match prepare(image, call, dirfd, path, flags, &mut text) {
+        Ok(()) => environment::with_repaired(image, envp, |envp| {
+            process::execute(dirfd, text.c_str(0), argv, envp, flags)
+        }),
+        Err(errno) => errno,
+    }
 }
 
-/// Judges the program. The path comes back as the program spelled it, for the kernel: a script
-/// and the process list show that spelling.
+/// Judges the program. Its path ends up in `text` as the program spelled it, for the kernel: a
+/// script and the process list show that spelling.
 #[inline(never)]
 fn prepare(
+    image: &Image<'_>,
     call: &CStr,
     dirfd: c_int,
     path: *const c_char,
     flags: c_int,
-) -> Result<(Image<'static>, PathBuffer), Errno> {
+    text: &mut PathBuffer,
+) -> Result<(), Errno> {
     if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
         return Err(Errno::EINVAL);
     }
-    let image = session::image()?;
-    let mut text = PathBuffer::new();
-    memory::copy_path(path, &mut text)?;
+    memory::copy_path(path, text)?;
     let program = if text.len() > 0 {
-        find(&image, call, dirfd, text.as_bytes(), flags & libc::AT_SYMLINK_NOFOLLOW != 0)?
+        find(image, call, dirfd, text.as_bytes(), flags & libc::AT_SYMLINK_NOFOLLOW != 0)?
     } else if flags & libc::AT_EMPTY_PATH != 0 {
-        held(&image, call, dirfd)?
+        held(image, call, dirfd)?
     } else {
         return Err(Errno::ENOENT);
     };
-    admit(&image, call, program)?;
-    can_carry_shim(&image, call, text.as_bytes())?;
-    Ok((image, text))
+    admit(image, call, program)?;
+    can_carry_shim(image, call, text.as_bytes())
 }
 
 fn may_execute(image: &Image<'_>, request: &Request<'_>) -> Verdict {

@@ -105,23 +105,43 @@ fn binary(file: &Fd, head: &[u8], next: &mut PathBuffer) -> Result<Kind, Errno> 
             return Ok(Kind::Other);
         }
         if number(&header, 0, 4) == PT_INTERP {
-            return loader(file, number(&header, 8, 8), number(&header, 32, 8), next);
+            let place = (number(&header, 8, 8), number(&header, 32, 8));
+            return loader(file, head, place, next);
         }
     }
     Ok(Kind::Static)
 }
 
 /// Reads the path of the loader, with the kernel's conditions on it (`load_elf_binary`).
-fn loader(file: &Fd, offset: u64, size: u64, next: &mut PathBuffer) -> Result<Kind, Errno> {
-    let mut text = [0_u8; CAPACITY];
-    let size = usize::try_from(size).unwrap_or(usize::MAX);
-    let Some(text) = text.get_mut(..size) else { return Ok(Kind::Other) };
-    if size < 2 || read_at(file, text, offset)? < size || text.last() != Some(&0) {
+fn loader(
+    file: &Fd,
+    head: &[u8],
+    (offset, size): (u64, u64),
+    next: &mut PathBuffer,
+) -> Result<Kind, Errno> {
+    let mut left = usize::try_from(size).unwrap_or(usize::MAX);
+    if !(2..=CAPACITY).contains(&left) {
         return Ok(Kind::Other);
     }
-    let end = text.iter().position(|&byte| byte == 0).unwrap_or(0);
-    next.push(text.get(..end).unwrap_or(&[]))?;
-    Ok(if end == 0 { Kind::Other } else { Kind::Dynamic })
+    let mut at = offset;
+    let mut ended = false;
+    let mut last = 0;
+    while left > 0 {
+        let mut chunk = [0_u8; 64];
+        let Some(part) = chunk.get_mut(..left.min(64)) else { break };
+        if !fetch(file, head, at, part)? {
+            return Ok(Kind::Other);
+        }
+        let text = part.split(|&byte| byte == 0).next().unwrap_or(&[]);
+        if !ended {
+            next.push(text)?;
+        }
+        ended |= text.len() < part.len();
+        last = part.last().copied().unwrap_or(0);
+        left = left.saturating_sub(part.len());
+        at = at.saturating_add(part.len() as u64);
+    }
+    Ok(if last == 0 && next.len() > 0 { Kind::Dynamic } else { Kind::Other })
 }
 
 /// Fills `to` from `offset` of the file, whose beginning is `head`; whether that much is there.

@@ -97,10 +97,9 @@ extern "C" fn scandirat64(
 
 fn change(path: *const c_char) -> Result<(), Errno> {
     metadata::visible(libc::AT_FDCWD, path)?;
-    working_directory::forget();
-    let outcome = sys::call(libc::SYS_chdir, [path.expose_provenance(), 0, 0, 0, 0, 0]);
-    working_directory::forget();
-    outcome.map(|_| ())
+    working_directory::change(|| {
+        sys::call(libc::SYS_chdir, [path.expose_provenance(), 0, 0, 0, 0, 0])
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -110,10 +109,7 @@ pub(crate) extern "C" fn chdir(path: *const c_char) -> c_int {
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn fchdir(fd: c_int) -> c_int {
-    working_directory::forget();
-    let outcome = sys::call(libc::SYS_fchdir, [word(fd), 0, 0, 0, 0, 0]);
-    working_directory::forget();
-    outcome.map(|_| ()).reply()
+    working_directory::change(|| sys::call(libc::SYS_fchdir, [word(fd), 0, 0, 0, 0, 0])).reply()
 }
 
 /// `glob_t` of glibc (glob.h): the part before the functions is POSIX's and the flags.

@@ -42,17 +42,17 @@ fn on_entry(
     let image = session::image()?;
     let mut spelling = Spelling::new();
     spelling.read(argument.dirfd, argument.path)?;
-    match resolve::entry(&image, &mut spelling) {
+    match resolve::entry(image, &mut spelling) {
         Ok(Some(entry)) => {
-            let verdict = judge(&image, &entry.request());
+            let verdict = judge(image, &entry.request());
             if is_making_what_exists(verdict, &entry) {
                 return Err(Errno::EEXIST);
             }
-            report::settle(&image, verdict, Subject::new(call, entry.path()))?;
+            report::settle(image, verdict, Subject::new(call, entry.path()))?;
             act(entry.dirfd(), entry.name()).map(|_| ())
         }
         Ok(None) => Err(no_entry),
-        Err(errno) => Err(nowhere(&image, call, &mut spelling, judge, errno)),
+        Err(errno) => Err(nowhere(image, call, &mut spelling, judge, errno)),
     }
 }
 
@@ -123,7 +123,7 @@ fn make_link(call: &CStr, old: Argument, new: Argument, flags: c_int) -> Result<
     let mut from = Spelling::new();
     let mut to = Spelling::new();
     if flags & libc::AT_EMPTY_PATH != 0 && crate::memory::first_byte(old.path)? == 0 {
-        return link_descriptor(&image, call, old.dirfd, new);
+        return link_descriptor(image, call, old.dirfd, new);
     }
     from.read(old.dirfd, old.path)?;
     to.read(new.dirfd, new.path)?;
@@ -131,9 +131,9 @@ fn make_link(call: &CStr, old: Argument, new: Argument, flags: c_int) -> Result<
     let held = resolve::pin(&from, if follow { 0 } else { libc::O_NOFOLLOW });
     let held = match held {
         Ok(held) => held,
-        Err(errno) => return Err(nowhere(&image, call, &mut from, decide::metadata, errno)),
+        Err(errno) => return Err(nowhere(image, call, &mut from, decide::metadata, errno)),
     };
-    link_object(&image, call, &held.path, held.fd.raw(), &mut to)
+    link_object(image, call, &held.path, held.fd.raw(), &mut to)
 }
 
 fn link_descriptor(image: &Image<'_>, call: &CStr, fd: c_int, new: Argument) -> Result<(), Errno> {
@@ -197,24 +197,24 @@ fn move_entry(call: &CStr, old: Argument, new: Argument, flags: c_uint) -> Resul
     let mut to = Spelling::new();
     from.read(old.dirfd, old.path)?;
     to.read(new.dirfd, new.path)?;
-    let source = match resolve::entry(&image, &mut from) {
+    let source = match resolve::entry(image, &mut from) {
         Ok(Some(entry)) => entry,
         Ok(None) => return Err(Errno::EBUSY),
-        Err(errno) => return Err(nowhere(&image, call, &mut from, decide::remove, errno)),
+        Err(errno) => return Err(nowhere(image, call, &mut from, decide::remove, errno)),
     };
-    let target = match resolve::entry(&image, &mut to) {
+    let target = match resolve::entry_beside(image, &source, &mut to) {
         Ok(Some(entry)) => entry,
         Ok(None) => return Err(Errno::EBUSY),
-        Err(errno) => return Err(nowhere(&image, call, &mut to, may_create, errno)),
+        Err(errno) => return Err(nowhere(image, call, &mut to, may_create, errno)),
     };
-    let plan = plan(&image, &source, &target, flags);
+    let plan = plan(image, &source, &target, flags);
     let subject = [source.request(), target.request()];
     let (flags, if_exists) = match plan {
         Plan::Go(flags) => (flags, None),
         Plan::OnlyNew(flags, denial) => (flags, Some(denial)),
         Plan::Refuse(denial) => {
             let [first, second] = subject;
-            settle_pair(&image, call, Verdict::Deny(denial), &first, &second)?;
+            settle_pair(image, call, Verdict::Deny(denial), &first, &second)?;
             return Err(Errno::EACCES);
         }
     };
@@ -231,7 +231,7 @@ fn move_entry(call: &CStr, old: Argument, new: Argument, flags: c_uint) -> Resul
     match (outcome, if_exists) {
         (Err(Errno::EEXIST), Some(denial)) => {
             let [first, second] = subject;
-            settle_pair(&image, call, Verdict::Deny(denial), &first, &second)
+            settle_pair(image, call, Verdict::Deny(denial), &first, &second)
         }
         (outcome, _) => outcome,
     }

@@ -13,7 +13,7 @@ fn refuse(call: &CStr, path: *const c_char) -> Errno {
     let Ok(image) = session::image() else { return Errno::EACCES };
     let mut text = PathBuffer::new();
     let _ = memory::copy_path(path, &mut text);
-    report::refused(&image, Reason::Internal, Subject::new(call, text.as_bytes()))
+    report::refused(image, Reason::Namespace, Subject::new(call, text.as_bytes()))
 }
 
 #[unsafe(no_mangle)]

@@ -26,7 +26,7 @@ pub(crate) fn at_path(
     let image = session::image()?;
     let mut spelling = Spelling::new();
     spelling.read(dirfd, path)?;
-    resolve::pin_judged(&image, call, &mut spelling, flags, |image, request| {
+    resolve::pin_judged(image, call, &mut spelling, flags, |image, request| {
         decide::access(image, request, need)
     })
 }
@@ -43,6 +43,6 @@ pub(crate) fn at_descriptor(call: &CStr, fd: c_int, need: Capabilities) -> Resul
     if resolve::is_anonymous(path.as_bytes()) {
         return Ok(());
     }
-    let verdict = decide::access(&image, &Request::canonical(path.as_bytes()), need);
-    report::settle(&image, verdict, Subject::new(call, path.as_bytes()))
+    let verdict = decide::access(image, &Request::canonical(path.as_bytes()), need);
+    report::settle(image, verdict, Subject::new(call, path.as_bytes()))
 }

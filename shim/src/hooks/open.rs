@@ -10,7 +10,7 @@ use crate::errno::{Errno, Reply};
 use crate::path::{PathBuffer, Spelling};
 use crate::report::{self, Subject};
 use crate::resolve::{self, LINK_BUDGET, Pinned};
-use crate::{session, sys};
+use crate::{links, session, sys};
 
 /// The flags openat2(2) knows. open(2) ignores others, openat2 refuses them.
 const KNOWN: c_int = libc::O_ACCMODE
@@ -70,6 +70,16 @@ impl How {
         self.has(libc::O_NOFOLLOW) || self.exclusive()
     }
 
+    /// Everything the open may need, whether or not the file exists.
+    fn need(self) -> Capabilities {
+        let access = self.flags & libc::O_ACCMODE;
+        let write = access != libc::O_RDONLY || self.has(libc::O_TRUNC);
+        Capabilities::NONE
+            .with_if(access != libc::O_WRONLY, Capabilities::READ)
+            .with_if(write, Capabilities::UPDATE)
+            .with_if(self.has(libc::O_CREAT), Capabilities::CREATE)
+    }
+
     /// What the policy says; a bare `O_PATH` descriptor gives no access, so that it only must not
     /// show what is hidden.
     fn judge(self, image: &Image<'_>, request: &Request<'_>) -> OpenVerdict {
@@ -103,7 +113,7 @@ pub(crate) fn open_at(
     let image = session::image()?;
     let mut spelling = Spelling::new();
     spelling.read(dirfd, path)?;
-    open_spelled(&image, call, &mut spelling, how)
+    open_spelled(image, call, &mut spelling, how)
 }
 
 /// As [`open_at`], of a path already read.
@@ -125,10 +135,21 @@ pub(crate) fn open_spelled(
         match how.judge(image, &spelling.request()) {
             OpenVerdict::Deny(denial) => refusal = Some(denial),
             verdict => {
+                if links::are_expected(spelling.lexical())
+                    && let Some(fd) = open_beneath(image, spelling, how)
+                {
+                    return Ok(fd);
+                }
                 let subject = Subject::new(call, spelling.lexical());
                 let (dirfd, path) = spelling.kernel();
                 match attempt(image, verdict, subject, dirfd, path, how) {
-                    Err(Errno::ELOOP | Errno::ENOSYS | Errno::EPERM | Errno::EEXIST) => {}
+                    Err(Errno::ELOOP) => {
+                        links::expect(spelling.lexical());
+                        if let Some(fd) = open_beneath(image, spelling, how) {
+                            return Ok(fd);
+                        }
+                    }
+                    Err(Errno::ENOSYS | Errno::EPERM | Errno::EEXIST) => {}
                     settled => return settled,
                 }
             }
@@ -158,6 +179,20 @@ fn attempt(
         }),
         OpenVerdict::Deny(denial) => Err(report::denied(image, denial, subject)),
     }
+}
+
+/// Lets the kernel follow links, but none that leads out of the directory that the path is relative
+/// to, where that directory and everything below it grants what is needed. `None` where this does
+/// not settle it.
+fn open_beneath(image: &Image<'_>, spelling: &Spelling, how: How) -> Option<c_int> {
+    if how.resolve != 0 || how.stops_at_link() || how.has(libc::O_PATH) {
+        return None;
+    }
+    let (directory, dirfd, path) = spelling.below_directory()?;
+    if !decide::grants_beneath(image, directory, how.need()) {
+        return None;
+    }
+    sys::openat2(dirfd, path, how.flags, how.mode, sys::BENEATH).ok().map(sys::Fd::into_raw)
 }
 
 /// The slow path: a link somewhere, or a spelling that only the kernel understands.
@@ -332,8 +367,8 @@ pub(crate) fn judge_reopen(call: &CStr, fd: c_int, how: How) -> Result<(), Errno
         return Ok(());
     }
     let existing = how.without(libc::O_CREAT | libc::O_EXCL);
-    let verdict = existing.judge(&image, &Request::canonical(path.as_bytes()));
-    report::settle_open(&image, verdict, Subject::new(call, path.as_bytes())).map(|_| ())
+    let verdict = existing.judge(image, &Request::canonical(path.as_bytes()));
+    report::settle_open(image, verdict, Subject::new(call, path.as_bytes())).map(|_| ())
 }
 
 /// open(2), without its variable argument: the C entry points extract that.

@@ -59,7 +59,7 @@ impl Substitute {
         let mut spelling = Spelling::new();
         spelling.read_own(libc::AT_FDCWD, path.as_bytes())?;
         let need = Capabilities::READ.union(Capabilities::UPDATE);
-        let held = resolve::pin_judged(&image, call, &mut spelling, 0, |image, request| {
+        let held = resolve::pin_judged(image, call, &mut spelling, 0, |image, request| {
             decide::access(image, request, need)
         })?;
         let mut address = libc::sockaddr_un {
@@ -103,9 +103,9 @@ fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
         let image = session::image()?;
         let mut spelling = Spelling::new();
         spelling.read_own(libc::AT_FDCWD, path.as_bytes())?;
-        let entry = resolve::entry(&image, &mut spelling)?.ok_or(Errno(libc::EADDRINUSE))?;
-        let verdict = decide::access(&image, &entry.request(), Capabilities::CREATE);
-        report::settle(&image, verdict, Subject::new(c"bind", entry.path()))?;
+        let entry = resolve::entry(image, &mut spelling)?.ok_or(Errno(libc::EADDRINUSE))?;
+        let verdict = decide::access(image, &entry.request(), Capabilities::CREATE);
+        report::settle(image, verdict, Subject::new(c"bind", entry.path()))?;
     }
     let args = [word(fd), address.at.expose_provenance(), address.len, 0, 0, 0];
     sys::call(libc::SYS_bind, args).map(|_| ())

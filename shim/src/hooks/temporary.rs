@@ -35,7 +35,7 @@ fn with_made_up_name<T>(
         let mut random = [0_u8; LETTERS];
         sys::random(&mut random)?;
         for (offset, byte) in random.into_iter().enumerate() {
-            let letter = ALPHABET.get(usize::from(byte) % ALPHABET.len()).copied().unwrap_or(b'x');
+            let letter = letter(byte);
             let at = template.cast::<u8>().wrapping_add(start).wrapping_add(offset);
             // SAFETY: the template is a writable string of the caller's, and this is one of its X.
             unsafe { at.write(letter) };
@@ -46,6 +46,12 @@ fn with_made_up_name<T>(
         }
     }
     Err(Errno::EEXIST)
+}
+
+/// The letter of the alphabet that a random byte stands for.
+fn letter(byte: u8) -> u8 {
+    let place = usize::from(byte).checked_rem(ALPHABET.len()).unwrap_or(0);
+    ALPHABET.get(place).copied().unwrap_or(b'x')
 }
 
 fn make_file(
@@ -98,7 +104,7 @@ fn unnamed() -> Result<*mut c_void, Errno> {
     directory.read_own(libc::AT_FDCWD, image.text(Text::TempDir))?;
     let flags = libc::O_TMPFILE | libc::O_RDWR | libc::O_EXCL;
     let how = How::new(flags, 0o600);
-    let fd = Fd::adopt(open_spelled(&image, c"tmpfile", &mut directory, how)?);
+    let fd = Fd::adopt(open_spelled(image, c"tmpfile", &mut directory, how)?);
     let stream = libc_functions::jp_fdopen(fd.raw(), c"w+".as_ptr());
     if !stream.is_null() {
         fd.into_raw();

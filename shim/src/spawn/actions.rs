@@ -7,8 +7,8 @@ use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use crate::errno::Errno;
 use crate::hooks::{metadata, open};
+use crate::libc_functions;
 use crate::sys::{self, process};
-use crate::{libc_functions, working_directory};
 
 /// One thing to do in the child.
 #[derive(Clone, Copy)]
@@ -166,9 +166,9 @@ impl Action {
             Self::Open { fd, path, flags, mode } => open_as(call, fd, path, flags, mode),
             Self::ChangeDirectory(path) => {
                 metadata::visible(libc::AT_FDCWD, path)?;
-                moving(|| process::change_directory(path))
+                process::change_directory(path)
             }
-            Self::ChangeDirectoryTo(fd) => moving(|| process::change_directory_to(fd)),
+            Self::ChangeDirectoryTo(fd) => process::change_directory_to(fd),
             Self::CloseFrom(first) => process::close_from(first),
             Self::TakeTerminal(fd) => process::take_terminal(fd),
         }
@@ -190,13 +190,5 @@ fn open_as(
     }
     let outcome = process::duplicate(opened, fd);
     sys::close(opened);
-    outcome
-}
-
-/// Changes the working directory; the parent's, whose memory this is, stays what it was.
-fn moving(change: impl FnOnce() -> Result<(), Errno>) -> Result<(), Errno> {
-    working_directory::forget();
-    let outcome = change();
-    working_directory::forget();
     outcome
 }

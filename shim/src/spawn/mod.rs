@@ -10,6 +10,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicI32, Ordering};
 
 use crate::errno::Errno;
+use crate::remembered;
 use crate::sys::process::{self, Disposition, Signals, signal_set};
 use crate::sys::vfork::vfork;
 use attributes::Attributes;
@@ -44,8 +45,11 @@ struct Shared<'a> {
 pub(crate) fn spawn(job: &Job<'_>) -> Result<c_int, Errno> {
     let blocked = process::block(ALL_SIGNALS)?;
     let shared = Shared { job, blocked, error: AtomicI32::new(0) };
+    // The child may change its directory, and has the memory in which the parent's is remembered.
+    remembered::suspend();
     // SAFETY: `child` writes only its own frames and the error; all signals are blocked.
     let outcome = unsafe { vfork(child, (&raw const shared).cast()) };
+    remembered::resume();
     process::set_blocked(blocked);
     let pid = outcome?;
     match shared.error.load(Ordering::Acquire) {

@@ -11,7 +11,7 @@ use core::arch::asm;
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) unsafe fn syscall6(number: usize, args: [usize; 6]) -> isize {
-    let [a, b, c, d, e, f] = args;
+    let [first, second, third, fourth, fifth, sixth] = args;
     let result: isize;
     // SAFETY: the registers are those of the kernel's calling convention, `rcx` and `r11` are
     // declared as overwritten, and the caller answers for the call itself.
@@ -19,12 +19,12 @@ pub(crate) unsafe fn syscall6(number: usize, args: [usize; 6]) -> isize {
         asm!(
             "syscall",
             inlateout("rax") number => result,
-            in("rdi") a,
-            in("rsi") b,
-            in("rdx") c,
-            in("r10") d,
-            in("r8") e,
-            in("r9") f,
+            in("rdi") first,
+            in("rsi") second,
+            in("rdx") third,
+            in("r10") fourth,
+            in("r8") fifth,
+            in("r9") sixth,
             lateout("rcx") _,
             lateout("r11") _,
             options(nostack),
@@ -40,7 +40,7 @@ pub(crate) unsafe fn syscall6(number: usize, args: [usize; 6]) -> isize {
 #[cfg(target_arch = "aarch64")]
 #[inline]
 pub(crate) unsafe fn syscall6(number: usize, args: [usize; 6]) -> isize {
-    let [a, b, c, d, e, f] = args;
+    let [first, second, third, fourth, fifth, sixth] = args;
     let result: usize;
     // SAFETY: as on x86-64; `svc` overwrites only the result register.
     unsafe {
@@ -48,11 +48,11 @@ pub(crate) unsafe fn syscall6(number: usize, args: [usize; 6]) -> isize {
             "svc 0",
             in("x8") number,
             inlateout("x0") a => result,
-            in("x1") b,
-            in("x2") c,
-            in("x3") d,
-            in("x4") e,
-            in("x5") f,
+            in("x1") second,
+            in("x2") third,
+            in("x3") fourth,
+            in("x4") fifth,
+            in("x5") sixth,
             options(nostack),
         );
     }

@@ -17,6 +17,9 @@ struct OpenHow {
 /// `RESOLVE_NO_SYMLINKS`: fail with ELOOP where a link lies on the way.
 pub(crate) const NO_SYMLINKS: u64 = 0x04;
 
+/// `RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS`: follow links, but none that leads out of the directory.
+pub(crate) const BENEATH: u64 = 0x08 | 0x02;
+
 /// A descriptor of the shim's own, closed when dropped.
 #[derive(Debug)]
 pub(crate) struct Fd(c_int);

@@ -6,5 +6,4 @@ pub(crate) mod next;
 pub(crate) mod process;
 pub(crate) mod vfork;
 
-pub(crate) use arch::syscall6;
 pub(crate) use calls::*;

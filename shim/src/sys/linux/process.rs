@@ -44,11 +44,13 @@ pub(crate) const fn signal_set(signal: c_int) -> Signals {
     1_u64.wrapping_shl(signal.wrapping_sub(1).cast_unsigned())
 }
 
+/// A descriptor or pid as the kernel returned it.
 #[expect(
     clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
     reason = "the kernel's descriptors and pids are 32 bits"
 )]
-const fn int(value: usize) -> c_int {
+pub(super) const fn int(value: usize) -> c_int {
     value as c_int
 }
 
@@ -85,7 +87,7 @@ pub(crate) fn has_borrowed_identity() -> bool {
     id(libc::SYS_getuid) != id(libc::SYS_geteuid) || id(libc::SYS_getgid) != id(libc::SYS_getegid)
 }
 
-/// memfd_create(2) of a file that can be sealed and survives exec.
+/// `memfd_create(2)` of a file that can be sealed and survives exec.
 pub(crate) fn sealable_file(name: &CStr) -> Result<Fd, Errno> {
     let flags = libc::MFD_ALLOW_SEALING as usize;
     let args = [name.as_ptr().expose_provenance(), flags, 0, 0, 0, 0];
@@ -112,7 +114,7 @@ pub(crate) fn duplicate(from: c_int, to: c_int) -> Result<(), Errno> {
     call(libc::SYS_dup3, [word(from), word(to), 0, 0, 0, 0]).map(|_| ())
 }
 
-/// close_range(2) from `first` upwards.
+/// `close_range(2)` from `first` upwards.
 pub(crate) fn close_from(first: c_int) -> Result<(), Errno> {
     call(libc::SYS_close_range, [word(first), u32::MAX as usize, 0, 0, 0, 0]).map(|_| ())
 }
@@ -155,7 +157,7 @@ pub(crate) fn drop_borrowed_identity() -> Result<(), Errno> {
     call(libc::SYS_setresuid, [keep, user, keep, 0, 0, 0]).map(|_| ())
 }
 
-/// sched_setscheduler(2), or where no policy is given sched_setparam(2), of the caller.
+/// `sched_setscheduler(2)`, or where no policy is given `sched_setparam(2)`, of the caller.
 pub(crate) fn schedule(policy: Option<c_int>, priority: c_int) -> Result<(), Errno> {
     let parameter = (&raw const priority).expose_provenance();
     match policy {
@@ -215,7 +217,7 @@ pub(crate) fn wait(pid: c_int) -> Result<c_int, Errno> {
     }
 }
 
-/// exit_group(2).
+/// `exit_group(2)`.
 pub(crate) fn exit(status: c_int) -> ! {
     loop {
         let _ = call(libc::SYS_exit_group, [word(status), 0, 0, 0, 0, 0]);

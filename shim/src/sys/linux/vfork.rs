@@ -3,6 +3,7 @@
 use core::arch::asm;
 use core::ffi::{c_int, c_void};
 
+use super::process::int;
 use super::{outcome, word};
 use crate::errno::Errno;
 
@@ -35,17 +36,17 @@ pub(crate) unsafe fn vfork(child: Child, argument: *const c_void) -> Result<c_in
             "2:",
             inlateout("rax") libc::SYS_clone => result,
             in("rdi") word(FLAGS),
-            in("rsi") 0,
-            in("rdx") 0,
-            in("r10") 0,
-            in("r8") 0,
+            in("rsi") 0_usize,
+            in("rdx") 0_usize,
+            in("r10") 0_usize,
+            in("r8") 0_usize,
             in("r12") argument,
             in("r13") child,
             lateout("rcx") _,
             lateout("r11") _,
         );
     }
-    outcome(result).map(pid)
+    outcome(result).map(int)
 }
 
 /// See the x86-64 form.
@@ -69,16 +70,11 @@ pub(crate) unsafe fn vfork(child: Child, argument: *const c_void) -> Result<c_in
             child = in(reg) child,
             in("x8") libc::SYS_clone,
             inlateout("x0") word(FLAGS) => result,
-            in("x1") 0,
-            in("x2") 0,
-            in("x3") 0,
-            in("x4") 0,
+            in("x1") 0_usize,
+            in("x2") 0_usize,
+            in("x3") 0_usize,
+            in("x4") 0_usize,
         );
     }
-    outcome(result).map(pid)
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "pids are 32 bits")]
-const fn pid(value: usize) -> c_int {
-    value as c_int
+    outcome(result).map(int)
 }

@@ -1,0 +1,37 @@
+//! Where ready-made entries stand on disk. They are many and close together, so each directory on
+//! the way is looked at once.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The places that are known already.
+#[derive(Debug, Default)]
+pub(crate) struct Anchors {
+    known: HashMap<PathBuf, Option<PathBuf>>,
+}
+
+impl Anchors {
+    /// The canonical form of the absolute `path`; `None` where nothing is there, or it cannot be
+    /// told.
+    pub(crate) fn canonical(&mut self, path: &Path) -> Option<PathBuf> {
+        if let Some(known) = self.known.get(path) {
+            return known.clone();
+        }
+        let found = self.look(path);
+        self.known.insert(path.to_owned(), found.clone());
+        found
+    }
+
+    fn look(&mut self, path: &Path) -> Option<PathBuf> {
+        // Neither the root directory nor what ends in `..` has a name.
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return fs::canonicalize(path).ok();
+        };
+        let place = self.canonical(parent)?.join(name);
+        if place.symlink_metadata().ok()?.is_symlink() {
+            return fs::canonicalize(place).ok();
+        }
+        Some(place)
+    }
+}
