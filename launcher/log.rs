@@ -94,12 +94,11 @@ fn text(bytes: &[u8]) -> String {
 /// The reason codes of spec §5.3, and the product's own for what no rule decided.
 fn reason(reason: Reason) -> &'static str {
     match reason {
-        Reason::Rule => "denied",
+        Reason::Rule | Reason::Namespace => "denied",
         Reason::Static => "static_program",
         Reason::Foreign => "foreign_program",
         Reason::Loader => "loader_not_in_baseline",
         Reason::Shim => "shim_unreachable",
-        Reason::Namespace => "denied",
         Reason::Internal => "policy_unavailable",
     }
 }

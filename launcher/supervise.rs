@@ -18,6 +18,11 @@ use crate::failure::{Failure, Refusal};
 use crate::sys::child;
 use crate::sys::signals::{Arrival, Inherited, Signals, stop_by};
 
+/// Variables by which the loader or libc's start-up code, which no hook sees, would run code before
+/// the preload library or write files (`ld.so(8)`).
+const BYPASSES: [&str; 5] =
+    ["LD_AUDIT", "LD_DEBUG_OUTPUT", "LD_PROFILE", "LD_PROFILE_OUTPUT", "GMON_OUT_PREFIX"];
+
 /// Signals that are passed on, if a process sent them from outside of the run.
 const PASSED_ON: [i32; 9] = [
     libc::SIGHUP,
@@ -100,7 +105,10 @@ impl Confined<'_> {
             ("JP_CONFINE", self.handles.map(|fd| fd.as_raw_fd().to_string()).join(":").into()),
             ("TMPDIR", self.temp.into()),
         ];
-        let kept = |name: &OsStr| own.iter().all(|(known, _)| name != *known);
+        let kept = |name: &OsStr| {
+            own.iter().all(|(known, _)| name != *known)
+                && BYPASSES.iter().all(|known| name != *known)
+        };
         let given = context.environment.iter().map(|(name, value)| (name.as_os_str(), value));
         let own = own.iter().map(|(name, value)| (OsStr::new(*name), value));
         let variables = given.filter(|(name, _)| kept(name)).chain(own);

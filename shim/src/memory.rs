@@ -13,8 +13,16 @@ use crate::sys;
 
 const PAGE: usize = 4096;
 const WORD: usize = 8;
-/// How far above the stack pointer an address counts as stack.
-const STACK_REACH: usize = 8 * PAGE;
+/// How far below its top the main stack is looked for: the kernel leaves that much room.
+const STACK_REACH: usize = 8 << 20;
+
+/// Where the main stack's frames end, and the environment begins.
+static STACK_TOP: AtomicUsize = AtomicUsize::new(0);
+
+/// Notes where the main stack ends.
+pub(crate) fn remember_stack(top: usize) {
+    STACK_TOP.store(top, Ordering::Relaxed);
+}
 
 /// Where the heap of brk(2) was when the shim was loaded, and the end it was last seen at.
 static HEAP_START: AtomicUsize = AtomicUsize::new(0);
@@ -161,9 +169,14 @@ fn is_program(address: usize) -> bool {
     })
 }
 
+/// Whether the address lies between here and the end of the stack the thread runs on, as far as
+/// that is known: on the main stack up to where the environment begins, else up to the page's end.
 fn is_stack(address: usize) -> bool {
     let here = (&raw const address).addr();
-    address >= here && address.wrapping_sub(here) < STACK_REACH
+    let top = STACK_TOP.load(Ordering::Relaxed);
+    let on_main = here < top && top.wrapping_sub(here) < STACK_REACH;
+    let end = if on_main { top } else { here.next_multiple_of(PAGE) };
+    (here..end).contains(&address)
 }
 
 fn is_heap(address: usize) -> bool {

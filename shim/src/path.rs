@@ -185,7 +185,11 @@ impl Spelling {
             self.dirfd = libc::AT_FDCWD;
             self.text.clear();
         } else {
-            places::of_directory(dirfd, &mut self.text)?;
+            if let Err(errno) = places::of_directory(dirfd, &mut self.text) {
+                // As the kernel does: the string is read before the descriptor is looked at.
+                self.text.clear();
+                return path.copy_to(&mut self.text).and(Err(errno));
+            }
             self.text.push_separator()?;
         }
         self.tail = self.text.len();

@@ -23,7 +23,7 @@ pub(crate) type Key = [u64; 2];
 pub(crate) struct Remembered {
     /// Odd while somebody writes.
     version: AtomicU32,
-    /// The generation the path was read at, plus one; zero for none.
+    /// The [`stamp`] of the generation the path was read at; zero for none.
     generation: AtomicU64,
     key: [AtomicU64; 2],
     len: AtomicUsize,
@@ -73,7 +73,7 @@ impl Remembered {
         let Some(current) = session::generation().filter(|_| !is_suspended()) else {
             return ask(to);
         };
-        let now = current.load(Ordering::Acquire).wrapping_add(1);
+        let now = stamp(current);
         let version = self.version.load(Ordering::Acquire);
         if self.recall(version, now, key, to) {
             return Ok(());
@@ -156,6 +156,12 @@ pub(crate) fn adopt() {
     OWNER.pid.store(sys::getpid(), Ordering::Relaxed);
 }
 
+/// A generation as it is stored beside what was true in it: never zero.
+pub(crate) fn stamp(generation: &AtomicU64) -> u64 {
+    generation.load(Ordering::Acquire).wrapping_mul(2) | 1
+}
+
+/// Whether nothing is to be remembered, or recalled, for now.
 pub(crate) fn is_suspended() -> bool {
     SUSPENDED.load(Ordering::Acquire) > 0
 }

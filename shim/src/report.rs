@@ -12,9 +12,8 @@ use crate::sys;
 /// The first four bytes of a record: `JPVE`.
 const MAGIC: u32 = 0x4556_504a;
 const HEADER: usize = 28;
-/// A record that would not fit is cut at its paths; a record is one write, so that the kernel
-/// appends it whole.
-const ROOM: usize = 8192;
+/// Longer texts are cut: what does not fit in a path cannot be in a policy.
+const LONGEST: usize = 4096;
 /// Beyond this size of the file nothing more is recorded.
 const ENOUGH: i64 = 64 << 20;
 
@@ -29,7 +28,6 @@ pub(crate) enum Reason {
     ShimUnreachable = 4,
     /// The call would change what paths mean.
     Namespace = 5,
-    Internal = 6,
 }
 
 /// An operation being judged: which libc function, on which path, spelled how.
@@ -104,62 +102,34 @@ fn record(image: &Image<'_>, denial: Option<Denial>, reason: Reason, subject: Su
     let _ = path.fill(|bytes, room| {
         sys::readlinkat(libc::AT_FDCWD, c"/proc/self/exe", bytes, room.min(1024))
     });
-    let mut record = Record { bytes: [0; ROOM], len: HEADER };
-    let lengths = [
-        record.append(subject.path),
-        record.append(subject.route),
-        record.append(path.as_bytes()),
-        record.append(subject.call.to_bytes()),
+    let parts = [subject.path, subject.route, path.as_bytes(), subject.call.to_bytes()];
+    let parts = parts.map(|part| part.get(..part.len().min(LONGEST)).unwrap_or(&[]));
+    let head = head(denial, reason, parts.map(|part| u16::try_from(part.len()).unwrap_or(0)));
+    let [subject_path, route, program, call] = parts;
+    let _ = sys::write_all(file.raw(), [&head, subject_path, route, program, call]);
+}
+
+/// The fixed part of a record, whose parts have these lengths.
+fn head(denial: Option<Denial>, reason: Reason, lengths: [u16; 4]) -> [u8; HEADER] {
+    let rule = denial.and_then(|denial| denial.rule).map_or(u32::MAX, RuleId::raw);
+    let missing = denial.map_or(0, |denial| denial.missing.bits());
+    let flags = denial.map_or(4, |denial| u8::from(denial.hidden) | u8::from(denial.second) << 1);
+    let whole = lengths.iter().fold(HEADER, |sum, &part| sum.saturating_add(usize::from(part)));
+    let [reason_low, reason_high] = (reason as u16).to_le_bytes();
+    let words = [
+        MAGIC,
+        u32::try_from(whole).unwrap_or(0),
+        sys::getpid().cast_unsigned(),
+        rule,
+        u32::from_le_bytes([missing, flags, reason_low, reason_high]),
+        pair(lengths[0], lengths[1]),
+        pair(lengths[2], lengths[3]),
     ];
-    record.head(denial, reason, lengths);
-    let _ = sys::write(file.raw(), record.bytes.get(..record.len).unwrap_or(&[]));
-}
-
-struct Record {
-    bytes: [u8; ROOM],
-    len: usize,
-}
-
-impl Record {
-    /// Appends as much as leaves room for the shorter texts that follow; how much that was.
-    fn append(&mut self, text: &[u8]) -> u16 {
-        let room = ROOM.saturating_sub(self.len).min(3400);
-        let text = text.get(..text.len().min(room)).unwrap_or(&[]);
-        let end = self.len.saturating_add(text.len());
-        for (to, &from) in self.bytes.iter_mut().skip(self.len).zip(text) {
-            *to = from;
-        }
-        self.len = end;
-        u16::try_from(text.len()).unwrap_or(0)
+    let mut head = [0; HEADER];
+    for (to, from) in head.iter_mut().zip(words.iter().flat_map(|word| word.to_le_bytes())) {
+        *to = from;
     }
-
-    fn head(&mut self, denial: Option<Denial>, reason: Reason, lengths: [u16; 4]) {
-        let rule = denial.and_then(|denial| denial.rule).map_or(u32::MAX, RuleId::raw);
-        let missing = denial.map_or(0, |denial| denial.missing.bits());
-        let flags =
-            denial.map_or(4, |denial| u8::from(denial.hidden) | u8::from(denial.second) << 1);
-        let words = [
-            MAGIC,
-            u32::try_from(self.len).unwrap_or(0),
-            sys::getpid().cast_unsigned(),
-            rule,
-            u32::from_le_bytes([missing, flags, low(reason as u16), high(reason as u16)]),
-            pair(lengths[0], lengths[1]),
-            pair(lengths[2], lengths[3]),
-        ];
-        let bytes = words.iter().flat_map(|word| word.to_le_bytes());
-        for (to, from) in self.bytes.iter_mut().zip(bytes) {
-            *to = from;
-        }
-    }
-}
-
-const fn low(value: u16) -> u8 {
-    value.to_le_bytes()[0]
-}
-
-const fn high(value: u16) -> u8 {
-    value.to_le_bytes()[1]
+    head
 }
 
 const fn pair(first: u16, second: u16) -> u32 {

@@ -135,11 +135,13 @@ pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
 fn own_process(path: &mut PathBuffer) -> Result<(), Errno> {
     let Some(rest) = path.as_bytes().strip_prefix(b"/proc/") else { return Ok(()) };
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let pid = rest.get(..digits).and_then(|pid| core::str::from_utf8(pid).ok()?.parse().ok());
-    if pid != Some(sys::getpid()) {
+    // Not getpid(2): the process may count in another pid namespace than this /proc does.
+    let mut own = PathBuffer::new();
+    own.fill(|bytes, room| sys::readlinkat(libc::AT_FDCWD, c"/proc/self", bytes, room))?;
+    if rest.get(..digits) != Some(own.as_bytes()) {
         return Ok(());
     }
-    let mut own = PathBuffer::new();
+    own.clear();
     own.push(b"/proc/self")?;
     own.push(rest.get(digits..).unwrap_or(&[]))?;
     path.clear();

@@ -33,7 +33,7 @@ fn forget() {
     REMEMBERED.forget();
 }
 
-/// The generation, plus one, at which nothing at or below the directory was found hidden.
+/// The stamp of the generation at which nothing at or below the directory was found hidden.
 static SHOWS_EVERYTHING_AT: AtomicU64 = AtomicU64::new(0);
 
 /// Whether nothing at or below the directory is hidden.
@@ -41,7 +41,7 @@ pub(crate) fn shows_everything(image: &Image<'_>) -> bool {
     let Some(generation) = session::generation().filter(|_| !remembered::is_suspended()) else {
         return false;
     };
-    let now = generation.load(Ordering::Acquire).wrapping_add(1);
+    let now = remembered::stamp(generation);
     if SHOWS_EVERYTHING_AT.load(Ordering::Acquire) == now {
         return true;
     }
@@ -53,8 +53,9 @@ pub(crate) fn shows_everything(image: &Image<'_>) -> bool {
     shows
 }
 
-/// Announces that a directory was renamed, to every process of the run.
-pub(crate) fn announce_rename() {
+/// Announces to every process of the run that a directory was renamed, or removed so that its inode
+/// number may come to stand for another.
+pub(crate) fn announce_change() {
     match session::generation() {
         Some(generation) => {
             generation.fetch_add(1, Ordering::AcqRel);

@@ -42,6 +42,7 @@ struct Survey {
     names_shim: bool,
     handles: usize,
     names_handle: bool,
+    bypasses: usize,
 }
 
 impl Survey {
@@ -53,6 +54,7 @@ impl Survey {
             names_shim: false,
             handles: 0,
             names_handle: false,
+            bypasses: 0,
         };
         let mut list = Reader::new();
         let mut texts = Reader::new();
@@ -68,6 +70,8 @@ impl Survey {
             } else if texts.after(text, crate::handle::VARIABLE)?.is_some() {
                 survey.handles = survey.handles.saturating_add(1);
                 survey.names_handle = texts.equals(text, variable.as_bytes())?;
+            } else if bypasses(&mut texts, text)? {
+                survey.bypasses = survey.bypasses.saturating_add(1);
             }
         }
         survey.names_shim = !survey.preload.is_null() && names(&mut texts, survey.preload, shim)?;
@@ -75,13 +79,35 @@ impl Survey {
     }
 
     const fn is_complete(&self) -> bool {
-        self.names_shim && self.preloads == 1 && self.names_handle && self.handles == 1
+        self.names_shim
+            && self.preloads == 1
+            && self.names_handle
+            && self.handles == 1
+            && self.bypasses == 0
     }
 }
 
-/// What separates the entries of `LD_PRELOAD` (ld.so(8)).
+/// What separates the entries of `LD_PRELOAD` (ld.so(8)). musl takes other white space too, glibc
+/// takes that for a part of the name.
 const fn separates(byte: u8) -> bool {
-    matches!(byte, b':' | b' ' | b'\t' | b'\n')
+    matches!(byte, b':' | b' ')
+}
+
+/// Variables by which the loader or libc's start-up code, which no hook sees, would run code before
+/// the shim or write files (ld.so(8)).
+const BYPASSES: [&[u8]; 5] =
+    [b"LD_AUDIT=", b"LD_DEBUG_OUTPUT=", b"LD_PROFILE=", b"LD_PROFILE_OUTPUT=", b"GMON_OUT_PREFIX="];
+
+fn bypasses(reader: &mut Reader, text: *const c_char) -> Result<bool, Errno> {
+    if !matches!(reader.byte(text, 0)?, b'L' | b'G') {
+        return Ok(false);
+    }
+    for name in BYPASSES {
+        if reader.after(text, name)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether `path` is an entry of `list`.
@@ -146,9 +172,10 @@ fn fill(
         if entry.is_null() {
             break;
         }
-        let ours = texts.after(entry, PRELOAD)?.is_some()
-            || texts.after(entry, crate::handle::VARIABLE)?.is_some();
-        if !ours && let Some(slot) = slots.next() {
+        let dropped = texts.after(entry, PRELOAD)?.is_some()
+            || texts.after(entry, crate::handle::VARIABLE)?.is_some()
+            || bypasses(&mut texts, entry)?;
+        if !dropped && let Some(slot) = slots.next() {
             *slot = entry.expose_provenance();
         }
     }

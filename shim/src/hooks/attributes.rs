@@ -164,8 +164,13 @@ fn set_times(
     times: usize,
     flags: c_int,
 ) -> Result<(), Errno> {
-    if path.is_null() || names_descriptor(path, flags)? {
+    if path.is_null() {
         let args = [word(dirfd), 0, times, 0, 0, 0];
+        return on_descriptor(call, dirfd, libc::SYS_utimensat, args);
+    }
+    if names_descriptor(path, flags)? {
+        let empty = c"".as_ptr().expose_provenance();
+        let args = [word(dirfd), empty, times, word(flags), 0, 0];
         return on_descriptor(call, dirfd, libc::SYS_utimensat, args);
     }
     let object = object::at_path(call, dirfd, path, nofollow(flags), UPDATE)?;

@@ -97,6 +97,11 @@ pub(crate) fn make_directory(call: &CStr, at: Argument, mode: c_uint) -> Result<
 
 fn make_node(call: &CStr, at: Argument, mode: c_uint, device: u64) -> Result<(), Errno> {
     let device = usize::try_from(device).map_err(|_| Errno::EINVAL)?;
+    let kind = mode & libc::S_IFMT;
+    // A device node is a way around every path; 0:0 is the mark of overlay filesystems.
+    if (kind == libc::S_IFCHR && device != 0) || kind == libc::S_IFBLK {
+        return Err(Errno::EPERM);
+    }
     on_entry(call, at, Errno::EEXIST, may_create, |dirfd, name| {
         let args = [word(dirfd), address(name), mode as usize, device, 0, 0];
         sys::call(libc::SYS_mknodat, args)
@@ -112,13 +117,20 @@ fn make_symlink(call: &CStr, target: *const c_char, at: Argument) -> Result<(), 
 
 fn remove_entry(call: &CStr, at: Argument, flags: c_int) -> Result<(), Errno> {
     let no_entry = if flags & libc::AT_REMOVEDIR == 0 { Errno::EISDIR } else { Errno::EINVAL };
-    on_entry(call, at, no_entry, decide::remove, |dirfd, name| {
+    let outcome = on_entry(call, at, no_entry, decide::remove, |dirfd, name| {
         sys::call(libc::SYS_unlinkat, [word(dirfd), address(name), word(flags), 0, 0, 0])
-    })
+    });
+    if flags & libc::AT_REMOVEDIR != 0 && outcome.is_ok() {
+        working_directory::announce_change();
+    }
+    outcome
 }
 
 /// link(2): the object that gets a second name is held, so that none other can take its place.
 fn make_link(call: &CStr, old: Argument, new: Argument, flags: c_int) -> Result<(), Errno> {
+    if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_FOLLOW) != 0 {
+        return Err(Errno::EINVAL);
+    }
     let image = session::image()?;
     let mut from = Spelling::new();
     let mut to = Spelling::new();
@@ -227,7 +239,7 @@ fn move_entry(call: &CStr, old: Argument, new: Argument, flags: c_uint) -> Resul
         0,
     ];
     let outcome = sys::call(libc::SYS_renameat2, args).map(|_| ());
-    working_directory::announce_rename();
+    working_directory::announce_change();
     match (outcome, if_exists) {
         (Err(Errno::EEXIST), Some(denial)) => {
             let [first, second] = subject;

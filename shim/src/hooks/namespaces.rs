@@ -45,7 +45,8 @@ pub(crate) extern "C" fn umount2(target: *const c_char, _flags: c_int) -> c_int 
 /// unshare(2), but for what gives the process a tree or a directory of its own.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn unshare(flags: c_int) -> c_int {
-    if flags & (libc::CLONE_NEWNS | libc::CLONE_NEWUSER | libc::CLONE_FS) != 0 {
+    if flags & (libc::CLONE_NEWNS | libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_FS) != 0
+    {
         return Err::<c_int, _>(refuse(c"unshare", c"/".as_ptr())).reply();
     }
     sys::call(libc::SYS_unshare, [sys::word(flags), 0, 0, 0, 0, 0]).map(|_| ()).reply()

@@ -205,8 +205,9 @@ fn open_through_links(
     refusal: Option<Denial>,
 ) -> Result<c_int, Errno> {
     let follow = if how.stops_at_link() { libc::O_NOFOLLOW } else { 0 };
-    let outcome = match resolve::pin(spelling, follow) {
-        Ok(pinned) => return open_pinned(image, call, spelling, &pinned, how),
+    let directory = how.flags & libc::O_DIRECTORY;
+    let outcome = match resolve::pin(spelling, follow | directory) {
+        Ok(pinned) => return open_pinned(image, call, spelling, pinned, how),
         Err(Errno::ENOENT) if how.has(libc::O_CREAT) => create(image, call, spelling, how),
         Err(errno) => Err(Failure::Nowhere(errno)),
     };
@@ -257,7 +258,7 @@ fn open_pinned(
     image: &Image<'_>,
     call: &CStr,
     spelling: &Spelling,
-    pinned: &Pinned,
+    pinned: Pinned,
     how: How,
 ) -> Result<c_int, Errno> {
     let subject = Subject { call, path: pinned.path.as_bytes(), route: spelling.lexical() };
@@ -273,11 +274,21 @@ fn open_pinned(
         }
     }
     if how.has(libc::O_PATH | libc::O_NOFOLLOW) {
-        let flags = if how.has(libc::O_CLOEXEC) { libc::F_DUPFD_CLOEXEC } else { libc::F_DUPFD };
-        return sys::fcntl(pinned.fd.raw(), flags, 0);
+        if !how.has(libc::O_CLOEXEC) {
+            sys::fcntl(pinned.fd.raw(), libc::F_SETFD, 0)?;
+        }
+        return Ok(pinned.fd.into_raw());
     }
     let again = how.without(libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW);
-    sys::openat(libc::AT_FDCWD, pinned.link().as_c_str(), again.flags, 0).map(sys::Fd::into_raw)
+    let opened = sys::openat(libc::AT_FDCWD, pinned.link().as_c_str(), again.flags, 0)?;
+    in_place_of(pinned.fd, &opened, how)
+}
+
+/// The descriptor under the number of the pin, which was the lowest free one: the one that the
+/// program must get (open(2)).
+fn in_place_of(pin: sys::Fd, opened: &sys::Fd, how: How) -> Result<c_int, Errno> {
+    sys::replace(&pin, opened, how.flags & libc::O_CLOEXEC)?;
+    Ok(pin.into_raw())
 }
 
 enum Failure {
@@ -352,7 +363,8 @@ fn open_unnamed(
         decide::access(image, &directory.request(spelling.lexical()), Capabilities::CREATE);
     let subject = Subject { call, path: directory.path.as_bytes(), route: spelling.lexical() };
     report::settle(image, verdict, subject)?;
-    sys::openat(directory.fd.raw(), c".", how.flags, how.mode).map(sys::Fd::into_raw)
+    let opened = sys::openat(directory.fd.raw(), c".", how.flags, how.mode)?;
+    in_place_of(directory.fd, &opened, how)
 }
 
 /// Whether the object of an open descriptor may be opened once more, differently.

@@ -63,6 +63,7 @@ pub(crate) const fn word(number: c_int) -> usize {
 
 #[expect(
     clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
     reason = "the kernel's descriptors and pids are 32 bits"
 )]
 const fn int(value: usize) -> c_int {
@@ -116,6 +117,11 @@ pub(crate) fn openat2(
 pub(crate) fn openat(dirfd: c_int, path: &CStr, flags: c_int, mode: u32) -> Result<Fd, Errno> {
     let args = [word(dirfd), address(path), word(flags), mode as usize, 0, 0];
     call(libc::SYS_openat, args).map(|fd| Fd(int(fd)))
+}
+
+/// dup3(2): makes the number of `old` stand for what `new` is; `flags` is `O_CLOEXEC` or zero.
+pub(crate) fn replace(old: &Fd, new: &Fd, flags: c_int) -> Result<(), Errno> {
+    call(libc::SYS_dup3, [word(new.raw()), word(old.raw()), word(flags), 0, 0, 0]).map(|_| ())
 }
 
 /// close(2); there is nothing to do about an error.
@@ -184,6 +190,13 @@ pub(crate) fn pread(fd: c_int, buffer: &mut [u8], offset: u64) -> Result<usize, 
     let args = [word(fd), buffer.as_mut_ptr().expose_provenance(), buffer.len(), offset, 0, 0];
     // SAFETY: the kernel writes at most the buffer's length.
     unsafe { call_out(libc::SYS_pread64, args) }
+}
+
+/// writev(2) of all `parts` at once; the number of bytes written.
+pub(crate) fn write_all<const N: usize>(fd: c_int, parts: [&[u8]; N]) -> Result<usize, Errno> {
+    let vectors = parts
+        .map(|part| libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() });
+    call(libc::SYS_writev, [word(fd), vectors.as_ptr().expose_provenance(), N, 0, 0, 0])
 }
 
 /// write(2) of a part of `bytes`; the number of bytes written.
