@@ -31,6 +31,8 @@ pub(crate) enum Reason {
     Shim,
     /// The call would have changed what paths mean.
     Namespace,
+    /// The object belongs to another process.
+    OtherProcess,
     /// Something went wrong inside.
     Internal,
 }
@@ -136,6 +138,7 @@ fn parse(bytes: &[u8]) -> Parsed<'_> {
             3 => Reason::Loader,
             4 => Reason::Shim,
             5 => Reason::Namespace,
+            6 => Reason::OtherProcess,
             _ => Reason::Internal,
         },
         path,

@@ -94,7 +94,7 @@ fn text(bytes: &[u8]) -> String {
 /// The reason codes of spec §5.3, and the product's own for what no rule decided.
 fn reason(reason: Reason) -> &'static str {
     match reason {
-        Reason::Rule | Reason::Namespace => "denied",
+        Reason::Rule | Reason::Namespace | Reason::OtherProcess => "denied",
         Reason::Static => "static_program",
         Reason::Foreign => "foreign_program",
         Reason::Loader => "loader_not_in_baseline",

@@ -117,7 +117,12 @@ fn describe(
     let program = if program.is_empty() { "?".to_owned() } else { printable(program) };
     let times = if count > 1 { format!(" ({count}×)") } else { String::new() };
     let path = shown(&denial.path, about.workspace);
-    let what = style.bad(&format!("denied {}", denial.missing));
+    let asked = if denial.missing.is_empty() {
+        printable(&denial.call)
+    } else {
+        denial.missing.to_string()
+    };
+    let what = style.bad(&format!("denied {asked}"));
     let _ = writeln!(text, "  {what} {path} by {program}{times}");
     let _ = writeln!(text, "    {}", style.faint(&explain(denial, about)));
 }
@@ -129,6 +134,7 @@ fn explain(denial: &Denial, about: Circumstances<'_>) -> String {
         Reason::Foreign => Some("built for another architecture: this version cannot confine it"),
         Reason::Loader => Some("its loader is not part of the system"),
         Reason::Shim => Some("the preload library was out of reach"),
+        Reason::OtherProcess => Some("it belongs to another process"),
         Reason::Namespace => Some("it would change what paths mean"),
         Reason::Internal => Some("jp-confine could not judge it"),
     };

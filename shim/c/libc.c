@@ -10,6 +10,7 @@ WEAK void *fdopen(int fd, const char *mode);
 WEAK void *fdopendir(int fd);
 WEAK void *readdir(void *stream);
 WEAK int closedir(void *stream);
+WEAK int dirfd(void *stream);
 WEAK int fileno(void *stream);
 WEAK const char *gnu_get_libc_version(void);
 
@@ -33,6 +34,10 @@ void *jp_readdir(void *stream) {
 
 int jp_closedir(void *stream) {
 	return closedir ? closedir(stream) : -1;
+}
+
+int jp_dirfd(void *stream) {
+	return dirfd ? dirfd(stream) : -1;
 }
 
 int jp_fileno(void *stream) {

@@ -44,6 +44,13 @@ impl Errno {
         // SAFETY: the calling thread's own location, valid for as long as the thread lives.
         unsafe { location.write(self.0) };
     }
+
+    /// What libc last stored there.
+    pub(crate) fn last() -> Self {
+        let location = libc_functions::jp_errno();
+        // SAFETY: as above.
+        Self(unsafe { location.read() })
+    }
 }
 
 /// What a libc function returns: the value, or -1 after `errno` was set.

@@ -14,6 +14,8 @@ unsafe extern "C" {
     pub(crate) safe fn jp_readdir(stream: *mut c_void) -> *mut c_void;
     /// closedir(3), likewise.
     pub(crate) safe fn jp_closedir(stream: *mut c_void) -> c_int;
+    /// dirfd(3) of a stream that the shim made.
+    pub(crate) safe fn jp_dirfd(stream: *mut c_void) -> c_int;
     /// fileno(3) of the program's own stream.
     pub(crate) safe fn jp_fileno(stream: *mut c_void) -> c_int;
     safe fn jp_libc_is_glibc() -> c_int;

@@ -28,6 +28,8 @@ pub(crate) enum Reason {
     ShimUnreachable = 4,
     /// The call would change what paths mean.
     Namespace = 5,
+    /// The object belongs to another process, which `/proc` shows.
+    OtherProcess = 6,
 }
 
 /// An operation being judged: which libc function, on which path, spelled how.

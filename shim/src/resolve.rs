@@ -12,7 +12,7 @@ use jp_confine_policy::image::Image;
 use crate::errno::Errno;
 use crate::path::{PathBuffer, Spelling};
 use crate::places::{self, DescriptorLink};
-use crate::report::{self, Subject};
+use crate::report::{self, Reason, Subject};
 use crate::sys::{self, Fd};
 
 /// How many links are followed by hand before `ELOOP` (`path_resolution(7)`).
@@ -31,7 +31,7 @@ impl Pinned {
         DescriptorLink::new(self.fd.raw())
     }
 
-    /// An object without a place in any directory: whoever names it holds it already.
+    /// An object without a place in any directory.
     pub(crate) fn is_anonymous(&self) -> bool {
         is_anonymous(self.path.as_bytes())
     }
@@ -84,7 +84,10 @@ pub(crate) fn pin_judged(
         }
     }
     match pin(spelling, flags) {
-        Ok(pinned) if pinned.is_anonymous() => Ok(pinned.fd),
+        Ok(pinned) if pinned.is_anonymous() => {
+            require_own(image, call, spelling)?;
+            Ok(pinned.fd)
+        }
         Ok(pinned) => {
             let route = spelling.lexical();
             let subject = Subject { call, path: pinned.path.as_bytes(), route };
@@ -231,6 +234,46 @@ pub(crate) fn entry_beside<'a>(
         return Ok(Some(Entry { dir, text: spelling.text(), name_at: split.name_at, slash }));
     }
     entry(image, spelling)
+}
+
+/// Makes `spelling`, whose directory is canonical, the place that its last component, a link to
+/// `target`, leads to.
+pub(crate) fn follow(spelling: &mut Spelling, target: &PathBuffer) -> Result<(), Errno> {
+    let mut next = PathBuffer::new();
+    if target.as_bytes().first() != Some(&b'/') {
+        let name_at = spelling.split().name_at;
+        next.push(spelling.text().as_bytes().get(..name_at).unwrap_or(&[]))?;
+    }
+    next.push(target.as_bytes())?;
+    spelling.read_own(libc::AT_FDCWD, next.as_bytes())
+}
+
+/// Refuses an object without a path unless the program holds it already: unless it was reached
+/// through the descriptors of this very process. Those of others are in `/proc` too.
+///
+/// # Errors
+/// `EACCES`.
+#[inline(never)]
+pub(crate) fn require_own(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &mut Spelling,
+) -> Result<(), Errno> {
+    for _ in 0..LINK_BUDGET {
+        let mut target = PathBuffer::new();
+        let Some(entry) = entry(image, spelling)? else { break };
+        if entry.path().starts_with(b"/proc/self/") {
+            return Ok(());
+        }
+        let read =
+            target.fill(|bytes, room| sys::readlinkat(entry.dirfd(), entry.name(), bytes, room));
+        if read.is_err() || entry.path().starts_with(b"/proc/") {
+            break;
+        }
+        follow(spelling, &target)?;
+    }
+    let subject = Subject::new(call, spelling.lexical());
+    Err(report::refused(image, Reason::OtherProcess, subject))
 }
 
 /// The common case: no link on the way, so that the spelling is the canonical path.

@@ -163,6 +163,15 @@ fn admit(image: &Image<'_>, call: &CStr, program: Fd) -> Result<(), Errno> {
 fn admit_loader(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), Errno> {
     let mut spelling = Spelling::new();
     spelling.read_own(libc::AT_FDCWD, path)?;
+    resolve::expand_alias(image, &mut spelling, true)?;
+    let (dirfd, spelled) = spelling.kernel();
+    let flags = libc::O_PATH | libc::O_CLOEXEC;
+    if spelling.is_lexical()
+        && decide::loader(image, &spelling.request()) == Verdict::Allow
+        && sys::openat2(dirfd, spelled, flags, 0, sys::NO_SYMLINKS).is_ok()
+    {
+        return Ok(());
+    }
     let loader = resolve::pin(&spelling, 0)?;
     match decide::loader(image, &loader.request(spelling.lexical())) {
         Verdict::Allow => Ok(()),

@@ -11,7 +11,8 @@ use crate::sys::next::Original;
 use crate::sys::{self, Fd, word};
 use crate::working_directory;
 
-const LISTING: c_int = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC | libc::O_NONBLOCK;
+pub(super) const LISTING: c_int =
+    libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC | libc::O_NONBLOCK;
 
 /// A directory opened for listing, if that may be.
 fn listing(call: &CStr, dirfd: c_int, path: *const c_char) -> Result<Fd, Errno> {

@@ -1,20 +1,29 @@
 //! The entry points, a file for each kind. Each is two statements: do the mediated operation,
 //! reply as libc does.
 
+mod accounting;
+mod aliases;
 pub(crate) mod attributes;
+mod children;
 pub(crate) mod directories;
+mod dynamic;
 pub(crate) mod entries;
 mod exec;
+mod fts;
 pub(crate) mod metadata;
 pub(crate) mod namespaces;
 pub(crate) mod object;
 pub(crate) mod open;
 mod openat2;
 mod popen;
+mod privileged;
 pub(crate) mod sockets;
 mod spawn;
 pub(crate) mod streams;
 mod syscall;
 mod system;
+mod tail;
 pub(crate) mod temporary;
 mod variadic;
+mod walk;
+mod words;

@@ -257,12 +257,14 @@ fn is_absent(denial: Denial, spelling: &Spelling, errno: Errno) -> bool {
 fn open_pinned(
     image: &Image<'_>,
     call: &CStr,
-    spelling: &Spelling,
+    spelling: &mut Spelling,
     pinned: Pinned,
     how: How,
 ) -> Result<c_int, Errno> {
-    let subject = Subject { call, path: pinned.path.as_bytes(), route: spelling.lexical() };
-    if !pinned.is_anonymous() {
+    if pinned.is_anonymous() {
+        resolve::require_own(image, call, spelling)?;
+    } else {
+        let subject = Subject { call, path: pinned.path.as_bytes(), route: spelling.lexical() };
         let verdict = how.judge(image, &pinned.request(spelling.lexical()));
         match report::settle_open(image, verdict, subject)? {
             OpenVerdict::OnlyNew(denial) => return Err(report::denied(image, denial, subject)),
@@ -323,7 +325,7 @@ fn create(
                 settled => return settled.map_err(Failure::Settled),
             }
         }
-        follow(spelling, &next).map_err(Failure::Settled)?;
+        resolve::follow(spelling, &next).map_err(Failure::Settled)?;
     }
     Err(Failure::Settled(Errno::ELOOP))
 }
@@ -334,18 +336,6 @@ fn only_new(image: &Image<'_>, verdict: OpenVerdict, subject: Subject<'_>) -> Er
         OpenVerdict::OnlyNew(denial) => report::denied(image, denial, subject),
         _ => Errno::EEXIST,
     }
-}
-
-/// Makes `spelling`, whose directory is canonical, the place that its last component, a link to
-/// `target`, leads to.
-fn follow(spelling: &mut Spelling, target: &PathBuffer) -> Result<(), Errno> {
-    let mut next = PathBuffer::new();
-    if target.as_bytes().first() != Some(&b'/') {
-        let name_at = spelling.split().name_at;
-        next.push(spelling.text().as_bytes().get(..name_at).unwrap_or(&[]))?;
-    }
-    next.push(target.as_bytes())?;
-    spelling.read_own(libc::AT_FDCWD, next.as_bytes())
 }
 
 /// `O_TMPFILE`: a file without a name is created in a directory.

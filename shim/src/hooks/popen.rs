@@ -73,7 +73,11 @@ impl Mode {
     }
 }
 
-fn open(command: *const c_char, mode: *const c_char) -> Result<*mut c_void, Errno> {
+/// popen(3).
+///
+/// # Errors
+/// As popen(3); those of the shell that could not be started.
+pub(super) fn open(command: *const c_char, mode: *const c_char) -> Result<*mut c_void, Errno> {
     let mode = Mode::parse(mode)?;
     let place = STREAMS.iter().find(|place| place.claim(0)).ok_or(Errno::EMFILE)?;
     let opened = start(command, mode).and_then(|(end, pid)| {

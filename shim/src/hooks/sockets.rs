@@ -1,6 +1,7 @@
 //! Unix sockets by path: connecting needs read and update of the socket, binding creates it.
 
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::mem::offset_of;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide;
@@ -14,12 +15,16 @@ use crate::{memory, resolve, session};
 
 /// A socket address of the program's.
 #[derive(Clone, Copy)]
-struct Address {
+pub(super) struct Address {
     at: *const u8,
     len: usize,
 }
 
 impl Address {
+    pub(super) const fn new(at: *const c_void, len: libc::socklen_t) -> Self {
+        Self { at: at.cast(), len: len as usize }
+    }
+
     /// The path of a unix socket; `None` for any other address, which names no file.
     ///
     /// # Errors
@@ -68,7 +73,7 @@ impl Substitute {
         };
         let link = DescriptorLink::new(held.raw());
         for (to, &from) in address.sun_path.iter_mut().zip(link.as_c_str().to_bytes()) {
-            *to = from.cast_signed();
+            *to = c_char::from_ne_bytes([from]);
         }
         Ok(Self { address, _held: held })
     }
@@ -80,7 +85,11 @@ impl Substitute {
 
 const SUBSTITUTE_LEN: usize = size_of::<libc::sockaddr_un>();
 
-fn connect_to(fd: c_int, address: Address) -> Result<(), Errno> {
+/// connect(2).
+///
+/// # Errors
+/// As connect(2); `EACCES` or `ENOENT` where the policy refuses.
+pub(super) fn connect_to(fd: c_int, address: Address) -> Result<(), Errno> {
     let mut path = PathBuffer::new();
     if address.path(&mut path)?.is_none() {
         let args = [word(fd), address.at.expose_provenance(), address.len, 0, 0, 0];
@@ -93,7 +102,7 @@ fn connect_to(fd: c_int, address: Address) -> Result<(), Errno> {
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn connect(fd: c_int, address: *const c_void, len: libc::socklen_t) -> c_int {
-    connect_to(fd, Address { at: address.cast(), len: len as usize }).reply()
+    connect_to(fd, Address::new(address, len)).reply()
 }
 
 /// The name that is bound stays the program's own: peers see it.
@@ -113,7 +122,7 @@ fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn bind(fd: c_int, address: *const c_void, len: libc::socklen_t) -> c_int {
-    bind_to(fd, Address { at: address.cast(), len: len as usize }).reply()
+    bind_to(fd, Address::new(address, len)).reply()
 }
 
 fn send_to(fd: c_int, message: [usize; 2], flags: c_int, address: Address) -> Result<usize, Errno> {
@@ -137,8 +146,19 @@ pub(crate) extern "C" fn sendto(
     address: *const c_void,
     len: libc::socklen_t,
 ) -> isize {
-    let address = Address { at: address.cast(), len: len as usize };
-    send_to(fd, [bytes.expose_provenance(), count], flags, address).reply()
+    let message = [bytes.expose_provenance(), count];
+    send_to(fd, message, flags, Address::new(address, len)).reply()
+}
+
+/// The header of a message of the program's.
+///
+/// # Errors
+/// `EFAULT`.
+fn header(message: *const libc::msghdr) -> Result<libc::msghdr, Errno> {
+    memory::check(message.addr())?;
+    memory::check(message.addr().wrapping_add(size_of::<libc::msghdr>()).wrapping_sub(1))?;
+    // SAFETY: the first and the last byte were just found readable.
+    Ok(unsafe { message.read_unaligned() })
 }
 
 fn send_message(fd: c_int, message: *const libc::msghdr, flags: c_int) -> Result<usize, Errno> {
@@ -146,11 +166,8 @@ fn send_message(fd: c_int, message: *const libc::msghdr, flags: c_int) -> Result
         let args = [word(fd), message.expose_provenance(), word(flags), 0, 0, 0];
         sys::call(libc::SYS_sendmsg, args)
     };
-    memory::check(message.addr())?;
-    memory::check(message.addr().wrapping_add(size_of::<libc::msghdr>()).wrapping_sub(1))?;
-    // SAFETY: the first and the last byte were just found readable.
-    let mut header = unsafe { message.read_unaligned() };
-    let address = Address { at: header.msg_name.cast(), len: header.msg_namelen as usize };
+    let mut header = header(message)?;
+    let address = Address::new(header.msg_name, header.msg_namelen);
     let mut path = PathBuffer::new();
     if address.path(&mut path)?.is_none() {
         return send(message);
@@ -164,4 +181,56 @@ fn send_message(fd: c_int, message: *const libc::msghdr, flags: c_int) -> Result
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sendmsg(fd: c_int, message: *const libc::msghdr, flags: c_int) -> isize {
     send_message(fd, message, flags).reply()
+}
+
+/// sendmmsg(2): as one call where no message has a path, else message by message.
+///
+/// # Errors
+/// As sendmmsg(2); `EACCES` or `ENOENT` where the policy refuses the first.
+pub(super) fn send_messages(
+    fd: c_int,
+    messages: *mut libc::mmsghdr,
+    count: c_uint,
+    flags: c_int,
+) -> Result<c_int, Errno> {
+    /// The kernel takes no more at a time (`UIO_MAXIOV`).
+    const MOST: c_uint = 1024;
+    let count = count.min(MOST);
+    let places = || (0..count).map(|index| messages.wrapping_add(index as usize));
+    let mut with_path = false;
+    for message in places() {
+        let header = header(message.cast())?;
+        let address = Address::new(header.msg_name, header.msg_namelen);
+        with_path |= address.path(&mut PathBuffer::new())?.is_some();
+    }
+    if !with_path {
+        let args = [word(fd), messages.expose_provenance(), count as usize, word(flags), 0, 0];
+        return sys::call(libc::SYS_sendmmsg, args).map(|sent| c_int::try_from(sent).unwrap_or(0));
+    }
+    let mut sent = 0_i32;
+    for message in places() {
+        match send_message(fd, message.cast(), flags) {
+            Ok(length) => {
+                let length = u32::try_from(length).unwrap_or(u32::MAX);
+                let place = message.cast::<u8>().wrapping_add(offset_of!(libc::mmsghdr, msg_len));
+                // SAFETY: the header before it was found readable; a program that passes memory
+                // it cannot write asks for the fault.
+                unsafe { place.cast::<u32>().write_unaligned(length) };
+                sent = sent.saturating_add(1);
+            }
+            Err(errno) if sent == 0 => return Err(errno),
+            Err(_) => break,
+        }
+    }
+    Ok(sent)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sendmmsg(
+    fd: c_int,
+    messages: *mut libc::mmsghdr,
+    count: c_uint,
+    flags: c_int,
+) -> c_int {
+    send_messages(fd, messages, count, flags).reply()
 }

@@ -52,7 +52,11 @@ impl Mode {
     }
 }
 
-fn open_stream(
+/// fopen(3).
+///
+/// # Errors
+/// As fopen(3); `EACCES` or `ENOENT` where the policy refuses.
+pub(super) fn open_stream(
     call: &CStr,
     path: *const c_char,
     mode: *const c_char,
@@ -65,6 +69,22 @@ fn open_stream(
         fd.into_raw();
     }
     Ok(stream)
+}
+
+/// setmntent(3), the descriptor of which no child inherits.
+///
+/// # Errors
+/// As [`open_stream`].
+pub(super) fn open_table(path: *const c_char, mode: *const c_char) -> Result<*mut c_void, Errno> {
+    let mut text = PathBuffer::new();
+    memory::copy_path(mode, &mut text)?;
+    text.push(b"e")?;
+    open_stream(c"setmntent", path, text.c_str(0).as_ptr())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn setmntent(path: *const c_char, mode: *const c_char) -> *mut c_void {
+    open_table(path, mode).reply()
 }
 
 #[unsafe(no_mangle)]

@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_long, c_uint};
 
 use crate::errno::{Errno, Reply};
 use crate::hooks::{
-    attributes, directories, entries, exec, metadata, namespaces, open, openat2, sockets,
+    attributes, children, directories, entries, exec, metadata, namespaces, open, openat2, sockets,
 };
 
 /// The arguments of a system call.
@@ -163,6 +163,7 @@ mod common {
             a.int(0), a.pointer(1), a.size(2), a.int(3), a.pointer(4), a.unsigned(5),
         ),
         libc::SYS_sendmsg => sockets::sendmsg(a.int(0), a.pointer(1), a.int(2)),
+        libc::SYS_sendmmsg => sockets::sendmmsg(a.int(0), a.pointer(1), a.unsigned(2), a.int(3)),
 
         libc::SYS_chroot => namespaces::chroot(a.pointer(0)),
         libc::SYS_mount => namespaces::mount(
@@ -234,8 +235,12 @@ mod legacy {
     }
 }
 
-extern "C" fn is_mediated(number: c_long) -> c_int {
-    c_int::from(common::has(number) || legacy::has(number))
+/// Whether a hook does the call `number`, or refuses it.
+extern "C" fn is_mediated(number: c_long, first: usize, second: usize) -> c_int {
+    let mediated = common::has(number)
+        || legacy::has(number)
+        || children::prepare_raw(number, first, second).is_err();
+    c_int::from(mediated)
 }
 
 extern "C" fn mediate(
@@ -250,8 +255,10 @@ extern "C" fn mediate(
     let arguments = Arguments([first, second, third, fourth, fifth, sixth]);
     if common::has(number) {
         common::call(number, arguments)
-    } else {
+    } else if legacy::has(number) {
         legacy::call(number, arguments)
+    } else {
+        Errno::EACCES.outcome()
     }
 }
 

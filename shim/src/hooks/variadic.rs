@@ -41,6 +41,11 @@ macro_rules! variadic {
 variadic! {
     open => jp_variadic_open;
     open64 => jp_variadic_open;
+    // glibc exports these names too, the last two for its own libraries.
+    __open => jp_variadic_open;
+    __open64 => jp_variadic_open;
+    __open_nocancel => jp_variadic_open;
+    __open64_nocancel => jp_variadic_open;
     openat => jp_variadic_openat;
     openat64 => jp_variadic_openat;
     execl => jp_variadic_execl;

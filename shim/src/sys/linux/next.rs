@@ -59,15 +59,51 @@ impl Original {
 
 /// The first definition of the function `name` in the objects that were loaded after the shim.
 pub(crate) fn next(name: &CStr) -> Option<usize> {
+    let mut at = peek::<LinkMap>(own_object()?).next;
+    while at != 0 {
+        let map: LinkMap = peek(at);
+        if let Some(address) = Object::new(&map).and_then(|object| object.find(name, None)) {
+            return Some(address);
+        }
+        at = map.next;
+    }
+    None
+}
+
+/// The shim's own function `name`, if it exports one.
+pub(crate) fn own(name: &CStr) -> Option<usize> {
+    Object::new(&peek(own_object()?))?.find(name, None)
+}
+
+/// Whether the function at `address` is a definition of `name`, of whatever version, in an object
+/// from the shim up to libc. Objects behind libc may be unloaded at any time.
+pub(crate) fn is_original(name: &CStr, address: usize) -> bool {
+    const ONLY_IN_LIBC: &CStr = c"__libc_start_main";
+    let mut at = own_object().map_or(0, |own| peek::<LinkMap>(own).next);
+    while at != 0 {
+        let map: LinkMap = peek(at);
+        if let Some(object) = Object::new(&map) {
+            if object.find(name, Some(address)).is_some() {
+                return true;
+            }
+            if object.find(ONLY_IN_LIBC, None).is_some() {
+                return false;
+            }
+        }
+        at = map.next;
+    }
+    false
+}
+
+/// The shim's own entry in the loader's list.
+fn own_object() -> Option<usize> {
     let own = (&raw const _DYNAMIC).addr();
-    let mut behind = false;
     let mut at = first_object()?;
     while at != 0 {
         let map: LinkMap = peek(at);
-        if behind && let Some(address) = Object::new(&map).and_then(|object| object.find(name)) {
-            return Some(address);
+        if map.dynamic == own {
+            return Some(at);
         }
-        behind |= map.dynamic == own;
         at = map.next;
     }
     None
@@ -192,16 +228,16 @@ impl Object {
         })
     }
 
-    /// The default version of the function `name`, if the object defines one.
-    fn find(&self, name: &CStr) -> Option<usize> {
+    /// The default version of the function `name`, or any that is `wanted`, if the object defines it.
+    fn find(&self, name: &CStr, wanted: Option<usize>) -> Option<usize> {
         match self.index {
-            Index::Gnu(table) => self.find_gnu(table, name),
-            Index::SystemV(table) => self.find_system_v(table, name),
+            Index::Gnu(table) => self.find_gnu(table, name, wanted),
+            Index::SystemV(table) => self.find_system_v(table, name, wanted),
         }
     }
 
     /// `DT_GNU_HASH`: symbols of one bucket stand side by side, the last marked by an odd hash.
-    fn find_gnu(&self, table: usize, name: &CStr) -> Option<usize> {
+    fn find_gnu(&self, table: usize, name: &CStr, wanted: Option<usize>) -> Option<usize> {
         let [buckets, first, bloom, _]: [u32; 4] = peek(table);
         let hash = name
             .to_bytes()
@@ -219,7 +255,7 @@ impl Object {
         loop {
             let chained: u32 = element(chains, index.wrapping_sub(first) as usize);
             if chained | 1 == hash | 1
-                && let Some(address) = self.definition(index, name)
+                && let Some(address) = self.definition(index, name, wanted)
             {
                 return Some(address);
             }
@@ -231,7 +267,7 @@ impl Object {
     }
 
     /// `DT_HASH`: symbols of one bucket form a list.
-    fn find_system_v(&self, table: usize, name: &CStr) -> Option<usize> {
+    fn find_system_v(&self, table: usize, name: &CStr, wanted: Option<usize>) -> Option<usize> {
         let [buckets, _]: [u32; 2] = peek(table);
         let hash = name.to_bytes().iter().fold(0_u32, |hash, &byte| {
             let sum = (hash << 4).wrapping_add(u32::from(byte));
@@ -241,7 +277,7 @@ impl Object {
         let words = table.wrapping_add(size_of::<[u32; 2]>());
         let mut index: u32 = element(words, hash.checked_rem(buckets)? as usize);
         while index != 0 {
-            if let Some(address) = self.definition(index, name) {
+            if let Some(address) = self.definition(index, name, wanted) {
                 return Some(address);
             }
             index = element(words, (buckets as usize).wrapping_add(index as usize));
@@ -249,19 +285,22 @@ impl Object {
         None
     }
 
-    /// The address of symbol `index`, if it is a default definition of a function `name`.
-    fn definition(&self, index: u32, name: &CStr) -> Option<usize> {
+    /// The address of symbol `index`, if it is a definition of a function `name`: the default one,
+    /// or any that is `wanted`.
+    fn definition(&self, index: u32, name: &CStr, wanted: Option<usize>) -> Option<usize> {
         let symbol: Symbol = element(self.symbols, index as usize);
         let kind = symbol.info & 0xf;
         if symbol.section == 0 || symbol.value == 0 || !matches!(kind, STT_FUNC | STT_GNU_IFUNC) {
             return None;
         }
         let version = self.versions.map_or(1, |table| element::<u16>(table, index as usize));
-        if version == 0 || version & NOT_DEFAULT != 0 || !self.is_named(&symbol, name) {
+        let is_default = version & NOT_DEFAULT == 0;
+        if version == 0 || !(is_default || wanted.is_some()) || !self.is_named(&symbol, name) {
             return None;
         }
         let address = self.base.wrapping_add(symbol.value);
-        Some(if kind == STT_GNU_IFUNC { choose(address) } else { address })
+        let address = if kind == STT_GNU_IFUNC { choose(address) } else { address };
+        wanted.is_none_or(|wanted| wanted == address).then_some(address)
     }
 
     fn is_named(&self, symbol: &Symbol, name: &CStr) -> bool {

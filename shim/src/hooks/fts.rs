@@ -1,0 +1,94 @@
+//! `fts_open(3)`: libc's own walk opens directories inside libc, where nothing is judged any more.
+//! So it may only start where everything below is granted.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Denial, Verdict};
+use jp_confine_policy::image::Image;
+
+use crate::errno::{Errno, Reply};
+use crate::path::Spelling;
+use crate::report::{self, Subject};
+use crate::sys::next::Original;
+use crate::sys::process::Strings;
+use crate::{memory, remembered, resolve, session, sys};
+
+/// Options (fts.h): links are followed; the working directory stays.
+const LOGICAL: c_int = 2;
+const STAY: c_int = 4;
+
+const READ: Capabilities = Capabilities::READ;
+
+static FTS_OPEN: Original = Original::new(c"fts_open");
+static FTS64_OPEN: Original = Original::new(c"fts64_open");
+
+type Open = extern "C" fn(Strings, c_int, *const c_void) -> *mut c_void;
+
+fn open(
+    original: &Original,
+    paths: Strings,
+    options: c_int,
+    compare: *const c_void,
+) -> Result<*mut c_void, Errno> {
+    let image = session::image()?;
+    let original = original.address().ok_or(Errno::EACCES)?;
+    for index in 0_usize.. {
+        let place = paths.wrapping_add(index);
+        memory::check(place.addr())?;
+        // SAFETY: the page was just found readable, and pointers do not straddle pages.
+        let path = unsafe { place.read() };
+        if path.is_null() {
+            break;
+        }
+        judge(image, path, options)?;
+    }
+    if options & (STAY | LOGICAL) == 0 {
+        // The walk changes the directory, call by call, until nobody knows when.
+        remembered::suspend();
+    }
+    // SAFETY: the address is that of libc's function of this name and type.
+    let original = unsafe { core::mem::transmute::<usize, Open>(original) };
+    Ok(original(paths, options, compare))
+}
+
+/// Whether a walk may start at `path`.
+fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), Errno> {
+    const CALL: &CStr = c"fts_open";
+    let mut spelling = Spelling::new();
+    spelling.read(libc::AT_FDCWD, path)?;
+    let start = match resolve::pin(&spelling, 0) {
+        Ok(start) => start,
+        // The walk says that it is not there.
+        Err(Errno::ENOENT) => return Ok(()),
+        Err(errno) => return Err(errno),
+    };
+    let request = start.request(spelling.lexical());
+    let subject = Subject { call: CALL, path: request.path, route: request.route };
+    if sys::fstat(start.fd.raw())?.st_mode & libc::S_IFMT != libc::S_IFDIR {
+        return report::settle(image, decide::metadata(image, &request), subject);
+    }
+    report::settle(image, decide::access(image, &request, READ), subject)?;
+    if options & LOGICAL == 0 && decide::grants_beneath(image, request.path, READ) {
+        return Ok(());
+    }
+    let found = decide::lookup(image, &request);
+    let denial = Denial {
+        rule: found.rule,
+        missing: READ,
+        hidden: false,
+        second: false,
+        visible: found.visible,
+    };
+    report::settle(image, Verdict::Deny(denial), subject)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fts_open(paths: Strings, options: c_int, compare: *const c_void) -> *mut c_void {
+    open(&FTS_OPEN, paths, options, compare).reply()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fts64_open(paths: Strings, options: c_int, compare: *const c_void) -> *mut c_void {
+    open(&FTS64_OPEN, paths, options, compare).reply()
+}

@@ -1,0 +1,57 @@
+//! Calls of the superuser's on mounts, quotas, swap and file handles: refused, because they change
+//! what paths mean or reach objects without one.
+
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+use crate::errno::{Errno, Reply};
+use crate::path::PathBuffer;
+use crate::report::{self, Reason, Subject};
+use crate::{memory, session};
+
+/// Refuses, naming the path the program gave.
+fn refuse(call: &CStr, path: *const c_char) -> Errno {
+    let Ok(image) = session::image() else { return Errno::EACCES };
+    let mut text = PathBuffer::new();
+    let _ = memory::copy_path(path, &mut text);
+    report::refused(image, Reason::Namespace, Subject::new(call, text.as_bytes()))
+}
+
+/// The path of a call that has none.
+const EVERYWHERE: *const c_char = c"/".as_ptr();
+
+macro_rules! refused {
+    ($($call:literal $name:ident($($argument:ident: $kind:ty),*) on $path:expr;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            extern "C" fn $name($($argument: $kind),*) -> c_int {
+                Err::<c_int, _>(refuse($call, $path)).reply()
+            }
+        )*
+    };
+}
+
+refused! {
+    c"open_tree" open_tree(_dirfd: c_int, path: *const c_char, _flags: c_uint) on path;
+    c"move_mount" move_mount(
+        _from: c_int, _path: *const c_char, _to: c_int, path: *const c_char, _flags: c_uint
+    ) on path;
+    c"fsopen" fsopen(_kind: *const c_char, _flags: c_uint) on EVERYWHERE;
+    c"fsmount" fsmount(_fd: c_int, _flags: c_uint, _attributes: c_uint) on EVERYWHERE;
+    c"fspick" fspick(_dirfd: c_int, path: *const c_char, _flags: c_uint) on path;
+    c"mount_setattr" mount_setattr(
+        _dirfd: c_int, path: *const c_char, _flags: c_uint, _how: *const c_void, _size: usize
+    ) on path;
+    c"pivot_root" pivot_root(path: *const c_char, _old: *const c_char) on path;
+    c"swapon" swapon(path: *const c_char, _flags: c_int) on path;
+    c"swapoff" swapoff(path: *const c_char) on path;
+    c"acct" acct(path: *const c_char) on path;
+    c"quotactl" quotactl(
+        _command: c_int, path: *const c_char, _id: c_int, _data: *const c_void
+    ) on path;
+    c"name_to_handle_at" name_to_handle_at(
+        _dirfd: c_int, path: *const c_char, _handle: *const c_void, _mount: *const c_int, _flags: c_int
+    ) on path;
+    c"open_by_handle_at" open_by_handle_at(_mount: c_int, _handle: *const c_void, _flags: c_int)
+        on EVERYWHERE;
+    c"fanotify_init" fanotify_init(_flags: c_uint, _events: c_uint) on EVERYWHERE;
+}

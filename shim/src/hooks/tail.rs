@@ -1,0 +1,71 @@
+//! Entry points that must leave the program's own return address where libc looks for it: `dlsym`
+//! and its kin ask who calls them, `clone` returns twice.
+
+/// Exports naked functions. Each has `$choose`, called with all of its register arguments, say
+/// where to go on, and jumps there with the arguments as the program gave them, but for what
+/// `$adjust` does to them.
+#[cfg(target_arch = "x86_64")]
+macro_rules! tail_jumps {
+    ($($(#[$about:meta])* $name:ident => $choose:ident $(, $adjust:literal, $_other:literal)?;)*) => {
+        $(
+            $(#[$about])*
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            extern "C" fn $name() {
+                core::arch::naked_asm!(
+                    "push rdi",
+                    "push rsi",
+                    "push rdx",
+                    "push rcx",
+                    "push r8",
+                    "push r9",
+                    "sub rsp, 8",
+                    "call {choose}",
+                    "add rsp, 8",
+                    "pop r9",
+                    "pop r8",
+                    "pop rcx",
+                    "pop rdx",
+                    "pop rsi",
+                    "pop rdi",
+                    $($adjust,)?
+                    "jmp rax",
+                    choose = sym $choose,
+                )
+            }
+        )*
+    };
+}
+
+/// See the x86-64 form.
+#[cfg(target_arch = "aarch64")]
+macro_rules! tail_jumps {
+    ($($(#[$about:meta])* $name:ident => $choose:ident $(, $_other:literal, $adjust:literal)?;)*) => {
+        $(
+            $(#[$about])*
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            extern "C" fn $name() {
+                core::arch::naked_asm!(
+                    "stp x29, x30, [sp, -80]!",
+                    "stp x0, x1, [sp, 16]",
+                    "stp x2, x3, [sp, 32]",
+                    "stp x4, x5, [sp, 48]",
+                    "stp x6, x7, [sp, 64]",
+                    "bl {choose}",
+                    "mov x16, x0",
+                    "ldp x0, x1, [sp, 16]",
+                    "ldp x2, x3, [sp, 32]",
+                    "ldp x4, x5, [sp, 48]",
+                    "ldp x6, x7, [sp, 64]",
+                    "ldp x29, x30, [sp], 80",
+                    $($adjust,)?
+                    "br x16",
+                    choose = sym $choose,
+                )
+            }
+        )*
+    };
+}
+
+pub(super) use tail_jumps;

@@ -1,0 +1,365 @@
+//! nftw(3) and ftw(3). libc's own opens directories inside libc; this one opens each mediated, and
+//! looks at entries through the descriptor of their directory.
+//!
+//! `nopenfd` is not a limit here: a walk holds one descriptor for each level it is below its start,
+//! and goes [`DEEPEST`] levels down.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::mem::{MaybeUninit, offset_of};
+
+use crate::errno::{Errno, Reply};
+use crate::hooks::directories::LISTING;
+use crate::hooks::metadata;
+use crate::hooks::open::{How, open_at};
+use crate::path::PathBuffer;
+use crate::sys::{self, Fd, word};
+use crate::{libc_functions, memory, working_directory};
+
+/// How far down a walk goes; each level takes stack.
+const DEEPEST: c_int = 512;
+
+/// Flags of nftw(3) (ftw.h).
+const PHYSICAL: c_int = 1;
+const MOUNT: c_int = 2;
+const CHANGE: c_int = 4;
+const DEPTH: c_int = 8;
+/// glibc's: what the function returns says how to go on.
+const ACTIONS: c_int = 16;
+const SKIP_SUBTREE: c_int = 2;
+const SKIP_SIBLINGS: c_int = 3;
+
+/// What an object is, as glibc numbers it (ftw.h); musl's numbers are greater by one.
+#[derive(Clone, Copy)]
+enum Kind {
+    File = 0,
+    Directory = 1,
+    Unreadable = 2,
+    Unknown = 3,
+    Link = 4,
+    DirectoryAfter = 5,
+    DanglingLink = 6,
+}
+
+impl Kind {
+    /// ftw(3) knows only the first four.
+    const fn plain(self) -> Self {
+        match self {
+            Self::Link => Self::File,
+            Self::DirectoryAfter => Self::Directory,
+            Self::DanglingLink => Self::Unknown,
+            other => other,
+        }
+    }
+}
+
+/// `struct FTW` (ftw.h).
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Position {
+    base: c_int,
+    level: c_int,
+}
+
+/// The program's function; that of ftw(3) has no fourth argument, and leaves it where it is.
+type Visit = extern "C" fn(*const c_char, *const libc::stat, c_int, *mut Position) -> c_int;
+
+struct Walk {
+    call: &'static CStr,
+    visit: Visit,
+    flags: c_int,
+    plain: bool,
+    path: PathBuffer,
+    position: Position,
+    /// The working directory that the start is relative to.
+    from: c_int,
+    device: u64,
+}
+
+/// A directory being walked, and those above it.
+struct Level<'a> {
+    above: Option<&'a Self>,
+    fd: c_int,
+    stat: libc::stat,
+}
+
+impl Level<'_> {
+    /// Whether `stat` is of this directory or one above.
+    fn contains(&self, stat: &libc::stat) -> bool {
+        let mut level = Some(self);
+        while let Some(here) = level {
+            if here.stat.st_ino == stat.st_ino && here.stat.st_dev == stat.st_dev {
+                return true;
+            }
+            level = here.above;
+        }
+        false
+    }
+}
+
+/// A stream that is closed when dropped.
+struct Stream(*mut c_void);
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        libc_functions::jp_closedir(self.0);
+    }
+}
+
+impl Stream {
+    /// The next name; null at the end.
+    fn next(&self) -> Result<*const c_char, Errno> {
+        Errno(0).set();
+        let entry = libc_functions::jp_readdir(self.0);
+        if entry.is_null() {
+            let errno = Errno::last();
+            return if errno.0 == 0 { Ok(core::ptr::null()) } else { Err(errno) };
+        }
+        Ok(entry.cast::<c_char>().wrapping_add(offset_of!(libc::dirent64, d_name)))
+    }
+}
+
+fn enter(fd: c_int) -> Result<(), Errno> {
+    working_directory::change(|| sys::call(libc::SYS_fchdir, [word(fd), 0, 0, 0, 0, 0]))
+}
+
+#[inline(never)]
+fn look_at(dirfd: c_int, name: *const c_char, flags: c_int) -> Result<libc::stat, Errno> {
+    metadata::visible(dirfd, name)?;
+    let mut stat = MaybeUninit::<libc::stat>::uninit();
+    let to = stat.as_mut_ptr().expose_provenance();
+    let args = [word(dirfd), name.expose_provenance(), to, word(flags), 0, 0];
+    // SAFETY: the kernel fills the whole structure, whose layout on 64-bit Linux is libc's.
+    unsafe { sys::call_out(libc::SYS_newfstatat, args) }?;
+    // SAFETY: the call succeeded.
+    Ok(unsafe { stat.assume_init() })
+}
+
+#[inline(never)]
+fn list(call: &CStr, dirfd: c_int, name: *const c_char, flags: c_int) -> Result<Stream, Errno> {
+    let fd = Fd::adopt(open_at(call, dirfd, name, How::new(LISTING | flags, 0))?);
+    let stream = libc_functions::jp_fdopendir(fd.raw());
+    if stream.is_null() {
+        return Err(Errno::ENOMEM);
+    }
+    fd.into_raw();
+    Ok(Stream(stream))
+}
+
+const fn file_type(stat: &libc::stat) -> libc::mode_t {
+    stat.st_mode & libc::S_IFMT
+}
+
+impl Walk {
+    const fn has(&self, flag: c_int) -> bool {
+        self.flags & flag != 0
+    }
+
+    fn report(&mut self, kind: Kind, stat: &libc::stat) -> c_int {
+        let kind = if self.plain { kind.plain() } else { kind };
+        let number = kind as c_int;
+        let number = if libc_functions::is_glibc() { number } else { number.wrapping_add(1) };
+        (self.visit)(self.path.c_str(0).as_ptr(), stat, number, &raw mut self.position)
+    }
+
+    /// What the entry `name` of `dirfd` is.
+    fn classify(
+        &self,
+        dirfd: c_int,
+        name: *const c_char,
+        is_start: bool,
+    ) -> Result<(Kind, libc::stat), Errno> {
+        let physical = self.has(PHYSICAL);
+        let follow = if physical { libc::AT_SYMLINK_NOFOLLOW } else { 0 };
+        match look_at(dirfd, name, follow) {
+            Ok(stat) => Ok(match file_type(&stat) {
+                libc::S_IFDIR => (Kind::Directory, stat),
+                libc::S_IFLNK => (Kind::Link, stat),
+                _ => (Kind::File, stat),
+            }),
+            Err(errno @ (Errno::EACCES | Errno::ENOENT)) => {
+                match look_at(dirfd, name, libc::AT_SYMLINK_NOFOLLOW) {
+                    Ok(stat) if !physical && file_type(&stat) == libc::S_IFLNK => {
+                        Ok((Kind::DanglingLink, stat))
+                    }
+                    _ if is_start => Err(errno),
+                    // SAFETY: a structure of integers.
+                    _ => Ok((Kind::Unknown, unsafe { core::mem::zeroed() })),
+                }
+            }
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Visits what `path` leads to, the name of which begins at `name_at`.
+    fn object(&mut self, above: Option<&Level<'_>>, name_at: usize) -> Result<c_int, Errno> {
+        // The start is named by the whole path.
+        let (dirfd, name_at) = above.map_or((self.from, 0), |level| (level.fd, name_at));
+        let name = self.path.c_str(name_at).as_ptr();
+        let (kind, stat) = self.classify(dirfd, name, above.is_none())?;
+        if above.is_none() {
+            self.device = stat.st_dev;
+        }
+        if !matches!(kind, Kind::Unknown) && self.has(MOUNT) && stat.st_dev != self.device {
+            return Ok(0);
+        }
+        if !matches!(kind, Kind::Directory) {
+            return Ok(self.report(kind, &stat));
+        }
+        if !self.has(PHYSICAL) && above.is_some_and(|level| level.contains(&stat)) {
+            return Ok(0);
+        }
+        let nofollow = if self.has(PHYSICAL) { libc::O_NOFOLLOW } else { 0 };
+        match list(self.call, dirfd, name, nofollow) {
+            Ok(stream) => self.directory(above, &stream, stat),
+            Err(Errno::EACCES) => Ok(self.report(Kind::Unreadable, &stat)),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    fn directory(
+        &mut self,
+        above: Option<&Level<'_>>,
+        stream: &Stream,
+        stat: libc::stat,
+    ) -> Result<c_int, Errno> {
+        if self.position.level >= DEEPEST {
+            return Err(Errno::ENAMETOOLONG);
+        }
+        let before = if self.has(DEPTH) { 0 } else { self.report(Kind::Directory, &stat) };
+        if before != 0 {
+            return Ok(before);
+        }
+        let level = Level { above, fd: libc_functions::jp_dirfd(stream.0), stat };
+        if self.has(CHANGE) {
+            enter(level.fd)?;
+        }
+        let (len, position) = (self.path.len(), self.position);
+        let entries = self.entries(&level, stream);
+        self.path.truncate(len);
+        self.position = position;
+        let mut result = entries?;
+        if result == SKIP_SIBLINGS && self.has(ACTIONS) {
+            result = 0;
+        }
+        if result == 0 && self.has(DEPTH) {
+            result = self.report(Kind::DirectoryAfter, &level.stat);
+        }
+        if self.has(CHANGE)
+            && let Some(above) = above
+        {
+            enter(above.fd)?;
+        }
+        Ok(result)
+    }
+
+    fn entries(&mut self, level: &Level<'_>, stream: &Stream) -> Result<c_int, Errno> {
+        self.path.push_separator()?;
+        let name_at = self.path.len();
+        self.position.base = c_int::try_from(name_at).unwrap_or(0);
+        self.position.level = self.position.level.saturating_add(1);
+        loop {
+            let name = stream.next()?;
+            if name.is_null() {
+                return Ok(0);
+            }
+            self.path.truncate(name_at);
+            memory::copy_path(name, &mut self.path)?;
+            if matches!(self.path.as_bytes().get(name_at..), Some(b"." | b"..")) {
+                continue;
+            }
+            match self.object(Some(level), name_at)? {
+                0 => {}
+                SKIP_SUBTREE if self.has(ACTIONS) => {}
+                result => return Ok(result),
+            }
+        }
+    }
+
+    /// Visits the start and what is below it.
+    fn run(&mut self, start: *const c_char) -> Result<c_int, Errno> {
+        memory::copy_path(start, &mut self.path)?;
+        while self.path.len() > 1 && self.path.as_bytes().last() == Some(&b'/') {
+            self.path.truncate(self.path.len().saturating_sub(1));
+        }
+        if self.path.len() == 0 {
+            return Err(Errno::ENOENT);
+        }
+        let text = self.path.as_bytes();
+        let slash = text.iter().rposition(|&byte| byte == b'/');
+        let base = slash.filter(|_| text.len() > 1).map_or(0, |slash| slash.saturating_add(1));
+        self.position.base = c_int::try_from(base).unwrap_or(0);
+        if !self.has(CHANGE) {
+            return self.object(None, base);
+        }
+        let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
+        let here = sys::openat(libc::AT_FDCWD, c".", flags, 0)?;
+        self.from = here.raw();
+        let outcome = self.enter_parent(base).and_then(|()| self.object(None, base));
+        let back = enter(here.raw());
+        let result = outcome?;
+        back.map(|()| result)
+    }
+
+    /// Changes into the directory of the start.
+    fn enter_parent(&self, base: usize) -> Result<(), Errno> {
+        let mut parent = PathBuffer::new();
+        parent.push(self.path.as_bytes().get(..base).unwrap_or(&[]))?;
+        if base == 0 {
+            return Ok(());
+        }
+        metadata::visible(libc::AT_FDCWD, parent.c_str(0).as_ptr())?;
+        let path = parent.c_str(0).as_ptr().expose_provenance();
+        working_directory::change(|| sys::call(libc::SYS_chdir, [path, 0, 0, 0, 0, 0]))
+    }
+}
+
+fn walk(
+    call: &'static CStr,
+    start: *const c_char,
+    visit: Visit,
+    flags: c_int,
+    plain: bool,
+) -> Result<c_int, Errno> {
+    if flags & !(PHYSICAL | MOUNT | CHANGE | DEPTH | ACTIONS) != 0 {
+        return Err(Errno::EINVAL);
+    }
+    let mut walk = Walk {
+        call,
+        visit,
+        flags,
+        plain,
+        path: PathBuffer::new(),
+        position: Position { base: 0, level: 0 },
+        from: libc::AT_FDCWD,
+        device: 0,
+    };
+    match walk.run(start)? {
+        SKIP_SUBTREE | SKIP_SIBLINGS if flags & ACTIONS != 0 => Ok(0),
+        result => Ok(result),
+    }
+}
+
+macro_rules! walks {
+    ($($name:ident, $name64:ident($($flags:ident)?), $plain:literal, $call:literal;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            extern "C" fn $name(
+                start: *const c_char, visit: Visit, _descriptors: c_int $(, $flags: c_int)?
+            ) -> c_int {
+                walk($call, start, visit, 0 $(| $flags)?, $plain).reply()
+            }
+
+            #[unsafe(no_mangle)]
+            extern "C" fn $name64(
+                start: *const c_char, visit: Visit, _descriptors: c_int $(, $flags: c_int)?
+            ) -> c_int {
+                walk($call, start, visit, 0 $(| $flags)?, $plain).reply()
+            }
+        )*
+    };
+}
+
+walks! {
+    nftw, nftw64(flags), false, c"nftw";
+    ftw, ftw64(), true, c"ftw";
+}
