@@ -23,6 +23,8 @@ fn main() {
         "-Wl,--as-needed",
         // Symbols are bound when the library is loaded: lazy binding would run the loader in a hook.
         "-Wl,-z,now",
+        // The library calls its own functions, also where the program has one of the same name.
+        "-Wl,-Bsymbolic",
         // Every process pays for each mapping.
         "-Wl,-z,noseparate-code",
         "-Wl,-z,norelro",

@@ -73,6 +73,13 @@ extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const
     remembered::adopt();
 }
 
+/// Lets AddressSanitizer's runtime accept a library that is loaded before it: it asks for its
+/// options under this name, and otherwise ends the program.
+#[unsafe(no_mangle)]
+extern "C" fn __asan_default_options() -> *const c_char {
+    c"verify_asan_link_order=0".as_ptr()
+}
+
 type Constructor = extern "C" fn(c_int, *const *const c_char, *const *const c_char);
 
 #[used]

@@ -128,7 +128,7 @@ struct GlobTable {
 }
 
 /// `GLOB_ALTDIRFUNC` (glob.h): the table names the functions to list directories with.
-const OWN_FUNCTIONS: c_int = 1 << 6;
+const OWN_FUNCTIONS: c_int = 1 << 9;
 
 type Glob = extern "C" fn(*const c_char, c_int, *const c_void, *mut GlobTable) -> c_int;
 

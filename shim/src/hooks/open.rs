@@ -265,11 +265,11 @@ fn open_pinned(
         resolve::require_own(image, call, spelling)?;
     } else {
         let subject = Subject { call, path: pinned.path.as_bytes(), route: spelling.lexical() };
-        let verdict = how.judge(image, &pinned.request(spelling.lexical()));
-        match report::settle_open(image, verdict, subject)? {
-            OpenVerdict::OnlyNew(denial) => return Err(report::denied(image, denial, subject)),
-            _ if how.exclusive() => return Err(Errno::EEXIST),
-            _ => {}
+        let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
+        let verdict = existing.judge(image, &pinned.request(spelling.lexical()));
+        report::settle_open(image, verdict, subject)?;
+        if how.exclusive() {
+            return Err(Errno::EEXIST);
         }
         if how.has(libc::O_NOFOLLOW) && !how.has(libc::O_PATH) && pinned.is_symlink() {
             return Err(Errno::ELOOP);

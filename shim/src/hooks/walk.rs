@@ -5,7 +5,7 @@
 //! and goes [`DEEPEST`] levels down.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::mem::{MaybeUninit, offset_of};
+use core::mem::offset_of;
 
 use crate::errno::{Errno, Reply};
 use crate::hooks::directories::LISTING;
@@ -79,7 +79,7 @@ struct Walk {
 struct Level<'a> {
     above: Option<&'a Self>,
     fd: c_int,
-    stat: libc::stat,
+    stat: &'a libc::stat,
 }
 
 impl Level<'_> {
@@ -122,16 +122,19 @@ fn enter(fd: c_int) -> Result<(), Errno> {
     working_directory::change(|| sys::call(libc::SYS_fchdir, [word(fd), 0, 0, 0, 0, 0]))
 }
 
+/// Puts what fstatat(2) says into `to`.
 #[inline(never)]
-fn look_at(dirfd: c_int, name: *const c_char, flags: c_int) -> Result<libc::stat, Errno> {
+fn look_at(
+    dirfd: c_int,
+    name: *const c_char,
+    flags: c_int,
+    to: &mut libc::stat,
+) -> Result<(), Errno> {
     metadata::visible(dirfd, name)?;
-    let mut stat = MaybeUninit::<libc::stat>::uninit();
-    let to = stat.as_mut_ptr().expose_provenance();
+    let to = (&raw mut *to).expose_provenance();
     let args = [word(dirfd), name.expose_provenance(), to, word(flags), 0, 0];
-    // SAFETY: the kernel fills the whole structure, whose layout on 64-bit Linux is libc's.
-    unsafe { sys::call_out(libc::SYS_newfstatat, args) }?;
-    // SAFETY: the call succeeded.
-    Ok(unsafe { stat.assume_init() })
+    // SAFETY: the kernel fills the structure, whose layout on 64-bit Linux is libc's.
+    unsafe { sys::call_out(libc::SYS_newfstatat, args) }.map(|_| ())
 }
 
 #[inline(never)]
@@ -161,29 +164,30 @@ impl Walk {
         (self.visit)(self.path.c_str(0).as_ptr(), stat, number, &raw mut self.position)
     }
 
-    /// What the entry `name` of `dirfd` is.
+    /// What the entry `name` of `dirfd` is; `stat` gets the rest.
     fn classify(
         &self,
         dirfd: c_int,
         name: *const c_char,
         is_start: bool,
-    ) -> Result<(Kind, libc::stat), Errno> {
+        stat: &mut libc::stat,
+    ) -> Result<Kind, Errno> {
         let physical = self.has(PHYSICAL);
         let follow = if physical { libc::AT_SYMLINK_NOFOLLOW } else { 0 };
-        match look_at(dirfd, name, follow) {
-            Ok(stat) => Ok(match file_type(&stat) {
-                libc::S_IFDIR => (Kind::Directory, stat),
-                libc::S_IFLNK => (Kind::Link, stat),
-                _ => (Kind::File, stat),
+        match look_at(dirfd, name, follow, stat) {
+            Ok(()) => Ok(match file_type(stat) {
+                libc::S_IFDIR => Kind::Directory,
+                libc::S_IFLNK => Kind::Link,
+                _ => Kind::File,
             }),
             Err(errno @ (Errno::EACCES | Errno::ENOENT)) => {
-                match look_at(dirfd, name, libc::AT_SYMLINK_NOFOLLOW) {
-                    Ok(stat) if !physical && file_type(&stat) == libc::S_IFLNK => {
-                        Ok((Kind::DanglingLink, stat))
-                    }
-                    _ if is_start => Err(errno),
-                    // SAFETY: a structure of integers.
-                    _ => Ok((Kind::Unknown, unsafe { core::mem::zeroed() })),
+                let itself = look_at(dirfd, name, libc::AT_SYMLINK_NOFOLLOW, stat);
+                if itself.is_ok() && !physical && file_type(stat) == libc::S_IFLNK {
+                    Ok(Kind::DanglingLink)
+                } else if is_start {
+                    Err(errno)
+                } else {
+                    Ok(Kind::Unknown)
                 }
             }
             Err(errno) => Err(errno),
@@ -195,7 +199,9 @@ impl Walk {
         // The start is named by the whole path.
         let (dirfd, name_at) = above.map_or((self.from, 0), |level| (level.fd, name_at));
         let name = self.path.c_str(name_at).as_ptr();
-        let (kind, stat) = self.classify(dirfd, name, above.is_none())?;
+        // SAFETY: a structure of integers.
+        let mut stat: libc::stat = unsafe { core::mem::zeroed() };
+        let kind = self.classify(dirfd, name, above.is_none(), &mut stat)?;
         if above.is_none() {
             self.device = stat.st_dev;
         }
@@ -210,7 +216,7 @@ impl Walk {
         }
         let nofollow = if self.has(PHYSICAL) { libc::O_NOFOLLOW } else { 0 };
         match list(self.call, dirfd, name, nofollow) {
-            Ok(stream) => self.directory(above, &stream, stat),
+            Ok(stream) => self.directory(above, &stream, &stat),
             Err(Errno::EACCES) => Ok(self.report(Kind::Unreadable, &stat)),
             Err(errno) => Err(errno),
         }
@@ -220,12 +226,12 @@ impl Walk {
         &mut self,
         above: Option<&Level<'_>>,
         stream: &Stream,
-        stat: libc::stat,
+        stat: &libc::stat,
     ) -> Result<c_int, Errno> {
         if self.position.level >= DEEPEST {
             return Err(Errno::ENAMETOOLONG);
         }
-        let before = if self.has(DEPTH) { 0 } else { self.report(Kind::Directory, &stat) };
+        let before = if self.has(DEPTH) { 0 } else { self.report(Kind::Directory, stat) };
         if before != 0 {
             return Ok(before);
         }
@@ -242,7 +248,7 @@ impl Walk {
             result = 0;
         }
         if result == 0 && self.has(DEPTH) {
-            result = self.report(Kind::DirectoryAfter, &level.stat);
+            result = self.report(Kind::DirectoryAfter, stat);
         }
         if self.has(CHANGE)
             && let Some(above) = above

@@ -47,7 +47,7 @@ pub(crate) unsafe fn syscall6(number: usize, args: [usize; 6]) -> isize {
         asm!(
             "svc 0",
             in("x8") number,
-            inlateout("x0") a => result,
+            inlateout("x0") first => result,
             in("x1") second,
             in("x2") third,
             in("x3") fourth,
