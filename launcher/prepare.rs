@@ -12,6 +12,7 @@ use jp_confine_policy::canonical::Root;
 use jp_confine_policy::compile::{self, Compiled};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::model::CompiledRule;
+use jp_confine_policy::warning;
 use serde_json::{Value, json};
 
 use crate::anchors::Anchors;
@@ -114,6 +115,7 @@ pub(crate) fn prepare(
         image = build_image(&ImageSpec { grants: &grants, ..spec })?;
     }
 
+    let covered = warning::covered_baseline(&grants);
     let declared_warnings = declared.warnings.iter().map(ToString::to_string);
     Ok(Prepared {
         root,
@@ -123,6 +125,7 @@ pub(crate) fn prepare(
         rules: wire,
         warnings: declared_warnings
             .chain(warnings.iter().map(ToString::to_string))
+            .chain(covered.iter().map(ToString::to_string))
             .chain(flags.warnings)
             .collect(),
         profiles: picked.iter().map(|profile| profile.name.clone()).collect(),
@@ -195,7 +198,7 @@ fn grant_json(grant: &Grant) -> Value {
     let mut value = json!({
         "anchor": lossy(&grant.anchor),
         "capabilities": caps,
-        "tombstone": grant.kind == GrantKind::Tombstone,
+        "tombstone": matches!(grant.kind, GrantKind::Tombstone { .. }),
         "origin": grant.origin,
         "except": grant.carve_outs,
     });

@@ -1,23 +1,20 @@
 //! The writer of images: compiled grants in, one flat piece of memory out.
 
-use std::borrow::ToOwned as _;
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
+mod trie;
+
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::string::String;
 use std::vec;
 use std::vec::Vec;
 
 use serde::Serialize;
 use zerocopy::IntoBytes as _;
-use zerocopy::little_endian::{U32, U64};
+use zerocopy::little_endian::U32;
 
+use self::trie::{Place, Prefix, Trie};
 use crate::capability::Capabilities;
-use crate::image::{
-    ALIAS_BELOW, HIDDEN_BELOW, Header, MAGIC, NONE, Node, Rule, Slot, Span, Text, VERSION,
-    checksum, edge_hash,
-};
+use crate::image::{Header, MAGIC, NONE, Node, Rule, Slot, Span, Text, VERSION, checksum};
 
 /// One compiled rule, whoever declared it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +52,12 @@ pub enum GrantKind {
         lexical_path: String,
     },
     /// What a dropped rule leaves behind: it denies everything (spec §6.4).
-    Tombstone,
+    Tombstone {
+        /// Of one outside the workspace, where routes tell rules apart (spec §5.1): the rule's
+        /// own path, as an external rule has it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        lexical_path: Option<String>,
+    },
     /// Deny-all on the workspace root: rules were declared, whatever became of them.
     Sentinel,
     /// The home directory: what no deeper grant covers looks absent (spec §12.1).
@@ -164,203 +166,116 @@ pub enum BuildError {
 
 /// The image of `spec`, as the launcher seals it.
 ///
+/// Control entries keep what would be granted there, less every way to change it, and nothing
+/// below them opens up again.
+///
 /// # Errors
 /// [`BuildError`] where a path is not canonical or a table would not fit.
 pub fn build(spec: &ImageSpec<'_>) -> Result<Vec<u8>, BuildError> {
-    let mut tables = Tables::new();
-    let masked = mask_control(spec.grants);
-    for (index, grant) in masked.iter().enumerate() {
-        if let Some(grant) = grant {
-            tables.add_grant(index, grant, spec.workspace)?;
-        } else {
-            tables.add_shadowed()?;
-        }
+    let mut tables = Tables { trie: Trie::new(), rules: vec![], patterns: vec![], bytes: vec![] };
+    let controls = || spec.grants.iter().enumerate().filter(|(_, grant)| is_control(grant));
+    for (_, control) in controls() {
+        let at = tables.trie.place(&control.anchor)?.at;
+        tables.trie.prefixes[at].control = true;
+    }
+    for grant in spec.grants {
+        tables.add(grant, spec.workspace)?;
+    }
+    for (id, control) in controls() {
+        tables.mask(id, control)?;
     }
     for (spelled, target) in spec.aliases {
-        let text = tables.intern(target.as_os_str().as_bytes())?;
-        let node = tables.node(spelled)?;
-        tables.trie[node].alias = text;
+        let text = intern(&mut tables.bytes, target.as_os_str().as_bytes())?;
+        let at = tables.trie.place(spelled)?.at;
+        tables.trie.prefixes[at].node.alias = text;
     }
-    tables.summarise(0);
+    tables.trie.summarise(&tables.rules);
     tables.write(spec)
 }
 
-/// Control entries keep what would be granted there, less every way to change it, and nothing
-/// below them opens up again: deeper grants are left out (`None`).
-fn mask_control(grants: &[Grant]) -> Vec<Option<Grant>> {
-    let controls: Vec<&Grant> =
-        grants.iter().filter(|grant| grant.kind == GrantKind::Control).collect();
-    let mask = |grant: &Grant| {
-        if grant.kind == GrantKind::Control {
-            let holder = winner(grants, &grant.anchor);
-            let caps = holder.map_or(Capabilities::NONE, |holder| holder.caps);
-            let hidden = holder.is_some_and(|holder| holder.kind == GrantKind::Hidden);
-            return Some(Grant {
-                caps: caps.difference(Capabilities::WRITE),
-                kind: if hidden { GrantKind::Hidden } else { GrantKind::Control },
-                ..grant.clone()
-            });
-        }
-        let below = controls.iter().any(|control| {
-            grant.anchor.starts_with(&control.anchor) && grant.kind != GrantKind::Tombstone
-        });
-        (!below).then(|| grant.clone())
-    };
-    grants.iter().map(mask).collect()
+fn is_control(grant: &Grant) -> bool {
+    grant.kind == GrantKind::Control
 }
 
-/// Who holds `path` when control entries are left out of account.
-fn winner<'a>(grants: &'a [Grant], path: &Path) -> Option<&'a Grant> {
-    grants
-        .iter()
-        .filter(|grant| grant.kind != GrantKind::Control && path.starts_with(&grant.anchor))
-        .max_by_key(|grant| grant.anchor.components().count())
-}
-
-#[derive(Default)]
-struct TrieNode {
-    rule: Option<u32>,
-    alias: Span,
-    children: BTreeMap<Vec<u8>, usize>,
-    /// Whether its rule has exclusions, each a denial below.
-    carved: bool,
-    below_all: u8,
-    below_any: u8,
-    flags: u8,
-}
-
-struct Tables {
-    trie: Vec<TrieNode>,
+struct Tables<'a> {
+    trie: Trie<'a>,
     rules: Vec<Rule>,
     patterns: Vec<Span>,
     bytes: Vec<u8>,
 }
 
-impl Tables {
-    fn new() -> Self {
-        Self { trie: vec![TrieNode::default()], rules: vec![], patterns: vec![], bytes: vec![] }
+impl<'a> Tables<'a> {
+    /// Adds the next grant. One that a control entry covers only counts for what the entry keeps.
+    fn add(&mut self, grant: &'a Grant, workspace: &Path) -> Result<(), BuildError> {
+        let id = self.rules.len();
+        let mut rule = self.rule(grant, workspace)?;
+        let Place { at, covered } = self.trie.place(&grant.anchor)?;
+        let prefix = &mut self.trie.prefixes[at];
+        if !is_control(grant) {
+            prefix.held = Some(id);
+        }
+        if !covered || matches!(grant.kind, GrantKind::Control | GrantKind::Tombstone { .. }) {
+            let earlier = prefix.node.rule;
+            prefix.node.rule = size(id)?;
+            let has_route = |rule: &Rule| rule.route.count.get() > 0;
+            if has_route(&rule) && self.rules.get(earlier.get() as usize).is_some_and(has_route) {
+                rule.earlier = earlier;
+            }
+        }
+        self.rules.push(rule);
+        Ok(())
     }
 
-    fn add_grant(
-        &mut self,
-        index: usize,
-        grant: &Grant,
-        workspace: &Path,
-    ) -> Result<(), BuildError> {
+    fn rule(&mut self, grant: &Grant, workspace: &Path) -> Result<Rule, BuildError> {
         let mut route = Span::default();
-        if let GrantKind::External { lexical_path } = &grant.kind {
-            route = self.intern(workspace.join(lexical_path).as_os_str().as_bytes())?;
+        if let GrantKind::External { lexical_path }
+        | GrantKind::Tombstone { lexical_path: Some(lexical_path) } = &grant.kind
+        {
+            route = intern(&mut self.bytes, workspace.join(lexical_path).as_os_str().as_bytes())?;
         }
         let patterns =
             Span { offset: size(self.patterns.len())?, count: size(grant.carve_outs.len())? };
         for pattern in &grant.carve_outs {
-            let text = self.intern(pattern.as_bytes())?;
+            let text = intern(&mut self.bytes, pattern.as_bytes())?;
             self.patterns.push(text);
         }
-        let node = self.node(&grant.anchor)?;
-        let earlier = self.trie[node].rule.filter(|&id| self.is_external(id));
-        let both_external = route.count.get() > 0;
-        self.trie[node].rule = Some(size(index)?.get());
-        self.trie[node].carved = !grant.carve_outs.is_empty();
-        self.rules.push(Rule {
+        Ok(Rule {
             caps: grant.caps.bits(),
             hidden: u8::from(grant.kind == GrantKind::Hidden),
             reserved: [0; 2],
             patterns,
             route,
-            earlier: earlier.filter(|_| both_external).unwrap_or(NONE).into(),
-        });
-        Ok(())
-    }
-
-    /// Keeps the numbering for a grant that a control entry covers.
-    fn add_shadowed(&mut self) -> Result<(), BuildError> {
-        let empty = Span { offset: size(self.patterns.len())?, count: U32::ZERO };
-        self.rules.push(Rule {
-            caps: 0,
-            hidden: 0,
-            reserved: [0; 2],
-            patterns: empty,
-            route: Span::default(),
             earlier: NONE.into(),
-        });
+        })
+    }
+
+    /// Leaves the control entry `id` what is held there, but for changing it.
+    fn mask(&mut self, id: usize, control: &'a Grant) -> Result<(), BuildError> {
+        let at = self.trie.place(&control.anchor)?.at;
+        let holder = self.trie.holder(at).map(|held| self.rules[held]);
+        let rule = &mut self.rules[id];
+        rule.caps = holder.map_or(0, |holder| holder.caps) & !Capabilities::WRITE.bits();
+        rule.hidden = holder.map_or(0, |holder| holder.hidden);
         Ok(())
-    }
-
-    fn is_external(&self, id: u32) -> bool {
-        self.rules.get(id as usize).is_some_and(|rule| rule.route.count.get() > 0)
-    }
-
-    fn intern(&mut self, text: &[u8]) -> Result<Span, BuildError> {
-        let span = Span { offset: size(self.bytes.len())?, count: size(text.len())? };
-        self.bytes.extend_from_slice(text);
-        Ok(span)
-    }
-
-    /// The node of an absolute canonical path, made with those above it where missing.
-    fn node(&mut self, path: &Path) -> Result<usize, BuildError> {
-        let mut components = path.components();
-        if components.next() != Some(Component::RootDir) {
-            return Err(BuildError::NotCanonical(path.to_owned()));
-        }
-        let mut at = 0;
-        for component in components {
-            let Component::Normal(name) = component else {
-                return Err(BuildError::NotCanonical(path.to_owned()));
-            };
-            at = self.child(at, name);
-        }
-        Ok(at)
-    }
-
-    fn child(&mut self, parent: usize, name: &OsStr) -> usize {
-        if let Some(&child) = self.trie[parent].children.get(name.as_bytes()) {
-            return child;
-        }
-        let child = self.trie.len();
-        self.trie.push(TrieNode::default());
-        self.trie[parent].children.insert(name.as_bytes().to_owned(), child);
-        child
-    }
-
-    /// Fills in what the rules strictly below each node grant, all of them and any of them, and
-    /// what there is below.
-    fn summarise(&mut self, node: usize) -> (u8, u8) {
-        let children: Vec<usize> = self.trie[node].children.values().copied().collect();
-        let carved = self.trie[node].carved;
-        let mut all = if carved { 0 } else { Capabilities::ALL.bits() };
-        let mut any = 0;
-        for child in children {
-            let (child_all, child_any) = self.summarise(child);
-            all &= child_all;
-            any |= child_any;
-            self.trie[node].flags |= self.trie[child].flags;
-        }
-        self.trie[node].below_all = all;
-        self.trie[node].below_any = any;
-        if self.trie[node].alias.count.get() > 0 {
-            self.trie[node].flags |= ALIAS_BELOW;
-        }
-        let own = self.trie[node].rule.and_then(|id| self.rules.get(id as usize));
-        if own.is_some_and(|rule| rule.hidden != 0) {
-            self.trie[node].flags |= HIDDEN_BELOW;
-        }
-        own.map_or((all, any), |rule| (all & rule.caps, any | rule.caps))
     }
 
     fn write(mut self, spec: &ImageSpec<'_>) -> Result<Vec<u8>, BuildError> {
+        let nodes: Vec<Node> = self.trie.prefixes.iter().map(|prefix| prefix.node).collect();
         let slots = self.slots()?;
-        let nodes: Vec<Node> = self.trie.iter().map(flat).collect();
         let mut texts = [Span::default(); Text::COUNT];
-        texts[Text::ShimPath as usize] = self.intern(spec.shim_path.as_os_str().as_bytes())?;
-        texts[Text::EventsPath as usize] = self.intern(spec.events_path.as_os_str().as_bytes())?;
-        texts[Text::TempDir as usize] = self.intern(spec.temp_dir.as_os_str().as_bytes())?;
-        texts[Text::SharedPage as usize] = self.intern(spec.shared_page.as_os_str().as_bytes())?;
+        texts[Text::ShimPath as usize] =
+            intern(&mut self.bytes, spec.shim_path.as_os_str().as_bytes())?;
+        texts[Text::EventsPath as usize] =
+            intern(&mut self.bytes, spec.events_path.as_os_str().as_bytes())?;
+        texts[Text::TempDir as usize] =
+            intern(&mut self.bytes, spec.temp_dir.as_os_str().as_bytes())?;
+        texts[Text::SharedPage as usize] =
+            intern(&mut self.bytes, spec.shared_page.as_os_str().as_bytes())?;
 
-        let mut body = Vec::new();
+        let mut image = vec![0; size_of::<Header>()];
         let mut append = |elements: &[u8], count: usize| {
-            let offset = size(size_of::<Header>() + body.len())?;
-            body.extend_from_slice(elements);
+            let offset = size(image.len())?;
+            image.extend_from_slice(elements);
             Ok::<_, BuildError>(Span { offset, count: size(count)? })
         };
         let nodes = append(nodes.as_bytes(), nodes.len())?;
@@ -368,15 +283,15 @@ impl Tables {
         let rules = append(self.rules.as_bytes(), self.rules.len())?;
         let patterns = append(self.patterns.as_bytes(), self.patterns.len())?;
         let bytes = append(&self.bytes, self.bytes.len())?;
-        let checksum = U64::new(checksum(&body));
-        let json =
-            Span { offset: size(size_of::<Header>() + body.len())?, count: size(spec.json.len())? };
-        let length = size(size_of::<Header>() + body.len() + spec.json.len())?;
+        let json = append(spec.json, spec.json.len())?;
+        let length = size(image.len())?;
+        let (head, body) = image.split_at_mut(size_of::<Header>());
+        let decisive = &body[..body.len() - spec.json.len()];
         let header = Header {
             magic: MAGIC,
             version: VERSION.into(),
             length,
-            checksum,
+            checksum: checksum(decisive).into(),
             session: spec.session.into(),
             nodes,
             slots,
@@ -386,46 +301,26 @@ impl Tables {
             texts,
             json,
         };
-        let mut image = header.as_bytes().to_owned();
-        image.extend_from_slice(&body);
-        image.extend_from_slice(spec.json);
+        head.copy_from_slice(header.as_bytes());
         Ok(image)
     }
 
-    /// The edges as an open-addressed table, at most half full.
     fn slots(&mut self) -> Result<Vec<Slot>, BuildError> {
-        let capacity = (self.trie.len() * 2).next_power_of_two();
-        let free =
-            Slot { parent: U32::ZERO, child: U32::ZERO, hash: U32::ZERO, name: Span::default() };
-        let mut slots = vec![free; capacity];
-        for parent in 0..self.trie.len() {
-            let edges: Vec<(Vec<u8>, usize)> =
-                self.trie[parent].children.iter().map(|(name, &id)| (name.clone(), id)).collect();
-            for (name, child) in edges {
-                let parent = size(parent)?.get();
-                let hash = edge_hash(parent, &name);
-                let name = self.intern(&name)?;
-                let mut at = hash as usize & (capacity - 1);
-                while slots[at].child.get() != 0 {
-                    at = (at + 1) & (capacity - 1);
-                }
-                slots[at] =
-                    Slot { parent: parent.into(), child: size(child)?, hash: hash.into(), name };
-            }
-        }
-        Ok(slots)
+        let bytes = &mut self.bytes;
+        let slot = |(child, prefix): (usize, &Prefix<'_>)| {
+            let name = intern(bytes, prefix.name)?;
+            let (parent, child) = (size(prefix.parent)?, size(child)?);
+            Ok(Slot { parent, child, hash: prefix.hash.into(), name })
+        };
+        self.trie.slots().map(slot).collect()
     }
 }
 
-fn flat(node: &TrieNode) -> Node {
-    Node {
-        rule: node.rule.unwrap_or(NONE).into(),
-        alias: node.alias,
-        below_all: node.below_all,
-        below_any: node.below_any,
-        interior: u8::from(!node.children.is_empty()),
-        flags: node.flags,
-    }
+/// Keeps `text` among the `bytes` of the image.
+fn intern(bytes: &mut Vec<u8>, text: &[u8]) -> Result<Span, BuildError> {
+    let span = Span { offset: size(bytes.len())?, count: size(text.len())? };
+    bytes.extend_from_slice(text);
+    Ok(span)
 }
 
 fn size(count: usize) -> Result<U32, BuildError> {

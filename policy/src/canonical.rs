@@ -2,9 +2,10 @@
 //!
 //! Resolution is physical, as the kernel does it. Tool inputs and rule paths are normalised
 //! lexically before ([`crate::lexical`]); what a system call would be given is resolved as it is
-//! (R1). Nothing is opened and nothing is cached.
+//! (R1). Nothing is opened, and nothing is remembered but in [`Lookups`].
 
 use std::borrow::ToOwned as _;
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -135,19 +136,74 @@ impl Root {
 /// # Errors
 /// [`ResolveError`]: whatever cannot be bounded. There is no fallback to the spelling.
 pub fn resolve(base: &Path, path: &Path, op: Op) -> Result<Resolved, ResolveError> {
-    let mut walk = Walk::new();
-    if op == Op::Content {
-        walk.queue(path.as_os_str());
-    } else {
-        walk.queue(without_trailing_slashes(path.as_os_str()));
-    }
+    let mut lookups = Lookups::default();
+    let mut walk = Walk::new(Path::new("/"), &mut lookups);
+    walk.queue_asked(path, op);
     if !path.is_absolute() {
         walk.queue(base.as_os_str());
     }
-    while let Some(name) = walk.pending.pop() {
-        walk.enter(&name, op)?;
+    walk.finish(op)
+}
+
+/// What resolutions have seen of the disk: a name that several paths lead through is looked at
+/// once. It lives as long as one compilation, because nothing tells when the disk changes.
+#[derive(Debug, Default)]
+pub struct Lookups {
+    entries: HashMap<OsString, Entry>,
+    /// What links say.
+    texts: HashMap<OsString, PathBuf>,
+}
+
+impl Lookups {
+    /// What [`resolve`] finds for `path` from the root, which is canonical already.
+    ///
+    /// # Errors
+    /// [`ResolveError`], as there.
+    pub fn resolve(&mut self, root: &Root, path: &Path, op: Op) -> Result<Resolved, ResolveError> {
+        let start = if path.is_absolute() { Path::new("/") } else { root.as_path() };
+        let mut walk = Walk::new(start, self);
+        walk.queue_asked(path, op);
+        walk.finish(op)
     }
-    Ok(Resolved { path: walk.at, exists: walk.missing.is_none(), steps: walk.steps })
+
+    /// What stands at `path`, canonical up to its last name. Only names with others after them are
+    /// kept: few paths share their last one.
+    fn entry(&mut self, path: &Path, is_final: bool) -> io::Result<Entry> {
+        if let Some(&known) = self.entries.get(path.as_os_str()) {
+            return Ok(known);
+        }
+        let entry = match fs::symlink_metadata(path) {
+            Ok(metadata) if metadata.is_dir() => Entry::Directory,
+            Ok(metadata) if metadata.is_symlink() => Entry::Link,
+            Ok(_) => Entry::Other,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Entry::Missing,
+            Err(error) => return Err(error),
+        };
+        if !is_final {
+            self.entries.insert(path.as_os_str().to_owned(), entry);
+        }
+        Ok(entry)
+    }
+
+    /// What the link at `path` says.
+    fn text(&mut self, path: &Path) -> io::Result<PathBuf> {
+        if let Some(known) = self.texts.get(path.as_os_str()) {
+            return Ok(known.clone());
+        }
+        let text = fs::read_link(path)?;
+        self.texts.insert(path.as_os_str().to_owned(), text.clone());
+        Ok(text)
+    }
+}
+
+/// What stands at a name, `lstat(2)`.
+#[derive(Debug, Clone, Copy)]
+enum Entry {
+    Directory,
+    Link,
+    /// A file, or whatever else has nothing below it.
+    Other,
+    Missing,
 }
 
 /// A trailing slash asks the kernel to follow a final link, which an entry operation never does.
@@ -158,7 +214,7 @@ fn without_trailing_slashes(path: &OsStr) -> &OsStr {
 }
 
 /// How far a resolution got.
-struct Walk {
+struct Walk<'a> {
     /// Canonical so far.
     at: PathBuf,
     is_dir: bool,
@@ -167,16 +223,34 @@ struct Walk {
     /// Components still to come, the next one last.
     pending: Vec<OsString>,
     steps: Vec<Step>,
+    lookups: &'a mut Lookups,
 }
 
-impl Walk {
-    fn new() -> Self {
+impl<'a> Walk<'a> {
+    /// A walk from the canonical directory `start`.
+    fn new(start: &Path, lookups: &'a mut Lookups) -> Self {
         Self {
-            at: PathBuf::from("/"),
+            at: start.to_owned(),
             is_dir: true,
             missing: None,
             pending: Vec::new(),
             steps: Vec::new(),
+            lookups,
+        }
+    }
+
+    fn finish(mut self, op: Op) -> Result<Resolved, ResolveError> {
+        while let Some(name) = self.pending.pop() {
+            self.enter(&name, op)?;
+        }
+        Ok(Resolved { path: self.at, exists: self.missing.is_none(), steps: self.steps })
+    }
+
+    /// Puts the components of the path that was asked for before those still to come.
+    fn queue_asked(&mut self, path: &Path, op: Op) {
+        match op {
+            Op::Content => self.queue(path.as_os_str()),
+            Op::Entry => self.queue(without_trailing_slashes(path.as_os_str())),
         }
     }
 
@@ -216,35 +290,38 @@ impl Walk {
 
     /// Enters the entry `name` of the current directory, through it if it is a link.
     fn descend(&mut self, name: &OsStr, op: Op) -> Result<(), ResolveError> {
-        let entry = self.at.join(name);
-        let metadata = match fs::symlink_metadata(&entry) {
-            Ok(metadata) => metadata,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.missing = Some(entry.clone());
-                self.at = entry;
-                return Ok(());
-            }
-            Err(error) => return Err(ResolveError::Io { path: entry, error }),
-        };
+        self.at.push(name);
         let is_final = self.pending.is_empty();
-        if metadata.is_symlink() && !(is_final && op == Op::Entry) {
-            return self.follow(entry);
+        let entry = match self.lookups.entry(&self.at, is_final) {
+            Ok(entry) => entry,
+            Err(error) => return Err(ResolveError::Io { path: self.at.clone(), error }),
+        };
+        match entry {
+            Entry::Directory => {}
+            Entry::Link if is_final && op == Op::Entry => self.is_dir = false,
+            Entry::Link => return self.follow(),
+            Entry::Other => self.is_dir = false,
+            Entry::Missing => self.missing = Some(self.at.clone()),
         }
-        self.at = entry;
-        self.is_dir = metadata.is_dir();
         Ok(())
     }
 
-    fn follow(&mut self, link: PathBuf) -> Result<(), ResolveError> {
+    /// Goes on where the link that was just entered leads.
+    fn follow(&mut self) -> Result<(), ResolveError> {
+        let link = self.at.clone();
         if self.steps.len() == LINK_BUDGET {
             return Err(ResolveError::TooManyLinks { path: link });
         }
-        let text =
-            fs::read_link(&link).map_err(|error| ResolveError::Io { path: link.clone(), error })?;
+        let text = match self.lookups.text(&link) {
+            Ok(text) => text,
+            Err(error) => return Err(ResolveError::Io { path: link, error }),
+        };
         if text.is_absolute() {
             self.at = PathBuf::from("/");
         } else if is_magic(&link) {
             return Err(ResolveError::NotAPath { link, text });
+        } else {
+            self.at.pop();
         }
         self.queue(text.as_os_str());
         self.steps.push(Step { link, text });

@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::Capabilities;
 use crate::approvals::{Approval, Approvals};
 use crate::build::{Grant, GrantKind, Origin};
-use crate::canonical::{self, Op, Resolved, Root};
+use crate::canonical::{Lookups, Op, Resolved, Root};
 use crate::compile_error::{CompileError, Problem};
 use crate::lexical;
 use crate::model::{CompiledRule, FsRule, RuleSource};
@@ -43,6 +43,7 @@ pub fn compile(
     let mut compiler = Compiler {
         root,
         approvals,
+        lookups: Lookups::default(),
         compiled: Compiled { grants: vec![ground], rules: Vec::new(), warnings: Vec::new() },
     };
     if let Some(rules) = declared {
@@ -67,6 +68,7 @@ fn ground(root: &Root, declared: bool) -> Grant {
 struct Compiler<'a> {
     root: &'a Root,
     approvals: &'a dyn Approvals,
+    lookups: Lookups,
     compiled: Compiled,
 }
 
@@ -74,7 +76,7 @@ impl Compiler<'_> {
     fn add(&mut self, rule: &FsRule) -> Result<(), CompileError> {
         let lexical = lexical::normalise(rule.path().as_str().as_bytes())
             .map_err(|error| CompileError::on_path(rule, Problem::Form(error)))?;
-        let resolved = canonical::resolve(self.root.as_path(), &lexical, Op::Content);
+        let resolved = self.lookups.resolve(self.root, &lexical, Op::Content);
         match (rule.external(), resolved) {
             (false, Ok(resolved)) => self.add_ordinary(rule, resolved.path),
             (false, Err(error)) => Err(CompileError::on_path(rule, Problem::Unresolvable(error))),
@@ -160,15 +162,18 @@ impl Compiler<'_> {
         why: DropReason,
     ) {
         let root = self.root.as_path();
-        let entry = canonical::resolve(root, lexical, Op::Entry).ok().map(|entry| entry.path);
+        let entry = self.lookups.resolve(self.root, lexical, Op::Entry);
         let mut anchors = vec![root.join(lexical)];
-        anchors.extend(entry);
+        anchors.extend(entry.map(|entry| entry.path));
         anchors.extend(target);
         anchors.dedup();
+        let lexical_path = relative_text(lexical);
         for anchor in anchors {
-            self.grant(rule, anchor, Capabilities::NONE, GrantKind::Tombstone);
+            let outside = !self.root.contains(&anchor);
+            let lexical_path = outside.then(|| lexical_path.to_string());
+            self.grant(rule, anchor, Capabilities::NONE, GrantKind::Tombstone { lexical_path });
         }
-        self.compiled.rules.push(CompiledRule::deny_all(relative_text(lexical)));
+        self.compiled.rules.push(CompiledRule::deny_all(lexical_path));
         self.compiled.warnings.push(Warning::Dropped {
             rule: rule.source().clone(),
             path: rule.path().to_string(),

@@ -1,8 +1,11 @@
 //! What a person should know about a policy that is nevertheless honoured.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::string::String;
+use std::vec::Vec;
 
+use crate::build::{Grant, GrantKind, Origin};
 use crate::canonical::ResolveError;
 use crate::model::RuleSource;
 
@@ -41,6 +44,50 @@ pub enum Warning {
         /// Where it leads.
         target: PathBuf,
     },
+    /// What a dropped rule leaves behind covers what every program needs (spec §6.4, §12.1).
+    #[error(
+        "{rule}: `{path}` is denied, and with it {}, which the baseline grants to every program \
+         (`{entry}`): programs may fail to start; remove the rule, or lead its link elsewhere",
+        target.display()
+    )]
+    CoversBaseline {
+        /// The rule.
+        rule: RuleSource,
+        /// Its path as written.
+        path: String,
+        /// What is denied.
+        target: PathBuf,
+        /// The entry of the baseline that would hold there.
+        entry: String,
+    },
+}
+
+/// A warning for each denial of a dropped rule that stands on or below something the baseline
+/// grants. One above it takes nothing away, because the longest anchor wins (spec §5.1).
+///
+/// `grants` are all grants of the run, in declared order.
+#[must_use]
+pub fn covered_baseline(grants: &[Grant]) -> Vec<Warning> {
+    let is_tombstone = |grant: &&Grant| matches!(grant.kind, GrantKind::Tombstone { .. });
+    let others = grants.iter().filter(|grant| !is_tombstone(grant));
+    let holders: HashMap<&Path, &Grant> =
+        others.map(|grant| (grant.anchor.as_path(), grant)).collect();
+    let covers = |tombstone: &Grant| {
+        let holder = tombstone.anchor.ancestors().find_map(|dir| holders.get(dir))?;
+        let (Origin::Baseline { entry }, false) = (&holder.origin, holder.caps.is_empty()) else {
+            return None;
+        };
+        let Origin::Rule { layer, index, line, path } = tombstone.origin.clone() else {
+            return None;
+        };
+        Some(Warning::CoversBaseline {
+            rule: RuleSource { layer, index, line },
+            path,
+            target: tombstone.anchor.clone(),
+            entry: entry.clone(),
+        })
+    };
+    grants.iter().filter(is_tombstone).filter_map(covers).collect()
 }
 
 /// Why an external rule was dropped.

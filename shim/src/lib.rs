@@ -73,7 +73,7 @@ extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const
     remembered::adopt();
 }
 
-/// Lets AddressSanitizer's runtime accept a library that is loaded before it: it asks for its
+/// Lets the runtime of `AddressSanitizer` accept a library that is loaded before it: it asks for its
 /// options under this name, and otherwise ends the program.
 #[unsafe(no_mangle)]
 extern "C" fn __asan_default_options() -> *const c_char {

@@ -11,19 +11,26 @@ use crate::places;
 
 /// `PATH_MAX`: what the kernel accepts, with the NUL.
 pub(crate) const CAPACITY: usize = 4096;
+/// `NAME_MAX`, a slash and the NUL.
+const NAME: usize = 257;
 
-/// A NUL-terminated path of at most `PATH_MAX` bytes; made without clearing its memory.
-pub(crate) struct PathBuffer {
-    bytes: [MaybeUninit<u8>; CAPACITY],
+/// A NUL-terminated path of at most `N` bytes with the NUL; made without clearing its memory.
+///
+/// Stacks may be small: at most two of full size are alive at any time in a call.
+pub(crate) struct Buffer<const N: usize> {
+    bytes: [MaybeUninit<u8>; N],
     len: usize,
 }
 
-impl PathBuffer {
+/// A buffer for any path the kernel accepts.
+pub(crate) type PathBuffer = Buffer<CAPACITY>;
+
+impl<const N: usize> Buffer<N> {
     /// An empty path.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "else the 4 KiB are copied to the caller")]
     pub(crate) fn new() -> Self {
-        let mut buffer = Self { bytes: [const { MaybeUninit::uninit() }; CAPACITY], len: 0 };
+        let mut buffer = Self { bytes: [const { MaybeUninit::uninit() }; N], len: 0 };
         buffer.finish(0);
         buffer
     }
@@ -71,7 +78,7 @@ impl PathBuffer {
         &mut self,
         fill: impl FnOnce(*mut u8, usize) -> Result<usize, Errno>,
     ) -> Result<(), Errno> {
-        let left = CAPACITY.saturating_sub(self.len);
+        let left = N.saturating_sub(self.len);
         let room = self.bytes.as_mut_ptr().cast::<u8>().wrapping_add(self.len);
         let used = fill(room, left)?;
         if used >= left {
@@ -89,7 +96,7 @@ impl PathBuffer {
         let consumed = consumed.min(self.len);
         let rest = self.len.saturating_sub(consumed);
         let len = prefix.len().saturating_add(rest);
-        if len >= CAPACITY {
+        if len >= N {
             return Err(Errno::ENAMETOOLONG);
         }
         let start = self.bytes.as_mut_ptr().cast::<u8>();
@@ -100,6 +107,21 @@ impl PathBuffer {
         unsafe { start.copy_from_nonoverlapping(prefix.as_ptr(), prefix.len()) };
         self.finish(len);
         Ok(())
+    }
+
+    /// Lets `act` see the path from byte `from` up to byte `end` only.
+    pub(crate) fn with_part<T>(
+        &mut self,
+        from: usize,
+        end: usize,
+        act: impl FnOnce(&CStr) -> T,
+    ) -> T {
+        let end = end.min(self.len);
+        let cut = self.get(end);
+        self.set(end, 0);
+        let result = act(self.c_str(from.min(end)));
+        self.set(end, cut);
+        result
     }
 
     pub(crate) fn clear(&mut self) {
@@ -267,12 +289,41 @@ impl Spelling {
         self.text.replace_start(consumed, target)
     }
 
-    /// Replaces the text by an absolute one.
-    pub(crate) fn become_absolute(&mut self, text: &PathBuffer) -> Result<(), Errno> {
-        self.text.clear();
-        self.text.push(text.as_bytes())?;
+    /// Respells the entry from its directory, of which `locate` writes the canonical path.
+    ///
+    /// # Errors
+    /// Those of `locate`, and `ENAMETOOLONG`.
+    pub(crate) fn respell_directory(
+        &mut self,
+        locate: impl FnOnce(&mut PathBuffer) -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        let mut name = Buffer::<NAME>::new();
+        let name_at = self.split().name_at;
+        name.push(self.text.as_bytes().get(name_at..).unwrap_or(&[]))?;
+        locate(&mut self.text)?;
+        if self.text.as_bytes().first() != Some(&b'/') {
+            return Err(Errno::EACCES);
+        }
+        self.text.push_separator()?;
+        self.text.push(name.as_bytes())?;
         self.tail = 0;
         self.physical = false;
+        Ok(())
+    }
+
+    /// Goes where the last component, a link to `target` in a directory whose path is canonical,
+    /// leads.
+    ///
+    /// # Errors
+    /// `ENAMETOOLONG`.
+    pub(crate) fn follow(&mut self, target: &[u8]) -> Result<(), Errno> {
+        let kept = if target.first() == Some(&b'/') { 0 } else { self.split().name_at };
+        self.text.truncate(kept);
+        self.text.push(target)?;
+        self.dirfd = libc::AT_FDCWD;
+        self.tail = 0;
+        self.physical = false;
+        self.settle();
         Ok(())
     }
 
@@ -294,6 +345,10 @@ impl Spelling {
 
     pub(crate) const fn text(&self) -> &PathBuffer {
         &self.text
+    }
+
+    pub(crate) const fn text_mut(&mut self) -> &mut PathBuffer {
+        &mut self.text
     }
 
     pub(crate) const fn tail(&self) -> usize {

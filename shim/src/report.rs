@@ -6,7 +6,7 @@ use jp_confine_policy::decide::{Denial, OpenVerdict, Verdict};
 use jp_confine_policy::image::{Image, RuleId, Text};
 
 use crate::errno::Errno;
-use crate::path::PathBuffer;
+use crate::path::Buffer;
 use crate::sys;
 
 /// The first four bytes of a record: `JPVE`.
@@ -92,7 +92,7 @@ pub(crate) fn refused(image: &Image<'_>, reason: Reason, subject: Subject<'_>) -
 
 #[inline(never)]
 fn record(image: &Image<'_>, denial: Option<Denial>, reason: Reason, subject: Subject<'_>) {
-    let mut path = PathBuffer::new();
+    let mut path = Buffer::<1024>::new();
     if path.push(image.text(Text::EventsPath)).is_err() {
         return;
     }
@@ -101,9 +101,8 @@ fn record(image: &Image<'_>, denial: Option<Denial>, reason: Reason, subject: Su
     if sys::fstat(file.raw()).map_or(true, |stat| stat.st_size > ENOUGH) {
         return;
     }
-    let _ = path.fill(|bytes, room| {
-        sys::readlinkat(libc::AT_FDCWD, c"/proc/self/exe", bytes, room.min(1024))
-    });
+    let _ =
+        path.fill(|bytes, room| sys::readlinkat(libc::AT_FDCWD, c"/proc/self/exe", bytes, room));
     let parts = [subject.path, subject.route, path.as_bytes(), subject.call.to_bytes()];
     let parts = parts.map(|part| part.get(..part.len().min(LONGEST)).unwrap_or(&[]));
     let head = head(denial, reason, parts.map(|part| u16::try_from(part.len()).unwrap_or(0)));

@@ -10,40 +10,13 @@ use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::Image;
 
 use crate::errno::Errno;
-use crate::path::{PathBuffer, Spelling};
-use crate::places::{self, DescriptorLink};
+use crate::path::{Buffer, PathBuffer, Spelling};
+use crate::places;
 use crate::report::{self, Reason, Subject};
 use crate::sys::{self, Fd};
 
 /// How many links are followed by hand before `ELOOP` (`path_resolution(7)`).
 pub(crate) const LINK_BUDGET: u32 = 40;
-
-/// An object, held.
-pub(crate) struct Pinned {
-    pub(crate) fd: Fd,
-    /// Its canonical path, or `pipe:[…]` and the like for an object without one.
-    pub(crate) path: PathBuffer,
-}
-
-impl Pinned {
-    /// A name through which the kernel reaches exactly this object.
-    pub(crate) fn link(&self) -> DescriptorLink {
-        DescriptorLink::new(self.fd.raw())
-    }
-
-    /// An object without a place in any directory.
-    pub(crate) fn is_anonymous(&self) -> bool {
-        is_anonymous(self.path.as_bytes())
-    }
-
-    pub(crate) fn request<'a>(&'a self, route: &'a [u8]) -> Request<'a> {
-        Request { path: self.path.as_bytes(), route }
-    }
-
-    pub(crate) fn is_symlink(&self) -> bool {
-        sys::fstat(self.fd.raw()).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK)
-    }
-}
 
 /// Whether a `/proc/self/fd` text names an object that has no path.
 pub(crate) fn is_anonymous(text: &[u8]) -> bool {
@@ -52,14 +25,21 @@ pub(crate) fn is_anonymous(text: &[u8]) -> bool {
         .any(|prefix| text.starts_with(prefix))
 }
 
-/// Pins what `spelling` leads to; with `O_NOFOLLOW` in `flags` a link at the end itself.
+/// Whether the object of a descriptor is a symbolic link itself.
+pub(crate) fn is_symlink(object: &Fd) -> bool {
+    sys::fstat(object.raw()).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK)
+}
+
+/// Pins what `spelling` leads to; with `O_NOFOLLOW` in `flags` a link at the end itself. Its
+/// canonical path goes to `path`, or `pipe:[…]` and the like for an object without one.
 ///
 /// # Errors
 /// The kernel's, for a path that leads nowhere; `EACCES` where the place cannot be told.
-#[inline(never)]
-pub(crate) fn pin(spelling: &Spelling, flags: c_int) -> Result<Pinned, Errno> {
-    let (dirfd, path) = spelling.kernel();
-    pin_at(dirfd, path, flags)
+pub(crate) fn pin(spelling: &Spelling, flags: c_int, path: &mut PathBuffer) -> Result<Fd, Errno> {
+    let (dirfd, spelled) = spelling.kernel();
+    let fd = sys::openat(dirfd, spelled, libc::O_PATH | libc::O_CLOEXEC | flags, 0)?;
+    locate(fd.raw(), path)?;
+    Ok(fd)
 }
 
 /// Pins the object of an operation that follows links (or, with `O_NOFOLLOW`, does not), and has
@@ -83,16 +63,17 @@ pub(crate) fn pin_judged(
             settled => return settled,
         }
     }
-    match pin(spelling, flags) {
-        Ok(pinned) if pinned.is_anonymous() => {
+    let mut path = PathBuffer::new();
+    match pin(spelling, flags, &mut path) {
+        Ok(fd) if is_anonymous(path.as_bytes()) => {
             require_own(image, call, spelling)?;
-            Ok(pinned.fd)
+            Ok(fd)
         }
-        Ok(pinned) => {
-            let route = spelling.lexical();
-            let subject = Subject { call, path: pinned.path.as_bytes(), route };
-            report::settle(image, judge(image, &pinned.request(route)), subject)?;
-            Ok(pinned.fd)
+        Ok(fd) => {
+            let request = Request { path: path.as_bytes(), route: spelling.lexical() };
+            let subject = Subject { call, path: request.path, route: request.route };
+            report::settle(image, judge(image, &request), subject)?;
+            Ok(fd)
         }
         Err(errno) => {
             spelling.collapse();
@@ -101,17 +82,6 @@ pub(crate) fn pin_judged(
             Err(errno)
         }
     }
-}
-
-/// As [`pin`], of a path relative to a descriptor.
-///
-/// # Errors
-/// As [`pin`].
-pub(crate) fn pin_at(dirfd: c_int, path: &CStr, flags: c_int) -> Result<Pinned, Errno> {
-    let fd = sys::openat(dirfd, path, libc::O_PATH | libc::O_CLOEXEC | flags, 0)?;
-    let mut pinned = Pinned { fd, path: PathBuffer::new() };
-    locate(pinned.fd.raw(), &mut pinned.path)?;
-    Ok(pinned)
 }
 
 /// Puts the canonical path of an open descriptor into `to`, as the policy names it: without the
@@ -136,19 +106,16 @@ pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
 
 /// `/proc/PID/…` of this very process is `/proc/self/…` to the policy.
 fn own_process(path: &mut PathBuffer) -> Result<(), Errno> {
-    let Some(rest) = path.as_bytes().strip_prefix(b"/proc/") else { return Ok(()) };
+    const PROC: &[u8] = b"/proc/";
+    let Some(rest) = path.as_bytes().strip_prefix(PROC) else { return Ok(()) };
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     // Not getpid(2): the process may count in another pid namespace than this /proc does.
-    let mut own = PathBuffer::new();
+    let mut own = Buffer::<16>::new();
     own.fill(|bytes, room| sys::readlinkat(libc::AT_FDCWD, c"/proc/self", bytes, room))?;
     if rest.get(..digits) != Some(own.as_bytes()) {
         return Ok(());
     }
-    own.clear();
-    own.push(b"/proc/self")?;
-    own.push(rest.get(digits..).unwrap_or(&[]))?;
-    path.clear();
-    path.push(own.as_bytes())
+    path.replace_start(PROC.len().saturating_add(digits), b"/proc/self")
 }
 
 /// A directory entry: the directory it is in, held, and its name there.
@@ -236,18 +203,6 @@ pub(crate) fn entry_beside<'a>(
     entry(image, spelling)
 }
 
-/// Makes `spelling`, whose directory is canonical, the place that its last component, a link to
-/// `target`, leads to.
-pub(crate) fn follow(spelling: &mut Spelling, target: &PathBuffer) -> Result<(), Errno> {
-    let mut next = PathBuffer::new();
-    if target.as_bytes().first() != Some(&b'/') {
-        let name_at = spelling.split().name_at;
-        next.push(spelling.text().as_bytes().get(..name_at).unwrap_or(&[]))?;
-    }
-    next.push(target.as_bytes())?;
-    spelling.read_own(libc::AT_FDCWD, next.as_bytes())
-}
-
 /// Refuses an object without a path unless the program holds it already: unless it was reached
 /// through the descriptors of this very process. Those of others are in `/proc` too.
 ///
@@ -270,43 +225,34 @@ pub(crate) fn require_own(
         if read.is_err() || entry.path().starts_with(b"/proc/") {
             break;
         }
-        follow(spelling, &target)?;
+        spelling.follow(target.as_bytes())?;
     }
     let subject = Subject::new(call, spelling.lexical());
     Err(report::refused(image, Reason::OtherProcess, subject))
 }
 
+const DIRECTORY: c_int = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
+
 /// The common case: no link on the way, so that the spelling is the canonical path.
-fn pin_parent(spelling: &Spelling, name_at: usize) -> Result<Fd, Errno> {
+fn pin_parent(spelling: &mut Spelling, name_at: usize) -> Result<Fd, Errno> {
     if !spelling.is_lexical() {
         return Err(Errno::ELOOP);
     }
-    let mut parent = PathBuffer::new();
-    let start = spelling.tail();
-    parent.push(spelling.text().as_bytes().get(start..name_at).unwrap_or(&[]))?;
-    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
-    sys::openat2(spelling.kernel().0, parent.c_str(0), flags, 0, sys::NO_SYMLINKS)
+    let (dirfd, start) = (spelling.kernel().0, spelling.tail());
+    spelling.text_mut().with_part(start, name_at, |directory| {
+        sys::openat2(dirfd, directory, DIRECTORY, 0, sys::NO_SYMLINKS)
+    })
 }
 
 /// Lets the kernel follow the links, asks where it arrived, and spells the entry from there.
 #[inline(never)]
 fn pin_parent_through_links(spelling: &mut Spelling, name_at: usize) -> Result<Fd, Errno> {
-    let mut text = PathBuffer::new();
-    let (dirfd, _) = spelling.kernel();
-    let start = spelling.tail();
-    text.push(spelling.text().as_bytes().get(start..name_at).unwrap_or(&[]))?;
-    if text.len() == 0 {
-        text.push(b".")?;
-    }
-    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
-    let fd = sys::openat(dirfd, text.c_str(0), flags, 0)?;
-    locate(fd.raw(), &mut text)?;
-    if text.as_bytes().first() != Some(&b'/') {
-        return Err(Errno::EACCES);
-    }
-    text.push_separator()?;
-    text.push(spelling.text().as_bytes().get(name_at..).unwrap_or(&[]))?;
-    spelling.become_absolute(&text)?;
+    let (dirfd, start) = (spelling.kernel().0, spelling.tail());
+    let fd = spelling.text_mut().with_part(start, name_at, |directory| {
+        let directory = if directory.is_empty() { c"." } else { directory };
+        sys::openat(dirfd, directory, DIRECTORY, 0)
+    })?;
+    spelling.respell_directory(|path| locate(fd.raw(), path))?;
     Ok(fd)
 }
 

@@ -117,6 +117,12 @@ rows! {
     tombstone_below_a_mount: "o/s/a w/fork=../o", "fork!r fork/s!" approved "fork=o", "r fork/s/a" => "denied";
     tombstone_leaves_the_rest: "o/s/a o/a w/fork=../o", "fork!r fork/s!" approved "fork=o", "r fork/a" => "allow o/a";
     tombstone_at_the_target_of_a_link: "o/s/a o/l=s w/fork=../o", "fork!r fork/s!" approved "fork=o", "r fork/l/a" => "denied";
+    tombstone_shares_its_target_with_a_mount: "o/a w/one=../o w/two=../o", "one!r two!r" approved "one=o", "r one/a" => "allow o/a";
+    tombstone_shares_its_target_and_denies: "o/a w/one=../o w/two=../o", "one!r two!r" approved "one=o", "r two/a" => "denied";
+    tombstone_before_shares_its_target_with_a_mount: "o/a w/one=../o w/two=../o", "two!r one!r" approved "one=o", "r one/a" => "allow o/a";
+    tombstone_before_shares_its_target_and_denies: "o/a w/one=../o w/two=../o", "two!r one!r" approved "one=o", "r two/a" => "denied";
+    tombstone_between_mounts: "o/a w/one=../o w/two=../o w/three=../o", "one!r two!r three!u" approved "one=o three=o", "r one/a" => "allow o/a";
+    tombstone_last_wins_without_a_route: "o/a w/one=../o w/two=../o w/l=../o", "one!r two!r" approved "one=o", "r l/a" => "denied";
     tombstone_below_an_alias: "w/real/fork=../../o o/ w/l=real", ".:rw l/fork!r", "d real/fork" => "denied";
 }
 

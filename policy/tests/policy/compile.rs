@@ -1,12 +1,13 @@
 //! Spec §6: every row of the table, tombstones, and what an error says.
 
-use jp_confine_policy::build::{Grant, GrantKind};
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical::ResolveError;
 use jp_confine_policy::compile::compile;
 use jp_confine_policy::compile_error::{CompileError, Problem};
 use jp_confine_policy::lexical::LexicalError;
 use jp_confine_policy::model::{FsRule, RuleSource};
-use jp_confine_policy::warning::{DropReason, Warning};
+use jp_confine_policy::warning::{DropReason, Warning, covered_baseline};
 
 use crate::place::{Place, letters, rules};
 
@@ -28,7 +29,8 @@ fn shown(place: &Place, grant: &Grant) -> String {
     match &grant.kind {
         GrantKind::Plain => format!("{anchor}:{caps}"),
         GrantKind::External { lexical_path } => format!("{anchor}!{lexical_path}:{caps}"),
-        GrantKind::Tombstone => format!("{anchor}+{caps}"),
+        GrantKind::Tombstone { lexical_path: None } => format!("{anchor}+{caps}"),
+        GrantKind::Tombstone { lexical_path: Some(path) } => format!("{anchor}+{path}:{caps}"),
         other => format!("{other:?}"),
     }
 }
@@ -44,6 +46,7 @@ fn warning(place: &Place, warning: &Warning) -> String {
             format!("(retargeted {} {})", place.short(previous), place.short(target))
         }
         Warning::ContainsWorkspace { .. } => "(contains workspace)".to_owned(),
+        Warning::CoversBaseline { .. } => "(covers baseline)".to_owned(),
         Warning::Lifted { .. } => "(lifted)".to_owned(),
     }
 }
@@ -104,7 +107,7 @@ rows! {
     external_link_to_root: "w/l=../w", "l!r" => "error: inside w";
     external_back_inside: "w/d/ o/back=@/w/d w/l=../o/back", "l!r" => "error: inside w/d";
     external_missing: "", "fork!r" => "w/fork+- (missing)";
-    external_dangling: "w/fork=../o", "fork!r" => "w/fork+- o+- (missing)";
+    external_dangling: "w/fork=../o", "fork!r" => "w/fork+- o+fork:- (missing)";
     external_dangling_inside: "w/fork=no", "fork!r" => "w/fork+- w/no+- (missing)";
     external_loop: "w/fork=fork", "fork!r" => "w/fork+- (unresolvable)";
     external_below_file: "w/a", "a/b!r" => "w/a/b+- (unresolvable)";
@@ -112,13 +115,13 @@ rows! {
     external_approved_file: "o/f w/fork=../o/f", "fork!r" approved "fork=o/f" => "o/f!fork:r";
     external_approved_spelled_oddly: "o/ w/fork=../o", "./a/../fork/!r" approved "fork=o" => "o!fork:r";
     external_below_a_link: "o/d/ w/fork=../o", "fork/d!r" approved "fork/d=o/d" => "o/d!fork/d:r";
-    external_unknown: "o/ w/fork=../o", "fork!r" => "w/fork+- o+- (unapproved o)";
-    external_approved_under_another_name: "o/ w/fork=../o", "fork!r" approved "other=o" => "w/fork+- o+- (unapproved o)";
-    external_retargeted: "o/ p/ w/fork=../p", "fork!r" approved "fork=o" => "w/fork+- p+- (retargeted o p)";
-    external_approval_of_the_parent_is_none: "o/d/ w/fork=../o/d", "fork!r" approved "fork=o" => "w/fork+- o/d+- (retargeted o o/d)";
+    external_unknown: "o/ w/fork=../o", "fork!r" => "w/fork+- o+fork:- (unapproved o)";
+    external_approved_under_another_name: "o/ w/fork=../o", "fork!r" approved "other=o" => "w/fork+- o+fork:- (unapproved o)";
+    external_retargeted: "o/ p/ w/fork=../p", "fork!r" approved "fork=o" => "w/fork+- p+fork:- (retargeted o p)";
+    external_approval_of_the_parent_is_none: "o/d/ w/fork=../o/d", "fork!r" approved "fork=o" => "w/fork+- o/d+fork:- (retargeted o o/d)";
     external_around_the_workspace: "w/up=..", "up!r" approved "up=" => "!up:r (contains workspace)";
 
-    dropped_below_an_alias: "w/real/fork=../../o o/ w/l=real", "l/fork!r" => "w/l/fork+- w/real/fork+- o+- (unapproved o)";
+    dropped_below_an_alias: "w/real/fork=../../o o/ w/l=real", "l/fork!r" => "w/l/fork+- w/real/fork+- o+l/fork:- (unapproved o)";
     order_is_kept: "w/a w/b", "b:r a: b:w" => "w/b:r w/a:- w/b:cud";
     one_bad_rule_refuses_all: "o/ w/l=../o", ".:r l:r" => "error: outside o";
 }
@@ -268,4 +271,41 @@ fn warnings_name_the_rule_and_the_reason() {
         place.anonymous(&compiled.warnings[0].to_string()),
         "access.fs rule 1: `fork` leads to @/o, which is not approved; it is denied instead"
     );
+}
+
+/// The warnings about `fork`, which leads to `target` unapproved, where the baseline grants `usr`
+/// but for `usr/local`.
+fn covered(target: &str) -> Vec<String> {
+    let place = Place::new("usr/lib/ usr/local/ other/");
+    place.add(&format!("w/fork={}", place.path(target).display()));
+    let baseline = |path: &str, caps| {
+        let origin = Origin::Baseline { entry: format!("/{path}") };
+        Grant::new(place.path(path), caps, GrantKind::Plain, origin)
+    };
+    let mut grants = vec![
+        baseline("usr", Capabilities::READ.union(Capabilities::EXECUTE)),
+        baseline("usr/local", Capabilities::NONE),
+    ];
+    grants.extend(place.compile(".:r fork!r", "").unwrap().grants);
+    covered_baseline(&grants).iter().map(|one| place.anonymous(&one.to_string())).collect()
+}
+
+#[test]
+fn a_dropped_rule_on_the_baseline_is_pointed_out() {
+    assert_eq!(
+        covered("usr"),
+        [
+            "access.fs rule 1: `fork` is denied, and with it @/usr, which the baseline grants to every \
+          program (`/usr`): programs may fail to start; remove the rule, or lead its link elsewhere"
+        ]
+    );
+    assert!(covered("usr/lib")[0].contains("@/usr/lib, which the baseline grants"));
+}
+
+/// Above the baseline nothing is lost: the longer anchor wins.
+#[test]
+fn a_dropped_rule_elsewhere_takes_nothing_from_the_baseline() {
+    for elsewhere in ["", "other", "usr/local"] {
+        assert!(covered(elsewhere).is_empty(), "{elsewhere}");
+    }
 }

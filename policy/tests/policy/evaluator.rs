@@ -20,8 +20,10 @@ fn grant() -> impl Strategy<Value = Grant> {
     let kind = prop_oneof![
         3 => Just(GrantKind::Plain),
         2 => "[ab]|a/b".prop_map(|lexical_path| GrantKind::External { lexical_path }),
-        1 => Just(GrantKind::Tombstone),
+        2 => prop::option::of("[ab]|a/b")
+            .prop_map(|lexical_path| GrantKind::Tombstone { lexical_path }),
         1 => Just(GrantKind::Hidden),
+        1 => Just(GrantKind::Control),
     ];
     (path(), 0_u8..32, kind).prop_map(|(anchor, bits, kind)| {
         let origin = Origin::Product { why: String::new() };
@@ -33,23 +35,45 @@ fn depth(grant: &Grant) -> usize {
     grant.anchor.components().count()
 }
 
-/// Longest anchor; then, among the external rules that end the list of those, the one whose route
-/// leads to the request's; then the last.
+/// Longest anchor; then, among the external rules and what is left of them that end the list of
+/// those, the one whose route leads to the request's; then the last.
 fn oracle(grants: &[Grant], path: &Path, route: &Path) -> Option<usize> {
-    let covering =
-        || grants.iter().enumerate().filter(|(_, grant)| path.starts_with(&grant.anchor));
+    let covering = || {
+        let candidates = grants.iter().enumerate().filter(|(_, grant)| counts(grants, grant));
+        candidates.filter(|(_, grant)| path.starts_with(&grant.anchor))
+    };
     let longest = covering().map(|(_, grant)| depth(grant)).max()?;
     let mut tied: Vec<_> = covering().filter(|(_, grant)| depth(grant) == longest).collect();
     tied.reverse();
     let last = tied.first()?.0;
     let leads = |grant: &Grant| match &grant.kind {
-        GrantKind::External { lexical_path } => {
+        GrantKind::External { lexical_path }
+        | GrantKind::Tombstone { lexical_path: Some(lexical_path) } => {
             Some(route.starts_with(Path::new(WORKSPACE).join(lexical_path)))
         }
         _ => None,
     };
     let externals = tied.iter().map_while(|(index, grant)| Some((*index, leads(grant)?)));
     Some(externals.into_iter().find(|(_, leads)| *leads).map_or(last, |(index, _)| index))
+}
+
+/// Nothing below a control entry opens up again.
+fn counts(grants: &[Grant], grant: &Grant) -> bool {
+    let mut controls = grants.iter().filter(|other| other.kind == GrantKind::Control);
+    let closes = matches!(grant.kind, GrantKind::Control | GrantKind::Tombstone { .. });
+    closes || !controls.any(|control| grant.anchor.starts_with(&control.anchor))
+}
+
+/// What a grant grants: a control entry what is held there without any such entry, less writing.
+fn granted(grants: &[Grant], grant: &Grant) -> Capabilities {
+    if grant.kind != GrantKind::Control {
+        return grant.caps;
+    }
+    let holds = |other: &&Grant| {
+        other.kind != GrantKind::Control && grant.anchor.starts_with(&other.anchor)
+    };
+    let holder = grants.iter().filter(holds).max_by_key(|other| depth(other));
+    holder.map_or(Capabilities::NONE, |holder| holder.caps.difference(Capabilities::WRITE))
 }
 
 proptest! {
@@ -70,7 +94,7 @@ proptest! {
         let found = decide::lookup(&policy, &request);
         prop_assert_eq!(found.rule.map(RuleId::index), expected);
 
-        let held = expected.map_or(Capabilities::NONE, |index| grants[index].caps);
+        let held = expected.map_or(Capabilities::NONE, |index| granted(&grants, &grants[index]));
         prop_assert_eq!(found.caps, held);
         let need = Capabilities::from_bits(need);
         let allowed = decide::access(&policy, &request, need) == Verdict::Allow;

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use jp_confine_policy::canonical::{Op, ResolveError, resolve};
+use jp_confine_policy::canonical::{Lookups, Op, ResolveError, resolve};
 use proptest::prelude::*;
 
 use crate::place::Place;
@@ -82,6 +82,24 @@ proptest! {
                 prop_assert_eq!(error.kind(), ErrorKind::NotADirectory);
             }
             (Err(ours), theirs) => prop_assert!(false, "{ours} but the kernel: {theirs:?}"),
+        }
+    }
+
+    /// However much was looked at before, the answer is that of a resolution on its own.
+    #[test]
+    fn remembered_look_ups_change_no_answer(
+        entries in names(),
+        asked in prop::collection::vec((path(), any::<bool>()), 1..10),
+    ) {
+        let place = Place::new("");
+        grow(&place, &entries);
+        let mut lookups = Lookups::default();
+        for (path, content) in asked {
+            let path = Path::new(&path);
+            let op = if content { Op::Content } else { Op::Entry };
+            let shared = lookups.resolve(&place.root, path, op);
+            let alone = resolve(place.root.as_path(), path, op);
+            prop_assert_eq!(format!("{shared:?}"), format!("{alone:?}"));
         }
     }
 

@@ -106,7 +106,8 @@ fn find(
 fn is_absent(image: &Image<'_>, spelling: &Spelling) -> bool {
     let hidden = matches!(may_execute(image, &spelling.request()),
         Verdict::Deny(denial) if denial.hidden);
-    hidden && matches!(resolve::pin(spelling, 0), Err(Errno::ENOENT | Errno::ENOTDIR))
+    let mut path = PathBuffer::new();
+    hidden && matches!(resolve::pin(spelling, 0, &mut path), Err(Errno::ENOENT | Errno::ENOTDIR))
 }
 
 /// A file without a name was written by whoever holds it; no rule covers it.
@@ -126,11 +127,13 @@ fn held(image: &Image<'_>, call: &CStr, fd: c_int) -> Result<Fd, Errno> {
     if fd < 0 {
         return Err(Errno::EBADF);
     }
-    let program = resolve::pin_at(libc::AT_FDCWD, link.as_c_str(), 0)?;
-    let path = program.path.as_bytes();
-    let verdict = may_execute(image, &Request::canonical(path));
-    report::settle(image, verdict, Subject::new(call, path))?;
-    Ok(program.fd)
+    let flags = libc::O_PATH | libc::O_CLOEXEC;
+    let program = sys::openat(libc::AT_FDCWD, link.as_c_str(), flags, 0)?;
+    let mut path = PathBuffer::new();
+    resolve::locate(program.raw(), &mut path)?;
+    let verdict = may_execute(image, &Request::canonical(path.as_bytes()));
+    report::settle(image, verdict, Subject::new(call, path.as_bytes()))?;
+    Ok(program)
 }
 
 /// Follows the program to what the processor will run first, and refuses what cannot carry the
@@ -172,11 +175,13 @@ fn admit_loader(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), Errno
     {
         return Ok(());
     }
-    let loader = resolve::pin(&spelling, 0)?;
-    match decide::loader(image, &loader.request(spelling.lexical())) {
+    let mut place = PathBuffer::new();
+    resolve::pin(&spelling, 0, &mut place)?;
+    let request = Request { path: place.as_bytes(), route: spelling.lexical() };
+    match decide::loader(image, &request) {
         Verdict::Allow => Ok(()),
         Verdict::Deny(_) => {
-            let subject = Subject { call, path: loader.path.as_bytes(), route: spelling.lexical() };
+            let subject = Subject { call, path: request.path, route: request.route };
             Err(report::refused(image, Reason::Loader, subject))
         }
     }

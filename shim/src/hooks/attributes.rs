@@ -7,19 +7,15 @@ use jp_confine_policy::Capabilities;
 
 use crate::errno::{Errno, Reply};
 use crate::hooks::{metadata, object};
-use crate::memory;
 use crate::places::DescriptorLink;
 use crate::sys::{self, Fd, word};
+use crate::{memory, resolve};
 
 const UPDATE: Capabilities = Capabilities::UPDATE;
 
 /// `O_NOFOLLOW` where `AT_SYMLINK_NOFOLLOW` is among `flags`.
 const fn nofollow(flags: c_int) -> c_int {
     if flags & libc::AT_SYMLINK_NOFOLLOW == 0 { 0 } else { libc::O_NOFOLLOW }
-}
-
-fn is_symlink(object: &Fd) -> bool {
-    sys::fstat(object.raw()).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK)
 }
 
 /// Makes a call that takes a path, on exactly the object held.
@@ -71,7 +67,7 @@ fn set_mode(
         return Err(Errno::EINVAL);
     }
     let object = object::at_path(call, dirfd, path, nofollow(flags), UPDATE)?;
-    if is_symlink(&object) {
+    if resolve::is_symlink(&object) {
         return Err(Errno(libc::EOPNOTSUPP));
     }
     through_link(&object, |link| {
@@ -174,7 +170,7 @@ fn set_times(
         return on_descriptor(call, dirfd, libc::SYS_utimensat, args);
     }
     let object = object::at_path(call, dirfd, path, nofollow(flags), UPDATE)?;
-    if is_symlink(&object) {
+    if resolve::is_symlink(&object) {
         let empty = c"".as_ptr().expose_provenance();
         let args = [word(object.raw()), empty, times, word(libc::AT_EMPTY_PATH), 0, 0];
         return sys::call(libc::SYS_utimensat, args).map(|_| ());

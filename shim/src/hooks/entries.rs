@@ -132,41 +132,45 @@ fn make_link(call: &CStr, old: Argument, new: Argument, flags: c_int) -> Result<
         return Err(Errno::EINVAL);
     }
     let image = session::image()?;
-    let mut from = Spelling::new();
-    let mut to = Spelling::new();
-    if flags & libc::AT_EMPTY_PATH != 0 && crate::memory::first_byte(old.path)? == 0 {
-        return link_descriptor(image, call, old.dirfd, new);
-    }
-    from.read(old.dirfd, old.path)?;
-    to.read(new.dirfd, new.path)?;
-    let follow = flags & libc::AT_SYMLINK_FOLLOW != 0;
-    let held = resolve::pin(&from, if follow { 0 } else { libc::O_NOFOLLOW });
-    let held = match held {
-        Ok(held) => held,
-        Err(errno) => return Err(nowhere(image, call, &mut from, decide::metadata, errno)),
-    };
-    link_object(image, call, &held.path, held.fd.raw(), &mut to)
-}
-
-fn link_descriptor(image: &Image<'_>, call: &CStr, fd: c_int, new: Argument) -> Result<(), Errno> {
     let mut path = PathBuffer::new();
-    resolve::locate(fd, &mut path)?;
-    let mut to = Spelling::new();
-    to.read(new.dirfd, new.path)?;
-    link_object(image, call, &path, fd, &mut to)
+    if flags & libc::AT_EMPTY_PATH != 0 && crate::memory::first_byte(old.path)? == 0 {
+        resolve::locate(old.dirfd, &mut path)?;
+        return link_object(image, call, &path, old.dirfd, new);
+    }
+    let follow = flags & libc::AT_SYMLINK_FOLLOW != 0;
+    let held = hold(image, call, old, if follow { 0 } else { libc::O_NOFOLLOW }, &mut path)?;
+    link_object(image, call, &path, held.raw(), new)
 }
 
+/// Holds an object that is to get another name.
+#[inline(never)]
+fn hold(
+    image: &Image<'_>,
+    call: &CStr,
+    old: Argument,
+    flags: c_int,
+    path: &mut PathBuffer,
+) -> Result<sys::Fd, Errno> {
+    let mut from = Spelling::new();
+    from.read(old.dirfd, old.path)?;
+    resolve::pin(&from, flags, path)
+        .map_err(|errno| nowhere(image, call, &mut from, decide::metadata, errno))
+}
+
+#[inline(never)]
 fn link_object(
     image: &Image<'_>,
     call: &CStr,
     path: &PathBuffer,
     fd: c_int,
-    to: &mut Spelling,
+    new: Argument,
 ) -> Result<(), Errno> {
-    let entry = match resolve::entry(image, to) {
+    let mut to = Spelling::new();
+    to.read(new.dirfd, new.path)?;
+    let entry = match resolve::entry(image, &mut to) {
         Ok(Some(entry)) => entry,
         Ok(None) => return Err(Errno::EEXIST),
-        Err(errno) => return Err(nowhere(image, call, to, may_create, errno)),
+        Err(errno) => return Err(nowhere(image, call, &mut to, may_create, errno)),
     };
     let old = Request::canonical(path.as_bytes());
     let verdict = if resolve::is_anonymous(path.as_bytes()) {

@@ -4,11 +4,11 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Denial, Verdict};
+use jp_confine_policy::decide::{self, Denial, Request, Verdict};
 use jp_confine_policy::image::Image;
 
 use crate::errno::{Errno, Reply};
-use crate::path::Spelling;
+use crate::path::{PathBuffer, Spelling};
 use crate::report::{self, Subject};
 use crate::sys::next::Original;
 use crate::sys::process::Strings;
@@ -57,15 +57,16 @@ fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), E
     const CALL: &CStr = c"fts_open";
     let mut spelling = Spelling::new();
     spelling.read(libc::AT_FDCWD, path)?;
-    let start = match resolve::pin(&spelling, 0) {
+    let mut place = PathBuffer::new();
+    let start = match resolve::pin(&spelling, 0, &mut place) {
         Ok(start) => start,
         // The walk says that it is not there.
         Err(Errno::ENOENT) => return Ok(()),
         Err(errno) => return Err(errno),
     };
-    let request = start.request(spelling.lexical());
+    let request = Request { path: place.as_bytes(), route: spelling.lexical() };
     let subject = Subject { call: CALL, path: request.path, route: request.route };
-    if sys::fstat(start.fd.raw())?.st_mode & libc::S_IFMT != libc::S_IFDIR {
+    if sys::fstat(start.raw())?.st_mode & libc::S_IFMT != libc::S_IFDIR {
         return report::settle(image, decide::metadata(image, &request), subject);
     }
     report::settle(image, decide::access(image, &request, READ), subject)?;

@@ -8,8 +8,9 @@ use jp_confine_policy::image::Image;
 
 use crate::errno::{Errno, Reply};
 use crate::path::{PathBuffer, Spelling};
+use crate::places::DescriptorLink;
 use crate::report::{self, Subject};
-use crate::resolve::{self, LINK_BUDGET, Pinned};
+use crate::resolve::{self, LINK_BUDGET};
 use crate::{links, session, sys};
 
 /// The flags openat2(2) knows. open(2) ignores others, openat2 refuses them.
@@ -184,6 +185,7 @@ fn attempt(
 /// Lets the kernel follow links, but none that leads out of the directory that the path is relative
 /// to, where that directory and everything below it grants what is needed. `None` where this does
 /// not settle it.
+#[inline(never)]
 fn open_beneath(image: &Image<'_>, spelling: &Spelling, how: How) -> Option<c_int> {
     if how.resolve != 0 || how.stops_at_link() || how.has(libc::O_PATH) {
         return None;
@@ -204,12 +206,11 @@ fn open_through_links(
     how: How,
     refusal: Option<Denial>,
 ) -> Result<c_int, Errno> {
-    let follow = if how.stops_at_link() { libc::O_NOFOLLOW } else { 0 };
-    let directory = how.flags & libc::O_DIRECTORY;
-    let outcome = match resolve::pin(spelling, follow | directory) {
-        Ok(pinned) => return open_pinned(image, call, spelling, pinned, how),
-        Err(Errno::ENOENT) if how.has(libc::O_CREAT) => create(image, call, spelling, how),
-        Err(errno) => Err(Failure::Nowhere(errno)),
+    let outcome = match open_existing(image, call, spelling, how) {
+        Err(Failure::Nowhere(Errno::ENOENT)) if how.has(libc::O_CREAT) => {
+            create(image, call, spelling, how)
+        }
+        settled => settled,
     };
     outcome.map_err(|failure| match failure {
         Failure::Settled(errno) => errno,
@@ -243,47 +244,70 @@ fn nowhere(
 }
 
 /// Whether the path leads nowhere because what everybody may see of it is absent.
-fn is_absent(denial: Denial, spelling: &Spelling, errno: Errno) -> bool {
-    let mut visible = PathBuffer::new();
-    let text = spelling.lexical().get(..denial.visible).unwrap_or(&[]);
-    if errno != Errno::ENOENT || text.is_empty() || visible.push(text).is_err() {
+fn is_absent(denial: Denial, spelling: &mut Spelling, errno: Errno) -> bool {
+    if errno != Errno::ENOENT || denial.visible == 0 {
         return false;
     }
     let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-    sys::openat(libc::AT_FDCWD, visible.c_str(0), flags, 0).is_err_and(|e| e == Errno::ENOENT)
+    let found = spelling
+        .text_mut()
+        .with_part(0, denial.visible, |visible| sys::openat(libc::AT_FDCWD, visible, flags, 0));
+    found.is_err_and(|errno| errno == Errno::ENOENT)
 }
 
-/// Opens an object that exists and is held: anew, through its descriptor, with the flags asked.
-fn open_pinned(
+/// Opens what exists at the end of the path: holds it, has it judged, and opens it anew through
+/// its descriptor, with the flags asked.
+#[inline(never)]
+fn open_existing(
     image: &Image<'_>,
     call: &CStr,
     spelling: &mut Spelling,
-    pinned: Pinned,
     how: How,
-) -> Result<c_int, Errno> {
-    if pinned.is_anonymous() {
-        resolve::require_own(image, call, spelling)?;
-    } else {
-        let subject = Subject { call, path: pinned.path.as_bytes(), route: spelling.lexical() };
-        let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
-        let verdict = existing.judge(image, &pinned.request(spelling.lexical()));
-        report::settle_open(image, verdict, subject)?;
-        if how.exclusive() {
-            return Err(Errno::EEXIST);
-        }
-        if how.has(libc::O_NOFOLLOW) && !how.has(libc::O_PATH) && pinned.is_symlink() {
-            return Err(Errno::ELOOP);
-        }
+) -> Result<c_int, Failure> {
+    let follow = if how.stops_at_link() { libc::O_NOFOLLOW } else { 0 };
+    let flags = follow | how.flags & libc::O_DIRECTORY;
+    let mut path = PathBuffer::new();
+    let held = resolve::pin(spelling, flags, &mut path).map_err(Failure::Nowhere)?;
+    judge_held(image, call, spelling, &held, &path, how)
+        .and_then(|()| open_held(held, how))
+        .map_err(Failure::Settled)
+}
+
+fn judge_held(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &mut Spelling,
+    held: &sys::Fd,
+    path: &PathBuffer,
+    how: How,
+) -> Result<(), Errno> {
+    if resolve::is_anonymous(path.as_bytes()) {
+        return resolve::require_own(image, call, spelling);
     }
+    let request = Request { path: path.as_bytes(), route: spelling.lexical() };
+    let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
+    let subject = Subject { call, path: request.path, route: request.route };
+    report::settle_open(image, existing.judge(image, &request), subject)?;
+    if how.exclusive() {
+        return Err(Errno::EEXIST);
+    }
+    if how.has(libc::O_NOFOLLOW) && !how.has(libc::O_PATH) && resolve::is_symlink(held) {
+        return Err(Errno::ELOOP);
+    }
+    Ok(())
+}
+
+fn open_held(held: sys::Fd, how: How) -> Result<c_int, Errno> {
     if how.has(libc::O_PATH | libc::O_NOFOLLOW) {
         if !how.has(libc::O_CLOEXEC) {
-            sys::fcntl(pinned.fd.raw(), libc::F_SETFD, 0)?;
+            sys::fcntl(held.raw(), libc::F_SETFD, 0)?;
         }
-        return Ok(pinned.fd.into_raw());
+        return Ok(held.into_raw());
     }
     let again = how.without(libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW);
-    let opened = sys::openat(libc::AT_FDCWD, pinned.link().as_c_str(), again.flags, 0)?;
-    in_place_of(pinned.fd, &opened, how)
+    let link = DescriptorLink::new(held.raw());
+    let opened = sys::openat(libc::AT_FDCWD, link.as_c_str(), again.flags, 0)?;
+    in_place_of(held, &opened, how)
 }
 
 /// The descriptor under the number of the pin, which was the lowest free one: the one that the
@@ -301,6 +325,7 @@ enum Failure {
 }
 
 /// Creates a file at the end of a path with links in it, the last of which may dangle.
+#[inline(never)]
 fn create(
     image: &Image<'_>,
     call: &CStr,
@@ -325,7 +350,7 @@ fn create(
                 settled => return settled.map_err(Failure::Settled),
             }
         }
-        resolve::follow(spelling, &next).map_err(Failure::Settled)?;
+        spelling.follow(next.as_bytes()).map_err(Failure::Settled)?;
     }
     Err(Failure::Settled(Errno::ELOOP))
 }
@@ -339,22 +364,24 @@ fn only_new(image: &Image<'_>, verdict: OpenVerdict, subject: Subject<'_>) -> Er
 }
 
 /// `O_TMPFILE`: a file without a name is created in a directory.
+#[inline(never)]
 fn open_unnamed(
     image: &Image<'_>,
     call: &CStr,
     spelling: &Spelling,
     how: How,
 ) -> Result<c_int, Errno> {
-    let mut directory = resolve::pin(spelling, libc::O_DIRECTORY)?;
-    directory.path.push_separator()?;
+    let mut path = PathBuffer::new();
+    let directory = resolve::pin(spelling, libc::O_DIRECTORY, &mut path)?;
+    path.push_separator()?;
     // The kernel shows such files as `#INODE`; any name below the directory is judged alike.
-    directory.path.push(b"#")?;
-    let verdict =
-        decide::access(image, &directory.request(spelling.lexical()), Capabilities::CREATE);
-    let subject = Subject { call, path: directory.path.as_bytes(), route: spelling.lexical() };
+    path.push(b"#")?;
+    let request = Request { path: path.as_bytes(), route: spelling.lexical() };
+    let verdict = decide::access(image, &request, Capabilities::CREATE);
+    let subject = Subject { call, path: request.path, route: request.route };
     report::settle(image, verdict, subject)?;
-    let opened = sys::openat(directory.fd.raw(), c".", how.flags, how.mode)?;
-    in_place_of(directory.fd, &opened, how)
+    let opened = sys::openat(directory.raw(), c".", how.flags, how.mode)?;
+    in_place_of(directory, &opened, how)
 }
 
 /// Whether the object of an open descriptor may be opened once more, differently.

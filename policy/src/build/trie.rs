@@ -1,0 +1,150 @@
+//! The trie of path components while it grows: every prefix that a grant or alias stands on or
+//! leads to.
+
+use std::borrow::ToOwned as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path};
+use std::vec;
+use std::vec::Vec;
+
+use super::{BuildError, size};
+use crate::capability::Capabilities;
+use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, NONE, Node, Rule, Span, edge_hash};
+
+/// A path prefix. It comes after the one above it.
+pub(super) struct Prefix<'a> {
+    /// The index of the one above it; of the root its own.
+    pub(super) parent: usize,
+    /// Its last component; empty only of the root.
+    pub(super) name: &'a [u8],
+    /// Of the edge that leads to it.
+    pub(super) hash: u32,
+    /// What the image will say about it.
+    pub(super) node: Node,
+    /// The last grant on it that is not a control entry, though one may cover it.
+    pub(super) held: Option<usize>,
+    /// Whether a control entry stands on it.
+    pub(super) control: bool,
+}
+
+impl<'a> Prefix<'a> {
+    fn new(parent: usize, name: &'a [u8], hash: u32) -> Self {
+        let node = Node {
+            rule: NONE.into(),
+            alias: Span::default(),
+            below_all: Capabilities::ALL.bits(),
+            below_any: Capabilities::NONE.bits(),
+            interior: 0,
+            flags: 0,
+        };
+        Self { parent, name, hash, node, held: None, control: false }
+    }
+}
+
+/// Where a path stands.
+pub(super) struct Place {
+    /// Its index.
+    pub(super) at: usize,
+    /// Whether a control entry stands on it or above it.
+    pub(super) covered: bool,
+}
+
+pub(super) struct Trie<'a> {
+    /// The root first.
+    pub(super) prefixes: Vec<Prefix<'a>>,
+    /// Indices by hash, zero where free, at most half full: the open addressing of the image.
+    slots: Vec<usize>,
+}
+
+impl<'a> Trie<'a> {
+    pub(super) fn new() -> Self {
+        Self { prefixes: vec![Prefix::new(0, &[], 0)], slots: vec![0; 64] }
+    }
+
+    /// The place of an absolute canonical path, made with those above it where missing.
+    pub(super) fn place(&mut self, path: &'a Path) -> Result<Place, BuildError> {
+        let mut components = path.components();
+        if components.next() != Some(Component::RootDir) {
+            return Err(BuildError::NotCanonical(path.to_owned()));
+        }
+        let mut place = Place { at: 0, covered: self.prefixes[0].control };
+        for component in components {
+            let Component::Normal(name) = component else {
+                return Err(BuildError::NotCanonical(path.to_owned()));
+            };
+            place.at = self.child(place.at, name.as_bytes())?;
+            place.covered |= self.prefixes[place.at].control;
+        }
+        Ok(place)
+    }
+
+    fn child(&mut self, parent: usize, name: &'a [u8]) -> Result<usize, BuildError> {
+        let hash = edge_hash(size(parent)?.get(), name);
+        let slot = self.slot(hash, |known| known.parent == parent && known.name == name);
+        if self.slots[slot] != 0 {
+            return Ok(self.slots[slot]);
+        }
+        let child = self.prefixes.len();
+        self.slots[slot] = child;
+        self.prefixes[parent].node.interior = 1;
+        self.prefixes.push(Prefix::new(parent, name, hash));
+        if self.prefixes.len() * 2 > self.slots.len() {
+            self.slots = vec![0; self.slots.len() * 2];
+            for child in 1..self.prefixes.len() {
+                let slot = self.slot(self.prefixes[child].hash, |_| false);
+                self.slots[slot] = child;
+            }
+        }
+        Ok(child)
+    }
+
+    /// The slot of the prefix with this hash that `is_it`, or else the free one it would have.
+    fn slot(&self, hash: u32, is_it: impl Fn(&Prefix<'_>) -> bool) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut slot = hash as usize & mask;
+        while self.slots[slot] != 0 && !is_it(&self.prefixes[self.slots[slot]]) {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+
+    /// Who holds the place when control entries are left out of account.
+    pub(super) fn holder(&self, mut at: usize) -> Option<usize> {
+        while self.prefixes[at].held.is_none() && at != 0 {
+            at = self.prefixes[at].parent;
+        }
+        self.prefixes[at].held
+    }
+
+    /// Fills in what the rules strictly below each prefix grant, all of them and any of them, and
+    /// what there is below: from the leaves up.
+    pub(super) fn summarise(&mut self, rules: &[Rule]) {
+        for at in (0..self.prefixes.len()).rev() {
+            let Prefix { parent, node, .. } = &mut self.prefixes[at];
+            let rule = rules.get(node.rule.get() as usize);
+            if rule.is_some_and(|rule| rule.patterns.count.get() > 0) {
+                // Each exclusion is a denial below.
+                node.below_all = Capabilities::NONE.bits();
+            }
+            if node.alias.count.get() > 0 {
+                node.flags |= ALIAS_BELOW;
+            }
+            if rule.is_some_and(|rule| rule.hidden != 0) {
+                node.flags |= HIDDEN_BELOW;
+            }
+            let (parent, node) = (*parent, *node);
+            if at > 0 {
+                let (all, any) = rule.map_or((u8::MAX, 0), |rule| (rule.caps, rule.caps));
+                let above = &mut self.prefixes[parent].node;
+                above.below_all &= node.below_all & all;
+                above.below_any |= node.below_any | any;
+                above.flags |= node.flags;
+            }
+        }
+    }
+
+    /// The prefix in each slot of the image; the root stands for "free".
+    pub(super) fn slots(&self) -> impl Iterator<Item = (usize, &Prefix<'a>)> {
+        self.slots.iter().map(|&at| (at, &self.prefixes[at]))
+    }
+}
