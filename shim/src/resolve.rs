@@ -141,6 +141,14 @@ impl Entry<'_> {
         }
     }
 
+    /// The descriptor that holds the directory, if it is not the program's own.
+    pub(crate) fn into_held(self) -> Option<Fd> {
+        match self.dir {
+            Directory::Borrowed(_) => None,
+            Directory::Held(fd) => Some(fd),
+        }
+    }
+
     pub(crate) fn name(&self) -> &CStr {
         self.text.c_str(self.name_at)
     }

@@ -160,6 +160,9 @@ fn set_times(
     times: usize,
     flags: c_int,
 ) -> Result<(), Errno> {
+    if flags & !(libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) != 0 {
+        return Err(Errno::EINVAL);
+    }
     if path.is_null() {
         let args = [word(dirfd), 0, times, 0, 0, 0];
         return on_descriptor(call, dirfd, libc::SYS_utimensat, args);

@@ -347,12 +347,23 @@ fn create(
                 Err(Errno::EEXIST) if !how.exclusive() => {
                     return Err(Failure::Settled(only_new(image, verdict, subject)));
                 }
-                settled => return settled.map_err(Failure::Settled),
+                Ok(fd) => {
+                    return under_lowest(entry.into_held(), fd, how).map_err(Failure::Settled);
+                }
+                Err(errno) => return Err(Failure::Settled(errno)),
             }
         }
         spelling.follow(next.as_bytes()).map_err(Failure::Settled)?;
     }
     Err(Failure::Settled(Errno::ELOOP))
+}
+
+/// As [`in_place_of`], where a directory may have been held.
+fn under_lowest(held: Option<sys::Fd>, fd: c_int, how: How) -> Result<c_int, Errno> {
+    match held {
+        Some(held) => in_place_of(held, &sys::Fd::adopt(fd), how),
+        None => Ok(fd),
+    }
 }
 
 /// A file stands where only a new one would have been allowed.

@@ -11,10 +11,12 @@ use core::sync::atomic::{AtomicI32, Ordering};
 
 use crate::errno::Errno;
 use crate::remembered;
-use crate::sys::process::{self, Disposition, Signals, signal_set};
+use crate::sys::process::{self, Disposition, Memory, Signals, signal_set};
 use crate::sys::vfork::vfork;
 use attributes::Attributes;
 
+/// The size of the child's stack, in words: enough for a few paths and an environment.
+const STACK: usize = 8192;
 const ALL_SIGNALS: Signals = Signals::MAX;
 const LAST_SIGNAL: c_int = 64;
 /// What a child exits with that could not run its program; nobody sees it.
@@ -43,12 +45,13 @@ struct Shared<'a> {
 /// # Errors
 /// What kept the program from running, be it in the child.
 pub(crate) fn spawn(job: &Job<'_>) -> Result<c_int, Errno> {
+    let stack = Memory::new(STACK)?;
     let blocked = process::block(ALL_SIGNALS)?;
     let shared = Shared { job, blocked, error: AtomicI32::new(0) };
     // The child may change its directory, and has the memory in which the parent's is remembered.
     remembered::suspend();
     // SAFETY: `child` writes only its own frames and the error; all signals are blocked.
-    let outcome = unsafe { vfork(child, (&raw const shared).cast()) };
+    let outcome = unsafe { vfork(child, (&raw const shared).cast(), stack.end()) };
     remembered::resume();
     process::set_blocked(blocked);
     let pid = outcome?;

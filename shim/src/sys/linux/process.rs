@@ -243,6 +243,11 @@ impl Memory {
         Ok(Self { start, words })
     }
 
+    /// The address behind the last word, as a stack begins there; a multiple of 16.
+    pub(crate) const fn end(&self) -> usize {
+        self.start.wrapping_add(self.words.wrapping_mul(size_of::<usize>())) & !15
+    }
+
     pub(crate) fn words(&mut self) -> &mut [usize] {
         let start = core::ptr::with_exposed_provenance_mut(self.start);
         // SAFETY: the mapping has that many words, aligned to a page, and belongs to `self`.

@@ -12,31 +12,35 @@ pub(crate) type Child = extern "C" fn(*const c_void) -> !;
 
 const FLAGS: c_int = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
 
-/// vfork(2): the child runs `child` below the parent's frames, on the same stack, while the
-/// calling thread waits. The child's pid.
+/// vfork(2), on a stack of the child's own, which ends at `stack`: the calling thread's may be too
+/// small. The child runs `child` while the thread waits. The child's pid.
 ///
 /// # Safety
-/// `child` must not write what the parent does not expect to change, and all signals must be
-/// blocked: a handler would run in the child, in the parent's memory.
+/// `child` must not write what the parent does not expect to change, `stack` must be the end of
+/// memory that nobody else uses, and all signals must be blocked: a handler would run in the child,
+/// in the parent's memory.
 #[cfg(target_arch = "x86_64")]
-pub(crate) unsafe fn vfork(child: Child, argument: *const c_void) -> Result<c_int, Errno> {
+pub(crate) unsafe fn vfork(
+    child: Child,
+    argument: *const c_void,
+    stack: usize,
+) -> Result<c_int, Errno> {
     let result: isize;
-    // SAFETY: in the parent only the declared registers have changed: the child has its own set,
-    // and writes only below the stack pointer, where without `nostack` nothing of ours may be.
+    // SAFETY: in the parent only the declared registers have changed: the child has a set and a
+    // stack of its own.
     unsafe {
         asm!(
             "syscall",
             "test rax, rax",
             "jnz 2f",
             "xor ebp, ebp",
-            "and rsp, -16",
             "mov rdi, r12",
             "call r13",
             "ud2",
             "2:",
             inlateout("rax") libc::SYS_clone => result,
             in("rdi") word(FLAGS),
-            in("rsi") 0_usize,
+            in("rsi") stack,
             in("rdx") 0_usize,
             in("r10") 0_usize,
             in("r8") 0_usize,
@@ -54,7 +58,11 @@ pub(crate) unsafe fn vfork(child: Child, argument: *const c_void) -> Result<c_in
 /// # Safety
 /// As there.
 #[cfg(target_arch = "aarch64")]
-pub(crate) unsafe fn vfork(child: Child, argument: *const c_void) -> Result<c_int, Errno> {
+pub(crate) unsafe fn vfork(
+    child: Child,
+    argument: *const c_void,
+    stack: usize,
+) -> Result<c_int, Errno> {
     let result: isize;
     // SAFETY: as on x86-64; the stack pointer is always aligned here.
     unsafe {
@@ -70,7 +78,7 @@ pub(crate) unsafe fn vfork(child: Child, argument: *const c_void) -> Result<c_in
             child = in(reg) child,
             in("x8") libc::SYS_clone,
             inlateout("x0") word(FLAGS) => result,
-            in("x1") 0_usize,
+            in("x1") stack,
             in("x2") 0_usize,
             in("x3") 0_usize,
             in("x4") 0_usize,
