@@ -21,7 +21,8 @@ cd "$scratch/workspace"
 export RUSTUP_TOOLCHAIN
 unset CARGO_TARGET_DIR
 
-say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+if [ -t 1 ]; then bold='\033[1m' plain='\033[0m'; else bold='' plain=''; fi
+say() { printf "\n$bold%s$plain\n" "$*"; }
 # The command as one would type it.
 typed() {
     printf '$ jp-confine --'

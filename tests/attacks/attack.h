@@ -23,7 +23,8 @@ typedef int verb_fn(char **args);
 struct verb { const char *name; int args; verb_fn *run; };
 
 /* Each topic ends its table with a NULL name. */
-extern const struct verb open_verbs[], entry_verbs[], metadata_verbs[], process_verbs[], pointer_verbs[];
+extern const struct verb open_verbs[], entry_verbs[], metadata_verbs[], process_verbs[], library_verbs[],
+    state_verbs[], answer_verbs[];
 
 extern char *self;                      /* absolute path of this program */
 

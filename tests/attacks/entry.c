@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -46,6 +47,9 @@ static int v_symlinkat(char **a) { return symlinkat(a[0], AT_FDCWD, a[1]); }
 static int v_mkdir(char **a) { return mkdir(a[0], 0755); }
 static int v_mkdirat(char **a) { return mkdirat(AT_FDCWD, a[0], 0755); }
 static int v_mknod(char **a) { return mknod(a[0], S_IFREG | 0644, 0); }
+/* Of devices that no driver need answer for: they are made, never opened. */
+static int v_mknod_char(char **a) { return mknod(a[0], S_IFCHR | 0600, makedev(1, 3)); }
+static int v_mknod_block(char **a) { return mknod(a[0], S_IFBLK | 0600, makedev(7, 255)); }
 static int v_mkfifo(char **a) { return mkfifo(a[0], 0644); }
 
 static int v_bind(char **a)
@@ -81,6 +85,8 @@ const struct verb entry_verbs[] = {
     {"mkdir", 1, v_mkdir},
     {"mkdirat", 1, v_mkdirat},
     {"mknod", 1, v_mknod},
+    {"mknod_char", 1, v_mknod_char},
+    {"mknod_block", 1, v_mknod_block},
     {"mkfifo", 1, v_mkfifo},
     {"bind", 1, v_bind},
     {0},

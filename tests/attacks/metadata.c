@@ -37,6 +37,16 @@ static int v_chown(char **a) { return chown(a[0], geteuid(), getegid()); }
 static int v_lchown(char **a) { return lchown(a[0], geteuid(), getegid()); }
 static int v_fchownat(char **a) { return fchownat(AT_FDCWD, a[0], geteuid(), getegid(), 0); }
 static int v_utimensat(char **a) { return utimensat(AT_FDCWD, a[0], long_ago, 0); }
+static int v_utimensat_held(char **a)
+{
+    int fd = open(a[0], O_PATH);
+    return fd < 0 ? FAILED : utimensat(fd, "", long_ago, AT_EMPTY_PATH);
+}
+static int v_fchownat_held(char **a)
+{
+    int fd = open(a[0], O_PATH);
+    return fd < 0 ? FAILED : fchownat(fd, "", geteuid(), getegid(), AT_EMPTY_PATH);
+}
 static int v_utimes(char **a)
 {
     struct timeval times[2] = {{1, 0}, {1, 0}};
@@ -103,6 +113,8 @@ const struct verb metadata_verbs[] = {
     {"lchown", 1, v_lchown},
     {"fchownat", 1, v_fchownat},
     {"utimensat", 1, v_utimensat},
+    {"utimensat_held", 1, v_utimensat_held},
+    {"fchownat_held", 1, v_fchownat_held},
     {"utimes", 1, v_utimes},
     {"utime", 1, v_utime},
     {"setxattr", 2, v_setxattr},

@@ -94,6 +94,21 @@ static int v_clearenv(char **a) { return clearenv() ? FAILED : run(a); }
 static int v_unset(char **a) { return unsetenv(a[0]) ? FAILED : run(a + 1); }
 static int v_set(char **a) { return setenv(a[0], a[1], 1) ? FAILED : run(a + 2); }
 
+static int v_append_to(char **a)
+{
+    char value[4096];
+    const char *old = getenv(a[0]);
+    snprintf(value, sizeof value, "%s%s", old ? old : "", a[1]);
+    return setenv(a[0], value, 1) ? FAILED : run(a + 2);
+}
+static int v_prepend_to(char **a)
+{
+    char value[4096];
+    const char *old = getenv(a[0]);
+    snprintf(value, sizeof value, "%s%s", a[1], old ? old : "");
+    return setenv(a[0], value, 1) ? FAILED : run(a + 2);
+}
+
 static int exhausted(unsigned spare, char **rest)
 {
     struct rlimit limit = {64, 64};
@@ -253,6 +268,8 @@ const struct verb process_verbs[] = {
     {"clearenv", 0, v_clearenv},
     {"unset", 1, v_unset},
     {"set", 2, v_set},
+    {"append_to", 2, v_append_to},
+    {"prepend_to", 2, v_prepend_to},
     {"no_descriptors", 0, v_no_descriptors},
     {"one_descriptor", 0, v_one_descriptor},
     {"deep", 0, v_deep},

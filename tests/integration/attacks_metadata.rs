@@ -12,6 +12,8 @@ attacks! {
     lchown: "", "lchown $OUT/target" => "EACCES";
     fchownat: "", "fchownat $OUT/target" => "EACCES";
     utimensat: "", "utimensat $OUT/target" => "EACCES";
+    utimensat_of_a_held_file: "", "utimensat_held $OUT/target" => "EACCES";
+    fchownat_of_a_held_file: "", "fchownat_held $OUT/target" => "EACCES";
     utimes: "", "utimes $OUT/target" => "EACCES";
     utime: "", "utime $OUT/target" => "EACCES";
     setxattr: "", "setxattr $OUT/target user.k" => "EACCES";
@@ -19,9 +21,10 @@ attacks! {
     lsetxattr: "", "lsetxattr $OUT/target user.k" => "EACCES";
     removexattr: "$ATTACK setxattr $OUT/target user.k", "removexattr $OUT/target user.k" => "EACCES";
     getxattr: "$ATTACK setxattr $OUT/target user.k", "getxattr $OUT/target user.k" => "EACCES";
-    listxattr: "", "listxattr $OUT/target" => "EACCES";
+    listxattr_in_a_hidden_area: "", "listxattr $HOME/.private/key" => "ENOENT";
     fchmod_of_a_file_granted_to_read: "", "-r $OUT -- fchmod $OUT/target" => "EACCES";
     fchown_of_a_file_granted_to_read: "", "-r $OUT -- fchown $OUT/target" => "EACCES";
     futimens_of_a_file_granted_to_read: "", "-r $OUT -- futimens $OUT/target" => "EACCES";
+    utimensat_of_a_held_file_granted_to_read: "", "-r $OUT -- utimensat_held $OUT/target" => "EACCES";
     fsetxattr_of_a_file_granted_to_read: "", "-r $OUT -- fsetxattr $OUT/target user.k" => "EACCES";
 }

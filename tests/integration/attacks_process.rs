@@ -26,6 +26,11 @@ attacks! {
     cleared_environment: "", "clearenv exec_self open $OUT/secret" => "EACCES";
     preload_unset: "", "unset LD_PRELOAD exec_self open $OUT/secret" => "EACCES";
     preload_replaced: "", "set LD_PRELOAD libm.so.6 exec_self open $OUT/secret" => "EACCES";
+    preload_with_a_tab: "", "append_to LD_PRELOAD %09 exec_self open $OUT/secret" => "EACCES";
+    preload_with_a_newline: "", "append_to LD_PRELOAD %0a exec_self open $OUT/secret" => "EACCES";
+    preload_after_a_tab: "", "prepend_to LD_PRELOAD /missing%09: exec_self open $OUT/secret" => "EACCES";
+    preload_beside_a_tab: "", "prepend_to LD_PRELOAD /missing%09 exec_self open $OUT/secret" => "EACCES";
+    preload_spawned_with_a_tab: "", "append_to LD_PRELOAD %09 spawn_self open $OUT/secret" => "EACCES";
     handle_unset: "", "unset JP_CONFINE exec_self open $OUT/secret" => "EACCES";
     handle_replaced: "", "set JP_CONFINE 0:0 exec_self open $OUT/secret" => "EACCES";
     handle_is_nonsense: "", "set JP_CONFINE nonsense exec_self open $OUT/secret" => "EACCES";

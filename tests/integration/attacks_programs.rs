@@ -1,16 +1,23 @@
 //! Attacks with what every system has at hand: shells, interpreters, the loader, static programs.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
 use crate::attack::{arena, set_up};
 use crate::run::{Mode, Outcome, Run, have, skip};
 use crate::scratch::{SECRET, Scratch};
 
-/// `name: "program", "script";` The script says `started`, then prints the secret if it can.
+/// `name: "program", "script";` or `name: "program", "setup", "script";` The script says `started`,
+/// then prints the secret if it can. The setup runs bare before.
 macro_rules! scripts {
-    ($($name:ident: $program:literal, $script:literal;)*) => {
+    ($($name:ident: $program:literal, $($script:literal),+;)*) => {
         $(
             #[test]
             fn $name() {
-                assert_script_fails($program, $script);
+                let (script, setup) = [$($script),+].split_last().map_or(("", ""), |(last, first)| {
+                    (*last, first.first().copied().unwrap_or_default())
+                });
+                assert_script_fails($program, setup, script);
             }
         )*
     };
@@ -48,9 +55,23 @@ scripts! {
     python_empty_environment: "python3", "python3 -c \"import subprocess; subprocess.run(['/bin/cat', '$OUT/secret'], env={})\"";
     python_open: "python3", "python3 -c \"print(open('$OUT/secret').read())\"";
     python_directory_descriptor: "python3", "python3 -c \"import os; d = os.open('..', os.O_RDONLY | os.O_DIRECTORY); print(os.read(os.open('out/secret', os.O_RDONLY, dir_fd=d), 99))\"";
+    python_asks_the_loader: "python3", "python3 -c \"import ctypes, os; libc = ctypes.CDLL('libc.so.6'); print(os.read(libc.open(b'$OUT/secret', 0), 99))\"";
+    python_asks_the_loader_for_a_stream: "python3", "python3 -c \"import ctypes; libc = ctypes.CDLL('libc.so.6'); libc.fopen.restype = libc.fgets.restype = ctypes.c_void_p; f = libc.fopen(b'$OUT/secret', b'r'); s = ctypes.create_string_buffer(99); f and libc.fgets(s, 99, ctypes.c_void_p(f)); print(s.value)\"";
     perl_open: "perl", "perl -e 'open(F, \"$ARGV[0]\") && print <F>' $OUT/secret";
     loader_called_directly: "sh", "for ld in /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1; do test ! -e $ld || $ld /bin/cat $OUT/secret; done";
     loader_called_with_empty_environment: "sh", "for ld in /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1; do test ! -e $ld || env -i $ld /bin/cat $OUT/secret; done";
+    loader_told_to_audit: "cc",
+        "printf '#include <fcntl.h>\n#include <unistd.h>\nunsigned la_version(unsigned v) { char s[99]; \
+            int f = open(FILE, O_RDONLY); return f < 0 || write(1, s, read(f, s, 99)) < 0 ? v : v; }' > a.c
+        cc -shared -fPIC -DFILE=\"\\\"$OUT/secret\\\"\" -o audit.so a.c",
+        "LD_AUDIT=$WS/audit.so cat file";
+    loader_told_to_log: "sh",
+        "LD_DEBUG=files LD_DEBUG_OUTPUT=$OUT/log cat file; for f in $OUT/log*; do test ! -e $f || echo TOPSECRET; done";
+    loader_told_to_profile: "sh",
+        "LD_PROFILE=libc.so.6 LD_PROFILE_OUTPUT=$OUT cat file; test ! -e $OUT/libc.so.6.profile || echo TOPSECRET";
+    program_that_profiles_itself: "gcc",
+        "echo 'int main(void) { return 0; }' > p.c; gcc -pg -o profiled p.c",
+        "GMON_OUT_PREFIX=$OUT/counts ./profiled; for f in $OUT/counts*; do test ! -e $f || echo TOPSECRET; done";
     loader_told_to_preload: "sh", "for ld in /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1; do test ! -e $ld || $ld --preload libm.so.6 /bin/cat $OUT/secret; done";
 }
 
@@ -59,15 +80,18 @@ fn run(scratch: &Scratch, mode: Mode, script: &str) -> Outcome {
     Run::sh(scratch, &script).mode(mode).run()
 }
 
-fn assert_script_fails(program: &str, script: &str) {
+fn assert_script_fails(program: &str, setup: &str, script: &str) {
     if !have(program) {
         return;
     }
-    let bare = run(&Scratch::new(), Mode::Bare, script);
+    let scratch = Scratch::new();
+    set_up(&scratch, setup);
+    let bare = run(&scratch, Mode::Bare, script);
     let seen = bare.stdout.contains(SECRET) || bare.stderr.contains(SECRET);
     assert!(seen, "the attack itself does not work: {bare}");
 
     let scratch = Scratch::new();
+    set_up(&scratch, setup);
     let before = scratch.forbidden();
     let confined = run(&scratch, Mode::under_test(), script);
     confined.assert_stdout("started").assert_no_secret();
@@ -111,17 +135,25 @@ fn program_for_musl() {
     Run::sh(&scratch, &line).run().assert_no_secret();
 }
 
-/// A set-user-ID program would start without the preload.
+/// A set-user-ID program gets no privilege, so that the loader does not take the preload from it.
 #[test]
 fn set_user_id_program() {
-    let scratch = Scratch::for_ordinary_user();
-    let Some(program) = ["/usr/bin/su", "/bin/su", "/usr/bin/passwd"]
-        .into_iter()
-        .find(|program| std::path::Path::new(program).exists())
-    else {
-        return skip("no set-user-ID program");
-    };
-    Run::new(&scratch, program, &["--help"]).mode(Mode::Bare).run().assert_ok();
-    Run::new(&scratch, program, &["--help"]).run().assert_code(126);
-    Run::sh(&scratch, &format!("exec {program} --help")).run().assert_code(126);
+    let scratch = arena(Scratch::for_ordinary_user());
+    if scratch.uid.is_none() {
+        return skip("only the superuser can make one");
+    }
+    let program = scratch.copy_program(&scratch.path("ws/bin/attack"), "ws/bin/privileged");
+    let locked = scratch.path("out/locked");
+    std::fs::write(&locked, SECRET).expect("a file of the superuser's");
+    std::fs::set_permissions(&program, Permissions::from_mode(0o4755)).expect("chmod");
+    std::fs::set_permissions(&locked, Permissions::from_mode(0o600)).expect("chmod");
+    let line = scratch.expand("bin/privileged open $OUT/locked");
+    if !Run::sh(&scratch, &line).mode(Mode::Bare).run().stdout.contains(SECRET) {
+        return skip("the temporary folder is mounted without set-user-ID");
+    }
+    Run::sh(&scratch, &line).run().assert_no_secret().assert_stdout("EACCES");
+    // Another forbidden file could be read without any privilege: it is the library that refuses.
+    let line = scratch.expand("exec bin/privileged open $OUT/secret");
+    let confined = Run::sh(&scratch, &line).run();
+    confined.assert_no_secret().assert_stdout("EACCES").assert_stderr("denied read");
 }

@@ -25,7 +25,7 @@ const OPERATIONS: &[(&str, u8)] = &[
     ("open_dir area/dir", R),
     ("opendir area", R),
     ("scandir area", R),
-    ("listxattr area/file", R),
+    ("listxattr area/file", 0),
     ("write area/file", U),
     ("append area/file", U),
     ("write_trunc area/file", U),

@@ -226,8 +226,39 @@ fn a_granted_file_is_only_that_file() {
 
 #[test]
 fn nothing_is_hidden_on_request() {
-    let rows = &[("open $HOME/.private/key", "EACCES"), ("open $HOME/.missing", "EACCES")];
+    let rows = &[
+        ("open $HOME/.private/key", "EACCES"),
+        ("open $HOME/.private/missing", "EACCES"),
+        ("opendir $HOME/.private", "EACCES"),
+        ("stat $HOME/.private/key", "ok"),
+    ];
     assert_answers("", &[], "--show-denied", rows);
+}
+
+/// Tools look for files in every directory above their own, and make directories that are there.
+#[test]
+fn names_beside_the_way_to_a_grant_are_no_secret() {
+    for flags in ["-r $OUT/dir/inner", "-r $OUT/dir/inner --show-denied"] {
+        assert_answers(
+            "",
+            &[],
+            flags,
+            &[
+                ("open $OUT/dir/inner", "ok"),
+                ("open $OUT/dir/missing", "ENOENT"),
+                ("open $OUT/missing", "ENOENT"),
+                ("open $OUT/missing/deeper", "ENOENT"),
+                ("unlink $OUT/missing", "EACCES"),
+                ("mkdir $OUT", "EEXIST"),
+                ("mkdir $OUT/dir", "EEXIST"),
+                ("open $OUT/secret", "EACCES"),
+                ("open $OUT/empty/missing", "EACCES"),
+                ("mkdir $OUT/new", "EACCES"),
+                ("creat $OUT/new", "EACCES"),
+                ("opendir $OUT", "EACCES"),
+            ],
+        );
+    }
 }
 
 #[test]

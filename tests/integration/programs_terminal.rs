@@ -54,8 +54,8 @@ fn interrupt_and_job_control() {
     terminal.see("> ");
     terminal.keys("echo ended:$?\n");
     terminal.see("ended:130");
-    terminal.keys("sleep 61\n");
-    terminal.see("sleep 61\r\n");
+    terminal.keys("sh -c 'echo off; exec sleep 61'\n");
+    terminal.see("off\r\n");
     settle();
     terminal.keys("\x1a");
     terminal.see("Stopped");

@@ -1,10 +1,12 @@
-/* Every path argument in turn replaced by one the kernel cannot read. One line per call. */
+/* Calls whose answers must be the kernel's own, one line each: arguments it cannot read, names and
+ * flags of odd shapes, the numbers of descriptors. */
 #include "attack.h"
 #include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -58,6 +60,16 @@ static void every_call(const char *kind, const char *volatile bad)
     line(kind, "execve arguments", execve(self, bad_vector, environ));
 }
 
+/* Behind the last page of the main stack, and of the kernel's own pages where they are next to it. */
+static const char *above_the_stack(void)
+{
+    const size_t near = 1 << 16, page = (size_t)sysconf(_SC_PAGESIZE);
+    const char *last = (const char *)getauxval(AT_EXECFN);
+    size_t top = ((size_t)(last + strlen(last)) + sizeof(long) + page) & ~(page - 1);
+    size_t kernel = getauxval(AT_SYSINFO_EHDR);
+    return (const char *)(kernel > top && kernel - top < near ? kernel + near : top) + 8;
+}
+
 static int v_pointers(char **a)
 {
     long page = sysconf(_SC_PAGESIZE);
@@ -70,6 +82,7 @@ static int v_pointers(char **a)
     every_call("kernel", (const char *)0xffff800000000000UL);
     every_call("unreadable", pages + page);
     every_call("unterminated", pages + page - 40);
+    every_call("above the stack", above_the_stack());
     return DONE;
 }
 
@@ -131,9 +144,88 @@ static int v_odd_names(char **a)
     return DONE;
 }
 
-const struct verb pointer_verbs[] = {
+static void number(const char *call, long answer)
+{
+    if (answer < 0)
+        printf("%s: %s\n", call, errno_name(errno));
+    else
+        printf("%s: %ld\n", call, answer);
+    fflush(stdout);
+}
+
+/* The lowest free number is what a call that opens must return, whatever was opened meanwhile. */
+static int v_descriptor_numbers(char **a)
+{
+    struct stat status;
+    (void)a;
+    if (symlink("file", "link") || symlink("dir", "parent") || close(0))
+        return FAILED;
+    const struct { const char *label, *name; int flags; } rows[] = {
+        {"plain", "file", O_RDONLY},
+        {"by a link", "link", O_RDONLY},
+        {"by a link to write", "link", O_WRONLY},
+        {"by a link, held", "link", O_PATH},
+        {"the link itself", "link", O_PATH | O_NOFOLLOW},
+        {"by a parent", "parent/new", O_WRONLY | O_CREAT},
+        {"by a parent, on exec closed", "parent/new", O_RDONLY | O_CLOEXEC},
+        {"a directory by a link", "parent", O_RDONLY | O_DIRECTORY},
+        {"unnamed by a link", "parent", O_WRONLY | O_TMPFILE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int fd = open(rows[i].name, rows[i].flags, 0644);
+        number(rows[i].label, fd);
+        number("  its flags on exec", fcntl(fd, F_GETFD));
+        number("  its flags", fcntl(fd, F_GETFL) & (O_ACCMODE | O_PATH | O_APPEND | O_NONBLOCK));
+        number("  what it is", fstat(fd, &status) ? -1 : (long)(status.st_mode & S_IFMT));
+        close(fd);
+    }
+    FILE *file = fopen("link", "r");
+    number("fopen", file ? fileno(file) : -1);
+    if (file)
+        fclose(file);
+    char name[] = "parent/XXXXXX";
+    number("mkstemp", mkstemp(name));
+    return DONE;
+}
+
+/* Flags that the kernel refuses, or takes only together. */
+static int v_odd_flags(char **a)
+{
+    static const struct timespec times[2] = {{1, 0}, {1, 0}};
+    struct stat status;
+    const char *volatile nothing = NULL;
+    (void)a;
+    if (symlink("dir", "parent") || close(open("dir/f", O_WRONLY | O_CREAT, 0644)))
+        return FAILED;
+    int held = open("dir/f", O_PATH), directory = open("parent", O_PATH | O_DIRECTORY);
+    line("file by a link", "open as a directory", open("parent/f", O_RDONLY | O_DIRECTORY));
+    line("file by a link", "held as a directory", open("parent/f", O_PATH | O_DIRECTORY));
+    line("file by a link", "itself held as a directory", open("parent/f", O_PATH | O_DIRECTORY | O_NOFOLLOW));
+    line("link", "open not following", open("parent", O_RDONLY | O_NOFOLLOW));
+    line("link", "open as a directory not following", open("parent", O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    line("flags", "open all of them", open("file", ~0));
+    line("flags", "linkat", linkat(AT_FDCWD, "file", AT_FDCWD, "new", 0x8000));
+    line("flags", "linkat not following", linkat(AT_FDCWD, "file", AT_FDCWD, "new", AT_SYMLINK_NOFOLLOW));
+    line("flags", "unlinkat", unlinkat(AT_FDCWD, "file", 0x8000));
+    line("flags", "renameat2", renameat2(AT_FDCWD, "file", AT_FDCWD, "new", 0x8000));
+    line("flags", "fstatat", fstatat(AT_FDCWD, "file", &status, 0x40000000));
+    line("flags", "utimensat", utimensat(AT_FDCWD, "file", times, 0x8000));
+    line("held", "utimensat", utimensat(held, "", times, AT_EMPTY_PATH));
+    line("held", "utimensat without a flag", utimensat(held, "", times, 0));
+    line("held", "utimensat of nothing", utimensat(held, nothing, times, 0));
+    line("held", "fchownat", fchownat(held, "", geteuid(), getegid(), AT_EMPTY_PATH));
+    line("held", "fstatat", fstatat(held, "", &status, AT_EMPTY_PATH));
+    line("held", "as a directory", openat(held, "f", O_RDONLY));
+    line("held directory", "openat", openat(directory, "f", O_RDONLY));
+    line("held directory", "openat empty", openat(directory, "", O_RDONLY));
+    return DONE;
+}
+
+const struct verb answer_verbs[] = {
     {"pointers", 0, v_pointers},
     {"null_pointers", 0, v_null_pointers},
     {"odd_names", 0, v_odd_names},
+    {"descriptor_numbers", 0, v_descriptor_numbers},
+    {"odd_flags", 0, v_odd_flags},
     {0},
 };

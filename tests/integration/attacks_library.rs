@@ -1,0 +1,24 @@
+//! Second names of libc's functions, and functions that open, run or connect from inside libc.
+
+use crate::attack::attacks;
+
+attacks! {
+    second_name_of_open: "", "alias_open $OUT/secret" => "EACCES";
+    second_name_of_open64: "", "alias_open64 $OUT/secret" => "EACCES";
+    second_name_of_fopen: "", "alias_fopen $OUT/secret" => "EACCES";
+    second_name_of_popen: "", "unset LD_PRELOAD unset JP_CONFINE alias_popen_cat $OUT/secret" => "EACCES";
+    popen: "", "unset LD_PRELOAD unset JP_CONFINE popen_cat $OUT/secret" => "EACCES";
+    second_libc: "", "second_libc $OUT/secret" => "EACCES";
+    setmntent: "", "setmntent $OUT/secret" => "EACCES";
+    setmntent_to_create: "", "setmntent_w $OUT/new" => "EACCES";
+    command_substitution: "", "unset LD_PRELOAD unset JP_CONFINE wordexp_cat $OUT/secret" => "EACCES";
+    open_in_a_walk_that_changes_directory: "", "write_creat known , nftw_chdir $OUT secret" => "EACCES";
+
+    bind: "", "bind $OUT/socket" => "EACCES";
+    connect: "$ATTACK hold_socket $OUT/socket", "connect $OUT/socket" => "EACCES";
+    connect_by_link: "$ATTACK hold_socket $OUT/socket; ln -s $OUT d", "connect d/socket" => "EACCES";
+    second_name_of_connect: "$ATTACK hold_socket $OUT/socket", "alias_connect $OUT/socket" => "EACCES";
+    sendto: "$ATTACK hold_socket $OUT/socket", "sendto $OUT/socket" => "EACCES";
+    sendmsg: "$ATTACK hold_socket $OUT/socket", "sendmsg $OUT/socket" => "EACCES";
+    sendmmsg: "$ATTACK hold_socket $OUT/socket", "sendmmsg $OUT/socket" => "EACCES";
+}

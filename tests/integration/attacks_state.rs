@@ -1,0 +1,25 @@
+//! States in which what the library knows of the process might be wrong: its working directory, an
+//! inode number, its own process number, the size of its stack.
+
+use crate::attack::attacks;
+
+attacks! {
+    daemon_changes_to_the_root: "", "write_creat known , daemon open .$OUT/secret" => "EACCES";
+    child_that_shares_the_working_directory: "", "write_creat known , clone_chdir $OUT open secret" => "EACCES";
+    child_that_shares_the_memory: "", "write_creat known , clone_memory $OUT open secret" => "EACCES";
+    inode_number_used_again:
+        "mkdir drop; printf \"[[access.fs]]\\npath='.'\\nread=true\\nwrite=true\\nexecute=true\\n[[access.fs]]\\npath='drop'\\ncreate=true\\n\" > ../policy.toml",
+        "-p ../policy.toml -- reused_inode drop" => "EACCES";
+
+    smallest_stack: "", "small_stack open $OUT/secret" => "EACCES";
+    smallest_stack_by_link: "ln -s $OUT d", "small_stack open d/dir/../secret" => "EACCES";
+    smallest_stack_rename: "ln -s $OUT d", "small_stack rename d/secret got" => "EACCES";
+    smallest_stack_mkdir: "ln -s $OUT d", "small_stack mkdir d/new" => "EACCES";
+    smallest_stack_spawn: "", "small_stack spawn_self open $OUT/secret" => "EACCES";
+
+    environment_of_another_process: "", "other_environment" => "EACCES";
+    environment_of_another_process_by_number: "", "other_environment_by_number" => "EACCES|EPERM";
+
+    character_device: "", "mknod_char new" => "EPERM|EACCES";
+    block_device: "", "mknod_block new" => "EPERM|EACCES";
+}
