@@ -64,8 +64,8 @@ extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const
         unsafe { Startup::new(environment) }
     });
     let _ = session::start(startup);
-    if startup.is_some() {
-        memory::remember_stack(environment.addr());
+    if let Some(top) = startup.and_then(Startup::stack_top) {
+        memory::remember_stack(top);
     }
     if let Some((address, count)) = startup.and_then(Startup::program_headers) {
         memory::remember_program(address, count);

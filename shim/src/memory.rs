@@ -16,7 +16,7 @@ const WORD: usize = 8;
 /// How far below its top the main stack is looked for: the kernel leaves that much room.
 const STACK_REACH: usize = 8 << 20;
 
-/// Where the main stack's frames end, and the environment begins.
+/// Where the main stack ends, above its frames, the arguments and the environment.
 static STACK_TOP: AtomicUsize = AtomicUsize::new(0);
 
 /// Notes where the main stack ends.
@@ -170,7 +170,7 @@ fn is_program(address: usize) -> bool {
 }
 
 /// Whether the address lies between here and the end of the stack the thread runs on, as far as
-/// that is known: on the main stack up to where the environment begins, else up to the page's end.
+/// that is known: on the main stack up to the environment's end, else up to the page's end.
 fn is_stack(address: usize) -> bool {
     let here = (&raw const address).addr();
     let top = STACK_TOP.load(Ordering::Relaxed);

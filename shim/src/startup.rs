@@ -7,6 +7,7 @@ use core::ffi::{CStr, c_char};
 const AT_NULL: usize = 0;
 const AT_PHDR: usize = 3;
 const AT_PHNUM: usize = 5;
+const AT_EXECFN: usize = 31;
 
 /// The strings and entries above the first stack frame, as they are when constructors run.
 #[derive(Clone, Copy)]
@@ -41,22 +42,29 @@ impl Startup {
 
     /// The address and the number of the program's own program headers.
     pub(crate) fn program_headers(self) -> Option<(usize, usize)> {
+        Some((self.auxiliary(AT_PHDR)?, self.auxiliary(AT_PHNUM)?))
+    }
+
+    /// Where the main stack ends: above the arguments and the environment stands the program's name.
+    pub(crate) fn stack_top(self) -> Option<usize> {
+        self.auxiliary(AT_EXECFN)
+    }
+
+    /// The value of an entry of the auxiliary vector.
+    fn auxiliary(self, kind: usize) -> Option<usize> {
         let mut end = self.environment;
         // SAFETY: the array ends with a null pointer, which has not been passed.
         while !unsafe { end.read() }.is_null() {
             end = end.wrapping_add(1);
         }
         let mut entry = end.wrapping_add(1).cast::<[usize; 2]>();
-        let (mut address, mut count) = (None, None);
         loop {
             // SAFETY: the vector ends with an entry of type `AT_NULL`, which has not been passed.
             match unsafe { entry.read() } {
-                [AT_NULL, _] => return Some((address?, count?)),
-                [AT_PHDR, value] => address = Some(value),
-                [AT_PHNUM, value] => count = Some(value),
-                _ => {}
+                [AT_NULL, _] => return None,
+                [found, value] if found == kind => return Some(value),
+                _ => entry = entry.wrapping_add(1),
             }
-            entry = entry.wrapping_add(1);
         }
     }
 }
