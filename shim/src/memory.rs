@@ -1,8 +1,8 @@
 //! The program's memory, read without ever faulting in its place.
 //!
 //! A bad pointer must give EFAULT, as the kernel gives it. Where a pointer cannot be known to be
-//! good, the kernel is asked once per page ([`sys::readable`]); the main program's own image, the
-//! stack and the heap are known, so that the common call asks nothing.
+//! good, the kernel is asked once per page ([`sys::readable`]); the program's own image and the main
+//! stack are known. The heap is not: it may be given back to the kernel at any time.
 
 use core::ffi::c_char;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -24,10 +24,6 @@ pub(crate) fn remember_stack(top: usize) {
     STACK_TOP.store(top, Ordering::Relaxed);
 }
 
-/// Where the heap of brk(2) was when the shim was loaded, and the end it was last seen at.
-static HEAP_START: AtomicUsize = AtomicUsize::new(0);
-static HEAP_END: AtomicUsize = AtomicUsize::new(0);
-
 /// A segment of the program that is mapped for good.
 struct Segment {
     start: AtomicUsize,
@@ -37,13 +33,6 @@ struct Segment {
 /// The program's readable segments; a program has four or five.
 static PROGRAM: [Segment; 6] =
     [const { Segment { start: AtomicUsize::new(0), end: AtomicUsize::new(0) } }; 6];
-
-/// Notes where the heap begins, before the program has used it.
-pub(crate) fn remember_heap() {
-    let end = sys::heap_end();
-    HEAP_START.store(end, Ordering::Relaxed);
-    HEAP_END.store(end, Ordering::Relaxed);
-}
 
 /// Notes where the program's own segments are, from its program headers: they stay mapped.
 pub(crate) fn remember_program(address: usize, count: usize) {
@@ -150,10 +139,7 @@ pub(crate) fn copy_path(text: *const c_char, to: &mut PathBuffer) -> Result<(), 
 pub(crate) fn check(address: usize) -> Result<(), Errno> {
     // The first page is never mapped; to the call that asks the kernel, null means "no set".
     let good = address >= PAGE
-        && (is_stack(address)
-            || is_program(address)
-            || is_heap(address)
-            || sys::readable(first_of_word(address)));
+        && (is_stack(address) || is_program(address) || sys::readable(first_of_word(address)));
     if good { Ok(()) } else { Err(Errno::EFAULT) }
 }
 
@@ -177,20 +163,4 @@ fn is_stack(address: usize) -> bool {
     let on_main = here < top && top.wrapping_sub(here) < STACK_REACH;
     let end = if on_main { top } else { here.next_multiple_of(PAGE) };
     (here..end).contains(&address)
-}
-
-fn is_heap(address: usize) -> bool {
-    let start = HEAP_START.load(Ordering::Relaxed);
-    if start == 0 || address < start {
-        return false;
-    }
-    if address < HEAP_END.load(Ordering::Relaxed) {
-        return true;
-    }
-    if address.wrapping_sub(start) > 1 << 36 {
-        return false;
-    }
-    let end = sys::heap_end();
-    HEAP_END.store(end, Ordering::Relaxed);
-    address < end
 }

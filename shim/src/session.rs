@@ -14,7 +14,7 @@ use crate::errno::Errno;
 use crate::handle::Handle;
 use crate::path::PathBuffer;
 use crate::startup::Startup;
-use crate::{memory, sys};
+use crate::sys;
 
 /// The seals without which a memfd could still be changed.
 const SEALS: c_int =
@@ -94,7 +94,6 @@ pub(crate) fn start(startup: Option<Startup>) -> Result<(), Errno> {
             let inode = sys::fstat(fd).map_or(0, |stat| stat.st_ino);
             SHARED.generation_inode.store(inode, Ordering::Relaxed);
         }
-        memory::remember_heap();
         SHARED.phase.store(READY, Ordering::Release);
     }
     settled()

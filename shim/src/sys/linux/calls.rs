@@ -217,11 +217,6 @@ pub(crate) fn getpid() -> c_int {
     call(libc::SYS_getpid, [0; 6]).map_or(0, int)
 }
 
-/// brk(2) with no wish: where the heap ends now.
-pub(crate) fn heap_end() -> usize {
-    call(libc::SYS_brk, [0; 6]).unwrap_or(0)
-}
-
 /// Whether eight bytes at `address` can be read, without touching them: the kernel copies the
 /// signal set in before it finds that the operation is none (`kernel/signal.c`).
 pub(crate) fn readable(address: usize) -> bool {
