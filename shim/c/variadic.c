@@ -73,41 +73,34 @@ static void collect(const char **argv, size_t n, const char *first, va_list *lis
 		argv[i] = va_arg(*list, const char *);
 }
 
+/* Collects the variable arguments behind `first` into an array `argv`, and leaves `list` behind the
+ * null pointer that ends them. */
+#define COLLECT(argv, list, first)          \
+	va_list list;                       \
+	va_start(list, first);              \
+	size_t n = count(first, &list);     \
+	va_end(list);                       \
+	const char *argv[n + 1];            \
+	va_start(list, first);              \
+	collect(argv, n, first, &list)
+
 int jp_variadic_execl(const char *path, const char *first, ...)
 {
-	va_list list;
-	va_start(list, first);
-	size_t n = count(first, &list);
-	va_end(list);
-	const char *argv[n + 1];
-	va_start(list, first);
-	collect(argv, n, first, &list);
+	COLLECT(argv, list, first);
 	va_end(list);
 	return jp_execl(path, argv);
 }
 
 int jp_variadic_execlp(const char *file, const char *first, ...)
 {
-	va_list list;
-	va_start(list, first);
-	size_t n = count(first, &list);
-	va_end(list);
-	const char *argv[n + 1];
-	va_start(list, first);
-	collect(argv, n, first, &list);
+	COLLECT(argv, list, first);
 	va_end(list);
 	return jp_execlp(file, argv);
 }
 
 int jp_variadic_execle(const char *path, const char *first, ...)
 {
-	va_list list;
-	va_start(list, first);
-	size_t n = count(first, &list);
-	va_end(list);
-	const char *argv[n + 1];
-	va_start(list, first);
-	collect(argv, n, first, &list);
+	COLLECT(argv, list, first);
 	/* The environment follows the null pointer; without arguments that was `first` itself. */
 	char *const *envp = va_arg(list, char *const *);
 	va_end(list);

@@ -21,6 +21,7 @@ use core::ffi::{c_char, c_int};
 
 use crate::startup::Startup;
 
+mod buffer;
 mod errno;
 mod exec;
 mod handle;

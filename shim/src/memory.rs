@@ -7,8 +7,8 @@
 use core::ffi::c_char;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::buffer::PathBuffer;
 use crate::errno::Errno;
-use crate::path::PathBuffer;
 use crate::sys;
 
 const PAGE: usize = 4096;

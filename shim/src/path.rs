@@ -1,168 +1,16 @@
-//! Paths on the stack: a fixed buffer, and a program's path argument made absolute in it.
+//! A program's path argument, made absolute.
 
 use core::ffi::{CStr, c_char, c_int};
-use core::mem::MaybeUninit;
 
 use jp_confine_policy::decide::Request;
 
+use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
 use crate::memory::Text;
 use crate::places;
 
-/// `PATH_MAX`: what the kernel accepts, with the NUL.
-pub(crate) const CAPACITY: usize = 4096;
 /// `NAME_MAX`, a slash and the NUL.
 const NAME: usize = 257;
-
-/// A NUL-terminated path of at most `N` bytes with the NUL; made without clearing its memory.
-///
-/// Stacks may be small: at most two of full size are alive at any time in a call.
-pub(crate) struct Buffer<const N: usize> {
-    bytes: [MaybeUninit<u8>; N],
-    len: usize,
-}
-
-/// A buffer for any path the kernel accepts.
-pub(crate) type PathBuffer = Buffer<CAPACITY>;
-
-impl<const N: usize> Buffer<N> {
-    /// An empty path.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "else the 4 KiB are copied to the caller")]
-    pub(crate) fn new() -> Self {
-        let mut buffer = Self { bytes: [const { MaybeUninit::uninit() }; N], len: 0 };
-        buffer.finish(0);
-        buffer
-    }
-
-    pub(crate) const fn len(&self) -> usize {
-        self.len
-    }
-
-    /// The path without its NUL.
-    pub(crate) const fn as_bytes(&self) -> &[u8] {
-        // SAFETY: the first `len` bytes, and the NUL behind them, are initialised at all times.
-        unsafe { core::slice::from_raw_parts(self.bytes.as_ptr().cast(), self.len) }
-    }
-
-    /// The path from byte `at` on, for the kernel.
-    pub(crate) fn c_str(&self, at: usize) -> &CStr {
-        let start = self.bytes.as_ptr().cast::<u8>();
-        let at = at.min(self.len);
-        // SAFETY: `at` is at most `len`, and the NUL stands at `len`.
-        let start = unsafe { start.add(at) };
-        // SAFETY: the buffer is NUL-terminated at `len`; a NUL before that only shortens it.
-        unsafe { CStr::from_ptr(start.cast()) }
-    }
-
-    /// Appends bytes.
-    ///
-    /// # Errors
-    /// `ENAMETOOLONG` where they and a NUL do not fit.
-    pub(crate) fn push(&mut self, text: &[u8]) -> Result<(), Errno> {
-        self.append(|room, len| {
-            if text.len() > len {
-                return Err(Errno::ENAMETOOLONG);
-            }
-            // SAFETY: there is room for that many bytes, in memory of the buffer's own.
-            unsafe { room.copy_from_nonoverlapping(text.as_ptr(), text.len()) };
-            Ok(text.len())
-        })
-    }
-
-    /// Appends what `fill` writes: it gets the room that is left, and returns how much it used.
-    ///
-    /// # Errors
-    /// Those of `fill`, and `ENAMETOOLONG`.
-    pub(crate) fn append(
-        &mut self,
-        fill: impl FnOnce(*mut u8, usize) -> Result<usize, Errno>,
-    ) -> Result<(), Errno> {
-        let left = N.saturating_sub(self.len);
-        let room = self.bytes.as_mut_ptr().cast::<u8>().wrapping_add(self.len);
-        let used = fill(room, left)?;
-        if used >= left {
-            return Err(Errno::ENAMETOOLONG);
-        }
-        self.finish(self.len.saturating_add(used));
-        Ok(())
-    }
-
-    /// Replaces the first `consumed` bytes by `prefix`.
-    ///
-    /// # Errors
-    /// `ENAMETOOLONG`.
-    pub(crate) fn replace_start(&mut self, consumed: usize, prefix: &[u8]) -> Result<(), Errno> {
-        let consumed = consumed.min(self.len);
-        let rest = self.len.saturating_sub(consumed);
-        let len = prefix.len().saturating_add(rest);
-        if len >= N {
-            return Err(Errno::ENAMETOOLONG);
-        }
-        let start = self.bytes.as_mut_ptr().cast::<u8>();
-        let from = start.wrapping_add(consumed);
-        // SAFETY: both ranges lie in the buffer, the source is initialised, and they may overlap.
-        unsafe { start.wrapping_add(prefix.len()).copy_from(from, rest) };
-        // SAFETY: as above; `prefix` is not in this buffer, which is borrowed mutably.
-        unsafe { start.copy_from_nonoverlapping(prefix.as_ptr(), prefix.len()) };
-        self.finish(len);
-        Ok(())
-    }
-
-    /// Lets `act` see the path from byte `from` up to byte `end` only.
-    pub(crate) fn with_part<T>(
-        &mut self,
-        from: usize,
-        end: usize,
-        act: impl FnOnce(&CStr) -> T,
-    ) -> T {
-        let end = end.min(self.len);
-        let cut = self.get(end);
-        self.set(end, 0);
-        let result = act(self.c_str(from.min(end)));
-        self.set(end, cut);
-        result
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.finish(0);
-    }
-
-    pub(crate) fn truncate(&mut self, len: usize) {
-        self.finish(len.min(self.len));
-    }
-
-    /// Ends in exactly one slash, so that a name can follow.
-    pub(crate) fn push_separator(&mut self) -> Result<(), Errno> {
-        if self.as_bytes().last() == Some(&b'/') { Ok(()) } else { self.push(b"/") }
-    }
-
-    /// Replaces the contents by what `fill` writes: it gets the memory and returns the length.
-    pub(crate) fn fill(
-        &mut self,
-        fill: impl FnOnce(*mut u8, usize) -> Result<usize, Errno>,
-    ) -> Result<(), Errno> {
-        self.clear();
-        self.append(fill)
-    }
-
-    fn finish(&mut self, len: usize) {
-        self.len = len;
-        if let Some(end) = self.bytes.get_mut(len) {
-            end.write(0);
-        }
-    }
-
-    fn set(&mut self, at: usize, byte: u8) {
-        if let Some(slot) = self.bytes.get_mut(at) {
-            slot.write(byte);
-        }
-    }
-
-    fn get(&self, at: usize) -> u8 {
-        self.as_bytes().get(at).copied().unwrap_or(0)
-    }
-}
 
 /// A path argument of the program's, read once, absolute.
 pub(crate) struct Spelling {
@@ -198,7 +46,14 @@ impl Spelling {
     /// `EFAULT`, `ENAMETOOLONG`, `ENOENT` (an empty path), `EBADF`, or `EACCES` where the place it
     /// is relative to has no path.
     pub(crate) fn read(&mut self, dirfd: c_int, path: *const c_char) -> Result<(), Errno> {
-        let path = Text::at(path)?;
+        self.read_text(dirfd, Text::at(path)?)
+    }
+
+    /// As [`Self::read`], for an argument that was found readable.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn read_text(&mut self, dirfd: c_int, path: Text) -> Result<(), Errno> {
         if path.first() == 0 {
             return Err(Errno::ENOENT);
         }
@@ -248,7 +103,7 @@ impl Spelling {
     pub(crate) fn kernel(&self) -> (c_int, &CStr) {
         if self.tail == 0 {
             (libc::AT_FDCWD, self.text.c_str(0))
-        } else if self.tail > self.text.len() {
+        } else if self.tail >= self.text.len() {
             (self.dirfd, c".")
         } else {
             (self.dirfd, self.text.c_str(self.tail))

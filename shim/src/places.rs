@@ -2,8 +2,8 @@
 
 use core::ffi::c_int;
 
+use crate::buffer::PathBuffer;
 use crate::errno::Errno;
-use crate::path::PathBuffer;
 use crate::remembered::Remembered;
 use crate::{sys, working_directory};
 

@@ -8,8 +8,8 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
+use crate::buffer::PathBuffer;
 use crate::errno::Errno;
-use crate::path::PathBuffer;
 use crate::{session, sys};
 
 const WORD: usize = 8;
@@ -70,10 +70,7 @@ impl Remembered {
         to: &mut PathBuffer,
         ask: impl FnOnce(&mut PathBuffer) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
-        let Some(current) = session::generation().filter(|_| !is_suspended()) else {
-            return ask(to);
-        };
-        let now = stamp(current);
+        let Some(now) = now() else { return ask(to) };
         let version = self.version.load(Ordering::Acquire);
         if self.recall(version, now, key, to) {
             return Ok(());
@@ -156,14 +153,30 @@ pub(crate) fn adopt() {
     OWNER.pid.store(sys::getpid(), Ordering::Relaxed);
 }
 
-/// A generation as it is stored beside what was true in it: never zero.
-pub(crate) fn stamp(generation: &AtomicU64) -> u64 {
-    generation.load(Ordering::Acquire).wrapping_mul(2) | 1
+/// The highest generation that this process knows of. The page is open to every program of the run:
+/// where it counts backwards somebody forges it.
+static HIGHEST: AtomicU64 = AtomicU64::new(0);
+
+/// The present generation as it is stored beside what is true in it: never zero. `None` while
+/// nothing is to be remembered or recalled.
+pub(crate) fn now() -> Option<u64> {
+    let generation = session::generation()?.load(Ordering::Acquire);
+    if SUSPENDED.load(Ordering::Acquire) > 0 {
+        return None;
+    }
+    let highest = HIGHEST.load(Ordering::Acquire);
+    if generation > highest {
+        HIGHEST.fetch_max(generation, Ordering::AcqRel);
+    }
+    (generation >= highest).then(|| generation.wrapping_mul(2) | 1)
 }
 
-/// Whether nothing is to be remembered, or recalled, for now.
-pub(crate) fn is_suspended() -> bool {
-    SUSPENDED.load(Ordering::Acquire) > 0
+/// Begins a new generation, in every process of the run; whether they could be told.
+pub(crate) fn begin_generation() -> bool {
+    let Some(generation) = session::generation() else { return false };
+    let before = generation.fetch_add(1, Ordering::AcqRel);
+    HIGHEST.fetch_max(before.saturating_add(1), Ordering::AcqRel);
+    true
 }
 
 /// Whether the calling process is not a `vfork` child, in its parent's memory.

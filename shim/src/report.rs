@@ -5,8 +5,8 @@ use core::ffi::CStr;
 use jp_confine_policy::decide::{Denial, OpenVerdict, Verdict};
 use jp_confine_policy::image::{Image, RuleId, Text};
 
+use crate::buffer::Buffer;
 use crate::errno::Errno;
-use crate::path::Buffer;
 use crate::sys;
 
 /// The first four bytes of a record: `JPVE`.

@@ -9,8 +9,9 @@ use core::ffi::{CStr, c_int};
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::Image;
 
+use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
-use crate::path::{Buffer, PathBuffer, Spelling};
+use crate::path::Spelling;
 use crate::places;
 use crate::report::{self, Reason, Subject};
 use crate::sys::{self, Fd};

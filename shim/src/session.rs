@@ -10,9 +10,9 @@ use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
 use jp_confine_policy::image::{Image, Text};
 
+use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::handle::Handle;
-use crate::path::PathBuffer;
 use crate::startup::Startup;
 use crate::sys;
 

@@ -5,10 +5,10 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use jp_confine_policy::decide;
 use jp_confine_policy::image::Image;
 
+use crate::buffer::PathBuffer;
 use crate::errno::Errno;
-use crate::path::PathBuffer;
 use crate::remembered::{self, Remembered};
-use crate::{session, sys};
+use crate::sys;
 
 static REMEMBERED: Remembered = Remembered::new();
 
@@ -38,10 +38,7 @@ static SHOWS_EVERYTHING_AT: AtomicU64 = AtomicU64::new(0);
 
 /// Whether nothing at or below the directory is hidden.
 pub(crate) fn shows_everything(image: &Image<'_>) -> bool {
-    let Some(generation) = session::generation().filter(|_| !remembered::is_suspended()) else {
-        return false;
-    };
-    let now = remembered::stamp(generation);
+    let Some(now) = remembered::now() else { return false };
     if SHOWS_EVERYTHING_AT.load(Ordering::Acquire) == now {
         return true;
     }
@@ -56,11 +53,8 @@ pub(crate) fn shows_everything(image: &Image<'_>) -> bool {
 /// Announces to every process of the run that a directory was renamed, or removed so that its inode
 /// number may come to stand for another.
 pub(crate) fn announce_change() {
-    match session::generation() {
-        Some(generation) => {
-            generation.fetch_add(1, Ordering::AcqRel);
-        }
-        None => forget(),
+    if !remembered::begin_generation() {
+        forget();
     }
 }
 

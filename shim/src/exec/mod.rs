@@ -16,8 +16,9 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::{Image, Text};
 
+use crate::buffer::PathBuffer;
 use crate::errno::Errno;
-use crate::path::{PathBuffer, Spelling};
+use crate::path::Spelling;
 use crate::places::DescriptorLink;
 use crate::report::{self, Reason, Subject};
 use crate::sys::process::{self, Strings};

@@ -2,8 +2,8 @@
 
 use core::ffi::c_int;
 
+use crate::buffer::{CAPACITY, PathBuffer};
 use crate::errno::Errno;
-use crate::path::{CAPACITY, PathBuffer};
 use crate::places::DescriptorLink;
 use crate::sys::{self, Fd};
 

@@ -3,9 +3,9 @@
 use core::ffi::c_char;
 
 use super::reader::Reader;
+use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::memory;
-use crate::path::PathBuffer;
 use crate::sys::process::Strings;
 
 /// Where to look without a `PATH` (confstr(3), `_CS_PATH`).

@@ -293,7 +293,7 @@ pub(crate) extern "C" fn utime(path: *const c_char, times: *const libc::utimbuf)
 /// What a call on an extended attribute of that name needs: attributes of the user's are content,
 /// the others describe the file.
 fn need_to_read(name: *const c_char) -> Result<Option<Capabilities>, Errno> {
-    let mut text = crate::path::PathBuffer::new();
+    let mut text = crate::buffer::PathBuffer::new();
     memory::copy_path(name, &mut text)?;
     Ok(text.as_bytes().starts_with(b"user.").then_some(Capabilities::READ))
 }

@@ -7,8 +7,9 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Request, Verdict};
 use jp_confine_policy::image::Image;
 
+use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
-use crate::path::{PathBuffer, Spelling};
+use crate::path::Spelling;
 use crate::report::{self, Subject};
 use crate::sys::next::Original;
 use crate::sys::process::Strings;

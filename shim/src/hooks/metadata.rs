@@ -5,9 +5,10 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use jp_confine_policy::decide::{self, Verdict};
 
+use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
 use crate::memory::Text;
-use crate::path::{PathBuffer, Spelling};
+use crate::path::Spelling;
 use crate::sys::next::Original;
 use crate::sys::{self, word};
 use crate::{memory, session, working_directory};
@@ -19,11 +20,12 @@ use crate::{memory, session, working_directory};
 /// `ENOENT`; `EACCES` without a policy.
 pub(crate) fn visible(dirfd: c_int, path: *const c_char) -> Result<(), Errno> {
     let image = session::image()?;
+    let Ok(path) = Text::at(path) else { return Ok(()) };
     if dirfd == libc::AT_FDCWD && stays_below(path) && working_directory::shows_everything(image) {
         return Ok(());
     }
     let mut spelling = Spelling::new();
-    if spelling.read(dirfd, path).is_err() {
+    if spelling.read_text(dirfd, path).is_err() {
         return Ok(());
     }
     if !spelling.is_lexical() {
@@ -36,11 +38,10 @@ pub(crate) fn visible(dirfd: c_int, path: *const c_char) -> Result<(), Errno> {
 }
 
 /// Whether the path is relative and never climbs, so that it cannot leave the directory by name.
-fn stays_below(path: *const c_char) -> bool {
-    let Ok(text) = Text::at(path) else { return false };
+fn stays_below(path: Text) -> bool {
     let mut copy = PathBuffer::new();
-    text.first() != b'/'
-        && text.copy_to(&mut copy).is_ok()
+    path.first() != b'/'
+        && path.copy_to(&mut copy).is_ok()
         && !copy.as_bytes().windows(2).any(|pair| pair == b"..")
 }
 

@@ -3,8 +3,8 @@
 
 use core::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 
+use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
-use crate::path::PathBuffer;
 use crate::report::{self, Reason, Subject};
 use crate::{memory, session, sys};
 

@@ -5,8 +5,9 @@ use core::ffi::{CStr, c_char, c_int};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request};
 
+use crate::buffer::PathBuffer;
 use crate::errno::Errno;
-use crate::path::{PathBuffer, Spelling};
+use crate::path::Spelling;
 use crate::report::{self, Subject};
 use crate::sys::Fd;
 use crate::{resolve, session};

@@ -6,8 +6,9 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::Image;
 
+use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
-use crate::path::{PathBuffer, Spelling};
+use crate::path::Spelling;
 use crate::places::DescriptorLink;
 use crate::report::{self, Subject};
 use crate::resolve::{self, LINK_BUDGET};

@@ -3,9 +3,9 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
+use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::hooks::open::{How, open_at};
-use crate::path::PathBuffer;
 use crate::places::DescriptorLink;
 use crate::sys::{self, Fd};
 use crate::{memory, resolve};

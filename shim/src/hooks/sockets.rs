@@ -6,8 +6,9 @@ use core::mem::offset_of;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide;
 
+use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
-use crate::path::{PathBuffer, Spelling};
+use crate::path::Spelling;
 use crate::places::DescriptorLink;
 use crate::report::{self, Subject};
 use crate::sys::{self, Fd, word};

@@ -2,9 +2,9 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
+use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
 use crate::hooks::open::{How, judge_reopen, open_at};
-use crate::path::PathBuffer;
 use crate::places::DescriptorLink;
 use crate::sys::Fd;
 use crate::sys::next::Original;

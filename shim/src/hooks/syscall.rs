@@ -6,6 +6,7 @@ use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_uint};
 
 use crate::errno::{Errno, Reply};
+use crate::hooks::tail::tail_jumps;
 use crate::hooks::{
     attributes, children, directories, entries, exec, metadata, namespaces, open, openat2, sockets,
 };
@@ -235,14 +236,7 @@ mod legacy {
     }
 }
 
-/// Whether a hook does the call `number`, or refuses it.
-extern "C" fn is_mediated(number: c_long, first: usize, second: usize) -> c_int {
-    let mediated = common::has(number)
-        || legacy::has(number)
-        || children::prepare_raw(number, first, second).is_err();
-    c_int::from(mediated)
-}
-
+/// Makes the call by its hook, or refuses it.
 extern "C" fn mediate(
     number: c_long,
     first: usize,
@@ -267,32 +261,29 @@ extern "C" fn failed(result: c_long) -> c_long {
     Errno(c_int::try_from(result.wrapping_neg()).unwrap_or(libc::EIO)).outcome()
 }
 
-/// syscall(2). The arguments arrive as those of a function with seven integers, which is what
-/// `mediate` is; the last one is on the stack.
+tail_jumps! {
+    /// syscall(2). The arguments arrive as those of a function with seven integers, which is what
+    /// `mediate` is.
+    syscall => choose;
+}
+
+/// Where to go on: to the hooks, or to the kernel.
+extern "C" fn choose(number: c_long, first: usize, second: usize) -> usize {
+    let mediated = common::has(number)
+        || legacy::has(number)
+        || children::prepare_raw(number, first, second).is_err();
+    if mediated {
+        (mediate as *const ()).expose_provenance()
+    } else {
+        (unmediated as *const ()).expose_provenance()
+    }
+}
+
+/// The system call itself, with the arguments of syscall(2); the last one is on the stack.
 #[cfg(target_arch = "x86_64")]
-#[unsafe(no_mangle)]
 #[unsafe(naked)]
-extern "C" fn syscall() {
+extern "C" fn unmediated() {
     naked_asm!(
-        "push rdi",
-        "push rsi",
-        "push rdx",
-        "push rcx",
-        "push r8",
-        "push r9",
-        "sub rsp, 8",
-        "call {is_mediated}",
-        "add rsp, 8",
-        "pop r9",
-        "pop r8",
-        "pop rcx",
-        "pop rdx",
-        "pop rsi",
-        "pop rdi",
-        "test eax, eax",
-        "jz 2f",
-        "jmp {mediate}",
-        "2:",
         "mov rax, rdi",
         "mov rdi, rsi",
         "mov rsi, rdx",
@@ -302,38 +293,20 @@ extern "C" fn syscall() {
         "mov r9, [rsp + 8]",
         "syscall",
         "cmp rax, -4095",
-        "jae 3f",
+        "jae 2f",
         "ret",
-        "3:",
+        "2:",
         "mov rdi, rax",
         "jmp {failed}",
-        is_mediated = sym is_mediated,
-        mediate = sym mediate,
         failed = sym failed,
     )
 }
 
 /// See the x86-64 form; here all arguments are in registers.
 #[cfg(target_arch = "aarch64")]
-#[unsafe(no_mangle)]
 #[unsafe(naked)]
-extern "C" fn syscall() {
+extern "C" fn unmediated() {
     naked_asm!(
-        "stp x29, x30, [sp, -80]!",
-        "stp x0, x1, [sp, 16]",
-        "stp x2, x3, [sp, 32]",
-        "stp x4, x5, [sp, 48]",
-        "str x6, [sp, 64]",
-        "bl {is_mediated}",
-        "mov w9, w0",
-        "ldp x0, x1, [sp, 16]",
-        "ldp x2, x3, [sp, 32]",
-        "ldp x4, x5, [sp, 48]",
-        "ldr x6, [sp, 64]",
-        "ldp x29, x30, [sp], 80",
-        "cbz w9, 2f",
-        "b {mediate}",
-        "2:",
         "mov x8, x0",
         "mov x0, x1",
         "mov x1, x2",
@@ -343,12 +316,10 @@ extern "C" fn syscall() {
         "mov x5, x6",
         "svc 0",
         "cmn x0, 4095",
-        "b.hs 3f",
+        "b.hs 2f",
         "ret",
-        "3:",
+        "2:",
         "b {failed}",
-        is_mediated = sym is_mediated,
-        mediate = sym mediate,
         failed = sym failed,
     )
 }

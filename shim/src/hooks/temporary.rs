@@ -4,10 +4,11 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 
 use jp_confine_policy::image::Text;
 
+use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
 use crate::hooks::entries;
 use crate::hooks::open::{How, open_at, open_spelled};
-use crate::path::{PathBuffer, Spelling};
+use crate::path::Spelling;
 use crate::sys::{self, Fd};
 use crate::{libc_functions, memory, session};
 

@@ -7,11 +7,11 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::offset_of;
 
+use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
 use crate::hooks::directories::LISTING;
 use crate::hooks::metadata;
 use crate::hooks::open::{How, open_at};
-use crate::path::PathBuffer;
 use crate::sys::{self, Fd, word};
 use crate::{libc_functions, memory, working_directory};
 

@@ -19,7 +19,6 @@ const FLAGS: c_int = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
 /// `child` must not write what the parent does not expect to change, `stack` must be the end of
 /// memory that nobody else uses, and all signals must be blocked: a handler would run in the child,
 /// in the parent's memory.
-#[cfg(target_arch = "x86_64")]
 pub(crate) unsafe fn vfork(
     child: Child,
     argument: *const c_void,
@@ -28,6 +27,7 @@ pub(crate) unsafe fn vfork(
     let result: isize;
     // SAFETY: in the parent only the declared registers have changed: the child has a set and a
     // stack of its own.
+    #[cfg(target_arch = "x86_64")]
     unsafe {
         asm!(
             "syscall",
@@ -50,21 +50,8 @@ pub(crate) unsafe fn vfork(
             lateout("r11") _,
         );
     }
-    outcome(result).map(int)
-}
-
-/// See the x86-64 form.
-///
-/// # Safety
-/// As there.
-#[cfg(target_arch = "aarch64")]
-pub(crate) unsafe fn vfork(
-    child: Child,
-    argument: *const c_void,
-    stack: usize,
-) -> Result<c_int, Errno> {
-    let result: isize;
-    // SAFETY: as on x86-64; the stack pointer is always aligned here.
+    // SAFETY: as above; the stack pointer is always aligned here.
+    #[cfg(target_arch = "aarch64")]
     unsafe {
         asm!(
             "svc 0",
