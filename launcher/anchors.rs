@@ -2,24 +2,25 @@
 //! the way is looked at once.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The places that are known already.
+/// The places that are known already, by their spelling, which is quicker to hash than components.
 #[derive(Debug, Default)]
 pub(crate) struct Anchors {
-    known: HashMap<PathBuf, Option<PathBuf>>,
+    known: HashMap<OsString, Option<PathBuf>>,
 }
 
 impl Anchors {
     /// The canonical form of the absolute `path`; `None` where nothing is there, or it cannot be
     /// told.
     pub(crate) fn canonical(&mut self, path: &Path) -> Option<PathBuf> {
-        if let Some(known) = self.known.get(path) {
+        if let Some(known) = self.known.get(path.as_os_str()) {
             return known.clone();
         }
         let found = self.look(path);
-        self.known.insert(path.to_owned(), found.clone());
+        self.known.insert(path.as_os_str().to_owned(), found.clone());
         found
     }
 

@@ -1,7 +1,8 @@
 //! All grants of a run in the order that the image gives meaning to: of two on one anchor the last
 //! wins, else the one with the longest anchor.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,6 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin};
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::decide::{self, Request};
-use jp_confine_policy::image::Image;
 
 use crate::anchors::Anchors;
 use crate::cli::Options;
@@ -81,6 +81,9 @@ impl Flags {
     /// Applies the flags to a ready-made grant below one of their paths: what a person typed counts
     /// for more than what nobody wrote. `None` where they deny it.
     fn apply(&self, mut grant: Grant) -> Option<Grant> {
+        if self.paths.is_empty() {
+            return Some(grant);
+        }
         for dir in grant.anchor.ancestors() {
             let Some(flag) = self.paths.get(dir) else { continue };
             if flag.deny {
@@ -113,7 +116,8 @@ pub(crate) struct Parts<'a> {
 
 impl Parts<'_> {
     /// Puts the grants together.
-    pub(crate) fn assemble(self) -> Result<Vec<Grant>, Failure> {
+    pub(crate) fn assemble(mut self) -> Result<Vec<Grant>, Failure> {
+        let rules = std::mem::take(&mut self.rules);
         let Parts { options, flags, .. } = &self;
         let root = &self.workspace.root;
         let hide = !options.show_denied;
@@ -124,12 +128,12 @@ impl Parts<'_> {
         merge_equal(&mut grants);
         drop_redundant(&mut grants);
         // The workspace's rules decide inside it; nothing ready-made narrows or widens them.
-        grants.retain(|grant| !grant.anchor.starts_with(root));
+        grants.retain(|grant| canonical::below(root, &grant.anchor).is_none());
         let mut grants: Vec<Grant> =
             grants.into_iter().filter_map(|grant| flags.apply(grant)).collect();
         grants.extend(self.temporary());
         grants.extend(self.home(hide));
-        grants.extend(self.rules.iter().cloned());
+        grants.extend(rules);
         self.add_flags(&mut grants)?;
         grants.extend(self.control.iter().map(|(path, why)| {
             let origin = Origin::Product { why: why.clone() };
@@ -167,7 +171,8 @@ impl Parts<'_> {
         if self.flags.paths.is_empty() {
             return Ok(());
         }
-        let before = image_of(grants, &self.workspace.root)?;
+        let paths: Vec<&Path> = self.flags.paths.keys().map(PathBuf::as_path).collect();
+        let before = image_over(grants, &paths, &self.workspace.root)?;
         let image = prepare::parse_image(&before)?;
         for (anchor, flag) in &self.flags.paths {
             let held = decide::lookup(&image, &Request::canonical(bytes(anchor))).caps;
@@ -180,11 +185,15 @@ impl Parts<'_> {
 }
 
 /// Files outside the workspace at `root` that the program receives open can be opened again by name
-/// (`/dev/stdout`), for what they are open for. These are the grants for it that `image` lacks.
-pub(crate) fn inherited(image: &Image<'_>, root: &Path) -> Vec<Grant> {
+/// (`/dev/stdout`), for what they are open for. These are the grants that `grants` lack for it.
+pub(crate) fn inherited(grants: &[Grant], root: &Path) -> Result<Vec<Grant>, Failure> {
+    let open = open_files();
+    let paths: Vec<&Path> = open.iter().map(|file| file.path.as_path()).collect();
+    let image = image_over(grants, &paths, root)?;
+    let image = prepare::parse_image(&image)?;
     let mut by_path: BTreeMap<PathBuf, (Capabilities, i32)> = BTreeMap::new();
-    for Inherited { fd, path, caps } in open_files() {
-        let held = decide::lookup(image, &Request::canonical(bytes(&path))).caps;
+    for Inherited { fd, path, caps } in open {
+        let held = decide::lookup(&image, &Request::canonical(bytes(&path))).caps;
         if !held.contains(caps) && !path.starts_with(root) {
             let entry = by_path.entry(path).or_insert((held, fd));
             entry.0 = entry.0.union(caps);
@@ -192,17 +201,17 @@ pub(crate) fn inherited(image: &Image<'_>, root: &Path) -> Vec<Grant> {
     }
     let grant =
         |(path, (caps, fd))| Grant::new(path, caps, GrantKind::Plain, Origin::Inherited { fd });
-    by_path.into_iter().map(grant).collect()
+    Ok(by_path.into_iter().map(grant).collect())
 }
 
 /// Ready-made grants on one path add up, unless one of them denies it: two profiles may each need
 /// something of the same directory.
 fn merge_equal(grants: &mut Vec<Grant>) {
     let mut merged: Vec<Grant> = Vec::with_capacity(grants.len());
-    let mut places: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    let mut places: HashMap<OsString, usize> = HashMap::new();
     for grant in grants.drain(..) {
-        let Some(&place) = places.get(&grant.anchor) else {
-            places.insert(grant.anchor.clone(), merged.len());
+        let Some(&place) = places.get(grant.anchor.as_os_str()) else {
+            places.insert(grant.anchor.clone().into(), merged.len());
             merged.push(grant);
             continue;
         };
@@ -220,22 +229,25 @@ fn merge_equal(grants: &mut Vec<Grant>) {
 /// Leaves out ready-made grants that say what the nearest one above says already, as `/usr/bin`
 /// does once `/bin` is resolved.
 fn drop_redundant(grants: &mut Vec<Grant>) {
-    let above: BTreeMap<PathBuf, (Capabilities, bool)> = grants
+    let above: HashMap<OsString, (Capabilities, bool)> = grants
         .iter()
-        .map(|grant| (grant.anchor.clone(), (grant.caps, grant.carve_outs.is_empty())))
+        .map(|grant| (grant.anchor.clone().into(), (grant.caps, grant.carve_outs.is_empty())))
         .collect();
     grants.retain(|grant| {
-        let nearest = grant.anchor.ancestors().skip(1).find_map(|dir| above.get(dir));
+        let nearest = grant.anchor.ancestors().skip(1).find_map(|dir| above.get(dir.as_os_str()));
         !nearest.is_some_and(|&(caps, whole)| whole && caps == grant.caps && !caps.is_empty())
             || !grant.carve_outs.is_empty()
     });
 }
 
-/// An image of `grants` alone, to ask what they hold: there is one evaluator, and it reads images.
-fn image_of(grants: &[Grant], workspace: &Path) -> Result<Vec<u8>, Failure> {
+/// An image to ask what the `grants` hold on canonical `paths`: there is one evaluator, and it reads
+/// images. It has the grants on these paths and above them; the others say nothing about them.
+fn image_over(grants: &[Grant], paths: &[&Path], workspace: &Path) -> Result<Vec<u8>, Failure> {
+    let covers =
+        |grant: &&Grant| paths.iter().any(|path| canonical::below(&grant.anchor, path).is_some());
     let nowhere = Path::new("/");
     let spec = ImageSpec {
-        grants,
+        grants: &grants.iter().filter(covers).cloned().collect::<Vec<_>>(),
         workspace,
         aliases: &[],
         session: 0,

@@ -13,6 +13,7 @@ use jp_confine_policy::compile::{self, Compiled};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::model::CompiledRule;
 use jp_confine_policy::warning;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::anchors::Anchors;
@@ -62,7 +63,7 @@ pub(crate) fn prepare(
     run: Option<Run<'_>>,
 ) -> Result<Prepared, Failure> {
     let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
-    let layers = Layers::load(context, &workspace.root, &options.policies)?;
+    let mut layers = Layers::load(context, &workspace.root, &options.policies)?;
     let declared = layers.declared(options.tool.as_deref())?;
     let Compiled { grants: rules, rules: wire, warnings } =
         compile::compile(&root, declared.rules.as_deref(), &ApprovedTargets::default())
@@ -96,9 +97,11 @@ pub(crate) fn prepare(
 
     let aliases = grants::aliases(workspace, &tables, &mut anchors);
     let nowhere = Path::new("/");
-    let json = wire_form(&wire).to_string();
-    let spec = ImageSpec {
-        grants: &[],
+    let json = serde_json::to_string(&WireForm::of(&wire))
+        .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
+    grants.extend(grants::inherited(&grants, root.as_path())?);
+    let image = build_image(&ImageSpec {
+        grants: &grants,
         workspace: root.as_path(),
         aliases: &aliases,
         session: RandomState::new().build_hasher().finish(),
@@ -107,13 +110,7 @@ pub(crate) fn prepare(
         temp_dir: run.map_or(nowhere, |run| run.temp),
         shared_page: run.map_or(nowhere, |run| &run.page.path),
         json: json.as_bytes(),
-    };
-    let mut image = build_image(&ImageSpec { grants: &grants, ..spec })?;
-    let inherited = grants::inherited(&parse_image(&image)?, root.as_path());
-    if !inherited.is_empty() {
-        grants.extend(inherited);
-        image = build_image(&ImageSpec { grants: &grants, ..spec })?;
-    }
+    })?;
 
     let covered = warning::covered_baseline(&grants);
     let declared_warnings = declared.warnings.iter().map(ToString::to_string);
@@ -178,7 +175,7 @@ impl Prepared {
     /// The compiled policy for people and programs: the wire form of spec §2.3 and §2.5, with the
     /// anchor of each grant and where it comes from.
     pub(crate) fn to_json(&self) -> Value {
-        let mut value = wire_form(&self.rules);
+        let mut value = json!(WireForm::of(&self.rules));
         let grants: Vec<Value> = self.grants.iter().map(grant_json).collect();
         if let Value::Object(fields) = &mut value {
             fields.insert("workspace".to_owned(), lossy(self.root.as_path()));
@@ -189,8 +186,18 @@ impl Prepared {
     }
 }
 
-fn wire_form(rules: &[CompiledRule]) -> Value {
-    json!({ "fs": rules, "net": [], "env": [] })
+/// The rules as tools receive them (spec §2.3, §2.5).
+#[derive(Debug, Serialize)]
+struct WireForm<'a> {
+    fs: &'a [CompiledRule],
+    net: [(); 0],
+    env: [(); 0],
+}
+
+impl<'a> WireForm<'a> {
+    fn of(fs: &'a [CompiledRule]) -> Self {
+        Self { fs, net: [], env: [] }
+    }
 }
 
 fn grant_json(grant: &Grant) -> Value {

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::canonical;
 
 use crate::anchors::Anchors;
 use crate::config::decode;
@@ -155,8 +156,10 @@ impl Profile {
         for (caps, entry) in &self.entries {
             let Some(path) = expand(context, entry) else { continue };
             let Some(anchor) = anchor(anchors, &path, *caps) else { continue };
-            let at_home =
-                context.canonical_home.as_ref().is_some_and(|home| anchor.starts_with(home));
+            let at_home = context
+                .canonical_home
+                .as_ref()
+                .is_some_and(|home| canonical::below(home, &anchor).is_some());
             let kind = if caps.is_empty() && hide && at_home {
                 GrantKind::Hidden
             } else {

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use jp_confine_policy::Capability;
 use jp_confine_policy::layers::{Layered, Merged, Strategy};
@@ -69,14 +70,14 @@ impl File {
 }
 
 /// Decodes the text of a policy file.
-pub(crate) fn file(source: Rc<Source>, notation: Notation, trust: Trust) -> Decoded<File> {
-    let root = document::parse(&source, notation)?;
-    let mut decoder = Decoder { source: &source, marks: Vec::new() };
+pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Decoded<File> {
+    let root = document::parse(source, notation)?;
+    let mut decoder = Decoder { source, marks: Vec::new(), counted: (0, 0) };
     let entries = decoder.table(&root)?;
     let is_jp = entries.iter().any(|entry| entry.key == "conversation");
     let (mut fs, mut tools, mut profiles) = (None, Vec::new(), Vec::new());
     for entry in entries {
-        match entry.key.as_str() {
+        match &*entry.key {
             "access" => fs = decoder.access(&entry.value)?,
             "tools" => tools.extend(decoder.tools(&entry.value, false)?),
             "conversation" => {
@@ -111,20 +112,23 @@ pub(crate) fn file(source: Rc<Source>, notation: Notation, trust: Trust) -> Deco
         }
     }
     let marks = decoder.marks;
-    Ok(File { source, fs, tools, profiles, marks })
+    Ok(File { source: Rc::clone(source), fs, tools, profiles, marks })
 }
 
 /// Decodes a profile or the baseline that is part of this program.
 pub(crate) fn built_in(name: &str, text: &str) -> Result<Profile, Failure> {
-    let source = Rc::new(Source::new(format!("profiles/{name}.toml"), text.to_owned()));
+    let source = Rc::new(Source::new(&format!("profiles/{name}.toml"), text.to_owned()));
     let root = document::parse(&source, Notation::Toml).map_err(Failure::Configuration)?;
-    let mut decoder = Decoder { source: &source, marks: Vec::new() };
+    let mut decoder = Decoder { source: &source, marks: Vec::new(), counted: (0, 0) };
     decoder.profile(name, &root).map_err(Failure::Configuration)
 }
 
 pub(super) struct Decoder<'a> {
     source: &'a Rc<Source>,
     marks: Vec<Mark>,
+    /// A place whose line is known, and how many lines end before it: rules stand one after the
+    /// other, and the text is to be read once for the lines of all of them.
+    counted: (usize, usize),
 }
 
 const RULE_KEYS: [&str; 8] =
@@ -133,10 +137,10 @@ const MERGE_KEYS: [&str; 4] = ["strategy", "value", "dedup", "discard_when_merge
 
 impl Decoder<'_> {
     /// An `access` table: its `fs` list, if there is one.
-    fn access(&mut self, node: &Node) -> Decoded<Option<Layered<FsRule>>> {
+    fn access(&mut self, node: &Node<'_>) -> Decoded<Option<Layered<FsRule>>> {
         let mut fs = None;
         for entry in self.table(node)? {
-            match entry.key.as_str() {
+            match &*entry.key {
                 "fs" => fs = Some(self.fs(&entry.value)?),
                 "net" | "env" if entry.value.value == Value::Array(Vec::new()) => {}
                 "net" | "env" | "commands" | "sensitive_paths" => {
@@ -149,7 +153,7 @@ impl Decoder<'_> {
     }
 
     /// A list of rules, plain or with the way it merges (spec §2.6).
-    fn fs(&mut self, node: &Node) -> Decoded<Layered<FsRule>> {
+    fn fs(&mut self, node: &Node<'_>) -> Decoded<Layered<FsRule>> {
         let entries = match &node.value {
             Value::Array(items) => return Ok(Layered::Plain(self.rules(items)?)),
             Value::Table(entries) => entries,
@@ -164,7 +168,7 @@ impl Decoder<'_> {
         let mut value = None;
         let (mut strategy, mut dedup, mut discard_when_merged) = (Strategy::Append, None, false);
         for entry in entries {
-            match entry.key.as_str() {
+            match &*entry.key {
                 "strategy" => strategy = self.strategy(&entry.value)?,
                 "value" => {
                     let Value::Array(items) = &entry.value.value else {
@@ -195,7 +199,7 @@ impl Decoder<'_> {
         Ok(Layered::Merged(Merged { strategy, value, dedup, discard_when_merged }))
     }
 
-    fn strategy(&self, node: &Node) -> Decoded<Strategy> {
+    fn strategy(&self, node: &Node<'_>) -> Decoded<Strategy> {
         let known = ["append", "prepend", "replace"];
         match self.string(node)? {
             "append" => Ok(Strategy::Append),
@@ -215,16 +219,15 @@ impl Decoder<'_> {
         }
     }
 
-    fn rules(&mut self, items: &[Node]) -> Decoded<Vec<FsRule>> {
+    fn rules(&mut self, items: &[Node<'_>]) -> Decoded<Vec<FsRule>> {
         items.iter().enumerate().map(|(index, item)| self.rule(index, item)).collect()
     }
 
-    fn rule(&mut self, index: usize, node: &Node) -> Decoded<FsRule> {
+    fn rule(&mut self, index: usize, node: &Node<'_>) -> Decoded<FsRule> {
         let entries = self.table(node)?;
         let Some(path) = entries.iter().find(|entry| entry.key == "path") else {
             let misspelled = entries.iter().find(|entry| {
-                !RULE_KEYS.contains(&entry.key.as_str())
-                    && nearest(&entry.key, &RULE_KEYS) == Some("path")
+                !RULE_KEYS.contains(&&*entry.key) && nearest(&entry.key, &RULE_KEYS) == Some("path")
             });
             return match misspelled {
                 Some(entry) => self.unknown(entry, &RULE_KEYS),
@@ -239,7 +242,7 @@ impl Decoder<'_> {
         };
         let mut rule = FsRule::new(self.string(&path.value)?);
         for entry in entries {
-            rule = match entry.key.as_str() {
+            rule = match &*entry.key {
                 "path" => rule,
                 "external" => rule.with_external(self.boolean(&entry.value)?),
                 "write" => rule.with_write(self.boolean(&entry.value)?),
@@ -250,9 +253,9 @@ impl Decoder<'_> {
             };
         }
         let source = RuleSource {
-            layer: self.source.name.clone(),
+            layer: Arc::clone(&self.source.name),
             index,
-            line: Some(self.source.line(path.key_span.start)),
+            line: Some(self.line(path.key_span.start)),
         };
         self.marks.push(Mark {
             rule: source.clone(),
@@ -262,13 +265,21 @@ impl Decoder<'_> {
         Ok(rule.with_source(source))
     }
 
+    /// The 1-based line that holds byte `offset`.
+    fn line(&mut self, offset: usize) -> u32 {
+        let (place, before) = if offset < self.counted.0 { (0, 0) } else { self.counted };
+        self.counted = (offset, before + self.source.breaks(place..offset));
+        u32::try_from(self.counted.1).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
     /// A table of tools. JP describes its tools with many more keys; they are JP's to check.
-    fn tools(&mut self, node: &Node, jp: bool) -> Decoded<Vec<Tool>> {
+    fn tools(&mut self, node: &Node<'_>, jp: bool) -> Decoded<Vec<Tool>> {
         let mut tools = Vec::new();
         for named in self.table(node)? {
-            let mut tool = Tool { name: named.key.clone(), origin: None, access: None, fs: None };
+            let mut tool =
+                Tool { name: named.key.clone().into_owned(), origin: None, access: None, fs: None };
             for entry in self.table(&named.value)? {
-                match entry.key.as_str() {
+                match &*entry.key {
                     "access" => {
                         tool.access = Some(entry.key_span.clone());
                         tool.fs = self.access(&entry.value)?;
@@ -286,21 +297,21 @@ impl Decoder<'_> {
         Ok(tools)
     }
 
-    pub(super) fn table<'n>(&self, node: &'n Node) -> Decoded<&'n [Entry]> {
+    pub(super) fn table<'n>(&self, node: &'n Node<'n>) -> Decoded<&'n [Entry<'n>]> {
         match &node.value {
             Value::Table(entries) => Ok(entries),
             _ => self.expected(node, "a table", ""),
         }
     }
 
-    pub(super) fn string<'n>(&self, node: &'n Node) -> Decoded<&'n str> {
+    pub(super) fn string<'n>(&self, node: &'n Node<'n>) -> Decoded<&'n str> {
         match &node.value {
             Value::String(text) => Ok(text),
             _ => self.expected(node, "a string", "put it in double quotes"),
         }
     }
 
-    pub(super) fn strings(&self, node: &Node) -> Decoded<Vec<String>> {
+    pub(super) fn strings(&self, node: &Node<'_>) -> Decoded<Vec<String>> {
         match &node.value {
             Value::Array(items) => {
                 items.iter().map(|item| Ok(self.string(item)?.to_owned())).collect()
@@ -309,7 +320,7 @@ impl Decoder<'_> {
         }
     }
 
-    fn boolean(&self, node: &Node) -> Decoded<bool> {
+    fn boolean(&self, node: &Node<'_>) -> Decoded<bool> {
         match &node.value {
             Value::Boolean(boolean) => Ok(*boolean),
             _ => self.expected(node, "a boolean", "write `true` or `false`, without quotes"),
@@ -320,14 +331,14 @@ impl Decoder<'_> {
         Diagnostic::at(self.source, span.clone(), title)
     }
 
-    pub(super) fn expected<T>(&self, node: &Node, wanted: &str, help: &str) -> Decoded<T> {
+    pub(super) fn expected<T>(&self, node: &Node<'_>, wanted: &str, help: &str) -> Decoded<T> {
         let diagnostic = self
             .at(&node.span, format!("expected {wanted}"))
             .label(format!("this is {}", node.value.kind()));
         Err(Box::new(if help.is_empty() { diagnostic } else { diagnostic.help(help) }))
     }
 
-    pub(super) fn unknown<T>(&self, entry: &Entry, known: &[&str]) -> Decoded<T> {
+    pub(super) fn unknown<T>(&self, entry: &Entry<'_>, known: &[&str]) -> Decoded<T> {
         let help = match nearest(&entry.key, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("expected one of: {}", known.join(", ")),
@@ -340,7 +351,7 @@ impl Decoder<'_> {
     }
 
     /// What a later version enforces: to accept it now would be to ignore a restriction.
-    fn not_enforced<T>(&self, entry: &Entry) -> Decoded<T> {
+    fn not_enforced<T>(&self, entry: &Entry<'_>) -> Decoded<T> {
         Err(Box::new(
             self.at(&entry.key_span, format!("`{}` is not enforced by this version", entry.key))
                 .label("would be ignored")

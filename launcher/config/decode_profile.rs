@@ -13,7 +13,7 @@ const PROFILE_KEYS: [&str; 8] =
 
 impl Decoder<'_> {
     /// A table of ready-made grants (see [`Profile`]).
-    pub(super) fn profile(&mut self, name: &str, node: &Node) -> Decoded<Profile> {
+    pub(super) fn profile(&mut self, name: &str, node: &Node<'_>) -> Decoded<Profile> {
         if name == "none" {
             return Err(Box::new(
                 self.at(&node.span, "a profile cannot be named `none`")
@@ -23,7 +23,7 @@ impl Decoder<'_> {
         let mut profile = Profile { name: name.to_owned(), ..Profile::default() };
         let update = Capabilities::READ.union(Capabilities::UPDATE);
         for entry in self.table(node)? {
-            let caps = match entry.key.as_str() {
+            let caps = match &*entry.key {
                 "read" => Capabilities::READ,
                 "exec" => Capabilities::READ.union(Capabilities::EXECUTE),
                 "update" => update,
@@ -39,7 +39,9 @@ impl Decoder<'_> {
                 }
                 "except" => {
                     for inner in self.table(&entry.value)? {
-                        profile.except.push((inner.key.clone(), self.strings(&inner.value)?));
+                        profile
+                            .except
+                            .push((inner.key.clone().into_owned(), self.strings(&inner.value)?));
                     }
                     continue;
                 }
@@ -51,7 +53,7 @@ impl Decoder<'_> {
     }
 
     /// A list of profile entries, each absolute or beginning with `~` or `${`.
-    fn paths(&self, node: &Node) -> Decoded<Vec<String>> {
+    fn paths(&self, node: &Node<'_>) -> Decoded<Vec<String>> {
         let Value::Array(items) = &node.value else {
             return self.expected(node, "a list of paths", "write `[\"…\"]`");
         };

@@ -45,7 +45,7 @@ impl Diagnostic {
             None => annotation,
         };
         let snippet = Snippet::source(self.source.text.as_str())
-            .path(self.source.name.as_str())
+            .path(&*self.source.name)
             .annotation(annotation);
         let mut group = Level::ERROR.primary_title(self.title.as_str()).element(snippet);
         if let Some(help) = &self.help {

@@ -1,37 +1,37 @@
 //! One tree for every notation: TOML and JSON become the same values, each with its place in the
 //! text, so that the decoder is written once and every complaint can point.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use jsonc_parser::ast;
 use jsonc_parser::{CollectOptions, ParseOptions};
-use toml_span::value::ValueInner;
 
 use super::diagnostic::Diagnostic;
+use super::toml;
 
 /// The text of a configuration file and the name it is shown under.
 #[derive(Debug)]
 pub(crate) struct Source {
     /// How the file is named to people: the path as it was given or found.
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     /// The whole text.
     pub(crate) text: String,
-    /// Where its lines end, so that to ask for a line is not to read the text again.
-    breaks: Vec<usize>,
 }
 
 impl Source {
     /// A text and the name it is shown under.
-    pub(crate) fn new(name: String, text: String) -> Self {
-        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        Self { name, breaks: breaks.map(|(at, _)| at).collect(), text }
+    pub(crate) fn new(name: &str, text: String) -> Self {
+        Self { name: name.into(), text }
     }
 
-    /// The 1-based line that holds byte `offset`.
-    pub(crate) fn line(&self, offset: usize) -> u32 {
-        let before = self.breaks.partition_point(|&at| at < offset);
-        u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1)
+    /// How many lines end in a part of the text.
+    #[expect(clippy::naive_bytecount, reason = "quick enough without a crate for it")]
+    pub(super) fn breaks(&self, part: Range<usize>) -> usize {
+        let bytes = self.text.as_bytes().get(part).unwrap_or_default();
+        bytes.iter().filter(|&&byte| byte == b'\n').count()
     }
 }
 
@@ -46,37 +46,41 @@ pub(crate) enum Notation {
 
 /// A value and the bytes it was read from.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node {
-    pub(crate) value: Value,
+pub(crate) struct Node<'a> {
+    pub(crate) value: Value<'a>,
     pub(crate) span: Range<usize>,
 }
 
 /// What a configuration file can say.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum Value<'a> {
     Null,
     Boolean(bool),
-    Number(String),
-    String(String),
-    Array(Vec<Node>),
-    Table(Vec<Entry>),
+    /// Which one does not matter: no key has a number.
+    Number,
+    /// Nor a date or a time, which only TOML has.
+    Date,
+    String(Cow<'a, str>),
+    Array(Vec<Node<'a>>),
+    Table(Vec<Entry<'a>>),
 }
 
 /// One `key = value` of a table, in the order of the text.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
+pub(crate) struct Entry<'a> {
+    pub(crate) key: Cow<'a, str>,
     pub(crate) key_span: Range<usize>,
-    pub(crate) value: Node,
+    pub(crate) value: Node<'a>,
 }
 
-impl Value {
+impl Value<'_> {
     /// The kind of the value, for "expected X, found Y".
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Boolean(_) => "a boolean",
-            Self::Number(_) => "a number",
+            Self::Number => "a number",
+            Self::Date => "a date or time",
             Self::String(_) => "a string",
             Self::Array(_) => "a list",
             Self::Table(_) => "a table",
@@ -85,48 +89,14 @@ impl Value {
 }
 
 /// Parses `source`; an empty JSON text is an error, an empty TOML text is an empty table.
-pub(crate) fn parse(source: &Rc<Source>, notation: Notation) -> Result<Node, Box<Diagnostic>> {
+pub(crate) fn parse(source: &Rc<Source>, notation: Notation) -> Result<Node<'_>, Box<Diagnostic>> {
     match notation {
-        Notation::Toml => parse_toml(source),
+        Notation::Toml => toml::parse(source),
         Notation::Json => parse_json(source),
     }
 }
 
-fn parse_toml(source: &Rc<Source>) -> Result<Node, Box<Diagnostic>> {
-    let mut root = toml_span::parse(&source.text).map_err(|error| {
-        Box::new(
-            Diagnostic::at(source, error.span.start..error.span.end, "not valid TOML")
-                .label(error.kind.to_string()),
-        )
-    })?;
-    Ok(from_toml(&mut root))
-}
-
-fn from_toml(value: &mut toml_span::Value<'_>) -> Node {
-    let span = value.span.start..value.span.end;
-    let value = match value.take() {
-        ValueInner::String(text) => Value::String(text.into_owned()),
-        ValueInner::Integer(number) => Value::Number(number.to_string()),
-        ValueInner::Float(number) => Value::Number(number.to_string()),
-        ValueInner::Boolean(boolean) => Value::Boolean(boolean),
-        ValueInner::Array(mut items) => Value::Array(items.iter_mut().map(from_toml).collect()),
-        ValueInner::Table(items) => {
-            let mut entries: Vec<Entry> = items
-                .into_iter()
-                .map(|(key, mut value)| Entry {
-                    key: key.name.into_owned(),
-                    key_span: key.span.start..key.span.end,
-                    value: from_toml(&mut value),
-                })
-                .collect();
-            entries.sort_by_key(|entry| entry.key_span.start);
-            Value::Table(entries)
-        }
-    };
-    Node { value, span }
-}
-
-fn parse_json(source: &Rc<Source>) -> Result<Node, Box<Diagnostic>> {
+fn parse_json(source: &Rc<Source>) -> Result<Node<'_>, Box<Diagnostic>> {
     let options = ParseOptions {
         allow_comments: true,
         allow_loose_object_property_names: false,
@@ -152,21 +122,21 @@ fn parse_json(source: &Rc<Source>) -> Result<Node, Box<Diagnostic>> {
             Diagnostic::at(source, 0..0, "the file is empty").label("expected a JSON object"),
         ));
     };
-    from_json(source, &value)
+    from_json(source, value)
 }
 
-fn from_json(source: &Rc<Source>, value: &ast::Value<'_>) -> Result<Node, Box<Diagnostic>> {
+fn from_json<'a>(source: &Rc<Source>, value: ast::Value<'a>) -> Result<Node<'a>, Box<Diagnostic>> {
     use jsonc_parser::common::Ranged;
     let range = value.range();
     let value = match value {
         ast::Value::NullKeyword(_) => Value::Null,
         ast::Value::BooleanLit(literal) => Value::Boolean(literal.value),
-        ast::Value::NumberLit(literal) => Value::Number(literal.value.to_owned()),
-        ast::Value::StringLit(literal) => Value::String(literal.value.clone().into_owned()),
+        ast::Value::NumberLit(_) => Value::Number,
+        ast::Value::StringLit(literal) => Value::String(literal.value),
         ast::Value::Array(array) => Value::Array(
             array
                 .elements
-                .iter()
+                .into_iter()
                 .map(|element| from_json(source, element))
                 .collect::<Result<_, _>>()?,
         ),
@@ -177,15 +147,18 @@ fn from_json(source: &Rc<Source>, value: &ast::Value<'_>) -> Result<Node, Box<Di
 
 /// JSON leaves open which of two equal keys counts; in a security rule that is no question to leave
 /// open, so a repeated key is an error, as it is in TOML.
-fn from_json_object(
+fn from_json_object<'a>(
     source: &Rc<Source>,
-    object: &ast::Object<'_>,
-) -> Result<Vec<Entry>, Box<Diagnostic>> {
+    object: ast::Object<'a>,
+) -> Result<Vec<Entry<'a>>, Box<Diagnostic>> {
     use jsonc_parser::common::Ranged;
-    let mut entries: Vec<Entry> = Vec::with_capacity(object.properties.len());
-    for property in &object.properties {
-        let key = property.name.as_str().to_owned();
+    let mut entries: Vec<Entry<'_>> = Vec::with_capacity(object.properties.len());
+    for property in object.properties {
         let range = property.name.range();
+        let key = match property.name {
+            ast::ObjectPropName::String(name) => name.value,
+            ast::ObjectPropName::Word(name) => Cow::Borrowed(name.value),
+        };
         if entries.iter().any(|entry| entry.key == key) {
             return Err(Box::new(
                 Diagnostic::at(source, range.start..range.end, format!("`{key}` is given twice"))
@@ -195,7 +168,7 @@ fn from_json_object(
         entries.push(Entry {
             key,
             key_span: range.start..range.end,
-            value: from_json(source, &property.value)?,
+            value: from_json(source, property.value)?,
         });
     }
     Ok(entries)

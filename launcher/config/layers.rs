@@ -59,19 +59,19 @@ impl Layers {
         Ok(Self { files, policy_files })
     }
 
-    /// The rules of the run, with those of `tool` if one is named.
-    pub(crate) fn declared(&self, tool: Option<&str>) -> Result<Declared, Failure> {
+    /// Takes out the rules of the run, with those of `tool` if one is named.
+    pub(crate) fn declared(&mut self, tool: Option<&str>) -> Result<Declared, Failure> {
         if let Some(tool) = tool {
             self.check_tool(tool)?;
         }
-        let of_tool = |file: &File| {
-            let named = file.tools.iter().find(|known| Some(known.name.as_str()) == tool);
-            named.and_then(|known| known.fs.clone())
+        let of_tool = |file: &mut File| {
+            let named = file.tools.iter_mut().find(|known| Some(known.name.as_str()) == tool);
+            named.and_then(|known| known.fs.take())
         };
-        let lists = self.files.iter().flat_map(|file| {
-            let name = &file.source.name;
-            let lists = [file.fs.clone(), of_tool(file)];
-            lists.into_iter().flatten().map(|list| Layer { name: name.clone(), list })
+        let lists = self.files.iter_mut().flat_map(|file| {
+            let lists = [file.fs.take(), of_tool(file)];
+            let name = file.source.name.to_string();
+            lists.into_iter().flatten().map(move |list| Layer { name: name.clone(), list })
         });
         let (rules, warnings) = layers::merge(lists);
         Ok(Declared { rules: (!rules.is_empty()).then_some(rules), warnings })
@@ -176,8 +176,8 @@ fn decode(path: &Path, text: Vec<u8>, trust: Trust) -> Result<File, Failure> {
         Failure::own(format!("the policy file {name} is not UTF-8 at byte {at}"))
     })?;
     let notation = notation(path, &text);
-    let source = Rc::new(Source::new(name, text));
-    decode::file(source, notation, trust).map_err(Failure::Configuration)
+    let source = Rc::new(Source::new(&name, text));
+    decode::file(&source, notation, trust).map_err(Failure::Configuration)
 }
 
 /// By the name's ending; a file that has neither, such as a pipe, by its first character.

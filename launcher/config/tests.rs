@@ -7,14 +7,14 @@ use std::rc::Rc;
 use jp_confine_policy::Capabilities;
 
 use super::decode::{self, Trust};
-use super::document::{Notation, Source};
+use super::document::{self, Notation, Source};
 use super::layers::{Declared, Layers};
 use crate::context::Context;
 use crate::failure::Failure;
 
 fn decode(text: &str, notation: Notation, trust: Trust) -> Result<decode::File, String> {
-    let source = Rc::new(Source::new("policy".to_owned(), text.to_owned()));
-    decode::file(source, notation, trust).map_err(|diagnostic| diagnostic.render(false))
+    let source = Rc::new(Source::new("policy", text.to_owned()));
+    decode::file(&source, notation, trust).map_err(|diagnostic| diagnostic.render(false))
 }
 
 #[track_caller]
@@ -45,10 +45,10 @@ fn capability_of_the_wrong_type() {
         "[[access.fs]]\npath = \"src\"\nread = \"yes\"\n",
         "
 error: expected a boolean
- --> policy:3:9
+ --> policy:3:8
   |
 3 | read = \"yes\"
-  |         ^^^ this is a string
+  |        ^^^^^ this is a string
   |
   = help: write `true` or `false`, without quotes",
     );
@@ -153,6 +153,18 @@ fn broken_notation_points_at_the_break() {
 }
 
 #[test]
+fn a_repeated_key_is_an_error_in_both_notations() {
+    let source = |text: &str| Rc::new(Source::new("policy", text.to_owned()));
+    for text in ["a = 1\na = 1\n", "[a]\n[a]\n", "a = {}\na.b = 1\n"] {
+        assert!(document::parse(&source(text), Notation::Toml).is_err(), "{text}");
+    }
+    assert!(document::parse(&source("{\"a\": 1, \"a\": 1}"), Notation::Json).is_err());
+    for deep in [format!("a = {}", "[".repeat(9999)), format!("{}a = 1", "a.".repeat(9999))] {
+        assert!(document::parse(&source(&deep), Notation::Toml).is_err());
+    }
+}
+
+#[test]
 fn a_rule_means_what_it_says_in_both_notations() {
     let toml = "[[access.fs]]\npath = \"a\"\nwrite = true\ndelete = false\n";
     let json = "{\"access\": {\"fs\": [{\"path\": \"a\", \"write\": true, \"delete\": false}]}}";
@@ -203,7 +215,7 @@ impl Place {
     }
 
     fn rules(&self, policies: &[PathBuf], tool: Option<&str>) -> Declared {
-        let layers = self.load(policies).expect("good layers");
+        let mut layers = self.load(policies).expect("good layers");
         layers.declared(tool).expect("declared")
     }
 }
@@ -239,7 +251,7 @@ fn a_tool_adds_its_rules_only_when_named() {
     );
     assert_eq!(paths(&place.rules(&[], None)), ["all"]);
     assert_eq!(paths(&place.rules(&[], Some("edit"))), ["all", "tool"]);
-    let layers = place.load(&[]).expect("good layers");
+    let mut layers = place.load(&[]).expect("good layers");
     let Err(Failure::Own { message, advice }) = layers.declared(Some("edti")) else {
         panic!("there is no such tool");
     };
@@ -252,7 +264,7 @@ fn access_of_a_tool_that_runs_elsewhere_is_refused() {
     let place = Place::new();
     place.write("config/jp-confine/config.toml", "[tools.edit]\naccess.fs = [{path = \".\"}]\n");
     place.write("work/jp-confine.toml", "[tools.edit]\nsource = \"mcp.server\"\n");
-    let layers = place.load(&[]).expect("good layers");
+    let mut layers = place.load(&[]).expect("good layers");
     let Err(Failure::Configuration(diagnostic)) = layers.declared(Some("edit")) else {
         panic!("the tool runs elsewhere");
     };

@@ -63,7 +63,8 @@ impl Program<'_> {
         // SAFETY: the child runs `enter` on a stack of its own, on an order that lives longer than
         // the call, which returns only when the child has executed or ended.
         let pid = unsafe { libc::clone(enter, top, flags, order_pointer) };
-        let pid = Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(io::Error::last_os_error)?;
+        let pid = (pid > 0).then(|| Pid::from_raw(pid)).flatten();
+        let pid = pid.ok_or_else(io::Error::last_os_error)?;
         let Some(error) = order.error else { return Ok(pid) };
         // It has ended already; nobody else may find it.
         let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());

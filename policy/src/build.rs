@@ -5,12 +5,13 @@ mod trie;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::string::String;
+use std::sync::Arc;
 use std::vec;
 use std::vec::Vec;
 
 use serde::Serialize;
 use zerocopy::IntoBytes as _;
-use zerocopy::little_endian::U32;
+use zerocopy::little_endian::{U32, U64};
 
 use self::trie::{Place, Prefix, Trie};
 use crate::capability::Capabilities;
@@ -92,7 +93,7 @@ pub enum Origin {
     /// A rule of a policy file.
     Rule {
         /// The file, or another name of the configuration layer.
-        layer: String,
+        layer: Arc<str>,
         /// Its place in that layer's list, from zero.
         index: usize,
         /// Its line in the file, from one.
@@ -285,13 +286,11 @@ impl<'a> Tables<'a> {
         let bytes = append(&self.bytes, self.bytes.len())?;
         let json = append(spec.json, spec.json.len())?;
         let length = size(image.len())?;
-        let (head, body) = image.split_at_mut(size_of::<Header>());
-        let decisive = &body[..body.len() - spec.json.len()];
-        let header = Header {
+        let mut header = Header {
             magic: MAGIC,
             version: VERSION.into(),
             length,
-            checksum: checksum(decisive).into(),
+            checksum: U64::ZERO,
             session: spec.session.into(),
             nodes,
             slots,
@@ -301,7 +300,9 @@ impl<'a> Tables<'a> {
             texts,
             json,
         };
-        head.copy_from_slice(header.as_bytes());
+        image[..size_of::<Header>()].copy_from_slice(header.as_bytes());
+        header.checksum = checksum(&image[Header::SUMMED..json.offset.get() as usize]).into();
+        image[..size_of::<Header>()].copy_from_slice(header.as_bytes());
         Ok(image)
     }
 

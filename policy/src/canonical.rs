@@ -4,12 +4,12 @@
 //! lexically before ([`crate::lexical`]); what a system call would be given is resolved as it is
 //! (R1). Nothing is opened, and nothing is remembered but in [`Lookups`].
 
-use std::borrow::ToOwned as _;
+use std::borrow::{Cow, ToOwned as _};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::vec::Vec;
 
@@ -122,8 +122,21 @@ impl Root {
     /// Whether a canonical path is the root or below it, component by component.
     #[must_use]
     pub fn contains(&self, canonical: &Path) -> bool {
-        canonical.starts_with(&self.0)
+        below(&self.0, canonical).is_some()
     }
+}
+
+/// The way from `dir` to `path`, which is it or below it; both canonical. Of such paths the bytes say
+/// it all, and are compared in a fraction of the time that components take.
+#[must_use]
+pub fn below<'p>(dir: &Path, path: &'p Path) -> Option<&'p Path> {
+    let rest = path.as_os_str().as_bytes().strip_prefix(dir.as_os_str().as_bytes())?;
+    let rest = match rest {
+        [b'/', rest @ ..] => rest,
+        [_, ..] if dir != Path::new("/") => return None,
+        _ => rest,
+    };
+    Some(Path::new(OsStr::from_bytes(rest)))
 }
 
 /// Where `path` leads from the directory `base`, which must be absolute, as the kernel would
@@ -137,10 +150,10 @@ impl Root {
 /// [`ResolveError`]: whatever cannot be bounded. There is no fallback to the spelling.
 pub fn resolve(base: &Path, path: &Path, op: Op) -> Result<Resolved, ResolveError> {
     let mut lookups = Lookups::default();
-    let mut walk = Walk::new(Path::new("/"), &mut lookups);
+    let mut walk = Walk::new(Path::new("/"), path.as_os_str().len(), &mut lookups);
     walk.queue_asked(path, op);
     if !path.is_absolute() {
-        walk.queue(base.as_os_str());
+        walk.queue(Cow::Borrowed(base.as_os_str()));
     }
     walk.finish(op)
 }
@@ -161,7 +174,7 @@ impl Lookups {
     /// [`ResolveError`], as there.
     pub fn resolve(&mut self, root: &Root, path: &Path, op: Op) -> Result<Resolved, ResolveError> {
         let start = if path.is_absolute() { Path::new("/") } else { root.as_path() };
-        let mut walk = Walk::new(start, self);
+        let mut walk = Walk::new(start, path.as_os_str().len(), self);
         walk.queue_asked(path, op);
         walk.finish(op)
     }
@@ -213,30 +226,32 @@ fn without_trailing_slashes(path: &OsStr) -> &OsStr {
     OsStr::from_bytes(&bytes[..kept])
 }
 
+/// The components of a path.
+fn names(path: &OsStr) -> impl DoubleEndedIterator<Item = &OsStr> {
+    let names = path.as_bytes().split(|&byte| byte == b'/').filter(|name| !name.is_empty());
+    names.map(OsStr::from_bytes)
+}
+
 /// How far a resolution got.
 struct Walk<'a> {
     /// Canonical so far.
     at: PathBuf,
     is_dir: bool,
-    /// The first name that does not exist: nothing after it can be resolved.
-    missing: Option<PathBuf>,
+    /// How many bytes of that lead to the first name that does not exist: nothing after it can be
+    /// resolved.
+    missing: Option<usize>,
     /// Components still to come, the next one last.
-    pending: Vec<OsString>,
+    pending: Vec<Cow<'a, OsStr>>,
     steps: Vec<Step>,
     lookups: &'a mut Lookups,
 }
 
 impl<'a> Walk<'a> {
-    /// A walk from the canonical directory `start`.
-    fn new(start: &Path, lookups: &'a mut Lookups) -> Self {
-        Self {
-            at: start.to_owned(),
-            is_dir: true,
-            missing: None,
-            pending: Vec::new(),
-            steps: Vec::new(),
-            lookups,
-        }
+    /// A walk from the canonical directory `start`, which probably leads `further` bytes on.
+    fn new(start: &Path, further: usize, lookups: &'a mut Lookups) -> Self {
+        let mut at = PathBuf::with_capacity(start.as_os_str().len() + 1 + further);
+        at.push(start);
+        Self { at, is_dir: true, missing: None, pending: Vec::new(), steps: Vec::new(), lookups }
     }
 
     fn finish(mut self, op: Op) -> Result<Resolved, ResolveError> {
@@ -247,28 +262,35 @@ impl<'a> Walk<'a> {
     }
 
     /// Puts the components of the path that was asked for before those still to come.
-    fn queue_asked(&mut self, path: &Path, op: Op) {
-        match op {
-            Op::Content => self.queue(path.as_os_str()),
-            Op::Entry => self.queue(without_trailing_slashes(path.as_os_str())),
-        }
+    fn queue_asked(&mut self, path: &'a Path, op: Op) {
+        let path = match op {
+            Op::Content => path.as_os_str(),
+            Op::Entry => without_trailing_slashes(path.as_os_str()),
+        };
+        self.queue(Cow::Borrowed(path));
     }
 
     /// Puts the components of `path` before those still to come. A trailing slash is kept as `.`:
     /// both demand a directory.
-    fn queue(&mut self, path: &OsStr) {
-        let bytes = path.as_bytes();
-        if bytes.last() == Some(&b'/') {
-            self.pending.push(OsString::from("."));
+    fn queue(&mut self, path: Cow<'a, OsStr>) {
+        if path.as_bytes().last() == Some(&b'/') {
+            self.pending.push(Cow::Borrowed(OsStr::new(".")));
         }
-        let names = bytes.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
-        self.pending.extend(names.rev().map(|name| OsString::from_vec(name.to_vec())));
+        match path {
+            Cow::Borrowed(path) => self.pending.extend(names(path).rev().map(Cow::Borrowed)),
+            Cow::Owned(path) => {
+                let names = names(&path).rev();
+                self.pending.extend(names.map(|name| Cow::Owned(name.to_owned())));
+            }
+        }
     }
 
     fn enter(&mut self, name: &OsStr, op: Op) -> Result<(), ResolveError> {
-        if let Some(missing) = &self.missing {
+        if let Some(missing) = self.missing {
             if name == ".." {
-                return Err(ResolveError::ParentOfMissing { path: missing.clone() });
+                let missing = &self.at.as_os_str().as_bytes()[..missing];
+                let path = PathBuf::from(OsStr::from_bytes(missing));
+                return Err(ResolveError::ParentOfMissing { path });
             }
             if name != "." {
                 self.at.push(name);
@@ -301,7 +323,7 @@ impl<'a> Walk<'a> {
             Entry::Link if is_final && op == Op::Entry => self.is_dir = false,
             Entry::Link => return self.follow(),
             Entry::Other => self.is_dir = false,
-            Entry::Missing => self.missing = Some(self.at.clone()),
+            Entry::Missing => self.missing = Some(self.at.as_os_str().len()),
         }
         Ok(())
     }
@@ -323,7 +345,7 @@ impl<'a> Walk<'a> {
         } else {
             self.at.pop();
         }
-        self.queue(text.as_os_str());
+        self.queue(Cow::Owned(text.clone().into_os_string()));
         self.steps.push(Step { link, text });
         Ok(())
     }

@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::Capabilities;
 use crate::approvals::{Approval, Approvals};
 use crate::build::{Grant, GrantKind, Origin};
-use crate::canonical::{Lookups, Op, Resolved, Root};
+use crate::canonical::{self, Lookups, Op, Resolved, Root};
 use crate::compile_error::{CompileError, Problem};
 use crate::lexical;
 use crate::model::{CompiledRule, FsRule, RuleSource};
@@ -89,7 +89,7 @@ impl Compiler<'_> {
     }
 
     fn add_ordinary(&mut self, rule: &FsRule, target: PathBuf) -> Result<(), CompileError> {
-        let Ok(relative) = target.strip_prefix(self.root.as_path()) else {
+        let Some(relative) = canonical::below(self.root.as_path(), &target) else {
             return Err(CompileError::on_path(rule, Problem::Outside { target }));
         };
         let Some(relative) = Utf8Path::from_path(relative) else {

@@ -14,7 +14,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// The first eight bytes of an image.
 pub(crate) const MAGIC: [u8; 8] = *b"JPCONFIM";
 /// Bumped whenever the layout changes: shim and launcher must be of one build.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// The index that stands for "none".
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -34,7 +34,7 @@ pub(crate) struct Header {
     pub(crate) version: U32,
     /// Bytes in the whole image.
     pub(crate) length: U32,
-    /// [`checksum`] of everything between the header and the JSON text.
+    /// [`checksum`] of everything from here ([`Header::SUMMED`]) to the JSON text.
     pub(crate) checksum: U64,
     pub(crate) session: U64,
     pub(crate) nodes: Span,
@@ -46,6 +46,11 @@ pub(crate) struct Header {
     pub(crate) texts: [Span; Text::COUNT],
     /// Last in the image, and outside the checksum: no decision depends on it.
     pub(crate) json: Span,
+}
+
+impl Header {
+    /// Where the part that the checksum is of begins: what stands before it is compared by itself.
+    pub(crate) const SUMMED: usize = core::mem::offset_of!(Self, session);
 }
 
 /// A path prefix that a rule stands on or leads to.
@@ -174,7 +179,7 @@ impl<'a> Image<'a> {
         }
         let whole = whole.get(..header.length.get() as usize).ok_or(ImageError::Truncated)?;
         let body = whole
-            .get(size_of::<Header>()..header.json.offset.get() as usize)
+            .get(Header::SUMMED..header.json.offset.get() as usize)
             .ok_or(ImageError::Layout)?;
         if checksum(body) != header.checksum.get() {
             return Err(ImageError::Checksum);
@@ -278,7 +283,8 @@ pub(crate) fn edge_hash(parent: u32, name: &[u8]) -> u32 {
 }
 
 /// A checksum against damage, not against an adversary: the memfd's seals are for those.
-pub(crate) fn checksum(bytes: &[u8]) -> u64 {
+#[must_use]
+pub fn checksum(bytes: &[u8]) -> u64 {
     let mut lanes = [0x9e37_79b9_7f4a_7c15_u64, 1, 2, 3];
     let (chunks, rest) = bytes.as_chunks::<32>();
     for chunk in chunks {

@@ -1,7 +1,7 @@
 //! Lexical normalisation of tool inputs and rule paths (spec §3). No I/O.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt as _;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 use std::vec::Vec;
 
@@ -28,6 +28,10 @@ pub enum LexicalError {
 /// # Errors
 /// [`LexicalError`]; where several apply, absolute comes before escape.
 pub fn normalise(input: &[u8]) -> Result<PathBuf, LexicalError> {
+    let needs_none = |name: &[u8]| !matches!(name, b"" | b"." | b"..");
+    if input.split(|&byte| byte == b'/').all(needs_none) && !input.contains(&0) {
+        return Ok(PathBuf::from(OsStr::from_bytes(input)));
+    }
     let names = components(input)?;
     Ok(PathBuf::from(OsString::from_vec(names.join(&b'/'))))
 }

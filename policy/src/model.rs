@@ -1,7 +1,7 @@
 //! The policy as people write it (spec §2.2) and as tools receive it (spec §2.3, §2.5).
 
 use std::fmt;
-use std::string::String;
+use std::sync::Arc;
 use std::vec::Vec;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -48,7 +48,7 @@ pub struct Access {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleSource {
     /// The layer as a person knows it: a file name, or `flags`.
-    pub layer: String,
+    pub layer: Arc<str>,
     /// Position within the layer's list, from 0.
     pub index: usize,
     /// Line in the layer's file, from 1.

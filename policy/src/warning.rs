@@ -69,6 +69,9 @@ pub enum Warning {
 #[must_use]
 pub fn covered_baseline(grants: &[Grant]) -> Vec<Warning> {
     let is_tombstone = |grant: &&Grant| matches!(grant.kind, GrantKind::Tombstone { .. });
+    if !grants.iter().any(|grant| is_tombstone(&grant)) {
+        return Vec::new();
+    }
     let others = grants.iter().filter(|grant| !is_tombstone(grant));
     let holders: HashMap<&Path, &Grant> =
         others.map(|grant| (grant.anchor.as_path(), grant)).collect();

@@ -3,7 +3,7 @@
 
 use std::borrow::ToOwned as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Component, Path};
+use std::path::Path;
 use std::vec;
 use std::vec::Vec;
 
@@ -63,16 +63,15 @@ impl<'a> Trie<'a> {
 
     /// The place of an absolute canonical path, made with those above it where missing.
     pub(super) fn place(&mut self, path: &'a Path) -> Result<Place, BuildError> {
-        let mut components = path.components();
-        if components.next() != Some(Component::RootDir) {
-            return Err(BuildError::NotCanonical(path.to_owned()));
-        }
+        let not_canonical = || BuildError::NotCanonical(path.to_owned());
+        let names = path.as_os_str().as_bytes().strip_prefix(b"/").ok_or_else(not_canonical)?;
         let mut place = Place { at: 0, covered: self.prefixes[0].control };
-        for component in components {
-            let Component::Normal(name) = component else {
-                return Err(BuildError::NotCanonical(path.to_owned()));
-            };
-            place.at = self.child(place.at, name.as_bytes())?;
+        for name in names.split(|&byte| byte == b'/') {
+            match name {
+                b"" | b"." => continue,
+                b".." => return Err(not_canonical()),
+                _ => place.at = self.child(place.at, name)?,
+            }
             place.covered |= self.prefixes[place.at].control;
         }
         Ok(place)

@@ -203,7 +203,7 @@ fn tools_never_get_an_empty_list_for_a_declared_policy() {
 
 fn error_of(tree: &str, rule: FsRule) -> (CompileError, Place) {
     let place = Place::new(tree);
-    let source = RuleSource { layer: "p.toml".to_owned(), index: 2, line: Some(9) };
+    let source = RuleSource { layer: "p.toml".into(), index: 2, line: Some(9) };
     let rules = [rule.with_source(source)];
     let error = compile(&place.root, Some(&rules), &place.approvals("")).unwrap_err();
     (error, place)

@@ -80,7 +80,7 @@ fn unset_and_set_survive_the_round_trip() {
 
 #[test]
 fn where_a_rule_was_written_is_not_what_it_says() {
-    let source = RuleSource { layer: "a.toml".to_owned(), index: 1, line: Some(7) };
+    let source = RuleSource { layer: "a.toml".into(), index: 1, line: Some(7) };
     let rule = FsRule::new("a").with_source(source);
     assert_eq!(rule, FsRule::new("a"));
     assert_eq!(serde_json::to_string(&rule).unwrap(), r#"{"path":"a"}"#);

@@ -1,0 +1,81 @@
+//! The resolver of rules and tool inputs against the kernel's own answer, on generated trees.
+
+#![no_main]
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use jp_confine_fuzz::tree::{Spelling, Tree, clear, folder};
+use jp_confine_policy::canonical::{Op, ResolveError, Resolved, resolve};
+use libfuzzer_sys::fuzz_target;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
+
+fuzz_target!(|case: (Tree, [Spelling; 4])| {
+    static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let folder = FOLDER.get_or_init(folder).path();
+    let (tree, spellings) = case;
+    tree.grow(folder);
+    std::env::set_current_dir(folder).expect("the scratch folder");
+    for spelling in spellings {
+        let asked = spelling.within(folder);
+        if asked.as_os_str().is_empty() {
+            continue; // refused before anything is resolved (spec §3)
+        }
+        compare(folder, &asked, Op::Content);
+        compare(folder, &asked, Op::Entry);
+        create(folder, &asked);
+    }
+    clear(folder);
+});
+
+/// Where the kernel arrives.
+fn arrival(path: &Path, flags: OFlags) -> Result<PathBuf, Errno> {
+    use std::os::fd::AsRawFd as _;
+    let fd = open(path, OFlags::PATH | OFlags::CLOEXEC | flags, Mode::empty())?;
+    Ok(fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd())).expect("a path"))
+}
+
+fn compare(folder: &Path, asked: &Path, op: Op) {
+    let ours = resolve(folder, asked, op);
+    // An entry operation never follows a final link, be there a slash behind it or not.
+    let (spelled, flags) = match op {
+        Op::Content => (asked.to_owned(), OFlags::empty()),
+        Op::Entry => (without_slashes(asked), OFlags::NOFOLLOW),
+    };
+    let theirs = arrival(&spelled, flags);
+    let agree = match (&ours, &theirs) {
+        (Ok(Resolved { path, exists: true, .. }), Ok(arrived)) => path == arrived,
+        (
+            Ok(Resolved { exists: false, .. }) | Err(ResolveError::ParentOfMissing { .. }),
+            Err(Errno::NOENT),
+        ) => true,
+        (Err(ResolveError::TooManyLinks { .. }), Err(Errno::LOOP)) => true,
+        (Err(ResolveError::NotADirectory { .. }), Err(Errno::NOTDIR)) => true,
+        _ => false,
+    };
+    assert!(agree, "{asked:?} as {op:?}: {ours:?}, but the kernel: {theirs:?}");
+}
+
+fn without_slashes(path: &Path) -> PathBuf {
+    let text = path.to_str().expect("generated spellings are UTF-8");
+    PathBuf::from(match text.trim_end_matches('/') {
+        "" => "/",
+        kept => kept,
+    })
+}
+
+/// A file made through a spelling comes to be where the resolver said it would.
+fn create(folder: &Path, asked: &Path) {
+    let Ok(Resolved { path, exists: false, .. }) = resolve(folder, asked, Op::Content) else {
+        return;
+    };
+    if !path.starts_with(folder) {
+        return;
+    }
+    if OpenOptions::new().write(true).create(true).truncate(false).open(asked).is_ok() {
+        assert_eq!(arrival(asked, OFlags::empty()).as_ref(), Ok(&path), "{asked:?}");
+        fs::remove_file(&path).expect("the new file");
+    }
+}

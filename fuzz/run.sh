@@ -1,0 +1,19 @@
+#!/bin/sh
+# Runs each fuzz target for the given number of seconds: libFuzzer as cargo-fuzz builds it, with the
+# tool chain of the project. What is found is kept, and makes the exit status 1.
+set -eu
+cd "$(dirname "$0")"
+seconds=${1:-60}
+output=$PWD/target
+mkdir -p "$output/findings"
+
+export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions"
+for target in image resolver; do
+    mkdir -p "$output/corpus/$target"
+    # A named target keeps the flags from build scripts.
+    cargo run --locked --release --target host-tuple --bin "$target" -- \
+        -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
+        -artifact_prefix="$output/findings/$target-" "$output/corpus/$target"
+done

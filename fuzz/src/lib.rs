@@ -1,0 +1,7 @@
+//! What the fuzz targets generate: small trees of folders, files and links, spellings of paths that
+//! lead through them, and grants on them.
+//!
+//! There are few names, so that spellings meet what exists.
+
+pub mod policy;
+pub mod tree;

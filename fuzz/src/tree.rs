@@ -1,0 +1,128 @@
+//! Small trees on disk.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use arbitrary::{Arbitrary, Result, Unstructured};
+
+/// Where a spelling begins; `@` stands for the folder that the tree grows in.
+const STARTS: [&str; 12] = [
+    "",
+    "",
+    "",
+    "",
+    "@/",
+    "@/",
+    "@//",
+    "/..@/",
+    "./",
+    "../",
+    "/proc/self/cwd/",
+    "/proc/self/root@/",
+];
+const COMPONENTS: [&str; 10] = ["a", "b", "c", "a", "b", "c", "..", "..", ".", ""];
+
+/// A path as a program spells it, before `@` is replaced.
+#[derive(Clone, Debug)]
+pub struct Spelling(String);
+
+impl Spelling {
+    /// The spelling in a tree that grows in `folder`.
+    #[must_use]
+    pub fn within(&self, folder: &Path) -> PathBuf {
+        PathBuf::from(self.0.replace('@', folder.to_str().expect("a UTF-8 folder")))
+    }
+}
+
+impl Arbitrary<'_> for Spelling {
+    fn arbitrary(u: &mut Unstructured<'_>) -> Result<Self> {
+        let mut text = String::from(*u.choose(&STARTS)?);
+        let count = u.int_in_range(0..=6)?;
+        for position in 0..count {
+            if position > 0 {
+                text.push('/');
+            }
+            text.push_str(u.choose(&COMPONENTS)?);
+        }
+        Ok(Self(text))
+    }
+}
+
+/// What stands at a name.
+#[derive(Clone, Debug)]
+enum Entry {
+    Directory,
+    File,
+    Link(Spelling),
+}
+
+impl Arbitrary<'_> for Entry {
+    fn arbitrary(u: &mut Unstructured<'_>) -> Result<Self> {
+        Ok(match u.int_in_range(0..=7)? {
+            0..=2 => Self::Directory,
+            3 => Self::File,
+            _ => Self::Link(u.arbitrary()?),
+        })
+    }
+}
+
+/// Names and what shall stand there, in the order of their making.
+#[derive(Clone, Debug)]
+pub struct Tree(Vec<(String, Entry)>);
+
+impl Arbitrary<'_> for Tree {
+    fn arbitrary(u: &mut Unstructured<'_>) -> Result<Self> {
+        let count = u.int_in_range(1..=10)?;
+        let entries = (0..count).map(|_| Ok((name(u)?, u.arbitrary()?)));
+        Ok(Self(entries.collect::<Result<_>>()?))
+    }
+}
+
+/// A name of one to three components, none of them special.
+///
+/// # Errors
+/// Those of [`Unstructured`].
+pub fn name(u: &mut Unstructured<'_>) -> Result<String> {
+    let depth = u.int_in_range(1..=3)?;
+    let components = (0..depth).map(|_| Ok(*u.choose(&["a", "b", "c"])?));
+    Ok(components.collect::<Result<Vec<_>>>()?.join("/"))
+}
+
+impl Tree {
+    /// Puts the entries below the empty `folder`, those that can be put there.
+    pub fn grow(&self, folder: &Path) {
+        for (name, entry) in &self.0 {
+            let path = folder.join(name);
+            let _ = match entry {
+                Entry::Directory => fs::create_dir_all(&path),
+                Entry::File => fs::write(&path, name),
+                Entry::Link(text) => symlink(text.within(folder), &path),
+            };
+        }
+    }
+}
+
+/// An empty folder in memory, where the system has such a place.
+///
+/// # Panics
+/// Where there is no room for a folder.
+#[must_use]
+pub fn folder() -> tempfile::TempDir {
+    let builder = tempfile::Builder::new().prefix("jp-fuzz-").to_owned();
+    builder.tempdir_in("/dev/shm").or_else(|_| builder.tempdir()).expect("a scratch folder")
+}
+
+/// Removes everything in `folder`.
+///
+/// # Panics
+/// Where something cannot be removed: the next tree would not be what was generated.
+pub fn clear(folder: &Path) {
+    for entry in fs::read_dir(folder).expect("the scratch folder").flatten() {
+        let removed = match entry.file_type() {
+            Ok(kind) if kind.is_dir() => fs::remove_dir_all(entry.path()),
+            _ => fs::remove_file(entry.path()),
+        };
+        removed.expect("an entry to remove");
+    }
+}
