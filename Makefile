@@ -1,7 +1,7 @@
 # `make run` shows the product at work; `make test` runs every test.
 CARGO ?= cargo
 
-.PHONY: setup build run test control lint bench install
+.PHONY: setup build run test control race transparency lint bench fuzz install
 
 # What a build needs beyond a C compiler and make: the tool chain that rust-toolchain.toml names.
 setup:
@@ -23,13 +23,27 @@ test: setup
 control: setup
 	sh tests/control.sh
 
+# Ten million attempts to be judged on one object and use another; `make test` makes some.
+race: setup
+	JP_CONFINE_RACE=10000000 $(CARGO) test --locked --test integration -- --nocapture attacks_race
+
 lint: setup
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --exclude jp-confine-shim --all-targets -- -D warnings
 	$(CARGO) clippy --locked --package jp-confine-shim -- -D warnings
 
+# Real test suites, bare and confined by turns: the differences.
+transparency: build
+	tests/transparency/run --jp-confine "$$($(CARGO) metadata --format-version 1 --no-deps --offline | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release/jp-confine"
+
 bench: setup
 	$(CARGO) bench --locked --bench programs
+
+# What reads images and what resolves paths, on generated input: SECONDS for each, and what was found
+# in fuzz/target/findings.
+SECONDS ?= 60
+fuzz: setup
+	sh fuzz/run.sh $(SECONDS)
 
 install: setup
 	$(CARGO) install --locked --path .

@@ -17,10 +17,13 @@ fn main() {
 /// are checked by the linker, on optimised code.
 fn build_shim(target: &str, out: &Path) -> PathBuf {
     let target_dir = out.join("shim");
+    let unpinned = env::var_os("CARGO_FEATURE_UNPINNED").is_some();
+    assert!(!unpinned || variable("PROFILE") == "debug", "`unpinned` is for tests");
     let status = Command::new(variable("CARGO"))
         .args(["build", "--package", "jp-confine-shim", "--profile", "shim"])
         .args(["--target", target, "--target-dir"])
         .arg(&target_dir)
+        .args(unpinned.then_some("--features=unpinned"))
         // What instruments the launcher (coverage, clippy, sanitizers) has no place in the shim.
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .env_remove("RUSTFLAGS")

@@ -13,7 +13,8 @@ fn main() {
         .flag("-ffreestanding")
         .flag("-fno-stack-protector")
         .flag("-fvisibility=hidden")
-        .flag("-fno-asynchronous-unwind-tables")
+        // A thread that is cancelled in a hook unwinds through it.
+        .flag("-fasynchronous-unwind-tables")
         .flag("-U_FORTIFY_SOURCE")
         .compile("jp_confine_shim_c");
     for argument in [

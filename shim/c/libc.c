@@ -12,6 +12,11 @@ WEAK void *readdir(void *stream);
 WEAK int closedir(void *stream);
 WEAK int dirfd(void *stream);
 WEAK int fileno(void *stream);
+WEAK int sem_init(void *semaphore, int shared, unsigned value);
+WEAK int pthread_setcanceltype(int type, int *before);
+WEAK int pthread_setcancelstate(int state, int *before);
+WEAK void _pthread_cleanup_push(void *place, void (*undo)(void *), void *argument);
+WEAK void _pthread_cleanup_pop(void *place, int call);
 WEAK const char *gnu_get_libc_version(void);
 
 static int no_errno;
@@ -42,6 +47,37 @@ int jp_dirfd(void *stream) {
 
 int jp_fileno(void *stream) {
 	return fileno ? fileno(stream) : -1;
+}
+
+int jp_sem_init(void *semaphore, unsigned value) {
+	return sem_init ? sem_init(semaphore, 1, value) : -1;
+}
+
+/* The type of cancellation from now on; that of before. */
+int jp_cancel_type(int type) {
+	int before = type;
+	if (pthread_setcanceltype)
+		pthread_setcanceltype(type, &before);
+	return before;
+}
+
+/* Likewise its state. */
+int jp_cancel_state(int state) {
+	int before = state;
+	if (pthread_setcancelstate)
+		pthread_setcancelstate(state, &before);
+	return before;
+}
+
+/* What pthread_cleanup_push(3) and pthread_cleanup_pop(3) do in functions that unwind nothing. */
+void jp_cleanup_push(void *place, void (*undo)(void *), void *argument) {
+	if (_pthread_cleanup_push && _pthread_cleanup_pop)
+		_pthread_cleanup_push(place, undo, argument);
+}
+
+void jp_cleanup_pop(void *place) {
+	if (_pthread_cleanup_push && _pthread_cleanup_pop)
+		_pthread_cleanup_pop(place, 0);
 }
 
 /* Whether the program's libc is glibc, whose structures some hooks must know. */

@@ -14,6 +14,9 @@
 /* hooks/open.rs */
 int jp_open(const char *path, int flags, unsigned mode);
 int jp_openat(int dirfd, const char *path, int flags, unsigned mode);
+/* hooks/posix_names.rs */
+void *jp_sem_open(const char *name, int flags, unsigned mode, unsigned value);
+int jp_mq_open(const char *name, int flags, unsigned mode, const void *attributes);
 /* hooks/exec.rs */
 int jp_execl(const char *path, const char *const argv[]);
 int jp_execlp(const char *file, const char *const argv[]);
@@ -21,6 +24,8 @@ int jp_execle(const char *path, const char *const argv[], char *const envp[]);
 
 int jp_variadic_open(const char *path, int flags, ...);
 int jp_variadic_openat(int dirfd, const char *path, int flags, ...);
+void *jp_variadic_sem_open(const char *name, int flags, ...);
+int jp_variadic_mq_open(const char *name, int flags, ...);
 int jp_variadic_execl(const char *path, const char *first, ...);
 int jp_variadic_execlp(const char *file, const char *first, ...);
 int jp_variadic_execle(const char *path, const char *first, ...);
@@ -54,6 +59,33 @@ int jp_variadic_openat(int dirfd, const char *path, int flags, ...)
 		va_end(list);
 	}
 	return jp_openat(dirfd, path, flags, mode);
+}
+
+void *jp_variadic_sem_open(const char *name, int flags, ...)
+{
+	unsigned mode = 0, value = 0;
+	if (flags & O_CREAT) {
+		va_list list;
+		va_start(list, flags);
+		mode = va_arg(list, unsigned);
+		value = va_arg(list, unsigned);
+		va_end(list);
+	}
+	return jp_sem_open(name, flags, mode, value);
+}
+
+int jp_variadic_mq_open(const char *name, int flags, ...)
+{
+	unsigned mode = 0;
+	const void *attributes = NULL;
+	if (flags & O_CREAT) {
+		va_list list;
+		va_start(list, flags);
+		mode = va_arg(list, unsigned);
+		attributes = va_arg(list, const void *);
+		va_end(list);
+	}
+	return jp_mq_open(name, flags, mode, attributes);
 }
 
 /* The number of arguments from `first` up to, not including, the null pointer. */

@@ -22,6 +22,7 @@ use core::ffi::{c_char, c_int};
 use crate::startup::Startup;
 
 mod buffer;
+mod cancellation;
 mod errno;
 mod exec;
 mod handle;

@@ -1,7 +1,7 @@
 //! The few functions of libc that the shim calls, none of which takes a path. They are reached
 //! through weak references in C (`c/libc.c`).
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{c_char, c_int, c_uint, c_void};
 
 unsafe extern "C" {
     /// Where the calling thread's `errno` is.
@@ -18,6 +18,20 @@ unsafe extern "C" {
     pub(crate) safe fn jp_dirfd(stream: *mut c_void) -> c_int;
     /// fileno(3) of the program's own stream.
     pub(crate) safe fn jp_fileno(stream: *mut c_void) -> c_int;
+    /// `sem_init(3)` of a semaphore that processes share, in zeroed memory of the shim's.
+    pub(crate) safe fn jp_sem_init(semaphore: *mut c_void, value: c_uint) -> c_int;
+    /// `pthread_setcanceltype`(3): the type of before.
+    pub(crate) safe fn jp_cancel_type(kind: c_int) -> c_int;
+    /// `pthread_setcancelstate`(3): the state of before.
+    pub(crate) safe fn jp_cancel_state(state: c_int) -> c_int;
+    /// `pthread_cleanup_push`(3), in `place`, which stays until the pop.
+    pub(crate) safe fn jp_cleanup_push(
+        place: *mut usize,
+        undo: extern "C" fn(*mut c_void),
+        argument: *mut c_void,
+    );
+    /// `pthread_cleanup_pop`(3), without a call.
+    pub(crate) safe fn jp_cleanup_pop(place: *mut usize);
     safe fn jp_libc_is_glibc() -> c_int;
 }
 

@@ -99,8 +99,16 @@ impl Spelling {
         self.slash
     }
 
-    /// What the kernel is given: a directory descriptor and a path relative to it.
-    pub(crate) fn kernel(&self) -> (c_int, &CStr) {
+    /// All of the path, from the root. What it is relative to may be replaced meanwhile, by `chdir`
+    /// or `dup2` in another thread: only where no link is followed does the kernel arrive from here
+    /// at what was judged.
+    pub(crate) fn rooted(&self) -> (c_int, &CStr) {
+        (libc::AT_FDCWD, self.text.c_str(0))
+    }
+
+    /// What the program meant: a directory descriptor and a path relative to it. Where that leads is
+    /// to be asked afterwards.
+    pub(crate) fn as_spelled(&self) -> (c_int, &CStr) {
         if self.tail == 0 {
             (libc::AT_FDCWD, self.text.c_str(0))
         } else if self.tail >= self.text.len() {
@@ -110,20 +118,36 @@ impl Spelling {
         }
     }
 
-    /// The directory that the spelling is relative to, its descriptor, and the way from there; an
-    /// absolute spelling below the working directory counts as relative to that.
-    pub(crate) fn below_directory(&self) -> Option<(&[u8], c_int, &CStr)> {
+    /// Whether `errno`, the kernel's answer from the root, may not be the one to what the program
+    /// meant: the directory it is relative to was moved, or cannot be reached by its path.
+    #[cold]
+    pub(crate) fn is_elsewhere(&self, errno: Errno) -> bool {
+        match errno {
+            Errno::ENOENT if self.tail > 0 => !self.stands(),
+            Errno::EACCES => self.tail > 0,
+            _ => false,
+        }
+    }
+
+    /// Whether the directory that the path is relative to still is where it was.
+    fn stands(&self) -> bool {
+        let mut place = PathBuffer::new();
+        places::ask(self.dirfd, &mut place).is_ok()
+            && place.push_separator().is_ok()
+            && self.text.as_bytes().get(..self.tail) == Some(place.as_bytes())
+    }
+
+    /// Where the path ends of a directory beneath which the kernel may be kept: that to which the
+    /// spelling is relative, or the working directory if an absolute spelling is below that.
+    pub(crate) fn directory_end(&self) -> Option<usize> {
         let text = self.text.as_bytes();
         if self.tail > 1 && self.tail < text.len() {
-            let directory = text.get(..self.tail.saturating_sub(1))?;
-            return Some((directory, self.dirfd, self.text.c_str(self.tail)));
+            return Some(self.tail.saturating_sub(1));
         }
         let mut here = PathBuffer::new();
         places::of_directory(libc::AT_FDCWD, &mut here).ok()?;
         let rest = text.strip_prefix(here.as_bytes())?.strip_prefix(b"/")?;
-        let at = text.len().saturating_sub(rest.len());
-        let directory = text.get(..here.len())?;
-        Some((directory, libc::AT_FDCWD, self.text.c_str(at)))
+        Some(text.len().saturating_sub(rest.len()).saturating_sub(1))
     }
 
     /// The absolute path without a trailing slash.

@@ -62,6 +62,14 @@ pub(crate) fn of_directory(dirfd: c_int, to: &mut PathBuffer) -> Result<(), Errn
     if to.as_bytes().first() == Some(&b'/') { Ok(()) } else { Err(Errno::EACCES) }
 }
 
+/// As [`of_directory`], whatever is remembered.
+///
+/// # Errors
+/// As there.
+pub(crate) fn ask(dirfd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
+    if dirfd == libc::AT_FDCWD { working_directory::ask(to) } else { of_descriptor(dirfd, to) }
+}
+
 const SLOTS: usize = 32;
 
 /// Where directories are that descriptors were open on.

@@ -66,7 +66,11 @@ pub(crate) fn read(to: &mut PathBuffer) -> Result<(), Errno> {
     REMEMBERED.read([0; 2], to, ask)
 }
 
-fn ask(to: &mut PathBuffer) -> Result<(), Errno> {
+/// As [`read`], whatever is remembered.
+///
+/// # Errors
+/// As there.
+pub(crate) fn ask(to: &mut PathBuffer) -> Result<(), Errno> {
     to.fill(|bytes, room| sys::getcwd(bytes, room).map(|with_nul| with_nul.saturating_sub(1)))
         .map_err(|errno| if errno == Errno::ERANGE { Errno::ENAMETOOLONG } else { errno })?;
     if to.as_bytes().first() == Some(&b'/') { Ok(()) } else { Err(Errno::EACCES) }

@@ -1,6 +1,7 @@
 /* Calls whose answers must be the kernel's own, one line each: arguments it cannot read, names and
  * flags of odd shapes, the numbers of descriptors. */
 #include "attack.h"
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -144,6 +145,32 @@ static int v_odd_names(char **a)
     return DONE;
 }
 
+/* The one directory whose path ends with its slash: what is relative to it, and to a descriptor of it. */
+static int v_in_root(char **a)
+{
+    char *const vector[] = {"x", NULL};
+    struct stat status;
+    (void)a;
+    int root = open("/", O_PATH | O_DIRECTORY);
+    if (root < 0 || chdir("/"))
+        return FAILED;
+    const char *const names[] = {
+        ".", "./", "..", "../", "./.", "../..", "usr", "usr/", "./usr", "../usr", "usr/..",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        line(names[i], "open", open(names[i], O_RDONLY));
+        line(names[i], "open a directory", open(names[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+        line(names[i], "openat", openat(root, names[i], O_RDONLY));
+        line(names[i], "opendir", opendir(names[i]) ? 0 : -1);
+        line(names[i], "stat", stat(names[i], &status));
+        line(names[i], "access", access(names[i], X_OK));
+        line(names[i], "execve", execve(names[i], vector, environ));
+        line(names[i], "chdir", chdir(names[i]) || chdir("/"));
+    }
+    line("no descriptor", "fexecve", fexecve(99, vector, environ));
+    return DONE;
+}
+
 static void number(const char *call, long answer)
 {
     if (answer < 0)
@@ -227,5 +254,6 @@ const struct verb answer_verbs[] = {
     {"odd_names", 0, v_odd_names},
     {"descriptor_numbers", 0, v_descriptor_numbers},
     {"odd_flags", 0, v_odd_flags},
+    {"in_root", 0, v_in_root},
     {0},
 };

@@ -53,6 +53,23 @@ static int v_rdwr_creat(char **a) { return scribbled(open(a[0], O_RDWR | O_CREAT
 static int v_read_creat(char **a) { return shown(open(a[0], O_RDONLY | O_CREAT, 0644)); }
 static int v_creat(char **a) { return scribbled(creat(a[0], 0644)); }
 
+/* With flags spelled as in `rdwr+creat`. */
+static int v_open_with(char **a)
+{
+    static const struct { const char *name; int flag; } flags[] = {
+        {"rdonly", O_RDONLY}, {"wronly", O_WRONLY},     {"rdwr", O_RDWR},           {"path", O_PATH},
+        {"creat", O_CREAT},   {"excl", O_EXCL},         {"trunc", O_TRUNC},         {"append", O_APPEND},
+        {"tmpfile", O_TMPFILE}, {"nofollow", O_NOFOLLOW}, {"directory", O_DIRECTORY},
+    };
+    int chosen = O_NONBLOCK;
+    char *rest = a[0];
+    for (char *name; (name = strtok_r(rest, "+", &rest));)
+        for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+            if (strcmp(flags[i].name, name) == 0)
+                chosen |= flags[i].flag;
+    return closed(open(a[1], chosen, 0644));
+}
+
 /* A descriptor that was opened for nothing, turned into one for reading. */
 static int v_path_reopen(char **a)
 {
@@ -201,6 +218,7 @@ static int v_mkdtemp(char **a) { return mkdtemp(a[0]) ? DONE : FAILED; }
 
 const struct verb open_verbs[] = {
     {"open", 1, v_open},
+    {"open_with", 2, v_open_with},
     {"open64", 1, v_open64},
     {"openat", 1, v_openat},
     {"openat_fd", 2, v_openat_fd},

@@ -1,7 +1,7 @@
 //! What the kernel refuses by itself is refused in the same way: same errno, no crash.
 
 use crate::attack::{arena, call};
-use crate::run::Mode;
+use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
 
 fn assert_same_answers(line: &str) {
@@ -38,6 +38,70 @@ fn odd_flags() {
 #[test]
 fn descriptor_numbers() {
     assert_same_answers("descriptor_numbers");
+}
+
+#[test]
+fn working_in_the_root_directory() {
+    assert_same_answers("-r / -- in_root");
+}
+
+#[test]
+fn errno_of_success() {
+    assert_same_answers("errno_kept");
+}
+
+#[test]
+fn modes_less_the_mask() {
+    assert_same_answers("masks");
+}
+
+#[test]
+fn descriptors_that_programs_inherit() {
+    assert_same_answers("inherited");
+}
+
+#[test]
+fn signals_while_waiting() {
+    assert_same_answers("interrupted");
+}
+
+#[test]
+fn cancellation_points() {
+    assert_same_answers("cancelled");
+}
+
+const CANCELLED: &str = r#"
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+struct Guard { ~Guard() { puts("destroyed"); } };
+void *wait_in_open(void *) { Guard guard; open("fifo", O_RDONLY); return nullptr; }
+int main() {
+    void *result;
+    pthread_t thread;
+    mkfifo("fifo", 0600);
+    pthread_create(&thread, nullptr, wait_in_open, nullptr);
+    usleep(100000);
+    pthread_cancel(thread);
+    pthread_join(thread, &result);
+    puts(result == PTHREAD_CANCELED ? "cancelled" : "returned");
+}
+"#;
+
+/// A thread that is cancelled unwinds through the hook that it waits in.
+#[test]
+fn destructors_of_a_cancelled_thread() {
+    if !have("c++") {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("ws/cancelled.cc", CANCELLED);
+    let line = "c++ -o cancelled cancelled.cc -pthread";
+    Run::sh(&scratch, line).mode(Mode::Bare).run().assert_ok();
+    let run = Run::new(&scratch, "./cancelled", &[]).mode(Mode::Confined).run();
+    assert_eq!(run.assert_ok().stdout, "destroyed\ncancelled\n", "{run}");
 }
 
 /// Everything that needs much room, on the smallest stack that a thread may have.

@@ -50,7 +50,9 @@ fn compiled() -> &'static PathBuf {
 /// Runs `script` bare in the workspace.
 pub(crate) fn set_up(scratch: &Scratch, script: &str) {
     let mut run = Run::sh(scratch, script).mode(Mode::Bare);
-    for (name, path) in [("OUT", scratch.out()), ("ATTACK", scratch.path("ws/bin/attack"))] {
+    let preloads = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/preloads").into();
+    let attack = scratch.path("ws/bin/attack");
+    for (name, path) in [("OUT", scratch.out()), ("ATTACK", attack), ("PRELOADS", preloads)] {
         run = run.env(name, path.to_str().expect("UTF-8"));
     }
     run.run().assert_ok();

@@ -17,11 +17,13 @@ macro_rules! scripts {
                 let (script, setup) = [$($script),+].split_last().map_or(("", ""), |(last, first)| {
                     (*last, first.first().copied().unwrap_or_default())
                 });
-                assert_script_fails($program, setup, script);
+                crate::attacks_programs::assert_script_fails($program, setup, script);
             }
         )*
     };
 }
+
+pub(crate) use scripts;
 
 scripts! {
     cat: "cat", "cat $OUT/secret";
@@ -80,7 +82,7 @@ fn run(scratch: &Scratch, mode: Mode, script: &str) -> Outcome {
     Run::sh(scratch, &script).mode(mode).run()
 }
 
-fn assert_script_fails(program: &str, setup: &str, script: &str) {
+pub(crate) fn assert_script_fails(program: &str, setup: &str, script: &str) {
     if !have(program) {
         return;
     }

@@ -7,7 +7,7 @@ use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
 
 /// Runs `tool` on the library as a confined program finds it in its environment; what it prints.
-fn inspect(tool: &str, options: &str) -> Option<String> {
+pub(crate) fn inspect(tool: &str, options: &str) -> Option<String> {
     if !have(tool) {
         return None;
     }

@@ -5,7 +5,7 @@
 mod environment;
 mod handle;
 mod program;
-mod reader;
+pub(crate) mod reader;
 mod scratch;
 pub(crate) mod search;
 pub(crate) mod shell;
@@ -124,10 +124,8 @@ fn judge_unnamed(image: &Image<'_>, call: &CStr, program: &Fd) -> Result<(), Err
 
 /// The program that the descriptor itself denotes (fexecve(3)).
 fn held(image: &Image<'_>, call: &CStr, fd: c_int) -> Result<Fd, Errno> {
+    sys::fcntl(fd, libc::F_GETFD, 0)?;
     let link = DescriptorLink::new(fd);
-    if fd < 0 {
-        return Err(Errno::EBADF);
-    }
     let flags = libc::O_PATH | libc::O_CLOEXEC;
     let program = sys::openat(libc::AT_FDCWD, link.as_c_str(), flags, 0)?;
     let mut path = PathBuffer::new();
@@ -152,6 +150,8 @@ fn admit(image: &Image<'_>, call: &CStr, program: Fd) -> Result<(), Errno> {
             Ok(Kind::Other) => return not_a_program(&program),
             Ok(Kind::Static) => Reason::StaticProgram,
             Ok(Kind::Foreign) => Reason::ForeignProgram,
+            // No program for anybody.
+            Err(Errno::EACCES) if !program::is_file(&program) => return Err(Errno::EACCES),
             // The kernel would run what nobody may read, but the shim does not work in it.
             Err(Errno::EACCES) => Reason::ShimUnreachable,
             Err(errno) => return Err(errno),
@@ -168,11 +168,11 @@ fn admit_loader(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), Errno
     let mut spelling = Spelling::new();
     spelling.read_own(libc::AT_FDCWD, path)?;
     resolve::expand_alias(image, &mut spelling, true)?;
-    let (dirfd, spelled) = spelling.kernel();
+    let (root, path) = spelling.rooted();
     let flags = libc::O_PATH | libc::O_CLOEXEC;
     if spelling.is_lexical()
         && decide::loader(image, &spelling.request()) == Verdict::Allow
-        && sys::openat2(dirfd, spelled, flags, 0, sys::NO_SYMLINKS).is_ok()
+        && sys::openat2(root, path, flags, 0, sys::NO_SYMLINKS).is_ok()
     {
         return Ok(());
     }

@@ -46,7 +46,7 @@ pub(crate) enum Kind {
 /// # Errors
 /// `EACCES` for what is no regular file, or may not be read.
 pub(crate) fn inspect(file: &Fd, next: &mut PathBuffer) -> Result<Kind, Errno> {
-    if sys::fstat(file.raw())?.st_mode & libc::S_IFMT != libc::S_IFREG {
+    if !is_file(file) {
         return Err(Errno::EACCES);
     }
     let link = DescriptorLink::new(file.raw());
@@ -66,6 +66,11 @@ pub(crate) fn inspect(file: &Fd, next: &mut PathBuffer) -> Result<Kind, Errno> {
         return Ok(Kind::Other);
     }
     binary(&file, found, next)
+}
+
+/// Whether it is a regular file, which every program is.
+pub(crate) fn is_file(file: &Fd) -> bool {
+    sys::fstat(file.raw()).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFREG)
 }
 
 /// The interpreter that a `#!` line names; `room` is what the kernel would read of it.

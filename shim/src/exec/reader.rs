@@ -99,6 +99,21 @@ impl Reader {
         }
     }
 
+    /// Whether `wanted` is a byte of `text`.
+    ///
+    /// # Errors
+    /// `EFAULT`.
+    pub(crate) fn contains(&mut self, text: *const c_char, wanted: u8) -> Result<bool, Errno> {
+        let mut at = 0_usize;
+        loop {
+            match self.byte(text, at)? {
+                0 => return Ok(false),
+                byte if byte == wanted => return Ok(true),
+                _ => at = at.saturating_add(1),
+            }
+        }
+    }
+
     /// The length of `text`.
     ///
     /// # Errors

@@ -66,16 +66,19 @@ fn search(name: &[u8], attempt: &mut impl FnMut(*const c_char) -> Errno) -> Resu
 }
 
 /// One entry of `PATH`.
-struct Element {
-    end: usize,
-    last: bool,
+pub(crate) struct Element {
+    pub(crate) end: usize,
+    pub(crate) last: bool,
     /// It is no longer than a path may be; others lead nowhere.
-    fits: bool,
+    pub(crate) fits: bool,
 }
 
 /// Puts the element of `list` that begins at `at` into `to`, with the slash that a name follows;
 /// an empty one is the working directory.
-fn element(
+///
+/// # Errors
+/// `EFAULT`.
+pub(crate) fn element(
     reader: &mut Reader,
     list: *const c_char,
     at: usize,
@@ -101,6 +104,11 @@ fn element(
 
 /// The value of a variable of the caller's.
 fn variable(reader: &mut Reader, name: &[u8]) -> Result<Option<*const c_char>, Errno> {
+    find(reader, name).map(|found| found.map(|(_, value)| value))
+}
+
+/// Where in the environment a variable is, and its value.
+fn find(reader: &mut Reader, name: &[u8]) -> Result<Option<(usize, *const c_char)>, Errno> {
     let environ = environ();
     let mut index = 0_usize;
     loop {
@@ -109,8 +117,38 @@ fn variable(reader: &mut Reader, name: &[u8]) -> Result<Option<*const c_char>, E
             return Ok(None);
         }
         if let Some(value) = reader.after(entry, name)? {
-            return Ok(Some(value));
+            return Ok(Some((index, value)));
         }
         index = index.saturating_add(1);
     }
+}
+
+/// The value of the caller's variable whose name, with `=`, is `name`.
+///
+/// # Errors
+/// `EFAULT`.
+pub(crate) fn value(name: &[u8]) -> Result<Option<*const c_char>, Errno> {
+    variable(&mut Reader::new(), name)
+}
+
+/// Takes a variable out of the caller's environment, as unsetenv(3) does.
+///
+/// # Errors
+/// `EFAULT`.
+pub(crate) fn forget(name: &[u8]) -> Result<(), Errno> {
+    let mut reader = Reader::new();
+    while let Some((index, _)) = find(&mut reader, name)? {
+        let mut to = environ().cast_mut().wrapping_add(index);
+        loop {
+            // SAFETY: the list is the program's own, and was read up to here.
+            let next = unsafe { to.wrapping_add(1).read() };
+            // SAFETY: libc's own functions write to that list too.
+            unsafe { to.write(next) };
+            if next.is_null() {
+                break;
+            }
+            to = to.wrapping_add(1);
+        }
+    }
+    Ok(())
 }

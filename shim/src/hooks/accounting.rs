@@ -1,35 +1,50 @@
-//! The login records (utmpname(3), updwtmp(3)), in files that the program names.
+//! The login records (getutent(3), updwtmp(3)), in files that the program names or libc knows.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::{AtomicI32, Ordering};
 
 use jp_confine_policy::Capabilities;
 
 use crate::errno::{Errno, Reply};
+use crate::hooks::guard::{granted, guards, minus_one, null, zero};
 use crate::hooks::object;
 use crate::places::DescriptorLink;
 use crate::sys::Fd;
 use crate::sys::next::Original;
 
+const READ: Capabilities = Capabilities::READ;
 /// libc reads the records and rewrites them.
-const NEED: Capabilities = Capabilities::READ.union(Capabilities::UPDATE);
+const REWRITE: Capabilities = Capabilities::READ.union(Capabilities::UPDATE);
+
+/// Where libc looks without utmpname(3), and what logwtmp(3) appends to (paths.h).
+const LOGINS: &CStr = c"/var/run/utmp";
+const LOGIN_HISTORY: &CStr = c"/var/log/wtmp";
 
 static UTMPNAME: Original = Original::new(c"utmpname");
 static UPDWTMP: Original = Original::new(c"updwtmp");
+
+/// The file that the program named, held for as long as libc may open it by that name; -1 for none.
+static CHOSEN: AtomicI32 = AtomicI32::new(-1);
 
 type Choose = extern "C" fn(*const c_char) -> c_int;
 type Append = extern "C" fn(*const c_char, *const c_void);
 
 fn judged(call: &CStr, path: *const c_char, original: &Original) -> Result<(Fd, usize), Errno> {
-    let object = object::at_path(call, libc::AT_FDCWD, path, 0, NEED)?;
+    let object = object::at_path(call, libc::AT_FDCWD, path, 0, REWRITE)?;
     Ok((object, original.address().ok_or(Errno::EACCES)?))
 }
 
-/// libc remembers the name for later calls.
+/// libc remembers the name for later calls: it gets one that leads to exactly this file.
 fn choose(path: *const c_char) -> Result<c_int, Errno> {
-    let (_, original) = judged(c"utmpname", path, &UTMPNAME)?;
+    let (object, original) = judged(c"utmpname", path, &UTMPNAME)?;
     // SAFETY: the address is that of libc's function of this name and type.
     let original = unsafe { core::mem::transmute::<usize, Choose>(original) };
-    Ok(original(path))
+    let outcome = original(DescriptorLink::new(object.raw()).as_c_str().as_ptr());
+    let before = CHOSEN.swap(object.into_raw(), Ordering::AcqRel);
+    if before >= 0 {
+        drop(Fd::adopt(before));
+    }
+    Ok(outcome)
 }
 
 fn append(path: *const c_char, record: *const c_void) -> Result<(), Errno> {
@@ -58,4 +73,35 @@ extern "C" fn updwtmp(path: *const c_char, record: *const c_void) {
 #[unsafe(no_mangle)]
 extern "C" fn updwtmpx(path: *const c_char, record: *const c_void) {
     let _: c_int = append(path, record).reply();
+}
+
+/// Whether libc may use the file of logins: the one that was chosen, or its own.
+fn logins(need: Capabilities) -> Result<(), Errno> {
+    if CHOSEN.load(Ordering::Acquire) >= 0 {
+        return Ok(());
+    }
+    granted(c"getutent", LOGINS.as_ptr(), need)
+}
+
+fn history() -> Result<(), Errno> {
+    granted(c"logwtmp", LOGIN_HISTORY.as_ptr(), REWRITE)
+}
+
+guards! {
+    setutent(): logins(READ) => zero;
+    setutxent(): logins(READ) => zero;
+    getutent(): logins(READ) => null;
+    getutxent(): logins(READ) => null;
+    getutent_r(): logins(READ) => minus_one;
+    getutid(): logins(READ) => null;
+    getutxid(): logins(READ) => null;
+    getutid_r(): logins(READ) => minus_one;
+    getutline(): logins(READ) => null;
+    getutxline(): logins(READ) => null;
+    getutline_r(): logins(READ) => minus_one;
+    pututline(): logins(REWRITE) => null;
+    pututxline(): logins(REWRITE) => null;
+    login(): logins(REWRITE).and_then(|()| history()) => zero;
+    logout(): logins(REWRITE) => zero;
+    logwtmp(): history() => zero;
 }

@@ -5,7 +5,11 @@
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 
+use jp_confine_policy::Capabilities;
+
 use crate::errno::Errno;
+use crate::exec::reader::Reader;
+use crate::hooks::guard::granted;
 use crate::hooks::tail::tail_jumps;
 use crate::report::{self, Reason, Subject};
 use crate::session;
@@ -15,6 +19,7 @@ static DLSYM: Original = Original::new(c"dlsym");
 static DLVSYM: Original = Original::new(c"dlvsym");
 static DLOPEN: Original = Original::new(c"dlopen");
 static DLMOPEN: Original = Original::new(c"dlmopen");
+static LIBC_DLOPEN: Original = Original::new(c"__libc_dlopen_mode");
 
 tail_jumps! {
     dlsym => choose_dlsym;
@@ -22,6 +27,7 @@ tail_jumps! {
     /// `RTLD_DEEPBIND` would have the library find libc's functions before the hooks.
     dlopen => choose_dlopen, "and esi, -9", "and w1, w1, #0xfffffff7";
     dlmopen => choose_dlmopen, "and edx, -9", "and w2, w2, #0xfffffff7";
+    __libc_dlopen_mode => choose_libc_dlopen, "and esi, -9", "and w1, w1, #0xfffffff7";
 }
 
 const _: () = assert!(libc::RTLD_DEEPBIND == 8, "what the adjustments above clear");
@@ -91,30 +97,81 @@ fn hooked(name: *const c_char, answer: *mut c_void) -> *mut c_void {
     }
 }
 
-extern "C" fn choose_dlopen() -> usize {
-    or_absent(&DLOPEN)
+/// Whether the library `name` may be loaded. What it names is read; a name without a slash is
+/// searched for by the loader, in directories that were settled when the program started or that
+/// the libraries themselves name. libc opens the library once more by name, so that its path stays
+/// what `$ORIGIN` and dladdr(3) say.
+///
+/// # Errors
+/// `EACCES` or `ENOENT` where the policy refuses; the kernel's.
+fn loadable(call: &CStr, name: *const c_char) -> Result<(), Errno> {
+    if name.is_null() {
+        return Ok(());
+    }
+    let mut reader = Reader::new();
+    if !reader.contains(name, b'/')? {
+        return Ok(());
+    }
+    if reader.contains(name, b'$')? {
+        // The loader puts the directory of whoever calls in there.
+        return Err(refused(call, b"$ORIGIN"));
+    }
+    granted(call, name, Capabilities::READ)
+}
+
+fn refused(call: &CStr, path: &[u8]) -> Errno {
+    session::image().map_or(Errno::EACCES, |image| {
+        report::refused(image, Reason::Namespace, Subject::new(call, path))
+    })
+}
+
+/// Where to go on with a library that may be loaded.
+fn load(call: &CStr, name: *const c_char, original: &Original) -> usize {
+    match loadable(call, name) {
+        Ok(()) => or_absent(original),
+        Err(errno) => {
+            errno.set();
+            (refuse_library as *const ()).expose_provenance()
+        }
+    }
+}
+
+extern "C" fn choose_dlopen(name: *const c_char) -> usize {
+    load(c"dlopen", name, &DLOPEN)
+}
+
+/// What `dlopen` was inside glibc before 2.34.
+extern "C" fn choose_libc_dlopen(name: *const c_char) -> usize {
+    load(c"dlopen", name, &LIBC_DLOPEN)
 }
 
 /// dlmopen(3): in a namespace of its own a library would get a libc without hooks.
-extern "C" fn choose_dlmopen(namespace: c_long) -> usize {
+extern "C" fn choose_dlmopen(namespace: c_long, name: *const c_char) -> usize {
     if namespace == c_long::from(libc::LM_ID_BASE) {
-        or_absent(&DLMOPEN)
+        load(c"dlmopen", name, &DLMOPEN)
     } else {
+        refused(c"dlmopen", b"/").set();
         (refuse_namespace as *const ()).expose_provenance()
     }
 }
 
+extern "C" fn refuse_namespace() -> *mut c_void {
+    fail(c"/proc/self/fd/-: no namespace but the program's")
+}
+
+extern "C" fn refuse_library() -> *mut c_void {
+    fail(c"/proc/self/fd/-: jp-confine lets no library be loaded from there")
+}
+
 type Open = extern "C" fn(*const c_char, c_int) -> *mut c_void;
 
-/// Refuses, and has libc say so in dlerror(3): no library has that name.
-extern "C" fn refuse_namespace() -> *mut c_void {
-    let errno = session::image().map_or(Errno::EACCES, |image| {
-        report::refused(image, Reason::Namespace, Subject::new(c"dlmopen", b"/"))
-    });
+/// Has libc say in dlerror(3) that no library has the name `message`; `errno` stays as it is.
+fn fail(message: &CStr) -> *mut c_void {
+    let errno = Errno::last();
     let Some(original) = DLOPEN.address() else { return core::ptr::null_mut() };
     // SAFETY: the address is that of libc's function of this name and type.
     let original = unsafe { core::mem::transmute::<usize, Open>(original) };
-    original(c"/proc/self/fd/-: no namespace but the program's".as_ptr(), libc::RTLD_LAZY);
+    original(message.as_ptr(), libc::RTLD_LAZY);
     errno.set();
     core::ptr::null_mut()
 }

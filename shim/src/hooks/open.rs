@@ -12,7 +12,7 @@ use crate::path::Spelling;
 use crate::places::DescriptorLink;
 use crate::report::{self, Subject};
 use crate::resolve::{self, LINK_BUDGET};
-use crate::{links, session, sys};
+use crate::{cancellation, links, session, sys};
 
 /// The flags openat2(2) knows. open(2) ignores others, openat2 refuses them.
 const KNOWN: c_int = libc::O_ACCMODE
@@ -43,12 +43,24 @@ pub(crate) struct How {
     pub(crate) mode: c_uint,
     /// Resolve flags of openat2(2), on top of the shim's own.
     pub(crate) resolve: u64,
+    /// The thread may be cancelled where the open waits.
+    pub(crate) cancellable: bool,
 }
 
 impl How {
     pub(crate) const fn new(flags: c_int, mode: c_uint) -> Self {
         let known = if flags & libc::O_PATH == 0 { KNOWN } else { KNOWN_WITH_PATH };
-        Self { flags: flags & known, mode, resolve: 0 }
+        Self { flags: flags & known, mode, resolve: 0, cancellable: false }
+    }
+
+    /// As one of the calls that are cancellation points.
+    pub(crate) const fn cancellable(self) -> Self {
+        Self { cancellable: true, ..self }
+    }
+
+    /// Makes the call in which the open waits for the other end of a fifo.
+    fn wait<T>(self, call: impl FnOnce() -> T) -> T {
+        if self.cancellable { cancellation::point(call) } else { call() }
     }
 
     const fn has(self, flag: c_int) -> bool {
@@ -143,8 +155,8 @@ pub(crate) fn open_spelled(
                     return Ok(fd);
                 }
                 let subject = Subject::new(call, spelling.lexical());
-                let (dirfd, path) = spelling.kernel();
-                match attempt(image, verdict, subject, dirfd, path, how) {
+                let (root, path) = spelling.rooted();
+                match attempt(image, verdict, subject, root, path, how) {
                     Err(Errno::ELOOP) => {
                         links::expect(spelling.lexical());
                         if let Some(fd) = open_beneath(image, spelling, how) {
@@ -152,6 +164,7 @@ pub(crate) fn open_spelled(
                         }
                     }
                     Err(Errno::ENOSYS | Errno::EPERM | Errno::EEXIST) => {}
+                    Err(errno) if is_open(verdict) && spelling.is_elsewhere(errno) => {}
                     settled => return settled,
                 }
             }
@@ -170,32 +183,50 @@ fn attempt(
     how: How,
 ) -> Result<c_int, Errno> {
     let open = |how: How| {
-        sys::openat2(dirfd, path, how.flags, how.mode, how.resolve | sys::NO_SYMLINKS)
-            .map(sys::Fd::into_raw)
+        let resolve = how.resolve | sys::NO_SYMLINKS;
+        how.wait(|| sys::openat2(dirfd, path, how.flags, how.mode, resolve)).map(sys::Fd::into_raw)
     };
     match verdict {
         OpenVerdict::Allow => open(how),
         OpenVerdict::OnlyNew(_) => open(how.with(libc::O_EXCL)),
-        OpenVerdict::OnlyExisting(denial) => open(how.without(libc::O_CREAT)).map_err(|errno| {
-            if errno == Errno::ENOENT { report::denied(image, denial, subject) } else { errno }
-        }),
+        OpenVerdict::OnlyExisting(denial) => match open(how.without(libc::O_CREAT)) {
+            Err(Errno::ENOENT) => Err(report::denied(image, denial, subject)),
+            opened => {
+                opened.and_then(|fd| refuse_directory(sys::Fd::adopt(fd)).map(sys::Fd::into_raw))
+            }
+        },
         OpenVerdict::Deny(denial) => Err(report::denied(image, denial, subject)),
     }
+}
+
+/// `O_CREAT` never opens a directory (open(2), `EISDIR`), also where it had to be left out.
+fn refuse_directory(object: sys::Fd) -> Result<sys::Fd, Errno> {
+    let kind = sys::fstat(object.raw())?.st_mode & libc::S_IFMT;
+    if kind == libc::S_IFDIR { Err(Errno::EISDIR) } else { Ok(object) }
+}
+
+/// Whether an error is the kernel's in any case, and not a refusal.
+const fn is_open(verdict: OpenVerdict) -> bool {
+    matches!(verdict, OpenVerdict::Allow | OpenVerdict::OnlyNew(_))
 }
 
 /// Lets the kernel follow links, but none that leads out of the directory that the path is relative
 /// to, where that directory and everything below it grants what is needed. `None` where this does
 /// not settle it.
 #[inline(never)]
-fn open_beneath(image: &Image<'_>, spelling: &Spelling, how: How) -> Option<c_int> {
+fn open_beneath(image: &Image<'_>, spelling: &mut Spelling, how: How) -> Option<c_int> {
     if how.resolve != 0 || how.stops_at_link() || how.has(libc::O_PATH) {
         return None;
     }
-    let (directory, dirfd, path) = spelling.below_directory()?;
+    let end = spelling.directory_end()?;
+    let directory = spelling.text().as_bytes().get(..end)?;
     if !decide::grants_beneath(image, directory, how.need()) {
         return None;
     }
-    sys::openat2(dirfd, path, how.flags, how.mode, sys::BENEATH).ok().map(sys::Fd::into_raw)
+    let pin = resolve::pin_from_root(spelling, end).ok()?;
+    let path = spelling.text().c_str(end.saturating_add(1));
+    let opened = how.wait(|| sys::openat2(pin.raw(), path, how.flags, how.mode, sys::BENEATH));
+    in_place_of(pin, &opened.ok()?, how).ok()
 }
 
 /// The slow path: a link somewhere, or a spelling that only the kernel understands.
@@ -305,9 +336,10 @@ fn open_held(held: sys::Fd, how: How) -> Result<c_int, Errno> {
         }
         return Ok(held.into_raw());
     }
+    let held = if how.has(libc::O_CREAT) { refuse_directory(held)? } else { held };
     let again = how.without(libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW);
     let link = DescriptorLink::new(held.raw());
-    let opened = sys::openat(libc::AT_FDCWD, link.as_c_str(), again.flags, 0)?;
+    let opened = how.wait(|| sys::openat(libc::AT_FDCWD, link.as_c_str(), again.flags, 0))?;
     in_place_of(held, &opened, how)
 }
 
@@ -415,7 +447,7 @@ pub(crate) fn judge_reopen(call: &CStr, fd: c_int, how: How) -> Result<(), Errno
 /// open(2), without its variable argument: the C entry points extract that.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn jp_open(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
-    open_at(c"open", libc::AT_FDCWD, path, How::new(flags, mode)).reply()
+    open_at(c"open", libc::AT_FDCWD, path, How::new(flags, mode).cancellable()).reply()
 }
 
 /// openat(2), likewise.
@@ -426,14 +458,14 @@ pub(crate) extern "C" fn jp_openat(
     flags: c_int,
     mode: c_uint,
 ) -> c_int {
-    open_at(c"openat", dirfd, path, How::new(flags, mode)).reply()
+    open_at(c"openat", dirfd, path, How::new(flags, mode).cancellable()).reply()
 }
 
 /// creat(2).
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn creat(path: *const c_char, mode: c_uint) -> c_int {
     let how = How::new(libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode);
-    open_at(c"creat", libc::AT_FDCWD, path, how).reply()
+    open_at(c"creat", libc::AT_FDCWD, path, how.cancellable()).reply()
 }
 
 #[unsafe(no_mangle)]

@@ -1,10 +1,10 @@
-//! openat2(2), which programs reach through `syscall` alone: its resolve flags change what a path
+//! openat2(2), which libc has a function for since glibc 2.43: its resolve flags change what a path
 //! means, so that the kernel must say where it leads before the policy can judge.
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
 use crate::buffer::PathBuffer;
-use crate::errno::Errno;
+use crate::errno::{Errno, Reply};
 use crate::hooks::open::{How, open_at};
 use crate::places::DescriptorLink;
 use crate::sys::{self, Fd};
@@ -32,6 +32,11 @@ pub(crate) fn open(
     let mut text = PathBuffer::new();
     memory::copy_path(path, &mut text)?;
     open_resolved(dirfd, &text, how)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn openat2(dirfd: c_int, path: *const c_char, how: *const u64, size: usize) -> c_int {
+    open(dirfd, path, how, size).reply()
 }
 
 /// Reads `struct open_how`, whose fields are 64-bit words.
@@ -96,7 +101,7 @@ fn open_found(found: &Fd, how: How) -> Result<c_int, Errno> {
         return open_at(CALL, libc::AT_FDCWD, path, How { resolve: 0, ..how });
     }
     let link = DescriptorLink::new(found.raw());
-    let how = How { flags, mode: how.mode, resolve: 0 };
+    let how = How { flags, resolve: 0, ..how };
     open_at(CALL, libc::AT_FDCWD, link.as_c_str().as_ptr(), how)
 }
 

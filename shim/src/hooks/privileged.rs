@@ -53,5 +53,11 @@ refused! {
     ) on path;
     c"open_by_handle_at" open_by_handle_at(_mount: c_int, _handle: *const c_void, _flags: c_int)
         on EVERYWHERE;
+    c"fsconfig" fsconfig(
+        _fd: c_int, _command: c_uint, _key: *const c_char, _value: *const c_void, _aux: c_int
+    ) on EVERYWHERE;
+    c"fanotify_mark" fanotify_mark(
+        _fd: c_int, _flags: c_uint, _mask: u64, _dirfd: c_int, path: *const c_char
+    ) on path;
     c"fanotify_init" fanotify_init(_flags: c_uint, _events: c_uint) on EVERYWHERE;
 }

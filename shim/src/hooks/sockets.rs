@@ -12,7 +12,7 @@ use crate::path::Spelling;
 use crate::places::DescriptorLink;
 use crate::report::{self, Subject};
 use crate::sys::{self, Fd, word};
-use crate::{memory, resolve, session};
+use crate::{cancellation, memory, resolve, session};
 
 /// A socket address of the program's.
 #[derive(Clone, Copy)]
@@ -86,6 +86,11 @@ impl Substitute {
 
 const SUBSTITUTE_LEN: usize = size_of::<libc::sockaddr_un>();
 
+/// Makes a call that waits for a peer: a cancellation point.
+fn waiting(number: libc::c_long, args: [usize; 6]) -> Result<usize, Errno> {
+    cancellation::point(|| sys::call(number, args))
+}
+
 /// connect(2).
 ///
 /// # Errors
@@ -94,11 +99,11 @@ pub(super) fn connect_to(fd: c_int, address: Address) -> Result<(), Errno> {
     let mut path = PathBuffer::new();
     if address.path(&mut path)?.is_none() {
         let args = [word(fd), address.at.expose_provenance(), address.len, 0, 0, 0];
-        return sys::call(libc::SYS_connect, args).map(|_| ());
+        return waiting(libc::SYS_connect, args).map(|_| ());
     }
     let substitute = Substitute::of(c"connect", &path)?;
     let args = [word(fd), substitute.register(), SUBSTITUTE_LEN, 0, 0, 0];
-    sys::call(libc::SYS_connect, args).map(|_| ())
+    waiting(libc::SYS_connect, args).map(|_| ())
 }
 
 #[unsafe(no_mangle)]
@@ -131,11 +136,11 @@ fn send_to(fd: c_int, message: [usize; 2], flags: c_int, address: Address) -> Re
     let mut path = PathBuffer::new();
     if address.path(&mut path)?.is_none() {
         let to = address.at.expose_provenance();
-        return sys::call(libc::SYS_sendto, [word(fd), bytes, count, word(flags), to, address.len]);
+        return waiting(libc::SYS_sendto, [word(fd), bytes, count, word(flags), to, address.len]);
     }
     let substitute = Substitute::of(c"sendto", &path)?;
     let to = substitute.register();
-    sys::call(libc::SYS_sendto, [word(fd), bytes, count, word(flags), to, SUBSTITUTE_LEN])
+    waiting(libc::SYS_sendto, [word(fd), bytes, count, word(flags), to, SUBSTITUTE_LEN])
 }
 
 #[unsafe(no_mangle)]
@@ -165,7 +170,7 @@ fn header(message: *const libc::msghdr) -> Result<libc::msghdr, Errno> {
 fn send_message(fd: c_int, message: *const libc::msghdr, flags: c_int) -> Result<usize, Errno> {
     let send = |message: *const libc::msghdr| {
         let args = [word(fd), message.expose_provenance(), word(flags), 0, 0, 0];
-        sys::call(libc::SYS_sendmsg, args)
+        waiting(libc::SYS_sendmsg, args)
     };
     let mut header = header(message)?;
     let address = Address::new(header.msg_name, header.msg_namelen);
@@ -206,7 +211,7 @@ pub(super) fn send_messages(
     }
     if !with_path {
         let args = [word(fd), messages.expose_provenance(), count as usize, word(flags), 0, 0];
-        return sys::call(libc::SYS_sendmmsg, args).map(|sent| c_int::try_from(sent).unwrap_or(0));
+        return waiting(libc::SYS_sendmmsg, args).map(|sent| c_int::try_from(sent).unwrap_or(0));
     }
     let mut sent = 0_i32;
     for message in places() {

@@ -62,7 +62,7 @@ pub(super) fn open_stream(
     mode: *const c_char,
 ) -> Result<*mut c_void, Errno> {
     let wanted = Mode::read(mode)?;
-    let how = How::new(wanted.flags, 0o666);
+    let how = How::new(wanted.flags, 0o666).cancellable();
     let fd = Fd::adopt(open_at(call, libc::AT_FDCWD, path, how)?);
     let stream = libc_functions::jp_fdopen(fd.raw(), mode);
     if !stream.is_null() {
@@ -116,7 +116,7 @@ fn reopen_stream(
         let fd = libc_functions::jp_fileno(stream);
         judge_reopen(c"freopen", fd, How::new(wanted.flags, 0)).map(|()| None)
     } else {
-        open_at(c"freopen", libc::AT_FDCWD, path, How::new(wanted.flags, 0o666))
+        open_at(c"freopen", libc::AT_FDCWD, path, How::new(wanted.flags, 0o666).cancellable())
             .map(|fd| Some(Fd::adopt(fd)))
     };
     let plain = wanted.plain();

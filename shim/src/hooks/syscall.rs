@@ -5,11 +5,18 @@
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_uint};
 
+use crate::cancellation;
 use crate::errno::{Errno, Reply};
 use crate::hooks::tail::tail_jumps;
 use crate::hooks::{
-    attributes, children, directories, entries, exec, metadata, namespaces, open, openat2, sockets,
+    attributes, children, directories, entries, exec, filesystem, inotify, metadata, namespaces,
+    open, openat2, posix_names, sockets,
 };
+
+/// The newest call of Linux that this table was made for. Later ones are not there for the program,
+/// nor are those of another word size, which have numbers far above. The kernel looks at the lower
+/// half of the number only: what has an upper half is no number either.
+const LAST_KNOWN: c_long = 469;
 
 /// The arguments of a system call.
 #[derive(Clone, Copy)]
@@ -88,7 +95,8 @@ mod common {
     use core::ffi::{c_long, c_ulong};
 
     use super::{
-        Errno, attributes, directories, entries, exec, metadata, namespaces, open, openat2, sockets,
+        Errno, attributes, directories, entries, exec, filesystem, inotify, metadata, namespaces,
+        open, openat2, posix_names, sockets,
     };
     use crate::errno::Reply;
 
@@ -96,7 +104,9 @@ mod common {
     const FCHMODAT2: c_long = 452;
     /// `setxattrat` to `removexattrat`, `open_tree_attr`, `file_getattr` and `file_setattr`.
     const FIRST_RECENT: c_long = 463;
-    const LAST_RECENT: c_long = 469;
+    const LAST_RECENT: c_long = super::LAST_KNOWN;
+    /// `quotactl_fd(2)`, likewise.
+    const QUOTACTL_FD: c_long = 443;
 
     table! { a:
         libc::SYS_openat => open::jp_openat(a.int(0), a.pointer(1), a.int(2), a.unsigned(3)),
@@ -158,6 +168,11 @@ mod common {
         libc::SYS_faccessat2 => metadata::faccessat(a.int(0), a.pointer(1), a.int(2), a.int(3)),
         libc::SYS_readlinkat => metadata::readlinkat(a.int(0), a.pointer(1), a.pointer(2), a.size(3)),
 
+        libc::SYS_statfs => filesystem::statfs(a.pointer(0), a.pointer(1)),
+        libc::SYS_inotify_add_watch => inotify::inotify_add_watch(a.int(0), a.pointer(1), a.unsigned(2)),
+        libc::SYS_mq_open => posix_names::jp_mq_open(a.pointer(0), a.int(1), a.unsigned(2), a.pointer(3)),
+        libc::SYS_mq_unlink => posix_names::mq_unlink(a.pointer(0)),
+
         libc::SYS_bind => sockets::bind(a.int(0), a.pointer(1), a.unsigned(2)),
         libc::SYS_connect => sockets::connect(a.int(0), a.pointer(1), a.unsigned(2)),
         libc::SYS_sendto => sockets::sendto(
@@ -177,15 +192,25 @@ mod common {
         // What takes paths, or acts for other threads, and has no hook: to the program the kernel
         // is an older one, so that it falls back on calls that have.
         libc::SYS_io_uring_setup
+        | libc::SYS_io_uring_enter
+        | libc::SYS_io_uring_register
         | libc::SYS_open_tree
         | libc::SYS_move_mount
         | libc::SYS_fsopen
+        | libc::SYS_fsconfig
+        | libc::SYS_fsmount
         | libc::SYS_fspick
         | libc::SYS_mount_setattr
         | libc::SYS_pivot_root
         | libc::SYS_name_to_handle_at
         | libc::SYS_open_by_handle_at
+        | libc::SYS_fanotify_init
         | libc::SYS_fanotify_mark
+        | libc::SYS_pidfd_getfd
+        | libc::SYS_bpf
+        | libc::SYS_lookup_dcookie
+        | libc::SYS_quotactl
+        | QUOTACTL_FD
         | libc::SYS_acct
         | libc::SYS_swapon
         | libc::SYS_swapoff
@@ -196,7 +221,7 @@ mod common {
 /// The older forms that only some processors have.
 #[cfg(target_arch = "x86_64")]
 mod legacy {
-    use super::{attributes, entries, metadata, open};
+    use super::{Errno, attributes, entries, metadata, open};
 
     table! { a:
         libc::SYS_open => open::jp_open(a.pointer(0), a.int(1), a.unsigned(2)),
@@ -221,6 +246,8 @@ mod legacy {
         libc::SYS_lstat => metadata::lstat(a.pointer(0), a.pointer(1)),
         libc::SYS_access => metadata::access(a.pointer(0), a.int(1)),
         libc::SYS_readlink => metadata::readlink(a.pointer(0), a.pointer(1), a.size(2)),
+
+        libc::SYS_uselib => Errno::ENOSYS,
     }
 }
 
@@ -247,13 +274,18 @@ extern "C" fn mediate(
     sixth: usize,
 ) -> c_long {
     let arguments = Arguments([first, second, third, fourth, fifth, sixth]);
-    if common::has(number) {
-        common::call(number, arguments)
-    } else if legacy::has(number) {
-        legacy::call(number, arguments)
-    } else {
-        Errno::EACCES.outcome()
-    }
+    // Unlike the functions of the same meaning, syscall(2) is no cancellation point.
+    cancellation::without(|| {
+        if !(0..=LAST_KNOWN).contains(&number) {
+            Errno::ENOSYS.outcome()
+        } else if common::has(number) {
+            common::call(number, arguments)
+        } else if legacy::has(number) {
+            legacy::call(number, arguments)
+        } else {
+            Errno::EACCES.outcome()
+        }
+    })
 }
 
 /// The kernel's negated error number, as libc reports it.
@@ -269,7 +301,8 @@ tail_jumps! {
 
 /// Where to go on: to the hooks, or to the kernel.
 extern "C" fn choose(number: c_long, first: usize, second: usize) -> usize {
-    let mediated = common::has(number)
+    let mediated = !(0..=LAST_KNOWN).contains(&number)
+        || common::has(number)
         || legacy::has(number)
         || children::prepare_raw(number, first, second).is_err();
     if mediated {

@@ -63,7 +63,7 @@ fn make_file(
 ) -> Result<c_int, Errno> {
     let flags = flags & !libc::O_ACCMODE | libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
     with_made_up_name(template, suffix, |path| {
-        open_at(call, libc::AT_FDCWD, path, How::new(flags, 0o600))
+        open_at(call, libc::AT_FDCWD, path, How::new(flags, 0o600).cancellable())
     })
 }
 

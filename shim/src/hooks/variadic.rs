@@ -7,6 +7,8 @@ use core::arch::naked_asm;
 unsafe extern "C" {
     fn jp_variadic_open();
     fn jp_variadic_openat();
+    fn jp_variadic_sem_open();
+    fn jp_variadic_mq_open();
     fn jp_variadic_execl();
     fn jp_variadic_execlp();
     fn jp_variadic_execle();
@@ -48,6 +50,8 @@ variadic! {
     __open64_nocancel => jp_variadic_open;
     openat => jp_variadic_openat;
     openat64 => jp_variadic_openat;
+    sem_open => jp_variadic_sem_open;
+    mq_open => jp_variadic_mq_open;
     execl => jp_variadic_execl;
     execlp => jp_variadic_execlp;
     execle => jp_variadic_execle;

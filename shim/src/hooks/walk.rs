@@ -108,10 +108,12 @@ impl Drop for Stream {
 impl Stream {
     /// The next name; null at the end.
     fn next(&self) -> Result<*const c_char, Errno> {
+        let before = Errno::last();
         Errno(0).set();
         let entry = libc_functions::jp_readdir(self.0);
+        let errno = Errno::last();
+        before.set();
         if entry.is_null() {
-            let errno = Errno::last();
             return if errno.0 == 0 { Ok(core::ptr::null()) } else { Err(errno) };
         }
         Ok(entry.cast::<c_char>().wrapping_add(offset_of!(libc::dirent64, d_name)))

@@ -1,21 +1,102 @@
-//! wordexp(3): libc's own, which would run a shell from inside libc.
+//! wordexp(3): libc's own, which runs a shell and lists directories from inside libc.
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{c_char, c_int};
 
+use jp_confine_policy::Capabilities;
+
+use crate::buffer::PathBuffer;
+use crate::errno::Errno;
+use crate::exec::reader::Reader;
+use crate::exec::search;
+use crate::hooks::guard::granted;
 use crate::sys::next::Original;
+use crate::sys::process::Strings;
+use crate::{libc_functions, memory};
 
-/// `WRDE_NOCMD` and `WRDE_NOSPACE` (wordexp.h).
+/// `WRDE_NOCMD`, `WRDE_NOSPACE` and `WRDE_APPEND` (wordexp.h).
 const NO_COMMANDS: c_int = 1 << 2;
 const NO_SPACE: c_int = 1;
+const APPEND: c_int = 1 << 1;
 
 static WORDEXP: Original = Original::new(c"wordexp");
+static WORDFREE: Original = Original::new(c"wordfree");
 
-type Expand = extern "C" fn(*const c_char, *mut c_void, c_int) -> c_int;
+type Expand = extern "C" fn(*const c_char, *mut Words, c_int) -> c_int;
+type Free = extern "C" fn(*mut Words);
 
+/// `wordexp_t` (wordexp.h).
+#[repr(C)]
+struct Words {
+    count: usize,
+    list: Strings,
+    offset: usize,
+}
+
+/// wordexp(3). What was found in a directory that may not be read is given back to nobody.
 #[unsafe(no_mangle)]
-extern "C" fn wordexp(words: *const c_char, to: *mut c_void, flags: c_int) -> c_int {
-    let Some(original) = WORDEXP.address() else { return NO_SPACE };
-    // SAFETY: the address is that of libc's function of this name and type.
-    let original = unsafe { core::mem::transmute::<usize, Expand>(original) };
-    original(words, to, flags | NO_COMMANDS)
+extern "C" fn wordexp(text: *const c_char, to: *mut Words, flags: c_int) -> c_int {
+    let (Some(expand), Some(free)) = (WORDEXP.address(), WORDFREE.address()) else {
+        return NO_SPACE;
+    };
+    if !libc_functions::is_glibc() {
+        // musl's own would have a shell do all of it.
+        return NO_SPACE;
+    }
+    // SAFETY: the addresses are those of libc's functions of these names and types.
+    let expand = unsafe { core::mem::transmute::<usize, Expand>(expand) };
+    // SAFETY: as above.
+    let free = unsafe { core::mem::transmute::<usize, Free>(free) };
+    let may_list = has_pattern(text).unwrap_or(true);
+    let answer = expand(text, to, flags | NO_COMMANDS);
+    if answer != 0 || !may_list {
+        return answer;
+    }
+    // SAFETY: libc has just filled it.
+    let words = unsafe { &*to };
+    let first = words.list.wrapping_add(if flags & APPEND == 0 { words.offset } else { 0 });
+    if all_readable(first, words.count).is_ok() {
+        return 0;
+    }
+    free(to);
+    NO_SPACE
+}
+
+/// Whether the text has the signs of a pattern in it. glibc takes none from a variable's value.
+fn has_pattern(text: *const c_char) -> Result<bool, Errno> {
+    let mut reader = Reader::new();
+    Ok(reader.contains(text, b'*')?
+        || reader.contains(text, b'?')?
+        || reader.contains(text, b'[')?)
+}
+
+/// Whether the word is what a tilde stands for, which nothing was listed for.
+fn is_home(word: *const c_char) -> Result<bool, Errno> {
+    let Some(home) = search::value(b"HOME=")? else { return Ok(false) };
+    let mut text = PathBuffer::new();
+    memory::copy_path(home, &mut text)?;
+    Reader::new().equals(word, text.as_bytes())
+}
+
+/// Whether each word is in a directory that may be listed.
+///
+/// # Errors
+/// `EACCES` or `ENOENT` where one is not.
+fn all_readable(list: Strings, count: usize) -> Result<(), Errno> {
+    for index in 0..count {
+        let place = list.wrapping_add(index);
+        // SAFETY: libc has just filled the list.
+        let word = unsafe { place.read() };
+        if word.is_null() || is_home(word)? {
+            continue;
+        }
+        let mut path = PathBuffer::new();
+        memory::copy_path(word, &mut path)?;
+        let end = path.as_bytes().iter().rposition(|&byte| byte == b'/');
+        path.truncate(end.map_or(0, |slash| slash.max(1)));
+        if path.len() == 0 {
+            path.push(b".")?;
+        }
+        granted(c"wordexp", path.c_str(0).as_ptr(), Capabilities::READ)?;
+    }
+    Ok(())
 }

@@ -57,12 +57,25 @@ impl Original {
     }
 }
 
+/// Which of the versions of a function.
+#[derive(Clone, Copy, Debug)]
+enum Wanted {
+    Default,
+    /// Some have no default: they are there for old programs only.
+    Any,
+    At(usize),
+}
+
 /// The first definition of the function `name` in the objects that were loaded after the shim.
 pub(crate) fn next(name: &CStr) -> Option<usize> {
+    find_next(name, Wanted::Default).or_else(|| find_next(name, Wanted::Any))
+}
+
+fn find_next(name: &CStr, wanted: Wanted) -> Option<usize> {
     let mut at = peek::<LinkMap>(own_object()?).next;
     while at != 0 {
         let map: LinkMap = peek(at);
-        if let Some(address) = Object::new(&map).and_then(|object| object.find(name, None)) {
+        if let Some(address) = Object::new(&map).and_then(|object| object.find(name, wanted)) {
             return Some(address);
         }
         at = map.next;
@@ -72,7 +85,7 @@ pub(crate) fn next(name: &CStr) -> Option<usize> {
 
 /// The shim's own function `name`, if it exports one.
 pub(crate) fn own(name: &CStr) -> Option<usize> {
-    Object::new(&peek(own_object()?))?.find(name, None)
+    Object::new(&peek(own_object()?))?.find(name, Wanted::Default)
 }
 
 /// Whether the function at `address` is a definition of `name`, of whatever version, in an object
@@ -83,10 +96,10 @@ pub(crate) fn is_original(name: &CStr, address: usize) -> bool {
     while at != 0 {
         let map: LinkMap = peek(at);
         if let Some(object) = Object::new(&map) {
-            if object.find(name, Some(address)).is_some() {
+            if object.find(name, Wanted::At(address)).is_some() {
                 return true;
             }
-            if object.find(ONLY_IN_LIBC, None).is_some() {
+            if object.find(ONLY_IN_LIBC, Wanted::Default).is_some() {
                 return false;
             }
         }
@@ -228,8 +241,8 @@ impl Object {
         })
     }
 
-    /// The default version of the function `name`, or any that is `wanted`, if the object defines it.
-    fn find(&self, name: &CStr, wanted: Option<usize>) -> Option<usize> {
+    /// The version of the function `name` that is `wanted`, if the object defines it.
+    fn find(&self, name: &CStr, wanted: Wanted) -> Option<usize> {
         match self.index {
             Index::Gnu(table) => self.find_gnu(table, name, wanted),
             Index::SystemV(table) => self.find_system_v(table, name, wanted),
@@ -237,7 +250,7 @@ impl Object {
     }
 
     /// `DT_GNU_HASH`: symbols of one bucket stand side by side, the last marked by an odd hash.
-    fn find_gnu(&self, table: usize, name: &CStr, wanted: Option<usize>) -> Option<usize> {
+    fn find_gnu(&self, table: usize, name: &CStr, wanted: Wanted) -> Option<usize> {
         let [buckets, first, bloom, _]: [u32; 4] = peek(table);
         let hash = name
             .to_bytes()
@@ -267,7 +280,7 @@ impl Object {
     }
 
     /// `DT_HASH`: symbols of one bucket form a list.
-    fn find_system_v(&self, table: usize, name: &CStr, wanted: Option<usize>) -> Option<usize> {
+    fn find_system_v(&self, table: usize, name: &CStr, wanted: Wanted) -> Option<usize> {
         let [buckets, _]: [u32; 2] = peek(table);
         let hash = name.to_bytes().iter().fold(0_u32, |hash, &byte| {
             let sum = (hash << 4).wrapping_add(u32::from(byte));
@@ -285,22 +298,25 @@ impl Object {
         None
     }
 
-    /// The address of symbol `index`, if it is a definition of a function `name`: the default one,
-    /// or any that is `wanted`.
-    fn definition(&self, index: u32, name: &CStr, wanted: Option<usize>) -> Option<usize> {
+    /// The address of symbol `index`, if it is a definition of a function `name`, of the version
+    /// that is `wanted`.
+    fn definition(&self, index: u32, name: &CStr, wanted: Wanted) -> Option<usize> {
         let symbol: Symbol = element(self.symbols, index as usize);
         let kind = symbol.info & 0xf;
         if symbol.section == 0 || symbol.value == 0 || !matches!(kind, STT_FUNC | STT_GNU_IFUNC) {
             return None;
         }
         let version = self.versions.map_or(1, |table| element::<u16>(table, index as usize));
-        let is_default = version & NOT_DEFAULT == 0;
-        if version == 0 || !(is_default || wanted.is_some()) || !self.is_named(&symbol, name) {
+        let other = matches!(wanted, Wanted::Default) && version & NOT_DEFAULT != 0;
+        if version == 0 || other || !self.is_named(&symbol, name) {
             return None;
         }
         let address = self.base.wrapping_add(symbol.value);
         let address = if kind == STT_GNU_IFUNC { choose(address) } else { address };
-        wanted.is_none_or(|wanted| wanted == address).then_some(address)
+        match wanted {
+            Wanted::At(wanted) if wanted != address => None,
+            _ => Some(address),
+        }
     }
 
     fn is_named(&self, symbol: &Symbol, name: &CStr) -> bool {

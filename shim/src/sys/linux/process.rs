@@ -204,6 +204,11 @@ pub(crate) fn set_disposition(signal: c_int, to: &Disposition) -> Result<(), Err
     call(libc::SYS_rt_sigaction, args).map(|_| ())
 }
 
+/// Ends the child `pid` (`SIGKILL`).
+pub(crate) fn kill(pid: c_int) {
+    let _ = call(libc::SYS_kill, [word(pid), word(libc::SIGKILL), 0, 0, 0, 0]);
+}
+
 /// Waits for the child `pid` to end (wait4(2)): its status.
 pub(crate) fn wait(pid: c_int) -> Result<c_int, Errno> {
     loop {
@@ -215,6 +220,15 @@ pub(crate) fn wait(pid: c_int) -> Result<c_int, Errno> {
             outcome => return outcome.map(|_| status),
         }
     }
+}
+
+/// A descriptor of the child `pid` (`pidfd_open(2)`).
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn descriptor(pid: c_int) -> Result<c_int, Errno> {
+    let fd = call(libc::SYS_pidfd_open, [word(pid), 0, 0, 0, 0, 0])?;
+    c_int::try_from(fd).map_err(|_| Errno::EINVAL)
 }
 
 /// `exit_group(2)`.

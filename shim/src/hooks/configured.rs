@@ -1,0 +1,117 @@
+//! Files that the environment names for libc to read, and that libc would quote, search or run:
+//! where one is not granted, the variable is forgotten, and libc goes on without.
+
+use core::ffi::{CStr, c_char};
+
+use jp_confine_policy::Capabilities;
+
+use super::guard::{granted, guards, minus_one, null};
+use crate::buffer::PathBuffer;
+use crate::errno::Errno;
+use crate::exec::reader::Reader;
+use crate::exec::search;
+use crate::memory;
+
+guards! {
+    getaddrinfo(): resolver() => minus_one;
+    getaddrinfo_a(): resolver() => minus_one;
+    getnameinfo(): resolver() => minus_one;
+    gethostbyaddr(): resolver() => null;
+    gethostbyaddr_r(): resolver() => minus_one;
+    gethostbyname(): resolver() => null;
+    gethostbyname2(): resolver() => null;
+    gethostbyname2_r(): resolver() => minus_one;
+    gethostbyname_r(): resolver() => minus_one;
+    getnetbyaddr(): resolver() => null;
+    getnetbyaddr_r(): resolver() => minus_one;
+    getnetbyname(): resolver() => null;
+    getnetbyname_r(): resolver() => minus_one;
+    gethostid(): resolver() => minus_one;
+    getrpcport(): resolver() => minus_one;
+    callrpc(): resolver() => minus_one;
+    rcmd(): resolver() => minus_one;
+    rcmd_af(): resolver() => minus_one;
+    ruserok(): resolver() => minus_one;
+    ruserok_af(): resolver() => minus_one;
+    res_init(): resolver() => minus_one;
+    __res_init(): resolver() => minus_one;
+    __res_ninit(): resolver() => minus_one;
+    res_query(): resolver() => minus_one;
+    __res_query(): resolver() => minus_one;
+    __res_nquery(): resolver() => minus_one;
+    res_nquery(): resolver() => minus_one;
+    res_querydomain(): resolver() => minus_one;
+    __res_querydomain(): resolver() => minus_one;
+    __res_nquerydomain(): resolver() => minus_one;
+    res_nquerydomain(): resolver() => minus_one;
+    res_search(): resolver() => minus_one;
+    __res_search(): resolver() => minus_one;
+    __res_nsearch(): resolver() => minus_one;
+    res_nsearch(): resolver() => minus_one;
+    res_mkquery(): resolver() => minus_one;
+    __res_mkquery(): resolver() => minus_one;
+    res_send(): resolver() => minus_one;
+    __res_send(): resolver() => minus_one;
+    __hostalias(): resolver() => null;
+    __res_hostalias(): resolver() => null;
+    __res_context_hostalias(): resolver() => null;
+    __resolv_context_get(): resolver() => null;
+
+    getdate(): file(b"DATEMSK=") => null;
+    getdate_r(): file(b"DATEMSK=") => minus_one;
+
+    // What it says of a library there is run.
+    iconv_open(): list(b"GCONV_PATH=") => minus_one;
+    __gconv_open(): list(b"GCONV_PATH=") => minus_one;
+
+    catopen(name: *const c_char): catalogue(name) => minus_one;
+    __open_catalog(name: *const c_char): catalogue(name) => minus_one;
+}
+
+/// The files of the resolver: host.conf(5), whose bad lines are quoted in messages, and the aliases
+/// of hostname(7).
+fn resolver() -> Result<(), Errno> {
+    file(b"RESOLV_HOST_CONF=")?;
+    file(b"HOSTALIASES=")
+}
+
+/// A variable that names one file.
+fn file(name: &[u8]) -> Result<(), Errno> {
+    let Some(path) = search::value(name)? else { return Ok(()) };
+    if readable(path).is_err() {
+        search::forget(name)?;
+    }
+    Ok(())
+}
+
+/// A variable that lists directories, with colons between them.
+fn list(name: &[u8]) -> Result<(), Errno> {
+    let Some(list) = search::value(name)? else { return Ok(()) };
+    let mut reader = Reader::new();
+    let mut at = 0_usize;
+    loop {
+        let mut directory = PathBuffer::new();
+        let element = search::element(&mut reader, list, at, &mut directory)?;
+        if !element.fits || readable(directory.c_str(0).as_ptr()).is_err() {
+            return search::forget(name);
+        }
+        if element.last {
+            return Ok(());
+        }
+        at = element.end.saturating_add(1);
+    }
+}
+
+fn readable(path: *const c_char) -> Result<(), Errno> {
+    const CALL: &CStr = c"getenv";
+    if memory::first_byte(path)? == 0 { Ok(()) } else { granted(CALL, path, Capabilities::READ) }
+}
+
+/// A message catalogue, searched for unless its name has a slash (catopen(3)).
+fn catalogue(name: *const c_char) -> Result<(), Errno> {
+    if Reader::new().contains(name, b'/')? {
+        granted(c"catopen", name, Capabilities::READ)
+    } else {
+        Ok(())
+    }
+}

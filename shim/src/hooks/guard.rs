@@ -1,0 +1,90 @@
+//! Guards: for a function of libc's that opens files inside libc, where no hook sees it. What it
+//! will open is judged first; then everything is left to libc, or nothing is done.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+
+use jp_confine_policy::Capabilities;
+
+use crate::errno::Errno;
+use crate::hooks::object;
+use crate::sys;
+use crate::sys::next::Original;
+
+/// Exports functions that ask `$judge` and go on in libc's own of the same name, or else in
+/// `$refused`, a function that only answers.
+macro_rules! guards {
+    ($($name:ident($($argument:ident: $kind:ty),*): $judge:expr => $refused:expr;)*) => {$(
+        const _: () = {
+            static ORIGINAL: $crate::sys::next::Original = $crate::sys::next::Original::new(
+                $crate::hooks::guard::c_name(concat!(stringify!($name), "\0")),
+            );
+
+            extern "C" fn choose($($argument: $kind),*) -> usize {
+                $crate::hooks::guard::onward($judge, &ORIGINAL, $refused as *const ())
+            }
+
+            $crate::hooks::tail::tail_jumps! { $name => choose; }
+        };
+    )*};
+}
+pub(super) use guards;
+
+/// The name of a function, of a text that ends with a NUL.
+pub(super) const fn c_name(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => c"",
+    }
+}
+
+/// Where to go on: libc's own function, or `refused` with `errno` set.
+pub(super) fn onward(judged: Result<(), Errno>, original: &Original, refused: *const ()) -> usize {
+    match judged.and_then(|()| original.address().ok_or(Errno::ENOSYS)) {
+        Ok(address) => address,
+        Err(errno) => {
+            errno.set();
+            refused.expose_provenance()
+        }
+    }
+}
+
+/// The answer null.
+pub(super) extern "C" fn null() -> *mut c_void {
+    core::ptr::null_mut()
+}
+
+/// The answer zero, or none at all.
+pub(super) extern "C" fn zero() -> c_int {
+    0
+}
+
+/// The answer -1, of a number or as a handle.
+pub(super) extern "C" fn minus_one() -> isize {
+    -1
+}
+
+/// Whether `need` is granted on what `path` leads to; where there is nothing, libc will find that
+/// too.
+///
+/// # Errors
+/// `EACCES` or `ENOENT` where the policy refuses; the kernel's.
+pub(super) fn granted(call: &CStr, path: *const c_char, need: Capabilities) -> Result<(), Errno> {
+    match object::at_path(call, libc::AT_FDCWD, path, 0, need) {
+        Err(Errno::ENOENT) if is_absent(path) => Ok(()),
+        settled => settled.map(|_| ()),
+    }
+}
+
+/// Whether there is nothing at `path`, which was found readable.
+fn is_absent(path: *const c_char) -> bool {
+    let flags = libc::O_PATH | libc::O_CLOEXEC;
+    let arguments =
+        [sys::word(libc::AT_FDCWD), path.expose_provenance(), sys::word(flags), 0, 0, 0];
+    match sys::call(libc::SYS_openat, arguments) {
+        Ok(fd) => {
+            sys::close(c_int::try_from(fd).unwrap_or(-1));
+            false
+        }
+        Err(errno) => errno == Errno::ENOENT,
+    }
+}

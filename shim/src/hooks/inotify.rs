@@ -1,0 +1,29 @@
+//! inotify(7): events name the entries of a directory and tell what is done with a file, so that
+//! watching is reading.
+
+use core::ffi::{c_char, c_int};
+
+use jp_confine_policy::Capabilities;
+
+use crate::errno::{Errno, Reply};
+use crate::hooks::object;
+use crate::places::DescriptorLink;
+use crate::sys::{self, word};
+
+/// Watches the object that was judged.
+fn watch(fd: c_int, path: *const c_char, mask: u32) -> Result<c_int, Errno> {
+    let stop = if mask & libc::IN_DONT_FOLLOW == 0 { 0 } else { libc::O_NOFOLLOW };
+    let read = Capabilities::READ;
+    let object = object::at_path(c"inotify_add_watch", libc::AT_FDCWD, path, stop, read)?;
+    let link = DescriptorLink::new(object.raw());
+    // The link to the descriptor is followed, to what may itself be a link.
+    let mask = (mask & !libc::IN_DONT_FOLLOW) as usize;
+    let path = link.as_c_str().as_ptr().expose_provenance();
+    let watch = sys::call(libc::SYS_inotify_add_watch, [word(fd), path, mask, 0, 0, 0])?;
+    c_int::try_from(watch).map_err(|_| Errno::EINVAL)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn inotify_add_watch(fd: c_int, path: *const c_char, mask: u32) -> c_int {
+    watch(fd, path, mask).reply()
+}

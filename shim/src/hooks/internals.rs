@@ -1,0 +1,62 @@
+//! Parts of libc that it exports for its own libraries, and RPC by unix socket: no program of today
+//! calls them, and what they open is not judged inside.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+
+use crate::errno::{Errno, Reply};
+use crate::hooks::guard::{guards, null};
+use crate::hooks::streams;
+use crate::report::{self, Reason, Subject};
+use crate::{memory, session};
+
+fn refuse(call: &CStr) -> Errno {
+    session::image().map_or(Errno::EACCES, |image| {
+        report::refused(image, Reason::Namespace, Subject::new(call, b"/"))
+    })
+}
+
+macro_rules! refused {
+    ($($call:literal $name:ident;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            extern "C" fn $name() -> *mut c_void {
+                Err::<*mut c_void, _>(refuse($call)).reply()
+            }
+        )*
+    };
+}
+
+refused! {
+    c"_IO_file_open" _IO_file_open;
+    c"_IO_file_fopen" _IO_file_fopen;
+    c"_IO_proc_open" _IO_proc_open;
+    c"clntunix_create" clntunix_create;
+    c"svcunix_create" svcunix_create;
+}
+
+guards! {
+    clnt_create(_host: usize, _program: usize, _version: usize, transport: *const c_char):
+        by_network(transport) => null;
+}
+
+/// With the transport `unix` the host is the path of a socket.
+fn by_network(transport: *const c_char) -> Result<(), Errno> {
+    for (offset, &byte) in b"unix\0".iter().enumerate() {
+        if memory::first_byte(transport.wrapping_add(offset))? != byte {
+            return Ok(());
+        }
+    }
+    Err(refuse(c"clnt_create"))
+}
+
+/// What libc's name service reads its files with.
+#[unsafe(no_mangle)]
+extern "C" fn __nss_files_fopen(path: *const c_char) -> *mut c_void {
+    streams::open_stream(c"fopen", path, c"rce".as_ptr()).reply()
+}
+
+/// `pidfd_getfd(2)` takes a descriptor from another process, which no policy was asked about.
+#[unsafe(no_mangle)]
+extern "C" fn pidfd_getfd(_process: c_int, _fd: c_int, _flags: u32) -> c_int {
+    Err::<c_int, _>(refuse(c"pidfd_getfd")).reply()
+}

@@ -1,0 +1,275 @@
+//! POSIX shared memory, semaphores and message queues by name.
+//!
+//! Shared memory and semaphores are files in `/dev/shm`. Where that is granted whole they are there;
+//! otherwise the run has its own, in its temporary directory, so that programs which share memory
+//! among themselves work, and see nobody else's. A semaphore is made here and not by libc, which
+//! would go to `/dev/shm`. A message queue is one in the kernel, under a name that nothing can
+//! redirect: it is judged as the file that the queue is in `/dev/mqueue` (`mq_overview(7)`).
+
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::mem::MaybeUninit;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, OpenRequest, OpenVerdict, Request, Verdict};
+use jp_confine_policy::image::{Image, Text};
+
+use crate::buffer::PathBuffer;
+use crate::errno::{Errno, Reply};
+use crate::hooks::entries;
+use crate::hooks::open::{How, open_at};
+use crate::report::{self, Subject};
+use crate::sys::{self, Fd, word};
+use crate::{libc_functions, memory, session};
+
+const SHARED_MEMORY: &[u8] = b"/dev/shm";
+const QUEUES: &[u8] = b"/dev/mqueue/";
+/// What a run needs of `/dev/shm` to use it.
+const EVERYTHING: Capabilities = Capabilities::READ.union(Capabilities::WRITE);
+/// `NAME_MAX`.
+const LONGEST: usize = 255;
+/// The size of `sem_t`, of glibc and of musl; it is mapped in a page of its own.
+const SEMAPHORE: usize = 32;
+/// How many names of a semaphore in the making are tried.
+const ATTEMPTS: u32 = 1000;
+
+/// The name without the slashes before it.
+///
+/// # Errors
+/// `EINVAL` for an empty name or one with a slash inside; `ENAMETOOLONG`; `EFAULT`.
+fn plain_name(name: *const c_char, to: &mut PathBuffer) -> Result<(), Errno> {
+    let mut text = PathBuffer::new();
+    memory::copy_path(name, &mut text)?;
+    let start = text.as_bytes().iter().position(|&byte| byte != b'/').unwrap_or(text.len());
+    let plain = text.as_bytes().get(start..).unwrap_or(&[]);
+    if matches!(plain, b"" | b"." | b"..") || plain.contains(&b'/') {
+        return Err(Errno::EINVAL);
+    }
+    if plain.len() > LONGEST {
+        return Err(Errno::ENAMETOOLONG);
+    }
+    to.push(plain)
+}
+
+/// The file of a name; `kind` keeps shared memory and semaphores apart.
+fn file_of(
+    image: &Image<'_>,
+    name: *const c_char,
+    kind: &[u8],
+    to: &mut PathBuffer,
+) -> Result<(), Errno> {
+    let public = decide::grants_beneath(image, SHARED_MEMORY, EVERYTHING);
+    to.push(if public { SHARED_MEMORY } else { image.text(Text::TempDir) })?;
+    to.push_separator()?;
+    to.push(if public && kind == MEMORY { b"" } else { kind })?;
+    plain_name(name, to)
+}
+
+const MEMORY: &[u8] = b"shm.";
+const SEMAPHORES: &[u8] = b"sem.";
+
+fn open_memory(name: *const c_char, flags: c_int, mode: c_uint) -> Result<c_int, Errno> {
+    let mut path = PathBuffer::new();
+    file_of(session::image()?, name, MEMORY, &mut path)?;
+    let always = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
+    let how = How::new(flags | always, mode);
+    open_at(c"shm_open", libc::AT_FDCWD, path.c_str(0).as_ptr(), how)
+}
+
+fn remove(name: *const c_char, kind: &[u8]) -> Result<c_int, Errno> {
+    let mut path = PathBuffer::new();
+    file_of(session::image()?, name, kind, &mut path)?;
+    Ok(entries::unlink(path.c_str(0).as_ptr()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn shm_open(name: *const c_char, flags: c_int, mode: c_uint) -> c_int {
+    open_memory(name, flags, mode).reply()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn shm_unlink(name: *const c_char) -> c_int {
+    remove(name, MEMORY).reply()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sem_unlink(name: *const c_char) -> c_int {
+    remove(name, SEMAPHORES).reply()
+}
+
+/// `sem_open(3)`, without its variable arguments: the C entry point extracts those.
+#[unsafe(no_mangle)]
+extern "C" fn jp_sem_open(
+    name: *const c_char,
+    flags: c_int,
+    mode: c_uint,
+    value: c_uint,
+) -> *mut c_void {
+    open_semaphore(name, flags, mode, value).reply()
+}
+
+fn open_semaphore(
+    name: *const c_char,
+    flags: c_int,
+    mode: c_uint,
+    value: c_uint,
+) -> Result<*mut c_void, Errno> {
+    let image = session::image()?;
+    let mut path = PathBuffer::new();
+    file_of(image, name, SEMAPHORES, &mut path)?;
+    let flags = flags & (libc::O_CREAT | libc::O_EXCL);
+    loop {
+        if flags != libc::O_CREAT | libc::O_EXCL {
+            match open_file(&path, 0, 0) {
+                Ok(file) => return map(&file),
+                Err(Errno::ENOENT) if flags & libc::O_CREAT != 0 => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        match make_semaphore(&path, mode, value) {
+            Err(Errno::EEXIST) if flags & libc::O_EXCL == 0 => {}
+            settled => return settled,
+        }
+    }
+}
+
+fn open_file(path: &PathBuffer, flags: c_int, mode: c_uint) -> Result<Fd, Errno> {
+    let flags = flags | libc::O_RDWR | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    open_at(c"sem_open", libc::AT_FDCWD, path.c_str(0).as_ptr(), How::new(flags, mode))
+        .map(Fd::adopt)
+}
+
+/// Makes the semaphore under another name first: others must find it whole or not at all.
+fn make_semaphore(path: &PathBuffer, mode: c_uint, value: c_uint) -> Result<*mut c_void, Errno> {
+    let mut semaphore = MaybeUninit::<[u8; SEMAPHORE]>::zeroed();
+    if libc_functions::jp_sem_init(semaphore.as_mut_ptr().cast(), value) != 0 {
+        return Err(Errno::last());
+    }
+    // SAFETY: all zeros before, and libc's semaphore now.
+    let bytes = unsafe { semaphore.assume_init() };
+    for _ in 0..ATTEMPTS {
+        let mut draft = PathBuffer::new();
+        draft.push(path.as_bytes())?;
+        draft.push(b".")?;
+        push_letters(&mut draft)?;
+        let file = match open_file(&draft, libc::O_CREAT | libc::O_EXCL, mode) {
+            Err(Errno::EEXIST) => continue,
+            settled => settled?,
+        };
+        let outcome = sys::write(file.raw(), &bytes)
+            .and_then(|_| name_it(&draft, path))
+            .and_then(|()| map(&file));
+        entries::unlink(draft.c_str(0).as_ptr());
+        return outcome;
+    }
+    Err(Errno::EEXIST)
+}
+
+fn name_it(draft: &PathBuffer, path: &PathBuffer) -> Result<(), Errno> {
+    match entries::link(draft.c_str(0).as_ptr(), path.c_str(0).as_ptr()) {
+        0 => Ok(()),
+        _ => Err(Errno::last()),
+    }
+}
+
+fn push_letters(to: &mut PathBuffer) -> Result<(), Errno> {
+    let mut random = [0_u8; 8];
+    sys::random(&mut random)?;
+    for byte in random {
+        to.push(&[b'a'.saturating_add(byte & 15)])?;
+    }
+    Ok(())
+}
+
+fn map(file: &Fd) -> Result<*mut c_void, Errno> {
+    let size = sys::fstat(file.raw())?.st_size;
+    if size < i64::try_from(SEMAPHORE).unwrap_or(i64::MAX) {
+        return Err(Errno::EINVAL);
+    }
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    sys::map(file.raw(), SEMAPHORE, protection).map(<*mut u8>::cast)
+}
+
+/// `sem_close(3)`: each was mapped by itself.
+#[unsafe(no_mangle)]
+extern "C" fn sem_close(semaphore: *mut c_void) -> c_int {
+    let page = [semaphore.expose_provenance(), SEMAPHORE, 0, 0, 0, 0];
+    sys::call(libc::SYS_munmap, page).map(|_| ()).reply()
+}
+
+/// The path of a queue, and what the policy says of it.
+fn queue(
+    call: &CStr,
+    name: *const c_char,
+    judge: impl FnOnce(&Image<'_>, &Request<'_>) -> OpenVerdict,
+    to: &mut PathBuffer,
+) -> Result<OpenVerdict, Errno> {
+    let image = session::image()?;
+    to.push(QUEUES)?;
+    plain_name(name, to)?;
+    let verdict = judge(image, &Request::canonical(to.as_bytes()));
+    report::settle_open(image, verdict, Subject::new(call, to.as_bytes()))
+}
+
+/// The name as the kernel takes it.
+fn kernel_name(path: &PathBuffer) -> usize {
+    path.c_str(QUEUES.len()).as_ptr().expose_provenance()
+}
+
+fn open_queue(
+    name: *const c_char,
+    flags: c_int,
+    mode: c_uint,
+    attributes: *const c_void,
+) -> Result<c_int, Errno> {
+    let access = flags & libc::O_ACCMODE;
+    let create = flags & libc::O_CREAT != 0;
+    let how = OpenRequest {
+        read: access != libc::O_WRONLY,
+        write: access != libc::O_RDONLY,
+        create,
+        exclusive: create && flags & libc::O_EXCL != 0,
+    };
+    let mut path = PathBuffer::new();
+    let judge = |image: &Image<'_>, request: &Request<'_>| decide::open(image, request, how);
+    let flags = match queue(c"mq_open", name, judge, &mut path)? {
+        OpenVerdict::OnlyNew(_) => flags | libc::O_EXCL,
+        OpenVerdict::OnlyExisting(_) => flags & !libc::O_CREAT,
+        _ => flags,
+    };
+    let attributes = attributes.expose_provenance();
+    let arguments = [kernel_name(&path), word(flags), mode as usize, attributes, 0, 0];
+    let queue = sys::call(libc::SYS_mq_open, arguments)?;
+    c_int::try_from(queue).map_err(|_| Errno::EINVAL)
+}
+
+/// `mq_open(3)`, without its variable arguments.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn jp_mq_open(
+    name: *const c_char,
+    flags: c_int,
+    mode: c_uint,
+    attributes: *const c_void,
+) -> c_int {
+    open_queue(name, flags, mode, attributes).reply()
+}
+
+/// What `mq_open` is in a program built with `_FORTIFY_SOURCE`.
+#[unsafe(no_mangle)]
+extern "C" fn __mq_open_2(name: *const c_char, flags: c_int) -> c_int {
+    open_queue(name, flags, 0, core::ptr::null()).reply()
+}
+
+fn remove_queue(name: *const c_char) -> Result<(), Errno> {
+    let judge = |image: &Image<'_>, request: &Request<'_>| match decide::remove(image, request) {
+        Verdict::Allow => OpenVerdict::Allow,
+        Verdict::Deny(denial) => OpenVerdict::Deny(denial),
+    };
+    let mut path = PathBuffer::new();
+    queue(c"mq_unlink", name, judge, &mut path)?;
+    sys::call(libc::SYS_mq_unlink, [kernel_name(&path), 0, 0, 0, 0, 0]).map(|_| ())
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn mq_unlink(name: *const c_char) -> c_int {
+    remove_queue(name).reply()
+}

@@ -1,0 +1,355 @@
+//! What fails inside the library, or inside the launcher, fails closed (spec §13): each system call
+//! that they make is made to fail with each of many errnos, and nothing forbidden may then succeed,
+//! nothing may crash, and nothing may run unconfined.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::attack::{arena, call, set_up};
+use crate::run::{Mode, Outcome, PRODUCT, Run};
+use crate::scratch::Scratch;
+
+/// What must never succeed.
+const FORBIDDEN: [&str; 38] = [
+    "open $OUT/secret",
+    "open ../out/secret",
+    "open link",
+    "open parent/secret",
+    "sys_openat $OUT/secret",
+    "path_reopen $OUT/secret",
+    "chdir parent open secret",
+    "fopen $OUT/secret",
+    "opendir parent",
+    "open $HOME/.private/key",
+    "stat $HOME/.private/key",
+    "write_trunc $OUT/target",
+    "write_creat dangling",
+    "creat $OUT/new",
+    "unlink parent/target",
+    "rmdir $OUT/empty",
+    "rename $OUT/target got",
+    "rename file parent/new",
+    "exchange file $OUT/target",
+    "link $OUT/secret got",
+    "symlink file $OUT/new",
+    "mkdir parent/new",
+    "mkfifo $OUT/new",
+    "bind $OUT/new",
+    "chmod $OUT/target",
+    "truncate parent/target",
+    "utimes $OUT/target",
+    "mkstemp $OUT/XXXXXX",
+    "exec $OUT/program stat file",
+    "exec_self open $OUT/secret",
+    "empty_env exec_self open $OUT/secret",
+    "unset LD_PRELOAD sys_execve_self open parent/secret",
+    "close_range fexecve_self open $OUT/secret",
+    "vfork_self open $OUT/secret",
+    "empty_env spawn_self open $OUT/secret",
+    "spawn_addopen $OUT/secret",
+    "system_self open $OUT/secret",
+    "popen_self open $OUT/secret",
+];
+
+/// What succeeds where nothing fails.
+const ALLOWED: [&str; 14] = [
+    "open file",
+    "open dir/l",
+    "stat dir/l",
+    "opendir dir",
+    "chdir dir open l",
+    "write_creat new",
+    "mkdir made",
+    "rename made moved",
+    "rmdir moved",
+    "rename new newer",
+    "chmod newer",
+    "exec_self open dir/l",
+    "close_range empty_env spawn_self open file",
+    "popen_self open file",
+];
+
+const SETUP: &str = "ln -s $OUT/secret link; ln -s $OUT parent; ln -s $OUT/new dangling; \
+    ln -s ../file dir/l; cp $ATTACK $OUT/program";
+
+/// How long a run may take that something may be missing from.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Errnos that some system call has for want of memory, descriptors, permission, or itself.
+const ERRNOS: [i32; 7] = [
+    libc::EPERM,
+    libc::ENOENT,
+    libc::ENOMEM,
+    libc::EINVAL,
+    libc::EMFILE,
+    libc::ENOSYS,
+    libc::ELOOP,
+];
+
+/// For each system call: in a process that is confined already, and from before the launcher starts.
+macro_rules! faults {
+    ($tests:ident, $calls:ident: $($(#[$condition:meta])? $call:ident: $number:ident;)*) => {
+        const $calls: &[&str] = &[$(stringify!($number)),*];
+        $($(#[$condition])? mod $call { $tests!($number); })*
+    };
+}
+
+macro_rules! within {
+    ($number:ident) => {
+        #[test]
+        fn within() {
+            super::assert_closed(libc::$number);
+        }
+    };
+}
+
+macro_rules! within_and_from_the_start {
+    ($number:ident) => {
+        within!($number);
+
+        #[test]
+        fn from_the_start() {
+            super::assert_refused_or_confined(libc::$number);
+        }
+    };
+}
+
+faults! { within_and_from_the_start, CALLS:
+    bind: SYS_bind;
+    brk: SYS_brk;
+    chdir: SYS_chdir;
+    clone: SYS_clone;
+    clone3: SYS_clone3;
+    close_range: SYS_close_range;
+    connect: SYS_connect;
+    dup3: SYS_dup3;
+    execveat: SYS_execveat;
+    faccessat: SYS_faccessat;
+    faccessat2: SYS_faccessat2;
+    fchdir: SYS_fchdir;
+    fchmod: SYS_fchmod;
+    fchmodat: SYS_fchmodat;
+    fchown: SYS_fchown;
+    fchownat: SYS_fchownat;
+    fcntl: SYS_fcntl;
+    flock: SYS_flock;
+    fremovexattr: SYS_fremovexattr;
+    fsetxattr: SYS_fsetxattr;
+    fstat: SYS_fstat;
+    ftruncate: SYS_ftruncate;
+    getcwd: SYS_getcwd;
+    getdents64: SYS_getdents64;
+    getpgid: SYS_getpgid;
+    getxattr: SYS_getxattr;
+    inotify_add_watch: SYS_inotify_add_watch;
+    ioctl: SYS_ioctl;
+    lgetxattr: SYS_lgetxattr;
+    kill: SYS_kill;
+    linkat: SYS_linkat;
+    listxattr: SYS_listxattr;
+    llistxattr: SYS_llistxattr;
+    madvise: SYS_madvise;
+    memfd_create: SYS_memfd_create;
+    mkdirat: SYS_mkdirat;
+    mknodat: SYS_mknodat;
+    mq_open: SYS_mq_open;
+    mq_unlink: SYS_mq_unlink;
+    munmap: SYS_munmap;
+    openat2: SYS_openat2;
+    pidfd_open: SYS_pidfd_open;
+    pipe2: SYS_pipe2;
+    prctl: SYS_prctl;
+    readlinkat: SYS_readlinkat;
+    removexattr: SYS_removexattr;
+    renameat2: SYS_renameat2;
+    sched_setparam: SYS_sched_setparam;
+    sched_setscheduler: SYS_sched_setscheduler;
+    sendmmsg: SYS_sendmmsg;
+    sendmsg: SYS_sendmsg;
+    sendto: SYS_sendto;
+    setpgid: SYS_setpgid;
+    setresgid: SYS_setresgid;
+    setresuid: SYS_setresuid;
+    setsid: SYS_setsid;
+    setxattr: SYS_setxattr;
+    statfs: SYS_statfs;
+    statx: SYS_statx;
+    symlinkat: SYS_symlinkat;
+    truncate: SYS_truncate;
+    unlinkat: SYS_unlinkat;
+    unshare: SYS_unshare;
+    utimensat: SYS_utimensat;
+    writev: SYS_writev;
+    #[cfg(target_arch = "x86_64")]
+    access: SYS_access;
+    #[cfg(target_arch = "x86_64")]
+    mkdir: SYS_mkdir;
+    #[cfg(target_arch = "x86_64")]
+    readlink: SYS_readlink;
+    #[cfg(target_arch = "x86_64")]
+    rmdir: SYS_rmdir;
+    #[cfg(target_arch = "x86_64")]
+    unlink: SYS_unlink;
+    #[cfg(target_arch = "x86_64")]
+    vfork: SYS_vfork;
+}
+
+// Where these fail no program starts, the launcher included; or its runtime ends it before it begins,
+// because they never fail; or it can say nothing.
+faults! { within, CALLS_NEEDED_TO_START:
+    close: SYS_close;
+    execve: SYS_execve;
+    getegid: SYS_getegid;
+    geteuid: SYS_geteuid;
+    getgid: SYS_getgid;
+    getpid: SYS_getpid;
+    getrandom: SYS_getrandom;
+    getuid: SYS_getuid;
+    mmap: SYS_mmap;
+    mprotect: SYS_mprotect;
+    newfstatat: SYS_newfstatat;
+    openat: SYS_openat;
+    pread64: SYS_pread64;
+    read: SYS_read;
+    rt_sigaction: SYS_rt_sigaction;
+    rt_sigprocmask: SYS_rt_sigprocmask;
+    wait4: SYS_wait4;
+    write: SYS_write;
+}
+
+/// Each call that the library makes has its tests: a call is named where it is made.
+#[test]
+fn every_call_of_the_library_is_here() {
+    let mut sources =
+        vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/shim/src"))];
+    let mut missing = BTreeSet::new();
+    while let Some(path) = sources.pop() {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(&path).expect("a folder of sources");
+            sources.extend(entries.map(|entry| entry.expect("an entry").path()));
+        } else if !path.ends_with("hooks/syscall.rs") {
+            let text = std::fs::read_to_string(&path).expect("a source");
+            let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let calls = words.filter(|word| word.starts_with("SYS_") && *word != "SYS_exit_group");
+            missing.extend(
+                calls
+                    .filter(|call| !CALLS.contains(call) && !CALLS_NEEDED_TO_START.contains(call))
+                    .map(str::to_owned),
+            );
+        }
+    }
+    assert!(missing.is_empty(), "no faults are tested of {missing:?}");
+    assert_eq!(Mode::under_test(), Mode::Confined, "where nothing is mediated nothing is tested");
+}
+
+/// What one step printed, and how it ended.
+struct Step<'a> {
+    errno: i32,
+    index: usize,
+    printed: Vec<&'a str>,
+    end: &'a str,
+}
+
+impl Step<'_> {
+    fn succeeded(&self) -> bool {
+        self.printed.iter().any(|line| line.starts_with("ok"))
+    }
+
+    /// The step's process, or one that it started, crashed: not by the alarm that ends its waiting.
+    fn crashed(&self) -> bool {
+        let mut ends = self.printed.iter().chain([&self.end]);
+        ends.any(|end| end.starts_with("signal ") && *end != "signal 14")
+    }
+}
+
+impl std::fmt::Display for Step<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { errno, index, printed, end } = self;
+        let step = FORBIDDEN.iter().chain(&ALLOWED).nth(*index).unwrap_or(&"?");
+        write!(f, "`{step}` with errno {errno}: {printed:?}, {end}")
+    }
+}
+
+fn steps(outcome: &Outcome) -> Vec<Step<'_>> {
+    let mut steps = Vec::new();
+    let mut printed = Vec::new();
+    for line in outcome.stdout.lines() {
+        let Some(summary) = line.strip_prefix("= ") else {
+            printed.push(line);
+            continue;
+        };
+        let mut words = summary.splitn(3, ' ');
+        let (errno, index) = (words.next().expect("an errno"), words.next().expect("an index"));
+        steps.push(Step {
+            errno: errno.parse().expect("an errno"),
+            index: index.parse().expect("an index"),
+            printed: std::mem::take(&mut printed),
+            end: words.next().expect("an end"),
+        });
+    }
+    steps
+}
+
+/// Every step under every fault.
+fn run(number: i64, mode: Mode) -> (Scratch, Outcome) {
+    let scratch = arena(Scratch::new());
+    set_up(&scratch, SETUP);
+    let before = scratch.forbidden();
+    let errnos: Vec<String> = [0].iter().chain(&ERRNOS).map(i32::to_string).collect();
+    let line = [FORBIDDEN.as_slice(), &ALLOWED].concat().join(" ; ");
+    let outcome = call(&scratch, mode, &format!("each_fault {number} {} {line}", errnos.join(":")));
+    if mode == Mode::Confined {
+        before.assert_same(&scratch.forbidden());
+    }
+    (scratch, outcome)
+}
+
+/// In a process that is confined already. What crashes bare as well, the loader for one, may crash.
+fn assert_closed(number: i64) {
+    let (scratch, outcome) = run(number, Mode::under_test());
+    outcome.assert_no_secret();
+    scratch.assert_nothing_leaked();
+    let steps = steps(&outcome);
+    assert_eq!(steps.len(), (1 + ERRNOS.len()) * (FORBIDDEN.len() + ALLOWED.len()), "{outcome}");
+    let wrong = |step: &&Step<'_>| {
+        let forbidden = step.index < FORBIDDEN.len();
+        if forbidden { step.succeeded() } else { step.errno == 0 && !step.succeeded() }
+    };
+    assert_none(steps.iter().filter(wrong));
+    if steps.iter().any(Step::crashed) {
+        let (_, bare) = run(number, Mode::Bare);
+        let bare = self::steps(&bare);
+        let pairs = steps.iter().zip(&bare);
+        assert_none(
+            pairs.filter(|(step, bare)| step.crashed() && !bare.crashed()).map(|(step, _)| step),
+        );
+    }
+}
+
+fn assert_none<'a>(wrong: impl Iterator<Item = &'a Step<'a>>) {
+    let wrong: Vec<String> = wrong.map(Step::to_string).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// From before the launcher starts.
+fn assert_refused_or_confined(number: i64) {
+    let scratch = arena(Scratch::new());
+    let attack = scratch.path("ws/bin/attack");
+    let attack = attack.to_str().expect("UTF-8");
+    let (number, secret) = (number.to_string(), scratch.expand("$OUT/secret"));
+    for errno in ERRNOS {
+        let errno = errno.to_string();
+        let mut line = vec!["fault", &number, &errno, "exec"];
+        if Mode::under_test() == Mode::Confined {
+            line.extend([PRODUCT, "--"]);
+        }
+        line.extend([attack, "open", &secret]);
+        let outcome = Run::new(&scratch, attack, &line).mode(Mode::Bare).limit(LIMIT).run();
+        outcome.assert_no_secret();
+        assert!(!outcome.stdout.starts_with("ok"), "{outcome}");
+        assert!(outcome.code() <= 128, "{outcome}");
+        if outcome.code() == 125 {
+            outcome.assert_stderr("jp-confine: ");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What libc opens inside itself, and other ways past a name that has a hook.
+
+use crate::attack::{answer, arena, attacks, call};
+use crate::run::Mode;
+use crate::scratch::Scratch;
+
+attacks! {
+    old_version: "", "old_glob $OUT/*" => "EACCES";
+    old_version_by_name: "", "old_glob_by_name $OUT/*" => "EACCES";
+    old_version_of_spawn: "", "old_spawn $OUT/secret" => "EACCES";
+    number_with_an_upper_half: "", "raw_open_wide $OUT/secret" => "ENOSYS";
+
+    library: "echo 'int x;' | cc -shared -o $OUT/lib.so -x c -", "dlopen $OUT/lib.so" => "EACCES";
+    library_by_link: "echo 'int x;' | cc -shared -o $OUT/lib.so -x c -; ln -s $OUT d",
+        "dlopen d/lib.so" => "EACCES";
+    library_by_token: "echo 'int x;' | cc -shared -o $OUT/lib.so -x c -",
+        "dlopen_token $OUT/lib.so" => "EACCES";
+
+    words_of_a_pattern: "", "wordexp_list $OUT/s*" => "EACCES";
+    watch: "", "inotify $OUT" => "EACCES";
+    watch_a_file: "ln -s $OUT/secret l", "inotify l" => "EACCES";
+    watch_by_number: "", "raw_inotify $OUT" => "EACCES";
+    message_queue: "", "mq_open /jp-confine-test" => "EACCES";
+
+    hidden_statfs: "", "statfs $HOME/.private/key" => "ENOENT";
+    hidden_statfs_by_number: "", "raw_statfs $HOME/.private/key" => "ENOENT";
+    hidden_statvfs: "", "statvfs $HOME/.private/key" => "ENOENT";
+    hidden_pathconf: "", "pathconf $HOME/.private/key" => "ENOENT";
+    hidden_ftok: "", "ftok $HOME/.private/key" => "ENOENT";
+
+    resolver_quotes: "", "host_conf $OUT/secret" => "EACCES";
+    network_password: "printf 'machine localhost login me password TOPSECRET\\n' > $OUT/.netrc; chmod 600 $OUT/.netrc",
+        "ruserpass $OUT" => "EACCES";
+    login_records_elsewhere: "head -c 384 /dev/zero > records; { head -c 76 /dev/zero; printf TOPSECRET; head -c 299 /dev/zero; } > $OUT/records",
+        "utmp_elsewhere $OUT" => "EACCES";
+    date_masks: "echo %Y > $OUT/masks", "getdate $OUT/masks" => "EACCES";
+    catalogue: "printf '$set 1\\n1 text\\n' | gencat $OUT/messages -", "catopen $OUT/messages" => "EACCES";
+    profile: "", "gmon $OUT/profile" => "EACCES";
+    shadow: "", "getspnam root" => "EACCES";
+    file_of_the_name_service: "", "nss_fopen $OUT/secret" => "EACCES";
+}
+
+/// Programs that share memory among themselves work, and do so in the run's own directory.
+#[test]
+fn names_are_the_run_s_own() {
+    let scratch = arena(Scratch::new());
+    let outcome = call(&scratch, Mode::under_test(), "names_work");
+    assert!(answer(&outcome).starts_with("ok /"), "{outcome}");
+    assert!(!answer(&outcome).contains("/dev/shm"), "{outcome}");
+}

@@ -1,0 +1,154 @@
+//! The truth table: what each operation needs, against every set of capabilities, and between every
+//! two. [`crate::truth_document`] publishes the same rows.
+//!
+//! A row says what must be granted. Where it is, the answer must be the one that the kernel gives
+//! without confinement; where it is not, it must be EACCES.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use crate::attack::{arena, call};
+use crate::run::Mode;
+use crate::scratch::Scratch;
+use crate::truth_rows::{ABOVE, Row, SETS, above, between, capabilities, one_rule, opening};
+
+/// Answers of one line each, in the order of the lines.
+fn answers(scratch: &Scratch, mode: Mode, flags: &str, lines: &[String]) -> Vec<String> {
+    fs::write(scratch.path("ws/bin/lines"), lines.join("\n")).expect("the lines");
+    let run = call(scratch, mode, &format!("-q {flags} -- batch bin/lines"));
+    let seen: Vec<String> = run
+        .stdout
+        .lines()
+        .map(|line| line.split(' ').next().unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(seen.len(), lines.len(), "an answer for each line: {}", run.stderr);
+    seen
+}
+
+/// Two places in the workspace, made ready for a row; its call there.
+fn prepare(scratch: &Scratch, row: &Row, first: &str, second: &str) -> String {
+    for place in [first, second] {
+        fs::create_dir_all(scratch.ws().join(place)).expect("a place");
+    }
+    (row.make)(&scratch.ws().join(first), &scratch.ws().join(second));
+    row.call.replace("{1}", first).replace("{2}", second)
+}
+
+/// What the kernel answers to each row when nobody confines it.
+pub(crate) fn kernel_answers(rows: &[Row]) -> Vec<String> {
+    let scratch = arena(Scratch::new());
+    let lines: Vec<String> = (0..)
+        .zip(rows)
+        .map(|(index, row): (usize, _)| {
+            let first = format!("a/{index}");
+            let second =
+                if row.call.contains("{2}") { format!("b/{index}") } else { first.clone() };
+            prepare(&scratch, row, &first, &second)
+        })
+        .collect();
+    scratch.hand_over();
+    answers(&scratch, Mode::Bare, "", &lines)
+}
+
+fn rule(text: &mut String, path: &str, caps: u8) {
+    let _ = write!(text, "[[access.fs]]\npath = '{path}'\n");
+    for name in capabilities(caps) {
+        let _ = writeln!(text, "{name} = true");
+    }
+}
+
+/// Where the two sets of a pair hold, and the rules that grant them there.
+type Places = fn(usize, u8, u8) -> [String; 2];
+
+/// Runs each row with every pair of sets in `pairs`: it must succeed exactly when they suffice.
+fn assert_rows(rows: &[Row], rules: &str, pairs: &[(u8, u8)], places: Places) {
+    let kernel = kernel_answers(rows);
+    let scratch = arena(Scratch::new());
+    let mut lines = Vec::new();
+    let mut expected = Vec::new();
+    for ((index, row), answer) in rows.iter().enumerate().zip(&kernel) {
+        for &(first, second) in pairs {
+            let [at, to] = places(index, first, second);
+            lines.push(prepare(&scratch, row, &at, &to));
+            let granted = row.needs.are_met(first, second);
+            expected.push(if granted { answer.as_str() } else { "EACCES" });
+        }
+    }
+    let policy = scratch.path("policy.toml");
+    fs::write(&policy, rules).expect("a policy");
+    scratch.hand_over();
+    let seen = answers(&scratch, Mode::under_test(), &format!("-p {}", policy.display()), &lines);
+    let wrong: Vec<String> = lines
+        .iter()
+        .zip(seen.iter().zip(expected))
+        .filter(|(_, (seen, expected))| seen != expected)
+        .map(|(line, (seen, expected))| format!("{line}: {seen}, not {expected}"))
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        lines.len(),
+        wrong[..wrong.len().min(80)].join("\n")
+    );
+}
+
+fn bin() -> String {
+    let mut rules = String::new();
+    rule(&mut rules, "bin", 0b1_0001);
+    rules
+}
+
+fn assert_one_rule(rows: &[Row]) {
+    let mut rules = bin();
+    for caps in SETS {
+        rule(&mut rules, &format!("one/{caps}"), caps);
+    }
+    let pairs: Vec<(u8, u8)> = SETS.map(|caps| (caps, caps)).collect();
+    assert_rows(rows, &rules, &pairs, |index, caps, _| {
+        [format!("one/{caps}/{index}"), format!("one/{caps}/{index}")]
+    });
+}
+
+fn every_pair() -> Vec<(u8, u8)> {
+    SETS.flat_map(|first| SETS.map(move |second| (first, second))).collect()
+}
+
+#[test]
+fn opening_below_one_rule() {
+    assert_one_rule(&opening());
+}
+
+#[test]
+fn changing_entries_below_one_rule() {
+    assert_one_rule(&one_rule());
+}
+
+#[test]
+fn between_two_rules() {
+    let mut rules = bin();
+    for caps in SETS {
+        rule(&mut rules, &format!("from/{caps}"), caps);
+        rule(&mut rules, &format!("to/{caps}"), caps);
+    }
+    assert_rows(&between(), &rules, &every_pair(), |index, from, to| {
+        [format!("from/{from}/{index}/{to}"), format!("to/{to}/{index}/{from}")]
+    });
+}
+
+#[test]
+fn a_directory_above_a_rule() {
+    let rows = above();
+    let mut rules = bin();
+    for outer in SETS {
+        rule(&mut rules, &format!("above/{outer}"), outer);
+        for inner in SETS {
+            for index in 0..rows.len() {
+                rule(&mut rules, &format!("above/{outer}/{index}/{inner}/{ABOVE}"), inner);
+            }
+        }
+    }
+    assert_rows(&rows, &rules, &every_pair(), |index, outer, inner| {
+        [format!("above/{outer}/{index}/{inner}"), format!("above/{outer}/{index}/{inner}")]
+    });
+}
