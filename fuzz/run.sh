@@ -7,10 +7,14 @@ seconds=${1:-60}
 output=$PWD/target
 mkdir -p "$output/findings"
 
+# The product that the target `library` runs, as it is.
+cargo build --locked --release --manifest-path ../Cargo.toml --target-dir "$output/product"
+export JP_CONFINE_PRODUCT="$output/product/release/jp-confine"
+
 export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions"
-for target in image resolver; do
+for target in image resolver library; do
     mkdir -p "$output/corpus/$target"
     # A named target keeps the flags from build scripts.
     cargo run --locked --release --target host-tuple --bin "$target" -- \

@@ -3,5 +3,6 @@
 //!
 //! There are few names, so that spellings meet what exists.
 
+pub mod asker;
 pub mod policy;
 pub mod tree;

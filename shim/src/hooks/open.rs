@@ -368,7 +368,7 @@ fn create(
     for _ in 0..LINK_BUDGET {
         let mut next = PathBuffer::new();
         let entry = resolve::entry(image, spelling).map_err(Failure::Nowhere)?;
-        let entry = entry.ok_or(Failure::Settled(Errno::EISDIR))?;
+        let entry = entry.ok_or(Failure::Nowhere(Errno::ENOENT))?;
         let link =
             next.fill(|bytes, room| sys::readlinkat(entry.dirfd(), entry.name(), bytes, room));
         if link.is_err() || how.stops_at_link() {

@@ -1,0 +1,115 @@
+//! A confined program that opens paths on request.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+/// What the program may do: everything in the workspace, but for these.
+const POLICY: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n\
+    [[access.fs]]\npath = 'c'\n[[access.fs]]\npath = 'a/b'\n\
+    [[access.fs]]\npath = 'b/c'\nread = true\n";
+
+/// After so many questions a new program is started: a run keeps the record of its refusals.
+const QUESTIONS: u32 = 20_000;
+
+/// Whether the policy grants reading, or else changing and making, of what lies at `place` in the
+/// workspace.
+#[must_use]
+pub fn is_granted(place: &Path, reads: bool) -> bool {
+    match place {
+        place if place.starts_with("c") || place.starts_with("a/b") => false,
+        place => reads || !place.starts_with("b/c"),
+    }
+}
+
+/// The program, and how many questions it was asked.
+#[derive(Debug)]
+pub struct Asker {
+    folder: PathBuf,
+    /// Where program and policy are, out of the workspace.
+    tools: tempfile::TempDir,
+    running: Running,
+    asked: u32,
+}
+
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    questions: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Asker {
+    /// Compiles the program and starts it in `folder`, confined to it by the product that
+    /// `JP_CONFINE_PRODUCT` names.
+    ///
+    /// # Panics
+    /// Where that is impossible.
+    #[must_use]
+    pub fn new(folder: &Path) -> Self {
+        let tools = tempfile::tempdir().expect("a folder for the program");
+        fs::write(tools.path().join("policy.toml"), POLICY).expect("the policy");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/asker.c");
+        let made = Command::new("cc")
+            .args(["-O1", "-o"])
+            .arg(tools.path().join("asker"))
+            .arg(source)
+            .status();
+        assert!(made.expect("a C compiler").success(), "the program does not compile");
+        let running = start(folder, tools.path());
+        Self { folder: folder.to_owned(), tools, running, asked: 0 }
+    }
+
+    /// Where opening `path` led.
+    ///
+    /// # Errors
+    /// What open(2) gave.
+    ///
+    /// # Panics
+    /// When the program has ended.
+    pub fn open(&mut self, path: &Path, flags: OFlags) -> Result<PathBuf, Errno> {
+        self.asked += 1;
+        if self.asked % QUESTIONS == 0 {
+            let ended =
+                std::mem::replace(&mut self.running, start(&self.folder, self.tools.path()));
+            drop((ended.questions, ended.answers));
+            let mut child = ended.child;
+            child.wait().expect("the end of the program");
+        }
+        let Running { questions, answers, .. } = &mut self.running;
+        writeln!(questions, "{} {}", flags.bits(), path.display()).expect("a program that listens");
+        let mut answer = String::new();
+        answers.read_line(&mut answer).expect("an answer");
+        assert!(answer.ends_with('\n'), "the program has ended");
+        match answer.trim_end_matches('\n').parse() {
+            Ok(number) => Err(Errno::from_raw_os_error(number)),
+            Err(_) => Ok(PathBuf::from(answer.trim_end_matches('\n'))),
+        }
+    }
+}
+
+fn start(folder: &Path, tools: &Path) -> Running {
+    let product =
+        std::env::var_os("JP_CONFINE_PRODUCT").expect("JP_CONFINE_PRODUCT names the product");
+    let mut child = Command::new(product)
+        .args(["-q", "-C"])
+        .arg(folder)
+        .arg("-p")
+        .arg(tools.join("policy.toml"))
+        .arg("-x")
+        .arg(tools)
+        .arg("--")
+        .arg(tools.join("asker"))
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the product starts");
+    let questions = child.stdin.take().expect("piped");
+    let answers = BufReader::new(child.stdout.take().expect("piped"));
+    Running { child, questions, answers }
+}
