@@ -16,6 +16,9 @@ fn main() {
         // A thread that is cancelled in a hook unwinds through it.
         .flag("-fasynchronous-unwind-tables")
         .flag("-U_FORTIFY_SOURCE")
+        // Else gcc sees what the loops of memory.c are for, and has each call itself; clang takes
+        // `-ffreestanding` for an answer.
+        .flag_if_supported("-fno-tree-loop-distribute-patterns")
         .compile("jp_confine_shim_c");
     for argument in [
         // The same file must load into programs of any libc: it needs no library by name.
