@@ -14,6 +14,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "absent.h"
+
 extern char **environ;
 
 static void line(const char *pointer, const char *call, long answer)
