@@ -25,13 +25,25 @@ fn build_shim(target: &str, out: &Path) -> PathBuf {
         .arg(&target_dir)
         .args(unpinned.then_some("--features=unpinned"))
         // What instruments the launcher (coverage, clippy, sanitizers) has no place in the shim.
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env("CARGO_ENCODED_RUSTFLAGS", code_generation(target))
         .env_remove("RUSTFLAGS")
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .status()
         .expect("cargo starts");
     assert!(status.success(), "the preload library does not build");
     target_dir.join(target).join("shim").join("libjp_confine_shim.so")
+}
+
+/// What the shim needs for `target` so that it imports nothing.
+fn code_generation(target: &str) -> &'static str {
+    match (target.starts_with("aarch64"), target.contains("musl")) {
+        // The functions that choose atomic instructions at run time ask getauxval(3).
+        (true, false) => "-Ctarget-feature=-outline-atomics",
+        (true, true) => "-Ctarget-feature=-outline-atomics,-crt-static",
+        // Linked statically, as programs are there, it would be no shared object.
+        (false, true) => "-Ctarget-feature=-crt-static",
+        (false, false) => "",
+    }
 }
 
 fn variable(name: &str) -> String {
