@@ -15,35 +15,30 @@ fn main() {
 
 /// Runs cargo for the shim alone, always optimised: its rules (no panic, no import from a library)
 /// are checked by the linker, on optimised code.
+///
+/// One library serves the programs of every libc: a launcher for musl carries the same as one for
+/// glibc, built with the constants of glibc's headers, which are the kernel's.
 fn build_shim(target: &str, out: &Path) -> PathBuf {
+    let target = &target.replace("-musl", "-gnu");
     let target_dir = out.join("shim");
     let unpinned = env::var_os("CARGO_FEATURE_UNPINNED").is_some();
     assert!(!unpinned || variable("PROFILE") == "debug", "`unpinned` is for tests");
+    // There the functions that choose atomic instructions at run time import getauxval(3).
+    let outlines = target.starts_with("aarch64");
+    let code_generation = if outlines { "-Ctarget-feature=-outline-atomics" } else { "" };
     let status = Command::new(variable("CARGO"))
         .args(["build", "--package", "jp-confine-shim", "--profile", "shim"])
         .args(["--target", target, "--target-dir"])
         .arg(&target_dir)
         .args(unpinned.then_some("--features=unpinned"))
         // What instruments the launcher (coverage, clippy, sanitizers) has no place in the shim.
-        .env("CARGO_ENCODED_RUSTFLAGS", code_generation(target))
+        .env("CARGO_ENCODED_RUSTFLAGS", code_generation)
         .env_remove("RUSTFLAGS")
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .status()
         .expect("cargo starts");
     assert!(status.success(), "the preload library does not build");
     target_dir.join(target).join("shim").join("libjp_confine_shim.so")
-}
-
-/// What the shim needs for `target` so that it imports nothing.
-fn code_generation(target: &str) -> &'static str {
-    match (target.starts_with("aarch64"), target.contains("musl")) {
-        // The functions that choose atomic instructions at run time ask getauxval(3).
-        (true, false) => "-Ctarget-feature=-outline-atomics",
-        (true, true) => "-Ctarget-feature=-outline-atomics,-crt-static",
-        // Linked statically, as programs are there, it would be no shared object.
-        (false, true) => "-Ctarget-feature=-crt-static",
-        (false, false) => "",
-    }
 }
 
 fn variable(name: &str) -> String {
