@@ -15,17 +15,24 @@ fn main() {
 
 /// Runs cargo for the shim alone, always optimised: its rules (no panic, no import from a library)
 /// are checked by the linker, on optimised code.
+///
+/// One library serves the programs of every libc: a launcher for musl carries the same as one for
+/// glibc, built with the constants of glibc's headers, which are the kernel's.
 fn build_shim(target: &str, out: &Path) -> PathBuf {
+    let target = &target.replace("-musl", "-gnu");
     let target_dir = out.join("shim");
     let unpinned = env::var_os("CARGO_FEATURE_UNPINNED").is_some();
     assert!(!unpinned || variable("PROFILE") == "debug", "`unpinned` is for tests");
+    // There the functions that choose atomic instructions at run time import getauxval(3).
+    let outlines = target.starts_with("aarch64");
+    let code_generation = if outlines { "-Ctarget-feature=-outline-atomics" } else { "" };
     let status = Command::new(variable("CARGO"))
         .args(["build", "--package", "jp-confine-shim", "--profile", "shim"])
         .args(["--target", target, "--target-dir"])
         .arg(&target_dir)
         .args(unpinned.then_some("--features=unpinned"))
         // What instruments the launcher (coverage, clippy, sanitizers) has no place in the shim.
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env("CARGO_ENCODED_RUSTFLAGS", code_generation)
         .env_remove("RUSTFLAGS")
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .status()

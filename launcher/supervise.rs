@@ -95,11 +95,12 @@ impl Confined<'_> {
 
     /// The environment of this process, and what a confined one needs.
     fn environment(&self, context: &Context) -> io::Result<Vec<CString>> {
-        let mut preload = context.variable(OsStr::new("LD_PRELOAD")).unwrap_or_default().to_owned();
-        if !preload.is_empty() {
+        // Nothing stands before the library: libc there would hide its functions.
+        let mut preload = self.shim.as_os_str().to_owned();
+        if let Some(given) = context.variable(OsStr::new("LD_PRELOAD")) {
             preload.push(":");
+            preload.push(given);
         }
-        preload.push(self.shim);
         let own = [
             ("LD_PRELOAD", preload),
             ("JP_CONFINE", self.handles.map(|fd| fd.as_raw_fd().to_string()).join(":").into()),

@@ -4,12 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Else the compiler would see what each is for, and call it for itself. */
-#define PLAIN __attribute__((optimize("no-tree-loop-distribute-patterns")))
-
 typedef uint64_t word __attribute__((may_alias, aligned(1)));
 
-PLAIN void *memcpy(void *restrict to, const void *restrict from, size_t n) {
+void *memcpy(void *restrict to, const void *restrict from, size_t n) {
 	unsigned char *out = to;
 	const unsigned char *in = from;
 	for (; n >= sizeof(word); n -= sizeof(word), out += sizeof(word), in += sizeof(word))
@@ -19,7 +16,7 @@ PLAIN void *memcpy(void *restrict to, const void *restrict from, size_t n) {
 	return to;
 }
 
-PLAIN void *memmove(void *to, const void *from, size_t n) {
+void *memmove(void *to, const void *from, size_t n) {
 	unsigned char *out = to;
 	const unsigned char *in = from;
 	if (out < in) {
@@ -32,14 +29,14 @@ PLAIN void *memmove(void *to, const void *from, size_t n) {
 	return to;
 }
 
-PLAIN void *memset(void *to, int byte, size_t n) {
+void *memset(void *to, int byte, size_t n) {
 	unsigned char *out = to;
 	for (size_t i = 0; i < n; i++)
 		out[i] = (unsigned char)byte;
 	return to;
 }
 
-PLAIN int memcmp(const void *a, const void *b, size_t n) {
+int memcmp(const void *a, const void *b, size_t n) {
 	const unsigned char *left = a, *right = b;
 	for (size_t i = 0; i < n; i++)
 		if (left[i] != right[i])
@@ -51,7 +48,7 @@ int bcmp(const void *a, const void *b, size_t n) {
 	return memcmp(a, b, n);
 }
 
-PLAIN size_t strlen(const char *text) {
+size_t strlen(const char *text) {
 	size_t n = 0;
 	while (text[n])
 		n++;

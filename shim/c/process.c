@@ -1,5 +1,6 @@
 /* What the shim uses of libc to start programs, by weak references as in libc.c. */
 
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>

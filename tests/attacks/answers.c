@@ -9,10 +9,13 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "absent.h"
 
 extern char **environ;
 
@@ -248,6 +251,38 @@ static int v_odd_flags(char **a)
     return DONE;
 }
 
+/* A descriptor in a message whose structures had other content before: each member is set, padding is
+ * not. */
+static int v_messages(char **a)
+{
+    int pair[2], held = open("dir", O_PATH);
+    char byte = 'x', control[CMSG_SPACE(sizeof held)];
+    struct iovec part = {&byte, 1};
+    struct mmsghdr messages[1];
+    struct msghdr *message = &messages[0].msg_hdr;
+    struct cmsghdr *attached = (struct cmsghdr *)control;
+    (void)a;
+    if (held < 0 || socketpair(AF_UNIX, SOCK_DGRAM, 0, pair))
+        return FAILED;
+    memset(control, 0xff, sizeof control);
+    memset(messages, 0xff, sizeof messages);
+    message->msg_name = NULL;
+    message->msg_namelen = 0;
+    message->msg_iov = &part;
+    message->msg_iovlen = 1;
+    message->msg_control = control;
+    message->msg_controllen = sizeof control;
+    message->msg_flags = 0;
+    attached->cmsg_len = CMSG_LEN(sizeof held);
+    attached->cmsg_level = SOL_SOCKET;
+    attached->cmsg_type = SCM_RIGHTS;
+    memcpy(CMSG_DATA(attached), &held, sizeof held);
+    line("message", "sendmsg", (int)sendmsg(pair[0], message, 0));
+    line("message", "sendmmsg", sendmmsg(pair[0], messages, 1, 0));
+    line("message", "its length", (int)messages[0].msg_len);
+    return DONE;
+}
+
 const struct verb answer_verbs[] = {
     {"pointers", 0, v_pointers},
     {"null_pointers", 0, v_null_pointers},
@@ -255,5 +290,6 @@ const struct verb answer_verbs[] = {
     {"descriptor_numbers", 0, v_descriptor_numbers},
     {"odd_flags", 0, v_odd_flags},
     {"in_root", 0, v_in_root},
+    {"messages", 0, v_messages},
     {0},
 };

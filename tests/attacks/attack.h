@@ -13,6 +13,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#define _LARGEFILE64_SOURCE
 #include <errno.h>
 #include <stddef.h>
 

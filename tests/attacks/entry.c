@@ -10,6 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "absent.h"
+
 static int v_unlink(char **a) { return unlink(a[0]); }
 static int v_unlinkat(char **a) { return unlinkat(AT_FDCWD, a[0], 0); }
 static int v_sys_unlink(char **a) { return (int)syscall(SYS_unlink, a[0]); }

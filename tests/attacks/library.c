@@ -14,14 +14,7 @@
 #include <unistd.h>
 #include <wordexp.h>
 
-/* Exported by glibc, declared nowhere. */
-extern int __open(const char *, int, ...);
-extern int __open64(const char *, int, ...);
-extern int __connect(int, const struct sockaddr *, socklen_t);
-extern FILE *_IO_fopen(const char *, const char *);
-extern FILE *_IO_popen(const char *, const char *);
-
-static int shown(int fd) { return fd < 0 ? FAILED : show(fd); }
+#include "absent.h"
 
 static int stream(FILE *file, int (*close_stream)(FILE *))
 {
@@ -36,31 +29,11 @@ static int stream(FILE *file, int (*close_stream)(FILE *))
     return answer;
 }
 
-static int v_alias_open(char **a) { return shown(__open(a[0], O_RDONLY)); }
-static int v_alias_open64(char **a) { return shown(__open64(a[0], O_RDONLY)); }
-static int v_alias_fopen(char **a) { return stream(_IO_fopen(a[0], "r"), fclose); }
-static int v_alias_popen_cat(char **a)
-{
-    char command[600];
-    snprintf(command, sizeof command, "cat '%s'", a[0]);
-    return stream(_IO_popen(command, "r"), pclose);
-}
 static int v_popen_cat(char **a)
 {
     char command[600];
     snprintf(command, sizeof command, "cat '%s'", a[0]);
     return stream(popen(command, "r"), pclose);
-}
-
-/* A second libc in the process, which no hook stands in front of. */
-static int v_second_libc(char **a)
-{
-    void *libc = dlmopen(LM_ID_NEWLM, "libc.so.6", RTLD_NOW);
-    int (*second_open)(const char *, int, ...) = NULL;
-    if (libc)
-        *(void **)&second_open = dlsym(libc, "open");
-    errno = EACCES;
-    return second_open ? shown(second_open(a[0], O_RDONLY)) : FAILED;
 }
 
 static int v_setmntent(char **a) { return stream(setmntent(a[0], "r"), endmntent); }
@@ -85,28 +58,6 @@ static int v_wordexp_cat(char **a)
     char text[600];
     snprintf(text, sizeof text, "$(cat %s)", a[0]);
     return substituted(text);
-}
-
-/* The walk changes into each directory by itself; the callback opens by the bare name. */
-static const char *wanted;
-static int seen, seen_error;
-static int open_wanted(const char *path, const struct stat *stat, int kind, struct FTW *place)
-{
-    (void)stat, (void)kind;
-    if (strcmp(path + place->base, wanted) != 0)
-        return 0;
-    seen = shown(open(wanted, O_RDONLY));
-    seen_error = errno;
-    return 1;
-}
-static int v_nftw_chdir(char **a)
-{
-    wanted = a[1];
-    seen = FAILED;
-    seen_error = EACCES; /* nothing was listed */
-    nftw(a[0], open_wanted, 8, FTW_PHYS | FTW_CHDIR);
-    errno = seen_error;
-    return seen;
 }
 
 /* Unix sockets. */
@@ -142,10 +93,6 @@ static int reach_connect(int fd, struct sockaddr_un *to)
 {
     return connect(fd, (struct sockaddr *)to, sizeof *to);
 }
-static int reach_alias(int fd, struct sockaddr_un *to)
-{
-    return __connect(fd, (struct sockaddr *)to, sizeof *to);
-}
 static int reach_sendto(int fd, struct sockaddr_un *to)
 {
     return (int)sendto(fd, "x", 1, 0, (struct sockaddr *)to, sizeof *to);
@@ -175,10 +122,77 @@ static int reached(const char *path, reach *how)
     return answer;
 }
 static int v_connect(char **a) { return reached(a[0], reach_connect); }
-static int v_alias_connect(char **a) { return reached(a[0], reach_alias); }
 static int v_sendto(char **a) { return reached(a[0], reach_sendto); }
 static int v_sendmsg(char **a) { return reached(a[0], reach_sendmsg); }
 static int v_sendmmsg(char **a) { return reached(a[0], reach_sendmmsg); }
+
+#ifdef __GLIBC__
+/* Exported by glibc, declared nowhere. */
+extern int __open(const char *, int, ...);
+extern int __open64(const char *, int, ...);
+extern int __connect(int, const struct sockaddr *, socklen_t);
+extern FILE *_IO_fopen(const char *, const char *);
+extern FILE *_IO_popen(const char *, const char *);
+
+static int shown(int fd) { return fd < 0 ? FAILED : show(fd); }
+
+static int v_alias_open(char **a) { return shown(__open(a[0], O_RDONLY)); }
+static int v_alias_open64(char **a) { return shown(__open64(a[0], O_RDONLY)); }
+static int v_alias_fopen(char **a) { return stream(_IO_fopen(a[0], "r"), fclose); }
+static int v_alias_popen_cat(char **a)
+{
+    char command[600];
+    snprintf(command, sizeof command, "cat '%s'", a[0]);
+    return stream(_IO_popen(command, "r"), pclose);
+}
+
+static int reach_alias(int fd, struct sockaddr_un *to)
+{
+    return __connect(fd, (struct sockaddr *)to, sizeof *to);
+}
+static int v_alias_connect(char **a) { return reached(a[0], reach_alias); }
+
+/* A second libc in the process, which no hook stands in front of. */
+static int v_second_libc(char **a)
+{
+    void *libc = dlmopen(LM_ID_NEWLM, "libc.so.6", RTLD_NOW);
+    int (*second_open)(const char *, int, ...) = NULL;
+    if (libc)
+        *(void **)&second_open = dlsym(libc, "open");
+    errno = EACCES;
+    return second_open ? shown(second_open(a[0], O_RDONLY)) : FAILED;
+}
+
+/* The walk changes into each directory by itself (musl has none that does); the callback opens by the bare name. */
+static const char *wanted;
+static int seen, seen_error;
+static int open_wanted(const char *path, const struct stat *stat, int kind, struct FTW *place)
+{
+    (void)stat, (void)kind;
+    if (strcmp(path + place->base, wanted) != 0)
+        return 0;
+    seen = shown(open(wanted, O_RDONLY));
+    seen_error = errno;
+    return 1;
+}
+static int v_nftw_chdir(char **a)
+{
+    wanted = a[1];
+    seen = FAILED;
+    seen_error = EACCES; /* nothing was listed */
+    nftw(a[0], open_wanted, 8, FTW_PHYS | FTW_CHDIR);
+    errno = seen_error;
+    return seen;
+}
+#else
+#define v_nftw_chdir absent
+#define v_alias_open absent
+#define v_alias_open64 absent
+#define v_alias_fopen absent
+#define v_alias_popen_cat absent
+#define v_alias_connect absent
+#define v_second_libc absent
+#endif
 
 const struct verb library_verbs[] = {
     {"alias_open", 1, v_alias_open},

@@ -2,16 +2,17 @@
 #include "attack.h"
 #include <dirent.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <ftw.h>
 #include <glob.h>
-#include <linux/openat2.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "absent.h"
 
 static int shown(int fd) { return fd < 0 ? FAILED : show(fd); }
 
@@ -38,7 +39,7 @@ static int v_sys_openat(char **a) { return shown((int)syscall(SYS_openat, AT_FDC
 static int v_sys_creat(char **a) { return closed((int)syscall(SYS_creat, a[0], 0644)); }
 static int v_sys_openat2(char **a)
 {
-    struct open_how how = {.flags = O_RDONLY};
+    struct { uint64_t flags, mode, resolve; } how = {.flags = O_RDONLY}; /* struct open_how */
     return shown((int)syscall(SYS_openat2, AT_FDCWD, a[0], &how, sizeof how));
 }
 
@@ -193,6 +194,8 @@ static int v_nftw(char **a)
     return FAILED;
 }
 
+#ifdef __GLIBC__
+#include <fts.h>
 static int v_fts(char **a)
 {
     char *roots[] = {a[0], NULL};
@@ -210,6 +213,9 @@ static int v_fts(char **a)
     errno = error;
     return names ? DONE : FAILED;
 }
+#else
+#define v_fts absent
+#endif
 
 static int v_mkstemp(char **a) { return closed(mkstemp(a[0])); }
 static int v_mkostemp(char **a) { return closed(mkostemp(a[0], O_CLOEXEC)); }

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "absent.h"
+
 extern char **environ;
 
 static int waited(pid_t child)
@@ -68,11 +70,15 @@ static int v_close_all(char **a)
 }
 static int v_close_range(char **a) { return close_range(3, UINT_MAX, 0) ? FAILED : run(a); }
 static int v_sys_close_range(char **a) { return syscall(SYS_close_range, 3, ~0U, 0) ? FAILED : run(a); }
+#ifdef __GLIBC__
 static int v_closefrom(char **a)
 {
     closefrom(3);
     return run(a);
 }
+#else
+#define v_closefrom absent
+#endif
 static int v_cloexec_range(char **a) { return close_range(3, UINT_MAX, CLOSE_RANGE_CLOEXEC) ? FAILED : run(a); }
 static int v_dup2_all(char **a)
 {

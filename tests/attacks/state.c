@@ -3,7 +3,6 @@
  * number that means somebody else. */
 #include "attack.h"
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -193,8 +192,9 @@ static int v_other_environment(char **a)
 static int as_number(pid_t number)
 {
     pid_t numbers[1] = {number};
-    struct clone_args how = {
-        .exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)numbers, .set_tid_size = 1};
+    struct { /* struct clone_args */
+        uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size;
+    } how = {.exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)numbers, .set_tid_size = 1};
     pid_t child = (pid_t)syscall(SYS_clone3, &how, sizeof how);
     if (child == 0)
         _exit(report(open_environment(number)));

@@ -36,6 +36,11 @@ fn odd_flags() {
 }
 
 #[test]
+fn messages() {
+    assert_same_answers("messages");
+}
+
+#[test]
 fn descriptor_numbers() {
     assert_same_answers("descriptor_numbers");
 }

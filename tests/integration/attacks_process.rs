@@ -26,6 +26,9 @@ attacks! {
     cleared_environment: "", "clearenv exec_self open $OUT/secret" => "EACCES";
     preload_unset: "", "unset LD_PRELOAD exec_self open $OUT/secret" => "EACCES";
     preload_replaced: "", "set LD_PRELOAD libm.so.6 exec_self open $OUT/secret" => "EACCES";
+    libc_preloaded: "", "set LD_PRELOAD libc.so.6 exec_self open $OUT/secret" => "EACCES";
+    libc_preloaded_before: "", "prepend_to LD_PRELOAD libc.so.6: exec_self open $OUT/secret" => "EACCES";
+    libc_preloaded_and_spawned: "", "prepend_to LD_PRELOAD libc.so.6: spawn_self open $OUT/secret" => "EACCES";
     preload_with_a_tab: "", "append_to LD_PRELOAD %09 exec_self open $OUT/secret" => "EACCES";
     preload_with_a_newline: "", "append_to LD_PRELOAD %0a exec_self open $OUT/secret" => "EACCES";
     preload_after_a_tab: "", "prepend_to LD_PRELOAD /missing%09: exec_self open $OUT/secret" => "EACCES";

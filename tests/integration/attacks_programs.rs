@@ -35,6 +35,8 @@ scripts! {
     empty_environment_shell: "env", "env -i sh -c 'cat $OUT/secret'";
     preload_taken_away: "sh", "unset LD_PRELOAD; cat $OUT/secret";
     preload_replaced: "sh", "LD_PRELOAD=libm.so.6 cat $OUT/secret";
+    libc_preloaded: "sh", "LD_PRELOAD=libc.so.6 cat $OUT/secret";
+    libc_preloaded_before: "sh", "LD_PRELOAD=libc.so.6:$LD_PRELOAD cat $OUT/secret";
     handle_taken_away: "sh", "unset JP_CONFINE; cat $OUT/secret";
     descriptors_closed: "bash", "bash -c 'for fd in {3..255}; do eval \"exec $fd>&-\"; done; exec cat $OUT/secret'";
     pipeline: "xargs", "echo $OUT/secret | xargs cat";
@@ -101,22 +103,75 @@ pub(crate) fn assert_script_fails(program: &str, setup: &str, script: &str) {
     scratch.assert_nothing_leaked();
 }
 
-/// A program that the preload cannot reach does not start.
-#[test]
-fn static_program() {
+/// A program that the preload cannot reach does not start, and the record says why.
+fn assert_not_started(scratch: &Scratch, why: &str) {
+    let line = scratch.expand("bin/unreachable open $OUT/secret");
+    Run::sh(scratch, &line).mode(Mode::Bare).run().assert_stdout(SECRET);
+    let confined = Run::sh(scratch, &line).run();
+    confined.assert_no_secret().assert_code(126).assert_stderr(why);
+    assert!(!confined.stderr.contains("ld.so"), "the loader was asked: {confined}");
+    Run::new(scratch, "bin/unreachable", &["stat", "/"]).run().assert_code(126).assert_stderr(why);
+}
+
+/// The attack program, linked without a loader in one of two ways.
+fn assert_static_program_not_started(how: &str) {
     let scratch = arena(Scratch::new());
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attacks");
-    let compile =
-        format!("cc -static -o bin/static {sources}/*.c -pthread 2>/dev/null || rm -f bin/static");
+    let compile = format!("cc {how} -o bin/unreachable {sources}/*.c -pthread 2>/dev/null || :");
     set_up(&scratch, &compile);
-    if !scratch.path("ws/bin/static").exists() {
+    if !scratch.path("ws/bin/unreachable").exists() {
         return skip("no static libc");
     }
-    let line = scratch.expand("bin/static open $OUT/secret");
-    Run::sh(&scratch, &line).mode(Mode::Bare).run().assert_stdout(SECRET);
-    let confined = Run::sh(&scratch, &line).run();
-    confined.assert_no_secret().assert_code(126);
-    Run::new(&scratch, "bin/static", &["stat", "/"]).run().assert_code(126).assert_stderr("static");
+    assert_not_started(&scratch, "statically linked");
+}
+
+#[test]
+fn static_program() {
+    assert_static_program_not_started("-static");
+}
+
+#[test]
+fn static_program_at_any_address() {
+    assert_static_program_not_started("-static-pie");
+}
+
+/// A program for another kind of processor has another loader, for which the library is the wrong
+/// one: it would say so, and go on without.
+#[test]
+fn program_of_32_bits() {
+    let scratch = arena(Scratch::new());
+    let program = scratch.path("ws/bin/unreachable");
+    std::fs::write(&program, print_in_32_bits(SECRET)).expect("the program");
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("chmod");
+    if !Run::sh(&scratch, "bin/unreachable").mode(Mode::Bare).run().stdout.contains(SECRET) {
+        return skip("this processor does not run 32-bit programs");
+    }
+    assert_not_started(&scratch, "another architecture");
+}
+
+/// A program for the 80386 that prints `text`: one segment, with the header, the code and the text.
+fn print_in_32_bits(text: &str) -> Vec<u8> {
+    const BASE: u32 = 0x0804_8000;
+    const HEADERS: u32 = 52 + 32;
+    /// `write(1, BASE + HEADERS + 34, length)`, `exit(0)`: 34 bytes.
+    const CODE: [&[u8]; 5] = [
+        b"\xb8\x04\0\0\0\xbb\x01\0\0\0\xb9",
+        &(BASE + HEADERS + 34).to_le_bytes(),
+        b"\xba",
+        b"\xcd\x80",
+        b"\xb8\x01\0\0\0\xbb\0\0\0\0\xcd\x80",
+    ];
+    let length = u32::try_from(text.len()).expect("a short text");
+    let [write, address, size, call, exit] = CODE;
+    let code = [write, address, size, &length.to_le_bytes(), call, exit].concat();
+    let size = HEADERS + u32::try_from(code.len()).expect("short code") + length;
+    let header: [u32; 9] = [3 << 16 | 2, 1, BASE + HEADERS, 52, 0, 0, 32 << 16 | 52, 1, 0];
+    let segment: [u32; 8] = [1, 0, BASE, BASE, size, size, 5, 4096];
+    let mut file = b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+    file.extend(header.iter().chain(&segment).flat_map(|word| word.to_le_bytes()));
+    file.extend(code);
+    file.extend(text.bytes());
+    file
 }
 
 /// A program for the other libc is either confined too or does not start.

@@ -39,7 +39,7 @@ struct Survey {
     /// The value of the last `LD_PRELOAD`, the one that loaders heed; null for none.
     preload: *const c_char,
     preloads: usize,
-    names_shim: bool,
+    begins_with_shim: bool,
     handles: usize,
     names_handle: bool,
     bypasses: usize,
@@ -51,7 +51,7 @@ impl Survey {
             count: 0,
             preload: core::ptr::null(),
             preloads: 0,
-            names_shim: false,
+            begins_with_shim: false,
             handles: 0,
             names_handle: false,
             bypasses: 0,
@@ -74,12 +74,13 @@ impl Survey {
                 survey.bypasses = survey.bypasses.saturating_add(1);
             }
         }
-        survey.names_shim = !survey.preload.is_null() && names(&mut texts, survey.preload, shim)?;
+        survey.begins_with_shim =
+            !survey.preload.is_null() && begins_with(&mut texts, survey.preload, shim)?;
         Ok(survey)
     }
 
     const fn is_complete(&self) -> bool {
-        self.names_shim
+        self.begins_with_shim
             && self.preloads == 1
             && self.names_handle
             && self.handles == 1
@@ -110,27 +111,12 @@ fn bypasses(reader: &mut Reader, text: *const c_char) -> Result<bool, Errno> {
     Ok(false)
 }
 
-/// Whether `path` is an entry of `list`.
-fn names(reader: &mut Reader, list: *const c_char, path: &[u8]) -> Result<bool, Errno> {
-    let mut at = 0_usize;
-    loop {
-        if let Some(rest) = reader.after(list.wrapping_add(at), path)? {
-            let end = reader.byte(rest, 0)?;
-            if end == 0 || separates(end) {
-                return Ok(true);
-            }
-        }
-        loop {
-            let byte = reader.byte(list, at)?;
-            if byte == 0 {
-                return Ok(false);
-            }
-            at = at.saturating_add(1);
-            if separates(byte) {
-                break;
-            }
-        }
-    }
+/// Whether `path` is the first entry of `list`. What stands before it hides its functions: libc
+/// itself would, which can be preloaded like any library.
+fn begins_with(reader: &mut Reader, list: *const c_char, path: &[u8]) -> Result<bool, Errno> {
+    let Some(rest) = reader.after(list, path)? else { return Ok(false) };
+    let end = reader.byte(rest, 0)?;
+    Ok(end == 0 || separates(end))
 }
 
 /// Calls `run` with a copy in which each of the two variables stands once, at the end.
@@ -191,7 +177,7 @@ struct Preload<'a> {
 }
 
 impl<'a> Preload<'a> {
-    /// The user's own entries first, then the shim; the address of the entry.
+    /// The shim, then the user's own entries; the address of the entry.
     fn write(
         reader: &mut Reader,
         room: &'a mut [u8],
@@ -201,20 +187,19 @@ impl<'a> Preload<'a> {
         let start = room.as_ptr();
         let mut entry = Self { room: room.iter_mut() };
         entry.push(PRELOAD)?;
+        if !survey.begins_with_shim {
+            entry.push(shim)?;
+        }
+        let mut separator: &[u8] = if survey.begins_with_shim { b"" } else { b":" };
         let mut length = 0_usize;
         while !survey.preload.is_null() {
             let byte = reader.byte(survey.preload, length)?;
             if byte == 0 {
                 break;
             }
+            entry.push(core::mem::take(&mut separator))?;
             entry.push(&[byte])?;
             length = length.saturating_add(1);
-        }
-        if !survey.names_shim {
-            if length > 0 {
-                entry.push(b":")?;
-            }
-            entry.push(shim)?;
         }
         entry.push(&[0])?;
         Ok(start)

@@ -9,7 +9,7 @@ use crate::errno::{Errno, Reply};
 use crate::hooks::{metadata, object};
 use crate::places::DescriptorLink;
 use crate::sys::{self, Fd, word};
-use crate::{memory, resolve};
+use crate::{libc_functions, memory, resolve};
 
 const UPDATE: Capabilities = Capabilities::UPDATE;
 
@@ -247,7 +247,11 @@ pub(crate) extern "C" fn utimensat(
     flags: c_int,
 ) -> c_int {
     if path.is_null() {
-        return Err::<c_int, _>(Errno::EINVAL).reply();
+        // glibc checks; musl lets the kernel take it for futimens(3).
+        if libc_functions::is_glibc() {
+            return Err::<c_int, _>(Errno::EINVAL).reply();
+        }
+        return futimens(dirfd, times);
     }
     set_times(c"utimensat", dirfd, path, times.expose_provenance(), flags).reply()
 }

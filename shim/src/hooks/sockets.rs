@@ -11,8 +11,9 @@ use crate::errno::{Errno, Reply};
 use crate::path::Spelling;
 use crate::places::DescriptorLink;
 use crate::report::{self, Subject};
+use crate::sys::next::Original;
 use crate::sys::{self, Fd, word};
-use crate::{cancellation, memory, resolve, session};
+use crate::{cancellation, libc_functions, memory, resolve, session};
 
 /// A socket address of the program's.
 #[derive(Clone, Copy)]
@@ -167,8 +168,22 @@ fn header(message: *const libc::msghdr) -> Result<libc::msghdr, Errno> {
     Ok(unsafe { message.read_unaligned() })
 }
 
+/// The program's libc sends the message: musl's headers are the kernel's but for padding that programs
+/// need not clear, in what is sent along too, and musl clears it in a copy.
+fn send_by_libc(fd: c_int, message: *const libc::msghdr, flags: c_int) -> Result<usize, Errno> {
+    type Send = extern "C" fn(c_int, *const libc::msghdr, c_int) -> isize;
+    static SENDMSG: Original = Original::new(c"sendmsg");
+    let original = SENDMSG.address().ok_or(Errno::ENOSYS)?;
+    // SAFETY: the address is that of libc's function of this name and type.
+    let original = unsafe { core::mem::transmute::<usize, Send>(original) };
+    usize::try_from(original(fd, message, flags)).map_err(|_| Errno::last())
+}
+
 fn send_message(fd: c_int, message: *const libc::msghdr, flags: c_int) -> Result<usize, Errno> {
     let send = |message: *const libc::msghdr| {
+        if !libc_functions::is_glibc() {
+            return send_by_libc(fd, message, flags);
+        }
         let args = [word(fd), message.expose_provenance(), word(flags), 0, 0, 0];
         waiting(libc::SYS_sendmsg, args)
     };
@@ -189,7 +204,7 @@ pub(crate) extern "C" fn sendmsg(fd: c_int, message: *const libc::msghdr, flags:
     send_message(fd, message, flags).reply()
 }
 
-/// sendmmsg(2): as one call where no message has a path, else message by message.
+/// sendmmsg(2): as one call where no message has a path, else message by message, as musl does.
 ///
 /// # Errors
 /// As sendmmsg(2); `EACCES` or `ENOENT` where the policy refuses the first.
@@ -203,13 +218,13 @@ pub(super) fn send_messages(
     const MOST: c_uint = 1024;
     let count = count.min(MOST);
     let places = || (0..count).map(|index| messages.wrapping_add(index as usize));
-    let mut with_path = false;
+    let mut one_by_one = !libc_functions::is_glibc();
     for message in places() {
         let header = header(message.cast())?;
         let address = Address::new(header.msg_name, header.msg_namelen);
-        with_path |= address.path(&mut PathBuffer::new())?.is_some();
+        one_by_one |= address.path(&mut PathBuffer::new())?.is_some();
     }
-    if !with_path {
+    if !one_by_one {
         let args = [word(fd), messages.expose_provenance(), count as usize, word(flags), 0, 0];
         return waiting(libc::SYS_sendmmsg, args).map(|sent| c_int::try_from(sent).unwrap_or(0));
     }

@@ -328,6 +328,8 @@ fn walk(
     flags: c_int,
     plain: bool,
 ) -> Result<c_int, Errno> {
+    // musl has not the others, and takes no notice of them.
+    let flags = if libc_functions::is_glibc() { flags } else { flags & (PHYSICAL | MOUNT | DEPTH) };
     if flags & !(PHYSICAL | MOUNT | CHANGE | DEPTH | ACTIONS) != 0 {
         return Err(Errno::EINVAL);
     }

@@ -1,0 +1,33 @@
+/* What one libc or one processor has and another has not. Included behind the system's headers. */
+#ifndef ABSENT_H
+#define ABSENT_H
+
+#include "attack.h"
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int absent(char **args); /* the verb that cannot be had: ENOSYS */
+
+/* A number that no system call has: ENOSYS, too. */
+enum { ABSENT = 4095 };
+#ifndef SYS_open
+#define SYS_open ABSENT
+#define SYS_creat ABSENT
+#define SYS_rename ABSENT
+#define SYS_unlink ABSENT
+#endif
+
+/* musl has these system calls in none, or only in its latest versions. */
+#ifndef __GLIBC__
+#define renameat2(...) ((int)syscall(SYS_renameat2, __VA_ARGS__))
+#define close_range(...) ((int)syscall(SYS_close_range, __VA_ARGS__))
+#endif
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#define RENAME_EXCHANGE 2
+#endif
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC 4
+#endif
+
+#endif
