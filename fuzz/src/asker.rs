@@ -13,7 +13,7 @@ const POLICY: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n\
     [[access.fs]]\npath = 'c'\n[[access.fs]]\npath = 'a/b'\n\
     [[access.fs]]\npath = 'b/c'\nread = true\n";
 
-/// After so many questions a new program is started: a run keeps the record of its refusals.
+/// After so many questions a new program is started.
 const QUESTIONS: u32 = 20_000;
 
 /// Whether the policy grants reading, or else changing and making, of what lies at `place` in the
@@ -64,6 +64,22 @@ impl Asker {
         Self { folder: folder.to_owned(), tools, running, asked: 0 }
     }
 
+    /// Starts a new program now and then, while the folder is empty: a run keeps the record of its
+    /// refusals.
+    ///
+    /// # Panics
+    /// When the program cannot be started again.
+    pub fn renew(&mut self) {
+        if self.asked >= QUESTIONS {
+            self.asked = 0;
+            let next = start(&self.folder, self.tools.path());
+            let Running { mut child, questions, answers } =
+                std::mem::replace(&mut self.running, next);
+            drop((questions, answers));
+            child.wait().expect("the end of the program");
+        }
+    }
+
     /// Where opening `path` led.
     ///
     /// # Errors
@@ -73,14 +89,13 @@ impl Asker {
     /// When the program has ended.
     pub fn open(&mut self, path: &Path, flags: OFlags) -> Result<PathBuf, Errno> {
         self.asked += 1;
-        if self.asked % QUESTIONS == 0 {
-            let ended =
-                std::mem::replace(&mut self.running, start(&self.folder, self.tools.path()));
-            drop((ended.questions, ended.answers));
-            let mut child = ended.child;
-            child.wait().expect("the end of the program");
-        }
-        let Running { questions, answers, .. } = &mut self.running;
+        self.running.ask(path, flags)
+    }
+}
+
+impl Running {
+    fn ask(&mut self, path: &Path, flags: OFlags) -> Result<PathBuf, Errno> {
+        let Self { questions, answers, .. } = self;
         writeln!(questions, "{} {}", flags.bits(), path.display()).expect("a program that listens");
         let mut answer = String::new();
         answers.read_line(&mut answer).expect("an answer");
@@ -111,5 +126,8 @@ fn start(folder: &Path, tools: &Path) -> Running {
         .expect("the product starts");
     let questions = child.stdin.take().expect("piped");
     let answers = BufReader::new(child.stdout.take().expect("piped"));
-    Running { child, questions, answers }
+    let mut running = Running { child, questions, answers };
+    // Once it answers the policy is compiled, and the folder may change.
+    running.ask(Path::new("."), OFlags::RDONLY).expect("the workspace");
+    running
 }

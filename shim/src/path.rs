@@ -95,6 +95,11 @@ impl Spelling {
         !self.physical
     }
 
+    /// Whether the last component is `.` or `..`.
+    pub(crate) const fn is_dotted(&self) -> bool {
+        self.dotted
+    }
+
     pub(crate) const fn wants_directory(&self) -> bool {
         self.slash
     }
@@ -251,7 +256,12 @@ impl Spelling {
                 self.tail = 0;
                 self.normalise(0, true);
             }
-            Shape::Physical => self.physical = true,
+            Shape::Physical => {
+                self.physical = true;
+                while self.text.as_bytes().ends_with(b"//") {
+                    self.text.truncate(self.text.len().saturating_sub(1));
+                }
+            }
         }
         if self.tail == 0 {
             self.dirfd = libc::AT_FDCWD;

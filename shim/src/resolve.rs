@@ -158,6 +158,11 @@ impl Entry<'_> {
         }
     }
 
+    /// Whether a slash follows the name.
+    pub(crate) const fn wants_directory(&self) -> bool {
+        self.slash
+    }
+
     pub(crate) fn name(&self) -> &CStr {
         self.text.c_str(self.name_at)
     }

@@ -143,6 +143,9 @@ pub(crate) fn open_spelled(
     if how.has(libc::O_TMPFILE) {
         return open_unnamed(image, call, spelling, how);
     }
+    if how.has(libc::O_CREAT) && spelling.wants_directory() {
+        return Err(make_directory(image, call, spelling, how));
+    }
     resolve::expand_alias(image, spelling, !how.stops_at_link())?;
     let mut refusal = None;
     if spelling.is_lexical() {
@@ -171,6 +174,30 @@ pub(crate) fn open_spelled(
         }
     }
     open_through_links(image, call, spelling, how, refusal)
+}
+
+/// Why no file is made of a name with a slash behind it, nor of `.` or `..`, be there one or not.
+#[cold]
+#[inline(never)]
+fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: How) -> Errno {
+    let outcome = if spelling.is_dotted() {
+        let flags = libc::O_DIRECTORY;
+        let judge = |image: &Image<'_>, request: &Request<'_>| match how.judge(image, request) {
+            OpenVerdict::Deny(denial) => Verdict::Deny(denial),
+            _ => Verdict::Allow,
+        };
+        resolve::pin_judged(image, call, spelling, flags, judge).map(|_| ())
+    } else {
+        match resolve::entry(image, spelling) {
+            Ok(Some(entry)) => {
+                let subject = Subject::new(call, entry.path());
+                report::settle_open(image, how.judge(image, &entry.request()), subject).map(|_| ())
+            }
+            Ok(None) => Ok(()),
+            Err(errno) => return nowhere(image, call, spelling, how, None, errno),
+        }
+    };
+    outcome.err().unwrap_or(Errno::EISDIR)
 }
 
 /// Opens a name at which no link is followed, as far as `verdict` allows.
@@ -239,8 +266,8 @@ fn open_through_links(
     refusal: Option<Denial>,
 ) -> Result<c_int, Errno> {
     let outcome = match open_existing(image, call, spelling, how) {
-        Err(Failure::Nowhere(Errno::ENOENT)) if how.has(libc::O_CREAT) => {
-            create(image, call, spelling, how)
+        Err(Failure::Nowhere(why)) if how.has(libc::O_CREAT) => {
+            create(image, call, spelling, how, why)
         }
         settled => settled,
     };
@@ -357,18 +384,23 @@ enum Failure {
     Nowhere(Errno),
 }
 
-/// Creates a file at the end of a path with links in it, the last of which may dangle.
+/// Creates a file at the end of a path with links in it, the last of which may dangle. `why` is what
+/// keeps the path from leading anywhere.
 #[inline(never)]
 fn create(
     image: &Image<'_>,
     call: &CStr,
     spelling: &mut Spelling,
     how: How,
+    why: Errno,
 ) -> Result<c_int, Failure> {
     for _ in 0..LINK_BUDGET {
         let mut next = PathBuffer::new();
         let entry = resolve::entry(image, spelling).map_err(Failure::Nowhere)?;
-        let entry = entry.ok_or(Failure::Nowhere(Errno::ENOENT))?;
+        let entry = entry.ok_or(Failure::Nowhere(why))?;
+        if entry.wants_directory() {
+            return Err(Failure::Nowhere(Errno::EISDIR));
+        }
         let link =
             next.fill(|bytes, room| sys::readlinkat(entry.dirfd(), entry.name(), bytes, room));
         if link.is_err() || how.stops_at_link() {
