@@ -145,6 +145,11 @@ static int v_odd_names(char **a)
         line(names[i].label, "rmdir", rmdir(names[i].name));
         line(names[i].label, "mkdir", mkdir(names[i].name, 0755));
     }
+    const char *unmade[] = {"missing/.", "missing/..", "dir/../missing//", "dir/..", "loop/.", "to_slash", "to_dot"};
+    (void)(symlink("loop", "loop") | symlink("missing/", "to_slash") | symlink("missing/.", "to_dot"));
+    for (size_t i = 0; i < sizeof unmade / sizeof *unmade; i++)
+        line(unmade[i], "open O_CREAT", open(unmade[i], O_WRONLY | O_CREAT, 0644));
+    line("dir/../made//", "mkdir", mkdir("dir/../made//", 0755));
     return DONE;
 }
 
