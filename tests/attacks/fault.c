@@ -1,6 +1,7 @@
 /* Steps under which system calls fail that usually do not: a filter of seccomp(2) answers in the
  * kernel's place, for this process and all that it becomes, and setrlimit(2) leaves little room. */
 #include "attack.h"
+#if __has_include(<linux/filter.h>)
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -84,10 +85,17 @@ static int v_limit(char **a)
     struct rlimit limit = {strtoul(a[1], NULL, 10), strtoul(a[1], NULL, 10)};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (strcmp(a[0], limits[i].name) == 0)
-            return setrlimit((__rlimit_resource_t)limits[i].resource, &limit) ? FAILED : run(a + 2);
+            return setrlimit(limits[i].resource, &limit) ? FAILED : run(a + 2);
     errno = EINVAL;
     return FAILED;
 }
+
+#else
+#include "absent.h"
+#define v_fault absent
+#define v_each_fault absent
+#define v_limit absent
+#endif
 
 const struct verb fault_verbs[] = {
     {"fault", 3, v_fault},

@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
 #include <sys/gmon.h>
+#endif
 #include <sys/inotify.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
@@ -28,6 +30,8 @@
 #include <utmpx.h>
 #include <wordexp.h>
 
+#include "absent.h"
+
 extern char **environ;
 
 /* Exported by glibc, declared nowhere. */
@@ -35,8 +39,8 @@ extern int ruserpass(const char *host, const char **name, const char **password)
 extern int utmpname(const char *file);
 extern void *__nss_files_fopen(const char *path) __attribute__((weak));
 
-/* References to versions that new programs do not get. */
-#if defined(__x86_64__) && defined(__GLIBC__)
+/* References to versions that new programs do not get, and static ones cannot. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(STATIC)
 extern int old_spawn(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
                      char *const[], char *const[]);
 __asm__(".symver old_spawn,posix_spawn@GLIBC_2.2.5");
@@ -63,6 +67,7 @@ static int v_old_glob(char **a)
     return first(&names, old_glob(a[0], 0, NULL, &names));
 }
 
+#ifdef __GLIBC__
 /* The version that is asked for by name at run time. */
 static int v_old_glob_by_name(char **a)
 {
@@ -73,6 +78,9 @@ static int v_old_glob_by_name(char **a)
         glob_function = glob;
     return first(&names, glob_function(a[0], 0, NULL, &names));
 }
+#else
+#define v_old_glob_by_name absent
+#endif
 
 static int v_old_spawn(char **a)
 {
@@ -198,6 +206,7 @@ static int v_host_conf(char **a)
     return DONE;
 }
 
+#ifdef __GLIBC__
 static int v_ruserpass(char **a)
 {
     const char *name = NULL, *password = NULL;
@@ -209,7 +218,11 @@ static int v_ruserpass(char **a)
     found(password);
     return DONE;
 }
+#else
+#define v_ruserpass absent
+#endif
 
+#ifdef __GLIBC__
 /* The name is relative, and what it means changes before the file is opened. */
 static int v_utmp_elsewhere(char **a)
 {
@@ -224,6 +237,9 @@ static int v_utmp_elsewhere(char **a)
     found(entry->ut_host);
     return entry->ut_host[0] ? DONE : FAILED;
 }
+#else
+#define v_utmp_elsewhere absent
+#endif
 
 static int v_getdate(char **a)
 {
@@ -232,6 +248,7 @@ static int v_getdate(char **a)
     return getdate("2000") ? DONE : FAILED;
 }
 
+#ifdef __GLIBC__
 /* A profile goes where the environment says. */
 static int v_gmon(char **a)
 {
@@ -245,6 +262,9 @@ static int v_gmon(char **a)
     errno = EACCES;
     return answer;
 }
+#else
+#define v_gmon absent
+#endif
 
 static int v_getspnam(char **a)
 {

@@ -61,7 +61,7 @@ fn modes_less_the_mask() {
 }
 
 #[test]
-fn descriptors_that_programs_inherit() {
+fn descriptors_that_children_inherit() {
     assert_same_answers("inherited");
 }
 

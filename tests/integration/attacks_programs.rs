@@ -117,7 +117,7 @@ fn assert_not_started(scratch: &Scratch, why: &str) {
 fn assert_static_program_not_started(how: &str) {
     let scratch = arena(Scratch::new());
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attacks");
-    let compile = format!("cc {how} -o bin/unreachable {sources}/*.c -pthread 2>/dev/null || :");
+    let compile = format!("cc {how} -DSTATIC -o bin/unreachable {sources}/*.c -pthread 2>/dev/null || :");
     set_up(&scratch, &compile);
     if !scratch.path("ws/bin/unreachable").exists() {
         return skip("no static libc");
@@ -165,7 +165,7 @@ fn print_in_32_bits(text: &str) -> Vec<u8> {
     let [write, address, size, call, exit] = CODE;
     let code = [write, address, size, &length.to_le_bytes(), call, exit].concat();
     let size = HEADERS + u32::try_from(code.len()).expect("short code") + length;
-    let header: [u32; 9] = [3 << 16 | 2, 1, BASE + HEADERS, 52, 0, 0, 32 << 16 | 52, 1, 0];
+    let header: [u32; 9] = [3 << 16 | 2, 1, BASE + HEADERS, 52, 0, 0, 32 * 0x1_0000 + 52, 1, 0];
     let segment: [u32; 8] = [1, 0, BASE, BASE, size, size, 5, 4096];
     let mut file = b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
     file.extend(header.iter().chain(&segment).flat_map(|word| word.to_le_bytes()));

@@ -70,34 +70,17 @@ fn assert_table(caps: u8) {
     assert!(wrong.is_empty(), "with {}:\n{wrong}", named(caps));
 }
 
-/// One test for each set; the full set is refused nothing and so proves nothing bare.
+/// One test for each set.
 macro_rules! capability_sets {
     ($($name:ident: $caps:expr;)*) => { $( #[test] fn $name() { assert_table($caps); } )* };
 }
 
 capability_sets! {
     nothing: 0;
-    read: R;
-    create: C;
     update: U;
-    delete: D;
     execute: X;
-    read_create: R | C;
-    read_update: R | U;
-    read_delete: R | D;
-    read_execute: R | X;
-    create_update: C | U;
-    create_delete: C | D;
-    update_delete: U | D;
-    read_create_update: R | C | U;
-    read_create_delete: R | C | D;
-    read_update_delete: R | U | D;
-    create_update_delete: C | U | D;
-    create_update_delete_execute: C | U | D | X;
-    read_create_update_delete: R | C | U | D;
-    read_create_update_execute: R | C | U | X;
-    read_create_delete_execute: R | C | D | X;
-    read_update_delete_execute: R | U | D | X;
+    all_but_update: R | C | D | X;
+    all_but_execute: R | C | U | D;
 }
 
 /// `O_CREAT` where only one of create and update is held, told apart by the kernel, not by a look before.
