@@ -2,10 +2,36 @@
 
 use std::env;
 
+/// How the library is linked on Linux.
+const LINUX: [&str; 9] = [
+    // The same file must load into programs of any libc: it needs no library by name.
+    "-nostartfiles",
+    "-nostdlib",
+    "-Wl,--as-needed",
+    // Symbols are bound when the library is loaded: lazy binding would run the loader in a hook.
+    "-Wl,-z,now",
+    // The library calls its own functions, also where the program has one of the same name.
+    "-Wl,-Bsymbolic",
+    // Every process pays for each mapping.
+    "-Wl,-z,norelro",
+    "-Wl,--build-id=none",
+    "-Wl,--hash-style=gnu",
+    "-Wl,-soname,libjp_confine.so",
+];
+
+/// And on macOS, where libSystem is in every program, and nothing else is needed.
+const MACOS: [&str; 2] = ["-Wl,-dead_strip_dylibs", "-Wl,-install_name,libjp_confine.dylib"];
+
 fn main() {
     println!("cargo::rerun-if-changed=c");
+    let system = env::var("CARGO_CFG_TARGET_OS").expect("cargo sets it");
+    let (files, arguments): (&[&str], &[&str]) = if system == "macos" {
+        (&["c/variadic.c"], &MACOS)
+    } else {
+        (&["c/libc.c", "c/memory.c", "c/process.c", "c/variadic.c"], &LINUX)
+    };
     cc::Build::new()
-        .files(["c/libc.c", "c/memory.c", "c/process.c", "c/variadic.c"])
+        .files(files)
         .std("gnu11")
         .define("_GNU_SOURCE", None)
         .warnings(true)
@@ -23,25 +49,11 @@ fn main() {
         .flag_if_supported("-mno-outline-atomics")
         .flag_if_supported("-fno-tree-loop-distribute-patterns")
         .compile("jp_confine_shim_c");
-    for argument in [
-        // The same file must load into programs of any libc: it needs no library by name.
-        "-nostartfiles",
-        "-nostdlib",
-        "-Wl,--as-needed",
-        // Symbols are bound when the library is loaded: lazy binding would run the loader in a hook.
-        "-Wl,-z,now",
-        // The library calls its own functions, also where the program has one of the same name.
-        "-Wl,-Bsymbolic",
-        // Every process pays for each mapping.
-        "-Wl,-z,norelro",
-        "-Wl,--build-id=none",
-        "-Wl,--hash-style=gnu",
-        "-Wl,-soname,libjp_confine.so",
-    ] {
+    for argument in arguments {
         println!("cargo::rustc-cdylib-link-arg={argument}");
     }
-    // Zig's linker does so unasked, and knows no option for it.
-    if !env::var("RUSTC_LINKER").is_ok_and(|linker| linker.contains("zig")) {
+    // Every process pays for each mapping. Zig's linker does so unasked, and knows no option for it.
+    if system == "linux" && !env::var("RUSTC_LINKER").is_ok_and(|linker| linker.contains("zig")) {
         println!("cargo::rustc-cdylib-link-arg=-Wl,-z,noseparate-code");
     }
 }

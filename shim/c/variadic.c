@@ -6,17 +6,23 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#ifdef __linux__
 /* O_TMPFILE needs _GNU_SOURCE; its value without O_DIRECTORY is that of every 64-bit Linux. */
 #define UNNAMED (020000000 | O_DIRECTORY)
+#else
+#define UNNAMED O_CREAT
+#endif
 
 #pragma GCC visibility push(hidden)
 
 /* hooks/open.rs */
 int jp_open(const char *path, int flags, unsigned mode);
 int jp_openat(int dirfd, const char *path, int flags, unsigned mode);
+#ifdef __linux__
 /* hooks/posix_names.rs */
 void *jp_sem_open(const char *name, int flags, unsigned mode, unsigned value);
 int jp_mq_open(const char *name, int flags, unsigned mode, const void *attributes);
+#endif
 /* hooks/exec.rs */
 int jp_execl(const char *path, const char *const argv[]);
 int jp_execlp(const char *file, const char *const argv[]);
@@ -24,8 +30,15 @@ int jp_execle(const char *path, const char *const argv[], char *const envp[]);
 
 int jp_variadic_open(const char *path, int flags, ...);
 int jp_variadic_openat(int dirfd, const char *path, int flags, ...);
+#ifdef __linux__
 void *jp_variadic_sem_open(const char *name, int flags, ...);
 int jp_variadic_mq_open(const char *name, int flags, ...);
+#else
+/* hooks/macos/names.rs */
+int jp_open_protected(const char *path, int flags, unsigned mode);
+
+int jp_variadic_open_protected(const char *path, int flags, int class, int options, ...);
+#endif
 int jp_variadic_execl(const char *path, const char *first, ...);
 int jp_variadic_execlp(const char *file, const char *first, ...);
 int jp_variadic_execle(const char *path, const char *first, ...);
@@ -61,6 +74,7 @@ int jp_variadic_openat(int dirfd, const char *path, int flags, ...)
 	return jp_openat(dirfd, path, flags, mode);
 }
 
+#ifdef __linux__
 void *jp_variadic_sem_open(const char *name, int flags, ...)
 {
 	unsigned mode = 0, value = 0;
@@ -87,6 +101,20 @@ int jp_variadic_mq_open(const char *name, int flags, ...)
 	}
 	return jp_mq_open(name, flags, mode, attributes);
 }
+#else
+int jp_variadic_open_protected(const char *path, int flags, int class, int options, ...)
+{
+	unsigned mode = 0;
+	if (has_mode(flags)) {
+		va_list list;
+		va_start(list, options);
+		mode = va_arg(list, unsigned);
+		va_end(list);
+	}
+	(void)class;
+	return jp_open_protected(path, flags, mode);
+}
+#endif
 
 /* The number of arguments from `first` up to, not including, the null pointer. */
 static size_t count(const char *first, va_list *list)

@@ -5,8 +5,8 @@ use core::mem::MaybeUninit;
 
 use crate::errno::Errno;
 
-/// `PATH_MAX`: what the kernel accepts, with the NUL.
-pub(crate) const CAPACITY: usize = 4096;
+/// What the kernel accepts, with the NUL.
+pub(crate) const CAPACITY: usize = libc::PATH_MAX as usize;
 
 /// A NUL-terminated path of at most `N` bytes with the NUL; made without clearing its memory.
 ///
@@ -116,6 +116,12 @@ impl<const N: usize> Buffer<N> {
         let result = act(self.c_str(from.min(end)));
         self.set(end, cut);
         result
+    }
+
+    /// The path itself, for a function that writes into it.
+    #[cfg(target_os = "macos")]
+    pub(crate) const fn as_mut_ptr(&mut self) -> *mut core::ffi::c_char {
+        self.bytes.as_mut_ptr().cast()
     }
 
     pub(crate) fn clear(&mut self) {

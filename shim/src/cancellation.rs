@@ -1,48 +1,64 @@
 //! Cancellation points (pthreads(7)): the calls in which another thread may end the calling one.
 
-use core::ffi::{c_int, c_void};
+#[cfg(target_os = "macos")]
+use crate::sys;
 
-use crate::libc_functions;
+#[cfg(target_os = "linux")]
+pub(crate) use asynchronous::{point, point_undone, test, without};
 
-/// `PTHREAD_CANCEL_ASYNCHRONOUS` and `PTHREAD_CANCEL_DISABLE`, in glibc as in musl.
-const AT_ONCE: c_int = 1;
-const DISABLED: c_int = 1;
-/// The words of `struct _pthread_cleanup_buffer`, of which musl uses the first three.
-const CLEANUP: usize = 4;
-
-/// Makes a system call that may wait, and lets the thread be cancelled in it, or before it if that
-/// was asked for already, as libc does with its own. What ends there ends without destructors: a
-/// descriptor that a hook holds meanwhile stays open.
+/// Makes a system call that may wait, and lets the thread be cancelled before it.
+#[cfg(target_os = "macos")]
 pub(crate) fn point<T>(call: impl FnOnce() -> T) -> T {
-    let before = libc_functions::jp_cancel_type(AT_ONCE);
-    let outcome = call();
-    libc_functions::jp_cancel_type(before);
-    outcome
+    sys::test_cancel();
+    call()
 }
 
-/// As [`point`], where a thread that is cancelled first calls `undo` with `argument`.
-pub(crate) fn point_undone<A, T>(
-    undo: extern "C" fn(*mut c_void),
-    argument: &A,
-    call: impl FnOnce() -> T,
-) -> T {
-    let mut place = [0_usize; CLEANUP];
-    let argument = (&raw const *argument).cast_mut().cast();
-    libc_functions::jp_cleanup_push(place.as_mut_ptr(), undo, argument);
-    let outcome = point(call);
-    libc_functions::jp_cleanup_pop(place.as_mut_ptr());
-    outcome
-}
+#[cfg(target_os = "linux")]
+mod asynchronous {
+    use core::ffi::{c_int, c_void};
 
-/// Makes `call` with no cancellation point in it.
-pub(crate) fn without<T>(call: impl FnOnce() -> T) -> T {
-    let before = libc_functions::jp_cancel_state(DISABLED);
-    let outcome = call();
-    libc_functions::jp_cancel_state(before);
-    outcome
-}
+    use crate::libc_functions;
 
-/// Ends the thread here if it was cancelled (`pthread_testcancel`(3)).
-pub(crate) fn test() {
-    point(|| ());
+    /// `PTHREAD_CANCEL_ASYNCHRONOUS` and `PTHREAD_CANCEL_DISABLE`, in glibc as in musl.
+    const AT_ONCE: c_int = 1;
+    const DISABLED: c_int = 1;
+    /// The words of `struct _pthread_cleanup_buffer`, of which musl uses the first three.
+    const CLEANUP: usize = 4;
+
+    /// Makes a system call that may wait, and lets the thread be cancelled in it, or before it if that
+    /// was asked for already, as libc does with its own. What ends there ends without destructors: a
+    /// descriptor that a hook holds meanwhile stays open.
+    pub(crate) fn point<T>(call: impl FnOnce() -> T) -> T {
+        let before = libc_functions::jp_cancel_type(AT_ONCE);
+        let outcome = call();
+        libc_functions::jp_cancel_type(before);
+        outcome
+    }
+
+    /// As [`point`], where a thread that is cancelled first calls `undo` with `argument`.
+    pub(crate) fn point_undone<A, T>(
+        undo: extern "C" fn(*mut c_void),
+        argument: &A,
+        call: impl FnOnce() -> T,
+    ) -> T {
+        let mut place = [0_usize; CLEANUP];
+        let argument = (&raw const *argument).cast_mut().cast();
+        libc_functions::jp_cleanup_push(place.as_mut_ptr(), undo, argument);
+        let outcome = point(call);
+        libc_functions::jp_cleanup_pop(place.as_mut_ptr());
+        outcome
+    }
+
+    /// Makes `call` with no cancellation point in it.
+    pub(crate) fn without<T>(call: impl FnOnce() -> T) -> T {
+        let before = libc_functions::jp_cancel_state(DISABLED);
+        let outcome = call();
+        libc_functions::jp_cancel_state(before);
+        outcome
+    }
+
+    /// Ends the thread here if it was cancelled (`pthread_testcancel`(3)).
+    pub(crate) fn test() {
+        point(|| ());
+    }
 }

@@ -10,6 +10,7 @@ pub(crate) struct Errno(pub(crate) c_int);
 
 macro_rules! names {
     ($($name:ident),* $(,)?) => {
+        #[allow(dead_code, reason = "which of them are used differs between systems")]
         impl Errno { $(pub(crate) const $name: Self = Self(libc::$name);)* }
     };
 }

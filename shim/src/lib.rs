@@ -9,6 +9,10 @@
 //! Whatever fails inside is answered with a denial, never with the unchecked call.
 
 #![no_std]
+#![cfg_attr(
+    target_os = "macos",
+    allow(clashing_extern_declarations, reason = "in the table of hooks functions are addresses")
+)]
 #![deny(
     clippy::arithmetic_side_effects,
     clippy::expect_used,
@@ -19,7 +23,7 @@
 
 use core::ffi::{c_char, c_int};
 
-use crate::startup::Startup;
+use crate::sys::startup::Startup;
 
 mod buffer;
 mod cancellation;
@@ -28,6 +32,7 @@ mod exec;
 mod handle;
 mod hooks;
 mod libc_functions;
+#[cfg(target_os = "linux")]
 mod links;
 mod memory;
 mod path;
@@ -36,8 +41,8 @@ mod remembered;
 mod report;
 mod resolve;
 mod session;
+#[cfg(target_os = "linux")]
 mod spawn;
-mod startup;
 mod sys;
 mod working_directory;
 
@@ -61,22 +66,21 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 
 /// Runs when the library is loaded; a hook that comes earlier does the same.
 extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
-    let startup = libc_functions::is_glibc().then(|| {
-        // SAFETY: glibc's loader passes argc, argv and envp to constructors.
-        unsafe { Startup::new(environment) }
-    });
+    let startup = Startup::of_constructor(environment);
     let _ = session::start(startup);
     if let Some(top) = startup.and_then(Startup::stack_top) {
         memory::remember_stack(top);
     }
-    if let Some((address, count)) = startup.and_then(Startup::program_headers) {
-        memory::remember_program(address, count);
+    #[cfg(target_os = "linux")]
+    if let Some(startup) = startup {
+        startup.program_segments(memory::remember_segment);
     }
     remembered::adopt();
 }
 
 /// Lets the runtime of `AddressSanitizer` accept a library that is loaded before it: it asks for its
 /// options under this name, and otherwise ends the program.
+#[cfg(target_os = "linux")]
 #[unsafe(no_mangle)]
 extern "C" fn __asan_default_options() -> *const c_char {
     c"verify_asan_link_order=0".as_ptr()
@@ -85,5 +89,6 @@ extern "C" fn __asan_default_options() -> *const c_char {
 type Constructor = extern "C" fn(c_int, *const *const c_char, *const *const c_char);
 
 #[used]
-#[unsafe(link_section = ".init_array")]
+#[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
+#[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
 static LOAD: Constructor = load;

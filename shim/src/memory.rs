@@ -34,27 +34,13 @@ struct Segment {
 static PROGRAM: [Segment; 6] =
     [const { Segment { start: AtomicUsize::new(0), end: AtomicUsize::new(0) } }; 6];
 
-/// Notes where the program's own segments are, from its program headers: they stay mapped.
-pub(crate) fn remember_program(address: usize, count: usize) {
-    let headers = core::ptr::with_exposed_provenance::<libc::Elf64_Phdr>(address);
-    // SAFETY: the kernel gave address and number of the headers, which are mapped with the program.
-    let headers = unsafe { core::slice::from_raw_parts(headers, count) };
-    let of_headers = headers.iter().find(|header| header.p_type == libc::PT_PHDR);
-    let Some(base) = of_headers.map(|header| address.wrapping_sub(register(header.p_vaddr))) else {
-        return;
-    };
-    let readable = |header: &&libc::Elf64_Phdr| {
-        header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_R != 0
-    };
-    for (segment, header) in PROGRAM.iter().zip(headers.iter().filter(readable)) {
-        let start = base.wrapping_add(register(header.p_vaddr));
-        segment.end.store(start.wrapping_add(register(header.p_memsz)), Ordering::Relaxed);
+/// Notes where one of the program's own segments is: it stays mapped.
+#[cfg(target_os = "linux")]
+pub(crate) fn remember_segment(index: usize, start: usize, end: usize) {
+    if let Some(segment) = PROGRAM.get(index) {
+        segment.end.store(end, Ordering::Relaxed);
         segment.start.store(start, Ordering::Relaxed);
     }
-}
-
-fn register(value: u64) -> usize {
-    usize::try_from(value).unwrap_or(0)
 }
 
 /// A NUL-terminated string of the program's, the first byte of which can be read.

@@ -9,8 +9,11 @@ use crate::errno::Errno;
 use crate::memory::Text;
 use crate::places;
 
-/// `NAME_MAX`, a slash and the NUL.
-const NAME: usize = 257;
+#[cfg(target_os = "linux")]
+mod linux;
+
+/// The longest name, a slash and the NUL: HFS+ has names of 765 bytes.
+const NAME: usize = if cfg!(target_os = "macos") { 768 } else { 257 };
 
 /// A path argument of the program's, read once, absolute.
 pub(crate) struct Spelling {
@@ -95,20 +98,8 @@ impl Spelling {
         !self.physical
     }
 
-    /// Whether the last component is `.` or `..`.
-    pub(crate) const fn is_dotted(&self) -> bool {
-        self.dotted
-    }
-
     pub(crate) const fn wants_directory(&self) -> bool {
         self.slash
-    }
-
-    /// All of the path, from the root. What it is relative to may be replaced meanwhile, by `chdir`
-    /// or `dup2` in another thread: only where no link is followed does the kernel arrive from here
-    /// at what was judged.
-    pub(crate) fn rooted(&self) -> (c_int, &CStr) {
-        (libc::AT_FDCWD, self.text.c_str(0))
     }
 
     /// What the program meant: a directory descriptor and a path relative to it. Where that leads is
@@ -121,38 +112,6 @@ impl Spelling {
         } else {
             (self.dirfd, self.text.c_str(self.tail))
         }
-    }
-
-    /// Whether `errno`, the kernel's answer from the root, may not be the one to what the program
-    /// meant: the directory it is relative to was moved, or cannot be reached by its path.
-    #[cold]
-    pub(crate) fn is_elsewhere(&self, errno: Errno) -> bool {
-        match errno {
-            Errno::ENOENT if self.tail > 0 => !self.stands(),
-            Errno::EACCES => self.tail > 0,
-            _ => false,
-        }
-    }
-
-    /// Whether the directory that the path is relative to still is where it was.
-    fn stands(&self) -> bool {
-        let mut place = PathBuffer::new();
-        places::ask(self.dirfd, &mut place).is_ok()
-            && place.push_separator().is_ok()
-            && self.text.as_bytes().get(..self.tail) == Some(place.as_bytes())
-    }
-
-    /// Where the path ends of a directory beneath which the kernel may be kept: that to which the
-    /// spelling is relative, or the working directory if an absolute spelling is below that.
-    pub(crate) fn directory_end(&self) -> Option<usize> {
-        let text = self.text.as_bytes();
-        if self.tail > 1 && self.tail < text.len() {
-            return Some(self.tail.saturating_sub(1));
-        }
-        let mut here = PathBuffer::new();
-        places::of_directory(libc::AT_FDCWD, &mut here).ok()?;
-        let rest = text.strip_prefix(here.as_bytes())?.strip_prefix(b"/")?;
-        Some(text.len().saturating_sub(rest.len()).saturating_sub(1))
     }
 
     /// The absolute path without a trailing slash.
@@ -209,6 +168,44 @@ impl Spelling {
         self.physical = false;
         self.settle();
         Ok(())
+    }
+
+    /// Becomes a copy of `other`.
+    ///
+    /// # Errors
+    /// None: it fits.
+    #[cfg(target_os = "macos")]
+    pub(crate) fn copy(&mut self, other: &Self) -> Result<(), Errno> {
+        self.text.clear();
+        self.text.push(other.text.as_bytes())?;
+        self.dirfd = other.dirfd;
+        self.tail = other.tail;
+        self.physical = other.physical;
+        self.slash = other.slash;
+        self.dotted = other.dotted;
+        Ok(())
+    }
+
+    /// Gives the entry, whose directory's path is canonical, the name that its directory has for it,
+    /// and no slash behind it.
+    ///
+    /// # Errors
+    /// `ENAMETOOLONG`.
+    #[cfg(target_os = "macos")]
+    pub(crate) fn rename(&mut self, name: &[u8]) -> Result<(), Errno> {
+        let name_at = self.split().name_at;
+        self.text.truncate(name_at);
+        self.text.push(name)
+    }
+
+    /// Asks for a directory, as a slash at the end does.
+    ///
+    /// # Errors
+    /// `ENAMETOOLONG`.
+    #[cfg(target_os = "macos")]
+    pub(crate) fn end_in_slash(&mut self) -> Result<(), Errno> {
+        self.slash = true;
+        self.text.push_separator()
     }
 
     /// Makes the text read lexically, `..` and all, for a judgement on the spelling alone.

@@ -7,14 +7,13 @@ use crate::errno::Errno;
 use crate::remembered::Remembered;
 use crate::{sys, working_directory};
 
-/// `/proc/self/fd/` and a number, for the kernel.
+/// The name that a descriptor has in the file system.
 pub(crate) struct DescriptorLink {
     text: [u8; 32],
 }
 
 impl DescriptorLink {
     pub(crate) fn new(fd: c_int) -> Self {
-        const PREFIX: &[u8] = b"/proc/self/fd/";
         let mut digits = [0_u8; 12];
         let mut first = digits.len();
         let mut value = fd.unsigned_abs();
@@ -31,7 +30,7 @@ impl DescriptorLink {
         }
         let number = digits.get(first..).unwrap_or(&[]);
         let mut text = [0_u8; 32];
-        for (to, &from) in text.iter_mut().zip(PREFIX.iter().chain(number)) {
+        for (to, &from) in text.iter_mut().zip(sys::DESCRIPTORS.iter().chain(number)) {
             *to = from;
         }
         Self { text }
@@ -58,7 +57,7 @@ pub(crate) fn of_directory(dirfd: c_int, to: &mut PathBuffer) -> Result<(), Errn
     // A directory has one path, whatever descriptors lead to it.
     let slot = usize::try_from(stat.st_ino).unwrap_or(0) % SLOTS;
     let remembered = DIRECTORIES.get(slot).ok_or(Errno::EACCES)?;
-    remembered.read([stat.st_dev, stat.st_ino], to, |to| of_descriptor(dirfd, to))?;
+    remembered.read(sys::identity(&stat), to, |to| of_descriptor(dirfd, to))?;
     if to.as_bytes().first() == Some(&b'/') { Ok(()) } else { Err(Errno::EACCES) }
 }
 
@@ -66,6 +65,7 @@ pub(crate) fn of_directory(dirfd: c_int, to: &mut PathBuffer) -> Result<(), Errn
 ///
 /// # Errors
 /// As there.
+#[cfg(target_os = "linux")]
 pub(crate) fn ask(dirfd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     if dirfd == libc::AT_FDCWD { working_directory::ask(to) } else { of_descriptor(dirfd, to) }
 }
@@ -75,20 +75,14 @@ const SLOTS: usize = 32;
 /// Where directories are that descriptors were open on.
 static DIRECTORIES: [Remembered; SLOTS] = [const { Remembered::new() }; SLOTS];
 
-/// Puts what `/proc/self/fd/N` says into `to`: a path, or `pipe:[…]` and the like.
+/// Puts into `to` where the object of a descriptor is: a path, or something that
+/// [`is_anonymous`](crate::resolve::is_anonymous) for one that has none.
 ///
 /// # Errors
-/// `EBADF` for a descriptor that is not open; `EACCES` where `/proc` does not tell.
+/// `EBADF` for a descriptor that is not open; `EACCES` where the system does not tell.
 pub(crate) fn of_descriptor(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     if fd < 0 {
         return Err(Errno::EBADF);
     }
-    let link = DescriptorLink::new(fd);
-    to.fill(|bytes, room| sys::readlinkat(libc::AT_FDCWD, link.as_c_str(), bytes, room)).map_err(
-        |errno| match errno {
-            Errno::ENOENT if sys::fcntl(fd, libc::F_GETFD, 0).is_err() => Errno::EBADF,
-            Errno::ENAMETOOLONG => Errno::ENAMETOOLONG,
-            _ => Errno::EACCES,
-        },
-    )
+    to.fill(|bytes, room| sys::path_of(fd, bytes, room))
 }

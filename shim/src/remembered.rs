@@ -39,6 +39,7 @@ pub(crate) fn suspend() {
 }
 
 /// Ends what [`suspend`] began: that child has memory of its own now, or is gone.
+#[cfg(target_os = "linux")]
 pub(crate) fn resume() {
     SUSPENDED.fetch_sub(1, Ordering::AcqRel);
 }

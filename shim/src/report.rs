@@ -2,6 +2,8 @@
 
 use core::ffi::CStr;
 
+#[cfg(target_os = "macos")]
+use jp_confine_policy::decide::Request;
 use jp_confine_policy::decide::{Denial, OpenVerdict, Verdict};
 use jp_confine_policy::image::{Image, RuleId, Text};
 
@@ -24,11 +26,13 @@ pub(crate) enum Reason {
     Rule = 0,
     StaticProgram = 1,
     ForeignProgram = 2,
+    #[cfg(target_os = "linux")]
     Loader = 3,
     ShimUnreachable = 4,
     /// The call would change what paths mean.
     Namespace = 5,
     /// The object belongs to another process, which `/proc` shows.
+    #[cfg(target_os = "linux")]
     OtherProcess = 6,
 }
 
@@ -43,6 +47,12 @@ pub(crate) struct Subject<'a> {
 impl<'a> Subject<'a> {
     pub(crate) const fn new(call: &'a CStr, path: &'a [u8]) -> Self {
         Self { call, path, route: path }
+    }
+
+    /// What the policy is asked.
+    #[cfg(target_os = "macos")]
+    pub(crate) const fn request(&self) -> Request<'a> {
+        Request { path: self.path, route: self.route }
     }
 }
 
@@ -101,8 +111,7 @@ fn record(image: &Image<'_>, denial: Option<Denial>, reason: Reason, subject: Su
     if sys::fstat(file.raw()).map_or(true, |stat| stat.st_size > ENOUGH) {
         return;
     }
-    let _ =
-        path.fill(|bytes, room| sys::readlinkat(libc::AT_FDCWD, c"/proc/self/exe", bytes, room));
+    let _ = path.fill(sys::own_program);
     let parts = [subject.path, subject.route, path.as_bytes(), subject.call.to_bytes()];
     let parts = parts.map(|part| part.get(..part.len().min(LONGEST)).unwrap_or(&[]));
     let head = head(denial, reason, parts.map(|part| u16::try_from(part.len()).unwrap_or(0)));

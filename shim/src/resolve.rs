@@ -1,54 +1,32 @@
 //! Pinning: holding the object that a path leads to, and knowing its canonical path.
 //!
-//! A pinned object is held by an `O_PATH` descriptor, so that what is judged is what is used,
-//! whatever happens to names meanwhile. The kernel does the walking; `/proc/self/fd` tells where
-//! it ended.
+//! What is judged is what is used, whatever happens to names meanwhile: an object or the directory
+//! of an entry is held, by descriptor, and the system tells where that is.
 
 use core::ffi::{CStr, c_int};
 
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::Image;
 
-use crate::buffer::{Buffer, PathBuffer};
+use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::path::Spelling;
-use crate::places;
-use crate::report::{self, Reason, Subject};
-use crate::sys::{self, Fd};
+use crate::report::{self, Subject};
+use crate::sys::{Fd, Object};
+
+#[cfg(target_os = "linux")]
+#[path = "resolve/linux.rs"]
+mod system;
+#[cfg(target_os = "macos")]
+#[path = "resolve/macos.rs"]
+mod system;
+
+#[cfg(target_os = "linux")]
+pub(crate) use system::pin_from_root;
+pub(crate) use system::{is_anonymous, locate, pin, place_of, require_own};
 
 /// How many links are followed by hand before `ELOOP` (`path_resolution(7)`).
 pub(crate) const LINK_BUDGET: u32 = 40;
-
-/// Whether a `/proc/self/fd` text names an object that has no path.
-pub(crate) fn is_anonymous(text: &[u8]) -> bool {
-    [&b"pipe:["[..], b"socket:[", b"anon_inode:", b"/memfd:", b"mnt:[", b"net:[", b"pid:["]
-        .iter()
-        .any(|prefix| text.starts_with(prefix))
-}
-
-/// Whether the object of a descriptor is a symbolic link itself.
-pub(crate) fn is_symlink(object: &Fd) -> bool {
-    sys::fstat(object.raw()).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK)
-}
-
-/// Pins what `spelling` leads to; with `O_NOFOLLOW` in `flags` a link at the end itself. Its
-/// canonical path goes to `path`, or `pipe:[…]` and the like for an object without one.
-///
-/// # Errors
-/// The kernel's, for a path that leads nowhere; `EACCES` where the place cannot be told.
-pub(crate) fn pin(spelling: &Spelling, flags: c_int, path: &mut PathBuffer) -> Result<Fd, Errno> {
-    let (dirfd, spelled) = spelling.as_spelled();
-    let flags = libc::O_PATH | libc::O_CLOEXEC | flags;
-    let fd = sys::openat(dirfd, spelled, flags, 0)?;
-    locate(fd.raw(), path)?;
-    Ok(looked_up_again(dirfd, spelled, flags).unwrap_or(fd))
-}
-
-/// What a path leads to by now, in the build that `tests/race` must find wanting: one that judges an
-/// object and then uses its name. The product holds what it judged.
-fn looked_up_again(dirfd: c_int, path: &CStr, flags: c_int) -> Option<Fd> {
-    if cfg!(feature = "unpinned") { sys::openat(dirfd, path, flags, 0).ok() } else { None }
-}
 
 /// Pins the object of an operation that follows links (or, with `O_NOFOLLOW`, does not), and has
 /// the policy judge it: by its spelling where no link lies on the way, else by where it is.
@@ -61,16 +39,15 @@ pub(crate) fn pin_judged(
     spelling: &mut Spelling,
     flags: c_int,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
-) -> Result<Fd, Errno> {
+) -> Result<Object, Errno> {
     expand_alias(image, spelling, flags & libc::O_NOFOLLOW == 0)?;
-    if spelling.is_lexical() && judge(image, &spelling.request()) == Verdict::Allow {
-        let (root, path) = spelling.rooted();
-        let flags = libc::O_PATH | libc::O_CLOEXEC | flags;
-        match sys::openat2(root, path, flags, 0, sys::NO_SYMLINKS) {
-            Err(Errno::ELOOP | Errno::ENOSYS | Errno::EPERM) => {}
-            Err(errno) if spelling.is_elsewhere(errno) => {}
-            settled => return settled,
-        }
+    // Only where the kernel can prove that a spelling is the canonical path may it be judged alone.
+    #[cfg(target_os = "linux")]
+    if spelling.is_lexical()
+        && judge(image, &spelling.request()) == Verdict::Allow
+        && let Some(settled) = system::pin_without_links(spelling, flags)
+    {
+        return settled;
     }
     let mut path = PathBuffer::new();
     match pin(spelling, flags, &mut path) {
@@ -91,40 +68,6 @@ pub(crate) fn pin_judged(
             Err(errno)
         }
     }
-}
-
-/// Puts the canonical path of an open descriptor into `to`, as the policy names it: without the
-/// kernel's mark on a removed file, and with `/proc/self` for the process itself.
-///
-/// # Errors
-/// `EBADF`, or `EACCES` where the place cannot be told.
-pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
-    const REMOVED: &[u8] = b" (deleted)";
-    places::of_descriptor(fd, to)?;
-    if is_anonymous(to.as_bytes()) {
-        return Ok(());
-    }
-    if to.as_bytes().first() != Some(&b'/') {
-        return Err(Errno::EACCES);
-    }
-    if to.as_bytes().ends_with(REMOVED) && sys::fstat(fd)?.st_nlink == 0 {
-        to.truncate(to.len().saturating_sub(REMOVED.len()));
-    }
-    own_process(to)
-}
-
-/// `/proc/PID/…` of this very process is `/proc/self/…` to the policy.
-fn own_process(path: &mut PathBuffer) -> Result<(), Errno> {
-    const PROC: &[u8] = b"/proc/";
-    let Some(rest) = path.as_bytes().strip_prefix(PROC) else { return Ok(()) };
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    // Not getpid(2): the process may count in another pid namespace than this /proc does.
-    let mut own = Buffer::<16>::new();
-    own.fill(|bytes, room| sys::readlinkat(libc::AT_FDCWD, c"/proc/self", bytes, room))?;
-    if rest.get(..digits) != Some(own.as_bytes()) {
-        return Ok(());
-    }
-    path.replace_start(PROC.len().saturating_add(digits), b"/proc/self")
 }
 
 /// A directory entry: the directory it is in, held, and its name there.
@@ -196,10 +139,9 @@ pub(crate) fn entry<'a>(
     expand_alias(image, spelling, false)?;
     let slash = spelling.wants_directory();
     let name_at = spelling.split().name_at;
-    let dir = match pin_parent(spelling, name_at) {
-        Ok(fd) => fd,
-        Err(_) => pin_parent_through_links(spelling, name_at)?,
-    };
+    let dir = system::hold_directory(spelling, name_at)?;
+    #[cfg(target_os = "macos")]
+    system::require_directory(&dir, spelling)?;
     let name_at = spelling.split().name_at;
     Ok(Some(Entry { dir: Directory::Held(dir), text: spelling.text(), name_at, slash }))
 }
@@ -213,73 +155,12 @@ pub(crate) fn entry_beside<'a>(
     let split = spelling.split();
     let here = spelling.text().as_bytes().get(..split.name_at);
     let there = other.text.as_bytes().get(..other.name_at);
-    if split.ordinary && spelling.is_lexical() && here == there {
+    if system::TRUSTS_SPELLING && split.ordinary && spelling.is_lexical() && here == there {
         let slash = spelling.wants_directory();
         let dir = Directory::Borrowed(other.dirfd());
         return Ok(Some(Entry { dir, text: spelling.text(), name_at: split.name_at, slash }));
     }
     entry(image, spelling)
-}
-
-/// Refuses an object without a path unless the program holds it already: unless it was reached
-/// through the descriptors of this very process. Those of others are in `/proc` too.
-///
-/// # Errors
-/// `EACCES`.
-#[inline(never)]
-pub(crate) fn require_own(
-    image: &Image<'_>,
-    call: &CStr,
-    spelling: &mut Spelling,
-) -> Result<(), Errno> {
-    for _ in 0..LINK_BUDGET {
-        let mut target = PathBuffer::new();
-        let Some(entry) = entry(image, spelling)? else { break };
-        if entry.path().starts_with(b"/proc/self/") {
-            return Ok(());
-        }
-        let read =
-            target.fill(|bytes, room| sys::readlinkat(entry.dirfd(), entry.name(), bytes, room));
-        if read.is_err() || entry.path().starts_with(b"/proc/") {
-            break;
-        }
-        spelling.follow(target.as_bytes())?;
-    }
-    let subject = Subject::new(call, spelling.lexical());
-    Err(report::refused(image, Reason::OtherProcess, subject))
-}
-
-const DIRECTORY: c_int = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
-
-/// The common case: no link on the way, so that the spelling is the canonical path.
-fn pin_parent(spelling: &mut Spelling, name_at: usize) -> Result<Fd, Errno> {
-    if !spelling.is_lexical() {
-        return Err(Errno::ELOOP);
-    }
-    pin_from_root(spelling, name_at)
-}
-
-/// Pins the directory that the path up to `end` names, if no link is on the way.
-///
-/// # Errors
-/// As openat2(2).
-pub(crate) fn pin_from_root(spelling: &mut Spelling, end: usize) -> Result<Fd, Errno> {
-    spelling.text_mut().with_part(0, end, |directory| {
-        let fd = sys::openat2(libc::AT_FDCWD, directory, DIRECTORY, 0, sys::NO_SYMLINKS)?;
-        Ok(looked_up_again(libc::AT_FDCWD, directory, DIRECTORY).unwrap_or(fd))
-    })
-}
-
-/// Lets the kernel follow the links, asks where it arrived, and spells the entry from there.
-#[inline(never)]
-fn pin_parent_through_links(spelling: &mut Spelling, name_at: usize) -> Result<Fd, Errno> {
-    let (dirfd, start) = (spelling.dirfd(), spelling.tail());
-    let fd = spelling.text_mut().with_part(start, name_at, |directory| {
-        let directory = if directory.is_empty() { c"." } else { directory };
-        sys::openat(dirfd, directory, DIRECTORY, 0)
-    })?;
-    spelling.respell_directory(|path| locate(fd.raw(), path))?;
-    Ok(fd)
 }
 
 /// Replaces a link that was known when the policy was compiled, so that the common case stays

@@ -8,20 +8,12 @@ use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
-use jp_confine_policy::image::{Image, Text};
+use jp_confine_policy::image::Image;
 
-use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::handle::Handle;
-use crate::startup::Startup;
 use crate::sys;
-
-/// The seals without which a memfd could still be changed.
-const SEALS: c_int =
-    libc::F_SEAL_SEAL | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE;
-
-/// The size of the shared page.
-pub(crate) const PAGE: usize = 4096;
+use crate::sys::startup::Startup;
 
 const UNSET: u8 = 0;
 const WRITING: u8 = 1;
@@ -88,7 +80,7 @@ pub(crate) fn start(startup: Option<Startup>) -> Result<(), Errno> {
         unsafe { SHARED.image.get().write(MaybeUninit::new(image)) };
         SHARED.image_fd.store(handle.image, Ordering::Relaxed);
         SHARED.image_inode.store(inode, Ordering::Relaxed);
-        if let Some((page, fd)) = shared_page(&image, handle.generation) {
+        if let Some((page, fd)) = sys::image::shared_page(&image, handle.generation) {
             SHARED.generation.store(page.cast(), Ordering::Relaxed);
             SHARED.generation_fd.store(fd, Ordering::Relaxed);
             let inode = sys::fstat(fd).map_or(0, |stat| stat.st_ino);
@@ -97,22 +89,6 @@ pub(crate) fn start(startup: Option<Startup>) -> Result<(), Errno> {
         SHARED.phase.store(READY, Ordering::Release);
     }
     settled()
-}
-
-/// Maps the page that the run's processes share, and says which descriptor it came by, -1 for one
-/// that was opened anew, where a parent had closed it.
-fn shared_page(image: &Image<'_>, fd: c_int) -> Option<(*mut u8, c_int)> {
-    let map = |fd| sys::map(fd, PAGE, libc::PROT_READ | libc::PROT_WRITE);
-    if fd >= 0 {
-        return map(fd).ok().map(|page| (page, fd));
-    }
-    let mut path = PathBuffer::new();
-    path.push(image.text(Text::SharedPage)).ok()?;
-    let file =
-        sys::openat(libc::AT_FDCWD, path.c_str(0), libc::O_RDWR | libc::O_CLOEXEC, 0).ok()?;
-    let seals = sys::fcntl(file.raw(), libc::F_GET_SEALS, 0).ok()?;
-    let fixed = seals & libc::F_SEAL_SHRINK != 0;
-    fixed.then(|| map(file.raw()).ok())?.map(|page| (page, -1))
 }
 
 /// Whether the session is set up. Where another thread is just doing that there is nothing to wait
@@ -138,7 +114,7 @@ pub(crate) fn image_descriptor() -> (c_int, bool) {
     let fd = SHARED.image_fd.load(Ordering::Relaxed);
     let inode = SHARED.image_inode.load(Ordering::Relaxed);
     let intact = sys::fstat(fd).is_ok_and(|stat| stat.st_ino == inode && stat.st_nlink == 0)
-        && sys::fcntl(fd, libc::F_GET_SEALS, 0).is_ok_and(|seals| seals & SEALS == SEALS);
+        && sys::image::is_unchangeable(fd);
     (fd, intact)
 }
 
@@ -152,14 +128,13 @@ pub(crate) fn generation_descriptor() -> Option<c_int> {
 }
 
 fn load(fd: c_int) -> Result<(Image<'static>, u64), Errno> {
-    let seals = sys::fcntl(fd, libc::F_GET_SEALS, 0)?;
-    if seals & SEALS != SEALS {
+    if !sys::image::is_unchangeable(fd) {
         return Err(Errno::EACCES);
     }
     let stat = sys::fstat(fd)?;
     let length = usize::try_from(stat.st_size).map_err(|_| Errno::EACCES)?;
     let mapping = sys::map(fd, length, libc::PROT_READ)?;
-    // SAFETY: the mapping is `length` bytes, never unmapped, and its seals keep it from changing.
+    // SAFETY: the mapping is `length` bytes, never unmapped, and nobody can change it.
     let bytes = unsafe { core::slice::from_raw_parts(mapping, length) };
     let image = Image::parse(bytes).map_err(|_| Errno::EACCES)?;
     Ok((image, stat.st_ino))

@@ -16,7 +16,7 @@ static REMEMBERED: Remembered = Remembered::new();
 ///
 /// # Errors
 /// Those of `change`.
-pub(crate) fn change(change: impl FnOnce() -> Result<usize, Errno>) -> Result<(), Errno> {
+pub(crate) fn change(change: impl FnOnce() -> Result<(), Errno>) -> Result<(), Errno> {
     if !remembered::owns_memory() {
         // A `vfork` child of the program's own making: when it is gone nobody will tell.
         remembered::suspend();
@@ -24,7 +24,7 @@ pub(crate) fn change(change: impl FnOnce() -> Result<usize, Errno>) -> Result<()
     forget();
     let outcome = change();
     forget();
-    outcome.map(|_| ())
+    outcome
 }
 
 /// Forgets the path.
@@ -71,7 +71,6 @@ pub(crate) fn read(to: &mut PathBuffer) -> Result<(), Errno> {
 /// # Errors
 /// As there.
 pub(crate) fn ask(to: &mut PathBuffer) -> Result<(), Errno> {
-    to.fill(|bytes, room| sys::getcwd(bytes, room).map(|with_nul| with_nul.saturating_sub(1)))
-        .map_err(|errno| if errno == Errno::ERANGE { Errno::ENAMETOOLONG } else { errno })?;
+    to.fill(sys::getcwd)?;
     if to.as_bytes().first() == Some(&b'/') { Ok(()) } else { Err(Errno::EACCES) }
 }

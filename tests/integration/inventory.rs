@@ -209,12 +209,14 @@ fn home_of(name: &str, sources: &BTreeMap<String, String>) -> String {
 }
 
 fn sources() -> BTreeMap<String, String> {
-    fs::read_dir(Path::new(ROOT).join("shim/src/hooks"))
-        .expect("the hooks")
+    let hooks = Path::new(ROOT).join("shim/src/hooks");
+    [hooks.clone(), hooks.join("linux")]
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).expect("the hooks"))
         .map(|entry| entry.expect("an entry").path())
-        .filter(|path| !path.ends_with("mod.rs"))
+        .filter(|path| path.is_file() && !path.ends_with("mod.rs"))
         .map(|path| {
-            let file = path.file_name().expect("a name").to_string_lossy().into_owned();
+            let file = path.strip_prefix(&hooks).expect("it is below").display().to_string();
             let text = fs::read_to_string(&path).expect("a source");
             // What only makes use of a hook does not have it.
             let items = text.lines().filter(|line| !line.trim_start().starts_with("//"));

@@ -9,9 +9,8 @@ use super::handle::{Handle, Variable};
 use super::reader::Reader;
 use super::scratch::{Scratch, bytes_of};
 use crate::errno::Errno;
+use crate::sys::preload::{BYPASS_INITIALS, BYPASSES, PRELOAD, separates};
 use crate::sys::process::Strings;
-
-const PRELOAD: &[u8] = b"LD_PRELOAD=";
 
 /// Calls `run` with `envp`, or with a copy of it that carries the shim. Returns what `run` says,
 /// or why there is no such copy.
@@ -36,7 +35,7 @@ pub(crate) fn with_repaired(
 /// What an environment holds of the two variables that matter.
 struct Survey {
     count: usize,
-    /// The value of the last `LD_PRELOAD`, the one that loaders heed; null for none.
+    /// The value of the last [`PRELOAD`], the one that loaders heed; null for none.
     preload: *const c_char,
     preloads: usize,
     begins_with_shim: bool,
@@ -88,19 +87,8 @@ impl Survey {
     }
 }
 
-/// What separates the entries of `LD_PRELOAD` (ld.so(8)). musl takes other white space too, glibc
-/// takes that for a part of the name.
-const fn separates(byte: u8) -> bool {
-    matches!(byte, b':' | b' ')
-}
-
-/// Variables by which the loader or libc's start-up code, which no hook sees, would run code before
-/// the shim or write files (ld.so(8)).
-const BYPASSES: [&[u8]; 5] =
-    [b"LD_AUDIT=", b"LD_DEBUG_OUTPUT=", b"LD_PROFILE=", b"LD_PROFILE_OUTPUT=", b"GMON_OUT_PREFIX="];
-
 fn bypasses(reader: &mut Reader, text: *const c_char) -> Result<bool, Errno> {
-    if !matches!(reader.byte(text, 0)?, b'L' | b'G') {
+    if !BYPASS_INITIALS.contains(&reader.byte(text, 0)?) {
         return Ok(false);
     }
     for name in BYPASSES {
@@ -171,7 +159,7 @@ fn fill(
     Ok(list.as_ptr().cast())
 }
 
-/// Writes the new `LD_PRELOAD` entry.
+/// Writes the new [`PRELOAD`] entry.
 struct Preload<'a> {
     room: core::slice::IterMut<'a, u8>,
 }

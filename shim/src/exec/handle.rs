@@ -6,13 +6,7 @@ use jp_confine_policy::image::Image;
 
 use crate::errno::Errno;
 use crate::session;
-use crate::sys::process;
 use crate::sys::{self, Fd};
-
-/// Where a descriptor is out of a program's way.
-const HIGH: c_int = 1000;
-const SEALS: c_int =
-    libc::F_SEAL_SEAL | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE;
 
 /// Descriptors that stay open across exec. What had to be made anew is closed when dropped: the
 /// exec failed.
@@ -33,7 +27,7 @@ impl Handle {
         if intact && keep(fd) {
             return Ok(Self { image: fd, generation, _made: None });
         }
-        let made = remake(image)?;
+        let made = sys::image::remake(image)?;
         Ok(Self { image: made.raw(), generation, _made: Some(made) })
     }
 
@@ -59,23 +53,6 @@ fn keep(fd: c_int) -> bool {
 /// The shared page's descriptor, or -1: the next program then finds the page by its path.
 fn generation() -> c_int {
     session::generation_descriptor().filter(|&fd| keep(fd)).unwrap_or(-1)
-}
-
-/// A sealed copy of the image.
-#[cold]
-fn remake(image: &Image<'_>) -> Result<Fd, Errno> {
-    let file = process::sealable_file(c"jp-confine")?;
-    let mut rest = image.as_bytes();
-    while !rest.is_empty() {
-        match sys::write(file.raw(), rest) {
-            Ok(count) => rest = rest.get(count..).unwrap_or(&[]),
-            Err(Errno::EINTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-    sys::fcntl(file.raw(), libc::F_ADD_SEALS, SEALS)?;
-    // A limit below that number is no reason to fail.
-    Ok(sys::fcntl(file.raw(), libc::F_DUPFD, HIGH).map_or(file, Fd::adopt))
 }
 
 /// An environment entry of the shim's own.

@@ -4,6 +4,8 @@
 
 mod environment;
 mod handle;
+#[cfg(target_os = "linux")]
+mod loader;
 mod program;
 pub(crate) mod reader;
 mod scratch;
@@ -19,10 +21,9 @@ use jp_confine_policy::image::{Image, Text};
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::path::Spelling;
-use crate::places::DescriptorLink;
 use crate::report::{self, Reason, Subject};
 use crate::sys::process::{self, Strings};
-use crate::sys::{self, Fd};
+use crate::sys::{self, Object};
 use crate::{memory, resolve, session};
 use program::Kind;
 
@@ -40,15 +41,28 @@ pub(crate) fn execute(
     envp: Strings,
     flags: c_int,
 ) -> Errno {
+    with_judged(call, dirfd, path, envp, flags, |path, envp| {
+        process::execute(dirfd, path, argv, envp, flags)
+    })
+}
+
+/// Calls `run` with the path of a program that may run, and an environment that confines it. Returns
+/// what `run` says, or why there is no such program or environment.
+pub(crate) fn with_judged(
+    call: &CStr,
+    dirfd: c_int,
+    path: *const c_char,
+    envp: Strings,
+    flags: c_int,
+    run: impl FnOnce(&CStr, Strings) -> Errno,
+) -> Errno {
     let image = match session::image() {
         Ok(image) => image,
         Err(errno) => return errno,
     };
     let mut text = PathBuffer::new();
     match prepare(image, call, dirfd, path, flags, &mut text) {
-        Ok(()) => environment::with_repaired(image, envp, |envp| {
-            process::execute(dirfd, text.c_str(0), argv, envp, flags)
-        }),
+        Ok(()) => environment::with_repaired(image, envp, |envp| run(text.c_str(0), envp)),
         Err(errno) => errno,
     }
 }
@@ -64,17 +78,21 @@ fn prepare(
     flags: c_int,
     text: &mut PathBuffer,
 ) -> Result<(), Errno> {
-    if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
+    if flags & !(sys::EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
         return Err(Errno::EINVAL);
     }
     memory::copy_path(path, text)?;
-    let program = if text.len() > 0 {
-        find(image, call, dirfd, text.as_bytes(), flags & libc::AT_SYMLINK_NOFOLLOW != 0)?
-    } else if flags & libc::AT_EMPTY_PATH != 0 {
-        held(image, call, dirfd)?
-    } else {
+    #[cfg(target_os = "linux")]
+    if text.len() == 0 && flags & sys::EMPTY_PATH != 0 {
+        let program = loader::held(image, call, dirfd)?;
+        admit(image, call, program)?;
+        return can_carry_shim(image, call, text.as_bytes());
+    }
+    if text.len() == 0 {
         return Err(Errno::ENOENT);
-    };
+    }
+    let stop_at_link = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
+    let program = find(image, call, dirfd, text.as_bytes(), stop_at_link)?;
     admit(image, call, program)?;
     can_carry_shim(image, call, text.as_bytes())
 }
@@ -90,7 +108,7 @@ fn find(
     dirfd: c_int,
     path: &[u8],
     stop_at_link: bool,
-) -> Result<Fd, Errno> {
+) -> Result<Object, Errno> {
     let mut spelling = Spelling::new();
     spelling.read_own(dirfd, path)?;
     if is_absent(image, &spelling) {
@@ -112,32 +130,19 @@ fn is_absent(image: &Image<'_>, spelling: &Spelling) -> bool {
 }
 
 /// A file without a name was written by whoever holds it; no rule covers it.
-fn judge_unnamed(image: &Image<'_>, call: &CStr, program: &Fd) -> Result<(), Errno> {
-    if sys::fstat(program.raw())?.st_nlink > 0 {
+fn judge_unnamed(image: &Image<'_>, call: &CStr, program: &Object) -> Result<(), Errno> {
+    if sys::status(program)?.st_nlink > 0 {
         return Ok(());
     }
     let mut path = PathBuffer::new();
-    resolve::locate(program.raw(), &mut path)?;
+    resolve::place_of(program, &mut path)?;
     let verdict = may_execute(image, &Request::canonical(path.as_bytes()));
     report::settle(image, verdict, Subject::new(call, path.as_bytes()))
 }
 
-/// The program that the descriptor itself denotes (fexecve(3)).
-fn held(image: &Image<'_>, call: &CStr, fd: c_int) -> Result<Fd, Errno> {
-    sys::fcntl(fd, libc::F_GETFD, 0)?;
-    let link = DescriptorLink::new(fd);
-    let flags = libc::O_PATH | libc::O_CLOEXEC;
-    let program = sys::openat(libc::AT_FDCWD, link.as_c_str(), flags, 0)?;
-    let mut path = PathBuffer::new();
-    resolve::locate(program.raw(), &mut path)?;
-    let verdict = may_execute(image, &Request::canonical(path.as_bytes()));
-    report::settle(image, verdict, Subject::new(call, path.as_bytes()))?;
-    Ok(program)
-}
-
 /// Follows the program to what the processor will run first, and refuses what cannot carry the
 /// shim (spec §13).
-fn admit(image: &Image<'_>, call: &CStr, program: Fd) -> Result<(), Errno> {
+fn admit(image: &Image<'_>, call: &CStr, program: Object) -> Result<(), Errno> {
     let mut program = program;
     for _ in 0..=SCRIPT_DEPTH {
         let mut next = PathBuffer::new();
@@ -146,7 +151,13 @@ fn admit(image: &Image<'_>, call: &CStr, program: Fd) -> Result<(), Errno> {
                 program = find(image, call, libc::AT_FDCWD, next.as_bytes(), false)?;
                 continue;
             }
-            Ok(Kind::Dynamic) => return admit_loader(image, call, next.as_bytes()),
+            #[cfg(target_os = "linux")]
+            Ok(Kind::Dynamic) => return loader::admit(image, call, next.as_bytes()),
+            // The kernel starts no loader but its own.
+            #[cfg(target_os = "macos")]
+            Ok(Kind::Dynamic) => return Ok(()),
+            #[cfg(target_os = "macos")]
+            Ok(Kind::Protected) => Reason::ShimUnreachable,
             Ok(Kind::Other) => return not_a_program(&program),
             Ok(Kind::Static) => Reason::StaticProgram,
             Ok(Kind::Foreign) => Reason::ForeignProgram,
@@ -157,41 +168,16 @@ fn admit(image: &Image<'_>, call: &CStr, program: Fd) -> Result<(), Errno> {
             Err(errno) => return Err(errno),
         };
         let mut path = PathBuffer::new();
-        resolve::locate(program.raw(), &mut path)?;
+        resolve::place_of(&program, &mut path)?;
         return Err(report::refused(image, reason, Subject::new(call, path.as_bytes())));
     }
     Err(Errno::ELOOP)
 }
 
-/// The loader that the program names must be the system's: it is what brings the shim in.
-fn admit_loader(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), Errno> {
-    let mut spelling = Spelling::new();
-    spelling.read_own(libc::AT_FDCWD, path)?;
-    resolve::expand_alias(image, &mut spelling, true)?;
-    let (root, path) = spelling.rooted();
-    let flags = libc::O_PATH | libc::O_CLOEXEC;
-    if spelling.is_lexical()
-        && decide::loader(image, &spelling.request()) == Verdict::Allow
-        && sys::openat2(root, path, flags, 0, sys::NO_SYMLINKS).is_ok()
-    {
-        return Ok(());
-    }
-    let mut place = PathBuffer::new();
-    resolve::pin(&spelling, 0, &mut place)?;
-    let request = Request { path: place.as_bytes(), route: spelling.lexical() };
-    match decide::loader(image, &request) {
-        Verdict::Allow => Ok(()),
-        Verdict::Deny(_) => {
-            let subject = Subject { call, path: request.path, route: request.route };
-            Err(report::refused(image, Reason::Loader, subject))
-        }
-    }
-}
-
 /// Neither a script nor a binary: what the kernel answers, without asking it, because an
 /// interpreter registered for such files (`binfmt_misc`) would run unjudged.
-fn not_a_program(file: &Fd) -> Result<(), Errno> {
-    process::accessible(DescriptorLink::new(file.raw()).as_c_str(), libc::X_OK)?;
+fn not_a_program(file: &Object) -> Result<(), Errno> {
+    sys::accessible(file, libc::X_OK)?;
     Err(Errno::ENOEXEC)
 }
 

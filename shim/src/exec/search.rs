@@ -5,26 +5,30 @@ use core::ffi::c_char;
 use super::reader::Reader;
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
-use crate::memory;
 use crate::sys::process::Strings;
+use crate::{memory, sys};
 
 /// Where to look without a `PATH` (confstr(3), `_CS_PATH`).
 const DEFAULT: *const c_char = c"/bin:/usr/bin".as_ptr();
 
-unsafe extern "C" {
-    /// `c/process.c`
-    safe fn jp_environ() -> Strings;
-}
-
 /// The caller's environment, where POSIX has exec use it.
 pub(crate) fn environ() -> Strings {
-    jp_environ()
+    sys::startup::environ()
 }
 
 /// Calls `attempt` with each path that `file` may stand for, until one ends the search. Returns
 /// only with an error, as the attempts do.
 pub(crate) fn along_path(
     file: *const c_char,
+    attempt: impl FnMut(*const c_char) -> Errno,
+) -> Errno {
+    along(file, None, attempt)
+}
+
+/// As [`along_path`], along the elements of `list` where one is given.
+pub(crate) fn along(
+    file: *const c_char,
+    list: Option<*const c_char>,
     mut attempt: impl FnMut(*const c_char) -> Errno,
 ) -> Errno {
     let mut name = PathBuffer::new();
@@ -37,13 +41,20 @@ pub(crate) fn along_path(
     if name.as_bytes().contains(&b'/') {
         return attempt(name.c_str(0).as_ptr());
     }
-    search(name.as_bytes(), &mut attempt).unwrap_or_else(|errno| errno)
+    search(name.as_bytes(), list, &mut attempt).unwrap_or_else(|errno| errno)
 }
 
-fn search(name: &[u8], attempt: &mut impl FnMut(*const c_char) -> Errno) -> Result<Errno, Errno> {
+fn search(
+    name: &[u8],
+    list: Option<*const c_char>,
+    attempt: &mut impl FnMut(*const c_char) -> Errno,
+) -> Result<Errno, Errno> {
     let mut refused = None;
     let mut reader = Reader::new();
-    let list = variable(&mut reader, b"PATH=")?.unwrap_or(DEFAULT);
+    let list = match list {
+        Some(list) => list,
+        None => variable(&mut reader, b"PATH=")?.unwrap_or(DEFAULT),
+    };
     let mut at = 0_usize;
     loop {
         let mut candidate = PathBuffer::new();
@@ -127,6 +138,7 @@ fn find(reader: &mut Reader, name: &[u8]) -> Result<Option<(usize, *const c_char
 ///
 /// # Errors
 /// `EFAULT`.
+#[cfg(target_os = "linux")]
 pub(crate) fn value(name: &[u8]) -> Result<Option<*const c_char>, Errno> {
     variable(&mut Reader::new(), name)
 }
@@ -135,6 +147,7 @@ pub(crate) fn value(name: &[u8]) -> Result<Option<*const c_char>, Errno> {
 ///
 /// # Errors
 /// `EFAULT`.
+#[cfg(target_os = "linux")]
 pub(crate) fn forget(name: &[u8]) -> Result<(), Errno> {
     let mut reader = Reader::new();
     while let Some((index, _)) = find(&mut reader, name)? {

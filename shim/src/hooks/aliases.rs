@@ -4,7 +4,7 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::errno::Reply;
-use crate::hooks::{popen, sockets, streams, system};
+use crate::hooks::{linux, popen, sockets, streams, system};
 
 #[unsafe(no_mangle)]
 extern "C" fn _IO_fopen(path: *const c_char, mode: *const c_char) -> *mut c_void {
@@ -13,7 +13,7 @@ extern "C" fn _IO_fopen(path: *const c_char, mode: *const c_char) -> *mut c_void
 
 #[unsafe(no_mangle)]
 extern "C" fn __setmntent(path: *const c_char, mode: *const c_char) -> *mut c_void {
-    streams::open_table(path, mode).reply()
+    linux::streams::open_table(path, mode).reply()
 }
 
 #[unsafe(no_mangle)]
@@ -38,5 +38,5 @@ extern "C" fn __sendmmsg(
     count: c_uint,
     flags: c_int,
 ) -> c_int {
-    sockets::send_messages(fd, messages, count, flags).reply()
+    linux::sockets::send_messages(fd, messages, count, flags).reply()
 }

@@ -22,7 +22,7 @@ extern "C" fn daemon(stay: c_int, keep: c_int) -> c_int {
     let mut result = -1;
     let _ = working_directory::change(|| {
         result = original(stay, keep);
-        Ok(0)
+        Ok(())
     });
     result
 }

@@ -6,9 +6,9 @@ use crate::errno::{Errno, Reply};
 use crate::hooks::metadata;
 use crate::hooks::open::{How, open_at};
 use crate::libc_functions;
-use crate::places::DescriptorLink;
+use crate::sys::glob::{ABORTED, GlobTable, OWN_FUNCTIONS, has_known_table};
 use crate::sys::next::Original;
-use crate::sys::{self, Fd, word};
+use crate::sys::{self, Fd, process};
 use crate::working_directory;
 
 pub(super) const LISTING: c_int =
@@ -19,7 +19,7 @@ fn listing(call: &CStr, dirfd: c_int, path: *const c_char) -> Result<Fd, Errno> 
     open_at(call, dirfd, path, How::new(LISTING, 0)).map(Fd::adopt)
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn opendir(path: *const c_char) -> *mut c_void {
     match listing(c"opendir", libc::AT_FDCWD, path) {
         Ok(fd) => {
@@ -38,7 +38,7 @@ type Scan = extern "C" fn(*const c_char, *mut c_void, *const c_void, *const c_vo
 static SCANDIR: Original = Original::new(c"scandir");
 
 /// scandir(3): libc's own, on the directory that was judged.
-fn scan(
+pub(super) fn scan(
     call: &CStr,
     dirfd: c_int,
     path: *const c_char,
@@ -50,12 +50,12 @@ fn scan(
     let original = SCANDIR.address().ok_or(Errno::EACCES)?;
     // SAFETY: the address is that of libc's function of this name and type.
     let original = unsafe { core::mem::transmute::<usize, Scan>(original) };
-    let link = DescriptorLink::new(directory.raw());
-    Ok(original(link.as_c_str().as_ptr(), list, select, compare))
+    let name = sys::directory_name(&directory)?;
+    Ok(original(name.as_c_str().as_ptr(), list, select, compare))
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn scandir(
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
+pub(super) extern "C" fn scandir(
     path: *const c_char,
     list: *mut c_void,
     select: *const c_void,
@@ -64,93 +64,40 @@ extern "C" fn scandir(
     scan(c"scandir", libc::AT_FDCWD, path, list, select, compare).reply()
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn scandir64(
-    path: *const c_char,
-    list: *mut c_void,
-    select: *const c_void,
-    compare: *const c_void,
-) -> c_int {
-    scandir(path, list, select, compare)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn scandirat(
-    dirfd: c_int,
-    path: *const c_char,
-    list: *mut c_void,
-    select: *const c_void,
-    compare: *const c_void,
-) -> c_int {
-    scan(c"scandirat", dirfd, path, list, select, compare).reply()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn scandirat64(
-    dirfd: c_int,
-    path: *const c_char,
-    list: *mut c_void,
-    select: *const c_void,
-    compare: *const c_void,
-) -> c_int {
-    scandirat(dirfd, path, list, select, compare)
-}
-
 fn change(path: *const c_char) -> Result<(), Errno> {
     metadata::visible(libc::AT_FDCWD, path)?;
-    working_directory::change(|| {
-        sys::call(libc::SYS_chdir, [path.expose_provenance(), 0, 0, 0, 0, 0])
-    })
+    working_directory::change(|| process::change_directory(path))
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn chdir(path: *const c_char) -> c_int {
     change(path).reply()
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn fchdir(fd: c_int) -> c_int {
-    working_directory::change(|| sys::call(libc::SYS_fchdir, [word(fd), 0, 0, 0, 0, 0])).reply()
+    working_directory::change(|| process::change_directory_to(fd)).reply()
 }
-
-/// `glob_t` of glibc (glob.h): the part before the functions is POSIX's and the flags.
-#[repr(C)]
-struct GlobTable {
-    count: usize,
-    paths: *mut *mut c_char,
-    offset: usize,
-    flags: c_int,
-    close: *const c_void,
-    read: *const c_void,
-    open: *const c_void,
-    lstat: *const c_void,
-    stat: *const c_void,
-}
-
-/// `GLOB_ALTDIRFUNC` (glob.h): the table names the functions to list directories with.
-const OWN_FUNCTIONS: c_int = 1 << 9;
 
 type Glob = extern "C" fn(*const c_char, c_int, *const c_void, *mut GlobTable) -> c_int;
 
 static GLOB: Original = Original::new(c"glob");
 
 /// glob(3): libc's own, listing directories through the hooks of this library.
-#[unsafe(no_mangle)]
-extern "C" fn glob(
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
+pub(super) extern "C" fn glob(
     pattern: *const c_char,
     flags: c_int,
     on_error: *const c_void,
     table: *mut GlobTable,
 ) -> c_int {
-    /// `GLOB_ABORTED` (glob.h).
-    const ABORTED: c_int = 2;
     let Some(original) = GLOB.address() else { return ABORTED };
     // SAFETY: the address is that of libc's function of this name and type.
     let original = unsafe { core::mem::transmute::<usize, Glob>(original) };
     if flags & OWN_FUNCTIONS != 0 {
         return original(pattern, flags, on_error, table);
     }
-    if !libc_functions::is_glibc() {
+    if !has_known_table() {
         return ABORTED;
     }
     // SAFETY: glob's caller passes a table of its own, as libc relies on too.
@@ -161,14 +108,4 @@ extern "C" fn glob(
     functions.stat = metadata::stat as *const c_void;
     functions.lstat = metadata::lstat as *const c_void;
     original(pattern, flags | OWN_FUNCTIONS, on_error, table)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn glob64(
-    pattern: *const c_char,
-    flags: c_int,
-    on_error: *const c_void,
-    table: *mut GlobTable,
-) -> c_int {
-    glob(pattern, flags, on_error, table)
 }

@@ -5,15 +5,14 @@ use core::ffi::{CStr, c_char, c_int, c_uint};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
+use libc::dev_t;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
 use crate::path::Spelling;
-use crate::places::DescriptorLink;
 use crate::report::{self, Subject};
 use crate::resolve::{self, Entry};
-use crate::sys::{self, word};
-use crate::{session, working_directory};
+use crate::{session, sys, working_directory};
 
 /// A path argument of a call.
 #[derive(Clone, Copy)]
@@ -38,7 +37,7 @@ fn on_entry(
     argument: Argument,
     no_entry: Errno,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
-    act: impl FnOnce(c_int, &CStr) -> Result<usize, Errno>,
+    act: impl FnOnce(c_int, &CStr) -> Result<(), Errno>,
 ) -> Result<(), Errno> {
     let image = session::image()?;
     let mut spelling = Spelling::new();
@@ -50,7 +49,7 @@ fn on_entry(
                 return Err(Errno::EEXIST);
             }
             report::settle(image, verdict, Subject::new(call, entry.path()))?;
-            act(entry.dirfd(), entry.name()).map(|_| ())
+            act(entry.dirfd(), entry.name())
         }
         Ok(None) => Err(no_entry),
         Err(errno) => Err(nowhere(image, call, &mut spelling, judge, errno)),
@@ -82,8 +81,17 @@ fn may_create(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     decide::access(image, request, Capabilities::CREATE)
 }
 
-fn address(text: &CStr) -> usize {
-    text.as_ptr().expose_provenance()
+/// Makes an entry by `act`.
+///
+/// # Errors
+/// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
+#[cfg(target_os = "macos")]
+pub(super) fn create(
+    call: &CStr,
+    at: Argument,
+    act: impl FnOnce(c_int, &CStr) -> Result<(), Errno>,
+) -> Result<(), Errno> {
+    on_entry(call, at, Errno::EEXIST, may_create, act)
 }
 
 /// mkdir(2).
@@ -91,35 +99,33 @@ fn address(text: &CStr) -> usize {
 /// # Errors
 /// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
 pub(crate) fn make_directory(call: &CStr, at: Argument, mode: c_uint) -> Result<(), Errno> {
-    on_entry(call, at, Errno::EEXIST, may_create, |dirfd, name| {
-        sys::call(libc::SYS_mkdirat, [word(dirfd), address(name), mode as usize, 0, 0, 0])
-    })
+    on_entry(call, at, Errno::EEXIST, may_create, |dirfd, name| sys::mkdirat(dirfd, name, mode))
 }
 
-fn make_node(call: &CStr, at: Argument, mode: c_uint, device: u64) -> Result<(), Errno> {
-    let device = usize::try_from(device).map_err(|_| Errno::EINVAL)?;
-    let kind = mode & libc::S_IFMT;
+pub(super) fn make_node(
+    call: &CStr,
+    at: Argument,
+    mode: c_uint,
+    device: dev_t,
+) -> Result<(), Errno> {
+    let kind = mode & c_uint::from(libc::S_IFMT);
     // A device node is a way around every path; 0:0 is the mark of overlay filesystems.
-    if (kind == libc::S_IFCHR && device != 0) || kind == libc::S_IFBLK {
+    if (kind == c_uint::from(libc::S_IFCHR) && device != 0) || kind == c_uint::from(libc::S_IFBLK) {
         return Err(Errno::EPERM);
     }
     on_entry(call, at, Errno::EEXIST, may_create, |dirfd, name| {
-        let args = [word(dirfd), address(name), mode as usize, device, 0, 0];
-        sys::call(libc::SYS_mknodat, args)
+        sys::mknodat(dirfd, name, mode, device)
     })
 }
 
 fn make_symlink(call: &CStr, target: *const c_char, at: Argument) -> Result<(), Errno> {
-    on_entry(call, at, Errno::EEXIST, may_create, |dirfd, name| {
-        let target = target.expose_provenance();
-        sys::call(libc::SYS_symlinkat, [target, word(dirfd), address(name), 0, 0, 0])
-    })
+    on_entry(call, at, Errno::EEXIST, may_create, |dirfd, name| sys::symlinkat(target, dirfd, name))
 }
 
 fn remove_entry(call: &CStr, at: Argument, flags: c_int) -> Result<(), Errno> {
     let no_entry = if flags & libc::AT_REMOVEDIR == 0 { Errno::EISDIR } else { Errno::EINVAL };
     let outcome = on_entry(call, at, no_entry, decide::remove, |dirfd, name| {
-        sys::call(libc::SYS_unlinkat, [word(dirfd), address(name), word(flags), 0, 0, 0])
+        sys::unlinkat(dirfd, name, flags)
     });
     if flags & libc::AT_REMOVEDIR != 0 && outcome.is_ok() {
         working_directory::announce_change();
@@ -129,18 +135,21 @@ fn remove_entry(call: &CStr, at: Argument, flags: c_int) -> Result<(), Errno> {
 
 /// link(2): the object that gets a second name is held, so that none other can take its place.
 fn make_link(call: &CStr, old: Argument, new: Argument, flags: c_int) -> Result<(), Errno> {
-    if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_FOLLOW) != 0 {
+    if flags & !(sys::EMPTY_PATH | libc::AT_SYMLINK_FOLLOW) != 0 {
         return Err(Errno::EINVAL);
     }
     let image = session::image()?;
     let mut path = PathBuffer::new();
-    if flags & libc::AT_EMPTY_PATH != 0 && crate::memory::first_byte(old.path)? == 0 {
+    #[cfg(target_os = "linux")]
+    if flags & sys::EMPTY_PATH != 0 && crate::memory::first_byte(old.path)? == 0 {
         resolve::locate(old.dirfd, &mut path)?;
-        return link_object(image, call, &path, old.dirfd, new);
+        return link_object(image, call, &path, new, |dirfd, name| {
+            sys::link_descriptor(old.dirfd, dirfd, name)
+        });
     }
     let follow = flags & libc::AT_SYMLINK_FOLLOW != 0;
     let held = hold(image, call, old, if follow { 0 } else { libc::O_NOFOLLOW }, &mut path)?;
-    link_object(image, call, &path, held.raw(), new)
+    link_object(image, call, &path, new, |dirfd, name| sys::link(&held, dirfd, name))
 }
 
 /// Holds an object that is to get another name.
@@ -151,7 +160,7 @@ fn hold(
     old: Argument,
     flags: c_int,
     path: &mut PathBuffer,
-) -> Result<sys::Fd, Errno> {
+) -> Result<sys::Object, Errno> {
     let mut from = Spelling::new();
     from.read(old.dirfd, old.path)?;
     resolve::pin(&from, flags, path)
@@ -163,8 +172,8 @@ fn link_object(
     image: &Image<'_>,
     call: &CStr,
     path: &PathBuffer,
-    fd: c_int,
     new: Argument,
+    act: impl FnOnce(c_int, &CStr) -> Result<(), Errno>,
 ) -> Result<(), Errno> {
     let mut to = Spelling::new();
     to.read(new.dirfd, new.path)?;
@@ -180,16 +189,7 @@ fn link_object(
         decide::link(image, &old, &entry.request())
     };
     settle_pair(image, call, verdict, &old, &entry.request())?;
-    let link = DescriptorLink::new(fd);
-    let args = [
-        word(libc::AT_FDCWD),
-        address(link.as_c_str()),
-        word(entry.dirfd()),
-        address(entry.name()),
-        word(libc::AT_SYMLINK_FOLLOW),
-        0,
-    ];
-    sys::call(libc::SYS_linkat, args).map(|_| ())
+    act(entry.dirfd(), entry.name())
 }
 
 /// Reports a refusal about the one of two paths that it is about.
@@ -207,8 +207,13 @@ fn settle_pair(
     report::settle(image, verdict, subject)
 }
 
-/// rename(2) and renameat2(2).
-fn move_entry(call: &CStr, old: Argument, new: Argument, flags: c_uint) -> Result<(), Errno> {
+/// rename(2), and with flags of [`sys::rename`] what the system has beside it.
+pub(super) fn move_entry(
+    call: &CStr,
+    old: Argument,
+    new: Argument,
+    flags: c_uint,
+) -> Result<(), Errno> {
     let image = session::image()?;
     let mut from = Spelling::new();
     let mut to = Spelling::new();
@@ -235,15 +240,8 @@ fn move_entry(call: &CStr, old: Argument, new: Argument, flags: c_uint) -> Resul
             return Err(Errno::EACCES);
         }
     };
-    let args = [
-        word(source.dirfd()),
-        address(source.name()),
-        word(target.dirfd()),
-        address(target.name()),
-        flags as usize,
-        0,
-    ];
-    let outcome = sys::call(libc::SYS_renameat2, args).map(|_| ());
+    let (from, to) = ((source.dirfd(), source.name()), (target.dirfd(), target.name()));
+    let outcome = sys::rename(from, to, flags);
     working_directory::announce_change();
     match (outcome, if_exists) {
         (Err(Errno::EEXIST), Some(denial)) => {
@@ -256,7 +254,7 @@ fn move_entry(call: &CStr, old: Argument, new: Argument, flags: c_uint) -> Resul
 
 /// What of a rename is allowed.
 enum Plan {
-    /// With these flags of renameat2(2).
+    /// With these flags of [`sys::rename`].
     Go(c_uint),
     /// With these flags, which make the kernel refuse an existing destination; the denial is for
     /// that case, unless the program asked for the refusal itself.
@@ -267,14 +265,14 @@ enum Plan {
 fn plan(image: &Image<'_>, source: &Entry<'_>, target: &Entry<'_>, flags: c_uint) -> Plan {
     let judge =
         |destination| decide::rename(image, &source.request(), &target.request(), destination);
-    if flags & libc::RENAME_EXCHANGE != 0 {
+    if flags & sys::RENAME_EXCHANGE != 0 {
         return match judge(Destination::Exchange) {
             Verdict::Allow => Plan::Go(flags),
             Verdict::Deny(denial) => Plan::Refuse(denial),
         };
     }
     let fresh = judge(Destination::Missing);
-    if flags & libc::RENAME_NOREPLACE != 0 {
+    if flags & sys::RENAME_NOREPLACE != 0 {
         return match fresh {
             Verdict::Allow => Plan::Go(flags),
             Verdict::Deny(denial) => Plan::Refuse(denial),
@@ -283,7 +281,7 @@ fn plan(image: &Image<'_>, source: &Entry<'_>, target: &Entry<'_>, flags: c_uint
     match (judge(Destination::Exists), fresh) {
         (Verdict::Allow, Verdict::Allow) => Plan::Go(flags),
         (Verdict::Deny(denial), Verdict::Allow) => {
-            Plan::OnlyNew(flags | libc::RENAME_NOREPLACE, denial)
+            Plan::OnlyNew(flags | sys::RENAME_NOREPLACE, denial)
         }
         (Verdict::Allow, Verdict::Deny(_)) if exists(target) => Plan::Go(flags),
         (Verdict::Deny(denial), Verdict::Deny(_)) if exists(target) => Plan::Refuse(denial),
@@ -293,78 +291,50 @@ fn plan(image: &Image<'_>, source: &Entry<'_>, target: &Entry<'_>, flags: c_uint
 
 /// Whether an entry of that name exists, be it a dangling link.
 fn exists(entry: &Entry<'_>) -> bool {
-    let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-    sys::openat(entry.dirfd(), entry.name(), flags, 0).is_ok()
+    sys::find(entry.dirfd(), entry.name()).is_ok()
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn mkdir(path: *const c_char, mode: c_uint) -> c_int {
     make_directory(c"mkdir", Argument::here(path), mode).reply()
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn mkdirat(dirfd: c_int, path: *const c_char, mode: c_uint) -> c_int {
     make_directory(c"mkdirat", Argument { dirfd, path }, mode).reply()
 }
 
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn mknod(path: *const c_char, mode: c_uint, device: u64) -> c_int {
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
+pub(crate) extern "C" fn mknod(path: *const c_char, mode: c_uint, device: dev_t) -> c_int {
     make_node(c"mknod", Argument::here(path), mode, device).reply()
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn mknodat(
     dirfd: c_int,
     path: *const c_char,
     mode: c_uint,
-    device: u64,
+    device: dev_t,
 ) -> c_int {
     make_node(c"mknodat", Argument { dirfd, path }, mode, device).reply()
 }
 
-/// `mknod` of programs built before glibc 2.33.
-#[unsafe(no_mangle)]
-extern "C" fn __xmknod(_: c_int, path: *const c_char, mode: c_uint, device: *const u64) -> c_int {
-    read_device(device)
-        .and_then(|device| make_node(c"mknod", Argument::here(path), mode, device))
-        .reply()
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
+pub(super) extern "C" fn mkfifo(path: *const c_char, mode: c_uint) -> c_int {
+    make_node(c"mkfifo", Argument::here(path), c_uint::from(libc::S_IFIFO) | mode, 0).reply()
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn __xmknodat(
-    _: c_int,
-    dirfd: c_int,
-    path: *const c_char,
-    mode: c_uint,
-    device: *const u64,
-) -> c_int {
-    read_device(device)
-        .and_then(|device| make_node(c"mknodat", Argument { dirfd, path }, mode, device))
-        .reply()
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
+pub(super) extern "C" fn mkfifoat(dirfd: c_int, path: *const c_char, mode: c_uint) -> c_int {
+    make_node(c"mkfifoat", Argument { dirfd, path }, c_uint::from(libc::S_IFIFO) | mode, 0).reply()
 }
 
-fn read_device(device: *const u64) -> Result<u64, Errno> {
-    crate::memory::check(device.addr())?;
-    // SAFETY: the word was just found readable.
-    Ok(unsafe { device.read_unaligned() })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn mkfifo(path: *const c_char, mode: c_uint) -> c_int {
-    make_node(c"mkfifo", Argument::here(path), libc::S_IFIFO | mode, 0).reply()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn mkfifoat(dirfd: c_int, path: *const c_char, mode: c_uint) -> c_int {
-    make_node(c"mkfifoat", Argument { dirfd, path }, libc::S_IFIFO | mode, 0).reply()
-}
-
-#[unsafe(no_mangle)]
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn symlink(target: *const c_char, path: *const c_char) -> c_int {
     make_symlink(c"symlink", target, Argument::here(path)).reply()
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn symlinkat(
     target: *const c_char,
     dirfd: c_int,
@@ -373,12 +343,12 @@ pub(crate) extern "C" fn symlinkat(
     make_symlink(c"symlinkat", target, Argument { dirfd, path }).reply()
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn link(old: *const c_char, new: *const c_char) -> c_int {
     make_link(c"link", Argument::here(old), Argument::here(new), 0).reply()
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn linkat(
     olddirfd: c_int,
     old: *const c_char,
@@ -390,37 +360,37 @@ pub(crate) extern "C" fn linkat(
     make_link(c"linkat", old, Argument { dirfd: newdirfd, path: new }, flags).reply()
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn unlink(path: *const c_char) -> c_int {
     remove_entry(c"unlink", Argument::here(path), 0).reply()
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn unlinkat(dirfd: c_int, path: *const c_char, flags: c_int) -> c_int {
     remove_entry(c"unlinkat", Argument { dirfd, path }, flags).reply()
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn rmdir(path: *const c_char) -> c_int {
     remove_entry(c"rmdir", Argument::here(path), libc::AT_REMOVEDIR).reply()
 }
 
 /// remove(3): `unlink`, and `rmdir` where that finds a directory.
-#[unsafe(no_mangle)]
-extern "C" fn remove(path: *const c_char) -> c_int {
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
+pub(super) extern "C" fn remove(path: *const c_char) -> c_int {
     let at = Argument::here(path);
     match remove_entry(c"remove", at, 0) {
-        Err(Errno::EISDIR) => remove_entry(c"remove", at, libc::AT_REMOVEDIR).reply(),
+        Err(sys::IS_DIRECTORY) => remove_entry(c"remove", at, libc::AT_REMOVEDIR).reply(),
         outcome => outcome.reply(),
     }
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn rename(old: *const c_char, new: *const c_char) -> c_int {
     move_entry(c"rename", Argument::here(old), Argument::here(new), 0).reply()
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn renameat(
     olddirfd: c_int,
     old: *const c_char,
@@ -429,16 +399,4 @@ pub(crate) extern "C" fn renameat(
 ) -> c_int {
     let old = Argument { dirfd: olddirfd, path: old };
     move_entry(c"renameat", old, Argument { dirfd: newdirfd, path: new }, 0).reply()
-}
-
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn renameat2(
-    olddirfd: c_int,
-    old: *const c_char,
-    newdirfd: c_int,
-    new: *const c_char,
-    flags: c_uint,
-) -> c_int {
-    let old = Argument { dirfd: olddirfd, path: old };
-    move_entry(c"renameat2", old, Argument { dirfd: newdirfd, path: new }, flags).reply()
 }

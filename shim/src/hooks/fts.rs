@@ -22,11 +22,10 @@ const STAY: c_int = 4;
 const READ: Capabilities = Capabilities::READ;
 
 static FTS_OPEN: Original = Original::new(c"fts_open");
-static FTS64_OPEN: Original = Original::new(c"fts64_open");
 
 type Open = extern "C" fn(Strings, c_int, *const c_void) -> *mut c_void;
 
-fn open(
+pub(super) fn open(
     original: &Original,
     paths: Strings,
     options: c_int,
@@ -67,7 +66,7 @@ fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), E
     };
     let request = Request { path: place.as_bytes(), route: spelling.lexical() };
     let subject = Subject { call: CALL, path: request.path, route: request.route };
-    if sys::fstat(start.raw())?.st_mode & libc::S_IFMT != libc::S_IFDIR {
+    if sys::status(&start)?.st_mode & libc::S_IFMT != libc::S_IFDIR {
         return report::settle(image, decide::metadata(image, &request), subject);
     }
     report::settle(image, decide::access(image, &request, READ), subject)?;
@@ -85,12 +84,11 @@ fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), E
     report::settle(image, Verdict::Deny(denial), subject)
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn fts_open(paths: Strings, options: c_int, compare: *const c_void) -> *mut c_void {
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
+pub(super) extern "C" fn fts_open(
+    paths: Strings,
+    options: c_int,
+    compare: *const c_void,
+) -> *mut c_void {
     open(&FTS_OPEN, paths, options, compare).reply()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn fts64_open(paths: Strings, options: c_int, compare: *const c_void) -> *mut c_void {
-    open(&FTS64_OPEN, paths, options, compare).reply()
 }

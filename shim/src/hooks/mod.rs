@@ -1,36 +1,67 @@
 //! The entry points, a file for each kind. Each is two statements: do the mediated operation,
 //! reply as libc does.
 
-mod accounting;
-mod aliases;
 pub(crate) mod attributes;
-mod children;
-mod configured;
-mod databases;
 pub(crate) mod directories;
-mod dynamic;
 pub(crate) mod entries;
 mod exec;
-pub(crate) mod filesystem;
 mod fts;
-mod guard;
-pub(crate) mod inotify;
-mod internals;
 pub(crate) mod metadata;
-pub(crate) mod namespaces;
 pub(crate) mod object;
 pub(crate) mod open;
-mod openat2;
-mod popen;
-pub(crate) mod posix_names;
-mod privileged;
 pub(crate) mod sockets;
-mod spawn;
 pub(crate) mod streams;
-mod syscall;
-mod system;
-mod tail;
 pub(crate) mod temporary;
+pub(crate) mod walk;
+
+// What only the libraries and the kernel of Linux have.
+#[cfg(target_os = "linux")]
+mod accounting;
+#[cfg(target_os = "linux")]
+mod aliases;
+#[cfg(target_os = "linux")]
+mod children;
+#[cfg(target_os = "linux")]
+mod configured;
+#[cfg(target_os = "linux")]
+mod databases;
+#[cfg(target_os = "linux")]
+mod dynamic;
+#[cfg(target_os = "linux")]
+pub(crate) mod filesystem;
+#[cfg(target_os = "linux")]
+mod guard;
+#[cfg(target_os = "linux")]
+pub(crate) mod inotify;
+#[cfg(target_os = "linux")]
+mod internals;
+#[cfg(target_os = "linux")]
+pub(crate) mod linux;
+#[cfg(target_os = "linux")]
+pub(crate) mod namespaces;
+#[cfg(target_os = "linux")]
+mod openat2;
+#[cfg(target_os = "linux")]
+mod popen;
+#[cfg(target_os = "linux")]
+pub(crate) mod posix_names;
+#[cfg(target_os = "linux")]
+mod privileged;
+#[cfg(target_os = "linux")]
+mod spawn;
+#[cfg(target_os = "linux")]
+mod syscall;
+#[cfg(target_os = "linux")]
+mod system;
+#[cfg(target_os = "linux")]
+mod tail;
+#[cfg(target_os = "linux")]
 mod variadic;
-mod walk;
+#[cfg(target_os = "linux")]
 mod words;
+#[cfg(target_os = "linux")]
+pub(crate) mod xattrs;
+
+// What only libSystem has, and the table by which dyld finds the hooks.
+#[cfg(target_os = "macos")]
+mod macos;

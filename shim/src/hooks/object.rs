@@ -9,7 +9,7 @@ use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::path::Spelling;
 use crate::report::{self, Subject};
-use crate::sys::Fd;
+use crate::sys::Object;
 use crate::{resolve, session};
 
 /// Holds what `path` leads to, if `need` is granted on it; with `O_NOFOLLOW` in `flags` a link at
@@ -23,7 +23,7 @@ pub(crate) fn at_path(
     path: *const c_char,
     flags: c_int,
     need: Capabilities,
-) -> Result<Fd, Errno> {
+) -> Result<Object, Errno> {
     let image = session::image()?;
     let mut spelling = Spelling::new();
     spelling.read(dirfd, path)?;

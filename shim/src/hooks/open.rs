@@ -2,6 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
+#[cfg(target_os = "linux")]
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::Image;
@@ -9,32 +10,18 @@ use jp_confine_policy::image::Image;
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
 use crate::path::Spelling;
-use crate::places::DescriptorLink;
 use crate::report::{self, Subject};
 use crate::resolve::{self, LINK_BUDGET};
-use crate::{cancellation, links, session, sys};
+use crate::{cancellation, session, sys};
 
-/// The flags openat2(2) knows. open(2) ignores others, openat2 refuses them.
-const KNOWN: c_int = libc::O_ACCMODE
-    | libc::O_CREAT
-    | libc::O_EXCL
-    | libc::O_NOCTTY
-    | libc::O_TRUNC
-    | libc::O_APPEND
-    | libc::O_NONBLOCK
-    | libc::O_SYNC
-    | libc::O_ASYNC
-    | libc::O_DIRECT
-    | libc::O_DIRECTORY
-    | libc::O_NOFOLLOW
-    | libc::O_NOATIME
-    | libc::O_CLOEXEC
-    | libc::O_PATH
-    | libc::O_TMPFILE;
+#[cfg(target_os = "linux")]
+#[path = "open/linux.rs"]
+mod system;
+#[cfg(target_os = "macos")]
+#[path = "open/macos.rs"]
+mod system;
 
-/// The flags that mean something beside `O_PATH` (open(2)).
-const KNOWN_WITH_PATH: c_int =
-    libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+pub(crate) use system::open_spelled;
 
 /// An open as the program asked for it.
 #[derive(Clone, Copy)]
@@ -42,6 +29,7 @@ pub(crate) struct How {
     pub(crate) flags: c_int,
     pub(crate) mode: c_uint,
     /// Resolve flags of openat2(2), on top of the shim's own.
+    #[cfg(target_os = "linux")]
     pub(crate) resolve: u64,
     /// The thread may be cancelled where the open waits.
     pub(crate) cancellable: bool,
@@ -49,8 +37,13 @@ pub(crate) struct How {
 
 impl How {
     pub(crate) const fn new(flags: c_int, mode: c_uint) -> Self {
-        let known = if flags & libc::O_PATH == 0 { KNOWN } else { KNOWN_WITH_PATH };
-        Self { flags: flags & known, mode, resolve: 0, cancellable: false }
+        Self {
+            flags: system::known(flags),
+            mode,
+            #[cfg(target_os = "linux")]
+            resolve: 0,
+            cancellable: false,
+        }
     }
 
     /// As one of the calls that are cancellation points.
@@ -81,10 +74,11 @@ impl How {
 
     /// A link at the end of the path is not followed.
     const fn stops_at_link(self) -> bool {
-        self.has(libc::O_NOFOLLOW) || self.exclusive()
+        self.flags & system::STOPS_AT_LINK != 0 || self.exclusive()
     }
 
     /// Everything the open may need, whether or not the file exists.
+    #[cfg(target_os = "linux")]
     fn need(self) -> Capabilities {
         let access = self.flags & libc::O_ACCMODE;
         let write = access != libc::O_RDONLY || self.has(libc::O_TRUNC);
@@ -94,10 +88,10 @@ impl How {
             .with_if(self.has(libc::O_CREAT), Capabilities::CREATE)
     }
 
-    /// What the policy says; a bare `O_PATH` descriptor gives no access, so that it only must not
+    /// What the policy says; a bare descriptor gives no access, so that it only must not
     /// show what is hidden.
-    fn judge(self, image: &Image<'_>, request: &Request<'_>) -> OpenVerdict {
-        if self.has(libc::O_PATH) {
+    pub(super) fn judge(self, image: &Image<'_>, request: &Request<'_>) -> OpenVerdict {
+        if system::is_bare(self) {
             return match decide::metadata(image, request) {
                 Verdict::Allow => OpenVerdict::Allow,
                 Verdict::Deny(denial) => OpenVerdict::Deny(denial),
@@ -130,151 +124,11 @@ pub(crate) fn open_at(
     open_spelled(image, call, &mut spelling, how)
 }
 
-/// As [`open_at`], of a path already read.
-///
-/// # Errors
-/// As [`open_at`].
-pub(crate) fn open_spelled(
-    image: &Image<'_>,
-    call: &CStr,
-    spelling: &mut Spelling,
-    how: How,
-) -> Result<c_int, Errno> {
-    if how.has(libc::O_TMPFILE) {
-        return open_unnamed(image, call, spelling, how);
-    }
-    if how.has(libc::O_CREAT) && spelling.wants_directory() {
-        return Err(make_directory(image, call, spelling, how));
-    }
-    resolve::expand_alias(image, spelling, !how.stops_at_link())?;
-    let mut refusal = None;
-    if spelling.is_lexical() {
-        match how.judge(image, &spelling.request()) {
-            OpenVerdict::Deny(denial) => refusal = Some(denial),
-            verdict => {
-                if links::are_expected(spelling.lexical())
-                    && let Some(fd) = open_beneath(image, spelling, how)
-                {
-                    return Ok(fd);
-                }
-                let subject = Subject::new(call, spelling.lexical());
-                let (root, path) = spelling.rooted();
-                match attempt(image, verdict, subject, root, path, how) {
-                    Err(Errno::ELOOP) => {
-                        links::expect(spelling.lexical());
-                        if let Some(fd) = open_beneath(image, spelling, how) {
-                            return Ok(fd);
-                        }
-                    }
-                    Err(Errno::ENOSYS | Errno::EPERM | Errno::EEXIST) => {}
-                    Err(errno) if is_open(verdict) && spelling.is_elsewhere(errno) => {}
-                    settled => return settled,
-                }
-            }
-        }
-    }
-    open_through_links(image, call, spelling, how, refusal)
-}
-
-/// Why no file is made of a name with a slash behind it, nor of `.` or `..`, be there one or not.
-#[cold]
-#[inline(never)]
-fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: How) -> Errno {
-    let outcome = if spelling.is_dotted() {
-        let flags = libc::O_DIRECTORY;
-        let judge = |image: &Image<'_>, request: &Request<'_>| match how.judge(image, request) {
-            OpenVerdict::Deny(denial) => Verdict::Deny(denial),
-            _ => Verdict::Allow,
-        };
-        resolve::pin_judged(image, call, spelling, flags, judge).map(|_| ())
-    } else {
-        match resolve::entry(image, spelling) {
-            Ok(Some(entry)) => {
-                let subject = Subject::new(call, entry.path());
-                report::settle_open(image, how.judge(image, &entry.request()), subject).map(|_| ())
-            }
-            Ok(None) => Ok(()),
-            Err(errno) => return nowhere(image, call, spelling, how, None, errno),
-        }
-    };
-    outcome.err().unwrap_or(Errno::EISDIR)
-}
-
-/// Opens a name at which no link is followed, as far as `verdict` allows.
-fn attempt(
-    image: &Image<'_>,
-    verdict: OpenVerdict,
-    subject: Subject<'_>,
-    dirfd: c_int,
-    path: &CStr,
-    how: How,
-) -> Result<c_int, Errno> {
-    let open = |how: How| {
-        let resolve = how.resolve | sys::NO_SYMLINKS;
-        how.wait(|| sys::openat2(dirfd, path, how.flags, how.mode, resolve)).map(sys::Fd::into_raw)
-    };
-    match verdict {
-        OpenVerdict::Allow => open(how),
-        OpenVerdict::OnlyNew(_) => open(how.with(libc::O_EXCL)),
-        OpenVerdict::OnlyExisting(denial) => match open(how.without(libc::O_CREAT)) {
-            Err(Errno::ENOENT) => Err(report::denied(image, denial, subject)),
-            opened => {
-                opened.and_then(|fd| refuse_directory(sys::Fd::adopt(fd)).map(sys::Fd::into_raw))
-            }
-        },
-        OpenVerdict::Deny(denial) => Err(report::denied(image, denial, subject)),
-    }
-}
-
-/// `O_CREAT` never opens a directory (open(2), `EISDIR`), also where it had to be left out.
-fn refuse_directory(object: sys::Fd) -> Result<sys::Fd, Errno> {
-    let kind = sys::fstat(object.raw())?.st_mode & libc::S_IFMT;
-    if kind == libc::S_IFDIR { Err(Errno::EISDIR) } else { Ok(object) }
-}
-
-/// Whether an error is the kernel's in any case, and not a refusal.
-const fn is_open(verdict: OpenVerdict) -> bool {
-    matches!(verdict, OpenVerdict::Allow | OpenVerdict::OnlyNew(_))
-}
-
-/// Lets the kernel follow links, but none that leads out of the directory that the path is relative
-/// to, where that directory and everything below it grants what is needed. `None` where this does
-/// not settle it.
-#[inline(never)]
-fn open_beneath(image: &Image<'_>, spelling: &mut Spelling, how: How) -> Option<c_int> {
-    if how.resolve != 0 || how.stops_at_link() || how.has(libc::O_PATH) {
-        return None;
-    }
-    let end = spelling.directory_end()?;
-    let directory = spelling.text().as_bytes().get(..end)?;
-    if !decide::grants_beneath(image, directory, how.need()) {
-        return None;
-    }
-    let pin = resolve::pin_from_root(spelling, end).ok()?;
-    let path = spelling.text().c_str(end.saturating_add(1));
-    let opened = how.wait(|| sys::openat2(pin.raw(), path, how.flags, how.mode, sys::BENEATH));
-    in_place_of(pin, &opened.ok()?, how).ok()
-}
-
-/// The slow path: a link somewhere, or a spelling that only the kernel understands.
-#[inline(never)]
-fn open_through_links(
-    image: &Image<'_>,
-    call: &CStr,
-    spelling: &mut Spelling,
-    how: How,
-    refusal: Option<Denial>,
-) -> Result<c_int, Errno> {
-    let outcome = match open_existing(image, call, spelling, how) {
-        Err(Failure::Nowhere(why)) if how.has(libc::O_CREAT) => {
-            create(image, call, spelling, how, why)
-        }
-        settled => settled,
-    };
-    outcome.map_err(|failure| match failure {
-        Failure::Settled(errno) => errno,
-        Failure::Nowhere(errno) => nowhere(image, call, spelling, how, refusal, errno),
-    })
+enum Failure {
+    /// The errno to give.
+    Settled(Errno),
+    /// There is no such place; the spelling decides what the program may know.
+    Nowhere(Errno),
 }
 
 /// A path that leads nowhere gets the verdict of its spelling, so that a refusal tells nothing
@@ -307,67 +161,40 @@ fn is_absent(denial: Denial, spelling: &mut Spelling, errno: Errno) -> bool {
     if errno != Errno::ENOENT || denial.visible == 0 {
         return false;
     }
-    let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     let found = spelling
         .text_mut()
-        .with_part(0, denial.visible, |visible| sys::openat(libc::AT_FDCWD, visible, flags, 0));
+        .with_part(0, denial.visible, |visible| sys::find(libc::AT_FDCWD, visible));
     found.is_err_and(|errno| errno == Errno::ENOENT)
 }
 
-/// Opens what exists at the end of the path: holds it, has it judged, and opens it anew through
-/// its descriptor, with the flags asked.
-#[inline(never)]
-fn open_existing(
+/// Opens a name at which no link is followed, as far as `verdict` allows.
+fn attempt(
     image: &Image<'_>,
-    call: &CStr,
-    spelling: &mut Spelling,
+    verdict: OpenVerdict,
+    subject: Subject<'_>,
+    dirfd: c_int,
+    path: &CStr,
     how: How,
-) -> Result<c_int, Failure> {
-    let follow = if how.stops_at_link() { libc::O_NOFOLLOW } else { 0 };
-    let flags = follow | how.flags & libc::O_DIRECTORY;
-    let mut path = PathBuffer::new();
-    let held = resolve::pin(spelling, flags, &mut path).map_err(Failure::Nowhere)?;
-    judge_held(image, call, spelling, &held, &path, how)
-        .and_then(|()| open_held(held, how))
-        .map_err(Failure::Settled)
+) -> Result<c_int, Errno> {
+    let open =
+        |how: How| how.wait(|| system::open_without_links(dirfd, path, how)).map(sys::Fd::into_raw);
+    match verdict {
+        OpenVerdict::Allow => open(how),
+        OpenVerdict::OnlyNew(_) => open(how.with(libc::O_EXCL)),
+        OpenVerdict::OnlyExisting(denial) => match open(how.without(libc::O_CREAT)) {
+            Err(Errno::ENOENT) => Err(report::denied(image, denial, subject)),
+            opened => {
+                opened.and_then(|fd| refuse_directory(sys::Fd::adopt(fd)).map(sys::Fd::into_raw))
+            }
+        },
+        OpenVerdict::Deny(denial) => Err(report::denied(image, denial, subject)),
+    }
 }
 
-fn judge_held(
-    image: &Image<'_>,
-    call: &CStr,
-    spelling: &mut Spelling,
-    held: &sys::Fd,
-    path: &PathBuffer,
-    how: How,
-) -> Result<(), Errno> {
-    if resolve::is_anonymous(path.as_bytes()) {
-        return resolve::require_own(image, call, spelling);
-    }
-    let request = Request { path: path.as_bytes(), route: spelling.lexical() };
-    let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
-    let subject = Subject { call, path: request.path, route: request.route };
-    report::settle_open(image, existing.judge(image, &request), subject)?;
-    if how.exclusive() {
-        return Err(Errno::EEXIST);
-    }
-    if how.has(libc::O_NOFOLLOW) && !how.has(libc::O_PATH) && resolve::is_symlink(held) {
-        return Err(Errno::ELOOP);
-    }
-    Ok(())
-}
-
-fn open_held(held: sys::Fd, how: How) -> Result<c_int, Errno> {
-    if how.has(libc::O_PATH | libc::O_NOFOLLOW) {
-        if !how.has(libc::O_CLOEXEC) {
-            sys::fcntl(held.raw(), libc::F_SETFD, 0)?;
-        }
-        return Ok(held.into_raw());
-    }
-    let held = if how.has(libc::O_CREAT) { refuse_directory(held)? } else { held };
-    let again = how.without(libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW);
-    let link = DescriptorLink::new(held.raw());
-    let opened = how.wait(|| sys::openat(libc::AT_FDCWD, link.as_c_str(), again.flags, 0))?;
-    in_place_of(held, &opened, how)
+/// `O_CREAT` never opens a directory (open(2), `EISDIR`), also where it had to be left out.
+fn refuse_directory(object: sys::Fd) -> Result<sys::Fd, Errno> {
+    let kind = sys::fstat(object.raw())?.st_mode & libc::S_IFMT;
+    if kind == libc::S_IFDIR { Err(Errno::EISDIR) } else { Ok(object) }
 }
 
 /// The descriptor under the number of the pin, which was the lowest free one: the one that the
@@ -375,13 +202,6 @@ fn open_held(held: sys::Fd, how: How) -> Result<c_int, Errno> {
 fn in_place_of(pin: sys::Fd, opened: &sys::Fd, how: How) -> Result<c_int, Errno> {
     sys::replace(&pin, opened, how.flags & libc::O_CLOEXEC)?;
     Ok(pin.into_raw())
-}
-
-enum Failure {
-    /// The errno to give.
-    Settled(Errno),
-    /// There is no such place; the spelling decides what the program may know.
-    Nowhere(Errno),
 }
 
 /// Creates a file at the end of a path with links in it, the last of which may dangle. `why` is what
@@ -439,27 +259,6 @@ fn only_new(image: &Image<'_>, verdict: OpenVerdict, subject: Subject<'_>) -> Er
     }
 }
 
-/// `O_TMPFILE`: a file without a name is created in a directory.
-#[inline(never)]
-fn open_unnamed(
-    image: &Image<'_>,
-    call: &CStr,
-    spelling: &Spelling,
-    how: How,
-) -> Result<c_int, Errno> {
-    let mut path = PathBuffer::new();
-    let directory = resolve::pin(spelling, libc::O_DIRECTORY, &mut path)?;
-    path.push_separator()?;
-    // The kernel shows such files as `#INODE`; any name below the directory is judged alike.
-    path.push(b"#")?;
-    let request = Request { path: path.as_bytes(), route: spelling.lexical() };
-    let verdict = decide::access(image, &request, Capabilities::CREATE);
-    let subject = Subject { call, path: request.path, route: request.route };
-    report::settle(image, verdict, subject)?;
-    let opened = sys::openat(directory.raw(), c".", how.flags, how.mode)?;
-    in_place_of(directory, &opened, how)
-}
-
 /// Whether the object of an open descriptor may be opened once more, differently.
 ///
 /// # Errors
@@ -494,34 +293,8 @@ pub(crate) extern "C" fn jp_openat(
 }
 
 /// creat(2).
-#[unsafe(no_mangle)]
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn creat(path: *const c_char, mode: c_uint) -> c_int {
     let how = How::new(libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode);
     open_at(c"creat", libc::AT_FDCWD, path, how.cancellable()).reply()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn creat64(path: *const c_char, mode: c_uint) -> c_int {
-    creat(path, mode)
-}
-
-/// What `open` is in a program built with `_FORTIFY_SOURCE`.
-#[unsafe(no_mangle)]
-extern "C" fn __open_2(path: *const c_char, flags: c_int) -> c_int {
-    jp_open(path, flags, 0)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __open64_2(path: *const c_char, flags: c_int) -> c_int {
-    jp_open(path, flags, 0)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __openat_2(dirfd: c_int, path: *const c_char, flags: c_int) -> c_int {
-    jp_openat(dirfd, path, flags, 0)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __openat64_2(dirfd: c_int, path: *const c_char, flags: c_int) -> c_int {
-    jp_openat(dirfd, path, flags, 0)
 }

@@ -6,8 +6,8 @@ use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
 use crate::hooks::open::{How, judge_reopen, open_at};
 use crate::places::DescriptorLink;
-use crate::sys::Fd;
 use crate::sys::next::Original;
+use crate::sys::{self, Fd};
 use crate::{libc_functions, memory};
 
 /// A mode string of fopen(3).
@@ -71,30 +71,9 @@ pub(super) fn open_stream(
     Ok(stream)
 }
 
-/// setmntent(3), the descriptor of which no child inherits.
-///
-/// # Errors
-/// As [`open_stream`].
-pub(super) fn open_table(path: *const c_char, mode: *const c_char) -> Result<*mut c_void, Errno> {
-    let mut text = PathBuffer::new();
-    memory::copy_path(mode, &mut text)?;
-    text.push(b"e")?;
-    open_stream(c"setmntent", path, text.c_str(0).as_ptr())
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn setmntent(path: *const c_char, mode: *const c_char) -> *mut c_void {
-    open_table(path, mode).reply()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn fopen(path: *const c_char, mode: *const c_char) -> *mut c_void {
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
+pub(super) extern "C" fn fopen(path: *const c_char, mode: *const c_char) -> *mut c_void {
     open_stream(c"fopen", path, mode).reply()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn fopen64(path: *const c_char, mode: *const c_char) -> *mut c_void {
-    fopen(path, mode)
 }
 
 type Reopen = extern "C" fn(*const c_char, *const c_char, *mut c_void) -> *mut c_void;
@@ -128,26 +107,17 @@ fn reopen_stream(
             Ok(original(link.as_c_str().as_ptr(), mode_again, stream))
         }
         Err(errno) => {
-            original(c"/proc/self/fd/-".as_ptr(), mode_again, stream);
+            original(sys::NOWHERE.as_ptr(), mode_again, stream);
             Err(errno)
         }
     }
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn freopen(
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
+pub(super) extern "C" fn freopen(
     path: *const c_char,
     mode: *const c_char,
     stream: *mut c_void,
 ) -> *mut c_void {
     reopen_stream(path, mode, stream).reply()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn freopen64(
-    path: *const c_char,
-    mode: *const c_char,
-    stream: *mut c_void,
-) -> *mut c_void {
-    freopen(path, mode, stream)
 }

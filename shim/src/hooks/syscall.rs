@@ -9,8 +9,8 @@ use crate::cancellation;
 use crate::errno::{Errno, Reply};
 use crate::hooks::tail::tail_jumps;
 use crate::hooks::{
-    attributes, children, directories, entries, exec, filesystem, inotify, metadata, namespaces,
-    open, openat2, posix_names, sockets,
+    attributes, children, directories, entries, exec, filesystem, inotify, linux, metadata,
+    namespaces, open, openat2, posix_names, sockets, xattrs,
 };
 
 /// The newest call of Linux that this table was made for. Later ones are not there for the program,
@@ -95,8 +95,8 @@ mod common {
     use core::ffi::{c_long, c_ulong};
 
     use super::{
-        Errno, attributes, directories, entries, exec, filesystem, inotify, metadata, namespaces,
-        open, openat2, posix_names, sockets,
+        Errno, attributes, directories, entries, exec, filesystem, inotify, linux, metadata,
+        namespaces, open, openat2, posix_names, sockets, xattrs,
     };
     use crate::errno::Reply;
 
@@ -112,7 +112,7 @@ mod common {
         libc::SYS_openat => open::jp_openat(a.int(0), a.pointer(1), a.int(2), a.unsigned(3)),
         libc::SYS_openat2 => openat2::open(a.int(0), a.pointer(1), a.pointer(2), a.size(3)).reply(),
         libc::SYS_execve => exec::execve(a.pointer(0), a.pointer(1), a.pointer(2)),
-        libc::SYS_execveat => exec::execveat(
+        libc::SYS_execveat => linux::exec::execveat(
             a.int(0), a.pointer(1), a.pointer(2), a.pointer(3), a.int(4),
         ),
         libc::SYS_chdir => directories::chdir(a.pointer(0)),
@@ -126,7 +126,7 @@ mod common {
             a.int(0), a.pointer(1), a.int(2), a.pointer(3), a.int(4),
         ),
         libc::SYS_renameat => entries::renameat(a.int(0), a.pointer(1), a.int(2), a.pointer(3)),
-        libc::SYS_renameat2 => entries::renameat2(
+        libc::SYS_renameat2 => linux::entries::renameat2(
             a.int(0), a.pointer(1), a.int(2), a.pointer(3), a.unsigned(4),
         ),
 
@@ -143,25 +143,25 @@ mod common {
         } else {
             attributes::utimensat(a.int(0), a.pointer(1), a.pointer(2), a.int(3))
         },
-        libc::SYS_setxattr => attributes::setxattr(
+        libc::SYS_setxattr => xattrs::setxattr(
             a.pointer(0), a.pointer(1), a.pointer(2), a.size(3), a.int(4),
         ),
-        libc::SYS_lsetxattr => attributes::lsetxattr(
+        libc::SYS_lsetxattr => xattrs::lsetxattr(
             a.pointer(0), a.pointer(1), a.pointer(2), a.size(3), a.int(4),
         ),
-        libc::SYS_fsetxattr => attributes::fsetxattr(
+        libc::SYS_fsetxattr => xattrs::fsetxattr(
             a.int(0), a.pointer(1), a.pointer(2), a.size(3), a.int(4),
         ),
-        libc::SYS_getxattr => attributes::getxattr(a.pointer(0), a.pointer(1), a.pointer(2), a.size(3)),
-        libc::SYS_lgetxattr => attributes::lgetxattr(a.pointer(0), a.pointer(1), a.pointer(2), a.size(3)),
-        libc::SYS_listxattr => attributes::listxattr(a.pointer(0), a.pointer(1), a.size(2)),
-        libc::SYS_llistxattr => attributes::llistxattr(a.pointer(0), a.pointer(1), a.size(2)),
-        libc::SYS_removexattr => attributes::removexattr(a.pointer(0), a.pointer(1)),
-        libc::SYS_lremovexattr => attributes::lremovexattr(a.pointer(0), a.pointer(1)),
-        libc::SYS_fremovexattr => attributes::fremovexattr(a.int(0), a.pointer(1)),
+        libc::SYS_getxattr => xattrs::getxattr(a.pointer(0), a.pointer(1), a.pointer(2), a.size(3)),
+        libc::SYS_lgetxattr => xattrs::lgetxattr(a.pointer(0), a.pointer(1), a.pointer(2), a.size(3)),
+        libc::SYS_listxattr => xattrs::listxattr(a.pointer(0), a.pointer(1), a.size(2)),
+        libc::SYS_llistxattr => xattrs::llistxattr(a.pointer(0), a.pointer(1), a.size(2)),
+        libc::SYS_removexattr => xattrs::removexattr(a.pointer(0), a.pointer(1)),
+        libc::SYS_lremovexattr => xattrs::lremovexattr(a.pointer(0), a.pointer(1)),
+        libc::SYS_fremovexattr => xattrs::fremovexattr(a.int(0), a.pointer(1)),
 
         libc::SYS_newfstatat => metadata::fstatat(a.int(0), a.pointer(1), a.pointer(2), a.int(3)),
-        libc::SYS_statx => metadata::statx(
+        libc::SYS_statx => linux::metadata::statx(
             a.int(0), a.pointer(1), a.int(2), a.unsigned(3), a.pointer(4),
         ),
         libc::SYS_faccessat => metadata::faccessat(a.int(0), a.pointer(1), a.int(2), 0),
@@ -179,7 +179,7 @@ mod common {
             a.int(0), a.pointer(1), a.size(2), a.int(3), a.pointer(4), a.unsigned(5),
         ),
         libc::SYS_sendmsg => sockets::sendmsg(a.int(0), a.pointer(1), a.int(2)),
-        libc::SYS_sendmmsg => sockets::sendmmsg(a.int(0), a.pointer(1), a.unsigned(2), a.int(3)),
+        libc::SYS_sendmmsg => linux::sockets::sendmmsg(a.int(0), a.pointer(1), a.unsigned(2), a.int(3)),
 
         libc::SYS_chroot => namespaces::chroot(a.pointer(0)),
         libc::SYS_mount => namespaces::mount(
@@ -221,7 +221,7 @@ mod common {
 /// The older forms that only some processors have.
 #[cfg(target_arch = "x86_64")]
 mod legacy {
-    use super::{Errno, attributes, entries, metadata, open};
+    use super::{Errno, attributes, entries, linux, metadata, open};
 
     table! { a:
         libc::SYS_open => open::jp_open(a.pointer(0), a.int(1), a.unsigned(2)),
@@ -240,7 +240,7 @@ mod legacy {
         libc::SYS_lchown => attributes::lchown(a.pointer(0), a.unsigned(1), a.unsigned(2)),
         libc::SYS_utime => attributes::utime(a.pointer(0), a.pointer(1)),
         libc::SYS_utimes => attributes::utimes(a.pointer(0), a.pointer(1)),
-        libc::SYS_futimesat => attributes::futimesat(a.int(0), a.pointer(1), a.pointer(2)),
+        libc::SYS_futimesat => linux::attributes::futimesat(a.int(0), a.pointer(1), a.pointer(2)),
 
         libc::SYS_stat => metadata::stat(a.pointer(0), a.pointer(1)),
         libc::SYS_lstat => metadata::lstat(a.pointer(0), a.pointer(1)),

@@ -1,16 +1,12 @@
 //! Temporary files and directories with made-up names.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
-
-use jp_confine_policy::image::Text;
+use core::ffi::{CStr, c_char, c_int};
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
 use crate::hooks::entries;
-use crate::hooks::open::{How, open_at, open_spelled};
-use crate::path::Spelling;
-use crate::sys::{self, Fd};
-use crate::{libc_functions, memory, session};
+use crate::hooks::open::{How, open_at};
+use crate::{memory, sys};
 
 /// How many letters are made up, and from what (mkstemp(3)).
 const LETTERS: usize = 6;
@@ -19,7 +15,7 @@ const ALPHABET: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
 const ATTEMPTS: u32 = 238_328;
 
 /// Fills the six X of a template with made-up letters until `attempt` finds the name free.
-fn with_made_up_name<T>(
+pub(super) fn with_made_up_name<T>(
     template: *mut c_char,
     suffix: c_int,
     attempt: impl Fn(*const c_char) -> Result<T, Errno>,
@@ -55,23 +51,33 @@ fn letter(byte: u8) -> u8 {
     ALPHABET.get(place).copied().unwrap_or(b'x')
 }
 
-fn make_file(
+pub(super) fn make_file(
     call: &CStr,
+    template: *mut c_char,
+    suffix: c_int,
+    flags: c_int,
+) -> Result<c_int, Errno> {
+    make_file_at(call, libc::AT_FDCWD, template, suffix, flags)
+}
+
+pub(super) fn make_file_at(
+    call: &CStr,
+    dirfd: c_int,
     template: *mut c_char,
     suffix: c_int,
     flags: c_int,
 ) -> Result<c_int, Errno> {
     let flags = flags & !libc::O_ACCMODE | libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
     with_made_up_name(template, suffix, |path| {
-        open_at(call, libc::AT_FDCWD, path, How::new(flags, 0o600).cancellable())
+        open_at(call, dirfd, path, How::new(flags, 0o600).cancellable())
     })
 }
 
 macro_rules! make_file_family {
     ($($name:ident($($argument:ident),*): $suffix:expr, $flags:expr;)*) => {
         $(
-            #[unsafe(no_mangle)]
-            extern "C" fn $name(template: *mut c_char $(, $argument: c_int)*) -> c_int {
+            #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
+            pub(super) extern "C" fn $name(template: *mut c_char $(, $argument: c_int)*) -> c_int {
                 make_file(c"mkstemp", template, $suffix, $flags).reply()
             }
         )*
@@ -80,45 +86,16 @@ macro_rules! make_file_family {
 
 make_file_family! {
     mkstemp(): 0, 0;
-    mkstemp64(): 0, 0;
     mkostemp(flags): 0, flags;
-    mkostemp64(flags): 0, flags;
     mkstemps(suffix): suffix, 0;
-    mkstemps64(suffix): suffix, 0;
     mkostemps(suffix, flags): suffix, flags;
-    mkostemps64(suffix, flags): suffix, flags;
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn mkdtemp(template: *mut c_char) -> *mut c_char {
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
+pub(super) extern "C" fn mkdtemp(template: *mut c_char) -> *mut c_char {
     with_made_up_name(template, 0, |path| {
         entries::make_directory(c"mkdtemp", entries::Argument::here(path), 0o700)
     })
     .map(|()| template)
     .reply()
-}
-
-/// tmpfile(3): without a name, in the run's own temporary directory; libc's would go to `/tmp`.
-fn unnamed() -> Result<*mut c_void, Errno> {
-    let image = session::image()?;
-    let mut directory = Spelling::new();
-    directory.read_own(libc::AT_FDCWD, image.text(Text::TempDir))?;
-    let flags = libc::O_TMPFILE | libc::O_RDWR | libc::O_EXCL;
-    let how = How::new(flags, 0o600);
-    let fd = Fd::adopt(open_spelled(image, c"tmpfile", &mut directory, how)?);
-    let stream = libc_functions::jp_fdopen(fd.raw(), c"w+".as_ptr());
-    if !stream.is_null() {
-        fd.into_raw();
-    }
-    Ok(stream)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn tmpfile() -> *mut c_void {
-    unnamed().reply()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn tmpfile64() -> *mut c_void {
-    unnamed().reply()
 }

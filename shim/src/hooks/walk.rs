@@ -12,32 +12,29 @@ use crate::errno::{Errno, Reply};
 use crate::hooks::directories::LISTING;
 use crate::hooks::metadata;
 use crate::hooks::open::{How, open_at};
-use crate::sys::{self, Fd, word};
+use crate::sys::{self, Fd, ftw, process};
 use crate::{libc_functions, memory, working_directory};
 
 /// How far down a walk goes; each level takes stack.
 const DEEPEST: c_int = 512;
 
 /// Flags of nftw(3) (ftw.h).
-const PHYSICAL: c_int = 1;
-const MOUNT: c_int = 2;
-const CHANGE: c_int = 4;
-const DEPTH: c_int = 8;
+use ftw::{ACTIONS, CHANGE, DEPTH, MOUNT, PHYSICAL};
+
 /// glibc's: what the function returns says how to go on.
-const ACTIONS: c_int = 16;
 const SKIP_SUBTREE: c_int = 2;
 const SKIP_SIBLINGS: c_int = 3;
 
-/// What an object is, as glibc numbers it (ftw.h); musl's numbers are greater by one.
+/// What an object is.
 #[derive(Clone, Copy)]
-enum Kind {
-    File = 0,
-    Directory = 1,
-    Unreadable = 2,
-    Unknown = 3,
-    Link = 4,
-    DirectoryAfter = 5,
-    DanglingLink = 6,
+pub(crate) enum Kind {
+    File,
+    Directory,
+    Unreadable,
+    Unknown,
+    Link,
+    DirectoryAfter,
+    DanglingLink,
 }
 
 impl Kind {
@@ -55,13 +52,14 @@ impl Kind {
 /// `struct FTW` (ftw.h).
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Position {
+pub(super) struct Position {
     base: c_int,
     level: c_int,
 }
 
 /// The program's function; that of ftw(3) has no fourth argument, and leaves it where it is.
-type Visit = extern "C" fn(*const c_char, *const libc::stat, c_int, *mut Position) -> c_int;
+pub(super) type Visit =
+    extern "C" fn(*const c_char, *const libc::stat, c_int, *mut Position) -> c_int;
 
 struct Walk {
     call: &'static CStr,
@@ -72,7 +70,7 @@ struct Walk {
     position: Position,
     /// The working directory that the start is relative to.
     from: c_int,
-    device: u64,
+    device: libc::dev_t,
 }
 
 /// A directory being walked, and those above it.
@@ -116,12 +114,12 @@ impl Stream {
         if entry.is_null() {
             return if errno.0 == 0 { Ok(core::ptr::null()) } else { Err(errno) };
         }
-        Ok(entry.cast::<c_char>().wrapping_add(offset_of!(libc::dirent64, d_name)))
+        Ok(entry.cast::<c_char>().wrapping_add(offset_of!(ftw::Entry, d_name)))
     }
 }
 
 fn enter(fd: c_int) -> Result<(), Errno> {
-    working_directory::change(|| sys::call(libc::SYS_fchdir, [word(fd), 0, 0, 0, 0, 0]))
+    working_directory::change(|| process::change_directory_to(fd))
 }
 
 /// Puts what fstatat(2) says into `to`.
@@ -133,10 +131,7 @@ fn look_at(
     to: &mut libc::stat,
 ) -> Result<(), Errno> {
     metadata::visible(dirfd, name)?;
-    let to = (&raw mut *to).expose_provenance();
-    let args = [word(dirfd), name.expose_provenance(), to, word(flags), 0, 0];
-    // SAFETY: the kernel fills the structure, whose layout on 64-bit Linux is libc's.
-    unsafe { sys::call_out(libc::SYS_newfstatat, args) }.map(|_| ())
+    sys::fstatat(dirfd, name, (&raw mut *to).cast(), flags)
 }
 
 #[inline(never)]
@@ -161,8 +156,7 @@ impl Walk {
 
     fn report(&mut self, kind: Kind, stat: &libc::stat) -> c_int {
         let kind = if self.plain { kind.plain() } else { kind };
-        let number = kind as c_int;
-        let number = if libc_functions::is_glibc() { number } else { number.wrapping_add(1) };
+        let number = ftw::number(kind);
         (self.visit)(self.path.c_str(0).as_ptr(), stat, number, &raw mut self.position)
     }
 
@@ -299,8 +293,7 @@ impl Walk {
         if !self.has(CHANGE) {
             return self.object(None, base);
         }
-        let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
-        let here = sys::openat(libc::AT_FDCWD, c".", flags, 0)?;
+        let here = sys::openat(libc::AT_FDCWD, c".", sys::HOLD_DIRECTORY, 0)?;
         self.from = here.raw();
         let outcome = self.enter_parent(base).and_then(|()| self.object(None, base));
         let back = enter(here.raw());
@@ -316,8 +309,7 @@ impl Walk {
             return Ok(());
         }
         metadata::visible(libc::AT_FDCWD, parent.c_str(0).as_ptr())?;
-        let path = parent.c_str(0).as_ptr().expose_provenance();
-        working_directory::change(|| sys::call(libc::SYS_chdir, [path, 0, 0, 0, 0, 0]))
+        working_directory::change(|| process::change_directory(parent.c_str(0).as_ptr()))
     }
 }
 
@@ -329,6 +321,7 @@ fn walk(
     plain: bool,
 ) -> Result<c_int, Errno> {
     // musl has not the others, and takes no notice of them.
+    #[cfg(target_os = "linux")]
     let flags = if libc_functions::is_glibc() { flags } else { flags & (PHYSICAL | MOUNT | DEPTH) };
     if flags & !(PHYSICAL | MOUNT | CHANGE | DEPTH | ACTIONS) != 0 {
         return Err(Errno::EINVAL);
@@ -344,32 +337,22 @@ fn walk(
         device: 0,
     };
     match walk.run(start)? {
-        SKIP_SUBTREE | SKIP_SIBLINGS if flags & ACTIONS != 0 => Ok(0),
+        SKIP_SUBTREE | SKIP_SIBLINGS if walk.has(ACTIONS) => Ok(0),
         result => Ok(result),
     }
 }
 
-macro_rules! walks {
-    ($($name:ident, $name64:ident($($flags:ident)?), $plain:literal, $call:literal;)*) => {
-        $(
-            #[unsafe(no_mangle)]
-            extern "C" fn $name(
-                start: *const c_char, visit: Visit, _descriptors: c_int $(, $flags: c_int)?
-            ) -> c_int {
-                walk($call, start, visit, 0 $(| $flags)?, $plain).reply()
-            }
-
-            #[unsafe(no_mangle)]
-            extern "C" fn $name64(
-                start: *const c_char, visit: Visit, _descriptors: c_int $(, $flags: c_int)?
-            ) -> c_int {
-                walk($call, start, visit, 0 $(| $flags)?, $plain).reply()
-            }
-        )*
-    };
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
+pub(super) extern "C" fn nftw(
+    start: *const c_char,
+    visit: Visit,
+    _descriptors: c_int,
+    flags: c_int,
+) -> c_int {
+    walk(c"nftw", start, visit, flags, false).reply()
 }
 
-walks! {
-    nftw, nftw64(flags), false, c"nftw";
-    ftw, ftw64(), true, c"ftw";
+#[cfg_attr(target_os = "linux", unsafe(no_mangle))]
+pub(super) extern "C" fn ftw(start: *const c_char, visit: Visit, _descriptors: c_int) -> c_int {
+    walk(c"ftw", start, visit, 0, true).reply()
 }

@@ -4,6 +4,7 @@ use core::ffi::{CStr, c_int};
 
 use super::arch::syscall6;
 use crate::errno::Errno;
+use crate::sys::Fd;
 
 /// `struct open_how` of openat2(2).
 #[derive(Clone, Copy)]
@@ -19,34 +20,6 @@ pub(crate) const NO_SYMLINKS: u64 = 0x04;
 
 /// `RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS`: follow links, but none that leads out of the directory.
 pub(crate) const BENEATH: u64 = 0x08 | 0x02;
-
-/// A descriptor of the shim's own, closed when dropped.
-#[derive(Debug)]
-pub(crate) struct Fd(c_int);
-
-impl Fd {
-    /// Takes over a descriptor that nobody else closes.
-    pub(crate) const fn adopt(fd: c_int) -> Self {
-        Self(fd)
-    }
-
-    pub(crate) const fn raw(&self) -> c_int {
-        self.0
-    }
-
-    /// Gives the descriptor away, to the program.
-    pub(crate) const fn into_raw(self) -> c_int {
-        let fd = self.0;
-        core::mem::forget(self);
-        fd
-    }
-}
-
-impl Drop for Fd {
-    fn drop(&mut self) {
-        close(self.0);
-    }
-}
 
 /// The result register as a value or an error.
 pub(crate) fn outcome(result: isize) -> Result<usize, Errno> {
@@ -66,7 +39,7 @@ pub(crate) const fn word(number: c_int) -> usize {
     clippy::cast_possible_wrap,
     reason = "the kernel's descriptors and pids are 32 bits"
 )]
-const fn int(value: usize) -> c_int {
+pub(super) const fn int(value: usize) -> c_int {
     value as c_int
 }
 
@@ -110,13 +83,13 @@ pub(crate) fn openat2(
     };
     let how_at = (&raw const how).expose_provenance();
     call(libc::SYS_openat2, [word(dirfd), address(path), how_at, size_of::<OpenHow>(), 0, 0])
-        .map(|fd| Fd(int(fd)))
+        .map(|fd| Fd::adopt(int(fd)))
 }
 
 /// openat(2).
 pub(crate) fn openat(dirfd: c_int, path: &CStr, flags: c_int, mode: u32) -> Result<Fd, Errno> {
     let args = [word(dirfd), address(path), word(flags), mode as usize, 0, 0];
-    call(libc::SYS_openat, args).map(|fd| Fd(int(fd)))
+    call(libc::SYS_openat, args).map(|fd| Fd::adopt(int(fd)))
 }
 
 /// dup3(2): makes the number of `old` stand for what `new` is; `flags` is `O_CLOEXEC` or zero.
@@ -141,11 +114,15 @@ pub(crate) fn readlinkat(
     unsafe { call_out(libc::SYS_readlinkat, args) }
 }
 
-/// getcwd(2) into `buffer`; the number of bytes written, with the NUL.
+/// Where the working directory is, into `buffer` (getcwd(2)); the length of the path.
 pub(crate) fn getcwd(buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
     let args = [buffer.expose_provenance(), capacity, 0, 0, 0, 0];
     // SAFETY: as for `readlinkat`.
-    unsafe { call_out(libc::SYS_getcwd, args) }
+    match unsafe { call_out(libc::SYS_getcwd, args) } {
+        Ok(with_nul) => Ok(with_nul.saturating_sub(1)),
+        Err(Errno::ERANGE) => Err(Errno::ENAMETOOLONG),
+        Err(errno) => Err(errno),
+    }
 }
 
 /// fstat(2).

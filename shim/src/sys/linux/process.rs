@@ -2,8 +2,9 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use super::{Fd, call, call_out, word};
+use super::{call, call_out, word};
 use crate::errno::Errno;
+use crate::sys::Fd;
 
 /// A null-terminated list of strings, as `argv` and `envp` are.
 pub(crate) type Strings = *const *const c_char;
@@ -85,13 +86,6 @@ pub(crate) fn accessible(path: &CStr, mode: c_int) -> Result<(), Errno> {
 pub(crate) fn has_borrowed_identity() -> bool {
     let id = |number| call(number, [0; 6]).ok();
     id(libc::SYS_getuid) != id(libc::SYS_geteuid) || id(libc::SYS_getgid) != id(libc::SYS_getegid)
-}
-
-/// `memfd_create(2)` of a file that can be sealed and survives exec.
-pub(crate) fn sealable_file(name: &CStr) -> Result<Fd, Errno> {
-    let flags = libc::MFD_ALLOW_SEALING as usize;
-    let args = [name.as_ptr().expose_provenance(), flags, 0, 0, 0, 0];
-    call(libc::SYS_memfd_create, args).map(|fd| Fd::adopt(int(fd)))
 }
 
 /// pipe2(2), close-on-exec: the reading and the writing end.

@@ -1,0 +1,160 @@
+//! Mach-O files (`mach-o/loader.h`, `mach-o/fat.h`), and whether dyld will preload into them.
+
+use super::{Kind, fetch, number};
+use crate::buffer::PathBuffer;
+use crate::errno::Errno;
+use crate::sys::{self, Fd};
+
+/// `MH_MAGIC_64`, as its bytes stand in the file; `MH_MAGIC`, of 32 bits.
+const MAGIC: u64 = 0xfeed_facf;
+const MAGIC_32: u64 = 0xfeed_face;
+/// `FAT_MAGIC`: a file with a part for each of several processors, its numbers big-endian.
+const FAT: u64 = 0xcafe_babe;
+const MAIN_PROGRAM: u64 = 2;
+/// The sizes of the header and of an entry of a fat file, and of the header of a part.
+const FAT_HEADER: u64 = 8;
+const FAT_ENTRY: u64 = 20;
+const HEADER: usize = 32;
+/// More parts than a fat file has; `0xcafebabe` begins other files too.
+const MOST_PARTS: u64 = 16;
+/// More than a program's load commands take.
+const MOST_COMMANDS: u64 = 1 << 16;
+/// `LC_LOAD_DYLINKER` and `LC_CODE_SIGNATURE`.
+const LOADER: u64 = 0x0e;
+const SIGNATURE: u64 = 0x1d;
+
+#[cfg(target_arch = "x86_64")]
+const MACHINE: u64 = 0x0100_0007;
+#[cfg(target_arch = "aarch64")]
+const MACHINE: u64 = 0x0100_000c;
+/// The kind of arm64 with signed pointers, which is Apple's own programs' alone: what is built for
+/// the other kind does not load into it.
+#[cfg(target_arch = "aarch64")]
+const FOREIGN_SUBTYPE: Option<u64> = Some(2);
+#[cfg(target_arch = "x86_64")]
+const FOREIGN_SUBTYPE: Option<u64> = None;
+
+/// `SF_RESTRICTED` (sys/stat.h): the file is under system integrity protection.
+const RESTRICTED: u32 = 0x0008_0000;
+
+/// Looks into a file that begins with `head`.
+///
+/// # Errors
+/// The kernel's.
+pub(super) fn binary(file: &Fd, head: &[u8], _next: &mut PathBuffer) -> Result<Kind, Errno> {
+    let stat = sys::fstat(file.raw())?;
+    let set_id = stat.st_mode & (libc::S_ISUID | libc::S_ISGID) != 0;
+    let kind = if head.len() >= 8 && big(head, 0, 4) == FAT {
+        fat(file, head)?
+    } else {
+        part(file, head, 0)?
+    };
+    let protected = set_id || stat.st_flags & RESTRICTED != 0;
+    Ok(if kind == Kind::Dynamic && protected { Kind::Protected } else { kind })
+}
+
+/// Looks for this processor's part.
+fn fat(file: &Fd, head: &[u8]) -> Result<Kind, Errno> {
+    let count = big(head, 4, 4);
+    if count > MOST_PARTS {
+        return Ok(Kind::Other);
+    }
+    for index in 0..count {
+        let at = FAT_HEADER.saturating_add(index.saturating_mul(FAT_ENTRY));
+        let mut entry = [0_u8; 20];
+        if !fetch(file, head, at, &mut entry)? {
+            return Ok(Kind::Other);
+        }
+        if big(&entry, 0, 4) == MACHINE {
+            return part(file, head, big(&entry, 8, 4));
+        }
+    }
+    Ok(Kind::Foreign)
+}
+
+/// Looks into the part at `start`.
+fn part(file: &Fd, head: &[u8], start: u64) -> Result<Kind, Errno> {
+    let mut header = [0_u8; HEADER];
+    if !fetch(file, head, start, &mut header)? {
+        return Ok(Kind::Other);
+    }
+    match number(&header, 0, 4) {
+        MAGIC => {}
+        MAGIC_32 => return Ok(Kind::Foreign),
+        _ => return Ok(Kind::Other),
+    }
+    let subtype = number(&header, 8, 4) & 0x00ff_ffff;
+    if number(&header, 4, 4) != MACHINE || FOREIGN_SUBTYPE == Some(subtype) {
+        return Ok(Kind::Foreign);
+    }
+    let (count, size) = (number(&header, 16, 4), number(&header, 20, 4));
+    if number(&header, 12, 4) != MAIN_PROGRAM || size > MOST_COMMANDS {
+        return Ok(Kind::Other);
+    }
+    commands(file, head, start, count, size)
+}
+
+/// Goes through the load commands of the part at `start`.
+fn commands(file: &Fd, head: &[u8], start: u64, count: u64, size: u64) -> Result<Kind, Errno> {
+    let mut at = start.saturating_add(HEADER as u64);
+    let end = at.saturating_add(size);
+    let mut kind = Kind::Static;
+    for _ in 0..count {
+        let mut command = [0_u8; 16];
+        if at >= end || !fetch(file, head, at, &mut command)? {
+            return Ok(Kind::Other);
+        }
+        match number(&command, 0, 4) {
+            LOADER if kind == Kind::Static => kind = Kind::Dynamic,
+            SIGNATURE => {
+                let signature = start.saturating_add(number(&command, 8, 4));
+                if is_hardened(file, head, signature)? {
+                    kind = Kind::Protected;
+                }
+            }
+            _ => {}
+        }
+        let length = number(&command, 4, 4);
+        if length < 8 {
+            return Ok(Kind::Other);
+        }
+        at = at.saturating_add(length);
+    }
+    Ok(kind)
+}
+
+/// Whether a code signature asks for what makes dyld ignore its variables, or libraries that others
+/// signed: `CS_RESTRICT`, `CS_REQUIRE_LV` and `CS_RUNTIME` (`kern/cs_blobs.h`). An entitlement may
+/// lift that again; it is not looked for.
+fn is_hardened(file: &Fd, head: &[u8], signature: u64) -> Result<bool, Errno> {
+    const SUPER_BLOB: u64 = 0xfade_0cc0;
+    const CODE_DIRECTORY: u64 = 0xfade_0c02;
+    const HARDENED: u64 = 0x0800 | 0x2000 | 0x0001_0000;
+    const MOST_BLOBS: u64 = 64;
+    let mut start = [0_u8; 12];
+    if !fetch(file, head, signature, &mut start)? || big(&start, 0, 4) != SUPER_BLOB {
+        return Ok(true);
+    }
+    for index in 0..big(&start, 8, 4).min(MOST_BLOBS) {
+        let at = signature.saturating_add(12).saturating_add(index.saturating_mul(8));
+        let mut slot = [0_u8; 8];
+        if !fetch(file, head, at, &mut slot)? {
+            return Ok(true);
+        }
+        let mut blob = [0_u8; 16];
+        let found = fetch(file, head, signature.saturating_add(big(&slot, 4, 4)), &mut blob)?;
+        if !found {
+            return Ok(true);
+        }
+        if big(&blob, 0, 4) == CODE_DIRECTORY && big(&blob, 12, 4) & HARDENED != 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// A big-endian number of `size` bytes at `at`.
+fn big(bytes: &[u8], at: usize, size: usize) -> u64 {
+    let field = bytes.get(at..at.saturating_add(size)).unwrap_or(&[]);
+    field.iter().fold(0, |value, &byte| (value << 8) | u64::from(byte))
+}

@@ -1,0 +1,48 @@
+//! Directory entries, as only Linux's libraries have it.
+
+use core::ffi::{c_char, c_int, c_uint};
+
+use libc::dev_t;
+
+use crate::errno::{Errno, Reply};
+use crate::hooks::entries::{Argument, make_node, move_entry};
+use crate::memory;
+
+/// `mknod` of programs built before glibc 2.33.
+#[unsafe(no_mangle)]
+extern "C" fn __xmknod(_: c_int, path: *const c_char, mode: c_uint, device: *const dev_t) -> c_int {
+    read_device(device)
+        .and_then(|device| make_node(c"mknod", Argument::here(path), mode, device))
+        .reply()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __xmknodat(
+    _: c_int,
+    dirfd: c_int,
+    path: *const c_char,
+    mode: c_uint,
+    device: *const dev_t,
+) -> c_int {
+    read_device(device)
+        .and_then(|device| make_node(c"mknodat", Argument { dirfd, path }, mode, device))
+        .reply()
+}
+
+fn read_device(device: *const dev_t) -> Result<dev_t, Errno> {
+    memory::check(device.addr())?;
+    // SAFETY: the word was just found readable.
+    Ok(unsafe { device.read_unaligned() })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn renameat2(
+    olddirfd: c_int,
+    old: *const c_char,
+    newdirfd: c_int,
+    new: *const c_char,
+    flags: c_uint,
+) -> c_int {
+    let old = Argument { dirfd: olddirfd, path: old };
+    move_entry(c"renameat2", old, Argument { dirfd: newdirfd, path: new }, flags).reply()
+}

@@ -1,0 +1,139 @@
+//! Looking at names, as only Linux's libraries have it.
+
+use core::ffi::{c_char, c_int, c_uint, c_void};
+
+use crate::errno::Reply;
+use crate::hooks::metadata::{
+    fstatat, lstat, may, readlink, readlinkat, realpath, stat, status, visible,
+};
+use crate::sys::{self, word};
+
+#[unsafe(no_mangle)]
+extern "C" fn stat64(path: *const c_char, buffer: *mut c_void) -> c_int {
+    stat(path, buffer)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn lstat64(path: *const c_char, buffer: *mut c_void) -> c_int {
+    lstat(path, buffer)
+}
+
+macro_rules! old_stat_family {
+    ($($name:ident: $flags:expr;)*) => {
+        $(
+            /// The form of programs built before glibc 2.33; 64-bit Linux has one version of it.
+            #[unsafe(no_mangle)]
+            extern "C" fn $name(_: c_int, path: *const c_char, buffer: *mut c_void) -> c_int {
+                status(libc::AT_FDCWD, path, buffer, $flags).reply()
+            }
+        )*
+    };
+}
+
+old_stat_family! {
+    __xstat: 0;
+    __xstat64: 0;
+    __lxstat: libc::AT_SYMLINK_NOFOLLOW;
+    __lxstat64: libc::AT_SYMLINK_NOFOLLOW;
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fstatat64(
+    dirfd: c_int,
+    path: *const c_char,
+    buffer: *mut c_void,
+    flags: c_int,
+) -> c_int {
+    fstatat(dirfd, path, buffer, flags)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __fxstatat(
+    _: c_int,
+    dirfd: c_int,
+    path: *const c_char,
+    buffer: *mut c_void,
+    flags: c_int,
+) -> c_int {
+    fstatat(dirfd, path, buffer, flags)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __fxstatat64(
+    _: c_int,
+    dirfd: c_int,
+    path: *const c_char,
+    buffer: *mut c_void,
+    flags: c_int,
+) -> c_int {
+    fstatat(dirfd, path, buffer, flags)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn statx(
+    dirfd: c_int,
+    path: *const c_char,
+    flags: c_int,
+    mask: c_uint,
+    buffer: *mut c_void,
+) -> c_int {
+    if let Err(errno) = visible(dirfd, path) {
+        return Err::<c_int, _>(errno).reply();
+    }
+    let args = [
+        word(dirfd),
+        path.expose_provenance(),
+        word(flags),
+        mask as usize,
+        buffer.expose_provenance(),
+        0,
+    ];
+    sys::call(libc::SYS_statx, args).map(|_| ()).reply()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn euidaccess(path: *const c_char, mode: c_int) -> c_int {
+    may(libc::AT_FDCWD, path, mode, libc::AT_EACCESS).reply()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn eaccess(path: *const c_char, mode: c_int) -> c_int {
+    euidaccess(path, mode)
+}
+
+/// `readlink` with the size of the buffer that the compiler knows. A larger `room` is a bug that
+/// glibc ends the program for; here the smaller of the two counts.
+#[unsafe(no_mangle)]
+extern "C" fn __readlink_chk(
+    path: *const c_char,
+    buffer: *mut c_char,
+    room: usize,
+    size: usize,
+) -> isize {
+    readlink(path, buffer, room.min(size))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __readlinkat_chk(
+    dirfd: c_int,
+    path: *const c_char,
+    buffer: *mut c_char,
+    room: usize,
+    size: usize,
+) -> isize {
+    readlinkat(dirfd, path, buffer, room.min(size))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __realpath_chk(
+    path: *const c_char,
+    resolved: *mut c_char,
+    _size: usize,
+) -> *mut c_char {
+    realpath(path, resolved)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn canonicalize_file_name(path: *const c_char) -> *mut c_char {
+    realpath(path, core::ptr::null_mut())
+}

@@ -1,0 +1,13 @@
+//! Entry points of kinds that other systems have too, under names or in forms of Linux alone.
+
+pub(crate) mod attributes;
+mod directories;
+pub(crate) mod entries;
+pub(crate) mod exec;
+mod fts;
+pub(crate) mod metadata;
+mod open_names;
+pub(crate) mod sockets;
+pub(crate) mod streams;
+mod temporary;
+mod walk;

@@ -1,0 +1,79 @@
+//! sendmmsg(2), which only Linux's libraries have, and sending by musl.
+
+use core::ffi::{c_int, c_uint};
+use core::mem::offset_of;
+
+use crate::buffer::PathBuffer;
+use crate::errno::{Errno, Reply};
+use crate::hooks::sockets::{Address, header, send_message};
+use crate::sys::next::Original;
+use crate::sys::{self, word};
+use crate::{cancellation, libc_functions};
+
+/// The program's libc sends the message: musl's headers are the kernel's but for padding that programs
+/// need not clear, in what is sent along too, and musl clears it in a copy.
+pub(in crate::hooks) fn send_by_libc(
+    fd: c_int,
+    message: *const libc::msghdr,
+    flags: c_int,
+) -> Result<usize, Errno> {
+    type Send = extern "C" fn(c_int, *const libc::msghdr, c_int) -> isize;
+    static SENDMSG: Original = Original::new(c"sendmsg");
+    let original = SENDMSG.address().ok_or(Errno::ENOSYS)?;
+    // SAFETY: the address is that of libc's function of this name and type.
+    let original = unsafe { core::mem::transmute::<usize, Send>(original) };
+    usize::try_from(original(fd, message, flags)).map_err(|_| Errno::last())
+}
+
+/// sendmmsg(2): as one call where no message has a path, else message by message, as musl does.
+///
+/// # Errors
+/// As sendmmsg(2); `EACCES` or `ENOENT` where the policy refuses the first.
+pub(in crate::hooks) fn send_messages(
+    fd: c_int,
+    messages: *mut libc::mmsghdr,
+    count: c_uint,
+    flags: c_int,
+) -> Result<c_int, Errno> {
+    /// The kernel takes no more at a time (`UIO_MAXIOV`).
+    const MOST: c_uint = 1024;
+    let count = count.min(MOST);
+    let places = || (0..count).map(|index| messages.wrapping_add(index as usize));
+    let mut one_by_one = !libc_functions::is_glibc();
+    for message in places() {
+        let header = header(message.cast())?;
+        let address = Address::new(header.msg_name, header.msg_namelen);
+        one_by_one |= address.path(&mut PathBuffer::new())?.is_some();
+    }
+    if !one_by_one {
+        let args = [word(fd), messages.expose_provenance(), count as usize, word(flags), 0, 0];
+        let sent = cancellation::point(|| sys::call(libc::SYS_sendmmsg, args));
+        return sent.map(|sent| c_int::try_from(sent).unwrap_or(0));
+    }
+    let mut sent = 0_i32;
+    for message in places() {
+        match send_message(fd, message.cast(), flags) {
+            Ok(length) => {
+                let length = u32::try_from(length).unwrap_or(u32::MAX);
+                let place = message.cast::<u8>().wrapping_add(offset_of!(libc::mmsghdr, msg_len));
+                // SAFETY: the header before it was found readable; a program that passes memory
+                // it cannot write asks for the fault.
+                unsafe { place.cast::<u32>().write_unaligned(length) };
+                sent = sent.saturating_add(1);
+            }
+            Err(errno) if sent == 0 => return Err(errno),
+            Err(_) => break,
+        }
+    }
+    Ok(sent)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sendmmsg(
+    fd: c_int,
+    messages: *mut libc::mmsghdr,
+    count: c_uint,
+    flags: c_int,
+) -> c_int {
+    send_messages(fd, messages, count, flags).reply()
+}

@@ -1,0 +1,14 @@
+//! Entry points that only libSystem has, or has in a form of its own, and the table of all.
+
+mod attribute_lists;
+mod by_name;
+mod clones;
+mod flags;
+mod interpose;
+mod names;
+mod refused;
+mod renames;
+mod spawn;
+mod streams;
+mod temporary;
+mod xattrs;

@@ -1,0 +1,87 @@
+//! Functions that are refused whole: what they do cannot be judged, or would change what paths mean.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+
+use crate::buffer::PathBuffer;
+use crate::errno::{Errno, Reply};
+use crate::report::{self, Reason, Subject};
+use crate::{memory, session};
+
+/// Refuses, naming the path the program gave.
+fn refuse(call: &CStr, path: *const c_char) -> Errno {
+    let Ok(image) = session::image() else { return Errno::EACCES };
+    let mut text = PathBuffer::new();
+    let _ = memory::copy_path(path, &mut text);
+    report::refused(image, Reason::Namespace, Subject::new(call, text.as_bytes()))
+}
+
+/// The path of a call that has none, or not as one argument.
+const EVERYWHERE: *const c_char = c"/".as_ptr();
+
+macro_rules! refused {
+    ($($call:literal $name:ident($($argument:ident: $kind:ty),*) on $path:expr;)*) => {
+        $(
+            pub(in crate::hooks::macos) extern "C" fn $name($($argument: $kind),*) -> c_int {
+                Err::<c_int, _>(refuse($call, $path)).reply()
+            }
+        )*
+    };
+}
+
+refused! {
+    c"chroot" chroot(path: *const c_char) on path;
+    c"mount" mount(_kind: *const c_char, path: *const c_char) on path;
+    c"fmount" fmount() on EVERYWHERE;
+    c"unmount" unmount(path: *const c_char) on path;
+    c"quotactl" quotactl(path: *const c_char) on path;
+    c"acct" acct(path: *const c_char) on path;
+    c"swapon" swapon(path: *const c_char) on path;
+    c"nfssvc" nfssvc() on EVERYWHERE;
+    c"undelete" undelete(path: *const c_char) on path;
+    c"revoke" revoke(path: *const c_char) on path;
+    c"auditctl" auditctl(path: *const c_char) on path;
+    c"fs_snapshot_mount" fs_snapshot_mount() on EVERYWHERE;
+    // By number, not by path.
+    c"openbyid_np" openbyid_np() on EVERYWHERE;
+    c"fsgetpath" fsgetpath() on EVERYWHERE;
+    // Lists a whole volume.
+    c"searchfs" searchfs(path: *const c_char) on path;
+    c"fsctl" fsctl(path: *const c_char) on path;
+    // Many paths in one argument.
+    c"accessx_np" accessx_np() on EVERYWHERE;
+    // A descriptor that only its maker may close, of a file that is opened by name.
+    c"guarded_open_np" guarded_open_np(path: *const c_char) on path;
+    // Forms of others with more arguments.
+    c"libSystem" internal() on EVERYWHERE;
+    // By number: every call there is.
+    c"syscall" syscall() on EVERYWHERE;
+}
+
+macro_rules! refused_pointers {
+    ($($call:literal $name:ident($($argument:ident: $kind:ty),*) on $path:expr;)*) => {
+        $(
+            pub(in crate::hooks::macos) extern "C" fn $name($($argument: $kind),*) -> *mut c_void {
+                Err::<*mut c_void, _>(refuse($call, $path)).reply()
+            }
+        )*
+    };
+}
+
+refused_pointers! {
+    // With a block for a function.
+    c"scandir_b" with_block() on EVERYWHERE;
+}
+
+/// The forms of before macOS 10.6, with other structures.
+#[cfg(target_arch = "x86_64")]
+pub(super) mod old {
+    use super::{Reply, c_char, c_int, c_void, refuse};
+
+    refused! {
+        c"stat" stat(path: *const c_char) on path;
+    }
+
+    refused_pointers! {
+        c"opendir" opendir(path: *const c_char) on path;
+    }
+}

@@ -1,0 +1,190 @@
+//! `posix_spawn(2)`, which is a system call here, and what starts a shell inside libSystem.
+//!
+//! The kernel does the file actions; so the files that they open are judged when they are added.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+
+use jp_confine_policy::decide::{OpenVerdict, Request};
+
+use crate::buffer::PathBuffer;
+use crate::errno::{Errno, Reply};
+use crate::exec::{self, search, shell};
+use crate::hooks::metadata;
+use crate::hooks::open::How;
+use crate::path::Spelling;
+use crate::report::{self, Subject};
+use crate::sys::process::Strings;
+use crate::{resolve, session};
+
+mod bare {
+    use core::ffi::{c_char, c_int, c_void};
+
+    use crate::sys::process::Strings;
+
+    unsafe extern "C" {
+        pub(super) fn posix_spawn(
+            pid: *mut c_int,
+            path: *const c_char,
+            actions: *const c_void,
+            attributes: *const c_void,
+            argv: Strings,
+            envp: Strings,
+        ) -> c_int;
+        pub(super) fn posix_spawn_file_actions_addopen(
+            actions: *mut c_void,
+            fd: c_int,
+            path: *const c_char,
+            flags: c_int,
+            mode: libc::mode_t,
+        ) -> c_int;
+        pub(super) fn posix_spawn_file_actions_addchdir_np(
+            actions: *mut c_void,
+            path: *const c_char,
+        ) -> c_int;
+        pub(super) fn system(command: *const c_char) -> c_int;
+        #[link_name = "popen$DARWIN_EXTSN"]
+        pub(super) fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void;
+    }
+}
+
+/// The arguments of `posix_spawn(2)` but for the program.
+#[derive(Clone, Copy)]
+struct Start {
+    pid: *mut c_int,
+    actions: *const c_void,
+    attributes: *const c_void,
+    argv: Strings,
+    envp: Strings,
+}
+
+impl Start {
+    /// Starts the program at `path`: zero, or an error number.
+    fn start(self, call: &CStr, path: *const c_char) -> Errno {
+        exec::with_judged(call, libc::AT_FDCWD, path, self.envp, 0, |path, envp| {
+            let mut absolute = PathBuffer::new();
+            // The file actions may change the directory before the kernel looks for the program.
+            if let Err(errno) = spell_out(path, &mut absolute) {
+                return errno;
+            }
+            let path = absolute.c_str(0).as_ptr();
+            let Self { pid, actions, attributes, argv, .. } = self;
+            // SAFETY: the program's arguments, but for a path and an environment of the shim's.
+            Errno(unsafe { bare::posix_spawn(pid, path, actions, attributes, argv, envp) })
+        })
+    }
+}
+
+/// Puts the path into `to`, as it reads from the root.
+fn spell_out(path: &CStr, to: &mut PathBuffer) -> Result<(), Errno> {
+    if path.to_bytes().first() != Some(&b'/') {
+        crate::places::of_directory(libc::AT_FDCWD, to)?;
+        to.push_separator()?;
+    }
+    to.push(path.to_bytes())
+}
+
+pub(super) extern "C" fn posix_spawn(
+    pid: *mut c_int,
+    path: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    argv: Strings,
+    envp: Strings,
+) -> c_int {
+    Start { pid, actions, attributes, argv, envp }.start(c"posix_spawn", path).0
+}
+
+pub(super) extern "C" fn posix_spawnp(
+    pid: *mut c_int,
+    file: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    argv: Strings,
+    envp: Strings,
+) -> c_int {
+    let request = Start { pid, actions, attributes, argv, envp };
+    search::along_path(file, |path| request.start(c"posix_spawnp", path)).0
+}
+
+/// Judges an open that the kernel will do in the child; the canonical path of what it is to open.
+fn judge_open(path: *const c_char, how: How, place: &mut PathBuffer) -> Result<(), Errno> {
+    const CALL: &CStr = c"posix_spawn_file_actions_addopen";
+    let image = session::image()?;
+    let mut spelling = Spelling::new();
+    spelling.read(libc::AT_FDCWD, path)?;
+    match resolve::pin(&spelling, how.flags & libc::O_NOFOLLOW, place) {
+        Ok(_) => {}
+        Err(Errno::ENOENT) => {
+            let entry = resolve::entry(image, &mut spelling)?.ok_or(Errno::EISDIR)?;
+            place.clear();
+            place.push(entry.path())?;
+        }
+        Err(errno) => return Err(errno),
+    }
+    let subject = Subject::new(CALL, place.as_bytes());
+    let verdict = how.judge(image, &Request::canonical(place.as_bytes()));
+    match report::settle_open(image, verdict, subject)? {
+        // Whether it will exist then nobody knows yet.
+        OpenVerdict::OnlyNew(denial) | OpenVerdict::OnlyExisting(denial) => {
+            Err(report::denied(image, denial, subject))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) extern "C" fn posix_spawn_file_actions_addopen(
+    actions: *mut c_void,
+    fd: c_int,
+    path: *const c_char,
+    flags: c_int,
+    mode: libc::mode_t,
+) -> c_int {
+    let mut place = PathBuffer::new();
+    match judge_open(path, How::new(flags, mode.into()), &mut place) {
+        Ok(()) => {
+            let place = place.c_str(0).as_ptr();
+            // SAFETY: libSystem copies the path.
+            unsafe { bare::posix_spawn_file_actions_addopen(actions, fd, place, flags, mode) }
+        }
+        Err(errno) => errno.0,
+    }
+}
+
+pub(super) extern "C" fn posix_spawn_file_actions_addchdir_np(
+    actions: *mut c_void,
+    path: *const c_char,
+) -> c_int {
+    match metadata::visible(libc::AT_FDCWD, path) {
+        // SAFETY: the program's own arguments.
+        Ok(()) => unsafe { bare::posix_spawn_file_actions_addchdir_np(actions, path) },
+        Err(errno) => errno.0,
+    }
+}
+
+/// Whether a shell that libSystem starts with the caller's environment will be confined.
+fn shell_is_confined(call: &CStr) -> Result<(), Errno> {
+    let environ = search::environ();
+    let path = shell::SHELL.as_ptr();
+    let outcome = exec::with_judged(call, libc::AT_FDCWD, path, environ, 0, |_, envp| {
+        if envp == environ { Errno(0) } else { Errno::EACCES }
+    });
+    if outcome.0 == 0 { Ok(()) } else { Err(outcome) }
+}
+
+pub(super) extern "C" fn system(command: *const c_char) -> c_int {
+    match shell_is_confined(c"system") {
+        // SAFETY: the program's own argument.
+        Ok(()) => unsafe { bare::system(command) },
+        // No shell.
+        Err(_) if command.is_null() => 0,
+        Err(errno) => Err::<c_int, _>(errno).reply(),
+    }
+}
+
+pub(super) extern "C" fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void {
+    match shell_is_confined(c"popen") {
+        // SAFETY: the program's own arguments.
+        Ok(()) => unsafe { bare::popen(command, mode) },
+        Err(errno) => Err::<*mut c_void, _>(errno).reply(),
+    }
+}

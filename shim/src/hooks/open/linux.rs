@@ -1,0 +1,250 @@
+//! Opening with openat2(2), which proves that no link was on the way; else by holding first.
+
+use core::ffi::{CStr, c_int};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
+use jp_confine_policy::image::Image;
+
+use super::{Failure, How, attempt, create, in_place_of, nowhere, refuse_directory};
+use crate::buffer::PathBuffer;
+use crate::errno::Errno;
+use crate::path::Spelling;
+use crate::report::{self, Subject};
+use crate::{links, resolve, sys};
+
+/// The flags openat2(2) knows. open(2) ignores others, openat2 refuses them.
+const KNOWN: c_int = libc::O_ACCMODE
+    | libc::O_CREAT
+    | libc::O_EXCL
+    | libc::O_NOCTTY
+    | libc::O_TRUNC
+    | libc::O_APPEND
+    | libc::O_NONBLOCK
+    | libc::O_SYNC
+    | libc::O_ASYNC
+    | libc::O_DIRECT
+    | libc::O_DIRECTORY
+    | libc::O_NOFOLLOW
+    | libc::O_NOATIME
+    | libc::O_CLOEXEC
+    | libc::O_PATH
+    | libc::O_TMPFILE;
+
+/// The flags that mean something beside `O_PATH` (open(2)).
+const KNOWN_WITH_PATH: c_int =
+    libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+
+/// The flags with which a link at the end of the path is not followed.
+pub(super) const STOPS_AT_LINK: c_int = libc::O_NOFOLLOW;
+
+/// The flags that mean something.
+pub(super) const fn known(flags: c_int) -> c_int {
+    flags & if flags & libc::O_PATH == 0 { KNOWN } else { KNOWN_WITH_PATH }
+}
+
+/// Whether the descriptor gives no access to the object.
+pub(super) const fn is_bare(how: How) -> bool {
+    how.has(libc::O_PATH)
+}
+
+/// Opens a name, or fails with `ELOOP` where a link is on the way.
+pub(super) fn open_without_links(dirfd: c_int, path: &CStr, how: How) -> Result<sys::Fd, Errno> {
+    sys::openat2(dirfd, path, how.flags, how.mode, how.resolve | sys::NO_SYMLINKS)
+}
+
+/// As [`open_at`], of a path already read.
+///
+/// # Errors
+/// As [`open_at`].
+pub(crate) fn open_spelled(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &mut Spelling,
+    how: How,
+) -> Result<c_int, Errno> {
+    if how.has(libc::O_TMPFILE) {
+        return open_unnamed(image, call, spelling, how);
+    }
+    if how.has(libc::O_CREAT) && spelling.wants_directory() {
+        return Err(make_directory(image, call, spelling, how));
+    }
+    resolve::expand_alias(image, spelling, !how.stops_at_link())?;
+    let mut refusal = None;
+    if spelling.is_lexical() {
+        match how.judge(image, &spelling.request()) {
+            OpenVerdict::Deny(denial) => refusal = Some(denial),
+            verdict => {
+                if links::are_expected(spelling.lexical())
+                    && let Some(fd) = open_beneath(image, spelling, how)
+                {
+                    return Ok(fd);
+                }
+                let subject = Subject::new(call, spelling.lexical());
+                let (root, path) = spelling.rooted();
+                match attempt(image, verdict, subject, root, path, how) {
+                    Err(Errno::ELOOP) => {
+                        links::expect(spelling.lexical());
+                        if let Some(fd) = open_beneath(image, spelling, how) {
+                            return Ok(fd);
+                        }
+                    }
+                    Err(Errno::ENOSYS | Errno::EPERM | Errno::EEXIST) => {}
+                    Err(errno) if is_open(verdict) && spelling.is_elsewhere(errno) => {}
+                    settled => return settled,
+                }
+            }
+        }
+    }
+    open_through_links(image, call, spelling, how, refusal)
+}
+
+/// Why no file is made of a name with a slash behind it, nor of `.` or `..`, be there one or not.
+#[cold]
+#[inline(never)]
+fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: How) -> Errno {
+    let outcome = if spelling.is_dotted() {
+        let flags = libc::O_DIRECTORY;
+        let judge = |image: &Image<'_>, request: &Request<'_>| match how.judge(image, request) {
+            OpenVerdict::Deny(denial) => Verdict::Deny(denial),
+            _ => Verdict::Allow,
+        };
+        resolve::pin_judged(image, call, spelling, flags, judge).map(|_| ())
+    } else {
+        match resolve::entry(image, spelling) {
+            Ok(Some(entry)) => {
+                let subject = Subject::new(call, entry.path());
+                report::settle_open(image, how.judge(image, &entry.request()), subject).map(|_| ())
+            }
+            Ok(None) => Ok(()),
+            Err(errno) => return nowhere(image, call, spelling, how, None, errno),
+        }
+    };
+    outcome.err().unwrap_or(Errno::EISDIR)
+}
+
+/// Whether an error is the kernel's in any case, and not a refusal.
+const fn is_open(verdict: OpenVerdict) -> bool {
+    matches!(verdict, OpenVerdict::Allow | OpenVerdict::OnlyNew(_))
+}
+
+/// Lets the kernel follow links, but none that leads out of the directory that the path is relative
+/// to, where that directory and everything below it grants what is needed. `None` where this does
+/// not settle it.
+#[inline(never)]
+fn open_beneath(image: &Image<'_>, spelling: &mut Spelling, how: How) -> Option<c_int> {
+    if how.resolve != 0 || how.stops_at_link() || how.has(libc::O_PATH) {
+        return None;
+    }
+    let end = spelling.directory_end()?;
+    let directory = spelling.text().as_bytes().get(..end)?;
+    if !decide::grants_beneath(image, directory, how.need()) {
+        return None;
+    }
+    let pin = resolve::pin_from_root(spelling, end).ok()?;
+    let path = spelling.text().c_str(end.saturating_add(1));
+    let opened = how.wait(|| sys::openat2(pin.raw(), path, how.flags, how.mode, sys::BENEATH));
+    in_place_of(pin, &opened.ok()?, how).ok()
+}
+
+/// The slow path: a link somewhere, or a spelling that only the kernel understands.
+#[inline(never)]
+fn open_through_links(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &mut Spelling,
+    how: How,
+    refusal: Option<Denial>,
+) -> Result<c_int, Errno> {
+    let outcome = match open_existing(image, call, spelling, how) {
+        Err(Failure::Nowhere(why)) if how.has(libc::O_CREAT) => {
+            create(image, call, spelling, how, why)
+        }
+        settled => settled,
+    };
+    outcome.map_err(|failure| match failure {
+        Failure::Settled(errno) => errno,
+        Failure::Nowhere(errno) => nowhere(image, call, spelling, how, refusal, errno),
+    })
+}
+
+/// Opens what exists at the end of the path: holds it, has it judged, and opens it anew through
+/// its descriptor, with the flags asked.
+#[inline(never)]
+fn open_existing(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &mut Spelling,
+    how: How,
+) -> Result<c_int, Failure> {
+    let follow = if how.stops_at_link() { libc::O_NOFOLLOW } else { 0 };
+    let flags = follow | how.flags & libc::O_DIRECTORY;
+    let mut path = PathBuffer::new();
+    let held = resolve::pin(spelling, flags, &mut path).map_err(Failure::Nowhere)?;
+    judge_held(image, call, spelling, &held, &path, how)
+        .and_then(|()| open_held(held, how))
+        .map_err(Failure::Settled)
+}
+
+fn judge_held(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &mut Spelling,
+    held: &sys::Fd,
+    path: &PathBuffer,
+    how: How,
+) -> Result<(), Errno> {
+    if resolve::is_anonymous(path.as_bytes()) {
+        return resolve::require_own(image, call, spelling);
+    }
+    let request = Request { path: path.as_bytes(), route: spelling.lexical() };
+    let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
+    let subject = Subject { call, path: request.path, route: request.route };
+    report::settle_open(image, existing.judge(image, &request), subject)?;
+    if how.exclusive() {
+        return Err(Errno::EEXIST);
+    }
+    if how.has(libc::O_NOFOLLOW) && !how.has(libc::O_PATH) && is_symlink(held) {
+        return Err(Errno::ELOOP);
+    }
+    Ok(())
+}
+
+/// Whether the object is a symbolic link itself.
+fn is_symlink(object: &sys::Fd) -> bool {
+    sys::status(object).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK)
+}
+
+fn open_held(held: sys::Fd, how: How) -> Result<c_int, Errno> {
+    if how.has(libc::O_PATH | libc::O_NOFOLLOW) {
+        if !how.has(libc::O_CLOEXEC) {
+            sys::fcntl(held.raw(), libc::F_SETFD, 0)?;
+        }
+        return Ok(held.into_raw());
+    }
+    let held = if how.has(libc::O_CREAT) { refuse_directory(held)? } else { held };
+    let again = how.without(libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW);
+    let opened = how.wait(|| sys::reopen(&held, again.flags))?;
+    in_place_of(held, &opened, how)
+}
+
+/// `O_TMPFILE`: a file without a name is created in a directory.
+#[inline(never)]
+fn open_unnamed(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &Spelling,
+    how: How,
+) -> Result<c_int, Errno> {
+    let mut path = PathBuffer::new();
+    let directory = resolve::pin(spelling, libc::O_DIRECTORY, &mut path)?;
+    path.push_separator()?;
+    // The kernel shows such files as `#INODE`; any name below the directory is judged alike.
+    path.push(b"#")?;
+    let request = Request { path: path.as_bytes(), route: spelling.lexical() };
+    let verdict = decide::access(image, &request, Capabilities::CREATE);
+    let subject = Subject { call, path: request.path, route: request.route };
+    report::settle(image, verdict, subject)?;
+    let opened = sys::openat(directory.raw(), c".", how.flags, how.mode)?;
+    in_place_of(directory, &opened, how)
+}

@@ -1,0 +1,102 @@
+//! Opening by way of the directory, which is held: what is judged is its canonical path and the name
+//! that it has for the entry, and no link is followed there.
+
+use core::ffi::{CStr, c_int};
+
+use jp_confine_policy::decide::OpenVerdict;
+use jp_confine_policy::image::Image;
+
+use super::{Failure, How, attempt, create, nowhere};
+use crate::buffer::PathBuffer;
+use crate::errno::Errno;
+use crate::path::Spelling;
+use crate::report::{self, Subject};
+use crate::{resolve, sys};
+
+/// The flags with which a link at the end of the path is not followed.
+pub(super) const STOPS_AT_LINK: c_int = libc::O_NOFOLLOW | libc::O_NOFOLLOW_ANY | libc::O_SYMLINK;
+
+/// The flags that mean something: the kernel knows.
+pub(super) const fn known(flags: c_int) -> c_int {
+    flags
+}
+
+/// Whether the descriptor gives no access to the object: there is no such thing.
+pub(super) const fn is_bare(_how: How) -> bool {
+    false
+}
+
+/// Opens a name, or fails with `ELOOP` where a link is on the way; with `O_SYMLINK` the link itself.
+pub(super) fn open_without_links(dirfd: c_int, path: &CStr, how: How) -> Result<sys::Fd, Errno> {
+    let flags = if how.has(libc::O_SYMLINK) {
+        how.flags & !(libc::O_NOFOLLOW | libc::O_NOFOLLOW_ANY)
+    } else {
+        how.flags & !libc::O_NOFOLLOW | libc::O_NOFOLLOW_ANY
+    };
+    sys::openat(dirfd, path, flags, how.mode)
+}
+
+/// As [`open_at`](super::open_at), of a path already read.
+///
+/// # Errors
+/// As there.
+pub(crate) fn open_spelled(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &mut Spelling,
+    how: How,
+) -> Result<c_int, Errno> {
+    let outcome = if must_be_directory(spelling) {
+        open_directory(image, call, spelling, how)
+    } else if how.has(libc::O_NOFOLLOW_ANY) && has_links(spelling) {
+        Err(Failure::Nowhere(Errno::ELOOP))
+    } else {
+        match create(image, call, spelling, how, Errno::EISDIR) {
+            // By a link.
+            Err(Failure::Nowhere(Errno::EISDIR | Errno::ENOTDIR))
+                if must_be_directory(spelling) =>
+            {
+                open_directory(image, call, spelling, how)
+            }
+            settled => settled,
+        }
+    };
+    outcome.map_err(|failure| match failure {
+        Failure::Settled(errno) => errno,
+        Failure::Nowhere(errno) => nowhere(image, call, spelling, how, None, errno),
+    })
+}
+
+/// Whether the path ends in `.`, `..`, or a slash.
+fn must_be_directory(spelling: &Spelling) -> bool {
+    spelling.wants_directory() || !spelling.split().ordinary
+}
+
+/// Whether a link is on the way to the entry.
+fn has_links(spelling: &mut Spelling) -> bool {
+    let (dirfd, start, end) = (spelling.dirfd(), spelling.tail(), spelling.split().name_at);
+    let flags = sys::HOLD_DIRECTORY | libc::O_NOFOLLOW_ANY;
+    let held = spelling.text_mut().with_part(start, end, |directory| {
+        let directory = if directory.is_empty() { c"." } else { directory };
+        sys::openat(dirfd, directory, flags, 0)
+    });
+    held.is_err_and(|errno| errno == Errno::ELOOP)
+}
+
+/// Opens `.`, `..` or the root, or what has a slash behind it, before which links are followed.
+fn open_directory(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &Spelling,
+    how: How,
+) -> Result<c_int, Failure> {
+    let mut path = PathBuffer::new();
+    let held = resolve::pin(spelling, 0, &mut path).map_err(Failure::Nowhere)?;
+    let subject = Subject::new(call, path.as_bytes());
+    let verdict = how.without(libc::O_CREAT).judge(image, &subject.request());
+    report::settle_open(image, verdict, subject).map_err(Failure::Settled)?;
+    let opened =
+        attempt(image, OpenVerdict::Allow, subject, held.directory.raw(), held.name.c_str(0), how)
+            .map_err(Failure::Settled)?;
+    super::in_place_of(held.directory, &sys::Fd::adopt(opened), how).map_err(Failure::Settled)
+}

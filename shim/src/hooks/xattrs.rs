@@ -1,0 +1,174 @@
+//! Extended attributes. What changes them needs `update`; those of the user's are content, and need
+//! `read` (spec §5.2).
+
+use core::ffi::{CStr, c_char, c_int, c_long, c_void};
+
+use jp_confine_policy::Capabilities;
+
+use crate::errno::{Errno, Reply};
+use crate::hooks::{metadata, object};
+use crate::memory;
+use crate::places::DescriptorLink;
+use crate::sys::{self, Fd, word};
+
+const UPDATE: Capabilities = Capabilities::UPDATE;
+
+/// Makes a call that takes a path, on exactly the object held.
+fn through_link(
+    object: &Fd,
+    act: impl FnOnce(usize) -> Result<usize, Errno>,
+) -> Result<usize, Errno> {
+    let link = DescriptorLink::new(object.raw());
+    act(link.as_c_str().as_ptr().expose_provenance())
+}
+
+/// Makes a call on a descriptor, if its object may be updated.
+fn on_descriptor(call: &CStr, fd: c_int, number: c_long, args: [usize; 6]) -> Result<(), Errno> {
+    object::at_descriptor(call, fd, UPDATE)?;
+    sys::call(number, args).map(|_| ())
+}
+
+/// What a call on an extended attribute of that name needs: attributes of the user's are content,
+/// the others describe the file.
+fn need_to_read(name: *const c_char) -> Result<Option<Capabilities>, Errno> {
+    let mut text = crate::buffer::PathBuffer::new();
+    memory::copy_path(name, &mut text)?;
+    Ok(text.as_bytes().starts_with(b"user.").then_some(Capabilities::READ))
+}
+
+fn set_attribute(
+    call: &CStr,
+    path: *const c_char,
+    follow: c_int,
+    rest: [usize; 4],
+) -> Result<(), Errno> {
+    let object = object::at_path(call, libc::AT_FDCWD, path, follow, UPDATE)?;
+    let [name, value, size, flags] = rest;
+    through_link(&object, |link| sys::call(libc::SYS_setxattr, [link, name, value, size, flags, 0]))
+        .map(|_| ())
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn setxattr(
+    path: *const c_char,
+    name: *const c_char,
+    value: *const c_void,
+    size: usize,
+    flags: c_int,
+) -> c_int {
+    let rest = [name.expose_provenance(), value.expose_provenance(), size, word(flags)];
+    set_attribute(c"setxattr", path, 0, rest).reply()
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn lsetxattr(
+    path: *const c_char,
+    name: *const c_char,
+    value: *const c_void,
+    size: usize,
+    flags: c_int,
+) -> c_int {
+    let rest = [name.expose_provenance(), value.expose_provenance(), size, word(flags)];
+    set_attribute(c"lsetxattr", path, libc::O_NOFOLLOW, rest).reply()
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn fsetxattr(
+    fd: c_int,
+    name: *const c_char,
+    value: *const c_void,
+    size: usize,
+    flags: c_int,
+) -> c_int {
+    let (name, value) = (name.expose_provenance(), value.expose_provenance());
+    let args = [word(fd), name, value, size, word(flags), 0];
+    on_descriptor(c"fsetxattr", fd, libc::SYS_fsetxattr, args).reply()
+}
+
+fn remove_attribute(
+    call: &CStr,
+    path: *const c_char,
+    follow: c_int,
+    name: *const c_char,
+) -> Result<(), Errno> {
+    let object = object::at_path(call, libc::AT_FDCWD, path, follow, UPDATE)?;
+    through_link(&object, |link| {
+        sys::call(libc::SYS_removexattr, [link, name.expose_provenance(), 0, 0, 0, 0])
+    })
+    .map(|_| ())
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn removexattr(path: *const c_char, name: *const c_char) -> c_int {
+    remove_attribute(c"removexattr", path, 0, name).reply()
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn lremovexattr(path: *const c_char, name: *const c_char) -> c_int {
+    remove_attribute(c"lremovexattr", path, libc::O_NOFOLLOW, name).reply()
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn fremovexattr(fd: c_int, name: *const c_char) -> c_int {
+    let args = [word(fd), name.expose_provenance(), 0, 0, 0, 0];
+    on_descriptor(c"fremovexattr", fd, libc::SYS_fremovexattr, args).reply()
+}
+
+fn read_attribute(
+    call: &CStr,
+    path: *const c_char,
+    follow: c_int,
+    name: *const c_char,
+    buffer: [usize; 2],
+) -> Result<usize, Errno> {
+    let [value, size] = buffer;
+    let name_at = name.expose_provenance();
+    let Some(need) = need_to_read(name)? else {
+        metadata::visible(libc::AT_FDCWD, path)?;
+        let number = if follow == 0 { libc::SYS_getxattr } else { libc::SYS_lgetxattr };
+        return sys::call(number, [path.expose_provenance(), name_at, value, size, 0, 0]);
+    };
+    let object = object::at_path(call, libc::AT_FDCWD, path, follow, need)?;
+    through_link(&object, |link| sys::call(libc::SYS_getxattr, [link, name_at, value, size, 0, 0]))
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn getxattr(
+    path: *const c_char,
+    name: *const c_char,
+    value: *mut c_void,
+    size: usize,
+) -> isize {
+    read_attribute(c"getxattr", path, 0, name, [value.expose_provenance(), size]).reply()
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn lgetxattr(
+    path: *const c_char,
+    name: *const c_char,
+    value: *mut c_void,
+    size: usize,
+) -> isize {
+    let buffer = [value.expose_provenance(), size];
+    read_attribute(c"lgetxattr", path, libc::O_NOFOLLOW, name, buffer).reply()
+}
+
+fn list_attributes(
+    number: c_long,
+    path: *const c_char,
+    list: *mut c_char,
+    size: usize,
+) -> Result<usize, Errno> {
+    metadata::visible(libc::AT_FDCWD, path)?;
+    sys::call(number, [path.expose_provenance(), list.expose_provenance(), size, 0, 0, 0])
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn listxattr(path: *const c_char, list: *mut c_char, size: usize) -> isize {
+    list_attributes(libc::SYS_listxattr, path, list, size).reply()
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn llistxattr(path: *const c_char, list: *mut c_char, size: usize) -> isize {
+    list_attributes(libc::SYS_llistxattr, path, list, size).reply()
+}

@@ -1,0 +1,297 @@
+//! Acting on an object that is held, or on an entry of a directory that is held: what a hook judged
+//! is what the kernel changes.
+
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+use super::{call, call_out, fstat, openat, word};
+use crate::errno::Errno;
+use crate::places::DescriptorLink;
+use crate::sys::Fd;
+
+/// An object that is held, by an `O_PATH` descriptor.
+pub(crate) type Object = Fd;
+
+/// The bit of `AT_` flags for "the descriptor itself", where the path is empty.
+pub(crate) const EMPTY_PATH: c_int = libc::AT_EMPTY_PATH;
+
+/// Whether a path beside these flags may be empty.
+pub(crate) const fn may_be_empty(flags: c_int) -> bool {
+    flags & EMPTY_PATH != 0
+}
+
+/// The flags of [`rename`].
+pub(crate) const RENAME_NOREPLACE: c_uint = libc::RENAME_NOREPLACE;
+pub(crate) const RENAME_EXCHANGE: c_uint = libc::RENAME_EXCHANGE;
+
+const EMPTY: &CStr = c"";
+
+fn address(text: &CStr) -> usize {
+    text.as_ptr().expose_provenance()
+}
+
+/// Makes a call that takes a path, on exactly the object held.
+fn through_link(
+    object: &Object,
+    act: impl FnOnce(usize) -> Result<usize, Errno>,
+) -> Result<(), Errno> {
+    act(address(DescriptorLink::new(object.raw()).as_c_str())).map(|_| ())
+}
+
+/// What stat(2) says of the object, a link itself included.
+pub(crate) fn status(object: &Object) -> Result<libc::stat, Errno> {
+    fstat(object.raw())
+}
+
+/// Flags that hold a directory.
+pub(crate) const HOLD_DIRECTORY: c_int = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
+
+/// A name for libc that leads to exactly the directory of a descriptor.
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere it may have no name")]
+pub(crate) fn directory_name(directory: &Fd) -> Result<DescriptorLink, Errno> {
+    Ok(DescriptorLink::new(directory.raw()))
+}
+
+/// Opens the object anew.
+pub(crate) fn reopen(object: &Object, flags: c_int) -> Result<Fd, Errno> {
+    openat(libc::AT_FDCWD, DescriptorLink::new(object.raw()).as_c_str(), flags, 0)
+}
+
+/// Whether there is an entry of that name, be it a dangling link; if not, why.
+pub(crate) fn find(dirfd: c_int, name: &CStr) -> Result<(), Errno> {
+    openat(dirfd, name, libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC, 0).map(|_| ())
+}
+
+/// truncate(2).
+pub(crate) fn truncate(object: &Object, length: i64) -> Result<(), Errno> {
+    let length = usize::try_from(length.cast_unsigned()).map_err(|_| Errno::EINVAL)?;
+    through_link(object, |link| call(libc::SYS_truncate, [link, length, 0, 0, 0, 0]))
+}
+
+/// chmod(2); a link has no mode of its own.
+pub(crate) fn set_mode(object: &Object, mode: c_uint) -> Result<(), Errno> {
+    if status(object).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK) {
+        return Err(Errno(libc::EOPNOTSUPP));
+    }
+    through_link(object, |link| {
+        call(libc::SYS_fchmodat, [word(libc::AT_FDCWD), link, mode as usize, 0, 0, 0])
+    })
+}
+
+/// fchmod(2).
+pub(crate) fn fchmod(fd: c_int, mode: c_uint) -> Result<(), Errno> {
+    call(libc::SYS_fchmod, [word(fd), mode as usize, 0, 0, 0, 0]).map(|_| ())
+}
+
+/// chown(2).
+pub(crate) fn set_owner(object: &Object, owner: [c_uint; 2]) -> Result<(), Errno> {
+    set_owner_of(object.raw(), owner)
+}
+
+/// chown(2) of what a descriptor stands for, which may be a bare one or the working directory.
+pub(crate) fn set_owner_of(fd: c_int, owner: [c_uint; 2]) -> Result<(), Errno> {
+    let [uid, gid] = owner.map(|id| id as usize);
+    let args = [word(fd), address(EMPTY), uid, gid, word(libc::AT_EMPTY_PATH), 0];
+    call(libc::SYS_fchownat, args).map(|_| ())
+}
+
+/// fchown(2).
+pub(crate) fn fchown(fd: c_int, owner: [c_uint; 2]) -> Result<(), Errno> {
+    let [uid, gid] = owner.map(|id| id as usize);
+    call(libc::SYS_fchown, [word(fd), uid, gid, 0, 0, 0]).map(|_| ())
+}
+
+/// Two times, those of the program or of the shim; null for now.
+pub(crate) type TimesPointer = *const libc::timespec;
+
+/// `utimensat(2)`.
+pub(crate) fn set_times(object: &Object, times: TimesPointer) -> Result<(), Errno> {
+    if status(object).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFLNK) {
+        return set_times_of(object.raw(), times);
+    }
+    let times = times.expose_provenance();
+    through_link(object, |link| {
+        call(libc::SYS_utimensat, [word(libc::AT_FDCWD), link, times, 0, 0, 0])
+    })
+}
+
+/// `utimensat(2)` of what a descriptor stands for, which may be a bare one or the working directory.
+pub(crate) fn set_times_of(fd: c_int, times: TimesPointer) -> Result<(), Errno> {
+    let flags = word(libc::AT_EMPTY_PATH);
+    let args = [word(fd), address(EMPTY), times.expose_provenance(), flags, 0, 0];
+    call(libc::SYS_utimensat, args).map(|_| ())
+}
+
+/// futimens(3).
+pub(crate) fn futimens(fd: c_int, times: TimesPointer) -> Result<(), Errno> {
+    call(libc::SYS_utimensat, [word(fd), 0, times.expose_provenance(), 0, 0, 0]).map(|_| ())
+}
+
+/// mkdirat(2).
+pub(crate) fn mkdirat(dirfd: c_int, name: &CStr, mode: c_uint) -> Result<(), Errno> {
+    call(libc::SYS_mkdirat, [word(dirfd), address(name), mode as usize, 0, 0, 0]).map(|_| ())
+}
+
+/// mknodat(2).
+pub(crate) fn mknodat(
+    dirfd: c_int,
+    name: &CStr,
+    mode: c_uint,
+    device: libc::dev_t,
+) -> Result<(), Errno> {
+    let device = usize::try_from(device).map_err(|_| Errno::EINVAL)?;
+    call(libc::SYS_mknodat, [word(dirfd), address(name), mode as usize, device, 0, 0]).map(|_| ())
+}
+
+/// symlinkat(2), to the program's text.
+pub(crate) fn symlinkat(target: *const c_char, dirfd: c_int, name: &CStr) -> Result<(), Errno> {
+    let args = [target.expose_provenance(), word(dirfd), address(name), 0, 0, 0];
+    call(libc::SYS_symlinkat, args).map(|_| ())
+}
+
+/// unlinkat(2).
+pub(crate) fn unlinkat(dirfd: c_int, name: &CStr, flags: c_int) -> Result<(), Errno> {
+    call(libc::SYS_unlinkat, [word(dirfd), address(name), word(flags), 0, 0, 0]).map(|_| ())
+}
+
+/// renameat2(2).
+pub(crate) fn rename(from: (c_int, &CStr), to: (c_int, &CStr), flags: c_uint) -> Result<(), Errno> {
+    let args = [word(from.0), address(from.1), word(to.0), address(to.1), flags as usize, 0];
+    call(libc::SYS_renameat2, args).map(|_| ())
+}
+
+/// Gives the object another name.
+pub(crate) fn link(object: &Object, dirfd: c_int, name: &CStr) -> Result<(), Errno> {
+    link_descriptor(object.raw(), dirfd, name)
+}
+
+/// As [`link`], of what a descriptor of the program's stands for.
+pub(crate) fn link_descriptor(fd: c_int, dirfd: c_int, name: &CStr) -> Result<(), Errno> {
+    let link = DescriptorLink::new(fd);
+    let flags = word(libc::AT_SYMLINK_FOLLOW);
+    let args =
+        [word(libc::AT_FDCWD), address(link.as_c_str()), word(dirfd), address(name), flags, 0];
+    call(libc::SYS_linkat, args).map(|_| ())
+}
+
+/// fstatat(2) of the program's path, into its buffer.
+pub(crate) fn fstatat(
+    dirfd: c_int,
+    path: *const c_char,
+    buffer: *mut c_void,
+    flags: c_int,
+) -> Result<(), Errno> {
+    let args =
+        [word(dirfd), path.expose_provenance(), buffer.expose_provenance(), word(flags), 0, 0];
+    // SAFETY: the buffer is the program's, or a `struct stat` of the shim's.
+    unsafe { call_out(libc::SYS_newfstatat, args) }.map(|_| ())
+}
+
+/// faccessat(2) of the program's path.
+pub(crate) fn faccessat(
+    dirfd: c_int,
+    path: *const c_char,
+    mode: c_int,
+    flags: c_int,
+) -> Result<(), Errno> {
+    let (dirfd, path, mode) = (word(dirfd), path.expose_provenance(), word(mode));
+    if flags == 0 {
+        return call(libc::SYS_faccessat, [dirfd, path, mode, 0, 0, 0]).map(|_| ());
+    }
+    call(libc::SYS_faccessat2, [dirfd, path, mode, word(flags), 0, 0]).map(|_| ())
+}
+
+/// readlinkat(2) of the program's path, into its buffer.
+pub(crate) fn read_link(
+    dirfd: c_int,
+    path: *const c_char,
+    buffer: *mut c_char,
+    room: usize,
+) -> Result<usize, Errno> {
+    let args = [word(dirfd), path.expose_provenance(), buffer.expose_provenance(), room, 0, 0];
+    call(libc::SYS_readlinkat, args)
+}
+
+/// Whether the effective ids may use the object so (`faccessat2(2)`).
+pub(crate) fn accessible(object: &Object, mode: c_int) -> Result<(), Errno> {
+    super::process::accessible(DescriptorLink::new(object.raw()).as_c_str(), mode)
+}
+
+/// connect(2).
+pub(crate) fn connect(fd: c_int, address: *const c_void, len: usize) -> Result<(), Errno> {
+    call(libc::SYS_connect, [word(fd), address.expose_provenance(), len, 0, 0, 0]).map(|_| ())
+}
+
+/// bind(2).
+pub(crate) fn bind(fd: c_int, address: *const c_void, len: usize) -> Result<(), Errno> {
+    call(libc::SYS_bind, [word(fd), address.expose_provenance(), len, 0, 0, 0]).map(|_| ())
+}
+
+/// sendto(2) of the program's bytes.
+pub(crate) fn sendto(
+    fd: c_int,
+    (bytes, count): (*const c_void, usize),
+    flags: c_int,
+    (address, len): (*const c_void, usize),
+) -> Result<usize, Errno> {
+    let (bytes, address) = (bytes.expose_provenance(), address.expose_provenance());
+    call(libc::SYS_sendto, [word(fd), bytes, count, word(flags), address, len])
+}
+
+/// sendmsg(2).
+pub(crate) fn sendmsg(
+    fd: c_int,
+    message: *const libc::msghdr,
+    flags: c_int,
+) -> Result<usize, Errno> {
+    call(libc::SYS_sendmsg, [word(fd), message.expose_provenance(), word(flags), 0, 0, 0])
+}
+
+/// An address by which a unix socket is reached that is held: through its descriptor.
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere the name may be too long")]
+pub(crate) fn socket_address(object: &Object) -> Result<libc::sockaddr_un, Errno> {
+    let mut address = libc::sockaddr_un {
+        sun_family: u16::try_from(libc::AF_UNIX).unwrap_or(0),
+        sun_path: [0; 108],
+    };
+    let link = DescriptorLink::new(object.raw());
+    for (to, &from) in address.sun_path.iter_mut().zip(link.as_c_str().to_bytes()) {
+        *to = c_char::from_ne_bytes([from]);
+    }
+    Ok(address)
+}
+
+/// The program of this very process, into `buffer`; its length.
+pub(crate) fn own_program(buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
+    super::readlinkat(libc::AT_FDCWD, c"/proc/self/exe", buffer, capacity)
+}
+
+/// What tells an object from all others.
+pub(crate) const fn identity(stat: &libc::stat) -> [u64; 2] {
+    [stat.st_dev, stat.st_ino]
+}
+
+/// Whether the bytes before the path of a socket address say that it is one of a unix socket.
+pub(crate) fn is_unix(family: &[u8]) -> bool {
+    family == u16::try_from(libc::AF_UNIX).unwrap_or(0).to_ne_bytes()
+}
+
+/// How unlink(2) says that the entry is a directory.
+pub(crate) const IS_DIRECTORY: Errno = Errno::EISDIR;
+
+/// A path that leads nowhere.
+pub(crate) const NOWHERE: &CStr = c"/proc/self/fd/-";
+
+/// Where descriptors have names.
+pub(crate) const DESCRIPTORS: &[u8] = b"/proc/self/fd/";
+
+/// What `/proc/self/fd/N` says, into `buffer`: a path, or `pipe:[…]` and the like; its length.
+pub(crate) fn path_of(fd: c_int, buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
+    let link = DescriptorLink::new(fd);
+    super::readlinkat(libc::AT_FDCWD, link.as_c_str(), buffer, capacity).map_err(
+        |errno| match errno {
+            Errno::ENOENT if super::fcntl(fd, libc::F_GETFD, 0).is_err() => Errno::EBADF,
+            Errno::ENAMETOOLONG => Errno::ENAMETOOLONG,
+            _ => Errno::EACCES,
+        },
+    )
+}

@@ -1,0 +1,17 @@
+//! macOS: the functions of libSystem that are one system call each. What this library calls is never
+//! sent back to its hooks: dyld leaves the image that holds the table out.
+
+mod calls;
+pub(crate) mod ftw;
+pub(crate) mod glob;
+pub(crate) mod image;
+pub(crate) mod next;
+mod object;
+pub(crate) mod preload;
+pub(crate) mod process;
+mod sockets;
+pub(crate) mod startup;
+
+pub(crate) use calls::*;
+pub(crate) use object::*;
+pub(crate) use sockets::*;

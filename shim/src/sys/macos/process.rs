@@ -1,0 +1,82 @@
+//! The calls of making and replacing processes, typed.
+
+use core::ffi::{CStr, c_char, c_int};
+
+use super::calls::outcome;
+use crate::errno::Errno;
+
+/// A null-terminated list of strings, as `argv` and `envp` are.
+pub(crate) type Strings = *const *const c_char;
+
+/// execve(2); there is no execveat. Returns only with an error.
+pub(crate) fn execute(
+    _dirfd: c_int,
+    path: &CStr,
+    argv: Strings,
+    envp: Strings,
+    _flags: c_int,
+) -> Errno {
+    // SAFETY: the kernel checks the program's lists.
+    unsafe { libc::execve(path.as_ptr(), argv, envp) };
+    Errno::last()
+}
+
+/// faccessat(2) with the effective ids.
+pub(crate) fn accessible(path: &CStr, mode: c_int) -> Result<(), Errno> {
+    super::faccessat(libc::AT_FDCWD, path.as_ptr(), mode, libc::AT_EACCESS)
+}
+
+/// Whether the process runs with other ids than its own, or was started so: dyld then ignores its
+/// variables.
+pub(crate) fn has_borrowed_identity() -> bool {
+    // SAFETY: without arguments.
+    unsafe { libc::issetugid() != 0 }
+}
+
+/// chdir(2) of the program's own string.
+pub(crate) fn change_directory(path: *const c_char) -> Result<(), Errno> {
+    // SAFETY: the kernel checks the program's pointer.
+    outcome(unsafe { libc::chdir(path) }).map(|_| ())
+}
+
+/// fchdir(2).
+pub(crate) fn change_directory_to(fd: c_int) -> Result<(), Errno> {
+    // SAFETY: a number.
+    outcome(unsafe { libc::fchdir(fd) }).map(|_| ())
+}
+
+/// Anonymous memory, given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    start: *mut usize,
+    words: usize,
+}
+
+impl Memory {
+    /// Room for `words` zeroed words.
+    pub(crate) fn new(words: usize) -> Result<Self, Errno> {
+        let length = words.checked_mul(size_of::<usize>()).ok_or(Errno::ENOMEM)?;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANON;
+        let anywhere = core::ptr::null_mut();
+        // SAFETY: a fresh mapping overlaps nothing.
+        let start = unsafe { libc::mmap(anywhere, length, protection, flags, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(Errno::last());
+        }
+        Ok(Self { start: start.cast(), words })
+    }
+
+    pub(crate) fn words(&mut self) -> &mut [usize] {
+        // SAFETY: the mapping has that many words, aligned to a page, and belongs to `self`.
+        unsafe { core::slice::from_raw_parts_mut(self.start, self.words) }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let length = self.words.wrapping_mul(size_of::<usize>());
+        // SAFETY: the mapping is this value's alone.
+        unsafe { libc::munmap(self.start.cast(), length) };
+    }
+}
