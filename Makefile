@@ -1,7 +1,7 @@
 # `make run` shows the product at work; `make test` runs every test.
 CARGO ?= cargo
 
-.PHONY: setup build run test control race transparency lint bench fuzz install
+.PHONY: setup build run test control race transparency lint bench fuzz cross install
 
 # What a build needs beyond a C compiler and make: the tool chain that rust-toolchain.toml names.
 setup:
@@ -44,6 +44,21 @@ bench: setup
 SECONDS ?= 60
 fuzz: setup
 	sh fuzz/run.sh $(SECONDS)
+
+# The preload library for macOS: built with a tool chain for it (cargo-zigbuild here, or `make cross
+# BUILD=build` on a Mac), and looked at; it cannot be run elsewhere.
+BUILD ?= zigbuild
+APPLE = aarch64-apple-darwin x86_64-apple-darwin
+SHIMS = $(foreach target,$(APPLE),$(CURDIR)/target/cross/$(target)/shim/libjp_confine_shim.dylib)
+NOTHING =
+SPACE = $(NOTHING) $(NOTHING)
+
+cross:
+	for target in $(APPLE); do \
+		MACOSX_DEPLOYMENT_TARGET=13.0 $(CARGO) $(BUILD) --locked --package jp-confine-shim --profile shim \
+			--config 'profile.shim.strip=false' $(CROSS_FLAGS) --target-dir target/cross --target $$target || exit 1; \
+	done
+	JP_CONFINE_MACH_O=$(subst $(SPACE),:,$(SHIMS)) $(CARGO) test --locked --test cross -- --ignored --nocapture
 
 install: setup
 	$(CARGO) install --locked --path .
