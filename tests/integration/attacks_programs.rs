@@ -117,7 +117,8 @@ fn assert_not_started(scratch: &Scratch, why: &str) {
 fn assert_static_program_not_started(how: &str) {
     let scratch = arena(Scratch::new());
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attacks");
-    let compile = format!("cc {how} -DSTATIC -o bin/unreachable {sources}/*.c -pthread 2>/dev/null || :");
+    let compile =
+        format!("cc {how} -DSTATIC -o bin/unreachable {sources}/*.c -pthread 2>/dev/null || :");
     set_up(&scratch, &compile);
     if !scratch.path("ws/bin/unreachable").exists() {
         return skip("no static libc");
