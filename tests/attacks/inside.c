@@ -116,7 +116,7 @@ static int v_dlopen(char **a) { return dlopen(a[0], RTLD_NOW) ? DONE : FAILED; }
 static int v_dlopen_token(char **a)
 {
     char path[600];
-    snprintf(path, sizeof path, "$ORIGIN/../../../..%s", a[0]);
+    snprintf(path, sizeof path, "$ORIGIN/../../../../../../../../../../../../../..%s", a[0]);
     return dlopen(path, RTLD_NOW) ? DONE : FAILED;
 }
 

@@ -56,13 +56,16 @@ fn inherited(file: File) -> OwnedFd {
     file.into()
 }
 
-/// Where the launcher put the preload library.
-fn library(scratch: &Scratch) -> &'static str {
-    static PATH: OnceLock<String> = OnceLock::new();
-    PATH.get_or_init(|| {
-        let run = Run::sh(scratch, "echo $LD_PRELOAD").mode(Mode::Confined).run();
-        run.assert_ok().stdout.trim().to_owned()
-    })
+/// Where the launcher put the preload library: for an ordinary user that is in the home directory.
+fn library() -> &'static str {
+    static PLACE: OnceLock<(Scratch, String)> = OnceLock::new();
+    let (_, path) = PLACE.get_or_init(|| {
+        let scratch = Scratch::new();
+        let run = Run::sh(&scratch, "echo $LD_PRELOAD").mode(Mode::Confined).run();
+        let path = run.assert_ok().stdout.trim().to_owned();
+        (scratch, path)
+    });
+    path
 }
 
 /// The attack program with the library preloaded and this handle; without the library where the
@@ -73,7 +76,7 @@ fn open_secret(scratch: &Scratch, handle: Option<&str>) -> Outcome {
     let mut run = Run::new(scratch, attack.to_str().expect("UTF-8"), &["open", &secret]);
     run = run.mode(Mode::Bare);
     if Mode::under_test() == Mode::Confined {
-        run = run.env("LD_PRELOAD", library(scratch));
+        run = run.env("LD_PRELOAD", library());
     }
     match handle {
         Some(handle) => run.env("JP_CONFINE", handle).run(),

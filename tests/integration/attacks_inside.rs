@@ -36,7 +36,7 @@ attacks! {
     date_masks: "echo %Y > $OUT/masks", "getdate $OUT/masks" => "EACCES";
     catalogue: "printf '$set 1\\n1 text\\n' | gencat $OUT/messages -", "catopen $OUT/messages" => "EACCES";
     profile: "", "gmon $OUT/profile" => "EACCES";
-    shadow: "", "getspnam root" => "EACCES";
+    shadow: "", "getspnam root" => "EACCES|EPERM";
     file_of_the_name_service: "", "nss_fopen $OUT/secret" => "EACCES";
 }
 
