@@ -10,9 +10,8 @@ use jp_confine_policy::Capabilities;
 use crate::errno::Errno;
 use crate::exec::reader::Reader;
 use crate::hooks::guard::granted;
+use crate::hooks::refusal::{EVERYWHERE, refuse};
 use crate::hooks::tail::tail_jumps;
-use crate::report::{self, Reason, Subject};
-use crate::session;
 use crate::sys::next::{self, Original};
 
 static DLSYM: Original = Original::new(c"dlsym");
@@ -114,15 +113,9 @@ fn loadable(call: &CStr, name: *const c_char) -> Result<(), Errno> {
     }
     if reader.contains(name, b'$')? {
         // The loader puts the directory of whoever calls in there.
-        return Err(refused(call, b"$ORIGIN"));
+        return Err(refuse(call, c"$ORIGIN".as_ptr()));
     }
     granted(call, name, Capabilities::READ)
-}
-
-fn refused(call: &CStr, path: &[u8]) -> Errno {
-    session::image().map_or(Errno::EACCES, |image| {
-        report::refused(image, Reason::Namespace, Subject::new(call, path))
-    })
 }
 
 /// Where to go on with a library that may be loaded.
@@ -150,7 +143,7 @@ extern "C" fn choose_dlmopen(namespace: c_long, name: *const c_char) -> usize {
     if namespace == c_long::from(libc::LM_ID_BASE) {
         load(c"dlmopen", name, &DLMOPEN)
     } else {
-        refused(c"dlmopen", b"/").set();
+        refuse(c"dlmopen", EVERYWHERE).set();
         (refuse_namespace as *const ()).expose_provenance()
     }
 }

@@ -1,26 +1,20 @@
 //! Parts of libc that it exports for its own libraries, and RPC by unix socket: no program of today
 //! calls them, and what they open is not judged inside.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{c_char, c_int, c_void};
 
 use crate::errno::{Errno, Reply};
 use crate::hooks::guard::{guards, null};
+use crate::hooks::refusal::{EVERYWHERE, refuse};
 use crate::hooks::streams;
-use crate::report::{self, Reason, Subject};
-use crate::{memory, session};
-
-fn refuse(call: &CStr) -> Errno {
-    session::image().map_or(Errno::EACCES, |image| {
-        report::refused(image, Reason::Namespace, Subject::new(call, b"/"))
-    })
-}
+use crate::memory;
 
 macro_rules! refused {
     ($($call:literal $name:ident;)*) => {
         $(
             #[unsafe(no_mangle)]
             extern "C" fn $name() -> *mut c_void {
-                Err::<*mut c_void, _>(refuse($call)).reply()
+                Err::<*mut c_void, _>(refuse($call, EVERYWHERE)).reply()
             }
         )*
     };
@@ -46,7 +40,7 @@ fn by_network(transport: *const c_char) -> Result<(), Errno> {
             return Ok(());
         }
     }
-    Err(refuse(c"clnt_create"))
+    Err(refuse(c"clnt_create", EVERYWHERE))
 }
 
 /// What libc's name service reads its files with.
@@ -58,5 +52,5 @@ extern "C" fn __nss_files_fopen(path: *const c_char) -> *mut c_void {
 /// `pidfd_getfd(2)` takes a descriptor from another process, which no policy was asked about.
 #[unsafe(no_mangle)]
 extern "C" fn pidfd_getfd(_process: c_int, _fd: c_int, _flags: u32) -> c_int {
-    Err::<c_int, _>(refuse(c"pidfd_getfd")).reply()
+    Err::<c_int, _>(refuse(c"pidfd_getfd", EVERYWHERE)).reply()
 }

@@ -9,6 +9,7 @@ mod fts;
 pub(crate) mod metadata;
 pub(crate) mod object;
 pub(crate) mod open;
+mod refusal;
 pub(crate) mod sockets;
 pub(crate) mod streams;
 pub(crate) mod temporary;

@@ -1,20 +1,11 @@
 //! Calls that change what paths mean for the process: refused, because every judgement would be
 //! about another tree.
 
-use core::ffi::{CStr, c_char, c_int, c_ulong, c_void};
+use core::ffi::{c_char, c_int, c_ulong, c_void};
 
-use crate::buffer::PathBuffer;
-use crate::errno::{Errno, Reply};
-use crate::report::{self, Reason, Subject};
-use crate::{memory, session, sys};
-
-/// Refuses, naming the path the program gave.
-fn refuse(call: &CStr, path: *const c_char) -> Errno {
-    let Ok(image) = session::image() else { return Errno::EACCES };
-    let mut text = PathBuffer::new();
-    let _ = memory::copy_path(path, &mut text);
-    report::refused(image, Reason::Namespace, Subject::new(call, text.as_bytes()))
-}
+use crate::errno::Reply;
+use crate::hooks::refusal::{EVERYWHERE, refuse};
+use crate::sys;
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn chroot(path: *const c_char) -> c_int {
@@ -47,12 +38,12 @@ pub(crate) extern "C" fn umount2(target: *const c_char, _flags: c_int) -> c_int 
 pub(crate) extern "C" fn unshare(flags: c_int) -> c_int {
     if flags & (libc::CLONE_NEWNS | libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_FS) != 0
     {
-        return Err::<c_int, _>(refuse(c"unshare", c"/".as_ptr())).reply();
+        return Err::<c_int, _>(refuse(c"unshare", EVERYWHERE)).reply();
     }
     sys::call(libc::SYS_unshare, [sys::word(flags), 0, 0, 0, 0, 0]).map(|_| ()).reply()
 }
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn setns(_fd: c_int, _kind: c_int) -> c_int {
-    Err::<c_int, _>(refuse(c"setns", c"/".as_ptr())).reply()
+    Err::<c_int, _>(refuse(c"setns", EVERYWHERE)).reply()
 }

@@ -1,5 +1,6 @@
 //! What differs between operating systems, under the same names for each.
 
+mod environment;
 mod fd;
 #[cfg(target_os = "linux")]
 mod linux;

@@ -1,22 +1,9 @@
 //! Functions that are refused whole: what they do cannot be judged, or would change what paths mean.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{c_char, c_int, c_void};
 
-use crate::buffer::PathBuffer;
-use crate::errno::{Errno, Reply};
-use crate::report::{self, Reason, Subject};
-use crate::{memory, session};
-
-/// Refuses, naming the path the program gave.
-fn refuse(call: &CStr, path: *const c_char) -> Errno {
-    let Ok(image) = session::image() else { return Errno::EACCES };
-    let mut text = PathBuffer::new();
-    let _ = memory::copy_path(path, &mut text);
-    report::refused(image, Reason::Namespace, Subject::new(call, text.as_bytes()))
-}
-
-/// The path of a call that has none, or not as one argument.
-const EVERYWHERE: *const c_char = c"/".as_ptr();
+use crate::errno::Reply;
+use crate::hooks::refusal::{EVERYWHERE, refuse};
 
 macro_rules! refused {
     ($($call:literal $name:ident($($argument:ident: $kind:ty),*) on $path:expr;)*) => {

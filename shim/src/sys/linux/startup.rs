@@ -2,11 +2,12 @@
 //! (getauxval(3)). musl hands over nothing, and a hook that runs first has neither: then the
 //! environment is read where the kernel keeps it.
 
-use core::ffi::{CStr, c_char};
+use core::ffi::c_char;
 
 use super::process::Strings;
 use super::{openat, read};
 use crate::libc_functions;
+use crate::sys::environment;
 
 /// Types of auxiliary vector entries (elf.h).
 const AT_NULL: usize = 0;
@@ -52,20 +53,8 @@ impl Startup {
 
     /// The value of a variable; `name` ends in `=`.
     fn variable(self, name: &[u8]) -> Option<&'static [u8]> {
-        let mut at = self.environment;
-        loop {
-            // SAFETY: the array ends with a null pointer, which has not been passed.
-            let text = unsafe { at.read() };
-            if text.is_null() {
-                return None;
-            }
-            // SAFETY: the loader's strings are NUL-terminated and live as long as the process.
-            let text = unsafe { CStr::from_ptr(text) };
-            if let Some(value) = text.to_bytes().strip_prefix(name) {
-                return Some(value);
-            }
-            at = at.wrapping_add(1);
-        }
+        // SAFETY: the environment is the loader's.
+        unsafe { environment::variable(self.environment, name) }
     }
 
     /// Calls `note` with number, start and end of each of the program's own readable segments, which

@@ -1,8 +1,9 @@
 //! What a program is started with.
 
-use core::ffi::{CStr, c_char};
+use core::ffi::c_char;
 
 use super::process::Strings;
+use crate::sys::environment;
 
 /// The environment, as dyld hands it to constructors.
 #[derive(Clone, Copy)]
@@ -39,20 +40,8 @@ impl Startup {
 
     /// The value of a variable; `name` ends in `=`.
     fn variable(self, name: &[u8]) -> Option<&'static [u8]> {
-        let mut at = self.environment;
-        loop {
-            // SAFETY: the array ends with a null pointer, which has not been passed.
-            let text = unsafe { at.read() };
-            if text.is_null() {
-                return None;
-            }
-            // SAFETY: dyld's strings are NUL-terminated and live as long as the process.
-            let text = unsafe { CStr::from_ptr(text) };
-            if let Some(value) = text.to_bytes().strip_prefix(name) {
-                return Some(value);
-            }
-            at = at.wrapping_add(1);
-        }
+        // SAFETY: the environment is the loader's.
+        unsafe { environment::variable(self.environment, name) }
     }
 
     /// Where the main stack ends, on which constructors run.

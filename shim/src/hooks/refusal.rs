@@ -1,0 +1,20 @@
+//! Refusing a call whole: what it does cannot be judged, or would change what paths mean.
+
+use core::ffi::{CStr, c_char};
+
+use crate::buffer::PathBuffer;
+use crate::errno::Errno;
+use crate::report::{self, Reason, Subject};
+use crate::{memory, session};
+
+/// The path of a call that has none, or not as one argument.
+pub(super) const EVERYWHERE: *const c_char = c"/".as_ptr();
+
+/// Refuses, naming the path the program gave.
+#[cold]
+pub(super) fn refuse(call: &CStr, path: *const c_char) -> Errno {
+    let Ok(image) = session::image() else { return Errno::EACCES };
+    let mut text = PathBuffer::new();
+    let _ = memory::copy_path(path, &mut text);
+    report::refused(image, Reason::Namespace, Subject::new(call, text.as_bytes()))
+}
