@@ -14,7 +14,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// The first eight bytes of an image.
 pub(crate) const MAGIC: [u8; 8] = *b"JPCONFIM";
 /// Bumped whenever the layout changes: shim and launcher must be of one build.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// The index that stands for "none".
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -37,6 +37,8 @@ pub(crate) struct Header {
     /// [`checksum`] of everything from here ([`Header::SUMMED`]) to the JSON text.
     pub(crate) checksum: U64,
     pub(crate) session: U64,
+    /// [`SUPERVISED`] and [`BOUNDED`].
+    pub(crate) behind: U32,
     pub(crate) nodes: Span,
     /// A power of two, at least twice the number of edges.
     pub(crate) slots: Span,
@@ -51,6 +53,21 @@ pub(crate) struct Header {
 impl Header {
     /// Where the part that the checksum is of begins: what stands before it is compared by itself.
     pub(crate) const SUMMED: usize = core::mem::offset_of!(Self, session);
+}
+
+/// A supervisor answers the system calls that the preload library did not judge.
+pub(crate) const SUPERVISED: u32 = 1;
+/// The kernel holds the whole policy for programs without the preload library.
+pub(crate) const BOUNDED: u32 = 2;
+
+/// What stands behind the preload library in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Behind {
+    /// A supervisor answers the system calls that the library did not judge, and performs those
+    /// that the policy allows and Landlock cannot express.
+    pub supervisor: bool,
+    /// The whole policy is held for programs that the library cannot be in: they may start.
+    pub other_programs: bool,
 }
 
 /// A path prefix that a rule stands on or leads to.
@@ -203,6 +220,13 @@ impl<'a> Image<'a> {
     #[must_use]
     pub fn session(&self) -> u64 {
         self.header.session.get()
+    }
+
+    /// What stands behind the preload library.
+    #[must_use]
+    pub fn behind(&self) -> Behind {
+        let flags = self.header.behind.get();
+        Behind { supervisor: flags & SUPERVISED != 0, other_programs: flags & BOUNDED != 0 }
     }
 
     /// One of the texts, without a terminating NUL; empty where the writer gave none.

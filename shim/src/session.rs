@@ -86,6 +86,8 @@ pub(crate) fn start(startup: Option<Startup>) -> Result<(), Errno> {
             let inode = sys::fstat(fd).map_or(0, |stat| stat.st_ino);
             SHARED.generation_inode.store(inode, Ordering::Relaxed);
         }
+        #[cfg(target_os = "linux")]
+        sys::show_judged(image.session(), image.behind().supervisor);
         SHARED.phase.store(READY, Ordering::Release);
     }
     settled()

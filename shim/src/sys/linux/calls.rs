@@ -1,6 +1,7 @@
 //! The system calls the shim makes, typed. None of them goes through libc.
 
 use core::ffi::{CStr, c_int};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::arch::syscall6;
 use crate::errno::Errno;
@@ -63,6 +64,35 @@ pub(crate) unsafe fn call_out(nr: libc::c_long, args: [usize; 6]) -> Result<usiz
     outcome(unsafe { syscall6(number(nr), args) })
 }
 
+/// The number by which the kernel's filter tells a call that a hook has judged already, in the
+/// register of a sixth argument that the call does not have; zero where nothing is filtered.
+static COOKIE: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether a supervisor performs what Landlock refuses although the policy allows it.
+static SUPERVISED: AtomicBool = AtomicBool::new(false);
+
+/// From now on calls that were judged say so.
+pub(crate) fn show_judged(session: u64, supervised: bool) {
+    COOKIE.store(usize::try_from(session).unwrap_or(0), Ordering::Relaxed);
+    SUPERVISED.store(supervised, Ordering::Relaxed);
+}
+
+/// Makes a call that a hook has judged, so that no other layer does so again. Its pointers are as
+/// for [`call`].
+///
+/// Landlock cannot say everything that a policy does: the removal of a rule's own anchor, a name
+/// that did not exist when the run began, a move between directories with different rules. What it
+/// refuses of these the supervisor is asked for, by the same call without the cookie.
+pub(crate) fn judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
+    let [a, b, c, d, e] = args;
+    match call(nr, [a, b, c, d, e, COOKIE.load(Ordering::Relaxed)]) {
+        Err(Errno::EACCES | Errno::EXDEV) if SUPERVISED.load(Ordering::Relaxed) => {
+            call(nr, [a, b, c, d, e, 0])
+        }
+        outcome => outcome,
+    }
+}
+
 fn address(path: &CStr) -> usize {
     path.as_ptr().expose_provenance()
 }
@@ -82,14 +112,14 @@ pub(crate) fn openat2(
         resolve,
     };
     let how_at = (&raw const how).expose_provenance();
-    call(libc::SYS_openat2, [word(dirfd), address(path), how_at, size_of::<OpenHow>(), 0, 0])
+    judged(libc::SYS_openat2, [word(dirfd), address(path), how_at, size_of::<OpenHow>(), 0])
         .map(|fd| Fd::adopt(int(fd)))
 }
 
 /// openat(2).
 pub(crate) fn openat(dirfd: c_int, path: &CStr, flags: c_int, mode: u32) -> Result<Fd, Errno> {
-    let args = [word(dirfd), address(path), word(flags), mode as usize, 0, 0];
-    call(libc::SYS_openat, args).map(|fd| Fd::adopt(int(fd)))
+    let args = [word(dirfd), address(path), word(flags), mode as usize, 0];
+    judged(libc::SYS_openat, args).map(|fd| Fd::adopt(int(fd)))
 }
 
 /// dup3(2): makes the number of `old` stand for what `new` is; `flags` is `O_CLOEXEC` or zero.
