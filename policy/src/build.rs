@@ -10,14 +10,14 @@ use std::vec;
 use std::vec::Vec;
 
 use serde::Serialize;
-use zerocopy::{FromBytes as _, IntoBytes as _};
 use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes as _, IntoBytes as _};
 
 use self::trie::{Place, Prefix, Trie};
 use crate::capability::Capabilities;
 use crate::image::{
-    BOUNDED, Behind, Header, Image, ImageError, MAGIC, NONE, Node, Rule, SUPERVISED, Slot, Span, Text,
-    VERSION, checksum,
+    BOUNDED, Behind, Header, Image, ImageError, MAGIC, NONE, Node, Rule, SUPERVISED, Slot, Span,
+    Text, VERSION, checksum,
 };
 
 /// One compiled rule, whoever declared it.

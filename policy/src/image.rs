@@ -179,6 +179,7 @@ pub struct Image<'a> {
     patterns: &'a [Span],
     bytes: &'a [u8],
     whole: &'a [u8],
+    outer: Option<&'a Image<'a>>,
 }
 
 impl<'a> Image<'a> {
@@ -209,11 +210,44 @@ impl<'a> Image<'a> {
             patterns: table(whole, header.patterns)?,
             bytes: table(whole, header.bytes)?,
             whole,
+            outer: None,
         };
         if image.nodes.is_empty() || !image.slots.len().is_power_of_two() {
             return Err(ImageError::Layout);
         }
         Ok(image)
+    }
+
+    /// The image of a run inside another run: both must allow what either judges.
+    #[must_use]
+    pub const fn inside(self, outer: &'a Self) -> Self {
+        Self { outer: Some(outer), ..self }
+    }
+
+    /// The image of the run around this one, if there is one.
+    #[must_use]
+    pub const fn outer(&self) -> Option<&'a Self> {
+        self.outer
+    }
+
+    /// The image of the run around all others.
+    #[must_use]
+    pub fn outermost(&self) -> &Self {
+        let mut image = self;
+        while let Some(outer) = image.outer {
+            image = outer;
+        }
+        image
+    }
+
+    /// The image so many runs further out; this one where there are not that many.
+    #[must_use]
+    pub fn at_level(&self, level: u8) -> &Self {
+        let mut image = self;
+        for _ in 0..level {
+            image = image.outer.unwrap_or(image);
+        }
+        image
     }
 
     /// The random number of this run.
@@ -222,11 +256,18 @@ impl<'a> Image<'a> {
         self.header.session.get()
     }
 
-    /// What stands behind the preload library.
+    /// What stands behind the preload library in this run.
     #[must_use]
     pub fn behind(&self) -> Behind {
         let flags = self.header.behind.get();
         Behind { supervisor: flags & SUPERVISED != 0, other_programs: flags & BOUNDED != 0 }
+    }
+
+    /// Whether programs that the preload library cannot be in are held by this run and by those
+    /// around it.
+    #[must_use]
+    pub fn holds_other_programs(&self) -> bool {
+        self.behind().other_programs && self.outer.is_none_or(Self::holds_other_programs)
     }
 
     /// One of the texts, without a terminating NUL; empty where the writer gave none.

@@ -84,10 +84,11 @@ pub(crate) fn show_judged(session: u64, supervised: bool) {
 /// that did not exist when the run began, a move between directories with different rules. What it
 /// refuses of these the supervisor is asked for, by the same call without the cookie.
 pub(crate) fn judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
-    let [a, b, c, d, e] = args;
-    match call(nr, [a, b, c, d, e, COOKIE.load(Ordering::Relaxed)]) {
+    let [first, second, third, fourth, fifth] = args;
+    let with = |sixth| [first, second, third, fourth, fifth, sixth];
+    match call(nr, with(COOKIE.load(Ordering::Relaxed))) {
         Err(Errno::EACCES | Errno::EXDEV) if SUPERVISED.load(Ordering::Relaxed) => {
-            call(nr, [a, b, c, d, e, 0])
+            call(nr, with(0))
         }
         outcome => outcome,
     }
@@ -120,6 +121,11 @@ pub(crate) fn openat2(
 pub(crate) fn openat(dirfd: c_int, path: &CStr, flags: c_int, mode: u32) -> Result<Fd, Errno> {
     let args = [word(dirfd), address(path), word(flags), mode as usize, 0];
     judged(libc::SYS_openat, args).map(|fd| Fd::adopt(int(fd)))
+}
+
+/// Opens a path on which no link lies.
+pub(crate) fn open_canonical(path: &CStr, flags: c_int) -> Result<Fd, Errno> {
+    openat2(libc::AT_FDCWD, path, flags, 0, NO_SYMLINKS)
 }
 
 /// dup3(2): makes the number of `old` stand for what `new` is; `flags` is `O_CLOEXEC` or zero.

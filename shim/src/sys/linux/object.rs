@@ -168,8 +168,7 @@ pub(crate) fn link(object: &Object, dirfd: c_int, name: &CStr) -> Result<(), Err
 pub(crate) fn link_descriptor(fd: c_int, dirfd: c_int, name: &CStr) -> Result<(), Errno> {
     let link = DescriptorLink::new(fd);
     let flags = word(libc::AT_SYMLINK_FOLLOW);
-    let args =
-        [word(libc::AT_FDCWD), address(link.as_c_str()), word(dirfd), address(name), flags];
+    let args = [word(libc::AT_FDCWD), address(link.as_c_str()), word(dirfd), address(name), flags];
     judged(libc::SYS_linkat, args).map(|_| ())
 }
 
