@@ -80,11 +80,12 @@ pub(crate) enum Command {
 }
 
 /// How far enforcement must reach (spec §18).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Enforce {
     /// The preload library alone: precise, but a program can avoid it
     Cooperative,
     /// With the kernel behind it
+    #[default]
     Layered,
     /// Kernel decisions only
     Strict,
@@ -127,7 +128,7 @@ pub(crate) struct Options {
     /// Answer EACCES, never ENOENT: nothing is hidden
     #[arg(long)]
     pub(crate) show_denied: bool,
-    /// What must hold the policy [default: cooperative]
+    /// What must hold the policy [default: layered]
     #[arg(long, value_name = "LAYERS")]
     pub(crate) enforce: Option<Enforce>,
     /// Never ask

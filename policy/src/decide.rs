@@ -267,6 +267,21 @@ pub fn grants_beneath(image: &Image<'_>, directory: &[u8], need: Capabilities) -
         && found.caps.intersection(found.below_all).contains(need)
 }
 
+/// Whether an exclusion of the rule that holds at the directory may match something below it.
+#[must_use]
+pub fn excludes_below(image: &Image<'_>, directory: &[u8]) -> bool {
+    let Some((id, rest)) = Walk::along(image, directory).winner else { return false };
+    image.rule(id).is_some_and(|rule| {
+        image.patterns_of(rule).any(|pattern| {
+            let mut wanted = Components::of(pattern);
+            let leads_on = |name: Component<'_>| {
+                wanted.next().is_some_and(|wanted| matches(wanted.name, name.name))
+            };
+            Components::of(rest).all(leads_on) && wanted.next().is_some()
+        })
+    })
+}
+
 fn verdict(found: &Lookup, need: Capabilities) -> Verdict {
     let missing = need.difference(found.caps);
     if missing.is_empty() { Verdict::Allow } else { Verdict::Deny(denial(found, missing)) }
