@@ -24,6 +24,8 @@ pub(crate) struct Machine {
     pub(crate) openat2: bool,
     /// `/proc`, by which the supervisor sees its callers.
     pub(crate) proc: bool,
+    /// A process may look into those that it started.
+    pub(crate) ptrace: bool,
 }
 
 /// What a layer needs and this machine lacks.
@@ -37,11 +39,14 @@ pub(crate) enum Feature {
     Openat2,
     /// `/proc`.
     Proc,
+    /// Looking into processes that one started.
+    Ptrace,
 }
 
 impl Feature {
     /// Every feature.
-    pub(crate) const ALL: [Self; 4] = [Self::Landlock, Self::Listener, Self::Openat2, Self::Proc];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Landlock, Self::Listener, Self::Openat2, Self::Proc, Self::Ptrace];
 
     /// Its name in [`WITHOUT`] and in messages.
     pub(crate) const fn name(self) -> &'static str {
@@ -50,6 +55,7 @@ impl Feature {
             Self::Listener => "listener",
             Self::Openat2 => "openat2",
             Self::Proc => "proc",
+            Self::Ptrace => "ptrace",
         }
     }
 
@@ -57,23 +63,21 @@ impl Feature {
     pub(crate) const fn loss(self) -> &'static str {
         match self {
             Self::Landlock => "nothing bounds a program that digs out the library's cookie",
-            Self::Listener => {
-                "static programs are not started; metadata and sockets by library only"
-            }
+            Self::Listener => "calls that avoid the library are judged by nobody",
             Self::Openat2 => "the supervisor cannot hold what it judges, so there is none",
             Self::Proc => "the supervisor cannot see its callers, so there is none",
+            Self::Ptrace => "the supervisor cannot read what callers ask, so there is none",
         }
     }
 
     /// How to get it.
     pub(crate) const fn remedy(self) -> &'static str {
         match self {
-            Self::Landlock => "Linux 5.13 or newer, with `landlock` in the boot parameter `lsm=`",
-            Self::Listener => {
-                "Linux 5.19 or newer, a container that allows seccomp(2), no outer run"
-            }
-            Self::Openat2 => "Linux 5.6 or newer, a container that allows openat2(2)",
+            Self::Landlock => "Linux 5.13 or newer, with landlock in the boot parameter lsm=",
+            Self::Listener => "Linux 5.19 or newer, seccomp(2) allowed, no run around this one",
+            Self::Openat2 => "Linux 5.6 or newer, and openat2(2) allowed by the container",
             Self::Proc => "mount /proc",
+            Self::Ptrace => "set /proc/sys/kernel/yama/ptrace_scope to 1 or 0",
         }
     }
 }
@@ -90,6 +94,7 @@ impl Machine {
             listener: !absent(Feature::Listener) && filter::knows_listener(),
             openat2: !absent(Feature::Openat2) && knows_openat2(),
             proc: !absent(Feature::Proc) && Path::new("/proc/self/fd").is_dir(),
+            ptrace: !absent(Feature::Ptrace) && may_look_into_children(),
         }
     }
 
@@ -105,12 +110,13 @@ impl Machine {
             Feature::Listener => self.listener,
             Feature::Openat2 => self.openat2,
             Feature::Proc => self.proc,
+            Feature::Ptrace => self.ptrace,
         }
     }
 
     /// Whether there can be a supervisor.
     pub(crate) const fn supervises(&self) -> bool {
-        self.listener && self.openat2 && self.proc
+        self.listener && self.openat2 && self.proc && self.ptrace
     }
 
     /// What is not there.
@@ -125,13 +131,27 @@ fn knows_openat2() -> bool {
         == Some(Errno::NOENT)
 }
 
+/// Yama's setting, where there is Yama: 1 spares children, 2 asks for a capability, 3 forbids.
+pub(crate) fn yama() -> Option<u8> {
+    let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok()?;
+    scope.trim().parse().ok()
+}
+
+fn may_look_into_children() -> bool {
+    match yama() {
+        None | Some(0 | 1) => true,
+        Some(2) => rustix::process::geteuid().is_root(),
+        Some(_) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn features_can_be_forgotten() {
-        let none = Machine::look("landlock,listener,openat2,proc");
+        let none = Machine::look("landlock,listener,openat2,proc,ptrace");
         assert_eq!(none.missing().count(), Feature::ALL.len());
         let old = Machine::look("landlock:2,listener");
         assert!(old.landlock <= 2 && !old.supervises());

@@ -263,7 +263,7 @@ fn far_jumps_get_stepping_stones() {
 #[test]
 fn the_kernel_takes_it() {
     let answer = |filter: &[sock_filter], number: c_long| {
-        kernel::trial(filter, kernel::Listener::None, Some(number)).expect("a child")
+        kernel::trial(filter, kernel::Listener::None, Some((number, 0))).expect("a child")
     };
     for filter in [assemble(&NOTHING, None), assemble(&EVERYTHING, Some(COOKIE)), refusals()] {
         assert_eq!(answer(&filter, libc::SYS_io_uring_setup), libc::ENOSYS);

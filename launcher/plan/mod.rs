@@ -7,6 +7,7 @@ pub(crate) mod holder;
 mod standing;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::path::{Path, PathBuf};
 

@@ -1,17 +1,22 @@
 //! Plans for policies on real trees, and what the kernel makes of them.
 
 use std::fs;
+use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 
 use jp_confine_policy::build::{GrantKind, ImageSpec, Origin};
+use jp_confine_policy::decide::{self, Request, Verdict};
 use tempfile::TempDir;
 
 use super::*;
 use crate::prepare;
+use crate::sys::landlock as kernel;
 
 const READ: Capabilities = Capabilities::READ;
 const RUN: Capabilities = Capabilities::READ.union(Capabilities::EXECUTE);
-const NEW: Machine = Machine { landlock: 7, listener: true, openat2: true, proc: true };
+const NEW: Machine =
+    Machine { landlock: 7, listener: true, openat2: true, proc: true, ptrace: true };
 
 /// A tree and grants on it.
 struct Scene {
@@ -44,12 +49,11 @@ impl Scene {
         self
     }
 
-    fn plan_on(&self, machine: &Machine, enforce: Enforce) -> Result<Plan, Failure> {
-        let root = self.root();
+    fn image(&self) -> Result<Vec<u8>, Failure> {
         let nowhere = Path::new("/");
-        let image = prepare::build_image(&ImageSpec {
+        prepare::build_image(&ImageSpec {
             grants: &self.grants,
-            workspace: &root,
+            workspace: &self.root(),
             aliases: &[],
             session: 0,
             shim_path: nowhere,
@@ -57,7 +61,12 @@ impl Scene {
             temp_dir: nowhere,
             shared_page: nowhere,
             json: &[],
-        })?;
+        })
+    }
+
+    fn plan_on(&self, machine: &Machine, enforce: Enforce) -> Result<Plan, Failure> {
+        let root = self.root();
+        let image = self.image()?;
         Plan::of(&Order {
             grants: &self.grants,
             image: &prepare::parse_image(&image)?,
@@ -67,6 +76,30 @@ impl Scene {
             machine,
             enforce,
         })
+    }
+
+    /// Whether reading `path` is allowed by the policy, and by Landlock to whoever is held to it.
+    fn answers(&self, plan: &Plan, paths: &[&str]) -> Vec<(bool, bool)> {
+        let paths: Vec<PathBuf> = paths.iter().map(|path| self.root().join(path)).collect();
+        let image = self.image().expect("an image");
+        let image = prepare::parse_image(&image).expect("an image");
+        let policy = paths.iter().map(|path| {
+            let request = Request::canonical(path.as_os_str().as_bytes());
+            decide::access(&image, &request, READ) == Verdict::Allow
+        });
+        let ruleset = kernel::ruleset(plan.bounds.as_ref().expect("bounds")).expect("a ruleset");
+        let held = std::thread::scope(|scope| {
+            let confined = scope.spawn(|| {
+                rustix::thread::set_no_new_privs(true).expect("no privileges");
+                kernel::restrict(ruleset.as_fd()).expect("Landlock");
+                let reads = |path: &PathBuf| {
+                    if path.is_dir() { fs::read_dir(path).is_ok() } else { fs::read(path).is_ok() }
+                };
+                paths.iter().map(reads).collect::<Vec<bool>>()
+            });
+            confined.join().expect("no panic")
+        });
+        policy.zip(held).collect()
     }
 
     fn plan(&self) -> Plan {
@@ -96,6 +129,43 @@ fn what_landlock_can_say_is_not_trapped() {
     assert!(plan.holders.iter().all(|holder| holder.landlock == Kernel::Exact), "{plan:?}");
     assert!(plan.notes.is_empty(), "{:?}", plan.notes);
     assert_eq!(scene.rights(&plan, "a"), None, "it says nothing new");
+}
+
+#[test]
+fn where_landlock_is_exact_it_answers_as_the_policy_does() {
+    if kernel::version() == 0 {
+        return;
+    }
+    let files = ["a/x", "a/keys/b_key", "a/keys/b", "a/d/e/f", "a/d/g", "b/x", "b/c/x", "c"];
+    let scenes = [
+        Scene::new(&files).grant("a", READ, &["keys/*_key", "d/e"]),
+        Scene::new(&files).grant("a", READ, &[]).grant("a/d", Capabilities::NONE, &[]),
+        Scene::new(&files)
+            .grant("", READ, &["c"])
+            .grant("a", Capabilities::NONE, &[])
+            .grant("a/d/e", READ, &[])
+            .grant("b/c", Capabilities::ALL, &[]),
+        Scene::new(&files).grant("", RUN, &[]).grant("a", READ, &["x"]).grant(
+            "b/c/later",
+            Capabilities::NONE,
+            &[],
+        ),
+    ];
+    for scene in scenes {
+        let plan = scene.plan();
+        assert_eq!(plan.holders[0].landlock, Kernel::Exact, "{:?}", scene.grants);
+        let directories = ["", "a", "a/keys", "a/d", "a/d/e", "b", "b/c"];
+        let answers = scene.answers(&plan, &files);
+        assert!(answers.iter().any(|(policy, _)| *policy));
+        for (path, (policy, held)) in files.iter().zip(answers) {
+            assert_eq!(policy, held, "{path} of {:?}", scene.grants);
+        }
+        for (path, (policy, held)) in directories.iter().zip(scene.answers(&plan, &directories)) {
+            // Listings that Landlock cannot allow are the supervisor's.
+            let agree = policy == held || policy && traps(&plan).listings;
+            assert!(agree, "listing of {path} of {:?}", scene.grants);
+        }
+    }
 }
 
 #[test]

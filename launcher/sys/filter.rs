@@ -49,14 +49,14 @@ pub(crate) fn knows_listener() -> bool {
 }
 
 /// What a child process meets that installs `filter`: the errno of the installation, or else that of
-/// the system call `then`, made with no arguments; zero if all went well.
+/// the system call `then`, made with one argument; zero if all went well.
 ///
 /// # Errors
 /// Where there can be no child.
 pub(crate) fn trial(
     filter: &[sock_filter],
     listener: Listener,
-    then: Option<c_long>,
+    then: Option<(c_long, c_int)>,
 ) -> io::Result<c_int> {
     // SAFETY: the child makes system calls only, and ends without running anything of its parent's.
     let child = unsafe { libc::fork() };
@@ -72,12 +72,16 @@ pub(crate) fn trial(
     status.exit_status().ok_or_else(|| io::ErrorKind::Other.into())
 }
 
-fn attempt(filter: &[sock_filter], listener: Listener, then: Option<c_long>) -> Result<(), Errno> {
+fn attempt(
+    filter: &[sock_filter],
+    listener: Listener,
+    then: Option<(c_long, c_int)>,
+) -> Result<(), Errno> {
     rustix::thread::set_no_new_privs(true)?;
     install(filter, listener)?;
-    let Some(number) = then else { return Ok(()) };
-    // SAFETY: zeros are no pointers that anything could be written to.
-    let answer = unsafe { libc::syscall(number, 0, 0, 0, 0, 0, 0) };
+    let Some((number, argument)) = then else { return Ok(()) };
+    // SAFETY: neither a small number nor zeros are pointers that anything could be written to.
+    let answer = unsafe { libc::syscall(number, argument, 0, 0, 0, 0, 0) };
     if answer < 0 { Err(last_error()) } else { Ok(()) }
 }
 
