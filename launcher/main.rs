@@ -9,11 +9,15 @@ mod anchors;
 mod cli;
 mod config;
 mod context;
+mod doctor;
 mod events;
 mod failure;
+mod filter;
 mod grants;
 mod install;
 mod log;
+mod machine;
+mod plan;
 mod prepare;
 mod profile;
 mod program;
@@ -53,5 +57,6 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Explain { path, json } => query::explain(&context, &options, &path, json),
         Command::Compile if options.dry_run => query::dry_run(&context, &options, None),
         Command::Compile => query::compile(&context, &options),
+        Command::Doctor { json } => doctor::doctor(&context, json),
     }
 }

@@ -22,6 +22,9 @@ use crate::config::layers::Layers;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
+use crate::machine::Machine;
+use crate::plan::bounds::Rule;
+use crate::plan::{Order, Plan};
 use crate::profile::{Profile, Profiles, Resolved};
 use crate::scratch::Scratch;
 use crate::seal::SharedPage;
@@ -172,6 +175,25 @@ pub(crate) fn require_layers(enforce: Option<Enforce>) -> Result<(), Failure> {
 }
 
 impl Prepared {
+    /// Which layer holds what of this policy on this machine; `own` is what the product itself needs
+    /// inside the run.
+    pub(crate) fn plan(
+        &self,
+        machine: &Machine,
+        enforce: Enforce,
+        own: &[Rule],
+    ) -> Result<Plan, Failure> {
+        Plan::of(&Order {
+            grants: &self.grants,
+            image: &parse_image(&self.image)?,
+            workspace: self.root.as_path(),
+            own,
+            user: rustix::process::geteuid(),
+            machine,
+            enforce,
+        })
+    }
+
     /// The compiled policy for people and programs: the wire form of spec §2.3 and §2.5, with the
     /// anchor of each grant and where it comes from.
     pub(crate) fn to_json(&self) -> Value {

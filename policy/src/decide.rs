@@ -6,7 +6,7 @@
 
 use crate::capability::Capabilities;
 use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, Image, NONE, Rule, RuleId};
-use crate::walk::{Components, Walk, excludes};
+use crate::walk::{Components, Walk, excludes, leads_below};
 
 /// A path to judge.
 #[derive(Clone, Copy, Debug)]
@@ -326,6 +326,15 @@ fn at_each_level(image: &Image<'_>, judge: impl Fn(&Image<'_>) -> Verdict) -> Ve
         level = level.saturating_add(1);
     }
     Verdict::Allow
+}
+
+/// Whether an exclusion of the rule that holds at the directory may match something below it.
+#[must_use]
+pub fn excludes_below(image: &Image<'_>, directory: &[u8]) -> bool {
+    let Some((id, rest)) = Walk::along(image, directory).winner else { return false };
+    image
+        .rule(id)
+        .is_some_and(|rule| image.patterns_of(rule).any(|pattern| leads_below(pattern, rest)))
 }
 
 fn verdict(found: &Lookup, need: Capabilities) -> Verdict {

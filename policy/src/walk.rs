@@ -81,6 +81,14 @@ pub(crate) fn excludes(pattern: &[u8], rest: &[u8]) -> bool {
         .all(|wanted| names.next().is_some_and(|name| matches(wanted.name, name.name)))
 }
 
+/// Whether `pattern` may match something below `rest`.
+pub(crate) fn leads_below(pattern: &[u8], rest: &[u8]) -> bool {
+    let mut wanted = Components::of(pattern);
+    let leads_on =
+        |name: Component<'_>| wanted.next().is_some_and(|wanted| matches(wanted.name, name.name));
+    Components::of(rest).all(leads_on) && wanted.next().is_some()
+}
+
 /// Whether one component matches a pattern in which `*` stands for any bytes.
 fn matches(mut pattern: &[u8], mut name: &[u8]) -> bool {
     let mut retry: Option<(&[u8], &[u8])> = None;
