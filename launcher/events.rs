@@ -1,5 +1,5 @@
-//! The record of denials that confined processes append to, read back (launcher's half of the
-//! format; the other half is the preload library's `events`).
+//! The record of denials: written by the supervisor, and read back. Confined processes append to it
+//! too; their half of the format is in the preload library's `report`.
 //!
 //! A confined program that makes system calls of its own could write anything there. So nothing in
 //! a record is trusted further than to be shown.
@@ -15,6 +15,31 @@ const FIXED: usize = 4 + 4 + 4 + 4 + 1 + 1 + 2 + 4 * 2;
 
 const HIDDEN: u8 = 1;
 const SECOND: u8 = 2;
+/// The preload library says so where no rule decided; the rule's number says it too.
+const RULELESS: u8 = 4;
+const BY_SUPERVISOR: u8 = 8;
+
+/// Longer texts are cut: what does not fit in a path cannot be in a policy.
+const LONGEST: usize = 4096;
+
+/// Who refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Layer {
+    /// The preload library, in the program itself.
+    Shim,
+    /// The supervisor, for a call that the library did not make.
+    Supervisor,
+}
+
+impl Layer {
+    /// Its name in reports and event logs.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Shim => "shim",
+            Self::Supervisor => "supervisor",
+        }
+    }
+}
 
 /// Why a request was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +62,27 @@ pub(crate) enum Reason {
     Internal,
 }
 
+impl Reason {
+    const NUMBERED: [Self; 7] = [
+        Self::Rule,
+        Self::Static,
+        Self::Foreign,
+        Self::Loader,
+        Self::Shim,
+        Self::Namespace,
+        Self::OtherProcess,
+    ];
+
+    fn of_number(number: u16) -> Self {
+        Self::NUMBERED.get(usize::from(number)).copied().unwrap_or(Self::Internal)
+    }
+
+    fn number(self) -> u16 {
+        let place = Self::NUMBERED.iter().position(|&reason| reason == self);
+        place.and_then(|place| u16::try_from(place).ok()).unwrap_or(u16::MAX)
+    }
+}
+
 /// One refused request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Denial {
@@ -49,6 +95,7 @@ pub(crate) struct Denial {
     /// It is about the second path of a rename or link.
     pub(crate) second: bool,
     pub(crate) reason: Reason,
+    pub(crate) layer: Layer,
     /// Canonical path.
     pub(crate) path: Vec<u8>,
     /// The spelling it was reached by.
@@ -57,6 +104,35 @@ pub(crate) struct Denial {
     pub(crate) program: Vec<u8>,
     /// The library function it asked with.
     pub(crate) call: Vec<u8>,
+}
+
+impl Denial {
+    /// The record of this denial, as [`Record`] reads it.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let texts = [&self.path, &self.route, &self.program, &self.call]
+            .map(|text| text.get(..text.len().min(LONGEST)).unwrap_or_default());
+        let length = FIXED + texts.iter().map(|text| text.len()).sum::<usize>();
+        let rule = self.rule.and_then(|rule| u32::try_from(rule).ok()).unwrap_or(u32::MAX);
+        let flags = [
+            (self.hidden, HIDDEN),
+            (self.second, SECOND),
+            (self.reason != Reason::Rule, RULELESS),
+            (self.layer == Layer::Supervisor, BY_SUPERVISOR),
+        ];
+        let flags = flags.iter().filter(|(set, _)| *set).fold(0, |flags, (_, bit)| flags | bit);
+        let mut record = Vec::with_capacity(length);
+        record.extend(MAGIC.to_le_bytes());
+        record.extend(u32::try_from(length).unwrap_or(0).to_le_bytes());
+        record.extend(self.pid.to_le_bytes());
+        record.extend(rule.to_le_bytes());
+        record.extend([self.missing.bits(), flags]);
+        record.extend(self.reason.number().to_le_bytes());
+        for text in texts {
+            record.extend(u16::try_from(text.len()).unwrap_or(0).to_le_bytes());
+        }
+        record.extend(texts.concat());
+        record
+    }
 }
 
 /// The record, read as far as it goes.
@@ -131,16 +207,8 @@ fn parse(bytes: &[u8]) -> Parsed<'_> {
         missing: Capabilities::from_bits(missing),
         hidden: flags & HIDDEN != 0,
         second: flags & SECOND != 0,
-        reason: match reason {
-            0 => Reason::Rule,
-            1 => Reason::Static,
-            2 => Reason::Foreign,
-            3 => Reason::Loader,
-            4 => Reason::Shim,
-            5 => Reason::Namespace,
-            6 => Reason::OtherProcess,
-            _ => Reason::Internal,
-        },
+        reason: Reason::of_number(reason),
+        layer: if flags & BY_SUPERVISOR == 0 { Layer::Shim } else { Layer::Supervisor },
         path,
         route,
         program,
@@ -212,6 +280,24 @@ mod tests {
         assert_eq!(denials[0].missing, Capabilities::READ);
         assert_eq!(denials[0].call, b"open");
         assert!(!damaged);
+    }
+
+    #[test]
+    fn what_is_encoded_comes_back() {
+        let denial = Denial {
+            pid: 7,
+            rule: Some(3),
+            missing: Capabilities::WRITE,
+            hidden: false,
+            second: true,
+            reason: Reason::OtherProcess,
+            layer: Layer::Supervisor,
+            path: b"/a".to_vec(),
+            route: b"/b/\xff".to_vec(),
+            program: b"/usr/bin/cat".to_vec(),
+            call: b"rename".to_vec(),
+        };
+        assert_eq!(read(&denial.encode()), (vec![denial], false));
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Log {
             "errno": if denial.hidden { "ENOENT" } else { "EACCES" },
             "hidden": denial.hidden,
             "rule": rule.map(|grant| grant.origin.to_string()),
-            "layer": "shim",
+            "layer": denial.layer.as_str(),
         }));
     }
 

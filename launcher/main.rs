@@ -27,6 +27,7 @@ mod run;
 mod scratch;
 mod seal;
 mod supervise;
+mod supervisor;
 mod sys;
 mod workspace;
 

@@ -1,6 +1,18 @@
 //! The system calls that need `unsafe`; the rest goes through `rustix` and `std`.
 
+pub(crate) mod actions;
 pub(crate) mod child;
 pub(crate) mod filter;
 pub(crate) mod landlock;
+pub(crate) mod identity;
+pub(crate) mod interruption;
+pub(crate) mod memory;
+pub(crate) mod notification;
 pub(crate) mod signals;
+
+use rustix::io::Errno;
+
+/// Why the last call of libc's failed.
+fn last_error() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}

@@ -75,6 +75,11 @@ impl Signals {
         }
     }
 
+    /// Lets these signals through to the calling thread.
+    pub(crate) fn unblock(&self) {
+        self.change_mask(libc::SIG_UNBLOCK);
+    }
+
     /// Waits for one of these signals, at most for `limit`; `None` when the time is over.
     pub(crate) fn wait(&self, limit: Option<Duration>) -> io::Result<Option<Arrival>> {
         let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();

@@ -1,0 +1,172 @@
+//! The thread that waits for an answer: what it passed, and what `/proc` says of it.
+//!
+//! Everything that is read of it counts only once [`Caller::confirm`] found that it still waits:
+//! else its number might belong to another thread by now.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::Errno;
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+use rustix::thread::Pid;
+
+use super::proc::Proc;
+use super::status::Status;
+use crate::sys::memory;
+use crate::sys::notification::{Listener, Notification};
+
+/// The length of the longest path, with the NUL (`path_resolution(7)`).
+const PATH_MAX: usize = 4096;
+/// Most paths are shorter, and what is not needed need not be copied.
+const PATH_USUAL: usize = 256;
+
+/// The flag of `pidfd_open(2)` for a thread that does not lead its process (Linux 6.9).
+const THREAD: PidfdFlags = PidfdFlags::from_bits_retain(libc::PIDFD_THREAD);
+
+/// A thread that waits for an answer.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller<'a> {
+    listener: &'a Listener,
+    proc: &'a Proc,
+    id: u64,
+    tid: i32,
+}
+
+impl<'a> Caller<'a> {
+    pub(crate) fn new(listener: &'a Listener, proc: &'a Proc, from: &Notification) -> Self {
+        Self { listener, proc, id: from.id, tid: from.tid }
+    }
+
+    pub(crate) fn tid(&self) -> i32 {
+        self.tid
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(crate) fn proc(&self) -> &'a Proc {
+        self.proc
+    }
+
+    /// Fails unless the caller still waits.
+    pub(crate) fn confirm(&self) -> Result<(), Errno> {
+        if self.listener.is_waiting(self.id) { Ok(()) } else { Err(Errno::SRCH) }
+    }
+
+    /// A string of the caller's, as the kernel would take it for a path.
+    ///
+    /// # Errors
+    /// `EFAULT`, `ENAMETOOLONG`.
+    pub(crate) fn text(&self, address: u64) -> Result<CString, Errno> {
+        let mut bytes = vec![0; PATH_USUAL];
+        let mut count = self.read(address, &mut bytes)?;
+        if count == PATH_USUAL && !bytes.contains(&0) {
+            bytes.resize(PATH_MAX, 0);
+            count = self.read(address, &mut bytes)?;
+        }
+        bytes.truncate(count);
+        match bytes.iter().position(|&byte| byte == 0) {
+            Some(end) => bytes.truncate(end),
+            None if count == PATH_MAX => return Err(Errno::NAMETOOLONG),
+            None => return Err(Errno::FAULT),
+        }
+        CString::new(bytes).map_err(|_| Errno::FAULT)
+    }
+
+    /// That many bytes of the caller's memory.
+    ///
+    /// # Errors
+    /// `EFAULT`.
+    pub(crate) fn bytes(&self, address: u64, length: usize) -> Result<Vec<u8>, Errno> {
+        let mut bytes = vec![0; length];
+        let count = self.read(address, &mut bytes)?;
+        if count == length { Ok(bytes) } else { Err(Errno::FAULT) }
+    }
+
+    /// 64-bit words of the caller's memory.
+    ///
+    /// # Errors
+    /// `EFAULT`.
+    pub(crate) fn words<const N: usize>(&self, address: u64) -> Result<[u64; N], Errno> {
+        let bytes = self.bytes(address, N * size_of::<u64>())?;
+        let (words, _) = bytes.as_chunks::<8>();
+        Ok(std::array::from_fn(|at| words.get(at).map_or(0, |&word| u64::from_ne_bytes(word))))
+    }
+
+    fn read(&self, address: u64, to: &mut [u8]) -> Result<usize, Errno> {
+        memory::read(self.tid, address, to).map_err(|errno| match errno {
+            Errno::FAULT => Errno::FAULT,
+            _ => Errno::ACCESS,
+        })
+    }
+
+    /// Its root directory.
+    ///
+    /// # Errors
+    /// `EACCES` where it is not that of the supervisor: paths would mean something else.
+    pub(crate) fn root(&self) -> Result<OwnedFd, Errno> {
+        let root = self.entry("root", OFlags::DIRECTORY).map_err(|_| Errno::ACCESS)?;
+        if self.proc.is_root(&root)? { Ok(root) } else { Err(Errno::ACCESS) }
+    }
+
+    /// Its working directory.
+    ///
+    /// # Errors
+    /// `EACCES` where it cannot be told.
+    pub(crate) fn working_directory(&self) -> Result<OwnedFd, Errno> {
+        self.entry("cwd", OFlags::DIRECTORY).map_err(|_| Errno::ACCESS)
+    }
+
+    /// The object of one of its descriptors, pinned.
+    ///
+    /// # Errors
+    /// `EBADF`, or `EACCES` where it cannot be told.
+    pub(crate) fn object(&self, fd: i32) -> Result<OwnedFd, Errno> {
+        if fd < 0 {
+            return Err(Errno::BADF);
+        }
+        self.entry(&format!("fd/{fd}"), OFlags::empty()).map_err(|errno| match errno {
+            Errno::NOENT => Errno::BADF,
+            _ => Errno::ACCESS,
+        })
+    }
+
+    /// One of its descriptors, shared.
+    ///
+    /// # Errors
+    /// `EBADF`, or `EACCES` where it cannot be had.
+    pub(crate) fn descriptor(&self, fd: i32) -> Result<OwnedFd, Errno> {
+        let process = self.handle().map_err(|_| Errno::ACCESS)?;
+        pidfd_getfd(&process, fd, PidfdGetfdFlags::empty()).map_err(|errno| match errno {
+            Errno::BADF => Errno::BADF,
+            _ => Errno::ACCESS,
+        })
+    }
+
+    fn handle(&self) -> Result<OwnedFd, Errno> {
+        let pid = |number| Pid::from_raw(number).ok_or(Errno::SRCH);
+        match pidfd_open(pid(self.tid)?, THREAD) {
+            Err(Errno::INVAL | Errno::NOENT) => {
+                pidfd_open(pid(self.status()?.process)?, PidfdFlags::empty())
+            }
+            opened => opened,
+        }
+    }
+
+    /// What `/proc` says of it, read anew.
+    ///
+    /// # Errors
+    /// `EACCES` where it cannot be told.
+    pub(crate) fn status(&self) -> Result<Status, Errno> {
+        let status = Status::read(self.proc, self.tid)?;
+        self.confirm()?;
+        Ok(status)
+    }
+
+    fn entry(&self, name: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC | flags;
+        openat(self.proc.as_fd(), format!("{}/{name}", self.tid), flags, Mode::empty())
+    }
+}

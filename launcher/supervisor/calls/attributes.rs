@@ -1,0 +1,220 @@
+//! Changing what a file is: length, mode, owner, times. Each needs `update`, and acts on the object
+//! that was judged.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Request};
+use rustix::fs::{
+    AtFlags, FileType, Gid, Mode, Timespec, Timestamps, UTIME_NOW, Uid, chmodat, chownat, fchmod,
+    fchown, futimens, utimensat,
+};
+use rustix::io::Errno;
+use rustix::thread::Pid;
+
+use crate::supervisor::proc::{HERE, name_of};
+use crate::supervisor::resolve::{Argument, Object};
+use crate::supervisor::task::{Subject, Task};
+use crate::sys::actions;
+use crate::sys::notification::Answer;
+
+const UPDATE: Capabilities = Capabilities::UPDATE;
+const DONE: Answer = Answer::Value(0);
+
+/// What a call with a descriptor and a path is about.
+pub(super) enum Target<'a> {
+    /// What a path leads to.
+    Path(Argument<'a>),
+    /// What a descriptor stands for: with `AT_EMPTY_PATH`.
+    Descriptor(Object),
+}
+
+impl<'a> Target<'a> {
+    /// Reads the arguments; `flags` are those of `AT_…`.
+    ///
+    /// # Errors
+    /// As [`Argument::read`].
+    pub(super) fn read(
+        task: &Task<'a>,
+        dirfd: i32,
+        path: u64,
+        flags: i32,
+    ) -> Result<Self, Errno> {
+        let may_be_empty = flags & libc::AT_EMPTY_PATH != 0;
+        let text = if may_be_empty && path == 0 { CString::default() } else { task.caller.text(path)? };
+        if !may_be_empty || !text.is_empty() {
+            return Argument::of_text(task.caller, dirfd, text).map(Self::Path);
+        }
+        let file = if dirfd == libc::AT_FDCWD {
+            task.caller.working_directory()?
+        } else {
+            task.caller.object(dirfd)?
+        };
+        Object::of_descriptor(&task.caller, file).map(Self::Descriptor)
+    }
+
+    /// The object, held, if the policy grants `update` on it.
+    ///
+    /// # Errors
+    /// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
+    pub(super) fn hold(self, task: &Task<'_>, flags: i32) -> Result<Object, Errno> {
+        let stops = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
+        match self {
+            Self::Path(argument) => task.object(&argument, stops, UPDATE),
+            Self::Descriptor(object) => judge(task, &object).map(|()| object),
+        }
+    }
+}
+
+fn judge(task: &Task<'_>, object: &Object) -> Result<(), Errno> {
+    let Some(path) = task.judged_path(object)? else { return Ok(()) };
+    let verdict = decide::access(task.image(), &Request::canonical(path), UPDATE);
+    task.settle(verdict, Subject::new(path))
+}
+
+/// Makes a call on a descriptor of the caller's, if its object may be updated.
+pub(super) fn on_descriptor(
+    task: &Task<'_>,
+    fd: i32,
+    act: impl FnOnce(&OwnedFd) -> Result<(), Errno>,
+) -> Result<Answer, Errno> {
+    let file = task.caller.descriptor(fd)?;
+    let object = Object::of_descriptor(&task.caller, file)?;
+    let _acting = task.begin()?;
+    judge(task, &object)?;
+    act(&object.file).map(|()| DONE)
+}
+
+/// truncate(2).
+pub(crate) fn truncate(task: &Task<'_>, path: u64, length: i64) -> Result<Answer, Errno> {
+    if length < 0 {
+        return Err(Errno::INVAL);
+    }
+    let argument = task.argument(libc::AT_FDCWD, path)?;
+    let caller = Pid::from_raw(task.caller.tid()).ok_or(Errno::SRCH)?;
+    let limit = actions::file_size_limit(caller).map_err(|_| Errno::ACCESS)?;
+    let _acting = task.begin()?;
+    let object = task.object(&argument, false, UPDATE)?;
+    if length.unsigned_abs() > limit && object.stat.st_size < length {
+        return Err(Errno::FBIG);
+    }
+    let name = CString::new(name_of(object.file.as_fd())).map_err(|_| Errno::ACCESS)?;
+    actions::truncate(&name, length).map(|()| DONE)
+}
+
+/// chmod(2), fchmodat(2), fchmodat2(2).
+pub(crate) fn set_mode(
+    task: &Task<'_>,
+    dirfd: i32,
+    path: u64,
+    mode: u32,
+    flags: i32,
+) -> Result<Answer, Errno> {
+    if flags & !(libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) != 0 {
+        return Err(Errno::INVAL);
+    }
+    let target = Target::read(task, dirfd, path, flags)?;
+    let _acting = task.begin()?;
+    let object = target.hold(task, flags)?;
+    if object.kind() == FileType::Symlink {
+        return Err(Errno::OPNOTSUPP);
+    }
+    let mode = Mode::from_raw_mode(mode & 0o7777);
+    chmodat(HERE, name_of(object.file.as_fd()), mode, AtFlags::empty()).map(|()| DONE)
+}
+
+/// fchmod(2).
+pub(crate) fn set_mode_of(task: &Task<'_>, fd: i32, mode: u32) -> Result<Answer, Errno> {
+    on_descriptor(task, fd, |file| fchmod(file, Mode::from_raw_mode(mode & 0o7777)))
+}
+
+/// The owner to set; all ones leave it.
+fn owner(uid: u32, gid: u32) -> (Option<Uid>, Option<Gid>) {
+    let uid = (uid != u32::MAX).then(|| Uid::from_raw(uid));
+    let gid = (gid != u32::MAX).then(|| Gid::from_raw(gid));
+    (uid, gid)
+}
+
+/// chown(2), lchown(2), fchownat(2).
+pub(crate) fn set_owner(
+    task: &Task<'_>,
+    dirfd: i32,
+    path: u64,
+    (uid, gid): (u32, u32),
+    flags: i32,
+) -> Result<Answer, Errno> {
+    if flags & !(libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) != 0 {
+        return Err(Errno::INVAL);
+    }
+    let target = Target::read(task, dirfd, path, flags)?;
+    let _acting = task.begin()?;
+    let object = target.hold(task, flags)?;
+    let (uid, gid) = owner(uid, gid);
+    chownat(&object.file, "", uid, gid, AtFlags::EMPTY_PATH).map(|()| DONE)
+}
+
+/// fchown(2).
+pub(crate) fn set_owner_of(task: &Task<'_>, fd: i32, uid: u32, gid: u32) -> Result<Answer, Errno> {
+    let (uid, gid) = owner(uid, gid);
+    on_descriptor(task, fd, |file| fchown(file, uid, gid))
+}
+
+/// How a call gives times.
+#[derive(Clone, Copy)]
+pub(crate) enum Unit {
+    /// Two `struct timespec`.
+    Nanoseconds,
+    /// Two `struct timeval`.
+    Microseconds,
+    /// Two seconds: `struct utimbuf`.
+    Seconds,
+}
+
+/// The times at `address`; now where there are none.
+fn times(task: &Task<'_>, address: u64, unit: Unit) -> Result<Timestamps, Errno> {
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    if address == 0 {
+        return Ok(Timestamps { last_access: now, last_modification: now });
+    }
+    let [access, modification] = match unit {
+        Unit::Nanoseconds | Unit::Microseconds => {
+            let [a, b, c, d] = task.caller.words(address)?.map(u64::cast_signed);
+            [(a, b), (c, d)]
+        }
+        Unit::Seconds => task.caller.words(address)?.map(|seconds| (seconds.cast_signed(), 0)),
+    };
+    let time = |(tv_sec, fraction): (i64, i64)| match unit {
+        Unit::Microseconds if !(0..1_000_000).contains(&fraction) => Err(Errno::INVAL),
+        Unit::Microseconds => Ok(Timespec { tv_sec, tv_nsec: fraction * 1000 }),
+        Unit::Nanoseconds | Unit::Seconds => Ok(Timespec { tv_sec, tv_nsec: fraction }),
+    };
+    Ok(Timestamps { last_access: time(access)?, last_modification: time(modification)? })
+}
+
+/// utime(2), utimes(2), futimesat(2), utimensat(2).
+pub(crate) fn set_times(
+    task: &Task<'_>,
+    dirfd: i32,
+    path: u64,
+    (address, unit): (u64, Unit),
+    flags: i32,
+) -> Result<Answer, Errno> {
+    let times = times(task, address, unit)?;
+    if flags & !(libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) != 0 {
+        return Err(Errno::INVAL);
+    }
+    if path == 0 && dirfd != libc::AT_FDCWD {
+        if flags != 0 {
+            return Err(Errno::INVAL);
+        }
+        return on_descriptor(task, dirfd, |file| futimens(file, &times));
+    }
+    let target = Target::read(task, dirfd, path, flags)?;
+    let _acting = task.begin()?;
+    let object = target.hold(task, flags)?;
+    if object.kind() == FileType::Symlink {
+        return utimensat(&object.file, "", &times, AtFlags::EMPTY_PATH).map(|()| DONE);
+    }
+    utimensat(HERE, name_of(object.file.as_fd()), &times, AtFlags::empty()).map(|()| DONE)
+}

@@ -1,0 +1,152 @@
+//! Making and removing directory entries. None of these calls follows a link at the end.
+
+use std::ffi::CString;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::image::Image;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, mknodat, openat, symlinkat, unlinkat};
+use rustix::io::Errno;
+
+use crate::supervisor::resolve::{Argument, Entry};
+use crate::supervisor::task::{Subject, Task};
+use crate::sys::notification::Answer;
+
+pub(super) fn may_create(image: &Image<'_>, request: &Request<'_>) -> Verdict {
+    decide::access(image, request, Capabilities::CREATE)
+}
+
+/// Holds the directory of an entry, has `judge` decide, and lets `act` do it there. `no_entry` is the
+/// answer for `.`, `..` and the root, which cannot be made or removed.
+fn on_entry(
+    task: &Task<'_>,
+    argument: &Argument<'_>,
+    no_entry: Errno,
+    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+    act: impl FnOnce(&Entry) -> Result<(), Errno>,
+) -> Result<Answer, Errno> {
+    let entry = match argument.entry() {
+        Ok(entry) => entry.ok_or(no_entry)?,
+        Err(errno) => return Err(task.nowhere(argument, judge, errno)),
+    };
+    let verdict = judge(task.image(), &entry.request());
+    if is_making_what_exists(verdict, &entry) {
+        return Err(Errno::EXIST);
+    }
+    task.settle(verdict, Subject::new(&entry.path))?;
+    act(&entry).map(|()| Answer::Value(0))
+}
+
+/// Tools make every directory above the one they want. That one on the way to something granted
+/// exists is no secret, and it is what they need to hear.
+fn is_making_what_exists(verdict: Verdict, entry: &Entry) -> bool {
+    matches!(verdict, Verdict::Deny(denial)
+        if denial.visible == entry.path.len()
+            && denial.missing == Capabilities::CREATE
+            && exists(entry))
+}
+
+/// Whether an entry of that name exists, be it a dangling link.
+pub(super) fn exists(entry: &Entry) -> bool {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(&entry.directory, &entry.name, flags, Mode::empty()).is_ok()
+}
+
+/// mkdir(2), mkdirat(2).
+pub(crate) fn make_directory(
+    task: &Task<'_>,
+    dirfd: i32,
+    path: u64,
+    mode: u32,
+) -> Result<Answer, Errno> {
+    let argument = task.argument(dirfd, path)?;
+    let _acting = task.begin()?;
+    on_entry(task, &argument, Errno::EXIST, may_create, |entry| {
+        task.prepare_to_make()?;
+        mkdirat(&entry.directory, &entry.name, Mode::from_raw_mode(mode))
+    })
+}
+
+/// mknod(2), mknodat(2).
+pub(crate) fn make_node(
+    task: &Task<'_>,
+    dirfd: i32,
+    path: u64,
+    mode: u32,
+    device: u64,
+) -> Result<Answer, Errno> {
+    // A device node is a way around every path; 0:0 is the mark of overlay filesystems.
+    let kind = match mode & libc::S_IFMT {
+        libc::S_IFBLK => return Err(Errno::PERM),
+        libc::S_IFCHR if device != 0 => return Err(Errno::PERM),
+        0 => FileType::RegularFile,
+        _ => FileType::from_raw_mode(mode),
+    };
+    let argument = task.argument(dirfd, path)?;
+    let _acting = task.begin()?;
+    on_entry(task, &argument, Errno::EXIST, may_create, |entry| {
+        task.prepare_to_make()?;
+        let mode = Mode::from_raw_mode(mode & !libc::S_IFMT);
+        mknodat(&entry.directory, &entry.name, kind, mode, device)
+    })
+}
+
+/// symlink(2), symlinkat(2).
+pub(crate) fn make_symlink(
+    task: &Task<'_>,
+    target: u64,
+    dirfd: i32,
+    path: u64,
+) -> Result<Answer, Errno> {
+    let target = task.caller.text(target)?;
+    if target.is_empty() {
+        return Err(Errno::NOENT);
+    }
+    let argument = task.argument(dirfd, path)?;
+    let _acting = task.begin()?;
+    on_entry(task, &argument, Errno::EXIST, may_create, |entry| {
+        symlinkat(&target, &entry.directory, &entry.name)
+    })
+}
+
+/// unlink(2), rmdir(2), unlinkat(2).
+pub(crate) fn remove(
+    task: &Task<'_>,
+    dirfd: i32,
+    path: u64,
+    flags: i32,
+) -> Result<Answer, Errno> {
+    if flags & !libc::AT_REMOVEDIR != 0 {
+        return Err(Errno::INVAL);
+    }
+    let argument = task.argument(dirfd, path)?;
+    let _acting = task.begin()?;
+    let directory = flags & libc::AT_REMOVEDIR != 0;
+    let no_entry = if directory { Errno::INVAL } else { Errno::ISDIR };
+    on_entry(task, &argument, no_entry, decide::remove, |entry| {
+        let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+        unlinkat(&entry.directory, &entry.name, flags)?;
+        if directory {
+            task.policy.generation.advance();
+        }
+        Ok(())
+    })
+}
+
+/// Makes a unix socket's entry by `act`.
+pub(super) fn make_socket(
+    task: &Task<'_>,
+    argument: &Argument<'_>,
+    act: impl FnOnce(&Entry) -> Result<(), Errno>,
+) -> Result<Answer, Errno> {
+    on_entry(task, argument, Errno::ADDRINUSE, may_create, |entry| {
+        task.prepare_to_make()?;
+        act(entry)
+    })
+}
+
+/// The bytes of a path inside an address, up to a NUL.
+pub(super) fn path_text(bytes: &[u8]) -> Option<CString> {
+    let text = bytes.split(|&byte| byte == 0).next().filter(|text| !text.is_empty())?;
+    CString::new(text).ok()
+}

@@ -1,0 +1,85 @@
+//! link(2): the object that gets a second name is held, so that none other can take its place.
+
+use std::os::fd::AsFd as _;
+
+use jp_confine_policy::decide::{self, Request, Verdict};
+use rustix::fs::{AtFlags, linkat};
+use rustix::io::Errno;
+
+use super::entries::may_create;
+use crate::supervisor::proc::{HERE, name_of};
+use crate::supervisor::resolve::{Argument, Found, Object};
+use crate::supervisor::task::{Subject, Task};
+use crate::sys::notification::Answer;
+
+/// What gets another name.
+enum Old<'a> {
+    Descriptor(Object),
+    Path(Argument<'a>),
+}
+
+/// link(2), linkat(2).
+pub(crate) fn make_link(
+    task: &Task<'_>,
+    (olddirfd, old): (i32, u64),
+    (newdirfd, new): (i32, u64),
+    flags: i32,
+) -> Result<Answer, Errno> {
+    if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_FOLLOW) != 0 {
+        return Err(Errno::INVAL);
+    }
+    let text = task.caller.text(old)?;
+    let old = if text.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
+        let object = if olddirfd == libc::AT_FDCWD {
+            task.caller.working_directory()?
+        } else {
+            task.caller.object(olddirfd)?
+        };
+        Old::Descriptor(Object::of_descriptor(&task.caller, object)?)
+    } else {
+        Old::Path(Argument::of_text(task.caller, olddirfd, text)?)
+    };
+    let new = task.argument(newdirfd, new)?;
+    let _acting = task.begin()?;
+    let object = match old {
+        Old::Descriptor(object) => object,
+        Old::Path(argument) => find(task, &argument, flags & libc::AT_SYMLINK_FOLLOW == 0)?,
+    };
+    let entry = match new.entry() {
+        Ok(entry) => entry.ok_or(Errno::EXIST)?,
+        Err(errno) => return Err(task.nowhere(&new, may_create, errno)),
+    };
+    match task.judged_path(&object)? {
+        Some(path) => {
+            let source = Request::canonical(path);
+            let verdict = decide::link(task.image(), &source, &entry.request());
+            settle_pair(task, verdict, path, &entry.path)?;
+        }
+        None => task.settle(may_create(task.image(), &entry.request()), Subject::new(&entry.path))?,
+    }
+    let name = name_of(object.file.as_fd());
+    linkat(HERE, name, &entry.directory, &entry.name, AtFlags::SYMLINK_FOLLOW)?;
+    Ok(Answer::Value(0))
+}
+
+fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object, Errno> {
+    match argument.find(stops) {
+        Ok(Found::Object(object)) => Ok(object),
+        Ok(Found::Missing(_)) => Err(task.nowhere(argument, decide::metadata, Errno::NOENT)),
+        Err(errno) => Err(task.nowhere(argument, decide::metadata, errno)),
+    }
+}
+
+/// Reports a refusal about the one of two paths that it is about.
+pub(super) fn settle_pair(
+    task: &Task<'_>,
+    verdict: Verdict,
+    first: &[u8],
+    second: &[u8],
+) -> Result<(), Errno> {
+    let subject = match verdict {
+        Verdict::Deny(denial) if denial.second => Subject::new(second),
+        _ => Subject { path: first, route: second },
+    };
+    task.settle(verdict, subject)
+}

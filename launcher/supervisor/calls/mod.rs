@@ -1,0 +1,15 @@
+//! The trapped calls, a file for each kind. Each reads its arguments, holds what they lead to, has
+//! that judged, and does to it what the caller asked for: the same answers as the preload library's
+//! hooks of the same names.
+
+pub(super) mod attributes;
+pub(super) mod entries;
+pub(super) mod links;
+pub(super) mod open;
+pub(super) mod openat2;
+pub(super) mod programs;
+pub(super) mod renames;
+pub(super) mod sockets;
+pub(super) mod terminals;
+pub(super) mod watches;
+pub(super) mod xattrs;

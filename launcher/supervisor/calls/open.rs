@@ -1,0 +1,288 @@
+//! The `open` family.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
+use jp_confine_policy::image::Image;
+use rustix::fs::{FileType, Mode, OFlags, openat};
+use rustix::io::Errno;
+
+use super::terminals::{self, Controlling};
+use crate::supervisor::resolve::{Argument, Entry, Found, Object};
+use crate::supervisor::task::{Subject, Task};
+use crate::sys::notification::Answer;
+
+/// The flags that mean something; open(2) ignores others.
+const KNOWN: i32 = libc::O_ACCMODE
+    | libc::O_CREAT
+    | libc::O_EXCL
+    | libc::O_NOCTTY
+    | libc::O_TRUNC
+    | libc::O_APPEND
+    | libc::O_NONBLOCK
+    | libc::O_SYNC
+    | libc::O_ASYNC
+    | libc::O_DIRECT
+    | libc::O_DIRECTORY
+    | libc::O_NOFOLLOW
+    | libc::O_NOATIME
+    | libc::O_CLOEXEC
+    | libc::O_PATH
+    | libc::O_TMPFILE;
+
+/// Those that mean something beside `O_PATH`.
+const KNOWN_WITH_PATH: i32 =
+    libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+
+/// How often a name may come and go between two looks at it.
+const PATIENCE: u32 = 40;
+
+/// An open as the caller asked for it.
+#[derive(Clone, Copy)]
+pub(crate) struct How {
+    flags: i32,
+    mode: u32,
+}
+
+impl How {
+    pub(crate) const fn new(flags: i32, mode: u32) -> Self {
+        let known = if flags & libc::O_PATH == 0 { KNOWN } else { KNOWN_WITH_PATH };
+        Self { flags: flags & known, mode: mode & 0o7777 }
+    }
+
+    pub(crate) const fn flags(self) -> i32 {
+        self.flags
+    }
+
+    pub(crate) const fn has(self, flag: i32) -> bool {
+        self.flags & flag == flag
+    }
+
+    pub(crate) const fn with(self, flag: i32) -> Self {
+        Self { flags: self.flags | flag, ..self }
+    }
+
+    pub(crate) const fn without(self, flag: i32) -> Self {
+        Self { flags: self.flags & !flag, ..self }
+    }
+
+    pub(crate) const fn exclusive(self) -> bool {
+        self.has(libc::O_CREAT | libc::O_EXCL)
+    }
+
+    /// A link at the end of the path is not followed.
+    pub(crate) const fn stops_at_link(self) -> bool {
+        self.has(libc::O_NOFOLLOW) || self.exclusive()
+    }
+
+    /// What the policy says; a bare descriptor gives no access, so that it only must not show what
+    /// is hidden.
+    fn judge(self, image: &Image<'_>, request: &Request<'_>) -> OpenVerdict {
+        if self.has(libc::O_PATH) {
+            return match decide::metadata(image, request) {
+                Verdict::Allow => OpenVerdict::Allow,
+                Verdict::Deny(denial) => OpenVerdict::Deny(denial),
+            };
+        }
+        let access = self.flags & libc::O_ACCMODE;
+        let how = OpenRequest {
+            read: access != libc::O_WRONLY,
+            write: access != libc::O_RDONLY || self.has(libc::O_TRUNC),
+            create: self.has(libc::O_CREAT),
+            exclusive: self.exclusive(),
+        };
+        decide::open(image, request, how)
+    }
+
+    /// The flags of the supervisor's own open: no terminal becomes that of its session.
+    fn own_flags(self) -> OFlags {
+        let flags = self.flags | libc::O_CLOEXEC | libc::O_NOCTTY;
+        OFlags::from_bits_retain(flags.unsigned_abs())
+    }
+
+    fn answer(self, file: OwnedFd) -> Answer {
+        Answer::Descriptor { file, closes: self.has(libc::O_CLOEXEC) }
+    }
+}
+
+/// open(2), openat(2), creat(2).
+pub(crate) fn open(task: &Task<'_>, dirfd: i32, path: u64, how: How) -> Result<Answer, Errno> {
+    let argument = task.argument(dirfd, path)?;
+    let _acting = task.begin()?;
+    open_argument(task, &argument, how, Controlling)
+}
+
+/// As [`open`], of an argument already read.
+pub(crate) fn open_argument(
+    task: &Task<'_>,
+    argument: &Argument<'_>,
+    how: How,
+    tty: Controlling,
+) -> Result<Answer, Errno> {
+    if how.has(libc::O_TMPFILE) {
+        return open_unnamed(task, argument, how);
+    }
+    if how.has(libc::O_CREAT | libc::O_DIRECTORY) {
+        return Err(Errno::INVAL);
+    }
+    if how.has(libc::O_CREAT) && argument.wants_directory() {
+        return Err(make_directory(task, argument, how));
+    }
+    for _ in 0..PATIENCE {
+        match argument.find(how.stops_at_link()) {
+            Ok(Found::Object(object)) => {
+                return open_held(task, argument, object, how, tty);
+            }
+            Ok(Found::Missing(entry)) if how.has(libc::O_CREAT) && !entry.slash => {
+                match create(task, &entry, how) {
+                    Err(Errno::EXIST) if !how.exclusive() => {}
+                    made => return made.map(|file| how.answer(file)),
+                }
+            }
+            Ok(Found::Missing(entry)) if how.has(libc::O_CREAT) => {
+                // A dangling link whose text ends in a slash.
+                let subject = Subject::new(&entry.path);
+                task.settle_open(how.judge(task.image(), &entry.request()), subject)?;
+                return Err(Errno::ISDIR);
+            }
+            Ok(Found::Missing(_)) => return Err(nowhere(task, argument, how, Errno::NOENT)),
+            Err(errno) => return Err(nowhere(task, argument, how, errno)),
+        }
+    }
+    Err(Errno::ACCESS)
+}
+
+/// Opens an object that is held.
+pub(super) fn open_held(
+    task: &Task<'_>,
+    argument: &Argument<'_>,
+    object: Object,
+    how: How,
+    tty: Controlling,
+) -> Result<Answer, Errno> {
+    let opened = open_object(task, argument, &object, how, tty)?;
+    Ok(how.answer(opened.unwrap_or(object.file)))
+}
+
+/// As [`open_held`]; `None` where the holding descriptor is what was asked for.
+fn open_object(
+    task: &Task<'_>,
+    argument: &Argument<'_>,
+    object: &Object,
+    how: How,
+    tty: Controlling,
+) -> Result<Option<OwnedFd>, Errno> {
+    if let Some(path) = task.judged_path(object)? {
+        let route = argument.lexical();
+        let subject = Subject { path, route: &route };
+        let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
+        task.settle_open(existing.judge(task.image(), &subject.request()), subject)?;
+    }
+    if how.exclusive() {
+        return Err(Errno::EXIST);
+    }
+    let kind = object.kind();
+    if kind == FileType::Symlink && !how.has(libc::O_PATH) {
+        return Err(Errno::LOOP);
+    }
+    if kind != FileType::Directory && how.has(libc::O_DIRECTORY) {
+        return Err(Errno::NOTDIR);
+    }
+    if kind == FileType::Directory && how.has(libc::O_CREAT) {
+        return Err(Errno::ISDIR);
+    }
+    if how.has(libc::O_PATH) {
+        return Ok(None);
+    }
+    let flags = how.without(libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW).own_flags();
+    let reopen = || task.caller.proc().reopen(object.file.as_fd(), flags);
+    let opened = match kind {
+        FileType::RegularFile | FileType::Directory => reopen(),
+        FileType::CharacterDevice if terminals::is_controlling(&object.stat) => {
+            let terminal = tty.find(&task.caller)?;
+            task.wait(|| task.caller.proc().reopen(terminal.as_fd(), flags))
+        }
+        FileType::CharacterDevice if terminals::answer_at_once(&object.stat) => reopen(),
+        _ => task.wait(reopen),
+    };
+    opened.map(Some)
+}
+
+/// Creates a file, if the policy lets new ones be made there. `EEXIST` where one stands there now.
+fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<OwnedFd, Errno> {
+    let subject = Subject::new(&entry.path);
+    match how.judge(task.image(), &entry.request()) {
+        OpenVerdict::Allow | OpenVerdict::OnlyNew(_) => {}
+        OpenVerdict::OnlyExisting(denial) | OpenVerdict::Deny(denial) => {
+            return Err(task.denied(denial, subject));
+        }
+    }
+    task.prepare_to_make()?;
+    let flags = how.with(libc::O_EXCL | libc::O_NOFOLLOW).own_flags();
+    openat(&entry.directory, &entry.name, flags, Mode::from_raw_mode(how.mode))
+}
+
+/// A path that leads nowhere gets the verdict of its spelling; but tools look for their files in
+/// every directory above the workspace, and there that something is absent is no secret.
+pub(super) fn nowhere(
+    task: &Task<'_>,
+    argument: &Argument<'_>,
+    how: How,
+    errno: Errno,
+) -> Errno {
+    let path = task.spelled(argument);
+    match how.judge(task.image(), &Request::canonical(&path)) {
+        OpenVerdict::Deny(denial) if is_told(task, how, denial, &path, errno) => {
+            task.denied(denial, Subject::new(&path))
+        }
+        _ => errno,
+    }
+}
+
+fn is_told(task: &Task<'_>, how: How, denial: Denial, path: &[u8], errno: Errno) -> bool {
+    how.has(libc::O_CREAT) || !task.is_absent(denial, path, errno)
+}
+
+/// Why no file is made of a name with a slash behind it, nor of `.` or `..`, be there one or not.
+fn make_directory(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Errno {
+    let judge = |image: &Image<'_>, request: &Request<'_>| match how.judge(image, request) {
+        OpenVerdict::Deny(denial) => Verdict::Deny(denial),
+        _ => Verdict::Allow,
+    };
+    if argument.is_dotted() {
+        return task.object_judged(argument, false, judge).err().unwrap_or(Errno::ISDIR);
+    }
+    match argument.entry() {
+        Ok(Some(entry)) => {
+            let verdict = judge(task.image(), &entry.request());
+            task.settle(verdict, Subject::new(&entry.path)).err().unwrap_or(Errno::ISDIR)
+        }
+        Ok(None) => Errno::ISDIR,
+        Err(errno) => nowhere(task, argument, how, errno),
+    }
+}
+
+/// `O_TMPFILE`: a file without a name is made in a directory.
+fn open_unnamed(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Result<Answer, Errno> {
+    let directory = match argument.find(how.stops_at_link()) {
+        Ok(Found::Object(object)) => object,
+        Ok(Found::Missing(_)) => return Err(Errno::NOENT),
+        Err(errno) => return Err(errno),
+    };
+    if directory.kind() != FileType::Directory {
+        return Err(Errno::NOTDIR);
+    }
+    let path = task.judged_path(&directory)?.ok_or(Errno::ACCESS)?;
+    // The kernel shows such files as `#INODE`; any name below the directory is judged alike.
+    let unnamed = [path, b"/#"].concat();
+    let request = Request::canonical(&unnamed);
+    let verdict = decide::access(task.image(), &request, Capabilities::CREATE);
+    task.settle(verdict, Subject::new(&unnamed))?;
+    task.prepare_to_make()?;
+    let here = CString::from(c".");
+    let opened =
+        openat(&directory.file, &here, how.own_flags(), Mode::from_raw_mode(how.mode));
+    opened.map(|file| how.answer(file))
+}

@@ -1,0 +1,137 @@
+//! execve(2): what runs is judged as the kernel will find it, program, interpreter and loader, and
+//! then the caller makes the call itself. It is the one call that can be made by nobody else; whoever
+//! changes the path meanwhile is left with what Landlock lets be executed.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::image::Image;
+use rustix::fs::{Access, AtFlags, FileType, OFlags, accessat};
+use rustix::io::{Errno, pread};
+
+use crate::events::Reason;
+use crate::supervisor::program::{self, Kind};
+use crate::supervisor::proc::{HERE, name_of};
+use crate::supervisor::resolve::{Argument, Object};
+use crate::supervisor::task::{Subject, Task};
+use crate::sys::notification::Answer;
+
+/// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
+const SCRIPT_DEPTH: u32 = 5;
+
+/// execve(2), execveat(2).
+pub(crate) fn execute(
+    task: &Task<'_>,
+    dirfd: i32,
+    path: u64,
+    flags: i32,
+) -> Result<Answer, Errno> {
+    if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
+        return Err(Errno::INVAL);
+    }
+    let text = task.caller.text(path)?;
+    let held = text.is_empty() && flags & libc::AT_EMPTY_PATH != 0;
+    if held {
+        let object = Object::of_descriptor(&task.caller, task.caller.object(dirfd)?)?;
+        let _acting = task.begin()?;
+        if let Some(path) = task.judged_path(&object)? {
+            task.settle(may_execute(task.image(), &Request::canonical(path)), Subject::new(path))?;
+        }
+        return admit(task, object);
+    }
+    let argument = Argument::of_text(task.caller, dirfd, text)?;
+    let _acting = task.begin()?;
+    let object = find(task, &argument, flags & libc::AT_SYMLINK_NOFOLLOW != 0)?;
+    admit(task, object)
+}
+
+fn may_execute(image: &Image<'_>, request: &Request<'_>) -> Verdict {
+    decide::access(image, request, Capabilities::EXECUTE)
+}
+
+fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object, Errno> {
+    if is_absent(task, argument) {
+        return Err(Errno::NOENT);
+    }
+    task.object_judged(argument, stops, may_execute)
+}
+
+/// A name in a hidden area that is not there: whoever searches `PATH` asks for many of those, and
+/// that is no refusal to tell of.
+fn is_absent(task: &Task<'_>, argument: &Argument<'_>) -> bool {
+    let path = task.spelled(argument);
+    matches!(may_execute(task.image(), &Request::canonical(&path)),
+        Verdict::Deny(denial) if denial.hidden)
+        && !matches!(argument.find(false), Ok(crate::supervisor::resolve::Found::Object(_)))
+}
+
+/// Follows the program to what the processor will run first.
+fn admit(task: &Task<'_>, program: Object) -> Result<Answer, Errno> {
+    let mut program = program;
+    for _ in 0..=SCRIPT_DEPTH {
+        match inspect(task, &program)? {
+            Kind::Script(interpreter) => {
+                let interpreter = CString::new(interpreter).map_err(|_| Errno::NOEXEC)?;
+                let argument = Argument::of_text(task.caller, libc::AT_FDCWD, interpreter)?;
+                program = find(task, &argument, false)?;
+            }
+            Kind::Dynamic(loader) => return admit_loader(task, loader),
+            Kind::Static => return Ok(Answer::Continue),
+            Kind::Foreign => {
+                let path = program.path().unwrap_or_default();
+                return Err(task.refused(Reason::Foreign, Subject::new(path)));
+            }
+            Kind::Other => return Err(not_a_program(&program)),
+        }
+    }
+    Err(Errno::LOOP)
+}
+
+fn inspect(task: &Task<'_>, program: &Object) -> Result<Kind, Errno> {
+    if program.kind() != FileType::RegularFile {
+        return Err(Errno::ACCESS);
+    }
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let file = task.caller.proc().reopen(program.file.as_fd(), flags)?;
+    program::inspect(|offset, to| read_at(&file, offset, to))
+}
+
+/// Reads until `to` is full or the file ends; how much that was.
+fn read_at(file: &OwnedFd, offset: u64, to: &mut [u8]) -> Result<usize, Errno> {
+    let mut filled = 0;
+    while let Some(rest) = to.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match pread(file, rest, offset.saturating_add(filled as u64)) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(filled)
+}
+
+/// The loader that the program names must be the system's.
+fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<Answer, Errno> {
+    let path = CString::new(path).map_err(|_| Errno::NOEXEC)?;
+    let argument = Argument::of_text(task.caller, libc::AT_FDCWD, path)?;
+    let found = argument.find(false)?;
+    let crate::supervisor::resolve::Found::Object(loader) = found else {
+        return Err(Errno::NOENT);
+    };
+    let path = loader.path().ok_or(Errno::ACCESS)?;
+    let route = argument.lexical();
+    let subject = Subject { path, route: &route };
+    match decide::loader(task.image(), &subject.request()) {
+        Verdict::Allow => Ok(Answer::Continue),
+        Verdict::Deny(_) => Err(task.refused(Reason::Loader, subject)),
+    }
+}
+
+/// Neither a script nor a binary: what the kernel answers, without asking it, because an interpreter
+/// registered for such files (`binfmt_misc`) would run unjudged.
+fn not_a_program(file: &Object) -> Errno {
+    let name = name_of(file.file.as_fd());
+    accessat(HERE, name, Access::EXEC_OK, AtFlags::EACCESS).err().unwrap_or(Errno::NOEXEC)
+}

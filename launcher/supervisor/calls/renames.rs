@@ -1,0 +1,89 @@
+//! rename(2), and what renameat2(2) has beside it.
+
+use jp_confine_policy::decide::{self, Denial, Destination, Verdict};
+use rustix::fs::{RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::entries::{exists, may_create};
+use super::links::settle_pair;
+use crate::supervisor::resolve::Entry;
+use crate::supervisor::task::Task;
+use crate::sys::notification::Answer;
+
+/// rename(2), renameat(2), renameat2(2).
+pub(crate) fn rename(
+    task: &Task<'_>,
+    (olddirfd, old): (i32, u64),
+    (newdirfd, new): (i32, u64),
+    flags: u32,
+) -> Result<Answer, Errno> {
+    let old = task.argument(olddirfd, old)?;
+    let new = task.argument(newdirfd, new)?;
+    let _acting = task.begin()?;
+    let source = match old.entry() {
+        Ok(entry) => entry.ok_or(Errno::BUSY)?,
+        Err(errno) => return Err(task.nowhere(&old, decide::remove, errno)),
+    };
+    let target = match new.entry() {
+        Ok(entry) => entry.ok_or(Errno::BUSY)?,
+        Err(errno) => return Err(task.nowhere(&new, may_create, errno)),
+    };
+    let flags = RenameFlags::from_bits_retain(flags);
+    let (flags, if_exists) = match plan(task, &source, &target, flags) {
+        Plan::Go(flags) => (flags, None),
+        Plan::OnlyNew(flags, denial) => (flags, Some(denial)),
+        Plan::Refuse(denial) => {
+            settle_pair(task, Verdict::Deny(denial), &source.path, &target.path)?;
+            return Err(Errno::ACCESS);
+        }
+    };
+    let (from, to) = (&source.directory, &target.directory);
+    let outcome = renameat_with(from, &source.name, to, &target.name, flags);
+    task.policy.generation.advance();
+    match (outcome, if_exists) {
+        (Err(Errno::EXIST), Some(denial)) => {
+            settle_pair(task, Verdict::Deny(denial), &source.path, &target.path)?;
+            Err(Errno::ACCESS)
+        }
+        (outcome, _) => outcome.map(|()| Answer::Value(0)),
+    }
+}
+
+/// What of a rename is allowed.
+enum Plan {
+    /// With these flags.
+    Go(RenameFlags),
+    /// With these flags, which make the kernel refuse an existing destination; the denial is for that
+    /// case, unless the caller asked for the refusal itself.
+    OnlyNew(RenameFlags, Denial),
+    Refuse(Denial),
+}
+
+fn plan(task: &Task<'_>, source: &Entry, target: &Entry, flags: RenameFlags) -> Plan {
+    let judge = |destination| {
+        decide::rename(task.image(), &source.request(), &target.request(), destination)
+    };
+    if flags.contains(RenameFlags::EXCHANGE) {
+        return go_if(judge(Destination::Exchange), flags);
+    }
+    let fresh = judge(Destination::Missing);
+    if flags.contains(RenameFlags::NOREPLACE) {
+        return go_if(fresh, flags);
+    }
+    match (judge(Destination::Exists), fresh) {
+        (Verdict::Allow, Verdict::Allow) => Plan::Go(flags),
+        (Verdict::Deny(denial), Verdict::Allow) => {
+            Plan::OnlyNew(flags | RenameFlags::NOREPLACE, denial)
+        }
+        (Verdict::Allow, Verdict::Deny(_)) if exists(target) => Plan::Go(flags),
+        (Verdict::Deny(denial), Verdict::Deny(_)) if exists(target) => Plan::Refuse(denial),
+        (_, Verdict::Deny(denial)) => Plan::Refuse(denial),
+    }
+}
+
+fn go_if(verdict: Verdict, flags: RenameFlags) -> Plan {
+    match verdict {
+        Verdict::Allow => Plan::Go(flags),
+        Verdict::Deny(denial) => Plan::Refuse(denial),
+    }
+}

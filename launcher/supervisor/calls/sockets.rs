@@ -1,0 +1,141 @@
+//! Unix sockets by path: connecting needs read and update of the socket, binding creates it.
+//! Addresses of other families name no file, and are used as they are.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use jp_confine_policy::Capabilities;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
+use rustix::process::fchdir;
+
+use super::entries::{make_socket, path_text};
+use crate::supervisor::proc::name_of;
+use crate::supervisor::resolve::{Argument, Entry};
+use crate::supervisor::task::Task;
+use crate::sys::actions;
+use crate::sys::notification::Answer;
+
+/// Where the path of a unix socket's address begins.
+const PATH_AT: usize = std::mem::offset_of!(libc::sockaddr_un, sun_path);
+/// The size of `struct sockaddr_storage`: no address is larger.
+const LARGEST: usize = size_of::<libc::sockaddr_storage>();
+
+/// An address of the caller's, copied.
+struct Address {
+    bytes: Vec<u8>,
+}
+
+impl Address {
+    fn read(task: &Task<'_>, at: u64, length: i32) -> Result<Self, Errno> {
+        let length = usize::try_from(length).map_err(|_| Errno::INVAL)?;
+        if length > LARGEST {
+            return Err(Errno::INVAL);
+        }
+        let bytes = if length == 0 { Vec::new() } else { task.caller.bytes(at, length)? };
+        Ok(Self { bytes })
+    }
+
+    /// The path of a unix socket; `None` for any other address, which names no file.
+    fn path(&self) -> Option<CString> {
+        let (family, path) = self.bytes.split_at_checked(PATH_AT)?;
+        path_text(path).filter(|_| family == unix_family())
+    }
+}
+
+fn unix_family() -> [u8; 2] {
+    u16::try_from(libc::AF_UNIX).unwrap_or(0).to_ne_bytes()
+}
+
+/// The address of a unix socket at `path`.
+fn unix_address(path: &[u8]) -> Vec<u8> {
+    [&unix_family()[..], path, b"\0"].concat()
+}
+
+/// connect(2).
+pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Answer, Errno> {
+    let address = Address::read(task, at, length)?;
+    let socket = task.caller.descriptor(fd)?;
+    let Some(path) = address.path() else {
+        let _acting = task.begin()?;
+        return task.wait(|| actions::connect(&socket, &address.bytes)).map(|()| Answer::Value(0));
+    };
+    let argument = Argument::of_text(task.caller, libc::AT_FDCWD, path)?;
+    let _acting = task.begin()?;
+    let need = Capabilities::READ.union(Capabilities::UPDATE);
+    let object = task.object(&argument, false, need)?;
+    // By a name that leads to exactly what was judged.
+    let substitute = unix_address(name_of(object.file.as_fd()).as_bytes());
+    task.wait(|| actions::connect(&socket, &substitute)).map(|()| Answer::Value(0))
+}
+
+/// bind(2). The name that is bound stays the caller's own: peers see it.
+pub(crate) fn bind(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Answer, Errno> {
+    let address = Address::read(task, at, length)?;
+    let socket = task.caller.descriptor(fd)?;
+    let Some(path) = address.path() else {
+        let _acting = task.begin()?;
+        return actions::bind(&socket, &address.bytes).map(|()| Answer::Value(0));
+    };
+    let is_one_name = !path.to_bytes().contains(&b'/');
+    let argument = Argument::of_text(task.caller, libc::AT_FDCWD, path)?;
+    let _acting = task.begin()?;
+    make_socket(task, &argument, |entry| {
+        if is_one_name {
+            return bind_in(entry, &socket, &address.bytes);
+        }
+        let start = if argument.text().to_bytes().starts_with(b"/") {
+            None
+        } else {
+            Some(argument.start().try_clone_to_owned().map_err(|_| Errno::ACCESS)?)
+        };
+        bind_below(entry, start, &socket, &address.bytes)
+    })
+}
+
+/// Binds the last name of the entry, from its directory, which is held.
+fn bind_in(entry: &Entry, socket: &OwnedFd, address: &[u8]) -> Result<(), Errno> {
+    fchdir(&entry.directory)?;
+    let bound = actions::bind(socket, address);
+    go_home();
+    bound
+}
+
+/// Binds a whole path. The kernel resolves it anew, so that this is done by a thread that can make
+/// sockets nowhere but in the directory that was judged; without Landlock, under the last name alone,
+/// which is then what peers see.
+fn bind_below(
+    entry: &Entry,
+    start: Option<OwnedFd>,
+    socket: &OwnedFd,
+    address: &[u8],
+) -> Result<(), Errno> {
+    let directory = entry.directory.as_fd();
+    let confined = || -> Result<(), Errno> {
+        if let Some(start) = &start {
+            crate::sys::identity::own_directory_and_mask().map_err(|_| Errno::ACCESS)?;
+            fchdir(start)?;
+        }
+        match actions::make_sockets_only_below(directory) {
+            Ok(()) => actions::bind(socket, address),
+            Err(_) => Err(Errno::NOSYS),
+        }
+    };
+    let outcome = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(crate::supervisor::STACK);
+        match thread.spawn_scoped(scope, confined) {
+            Ok(thread) => thread.join().unwrap_or(Err(Errno::ACCESS)),
+            Err(_) => Err(Errno::ACCESS),
+        }
+    });
+    match outcome {
+        Err(Errno::NOSYS) => bind_in(entry, socket, &unix_address(entry.name.to_bytes())),
+        outcome => outcome,
+    }
+}
+
+/// The thread must not keep a directory of the caller's from being unmounted.
+fn go_home() {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let _ = open("/", flags, Mode::empty()).and_then(fchdir);
+}

@@ -1,0 +1,81 @@
+//! Terminals: `/dev/tty` is the caller's, not the supervisor's, which has none.
+
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, major, makedev, minor, openat, readlinkat};
+use rustix::io::Errno;
+
+use crate::supervisor::caller::Caller;
+
+/// The device number of `/dev/tty`, as `devices.txt` of the kernel has it.
+const CONTROLLING: (u32, u32) = (5, 0);
+/// `/dev/ptmx`.
+const MULTIPLEXER: (u32, u32) = (5, 2);
+/// `/dev/null` and its like.
+const MEMORY: u32 = 1;
+/// The first and the last major number of pseudo terminals.
+const PSEUDO: std::ops::RangeInclusive<u32> = 136..=143;
+
+/// Finds the caller's controlling terminal.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Controlling;
+
+/// Whether a device is `/dev/tty`.
+pub(crate) fn is_controlling(stat: &Stat) -> bool {
+    number(stat.st_rdev) == CONTROLLING
+}
+
+/// Whether opening a character device never waits.
+pub(crate) fn answer_at_once(stat: &Stat) -> bool {
+    let (major, minor) = number(stat.st_rdev);
+    major == MEMORY || PSEUDO.contains(&major) || (major, minor) == MULTIPLEXER
+}
+
+fn number(device: u64) -> (u32, u32) {
+    (major(device), minor(device))
+}
+
+impl Controlling {
+    /// Holds the terminal.
+    ///
+    /// # Errors
+    /// `ENXIO` where the caller has none, or where it cannot be found.
+    pub(crate) fn find(self, caller: &Caller<'_>) -> Result<OwnedFd, Errno> {
+        let device = device_of(caller).filter(|&device| device != 0).ok_or(Errno::NXIO)?;
+        let name = name_of(device).ok_or(Errno::NXIO)?;
+        let root = caller.root()?;
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let held =
+            openat(&root, format!("dev/{name}"), flags, Mode::empty()).map_err(|_| Errno::NXIO)?;
+        let stat = fstat(&held)?;
+        let is_it = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
+            && stat.st_rdev == device;
+        if is_it { Ok(held) } else { Err(Errno::NXIO) }
+    }
+}
+
+/// The number of the controlling terminal: `tty_nr` of `proc_pid_stat(5)`.
+fn device_of(caller: &Caller<'_>) -> Option<u64> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let path = format!("{}/stat", caller.tid());
+    let file = openat(caller.proc().as_fd(), path, flags, Mode::empty()).ok()?;
+    let text = std::io::read_to_string(std::fs::File::from(file)).ok()?;
+    caller.confirm().ok()?;
+    let packed: i64 = text.rsplit_once(')')?.1.split_whitespace().nth(4)?.parse().ok()?;
+    let packed = u32::try_from(packed & i64::from(u32::MAX)).ok()?;
+    // The old encoding: the minor number in bits 31 to 20 and 7 to 0, the major one in 15 to 8.
+    let (major, minor) = ((packed >> 8) & 0xfff, (packed & 0xff) | ((packed >> 12) & 0xf_ff00));
+    if packed == 0 { None } else { Some(makedev(major, minor)) }
+}
+
+/// The name below `/dev` of a terminal.
+fn name_of(device: u64) -> Option<String> {
+    let (major, minor) = number(device);
+    if PSEUDO.contains(&major) {
+        return Some(format!("pts/{}", (major - PSEUDO.start()) * 256 + minor));
+    }
+    let link = format!("/sys/dev/char/{major}:{minor}");
+    let target = readlinkat(crate::supervisor::proc::HERE, link, Vec::new()).ok()?;
+    let target = String::from_utf8(target.into_bytes()).ok()?;
+    target.rsplit_once('/').map(|(_, name)| name.to_owned())
+}

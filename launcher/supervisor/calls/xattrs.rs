@@ -1,0 +1,142 @@
+//! Extended attributes: what changes them needs `update`.
+
+use std::ffi::CString;
+use std::os::fd::AsFd as _;
+
+use rustix::fs::{XattrFlags, fremovexattr, fsetxattr, removexattr, setxattr};
+use rustix::io::Errno;
+
+use super::attributes::{Target, on_descriptor};
+use crate::supervisor::proc::name_of;
+use crate::supervisor::task::Task;
+use crate::sys::notification::Answer;
+
+/// Limits of `xattr(7)`.
+const LONGEST_NAME: usize = 255;
+const LARGEST_VALUE: u64 = 65536;
+
+/// `struct xattr_args` of setxattrat(2).
+const ARGUMENTS_SIZE: u64 = 16;
+
+/// An attribute to set.
+struct Attribute {
+    name: CString,
+    value: Vec<u8>,
+    flags: XattrFlags,
+}
+
+fn name(task: &Task<'_>, address: u64) -> Result<CString, Errno> {
+    let name = task.caller.text(address).map_err(|errno| match errno {
+        Errno::NAMETOOLONG => Errno::RANGE,
+        errno => errno,
+    })?;
+    if (1..=LONGEST_NAME).contains(&name.count_bytes()) { Ok(name) } else { Err(Errno::RANGE) }
+}
+
+impl Attribute {
+    fn read(
+        task: &Task<'_>,
+        name_at: u64,
+        (value, size): (u64, u64),
+        flags: u32,
+    ) -> Result<Self, Errno> {
+        if flags & !(XattrFlags::CREATE | XattrFlags::REPLACE).bits() != 0 {
+            return Err(Errno::INVAL);
+        }
+        let name = name(task, name_at)?;
+        if size > LARGEST_VALUE {
+            return Err(Errno::TOOBIG);
+        }
+        let size = usize::try_from(size).map_err(|_| Errno::TOOBIG)?;
+        let value = if size == 0 { Vec::new() } else { task.caller.bytes(value, size)? };
+        Ok(Self { name, value, flags: XattrFlags::from_bits_retain(flags) })
+    }
+}
+
+/// Where an attribute is, as a call says it.
+#[derive(Clone, Copy)]
+pub(crate) struct At {
+    pub(crate) dirfd: i32,
+    pub(crate) path: u64,
+    pub(crate) flags: i32,
+}
+
+impl At {
+    /// What a path leads to.
+    pub(crate) fn path(path: u64) -> Self {
+        Self { dirfd: libc::AT_FDCWD, path, flags: 0 }
+    }
+
+    /// The link itself that a path leads to.
+    pub(crate) fn link(path: u64) -> Self {
+        Self { flags: libc::AT_SYMLINK_NOFOLLOW, ..Self::path(path) }
+    }
+
+    fn check(self) -> Result<(), Errno> {
+        let known = libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH;
+        if self.flags & !known == 0 { Ok(()) } else { Err(Errno::INVAL) }
+    }
+}
+
+/// setxattr(2), lsetxattr(2).
+pub(crate) fn set(
+    task: &Task<'_>,
+    at: At,
+    name: u64,
+    value: (u64, u64),
+    flags: u32,
+) -> Result<Answer, Errno> {
+    at.check()?;
+    let attribute = Attribute::read(task, name, value, flags)?;
+    let target = Target::read(task, at.dirfd, at.path, at.flags)?;
+    let _acting = task.begin()?;
+    let object = target.hold(task, at.flags)?;
+    let path = name_of(object.file.as_fd());
+    setxattr(path, &attribute.name, &attribute.value, attribute.flags).map(|()| Answer::Value(0))
+}
+
+/// setxattrat(2).
+pub(crate) fn set_at(
+    task: &Task<'_>,
+    at: At,
+    name: u64,
+    (arguments, size): (u64, u64),
+) -> Result<Answer, Errno> {
+    if size != ARGUMENTS_SIZE {
+        return Err(if size < ARGUMENTS_SIZE { Errno::INVAL } else { Errno::TOOBIG });
+    }
+    let [value, sizes] = task.caller.words(arguments)?;
+    let flags = u32::try_from(sizes >> 32).unwrap_or(u32::MAX);
+    set(task, at, name, (value, sizes & u64::from(u32::MAX)), flags)
+}
+
+/// fsetxattr(2).
+pub(crate) fn set_of(
+    task: &Task<'_>,
+    fd: i32,
+    name: u64,
+    value: (u64, u64),
+    flags: u32,
+) -> Result<Answer, Errno> {
+    let attribute = Attribute::read(task, name, value, flags)?;
+    on_descriptor(task, fd, |file| {
+        fsetxattr(file, &attribute.name, &attribute.value, attribute.flags)
+    })
+}
+
+/// removexattr(2), lremovexattr(2), removexattrat(2).
+pub(crate) fn remove(task: &Task<'_>, at: At, name_at: u64) -> Result<Answer, Errno> {
+    at.check()?;
+    let name = name(task, name_at)?;
+    let target = Target::read(task, at.dirfd, at.path, at.flags)?;
+    let _acting = task.begin()?;
+    let object = target.hold(task, at.flags)?;
+    removexattr(name_of(object.file.as_fd()), &name).map(|()| Answer::Value(0))
+}
+
+/// fremovexattr(2).
+pub(crate) fn remove_of(task: &Task<'_>, fd: i32, name_at: u64) -> Result<Answer, Errno> {
+    let name = name(task, name_at)?;
+    on_descriptor(task, fd, |file| fremovexattr(file, &name))
+}
+

@@ -1,0 +1,219 @@
+//! Which trapped call is which: the table of numbers, with how each takes its arguments.
+
+use libc::AT_FDCWD;
+use rustix::io::Errno;
+
+use super::calls::attributes::Unit;
+use super::calls::open::How;
+use super::calls::xattrs::At;
+use super::calls::{
+    attributes, entries, links, open, openat2, programs, renames, sockets, watches, xattrs,
+};
+use super::task::Task;
+use crate::sys::notification::{Answer, Notification};
+
+/// The arguments of a call, each as wide as the kernel takes it.
+#[derive(Clone, Copy)]
+struct Arguments([u64; 6]);
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "the kernel too takes only as many bits as the argument has"
+)]
+impl Arguments {
+    fn word(self, at: usize) -> u64 {
+        self.0.get(at).copied().unwrap_or(0)
+    }
+
+    fn unsigned(self, at: usize) -> u32 {
+        self.word(at) as u32
+    }
+
+    fn int(self, at: usize) -> i32 {
+        self.unsigned(at) as i32
+    }
+
+    fn length(self, at: usize) -> i64 {
+        self.word(at) as i64
+    }
+}
+
+/// Pairs numbers with names and what answers them.
+macro_rules! table {
+    ($task:ident, $a:ident: $($number:pat => $name:literal, $answer:expr;)*) => {
+        /// The name of a call, if it is one that is answered.
+        pub(super) fn name(number: i64) -> Option<&'static str> {
+            match number {
+                $($number => Some($name),)*
+                _ => None,
+            }
+        }
+
+        pub(super) fn call($task: &super::Task<'_>, number: i64, $a: super::Arguments)
+            -> Option<Result<super::Answer, super::Errno>> {
+            match number {
+                $($number => Some($answer),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+/// Numbers that the `libc` crate does not have yet.
+mod recent {
+    pub(super) const FCHMODAT2: i64 = 452;
+    pub(super) const SETXATTRAT: i64 = 463;
+    pub(super) const REMOVEXATTRAT: i64 = 466;
+    pub(super) const FILE_SETATTR: i64 = 469;
+}
+
+/// The calls that every processor has.
+mod common {
+    use super::recent::{FCHMODAT2, FILE_SETATTR, REMOVEXATTRAT, SETXATTRAT};
+    use super::{
+        AT_FDCWD, At, Errno, How, Unit, attributes, entries, links, open, openat2, programs,
+        renames, sockets, watches, xattrs,
+    };
+
+    table! { task, a:
+        libc::SYS_openat => "openat", open::open(task, a.int(0), a.word(1), How::new(a.int(2), a.unsigned(3)));
+        libc::SYS_openat2 => "openat2", openat2::open(task, a.int(0), a.word(1), a.word(2), a.word(3));
+        libc::SYS_execve => "execve", programs::execute(task, AT_FDCWD, a.word(0), 0);
+        libc::SYS_execveat => "execveat", programs::execute(task, a.int(0), a.word(1), a.int(4));
+
+        libc::SYS_mkdirat => "mkdirat", entries::make_directory(task, a.int(0), a.word(1), a.unsigned(2));
+        libc::SYS_mknodat => "mknodat", entries::make_node(
+            task, a.int(0), a.word(1), a.unsigned(2), a.unsigned(3).into(),
+        );
+        libc::SYS_symlinkat => "symlinkat", entries::make_symlink(task, a.word(0), a.int(1), a.word(2));
+        libc::SYS_unlinkat => "unlinkat", entries::remove(task, a.int(0), a.word(1), a.int(2));
+        libc::SYS_linkat => "linkat", links::make_link(
+            task, (a.int(0), a.word(1)), (a.int(2), a.word(3)), a.int(4),
+        );
+        libc::SYS_renameat => "renameat", renames::rename(
+            task, (a.int(0), a.word(1)), (a.int(2), a.word(3)), 0,
+        );
+        libc::SYS_renameat2 => "renameat2", renames::rename(
+            task, (a.int(0), a.word(1)), (a.int(2), a.word(3)), a.unsigned(4),
+        );
+
+        libc::SYS_truncate => "truncate", attributes::truncate(task, a.word(0), a.length(1));
+        libc::SYS_fchmod => "fchmod", attributes::set_mode_of(task, a.int(0), a.unsigned(1));
+        libc::SYS_fchmodat => "fchmodat", attributes::set_mode(task, a.int(0), a.word(1), a.unsigned(2), 0);
+        FCHMODAT2 => "fchmodat2", attributes::set_mode(
+            task, a.int(0), a.word(1), a.unsigned(2), a.int(3),
+        );
+        libc::SYS_fchown => "fchown", attributes::set_owner_of(task, a.int(0), a.unsigned(1), a.unsigned(2));
+        libc::SYS_fchownat => "fchownat", attributes::set_owner(
+            task, a.int(0), a.word(1), (a.unsigned(2), a.unsigned(3)), a.int(4),
+        );
+        libc::SYS_utimensat => "utimensat", attributes::set_times(
+            task, a.int(0), a.word(1), (a.word(2), Unit::Nanoseconds), a.int(3),
+        );
+
+        libc::SYS_setxattr => "setxattr", xattrs::set(
+            task, At::path(a.word(0)), a.word(1), (a.word(2), a.word(3)), a.unsigned(4),
+        );
+        libc::SYS_lsetxattr => "lsetxattr", xattrs::set(
+            task, At::link(a.word(0)), a.word(1), (a.word(2), a.word(3)), a.unsigned(4),
+        );
+        libc::SYS_fsetxattr => "fsetxattr", xattrs::set_of(
+            task, a.int(0), a.word(1), (a.word(2), a.word(3)), a.unsigned(4),
+        );
+        SETXATTRAT => "setxattrat", xattrs::set_at(
+            task, At { dirfd: a.int(0), path: a.word(1), flags: a.int(2) }, a.word(3),
+            (a.word(4), a.word(5)),
+        );
+        libc::SYS_removexattr => "removexattr", xattrs::remove(task, At::path(a.word(0)), a.word(1));
+        libc::SYS_lremovexattr => "lremovexattr", xattrs::remove(task, At::link(a.word(0)), a.word(1));
+        libc::SYS_fremovexattr => "fremovexattr", xattrs::remove_of(task, a.int(0), a.word(1));
+        REMOVEXATTRAT => "removexattrat", xattrs::remove(
+            task, At { dirfd: a.int(0), path: a.word(1), flags: a.int(2) }, a.word(3),
+        );
+        // To the caller the kernel is an older one, as the preload library has it.
+        FILE_SETATTR => "file_setattr", Err(Errno::NOSYS);
+
+        libc::SYS_connect => "connect", sockets::connect(task, a.int(0), a.word(1), a.int(2));
+        libc::SYS_bind => "bind", sockets::bind(task, a.int(0), a.word(1), a.int(2));
+        libc::SYS_inotify_add_watch => "inotify_add_watch", watches::add(
+            task, a.int(0), a.word(1), a.unsigned(2),
+        );
+    }
+}
+
+/// The older forms that only some processors have.
+#[cfg(target_arch = "x86_64")]
+mod legacy {
+    use super::{AT_FDCWD, How, Unit, attributes, entries, links, open, renames};
+
+    const CREAT: i32 = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+
+    table! { task, a:
+        libc::SYS_open => "open", open::open(task, AT_FDCWD, a.word(0), How::new(a.int(1), a.unsigned(2)));
+        libc::SYS_creat => "creat", open::open(task, AT_FDCWD, a.word(0), How::new(CREAT, a.unsigned(1)));
+
+        libc::SYS_mkdir => "mkdir", entries::make_directory(task, AT_FDCWD, a.word(0), a.unsigned(1));
+        libc::SYS_mknod => "mknod", entries::make_node(
+            task, AT_FDCWD, a.word(0), a.unsigned(1), a.unsigned(2).into(),
+        );
+        libc::SYS_symlink => "symlink", entries::make_symlink(task, a.word(0), AT_FDCWD, a.word(1));
+        libc::SYS_unlink => "unlink", entries::remove(task, AT_FDCWD, a.word(0), 0);
+        libc::SYS_rmdir => "rmdir", entries::remove(task, AT_FDCWD, a.word(0), libc::AT_REMOVEDIR);
+        libc::SYS_link => "link", links::make_link(
+            task, (AT_FDCWD, a.word(0)), (AT_FDCWD, a.word(1)), 0,
+        );
+        libc::SYS_rename => "rename", renames::rename(
+            task, (AT_FDCWD, a.word(0)), (AT_FDCWD, a.word(1)), 0,
+        );
+
+        libc::SYS_chmod => "chmod", attributes::set_mode(task, AT_FDCWD, a.word(0), a.unsigned(1), 0);
+        libc::SYS_chown => "chown", attributes::set_owner(
+            task, AT_FDCWD, a.word(0), (a.unsigned(1), a.unsigned(2)), 0,
+        );
+        libc::SYS_lchown => "lchown", attributes::set_owner(
+            task, AT_FDCWD, a.word(0), (a.unsigned(1), a.unsigned(2)), libc::AT_SYMLINK_NOFOLLOW,
+        );
+        libc::SYS_utime => "utime", attributes::set_times(
+            task, AT_FDCWD, a.word(0), (a.word(1), Unit::Seconds), 0,
+        );
+        libc::SYS_utimes => "utimes", attributes::set_times(
+            task, AT_FDCWD, a.word(0), (a.word(1), Unit::Microseconds), 0,
+        );
+        libc::SYS_futimesat => "futimesat", attributes::set_times(
+            task, a.int(0), a.word(1), (a.word(2), Unit::Microseconds), 0,
+        );
+    }
+}
+
+/// There are none here.
+#[cfg(target_arch = "aarch64")]
+mod legacy {
+    pub(super) fn name(_: i64) -> Option<&'static str> {
+        None
+    }
+
+    pub(super) fn call(
+        _: &super::Task<'_>,
+        _: i64,
+        _: super::Arguments,
+    ) -> Option<Result<super::Answer, super::Errno>> {
+        None
+    }
+}
+
+/// The name of a call that is answered.
+pub(super) fn name(number: i64) -> Option<&'static str> {
+    common::name(number).or_else(|| legacy::name(number))
+}
+
+/// Answers a call.
+///
+/// # Errors
+/// What the caller shall see; `EACCES` for a call that nobody meant to be trapped.
+pub(super) fn answer(task: &Task<'_>, from: &Notification) -> Result<Answer, Errno> {
+    let arguments = Arguments(from.arguments);
+    common::call(task, from.number, arguments)
+        .or_else(|| legacy::call(task, from.number, arguments))
+        .unwrap_or(Err(Errno::ACCESS))
+}

@@ -1,0 +1,93 @@
+//! As whom an answering thread acts. Where the supervisor has privileges that its caller lacks, it
+//! puts them down for the time of a call: what it makes belongs to the caller.
+
+use std::cell::Cell;
+
+use rustix::io::Errno;
+
+use super::status::Status;
+use crate::sys::identity::{self, Identity};
+
+/// `CAP_SYS_RAWIO`, which the run does not have either: by it `/proc/kcore` is read.
+const RAW_IO: u64 = 1 << 17;
+
+/// One answering thread's identity and mask.
+pub(crate) struct Hands {
+    own: Identity,
+    mask: Cell<Option<u32>>,
+    /// The thread could not return to what it was.
+    lost: Cell<bool>,
+}
+
+/// While it lasts the thread acts as the caller.
+pub(crate) struct Acting<'h> {
+    hands: &'h Hands,
+    changed: bool,
+}
+
+impl Hands {
+    /// Prepares the calling thread.
+    ///
+    /// # Errors
+    /// Where it cannot have a mask and a working directory of its own.
+    pub(crate) fn prepare(own: &Status) -> Result<Self, Errno> {
+        identity::own_directory_and_mask().map_err(|_| Errno::PERM)?;
+        let capabilities = own.identity.capabilities & !RAW_IO;
+        let own = Identity { capabilities, ..own.identity.clone() };
+        let hands = Self { own, mask: Cell::new(None), lost: Cell::new(false) };
+        if hands.are_privileged() {
+            identity::assume(&hands.own)?;
+        }
+        Ok(hands)
+    }
+
+    /// Whether the supervisor may do more than an ordinary user, so that it must know its callers.
+    pub(crate) fn are_privileged(&self) -> bool {
+        self.own.capabilities != 0
+    }
+
+    /// Whether the thread acts as it should and may be used on.
+    pub(crate) fn are_sound(&self) -> bool {
+        !self.lost.get()
+    }
+
+    /// Files are made with this mask from now on.
+    pub(crate) fn use_mask(&self, mask: u32) {
+        if self.mask.replace(Some(mask)) != Some(mask) {
+            identity::set_mask(mask);
+        }
+    }
+
+    /// Acts as somebody else, or not at all.
+    ///
+    /// # Errors
+    /// `EPERM` where that cannot be.
+    pub(crate) fn act_as(&self, who: &Identity) -> Result<Acting<'_>, Errno> {
+        if *who == self.own {
+            return Ok(self.act());
+        }
+        if !self.are_privileged() {
+            let same = who.user == self.own.user
+                && who.group == self.own.group
+                && who.groups == self.own.groups;
+            // Capabilities that the supervisor lacks are those of a namespace of the caller's.
+            return if same { Ok(self.act()) } else { Err(Errno::PERM) };
+        }
+        let acting = Acting { hands: self, changed: true };
+        identity::assume(who).map_err(|_| Errno::PERM)?;
+        Ok(acting)
+    }
+
+    /// Acts as itself.
+    pub(crate) fn act(&self) -> Acting<'_> {
+        Acting { hands: self, changed: false }
+    }
+}
+
+impl Drop for Acting<'_> {
+    fn drop(&mut self) {
+        if self.changed && identity::assume(&self.hands.own).is_err() {
+            self.hands.lost.set(true);
+        }
+    }
+}

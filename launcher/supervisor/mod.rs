@@ -1,0 +1,105 @@
+//! The supervisor: answers the calls of the run that the filter traps, as the preload library would.
+//!
+//! A call arrives as numbers (`sys::notification`). Its arguments are copied once (`caller`), what
+//! they lead to is held (`resolve`), where that is gets judged (`task`, by `policy::decide`), and then
+//! the supervisor itself does to what it holds what the caller wanted (`calls`). The caller gets the
+//! result or a descriptor, and never goes on with a call whose meaning it could still change; but for
+//! `execve`, which nobody can do for it.
+//!
+//! Invariants: nothing that a caller passes makes a thread panic; what fails inside is refused.
+//!
+//! What cannot work through it: a write to `uid_map` and its like of a user namespace, which the
+//! kernel grants to the opener; acquiring a controlling terminal by opening it; another root directory
+//! than the supervisor's.
+
+mod caller;
+mod calls;
+pub(crate) mod counts;
+mod dispatch;
+mod hands;
+mod place;
+mod policy;
+mod proc;
+mod program;
+mod resolve;
+mod status;
+mod task;
+#[cfg(test)]
+mod tests;
+mod waiting;
+mod workers;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use counts::{Count, Counts};
+use policy::Policy;
+use proc::Proc;
+use waiting::Waiting;
+use workers::Workers;
+
+use crate::sys::interruption;
+use crate::sys::memory::Generation;
+use crate::sys::notification::Listener;
+
+/// The stack of a thread: paths are on the heap.
+const STACK: usize = 256 * 1024;
+
+/// What answers the trapped calls of one run.
+#[derive(Debug)]
+pub(crate) struct Supervisor {
+    policy: Arc<Policy>,
+    proc: Arc<Proc>,
+    counts: Option<Arc<Counts>>,
+}
+
+impl Supervisor {
+    /// To be made in the process that is to answer: what it opens is its own.
+    ///
+    /// `image` is the compiled policy, `record` the record of denials, open for appending, `page` the
+    /// page by which the processes of the run tell each other of directories that moved. `counting`
+    /// makes every call a little slower.
+    ///
+    /// # Errors
+    /// Where `/proc` is missing or of another pid namespace, or the image is damaged.
+    pub(crate) fn new(
+        image: Vec<u8>,
+        record: File,
+        page: &OwnedFd,
+        counting: bool,
+    ) -> io::Result<Self> {
+        let policy = Policy::new(image, record, Generation::map(page)?)?;
+        Ok(Self {
+            policy: Arc::new(policy),
+            proc: Arc::new(Proc::open()?),
+            counts: counting.then(Arc::default),
+        })
+    }
+
+    /// Begins to answer, on threads of its own, and returns.
+    ///
+    /// # Errors
+    /// Where there can be no threads.
+    pub(crate) fn serve(&self, listener: OwnedFd) -> io::Result<()> {
+        interruption::prepare()?;
+        let workers = Workers {
+            listener: Arc::new(Listener::new(listener)),
+            proc: Arc::clone(&self.proc),
+            policy: Arc::clone(&self.policy),
+            waiting: Arc::new(Waiting::default()),
+            counts: self.counts.clone(),
+            idle: AtomicUsize::new(0),
+            all: AtomicUsize::new(0),
+        };
+        Arc::new(workers).start()
+    }
+
+    /// How often which program made which trapped call, the most frequent first; nothing unless they
+    /// were counted.
+    pub(crate) fn counts(&self) -> Vec<Count> {
+        self.counts.as_ref().map(|counts| counts.sorted()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,98 @@
+//! The supervisor's own view of `/proc`, opened once.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+
+use rustix::fs::{CWD, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, open, openat, readlinkat};
+use rustix::io::Errno;
+use rustix::path::DecInt;
+
+const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Directories of `/proc`, and what the supervisor's root is.
+#[derive(Debug)]
+pub(crate) struct Proc {
+    all: OwnedFd,
+    descriptors: OwnedFd,
+    root: [u64; 2],
+}
+
+impl Proc {
+    /// # Errors
+    /// Where there is no `/proc`, or it is that of another pid namespace.
+    pub(crate) fn open() -> io::Result<Self> {
+        let all = open("/proc", HELD, Mode::empty())?;
+        let own = std::process::id().to_string();
+        let shown = readlinkat(&all, "self", Vec::new())?;
+        if fstatfs(&all)?.f_type != PROC_SUPER_MAGIC || shown.as_bytes() != own.as_bytes() {
+            return Err(Errno::NOENT.into());
+        }
+        let descriptors = openat(&all, "self/fd", HELD, Mode::empty())?;
+        let root = identity(&open("/", HELD, Mode::empty())?)?;
+        Ok(Self { all, descriptors, root })
+    }
+
+    /// Whether a held directory is what the supervisor has as its root.
+    ///
+    /// # Errors
+    /// As `fstat(2)`.
+    pub(crate) fn is_root(&self, directory: &OwnedFd) -> Result<bool, Errno> {
+        Ok(identity(directory)? == self.root)
+    }
+
+    /// Where a held object is: a path, or `pipe:[…]` and the like.
+    ///
+    /// # Errors
+    /// As `readlink(2)`.
+    pub(crate) fn place(&self, object: BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
+        let name = DecInt::new(object.as_raw_fd());
+        readlinkat(&self.descriptors, name, Vec::with_capacity(256)).map(|path| path.into_bytes())
+    }
+
+    /// Opens a held object anew.
+    ///
+    /// # Errors
+    /// As `open(2)`.
+    pub(crate) fn reopen(&self, object: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd, Errno> {
+        openat(&self.descriptors, DecInt::new(object.as_raw_fd()), flags, Mode::empty())
+    }
+}
+
+impl AsFd for Proc {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.all.as_fd()
+    }
+}
+
+/// The name that leads to exactly the held object.
+pub(crate) fn name_of(object: BorrowedFd<'_>) -> String {
+    format!("/proc/self/fd/{}", object.as_raw_fd())
+}
+
+fn identity(object: &OwnedFd) -> Result<[u64; 2], Errno> {
+    let stat = fstat(object)?;
+    Ok([stat.st_dev, stat.st_ino])
+}
+
+/// Whether a process has descended from this one, and so belongs to the run.
+pub(crate) fn is_of_this_run(proc: &Proc, pid: &[u8]) -> bool {
+    let own = std::process::id();
+    let parent_of = |pid: &str| -> Option<u32> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let file = openat(proc.as_fd(), format!("{pid}/stat"), flags, Mode::empty()).ok()?;
+        let text = io::read_to_string(std::fs::File::from(file)).ok()?;
+        // The name may contain anything, a parenthesis too; what follows the last one is numbers.
+        text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    };
+    let mut pid = String::from_utf8_lossy(pid).into_owned();
+    while let Some(parent) = parent_of(&pid).filter(|&parent| parent > 1) {
+        if parent == own {
+            return true;
+        }
+        pid = parent.to_string();
+    }
+    false
+}
+
+/// The working directory of the calling thread, for calls that want a directory beside a whole path.
+pub(crate) const HERE: BorrowedFd<'static> = CWD;

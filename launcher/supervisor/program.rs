@@ -1,0 +1,168 @@
+//! What kind of program a file is, read as the kernel reads it (`execve(2)`, `elf(5)`).
+
+use rustix::io::Errno;
+
+/// How much of a file the kernel looks at for a `#!` line (`BINPRM_BUF_SIZE`).
+const LINE: usize = 256;
+/// Enough for the header and the program headers of nearly every binary.
+const HEAD: usize = 1024;
+/// The size of the file header and of one program header of ELF64.
+const FILE_HEADER: usize = 64;
+const PROGRAM_HEADER: usize = 56;
+/// What the kernel accepts as a table of program headers (`load_elf_phdrs`).
+const TABLE_LIMIT: usize = 65536;
+const PT_INTERP: u64 = 3;
+/// `ELFCLASS64`, `ELFDATA2LSB`.
+const CLASS_AND_ORDER: &[u8] = &[2, 1];
+/// The longest path of a loader.
+const LONGEST: usize = 4096;
+
+#[cfg(target_arch = "x86_64")]
+const MACHINE: u64 = 62;
+#[cfg(target_arch = "aarch64")]
+const MACHINE: u64 = 183;
+
+/// A kind of executable file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A `#!` line names this interpreter.
+    Script(Vec<u8>),
+    /// A binary of this machine that names this loader.
+    Dynamic(Vec<u8>),
+    /// A binary of this machine without a loader.
+    Static,
+    /// A binary of another machine or word size.
+    Foreign,
+    /// Nothing that the kernel itself can run.
+    Other,
+}
+
+/// Looks into a file, which `read` fills a buffer from, as far as it goes.
+///
+/// # Errors
+/// Those of `read`.
+pub(crate) fn inspect(
+    read: impl Fn(u64, &mut [u8]) -> Result<usize, Errno>,
+) -> Result<Kind, Errno> {
+    let mut head = [0; HEAD];
+    let length = read(0, &mut head)?;
+    let head = head.get(..length).unwrap_or_default();
+    if let Some(line) = head.strip_prefix(b"#!") {
+        let room = LINE - 2;
+        let line = line.get(..line.len().min(room)).unwrap_or_default();
+        return Ok(interpreter(line, room).map_or(Kind::Other, |path| Kind::Script(path.to_vec())));
+    }
+    binary(head, read)
+}
+
+/// The interpreter that a `#!` line names; `room` is what the kernel would read of it.
+fn interpreter(line: &[u8], room: usize) -> Option<&[u8]> {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let newline = line.iter().position(|&byte| byte == b'\n');
+    let end = newline.unwrap_or(line.len());
+    let text = line.get(..end)?;
+    let start = text.iter().position(|byte| !is_blank(byte))?;
+    let text = text.get(start..)?;
+    let ends = text.iter().position(|byte| is_blank(byte) || *byte == 0);
+    if ends.is_none() && newline.is_none() && end >= room {
+        return None;
+    }
+    text.get(..ends.unwrap_or(text.len())).filter(|path| !path.is_empty())
+}
+
+/// Looks for `PT_INTERP` in an ELF file that begins with `head`.
+fn binary(
+    head: &[u8],
+    read: impl Fn(u64, &mut [u8]) -> Result<usize, Errno>,
+) -> Result<Kind, Errno> {
+    if !head.starts_with(b"\x7fELF") || head.len() < FILE_HEADER {
+        return Ok(Kind::Other);
+    }
+    if head.get(4..6) != Some(CLASS_AND_ORDER) || number(head, 18, 2) != MACHINE {
+        return Ok(Kind::Foreign);
+    }
+    let table = number(head, 32, 8);
+    let count = usize::try_from(number(head, 56, 2)).unwrap_or(0);
+    let size = count.saturating_mul(PROGRAM_HEADER);
+    if number(head, 54, 2) != PROGRAM_HEADER as u64 || size > TABLE_LIMIT {
+        return Ok(Kind::Other);
+    }
+    let mut headers = vec![0; size];
+    if read(table, &mut headers)? != size {
+        return Ok(Kind::Other);
+    }
+    let (headers, _) = headers.as_chunks::<PROGRAM_HEADER>();
+    match headers.iter().find(|header| number(&header[..], 0, 4) == PT_INTERP) {
+        Some(header) => loader(number(header, 8, 8), number(header, 32, 8), read),
+        None => Ok(Kind::Static),
+    }
+}
+
+/// Reads the path of the loader, with the kernel's conditions on it (`load_elf_binary`).
+fn loader(
+    offset: u64,
+    size: u64,
+    read: impl Fn(u64, &mut [u8]) -> Result<usize, Errno>,
+) -> Result<Kind, Errno> {
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    if !(2..=LONGEST).contains(&size) {
+        return Ok(Kind::Other);
+    }
+    let mut text = vec![0; size];
+    if read(offset, &mut text)? != size || text.last() != Some(&0) {
+        return Ok(Kind::Other);
+    }
+    let path = text.split(|&byte| byte == 0).next().unwrap_or_default();
+    Ok(if path.is_empty() { Kind::Other } else { Kind::Dynamic(path.to_vec()) })
+}
+
+/// A little-endian number of `size` bytes at `at`.
+fn number(bytes: &[u8], at: usize, size: usize) -> u64 {
+    let field = bytes.get(at..at.saturating_add(size)).unwrap_or_default();
+    field.iter().rev().fold(0, |value, &byte| (value << 8) | u64::from(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(bytes: &[u8]) -> Kind {
+        let read = |offset: u64, to: &mut [u8]| {
+            let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+            let count = to.len().min(bytes.len() - start);
+            to[..count].copy_from_slice(&bytes[start..start + count]);
+            Ok(count)
+        };
+        inspect(read).expect("read")
+    }
+
+    #[test]
+    fn scripts_name_their_interpreter() {
+        assert_eq!(kind(b"#!/bin/sh\n"), Kind::Script(b"/bin/sh".to_vec()));
+        assert_eq!(kind(b"#! \t/bin/env sh -x\nrest"), Kind::Script(b"/bin/env".to_vec()));
+        assert_eq!(kind(b"#!\n"), Kind::Other);
+        assert_eq!(kind(&[&b"#!"[..], &[b'a'; 300]].concat()), Kind::Other);
+    }
+
+    #[test]
+    fn binaries_are_told_apart() {
+        let own = std::fs::read("/proc/self/exe").expect("read");
+        assert!(matches!(kind(&own), Kind::Dynamic(loader) if loader.starts_with(b"/lib")));
+        let mut foreign = own.clone();
+        foreign[4] = 1;
+        assert_eq!(kind(&foreign), Kind::Foreign);
+        assert_eq!(kind(&own[..70]), Kind::Other);
+        assert_eq!(kind(b"data"), Kind::Other);
+    }
+
+    #[test]
+    fn no_damage_does_harm() {
+        let own = std::fs::read("/proc/self/exe").expect("read");
+        for at in 0..HEAD {
+            let mut bytes = own[..HEAD * 2].to_vec();
+            bytes[at] ^= 0xff;
+            kind(&bytes);
+            kind(&bytes[..at]);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `/proc/TID/status` (`proc_pid_status(5)`).
+
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::Errno;
+use std::os::fd::AsFd as _;
+
+use super::proc::Proc;
+use crate::sys::identity::Identity;
+
+/// More than the file has, unless the thread is in very many groups.
+const USUAL: usize = 4096;
+
+/// What a thread's status says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Status {
+    /// The process it belongs to.
+    pub(crate) process: i32,
+    /// As whom it acts.
+    pub(crate) identity: Identity,
+    /// The mask of files it makes.
+    pub(crate) mask: u32,
+    /// A signal waits to be delivered to it.
+    pub(crate) signalled: bool,
+}
+
+impl Status {
+    /// Reads the status of a thread.
+    ///
+    /// # Errors
+    /// `EACCES` where it cannot be told.
+    pub(crate) fn read(proc: &Proc, tid: i32) -> Result<Self, Errno> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let file = openat(proc.as_fd(), format!("{tid}/status"), flags, Mode::empty())
+            .map_err(|_| Errno::ACCESS)?;
+        let mut text = Vec::with_capacity(USUAL);
+        loop {
+            text.reserve(USUAL);
+            let room = rustix::buffer::spare_capacity(&mut text);
+            if rustix::io::read(&file, room).map_err(|_| Errno::ACCESS)? == 0 {
+                break;
+            }
+        }
+        Self::parse(&String::from_utf8_lossy(&text)).ok_or(Errno::ACCESS)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let line = |name: &str| {
+            text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))
+        };
+        let numbers = |name: &str| -> Option<Vec<u32>> {
+            line(name)?.split_ascii_whitespace().map(|number| number.parse().ok()).collect()
+        };
+        let bits = |name: &str| u64::from_str_radix(line(name)?, 16).ok();
+        // Real, effective, saved, file system.
+        let effective_and_fs = |ids: Vec<u32>| Some([*ids.get(1)?, *ids.get(3)?]);
+        Some(Self {
+            process: line("Tgid")?.parse().ok()?,
+            identity: Identity {
+                user: effective_and_fs(numbers("Uid")?)?,
+                group: effective_and_fs(numbers("Gid")?)?,
+                groups: numbers("Groups")?,
+                capabilities: bits("CapEff")?,
+            },
+            mask: u32::from_str_radix(line("Umask")?, 8).ok()?,
+            signalled: (bits("SigPnd")? | bits("ShdPnd")?) & !bits("SigBlk")? != 0,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "Name:\ta Uid:\\n9\nUmask:\t0027\nState:\tS (sleeping)\nTgid:\t12\nUid:\t1\t2\t3\t4\n\
+        Gid:\t5\t6\t7\t8\nGroups:\t10 20 \nSigPnd:\t0000000000000001\nShdPnd:\t0000000000000000\n\
+        SigBlk:\t0000000000000001\nCapEff:\t000001ffffffffff\n";
+
+    #[test]
+    fn a_status_is_read() {
+        let status = Status::parse(TEXT).expect("read");
+        assert_eq!((status.process, status.mask, status.signalled), (12, 0o27, false));
+        assert_eq!(status.identity.user, [2, 4]);
+        assert_eq!(status.identity.group, [6, 8]);
+        assert_eq!(status.identity.groups, [10, 20]);
+        assert_eq!(status.identity.capabilities, 0x01ff_ffff_ffff);
+    }
+
+    #[test]
+    fn what_lacks_a_line_is_none() {
+        for name in ["Umask", "Tgid", "Uid", "Gid", "Groups", "CapEff", "SigBlk"] {
+            assert_eq!(Status::parse(&TEXT.replace(&format!("\n{name}:"), "\nX:")), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! One trapped call being answered: who made it, what the policy says, and what it is told.
+
+use std::cell::Cell;
+use std::os::fd::AsFd as _;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
+use jp_confine_policy::image::Image;
+use rustix::fs::{AtFlags, Mode, OFlags, openat, readlinkat, statat};
+use rustix::io::Errno;
+
+use super::caller::Caller;
+use super::hands::{Acting, Hands};
+use super::policy::Policy;
+use super::resolve::{Argument, Found, Judged, Object};
+use super::waiting::Waiting;
+use crate::events::{self, Layer, Reason};
+
+/// How the kernel is told to make the caller begin its call again after a signal (`ERESTARTSYS`).
+const BEGIN_AGAIN: Errno = Errno::from_raw_os_error(512);
+
+/// A trapped call being answered.
+pub(crate) struct Task<'a> {
+    pub(crate) caller: Caller<'a>,
+    pub(crate) policy: &'a Policy,
+    /// The name of the call.
+    pub(crate) call: &'static str,
+    hands: &'a Hands,
+    waiting: &'a Waiting,
+    mask: Cell<Option<u32>>,
+}
+
+/// What is being judged: where it is, and by which way it was reached.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'p> {
+    pub(crate) path: &'p [u8],
+    pub(crate) route: &'p [u8],
+}
+
+impl<'p> Subject<'p> {
+    pub(crate) fn new(path: &'p [u8]) -> Self {
+        Self { path, route: path }
+    }
+
+    pub(crate) fn request(&self) -> Request<'p> {
+        Request { path: self.path, route: self.route }
+    }
+}
+
+impl<'a> Task<'a> {
+    pub(crate) fn new(
+        caller: Caller<'a>,
+        policy: &'a Policy,
+        call: &'static str,
+        hands: &'a Hands,
+        waiting: &'a Waiting,
+    ) -> Self {
+        Self { caller, policy, call, hands, waiting, mask: Cell::new(None) }
+    }
+
+    pub(crate) fn image(&self) -> &'a Image<'static> {
+        &self.policy.image
+    }
+
+    /// A path argument of the call.
+    pub(crate) fn argument(&self, dirfd: i32, address: u64) -> Result<Argument<'a>, Errno> {
+        Argument::read(self.caller, dirfd, address)
+    }
+
+    /// To be called when everything was read of the caller that needs the supervisor's own rights,
+    /// and before anything is resolved or done.
+    ///
+    /// # Errors
+    /// `EPERM` where it cannot act as the caller.
+    pub(crate) fn begin(&self) -> Result<Acting<'a>, Errno> {
+        if !self.hands.are_privileged() {
+            self.caller.confirm()?;
+            return Ok(self.hands.act());
+        }
+        let mut status = self.caller.status()?;
+        self.mask.set(Some(status.mask));
+        if status.identity.capabilities != 0 && !self.shares_namespace() {
+            // They mean nothing outside of a namespace of the caller's own making.
+            status.identity.capabilities = 0;
+        }
+        self.caller.confirm()?;
+        self.hands.act_as(&status.identity)
+    }
+
+    /// To be called before anything is made: it shall have the caller's mask.
+    ///
+    /// # Errors
+    /// `EPERM` where the caller is not whom the supervisor acts as.
+    pub(crate) fn prepare_to_make(&self) -> Result<(), Errno> {
+        let mask = if let Some(mask) = self.mask.get() {
+            mask
+        } else {
+            let status = self.caller.status()?;
+            // Without privileges nothing changes, and nothing is to be undone.
+            drop(self.hands.act_as(&status.identity)?);
+            status.mask
+        };
+        self.hands.use_mask(mask);
+        Ok(())
+    }
+
+    /// Makes a call that may wait for others. It ends when the caller is gone, or is sent a signal.
+    ///
+    /// # Errors
+    /// Those of the call; one that makes the caller begin again where a signal came.
+    pub(crate) fn wait<T>(&self, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
+        self.waiting.during(&self.caller, call).map_err(|errno| match errno {
+            Errno::INTR => BEGIN_AGAIN,
+            errno => errno,
+        })
+    }
+
+    /// Holds what a path leads to, if the policy grants `need` on it.
+    ///
+    /// # Errors
+    /// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
+    pub(crate) fn object(
+        &self,
+        argument: &Argument<'_>,
+        stops: bool,
+        need: Capabilities,
+    ) -> Result<Object, Errno> {
+        let judge = |image: &Image<'_>, request: &Request<'_>| decide::access(image, request, need);
+        self.object_judged(argument, stops, judge)
+    }
+
+    /// As [`Self::object`], judged by `judge`.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn object_judged(
+        &self,
+        argument: &Argument<'_>,
+        stops: bool,
+        judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+    ) -> Result<Object, Errno> {
+        let found = match argument.find(stops) {
+            Ok(Found::Object(object)) => object,
+            Ok(Found::Missing(_)) => return Err(self.nowhere(argument, judge, Errno::NOENT)),
+            Err(errno) => return Err(self.nowhere(argument, judge, errno)),
+        };
+        let Some(path) = self.judged_path(&found)? else { return Ok(found) };
+        let route = argument.lexical();
+        let subject = Subject { path, route: &route };
+        self.settle(judge(self.image(), &subject.request()), subject)?;
+        Ok(found)
+    }
+
+    /// The path to judge an object by; none for what the caller has already.
+    ///
+    /// # Errors
+    /// `EACCES` for an object of another process.
+    pub(crate) fn judged_path<'o>(&self, object: &'o Object) -> Result<Option<&'o [u8]>, Errno> {
+        match object.judged() {
+            Judged::ByPath(path) => Ok(Some(path)),
+            Judged::Own => Ok(None),
+            Judged::Refused(path) => Err(self.refused(Reason::OtherProcess, Subject::new(path))),
+        }
+    }
+
+    /// A path that leads nowhere gets the verdict of its spelling, so that a refusal tells nothing
+    /// about what exists.
+    pub(crate) fn nowhere(
+        &self,
+        argument: &Argument<'_>,
+        judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+        errno: Errno,
+    ) -> Errno {
+        let path = self.spelled(argument);
+        let subject = Subject::new(&path);
+        self.settle(judge(self.image(), &subject.request()), subject).err().unwrap_or(errno)
+    }
+
+    /// The path as it reads, with links that were known when the policy was compiled replaced.
+    pub(crate) fn spelled(&self, argument: &Argument<'_>) -> Vec<u8> {
+        let path = argument.lexical();
+        match decide::alias(self.image(), &path) {
+            Some((end, target)) => [target, path.get(end..).unwrap_or_default()].concat(),
+            None => path,
+        }
+    }
+
+    /// Turns a verdict into the call's result, and reports a denial.
+    ///
+    /// # Errors
+    /// `EACCES`, or `ENOENT` in a hidden area.
+    pub(crate) fn settle(&self, verdict: Verdict, subject: Subject<'_>) -> Result<(), Errno> {
+        match verdict {
+            Verdict::Allow => Ok(()),
+            Verdict::Deny(denial) => Err(self.denied(denial, subject)),
+        }
+    }
+
+    /// As [`Self::settle`], for opening.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn settle_open(
+        &self,
+        verdict: OpenVerdict,
+        subject: Subject<'_>,
+    ) -> Result<(), Errno> {
+        match verdict {
+            OpenVerdict::Deny(denial) => Err(self.denied(denial, subject)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reports a denial; what the caller gets to see.
+    pub(crate) fn denied(&self, denial: Denial, subject: Subject<'_>) -> Errno {
+        self.record(Some(denial), Reason::Rule, subject);
+        if denial.hidden { Errno::NOENT } else { Errno::ACCESS }
+    }
+
+    /// Reports a refusal that no rule decided.
+    pub(crate) fn refused(&self, reason: Reason, subject: Subject<'_>) -> Errno {
+        self.record(None, reason, subject);
+        Errno::ACCESS
+    }
+
+    fn record(&self, denial: Option<Denial>, reason: Reason, subject: Subject<'_>) {
+        let process = self.caller.status().map_or(self.caller.tid(), |status| status.process);
+        self.policy.record(&events::Denial {
+            pid: process.unsigned_abs(),
+            rule: denial.and_then(|denial| denial.rule).map(|rule| rule.index()),
+            missing: denial.map_or(Capabilities::NONE, |denial| denial.missing),
+            hidden: denial.is_some_and(|denial| denial.hidden),
+            second: denial.is_some_and(|denial| denial.second),
+            reason,
+            layer: Layer::Supervisor,
+            path: subject.path.to_vec(),
+            route: subject.route.to_vec(),
+            program: program_of(&self.caller),
+            call: self.call.as_bytes().to_vec(),
+        });
+    }
+
+    /// Whether everything that everybody may see of a path is absent, so that this is no secret.
+    pub(crate) fn is_absent(&self, denial: Denial, path: &[u8], errno: Errno) -> bool {
+        if errno != Errno::NOENT || denial.visible == 0 {
+            return false;
+        }
+        let visible = path.get(..denial.visible).unwrap_or(path);
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let found = openat(super::proc::HERE, visible, flags, Mode::empty());
+        found.err() == Some(Errno::NOENT)
+    }
+
+    /// Whether capabilities of the caller's are of the supervisor's own user namespace.
+    fn shares_namespace(&self) -> bool {
+        let namespace = |process: &str| {
+            let path = format!("{process}/ns/user");
+            statat(self.caller.proc().as_fd(), path, AtFlags::empty()).map(|stat| stat.st_ino)
+        };
+        let theirs = namespace(&self.caller.tid().to_string());
+        theirs.is_ok() && theirs == namespace("self")
+    }
+}
+
+/// The program that a thread runs; nothing where that cannot be told.
+pub(crate) fn program_of(caller: &Caller<'_>) -> Vec<u8> {
+    let link = format!("{}/exe", caller.tid());
+    let program = readlinkat(caller.proc().as_fd(), link, Vec::new());
+    program.map(|path| path.into_bytes()).unwrap_or_default()
+}

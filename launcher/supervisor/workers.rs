@@ -1,0 +1,103 @@
+//! The threads that answer. One more is made whenever all are busy, so that no call waits for
+//! another that waits for a third.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
+
+use rustix::io::Errno;
+use rustix::thread::gettid;
+
+use super::caller::Caller;
+use super::counts::Counts;
+use super::dispatch;
+use super::hands::Hands;
+use super::policy::Policy;
+use super::proc::Proc;
+use super::status::Status;
+use super::task::{Task, program_of};
+use super::waiting::Waiting;
+use crate::sys::interruption;
+use crate::sys::notification::{Answer, Listener, Notification};
+
+/// How many threads at least are there to receive.
+const FEWEST: usize = 2;
+/// Beyond this many, those that have nothing to do end.
+const IDLE: usize = 4;
+/// Nobody needs that many calls that wait at the same time.
+const MOST: usize = 4096;
+
+/// What the threads share.
+pub(crate) struct Workers {
+    pub(crate) listener: Arc<Listener>,
+    pub(crate) proc: Arc<Proc>,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) waiting: Arc<Waiting>,
+    pub(crate) counts: Option<Arc<Counts>>,
+    pub(crate) idle: AtomicUsize,
+    pub(crate) all: AtomicUsize,
+}
+
+impl Workers {
+    /// Starts the first threads.
+    ///
+    /// # Errors
+    /// Where there can be none.
+    pub(crate) fn start(self: &Arc<Self>) -> std::io::Result<()> {
+        self.waiting.watch(Arc::clone(&self.listener), Arc::clone(&self.proc))?;
+        (0..FEWEST).try_for_each(|_| self.spawn())
+    }
+
+    fn spawn(self: &Arc<Self>) -> std::io::Result<()> {
+        let workers = Arc::clone(self);
+        self.all.fetch_add(1, Ordering::Relaxed);
+        let work = move || {
+            let _ = workers.work();
+            workers.all.fetch_sub(1, Ordering::Relaxed);
+        };
+        Builder::new().name("answers".into()).stack_size(super::STACK).spawn(work).map(drop)
+    }
+
+    /// Receives and answers, until nobody calls any more.
+    fn work(self: &Arc<Self>) -> Result<(), Errno> {
+        interruption::admit();
+        let own = Status::read(&self.proc, gettid().as_raw_nonzero().get())?;
+        let hands = Hands::prepare(&own)?;
+        while self.idle.load(Ordering::Relaxed) < IDLE && hands.are_sound() {
+            self.idle.fetch_add(1, Ordering::Relaxed);
+            let received = self.listener.receive();
+            let was_last = self.idle.fetch_sub(1, Ordering::Relaxed) == 1;
+            let Some(notification) = received else { return Ok(()) };
+            if was_last && self.all.load(Ordering::Relaxed) < MOST {
+                // Without another thread the next call waits until this one is done.
+                let _ = self.spawn();
+            }
+            self.settle(&notification, &hands);
+        }
+        if !hands.are_sound() {
+            let _ = self.spawn();
+        }
+        Ok(())
+    }
+
+    fn settle(&self, notification: &Notification, hands: &Hands) {
+        let caller = Caller::new(&self.listener, &self.proc, notification);
+        let call = dispatch::name(notification.number).unwrap_or("unknown");
+        if let Some(counts) = &self.counts {
+            counts.add(program_of(&caller), call);
+        }
+        let task = Task::new(caller, &self.policy, call, hands, &self.waiting);
+        let outcome = dispatch::answer(&task, notification).and_then(|answer| {
+            let descriptor = matches!(answer, Answer::Descriptor { .. });
+            match self.listener.answer(notification.id, answer) {
+                // Of the caller's table: it is full, for instance.
+                Err(errno) if descriptor && errno != Errno::NOENT => Err(errno),
+                _ => Ok(()),
+            }
+        });
+        if let Err(errno) = outcome {
+            // A caller that is gone needs no answer.
+            let _ = self.listener.fail(notification.id, errno.raw_os_error());
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The calls on pinned objects that `rustix` has no form for.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::thread::Pid;
+
+/// truncate(2).
+///
+/// # Errors
+/// As there.
+pub(crate) fn truncate(path: &CStr, length: i64) -> Result<(), Errno> {
+    // SAFETY: a terminated string.
+    settle(unsafe { libc::truncate(path.as_ptr(), length) }).map(|_| ())
+}
+
+/// connect(2), to an address of whatever family.
+///
+/// # Errors
+/// As there.
+pub(crate) fn connect(socket: impl AsFd, address: &[u8]) -> Result<(), Errno> {
+    let socket = socket.as_fd().as_raw_fd();
+    let length = libc::socklen_t::try_from(address.len()).map_err(|_| Errno::INVAL)?;
+    // SAFETY: the kernel reads that many bytes of the slice.
+    settle(unsafe { libc::connect(socket, address.as_ptr().cast(), length) }).map(|_| ())
+}
+
+/// bind(2), to an address of whatever family.
+///
+/// # Errors
+/// As there.
+pub(crate) fn bind(socket: impl AsFd, address: &[u8]) -> Result<(), Errno> {
+    let socket = socket.as_fd().as_raw_fd();
+    let length = libc::socklen_t::try_from(address.len()).map_err(|_| Errno::INVAL)?;
+    // SAFETY: the kernel reads that many bytes of the slice.
+    settle(unsafe { libc::bind(socket, address.as_ptr().cast(), length) }).map(|_| ())
+}
+
+/// The limit of the size of files of another process.
+///
+/// # Errors
+/// As `prlimit(2)`.
+pub(crate) fn file_size_limit(process: Pid) -> Result<u64, Errno> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let process = process.as_raw_nonzero().get();
+    let no_new: *const libc::rlimit = std::ptr::null();
+    // SAFETY: no new limit, and room for the old one.
+    settle(unsafe { libc::prlimit(process, libc::RLIMIT_FSIZE, no_new, &raw mut limit) })?;
+    Ok(limit.rlim_cur)
+}
+
+/// Confines the calling thread, for good, to making sockets nowhere but below a directory.
+///
+/// # Errors
+/// `ENOSYS`, `EOPNOTSUPP` where the kernel has no Landlock.
+pub(crate) fn make_sockets_only_below(directory: BorrowedFd<'_>) -> Result<(), Errno> {
+    const MAKE_SOCK: u64 = 1 << 9;
+    const PATH_BENEATH: i32 = 1;
+    /// `struct landlock_path_beneath_attr`.
+    #[repr(C, packed)]
+    struct Beneath {
+        access: u64,
+        parent: i32,
+    }
+    let handled = MAKE_SOCK;
+    let size = size_of_val(&handled);
+    let create = libc::SYS_landlock_create_ruleset;
+    // SAFETY: a structure whose first and only field here is the set of handled accesses.
+    let ruleset = settle_long(unsafe { libc::syscall(create, &raw const handled, size, 0) })?;
+    // SAFETY: just made, and nobody else's.
+    let ruleset: OwnedFd = unsafe { std::os::fd::FromRawFd::from_raw_fd(ruleset) };
+    let beneath = Beneath { access: MAKE_SOCK, parent: directory.as_raw_fd() };
+    let (add, fd) = (libc::SYS_landlock_add_rule, ruleset.as_raw_fd());
+    // SAFETY: the structure belongs to that type of rule.
+    settle_long(unsafe { libc::syscall(add, fd, PATH_BENEATH, &raw const beneath, 0) })?;
+    rustix::thread::set_no_new_privs(true)?;
+    // SAFETY: takes numbers, and affects this thread alone.
+    settle_long(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, fd, 0) })?;
+    Ok(())
+}
+
+fn settle(result: i32) -> Result<i32, Errno> {
+    if result < 0 { Err(super::last_error()) } else { Ok(result) }
+}
+
+fn settle_long(result: libc::c_long) -> Result<i32, Errno> {
+    i32::try_from(result).ok().filter(|&value| value >= 0).ok_or_else(super::last_error)
+}

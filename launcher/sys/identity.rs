@@ -1,0 +1,75 @@
+//! As whom a thread acts: ids, groups, capabilities, the mask of new files. Linux keeps all of them
+//! by thread; libc's functions, which change them for the whole process, are not for this.
+
+use std::io;
+
+use rustix::fs::{Gid, Mode, Uid};
+use rustix::io::Errno;
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_groups,
+    set_thread_res_gid, set_thread_res_uid,
+};
+
+/// What decides what a thread may do with files, and whose they are that it makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// Effective and file-system user.
+    pub(crate) user: [u32; 2],
+    /// Effective and file-system group.
+    pub(crate) group: [u32; 2],
+    /// Supplementary groups.
+    pub(crate) groups: Vec<u32>,
+    /// Effective capabilities.
+    pub(crate) capabilities: u64,
+}
+
+/// Gives the calling thread a working directory and a mask of its own.
+///
+/// # Errors
+/// As `unshare(2)`.
+pub(crate) fn own_directory_and_mask() -> io::Result<()> {
+    // SAFETY: only where this thread's own relative paths start is affected.
+    let result = unsafe { libc::unshare(libc::CLONE_FS) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Sets the mask of files that the calling thread makes.
+pub(crate) fn set_mask(mask: u32) {
+    rustix::process::umask(Mode::from_raw_mode(mask));
+}
+
+/// Makes the calling thread act as `identity`; its real and saved ids stay, so that it can return.
+///
+/// # Errors
+/// `EPERM` where the thread may not: then it must not act at all.
+pub(crate) fn assume(identity: &Identity) -> Result<(), Errno> {
+    let permitted = capabilities(None)?.permitted;
+    // First everything that is permitted: the steps that follow need it.
+    set_effective(permitted, permitted)?;
+    let [euid, fsuid] = identity.user;
+    let [egid, fsgid] = identity.group;
+    let groups: Vec<Gid> = identity.groups.iter().map(|&gid| Gid::from_raw(gid)).collect();
+    set_thread_groups(&groups)?;
+    set_thread_res_gid(None, Gid::from_raw(egid), None)?;
+    if fsgid != egid {
+        set_file_system_id(libc::SYS_setfsgid, fsgid)?;
+    }
+    set_thread_res_uid(None, Uid::from_raw(euid), None)?;
+    if fsuid != euid {
+        set_file_system_id(libc::SYS_setfsuid, fsuid)?;
+    }
+    set_effective(CapabilitySet::from_bits_retain(identity.capabilities) & permitted, permitted)
+}
+
+fn set_effective(effective: CapabilitySet, permitted: CapabilitySet) -> Result<(), Errno> {
+    let inheritable = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective, permitted, inheritable })
+}
+
+/// setfsuid(2) or setfsgid(2), which only tell by a second call whether the first was heard.
+fn set_file_system_id(number: libc::c_long, id: u32) -> Result<(), Errno> {
+    // SAFETY: takes a number, and affects this thread alone.
+    let ask = |id: u32| unsafe { libc::syscall(number, id) };
+    ask(id);
+    if ask(u32::MAX) == libc::c_long::from(id) { Ok(()) } else { Err(Errno::PERM) }
+}
