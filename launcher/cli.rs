@@ -140,6 +140,9 @@ pub(crate) struct Options {
     /// What must hold the policy [default: layered]
     #[arg(long, value_name = "LAYERS")]
     pub(crate) enforce: Option<Enforce>,
+    /// End what the program leaves running, instead of waiting for it
+    #[arg(long)]
+    pub(crate) kill_leftovers: bool,
     /// Never ask
     #[arg(long)]
     pub(crate) non_interactive: bool,
@@ -176,6 +179,7 @@ impl Options {
             share_tmp: self.share_tmp | later.share_tmp,
             show_denied: self.show_denied | later.show_denied,
             non_interactive: self.non_interactive | later.non_interactive,
+            kill_leftovers: self.kill_leftovers | later.kill_leftovers,
             dry_run: self.dry_run | later.dry_run,
             quiet: self.quiet | later.quiet,
             verbose: self.verbose | later.verbose,

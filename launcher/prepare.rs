@@ -161,19 +161,6 @@ impl Run<'_> {
     }
 }
 
-/// Refuses what this version has no means to enforce (spec §13).
-pub(crate) fn require_layers(enforce: Option<Enforce>) -> Result<(), Failure> {
-    let (name, missing) = match enforce {
-        None | Some(Enforce::Cooperative) => return Ok(()),
-        Some(Enforce::Layered) => ("layered", "the kernel layer and the supervisor"),
-        Some(Enforce::Strict) => ("strict", "the kernel layer and the supervisor"),
-    };
-    Err(Failure::advised(
-        format!("--enforce {name} needs {missing}, which this version does not have"),
-        "--enforce cooperative works: the preload library alone, which a program can evade",
-    ))
-}
-
 impl Prepared {
     /// Which layer holds what of this policy on this machine; `own` is what the product itself needs
     /// inside the run.

@@ -122,7 +122,12 @@ impl Entry {
         Request::canonical(&self.path)
     }
 
-    fn new(caller: &Caller<'_>, directory: OwnedFd, name: &[u8], slash: bool) -> Result<Self, Errno> {
+    fn new(
+        caller: &Caller<'_>,
+        directory: OwnedFd,
+        name: &[u8],
+        slash: bool,
+    ) -> Result<Self, Errno> {
         let mut path = match place::of(caller, directory.as_fd())? {
             Place::Named(path) => path,
             Place::Anonymous | Place::OfOutsider(_) => return Err(Errno::ACCESS),

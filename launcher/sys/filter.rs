@@ -9,6 +9,8 @@ use libc::{sock_filter, sock_fprog};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions};
 
+use super::last_error;
+
 /// Who is told about the calls that the filter hands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listener {
@@ -93,8 +95,4 @@ fn set_filter(flags: c_ulong, program: *const sock_fprog) -> Result<RawFd, Errno
         return Err(last_error());
     }
     RawFd::try_from(answer).map_err(|_| Errno::INVAL)
-}
-
-fn last_error() -> Errno {
-    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL)
 }

@@ -12,6 +12,7 @@ use landlock::{
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
+use super::last_error;
 use crate::plan::bounds::{Bounds, Rule};
 
 /// `LANDLOCK_CREATE_RULESET_VERSION` (`linux/landlock.h`).
@@ -55,7 +56,7 @@ pub(crate) fn restrict(ruleset: BorrowedFd<'_>) -> Result<(), Errno> {
     if answer == 0 {
         return Ok(());
     }
-    Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL))
+    Err(last_error())
 }
 
 /// What a rule stands on, and the rights that can be had on an object of its kind.
