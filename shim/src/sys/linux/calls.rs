@@ -16,6 +16,28 @@ struct OpenHow {
     resolve: u64,
 }
 
+impl OpenHow {
+    fn new(flags: c_int, mode: u32, resolve: u64) -> Self {
+        let creates = flags & libc::O_CREAT != 0 || flags & libc::O_TMPFILE == libc::O_TMPFILE;
+        Self {
+            flags: u64::from(flags.cast_unsigned()),
+            mode: if creates { u64::from(mode & 0o7777) } else { 0 },
+            resolve,
+        }
+    }
+
+    fn open(
+        &self,
+        dirfd: c_int,
+        path: &CStr,
+        call: impl FnOnce(libc::c_long, [usize; 5]) -> Result<usize, Errno>,
+    ) -> Result<Fd, Errno> {
+        let how = core::ptr::from_ref(self).expose_provenance();
+        let args = [word(dirfd), address(path), how, size_of::<Self>(), 0];
+        call(libc::SYS_openat2, args).map(|fd| Fd::adopt(int(fd)))
+    }
+}
+
 /// `RESOLVE_NO_SYMLINKS`: fail with ELOOP where a link lies on the way.
 pub(crate) const NO_SYMLINKS: u64 = 0x04;
 
@@ -85,13 +107,18 @@ pub(crate) fn show_judged(session: u64, supervised: bool) {
 /// refuses of these the supervisor is asked for, by the same call without the cookie.
 pub(crate) fn judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
     let [first, second, third, fourth, fifth] = args;
-    let with = |sixth| [first, second, third, fourth, fifth, sixth];
-    match call(nr, with(COOKIE.load(Ordering::Relaxed))) {
+    match call(nr, [first, second, third, fourth, fifth, COOKIE.load(Ordering::Relaxed)]) {
         Err(Errno::EACCES | Errno::EXDEV) if SUPERVISED.load(Ordering::Relaxed) => {
-            call(nr, with(0))
+            unjudged(nr, args)
         }
         outcome => outcome,
     }
+}
+
+/// Makes a call that says nothing of a judgement.
+fn unjudged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
+    let [first, second, third, fourth, fifth] = args;
+    call(nr, [first, second, third, fourth, fifth, 0])
 }
 
 fn address(path: &CStr) -> usize {
@@ -106,21 +133,20 @@ pub(crate) fn openat2(
     mode: u32,
     resolve: u64,
 ) -> Result<Fd, Errno> {
-    let creates = flags & libc::O_CREAT != 0 || flags & libc::O_TMPFILE == libc::O_TMPFILE;
-    let how = OpenHow {
-        flags: u64::from(flags.cast_unsigned()),
-        mode: if creates { u64::from(mode & 0o7777) } else { 0 },
-        resolve,
-    };
-    let how_at = (&raw const how).expose_provenance();
-    judged(libc::SYS_openat2, [word(dirfd), address(path), how_at, size_of::<OpenHow>(), 0])
-        .map(|fd| Fd::adopt(int(fd)))
+    OpenHow::new(flags, mode, resolve).open(dirfd, path, judged)
 }
 
 /// openat(2).
 pub(crate) fn openat(dirfd: c_int, path: &CStr, flags: c_int, mode: u32) -> Result<Fd, Errno> {
-    let args = [word(dirfd), address(path), word(flags), mode as usize, 0];
-    judged(libc::SYS_openat, args).map(|fd| Fd::adopt(int(fd)))
+    let args =
+        [word(dirfd), address(path), word(flags), mode as usize, 0, COOKIE.load(Ordering::Relaxed)];
+    match call(libc::SYS_openat, args) {
+        // The filter tells by its flags which openat(2) the supervisor hears of, and that is not each.
+        Err(Errno::EACCES) if SUPERVISED.load(Ordering::Relaxed) => {
+            OpenHow::new(flags, mode, 0).open(dirfd, path, unjudged)
+        }
+        outcome => outcome.map(|fd| Fd::adopt(int(fd))),
+    }
 }
 
 /// Opens a path on which no link lies.
