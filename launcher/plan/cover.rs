@@ -135,7 +135,7 @@ impl<'a> Cover<'a> {
             let entry = entry.map_err(|_| excess(Obstacle::Unlisted))?;
             let kind = entry.file_type().map_err(|_| excess(Obstacle::Unlisted))?;
             if !kind.is_symlink() {
-                found |= self.entry(&mut parts, entry.path(), kind.is_dir(), wanted)?;
+                found |= self.entry(&mut parts, &entry.path(), kind.is_dir(), wanted)?;
             }
             if self.rules.len() + parts.rules.len() > LIMIT {
                 return Err(excess(Obstacle::Large));
@@ -155,16 +155,16 @@ impl<'a> Cover<'a> {
     fn entry(
         &self,
         parts: &mut Parts,
-        path: PathBuf,
+        path: &Path,
         is_directory: bool,
         wanted: Capabilities,
     ) -> Result<bool, Excess> {
-        let held = self.lookup(&path).caps;
+        let held = self.lookup(path).caps;
         let lost = wanted.difference(held);
-        let denied = !lost.is_empty() && !self.is_out_of_reach(&path, lost);
+        let denied = !lost.is_empty() && !self.is_out_of_reach(path, lost);
         parts.unlisted |= denied && is_directory && lost.contains(Capabilities::READ);
-        let below = if is_directory { self.parts(&path, held) } else { Ok(None) };
-        if self.anchors.contains(path.as_path()) {
+        let below = if is_directory { self.parts(path, held) } else { Ok(None) };
+        if self.anchors.contains(path) {
             // It gets its own rules in its turn; here it only matters what it denies.
             let below = below.as_ref();
             parts.unlisted |= below.is_ok_and(|below| below.as_ref().is_some_and(|it| it.unlisted));
@@ -173,7 +173,7 @@ impl<'a> Cover<'a> {
         let below = below?;
         parts.unlisted |= below.as_ref().is_some_and(|below| below.unlisted);
         let found = denied || below.is_some();
-        let whole = || vec![self.rule(&path, held)];
+        let whole = || vec![self.rule(path, held)];
         parts.rules.extend(below.map_or_else(whole, |below| below.rules));
         Ok(found)
     }
