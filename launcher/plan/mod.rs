@@ -246,7 +246,7 @@ fn sayable(standing: &Standing<'_>) -> Capabilities {
 }
 
 /// For which capabilities Landlock's rule at this anchor says more or less than the policy, apart
-/// from reading and executing, which may be held by naming less.
+/// from what is denied below some other anchor for reading and executing: see [`cover`].
 fn inexact_at(standing: &Standing<'_>) -> Capabilities {
     let Standing { path, caps, by_route, above } = *standing;
     let in_proc = path.starts_with(PROCESSES);
@@ -254,7 +254,7 @@ fn inexact_at(standing: &Standing<'_>) -> Capabilities {
     let entry = caps.intersection(Capabilities::CREATE.union(Capabilities::DELETE));
     by_route
         .union(standing.lost().intersection(Capabilities::WRITE))
-        .with_if(caps.contains(Capabilities::CREATE), Capabilities::UPDATE.difference(caps))
+        .union(bounds::implied(caps).difference(caps))
         .union(entry.difference(above))
         .with_if(in_proc, standing.lost().union(caps.intersection(Capabilities::WRITE)))
 }

@@ -259,6 +259,14 @@ fn creating_without_changing_is_trapped() {
 }
 
 #[test]
+fn what_landlock_cannot_take_apart_is_trapped() {
+    for caps in [Capabilities::EXECUTE, Capabilities::CREATE.union(Capabilities::DELETE)] {
+        let plan = Scene::new(&["a/file"]).grant("a", caps, &[]).plan();
+        assert!(traps(&plan).reads, "{caps}");
+    }
+}
+
+#[test]
 fn what_is_absent_is_remembered() {
     let scene = Scene::new(&["a/file"]).grant("a", READ, &[]).grant("a/new", RUN, &[]);
     let plan = scene.plan();
