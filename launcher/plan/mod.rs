@@ -150,10 +150,9 @@ impl Draft {
 
     /// Makes Landlock's rules.
     fn cover(&mut self, order: &Order<'_>, version: ABI, standings: &[Standing<'_>]) {
-        let anchors = standings.iter().map(|standing| standing.path).collect();
-        let mut cover = Cover::new(order.image, version, order.user, anchors);
+        let mut cover = Cover::new(order.image, version, order.user, standings);
         for standing in standings {
-            cover.deny(standing.path, standing.lost());
+            cover.deny(standing);
         }
         for standing in standings {
             let caps = sayable(standing);
