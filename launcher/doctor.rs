@@ -59,7 +59,7 @@ fn diagnose(context: &Context) -> Diagnosis {
     let refusal = if known.listener { listener_refused() } else { None };
     let machine = if refusal.is_some() { known.without_listener() } else { known };
     let mut findings: Vec<Finding> =
-        Feature::ALL.into_iter().map(|feature| finding(feature, &machine, refusal)).collect();
+        Feature::ALL.into_iter().map(|feature| finding(feature, machine, refusal)).collect();
     findings.push(namespaces());
     findings.push(surroundings("container", container()));
     findings.push(surroundings("outer run", outer_run(context)));
@@ -70,7 +70,7 @@ fn diagnose(context: &Context) -> Diagnosis {
     }
 }
 
-fn finding(feature: Feature, machine: &Machine, refusal: Option<Errno>) -> Finding {
+fn finding(feature: Feature, machine: Machine, refusal: Option<Errno>) -> Finding {
     let there = machine.has(feature);
     let detail = match (feature, there) {
         (Feature::Landlock, true) => format!("version {}", machine.landlock),

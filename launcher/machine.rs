@@ -13,6 +13,7 @@ pub(crate) const WITHOUT: &str = "JP_CONFINE_WITHOUT";
 
 /// What the planner has to know, which costs a few system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one feature")]
 pub(crate) struct Machine {
     /// The version of Landlock; zero where there is none.
     pub(crate) landlock: i32,
@@ -104,7 +105,7 @@ impl Machine {
     }
 
     /// Whether the feature is there.
-    pub(crate) const fn has(&self, feature: Feature) -> bool {
+    pub(crate) const fn has(self, feature: Feature) -> bool {
         match feature {
             Feature::Landlock => self.landlock > 0,
             Feature::Listener => self.listener,
@@ -115,13 +116,13 @@ impl Machine {
     }
 
     /// Whether there can be a supervisor.
-    pub(crate) const fn supervises(&self) -> bool {
+    pub(crate) const fn supervises(self) -> bool {
         self.listener && self.openat2 && self.proc && self.ptrace
     }
 
     /// What is not there.
-    pub(crate) fn missing(&self) -> impl Iterator<Item = Feature> {
-        Feature::ALL.into_iter().filter(|&feature| !self.has(feature))
+    pub(crate) fn missing(self) -> impl Iterator<Item = Feature> {
+        Feature::ALL.into_iter().filter(move |&feature| !self.has(feature))
     }
 }
 

@@ -166,7 +166,7 @@ impl Prepared {
     /// inside the run.
     pub(crate) fn plan(
         &self,
-        machine: &Machine,
+        machine: Machine,
         enforce: Enforce,
         own: &[Rule],
     ) -> Result<Plan, Failure> {

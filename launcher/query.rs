@@ -95,7 +95,7 @@ struct Held<'a> {
 }
 
 fn plan(context: &Context, options: &Options, prepared: &Prepared) -> Result<Plan, Failure> {
-    prepared.plan(&context.machine(), options.enforce.unwrap_or_default(), &[])
+    prepared.plan(context.machine(), options.enforce.unwrap_or_default(), &[])
 }
 
 fn prepared(

@@ -27,10 +27,12 @@ const SYS_SETXATTRAT: c_long = 463;
 const SYS_REMOVEXATTRAT: c_long = 466;
 const SYS_OPEN_TREE_ATTR: c_long = 467;
 const SYS_FILE_SETATTR: c_long = 469;
+// And one that it has a name for with some C libraries only.
+const SYS_KEXEC_FILE_LOAD: c_long = if cfg!(target_arch = "aarch64") { 294 } else { 320 };
 
 /// The last call that these tables were checked against (Linux 6.18). A newer one may take a path,
 /// so it does not exist yet as far as confined programs are told.
-pub(super) const LAST_KNOWN: c_long = 470;
+pub(super) const LAST_KNOWN: c_long = 469;
 
 /// What changes the meaning of paths, goes around them, or touches the machine as such.
 pub(super) const REFUSED: &[(c_long, c_int)] = &[
@@ -57,8 +59,7 @@ pub(super) const REFUSED: &[(c_long, c_int)] = &[
     (libc::SYS_finit_module, libc::EPERM),
     (libc::SYS_delete_module, libc::EPERM),
     (libc::SYS_kexec_load, libc::EPERM),
-    #[cfg(target_arch = "x86_64")]
-    (libc::SYS_kexec_file_load, libc::EPERM),
+    (SYS_KEXEC_FILE_LOAD, libc::EPERM),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_iopl, libc::EPERM),
     #[cfg(target_arch = "x86_64")]
@@ -151,8 +152,8 @@ pub(super) const TERMINAL_COMMANDS: &[u32] = &[
     0x541c, // TIOCLINUX
 ];
 
-/// Commands on a descriptor that may be open for reading only, and yet change the file's metadata or
-/// make and remove entries. They fail as on file systems that do not know them.
+/// Commands on a descriptor that may be open for reading only, and yet change the file's metadata,
+/// make and remove entries, or open what has no path. They fail as on file systems that do not know them.
 pub(super) const FILE_COMMANDS: &[u32] = &[
     0x4008_6602, // FS_IOC_SETFLAGS
     0x4004_6602, // FS_IOC32_SETFLAGS
@@ -167,4 +168,5 @@ pub(super) const FILE_COMMANDS: &[u32] = &[
     0x5000_9418, // BTRFS_IOC_SUBVOL_CREATE_V2
     0x4008_941a, // BTRFS_IOC_SUBVOL_SETFLAGS
     0x5000_943f, // BTRFS_IOC_SNAP_DESTROY_V2
+    0xc038_586b, // XFS_IOC_OPEN_BY_HANDLE
 ];

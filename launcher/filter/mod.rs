@@ -37,6 +37,7 @@ const WRITING: c_int = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_T
 
 /// Which calls the supervisor judges, besides those that no other layer can hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one group of calls")]
 pub(crate) struct Traps {
     /// Opens that only read.
     pub(crate) reads: bool,
@@ -49,7 +50,7 @@ pub(crate) struct Traps {
 }
 
 /// The filter that sends to the supervisor what `traps` says, unless the call carries the cookie.
-pub(crate) fn assemble(traps: &Traps, cookie: Option<u64>) -> Vec<sock_filter> {
+pub(crate) fn assemble(traps: Traps, cookie: Option<u64>) -> Vec<sock_filter> {
     Writer::new(cookie).write(&fates(Some(traps)), trapped_flags(traps))
 }
 
@@ -66,14 +67,14 @@ pub(crate) fn refusals() -> Vec<sock_filter> {
 }
 
 /// An open with one of these flags is trapped; `None`: with any.
-fn trapped_flags(traps: &Traps) -> Option<u32> {
+fn trapped_flags(traps: Traps) -> Option<u32> {
     let directory = if traps.listings { libc::O_DIRECTORY } else { 0 };
     let writing = if traps.writes { WRITING } else { 0 };
     (!traps.reads).then_some((directory | writing).cast_unsigned())
 }
 
 /// What becomes of each call that does not simply pass.
-fn fates(traps: Option<&Traps>) -> BTreeMap<u32, Fate> {
+fn fates(traps: Option<Traps>) -> BTreeMap<u32, Fate> {
     let mut fates = BTreeMap::new();
     let mut add = |number: libc::c_long, fate| {
         fates.insert(u32::try_from(number).expect("numbers of calls are small"), fate);
@@ -95,10 +96,14 @@ fn fates(traps: Option<&Traps>) -> BTreeMap<u32, Fate> {
         (traps.executes, calls::EXECUTES),
     ];
     for (_, numbers) in groups.into_iter().filter(|(trapped, _)| *trapped) {
-        numbers.iter().for_each(|&number| add(number, Fate::Trap));
+        for &number in numbers {
+            add(number, Fate::Trap);
+        }
     }
     if trapped_flags(traps) != Some(0) {
-        calls::OPENS.iter().for_each(|&(number, flags)| add(number, Fate::Open { flags }));
+        for &(number, flags) in calls::OPENS {
+            add(number, Fate::Open { flags });
+        }
     }
     fates
 }

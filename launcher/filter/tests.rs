@@ -40,7 +40,10 @@ impl Call {
     }
 
     fn word(self, offset: u32) -> u32 {
-        let half = |value: u64, upper: bool| (if upper { value >> 32 } else { value }) as u32;
+        let half = |value: u64, upper: bool| {
+            let bytes = value.to_le_bytes();
+            u32::from_le_bytes(bytes.as_chunks().0[usize::from(upper)])
+        };
         match offset {
             0 => self.number,
             4 => self.architecture,
@@ -99,9 +102,9 @@ fn openat(value: c_int) -> Call {
 
 #[test]
 fn opens_are_told_by_their_flags() {
-    let writes = assemble(&WRITES, Some(COOKIE));
-    let everything = assemble(&EVERYTHING, Some(COOKIE));
-    let nothing = assemble(&NOTHING, Some(COOKIE));
+    let writes = assemble(WRITES, Some(COOKIE));
+    let everything = assemble(EVERYTHING, Some(COOKIE));
+    let nothing = assemble(NOTHING, Some(COOKIE));
     let table = [
         (libc::O_RDONLY, ALLOW, NOTIFY),
         (libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC, ALLOW, NOTIFY),
@@ -125,7 +128,7 @@ fn opens_are_told_by_their_flags() {
 
 #[test]
 fn directories_can_be_trapped_alone() {
-    let listings = assemble(&LISTINGS, Some(COOKIE));
+    let listings = assemble(LISTINGS, Some(COOKIE));
     assert_eq!(answer(&listings, openat(libc::O_DIRECTORY)), NOTIFY);
     assert_eq!(answer(&listings, openat(libc::O_DIRECTORY).with_cookie(COOKIE)), ALLOW);
     assert_eq!(answer(&listings, openat(libc::O_DIRECTORY | libc::O_PATH)), ALLOW);
@@ -135,17 +138,17 @@ fn directories_can_be_trapped_alone() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn the_older_open_has_its_flags_elsewhere() {
-    let writes = assemble(&WRITES, None);
+    let writes = assemble(WRITES, None);
     assert_eq!(answer(&writes, Call::of(libc::SYS_open, &[0, flags(libc::O_RDWR)])), NOTIFY);
     assert_eq!(answer(&writes, Call::of(libc::SYS_open, &[0, 0, flags(libc::O_RDWR)])), ALLOW);
 }
 
 #[test]
 fn groups_are_trapped_as_the_plan_says() {
-    let all = |traps: &Traps| assemble(traps, Some(COOKIE));
+    let all = |traps: Traps| assemble(traps, Some(COOKIE));
     let expected = |numbers: &[c_long], traps: Traps, wanted: u32| {
         for &number in numbers {
-            assert_eq!(answer(&all(&traps), Call::of(number, &[])), wanted, "call {number}");
+            assert_eq!(answer(&all(traps), Call::of(number, &[])), wanted, "call {number}");
         }
     };
     expected(calls::BEYOND_LANDLOCK, NOTHING, NOTIFY);
@@ -158,8 +161,8 @@ fn groups_are_trapped_as_the_plan_says() {
 
 #[test]
 fn only_the_whole_cookie_passes() {
-    let filter = assemble(&EVERYTHING, Some(COOKIE));
-    let strict = assemble(&EVERYTHING, None);
+    let filter = assemble(EVERYTHING, Some(COOKIE));
+    let strict = assemble(EVERYTHING, None);
     for &number in [calls::BEYOND_LANDLOCK, calls::WRITES, calls::EXECUTES].into_iter().flatten() {
         let call = Call::of(number, &[]);
         assert_eq!(answer(&filter, call.with_cookie(COOKIE)), ALLOW, "call {number}");
@@ -175,7 +178,7 @@ fn only_the_whole_cookie_passes() {
 
 #[test]
 fn some_calls_are_refused_whoever_makes_them() {
-    for filter in [assemble(&EVERYTHING, Some(COOKIE)), assemble(&NOTHING, None), refusals()] {
+    for filter in [assemble(EVERYTHING, Some(COOKIE)), assemble(NOTHING, None), refusals()] {
         for &(number, errno) in calls::REFUSED {
             let call = Call::of(number, &[]).with_cookie(COOKIE);
             assert_eq!(answer(&filter, call), fails(errno), "call {number}");
@@ -185,7 +188,7 @@ fn some_calls_are_refused_whoever_makes_them() {
 
 #[test]
 fn commands_and_sockets_are_told_by_their_arguments() {
-    let filter = assemble(&NOTHING, Some(COOKIE));
+    let filter = assemble(NOTHING, Some(COOKIE));
     let ioctl = |command: u64| answer(&filter, Call::of(libc::SYS_ioctl, &[0, command]));
     assert_eq!(ioctl(0x5401), ALLOW, "TCGETS");
     assert_eq!(ioctl(0x5412), fails(libc::EPERM), "TIOCSTI");
@@ -207,20 +210,20 @@ fn commands_and_sockets_are_told_by_their_arguments() {
 
 #[test]
 fn foreign_and_future_calls_do_not_exist() {
-    let filter = assemble(&EVERYTHING, Some(COOKIE));
+    let filter = assemble(EVERYTHING, Some(COOKIE));
     let absent = fails(libc::ENOSYS);
     let read = Call::of(libc::SYS_read, &[]).with_cookie(COOKIE);
     assert_eq!(answer(&filter, Call { architecture: 0x4000_0003, ..read }), absent);
     assert_eq!(answer(&filter, Call { number: read.number | X32, ..read }), absent);
     assert_eq!(answer(&filter, Call { number: u32::MAX, ..read }), absent);
-    assert_eq!(answer(&filter, Call::of(calls::LAST_KNOWN, &[])), ALLOW);
+    assert_eq!(answer(&filter, Call::of(calls::LAST_KNOWN, &[])), NOTIFY, "file_setattr");
     assert_eq!(answer(&filter, Call::of(calls::LAST_KNOWN + 1, &[])), absent);
 }
 
 #[test]
 fn what_always_passes_is_told_by_its_number() {
-    let filter = assemble(&EVERYTHING, Some(COOKIE));
-    let special = fates(Some(&EVERYTHING));
+    let filter = assemble(EVERYTHING, Some(COOKIE));
+    let special = fates(Some(EVERYTHING));
     for number in 0..=u32::try_from(calls::LAST_KNOWN).expect("small") {
         let run = run(&filter, Call::of(c_long::from(number), &[]));
         if !special.contains_key(&number) {
@@ -265,7 +268,7 @@ fn the_kernel_takes_it() {
     let answer = |filter: &[sock_filter], number: c_long| {
         kernel::trial(filter, kernel::Listener::None, Some((number, 0))).expect("a child")
     };
-    for filter in [assemble(&NOTHING, None), assemble(&EVERYTHING, Some(COOKIE)), refusals()] {
+    for filter in [assemble(NOTHING, None), assemble(EVERYTHING, Some(COOKIE)), refusals()] {
         assert_eq!(answer(&filter, libc::SYS_io_uring_setup), libc::ENOSYS);
         assert_eq!(answer(&filter, libc::SYS_fsopen), libc::EPERM);
         assert_eq!(answer(&filter, libc::SYS_getppid), 0);

@@ -58,21 +58,29 @@ pub(super) fn rights(caps: Capabilities, version: ABI) -> BitFlags<AccessFs> {
         }
     };
     add(Capabilities::READ, make_bitflags!(AccessFs::{ReadFile | ReadDir}));
-    add(Capabilities::EXECUTE, AccessFs::Execute.into());
-    // What was made can be opened for writing by whoever made it.
-    add(
-        Capabilities::UPDATE.union(Capabilities::CREATE),
-        make_bitflags!(AccessFs::{WriteFile | Truncate}),
-    );
+    // The kernel reads what it executes as the program that asks for it.
+    add(Capabilities::EXECUTE, make_bitflags!(AccessFs::{Execute | ReadFile}));
+    add(Capabilities::UPDATE, make_bitflags!(AccessFs::{WriteFile | Truncate}));
     add(
         Capabilities::CREATE,
         make_bitflags!(AccessFs::{MakeReg | MakeDir | MakeSym | MakeFifo | MakeSock}),
     );
+    // What was made is open to whoever made it, for whatever it asked. Landlock looks when the file
+    // is there already: it would refuse the open and leave the file.
+    add(Capabilities::CREATE, make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate}));
     add(Capabilities::DELETE, make_bitflags!(AccessFs::{RemoveFile | RemoveDir}));
     add(Capabilities::CREATE.union(Capabilities::DELETE), AccessFs::Refer.into());
     // An open that neither reads nor writes needs no right, and yet can send commands to a device.
     add(Capabilities::READ.union(Capabilities::UPDATE), AccessFs::IoctlDev.into());
     rights & AccessFs::from_all(version)
+}
+
+/// What the [`rights`] for `caps` let through besides.
+pub(super) fn implied(caps: Capabilities) -> Capabilities {
+    let both = Capabilities::READ.union(Capabilities::UPDATE);
+    Capabilities::NONE
+        .with_if(caps.contains(Capabilities::CREATE), both)
+        .with_if(caps.contains(Capabilities::EXECUTE), Capabilities::READ)
 }
 
 /// The part of the rights that a directory needs when its files get theirs one by one.
@@ -112,6 +120,6 @@ mod tests {
         assert!(!of(Capabilities::UPDATE).contains(AccessFs::MakeReg));
         assert!(of(Capabilities::CREATE).contains(AccessFs::WriteFile));
         assert!(!of(Capabilities::DELETE).contains(AccessFs::WriteFile));
-        assert_eq!(of(Capabilities::EXECUTE), AccessFs::Execute);
+        assert_eq!(of(Capabilities::EXECUTE), AccessFs::Execute | AccessFs::ReadFile);
     }
 }

@@ -16,6 +16,7 @@ use rustix::fs::{Access, access};
 use rustix::process::Uid;
 
 use super::bounds::{self, Rule};
+use super::standing::{self, Standing};
 
 /// Where entries come and go with the processes, so that naming them would hold nothing.
 pub(super) const PROCESSES: &str = "/proc";
@@ -60,7 +61,7 @@ pub(super) struct Cover<'a> {
     image: &'a Image<'a>,
     version: ABI,
     user: Uid,
-    anchors: HashSet<&'a Path>,
+    standings: &'a [Standing<'a>],
     /// Directories in which something is denied that is not there.
     awaiting: HashSet<PathBuf>,
     /// Anchors whose entries got their rights one by one, and how many.
@@ -76,15 +77,18 @@ impl<'a> Cover<'a> {
         image: &'a Image<'a>,
         version: ABI,
         user: Uid,
-        anchors: HashSet<&'a Path>,
+        standings: &'a [Standing<'a>],
     ) -> Self {
         let (awaiting, split, rules) = Default::default();
-        Self { image, version, user, anchors, awaiting, split, unlisted: false, rules }
+        Self { image, version, user, standings, awaiting, split, unlisted: false, rules }
     }
 
-    /// Takes note that something granted above `path` is not granted there.
-    pub(super) fn deny(&mut self, path: &Path, lost: Capabilities) {
-        if !lost.intersects(HELD_BY_NAMING) || path.symlink_metadata().is_ok() {
+    /// Takes note of what is granted above an anchor and not there. Where the run creates, names may
+    /// appear anyway, so that it makes no difference whether one is there.
+    pub(super) fn deny(&mut self, standing: &Standing<'_>) {
+        let Standing { path, above, .. } = *standing;
+        let held = !standing.lost().intersects(HELD_BY_NAMING);
+        if held || above.contains(Capabilities::CREATE) || path.symlink_metadata().is_ok() {
             return;
         }
         let there = path.ancestors().skip(1).find(|dir| dir.symlink_metadata().is_ok());
@@ -135,7 +139,7 @@ impl<'a> Cover<'a> {
             let entry = entry.map_err(|_| excess(Obstacle::Unlisted))?;
             let kind = entry.file_type().map_err(|_| excess(Obstacle::Unlisted))?;
             if !kind.is_symlink() {
-                found |= self.entry(&mut parts, entry.path(), kind.is_dir(), wanted)?;
+                found |= self.entry(&mut parts, &entry.path(), kind.is_dir(), wanted)?;
             }
             if self.rules.len() + parts.rules.len() > LIMIT {
                 return Err(excess(Obstacle::Large));
@@ -155,16 +159,16 @@ impl<'a> Cover<'a> {
     fn entry(
         &self,
         parts: &mut Parts,
-        path: PathBuf,
+        path: &Path,
         is_directory: bool,
         wanted: Capabilities,
     ) -> Result<bool, Excess> {
-        let held = self.lookup(&path).caps;
+        let held = self.lookup(path).caps;
         let lost = wanted.difference(held);
-        let denied = !lost.is_empty() && !self.is_out_of_reach(&path, lost);
+        let denied = !lost.is_empty() && !self.is_out_of_reach(path, lost);
         parts.unlisted |= denied && is_directory && lost.contains(Capabilities::READ);
-        let below = if is_directory { self.parts(&path, held) } else { Ok(None) };
-        if self.anchors.contains(path.as_path()) {
+        let below = if is_directory { self.parts(path, held) } else { Ok(None) };
+        if standing::has(self.standings, path) {
             // It gets its own rules in its turn; here it only matters what it denies.
             let below = below.as_ref();
             parts.unlisted |= below.is_ok_and(|below| below.as_ref().is_some_and(|it| it.unlisted));
@@ -173,7 +177,7 @@ impl<'a> Cover<'a> {
         let below = below?;
         parts.unlisted |= below.as_ref().is_some_and(|below| below.unlisted);
         let found = denied || below.is_some();
-        let whole = || vec![self.rule(&path, held)];
+        let whole = || vec![self.rule(path, held)];
         parts.rules.extend(below.map_or_else(whole, |below| below.rules));
         Ok(found)
     }

@@ -33,7 +33,7 @@ impl Holder {
     }
 
     /// The layers by name, the one that a call meets first in front.
-    pub(crate) fn layers(&self) -> String {
+    pub(crate) fn layers(self) -> String {
         let names = [
             (self.library, "shim"),
             (self.supervisor, "supervisor"),

@@ -42,7 +42,7 @@ pub(crate) struct Order<'a> {
     pub(crate) own: &'a [Rule],
     /// Who runs the program.
     pub(crate) user: Uid,
-    pub(crate) machine: &'a Machine,
+    pub(crate) machine: Machine,
     pub(crate) enforce: Enforce,
 }
 
@@ -100,7 +100,7 @@ impl Plan {
     }
 }
 
-fn require_all(machine: &Machine) -> Result<(), Failure> {
+fn require_all(machine: Machine) -> Result<(), Failure> {
     let Some(feature) = machine.missing().next() else { return Ok(()) };
     Err(Failure::advised(
         format!("--enforce strict needs {}, which is not to be had here", feature.name()),
@@ -150,10 +150,9 @@ impl Draft {
 
     /// Makes Landlock's rules.
     fn cover(&mut self, order: &Order<'_>, version: ABI, standings: &[Standing<'_>]) {
-        let anchors = standings.iter().map(|standing| standing.path).collect();
-        let mut cover = Cover::new(order.image, version, order.user, anchors);
+        let mut cover = Cover::new(order.image, version, order.user, standings);
         for standing in standings {
-            cover.deny(standing.path, standing.lost());
+            cover.deny(standing);
         }
         for standing in standings {
             let caps = sayable(standing);
@@ -210,7 +209,7 @@ impl Draft {
             executes: self.inexact.intersects(Capabilities::EXECUTE),
         };
         let traps = supervised.then_some(traps);
-        if let Some(traps) = &traps {
+        if let Some(traps) = traps {
             self.notes.extend(costs(traps));
         }
         let bounded = self.bounds.is_some();
@@ -222,7 +221,7 @@ impl Draft {
                 (true, true) => Kernel::Bound,
                 (true, false) => Kernel::Exact,
             },
-            supervisor: traps.as_ref().is_some_and(|traps| is_trapped(traps, capability)),
+            supervisor: traps.is_some_and(|traps| is_trapped(traps, capability)),
         });
         Plan {
             drops_raw_io: bounded && order.user.is_root(),
@@ -246,7 +245,7 @@ fn sayable(standing: &Standing<'_>) -> Capabilities {
 }
 
 /// For which capabilities Landlock's rule at this anchor says more or less than the policy, apart
-/// from reading and executing, which may be held by naming less.
+/// from what is denied below some other anchor for reading and executing: see [`cover`].
 fn inexact_at(standing: &Standing<'_>) -> Capabilities {
     let Standing { path, caps, by_route, above } = *standing;
     let in_proc = path.starts_with(PROCESSES);
@@ -254,12 +253,12 @@ fn inexact_at(standing: &Standing<'_>) -> Capabilities {
     let entry = caps.intersection(Capabilities::CREATE.union(Capabilities::DELETE));
     by_route
         .union(standing.lost().intersection(Capabilities::WRITE))
-        .with_if(caps.contains(Capabilities::CREATE), Capabilities::UPDATE.difference(caps))
+        .union(bounds::implied(caps).difference(caps))
         .union(entry.difference(above))
         .with_if(in_proc, standing.lost().union(caps.intersection(Capabilities::WRITE)))
 }
 
-const fn is_trapped(traps: &Traps, capability: Capability) -> bool {
+const fn is_trapped(traps: Traps, capability: Capability) -> bool {
     match capability {
         Capability::Read => traps.reads,
         Capability::Create | Capability::Update | Capability::Delete => traps.writes,
@@ -268,7 +267,7 @@ const fn is_trapped(traps: &Traps, capability: Capability) -> bool {
 }
 
 /// What the traps cost those who have to pay for them.
-fn costs(traps: &Traps) -> impl Iterator<Item = String> {
+fn costs(traps: Traps) -> impl Iterator<Item = String> {
     let costs = [
         (
             traps.reads,
@@ -281,7 +280,7 @@ fn costs(traps: &Traps) -> impl Iterator<Item = String> {
 }
 
 /// What is weaker than it could be, for want of what.
-fn weaker(machine: &Machine) -> Option<String> {
+fn weaker(machine: Machine) -> Option<String> {
     let missing: Vec<&str> = machine.missing().map(Feature::name).collect();
     let held = match (machine.landlock > 0, machine.supervises()) {
         (true, true) => return None,

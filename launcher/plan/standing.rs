@@ -27,39 +27,65 @@ impl Standing<'_> {
     }
 }
 
-/// The anchors of `grants`, each directory before what is in it.
+/// The anchors of `grants` in the order of their bytes: each directory before what is in it.
 pub(super) fn of<'a>(
     grants: &'a [Grant],
     image: &Image<'_>,
     workspace: &Path,
 ) -> Vec<Standing<'a>> {
-    let mut sorted: Vec<&Grant> = grants.iter().collect();
-    sorted.sort_by(|a, b| in_order(&a.anchor).cmp(in_order(&b.anchor)));
+    let mut sorted: Vec<(&[u8], &Grant)> =
+        grants.iter().map(|grant| (spelling(&grant.anchor), grant)).collect();
+    sorted.sort_by_key(|(spelling, _)| *spelling);
     let mut standings: Vec<Standing<'a>> = Vec::with_capacity(sorted.len());
-    let mut around: Vec<usize> = Vec::new();
-    for same in sorted.chunk_by(|a, b| a.anchor.as_os_str() == b.anchor.as_os_str()) {
-        let [first, ..] = same else { continue };
-        let path = first.anchor.as_path();
-        while around.last().is_some_and(|&last| !path.starts_with(standings[last].path)) {
+    let mut around: Vec<(&[u8], Capabilities)> = Vec::new();
+    for same in sorted.chunk_by(|(a, _), (b, _)| a == b) {
+        let [(place, first), ..] = same else { continue };
+        while around.last().is_some_and(|(last, _)| is_past(place, last)) {
             around.pop();
         }
-        let above = around
-            .last()
-            .map_or(Capabilities::NONE, |&last| standings[last].above.union(standings[last].caps));
+        let parent = around.iter().rev().find(|(known, _)| is_below(place, known));
+        let above = parent.map_or(Capabilities::NONE, |(_, caps)| *caps);
         let (caps, by_route) = held(same, image, workspace);
-        around.push(standings.len());
-        standings.push(Standing { path, caps, by_route, above });
+        around.push((place, above.union(caps)));
+        standings.push(Standing { path: &first.anchor, caps, by_route, above });
     }
     standings
 }
 
+/// Whether a grant stands on `path`.
+pub(super) fn has(standings: &[Standing<'_>], path: &Path) -> bool {
+    let wanted = spelling(path);
+    standings.binary_search_by(|standing| spelling(standing.path).cmp(wanted)).is_ok()
+}
+
+/// The bytes of a path that those of all paths below it begin with, followed by a slash.
+fn spelling(path: &Path) -> &[u8] {
+    match path.as_os_str().as_bytes() {
+        b"/" => b"",
+        bytes => bytes,
+    }
+}
+
+/// Whether nothing that sorts at or after `place` is below `known`, which sorts before it.
+fn is_past(place: &[u8], known: &[u8]) -> bool {
+    place.strip_prefix(known).is_none_or(|rest| rest.first().is_some_and(|&next| next > b'/'))
+}
+
+fn is_below(place: &[u8], known: &[u8]) -> bool {
+    place.strip_prefix(known).is_some_and(|rest| rest.first() == Some(&b'/'))
+}
+
 /// What the evaluator says about the anchor of these grants: by any route, and not by every route.
-fn held(same: &[&Grant], image: &Image<'_>, workspace: &Path) -> (Capabilities, Capabilities) {
-    let Some(first) = same.first() else { return Default::default() };
+fn held(
+    same: &[(&[u8], &Grant)],
+    image: &Image<'_>,
+    workspace: &Path,
+) -> (Capabilities, Capabilities) {
+    let Some((_, first)) = same.first() else { return Default::default() };
     let path = first.anchor.as_os_str().as_bytes();
     let plain = decide::lookup(image, &Request::canonical(path)).caps;
     let mut either = (plain, plain);
-    for grant in same {
+    for (_, grant) in same {
         if let GrantKind::External { lexical_path }
         | GrantKind::Tombstone { lexical_path: Some(lexical_path) } = &grant.kind
         {
@@ -72,7 +98,25 @@ fn held(same: &[&Grant], image: &Image<'_>, workspace: &Path) -> (Capabilities, 
     (either.0, either.0.difference(either.1))
 }
 
-/// A path as bytes that sort a directory right before what is in it.
-fn in_order(path: &Path) -> impl Iterator<Item = u8> {
-    path.as_os_str().as_bytes().iter().map(|&byte| if byte == b'/' { 0 } else { byte })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn siblings_that_sort_between_do_not_hide_the_directory() {
+        let mut sorted =
+            ["/a", "/a-b", "/a-b/c", "/a/c", "/a/c/d", "/a0", "/", "/b"].map(Path::new);
+        sorted.sort_by_key(|path| spelling(path));
+        let mut around: Vec<&[u8]> = Vec::new();
+        for path in sorted {
+            let place = spelling(path);
+            while around.last().is_some_and(|last| is_past(place, last)) {
+                around.pop();
+            }
+            let parent = around.iter().rev().find(|known| is_below(place, known));
+            let expected = path.ancestors().skip(1).find(|dir| sorted.contains(dir));
+            assert_eq!(parent.copied(), expected.map(spelling), "{}", path.display());
+            around.push(place);
+        }
+    }
 }

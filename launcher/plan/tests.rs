@@ -64,7 +64,7 @@ impl Scene {
         })
     }
 
-    fn plan_on(&self, machine: &Machine, enforce: Enforce) -> Result<Plan, Failure> {
+    fn plan_on(&self, machine: Machine, enforce: Enforce) -> Result<Plan, Failure> {
         let root = self.root();
         let image = self.image()?;
         Plan::of(&Order {
@@ -103,7 +103,7 @@ impl Scene {
     }
 
     fn plan(&self) -> Plan {
-        self.plan_on(&NEW, Enforce::Layered).expect("a plan")
+        self.plan_on(NEW, Enforce::Layered).expect("a plan")
     }
 
     /// The rights on a path of the tree, if a rule stands there.
@@ -259,6 +259,14 @@ fn creating_without_changing_is_trapped() {
 }
 
 #[test]
+fn what_landlock_cannot_take_apart_is_trapped() {
+    for caps in [Capabilities::EXECUTE, Capabilities::CREATE.union(Capabilities::DELETE)] {
+        let plan = Scene::new(&["a/file"]).grant("a", caps, &[]).plan();
+        assert!(traps(&plan).reads, "{caps}");
+    }
+}
+
+#[test]
 fn what_is_absent_is_remembered() {
     let scene = Scene::new(&["a/file"]).grant("a", READ, &[]).grant("a/new", RUN, &[]);
     let plan = scene.plan();
@@ -269,7 +277,7 @@ fn what_is_absent_is_remembered() {
 #[test]
 fn a_machine_that_lacks_something_is_told_of() {
     let scene = Scene::new(&["a/file"]).grant("a", READ, &[]);
-    let on = |machine: Machine| scene.plan_on(&machine, Enforce::Layered).expect("a plan");
+    let on = |machine: Machine| scene.plan_on(machine, Enforce::Layered).expect("a plan");
     let no_landlock = on(Machine { landlock: 0, ..NEW });
     assert!(no_landlock.bounds.is_none() && no_landlock.static_programs_allowed());
     assert!(traps(&no_landlock).reads && traps(&no_landlock).executes);
@@ -286,8 +294,8 @@ fn a_machine_that_lacks_something_is_told_of() {
 #[test]
 fn strict_needs_every_layer() {
     let scene = Scene::new(&["a/file"]).grant("a", READ, &[]);
-    assert!(scene.plan_on(&NEW, Enforce::Strict).is_ok());
-    let failure = scene.plan_on(&NEW.without_listener(), Enforce::Strict).expect_err("incomplete");
+    assert!(scene.plan_on(NEW, Enforce::Strict).is_ok());
+    let failure = scene.plan_on(NEW.without_listener(), Enforce::Strict).expect_err("incomplete");
     assert_eq!(failure.status(), 125);
     let Failure::Own { message, advice } = failure else { panic!("not our own") };
     assert!(message.contains("listener") && advice.is_some(), "{message}");
@@ -295,7 +303,7 @@ fn strict_needs_every_layer() {
 
 #[test]
 fn cooperation_needs_no_plan() {
-    let plan = Scene::new(&[]).plan_on(&NEW, Enforce::Cooperative).expect("a plan");
+    let plan = Scene::new(&[]).plan_on(NEW, Enforce::Cooperative).expect("a plan");
     assert!(plan.bounds.is_none() && plan.traps.is_none() && plan.weaker.is_none());
     assert_eq!(plan.holders[0].layers(), "shim (cooperative)");
 }

@@ -30,7 +30,7 @@ impl Plan {
     }
 
     fn supervisor(&self) -> impl Iterator<Item = String> {
-        let lines = self.traps.as_ref().map(|traps| {
+        let lines = self.traps.map(|traps| {
             let judged = judged(traps).join(", ");
             let asks = if self.holders.iter().any(|holder| holder.library) {
                 "judges the calls that the library does not make"
@@ -72,7 +72,7 @@ impl Plan {
 }
 
 /// The kinds of calls that the supervisor judges.
-fn judged(traps: &Traps) -> Vec<&'static str> {
+fn judged(traps: Traps) -> Vec<&'static str> {
     let kinds = [
         (traps.reads, "every open"),
         (traps.listings && !traps.reads, "opens of directories"),
