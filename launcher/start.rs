@@ -53,11 +53,11 @@ impl Start<'_> {
     ) -> Result<Running, Failure> {
         let ready = Ready::new()?;
         let machine = self.context.machine();
-        let plan = self.plan(prepared, &machine)?;
+        let plan = self.plan(prepared, machine)?;
         match self.attempt(ready, prepared, &plan) {
             // Somebody else answers the calls of this process, and so would those of the program.
             Err(Obstacle::Busy) => {
-                let plan = self.plan(prepared, &machine.without_listener())?;
+                let plan = self.plan(prepared, machine.without_listener())?;
                 announce(prepared, &plan);
                 self.attempt(ready, prepared, &plan)
             }
@@ -73,7 +73,7 @@ impl Start<'_> {
     }
 
     /// Plans who holds the policy, and writes into its image what stands behind the library.
-    fn plan(&self, prepared: &mut Prepared, machine: &Machine) -> Result<Plan, Failure> {
+    fn plan(&self, prepared: &mut Prepared, machine: Machine) -> Result<Plan, Failure> {
         let own = [Rule::reading(self.shim), Rule::writing(self.scratch.denials())];
         let plan = prepared.plan(machine, self.enforce(), &own)?;
         let behind = Behind {
@@ -104,7 +104,7 @@ impl Start<'_> {
         };
         let bounds = plan.bounds.as_ref().map(landlock::ruleset).transpose();
         let bounds = bounds.map_err(nothing_run)?;
-        let Some(traps) = &plan.traps else {
+        let Some(traps) = plan.traps else {
             let refusals = bounds.is_some().then(filter::refusals);
             let kernel = Kernel {
                 bounds: bounds.as_ref().map(OwnedFd::as_fd),
