@@ -7,6 +7,8 @@ pub(crate) mod interruption;
 pub(crate) mod memory;
 pub(crate) mod notification;
 pub(crate) mod signals;
+#[cfg(test)]
+pub(crate) mod trapped;
 
 use rustix::io::Errno;
 
