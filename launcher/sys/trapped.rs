@@ -3,6 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, WaitOptions, pidfd_getfd, pidfd_open};
 
@@ -97,4 +98,53 @@ pub(crate) fn call(number: i64, arguments: [usize; 6]) -> Result<i64, i32> {
     } else {
         Ok(result)
     }
+}
+
+extern "C" fn nothing(_: i32) {}
+
+/// Handles SIGALRM by doing nothing; calls that it interrupts are begun again or not.
+pub(crate) fn handle_alarm(restart: bool) {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: all zero is a valid action.
+    let action = unsafe { action.assume_init_mut() };
+    action.sa_sigaction = (nothing as extern "C" fn(i32)) as libc::sighandler_t;
+    action.sa_flags = if restart { libc::SA_RESTART } else { 0 };
+    let action: *const libc::sigaction = &raw const *action;
+    // SAFETY: a valid action, whose handler does nothing.
+    unsafe { libc::sigaction(libc::SIGALRM, action, std::ptr::null_mut()) };
+}
+
+/// Sends the process SIGALRM once.
+pub(crate) fn alarm_in(delay: Duration) {
+    set_timer(delay, Duration::ZERO);
+}
+
+/// Sends the process SIGALRM again and again.
+pub(crate) fn alarm_every(delay: Duration) {
+    set_timer(delay, delay);
+}
+
+fn set_timer(first: Duration, then: Duration) {
+    let value = |time: Duration| libc::timeval {
+        tv_sec: 0,
+        tv_usec: libc::suseconds_t::try_from(time.as_micros()).expect("short"),
+    };
+    let timer = libc::itimerval { it_value: value(first), it_interval: value(then) };
+    // SAFETY: a valid timer.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) };
+}
+
+/// Makes `act` again and again in a process of its own, and kills that in the middle.
+pub(crate) fn killed_while(delay: Duration, act: impl Fn()) {
+    // SAFETY: the child makes system calls and allocates, which glibc prepares for.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        loop {
+            act();
+        }
+    }
+    std::thread::sleep(delay);
+    let pid = Pid::from_raw(pid).expect("a child");
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("killed");
+    let _ = rustix::process::waitpid(Some(pid), WaitOptions::empty());
 }
