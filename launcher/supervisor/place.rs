@@ -106,7 +106,9 @@ mod tests {
         for shown in ["", "/status", "/task", "/task/7", "/task/7/stat"] {
             assert!(is_shown_of_all(shown.as_bytes()), "{shown}");
         }
-        for secret in ["/mem", "/fd/3", "/task/7/environ", "/task/7/task/stat", "/root/etc", "/ns/net"] {
+        for secret in
+            ["/mem", "/fd/3", "/task/7/environ", "/task/7/task/stat", "/root/etc", "/ns/net"]
+        {
             assert!(!is_shown_of_all(secret.as_bytes()), "{secret}");
         }
     }

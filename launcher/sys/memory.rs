@@ -33,12 +33,11 @@ pub(crate) fn read(tid: i32, address: u64, to: &mut [u8]) -> Result<usize, Errno
 
 fn read_piece(tid: i32, from: usize, to: &mut [u8]) -> Result<usize, Errno> {
     let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
-    let remote = libc::iovec {
-        iov_base: std::ptr::with_exposed_provenance_mut(from),
-        iov_len: to.len(),
-    };
+    let remote =
+        libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(from), iov_len: to.len() };
     // SAFETY: the kernel writes into `to` only, at most its length; the other address is not ours.
-    let count = unsafe { libc::process_vm_readv(tid, &raw const local, 1, &raw const remote, 1, 0) };
+    let count =
+        unsafe { libc::process_vm_readv(tid, &raw const local, 1, &raw const remote, 1, 0) };
     usize::try_from(count).map_err(|_| super::last_error())
 }
 

@@ -34,8 +34,8 @@ pub(crate) fn install(numbers: &[i64]) -> OwnedFd {
         filter: program.as_mut_ptr(),
     };
     rustix::thread::set_no_new_privs(true).expect("no new privileges");
-    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER
-        | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    let flags =
+        libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
     let set = libc::SECCOMP_SET_MODE_FILTER;
     // SAFETY: a valid program, which the kernel copies.
     let fd = unsafe { libc::syscall(libc::SYS_seccomp, set, flags, &raw const program) };
@@ -78,7 +78,8 @@ pub(crate) fn in_child(
     if !trapped.is_empty() {
         let process = pidfd_open(pid, PidfdFlags::empty()).expect("a handle");
         let number = RawFd::from_ne_bytes(number);
-        let listener = pidfd_getfd(process, number, PidfdGetfdFlags::empty()).expect("the listener");
+        let listener =
+            pidfd_getfd(process, number, PidfdGetfdFlags::empty()).expect("the listener");
         serve(listener, pid);
     }
     gone.write_all(b"g").expect("told");

@@ -35,14 +35,10 @@ impl<'a> Target<'a> {
     ///
     /// # Errors
     /// As [`Argument::read`].
-    pub(super) fn read(
-        task: &Task<'a>,
-        dirfd: i32,
-        path: u64,
-        flags: i32,
-    ) -> Result<Self, Errno> {
+    pub(super) fn read(task: &Task<'a>, dirfd: i32, path: u64, flags: i32) -> Result<Self, Errno> {
         let may_be_empty = flags & libc::AT_EMPTY_PATH != 0;
-        let text = if may_be_empty && path == 0 { CString::default() } else { task.caller.text(path)? };
+        let text =
+            if may_be_empty && path == 0 { CString::default() } else { task.caller.text(path)? };
         if !may_be_empty || !text.is_empty() {
             return Argument::of_text(task.caller, dirfd, text).map(Self::Path);
         }

@@ -110,12 +110,7 @@ pub(crate) fn make_symlink(
 }
 
 /// unlink(2), rmdir(2), unlinkat(2).
-pub(crate) fn remove(
-    task: &Task<'_>,
-    dirfd: i32,
-    path: u64,
-    flags: i32,
-) -> Result<Answer, Errno> {
+pub(crate) fn remove(task: &Task<'_>, dirfd: i32, path: u64, flags: i32) -> Result<Answer, Errno> {
     if flags & !libc::AT_REMOVEDIR != 0 {
         return Err(Errno::INVAL);
     }

@@ -55,7 +55,9 @@ pub(crate) fn make_link(
             let verdict = decide::link(task.image(), &source, &entry.request());
             settle_pair(task, verdict, path, &entry.path)?;
         }
-        None => task.settle(may_create(task.image(), &entry.request()), Subject::new(&entry.path))?,
+        None => {
+            task.settle(may_create(task.image(), &entry.request()), Subject::new(&entry.path))?
+        }
     }
     let name = name_of(object.file.as_fd());
     linkat(HERE, name, &entry.directory, &entry.name, AtFlags::SYMLINK_FOLLOW)?;

@@ -33,8 +33,7 @@ const KNOWN: i32 = libc::O_ACCMODE
     | libc::O_TMPFILE;
 
 /// Those that mean something beside `O_PATH`.
-const KNOWN_WITH_PATH: i32 =
-    libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+const KNOWN_WITH_PATH: i32 = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
 
 /// How often a name may come and go between two looks at it.
 const PATIENCE: u32 = 40;
@@ -187,7 +186,7 @@ fn open_object(
     tty: Controlling,
 ) -> Result<Option<OwnedFd>, Errno> {
     if let Some(path) = task.judged_path(object)? {
-        let route = argument.lexical();
+        let route = object.route(argument);
         let subject = Subject { path, route: &route };
         let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
         task.settle_open(existing.judge(task.image(), &subject.request()), subject)?;
@@ -238,12 +237,7 @@ fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<OwnedFd, Errno> {
 
 /// A path that leads nowhere gets the verdict of its spelling; but tools look for their files in
 /// every directory above the workspace, and there that something is absent is no secret.
-pub(super) fn nowhere(
-    task: &Task<'_>,
-    argument: &Argument<'_>,
-    how: How,
-    errno: Errno,
-) -> Errno {
+pub(super) fn nowhere(task: &Task<'_>, argument: &Argument<'_>, how: How, errno: Errno) -> Errno {
     let path = task.spelled(argument);
     match how.judge(task.image(), &Request::canonical(&path)) {
         OpenVerdict::Deny(denial) if is_told(task, how, denial, &path, errno) => {
@@ -295,7 +289,6 @@ fn open_unnamed(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Result<An
     task.settle(verdict, Subject::new(&unnamed))?;
     task.prepare_to_make()?;
     let here = CString::from(c".");
-    let opened =
-        openat(&directory.file, &here, how.own_flags(), Mode::from_raw_mode(how.mode));
+    let opened = openat(&directory.file, &here, how.own_flags(), Mode::from_raw_mode(how.mode));
     opened.map(|file| how.answer(file))
 }

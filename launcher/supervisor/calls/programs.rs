@@ -12,8 +12,8 @@ use rustix::fs::{Access, AtFlags, FileType, OFlags, accessat};
 use rustix::io::{Errno, pread};
 
 use crate::events::Reason;
-use crate::supervisor::program::{self, Kind};
 use crate::supervisor::proc::{HERE, name_of};
+use crate::supervisor::program::{self, Kind};
 use crate::supervisor::resolve::{Argument, Object};
 use crate::supervisor::task::{Subject, Task};
 use crate::sys::notification::Answer;
@@ -22,12 +22,7 @@ use crate::sys::notification::Answer;
 const SCRIPT_DEPTH: u32 = 5;
 
 /// execve(2), execveat(2).
-pub(crate) fn execute(
-    task: &Task<'_>,
-    dirfd: i32,
-    path: u64,
-    flags: i32,
-) -> Result<Answer, Errno> {
+pub(crate) fn execute(task: &Task<'_>, dirfd: i32, path: u64, flags: i32) -> Result<Answer, Errno> {
     if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
         return Err(Errno::INVAL);
     }
@@ -121,7 +116,7 @@ fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<Answer, Errno> {
         return Err(Errno::NOENT);
     };
     let path = loader.path().ok_or(Errno::ACCESS)?;
-    let route = argument.lexical();
+    let route = loader.route(&argument);
     let subject = Subject { path, route: &route };
     match decide::loader(task.image(), &subject.request()) {
         Verdict::Allow => Ok(Answer::Continue),

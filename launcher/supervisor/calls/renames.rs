@@ -31,8 +31,7 @@ pub(crate) fn rename(
     let _acting = task.begin()?;
     let source = old.entry().map_err(|errno| task.nowhere(&old, decide::remove, errno))?;
     let target = new.entry().map_err(|errno| task.nowhere(&new, may_create, errno))?;
-    let no_entry =
-        if flags.contains(RenameFlags::NOREPLACE) { Errno::EXIST } else { Errno::BUSY };
+    let no_entry = if flags.contains(RenameFlags::NOREPLACE) { Errno::EXIST } else { Errno::BUSY };
     let (source, target) = (source.ok_or(Errno::BUSY)?, target.ok_or(no_entry)?);
     let (flags, if_exists) = match plan(task, &source, &target, flags) {
         Plan::Go(flags) => (flags, None),

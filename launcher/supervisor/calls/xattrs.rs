@@ -139,4 +139,3 @@ pub(crate) fn remove_of(task: &Task<'_>, fd: i32, name_at: u64) -> Result<Answer
     let name = name(task, name_at)?;
     on_descriptor(task, fd, |file| fremovexattr(file, &name))
 }
-

@@ -6,9 +6,39 @@ use std::time::Duration;
 use super::{HERE, address, agree, c, call, said};
 
 const PATHS: [&str; 33] = [
-    "f", "d", "l", "dangling", "dangling-slash", "loop", "ld", "ld/g", "ld/up", "al", "none",
-    "none/x", "f/x", "f/", "d/", "ld/", "lds", "l/", "./f", "d/../f", "ld/../f", "", ".", "..", "d/.",
-    "d//e///", "new", "ld/new", "new/", "/", "/proc/self/status", "/dev/null", "input",
+    "f",
+    "d",
+    "l",
+    "dangling",
+    "dangling-slash",
+    "loop",
+    "ld",
+    "ld/g",
+    "ld/up",
+    "al",
+    "none",
+    "none/x",
+    "f/x",
+    "f/",
+    "d/",
+    "ld/",
+    "lds",
+    "l/",
+    "./f",
+    "d/../f",
+    "ld/../f",
+    "",
+    ".",
+    "..",
+    "d/.",
+    "d//e///",
+    "new",
+    "ld/new",
+    "new/",
+    "/",
+    "/proc/self/status",
+    "/dev/null",
+    "input",
 ];
 
 /// Those of them where nothing may be made.
@@ -23,7 +53,8 @@ fn described(outcome: Result<i64, i32>) -> String {
     let _ = call(libc::SYS_close, &[usize::try_from(next).expect("a descriptor")]);
     let lowest = if fd < next { "lowest" } else { "not the lowest" };
     // An object that is held is opened anew, which cannot be said not to follow.
-    let flags = call(libc::SYS_fcntl, &[number, 3]).map(|flags| flags & !i64::from(libc::O_NOFOLLOW));
+    let flags =
+        call(libc::SYS_fcntl, &[number, 3]).map(|flags| flags & !i64::from(libc::O_NOFOLLOW));
     let flags = said(flags);
     let closes = said(call(libc::SYS_fcntl, &[number, 1]));
     let place = std::fs::read_link(format!("/proc/self/fd/{fd}")).unwrap_or_default();
@@ -67,8 +98,7 @@ fn open_with_every_flag() {
             let mut text = String::new();
             let writes = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_TMPFILE;
             let reads = flags & writes & !libc::O_DIRECTORY == 0;
-            let outside: &[&str] =
-                if flags & libc::O_EXCL == 0 { &["/", ".."] } else { &OUTSIDE };
+            let outside: &[&str] = if flags & libc::O_EXCL == 0 { &["/", ".."] } else { &OUTSIDE };
             for path in PATHS.iter().filter(|path| reads || !outside.contains(path)) {
                 let name = c(path);
                 let outcome = call(libc::SYS_open, &[address(&name), word(flags), 0o640]);
@@ -183,8 +213,10 @@ fn entries_are_made_and_removed() {
 
 #[test]
 fn entries_are_renamed_and_linked() {
-    let paths =
-        ["f", "d", "l", "ld", "dangling", "none", "empty", "full", "d/", "new/", ".", "none/x", "d/e/in"];
+    let paths = [
+        "f", "d", "l", "ld", "dangling", "none", "empty", "full", "d/", "new/", ".", "none/x",
+        "d/e/in",
+    ];
     agree(|| {
         let mut text = String::new();
         for from in paths {
@@ -214,8 +246,10 @@ fn entries_are_renamed_and_linked() {
 
 #[test]
 fn attributes_are_set() {
-    let paths: Vec<&str> =
-        PATHS.into_iter().filter(|path| !["/", "..", "/dev/null", "input"].contains(path)).collect();
+    let paths: Vec<&str> = PATHS
+        .into_iter()
+        .filter(|path| !["/", "..", "/dev/null", "input"].contains(path))
+        .collect();
     agree(|| {
         let mut text = String::new();
         let times: [i64; 4] = [1000, 5, 2000, 6];
@@ -249,7 +283,8 @@ fn attributes_are_set() {
                 let _ = writeln!(text, "{what} {path}: {}", said(outcome));
             }
             let modified = std::fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
-            let set = modified.is_ok_and(|time| time < std::time::UNIX_EPOCH + Duration::from_secs(9999));
+            let set =
+                modified.is_ok_and(|time| time < std::time::UNIX_EPOCH + Duration::from_secs(9999));
             let _ = writeln!(text, "{path}: {set}");
         }
         text
@@ -312,13 +347,15 @@ fn files_are_watched() {
         let mut text = String::new();
         let queue = call(libc::SYS_inotify_init1, &[0]).expect("a queue");
         let queue = usize::try_from(queue).expect("a descriptor");
-        for (path, mask) in [("f", 0xfff), ("d", 0x100), ("l", 0x0200_0fff), ("none", 2), ("f", 0)] {
+        for (path, mask) in [("f", 0xfff), ("d", 0x100), ("l", 0x0200_0fff), ("none", 2), ("f", 0)]
+        {
             let name = c(path);
             let outcome = call(libc::SYS_inotify_add_watch, &[queue, address(&name), mask]);
             let _ = writeln!(text, "{path}: {}", said(outcome));
         }
         let name = c("f");
-        let _ = writeln!(text, "{}", said(call(libc::SYS_inotify_add_watch, &[0, address(&name), 2])));
+        let _ =
+            writeln!(text, "{}", said(call(libc::SYS_inotify_add_watch, &[0, address(&name), 2])));
         text
     });
 }

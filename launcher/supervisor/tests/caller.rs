@@ -81,7 +81,8 @@ fn capabilities_that_were_dropped_stay_so() {
         // Root without any capability.
         let header = [0x2008_0522_u32, 0];
         let none = [0_u32; 6];
-        let (header, none) = (header.as_ptr().expose_provenance(), none.as_ptr().expose_provenance());
+        let (header, none) =
+            (header.as_ptr().expose_provenance(), none.as_ptr().expose_provenance());
         call(libc::SYS_capset, &[header, none]).expect("dropped");
         call(libc::SYS_prctl, &[4, 1]).expect("dumpable");
         let file = c("f");

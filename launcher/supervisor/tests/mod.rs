@@ -107,7 +107,16 @@ impl Ground {
 
     /// What `body` says when every call that can be trapped is; and what was refused.
     fn trapped(&self, body: impl FnOnce() -> String) -> (String, Vec<Denial>) {
-        let (record, supervisor) = self.supervisor();
+        self.trapped_counting(true, body)
+    }
+
+    /// As [`Self::trapped`], counting or not.
+    fn trapped_counting(
+        &self,
+        counting: bool,
+        body: impl FnOnce() -> String,
+    ) -> (String, Vec<Denial>) {
+        let (record, supervisor) = self.supervisor(counting);
         let text = self.enter(
             &every_number(),
             |listener, _| supervisor.serve(listener).expect("served"),
@@ -118,7 +127,7 @@ impl Ground {
 
     /// As [`Self::trapped`], with something to do to the child meanwhile.
     fn trapped_while(&self, body: impl FnOnce() -> String, meanwhile: impl FnOnce(Pid)) -> String {
-        let (_, supervisor) = self.supervisor();
+        let (_, supervisor) = self.supervisor(true);
         let meanwhile = |listener: OwnedFd, pid| {
             supervisor.serve(listener).expect("served");
             meanwhile(pid);
@@ -126,12 +135,12 @@ impl Ground {
         self.enter(&every_number(), meanwhile, body)
     }
 
-    fn supervisor(&self) -> (tempfile::NamedTempFile, Arc<Supervisor>) {
+    fn supervisor(&self, counting: bool) -> (tempfile::NamedTempFile, Arc<Supervisor>) {
         let record = tempfile::NamedTempFile::new().expect("a record");
         let append = OpenOptions::new().append(true).open(record.path()).expect("open");
         let page = memfd_create("page", MemfdFlags::CLOEXEC).expect("a page");
         File::from(page.try_clone().expect("cloned")).set_len(4096).expect("long");
-        let supervisor = Supervisor::new(self.image(), append, &page, true).expect("made");
+        let supervisor = Supervisor::new(self.image(), append, &page, counting).expect("made");
         (record, Arc::new(supervisor))
     }
 
@@ -179,7 +188,11 @@ fn agree(body: impl Fn() -> String) {
     let (answers, denials) = confined.trapped(&body);
     let differences: Vec<(&str, &str)> =
         expected.lines().zip(answers.lines()).filter(|(a, b)| a != b).collect();
-    assert!(differences.is_empty(), "bare, trapped: {differences:#?}\ndenied: {:#?}", shown(&denials));
+    assert!(
+        differences.is_empty(),
+        "bare, trapped: {differences:#?}\ndenied: {:#?}",
+        shown(&denials)
+    );
     assert_eq!(expected, answers);
     assert!(!expected.is_empty());
     assert_eq!(bare.listing(), confined.listing());

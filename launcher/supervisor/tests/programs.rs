@@ -30,9 +30,17 @@ fn programs_run() {
         script("nothing".as_ref(), "#!/none\n");
         script("data".as_ref(), "data");
         written("plain".as_ref(), "#!/bin/sh\n");
-        for name in
-            ["/bin/echo", "./s", "./nested", "./nothing", "./data", "./plain", "./none", "./d", "./f/x"]
-        {
+        for name in [
+            "/bin/echo",
+            "./s",
+            "./nested",
+            "./nothing",
+            "./data",
+            "./plain",
+            "./none",
+            "./d",
+            "./f/x",
+        ] {
             let _ = write!(text, "{name} {}", run(name));
         }
         text

@@ -19,7 +19,8 @@ const NEW: i32 = libc::O_CREAT | libc::O_WRONLY;
 #[test]
 fn every_capability() {
     let none = Capabilities::NONE;
-    let ground = Ground::new(&[("d", none), ("full", Capabilities::READ), ("empty", Capabilities::CREATE)]);
+    let ground =
+        Ground::new(&[("d", none), ("full", Capabilities::READ), ("empty", Capabilities::CREATE)]);
     let (text, denials) = ground.trapped(|| {
         let two = |number, a: &str, b: &str| {
             let (a, b) = (c(a), c(b));
@@ -124,7 +125,9 @@ fn own_process() {
     let (text, denials) = ground.trapped(|| {
         let pid = std::process::id();
         let mut text = String::new();
-        for path in ["/proc/self", "/proc/thread-self", &format!("/proc/{pid}"), "/proc/mounts/../self"] {
+        for path in
+            ["/proc/self", "/proc/thread-self", &format!("/proc/{pid}"), "/proc/mounts/../self"]
+        {
             let _ = writeln!(text, "{}", open(&format!("{path}/comm"), libc::O_WRONLY));
         }
         let own = std::fs::read_to_string("/proc/self/status").expect("read");

@@ -14,8 +14,13 @@ fn names_are_bound_and_reached() {
     agree(|| {
         let here = std::env::current_dir().expect("here");
         let mut text = String::new();
-        let names =
-            ["sock".into(), "d/sock".into(), "./ld/sock2".into(), here.join("abs"), here.join("ld/abs")];
+        let names = [
+            "sock".into(),
+            "d/sock".into(),
+            "./ld/sock2".into(),
+            here.join("abs"),
+            here.join("ld/abs"),
+        ];
         for name in &names {
             let bound = UnixListener::bind(name);
             let Ok(listener) = bound else {

@@ -18,7 +18,8 @@ fn median(mut act: impl FnMut()) -> u128 {
 }
 
 fn measured() -> String {
-    let (file, new, none, deep, link) = (c("f"), c("new"), c("none/x"), c("/usr/lib/os-release"), c("l"));
+    let (file, new, none, deep, link) =
+        (c("f"), c("new"), c("none/x"), c("/usr/lib/os-release"), c("l"));
     let close = |fd: i64| {
         let _ = call(libc::SYS_close, &[usize::try_from(fd).expect("a descriptor")]);
     };
@@ -51,7 +52,7 @@ fn measured() -> String {
 fn speed() {
     let ground = Ground::new(&[]);
     let bare = ground.bare(measured);
-    let (trapped, _) = ground.trapped(measured);
+    let (trapped, _) = ground.trapped_counting(false, measured);
     for (bare, trapped) in bare.lines().zip(trapped.lines()) {
         let (what, bare) = bare.split_once('\t').expect("two columns");
         let (_, trapped) = trapped.split_once('\t').expect("two columns");

@@ -52,7 +52,8 @@ fn one_waiter_stalls_no_other() {
         let opened = said(call(libc::SYS_open, &[address(&file), READ]).map(|_| 0));
         let fifo = c("fifo");
         let _ = call(libc::SYS_open, &[address(&fifo), WRITE]);
-        let done = waiters.into_iter().filter_map(|waiter| waiter.join().expect("joined").ok()).count();
+        let done =
+            waiters.into_iter().filter_map(|waiter| waiter.join().expect("joined").ok()).count();
         format!("{opened} {done}")
     });
     assert_eq!(text, "0 20");
@@ -112,7 +113,8 @@ fn signals_make_no_false_answers() {
     let (text, _) = ground.trapped(|| {
         crate::sys::trapped::handle_alarm(true);
         crate::sys::trapped::alarm_every(Duration::from_micros(200));
-        let flags = usize::try_from(libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY).expect("positive");
+        let flags =
+            usize::try_from(libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY).expect("positive");
         let wrong = (0..1500)
             .filter(|at| {
                 let name = c(&format!("new{at}"));
@@ -151,8 +153,8 @@ fn killed_callers() {
 #[test]
 fn a_path_that_changes_meanwhile() {
     use jp_confine_policy::Capabilities;
-    use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
     let ground = Ground::new(&[("d", Capabilities::NONE)]);
     let (text, _) = ground.trapped(|| {
