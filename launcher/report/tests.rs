@@ -16,6 +16,7 @@ fn denial(path: &[u8], missing: Capabilities, rule: Option<usize>) -> Denial {
         hidden: false,
         second: false,
         reason: Reason::Rule,
+        layer: crate::events::Layer::Shim,
         path: path.to_owned(),
         route: path.to_owned(),
         program: b"/usr/bin/cat".to_vec(),

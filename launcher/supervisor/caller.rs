@@ -138,6 +138,9 @@ impl<'a> Caller<'a> {
     /// # Errors
     /// `EBADF`, or `EACCES` where it cannot be had.
     pub(crate) fn descriptor(&self, fd: i32) -> Result<OwnedFd, Errno> {
+        if fd < 0 {
+            return Err(Errno::BADF);
+        }
         let process = self.handle().map_err(|_| Errno::ACCESS)?;
         pidfd_getfd(&process, fd, PidfdGetfdFlags::empty()).map_err(|errno| match errno {
             Errno::BADF => Errno::BADF,

@@ -6,10 +6,13 @@ use std::cell::Cell;
 use rustix::io::Errno;
 
 use super::status::Status;
-use crate::sys::identity::{self, Identity};
+use crate::sys::identity::{self, Brief, Identity};
 
 /// `CAP_SYS_RAWIO`, which the run does not have either: by it `/proc/kcore` is read.
 const RAW_IO: u64 = 1 << 17;
+
+/// `CAP_CHOWN` to `CAP_FSETID`: with these nothing depends on groups.
+const OVERRIDING: u64 = 0x1f;
 
 /// One answering thread's identity and mask.
 pub(crate) struct Hands {
@@ -46,6 +49,14 @@ impl Hands {
         self.own.capabilities != 0
     }
 
+    /// Whether somebody is whom the supervisor is, and so mighty that groups make no difference.
+    pub(crate) fn are_those_of(&self, who: &Brief) -> bool {
+        who.capabilities & OVERRIDING == OVERRIDING
+            && who.capabilities & !RAW_IO == self.own.capabilities
+            && who.user == self.own.user
+            && who.group == self.own.group
+    }
+
     /// Whether the thread acts as it should and may be used on.
     pub(crate) fn are_sound(&self) -> bool {
         !self.lost.get()
@@ -63,7 +74,8 @@ impl Hands {
     /// # Errors
     /// `EPERM` where that cannot be.
     pub(crate) fn act_as(&self, who: &Identity) -> Result<Acting<'_>, Errno> {
-        if *who == self.own {
+        let who = Identity { capabilities: who.capabilities & !RAW_IO, ..who.clone() };
+        if who == self.own {
             return Ok(self.act());
         }
         if !self.are_privileged() {
@@ -74,7 +86,7 @@ impl Hands {
             return if same { Ok(self.act()) } else { Err(Errno::PERM) };
         }
         let acting = Acting { hands: self, changed: true };
-        identity::assume(who).map_err(|_| Errno::PERM)?;
+        identity::assume(&who).map_err(|_| Errno::PERM)?;
         Ok(acting)
     }
 

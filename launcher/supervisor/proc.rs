@@ -3,7 +3,9 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 
-use rustix::fs::{CWD, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, open, openat, readlinkat};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, open, openat, readlinkat, statat,
+};
 use rustix::io::Errno;
 use rustix::path::DecInt;
 
@@ -15,6 +17,7 @@ pub(crate) struct Proc {
     all: OwnedFd,
     descriptors: OwnedFd,
     root: [u64; 2],
+    user_namespace: u64,
 }
 
 impl Proc {
@@ -29,7 +32,8 @@ impl Proc {
         }
         let descriptors = openat(&all, "self/fd", HELD, Mode::empty())?;
         let root = identity(&open("/", HELD, Mode::empty())?)?;
-        Ok(Self { all, descriptors, root })
+        let user_namespace = user_namespace(&all, "self")?;
+        Ok(Self { all, descriptors, root, user_namespace })
     }
 
     /// Whether a held directory is what the supervisor has as its root.
@@ -38,6 +42,11 @@ impl Proc {
     /// As `fstat(2)`.
     pub(crate) fn is_root(&self, directory: &OwnedFd) -> Result<bool, Errno> {
         Ok(identity(directory)? == self.root)
+    }
+
+    /// Whether capabilities of a thread's mean what the supervisor's do.
+    pub(crate) fn is_own_user_namespace(&self, tid: i32) -> bool {
+        user_namespace(&self.all, &tid.to_string()) == Ok(self.user_namespace)
     }
 
     /// Where a held object is: a path, or `pipe:[…]` and the like.
@@ -67,6 +76,10 @@ impl AsFd for Proc {
 /// The name that leads to exactly the held object.
 pub(crate) fn name_of(object: BorrowedFd<'_>) -> String {
     format!("/proc/self/fd/{}", object.as_raw_fd())
+}
+
+fn user_namespace(proc: &OwnedFd, process: &str) -> Result<u64, Errno> {
+    statat(proc, format!("{process}/ns/user"), AtFlags::empty()).map(|stat| stat.st_ino)
 }
 
 fn identity(object: &OwnedFd) -> Result<[u64; 2], Errno> {

@@ -49,6 +49,8 @@ pub(crate) struct Object {
     place: Place,
     /// It was reached through the descriptors of the caller's own process.
     own: bool,
+    /// No link was on the way: the path reads as the canonical one.
+    direct: bool,
 }
 
 /// What the policy may be asked about an object.
@@ -102,6 +104,14 @@ impl Object {
         Self::locate(caller, file, true)
     }
 
+    /// The spelling by which a path of the caller's led here, for choosing between external rules.
+    pub(crate) fn route(&self, argument: &Argument<'_>) -> Vec<u8> {
+        match &self.place {
+            Place::Named(path) if self.direct => path.clone(),
+            _ => argument.lexical(),
+        }
+    }
+
     /// What the kernel held for the supervisor.
     ///
     /// # Errors
@@ -113,7 +123,7 @@ impl Object {
     fn locate(caller: &Caller<'_>, file: OwnedFd, own: bool) -> Result<Self, Errno> {
         let stat = fstat(&file)?;
         let place = place::of(caller, file.as_fd())?;
-        Ok(Self { file, stat, place, own })
+        Ok(Self { file, stat, place, own, direct: false })
     }
 }
 
@@ -223,7 +233,10 @@ impl<'a> Argument<'a> {
     pub(crate) fn find(&self, stops: bool) -> Result<Found, Errno> {
         let flags = if stops { HELD_ENTRY } else { HELD };
         match self.without_links(&self.text, flags) {
-            Ok(file) => Object::locate(&self.caller, file, false).map(Found::Object),
+            Ok(file) => {
+                let object = Object::locate(&self.caller, file, false)?;
+                Ok(Found::Object(Object { direct: true, ..object }))
+            }
             Err(Errno::NOENT) => match self.missing() {
                 Some(entry) => Ok(Found::Missing(entry)),
                 None => self.walk(self.text.to_bytes(), stops),

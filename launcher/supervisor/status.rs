@@ -36,7 +36,8 @@ impl Status {
         loop {
             text.reserve(USUAL);
             let room = rustix::buffer::spare_capacity(&mut text);
-            if rustix::io::read(&file, room).map_err(|_| Errno::ACCESS)? == 0 {
+            // The kernel gives as much as there is, or as there is room for.
+            if rustix::io::read(&file, room).map_err(|_| Errno::ACCESS)? < USUAL {
                 break;
             }
         }

@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::Image;
-use rustix::fs::{AtFlags, Mode, OFlags, openat, readlinkat, statat};
+use rustix::fs::{Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 
 use super::caller::Caller;
@@ -15,6 +15,7 @@ use super::policy::Policy;
 use super::resolve::{Argument, Found, Judged, Object};
 use super::waiting::Waiting;
 use crate::events::{self, Layer, Reason};
+use crate::sys::identity::Brief;
 
 /// How the kernel is told to make the caller begin its call again after a signal (`ERESTARTSYS`).
 const BEGIN_AGAIN: Errno = Errno::from_raw_os_error(512);
@@ -73,7 +74,7 @@ impl<'a> Task<'a> {
     /// # Errors
     /// `EPERM` where it cannot act as the caller.
     pub(crate) fn begin(&self) -> Result<Acting<'a>, Errno> {
-        if !self.hands.are_privileged() {
+        if !self.hands.are_privileged() || self.is_as_mighty() {
             self.caller.confirm()?;
             return Ok(self.hands.act());
         }
@@ -145,7 +146,7 @@ impl<'a> Task<'a> {
             Err(errno) => return Err(self.nowhere(argument, judge, errno)),
         };
         let Some(path) = self.judged_path(&found)? else { return Ok(found) };
-        let route = argument.lexical();
+        let route = found.route(argument);
         let subject = Subject { path, route: &route };
         self.settle(judge(self.image(), &subject.request()), subject)?;
         Ok(found)
@@ -251,14 +252,16 @@ impl<'a> Task<'a> {
         found.err() == Some(Errno::NOENT)
     }
 
+    /// Whether the caller may do all that the supervisor may: whether it is root as that is. Told at
+    /// less cost than who else it is.
+    fn is_as_mighty(&self) -> bool {
+        let brief = Brief::of(self.caller.tid());
+        brief.is_ok_and(|brief| self.hands.are_those_of(&brief)) && self.shares_namespace()
+    }
+
     /// Whether capabilities of the caller's are of the supervisor's own user namespace.
     fn shares_namespace(&self) -> bool {
-        let namespace = |process: &str| {
-            let path = format!("{process}/ns/user");
-            statat(self.caller.proc().as_fd(), path, AtFlags::empty()).map(|stat| stat.st_ino)
-        };
-        let theirs = namespace(&self.caller.tid().to_string());
-        theirs.is_ok() && theirs == namespace("self")
+        self.caller.proc().is_own_user_namespace(self.caller.tid())
     }
 }
 

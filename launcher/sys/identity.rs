@@ -2,11 +2,13 @@
 //! by thread; libc's functions, which change them for the whole process, are not for this.
 
 use std::io;
+use std::os::fd::AsRawFd as _;
 
 use rustix::fs::{Gid, Mode, Uid};
 use rustix::io::Errno;
+use rustix::process::{PidfdFlags, pidfd_open};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_groups,
+    CapabilitySet, CapabilitySets, Pid, capabilities, set_capabilities, set_thread_groups,
     set_thread_res_gid, set_thread_res_uid,
 };
 
@@ -21,6 +23,64 @@ pub(crate) struct Identity {
     pub(crate) groups: Vec<u32>,
     /// Effective capabilities.
     pub(crate) capabilities: u64,
+}
+
+/// As whom a thread acts, but for its groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Brief {
+    /// As in [`Identity`].
+    pub(crate) user: [u32; 2],
+    /// As in [`Identity`].
+    pub(crate) group: [u32; 2],
+    /// As in [`Identity`].
+    pub(crate) capabilities: u64,
+}
+
+/// `struct pidfd_info`, as its first version was (Linux 6.13).
+#[derive(Default)]
+#[repr(C)]
+struct Info {
+    mask: u64,
+    cgroup: u64,
+    pid: u32,
+    tgid: u32,
+    ppid: u32,
+    ruid: u32,
+    rgid: u32,
+    euid: u32,
+    egid: u32,
+    suid: u32,
+    sgid: u32,
+    fsuid: u32,
+    fsgid: u32,
+    exit_code: i32,
+}
+
+/// `PIDFD_GET_INFO`.
+const GET_INFO: libc::Ioctl = libc::_IOWR::<Info>(0xff, 11);
+/// `PIDFD_INFO_CREDS`.
+const WITH_IDS: u64 = 2;
+
+impl Brief {
+    /// Asks the kernel about a thread.
+    ///
+    /// # Errors
+    /// Where the kernel is too old to tell.
+    pub(crate) fn of(tid: i32) -> Result<Self, Errno> {
+        let thread = Pid::from_raw(tid).ok_or(Errno::SRCH)?;
+        let handle = pidfd_open(thread, PidfdFlags::from_bits_retain(libc::PIDFD_THREAD))?;
+        let mut info = Info { mask: WITH_IDS, ..Info::default() };
+        // SAFETY: the structure that belongs to the request, which tells its size.
+        let result = unsafe { libc::ioctl(handle.as_raw_fd(), GET_INFO, &raw mut info) };
+        if result < 0 || info.mask & WITH_IDS == 0 {
+            return Err(Errno::NOSYS);
+        }
+        Ok(Self {
+            user: [info.euid, info.fsuid],
+            group: [info.egid, info.fsgid],
+            capabilities: capabilities(Some(thread))?.effective.bits(),
+        })
+    }
 }
 
 /// Gives the calling thread a working directory and a mask of its own.

@@ -9,6 +9,8 @@ pub(crate) mod landlock;
 pub(crate) mod memory;
 pub(crate) mod notification;
 pub(crate) mod signals;
+#[cfg(test)]
+pub(crate) mod trapped;
 
 use rustix::io::Errno;
 

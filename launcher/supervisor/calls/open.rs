@@ -71,6 +71,14 @@ impl How {
         self.has(libc::O_CREAT | libc::O_EXCL)
     }
 
+    /// Flags that do not go together are refused whatever the path is.
+    pub(super) const fn check(self) -> Result<(), Errno> {
+        let unnamed = self.has(libc::O_TMPFILE);
+        let reads_only = self.flags & libc::O_ACCMODE == libc::O_RDONLY;
+        let makes_directory = self.has(libc::O_CREAT | libc::O_DIRECTORY);
+        if (unnamed && reads_only) || makes_directory { Err(Errno::INVAL) } else { Ok(()) }
+    }
+
     /// A link at the end of the path is not followed.
     pub(crate) const fn stops_at_link(self) -> bool {
         self.has(libc::O_NOFOLLOW) || self.exclusive()
@@ -108,6 +116,7 @@ impl How {
 
 /// open(2), openat(2), creat(2).
 pub(crate) fn open(task: &Task<'_>, dirfd: i32, path: u64, how: How) -> Result<Answer, Errno> {
+    how.check()?;
     let argument = task.argument(dirfd, path)?;
     let _acting = task.begin()?;
     open_argument(task, &argument, how, Controlling)
@@ -122,9 +131,6 @@ pub(crate) fn open_argument(
 ) -> Result<Answer, Errno> {
     if how.has(libc::O_TMPFILE) {
         return open_unnamed(task, argument, how);
-    }
-    if how.has(libc::O_CREAT | libc::O_DIRECTORY) {
-        return Err(Errno::INVAL);
     }
     if how.has(libc::O_CREAT) && argument.wants_directory() {
         return Err(make_directory(task, argument, how));
@@ -161,11 +167,17 @@ pub(super) fn open_held(
     how: How,
     tty: Controlling,
 ) -> Result<Answer, Errno> {
-    let opened = open_object(task, argument, &object, how, tty)?;
-    Ok(how.answer(opened.unwrap_or(object.file)))
+    Ok(match open_object(task, argument, &object, how, tty)? {
+        Some(file) => how.answer(file),
+        None => Answer::Continue,
+    })
 }
 
-/// As [`open_held`]; `None` where the holding descriptor is what was asked for.
+/// As [`open_held`]; `None` where the caller can open it by itself.
+///
+/// The kernel hands no descriptor over that was opened with `O_PATH`. It gives no access either: what
+/// is done by it is judged as if it were done by its path. That the flag stays is sure for the calls
+/// that have it in a register.
 fn open_object(
     task: &Task<'_>,
     argument: &Argument<'_>,
@@ -174,7 +186,7 @@ fn open_object(
     tty: Controlling,
 ) -> Result<Option<OwnedFd>, Errno> {
     if let Some(path) = task.judged_path(object)? {
-        let route = argument.lexical();
+        let route = object.route(argument);
         let subject = Subject { path, route: &route };
         let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
         task.settle_open(existing.judge(task.image(), &subject.request()), subject)?;
@@ -219,7 +231,7 @@ fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<OwnedFd, Errno> {
         }
     }
     task.prepare_to_make()?;
-    let flags = how.with(libc::O_EXCL | libc::O_NOFOLLOW).own_flags();
+    let flags = how.with(libc::O_EXCL).own_flags();
     openat(&entry.directory, &entry.name, flags, Mode::from_raw_mode(how.mode))
 }
 
@@ -246,7 +258,8 @@ fn make_directory(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Errno {
         _ => Verdict::Allow,
     };
     if argument.is_dotted() {
-        return task.object_judged(argument, false, judge).err().unwrap_or(Errno::ISDIR);
+        let exists = if how.exclusive() { Errno::EXIST } else { Errno::ISDIR };
+        return task.object_judged(argument, false, judge).err().unwrap_or(exists);
     }
     match argument.entry() {
         Ok(Some(entry)) => {
@@ -270,7 +283,7 @@ fn open_unnamed(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Result<An
     }
     let path = task.judged_path(&directory)?.ok_or(Errno::ACCESS)?;
     // The kernel shows such files as `#INODE`; any name below the directory is judged alike.
-    let unnamed = [path, b"/#"].concat();
+    let unnamed = [path.strip_suffix(b"/").unwrap_or(path), b"/#"].concat();
     let request = Request::canonical(&unnamed);
     let verdict = decide::access(task.image(), &request, Capabilities::CREATE);
     task.settle(verdict, Subject::new(&unnamed))?;

@@ -32,6 +32,12 @@ pub(crate) fn open(
     size: u64,
 ) -> Result<Answer, Errno> {
     let (how, resolve) = read(task, how, size)?;
+    how.check()?;
+    if how.has(libc::O_PATH) {
+        // Such a descriptor cannot be handed over, and who makes the call by itself may have other
+        // flags in its memory by then. The older calls can do it.
+        return Err(Errno::NOSYS);
+    }
     let argument = task.argument(dirfd, path)?;
     // With RESOLVE_IN_ROOT even an absolute path starts at the descriptor.
     let directory = if resolve == 0 || dirfd == libc::AT_FDCWD {

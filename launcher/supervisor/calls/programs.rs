@@ -116,7 +116,7 @@ fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<Answer, Errno> {
         return Err(Errno::NOENT);
     };
     let path = loader.path().ok_or(Errno::ACCESS)?;
-    let route = argument.lexical();
+    let route = loader.route(&argument);
     let subject = Subject { path, route: &route };
     match decide::loader(task.image(), &subject.request()) {
         Verdict::Allow => Ok(Answer::Continue),

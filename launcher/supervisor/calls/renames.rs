@@ -10,6 +10,9 @@ use crate::supervisor::resolve::Entry;
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 
+const KNOWN: RenameFlags =
+    RenameFlags::NOREPLACE.union(RenameFlags::EXCHANGE).union(RenameFlags::WHITEOUT);
+
 /// rename(2), renameat(2), renameat2(2).
 pub(crate) fn rename(
     task: &Task<'_>,
@@ -17,18 +20,19 @@ pub(crate) fn rename(
     (newdirfd, new): (i32, u64),
     flags: u32,
 ) -> Result<Answer, Errno> {
+    let flags = RenameFlags::from_bits_retain(flags);
+    if !KNOWN.contains(flags)
+        || (flags.contains(RenameFlags::EXCHANGE) && flags != RenameFlags::EXCHANGE)
+    {
+        return Err(Errno::INVAL);
+    }
     let old = task.argument(olddirfd, old)?;
     let new = task.argument(newdirfd, new)?;
     let _acting = task.begin()?;
-    let source = match old.entry() {
-        Ok(entry) => entry.ok_or(Errno::BUSY)?,
-        Err(errno) => return Err(task.nowhere(&old, decide::remove, errno)),
-    };
-    let target = match new.entry() {
-        Ok(entry) => entry.ok_or(Errno::BUSY)?,
-        Err(errno) => return Err(task.nowhere(&new, may_create, errno)),
-    };
-    let flags = RenameFlags::from_bits_retain(flags);
+    let source = old.entry().map_err(|errno| task.nowhere(&old, decide::remove, errno))?;
+    let target = new.entry().map_err(|errno| task.nowhere(&new, may_create, errno))?;
+    let no_entry = if flags.contains(RenameFlags::NOREPLACE) { Errno::EXIST } else { Errno::BUSY };
+    let (source, target) = (source.ok_or(Errno::BUSY)?, target.ok_or(no_entry)?);
     let (flags, if_exists) = match plan(task, &source, &target, flags) {
         Plan::Go(flags) => (flags, None),
         Plan::OnlyNew(flags, denial) => (flags, Some(denial)),

@@ -1,0 +1,139 @@
+//! What the policy refuses is refused as by the preload library, and recorded.
+
+use std::fmt::Write as _;
+
+use jp_confine_policy::Capabilities;
+
+use super::{Ground, address, c, call, said, shown};
+use crate::events::Layer;
+
+fn open(path: &str, flags: i32) -> String {
+    let name = c(path);
+    let flags = usize::try_from(flags).expect("positive");
+    said(call(libc::SYS_open, &[address(&name), flags, 0o600]).map(|_| 0))
+}
+
+const NEW: i32 = libc::O_CREAT | libc::O_WRONLY;
+
+/// Refused with `EACCES`; each leaves one record that names the call, what was missing, and the path.
+#[test]
+fn every_capability() {
+    let none = Capabilities::NONE;
+    let ground =
+        Ground::new(&[("d", none), ("full", Capabilities::READ), ("empty", Capabilities::CREATE)]);
+    let (text, denials) = ground.trapped(|| {
+        let two = |number, a: &str, b: &str| {
+            let (a, b) = (c(a), c(b));
+            said(call(number, &[address(&a), address(&b)]))
+        };
+        let one = |number, a: &str, more: usize| {
+            let a = c(a);
+            said(call(number, &[address(&a), more]))
+        };
+        let outcomes = [
+            open("d/g", libc::O_RDONLY),
+            open("ld/g", libc::O_RDONLY),
+            open("full/x", libc::O_WRONLY),
+            open("full/x", libc::O_RDONLY | libc::O_TRUNC),
+            open("full/new", NEW),
+            open("full/new/er", NEW),
+            open("d/none/x", libc::O_RDONLY),
+            one(libc::SYS_unlink, "full/x", 0),
+            one(libc::SYS_rmdir, "d/e", 0),
+            one(libc::SYS_mkdir, "full/sub", 0o700),
+            one(libc::SYS_chmod, "full/x", 0o600),
+            one(libc::SYS_truncate, "full/x", 0),
+            one(libc::SYS_utime, "full/x", 0),
+            two(libc::SYS_rename, "f", "full/f"),
+            two(libc::SYS_rename, "full/x", "x"),
+            two(libc::SYS_link, "full/x", "x"),
+            two(libc::SYS_symlink, "x", "full/s"),
+            one(libc::SYS_execve, "d/g", 0),
+        ];
+        outcomes.join("\n")
+    });
+    assert!(text.lines().all(|line| line.contains("code: 13,")), "{text}");
+    let expected = [
+        "open read: @/d/g",
+        "open read: @/d/g",
+        "open update: @/full/x",
+        "open update: @/full/x",
+        "open create: @/full/new",
+        "open create: @/full/new/er",
+        "open read: @/d/none/x",
+        "unlink delete: @/full/x",
+        "rmdir delete: @/d/e",
+        "mkdir create: @/full/sub",
+        "chmod update: @/full/x",
+        "truncate update: @/full/x",
+        "utime update: @/full/x",
+        "rename create: @/full/f",
+        "rename delete: @/full/x",
+        "link create, update, delete, execute: @/full/x",
+        "symlink create: @/full/s",
+        "execve execute: @/d/g",
+    ];
+    let root = ground.path("");
+    let shown: Vec<String> = shown(&denials)
+        .iter()
+        .map(|line| line.replace(root.to_str().expect("text"), "@"))
+        .collect();
+    assert_eq!(shown, expected);
+    assert!(denials.iter().all(|denial| denial.layer == Layer::Supervisor && denial.pid > 1));
+    let program = std::env::current_exe().expect("a program");
+    assert!(denials.iter().all(|denial| denial.program == program.as_os_str().as_encoded_bytes()));
+}
+
+/// The kernel tells new from existing.
+#[test]
+fn only_new_and_only_existing() {
+    let update = Capabilities::READ.union(Capabilities::UPDATE);
+    let ground = Ground::new(&[("full", Capabilities::CREATE), ("d", update)]);
+    let (text, _) = ground.trapped(|| {
+        let mut text = String::new();
+        for path in ["full/x", "full/new", "d/g", "d/new"] {
+            let _ = writeln!(text, "{path} {}", open(path, NEW));
+        }
+        text
+    });
+    let answers: Vec<bool> = text.lines().map(|line| line.ends_with(" 0")).collect();
+    assert_eq!(answers, [false, true, true, false], "{text}");
+}
+
+/// What belongs to other processes is not shown, whatever the policy says of `/proc`.
+#[test]
+fn secrets_of_the_supervisor() {
+    let mut ground = Ground::new(&[]);
+    ground.grant(std::path::Path::new("/proc"), Capabilities::ALL);
+    let own = std::process::id();
+    let (text, _) = ground.trapped(|| {
+        let mut text = String::new();
+        for name in ["mem", "environ", "maps", "ns/net", "fd/0", "root/etc/passwd"] {
+            let _ = writeln!(text, "{}", open(&format!("/proc/{own}/{name}"), libc::O_RDONLY));
+        }
+        text
+    });
+    let refused: Vec<bool> = text.lines().map(|line| line != "0").collect();
+    // By the last two one reaches what may be read anyway.
+    assert_eq!(refused, [true, true, true, true, false, false], "{text}");
+}
+
+/// The caller's own process is itself, by every name.
+#[test]
+fn own_process() {
+    let ground = Ground::new(&[]);
+    let (text, denials) = ground.trapped(|| {
+        let pid = std::process::id();
+        let mut text = String::new();
+        for path in
+            ["/proc/self", "/proc/thread-self", &format!("/proc/{pid}"), "/proc/mounts/../self"]
+        {
+            let _ = writeln!(text, "{}", open(&format!("{path}/comm"), libc::O_WRONLY));
+        }
+        let own = std::fs::read_to_string("/proc/self/status").expect("read");
+        let _ = writeln!(text, "{}", i32::from(!own.contains(&format!("Pid:\t{pid}\n"))));
+        text
+    });
+    let answers: Vec<bool> = text.lines().map(|line| line == "0").collect();
+    assert_eq!(answers, [true, true, true, false, true], "{text} {:?}", shown(&denials));
+}

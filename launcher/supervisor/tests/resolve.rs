@@ -1,0 +1,112 @@
+//! The resolver against the kernel, on trees made at random.
+
+use std::fmt::Write as _;
+use std::os::unix::fs::symlink;
+
+use super::{Ground, address, c, call, said};
+
+/// The same numbers every time (`splitmix64`).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % (bound as u64)).expect("small")
+    }
+
+    fn path(&mut self, root: &str) -> String {
+        const PARTS: [&str; 12] = ["a", "b", "c", "a", "b", "c", "..", ".", "", "f", "none", "l"];
+        let mut text = match self.below(8) {
+            0 => format!("{root}/"),
+            1 => "/proc/self/cwd/".to_owned(),
+            _ => String::new(),
+        };
+        for at in 0..=self.below(5) {
+            if at > 0 {
+                text.push('/');
+            }
+            text.push_str(PARTS[self.below(PARTS.len())]);
+        }
+        if self.below(6) == 0 {
+            text.push('/');
+        }
+        text
+    }
+}
+
+fn grow(ground: &Ground, random: &mut Random) {
+    let root = ground.path("");
+    let mut directories = vec![root.clone()];
+    for _ in 0..30 {
+        let parent = directories[random.below(directories.len())].clone();
+        let name = ["a", "b", "c", "l", "f"][random.below(5)];
+        let path = parent.join(name);
+        match (name, random.below(3)) {
+            ("f", _) => drop(std::fs::write(path, "")),
+            ("l", _) | (_, 0) => {
+                drop(symlink(random.path(root.to_str().expect("text")), path));
+            }
+            _ if std::fs::create_dir(&path).is_ok() => directories.push(path),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn paths_lead_where_the_kernel_goes() {
+    let flags: [i32; 4] = [
+        libc::O_RDONLY | libc::O_NONBLOCK,
+        libc::O_RDONLY | libc::O_NOFOLLOW,
+        libc::O_RDONLY | libc::O_DIRECTORY,
+        libc::O_WRONLY | libc::O_NONBLOCK,
+    ];
+    for seed in 0..25 {
+        let walk = |ground: &Ground| {
+            let mut random = Random(seed);
+            grow(ground, &mut random);
+            let root = ground.path("").to_str().expect("text").to_owned();
+            let seed = random.0;
+            move || {
+                let mut random = Random(seed);
+                let mut text = String::new();
+                for _ in 0..150 {
+                    let path = random.path(&root);
+                    let flags = flags[random.below(flags.len())];
+                    let name = c(&path);
+                    let number = usize::try_from(flags).expect("positive");
+                    let opened = call(libc::SYS_open, &[address(&name), number, 0o600]);
+                    let place = opened.map(|fd| {
+                        let place = std::fs::read_link(format!("/proc/self/fd/{fd}"));
+                        let _ = call(libc::SYS_close, &[usize::try_from(fd).expect("open")]);
+                        place
+                    });
+                    let place = match place {
+                        Ok(place) => format!("{}", place.expect("a place").display()),
+                        Err(errno) => said(Err(errno)),
+                    };
+                    let _ = writeln!(text, "{path} {flags:o}: {place}");
+                }
+                text
+            }
+        };
+        let (bare, trapped) = (Ground::new(&[]), Ground::new(&[]));
+        let expected = bare.bare(walk(&bare));
+        let (answers, denials) = trapped.trapped(walk(&trapped));
+        // Above the tree nothing may be written.
+        let refused = |line: &&str| line.contains("code: 13,");
+        for (expected, answer) in expected.lines().zip(answers.lines()) {
+            if !refused(&answer) {
+                assert_eq!(expected, answer, "seed {seed}");
+            }
+        }
+        let outside = answers.lines().filter(refused).count();
+        let root = trapped.path("");
+        assert_eq!(outside, denials.len());
+        for denial in &denials {
+            let path = String::from_utf8_lossy(&denial.path);
+            assert!(!std::path::Path::new(&*path).starts_with(&root), "seed {seed}: {path}");
+        }
+    }
+}

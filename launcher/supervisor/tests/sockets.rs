@@ -1,0 +1,90 @@
+//! Unix sockets by path, and addresses that name no file.
+
+use std::fmt::Write as _;
+use std::io::{Read as _, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
+
+use jp_confine_policy::Capabilities;
+
+use super::{Ground, agree, call, said, shown};
+
+#[test]
+fn names_are_bound_and_reached() {
+    agree(|| {
+        let here = std::env::current_dir().expect("here");
+        let mut text = String::new();
+        let names = [
+            "sock".into(),
+            "d/sock".into(),
+            "./ld/sock2".into(),
+            here.join("abs"),
+            here.join("ld/abs"),
+        ];
+        for name in &names {
+            let bound = UnixListener::bind(name);
+            let Ok(listener) = bound else {
+                let _ = writeln!(text, "{name:?} {:?}", bound.err());
+                continue;
+            };
+            let _ = writeln!(text, "{:?}", listener.local_addr().expect("an address"));
+            let connected = UnixStream::connect(name);
+            let Ok(mut stream) = connected else {
+                let _ = writeln!(text, "{name:?} {:?}", connected.err());
+                continue;
+            };
+            let (mut accepted, _) = listener.accept().expect("accepted");
+            stream.write_all(b"hello").expect("sent");
+            drop(stream);
+            let mut received = String::new();
+            accepted.read_to_string(&mut received).expect("received");
+            let _ = writeln!(text, "{received} {:?}", UnixListener::bind(name).err());
+        }
+        for name in ["none", "none/x", "f", "d", ".", ""] {
+            let _ = writeln!(text, "{name} {:?}", UnixStream::connect(name).err());
+            let _ = writeln!(text, "{name} {:?}", UnixDatagram::bind(name).err());
+        }
+        text
+    });
+}
+
+#[test]
+fn addresses_without_a_file() {
+    agree(|| {
+        let mut text = String::new();
+        let tcp = std::net::TcpListener::bind("127.0.0.1:0").expect("bound");
+        let port = tcp.local_addr().expect("an address").port();
+        let connected = std::net::TcpStream::connect(("127.0.0.1", port));
+        let _ = writeln!(text, "{}", connected.is_ok());
+        let datagram = UnixDatagram::unbound().expect("a socket");
+        let fd = usize::try_from(datagram.as_raw_fd()).expect("open");
+        let family = [1_u8, 0, 0, 0];
+        let at = family.as_ptr().expose_provenance();
+        for length in [0, 1, 2, 3, 500, usize::MAX] {
+            let _ = writeln!(text, "{}", said(call(libc::SYS_connect, &[fd, at, length])));
+        }
+        let _ = writeln!(text, "{}", said(call(libc::SYS_bind, &[fd, at, 2])));
+        let _ = writeln!(text, "{}", said(call(libc::SYS_bind, &[fd, 1, 20])));
+        let _ = writeln!(text, "{}", said(call(libc::SYS_connect, &[999, at, 3])));
+        let _ = writeln!(text, "{}", said(call(libc::SYS_connect, &[0, at, 3])));
+        text
+    });
+}
+
+#[test]
+fn names_outside_are_refused() {
+    let ground = Ground::new(&[("d", Capabilities::READ)]);
+    let _listener = UnixListener::bind(ground.path("d/sock")).expect("bound");
+    let (text, denials) = ground.trapped(|| {
+        let here = std::env::current_dir().expect("here");
+        let outcomes = [
+            UnixStream::connect("d/sock").err(),
+            UnixStream::connect(here.join("ld/sock")).err(),
+            UnixListener::bind("d/new").err(),
+            UnixListener::bind(here.join("ld/new")).err(),
+        ];
+        outcomes.iter().flatten().map(|error| format!("{:?}\n", error.raw_os_error())).collect()
+    });
+    assert_eq!(text, "Some(13)\n".repeat(4), "{:?}", shown(&denials));
+    assert_eq!(denials.len(), 4);
+}

@@ -1,0 +1,185 @@
+//! Calls that wait for others, and callers that do not wait any longer.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Ground, address, agree, c, call, said};
+
+const READ: usize = 0;
+const WRITE: usize = 1;
+
+#[test]
+fn both_ends_of_a_fifo() {
+    agree(|| {
+        let name = c("fifo");
+        let thread = std::thread::spawn(|| {
+            let name = c("fifo");
+            call(libc::SYS_open, &[address(&name), WRITE]).map(|_| 0)
+        });
+        let read = call(libc::SYS_open, &[address(&name), READ]).map(|_| 0);
+        format!("{} {}", said(read), said(thread.join().expect("joined")))
+    });
+}
+
+#[test]
+fn a_fifo_without_waiting() {
+    agree(|| {
+        let name = c("fifo");
+        let nonblocking = usize::try_from(libc::O_NONBLOCK).expect("positive");
+        let write = call(libc::SYS_open, &[address(&name), WRITE | nonblocking]);
+        let read = call(libc::SYS_open, &[address(&name), READ | nonblocking]).map(|_| 0);
+        format!("{} {}", said(write), said(read))
+    });
+}
+
+/// Many that wait do not keep others from being answered.
+#[test]
+fn one_waiter_stalls_no_other() {
+    let ground = Ground::new(&[]);
+    let start = Instant::now();
+    let (text, _) = ground.trapped(|| {
+        let waiters: Vec<_> = (0..20)
+            .map(|_| {
+                std::thread::spawn(|| {
+                    let name = c("fifo");
+                    call(libc::SYS_open, &[address(&name), READ]).map(|_| 0)
+                })
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(50));
+        let file = c("f");
+        let opened = said(call(libc::SYS_open, &[address(&file), READ]).map(|_| 0));
+        let fifo = c("fifo");
+        let _ = call(libc::SYS_open, &[address(&fifo), WRITE]);
+        let done =
+            waiters.into_iter().filter_map(|waiter| waiter.join().expect("joined").ok()).count();
+        format!("{opened} {done}")
+    });
+    assert_eq!(text, "0 20");
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+/// A signal gets through to who waits, and the call is begun again or not as the handler says.
+#[test]
+fn signals_interrupt() {
+    for restart in [false, true] {
+        let ground = Ground::new(&[]);
+        let (text, _) = ground.trapped(move || {
+            crate::sys::trapped::handle_alarm(restart);
+            crate::sys::trapped::alarm_in(Duration::from_millis(100));
+            let writer = restart.then(|| {
+                std::thread::spawn(|| {
+                    std::thread::sleep(Duration::from_millis(400));
+                    let name = c("fifo");
+                    let _ = call(libc::SYS_open, &[address(&name), WRITE]);
+                })
+            });
+            let name = c("fifo");
+            let outcome = call(libc::SYS_open, &[address(&name), READ]).map(|_| 0);
+            drop(writer.map(std::thread::JoinHandle::join));
+            said(outcome)
+        });
+        let expected = if restart { "0".to_owned() } else { said(Err(libc::EINTR)) };
+        assert_eq!(text, expected);
+    }
+}
+
+/// Who waits may be killed.
+#[test]
+fn a_killed_waiter_is_gone() {
+    let ground = Ground::new(&[]);
+    let start = Instant::now();
+    let text = ground.trapped_while(
+        || {
+            std::thread::spawn(|| {
+                std::thread::sleep(Duration::from_millis(100));
+                let own = Pid::from_raw(std::process::id().cast_signed()).expect("a process");
+                let _ = kill_process(own, Signal::KILL);
+            });
+            let name = c("fifo");
+            said(call(libc::SYS_open, &[address(&name), READ]))
+        },
+        |_| {},
+    );
+    assert_eq!(text, "");
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+/// With a storm of signals a name is still made once.
+#[test]
+fn signals_make_no_false_answers() {
+    let ground = Ground::new(&[]);
+    let (text, _) = ground.trapped(|| {
+        crate::sys::trapped::handle_alarm(true);
+        crate::sys::trapped::alarm_every(Duration::from_micros(200));
+        let flags =
+            usize::try_from(libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY).expect("positive");
+        let wrong = (0..1500)
+            .filter(|at| {
+                let name = c(&format!("new{at}"));
+                match call(libc::SYS_open, &[address(&name), flags, 0o600]) {
+                    Ok(fd) => {
+                        let _ = call(libc::SYS_close, &[usize::try_from(fd).expect("open")]);
+                        false
+                    }
+                    Err(_) => true,
+                }
+            })
+            .count();
+        wrong.to_string()
+    });
+    assert_eq!(text, "0");
+}
+
+/// Callers that are killed in the middle of calls leave a supervisor that answers others.
+#[test]
+fn killed_callers() {
+    let ground = Ground::new(&[]);
+    let (text, _) = ground.trapped(|| {
+        for _ in 0..60 {
+            crate::sys::trapped::killed_while(Duration::from_millis(3), || {
+                let name = c("f");
+                let _ = call(libc::SYS_chmod, &[address(&name), 0o644]);
+            });
+        }
+        let name = c("f");
+        said(call(libc::SYS_chmod, &[address(&name), 0o600]))
+    });
+    assert_eq!(text, "0");
+}
+
+/// Whoever rewrites the path meanwhile gets one of both, judged.
+#[test]
+fn a_path_that_changes_meanwhile() {
+    use jp_confine_policy::Capabilities;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+    let ground = Ground::new(&[("d", Capabilities::NONE)]);
+    let (text, _) = ground.trapped(|| {
+        let path: Arc<[AtomicU8; 4]> = Arc::new([b'.', b'/', b'f', 0].map(AtomicU8::new));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (theirs, told) = (Arc::clone(&path), Arc::clone(&stop));
+        let thread = std::thread::spawn(move || {
+            while !told.load(Ordering::Relaxed) {
+                for byte in [b'd', b'f'] {
+                    theirs[2].store(byte, Ordering::Relaxed);
+                }
+            }
+        });
+        let mut reached = 0;
+        for _ in 0..3000 {
+            let at = path.as_ptr().expose_provenance();
+            if let Ok(fd) = call(libc::SYS_open, &[at, READ]) {
+                let place = std::fs::read_link(format!("/proc/self/fd/{fd}")).expect("a place");
+                reached += usize::from(place.ends_with("d"));
+                let _ = call(libc::SYS_close, &[usize::try_from(fd).expect("open")]);
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        let _ = thread.join();
+        reached.to_string()
+    });
+    assert_eq!(text, "0");
+}

@@ -1,0 +1,151 @@
+//! For tests: a child process whose calls are trapped, without a plan.
+
+use std::io::{Read as _, Write as _};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, WaitOptions, pidfd_getfd, pidfd_open};
+
+/// Answers ALLOW, or hands the call over where its number is among `numbers`.
+fn filter(numbers: &[i64]) -> Vec<libc::sock_filter> {
+    let statement = |code: u32, jt, jf, k| libc::sock_filter {
+        code: u16::try_from(code).expect("16 bits"),
+        jt,
+        jf,
+        k,
+    };
+    let answer = |verdict| statement(libc::BPF_RET | libc::BPF_K, 0, 0, verdict);
+    let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0)];
+    for &number in numbers {
+        let number = u32::try_from(number).expect("a number");
+        program.push(statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, number));
+        program.push(answer(libc::SECCOMP_RET_USER_NOTIF));
+    }
+    program.push(answer(libc::SECCOMP_RET_ALLOW));
+    program
+}
+
+/// Traps these calls of the calling thread and its children for good.
+pub(crate) fn install(numbers: &[i64]) -> OwnedFd {
+    let mut program = filter(numbers);
+    let program = libc::sock_fprog {
+        len: u16::try_from(program.len()).expect("short"),
+        filter: program.as_mut_ptr(),
+    };
+    rustix::thread::set_no_new_privs(true).expect("no new privileges");
+    let flags =
+        libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    let set = libc::SECCOMP_SET_MODE_FILTER;
+    // SAFETY: a valid program, which the kernel copies.
+    let fd = unsafe { libc::syscall(libc::SYS_seccomp, set, flags, &raw const program) };
+    let fd = RawFd::try_from(fd).ok().filter(|&fd| fd >= 0).expect("a listener");
+    // SAFETY: just made, and nobody else's.
+    unsafe { OwnedFd::from_raw_fd(fd) }
+}
+
+/// A child that is forked while another's pipes are open would keep them open.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Runs `body` in a child. Where `trapped` is not empty its calls of these numbers are, and `serve` is
+/// given the listener first. What `body` returns comes back.
+pub(crate) fn in_child(
+    trapped: &[i64],
+    serve: impl FnOnce(OwnedFd, Pid),
+    body: impl FnOnce() -> String,
+) -> String {
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut results, mut result) = std::io::pipe().expect("a pipe");
+    let (mut go, mut gone) = std::io::pipe().expect("a pipe");
+    // SAFETY: the child makes system calls and allocates, which glibc prepares for.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        drop((results, gone));
+        let listener = (!trapped.is_empty()).then(|| install(trapped));
+        let number = listener.as_ref().map_or(-1, OwnedFd::as_raw_fd);
+        let _ = result.write_all(&number.to_ne_bytes());
+        let _ = go.read(&mut [0]);
+        drop(listener);
+        let text = body();
+        let _ = result.write_all(text.as_bytes());
+        // SAFETY: nothing of the parent's is to be run.
+        unsafe { libc::_exit(0) };
+    }
+    drop((result, go));
+    let mut number = [0; 4];
+    results.read_exact(&mut number).expect("the child began");
+    let pid = Pid::from_raw(pid).expect("a child");
+    if !trapped.is_empty() {
+        let process = pidfd_open(pid, PidfdFlags::empty()).expect("a handle");
+        let number = RawFd::from_ne_bytes(number);
+        let listener =
+            pidfd_getfd(process, number, PidfdGetfdFlags::empty()).expect("the listener");
+        serve(listener, pid);
+    }
+    gone.write_all(b"g").expect("told");
+    let mut text = String::new();
+    let _ = results.read_to_string(&mut text);
+    let _ = rustix::process::waitpid(Some(pid), WaitOptions::empty());
+    text
+}
+
+/// The call itself, with its answer or the error.
+pub(crate) fn call(number: i64, arguments: [usize; 6]) -> Result<i64, i32> {
+    let [a, b, c, d, e, f] = arguments;
+    // SAFETY: tests pass pointers to what outlives the call, or wrong ones to be refused.
+    let result = unsafe { libc::syscall(number, a, b, c, d, e, f) };
+    if result < 0 {
+        Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0))
+    } else {
+        Ok(result)
+    }
+}
+
+extern "C" fn nothing(_: i32) {}
+
+/// Handles SIGALRM by doing nothing; calls that it interrupts are begun again or not.
+pub(crate) fn handle_alarm(restart: bool) {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: all zero is a valid action.
+    let action = unsafe { action.assume_init_mut() };
+    action.sa_sigaction = (nothing as extern "C" fn(i32)) as libc::sighandler_t;
+    action.sa_flags = if restart { libc::SA_RESTART } else { 0 };
+    let action: *const libc::sigaction = &raw const *action;
+    // SAFETY: a valid action, whose handler does nothing.
+    unsafe { libc::sigaction(libc::SIGALRM, action, std::ptr::null_mut()) };
+}
+
+/// Sends the process SIGALRM once.
+pub(crate) fn alarm_in(delay: Duration) {
+    set_timer(delay, Duration::ZERO);
+}
+
+/// Sends the process SIGALRM again and again.
+pub(crate) fn alarm_every(delay: Duration) {
+    set_timer(delay, delay);
+}
+
+fn set_timer(first: Duration, then: Duration) {
+    let value = |time: Duration| libc::timeval {
+        tv_sec: 0,
+        tv_usec: libc::suseconds_t::try_from(time.as_micros()).expect("short"),
+    };
+    let timer = libc::itimerval { it_value: value(first), it_interval: value(then) };
+    // SAFETY: a valid timer.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) };
+}
+
+/// Makes `act` again and again in a process of its own, and kills that in the middle.
+pub(crate) fn killed_while(delay: Duration, act: impl Fn()) {
+    // SAFETY: the child makes system calls and allocates, which glibc prepares for.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        loop {
+            act();
+        }
+    }
+    std::thread::sleep(delay);
+    let pid = Pid::from_raw(pid).expect("a child");
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("killed");
+    let _ = rustix::process::waitpid(Some(pid), WaitOptions::empty());
+}
