@@ -23,7 +23,7 @@ mod run;
 mod scratch;
 mod seal;
 mod supervise;
-#[cfg_attr(not(test), expect(dead_code, reason = "until the launcher starts it"))]
+#[expect(dead_code, reason = "until the launcher starts it")]
 mod supervisor;
 mod sys;
 mod workspace;

@@ -1,15 +1,10 @@
 //! The system calls that need `unsafe`; the rest goes through `rustix` and `std`.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "until the launcher starts it"))]
 pub(crate) mod actions;
 pub(crate) mod child;
-#[cfg_attr(not(test), expect(dead_code, reason = "until the launcher starts it"))]
 pub(crate) mod identity;
-#[cfg_attr(not(test), expect(dead_code, reason = "until the launcher starts it"))]
 pub(crate) mod interruption;
-#[cfg_attr(not(test), expect(dead_code, reason = "until the launcher starts it"))]
 pub(crate) mod memory;
-#[cfg_attr(not(test), expect(dead_code, reason = "until the launcher starts it"))]
 pub(crate) mod notification;
 pub(crate) mod signals;
 #[cfg(test)]
