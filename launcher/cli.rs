@@ -15,7 +15,8 @@ use jp_confine_policy::Capability;
     override_usage = "jp-confine [OPTIONS] -- PROGRAM [ARGS]...\n       \
                       jp-confine [OPTIONS] check CAPABILITY PATH...\n       \
                       jp-confine [OPTIONS] explain PATH\n       \
-                      jp-confine [OPTIONS] compile",
+                      jp-confine [OPTIONS] compile\n       \
+                      jp-confine doctor",
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
     after_help = "Exit status: the program's own; 128+N if signal N ended it; 125 jp-confine \
@@ -64,6 +65,12 @@ enum Sub {
         #[command(flatten)]
         options: Options,
     },
+    /// Say what this machine offers, what is lost without the rest, and how to get it
+    Doctor {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// What was asked for.
@@ -77,14 +84,17 @@ pub(crate) enum Command {
     Explain { path: OsString, json: bool },
     /// `compile`.
     Compile,
+    /// `doctor`.
+    Doctor { json: bool },
 }
 
 /// How far enforcement must reach (spec §18).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Enforce {
     /// The preload library alone: precise, but a program can avoid it
     Cooperative,
     /// With the kernel behind it
+    #[default]
     Layered,
     /// Kernel decisions only
     Strict,
@@ -127,9 +137,12 @@ pub(crate) struct Options {
     /// Answer EACCES, never ENOENT: nothing is hidden
     #[arg(long)]
     pub(crate) show_denied: bool,
-    /// What must hold the policy [default: cooperative]
+    /// What must hold the policy [default: layered]
     #[arg(long, value_name = "LAYERS")]
     pub(crate) enforce: Option<Enforce>,
+    /// End what the program leaves running, instead of waiting for it
+    #[arg(long)]
+    pub(crate) kill_leftovers: bool,
     /// Never ask
     #[arg(long)]
     pub(crate) non_interactive: bool,
@@ -166,6 +179,7 @@ impl Options {
             share_tmp: self.share_tmp | later.share_tmp,
             show_denied: self.show_denied | later.show_denied,
             non_interactive: self.non_interactive | later.non_interactive,
+            kill_leftovers: self.kill_leftovers | later.kill_leftovers,
             dry_run: self.dry_run | later.dry_run,
             quiet: self.quiet | later.quiet,
             verbose: self.verbose | later.verbose,
@@ -196,6 +210,7 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
             (line.options.then(options), Command::Explain { path, json })
         }
         Some(Sub::Compile { options }) => (line.options.then(options), Command::Compile),
+        Some(Sub::Doctor { json }) => (line.options, Command::Doctor { json }),
     })
 }
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+use crate::machine::{self, Machine};
 
 /// The surroundings of this process.
 #[derive(Debug)]
@@ -62,6 +63,14 @@ impl Context {
     pub(crate) fn variable(&self, name: &OsStr) -> Option<&OsStr> {
         let (_, value) = self.environment.iter().find(|(known, _)| known == name)?;
         (!value.is_empty()).then_some(value)
+    }
+}
+
+impl Context {
+    /// What the kernel offers here, less what the environment names (see [`machine::WITHOUT`]).
+    pub(crate) fn machine(&self) -> Machine {
+        let without = self.variable(OsStr::new(machine::WITHOUT));
+        Machine::look(without.and_then(OsStr::to_str).unwrap_or_default())
     }
 }
 

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::context::Context;
 use crate::events::{Denial, Reason};
 use crate::failure::Failure;
+use crate::plan::holder::Holder;
 
 /// An open event log.
 #[derive(Debug)]
@@ -71,12 +72,14 @@ impl Log {
     }
 
     /// Which layer holds a capability, and how firmly.
-    pub(crate) fn layer(&mut self, capability: Capability) {
+    pub(crate) fn layer(&mut self, holder: &Holder) {
         self.write(&json!({
             "event": "layer",
-            "capability": capability.as_str(),
-            "layer": "shim",
-            "strength": "cooperative",
+            "capability": holder.capability.as_str(),
+            "held_by": holder.layers(),
+            "library": holder.library,
+            "supervisor": holder.supervisor,
+            "landlock": holder.landlock,
         }));
     }
 

@@ -9,11 +9,17 @@ mod anchors;
 mod cli;
 mod config;
 mod context;
+mod descendants;
+mod doctor;
 mod events;
 mod failure;
+mod filter;
+mod front;
 mod grants;
 mod install;
 mod log;
+mod machine;
+mod plan;
 mod prepare;
 mod profile;
 mod program;
@@ -22,8 +28,9 @@ mod report;
 mod run;
 mod scratch;
 mod seal;
+mod spawn;
+mod start;
 mod supervise;
-#[expect(dead_code, reason = "until the launcher starts it")]
 mod supervisor;
 mod sys;
 mod workspace;
@@ -55,5 +62,6 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Explain { path, json } => query::explain(&context, &options, &path, json),
         Command::Compile if options.dry_run => query::dry_run(&context, &options, None),
         Command::Compile => query::compile(&context, &options),
+        Command::Doctor { json } => doctor::doctor(&context, json),
     }
 }

@@ -22,6 +22,9 @@ use crate::config::layers::Layers;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
+use crate::machine::Machine;
+use crate::plan::bounds::Rule;
+use crate::plan::{Order, Plan};
 use crate::profile::{Profile, Profiles, Resolved};
 use crate::scratch::Scratch;
 use crate::seal::SharedPage;
@@ -158,20 +161,26 @@ impl Run<'_> {
     }
 }
 
-/// Refuses what this version has no means to enforce (spec §13).
-pub(crate) fn require_layers(enforce: Option<Enforce>) -> Result<(), Failure> {
-    let (name, missing) = match enforce {
-        None | Some(Enforce::Cooperative) => return Ok(()),
-        Some(Enforce::Layered) => ("layered", "the kernel layer and the supervisor"),
-        Some(Enforce::Strict) => ("strict", "the kernel layer and the supervisor"),
-    };
-    Err(Failure::advised(
-        format!("--enforce {name} needs {missing}, which this version does not have"),
-        "--enforce cooperative works: the preload library alone, which a program can evade",
-    ))
-}
-
 impl Prepared {
+    /// Which layer holds what of this policy on this machine; `own` is what the product itself needs
+    /// inside the run.
+    pub(crate) fn plan(
+        &self,
+        machine: Machine,
+        enforce: Enforce,
+        own: &[Rule],
+    ) -> Result<Plan, Failure> {
+        Plan::of(&Order {
+            grants: &self.grants,
+            image: &parse_image(&self.image)?,
+            workspace: self.root.as_path(),
+            own,
+            user: rustix::process::geteuid(),
+            machine,
+            enforce,
+        })
+    }
+
     /// The compiled policy for people and programs: the wire form of spec §2.3 and §2.5, with the
     /// anchor of each grant and where it comes from.
     pub(crate) fn to_json(&self) -> Value {

@@ -86,14 +86,15 @@ impl Judge<'_> {
             Kind::Script { .. } => Err(Refusal::Unfit("interpreters in a circle".to_owned())),
             // No magic number: the C library runs it with the shell (`exec(3)`, ENOEXEC).
             Kind::Text => self.program(Path::new("/bin/sh"), 0),
+            Kind::Static if self.image.behind().other_programs => Ok(()),
             Kind::Static => Err(Refusal::Unfit(
                 "it is statically linked, so the preload library cannot hold it to the policy, \
-                 and this version has no other layer"
+                 and nothing else does in this run"
                     .to_owned(),
             )),
             Kind::Foreign => Err(Refusal::Unfit(
                 "it is built for another architecture, so the preload library cannot hold it to \
-                 the policy, and this version has no other layer"
+                 the policy, and the kernel refuses its system calls"
                     .to_owned(),
             )),
         }
@@ -105,7 +106,12 @@ impl Judge<'_> {
         };
         let canonical = path.canonicalize().map_err(|error| named(&error))?;
         let request = Request::canonical(canonical.as_os_str().as_bytes());
-        self.refuse(decide::loader(self.image, &request)).map_err(|reason| named(&reason))
+        let verdict = if self.image.behind().other_programs {
+            decide::access(self.image, &request, Capabilities::EXECUTE)
+        } else {
+            decide::loader(self.image, &request)
+        };
+        self.refuse(verdict).map_err(|reason| named(&reason))
     }
 
     fn refuse(&self, verdict: Verdict) -> Result<(), Refusal> {

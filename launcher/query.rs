@@ -14,6 +14,8 @@ use serde::Serialize;
 use crate::cli::Options;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::plan::Plan;
+use crate::plan::holder::Holder;
 use crate::prepare::{self, Prepared};
 use crate::report;
 
@@ -30,20 +32,10 @@ pub(crate) fn dry_run(
     options: &Options,
     program: Option<&OsStr>,
 ) -> Result<u8, Failure> {
-    prepare::require_layers(options.enforce)?;
     let prepared = prepared(context, options, program)?;
+    let plan = plan(context, options, &prepared)?;
     print(&prepared.to_json())?;
-    let mut plan = String::from("plan\n");
-    for capability in Capability::ALL {
-        let _ = writeln!(plan, "  {:<8} shim (cooperative)", capability.as_str());
-    }
-    plan.push_str(
-        "limits\n  \
-         not held: raw system calls, io_uring, statically linked and foreign programs (they are\n  \
-         not started), descriptors already open, hard links that were in the workspace before\n  \
-         metadata (stat) is free outside hidden areas\n",
-    );
-    report::output(&plan);
+    report::output(&plan.describe());
     Ok(0)
 }
 
@@ -85,12 +77,25 @@ pub(crate) fn explain(
     let prepared = prepared(context, options, None)?;
     let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
     let explanation = explain::explain(&policy, &context.cwd, Path::new(path));
+    let plan = plan(context, options, &prepared)?;
     if json {
-        print(&explanation)?;
+        print(&Held { explanation, held_by: &plan.holders })?;
     } else {
-        report::output(&words(&explanation));
+        report::output(&words(&explanation, &plan.holders));
     }
     Ok(0)
+}
+
+/// An explanation, and the layers that hold each capability.
+#[derive(Debug, Serialize)]
+struct Held<'a> {
+    #[serde(flatten)]
+    explanation: Explanation,
+    held_by: &'a [Holder],
+}
+
+fn plan(context: &Context, options: &Options, prepared: &Prepared) -> Result<Plan, Failure> {
+    prepared.plan(context.machine(), options.enforce.unwrap_or_default(), &[])
 }
 
 fn prepared(
@@ -115,7 +120,7 @@ fn print(value: &impl Serialize) -> Result<(), Failure> {
     Ok(())
 }
 
-fn words(explanation: &Explanation) -> String {
+fn words(explanation: &Explanation, holders: &[Holder]) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}", report::path(&explanation.path));
     for step in &explanation.steps {
@@ -129,7 +134,7 @@ fn words(explanation: &Explanation) -> String {
     if let Some(error) = &explanation.error {
         let _ = writeln!(text, "  cannot be resolved: {error}");
     }
-    for judgement in &explanation.capabilities {
+    for (judgement, holder) in explanation.capabilities.iter().zip(holders) {
         let verdict = match judgement.verdict {
             Verdict::Allow => "allow",
             Verdict::Deny => "deny ",
@@ -138,8 +143,9 @@ fn words(explanation: &Explanation) -> String {
         let hidden = if judgement.hidden { ", looks absent" } else { "" };
         let _ = writeln!(
             text,
-            "  {:<8} {verdict} {rule}{hidden}; held by: shim (cooperative)",
-            judgement.capability.as_str()
+            "  {:<8} {verdict} {rule}{hidden}; held by: {}",
+            judgement.capability.as_str(),
+            holder.layers()
         );
     }
     for candidate in &explanation.candidates {

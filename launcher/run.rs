@@ -3,19 +3,18 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use jp_confine_policy::Capability;
-
 use crate::cli::Options;
 use crate::context::Context;
 use crate::events::{Denial, Record};
 use crate::failure::Failure;
+use crate::install;
 use crate::log::Log;
+use crate::plan::Plan;
 use crate::prepare::{self, Prepared, Run};
 use crate::report::{self, Circumstances, Denials};
 use crate::scratch::Scratch;
-use crate::seal::{self, SharedPage};
-use crate::supervise::Confined;
-use crate::{install, program};
+use crate::seal::SharedPage;
+use crate::start::{Start, nothing_run};
 
 /// Runs `name` with `arguments` confined, and returns the exit status that says how it ended.
 pub(crate) fn run(
@@ -24,7 +23,6 @@ pub(crate) fn run(
     name: &OsStr,
     arguments: &[OsString],
 ) -> Result<u8, Failure> {
-    prepare::require_layers(options.enforce)?;
     let workspace = prepare::find_workspace(context, options)?;
     let mut log = match &options.events {
         Some(path) => Some(Log::open(context, &workspace.root, path)?),
@@ -34,22 +32,25 @@ pub(crate) fn run(
         .map_err(|error| no_scratch(context, &error))?;
     let shim = install::ensure(context)
         .map_err(|error| Failure::own(format!("the preload library cannot be written: {error}")))?;
-    let own = |error: std::io::Error| Failure::own(format!("nothing was run: {error}"));
-    let page = SharedPage::new().map_err(own)?;
+    let page = SharedPage::new().map_err(nothing_run)?;
     let events = log.as_ref().map(|log| log.path.clone());
     let temp = scratch.temp().unwrap_or(&context.temp);
     let parts =
         Run { scratch: &scratch, shim: &shim, page: &page, temp, events: events.as_deref() };
-    let prepared = prepare::prepare(context, &workspace, options, Some(name), Some(parts))?;
-    announce(options, &prepared, log.as_mut());
-
-    let image = prepare::parse_image(&prepared.image)?;
-    let file = program::find(context, name, &image, &prepared.grants)?;
-    let mut record = Record::new(scratch.open_denials().map_err(own)?);
-    let sealed = seal::seal(&prepared.image).map_err(own)?;
-    let handles = [&sealed, &page.file];
-    let confined = Confined { file: &file, name, arguments, shim: &shim, handles, temp };
-    let running = confined.start(context)?;
+    let mut prepared = prepare::prepare(context, &workspace, options, Some(name), Some(parts))?;
+    let mut record = Record::new(scratch.open_denials().map_err(nothing_run)?);
+    let start = Start {
+        context,
+        options,
+        name,
+        arguments,
+        scratch: &scratch,
+        shim: &shim,
+        page: &page,
+        temp,
+    };
+    let mut running = start
+        .run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_mut()))?;
     // Now, when it costs no time: the program has only begun.
     scratch.sweep();
 
@@ -72,6 +73,9 @@ pub(crate) fn run(
     let status = status.map_err(|error| Failure::own(format!("waiting failed: {error}")))?;
     let lost = record.drain(|denial| take(denial, log.as_mut())).is_err();
     let damaged = record.damaged || lost;
+    for (times, what) in running.answered() {
+        report::note(&format!("the supervisor answered {times}: {what}"));
+    }
     if !options.quiet {
         conclude(options, &prepared, &denials, workspace.root.as_path(), damaged);
     }
@@ -87,10 +91,13 @@ fn no_scratch(context: &Context, error: &std::io::Error) -> Failure {
 }
 
 /// What is to say before the program starts.
-fn announce(options: &Options, prepared: &Prepared, log: Option<&mut Log>) {
+fn announce(options: &Options, prepared: &Prepared, plan: &Plan, log: Option<&mut Log>) {
     if !options.quiet {
         for warning in &prepared.warnings {
             report::warning(warning);
+        }
+        if let Some(weaker) = &plan.weaker {
+            report::warning(weaker);
         }
     }
     if options.verbose {
@@ -101,11 +108,17 @@ fn announce(options: &Options, prepared: &Prepared, log: Option<&mut Log>) {
         };
         report::note(&format!("profiles: {profiles}"));
         let files = if prepared.declared { "by access.fs" } else { "everything inside" };
-        report::note(&format!("workspace access: {files}; held by: shim (cooperative)"));
+        report::note(&format!("workspace access: {files}"));
+        for holder in &plan.holders {
+            report::note(&format!("{} is held by: {}", holder.capability, holder.layers()));
+        }
+        for note in &plan.notes {
+            report::note(note);
+        }
     }
     if let Some(log) = log {
-        for capability in Capability::ALL {
-            log.layer(capability);
+        for holder in &plan.holders {
+            log.layer(holder);
         }
         for warning in &prepared.warnings {
             log.warning(warning);

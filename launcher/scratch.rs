@@ -67,6 +67,11 @@ impl Scratch {
         self.record.as_file().try_clone()
     }
 
+    /// The record of denials, open for adding to it.
+    pub(crate) fn open_record(&self) -> io::Result<File> {
+        OpenOptions::new().append(true).open(self.denials())
+    }
+
     /// Removes what runs have left that were killed. Follows no link, and touches nothing outside
     /// the directory that is this user's alone. What cannot be removed is left.
     pub(crate) fn sweep(&self) {

@@ -1,198 +1,207 @@
-//! Running the program: start it, pass on what is meant for it, wait, and say how it ended.
+//! The process that supervises: it starts the program, answers the system calls that the filter
+//! passes on, and tells the front how the program fares.
 //!
-//! The program shares this process's group, so that the terminal's ^C, ^\ and ^Z, and the shell's
-//! `fg` and `bg`, reach both alike. Of a signal that only this process got, the program gets a copy.
-//! All signals are blocked and fetched one at a time, on the only thread there is.
+//! It stands in a process group of its own, in the terminal's session, so that no key press stops it
+//! and nobody's group becomes an orphaned one. As the parent of the program and the reaper of its
+//! descendants it may read their memory wherever the system lets parents do so (Yama's scope 1).
 
-use std::ffi::{CString, OsStr, OsString};
-use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
-use std::time::Duration;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
+use std::thread;
 
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use rustix::process::{Pid, Signal, WaitOptions};
 
-use crate::context::Context;
-use crate::failure::{Failure, Refusal};
-use crate::sys::child;
-use crate::sys::signals::{Arrival, Inherited, Signals, stop_by};
+use crate::descendants::{self, Descendant};
+use crate::front::end_of;
+use crate::spawn::Confined;
+use crate::supervisor::Supervisor;
+use crate::supervisor::counts::Count;
+use crate::sys::child::{self, Kernel};
+use crate::sys::signals::{Inherited, Signals};
 
-/// Variables by which the loader or libc's start-up code, which no hook sees, would run code before
-/// the preload library or write files (`ld.so(8)`).
-const BYPASSES: [&str; 5] =
-    ["LD_AUDIT", "LD_DEBUG_OUTPUT", "LD_PROFILE", "LD_PROFILE_OUTPUT", "GMON_OUT_PREFIX"];
-
-/// Signals that are passed on, if a process sent them from outside of the run.
-const PASSED_ON: [i32; 9] = [
-    libc::SIGHUP,
-    libc::SIGINT,
-    libc::SIGQUIT,
-    libc::SIGTERM,
-    libc::SIGUSR1,
-    libc::SIGUSR2,
-    libc::SIGALRM,
-    libc::SIGTSTP,
-    libc::SIGCONT,
-];
-
-/// How often a caller that watches the run is called.
-const TICK: Duration = Duration::from_millis(50);
-
-/// A program to run confined.
-#[derive(Debug)]
-pub(crate) struct Confined<'a> {
-    /// Where it is.
-    pub(crate) file: &'a Path,
-    /// Its name as typed, and its arguments.
-    pub(crate) name: &'a OsStr,
-    pub(crate) arguments: &'a [OsString],
-    /// The preload library.
-    pub(crate) shim: &'a Path,
-    /// The sealed image and the shared page.
-    pub(crate) handles: [&'a OwnedFd; 2],
-    /// The value of `TMPDIR`.
-    pub(crate) temp: &'a Path,
+/// What the front is told, a line each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// The program runs.
+    Started(Pid),
+    /// It could not be started: the error number.
+    Failed(i32),
+    /// It was stopped by this signal.
+    Stopped(i32),
+    /// It has ended, with this exit status.
+    Ended(u8),
+    /// It has ended, and this process runs on.
+    Left(Descendant),
+    /// The supervisor answered so many calls: call and program.
+    Answered(u64, String),
 }
 
-/// A program that runs.
-#[derive(Debug)]
-pub(crate) struct Running {
-    front: Pid,
-    child: Pid,
-    signals: Signals,
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Started(pid) => write!(f, "started {pid}"),
+            Self::Failed(error) => write!(f, "failed {error}"),
+            Self::Stopped(signal) => write!(f, "stopped {signal}"),
+            Self::Ended(status) => write!(f, "ended {status}"),
+            Self::Left(Descendant { pid, name }) => write!(f, "left {pid} {}", name.escape_debug()),
+            Self::Answered(times, what) => write!(f, "answered {times} {}", what.escape_debug()),
+        }
+    }
 }
 
-impl Confined<'_> {
-    /// Starts the program.
-    pub(crate) fn start(&self, context: &Context) -> Result<Running, Failure> {
-        let mut awaited = PASSED_ON.to_vec();
-        awaited.push(libc::SIGCHLD);
-        let signals = Signals::of(&awaited);
-        let inherited = signals.block();
-        // Descendants whose parents are gone stay ours, and so recognisable as part of the run.
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
-            .map_err(|error| Failure::own(format!("prctl(PR_SET_CHILD_SUBREAPER): {error}")))?;
-        let child = self.spawn(context, inherited).map_err(|error| self.failed(&error))?;
-        Ok(Running { front: rustix::process::getpid(), child, signals })
+impl Report {
+    /// Reads one line; `None` for what is no report.
+    pub(crate) fn parse(line: &str) -> Option<Self> {
+        let (kind, rest) = line.split_once(' ')?;
+        let (number, name) = rest.split_once(' ').unwrap_or((rest, ""));
+        if kind == "answered" {
+            return Some(Self::Answered(number.parse().ok()?, name.to_owned()));
+        }
+        let number: i32 = number.parse().ok()?;
+        match kind {
+            "started" => Pid::from_raw(number).map(Self::Started),
+            "failed" => Some(Self::Failed(number)),
+            "stopped" => Some(Self::Stopped(number)),
+            "ended" => u8::try_from(number).ok().map(Self::Ended),
+            "left" => Some(Self::Left(Descendant { pid: number, name: name.to_owned() })),
+            _ => None,
+        }
+    }
+}
+
+/// A run that is to be supervised.
+#[derive(Debug)]
+pub(crate) struct Supervision<'a> {
+    pub(crate) confined: Confined<'a>,
+    pub(crate) bounds: Option<&'a OwnedFd>,
+    pub(crate) filter: &'a [libc::sock_filter],
+    pub(crate) without_raw_memory: bool,
+    /// What the supervisor is made from: the policy, the record of denials, and the page by which
+    /// processes tell each other of moved directories.
+    pub(crate) image: &'a [u8],
+    pub(crate) record: File,
+    pub(crate) page: &'a OwnedFd,
+    /// Whether trapped calls are counted, to be told of at the end.
+    pub(crate) counting: bool,
+    /// Whether what the program leaves running is ended.
+    pub(crate) kill_leftovers: bool,
+}
+
+impl Supervision<'_> {
+    /// Splits this process: the copy supervises and never returns from here. Its pid, and where its
+    /// reports are read.
+    ///
+    /// # Errors
+    /// Where there can be no process.
+    pub(crate) fn begin(self, inherited: Inherited) -> io::Result<(Pid, File)> {
+        let front = rustix::process::getpid();
+        let (reader, writer) = io::pipe()?;
+        if let Some(pid) = child::split()? {
+            return Ok((pid, OwnedFd::from(reader).into()));
+        }
+        drop(reader);
+        let front = Front { pid: front, reports: OwnedFd::from(writer).into() };
+        child::leave(i32::from(self.run(front, inherited).is_err()))
     }
 
-    fn spawn(&self, context: &Context, inherited: Inherited) -> io::Result<Pid> {
-        let file = CString::new(self.file.as_os_str().as_bytes())?;
-        let words =
-            std::iter::once(self.name).chain(self.arguments.iter().map(OsString::as_os_str));
-        let arguments: Vec<CString> =
-            words.map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()?;
-        child::Program {
-            file: &file,
-            arguments: &arguments,
-            environment: &self.environment(context)?,
-            handles: self.handles,
-            inherited,
+    fn run(self, mut front: Front, inherited: Inherited) -> io::Result<()> {
+        let everything: Vec<i32> = (1..=libc::SIGRTMAX()).collect();
+        Signals::of(&everything).block();
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+        if rustix::process::getppid() != Some(front.pid) {
+            return Ok(());
         }
-        .start()
-    }
-
-    /// The environment of this process, and what a confined one needs.
-    fn environment(&self, context: &Context) -> io::Result<Vec<CString>> {
-        // Nothing stands before the library: libc there would hide its functions.
-        let mut preload = self.shim.as_os_str().to_owned();
-        if let Some(given) = context.variable(OsStr::new("LD_PRELOAD")) {
-            preload.push(":");
-            preload.push(given);
-        }
-        let own = [
-            ("LD_PRELOAD", preload),
-            ("JP_CONFINE", self.handles.map(|fd| fd.as_raw_fd().to_string()).join(":").into()),
-            ("TMPDIR", self.temp.into()),
-        ];
-        let kept = |name: &OsStr| {
-            own.iter().all(|(known, _)| name != *known)
-                && BYPASSES.iter().all(|known| name != *known)
+        let supervisor = Arc::new(Supervisor::new(
+            self.image.to_owned(),
+            self.record,
+            self.page,
+            self.counting,
+        )?);
+        let (mut announced, announce) = io::pipe()?;
+        let server = Arc::clone(&supervisor);
+        // The program's own start may be among the calls to answer, so that this must be ready before.
+        thread::spawn(move || {
+            let mut number = [0; 4];
+            // Nothing arrives where the program was not started. Calls that nobody answers fail.
+            announced.read_exact(&mut number)?;
+            server.serve(child::adopt(i32::from_ne_bytes(number))?)
+        });
+        let kernel = Kernel {
+            bounds: self.bounds.map(OwnedFd::as_fd),
+            filter: Some(self.filter),
+            announce: Some(announce.as_fd()),
+            without_raw_memory: self.without_raw_memory,
         };
-        let given = context.environment.iter().map(|(name, value)| (name.as_os_str(), value));
-        let own = own.iter().map(|(name, value)| (OsStr::new(*name), value));
-        let variables = given.filter(|(name, _)| kept(name)).chain(own);
-        let variables = variables
-            .map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()));
-        Ok(variables.collect::<Result<_, _>>()?)
-    }
-
-    fn failed(&self, error: &io::Error) -> Failure {
-        if error.kind() == io::ErrorKind::NotFound {
-            return Failure::NotFound { program: self.name.into() };
+        match self.confined.start(inherited, &kernel) {
+            Ok(child) => {
+                rustix::process::setpgid(None, None)?;
+                front.tell(&Report::Started(child))?;
+                watch(child, &mut front, self.kill_leftovers)?;
+                for Count { times, call, program } in supervisor.counts() {
+                    let what = format!("{call} by {}", String::from_utf8_lossy(&program));
+                    front.tell(&Report::Answered(times, what))?;
+                }
+                Ok(())
+            }
+            Err(error) => front.tell(&Report::Failed(error.raw_os_error().unwrap_or(libc::EIO))),
         }
-        let reason = Refusal::Unfit(error.to_string());
-        Failure::NotExecutable { path: self.file.to_owned(), reason }
     }
 }
 
-impl Running {
-    /// Waits for the program to end, and returns the exit status that says how: its own, or
-    /// 128 + N if signal N ended it. `watch`, if any, is called now and then meanwhile.
-    pub(crate) fn wait(&self, mut watch: Option<&mut dyn FnMut()>) -> io::Result<u8> {
-        let tick = watch.is_some().then_some(TICK);
+/// The process that the user sees.
+struct Front {
+    pid: Pid,
+    reports: File,
+}
+
+impl Front {
+    fn tell(&mut self, report: &Report) -> io::Result<()> {
+        self.reports.write_all(format!("{report}\n").as_bytes())?;
+        // What it waits for is signals.
+        Ok(rustix::process::kill_process(self.pid, Signal::CHILD)?)
+    }
+}
+
+/// Waits until the program and all that it started have ended.
+fn watch(child: Pid, front: &mut Front, kill_leftovers: bool) -> io::Result<()> {
+    let awaited = Signals::of(&[libc::SIGCHLD, libc::SIGTERM]);
+    loop {
+        let arrival = awaited.wait(None)?;
+        if arrival.is_some_and(|arrival| arrival.signal == libc::SIGTERM) {
+            // The front is gone, or somebody wants the run to end.
+            descendants::end();
+            return Ok(());
+        }
         loop {
-            let arrival = self.signals.wait(tick)?;
-            if let Some(watch) = &mut watch {
-                watch();
-            }
-            match arrival {
-                Some(Arrival { signal: libc::SIGCHLD, .. }) => {
-                    if let Some(status) = self.reap()? {
-                        return Ok(status);
+            let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
+            match rustix::process::wait(options) {
+                Ok(Some((pid, status))) if pid == child => {
+                    if let Some(end) = end_of(status) {
+                        front.tell(&Report::Ended(end))?;
+                        leftovers(front, kill_leftovers)?;
+                    } else if let Some(signal) = status.stopping_signal() {
+                        front.tell(&Report::Stopped(signal))?;
                     }
                 }
-                Some(arrival) => self.pass_on(arrival),
-                None => {}
+                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+                Ok(None) => break,
+                Err(_) => return Ok(()),
             }
         }
-    }
-
-    /// Collects whoever changed state; the exit status if that was the program, and it ended.
-    fn reap(&self) -> io::Result<Option<u8>> {
-        let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
-        while let Some((pid, status)) = rustix::process::wait(options)? {
-            if pid != self.child {
-                continue;
-            }
-            if let Some(end) = exit_status(status) {
-                return Ok(Some(end));
-            }
-            if let Some(signal) = status.stopping_signal() {
-                // The shell must see its job stop; what wakes it then wakes the program.
-                stop_by(signal);
-            }
-        }
-        Ok(None)
-    }
-
-    /// Gives the program what only this process got.
-    ///
-    /// The kernel sends to the whole group: a key press needs no copy. Neither does what comes from
-    /// inside the run, where `kill 0` reaches everyone. A sender outside, even one that shares the
-    /// group as a script without job control does, means the run. To be continued is passed on
-    /// whoever says so, since it ends the stop that began here.
-    fn pass_on(&self, arrival: Arrival) {
-        let meant = match arrival.sender {
-            Some(sender) => !child::descends(sender, self.front) || self.is_front(sender),
-            None => arrival.signal == libc::SIGCONT,
-        };
-        if !meant && arrival.signal != libc::SIGCONT {
-            return;
-        }
-        if let Some(signal) = Signal::from_named_raw(arrival.signal) {
-            // It may have ended already; then its status is on its way.
-            let _ = rustix::process::kill_process(self.child, signal);
-        }
-    }
-
-    fn is_front(&self, pid: i32) -> bool {
-        pid == self.front.as_raw_nonzero().get()
     }
 }
 
-fn exit_status(status: WaitStatus) -> Option<u8> {
-    let code = status.exit_status().or_else(|| status.terminating_signal().map(|n| 128 + n))?;
-    u8::try_from(code).ok()
+/// What the program left running.
+fn leftovers(front: &mut Front, kill: bool) -> io::Result<()> {
+    for descendant in descendants::all() {
+        front.tell(&Report::Left(descendant))?;
+    }
+    if kill {
+        descendants::end();
+    }
+    Ok(())
 }

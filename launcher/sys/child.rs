@@ -2,12 +2,17 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use std::ptr;
 
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal};
+use rustix::thread::{
+    CapabilitySet, capability_is_in_bounding_set, remove_capability_from_bounding_set,
+};
 
+use super::filter::{self, Listener};
+use super::landlock;
 use super::signals::Inherited;
 
 /// What runs a file that the kernel knows no format of (`exec(3)`, ENOEXEC).
@@ -29,6 +34,24 @@ pub(crate) struct Program<'a> {
     pub(crate) handles: [&'a OwnedFd; 2],
     /// The signals as they shall be.
     pub(crate) inherited: Inherited,
+    /// What the kernel is to hold it to.
+    pub(crate) kernel: &'a Kernel<'a>,
+}
+
+/// What the kernel holds a program to, set before its first instruction and inherited by all that
+/// it starts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Kernel<'a> {
+    /// A Landlock ruleset (`landlock_restrict_self(2)`).
+    pub(crate) bounds: Option<BorrowedFd<'a>>,
+    /// A filter of system calls.
+    pub(crate) filter: Option<&'a [libc::sock_filter]>,
+    /// Where to write the number of the descriptor by which the calls are answered that the filter
+    /// hands on, if it does: this process has it then, and nobody else.
+    pub(crate) announce: Option<BorrowedFd<'a>>,
+    /// Takes `CAP_SYS_RAWIO` from whoever is root: `/proc/kcore` shows all of memory
+    /// (`proc_pid_kcore(5)`).
+    pub(crate) without_raw_memory: bool,
 }
 
 impl Program<'_> {
@@ -58,7 +81,9 @@ impl Program<'_> {
         let mut stack = vec![0u128; STACK / size_of::<u128>()];
         // The stack grows downwards, and must be aligned at its start (`clone(2)`).
         let top = stack.as_mut_ptr_range().end.cast::<c_void>();
-        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        // The descriptor that answers system calls arises in the child, and is wanted here: until it
+        // executes, both share their descriptors.
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_FILES | libc::SIGCHLD;
         let order_pointer = ptr::from_mut(&mut order).cast::<c_void>();
         // SAFETY: the child runs `enter` on a stack of its own, on an order that lives longer than
         // the call, which returns only when the child has executed or ended.
@@ -104,6 +129,7 @@ impl Order<'_> {
             fcntl_setfd(handle.as_fd(), FdFlags::empty())?;
         }
         self.program.inherited.restore();
+        self.program.kernel.apply()?;
         match self.exec(self.program.file, self.arguments) {
             Errno::NOEXEC => Err(self.exec(SHELL, self.script)),
             error => Err(error),
@@ -117,9 +143,64 @@ impl Order<'_> {
     }
 }
 
+impl Kernel<'_> {
+    /// Between clone and exec: no allocation. A descriptor that closes on exec closes in the child
+    /// alone.
+    fn apply(&self) -> Result<(), Errno> {
+        if self.without_raw_memory {
+            let raw = CapabilitySet::SYS_RAWIO;
+            if capability_is_in_bounding_set(raw)? {
+                remove_capability_from_bounding_set(raw)?;
+            }
+        }
+        if let Some(bounds) = self.bounds {
+            landlock::restrict(bounds)?;
+        }
+        match (self.filter, self.announce) {
+            (Some(filter), Some(announce)) => {
+                let listener = filter::install(filter, Listener::Wanted)?;
+                rustix::io::write(announce, &listener.to_ne_bytes()).map(|_| ())
+            }
+            (Some(filter), None) => filter::install(filter, Listener::None).map(|_| ()),
+            (None, _) => Ok(()),
+        }
+    }
+}
+
 /// The strings as `execve(2)` takes them: a list that ends with a null pointer.
 fn pointers<'a>(strings: impl Iterator<Item = &'a CStr>) -> Vec<*const c_char> {
     strings.map(CStr::as_ptr).chain([ptr::null()]).collect()
+}
+
+/// Copies this process, which has one thread: in the copy it returns `None`, here the copy's pid.
+///
+/// # Errors
+/// As fork(2).
+pub(crate) fn split() -> io::Result<Option<Pid>> {
+    // SAFETY: there is no other thread whose locks or half-done work the copy could inherit.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        pid => Ok(Pid::from_raw(pid)),
+    }
+}
+
+/// Takes over the descriptor that a child of this process made in the table they shared.
+///
+/// # Errors
+/// Where there is none of that number.
+pub(crate) fn adopt(number: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: only asked whether it is open.
+    let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
+    rustix::io::fcntl_getfd(borrowed)?;
+    // SAFETY: open, and announced by the child for this process alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// Ends this process without what `exit(3)` does: the files and buffers are those of the process it
+/// was copied from.
+pub(crate) fn leave(status: i32) -> ! {
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(status) }
 }
 
 /// How the file behind a descriptor number is open, if it is and stays so across exec: `F_GETFL`.

@@ -2,8 +2,10 @@
 
 pub(crate) mod actions;
 pub(crate) mod child;
+pub(crate) mod filter;
 pub(crate) mod identity;
 pub(crate) mod interruption;
+pub(crate) mod landlock;
 pub(crate) mod memory;
 pub(crate) mod notification;
 pub(crate) mod signals;

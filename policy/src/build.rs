@@ -10,12 +10,15 @@ use std::vec;
 use std::vec::Vec;
 
 use serde::Serialize;
-use zerocopy::IntoBytes as _;
 use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes as _, IntoBytes as _};
 
 use self::trie::{Place, Prefix, Trie};
 use crate::capability::Capabilities;
-use crate::image::{Header, MAGIC, NONE, Node, Rule, Slot, Span, Text, VERSION, checksum};
+use crate::image::{
+    BOUNDED, Behind, Header, Image, ImageError, MAGIC, NONE, Node, Rule, SUPERVISED, Slot, Span,
+    Text, VERSION, checksum,
+};
 
 /// One compiled rule, whoever declared it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -292,6 +295,7 @@ impl<'a> Tables<'a> {
             length,
             checksum: U64::ZERO,
             session: spec.session.into(),
+            behind: U32::ZERO,
             nodes,
             slots,
             rules,
@@ -300,9 +304,7 @@ impl<'a> Tables<'a> {
             texts,
             json,
         };
-        image[..size_of::<Header>()].copy_from_slice(header.as_bytes());
-        header.checksum = checksum(&image[Header::SUMMED..json.offset.get() as usize]).into();
-        image[..size_of::<Header>()].copy_from_slice(header.as_bytes());
+        sum_up(&mut image, &mut header);
         Ok(image)
     }
 
@@ -315,6 +317,28 @@ impl<'a> Tables<'a> {
         };
         self.trie.slots().map(slot).collect()
     }
+}
+
+/// Writes into `image`, which [`build`] made, what stands behind the preload library: that is planned
+/// when the image can be asked what it grants.
+///
+/// # Errors
+/// The reader's, where it is no image.
+pub fn set_behind(image: &mut [u8], behind: Behind) -> Result<(), ImageError> {
+    Image::parse(image)?;
+    let (mut header, _) = Header::read_from_prefix(image).map_err(|_| ImageError::Truncated)?;
+    let flag = |set: bool, flag: u32| if set { flag } else { 0 };
+    let flags = flag(behind.supervisor, SUPERVISED) | flag(behind.other_programs, BOUNDED);
+    header.behind = flags.into();
+    sum_up(image, &mut header);
+    Ok(())
+}
+
+/// Puts `header` in its place, with the checksum of what follows.
+fn sum_up(image: &mut [u8], header: &mut Header) {
+    image[..size_of::<Header>()].copy_from_slice(header.as_bytes());
+    header.checksum = checksum(&image[Header::SUMMED..header.json.offset.get() as usize]).into();
+    image[..size_of::<Header>()].copy_from_slice(header.as_bytes());
 }
 
 /// Keeps `text` among the `bytes` of the image.

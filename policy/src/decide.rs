@@ -5,7 +5,8 @@
 //! canonical: no `.`, `..`, empty component or trailing slash (the root is `/`).
 
 use crate::capability::Capabilities;
-use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, Image, NONE, Node, Rule, RuleId};
+use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, Image, NONE, Rule, RuleId};
+use crate::walk::{Components, Walk, excludes, leads_below};
 
 /// A path to judge.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +64,9 @@ pub struct Denial {
     pub hidden: bool,
     /// The refusal is about the second path of a rename or link.
     pub second: bool,
+    /// How many runs further out the policy is that refuses, see [`Image::at_level`]: the rule is
+    /// one of its rules.
+    pub level: u8,
     /// How much of the path is no secret, see [`Lookup::visible`]: where that much of it does not
     /// exist, or all of it does, the kernel's own ENOENT or EEXIST may stand.
     pub visible: usize,
@@ -106,7 +110,8 @@ pub enum Destination {
     Exchange,
 }
 
-/// What the policy holds at `request`: the rule with the longest anchor, whole (spec §5.1).
+/// What the policy holds at `request`: the rule with the longest anchor, whole (spec §5.1). Of this
+/// image alone, whatever run is around it.
 #[must_use]
 pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
     let walk = Walk::along(image, request.path);
@@ -141,25 +146,30 @@ pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
 /// Whether `need` is granted on the path.
 #[must_use]
 pub fn access(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Verdict {
-    verdict(&lookup(image, request), need)
+    at_each_level(image, |image| verdict(&lookup(image, request), need))
 }
 
 /// Whether the path may be looked at (`stat`, `access`, `readlink`): only hidden areas say no (R6).
 #[must_use]
 pub fn metadata(image: &Image<'_>, request: &Request<'_>) -> Verdict {
-    let found = lookup(image, request);
-    if found.hidden { Verdict::Deny(denial(&found, Capabilities::READ)) } else { Verdict::Allow }
+    at_each_level(image, |image| {
+        let found = lookup(image, request);
+        if found.hidden {
+            Verdict::Deny(denial(&found, Capabilities::READ))
+        } else {
+            Verdict::Allow
+        }
+    })
 }
 
 /// Whether, and for which of new and existing files, an open may go ahead.
 #[must_use]
 pub fn open(image: &Image<'_>, request: &Request<'_>, how: OpenRequest) -> OpenVerdict {
-    let found = lookup(image, request);
     let need = Capabilities::NONE
         .with_if(how.read, Capabilities::READ)
         .with_if(how.write, Capabilities::UPDATE);
-    let existing = verdict(&found, need);
-    let new = verdict(&found, Capabilities::CREATE);
+    let existing = access(image, request, need);
+    let new = if how.create { access(image, request, Capabilities::CREATE) } else { existing };
     match (how.create, how.exclusive, existing, new) {
         (false, _, Verdict::Allow, _)
         | (true, true, _, Verdict::Allow)
@@ -176,12 +186,21 @@ pub fn open(image: &Image<'_>, request: &Request<'_>, how: OpenRequest) -> OpenV
 /// rule grants deletion too (R5).
 #[must_use]
 pub fn remove(image: &Image<'_>, request: &Request<'_>) -> Verdict {
-    removal(&lookup(image, request))
+    at_each_level(image, |image| removal(&lookup(image, request)))
 }
 
 /// Whether `from` may take the place of `to`, without gaining a capability on the way (R5).
 #[must_use]
 pub fn rename(
+    image: &Image<'_>,
+    from: &Request<'_>,
+    to: &Request<'_>,
+    destination: Destination,
+) -> Verdict {
+    at_each_level(image, |image| rename_at(image, from, to, destination))
+}
+
+fn rename_at(
     image: &Image<'_>,
     from: &Request<'_>,
     to: &Request<'_>,
@@ -214,20 +233,30 @@ pub fn rename(
 /// Whether `new` may become another name of `old`: it must not grant what `old` does not (R5).
 #[must_use]
 pub fn link(image: &Image<'_>, old: &Request<'_>, new: &Request<'_>) -> Verdict {
-    let source = lookup(image, old);
-    let target = lookup(image, new);
-    first_denial([on_second(verdict(&target, Capabilities::CREATE)), gain(&source, &target)])
+    at_each_level(image, |image| {
+        let source = lookup(image, old);
+        let target = lookup(image, new);
+        first_denial([on_second(verdict(&target, Capabilities::CREATE)), gain(&source, &target)])
+    })
 }
 
 /// Whether the file may be the loader that a program names (`PT_INTERP`): executable, and of a
 /// place that the run cannot write to (spec §5.2, "loader from baseline").
 #[must_use]
 pub fn loader(image: &Image<'_>, request: &Request<'_>) -> Verdict {
-    let found = lookup(image, request);
-    if found.caps.intersects(Capabilities::WRITE) {
-        return Verdict::Deny(denial(&found, Capabilities::EXECUTE));
+    let verdict =
+        at_each_level(image, |image| verdict(&lookup(image, request), Capabilities::EXECUTE));
+    let writable = || {
+        [Capabilities::CREATE, Capabilities::UPDATE, Capabilities::DELETE]
+            .into_iter()
+            .any(|write| access(image, request, write) == Verdict::Allow)
+    };
+    match verdict {
+        Verdict::Allow if writable() => {
+            Verdict::Deny(denial(&lookup(image, request), Capabilities::EXECUTE))
+        }
+        verdict => verdict,
     }
-    verdict(&found, Capabilities::EXECUTE)
 }
 
 /// The link that stood on a prefix of `path` when the policy was compiled: the length of that
@@ -251,6 +280,9 @@ pub fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<(usize, &'a [u8])> {
 /// Whether nothing at or below the directory is hidden, so that metadata needs no judging there.
 #[must_use]
 pub fn shows_everything(image: &Image<'_>, directory: &[u8]) -> bool {
+    if image.outer().is_some_and(|outer| !shows_everything(outer, directory)) {
+        return false;
+    }
     let walk = Walk::along(image, directory);
     let winner = walk.winner.and_then(|(id, _)| image.rule(id));
     winner.is_none_or(|rule| rule.hidden == 0)
@@ -261,10 +293,48 @@ pub fn shows_everything(image: &Image<'_>, directory: &[u8]) -> bool {
 /// keeps beneath it needs no judging.
 #[must_use]
 pub fn grants_beneath(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
+    if image.outer().is_some_and(|outer| !grants_beneath(outer, directory, need)) {
+        return false;
+    }
     let found = lookup(image, &Request::canonical(directory));
     let winner = found.rule.and_then(|id| image.rule(id.raw()));
     winner.is_some_and(|rule| rule.patterns.count.get() == 0)
         && found.caps.intersection(found.below_all).contains(need)
+}
+
+/// As [`grants_beneath`], with the denial where it is not.
+#[must_use]
+pub fn beneath(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Verdict {
+    at_each_level(image, |image| {
+        if grants_beneath(image, request.path, need) {
+            return Verdict::Allow;
+        }
+        let found = lookup(image, request);
+        Verdict::Deny(Denial { hidden: false, ..denial(&found, need) })
+    })
+}
+
+/// What the first policy says that refuses, from the innermost run outwards.
+fn at_each_level(image: &Image<'_>, judge: impl Fn(&Image<'_>) -> Verdict) -> Verdict {
+    let mut at = Some(image);
+    let mut level = 0_u8;
+    while let Some(image) = at {
+        if let Verdict::Deny(denial) = judge(image) {
+            return Verdict::Deny(Denial { level, ..denial });
+        }
+        at = image.outer();
+        level = level.saturating_add(1);
+    }
+    Verdict::Allow
+}
+
+/// Whether an exclusion of the rule that holds at the directory may match something below it.
+#[must_use]
+pub fn excludes_below(image: &Image<'_>, directory: &[u8]) -> bool {
+    let Some((id, rest)) = Walk::along(image, directory).winner else { return false };
+    image
+        .rule(id)
+        .is_some_and(|rule| image.patterns_of(rule).any(|pattern| leads_below(pattern, rest)))
 }
 
 fn verdict(found: &Lookup, need: Capabilities) -> Verdict {
@@ -279,6 +349,7 @@ fn denial(found: &Lookup, missing: Capabilities) -> Denial {
         missing,
         hidden: found.hidden && !missing.intersects(Capabilities::WRITE),
         second: false,
+        level: 0,
         visible: found.visible,
     }
 }
@@ -332,109 +403,4 @@ fn tie_by_route<'a>(image: &Image<'a>, last: u32, route: &[u8]) -> (u32, Option<
 fn leads_to(prefix: &[u8], path: &[u8]) -> bool {
     !prefix.is_empty()
         && path.strip_prefix(prefix).is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
-}
-
-/// How far a path goes down the trie.
-struct Walk<'a, 'p> {
-    /// The deepest rule passed, and what of the path follows its anchor.
-    winner: Option<(u32, &'p [u8])>,
-    /// The node of the whole path, where there is one.
-    reached: Option<&'a Node>,
-    /// See [`Lookup::visible`].
-    visible: usize,
-}
-
-impl<'a, 'p> Walk<'a, 'p> {
-    fn along(image: &Image<'a>, path: &'p [u8]) -> Self {
-        let mut walk = Self { winner: None, reached: image.root(), visible: 0 };
-        let mut parent = 0;
-        walk.pass(path);
-        for component in Components::of(path) {
-            let below = walk.reached.filter(|node| node.interior != 0);
-            if below.is_some_and(|node| node.below_any != 0) {
-                walk.visible = component.end;
-            }
-            let Some((id, node)) = below.and_then(|_| image.child(parent, component.name)) else {
-                walk.reached = None;
-                break;
-            };
-            parent = id;
-            walk.reached = Some(node);
-            walk.pass(path.get(component.end..).unwrap_or(&[]));
-        }
-        walk
-    }
-
-    fn pass(&mut self, rest: &'p [u8]) {
-        if let Some(node) = self.reached
-            && node.rule.get() != NONE
-        {
-            let rest = if matches!(rest, [b'/']) { &[] } else { rest };
-            self.winner = Some((node.rule.get(), rest));
-        }
-    }
-}
-
-/// One component of a path and where it ends.
-struct Component<'p> {
-    name: &'p [u8],
-    end: usize,
-}
-
-struct Components<'p> {
-    path: &'p [u8],
-    at: usize,
-}
-
-impl<'p> Components<'p> {
-    const fn of(path: &'p [u8]) -> Self {
-        Self { path, at: 0 }
-    }
-}
-
-impl<'p> Iterator for Components<'p> {
-    type Item = Component<'p>;
-
-    fn next(&mut self) -> Option<Component<'p>> {
-        let rest = self.path.get(self.at..)?;
-        let skip = rest.iter().position(|&byte| byte != b'/')?;
-        let rest = rest.get(skip..)?;
-        let length = rest.iter().position(|&byte| byte == b'/').unwrap_or(rest.len());
-        let end = self.at.saturating_add(skip).saturating_add(length);
-        self.at = end;
-        Some(Component { name: rest.get(..length)?, end })
-    }
-}
-
-/// Whether `pattern`, component by component, matches the beginning of `rest`.
-fn excludes(pattern: &[u8], rest: &[u8]) -> bool {
-    let mut names = Components::of(rest);
-    Components::of(pattern)
-        .all(|wanted| names.next().is_some_and(|name| matches(wanted.name, name.name)))
-}
-
-/// Whether one component matches a pattern in which `*` stands for any bytes.
-fn matches(mut pattern: &[u8], mut name: &[u8]) -> bool {
-    let mut retry: Option<(&[u8], &[u8])> = None;
-    loop {
-        match (pattern, name) {
-            ([b'*', after @ ..], _) => {
-                retry = Some((after, name));
-                pattern = after;
-            }
-            ([wanted, after @ ..], [byte, rest @ ..]) if wanted == byte => {
-                pattern = after;
-                name = rest;
-            }
-            ([], []) => return true,
-            _ => match retry {
-                Some((after, [_, rest @ ..])) => {
-                    retry = Some((after, rest));
-                    pattern = after;
-                    name = rest;
-                }
-                _ => return false,
-            },
-        }
-    }
 }

@@ -14,7 +14,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// The first eight bytes of an image.
 pub(crate) const MAGIC: [u8; 8] = *b"JPCONFIM";
 /// Bumped whenever the layout changes: shim and launcher must be of one build.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// The index that stands for "none".
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -37,6 +37,8 @@ pub(crate) struct Header {
     /// [`checksum`] of everything from here ([`Header::SUMMED`]) to the JSON text.
     pub(crate) checksum: U64,
     pub(crate) session: U64,
+    /// [`SUPERVISED`] and [`BOUNDED`].
+    pub(crate) behind: U32,
     pub(crate) nodes: Span,
     /// A power of two, at least twice the number of edges.
     pub(crate) slots: Span,
@@ -51,6 +53,21 @@ pub(crate) struct Header {
 impl Header {
     /// Where the part that the checksum is of begins: what stands before it is compared by itself.
     pub(crate) const SUMMED: usize = core::mem::offset_of!(Self, session);
+}
+
+/// A supervisor answers the system calls that the preload library did not judge.
+pub(crate) const SUPERVISED: u32 = 1;
+/// The kernel holds the whole policy for programs without the preload library.
+pub(crate) const BOUNDED: u32 = 2;
+
+/// What stands behind the preload library in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Behind {
+    /// A supervisor answers the system calls that the library did not judge, and performs those
+    /// that the policy allows and Landlock cannot express.
+    pub supervisor: bool,
+    /// The whole policy is held for programs that the library cannot be in: they may start.
+    pub other_programs: bool,
 }
 
 /// A path prefix that a rule stands on or leads to.
@@ -162,6 +179,7 @@ pub struct Image<'a> {
     patterns: &'a [Span],
     bytes: &'a [u8],
     whole: &'a [u8],
+    outer: Option<&'a Image<'a>>,
 }
 
 impl<'a> Image<'a> {
@@ -192,6 +210,7 @@ impl<'a> Image<'a> {
             patterns: table(whole, header.patterns)?,
             bytes: table(whole, header.bytes)?,
             whole,
+            outer: None,
         };
         if image.nodes.is_empty() || !image.slots.len().is_power_of_two() {
             return Err(ImageError::Layout);
@@ -199,10 +218,56 @@ impl<'a> Image<'a> {
         Ok(image)
     }
 
+    /// The image of a run inside another run: both must allow what either judges.
+    #[must_use]
+    pub const fn inside(self, outer: &'a Self) -> Self {
+        Self { outer: Some(outer), ..self }
+    }
+
+    /// The image of the run around this one, if there is one.
+    #[must_use]
+    pub const fn outer(&self) -> Option<&'a Self> {
+        self.outer
+    }
+
+    /// The image of the run around all others.
+    #[must_use]
+    pub fn outermost(&self) -> &Self {
+        let mut image = self;
+        while let Some(outer) = image.outer {
+            image = outer;
+        }
+        image
+    }
+
+    /// The image so many runs further out; this one where there are not that many.
+    #[must_use]
+    pub fn at_level(&self, level: u8) -> &Self {
+        let mut image = self;
+        for _ in 0..level {
+            image = image.outer.unwrap_or(image);
+        }
+        image
+    }
+
     /// The random number of this run.
     #[must_use]
     pub fn session(&self) -> u64 {
         self.header.session.get()
+    }
+
+    /// What stands behind the preload library in this run.
+    #[must_use]
+    pub fn behind(&self) -> Behind {
+        let flags = self.header.behind.get();
+        Behind { supervisor: flags & SUPERVISED != 0, other_programs: flags & BOUNDED != 0 }
+    }
+
+    /// Whether programs that the preload library cannot be in are held by this run and by those
+    /// around it.
+    #[must_use]
+    pub fn holds_other_programs(&self) -> bool {
+        self.behind().other_programs && self.outer.is_none_or(Self::holds_other_programs)
     }
 
     /// One of the texts, without a terminating NUL; empty where the writer gave none.

@@ -13,6 +13,7 @@ extern crate std;
 pub mod capability;
 pub mod decide;
 pub mod image;
+mod walk;
 
 #[cfg(feature = "std")]
 pub mod approvals;

@@ -36,6 +36,7 @@ names!(
     ENOTDIR,
     EPERM,
     ERANGE,
+    EXDEV,
 );
 
 impl Errno {

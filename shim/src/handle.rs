@@ -1,16 +1,21 @@
-//! The two descriptors that the launcher, or a parent's exec, left open for this process.
+//! The descriptors that the launcher, or a parent's exec, left open for this process.
 
 use core::ffi::c_int;
 
 use crate::sys::startup::Startup;
 
-/// The variable that names them, as `IMAGE:GENERATION`.
+/// The variable that names them, as `IMAGE:GENERATION[:IMAGE]…`: the image of the outermost run, the
+/// page that all runs share, and the images of the runs inside, each within the one before it.
 pub(crate) const VARIABLE: &[u8] = b"JP_CONFINE=";
 
-/// Descriptor numbers; `generation` is -1 where there is none.
+/// How many runs there can be, one inside the other.
+pub(crate) const LEVELS: usize = 8;
+
+/// Descriptor numbers, the outermost image first; `generation` is -1 where there is none.
 #[derive(Clone, Copy)]
 pub(crate) struct Handle {
-    pub(crate) image: c_int,
+    images: [c_int; LEVELS],
+    count: usize,
     pub(crate) generation: c_int,
 }
 
@@ -20,12 +25,21 @@ impl Handle {
         Startup::inherited(startup, VARIABLE, Self::parse)
     }
 
+    /// The images, the outermost first.
+    pub(crate) fn images(&self) -> &[c_int] {
+        self.images.get(..self.count).unwrap_or(&[])
+    }
+
     fn parse(value: &[u8]) -> Option<Self> {
-        let colon = value.iter().position(|&byte| byte == b':')?;
-        Some(Self {
-            image: number(value.get(..colon)?)?,
-            generation: number(value.get(colon.saturating_add(1)..)?)?,
-        })
+        let mut numbers = value.split(|&byte| byte == b':');
+        let first = number(numbers.next()?)?;
+        let generation = number(numbers.next()?)?;
+        let mut handle = Self { images: [first; LEVELS], count: 1, generation };
+        for inner in numbers {
+            *handle.images.get_mut(handle.count)? = number(inner)?;
+            handle.count = handle.count.saturating_add(1);
+        }
+        Some(handle)
     }
 }
 

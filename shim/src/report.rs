@@ -2,9 +2,8 @@
 
 use core::ffi::CStr;
 
-#[cfg(target_os = "macos")]
-use jp_confine_policy::decide::Request;
-use jp_confine_policy::decide::{Denial, OpenVerdict, Verdict};
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::{Image, RuleId, Text};
 
 use crate::buffer::Buffer;
@@ -103,11 +102,8 @@ pub(crate) fn refused(image: &Image<'_>, reason: Reason, subject: Subject<'_>) -
 #[inline(never)]
 fn record(image: &Image<'_>, denial: Option<Denial>, reason: Reason, subject: Subject<'_>) {
     let mut path = Buffer::<1024>::new();
-    if path.push(image.text(Text::EventsPath)).is_err() {
-        return;
-    }
-    let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-    let Ok(file) = sys::openat(libc::AT_FDCWD, path.c_str(0), flags, 0) else { return };
+    let decided = image.at_level(denial.map_or(0, |denial| denial.level));
+    let Ok(file) = open_record(decided, &mut path) else { return };
     if sys::fstat(file.raw()).map_or(true, |stat| stat.st_size > ENOUGH) {
         return;
     }
@@ -117,6 +113,20 @@ fn record(image: &Image<'_>, denial: Option<Denial>, reason: Reason, subject: Su
     let head = head(denial, reason, parts.map(|part| u16::try_from(part.len()).unwrap_or(0)));
     let [subject_path, route, program, call] = parts;
     let _ = sys::write_all(file.raw(), [&head, subject_path, route, program, call]);
+}
+
+/// Opens the record of the run whose policy decided. What any program could have made up, a run inside
+/// another, is held to the policy of that: no link leads out of it.
+fn open_record(image: &Image<'_>, path: &mut Buffer<1024>) -> Result<sys::Fd, Errno> {
+    path.push(image.text(Text::EventsPath))?;
+    let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    let Some(outer) = image.outer() else {
+        return sys::openat(libc::AT_FDCWD, path.c_str(0), flags, 0);
+    };
+    match decide::access(outer, &Request::canonical(path.as_bytes()), Capabilities::UPDATE) {
+        Verdict::Allow => sys::open_canonical(path.c_str(0), flags),
+        Verdict::Deny(_) => Err(Errno::EACCES),
+    }
 }
 
 /// The fixed part of a record, whose parts have these lengths.

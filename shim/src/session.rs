@@ -6,12 +6,12 @@
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use jp_confine_policy::image::Image;
 
 use crate::errno::Errno;
-use crate::handle::Handle;
+use crate::handle::{Handle, LEVELS};
 use crate::sys;
 use crate::sys::startup::Startup;
 
@@ -22,29 +22,45 @@ const BROKEN: u8 = 3;
 
 struct Shared {
     phase: AtomicU8,
-    image: UnsafeCell<MaybeUninit<Image<'static>>>,
-    image_fd: AtomicI32,
-    image_inode: AtomicU64,
+    /// The outermost first.
+    levels: [Level; LEVELS],
+    count: AtomicUsize,
     generation_fd: AtomicI32,
     generation_inode: AtomicU64,
     generation: AtomicPtr<AtomicU64>,
 }
 
-// SAFETY: `image` is written once, by whoever moved `phase` from UNSET to WRITING, and read only
+/// The image of one run, and the descriptor it came by.
+struct Level {
+    image: UnsafeCell<MaybeUninit<Image<'static>>>,
+    fd: AtomicI32,
+    inode: AtomicU64,
+}
+
+impl Level {
+    const fn empty() -> Self {
+        Self {
+            image: UnsafeCell::new(MaybeUninit::uninit()),
+            fd: AtomicI32::new(-1),
+            inode: AtomicU64::new(0),
+        }
+    }
+}
+
+// SAFETY: each `image` is written once, by whoever moved `phase` from UNSET to WRITING, and read only
 // after READY was seen.
 unsafe impl Sync for Shared {}
 
 static SHARED: Shared = Shared {
     phase: AtomicU8::new(UNSET),
-    image: UnsafeCell::new(MaybeUninit::uninit()),
-    image_fd: AtomicI32::new(-1),
-    image_inode: AtomicU64::new(0),
+    levels: [const { Level::empty() }; LEVELS],
+    count: AtomicUsize::new(0),
     generation_fd: AtomicI32::new(-1),
     generation_inode: AtomicU64::new(0),
     generation: AtomicPtr::new(core::ptr::null_mut()),
 };
 
-/// The policy of this run.
+/// The policy of this run, inside those of the runs around it.
 ///
 /// # Errors
 /// `EACCES`: without a policy nothing is allowed.
@@ -52,10 +68,16 @@ pub(crate) fn image() -> Result<&'static Image<'static>, Errno> {
     if SHARED.phase.load(Ordering::Acquire) != READY {
         start(None)?;
     }
-    // SAFETY: READY is stored after the image was written, and it never changes again.
-    let image = unsafe { &*SHARED.image.get() };
+    let innermost = SHARED.count.load(Ordering::Relaxed).saturating_sub(1);
+    SHARED.levels.get(innermost).map(written).ok_or(Errno::EACCES)
+}
+
+/// The image of a level that was written.
+fn written(level: &'static Level) -> &'static Image<'static> {
+    // SAFETY: whoever asks for a level has seen the count of those written, and none changes again.
+    let image = unsafe { &*level.image.get() };
     // SAFETY: as above.
-    Ok(unsafe { image.assume_init_ref() })
+    unsafe { image.assume_init_ref() }
 }
 
 /// Maps the image and the shared page, unless that was done. `startup` is what the loader gave to
@@ -71,24 +93,55 @@ pub(crate) fn start(startup: Option<Startup>) -> Result<(), Errno> {
     let Some(handle) = Handle::find(startup) else {
         return Err(give_up());
     };
-    let Ok((image, inode)) = load(handle.image) else {
-        return Err(give_up());
-    };
     let won = SHARED.phase.compare_exchange(UNSET, WRITING, Ordering::AcqRel, Ordering::Acquire);
     if won.is_ok() {
-        // SAFETY: only the winner of the exchange writes, and nobody reads before READY.
-        unsafe { SHARED.image.get().write(MaybeUninit::new(image)) };
-        SHARED.image_fd.store(handle.image, Ordering::Relaxed);
-        SHARED.image_inode.store(inode, Ordering::Relaxed);
-        if let Some((page, fd)) = sys::image::shared_page(&image, handle.generation) {
+        let Ok(image) = load_levels(&handle) else {
+            SHARED.phase.store(BROKEN, Ordering::Release);
+            return Err(Errno::EACCES);
+        };
+        let outermost = image.outermost();
+        if let Some((page, fd)) = sys::image::shared_page(outermost, handle.generation) {
             SHARED.generation.store(page.cast(), Ordering::Relaxed);
             SHARED.generation_fd.store(fd, Ordering::Relaxed);
             let inode = sys::fstat(fd).map_or(0, |stat| stat.st_ino);
             SHARED.generation_inode.store(inode, Ordering::Relaxed);
         }
+        #[cfg(target_os = "linux")]
+        show_judged(image);
         SHARED.phase.store(READY, Ordering::Release);
     }
     settled()
+}
+
+/// Maps the images of all levels; the innermost.
+fn load_levels(handle: &Handle) -> Result<&'static Image<'static>, Errno> {
+    let mut outer = None;
+    for (level, &fd) in SHARED.levels.iter().zip(handle.images()) {
+        let (image, inode) = load(fd)?;
+        let image = outer.map_or(image, |outer| image.inside(outer));
+        // SAFETY: only the winner of the exchange writes, and nobody reads before READY.
+        unsafe { level.image.get().write(MaybeUninit::new(image)) };
+        level.fd.store(fd, Ordering::Relaxed);
+        level.inode.store(inode, Ordering::Relaxed);
+        outer = Some(written(level));
+    }
+    SHARED.count.store(handle.images().len(), Ordering::Relaxed);
+    outer.ok_or(Errno::EACCES)
+}
+
+/// Calls that were judged carry the number of the run that is supervised; of runs in each other that
+/// is one at most.
+#[cfg(target_os = "linux")]
+fn show_judged(image: &Image<'_>) {
+    let mut at = Some(image);
+    let mut supervised = image;
+    while let Some(image) = at {
+        if image.behind().supervisor {
+            supervised = image;
+        }
+        at = image.outer();
+    }
+    sys::show_judged(supervised.session(), supervised.behind().supervisor);
 }
 
 /// Whether the session is set up. Where another thread is just doing that there is nothing to wait
@@ -109,13 +162,23 @@ pub(crate) fn generation() -> Option<&'static AtomicU64> {
     unsafe { page.as_ref() }
 }
 
-/// The number of the image's descriptor, and whether it still is the image.
-pub(crate) fn image_descriptor() -> (c_int, bool) {
-    let fd = SHARED.image_fd.load(Ordering::Relaxed);
-    let inode = SHARED.image_inode.load(Ordering::Relaxed);
-    let intact = sys::fstat(fd).is_ok_and(|stat| stat.st_ino == inode && stat.st_nlink == 0)
-        && sys::image::is_unchangeable(fd);
-    (fd, intact)
+/// An image, the number of its descriptor, and whether that still is the image.
+pub(crate) struct Loaded {
+    pub(crate) image: &'static Image<'static>,
+    pub(crate) fd: c_int,
+    pub(crate) intact: bool,
+}
+
+/// The images of this run and of those around it, the outermost first.
+pub(crate) fn images() -> impl Iterator<Item = Loaded> {
+    let count = SHARED.count.load(Ordering::Relaxed);
+    SHARED.levels.iter().take(count).map(|level| {
+        let fd = level.fd.load(Ordering::Relaxed);
+        let inode = level.inode.load(Ordering::Relaxed);
+        let intact = sys::fstat(fd).is_ok_and(|stat| stat.st_ino == inode && stat.st_nlink == 0)
+            && sys::image::is_unchangeable(fd);
+        Loaded { image: written(level), fd, intact }
+    })
 }
 
 /// The number of the shared page's descriptor, if it still is the page.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::run::{Mode, Outcome, Run, skip};
+use crate::run::{Holder, Mode, Outcome, Run, skip};
 use crate::scratch::Scratch;
 
 /// One test per row: `name: "setup", "call" => "errno";`
@@ -40,8 +40,9 @@ fn compiled() -> &'static PathBuf {
         let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attacks");
         let compiler = std::env::var("JP_CONFINE_TEST_CC").unwrap_or("cc".to_owned());
         let path_text = path.display();
+        let linking = if Holder::under_test() == Holder::Supervisor { "-static -DSTATIC" } else { "" };
         let script = format!(
-            "{compiler} -O1 -Wall -Wextra -Werror -o '{path_text}' '{sources}'/*.c -pthread"
+            "{compiler} {linking} -O1 -Wall -Wextra -Werror -o '{path_text}' '{sources}'/*.c -pthread"
         );
         let status = Command::new("sh").args(["-c", &script]).status().expect("sh");
         assert!(status.success(), "the attack program does not compile");

@@ -3,8 +3,8 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::attack::{arena, set_up};
-use crate::run::{Mode, Outcome, Run, have, skip};
+use crate::attack::{answer, arena, set_up};
+use crate::run::{Holder, Mode, Outcome, Run, have, skip};
 use crate::scratch::{SECRET, Scratch};
 
 /// `name: "program", "script";` or `name: "program", "setup", "script";` The script says `started`,
@@ -113,8 +113,9 @@ fn assert_not_started(scratch: &Scratch, why: &str) {
     Run::new(scratch, "bin/unreachable", &["stat", "/"]).run().assert_code(126).assert_stderr(why);
 }
 
-/// The attack program, linked without a loader in one of two ways.
-fn assert_static_program_not_started(how: &str) {
+/// The attack program, linked without a loader in one of two ways: the library alone cannot hold it,
+/// the other layers can.
+fn assert_static_program_held(how: &str) {
     let scratch = arena(Scratch::new());
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attacks");
     let compile =
@@ -123,17 +124,25 @@ fn assert_static_program_not_started(how: &str) {
     if !scratch.path("ws/bin/unreachable").exists() {
         return skip("no static libc");
     }
-    assert_not_started(&scratch, "statically linked");
+    if Holder::under_test() == Holder::Library {
+        return assert_not_started(&scratch, "statically linked");
+    }
+    let secret = scratch.out().join("secret");
+    let args = ["open", secret.to_str().expect("UTF-8")];
+    let program = scratch.path("ws/bin/unreachable");
+    let run = Run::new(&scratch, program.to_str().expect("UTF-8"), &args).run();
+    assert_eq!(answer(&run), "EACCES", "{run}");
+    run.assert_no_secret();
 }
 
 #[test]
 fn static_program() {
-    assert_static_program_not_started("-static");
+    assert_static_program_held("-static");
 }
 
 #[test]
 fn static_program_at_any_address() {
-    assert_static_program_not_started("-static-pie");
+    assert_static_program_held("-static-pie");
 }
 
 /// A program for another kind of processor has another loader, for which the library is the wrong

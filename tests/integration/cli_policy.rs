@@ -116,6 +116,65 @@ fn a_dry_run_runs_nothing() {
     assert!(!scratch.path("ws/dir/ran").exists(), "{run}");
 }
 
+/// What follows the policy in a dry run.
+fn planned(options: &[&str], without: &str) -> String {
+    let scratch = workspace();
+    let line = [options, &["--dry-run", "--", "true"]].concat();
+    let run = product(&scratch, &line).env("JP_CONFINE_WITHOUT", without).run();
+    let (_, plan) = run.assert_ok().stdout.split_once("\nplan\n").expect("a plan");
+    plan.to_owned()
+}
+
+#[test]
+fn a_dry_run_says_who_holds_what() {
+    let plan = planned(&[], "");
+    for capability in ["read", "create", "update", "delete", "execute"] {
+        assert!(
+            plan.contains(&format!("\n  {capability} ")) || plan.starts_with("  read"),
+            "{plan}"
+        );
+    }
+    assert!(plan.lines().all(|line| line.chars().count() <= 80), "{plan}");
+    let plan = planned(&["--enforce", "cooperative"], "");
+    assert!(plan.contains("shim (cooperative)") && !plan.contains("landlock"), "{plan}");
+}
+
+#[test]
+fn a_plan_degrades_and_says_so() {
+    for without in ["landlock", "listener", "openat2", "proc", "ptrace", "landlock,listener"] {
+        let plan = planned(&[], without);
+        let notes = plan.split_once("\nnotes\n").expect("notes").1;
+        assert!(notes.contains(&format!("no {}", without.replace(',', ", no "))), "{plan}");
+    }
+    let scratch = workspace();
+    let run = product(&scratch, &["--enforce", "strict", "--dry-run", "--", "true"]);
+    let run = run.env("JP_CONFINE_WITHOUT", "listener").run();
+    run.assert_code(125).assert_stderr("listener").assert_stderr("doctor");
+}
+
+#[test]
+fn explain_names_the_layers() {
+    let scratch = workspace();
+    let run = product(&scratch, &["explain", "--json", "dir"]).run();
+    let layers = json(run.assert_ok())["held_by"].clone();
+    assert_eq!(layers.as_array().map(Vec::len), Some(5), "{run}");
+    product(&scratch, &["explain", "dir"]).run().assert_stdout("held by: shim");
+}
+
+#[test]
+fn the_doctor_finds_what_is_missing() {
+    let scratch = workspace();
+    let run = product(&scratch, &["doctor", "--json"]).env("JP_CONFINE_WITHOUT", "openat2").run();
+    let diagnosis = json(run.assert_ok());
+    let findings = diagnosis["findings"].as_array().expect("findings").clone();
+    let openat2 = findings.iter().find(|found| found["feature"] == "openat2").expect("looked for");
+    assert_eq!(openat2["there"], false, "{run}");
+    assert!(openat2["remedy"].is_string() && openat2["lost"][0].is_string(), "{run}");
+    assert_eq!(diagnosis["strict"], false, "{run}");
+    let run = product(&scratch, &["doctor"]).run();
+    assert!(run.assert_ok().stdout.lines().all(|line| line.chars().count() <= 80), "{run}");
+}
+
 /// `text` as a policy is refused; what is said names the file, the line, `key`, and `advice`.
 fn assert_refused(name: &str, text: &str, line: usize, key: &str, advice: &str) {
     let scratch = Scratch::new();

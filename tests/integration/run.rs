@@ -34,6 +34,41 @@ impl Mode {
     }
 }
 
+/// What must hold the confined programs, the product's own choice if nothing is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holder {
+    /// All layers, as users have them.
+    Layers,
+    /// The preload library alone.
+    Library,
+    /// All layers, but the attack program is one that the library cannot be in.
+    Supervisor,
+    /// Layers that believe nobody: whatever the library judged is judged again.
+    Strict,
+}
+
+impl Holder {
+    /// By `JP_CONFINE_TEST_HOLDER`: `library`, `supervisor` or `strict`.
+    pub(crate) fn under_test() -> Self {
+        match std::env::var("JP_CONFINE_TEST_HOLDER").as_deref() {
+            Err(_) => Self::Layers,
+            Ok("library") => Self::Library,
+            Ok("supervisor") => Self::Supervisor,
+            Ok("strict") => Self::Strict,
+            Ok(other) => panic!("JP_CONFINE_TEST_HOLDER={other}"),
+        }
+    }
+
+    /// The options that ask for it.
+    const fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Layers | Self::Supervisor => &[],
+            Self::Library => &["--enforce=cooperative"],
+            Self::Strict => &["--enforce=strict"],
+        }
+    }
+}
+
 /// A program to run in the workspace of a scratch tree.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
@@ -117,6 +152,7 @@ impl<'a> Run<'a> {
         let mut line = Vec::new();
         if self.mode == Mode::Confined {
             line.push(PRODUCT.to_owned());
+            line.extend(Holder::under_test().options().iter().map(|&option| option.to_owned()));
             line.extend(self.flags.iter().cloned());
             line.push("--".to_owned());
         }

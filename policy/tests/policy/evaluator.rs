@@ -101,3 +101,25 @@ proptest! {
         prop_assert_eq!(allowed, held.contains(need));
     }
 }
+
+#[test]
+fn an_exclusion_matters_on_the_way_to_what_it_may_match() {
+    let origin = Origin::Product { why: String::new() };
+    let mut grant = Grant::new("/etc".into(), Capabilities::READ, GrantKind::Plain, origin);
+    grant.carve_outs = vec!["ssh/*_key".into(), "*/keys/private".into()];
+    let image = image(&[grant], Path::new(WORKSPACE));
+    let image = Image::parse(&image).expect("an image");
+    for (directory, expected) in [
+        ("/etc", true),
+        ("/etc/ssh", true),
+        ("/etc/tls", true),
+        ("/etc/tls/keys", true),
+        ("/etc/tls/public", false),
+        ("/etc/tls/keys/private", false),
+        ("/etc/ssh/a_key", false),
+        ("/usr", false),
+    ] {
+        let found = decide::excludes_below(&image, directory.as_bytes());
+        assert_eq!(found, expected, "{directory}");
+    }
+}

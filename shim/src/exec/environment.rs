@@ -19,12 +19,13 @@ pub(crate) fn with_repaired(
     envp: Strings,
     run: impl FnOnce(Strings) -> Errno,
 ) -> Errno {
-    let handle = match Handle::ensure(image) {
+    let handle = match Handle::ensure() {
         Ok(handle) => handle,
         Err(errno) => return errno,
     };
     let variable = handle.variable();
-    let shim = image.text(Text::ShimPath);
+    // Of runs inside, any program could have made up the image.
+    let shim = image.outermost().text(Text::ShimPath);
     match Survey::of(envp, &variable, shim) {
         Ok(survey) if survey.is_complete() => run(envp),
         Ok(survey) => rebuild(envp, &survey, &variable, shim, run),
@@ -68,7 +69,7 @@ impl Survey {
                 survey.preload = value;
             } else if texts.after(text, crate::handle::VARIABLE)?.is_some() {
                 survey.handles = survey.handles.saturating_add(1);
-                survey.names_handle = texts.equals(text, variable.as_bytes())?;
+                survey.names_handle = names(&mut texts, text, variable)?;
             } else if bypasses(&mut texts, text)? {
                 survey.bypasses = survey.bypasses.saturating_add(1);
             }
@@ -85,6 +86,12 @@ impl Survey {
             && self.handles == 1
             && self.bypasses == 0
     }
+}
+
+/// Whether an entry names what this process has. A run that begins inside adds its own image.
+fn names(reader: &mut Reader, text: *const c_char, variable: &Variable) -> Result<bool, Errno> {
+    let Some(rest) = reader.after(text, variable.as_bytes())? else { return Ok(false) };
+    Ok(matches!(reader.byte(rest, 0)?, 0 | b':'))
 }
 
 fn bypasses(reader: &mut Reader, text: *const c_char) -> Result<bool, Errno> {

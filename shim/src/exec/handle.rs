@@ -2,42 +2,55 @@
 
 use core::ffi::c_int;
 
-use jp_confine_policy::image::Image;
-
 use crate::errno::Errno;
+use crate::handle::LEVELS;
 use crate::session;
 use crate::sys::{self, Fd};
 
 /// Descriptors that stay open across exec. What had to be made anew is closed when dropped: the
 /// exec failed.
 pub(crate) struct Handle {
-    image: c_int,
+    images: [c_int; LEVELS],
+    count: usize,
     generation: c_int,
-    _made: Option<Fd>,
+    /// Closed when dropped.
+    made: [Option<Fd>; LEVELS],
 }
 
 impl Handle {
-    /// Finds the image's descriptor, or makes one from the mapping where the program closed it.
+    /// Finds the images' descriptors, and makes those from the mapping that the program closed.
     ///
     /// # Errors
     /// `EMFILE`, `ENFILE` or `ENOMEM` where that is impossible.
-    pub(crate) fn ensure(image: &Image<'_>) -> Result<Self, Errno> {
+    pub(crate) fn ensure() -> Result<Self, Errno> {
         let generation = generation();
-        let (fd, intact) = session::image_descriptor();
-        if intact && keep(fd) {
-            return Ok(Self { image: fd, generation, _made: None });
+        let mut handle =
+            Self { images: [-1; LEVELS], count: 0, generation, made: [const { None }; LEVELS] };
+        let places = handle.images.iter_mut().zip(&mut handle.made);
+        for (loaded, (number, made)) in session::images().zip(places) {
+            *number = loaded.fd;
+            if !loaded.intact || !keep(loaded.fd) {
+                *number = made.insert(sys::image::remake(loaded.image)?).raw();
+            }
+            handle.count = handle.count.saturating_add(1);
         }
-        let made = sys::image::remake(image)?;
-        Ok(Self { image: made.raw(), generation, _made: Some(made) })
+        Ok(handle)
     }
 
-    /// `JP_CONFINE=IMAGE:GENERATION`, with its NUL.
+    /// `JP_CONFINE=IMAGE:GENERATION[:IMAGE]…`, with its NUL.
     pub(crate) fn variable(&self) -> Variable {
-        let mut variable = Variable { bytes: [0; 48], len: 0 };
+        let mut variable = Variable { bytes: [0; ROOM], len: 0 };
         variable.push(crate::handle::VARIABLE);
-        variable.push_number(self.image);
-        variable.push(b":");
-        variable.push_number(self.generation);
+        for (level, &image) in self.images.iter().take(self.count).enumerate() {
+            variable.push_number(image);
+            if level == 0 {
+                variable.push(b":");
+                variable.push_number(self.generation);
+            }
+            if level.saturating_add(1) < self.count {
+                variable.push(b":");
+            }
+        }
         variable
     }
 }
@@ -55,9 +68,12 @@ fn generation() -> c_int {
     session::generation_descriptor().filter(|&fd| keep(fd)).unwrap_or(-1)
 }
 
+/// Enough for the variable's name, and for each number with its colon.
+const ROOM: usize = 16 + 12 * (LEVELS + 1);
+
 /// An environment entry of the shim's own.
 pub(crate) struct Variable {
-    bytes: [u8; 48],
+    bytes: [u8; ROOM],
     len: usize,
 }
 

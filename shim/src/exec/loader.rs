@@ -43,8 +43,10 @@ pub(super) fn admit(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), E
     let mut place = PathBuffer::new();
     resolve::pin(&spelling, 0, &mut place)?;
     let request = Request { path: place.as_bytes(), route: spelling.lexical() };
+    let behind = image.holds_other_programs();
     match decide::loader(image, &request) {
         Verdict::Allow => Ok(()),
+        Verdict::Deny(_) if behind && may_execute(image, &request) == Verdict::Allow => Ok(()),
         Verdict::Deny(_) => {
             let subject = Subject { call, path: request.path, route: request.route };
             Err(report::refused(image, Reason::Loader, subject))

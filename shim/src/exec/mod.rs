@@ -159,11 +159,14 @@ fn admit(image: &Image<'_>, call: &CStr, program: Object) -> Result<(), Errno> {
             #[cfg(target_os = "macos")]
             Ok(Kind::Protected) => Reason::ShimUnreachable,
             Ok(Kind::Other) => return not_a_program(&program),
+            // The kernel holds it.
+            Ok(Kind::Static) if image.holds_other_programs() => return Ok(()),
             Ok(Kind::Static) => Reason::StaticProgram,
             Ok(Kind::Foreign) => Reason::ForeignProgram,
             // No program for anybody.
             Err(Errno::EACCES) if !program::is_file(&program) => return Err(Errno::EACCES),
             // The kernel would run what nobody may read, but the shim does not work in it.
+            Err(Errno::EACCES) if image.holds_other_programs() => return Ok(()),
             Err(Errno::EACCES) => Reason::ShimUnreachable,
             Err(errno) => return Err(errno),
         };
@@ -183,8 +186,11 @@ fn not_a_program(file: &Object) -> Result<(), Errno> {
 
 /// Whether the loader of the new program will find the shim, and not refuse to preload it.
 fn can_carry_shim(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), Errno> {
+    if image.holds_other_programs() {
+        return Ok(());
+    }
     let mut shim = PathBuffer::new();
-    shim.push(image.text(Text::ShimPath))?;
+    shim.push(image.outermost().text(Text::ShimPath))?;
     if shim.len() > 0
         && process::accessible(shim.c_str(0), libc::R_OK).is_ok()
         && !process::has_borrowed_identity()

@@ -4,7 +4,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Denial, Request, Verdict};
+use jp_confine_policy::decide::{self, Request};
 use jp_confine_policy::image::Image;
 
 use crate::buffer::PathBuffer;
@@ -70,18 +70,10 @@ fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), E
         return report::settle(image, decide::metadata(image, &request), subject);
     }
     report::settle(image, decide::access(image, &request, READ), subject)?;
-    if options & LOGICAL == 0 && decide::grants_beneath(image, request.path, READ) {
-        return Ok(());
-    }
-    let found = decide::lookup(image, &request);
-    let denial = Denial {
-        rule: found.rule,
-        missing: READ,
-        hidden: false,
-        second: false,
-        visible: found.visible,
-    };
-    report::settle(image, Verdict::Deny(denial), subject)
+    // Links that it follows lead anywhere.
+    let everywhere = Request { path: b"/", route: request.route };
+    let walked = if options & LOGICAL == 0 { &request } else { &everywhere };
+    report::settle(image, decide::beneath(image, walked, READ), subject)
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]

@@ -19,7 +19,7 @@ fn watch(fd: c_int, path: *const c_char, mask: u32) -> Result<c_int, Errno> {
     // The link to the descriptor is followed, to what may itself be a link.
     let mask = (mask & !libc::IN_DONT_FOLLOW) as usize;
     let path = link.as_c_str().as_ptr().expose_provenance();
-    let watch = sys::call(libc::SYS_inotify_add_watch, [word(fd), path, mask, 0, 0, 0])?;
+    let watch = sys::judged(libc::SYS_inotify_add_watch, [word(fd), path, mask, 0, 0])?;
     c_int::try_from(watch).map_err(|_| Errno::EINVAL)
 }
 

@@ -23,9 +23,9 @@ fn through_link(
 }
 
 /// Makes a call on a descriptor, if its object may be updated.
-fn on_descriptor(call: &CStr, fd: c_int, number: c_long, args: [usize; 6]) -> Result<(), Errno> {
+fn on_descriptor(call: &CStr, fd: c_int, number: c_long, args: [usize; 5]) -> Result<(), Errno> {
     object::at_descriptor(call, fd, UPDATE)?;
-    sys::call(number, args).map(|_| ())
+    sys::judged(number, args).map(|_| ())
 }
 
 /// What a call on an extended attribute of that name needs: attributes of the user's are content,
@@ -44,7 +44,7 @@ fn set_attribute(
 ) -> Result<(), Errno> {
     let object = object::at_path(call, libc::AT_FDCWD, path, follow, UPDATE)?;
     let [name, value, size, flags] = rest;
-    through_link(&object, |link| sys::call(libc::SYS_setxattr, [link, name, value, size, flags, 0]))
+    through_link(&object, |link| sys::judged(libc::SYS_setxattr, [link, name, value, size, flags]))
         .map(|_| ())
 }
 
@@ -81,7 +81,7 @@ pub(crate) extern "C" fn fsetxattr(
     flags: c_int,
 ) -> c_int {
     let (name, value) = (name.expose_provenance(), value.expose_provenance());
-    let args = [word(fd), name, value, size, word(flags), 0];
+    let args = [word(fd), name, value, size, word(flags)];
     on_descriptor(c"fsetxattr", fd, libc::SYS_fsetxattr, args).reply()
 }
 
@@ -93,7 +93,7 @@ fn remove_attribute(
 ) -> Result<(), Errno> {
     let object = object::at_path(call, libc::AT_FDCWD, path, follow, UPDATE)?;
     through_link(&object, |link| {
-        sys::call(libc::SYS_removexattr, [link, name.expose_provenance(), 0, 0, 0, 0])
+        sys::judged(libc::SYS_removexattr, [link, name.expose_provenance(), 0, 0, 0])
     })
     .map(|_| ())
 }
@@ -110,7 +110,7 @@ pub(crate) extern "C" fn lremovexattr(path: *const c_char, name: *const c_char) 
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn fremovexattr(fd: c_int, name: *const c_char) -> c_int {
-    let args = [word(fd), name.expose_provenance(), 0, 0, 0, 0];
+    let args = [word(fd), name.expose_provenance(), 0, 0, 0];
     on_descriptor(c"fremovexattr", fd, libc::SYS_fremovexattr, args).reply()
 }
 

@@ -18,13 +18,15 @@ pub(crate) unsafe fn syscall6(number: usize, args: [usize; 6]) -> isize {
     unsafe {
         asm!(
             "syscall",
+            // It may have held the cookie, which must not stay for libc's next call.
+            "xor r9d, r9d",
             inlateout("rax") number => result,
             in("rdi") first,
             in("rsi") second,
             in("rdx") third,
             in("r10") fourth,
             in("r8") fifth,
-            in("r9") sixth,
+            inlateout("r9") sixth => _,
             lateout("rcx") _,
             lateout("r11") _,
             options(nostack),
@@ -46,13 +48,15 @@ pub(crate) unsafe fn syscall6(number: usize, args: [usize; 6]) -> isize {
     unsafe {
         asm!(
             "svc 0",
+            // As on x86-64.
+            "mov x5, xzr",
             in("x8") number,
             inlateout("x0") first => result,
             in("x1") second,
             in("x2") third,
             in("x3") fourth,
             in("x4") fifth,
-            in("x5") sixth,
+            inlateout("x5") sixth => _,
             options(nostack),
         );
     }

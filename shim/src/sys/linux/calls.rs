@@ -1,6 +1,7 @@
 //! The system calls the shim makes, typed. None of them goes through libc.
 
 use core::ffi::{CStr, c_int};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::arch::syscall6;
 use crate::errno::Errno;
@@ -13,6 +14,28 @@ struct OpenHow {
     flags: u64,
     mode: u64,
     resolve: u64,
+}
+
+impl OpenHow {
+    fn new(flags: c_int, mode: u32, resolve: u64) -> Self {
+        let creates = flags & libc::O_CREAT != 0 || flags & libc::O_TMPFILE == libc::O_TMPFILE;
+        Self {
+            flags: u64::from(flags.cast_unsigned()),
+            mode: if creates { u64::from(mode & 0o7777) } else { 0 },
+            resolve,
+        }
+    }
+
+    fn open(
+        &self,
+        dirfd: c_int,
+        path: &CStr,
+        call: impl FnOnce(libc::c_long, [usize; 5]) -> Result<usize, Errno>,
+    ) -> Result<Fd, Errno> {
+        let how = core::ptr::from_ref(self).expose_provenance();
+        let args = [word(dirfd), address(path), how, size_of::<Self>(), 0];
+        call(libc::SYS_openat2, args).map(|fd| Fd::adopt(int(fd)))
+    }
 }
 
 /// `RESOLVE_NO_SYMLINKS`: fail with ELOOP where a link lies on the way.
@@ -63,6 +86,41 @@ pub(crate) unsafe fn call_out(nr: libc::c_long, args: [usize; 6]) -> Result<usiz
     outcome(unsafe { syscall6(number(nr), args) })
 }
 
+/// The number by which the kernel's filter tells a call that a hook has judged already, in the
+/// register of a sixth argument that the call does not have; zero where nothing is filtered.
+static COOKIE: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether a supervisor performs what Landlock refuses although the policy allows it.
+static SUPERVISED: AtomicBool = AtomicBool::new(false);
+
+/// From now on calls that were judged say so.
+pub(crate) fn show_judged(session: u64, supervised: bool) {
+    COOKIE.store(usize::try_from(session).unwrap_or(0), Ordering::Relaxed);
+    SUPERVISED.store(supervised, Ordering::Relaxed);
+}
+
+/// Makes a call that a hook has judged, so that no other layer does so again. Its pointers are as
+/// for [`call`].
+///
+/// Landlock cannot say everything that a policy does: the removal of a rule's own anchor, a name
+/// that did not exist when the run began, a move between directories with different rules. What it
+/// refuses of these the supervisor is asked for, by the same call without the cookie.
+pub(crate) fn judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
+    let [first, second, third, fourth, fifth] = args;
+    match call(nr, [first, second, third, fourth, fifth, COOKIE.load(Ordering::Relaxed)]) {
+        Err(Errno::EACCES | Errno::EXDEV) if SUPERVISED.load(Ordering::Relaxed) => {
+            unjudged(nr, args)
+        }
+        outcome => outcome,
+    }
+}
+
+/// Makes a call that says nothing of a judgement.
+fn unjudged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
+    let [first, second, third, fourth, fifth] = args;
+    call(nr, [first, second, third, fourth, fifth, 0])
+}
+
 fn address(path: &CStr) -> usize {
     path.as_ptr().expose_provenance()
 }
@@ -75,21 +133,25 @@ pub(crate) fn openat2(
     mode: u32,
     resolve: u64,
 ) -> Result<Fd, Errno> {
-    let creates = flags & libc::O_CREAT != 0 || flags & libc::O_TMPFILE == libc::O_TMPFILE;
-    let how = OpenHow {
-        flags: u64::from(flags.cast_unsigned()),
-        mode: if creates { u64::from(mode & 0o7777) } else { 0 },
-        resolve,
-    };
-    let how_at = (&raw const how).expose_provenance();
-    call(libc::SYS_openat2, [word(dirfd), address(path), how_at, size_of::<OpenHow>(), 0, 0])
-        .map(|fd| Fd::adopt(int(fd)))
+    OpenHow::new(flags, mode, resolve).open(dirfd, path, judged)
 }
 
 /// openat(2).
 pub(crate) fn openat(dirfd: c_int, path: &CStr, flags: c_int, mode: u32) -> Result<Fd, Errno> {
-    let args = [word(dirfd), address(path), word(flags), mode as usize, 0, 0];
-    call(libc::SYS_openat, args).map(|fd| Fd::adopt(int(fd)))
+    let args =
+        [word(dirfd), address(path), word(flags), mode as usize, 0, COOKIE.load(Ordering::Relaxed)];
+    match call(libc::SYS_openat, args) {
+        // The filter tells by its flags which openat(2) the supervisor hears of, and that is not each.
+        Err(Errno::EACCES) if SUPERVISED.load(Ordering::Relaxed) => {
+            OpenHow::new(flags, mode, 0).open(dirfd, path, unjudged)
+        }
+        outcome => outcome.map(|fd| Fd::adopt(int(fd))),
+    }
+}
+
+/// Opens a path on which no link lies.
+pub(crate) fn open_canonical(path: &CStr, flags: c_int) -> Result<Fd, Errno> {
+    openat2(libc::AT_FDCWD, path, flags, 0, NO_SYMLINKS)
 }
 
 /// dup3(2): makes the number of `old` stand for what `new` is; `flags` is `O_CLOEXEC` or zero.

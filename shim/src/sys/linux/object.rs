@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
-use super::{call, call_out, fstat, openat, word};
+use super::{call, call_out, fstat, judged, openat, word};
 use crate::errno::Errno;
 use crate::places::DescriptorLink;
 use crate::sys::Fd;
@@ -64,7 +64,7 @@ pub(crate) fn find(dirfd: c_int, name: &CStr) -> Result<(), Errno> {
 /// truncate(2).
 pub(crate) fn truncate(object: &Object, length: i64) -> Result<(), Errno> {
     let length = usize::try_from(length.cast_unsigned()).map_err(|_| Errno::EINVAL)?;
-    through_link(object, |link| call(libc::SYS_truncate, [link, length, 0, 0, 0, 0]))
+    through_link(object, |link| judged(libc::SYS_truncate, [link, length, 0, 0, 0]))
 }
 
 /// chmod(2); a link has no mode of its own.
@@ -73,13 +73,13 @@ pub(crate) fn set_mode(object: &Object, mode: c_uint) -> Result<(), Errno> {
         return Err(Errno(libc::EOPNOTSUPP));
     }
     through_link(object, |link| {
-        call(libc::SYS_fchmodat, [word(libc::AT_FDCWD), link, mode as usize, 0, 0, 0])
+        judged(libc::SYS_fchmodat, [word(libc::AT_FDCWD), link, mode as usize, 0, 0])
     })
 }
 
 /// fchmod(2).
 pub(crate) fn fchmod(fd: c_int, mode: c_uint) -> Result<(), Errno> {
-    call(libc::SYS_fchmod, [word(fd), mode as usize, 0, 0, 0, 0]).map(|_| ())
+    judged(libc::SYS_fchmod, [word(fd), mode as usize, 0, 0, 0]).map(|_| ())
 }
 
 /// chown(2).
@@ -90,14 +90,14 @@ pub(crate) fn set_owner(object: &Object, owner: [c_uint; 2]) -> Result<(), Errno
 /// chown(2) of what a descriptor stands for, which may be a bare one or the working directory.
 pub(crate) fn set_owner_of(fd: c_int, owner: [c_uint; 2]) -> Result<(), Errno> {
     let [uid, gid] = owner.map(|id| id as usize);
-    let args = [word(fd), address(EMPTY), uid, gid, word(libc::AT_EMPTY_PATH), 0];
-    call(libc::SYS_fchownat, args).map(|_| ())
+    let args = [word(fd), address(EMPTY), uid, gid, word(libc::AT_EMPTY_PATH)];
+    judged(libc::SYS_fchownat, args).map(|_| ())
 }
 
 /// fchown(2).
 pub(crate) fn fchown(fd: c_int, owner: [c_uint; 2]) -> Result<(), Errno> {
     let [uid, gid] = owner.map(|id| id as usize);
-    call(libc::SYS_fchown, [word(fd), uid, gid, 0, 0, 0]).map(|_| ())
+    judged(libc::SYS_fchown, [word(fd), uid, gid, 0, 0]).map(|_| ())
 }
 
 /// Two times, those of the program or of the shim; null for now.
@@ -110,25 +110,25 @@ pub(crate) fn set_times(object: &Object, times: TimesPointer) -> Result<(), Errn
     }
     let times = times.expose_provenance();
     through_link(object, |link| {
-        call(libc::SYS_utimensat, [word(libc::AT_FDCWD), link, times, 0, 0, 0])
+        judged(libc::SYS_utimensat, [word(libc::AT_FDCWD), link, times, 0, 0])
     })
 }
 
 /// `utimensat(2)` of what a descriptor stands for, which may be a bare one or the working directory.
 pub(crate) fn set_times_of(fd: c_int, times: TimesPointer) -> Result<(), Errno> {
     let flags = word(libc::AT_EMPTY_PATH);
-    let args = [word(fd), address(EMPTY), times.expose_provenance(), flags, 0, 0];
-    call(libc::SYS_utimensat, args).map(|_| ())
+    let args = [word(fd), address(EMPTY), times.expose_provenance(), flags, 0];
+    judged(libc::SYS_utimensat, args).map(|_| ())
 }
 
 /// futimens(3).
 pub(crate) fn futimens(fd: c_int, times: TimesPointer) -> Result<(), Errno> {
-    call(libc::SYS_utimensat, [word(fd), 0, times.expose_provenance(), 0, 0, 0]).map(|_| ())
+    judged(libc::SYS_utimensat, [word(fd), 0, times.expose_provenance(), 0, 0]).map(|_| ())
 }
 
 /// mkdirat(2).
 pub(crate) fn mkdirat(dirfd: c_int, name: &CStr, mode: c_uint) -> Result<(), Errno> {
-    call(libc::SYS_mkdirat, [word(dirfd), address(name), mode as usize, 0, 0, 0]).map(|_| ())
+    judged(libc::SYS_mkdirat, [word(dirfd), address(name), mode as usize, 0, 0]).map(|_| ())
 }
 
 /// mknodat(2).
@@ -139,24 +139,24 @@ pub(crate) fn mknodat(
     device: libc::dev_t,
 ) -> Result<(), Errno> {
     let device = usize::try_from(device).map_err(|_| Errno::EINVAL)?;
-    call(libc::SYS_mknodat, [word(dirfd), address(name), mode as usize, device, 0, 0]).map(|_| ())
+    judged(libc::SYS_mknodat, [word(dirfd), address(name), mode as usize, device, 0]).map(|_| ())
 }
 
 /// symlinkat(2), to the program's text.
 pub(crate) fn symlinkat(target: *const c_char, dirfd: c_int, name: &CStr) -> Result<(), Errno> {
-    let args = [target.expose_provenance(), word(dirfd), address(name), 0, 0, 0];
-    call(libc::SYS_symlinkat, args).map(|_| ())
+    let args = [target.expose_provenance(), word(dirfd), address(name), 0, 0];
+    judged(libc::SYS_symlinkat, args).map(|_| ())
 }
 
 /// unlinkat(2).
 pub(crate) fn unlinkat(dirfd: c_int, name: &CStr, flags: c_int) -> Result<(), Errno> {
-    call(libc::SYS_unlinkat, [word(dirfd), address(name), word(flags), 0, 0, 0]).map(|_| ())
+    judged(libc::SYS_unlinkat, [word(dirfd), address(name), word(flags), 0, 0]).map(|_| ())
 }
 
 /// renameat2(2).
 pub(crate) fn rename(from: (c_int, &CStr), to: (c_int, &CStr), flags: c_uint) -> Result<(), Errno> {
-    let args = [word(from.0), address(from.1), word(to.0), address(to.1), flags as usize, 0];
-    call(libc::SYS_renameat2, args).map(|_| ())
+    let args = [word(from.0), address(from.1), word(to.0), address(to.1), flags as usize];
+    judged(libc::SYS_renameat2, args).map(|_| ())
 }
 
 /// Gives the object another name.
@@ -168,9 +168,8 @@ pub(crate) fn link(object: &Object, dirfd: c_int, name: &CStr) -> Result<(), Err
 pub(crate) fn link_descriptor(fd: c_int, dirfd: c_int, name: &CStr) -> Result<(), Errno> {
     let link = DescriptorLink::new(fd);
     let flags = word(libc::AT_SYMLINK_FOLLOW);
-    let args =
-        [word(libc::AT_FDCWD), address(link.as_c_str()), word(dirfd), address(name), flags, 0];
-    call(libc::SYS_linkat, args).map(|_| ())
+    let args = [word(libc::AT_FDCWD), address(link.as_c_str()), word(dirfd), address(name), flags];
+    judged(libc::SYS_linkat, args).map(|_| ())
 }
 
 /// fstatat(2) of the program's path, into its buffer.
@@ -218,12 +217,12 @@ pub(crate) fn accessible(object: &Object, mode: c_int) -> Result<(), Errno> {
 
 /// connect(2).
 pub(crate) fn connect(fd: c_int, address: *const c_void, len: usize) -> Result<(), Errno> {
-    call(libc::SYS_connect, [word(fd), address.expose_provenance(), len, 0, 0, 0]).map(|_| ())
+    judged(libc::SYS_connect, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
 }
 
 /// bind(2).
 pub(crate) fn bind(fd: c_int, address: *const c_void, len: usize) -> Result<(), Errno> {
-    call(libc::SYS_bind, [word(fd), address.expose_provenance(), len, 0, 0, 0]).map(|_| ())
+    judged(libc::SYS_bind, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
 }
 
 /// sendto(2) of the program's bytes.

@@ -50,6 +50,11 @@ pub(crate) fn openat(dirfd: c_int, path: &CStr, flags: c_int, mode: u32) -> Resu
     outcome(unsafe { bare::openat(dirfd, path.as_ptr(), flags, mode) }).map(Fd::adopt)
 }
 
+/// Opens a path on which no link lies (`O_NOFOLLOW_ANY`).
+pub(crate) fn open_canonical(path: &CStr, flags: c_int) -> Result<Fd, Errno> {
+    openat(libc::AT_FDCWD, path, flags & !libc::O_NOFOLLOW | libc::O_NOFOLLOW_ANY, 0)
+}
+
 /// Makes the number of `old` stand for what `new` is; `flags` is `O_CLOEXEC` or zero.
 pub(crate) fn replace(old: &Fd, new: &Fd, flags: c_int) -> Result<(), Errno> {
     // SAFETY: two numbers.

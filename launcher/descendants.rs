@@ -1,0 +1,68 @@
+//! The processes below this one, found in `/proc`: who they are, and ending them.
+//!
+//! This process is their reaper (`PR_SET_CHILD_SUBREAPER`), so none can leave: whose parent ends
+//! becomes a child of this one.
+
+use std::collections::HashMap;
+use std::fs;
+
+use rustix::process::{Pid, Signal, WaitOptions};
+
+/// A process of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Descendant {
+    pub(crate) pid: i32,
+    /// What it calls itself (`comm`).
+    pub(crate) name: String,
+}
+
+/// All descendants of this process that have not ended.
+pub(crate) fn all() -> Vec<Descendant> {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let mut found = Vec::new();
+    let mut children: HashMap<i32, Vec<Descendant>> = HashMap::new();
+    for (parent, descendant) in running() {
+        children.entry(parent).or_default().push(descendant);
+    }
+    let mut next = vec![own];
+    while let Some(parent) = next.pop() {
+        for child in children.remove(&parent).unwrap_or_default() {
+            next.push(child.pid);
+            found.push(child);
+        }
+    }
+    found
+}
+
+/// Every running process with its parent.
+fn running() -> impl Iterator<Item = (i32, Descendant)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
+        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+        let (head, rest) = stat.rsplit_once(')')?;
+        let mut fields = rest.split_whitespace();
+        let state = fields.next()?;
+        let parent: i32 = fields.next()?.parse().ok()?;
+        let name = head.split_once('(')?.1.to_owned();
+        (!matches!(state, "Z" | "X")).then_some((parent, Descendant { pid, name }))
+    })
+}
+
+/// Ends all descendants, and collects them. Those that are started meanwhile too: whoever is killed
+/// starts nothing, and what it had started is found in the next round.
+pub(crate) fn end() {
+    loop {
+        for descendant in all() {
+            if let Some(pid) = Pid::from_raw(descendant.pid) {
+                // It may have ended by itself.
+                let _ = rustix::process::kill_process(pid, Signal::KILL);
+            }
+        }
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            // There is none left.
+            Err(_) => return,
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! `jp-confine doctor`: what this machine offers, what is lost without the rest, and the remedy.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use rustix::io::Errno;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::filter;
+use crate::machine::{self, Feature, Machine};
+use crate::report;
+use crate::sys::filter::{Listener, trial};
+
+/// What later versions of Landlock brought: the version, and what is lost without it.
+const LANDLOCK_GREW: [(i32, &str); 4] = [
+    (2, "renames between directories always go to the supervisor"),
+    (3, "nothing bounds what code with the library's cookie truncates"),
+    (5, "nothing bounds commands to devices that are opened for nothing else"),
+    (6, "processes outside the run can be sent signals"),
+];
+
+/// One finding.
+#[derive(Debug, Serialize)]
+struct Finding {
+    feature: &'static str,
+    there: bool,
+    detail: String,
+    lost: Vec<&'static str>,
+    remedy: Option<&'static str>,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Diagnosis {
+    findings: Vec<Finding>,
+    layered: bool,
+    strict: bool,
+}
+
+/// Prints what there is. The exit status is 0 whatever is missing.
+pub(crate) fn doctor(context: &Context, json: bool) -> Result<u8, Failure> {
+    let diagnosis = diagnose(context);
+    let text = if json {
+        serde_json::to_string_pretty(&diagnosis)
+            .map_err(|error| Failure::own(format!("no JSON: {error}")))?
+            + "\n"
+    } else {
+        words(&diagnosis)
+    };
+    report::output(&text);
+    Ok(0)
+}
+
+fn diagnose(context: &Context) -> Diagnosis {
+    let known = context.machine();
+    let refusal = if known.listener { listener_refused() } else { None };
+    let machine = if refusal.is_some() { known.without_listener() } else { known };
+    let mut findings: Vec<Finding> =
+        Feature::ALL.into_iter().map(|feature| finding(feature, machine, refusal)).collect();
+    findings.push(namespaces());
+    findings.push(surroundings("container", container()));
+    findings.push(surroundings("outer run", outer_run(context)));
+    Diagnosis {
+        layered: machine.landlock > 0 && machine.supervises(),
+        strict: machine.missing().next().is_none(),
+        findings,
+    }
+}
+
+fn finding(feature: Feature, machine: Machine, refusal: Option<Errno>) -> Finding {
+    let there = machine.has(feature);
+    let detail = match (feature, there) {
+        (Feature::Landlock, true) => format!("version {}", machine.landlock),
+        (Feature::Listener, false) => match refusal {
+            Some(Errno::BUSY) => "a run or container around this one has it".to_owned(),
+            Some(error) => format!("refused: {error}"),
+            None => String::new(),
+        },
+        (Feature::Ptrace, _) => {
+            machine::yama().map_or_else(String::new, |scope| format!("yama {scope}"))
+        }
+        _ => String::new(),
+    };
+    let mut lost = Vec::new();
+    if !there {
+        lost.push(feature.loss());
+    } else if feature == Feature::Landlock {
+        let later = LANDLOCK_GREW.iter().filter(|(version, _)| *version > machine.landlock);
+        lost.extend(later.map(|(_, loss)| loss));
+    }
+    let remedy = match (there, lost.is_empty()) {
+        (_, true) => None,
+        (true, false) => Some("a newer Linux: 6.12 has everything that is used"),
+        (false, false) => Some(feature.remedy()),
+    };
+    Finding { feature: feature.name(), there, detail, lost, remedy }
+}
+
+/// Why no listener can be had, found out by a child that tries.
+fn listener_refused() -> Option<Errno> {
+    match trial(&filter::nothing(), Listener::Wanted, None) {
+        Ok(0) => None,
+        Ok(errno) => Some(Errno::from_raw_os_error(errno)),
+        Err(error) => Some(Errno::from_io_error(&error).unwrap_or(Errno::INVAL)),
+    }
+}
+
+/// User namespaces, which nothing here needs: other tools do.
+fn namespaces() -> Finding {
+    let unshare = (libc::SYS_unshare, libc::CLONE_NEWUSER);
+    let answer = trial(&filter::nothing(), Listener::None, Some(unshare));
+    let there = matches!(answer, Ok(0));
+    let detail = "not needed; inside a run no namespace can mount anything".to_owned();
+    Finding { feature: "userns", there, detail, lost: Vec::new(), remedy: None }
+}
+
+fn surroundings(feature: &'static str, found: Option<String>) -> Finding {
+    let there = found.is_some();
+    Finding { feature, there, detail: found.unwrap_or_default(), lost: Vec::new(), remedy: None }
+}
+
+/// Signs that container runtimes leave.
+fn container() -> Option<String> {
+    let marks = [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")];
+    let marked = marks.into_iter().find(|(mark, _)| Path::new(mark).exists());
+    let told = || {
+        let groups = std::fs::read_to_string("/proc/1/cgroup").ok()?;
+        let names = ["docker", "kubepods", "lxc", "libpod"];
+        names.into_iter().find(|name| groups.contains(name))
+    };
+    marked.map(|(_, name)| name).or_else(told).map(str::to_owned)
+}
+
+fn outer_run(context: &Context) -> Option<String> {
+    context.variable(OsStr::new("JP_CONFINE"))?;
+    Some("what is run here is held to both policies".to_owned())
+}
+
+fn words(diagnosis: &Diagnosis) -> String {
+    let mut text = String::from("this machine\n");
+    for finding in &diagnosis.findings {
+        let there = if finding.there { "yes" } else { "no" };
+        let comma = if finding.detail.is_empty() { "" } else { ", " };
+        let _ = writeln!(text, "  {:<10} {there}{comma}{}", finding.feature, finding.detail);
+        for lost in &finding.lost {
+            let _ = writeln!(text, "    lost: {lost}");
+        }
+        if let Some(remedy) = finding.remedy {
+            let _ = writeln!(text, "    remedy: {remedy}");
+        }
+    }
+    let layered = if diagnosis.layered { "complete" } else { "weaker, as said above" };
+    let strict = if diagnosis.strict { "possible" } else { "refused" };
+    let _ = writeln!(
+        text,
+        "--enforce\n  cooperative  possible\n  layered      {layered}\n  strict       {strict}"
+    );
+    text
+}

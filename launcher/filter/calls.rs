@@ -1,0 +1,172 @@
+//! Which system calls the filter has something to say about, and what.
+//!
+//! A call that is not here, and not newer than the last one known, passes.
+
+use libc::{c_int, c_long};
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It fails with this errno, whoever makes it.
+    Refuse(c_int),
+    /// The supervisor judges it, if it lacks the cookie.
+    Trap,
+    /// The supervisor judges it: all six arguments are taken, there is no room for a cookie.
+    TrapAlways,
+    /// An open, whose flags are the argument of this number.
+    Open { flags: u32 },
+    /// `ioctl`: some commands are refused.
+    Control,
+    /// `socket`, `socketpair`: some sockets send to paths without a call that could be trapped.
+    Socket,
+}
+
+// Calls that `libc` has no name for yet. Their numbers are the same on every architecture.
+const SYS_FCHMODAT2: c_long = 452;
+const SYS_SETXATTRAT: c_long = 463;
+const SYS_REMOVEXATTRAT: c_long = 466;
+const SYS_OPEN_TREE_ATTR: c_long = 467;
+const SYS_FILE_SETATTR: c_long = 469;
+// And one that it has a name for with some C libraries only.
+const SYS_KEXEC_FILE_LOAD: c_long = if cfg!(target_arch = "aarch64") { 294 } else { 320 };
+
+/// The last call that these tables were checked against (Linux 6.18). A newer one may take a path,
+/// so it does not exist yet as far as confined programs are told.
+pub(super) const LAST_KNOWN: c_long = 469;
+
+/// What changes the meaning of paths, goes around them, or touches the machine as such.
+pub(super) const REFUSED: &[(c_long, c_int)] = &[
+    (libc::SYS_mount, libc::EPERM),
+    (libc::SYS_umount2, libc::EPERM),
+    (libc::SYS_pivot_root, libc::EPERM),
+    (libc::SYS_chroot, libc::EPERM),
+    (libc::SYS_move_mount, libc::EPERM),
+    (libc::SYS_open_tree, libc::EPERM),
+    (SYS_OPEN_TREE_ATTR, libc::EPERM),
+    (libc::SYS_fsopen, libc::EPERM),
+    (libc::SYS_fsmount, libc::EPERM),
+    (libc::SYS_fspick, libc::EPERM),
+    (libc::SYS_fsconfig, libc::EPERM),
+    (libc::SYS_mount_setattr, libc::EPERM),
+    (libc::SYS_swapon, libc::EPERM),
+    (libc::SYS_swapoff, libc::EPERM),
+    (libc::SYS_acct, libc::EPERM),
+    (libc::SYS_quotactl, libc::EPERM),
+    (libc::SYS_quotactl_fd, libc::EPERM),
+    (libc::SYS_open_by_handle_at, libc::EPERM),
+    (libc::SYS_fanotify_init, libc::EPERM),
+    (libc::SYS_init_module, libc::EPERM),
+    (libc::SYS_finit_module, libc::EPERM),
+    (libc::SYS_delete_module, libc::EPERM),
+    (libc::SYS_kexec_load, libc::EPERM),
+    (SYS_KEXEC_FILE_LOAD, libc::EPERM),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_iopl, libc::EPERM),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_ioperm, libc::EPERM),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_uselib, libc::EPERM),
+    // Programs fall back to ordinary calls, which can be seen.
+    (libc::SYS_io_uring_setup, libc::ENOSYS),
+];
+
+/// Opens whose flags are in a register, and which argument they are.
+pub(super) const OPENS: &[(c_long, u32)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1),
+    (libc::SYS_openat, 2),
+];
+
+/// What no Landlock right stands for, so that it is always judged: metadata, sockets by path,
+/// watching, and `openat2`, whose flags are in memory.
+pub(super) const BEYOND_LANDLOCK: &[c_long] = &[
+    libc::SYS_openat2,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    SYS_FCHMODAT2,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SYS_REMOVEXATTRAT,
+    SYS_FILE_SETATTR,
+    libc::SYS_connect,
+    libc::SYS_inotify_add_watch,
+];
+
+/// The same, without a free argument.
+pub(super) const WITHOUT_COOKIE: &[c_long] = &[SYS_SETXATTRAT];
+
+/// What changes entries and contents, apart from the opens.
+pub(super) const WRITES: &[c_long] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_creat,
+    libc::SYS_truncate,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mkdir,
+    libc::SYS_mkdirat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mknod,
+    libc::SYS_mknodat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_symlink,
+    libc::SYS_symlinkat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_link,
+    libc::SYS_linkat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_unlink,
+    libc::SYS_unlinkat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rmdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rename,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_bind,
+];
+
+/// What starts programs.
+pub(super) const EXECUTES: &[c_long] = &[libc::SYS_execve, libc::SYS_execveat];
+
+/// Typing into a terminal, and selecting and pasting on a console, in the user's name.
+pub(super) const TERMINAL_COMMANDS: &[u32] = &[
+    0x5412, // TIOCSTI
+    0x541c, // TIOCLINUX
+];
+
+/// Commands on a descriptor that may be open for reading only, and yet change the file's metadata,
+/// make and remove entries, or open what has no path. They fail as on file systems that do not know them.
+pub(super) const FILE_COMMANDS: &[u32] = &[
+    0x4008_6602, // FS_IOC_SETFLAGS
+    0x4004_6602, // FS_IOC32_SETFLAGS
+    0x401c_5820, // FS_IOC_FSSETXATTR
+    0x4008_7602, // FS_IOC_SETVERSION
+    0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
+    0x4080_6685, // FS_IOC_ENABLE_VERITY
+    0x5000_9401, // BTRFS_IOC_SNAP_CREATE
+    0x5000_940e, // BTRFS_IOC_SUBVOL_CREATE
+    0x5000_940f, // BTRFS_IOC_SNAP_DESTROY
+    0x5000_9417, // BTRFS_IOC_SNAP_CREATE_V2
+    0x5000_9418, // BTRFS_IOC_SUBVOL_CREATE_V2
+    0x4008_941a, // BTRFS_IOC_SUBVOL_SETFLAGS
+    0x5000_943f, // BTRFS_IOC_SNAP_DESTROY_V2
+    0xc038_586b, // XFS_IOC_OPEN_BY_HANDLE
+];

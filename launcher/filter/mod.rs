@@ -1,0 +1,285 @@
+//! The seccomp filter: which system calls go to the supervisor, which fail at once, which pass.
+//!
+//! A call is told by its number first, by its arguments second and by the cookie last. Those that
+//! always pass are told by their number alone, so that the kernel finds it out once for each and
+//! does not run the filter for them again.
+
+mod assembler;
+mod calls;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::mem::offset_of;
+
+use libc::{c_int, seccomp_data, sock_filter};
+
+use self::assembler::{Assembler, Label, Test};
+use self::calls::Fate;
+
+/// `seccomp_data.arch` of this architecture's own calls (`linux/audit.h`).
+const ARCHITECTURE: u32 = if cfg!(target_arch = "aarch64") { 0xc000_00b7 } else { 0xc000_003e };
+
+/// What the numbers of x32's calls have in common.
+const X32: u32 = 0x4000_0000;
+
+/// Sockets that send to a path without connecting; the kernel takes `SOCK_RAW` for `SOCK_DGRAM`.
+const DATAGRAMS: [c_int; 2] = [libc::SOCK_DGRAM, libc::SOCK_RAW];
+
+/// The part of a socket's type that is no flag.
+const SOCKET_TYPE: u32 = 0xf;
+
+/// Without the directory bit, which `O_TMPFILE` has too.
+const TEMPORARY: c_int = libc::O_TMPFILE & !libc::O_DIRECTORY;
+
+/// The flags of an open that may change something.
+const WRITING: c_int = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC | TEMPORARY;
+
+/// Which calls the supervisor judges, besides those that no other layer can hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one group of calls")]
+pub(crate) struct Traps {
+    /// Opens that only read.
+    pub(crate) reads: bool,
+    /// Opens that say that they are for a directory.
+    pub(crate) listings: bool,
+    /// Opens that write, and every change of entries.
+    pub(crate) writes: bool,
+    /// The starting of programs.
+    pub(crate) executes: bool,
+}
+
+/// The filter that sends to the supervisor what `traps` says, unless the call carries the cookie.
+pub(crate) fn assemble(traps: Traps, cookie: Option<u64>) -> Vec<sock_filter> {
+    Writer::new(cookie).write(&fates(Some(traps)), trapped_flags(traps))
+}
+
+/// A filter that lets everything pass, to try out what installing one comes to.
+pub(crate) fn nothing() -> Vec<sock_filter> {
+    let mut program = Assembler::default();
+    program.answer(libc::SECCOMP_RET_ALLOW);
+    program.finish()
+}
+
+/// The filter for a run without a supervisor: it only refuses.
+pub(crate) fn refusals() -> Vec<sock_filter> {
+    Writer::new(None).write(&fates(None), Some(0))
+}
+
+/// An open with one of these flags is trapped; `None`: with any.
+fn trapped_flags(traps: Traps) -> Option<u32> {
+    let directory = if traps.listings { libc::O_DIRECTORY } else { 0 };
+    let writing = if traps.writes { WRITING } else { 0 };
+    (!traps.reads).then_some((directory | writing).cast_unsigned())
+}
+
+/// What becomes of each call that does not simply pass.
+fn fates(traps: Option<Traps>) -> BTreeMap<u32, Fate> {
+    let mut fates = BTreeMap::new();
+    let mut add = |number: libc::c_long, fate| {
+        fates.insert(u32::try_from(number).expect("numbers of calls are small"), fate);
+    };
+    for &(number, errno) in calls::REFUSED {
+        add(number, Fate::Refuse(errno));
+    }
+    add(libc::SYS_ioctl, Fate::Control);
+    let Some(traps) = traps else { return fates };
+    for number in [libc::SYS_socket, libc::SYS_socketpair] {
+        add(number, Fate::Socket);
+    }
+    for &number in calls::WITHOUT_COOKIE {
+        add(number, Fate::TrapAlways);
+    }
+    let groups = [
+        (true, calls::BEYOND_LANDLOCK),
+        (traps.writes, calls::WRITES),
+        (traps.executes, calls::EXECUTES),
+    ];
+    for (_, numbers) in groups.into_iter().filter(|(trapped, _)| *trapped) {
+        for &number in numbers {
+            add(number, Fate::Trap);
+        }
+    }
+    if trapped_flags(traps) != Some(0) {
+        for &(number, flags) in calls::OPENS {
+            add(number, Fate::Open { flags });
+        }
+    }
+    fates
+}
+
+/// The filter in the making, and the answers that all parts of it share.
+struct Writer {
+    program: Assembler,
+    cookie: Option<u64>,
+    allow: Label,
+    /// To the supervisor, unless there is a cookie.
+    trap: Label,
+    /// To the supervisor.
+    notify: Label,
+    /// To the failures.
+    refusals: BTreeMap<c_int, Label>,
+}
+
+impl Writer {
+    fn new(cookie: Option<u64>) -> Self {
+        let mut program = Assembler::default();
+        let [allow, trap, notify] = [(); 3].map(|()| program.label());
+        Self { program, cookie, allow, trap, notify, refusals: BTreeMap::new() }
+    }
+
+    fn write(mut self, fates: &BTreeMap<u32, Fate>, opens: Option<u32>) -> Vec<sock_filter> {
+        let absent = self.refusal(libc::ENOSYS);
+        self.load(offset_of!(seccomp_data, arch));
+        let native = self.program.label();
+        self.program.branch(Test::Is(ARCHITECTURE), native, absent);
+        self.program.place(native);
+        self.load(offset_of!(seccomp_data, nr));
+        // x32's numbers are above this too.
+        debug_assert!(i64::from(X32) > calls::LAST_KNOWN, "x32 is beyond what is known");
+        let beyond = u32::try_from(calls::LAST_KNOWN + 1).expect("numbers of calls are small");
+        self.program.branch_away(Test::AtLeast(beyond), absent);
+        let fates: Vec<(u32, Fate)> = fates.iter().map(|(&number, &fate)| (number, fate)).collect();
+        let mut details = Vec::new();
+        self.search(&fates, &mut details);
+        for (label, fate) in details {
+            self.program.place(label);
+            self.detail(fate, opens);
+        }
+        self.answers();
+        self.program.finish()
+    }
+
+    /// Finds the loaded number among `fates`, which are in order, by halves.
+    fn search(&mut self, fates: &[(u32, Fate)], details: &mut Vec<(Label, Fate)>) {
+        let (left, right) = fates.split_at(fates.len() / 2);
+        match (left, right) {
+            (_, []) => {}
+            ([], [(number, fate), ..]) => {
+                let target = self.target(*fate, details);
+                self.program.branch(Test::Is(*number), target, self.allow);
+            }
+            (left, [(middle, _), ..]) => {
+                let upper = self.program.label();
+                self.program.branch_away(Test::AtLeast(*middle), upper);
+                self.search(left, details);
+                self.program.place(upper);
+                self.search(right, details);
+            }
+        }
+    }
+
+    /// Where a call with this fate goes; what must be looked at more closely goes to `details`.
+    fn target(&mut self, fate: Fate, details: &mut Vec<(Label, Fate)>) -> Label {
+        match fate {
+            Fate::Refuse(errno) => self.refusal(errno),
+            Fate::Trap => self.trap,
+            Fate::TrapAlways => self.notify,
+            Fate::Open { .. } | Fate::Control | Fate::Socket => {
+                if let Some((known, _)) = details.iter().find(|(_, known)| *known == fate) {
+                    return *known;
+                }
+                let label = self.program.label();
+                details.push((label, fate));
+                label
+            }
+        }
+    }
+
+    fn detail(&mut self, fate: Fate, opens: Option<u32>) {
+        match fate {
+            Fate::Open { flags } => self.open(flags, opens),
+            Fate::Control => self.control(),
+            Fate::Socket => self.socket(),
+            Fate::Refuse(_) | Fate::Trap | Fate::TrapAlways => {
+                unreachable!("these are told by number")
+            }
+        }
+    }
+
+    /// An open that only holds an object says nothing about its content, whatever else it asks for.
+    fn open(&mut self, flags: u32, trapped: Option<u32>) {
+        self.load_argument(flags);
+        self.program.branch_away(Test::Any(libc::O_PATH.cast_unsigned()), self.allow);
+        match trapped {
+            None => self.jump(self.trap),
+            Some(flags) => self.program.branch(Test::Any(flags), self.trap, self.allow),
+        }
+    }
+
+    fn control(&mut self) {
+        self.load_argument(1);
+        let groups =
+            [(calls::TERMINAL_COMMANDS, libc::EPERM), (calls::FILE_COMMANDS, libc::ENOTTY)];
+        for (commands, errno) in groups {
+            let refusal = self.refusal(errno);
+            for &command in commands {
+                self.program.branch_away(Test::Is(command), refusal);
+            }
+        }
+        self.jump(self.allow);
+    }
+
+    fn socket(&mut self) {
+        let [unix, datagram] = [(); 2].map(|()| self.program.label());
+        self.load_argument(0);
+        self.program.branch(Test::Is(libc::AF_UNIX.cast_unsigned()), unix, self.allow);
+        self.program.place(unix);
+        self.load_argument(1);
+        self.program.mask(SOCKET_TYPE);
+        for kind in DATAGRAMS {
+            self.program.branch_away(Test::Is(kind.cast_unsigned()), datagram);
+        }
+        self.jump(self.allow);
+        self.program.place(datagram);
+        let refusal = self.refusal(libc::EACCES);
+        self.unless_cookie(refusal);
+    }
+
+    fn answers(&mut self) {
+        self.program.place(self.trap);
+        self.unless_cookie(self.notify);
+        self.program.place(self.notify);
+        self.program.answer(libc::SECCOMP_RET_USER_NOTIF);
+        for (errno, label) in std::mem::take(&mut self.refusals) {
+            self.program.place(label);
+            self.program.answer(libc::SECCOMP_RET_ERRNO | errno.cast_unsigned());
+        }
+        self.program.place(self.allow);
+        self.program.answer(libc::SECCOMP_RET_ALLOW);
+    }
+
+    /// Lets the call pass if its sixth argument is the cookie, and goes to `label` if not.
+    fn unless_cookie(&mut self, label: Label) {
+        let Some(cookie) = self.cookie else { return self.jump(label) };
+        let [low, high] = [cookie & u64::from(u32::MAX), cookie >> 32]
+            .map(|half| u32::try_from(half).expect("half a word"));
+        let first = self.program.label();
+        self.load_argument(5);
+        self.program.branch(Test::Is(low), first, label);
+        self.program.place(first);
+        self.load(offset_of!(seccomp_data, args) + 5 * size_of::<u64>() + size_of::<u32>());
+        self.program.branch(Test::Is(high), self.allow, label);
+    }
+
+    fn refusal(&mut self, errno: c_int) -> Label {
+        let program = &mut self.program;
+        *self.refusals.entry(errno).or_insert_with(|| program.label())
+    }
+
+    fn jump(&mut self, label: Label) {
+        // Both ways: whatever is loaded.
+        self.program.branch(Test::Any(0), label, label);
+    }
+
+    /// Loads the low half of an argument, all that `int`s and flags have; both machines that this is
+    /// built for have it first.
+    fn load_argument(&mut self, number: u32) {
+        let argument = number as usize * size_of::<u64>();
+        self.load(offset_of!(seccomp_data, args) + argument);
+    }
+
+    fn load(&mut self, offset: usize) {
+        self.program.load(u32::try_from(offset).expect("the structure has 64 bytes"));
+    }
+}

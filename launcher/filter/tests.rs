@@ -1,0 +1,276 @@
+//! The filter, asked call by call: by an interpreter here, and once by the kernel.
+
+use libc::c_long;
+
+use super::*;
+use crate::sys::filter as kernel;
+
+const COOKIE: u64 = 0x1234_5678_9abc_def0;
+const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+const NOTIFY: u32 = libc::SECCOMP_RET_USER_NOTIF;
+
+const NOTHING: Traps = Traps { reads: false, listings: false, writes: false, executes: false };
+const LISTINGS: Traps = Traps { listings: true, ..NOTHING };
+const WRITES: Traps = Traps { writes: true, ..NOTHING };
+const EVERYTHING: Traps = Traps { reads: true, listings: true, writes: true, executes: true };
+
+const fn fails(errno: c_int) -> u32 {
+    libc::SECCOMP_RET_ERRNO | errno.cast_unsigned()
+}
+
+/// A question to the filter; the sixth argument is the cookie's place.
+#[derive(Clone, Copy)]
+struct Call {
+    architecture: u32,
+    number: u32,
+    arguments: [u64; 6],
+}
+
+impl Call {
+    fn of(number: c_long, arguments: &[u64]) -> Self {
+        let number = u32::try_from(number).expect("small");
+        let mut call = Self { architecture: ARCHITECTURE, number, arguments: [0; 6] };
+        call.arguments[..arguments.len()].copy_from_slice(arguments);
+        call
+    }
+
+    fn with_cookie(mut self, cookie: u64) -> Self {
+        self.arguments[5] = cookie;
+        self
+    }
+
+    fn word(self, offset: u32) -> u32 {
+        let half = |value: u64, upper: bool| {
+            let bytes = value.to_le_bytes();
+            u32::from_le_bytes(bytes.as_chunks().0[usize::from(upper)])
+        };
+        match offset {
+            0 => self.number,
+            4 => self.architecture,
+            16..64 => half(self.arguments[(offset as usize - 16) / 8], offset % 8 == 4),
+            _ => panic!("the filter may not look at {offset}"),
+        }
+    }
+}
+
+/// What a run of the filter came to.
+struct Run {
+    answer: u32,
+    /// Whether it looked at anything but the architecture and the number.
+    looked_closer: bool,
+}
+
+fn run(program: &[sock_filter], call: Call) -> Run {
+    let (mut at, mut word, mut looked_closer) = (0, 0, false);
+    loop {
+        let sock_filter { code, jt, jf, k } = program[at];
+        at += 1;
+        let code = u32::from(code);
+        let jump = |met: bool| usize::from(if met { jt } else { jf });
+        match code & 7 {
+            libc::BPF_RET => return Run { answer: k, looked_closer },
+            libc::BPF_LD => {
+                word = call.word(k);
+                looked_closer |= k >= 8;
+            }
+            libc::BPF_ALU => word &= k,
+            libc::BPF_JMP => {
+                at += match code & 0xf0 {
+                    libc::BPF_JA => k as usize,
+                    libc::BPF_JEQ => jump(word == k),
+                    libc::BPF_JGE => jump(word >= k),
+                    libc::BPF_JSET => jump(word & k != 0),
+                    _ => panic!("an unknown jump"),
+                }
+            }
+            _ => panic!("an unknown instruction"),
+        }
+    }
+}
+
+fn answer(program: &[sock_filter], call: Call) -> u32 {
+    run(program, call).answer
+}
+
+fn flags(value: c_int) -> u64 {
+    u64::from(value.cast_unsigned())
+}
+
+fn openat(value: c_int) -> Call {
+    Call::of(libc::SYS_openat, &[0, 0, flags(value)])
+}
+
+#[test]
+fn opens_are_told_by_their_flags() {
+    let writes = assemble(WRITES, Some(COOKIE));
+    let everything = assemble(EVERYTHING, Some(COOKIE));
+    let nothing = assemble(NOTHING, Some(COOKIE));
+    let table = [
+        (libc::O_RDONLY, ALLOW, NOTIFY),
+        (libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC, ALLOW, NOTIFY),
+        (libc::O_WRONLY, NOTIFY, NOTIFY),
+        (libc::O_RDWR, NOTIFY, NOTIFY),
+        (libc::O_RDONLY | libc::O_CREAT, NOTIFY, NOTIFY),
+        (libc::O_RDONLY | libc::O_TRUNC, NOTIFY, NOTIFY),
+        (libc::O_ACCMODE, NOTIFY, NOTIFY),
+        (libc::O_TMPFILE, NOTIFY, NOTIFY),
+        (libc::O_PATH, ALLOW, ALLOW),
+        (libc::O_PATH | libc::O_WRONLY | libc::O_CREAT, ALLOW, ALLOW),
+    ];
+    for (value, with_writes, with_reads) in table {
+        let call = openat(value);
+        assert_eq!(answer(&writes, call), with_writes, "{value:#o}");
+        assert_eq!(answer(&everything, call), with_reads, "{value:#o}");
+        assert_eq!(answer(&nothing, call), ALLOW, "{value:#o}");
+        assert_eq!(answer(&everything, call.with_cookie(COOKIE)), ALLOW, "{value:#o}");
+    }
+}
+
+#[test]
+fn directories_can_be_trapped_alone() {
+    let listings = assemble(LISTINGS, Some(COOKIE));
+    assert_eq!(answer(&listings, openat(libc::O_DIRECTORY)), NOTIFY);
+    assert_eq!(answer(&listings, openat(libc::O_DIRECTORY).with_cookie(COOKIE)), ALLOW);
+    assert_eq!(answer(&listings, openat(libc::O_DIRECTORY | libc::O_PATH)), ALLOW);
+    assert_eq!(answer(&listings, openat(libc::O_RDWR)), ALLOW);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_older_open_has_its_flags_elsewhere() {
+    let writes = assemble(WRITES, None);
+    assert_eq!(answer(&writes, Call::of(libc::SYS_open, &[0, flags(libc::O_RDWR)])), NOTIFY);
+    assert_eq!(answer(&writes, Call::of(libc::SYS_open, &[0, 0, flags(libc::O_RDWR)])), ALLOW);
+}
+
+#[test]
+fn groups_are_trapped_as_the_plan_says() {
+    let all = |traps: Traps| assemble(traps, Some(COOKIE));
+    let expected = |numbers: &[c_long], traps: Traps, wanted: u32| {
+        for &number in numbers {
+            assert_eq!(answer(&all(traps), Call::of(number, &[])), wanted, "call {number}");
+        }
+    };
+    expected(calls::BEYOND_LANDLOCK, NOTHING, NOTIFY);
+    expected(calls::WITHOUT_COOKIE, NOTHING, NOTIFY);
+    expected(calls::WRITES, NOTHING, ALLOW);
+    expected(calls::WRITES, WRITES, NOTIFY);
+    expected(calls::EXECUTES, WRITES, ALLOW);
+    expected(calls::EXECUTES, EVERYTHING, NOTIFY);
+}
+
+#[test]
+fn only_the_whole_cookie_passes() {
+    let filter = assemble(EVERYTHING, Some(COOKIE));
+    let strict = assemble(EVERYTHING, None);
+    for &number in [calls::BEYOND_LANDLOCK, calls::WRITES, calls::EXECUTES].into_iter().flatten() {
+        let call = Call::of(number, &[]);
+        assert_eq!(answer(&filter, call.with_cookie(COOKIE)), ALLOW, "call {number}");
+        assert_eq!(answer(&strict, call.with_cookie(COOKIE)), NOTIFY, "call {number}");
+        for near in [COOKIE ^ 1, COOKIE ^ (1 << 63), COOKIE & 0xffff_ffff, COOKIE << 32] {
+            assert_eq!(answer(&filter, call.with_cookie(near)), NOTIFY, "call {number}");
+        }
+    }
+    for &number in calls::WITHOUT_COOKIE {
+        assert_eq!(answer(&filter, Call::of(number, &[]).with_cookie(COOKIE)), NOTIFY);
+    }
+}
+
+#[test]
+fn some_calls_are_refused_whoever_makes_them() {
+    for filter in [assemble(EVERYTHING, Some(COOKIE)), assemble(NOTHING, None), refusals()] {
+        for &(number, errno) in calls::REFUSED {
+            let call = Call::of(number, &[]).with_cookie(COOKIE);
+            assert_eq!(answer(&filter, call), fails(errno), "call {number}");
+        }
+    }
+}
+
+#[test]
+fn commands_and_sockets_are_told_by_their_arguments() {
+    let filter = assemble(NOTHING, Some(COOKIE));
+    let ioctl = |command: u64| answer(&filter, Call::of(libc::SYS_ioctl, &[0, command]));
+    assert_eq!(ioctl(0x5401), ALLOW, "TCGETS");
+    assert_eq!(ioctl(0x5412), fails(libc::EPERM), "TIOCSTI");
+    assert_eq!(ioctl(0xffff_ffff_0000_5412), fails(libc::EPERM), "commands have 32 bits");
+    assert_eq!(ioctl(0x4008_6602), fails(libc::ENOTTY), "FS_IOC_SETFLAGS");
+    for number in [libc::SYS_socket, libc::SYS_socketpair] {
+        let socket = |domain: c_int, kind: c_int| Call::of(number, &[flags(domain), flags(kind)]);
+        let datagram = socket(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC);
+        assert_eq!(answer(&filter, datagram), fails(libc::EACCES));
+        assert_eq!(answer(&filter, datagram.with_cookie(COOKIE)), ALLOW);
+        let raw = socket(libc::AF_UNIX, libc::SOCK_RAW);
+        assert_eq!(answer(&filter, raw), fails(libc::EACCES));
+        for kind in [libc::SOCK_STREAM, libc::SOCK_SEQPACKET | libc::SOCK_NONBLOCK] {
+            assert_eq!(answer(&filter, socket(libc::AF_UNIX, kind)), ALLOW);
+        }
+        assert_eq!(answer(&filter, socket(libc::AF_INET, libc::SOCK_DGRAM)), ALLOW);
+    }
+}
+
+#[test]
+fn foreign_and_future_calls_do_not_exist() {
+    let filter = assemble(EVERYTHING, Some(COOKIE));
+    let absent = fails(libc::ENOSYS);
+    let read = Call::of(libc::SYS_read, &[]).with_cookie(COOKIE);
+    assert_eq!(answer(&filter, Call { architecture: 0x4000_0003, ..read }), absent);
+    assert_eq!(answer(&filter, Call { number: read.number | X32, ..read }), absent);
+    assert_eq!(answer(&filter, Call { number: u32::MAX, ..read }), absent);
+    assert_eq!(answer(&filter, Call::of(calls::LAST_KNOWN, &[])), NOTIFY, "file_setattr");
+    assert_eq!(answer(&filter, Call::of(calls::LAST_KNOWN + 1, &[])), absent);
+}
+
+#[test]
+fn what_always_passes_is_told_by_its_number() {
+    let filter = assemble(EVERYTHING, Some(COOKIE));
+    let special = fates(Some(EVERYTHING));
+    for number in 0..=u32::try_from(calls::LAST_KNOWN).expect("small") {
+        let run = run(&filter, Call::of(c_long::from(number), &[]));
+        if !special.contains_key(&number) {
+            assert_eq!(run.answer, ALLOW, "call {number}");
+            assert!(!run.looked_closer, "call {number}");
+        }
+    }
+    for never in [
+        libc::SYS_close,
+        libc::SYS_clone,
+        libc::SYS_fstat,
+        libc::SYS_statx,
+        libc::SYS_faccessat,
+        libc::SYS_readlinkat,
+        libc::SYS_chdir,
+    ] {
+        assert!(!special.contains_key(&u32::try_from(never).expect("small")), "call {never}");
+    }
+}
+
+#[test]
+fn far_jumps_get_stepping_stones() {
+    let mut program = Assembler::default();
+    let [near, far] = [(); 2].map(|()| program.label());
+    program.load(0);
+    program.branch(Test::Is(7), far, near);
+    program.place(near);
+    for number in 0..600 {
+        program.branch_away(Test::Is(1000 + number), far);
+    }
+    program.answer(1);
+    program.place(far);
+    program.answer(2);
+    let program = program.finish();
+    for (number, expected) in [(7, 2), (8, 1), (1000, 2), (1599, 2), (1600, 1)] {
+        assert_eq!(answer(&program, Call::of(number, &[])), expected, "{number}");
+    }
+}
+
+#[test]
+fn the_kernel_takes_it() {
+    let answer = |filter: &[sock_filter], number: c_long| {
+        kernel::trial(filter, kernel::Listener::None, Some((number, 0))).expect("a child")
+    };
+    for filter in [assemble(NOTHING, None), assemble(EVERYTHING, Some(COOKIE)), refusals()] {
+        assert_eq!(answer(&filter, libc::SYS_io_uring_setup), libc::ENOSYS);
+        assert_eq!(answer(&filter, libc::SYS_fsopen), libc::EPERM);
+        assert_eq!(answer(&filter, libc::SYS_getppid), 0);
+    }
+}

@@ -1,0 +1,295 @@
+//! What the user sees of a run: the process that the shell waits for. It passes on signals, stops when
+//! the program stops, and ends as it ended.
+//!
+//! The program shares this process's group, so that the terminal's ^C, ^\ and ^Z, and the shell's
+//! `fg` and `bg`, reach both alike. Of a signal that only this process got, the program gets a copy.
+//! All signals are blocked and fetched one at a time, on the only thread there is.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+
+use crate::descendants::{self, Descendant};
+use crate::failure::Failure;
+use crate::report;
+use crate::spawn::Confined;
+use crate::start::{Obstacle, nothing_run};
+use crate::supervise::{Report, Supervision};
+use crate::sys::child::{self, Kernel};
+use crate::sys::signals::{Arrival, Inherited, Signals, stop_by};
+
+/// Signals that are passed on, if a process sent them from outside of the run.
+const PASSED_ON: [i32; 9] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+    libc::SIGTSTP,
+    libc::SIGCONT,
+];
+
+/// How often a caller that watches the run is called.
+const TICK: Duration = Duration::from_millis(50);
+
+/// For how long what the program left running may run before it is told of.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A front before its program runs: signals wait from now on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ready {
+    signals: Signals,
+    inherited: Inherited,
+}
+
+/// A program that runs.
+#[derive(Debug)]
+pub(crate) struct Running {
+    front: Pid,
+    child: Pid,
+    signals: Signals,
+    supervisor: Option<Supervised>,
+}
+
+/// The process that supervises the program, and what it has told.
+#[derive(Debug)]
+struct Supervised {
+    pid: Pid,
+    reports: File,
+    unread: String,
+    ended: Option<(u8, Instant)>,
+    left: Vec<Descendant>,
+    answered: Vec<(u64, String)>,
+    killed: bool,
+}
+
+impl Ready {
+    /// Blocks what the front fetches one by one.
+    pub(crate) fn new() -> Result<Self, Failure> {
+        let mut awaited = PASSED_ON.to_vec();
+        awaited.push(libc::SIGCHLD);
+        let signals = Signals::of(&awaited);
+        let inherited = signals.block();
+        // Descendants whose parents are gone stay ours, and so recognisable as part of the run.
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+            .map_err(|error| Failure::own(format!("prctl(PR_SET_CHILD_SUBREAPER): {error}")))?;
+        Ok(Self { signals, inherited })
+    }
+
+    /// Starts the program as a child of this process.
+    pub(crate) fn start(
+        self,
+        confined: &Confined<'_>,
+        kernel: &Kernel<'_>,
+    ) -> Result<Running, Failure> {
+        let child =
+            confined.start(self.inherited, kernel).map_err(|error| confined.failed(&error))?;
+        let front = rustix::process::getpid();
+        Ok(Running { front, child, signals: self.signals, supervisor: None })
+    }
+
+    /// Has the program started by a process that supervises it.
+    pub(crate) fn supervise(self, supervision: Supervision<'_>) -> Result<Running, Obstacle> {
+        let confined = supervision.confined;
+        let killed = supervision.kill_leftovers;
+        let (pid, reports) = supervision.begin(self.inherited).map_err(nothing_run)?;
+        let mut supervised = Supervised {
+            pid,
+            reports,
+            unread: String::new(),
+            ended: None,
+            left: Vec::new(),
+            answered: Vec::new(),
+            killed,
+        };
+        match supervised.next().map_err(nothing_run)? {
+            Some(Report::Started(child)) => Ok(Running {
+                front: rustix::process::getpid(),
+                child,
+                signals: self.signals,
+                supervisor: Some(supervised),
+            }),
+            Some(Report::Failed(libc::EBUSY)) => Err(Obstacle::Busy),
+            Some(Report::Failed(number)) => {
+                Err(confined.failed(&io::Error::from_raw_os_error(number)).into())
+            }
+            _ => Err(Failure::own("nothing was run: the supervisor ended").into()),
+        }
+    }
+}
+
+impl Supervised {
+    /// The next report, once there is one; `None` where the supervisor has ended.
+    fn next(&mut self) -> io::Result<Option<Report>> {
+        loop {
+            if let Some((line, rest)) = self.unread.split_once('\n') {
+                let report = Report::parse(line);
+                self.unread = rest.to_owned();
+                return Ok(report);
+            }
+            let mut bytes = [0; 1024];
+            match self.reports.read(&mut bytes) {
+                Ok(0) => return Ok(None),
+                Ok(count) => {
+                    let text = bytes.get(..count).unwrap_or_default();
+                    self.unread.push_str(&String::from_utf8_lossy(text));
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Whether a report can be read without waiting.
+    fn has_news(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let mut reports = [PollFd::new(&self.reports, PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        self.unread.contains('\n') || poll(&mut reports, Some(&now)).is_ok_and(|ready| ready > 0)
+    }
+
+    /// Tells, once, of what the program left running.
+    fn tell_of_leftovers(&mut self) {
+        let waited = self.ended.is_some_and(|(_, since)| self.killed || since.elapsed() > PATIENCE);
+        if !waited || self.left.is_empty() {
+            return;
+        }
+        let name = |one: &Descendant| format!("{} ({})", one.name, one.pid);
+        let names: Vec<String> = self.left.drain(..).map(|one| name(&one)).collect();
+        let names = names.join(", ");
+        report::note(&if self.killed {
+            format!("the program left running, and this was ended: {names}")
+        } else {
+            format!("waiting for what the program left running: {names}; --kill-leftovers ends it")
+        });
+    }
+}
+
+impl Running {
+    /// Waits for the program to end, and returns the exit status that says how: its own, or
+    /// 128 + N if signal N ended it. `watch`, if any, is called now and then meanwhile.
+    ///
+    /// # Errors
+    /// Where the supervisor is gone before the program; then the run was ended.
+    pub(crate) fn wait(&mut self, mut watch: Option<&mut dyn FnMut()>) -> io::Result<u8> {
+        loop {
+            let ticks = watch.is_some() || self.waits_for_leftovers();
+            let arrival = self.signals.wait(ticks.then_some(TICK))?;
+            if let Some(watch) = &mut watch {
+                watch();
+            }
+            match arrival {
+                Some(Arrival { signal: libc::SIGCHLD, .. }) => {
+                    if let Some(status) = self.reap()? {
+                        return Ok(status);
+                    }
+                }
+                Some(arrival) => self.pass_on(arrival),
+                None => {}
+            }
+            if let Some(supervised) = &mut self.supervisor {
+                supervised.tell_of_leftovers();
+            }
+        }
+    }
+
+    /// The calls that were counted: how often, and which by whom.
+    pub(crate) fn answered(&self) -> &[(u64, String)] {
+        self.supervisor
+            .as_ref()
+            .map(|supervised| supervised.answered.as_slice())
+            .unwrap_or_default()
+    }
+
+    fn waits_for_leftovers(&self) -> bool {
+        self.supervisor.as_ref().is_some_and(|supervised| !supervised.left.is_empty())
+    }
+
+    /// Collects whoever changed state; the exit status if the run has ended.
+    fn reap(&mut self) -> io::Result<Option<u8>> {
+        let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
+        while let Some((pid, status)) = rustix::process::wait(options)? {
+            if self.supervisor.as_ref().is_some_and(|supervised| supervised.pid == pid) {
+                if end_of(status).is_some() {
+                    return self.conclude().map(Some);
+                }
+            } else if pid == self.child {
+                if let Some(end) = end_of(status) {
+                    return Ok(Some(end));
+                }
+                stop_with(status.stopping_signal());
+            }
+        }
+        self.read_reports()?;
+        Ok(None)
+    }
+
+    fn read_reports(&mut self) -> io::Result<()> {
+        let Some(supervised) = &mut self.supervisor else { return Ok(()) };
+        while supervised.has_news() {
+            match supervised.next()? {
+                Some(Report::Stopped(signal)) => stop_with(Some(signal)),
+                Some(Report::Ended(status)) => supervised.ended = Some((status, Instant::now())),
+                Some(Report::Left(descendant)) => supervised.left.push(descendant),
+                Some(Report::Answered(times, what)) => supervised.answered.push((times, what)),
+                Some(Report::Started(_) | Report::Failed(_)) => {}
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// The supervisor has ended: so has the run, or it must, because nobody answers its calls.
+    fn conclude(&mut self) -> io::Result<u8> {
+        self.read_reports()?;
+        if let Some(supervised) = &mut self.supervisor {
+            supervised.tell_of_leftovers();
+            if let Some((status, _)) = supervised.ended {
+                return Ok(status);
+            }
+        }
+        descendants::end();
+        Err(io::Error::other("the supervisor was killed, and so the run was ended"))
+    }
+
+    /// Gives the program what only this process got.
+    ///
+    /// The kernel sends to the whole group: a key press needs no copy. Neither does what comes from
+    /// inside the run, where `kill 0` reaches everyone. A sender outside, even one that shares the
+    /// group as a script without job control does, means the run. To be continued is passed on
+    /// whoever says so, since it ends the stop that began here.
+    fn pass_on(&self, arrival: Arrival) {
+        let meant = match arrival.sender {
+            Some(sender) => !child::descends(sender, self.front) || self.is_front(sender),
+            None => arrival.signal == libc::SIGCONT,
+        };
+        if !meant && arrival.signal != libc::SIGCONT {
+            return;
+        }
+        if let Some(signal) = Signal::from_named_raw(arrival.signal) {
+            // It may have ended already; then its status is on its way.
+            let _ = rustix::process::kill_process(self.child, signal);
+        }
+    }
+
+    fn is_front(&self, pid: i32) -> bool {
+        pid == self.front.as_raw_nonzero().get()
+    }
+}
+
+/// The shell must see its job stop; what wakes it then wakes the program.
+fn stop_with(signal: Option<i32>) {
+    if let Some(signal) = signal {
+        stop_by(signal);
+    }
+}
+
+/// The exit status that says how a process ended; `None` where it did not end.
+pub(crate) fn end_of(status: WaitStatus) -> Option<u8> {
+    let code = status.exit_status().or_else(|| status.terminating_signal().map(|n| 128 + n))?;
+    u8::try_from(code).ok()
+}

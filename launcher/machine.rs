@@ -1,0 +1,160 @@
+//! What this machine offers for holding programs to a policy, found out by asking it.
+
+use std::path::Path;
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
+
+use crate::sys::{filter, landlock};
+
+/// Names features that are to be taken for absent, with commas between them: how it is on another
+/// machine can be tried on this one.
+pub(crate) const WITHOUT: &str = "JP_CONFINE_WITHOUT";
+
+/// What the planner has to know, which costs a few system calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one feature")]
+pub(crate) struct Machine {
+    /// The version of Landlock; zero where there is none.
+    pub(crate) landlock: i32,
+    /// Trapped calls can be handed to a supervisor, with callers that only a deadly signal wakes.
+    /// Whether one more can be had here shows when the filter is installed: there can be one for a
+    /// process, and an outer run may have it.
+    pub(crate) listener: bool,
+    /// `openat2(2)`, by which objects are held without following links.
+    pub(crate) openat2: bool,
+    /// `/proc`, by which the supervisor sees its callers.
+    pub(crate) proc: bool,
+    /// A process may look into those that it started.
+    pub(crate) ptrace: bool,
+}
+
+/// What a layer needs and this machine lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feature {
+    /// Landlock.
+    Landlock,
+    /// The listener of a seccomp filter.
+    Listener,
+    /// `openat2(2)`.
+    Openat2,
+    /// `/proc`.
+    Proc,
+    /// Looking into processes that one started.
+    Ptrace,
+}
+
+impl Feature {
+    /// Every feature.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Landlock, Self::Listener, Self::Openat2, Self::Proc, Self::Ptrace];
+
+    /// Its name in [`WITHOUT`] and in messages.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Landlock => "landlock",
+            Self::Listener => "listener",
+            Self::Openat2 => "openat2",
+            Self::Proc => "proc",
+            Self::Ptrace => "ptrace",
+        }
+    }
+
+    /// What goes without it.
+    pub(crate) const fn loss(self) -> &'static str {
+        match self {
+            Self::Landlock => "nothing bounds a program that digs out the library's cookie",
+            Self::Listener => "calls that avoid the library are judged by nobody",
+            Self::Openat2 => "the supervisor cannot hold what it judges, so there is none",
+            Self::Proc => "the supervisor cannot see its callers, so there is none",
+            Self::Ptrace => "the supervisor cannot read what callers ask, so there is none",
+        }
+    }
+
+    /// How to get it.
+    pub(crate) const fn remedy(self) -> &'static str {
+        match self {
+            Self::Landlock => "Linux 5.13 or newer, with landlock in the boot parameter lsm=",
+            Self::Listener => "Linux 5.19 or newer, seccomp(2) allowed, no run around this one",
+            Self::Openat2 => "Linux 5.6 or newer, and openat2(2) allowed by the container",
+            Self::Proc => "mount /proc",
+            Self::Ptrace => "set /proc/sys/kernel/yama/ptrace_scope to 1 or 0",
+        }
+    }
+}
+
+impl Machine {
+    /// Asks this machine, and forgets what `without` names (see [`WITHOUT`]); `landlock:3` stands
+    /// for the third version of it.
+    pub(crate) fn look(without: &str) -> Self {
+        let absent = |feature: Feature| without.split(',').any(|name| name == feature.name());
+        let older = without.split(',').find_map(|name| name.strip_prefix("landlock:"));
+        let newest = older.and_then(|version| version.parse().ok()).unwrap_or(i32::MAX);
+        Self {
+            landlock: if absent(Feature::Landlock) { 0 } else { landlock::version().min(newest) },
+            listener: !absent(Feature::Listener) && filter::knows_listener(),
+            openat2: !absent(Feature::Openat2) && knows_openat2(),
+            proc: !absent(Feature::Proc) && Path::new("/proc/self/fd").is_dir(),
+            ptrace: !absent(Feature::Ptrace) && may_look_into_children(),
+        }
+    }
+
+    /// The machine as it turned out to be when no listener could be had.
+    pub(crate) fn without_listener(self) -> Self {
+        Self { listener: false, ..self }
+    }
+
+    /// Whether the feature is there.
+    pub(crate) const fn has(self, feature: Feature) -> bool {
+        match feature {
+            Feature::Landlock => self.landlock > 0,
+            Feature::Listener => self.listener,
+            Feature::Openat2 => self.openat2,
+            Feature::Proc => self.proc,
+            Feature::Ptrace => self.ptrace,
+        }
+    }
+
+    /// Whether there can be a supervisor.
+    pub(crate) const fn supervises(self) -> bool {
+        self.listener && self.openat2 && self.proc && self.ptrace
+    }
+
+    /// What is not there.
+    pub(crate) fn missing(self) -> impl Iterator<Item = Feature> {
+        Feature::ALL.into_iter().filter(move |&feature| !self.has(feature))
+    }
+}
+
+fn knows_openat2() -> bool {
+    // A path that cannot be: the call is known if it looks at it.
+    openat2(CWD, c"", OFlags::PATH, Mode::empty(), ResolveFlags::empty()).err()
+        == Some(Errno::NOENT)
+}
+
+/// Yama's setting, where there is Yama: 1 spares children, 2 asks for a capability, 3 forbids.
+pub(crate) fn yama() -> Option<u8> {
+    let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok()?;
+    scope.trim().parse().ok()
+}
+
+fn may_look_into_children() -> bool {
+    match yama() {
+        None | Some(0 | 1) => true,
+        Some(2) => rustix::process::geteuid().is_root(),
+        Some(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_can_be_forgotten() {
+        let none = Machine::look("landlock,listener,openat2,proc,ptrace");
+        assert_eq!(none.missing().count(), Feature::ALL.len());
+        let old = Machine::look("landlock:2,listener");
+        assert!(old.landlock <= 2 && !old.supervises());
+    }
+}

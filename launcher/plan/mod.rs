@@ -1,0 +1,292 @@
+//! The plan of a run: which layer holds what. Landlock holds what it can say exactly; the rest goes
+//! to the supervisor, call by call, within the closest bounds that Landlock can say.
+
+pub(crate) mod bounds;
+mod cover;
+pub(crate) mod holder;
+mod standing;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::build::Grant;
+use jp_confine_policy::image::Image;
+use jp_confine_policy::{Capabilities, Capability};
+use landlock::{ABI, AccessFs};
+use rustix::process::Uid;
+
+use self::bounds::{Bounds, Rule};
+use self::cover::{Cover, Excess, Obstacle, PROCESSES};
+use self::holder::{Holder, Kernel};
+use self::standing::Standing;
+use crate::cli::Enforce;
+use crate::failure::Failure;
+use crate::filter::Traps;
+use crate::machine::{Feature, Machine};
+
+/// Exclusions of the baseline from `/proc`, and that other layers hold them: Landlock lets nobody look
+/// into processes outside the run, and the program has no capability for the kernel's memory.
+const HELD_IN_PROC: [&str; 5] = ["*/mem", "*/environ", "*/task/*/mem", "*/task/*/environ", "kcore"];
+
+/// What a plan is made from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Order<'a> {
+    /// The policy, and the image of it, by which it is asked.
+    pub(crate) grants: &'a [Grant],
+    pub(crate) image: &'a Image<'a>,
+    /// The workspace, which routes are relative to.
+    pub(crate) workspace: &'a Path,
+    /// What the product itself needs inside the run.
+    pub(crate) own: &'a [Rule],
+    /// Who runs the program.
+    pub(crate) user: Uid,
+    pub(crate) machine: Machine,
+    pub(crate) enforce: Enforce,
+}
+
+/// Which layer holds what.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// What Landlock allows; `None` where it does not take part.
+    pub(crate) bounds: Option<Bounds>,
+    /// What the supervisor judges; `None` where there is none.
+    pub(crate) traps: Option<Traps>,
+    /// Who holds each capability, in the order of [`Capability::ALL`].
+    pub(crate) holders: [Holder; 5],
+    /// Anchors that do not exist: what is granted there comes by way of the library and the
+    /// supervisor only, because Landlock's rules stand on what exists.
+    pub(crate) absent: Vec<PathBuf>,
+    /// Whether the program must do without `CAP_SYS_RAWIO`, which opens the kernel's memory.
+    pub(crate) drops_raw_io: bool,
+    /// What is missing and what that means, in one line; it is to be said at the start.
+    pub(crate) weaker: Option<String>,
+    /// What was chosen where there was a choice, and what it costs.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Plan {
+    /// The plan for `order`.
+    ///
+    /// # Errors
+    /// Where `strict` is ordered and a layer is missing.
+    pub(crate) fn of(order: &Order<'_>) -> Result<Self, Failure> {
+        if order.enforce == Enforce::Strict {
+            require_all(order.machine)?;
+        }
+        if order.enforce == Enforce::Cooperative {
+            return Ok(Self::cooperative());
+        }
+        Ok(Draft::of(order).plan(order))
+    }
+
+    /// The library alone.
+    fn cooperative() -> Self {
+        Self {
+            bounds: None,
+            traps: None,
+            holders: Capability::ALL.map(Holder::library),
+            absent: Vec::new(),
+            drops_raw_io: false,
+            weaker: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Whether programs may run that the library is not loaded into: what they do is held by others.
+    pub(crate) fn static_programs_allowed(&self) -> bool {
+        self.traps.is_some() || self.holders.iter().all(|holder| holder.landlock == Kernel::Exact)
+    }
+}
+
+fn require_all(machine: Machine) -> Result<(), Failure> {
+    let Some(feature) = machine.missing().next() else { return Ok(()) };
+    Err(Failure::advised(
+        format!("--enforce strict needs {}, which is not to be had here", feature.name()),
+        format!("{}; `jp-confine doctor` says more", feature.remedy()),
+    ))
+}
+
+/// What comes together while the anchors are gone through.
+#[derive(Debug, Default)]
+struct Draft {
+    bounds: Option<Bounds>,
+    /// Capabilities for which Landlock is wider or narrower than the policy.
+    inexact: Capabilities,
+    /// Whether Landlock forbids listings that the policy allows.
+    unlisted: bool,
+    absent: Vec<PathBuf>,
+    notes: Vec<String>,
+}
+
+impl Draft {
+    fn of(order: &Order<'_>) -> Self {
+        let Some(version) = bounds::version(order.machine.landlock) else {
+            return Self { inexact: Capabilities::ALL, ..Self::default() };
+        };
+        let standings = standing::of(order.grants, order.image, order.workspace);
+        let mut draft = Self::default();
+        for standing in &standings {
+            draft.inexact = draft.inexact.union(inexact_at(standing));
+        }
+        draft.look_into_proc(order);
+        draft.cover(order, version, &standings);
+        draft
+    }
+
+    /// Marks what neither Landlock nor a dropped capability holds in `/proc`.
+    fn look_into_proc(&mut self, order: &Order<'_>) {
+        let there = order.grants.iter().filter(|grant| grant.anchor.starts_with(PROCESSES));
+        for grant in there {
+            let held = |pattern: &String| HELD_IN_PROC.contains(&pattern.as_str());
+            if !(grant.anchor == Path::new(PROCESSES) && grant.carve_outs.iter().all(held)
+                || grant.carve_outs.is_empty())
+            {
+                self.inexact = self.inexact.union(grant.caps);
+            }
+        }
+    }
+
+    /// Makes Landlock's rules.
+    fn cover(&mut self, order: &Order<'_>, version: ABI, standings: &[Standing<'_>]) {
+        let mut cover = Cover::new(order.image, version, order.user, standings);
+        for standing in standings {
+            cover.deny(standing);
+        }
+        for standing in standings {
+            let caps = sayable(standing);
+            let known = standing.above.contains(caps) && !cover.is_split_above(standing.path);
+            if known {
+                continue;
+            }
+            if standing.path.symlink_metadata().is_err() {
+                self.absent.push(standing.path.to_owned());
+            } else if let Err(excess) = cover.add(standing.path, caps) {
+                self.exceed(&excess);
+            }
+        }
+        for (anchor, rules) in &cover.split {
+            self.notes.push(format!(
+                "{}: something in it is denied, so {rules} rules name the rest one by one, and what \
+                 appears there later is denied to calls that avoid the library",
+                anchor.display()
+            ));
+        }
+        self.unlisted = cover.unlisted;
+        let mut rules = cover.rules;
+        let writing = AccessFs::WriteFile;
+        if order.own.iter().any(|rule| rule.rights.contains(writing)) {
+            self.inexact = self.inexact.union(Capabilities::UPDATE);
+        }
+        rules.extend(order.own.iter().cloned());
+        rules.retain(|rule| !rule.rights.is_empty());
+        self.bounds = Some(Bounds { version, rules });
+    }
+
+    /// Takes note of a directory that could not be taken apart.
+    fn exceed(&mut self, excess: &Excess) {
+        self.inexact = self.inexact.union(excess.caps);
+        let why = match excess.obstacle {
+            Obstacle::Creates => "names that are denied may appear in it",
+            Obstacle::Large => "it has too many entries to name those that are not denied",
+            Obstacle::Unlisted => "its entries cannot be listed",
+        };
+        let (at, caps) = (excess.at.display(), excess.caps);
+        self.notes.push(format!("{at}: the supervisor judges {caps} by call, because {why}"));
+    }
+
+    fn plan(mut self, order: &Order<'_>) -> Plan {
+        let supervised = order.machine.supervises();
+        if !supervised {
+            // Metadata and sockets are beyond Landlock.
+            self.inexact = self.inexact.union(Capabilities::UPDATE);
+        }
+        let traps = Traps {
+            reads: self.inexact.intersects(Capabilities::READ),
+            listings: self.unlisted,
+            writes: self.inexact.intersects(Capabilities::WRITE),
+            executes: self.inexact.intersects(Capabilities::EXECUTE),
+        };
+        let traps = supervised.then_some(traps);
+        if let Some(traps) = traps {
+            self.notes.extend(costs(traps));
+        }
+        let bounded = self.bounds.is_some();
+        let holders = Capability::ALL.map(|capability| Holder {
+            capability,
+            library: order.enforce != Enforce::Strict,
+            landlock: match (bounded, self.inexact.contains(capability.into())) {
+                (false, _) => Kernel::Absent,
+                (true, true) => Kernel::Bound,
+                (true, false) => Kernel::Exact,
+            },
+            supervisor: traps.is_some_and(|traps| is_trapped(traps, capability)),
+        });
+        Plan {
+            drops_raw_io: bounded && order.user.is_root(),
+            weaker: weaker(order.machine),
+            bounds: self.bounds,
+            traps,
+            holders,
+            absent: self.absent,
+            notes: self.notes,
+        }
+    }
+}
+
+/// What of a place Landlock can say. Nothing may be changed in `/proc`, where the same name means
+/// another object to each process.
+fn sayable(standing: &Standing<'_>) -> Capabilities {
+    if standing.path.starts_with(PROCESSES) {
+        return standing.caps.difference(Capabilities::WRITE);
+    }
+    standing.caps
+}
+
+/// For which capabilities Landlock's rule at this anchor says more or less than the policy, apart
+/// from what is denied below some other anchor for reading and executing: see [`cover`].
+fn inexact_at(standing: &Standing<'_>) -> Capabilities {
+    let Standing { path, caps, by_route, above } = *standing;
+    let in_proc = path.starts_with(PROCESSES);
+    // An entry can be made and removed where that is granted for the directory it is in.
+    let entry = caps.intersection(Capabilities::CREATE.union(Capabilities::DELETE));
+    by_route
+        .union(standing.lost().intersection(Capabilities::WRITE))
+        .union(bounds::implied(caps).difference(caps))
+        .union(entry.difference(above))
+        .with_if(in_proc, standing.lost().union(caps.intersection(Capabilities::WRITE)))
+}
+
+const fn is_trapped(traps: Traps, capability: Capability) -> bool {
+    match capability {
+        Capability::Read => traps.reads,
+        Capability::Create | Capability::Update | Capability::Delete => traps.writes,
+        Capability::Execute => traps.executes,
+    }
+}
+
+/// What the traps cost those who have to pay for them.
+fn costs(traps: Traps) -> impl Iterator<Item = String> {
+    let costs = [
+        (
+            traps.reads,
+            "reads: the loader's, 5 to 10 a program, and libc's own cost 15 to 50 µs each",
+        ),
+        (traps.listings, "listings: opens of directories that avoid the library cost 15 to 50 µs"),
+        (traps.executes, "executions: each start of a program costs about 50 µs more"),
+    ];
+    costs.into_iter().filter(|(trapped, _)| *trapped).map(|(_, cost)| cost.to_owned())
+}
+
+/// What is weaker than it could be, for want of what.
+fn weaker(machine: Machine) -> Option<String> {
+    let missing: Vec<&str> = machine.missing().map(Feature::name).collect();
+    let held = match (machine.landlock > 0, machine.supervises()) {
+        (true, true) => return None,
+        (true, false) => "held by library and Landlock, without a supervisor",
+        (false, true) => "held by library and supervisor, without Landlock's bounds",
+        (false, false) => "held by the library alone, which a program can evade",
+    };
+    Some(format!("no {} here: {held}; see `jp-confine doctor`", missing.join(", no ")))
+}

@@ -1,0 +1,122 @@
+//! What the policy holds at each anchor, and what the anchors above it hold.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::{Grant, GrantKind};
+use jp_confine_policy::decide::{self, Request};
+use jp_confine_policy::image::Image;
+
+/// A place that some grant stands on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing<'a> {
+    pub(super) path: &'a Path,
+    /// What holds here, by whatever route.
+    pub(super) caps: Capabilities,
+    /// The part of it that depends on the route.
+    pub(super) by_route: Capabilities,
+    /// What holds at the anchors above, all together: Landlock's rules add up.
+    pub(super) above: Capabilities,
+}
+
+impl Standing<'_> {
+    /// What is granted above and not here.
+    pub(super) fn lost(&self) -> Capabilities {
+        self.above.difference(self.caps)
+    }
+}
+
+/// The anchors of `grants` in the order of their bytes: each directory before what is in it.
+pub(super) fn of<'a>(
+    grants: &'a [Grant],
+    image: &Image<'_>,
+    workspace: &Path,
+) -> Vec<Standing<'a>> {
+    let mut sorted: Vec<(&[u8], &Grant)> =
+        grants.iter().map(|grant| (spelling(&grant.anchor), grant)).collect();
+    sorted.sort_by_key(|(spelling, _)| *spelling);
+    let mut standings: Vec<Standing<'a>> = Vec::with_capacity(sorted.len());
+    let mut around: Vec<(&[u8], Capabilities)> = Vec::new();
+    for same in sorted.chunk_by(|(a, _), (b, _)| a == b) {
+        let [(place, first), ..] = same else { continue };
+        while around.last().is_some_and(|(last, _)| is_past(place, last)) {
+            around.pop();
+        }
+        let parent = around.iter().rev().find(|(known, _)| is_below(place, known));
+        let above = parent.map_or(Capabilities::NONE, |(_, caps)| *caps);
+        let (caps, by_route) = held(same, image, workspace);
+        around.push((place, above.union(caps)));
+        standings.push(Standing { path: &first.anchor, caps, by_route, above });
+    }
+    standings
+}
+
+/// Whether a grant stands on `path`.
+pub(super) fn has(standings: &[Standing<'_>], path: &Path) -> bool {
+    let wanted = spelling(path);
+    standings.binary_search_by(|standing| spelling(standing.path).cmp(wanted)).is_ok()
+}
+
+/// The bytes of a path that those of all paths below it begin with, followed by a slash.
+fn spelling(path: &Path) -> &[u8] {
+    match path.as_os_str().as_bytes() {
+        b"/" => b"",
+        bytes => bytes,
+    }
+}
+
+/// Whether nothing that sorts at or after `place` is below `known`, which sorts before it.
+fn is_past(place: &[u8], known: &[u8]) -> bool {
+    place.strip_prefix(known).is_none_or(|rest| rest.first().is_some_and(|&next| next > b'/'))
+}
+
+fn is_below(place: &[u8], known: &[u8]) -> bool {
+    place.strip_prefix(known).is_some_and(|rest| rest.first() == Some(&b'/'))
+}
+
+/// What the evaluator says about the anchor of these grants: by any route, and not by every route.
+fn held(
+    same: &[(&[u8], &Grant)],
+    image: &Image<'_>,
+    workspace: &Path,
+) -> (Capabilities, Capabilities) {
+    let Some((_, first)) = same.first() else { return Default::default() };
+    let path = first.anchor.as_os_str().as_bytes();
+    let plain = decide::lookup(image, &Request::canonical(path)).caps;
+    let mut either = (plain, plain);
+    for (_, grant) in same {
+        if let GrantKind::External { lexical_path }
+        | GrantKind::Tombstone { lexical_path: Some(lexical_path) } = &grant.kind
+        {
+            let route = workspace.join(lexical_path);
+            let request = Request { path, route: route.as_os_str().as_bytes() };
+            let caps = decide::lookup(image, &request).caps;
+            either = (either.0.union(caps), either.1.intersection(caps));
+        }
+    }
+    (either.0, either.0.difference(either.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn siblings_that_sort_between_do_not_hide_the_directory() {
+        let mut sorted =
+            ["/a", "/a-b", "/a-b/c", "/a/c", "/a/c/d", "/a0", "/", "/b"].map(Path::new);
+        sorted.sort_by_key(|path| spelling(path));
+        let mut around: Vec<&[u8]> = Vec::new();
+        for path in sorted {
+            let place = spelling(path);
+            while around.last().is_some_and(|last| is_past(place, last)) {
+                around.pop();
+            }
+            let parent = around.iter().rev().find(|known| is_below(place, known));
+            let expected = path.ancestors().skip(1).find(|dir| sorted.contains(dir));
+            assert_eq!(parent.copied(), expected.map(spelling), "{}", path.display());
+            around.push(place);
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Plans for policies on real trees, and what the kernel makes of them.
+
+use std::fs;
+use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
+
+use jp_confine_policy::build::{GrantKind, ImageSpec, Origin};
+use jp_confine_policy::decide::{self, Request, Verdict};
+use tempfile::TempDir;
+
+use super::*;
+use crate::prepare;
+use crate::sys::landlock as kernel;
+
+const READ: Capabilities = Capabilities::READ;
+const RUN: Capabilities = Capabilities::READ.union(Capabilities::EXECUTE);
+const NEW: Machine =
+    Machine { landlock: 7, listener: true, openat2: true, proc: true, ptrace: true };
+
+/// A tree and grants on it.
+struct Scene {
+    tree: TempDir,
+    grants: Vec<Grant>,
+    user: Uid,
+}
+
+impl Scene {
+    fn new(files: &[&str]) -> Self {
+        let tree = tempfile::tempdir().expect("a directory");
+        for file in files {
+            let path = tree.path().join(file);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+            fs::write(path, file).expect("a file");
+        }
+        Self { tree, grants: Vec::new(), user: Uid::ROOT }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.tree.path().canonicalize().expect("canonical")
+    }
+
+    fn grant(mut self, path: &str, caps: Capabilities, except: &[&str]) -> Self {
+        let anchor = self.root().join(path).components().collect();
+        let origin = Origin::Product { why: path.to_owned() };
+        let mut grant = Grant::new(anchor, caps, GrantKind::Plain, origin);
+        grant.carve_outs = except.iter().map(|&pattern| pattern.to_owned()).collect();
+        self.grants.push(grant);
+        self
+    }
+
+    fn image(&self) -> Result<Vec<u8>, Failure> {
+        let nowhere = Path::new("/");
+        prepare::build_image(&ImageSpec {
+            grants: &self.grants,
+            workspace: &self.root(),
+            aliases: &[],
+            session: 0,
+            shim_path: nowhere,
+            events_path: nowhere,
+            temp_dir: nowhere,
+            shared_page: nowhere,
+            json: &[],
+        })
+    }
+
+    fn plan_on(&self, machine: Machine, enforce: Enforce) -> Result<Plan, Failure> {
+        let root = self.root();
+        let image = self.image()?;
+        Plan::of(&Order {
+            grants: &self.grants,
+            image: &prepare::parse_image(&image)?,
+            workspace: &root,
+            own: &[],
+            user: self.user,
+            machine,
+            enforce,
+        })
+    }
+
+    /// Whether reading `path` is allowed by the policy, and by Landlock to whoever is held to it.
+    fn answers(&self, plan: &Plan, paths: &[&str]) -> Vec<(bool, bool)> {
+        let paths: Vec<PathBuf> = paths.iter().map(|path| self.root().join(path)).collect();
+        let image = self.image().expect("an image");
+        let image = prepare::parse_image(&image).expect("an image");
+        let policy = paths.iter().map(|path| {
+            let request = Request::canonical(path.as_os_str().as_bytes());
+            decide::access(&image, &request, READ) == Verdict::Allow
+        });
+        let ruleset = kernel::ruleset(plan.bounds.as_ref().expect("bounds")).expect("a ruleset");
+        let held = std::thread::scope(|scope| {
+            let confined = scope.spawn(|| {
+                rustix::thread::set_no_new_privs(true).expect("no privileges");
+                kernel::restrict(ruleset.as_fd()).expect("Landlock");
+                let reads = |path: &PathBuf| {
+                    if path.is_dir() { fs::read_dir(path).is_ok() } else { fs::read(path).is_ok() }
+                };
+                paths.iter().map(reads).collect::<Vec<bool>>()
+            });
+            confined.join().expect("no panic")
+        });
+        policy.zip(held).collect()
+    }
+
+    fn plan(&self) -> Plan {
+        self.plan_on(NEW, Enforce::Layered).expect("a plan")
+    }
+
+    /// The rights on a path of the tree, if a rule stands there.
+    fn rights(&self, plan: &Plan, path: &str) -> Option<landlock::BitFlags<AccessFs>> {
+        let path: PathBuf = self.root().join(path).components().collect();
+        let bounds = plan.bounds.as_ref().expect("Landlock takes part");
+        let mut rules = bounds.rules.iter().filter(|rule| rule.path == path);
+        let rights = rules.next().map(|rule| rule.rights);
+        assert!(rules.next().is_none(), "two rules on {}", path.display());
+        rights
+    }
+}
+
+fn traps(plan: &Plan) -> Traps {
+    plan.traps.expect("a supervisor")
+}
+
+#[test]
+fn what_landlock_can_say_is_not_trapped() {
+    let scene = Scene::new(&["a/file"]).grant("", RUN, &[]).grant("a", READ.union(RUN), &[]);
+    let plan = scene.plan();
+    assert_eq!(traps(&plan), Traps::default());
+    assert!(plan.holders.iter().all(|holder| holder.landlock == Kernel::Exact), "{plan:?}");
+    assert!(plan.notes.is_empty(), "{:?}", plan.notes);
+    assert_eq!(scene.rights(&plan, "a"), None, "it says nothing new");
+}
+
+#[test]
+fn where_landlock_is_exact_it_answers_as_the_policy_does() {
+    if kernel::version() == 0 {
+        return;
+    }
+    let files = ["a/x", "a/keys/b_key", "a/keys/b", "a/d/e/f", "a/d/g", "b/x", "b/c/x", "c"];
+    let scenes = [
+        Scene::new(&files).grant("a", READ, &["keys/*_key", "d/e"]),
+        Scene::new(&files).grant("a", READ, &[]).grant("a/d", Capabilities::NONE, &[]),
+        Scene::new(&files)
+            .grant("", READ, &["c"])
+            .grant("a", Capabilities::NONE, &[])
+            .grant("a/d/e", READ, &[])
+            .grant("b/c", Capabilities::ALL, &[]),
+        Scene::new(&files).grant("", RUN, &[]).grant("a", READ, &["x"]).grant(
+            "b/c/later",
+            Capabilities::NONE,
+            &[],
+        ),
+    ];
+    for scene in scenes {
+        let plan = scene.plan();
+        assert_eq!(plan.holders[0].landlock, Kernel::Exact, "{:?}", scene.grants);
+        let directories = ["", "a", "a/keys", "a/d", "a/d/e", "b", "b/c"];
+        let answers = scene.answers(&plan, &files);
+        assert!(answers.iter().any(|(policy, _)| *policy));
+        for (path, (policy, held)) in files.iter().zip(answers) {
+            assert_eq!(policy, held, "{path} of {:?}", scene.grants);
+        }
+        for (path, (policy, held)) in directories.iter().zip(scene.answers(&plan, &directories)) {
+            // Listings that Landlock cannot allow are the supervisor's.
+            let agree = policy == held || policy && traps(&plan).listings;
+            assert!(agree, "listing of {path} of {:?}", scene.grants);
+        }
+    }
+}
+
+#[test]
+fn changes_are_trapped_where_an_entry_belongs_to_the_directory_above() {
+    let scene = Scene::new(&["a/file"]).grant("a", Capabilities::ALL, &[]);
+    let plan = scene.plan();
+    assert_eq!(traps(&plan), Traps { writes: true, ..Traps::default() });
+    let rights = scene.rights(&plan, "a").expect("a rule");
+    assert!(rights.contains(AccessFs::MakeReg) && rights.contains(AccessFs::RemoveFile));
+}
+
+#[test]
+fn a_denial_is_left_out_of_what_is_named() {
+    let files = ["etc/passwd", "etc/shadow", "etc/ssh/config", "etc/ssh/a_key", "etc/ssl/c/pem"];
+    let scene = Scene::new(&files).grant("etc", READ, &["shadow*", "ssh/*_key"]);
+    symlink("shadow", scene.root().join("etc/link")).expect("a link");
+    let plan = scene.plan();
+    assert_eq!(traps(&plan), Traps::default());
+    assert_eq!(plan.holders[0].landlock, Kernel::Exact);
+    let has = |path: &str, right: AccessFs| {
+        scene.rights(&plan, path).is_some_and(|rights| rights.contains(right))
+    };
+    assert!(has("etc", AccessFs::ReadDir) && !has("etc", AccessFs::ReadFile));
+    assert!(has("etc/ssh", AccessFs::ReadDir) && !has("etc/ssh", AccessFs::ReadFile));
+    assert!(has("etc/passwd", AccessFs::ReadFile));
+    assert!(has("etc/ssh/config", AccessFs::ReadFile));
+    assert!(has("etc/ssl", AccessFs::ReadFile));
+    for absent in ["etc/shadow", "etc/ssh/a_key", "etc/ssl/c", "etc/link"] {
+        assert_eq!(scene.rights(&plan, absent), None, "{absent}");
+    }
+}
+
+#[test]
+fn a_denied_directory_may_not_be_listed_either() {
+    let scene = Scene::new(&["a/b/file", "a/secret/file", "a/c"]).grant("a", READ, &[]).grant(
+        "a/secret",
+        Capabilities::NONE,
+        &[],
+    );
+    let plan = scene.plan();
+    assert_eq!(traps(&plan), Traps { listings: true, ..Traps::default() });
+    assert_eq!(scene.rights(&plan, "a"), None);
+    assert!(scene.rights(&plan, "a/b").is_some_and(|rights| rights.contains(AccessFs::ReadDir)));
+}
+
+#[test]
+fn a_denial_that_is_not_there_yet_is_held_too() {
+    let scene = Scene::new(&["a/b/file", "a/c"]).grant("a", READ, &[]).grant(
+        "a/b/later/secret",
+        Capabilities::NONE,
+        &[],
+    );
+    let plan = scene.plan();
+    assert_eq!(traps(&plan), Traps::default());
+    assert!(scene.rights(&plan, "a/b/file").is_some());
+    assert!(!scene.rights(&plan, "a/b").expect("a rule").contains(AccessFs::ReadFile));
+}
+
+#[test]
+fn reads_are_trapped_where_denied_names_may_appear() {
+    let scene = Scene::new(&["a/file"]).grant("a", Capabilities::ALL, &[]).grant(
+        "a/.env",
+        Capabilities::NONE,
+        &[],
+    );
+    let plan = scene.plan();
+    let all = Traps { reads: true, listings: false, writes: true, executes: true };
+    assert_eq!(traps(&plan), all);
+    assert!(plan.notes.iter().any(|note| note.contains("may appear")), "{:?}", plan.notes);
+}
+
+#[test]
+fn a_tree_that_traps_does_not_widen_the_ones_around_it() {
+    let scene = Scene::new(&["w/file", "home/key", "usr/tool"])
+        .grant("", READ, &[])
+        .grant("home", Capabilities::NONE, &[])
+        .grant("w", Capabilities::ALL, &[])
+        .grant("w/.env", Capabilities::NONE, &[]);
+    let plan = scene.plan();
+    assert!(traps(&plan).reads);
+    assert_eq!(scene.rights(&plan, ""), None);
+    assert!(scene.rights(&plan, "usr").is_some() && scene.rights(&plan, "w").is_some());
+    assert_eq!(scene.rights(&plan, "home"), None);
+}
+
+#[test]
+fn creating_without_changing_is_trapped() {
+    let create = READ.union(Capabilities::CREATE);
+    let scene = Scene::new(&["a/b/file"]).grant("a/b", create, &[]);
+    assert!(traps(&scene.plan()).writes);
+}
+
+#[test]
+fn what_landlock_cannot_take_apart_is_trapped() {
+    for caps in [Capabilities::EXECUTE, Capabilities::CREATE.union(Capabilities::DELETE)] {
+        let plan = Scene::new(&["a/file"]).grant("a", caps, &[]).plan();
+        assert!(traps(&plan).reads, "{caps}");
+    }
+}
+
+#[test]
+fn what_is_absent_is_remembered() {
+    let scene = Scene::new(&["a/file"]).grant("a", READ, &[]).grant("a/new", RUN, &[]);
+    let plan = scene.plan();
+    assert_eq!(plan.absent, [scene.root().join("a/new")]);
+    assert_eq!(scene.rights(&plan, "a/new"), None);
+}
+
+#[test]
+fn a_machine_that_lacks_something_is_told_of() {
+    let scene = Scene::new(&["a/file"]).grant("a", READ, &[]);
+    let on = |machine: Machine| scene.plan_on(machine, Enforce::Layered).expect("a plan");
+    let no_landlock = on(Machine { landlock: 0, ..NEW });
+    assert!(no_landlock.bounds.is_none() && no_landlock.static_programs_allowed());
+    assert!(traps(&no_landlock).reads && traps(&no_landlock).executes);
+    let alone = on(NEW.without_listener());
+    assert!(alone.bounds.is_some() && alone.traps.is_none() && !alone.static_programs_allowed());
+    let nothing = on(Machine { landlock: 0, ..NEW }.without_listener());
+    assert!(nothing.bounds.is_none() && nothing.traps.is_none());
+    for plan in [no_landlock, alone, nothing] {
+        assert!(plan.weaker.as_ref().is_some_and(|line| !line.contains('\n')), "{plan:?}");
+    }
+    assert_eq!(on(NEW).weaker, None);
+}
+
+#[test]
+fn strict_needs_every_layer() {
+    let scene = Scene::new(&["a/file"]).grant("a", READ, &[]);
+    assert!(scene.plan_on(NEW, Enforce::Strict).is_ok());
+    let failure = scene.plan_on(NEW.without_listener(), Enforce::Strict).expect_err("incomplete");
+    assert_eq!(failure.status(), 125);
+    let Failure::Own { message, advice } = failure else { panic!("not our own") };
+    assert!(message.contains("listener") && advice.is_some(), "{message}");
+}
+
+#[test]
+fn cooperation_needs_no_plan() {
+    let plan = Scene::new(&[]).plan_on(NEW, Enforce::Cooperative).expect("a plan");
+    assert!(plan.bounds.is_none() && plan.traps.is_none() && plan.weaker.is_none());
+    assert_eq!(plan.holders[0].layers(), "shim (cooperative)");
+}

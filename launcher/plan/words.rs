@@ -1,0 +1,113 @@
+//! The plan for people: what `--dry-run` prints.
+
+use std::fmt::Write as _;
+
+use super::Plan;
+use crate::filter::Traps;
+
+/// Nothing is wider, so that it can be read in any terminal.
+const WIDTH: usize = 80;
+
+/// What is under nobody's control, whatever the plan.
+const LIMITS: [&str; 2] = [
+    "not held: descriptors already open, hard links that were in the workspace before",
+    "metadata is free to look at (stat) outside hidden areas",
+];
+
+impl Plan {
+    /// What holds each capability, what is trapped, and what to know besides.
+    pub(crate) fn describe(&self) -> String {
+        let mut text = String::from("plan\n");
+        for holder in &self.holders {
+            let _ = writeln!(text, "  {:<8} {}", holder.capability.as_str(), holder.layers());
+        }
+        section(&mut text, "supervisor", self.supervisor());
+        section(&mut text, "landlock", self.landlock());
+        let notes = self.weaker.iter().chain(&self.notes);
+        section(&mut text, "notes", notes.cloned());
+        section(&mut text, "limits", self.limits().into_iter().map(str::to_owned));
+        text
+    }
+
+    fn supervisor(&self) -> impl Iterator<Item = String> {
+        let lines = self.traps.map(|traps| {
+            let judged = judged(traps).join(", ");
+            let asks = if self.holders.iter().any(|holder| holder.library) {
+                "judges the calls that the library does not make"
+            } else {
+                "judges every call, the library's too"
+            };
+            [format!("{asks}: {judged}"), "about 20 µs for a call, 40 µs for an open".to_owned()]
+        });
+        lines.into_iter().flatten()
+    }
+
+    fn landlock(&self) -> impl Iterator<Item = String> {
+        let bounds = self.bounds.as_ref();
+        let rules = bounds
+            .map(|bounds| format!("version {}, {} rules", bounds.version, bounds.rules.len()));
+        let absent = (!self.absent.is_empty()).then(|| {
+            let paths: Vec<String> =
+                self.absent.iter().map(|path| path.display().to_string()).collect();
+            format!("not there yet, so only through the library: {}", paths.join(", "))
+        });
+        let raw_io = self.drops_raw_io.then(|| {
+            "CAP_SYS_RAWIO is dropped, without which nobody reads the kernel's memory".to_owned()
+        });
+        rules.into_iter().chain(absent).chain(raw_io)
+    }
+
+    fn limits(&self) -> Vec<&'static str> {
+        let mut limits = LIMITS.to_vec();
+        limits.push(if self.static_programs_allowed() {
+            "programs for another architecture are not started"
+        } else {
+            "not held, so not started: static programs and those for another architecture"
+        });
+        if self.traps.is_none() {
+            limits.push("not held: calls that avoid the library, io_uring");
+        }
+        limits
+    }
+}
+
+/// The kinds of calls that the supervisor judges.
+fn judged(traps: Traps) -> Vec<&'static str> {
+    let kinds = [
+        (traps.reads, "every open"),
+        (traps.listings && !traps.reads, "opens of directories"),
+        (traps.writes && !traps.reads, "opens that write"),
+        (traps.writes, "changes of entries"),
+        (traps.executes, "starts of programs"),
+        (true, "metadata, connections, watches"),
+    ];
+    kinds.into_iter().filter_map(|(judged, kind)| judged.then_some(kind)).collect()
+}
+
+/// A heading and its lines, if there are any.
+fn section(text: &mut String, heading: &str, lines: impl Iterator<Item = String>) {
+    for (index, line) in lines.enumerate() {
+        if index == 0 {
+            let _ = writeln!(text, "{heading}");
+        }
+        wrap(text, &line);
+    }
+}
+
+/// Writes a line between words, indented, the rest of it further.
+fn wrap(text: &mut String, line: &str) {
+    let mut width = 0;
+    for word in line.split(' ') {
+        let length = word.chars().count();
+        if width == 0 || width + 1 + length > WIDTH {
+            text.push_str(if width == 0 { "  " } else { "\n    " });
+            width = if width == 0 { 2 } else { 4 };
+        } else {
+            text.push(' ');
+            width += 1;
+        }
+        text.push_str(word);
+        width += length;
+    }
+    text.push('\n');
+}

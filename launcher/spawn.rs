@@ -1,0 +1,95 @@
+//! Starting the program: its command line, its environment, and what the kernel is to hold.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use rustix::process::Pid;
+
+use crate::context::Context;
+use crate::failure::{Failure, Refusal};
+use crate::sys::child::{self, Kernel};
+use crate::sys::signals::Inherited;
+
+/// Variables by which the loader or libc's start-up code, which no hook sees, would run code before
+/// the preload library or write files (`ld.so(8)`).
+const BYPASSES: [&str; 5] =
+    ["LD_AUDIT", "LD_DEBUG_OUTPUT", "LD_PROFILE", "LD_PROFILE_OUTPUT", "GMON_OUT_PREFIX"];
+
+/// A program to run confined.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Confined<'a> {
+    /// Where it is.
+    pub(crate) file: &'a Path,
+    /// Its name as typed, and its arguments.
+    pub(crate) name: &'a OsStr,
+    pub(crate) arguments: &'a [OsString],
+    /// The preload library.
+    pub(crate) shim: &'a Path,
+    /// The sealed image and the shared page.
+    pub(crate) handles: [&'a OwnedFd; 2],
+    /// The value of `TMPDIR`.
+    pub(crate) temp: &'a Path,
+    /// The environment that the launcher was started with.
+    pub(crate) context: &'a Context,
+}
+
+impl Confined<'_> {
+    /// Starts the program as a child of this process, which gets from it the descriptor by which its
+    /// system calls are answered, if `kernel` has a filter.
+    ///
+    /// # Errors
+    /// Where there can be no process, and what `execve(2)` answered.
+    pub(crate) fn start(&self, inherited: Inherited, kernel: &Kernel<'_>) -> io::Result<Pid> {
+        let file = CString::new(self.file.as_os_str().as_bytes())?;
+        let words =
+            std::iter::once(self.name).chain(self.arguments.iter().map(OsString::as_os_str));
+        let arguments: Vec<CString> =
+            words.map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()?;
+        child::Program {
+            file: &file,
+            arguments: &arguments,
+            environment: &self.environment()?,
+            handles: self.handles,
+            inherited,
+            kernel,
+        }
+        .start()
+    }
+
+    /// The environment of this process, and what a confined one needs.
+    fn environment(&self) -> io::Result<Vec<CString>> {
+        // Nothing stands before the library: libc there would hide its functions.
+        let mut preload = self.shim.as_os_str().to_owned();
+        if let Some(given) = self.context.variable(OsStr::new("LD_PRELOAD")) {
+            preload.push(":");
+            preload.push(given);
+        }
+        let own = [
+            ("LD_PRELOAD", preload),
+            ("JP_CONFINE", self.handles.map(|fd| fd.as_raw_fd().to_string()).join(":").into()),
+            ("TMPDIR", self.temp.into()),
+        ];
+        let kept = |name: &OsStr| {
+            own.iter().all(|(known, _)| name != *known)
+                && BYPASSES.iter().all(|known| name != *known)
+        };
+        let given = self.context.environment.iter().map(|(name, value)| (name.as_os_str(), value));
+        let own = own.iter().map(|(name, value)| (OsStr::new(*name), value));
+        let variables = given.filter(|(name, _)| kept(name)).chain(own);
+        let variables = variables
+            .map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()));
+        Ok(variables.collect::<Result<_, _>>()?)
+    }
+
+    /// Why the program was not started, for the person who asked for it.
+    pub(crate) fn failed(&self, error: &io::Error) -> Failure {
+        if error.kind() == io::ErrorKind::NotFound {
+            return Failure::NotFound { program: self.name.into() };
+        }
+        let reason = Refusal::Unfit(error.to_string());
+        Failure::NotExecutable { path: self.file.to_owned(), reason }
+    }
+}

@@ -1,0 +1,151 @@
+//! From a policy to a program that runs under it: the plan, what the kernel is given for it, and the
+//! start itself.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::Path;
+
+use jp_confine_policy::build;
+use jp_confine_policy::image::Behind;
+
+use crate::cli::{Enforce, Options};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::filter;
+use crate::front::{Ready, Running};
+use crate::machine::Machine;
+use crate::plan::Plan;
+use crate::plan::bounds::Rule;
+use crate::prepare::{self, Prepared};
+use crate::program;
+use crate::scratch::Scratch;
+use crate::seal::{self, SharedPage};
+use crate::spawn::Confined;
+use crate::supervise::Supervision;
+use crate::sys::child::Kernel;
+use crate::sys::landlock;
+
+/// A program, and all that its run consists of but the policy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) options: &'a Options,
+    /// The program's name as typed, and its arguments.
+    pub(crate) name: &'a OsStr,
+    pub(crate) arguments: &'a [OsString],
+    pub(crate) scratch: &'a Scratch,
+    pub(crate) shim: &'a Path,
+    pub(crate) page: &'a SharedPage,
+    /// The value of `TMPDIR`.
+    pub(crate) temp: &'a Path,
+}
+
+impl Start<'_> {
+    /// Starts the program under `prepared`, after `announce` was told how it will be held.
+    ///
+    /// # Errors
+    /// Where nothing runs, for whatever reason.
+    pub(crate) fn run(
+        &self,
+        prepared: &mut Prepared,
+        announce: impl FnOnce(&Prepared, &Plan),
+    ) -> Result<Running, Failure> {
+        let ready = Ready::new()?;
+        let machine = self.context.machine();
+        let plan = self.plan(prepared, machine)?;
+        match self.attempt(ready, prepared, &plan) {
+            // Somebody else answers the calls of this process, and so would those of the program.
+            Err(Obstacle::Busy) => {
+                let plan = self.plan(prepared, machine.without_listener())?;
+                announce(prepared, &plan);
+                self.attempt(ready, prepared, &plan)
+            }
+            outcome => {
+                announce(prepared, &plan);
+                outcome
+            }
+        }
+        .map_err(|obstacle| match obstacle {
+            Obstacle::Busy => Failure::own("nothing was run: its system calls cannot be filtered"),
+            Obstacle::Other(failure) => failure,
+        })
+    }
+
+    /// Plans who holds the policy, and writes into its image what stands behind the library.
+    fn plan(&self, prepared: &mut Prepared, machine: Machine) -> Result<Plan, Failure> {
+        let own = [Rule::reading(self.shim), Rule::writing(self.scratch.denials())];
+        let plan = prepared.plan(machine, self.enforce(), &own)?;
+        let behind = Behind {
+            supervisor: plan.traps.is_some(),
+            other_programs: plan.static_programs_allowed(),
+        };
+        build::set_behind(&mut prepared.image, behind)
+            .map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))?;
+        Ok(plan)
+    }
+
+    fn enforce(&self) -> Enforce {
+        self.options.enforce.unwrap_or_default()
+    }
+
+    fn attempt(&self, ready: Ready, prepared: &Prepared, plan: &Plan) -> Result<Running, Obstacle> {
+        let image = prepare::parse_image(&prepared.image)?;
+        let file = program::find(self.context, self.name, &image, &prepared.grants)?;
+        let sealed = seal::seal(&prepared.image).map_err(nothing_run)?;
+        let confined = Confined {
+            file: &file,
+            name: self.name,
+            arguments: self.arguments,
+            shim: self.shim,
+            handles: [&sealed, &self.page.file],
+            temp: self.temp,
+            context: self.context,
+        };
+        let bounds = plan.bounds.as_ref().map(landlock::ruleset).transpose();
+        let bounds = bounds.map_err(nothing_run)?;
+        let Some(traps) = plan.traps else {
+            let refusals = bounds.is_some().then(filter::refusals);
+            let kernel = Kernel {
+                bounds: bounds.as_ref().map(OwnedFd::as_fd),
+                filter: refusals.as_deref(),
+                announce: None,
+                without_raw_memory: plan.drops_raw_io,
+            };
+            return Ok(ready.start(&confined, &kernel)?);
+        };
+        // Whoever believes the cookie believes the library.
+        let cookie = (self.enforce() != Enforce::Strict).then(|| image.session());
+        ready.supervise(Supervision {
+            confined,
+            bounds: bounds.as_ref(),
+            filter: &filter::assemble(traps, cookie),
+            without_raw_memory: plan.drops_raw_io,
+            image: &prepared.image,
+            record: self.scratch.open_record().map_err(nothing_run)?,
+            page: &self.page.file,
+            counting: self.options.verbose,
+            kill_leftovers: self.options.kill_leftovers,
+        })
+    }
+}
+
+/// Why a program was not started.
+#[derive(Debug)]
+pub(crate) enum Obstacle {
+    /// There is somebody already who answers system calls (`EBUSY`, `seccomp(2)`).
+    Busy,
+    /// Anything else.
+    Other(Failure),
+}
+
+impl From<Failure> for Obstacle {
+    fn from(failure: Failure) -> Self {
+        Self::Other(failure)
+    }
+}
+
+/// A failure of the launcher's before there was a program.
+pub(crate) fn nothing_run(error: io::Error) -> Failure {
+    Failure::own(format!("nothing was run: {error}"))
+}
