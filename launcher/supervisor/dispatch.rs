@@ -64,13 +64,14 @@ macro_rules! table {
 mod recent {
     pub(super) const FCHMODAT2: i64 = 452;
     pub(super) const SETXATTRAT: i64 = 463;
+    pub(super) const GETXATTRAT: i64 = 464;
     pub(super) const REMOVEXATTRAT: i64 = 466;
     pub(super) const FILE_SETATTR: i64 = 469;
 }
 
 /// The calls that every processor has.
 mod common {
-    use super::recent::{FCHMODAT2, FILE_SETATTR, REMOVEXATTRAT, SETXATTRAT};
+    use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
         AT_FDCWD, At, Errno, How, Unit, attributes, entries, links, open, openat2, programs,
         renames, sockets, watches, xattrs,
@@ -122,6 +123,16 @@ mod common {
             task, a.int(0), a.word(1), (a.word(2), a.word(3)), a.unsigned(4),
         );
         SETXATTRAT => "setxattrat", xattrs::set_at(
+            task, At { dirfd: a.int(0), path: a.word(1), flags: a.int(2) }, a.word(3),
+            (a.word(4), a.word(5)),
+        );
+        libc::SYS_getxattr => "getxattr", xattrs::get(
+            task, At::path(a.word(0)), a.word(1), (a.word(2), a.word(3)),
+        );
+        libc::SYS_lgetxattr => "lgetxattr", xattrs::get(
+            task, At::link(a.word(0)), a.word(1), (a.word(2), a.word(3)),
+        );
+        GETXATTRAT => "getxattrat", xattrs::get_at(
             task, At { dirfd: a.int(0), path: a.word(1), flags: a.int(2) }, a.word(3),
             (a.word(4), a.word(5)),
         );

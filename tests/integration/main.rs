@@ -4,6 +4,7 @@
 //! modules `attacks_*`, `policy_*` and `programs_*` must then fail (`make control`).
 
 mod attack;
+mod layers;
 mod run;
 mod scratch;
 mod terminal;
