@@ -172,18 +172,24 @@ impl<'a> Task<'a> {
         judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
         errno: Errno,
     ) -> Errno {
-        let path = self.spelled(argument);
+        let path = match self.spelled(argument) {
+            Ok(path) => path,
+            Err(unknown) => return unknown,
+        };
         let subject = Subject::new(&path);
         self.settle(judge(self.image(), &subject.request()), subject).err().unwrap_or(errno)
     }
 
     /// The path as it reads, with links that were known when the policy was compiled replaced.
-    pub(crate) fn spelled(&self, argument: &Argument<'_>) -> Vec<u8> {
-        let path = argument.lexical();
-        match decide::alias(self.image(), &path) {
+    ///
+    /// # Errors
+    /// As [`Argument::lexical`].
+    pub(crate) fn spelled(&self, argument: &Argument<'_>) -> Result<Vec<u8>, Errno> {
+        let path = argument.lexical()?;
+        Ok(match decide::alias(self.image(), &path) {
             Some((end, target)) => [target, path.get(end..).unwrap_or_default()].concat(),
             None => path,
-        }
+        })
     }
 
     /// Turns a verdict into the call's result, and reports a denial.
