@@ -130,7 +130,9 @@ fn describe(
 fn explain(denial: &Denial, about: Circumstances<'_>) -> String {
     let by_itself = match denial.reason {
         Reason::Rule => None,
-        Reason::Static => Some("statically linked: this version cannot confine it"),
+        Reason::Static => {
+            Some("statically linked: nothing in this run could hold it to the policy")
+        }
         Reason::Foreign => Some("built for another architecture: this version cannot confine it"),
         Reason::Loader => Some("its loader is not part of the system"),
         Reason::Shim => Some("the preload library was out of reach"),

@@ -1,5 +1,6 @@
 //! The supervisor's own view of `/proc`, opened once.
 
+use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 
@@ -55,7 +56,7 @@ impl Proc {
     /// As `readlink(2)`.
     pub(crate) fn place(&self, object: BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
         let name = DecInt::new(object.as_raw_fd());
-        readlinkat(&self.descriptors, name, Vec::with_capacity(256)).map(|path| path.into_bytes())
+        readlinkat(&self.descriptors, name, Vec::with_capacity(256)).map(CString::into_bytes)
     }
 
     /// Opens a held object anew.

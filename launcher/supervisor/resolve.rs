@@ -302,7 +302,7 @@ impl<'a> Argument<'a> {
             links: LINK_BUDGET,
             own: false,
         };
-        walk.to_end(stops)
+        walk.finish(stops)
     }
 }
 
@@ -338,7 +338,7 @@ enum Step {
 }
 
 impl Walk<'_, '_> {
-    fn to_end(mut self, stops: bool) -> Result<Found, Errno> {
+    fn finish(mut self, stops: bool) -> Result<Found, Errno> {
         while let Some((name, rest)) = self.next_component() {
             let last = rest.iter().all(|&byte| byte == b'/');
             let slash = !rest.is_empty();

@@ -1,11 +1,12 @@
 //! One trapped call being answered: who made it, what the policy says, and what it is told.
 
 use std::cell::Cell;
+use std::ffi::CString;
 use std::os::fd::AsFd as _;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
-use jp_confine_policy::image::Image;
+use jp_confine_policy::image::{Image, RuleId};
 use rustix::fs::{Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 
@@ -234,7 +235,7 @@ impl<'a> Task<'a> {
         let process = self.caller.status().map_or(self.caller.tid(), |status| status.process);
         self.policy.record(&events::Denial {
             pid: process.unsigned_abs(),
-            rule: denial.and_then(|denial| denial.rule).map(|rule| rule.index()),
+            rule: denial.and_then(|denial| denial.rule).map(RuleId::index),
             missing: denial.map_or(Capabilities::NONE, |denial| denial.missing),
             hidden: denial.is_some_and(|denial| denial.hidden),
             second: denial.is_some_and(|denial| denial.second),
@@ -245,17 +246,6 @@ impl<'a> Task<'a> {
             program: program_of(&self.caller),
             call: self.call.as_bytes().to_vec(),
         });
-    }
-
-    /// Whether everything that everybody may see of a path is absent, so that this is no secret.
-    pub(crate) fn is_absent(&self, denial: Denial, path: &[u8], errno: Errno) -> bool {
-        if errno != Errno::NOENT || denial.visible == 0 {
-            return false;
-        }
-        let visible = path.get(..denial.visible).unwrap_or(path);
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let found = openat(super::proc::HERE, visible, flags, Mode::empty());
-        found.err() == Some(Errno::NOENT)
     }
 
     /// Whether the caller may do all that the supervisor may: whether it is root as that is. Told at
@@ -271,9 +261,20 @@ impl<'a> Task<'a> {
     }
 }
 
+/// Whether everything that everybody may see of a path is absent, so that this is no secret.
+pub(crate) fn is_absent(denial: Denial, path: &[u8], errno: Errno) -> bool {
+    if errno != Errno::NOENT || denial.visible == 0 {
+        return false;
+    }
+    let visible = path.get(..denial.visible).unwrap_or(path);
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let found = openat(super::proc::HERE, visible, flags, Mode::empty());
+    found.err() == Some(Errno::NOENT)
+}
+
 /// The program that a thread runs; nothing where that cannot be told.
 pub(crate) fn program_of(caller: &Caller<'_>) -> Vec<u8> {
     let link = format!("{}/exe", caller.tid());
     let program = readlinkat(caller.proc().as_fd(), link, Vec::new());
-    program.map(|path| path.into_bytes()).unwrap_or_default()
+    program.map(CString::into_bytes).unwrap_or_default()
 }

@@ -107,12 +107,12 @@ pub(crate) fn assume(identity: &Identity) -> Result<(), Errno> {
     // First everything that is permitted: the steps that follow need it.
     set_effective(permitted, permitted)?;
     let [euid, fsuid] = identity.user;
-    let [egid, fsgid] = identity.group;
+    let [group, group_of_files] = identity.group;
     let groups: Vec<Gid> = identity.groups.iter().map(|&gid| Gid::from_raw(gid)).collect();
     set_thread_groups(&groups)?;
-    set_thread_res_gid(None, Gid::from_raw(egid), None)?;
-    if fsgid != egid {
-        set_file_system_id(libc::SYS_setfsgid, fsgid)?;
+    set_thread_res_gid(None, Gid::from_raw(group), None)?;
+    if group_of_files != group {
+        set_file_system_id(libc::SYS_setfsgid, group_of_files)?;
     }
     set_thread_res_uid(None, Uid::from_raw(euid), None)?;
     if fsuid != euid {

@@ -91,9 +91,9 @@ pub(crate) fn in_child(
 
 /// The call itself, with its answer or the error.
 pub(crate) fn call(number: i64, arguments: [usize; 6]) -> Result<i64, i32> {
-    let [a, b, c, d, e, f] = arguments;
+    let [first, second, third, fourth, fifth, sixth] = arguments;
     // SAFETY: tests pass pointers to what outlives the call, or wrong ones to be refused.
-    let result = unsafe { libc::syscall(number, a, b, c, d, e, f) };
+    let result = unsafe { libc::syscall(number, first, second, third, fourth, fifth, sixth) };
     if result < 0 {
         Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0))
     } else {
@@ -148,4 +148,18 @@ pub(crate) fn killed_while(delay: Duration, act: impl Fn()) {
     let pid = Pid::from_raw(pid).expect("a child");
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("killed");
     let _ = rustix::process::waitpid(Some(pid), WaitOptions::empty());
+}
+
+/// Whether `act`, in a process of its own, says so.
+pub(crate) fn succeeds(act: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child makes system calls and allocates, which glibc prepares for.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        let status = i32::from(!act());
+        // SAFETY: nothing of the parent's is to be run.
+        unsafe { libc::_exit(status) };
+    }
+    let pid = Pid::from_raw(pid).expect("a child");
+    let ended = rustix::process::waitpid(Some(pid), WaitOptions::empty());
+    ended.ok().flatten().is_some_and(|(_, status)| status.exit_status() == Some(0))
 }

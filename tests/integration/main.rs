@@ -29,6 +29,7 @@ mod cli_report;
 mod cli_status;
 mod inventory;
 mod policy_capabilities;
+mod policy_nested;
 mod policy_rules;
 mod policy_truth;
 mod programs_c;

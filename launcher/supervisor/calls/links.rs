@@ -56,7 +56,7 @@ pub(crate) fn make_link(
             settle_pair(task, verdict, path, &entry.path)?;
         }
         None => {
-            task.settle(may_create(task.image(), &entry.request()), Subject::new(&entry.path))?
+            task.settle(may_create(task.image(), &entry.request()), Subject::new(&entry.path))?;
         }
     }
     let name = name_of(object.file.as_fd());

@@ -9,9 +9,9 @@ use jp_confine_policy::image::Image;
 use rustix::fs::{FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use super::terminals::{self, Controlling};
+use super::terminals;
 use crate::supervisor::resolve::{Argument, Entry, Found, Object};
-use crate::supervisor::task::{Subject, Task};
+use crate::supervisor::task::{Subject, Task, is_absent};
 use crate::sys::notification::Answer;
 
 /// The flags that mean something; open(2) ignores others.
@@ -119,7 +119,7 @@ pub(crate) fn open(task: &Task<'_>, dirfd: i32, path: u64, how: How) -> Result<A
     how.check()?;
     let argument = task.argument(dirfd, path)?;
     let _acting = task.begin()?;
-    open_argument(task, &argument, how, Controlling)
+    open_argument(task, &argument, how)
 }
 
 /// As [`open`], of an argument already read.
@@ -127,7 +127,6 @@ pub(crate) fn open_argument(
     task: &Task<'_>,
     argument: &Argument<'_>,
     how: How,
-    tty: Controlling,
 ) -> Result<Answer, Errno> {
     if how.has(libc::O_TMPFILE) {
         return open_unnamed(task, argument, how);
@@ -138,7 +137,7 @@ pub(crate) fn open_argument(
     for _ in 0..PATIENCE {
         match argument.find(how.stops_at_link()) {
             Ok(Found::Object(object)) => {
-                return open_held(task, argument, object, how, tty);
+                return open_held(task, argument, &object, how);
             }
             Ok(Found::Missing(entry)) if how.has(libc::O_CREAT) && !entry.slash => {
                 match create(task, &entry, how) {
@@ -163,11 +162,10 @@ pub(crate) fn open_argument(
 pub(super) fn open_held(
     task: &Task<'_>,
     argument: &Argument<'_>,
-    object: Object,
+    object: &Object,
     how: How,
-    tty: Controlling,
 ) -> Result<Answer, Errno> {
-    Ok(match open_object(task, argument, &object, how, tty)? {
+    Ok(match open_object(task, argument, object, how)? {
         Some(file) => how.answer(file),
         None => Answer::Continue,
     })
@@ -183,7 +181,6 @@ fn open_object(
     argument: &Argument<'_>,
     object: &Object,
     how: How,
-    tty: Controlling,
 ) -> Result<Option<OwnedFd>, Errno> {
     if let Some(path) = task.judged_path(object)? {
         let route = object.route(argument);
@@ -212,7 +209,7 @@ fn open_object(
     let opened = match kind {
         FileType::RegularFile | FileType::Directory => reopen(),
         FileType::CharacterDevice if terminals::is_controlling(&object.stat) => {
-            let terminal = tty.find(&task.caller)?;
+            let terminal = terminals::controlling(&task.caller)?;
             task.wait(|| task.caller.proc().reopen(terminal.as_fd(), flags))
         }
         FileType::CharacterDevice if terminals::answer_at_once(&object.stat) => reopen(),
@@ -243,15 +240,15 @@ pub(super) fn nowhere(task: &Task<'_>, argument: &Argument<'_>, how: How, errno:
         Err(unknown) => return unknown,
     };
     match how.judge(task.image(), &Request::canonical(&path)) {
-        OpenVerdict::Deny(denial) if is_told(task, how, denial, &path, errno) => {
+        OpenVerdict::Deny(denial) if is_told(how, denial, &path, errno) => {
             task.denied(denial, Subject::new(&path))
         }
         _ => errno,
     }
 }
 
-fn is_told(task: &Task<'_>, how: How, denial: Denial, path: &[u8], errno: Errno) -> bool {
-    how.has(libc::O_CREAT) || !task.is_absent(denial, path, errno)
+fn is_told(how: How, denial: Denial, path: &[u8], errno: Errno) -> bool {
+    how.has(libc::O_CREAT) || !is_absent(denial, path, errno)
 }
 
 /// Why no file is made of a name with a slash behind it, nor of `.` or `..`, be there one or not.

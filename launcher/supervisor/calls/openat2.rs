@@ -8,7 +8,6 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use super::open::{How, open_argument, open_held};
-use super::terminals::Controlling;
 use crate::supervisor::resolve::{Argument, Object};
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
@@ -47,7 +46,7 @@ pub(crate) fn open(
     };
     let _acting = task.begin()?;
     if resolve == 0 {
-        return open_argument(task, &argument, how, Controlling);
+        return open_argument(task, &argument, how);
     }
     let resolve = ResolveFlags::from_bits_retain(resolve);
     Resolved { task, argument: &argument, directory, how, resolve }.open()
@@ -129,7 +128,7 @@ impl Resolved<'_, '_> {
     fn open_found(&self, found: OwnedFd) -> Result<Answer, Errno> {
         let object = Object::reached(self.argument.caller(), found)?;
         let how = self.how.without(libc::O_CREAT);
-        open_held(self.task, self.argument, object, how, Controlling)
+        open_held(self.task, self.argument, &object, how)
     }
 
     /// Opens or creates the last component of the path in its directory. A link there is not
@@ -146,6 +145,6 @@ impl Resolved<'_, '_> {
         let name = CString::new(name).map_err(|_| Errno::ACCESS)?;
         let directory = self.hold(&parent, OFlags::DIRECTORY)?;
         let argument = Argument::below(*self.argument.caller(), directory, name);
-        open_argument(self.task, &argument, self.how.with(libc::O_NOFOLLOW), Controlling)
+        open_argument(self.task, &argument, self.how.with(libc::O_NOFOLLOW))
     }
 }

@@ -2,7 +2,7 @@
 //! Addresses of other families name no file, and are used as they are.
 
 use std::ffi::CString;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use jp_confine_policy::Capabilities;
 use rustix::fs::{Mode, OFlags, open};
@@ -84,11 +84,8 @@ pub(crate) fn bind(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Ans
         if is_one_name {
             return bind_in(entry, &socket, &address.bytes);
         }
-        let start = if argument.text().to_bytes().starts_with(b"/") {
-            None
-        } else {
-            Some(argument.start().try_clone_to_owned().map_err(|_| Errno::ACCESS)?)
-        };
+        let is_absolute = argument.text().to_bytes().starts_with(b"/");
+        let start = (!is_absolute).then(|| argument.start());
         bind_below(entry, start, &socket, &address.bytes)
     })
 }
@@ -106,13 +103,13 @@ fn bind_in(entry: &Entry, socket: &OwnedFd, address: &[u8]) -> Result<(), Errno>
 /// which is then what peers see.
 fn bind_below(
     entry: &Entry,
-    start: Option<OwnedFd>,
+    start: Option<BorrowedFd<'_>>,
     socket: &OwnedFd,
     address: &[u8],
 ) -> Result<(), Errno> {
     let directory = entry.directory.as_fd();
     let confined = || -> Result<(), Errno> {
-        if let Some(start) = &start {
+        if let Some(start) = start {
             crate::sys::identity::own_directory_and_mask().map_err(|_| Errno::ACCESS)?;
             fchdir(start)?;
         }

@@ -16,10 +16,6 @@ const MEMORY: u32 = 1;
 /// The first and the last major number of pseudo terminals.
 const PSEUDO: std::ops::RangeInclusive<u32> = 136..=143;
 
-/// Finds the caller's controlling terminal.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Controlling;
-
 /// Whether a device is `/dev/tty`.
 pub(crate) fn is_controlling(stat: &Stat) -> bool {
     number(stat.st_rdev) == CONTROLLING
@@ -35,23 +31,21 @@ fn number(device: u64) -> (u32, u32) {
     (major(device), minor(device))
 }
 
-impl Controlling {
-    /// Holds the terminal.
-    ///
-    /// # Errors
-    /// `ENXIO` where the caller has none, or where it cannot be found.
-    pub(crate) fn find(self, caller: &Caller<'_>) -> Result<OwnedFd, Errno> {
-        let device = device_of(caller).filter(|&device| device != 0).ok_or(Errno::NXIO)?;
-        let name = name_of(device).ok_or(Errno::NXIO)?;
-        let root = caller.root()?;
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let held =
-            openat(&root, format!("dev/{name}"), flags, Mode::empty()).map_err(|_| Errno::NXIO)?;
-        let stat = fstat(&held)?;
-        let is_it = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
-            && stat.st_rdev == device;
-        if is_it { Ok(held) } else { Err(Errno::NXIO) }
-    }
+/// Holds the caller's controlling terminal.
+///
+/// # Errors
+/// `ENXIO` where the caller has none, or where it cannot be found.
+pub(crate) fn controlling(caller: &Caller<'_>) -> Result<OwnedFd, Errno> {
+    let device = device_of(caller).filter(|&device| device != 0).ok_or(Errno::NXIO)?;
+    let name = name_of(device).ok_or(Errno::NXIO)?;
+    let root = caller.root()?;
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let held =
+        openat(&root, format!("dev/{name}"), flags, Mode::empty()).map_err(|_| Errno::NXIO)?;
+    let stat = fstat(&held)?;
+    let is_it = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
+        && stat.st_rdev == device;
+    if is_it { Ok(held) } else { Err(Errno::NXIO) }
 }
 
 /// The number of the controlling terminal: `tty_nr` of `proc_pid_stat(5)`.

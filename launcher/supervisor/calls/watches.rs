@@ -11,7 +11,7 @@ use crate::supervisor::proc::name_of;
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 
-/// inotify_add_watch(2).
+/// `inotify_add_watch(2)`.
 pub(crate) fn add(task: &Task<'_>, fd: i32, path: u64, mask: u32) -> Result<Answer, Errno> {
     let queue = task.caller.descriptor(fd)?;
     let argument = task.argument(libc::AT_FDCWD, path)?;

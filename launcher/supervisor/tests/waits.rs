@@ -183,3 +183,68 @@ fn a_path_that_changes_meanwhile() {
     });
     assert_eq!(text, "0");
 }
+
+/// Sixty-four threads at a time, and two thousand short processes.
+#[test]
+fn a_crowd() {
+    let ground = Ground::new(&[]);
+    let (text, _) = ground.trapped(|| {
+        let flags =
+            usize::try_from(libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY).expect("positive");
+        let make = move |name: String| {
+            let name = c(&name);
+            let made = call(libc::SYS_open, &[address(&name), flags, 0o600])?;
+            call(libc::SYS_close, &[usize::try_from(made).expect("open")])?;
+            call(libc::SYS_unlink, &[address(&name)])
+        };
+        let threads: Vec<_> = (0..64)
+            .map(|thread| {
+                std::thread::spawn(move || {
+                    (0..50).filter(|at| make(format!("{thread}-{at}")).is_err()).count()
+                })
+            })
+            .collect();
+        let wrong: usize = threads.into_iter().map(|thread| thread.join().expect("joined")).sum();
+        let unsuccessful = (0..2000)
+            .filter(|at| !crate::sys::trapped::succeeds(|| make(format!("p{at}")).is_ok()))
+            .count();
+        format!("{wrong} {unsuccessful}")
+    });
+    assert_eq!(text, "0 0");
+}
+
+/// `/dev/tty` is the caller's terminal.
+#[test]
+fn the_controlling_terminal() {
+    agree(|| {
+        let tty = c("/dev/tty");
+        let none = call(libc::SYS_open, &[address(&tty), 2]).map(|_| 0);
+        let both = usize::try_from(libc::O_RDWR | libc::O_NOCTTY).expect("positive");
+        let multiplexer = c("/dev/ptmx");
+        let Ok(master) = call(libc::SYS_open, &[address(&multiplexer), both]) else {
+            return format!("{} no terminals", said(none));
+        };
+        let master = usize::try_from(master).expect("open");
+        let unlock = 0_i32;
+        let unlock_at = (&raw const unlock).expose_provenance();
+        let _ = call(libc::SYS_ioctl, &[master, 0x4004_5431, unlock_at]);
+        let mut number = 0_i32;
+        let number_at = (&raw mut number).expose_provenance();
+        let _ = call(libc::SYS_ioctl, &[master, 0x8004_5430, number_at]);
+        let _ = call(libc::SYS_setsid, &[]);
+        let slave = c(&format!("/dev/pts/{number}"));
+        let slave = call(libc::SYS_open, &[address(&slave), both]).expect("a terminal");
+        let slave = usize::try_from(slave).expect("open");
+        let _ = call(libc::SYS_ioctl, &[slave, 0x540e, 0]);
+        let opened = call(libc::SYS_open, &[address(&tty), 2]);
+        let text = b"hello\n";
+        let written = opened.and_then(|fd| {
+            let at = text.as_ptr().expose_provenance();
+            call(libc::SYS_write, &[usize::try_from(fd).expect("open"), at, text.len()])
+        });
+        let mut read = [0_u8; 5];
+        let read_at = read.as_mut_ptr().expose_provenance();
+        let _ = call(libc::SYS_read, &[master, read_at, read.len()]);
+        format!("{} {} {}", said(none), said(written), String::from_utf8_lossy(&read))
+    });
+}
