@@ -1,5 +1,6 @@
 //! Which trapped call is which: the table of numbers, with how each takes its arguments.
 
+use jp_confine_policy::telling;
 use libc::AT_FDCWD;
 use rustix::io::Errno;
 
@@ -7,7 +8,7 @@ use super::calls::attributes::Unit;
 use super::calls::open::How;
 use super::calls::xattrs::At;
 use super::calls::{
-    attributes, entries, links, open, openat2, programs, renames, sockets, watches, xattrs,
+    attributes, denials, entries, links, open, openat2, programs, renames, sockets, watches, xattrs,
 };
 use super::task::Task;
 use crate::sys::notification::{Answer, Notification};
@@ -73,8 +74,8 @@ mod recent {
 mod common {
     use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
-        AT_FDCWD, At, Errno, How, Unit, attributes, entries, links, open, openat2, programs,
-        renames, sockets, watches, xattrs,
+        AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, links, open, openat2,
+        programs, renames, sockets, telling, watches, xattrs,
     };
 
     table! { task, a:
@@ -144,6 +145,8 @@ mod common {
         );
         // To the caller the kernel is an older one, as the preload library has it.
         FILE_SETATTR => "file_setattr", Err(Errno::NOSYS);
+
+        telling::CALL => "tell", denials::take(task, a.word(0), a.word(1));
 
         libc::SYS_connect => "connect", sockets::connect(task, a.int(0), a.word(1), a.int(2));
         libc::SYS_bind => "bind", sockets::bind(task, a.int(0), a.word(1), a.int(2));

@@ -232,9 +232,8 @@ impl<'a> Task<'a> {
     }
 
     fn record(&self, denial: Option<Denial>, reason: Reason, subject: Subject<'_>) {
-        let process = self.caller.status().map_or(self.caller.tid(), |status| status.process);
-        self.policy.record(&events::Denial {
-            pid: process.unsigned_abs(),
+        self.tell(events::Denial {
+            pid: 0,
             rule: denial.and_then(|denial| denial.rule).map(RuleId::index),
             missing: denial.map_or(Capabilities::NONE, |denial| denial.missing),
             hidden: denial.is_some_and(|denial| denial.hidden),
@@ -246,6 +245,12 @@ impl<'a> Task<'a> {
             program: program_of(&self.caller),
             call: self.call.as_bytes().to_vec(),
         });
+    }
+
+    /// Puts a denial on record, as one of the process that made the call.
+    pub(crate) fn tell(&self, denial: events::Denial) {
+        let process = self.caller.status().map_or(self.caller.tid(), |status| status.process);
+        self.policy.record(&events::Denial { pid: process.unsigned_abs(), ..denial });
     }
 
     /// Whether the caller may do all that the supervisor may: whether it is root as that is. Told at
