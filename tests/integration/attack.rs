@@ -84,6 +84,11 @@ pub(crate) fn set_up(scratch: &Scratch, script: &str) {
 
 /// Runs one call line of the attack program.
 pub(crate) fn call(scratch: &Scratch, mode: Mode, line: &str) -> Outcome {
+    call_of("ws/bin/attack", scratch, mode, line)
+}
+
+/// Runs one call line of a program of that name in the tree.
+pub(crate) fn call_of(program: &str, scratch: &Scratch, mode: Mode, line: &str) -> Outcome {
     let line = scratch.expand(line);
     let (flags, line) = line.split_once(" -- ").unwrap_or(("", &line));
     let flags: Vec<&str> = flags.split_whitespace().collect();
@@ -92,7 +97,7 @@ pub(crate) fn call(scratch: &Scratch, mode: Mode, line: &str) -> Outcome {
     if inherited.is_some() {
         args.remove(0);
     }
-    let program = scratch.path("ws/bin/attack");
+    let program = scratch.path(program);
     let run = Run::new(scratch, program.to_str().expect("UTF-8"), &args).mode(mode).flags(&flags);
     match inherited {
         Some(path) => run.inherit(9, &scratch.ws().join(path)).run(),
@@ -107,9 +112,20 @@ pub(crate) fn answer(outcome: &Outcome) -> &str {
 
 /// The attack must succeed bare; confined it must answer one of `expected` and have no effect.
 pub(crate) fn assert_refused(setup: &str, line: &str, expected: &str) {
-    let scratch = arena(Scratch::new());
+    assert_refused_to("ws/bin/attack", &|| arena(Scratch::new()), setup, line, expected);
+}
+
+/// As [`assert_refused`], of a program of that name in trees as `plant` makes them.
+pub(crate) fn assert_refused_to(
+    program: &str,
+    plant: &dyn Fn() -> Scratch,
+    setup: &str,
+    line: &str,
+    expected: &str,
+) {
+    let scratch = plant();
     set_up(&scratch, setup);
-    let bare = call(&scratch, Mode::Bare, line);
+    let bare = call_of(program, &scratch, Mode::Bare, line);
     if answer(&bare) == "EOPNOTSUPP" {
         return skip("the filesystem of the temporary folder cannot do this");
     }
@@ -121,10 +137,10 @@ pub(crate) fn assert_refused(setup: &str, line: &str, expected: &str) {
     }
     assert!(answer(&bare).starts_with("ok"), "the attack itself does not work: {bare}");
 
-    let scratch = arena(Scratch::new());
+    let scratch = plant();
     set_up(&scratch, setup);
     let before = scratch.forbidden();
-    let confined = call(&scratch, Mode::under_test(), line);
+    let confined = call_of(program, &scratch, Mode::under_test(), line);
     assert_answer(expected, &confined);
     confined.assert_no_secret();
     before.assert_same(&scratch.forbidden());

@@ -10,8 +10,10 @@ mod scratch;
 mod terminal;
 
 mod answers;
+mod attacks_busybox;
 mod attacks_entry;
 mod attacks_faults;
+mod attacks_go;
 mod attacks_image;
 mod attacks_inside;
 mod attacks_library;

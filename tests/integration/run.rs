@@ -118,7 +118,9 @@ impl<'a> Run<'a> {
         let mut line = Vec::new();
         if self.mode == Mode::Confined {
             line.push(PRODUCT.to_owned());
-            line.extend(Holder::under_test().options().iter().map(|&option| option.to_owned()));
+            if !self.flags.iter().any(|flag| flag.starts_with("--enforce")) {
+                line.extend(Holder::under_test().options().iter().map(|&option| option.to_owned()));
+            }
             line.extend(self.flags.iter().cloned());
             line.push("--".to_owned());
         }
