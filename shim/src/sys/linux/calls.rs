@@ -118,7 +118,7 @@ pub(crate) fn judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno>
 }
 
 /// Makes a call that says nothing of a judgement.
-fn unjudged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
+pub(super) fn unjudged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
     let [first, second, third, fourth, fifth] = args;
     call(nr, [first, second, third, fourth, fifth, 0])
 }
