@@ -65,10 +65,10 @@ impl Holder {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Difference {
     holders: &'static str,
-    test: &'static str,
+    pub(crate) test: &'static str,
     /// What the attack program says there; `None` where only that it fails is known.
     pub(crate) answer: Option<&'static str>,
-    reason: &'static str,
+    pub(crate) reason: &'static str,
 }
 
 impl Difference {
@@ -86,12 +86,14 @@ impl Difference {
         Some(*found)
     }
 
-    fn is_of(&self, holder: &str) -> bool {
+    /// Whether it is one of the holder of that name.
+    pub(crate) fn is_of(&self, holder: &str) -> bool {
         self.holders.split(", ").any(|one| one == holder)
     }
 }
 
-fn differences() -> &'static [Difference] {
+/// All of them.
+pub(crate) fn differences() -> &'static [Difference] {
     static ALL: OnceLock<Vec<Difference>> = OnceLock::new();
     ALL.get_or_init(|| parse(include_str!("../layers/differences.txt")))
 }
@@ -115,16 +117,20 @@ fn parse(text: &'static str) -> Vec<Difference> {
     found
 }
 
-#[test]
-fn differences_are_of_tests_and_holders_that_exist() {
+/// The tests of this program, `module::name`.
+pub(crate) fn all_tests() -> BTreeSet<String> {
     let program = std::env::current_exe().expect("this program");
     let list = Command::new(program).args(["--list", "--format=terse"]).output().expect("a list");
     let list = String::from_utf8(list.stdout).expect("UTF-8");
-    let tests: BTreeSet<&str> =
-        list.lines().filter_map(|line| line.strip_suffix(": test")).collect();
+    list.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect()
+}
+
+#[test]
+fn differences_are_of_tests_and_holders_that_exist() {
+    let tests = all_tests();
     let mut seen = BTreeSet::new();
     for Difference { holders, test, .. } in differences() {
-        assert!(tests.contains(test), "there is no test {test}");
+        assert!(tests.contains(*test), "there is no test {test}");
         for holder in holders.split(", ") {
             let known = [Holder::Library, Holder::Supervisor, Holder::Strict];
             assert!(known.iter().any(|known| known.name() == holder), "{test}: {holder}?");
