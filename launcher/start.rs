@@ -82,7 +82,11 @@ impl Start<'_> {
 
     /// Plans who holds the policy, and writes into its image what stands behind the library.
     fn plan(&self, prepared: &mut Prepared, machine: Machine) -> Result<Plan, Failure> {
-        let mut own = vec![Rule::reading(self.shim), Rule::writing(self.scratch.denials())];
+        let mut own = vec![Rule::reading(self.shim)];
+        if !machine.supervises() {
+            // Else the library tells the supervisor what it refused.
+            own.push(Rule::writing(self.scratch.denials()));
+        }
         own.extend(self.outer.iter().flat_map(|outer| outer.needs()));
         let mut plan = prepared.plan(machine, self.enforce(), &own)?;
         if self.outer.is_some() {
