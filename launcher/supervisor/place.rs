@@ -60,6 +60,19 @@ pub(crate) fn of(caller: &Caller<'_>, object: BorrowedFd<'_>) -> Result<Place, E
     Ok(as_seen_by(caller, path))
 }
 
+/// Where the entry `name` of a held directory is.
+///
+/// # Errors
+/// As [`of`].
+pub(crate) fn of_entry(
+    caller: &Caller<'_>,
+    directory: BorrowedFd<'_>,
+    name: &[u8],
+) -> Result<Place, Errno> {
+    let path = caller.proc().place(directory).map_err(|_| Errno::ACCESS)?;
+    Ok(as_seen_by(caller, [&path, &b"/"[..], name].concat()))
+}
+
 /// A canonical path as the caller's policy has it.
 fn as_seen_by(caller: &Caller<'_>, path: Vec<u8>) -> Place {
     let Some((pid, rest)) = process_of(&path) else { return Place::Named(path) };
