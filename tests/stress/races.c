@@ -106,6 +106,60 @@ static long change(int call, int fd) {
     }
 }
 
+static void *swap(void *directory) {
+    while (!atomic_load(&over)) syscall(SYS_renameat2, AT_FDCWD, directory, AT_FDCWD, "swapped", 2);
+    return 0;
+}
+
+static long change_below(int call, const char *directory) {
+    char inner[4096], made[4096];
+    snprintf(inner, sizeof inner, "%s/inner", directory);
+    snprintf(made, sizeof made, "%s/made", directory);
+    switch (call) {
+    case 0: return make(1, inner, 0);
+    case 1: return make(2, inner, 0);
+    case 2: return syscall(SYS_openat, AT_FDCWD, made, O_CREAT | O_EXCL | O_WRONLY, 0600);
+    case 3: return syscall(SYS_unlink, made);
+    case 4: return syscall(SYS_mkdir, made, 0700);
+    case 5: return syscall(SYS_rmdir, made);
+    case 6: return syscall(SYS_symlink, "x", made);
+    case 7: return syscall(SYS_unlink, made);
+    case 8: return syscall(SYS_rename, inner, made);
+    case 9: return syscall(SYS_rename, made, inner);
+    case 10: return syscall(SYS_link, inner, made);
+    case 11: return syscall(SYS_unlink, made);
+    case 12: return syscall(SYS_truncate, inner, 1);
+    case 13: return syscall(SYS_chmod, inner, 0611);
+    case 14: return syscall(SYS_chown, inner, 0, 0);
+    default: {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        snprintf(address.sun_path, sizeof address.sun_path, "%.90s/made", directory);
+        int socket_ = socket(AF_UNIX, SOCK_STREAM, 0);
+        long result = bind(socket_, (void *)&address, sizeof address);
+        close(socket_);
+        if (result >= 0) syscall(SYS_unlink, made);
+        return result;
+    }
+    }
+}
+
+/* DIRECTORY FORBIDDEN TIMES: a link to the second takes the place of the first and gives it back. */
+void swapped_names(char **arguments) {
+    must(symlink(arguments[1], "swapped") == 0, "a link");
+    pthread_t thread;
+    must(pthread_create(&thread, 0, swap, arguments[0]) == 0, "a thread");
+    long done = 0, refused = 0;
+    for (int i = 0; i < number(arguments[2]); i++) {
+        int call = i % 16;
+        long result = change_below(call, arguments[0]);
+        result < 0 ? refused++ : done++;
+        if (call < 3 && result >= 0) close((int)result);
+    }
+    atomic_store(&over, 1);
+    pthread_join(thread, 0);
+    printf("done %ld refused %ld\n", done, refused);
+}
+
 /* ALLOWED FORBIDDEN TIMES: two directories, of which the second may be read only. */
 void swapped_descriptor(char **arguments) {
     struct objects objects = {.at = 100};

@@ -20,6 +20,7 @@ static const struct {
 } verbs[] = {
     {"rewritten-path", rewritten_path},
     {"swapped-descriptor", swapped_descriptor},
+    {"swapped-names", swapped_names},
     {"killed", killed},
     {"signals", signals},
     {"storm", storm},
@@ -38,6 +39,7 @@ static const struct {
     {"self", self},
     {"places", places},
     {"intrude", intrude},
+    {"write-to", write_to},
 };
 
 int main(int count, char **arguments) {

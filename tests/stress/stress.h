@@ -19,13 +19,13 @@
 
 typedef void verb(char **arguments);
 
-verb rewritten_path, swapped_descriptor;
+verb rewritten_path, swapped_descriptor, swapped_names;
 verb killed, signals, storm, shared_signal;
 verb threads, processes, vforks, crowd;
 verb traced, stepped, suspended;
 verb open_files, file_size, identity;
 verb memory, self, places;
-verb intrude;
+verb intrude, write_to;
 
 /* Ends the program with a message where something that must work does not. */
 void must(int condition, const char *what);
