@@ -19,6 +19,8 @@ pub(crate) struct Status {
     pub(crate) identity: Identity,
     /// The mask of files it makes.
     pub(crate) mask: u32,
+    /// The thread that traces it; zero if there is none.
+    pub(crate) tracer: i32,
     /// Signals that wait to be delivered to it, that it does not block.
     pub(crate) own_signals: u64,
     /// The same of signals for its process, of which any thread may be given one.
@@ -72,6 +74,7 @@ impl Status {
                 capabilities: bits("CapEff")?,
             },
             mask: u32::from_str_radix(line("Umask")?, 8).ok()?,
+            tracer: line("TracerPid")?.parse().ok()?,
             own_signals: bits("SigPnd")? & !blocked,
             shared_signals: bits("ShdPnd")? & !blocked,
             blocked,
@@ -86,7 +89,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "Name:\ta Uid:\\n9\nUmask:\t0027\nState:\tS (sleeping)\nTgid:\t12\nUid:\t1\t2\t3\t4\n\
-        Gid:\t5\t6\t7\t8\nGroups:\t10 20 \nThreads:\t3\nSigPnd:\t0000000000000001\nShdPnd:\t0000000000000003\n\
+        Gid:\t5\t6\t7\t8\nGroups:\t10 20 \nTracerPid:\t0\nThreads:\t3\nSigPnd:\t0000000000000001\nShdPnd:\t0000000000000003\n\
         SigBlk:\t0000000000000001\nCapEff:\t000001ffffffffff\n";
 
     #[test]
@@ -103,7 +106,9 @@ mod tests {
 
     #[test]
     fn what_lacks_a_line_is_none() {
-        for name in ["Umask", "Tgid", "Uid", "Gid", "Groups", "CapEff", "SigBlk", "Threads"] {
+        for name in
+            ["Umask", "Tgid", "Uid", "Gid", "Groups", "CapEff", "SigBlk", "Threads", "TracerPid"]
+        {
             assert_eq!(Status::parse(&TEXT.replace(&format!("\n{name}:"), "\nX:")), None, "{name}");
         }
     }
