@@ -100,13 +100,15 @@ impl Waiting {
     /// Where there can be no thread.
     pub(crate) fn watch(
         self: &Arc<Self>,
-        listener: Arc<Listener>,
+        listener: &Arc<Listener>,
         proc: Arc<Proc>,
     ) -> std::io::Result<()> {
         let waiting = Arc::clone(self);
+        // If no thread answers any more, calls must fail: nothing here keeps the listener.
+        let listener = Arc::downgrade(listener);
         let watch = move || loop {
             waiting.interrupt_where(|caller| {
-                if listener.is_waiting(caller.id) {
+                if listener.upgrade().is_some_and(|listener| listener.is_waiting(caller.id)) {
                     answer_to_signals(&proc, caller.tid)
                 } else {
                     Some(Errno::INTR)

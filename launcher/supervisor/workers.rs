@@ -45,7 +45,7 @@ impl Workers {
     /// # Errors
     /// Where there can be none.
     pub(crate) fn start(self: &Arc<Self>) -> std::io::Result<()> {
-        self.waiting.watch(Arc::clone(&self.listener), Arc::clone(&self.proc))?;
+        self.waiting.watch(&self.listener, Arc::clone(&self.proc))?;
         (0..FEWEST).try_for_each(|_| self.spawn())
     }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crate::run::{Holder, Mode, Outcome, Run, skip};
+use crate::run::{Holder, Mode, Outcome, PRODUCT, Run, have, skip};
 use crate::scratch::Scratch;
 
 /// For how long anything here may take: it is over in seconds, or hangs.
@@ -298,4 +298,68 @@ fn what_is_mounted_for_others() {
     let Some(outcome) = outcome else { return };
     assert_eq!(outcome.stdout.trim_end(), "EACCES EACCES", "{outcome}");
     assert_eq!(scratch.read("elsewhere/file"), "elsewhere\n");
+}
+
+/// Numbers of processes, names and rights in namespaces of a program's own mean what they do outside.
+#[test]
+fn namespaces_of_ones_own() {
+    for scratch in [Scratch::new(), Scratch::for_ordinary_user()] {
+        let scratch = ground(scratch, Linked::Statically);
+        let line = "namespaces $OUT/target";
+        let Some(outcome) = run(&scratch, Mode::under_test(), line) else { return };
+        if outcome.stdout == "none\n" {
+            return skip("no namespaces can be made here");
+        }
+        outcome.assert_stdout("pid 1 owner own path EACCES comm ok mount EPERM");
+    }
+}
+
+/// A socket is bound where the policy lets it be made, though all above it is granted.
+#[test]
+fn a_socket_below_a_narrower_rule() {
+    let scratch = ground(Scratch::new(), Linked::Statically);
+    let line = "-q -w $OUT/empty --deny $OUT/empty/no -- swapped-names dir $OUT/empty/no 4000";
+    Run::sh(&scratch, &scratch.expand("mkdir $OUT/empty/no")).mode(Mode::Bare).run().assert_ok();
+    let Some(outcome) = run(&scratch, Mode::under_test(), line) else { return };
+    assert!(count(&outcome, "done") > 0 && count(&outcome, "refused") > 0, "{outcome}");
+    assert!(scratch.path("out/empty/no").read_dir().expect("read").next().is_none());
+}
+
+/// A debugger of the run stops a program at a breakpoint, and goes through a trapped call.
+#[test]
+fn a_debugger_in_the_run() {
+    if !have("gdb") {
+        return;
+    }
+    for linked in BOTH {
+        let scratch = ground(Scratch::new(), linked);
+        let script = "gdb -nx -batch -ex 'break places' -ex run -ex 'break mkdir' -ex continue \
+            -ex finish -ex continue -ex continue --args ./stress places 2>&1";
+        let run = Run::sh(&scratch, script).limit(LIMIT).run();
+        run.assert_stdout("Breakpoint 1, ").assert_stdout("exited normally");
+        run.assert_stdout("bad EBADF negative EBADF");
+    }
+}
+
+/// The product itself in namespaces: where ids are mapped, and are not; and where `/proc` shows others.
+#[test]
+fn the_run_in_namespaces() {
+    if !have("unshare") || Holder::under_test() == Holder::Library {
+        return;
+    }
+    let inside = |options: &[&str]| {
+        let scratch = ground(Scratch::new(), Linked::Statically);
+        let forbidden = scratch.expand("$OUT/target");
+        let line = ["--", PRODUCT, "--", "./stress", "write-to", "file", &forbidden];
+        let run = Run::new(&scratch, "unshare", &[options, &line].concat());
+        run.mode(Mode::Bare).limit(LIMIT).run()
+    };
+    if inside(&["-U"]).stderr.contains("unshare failed") {
+        return skip("no namespaces can be made here");
+    }
+    for options in [&["-U"][..], &["-Ur"], &["-Urmpf", "--mount-proc"]] {
+        let outcome = inside(options);
+        assert_eq!(outcome.stdout, "ok EACCES\n", "{options:?} {outcome}");
+    }
+    inside(&["-Urpf"]).assert_code(126).assert_stderr("no proc here");
 }

@@ -1,6 +1,8 @@
 /* Callers that have changed: limits, ids, masks, and where their paths are in memory. */
 #include "stress.h"
 #include <grp.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -132,4 +134,26 @@ void write_to(char **arguments) {
         printf("%s%s", said(file), arguments[1] ? " " : "\n");
         if (file >= 0) must(write((int)file, "written\n", 8) == 8, "to write");
     }
+}
+
+/* PATH: in namespaces of its own, a program makes a file, opens the path, and tries to mount. */
+void namespaces(char **arguments) {
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID) != 0) {
+        printf("none\n");
+        return;
+    }
+    pid_t child = fork();
+    must(child >= 0, "a child");
+    if (child == 0) {
+        struct stat stat_ = {0};
+        long file = syscall(SYS_openat, AT_FDCWD, "made", O_CREAT | O_EXCL | O_WRONLY, 0600);
+        must(file >= 0 && fstat((int)file, &stat_) == 0, "to make a file");
+        printf("pid %d owner %s", getpid(), stat_.st_uid == geteuid() ? "own" : "other");
+        printf(" path %s", said(syscall(SYS_openat, AT_FDCWD, arguments[0], O_WRONLY)));
+        printf(" comm %s", said(syscall(SYS_openat, AT_FDCWD, "/proc/self/comm", O_WRONLY)));
+        printf(" mount %s\n", said(mount("none", "/", "tmpfs", 0, 0)));
+        fflush(stdout);
+        _exit(0);
+    }
+    must(waitpid(child, 0, 0) == child, "the child");
 }

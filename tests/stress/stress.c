@@ -40,6 +40,7 @@ static const struct {
     {"places", places},
     {"intrude", intrude},
     {"write-to", write_to},
+    {"namespaces", namespaces},
 };
 
 int main(int count, char **arguments) {

@@ -25,7 +25,7 @@ verb threads, processes, vforks, crowd;
 verb traced, stepped, suspended;
 verb open_files, file_size, identity;
 verb memory, self, places;
-verb intrude, write_to;
+verb intrude, write_to, namespaces;
 
 /* Ends the program with a message where something that must work does not. */
 void must(int condition, const char *what);
