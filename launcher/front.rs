@@ -33,6 +33,9 @@ const PASSED_ON: [i32; 9] = [
     libc::SIGCONT,
 ];
 
+/// Those of them with which users end what they wait for.
+const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+
 /// How often a caller that watches the run is called.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -188,7 +191,11 @@ impl Running {
                         return Ok(status);
                     }
                 }
-                Some(arrival) => self.pass_on(arrival),
+                Some(arrival) => {
+                    // Whether the program has ended meanwhile, and its number may be another's.
+                    self.read_reports()?;
+                    self.pass_on(arrival);
+                }
                 None => {}
             }
             if let Some(supervised) = &mut self.supervisor {
@@ -262,7 +269,17 @@ impl Running {
     /// inside the run, where `kill 0` reaches everyone. A sender outside, even one that shares the
     /// group as a script without job control does, means the run. To be continued is passed on
     /// whoever says so, since it ends the stop that began here.
+    ///
+    /// Once the program has ended, only what it left running remains. A signal that ends processes
+    /// then ends the run.
     fn pass_on(&self, arrival: Arrival) {
+        if let Some(supervised) = self.supervisor.as_ref().filter(|one| one.ended.is_some()) {
+            if ENDING.contains(&arrival.signal) {
+                // It has not been collected, so that the number is still its own.
+                let _ = rustix::process::kill_process(supervised.pid, Signal::TERM);
+            }
+            return;
+        }
         let meant = match arrival.sender {
             Some(sender) => !child::descends(sender, self.front) || self.is_front(sender),
             None => arrival.signal == libc::SIGCONT,

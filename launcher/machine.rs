@@ -94,7 +94,7 @@ impl Machine {
             landlock: if absent(Feature::Landlock) { 0 } else { landlock::version().min(newest) },
             listener: !absent(Feature::Listener) && filter::knows_listener(),
             openat2: !absent(Feature::Openat2) && knows_openat2(),
-            proc: !absent(Feature::Proc) && Path::new("/proc/self/fd").is_dir(),
+            proc: !absent(Feature::Proc) && shows_own_processes(),
             ptrace: !absent(Feature::Ptrace) && may_look_into_children(),
         }
     }
@@ -124,6 +124,13 @@ impl Machine {
     pub(crate) fn missing(self) -> impl Iterator<Item = Feature> {
         Feature::ALL.into_iter().filter(move |&feature| !self.has(feature))
     }
+}
+
+/// Whether `/proc` is there, and that of the pid namespace that this process is in.
+fn shows_own_processes() -> bool {
+    let own = std::process::id().to_string();
+    std::fs::read_link("/proc/self").is_ok_and(|name| name == Path::new(&own))
+        && Path::new("/proc/self/fd").is_dir()
 }
 
 fn knows_openat2() -> bool {

@@ -12,7 +12,10 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 use std::thread;
 
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{
+    DumpableBehavior, Pid, Resource, Rlimit, Signal, WaitOptions, getrlimit, set_dumpable_behavior,
+    setrlimit,
+};
 
 use crate::descendants::{self, Descendant};
 use crate::front::end_of;
@@ -139,6 +142,7 @@ impl Supervision<'_> {
         match self.confined.start(inherited, &kernel) {
             Ok(child) => {
                 rustix::process::setpgid(None, None)?;
+                stand_apart()?;
                 front.tell(&Report::Started(child))?;
                 watch(child, &mut front, self.kill_leftovers)?;
                 for Count { times, call, program } in supervisor.counts() {
@@ -164,6 +168,26 @@ impl Front {
         // What it waits for is signals.
         Ok(rustix::process::kill_process(self.pid, Signal::CHILD)?)
     }
+}
+
+/// What the user limits the program to is not for who serves it, and what it holds is nobody else's:
+/// no process of the user's may take the listener, or look into this one.
+fn stand_apart() -> io::Result<()> {
+    let own = [
+        Resource::As,
+        Resource::Cpu,
+        Resource::Data,
+        Resource::Fsize,
+        Resource::Nofile,
+        Resource::Nproc,
+    ];
+    for resource in own {
+        let limit = getrlimit(resource);
+        setrlimit(resource, Rlimit { current: limit.maximum, ..limit })?;
+    }
+    // Not before the program runs: until then it shares this process's memory, and could not be read
+    // either.
+    Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
 /// Waits until the program and all that it started have ended.

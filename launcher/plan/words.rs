@@ -52,7 +52,8 @@ impl Plan {
             format!("not there yet, so only through the library: {}", paths.join(", "))
         });
         let raw_io = self.drops_raw_io.then(|| {
-            "CAP_SYS_RAWIO is dropped, without which nobody reads the kernel's memory".to_owned()
+            "CAP_SYS_RAWIO, CAP_SYS_ADMIN, CAP_PERFMON and CAP_BPF are dropped, with which root reads \
+             the memory of all".to_owned()
         });
         rules.into_iter().chain(absent).chain(raw_io)
     }

@@ -92,7 +92,6 @@ impl Supervisor {
             waiting: Arc::new(Waiting::default()),
             counts: self.counts.clone(),
             idle: AtomicUsize::new(0),
-            all: AtomicUsize::new(0),
         };
         Arc::new(workers).start()
     }

@@ -7,6 +7,7 @@ use rustix::io::Errno;
 
 use super::caller::Caller;
 use super::proc::is_of_this_run;
+use super::status::Status;
 
 /// Where a held object is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,10 +64,23 @@ pub(crate) fn of(caller: &Caller<'_>, object: BorrowedFd<'_>) -> Result<Place, E
     Ok(as_seen_by(caller, path))
 }
 
+/// Where the entry `name` of a held directory is.
+///
+/// # Errors
+/// As [`of`].
+pub(crate) fn of_entry(
+    caller: &Caller<'_>,
+    directory: BorrowedFd<'_>,
+    name: &[u8],
+) -> Result<Place, Errno> {
+    let path = caller.proc().place(directory).map_err(|_| Errno::ACCESS)?;
+    Ok(as_seen_by(caller, [&path, &b"/"[..], name].concat()))
+}
+
 /// A canonical path as the caller's policy has it.
 fn as_seen_by(caller: &Caller<'_>, path: Vec<u8>) -> Place {
     let Some((pid, rest)) = process_of(&path) else { return Place::Named(path) };
-    if is_process_of(caller, pid) {
+    if is_process_of(caller, pid) || (path.ends_with(b"/mem") && is_tracee_of(caller, pid)) {
         return Place::Named([b"/proc/self", rest].concat());
     }
     if is_shown_of_all(rest) || is_of_this_run(caller.proc(), pid) {
@@ -88,6 +102,13 @@ fn is_process_of(caller: &Caller<'_>, pid: &[u8]) -> bool {
     let Ok(pid) = std::str::from_utf8(pid) else { return false };
     let thread = format!("{pid}/task/{}", caller.tid());
     statat(caller.proc().as_fd(), thread, AtFlags::empty()).is_ok()
+}
+
+/// Whether the caller's process traces that one, and so has its memory by `ptrace(2)` already.
+fn is_tracee_of(caller: &Caller<'_>, pid: &[u8]) -> bool {
+    let pid = std::str::from_utf8(pid).ok().and_then(|pid| pid.parse().ok());
+    let tracer = pid.and_then(|pid| Status::read(caller.proc(), pid).ok()).map(|one| one.tracer);
+    tracer.is_some_and(|tracer| is_process_of(caller, tracer.to_string().as_bytes()))
 }
 
 /// Whether what is at `rest` below a process's directory is no secret of the process.

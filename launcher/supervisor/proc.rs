@@ -19,6 +19,7 @@ pub(crate) struct Proc {
     descriptors: OwnedFd,
     root: [u64; 2],
     user_namespace: u64,
+    protects_links: bool,
 }
 
 impl Proc {
@@ -34,7 +35,8 @@ impl Proc {
         let descriptors = openat(&all, "self/fd", HELD, Mode::empty())?;
         let root = identity(&open("/", HELD, Mode::empty())?)?;
         let user_namespace = user_namespace(&all, "self")?;
-        Ok(Self { all, descriptors, root, user_namespace })
+        let protects_links = is_on(&all, "sys/fs/protected_symlinks");
+        Ok(Self { all, descriptors, root, user_namespace, protects_links })
     }
 
     /// Whether a held directory is what the supervisor has as its root.
@@ -43,6 +45,11 @@ impl Proc {
     /// As `fstat(2)`.
     pub(crate) fn is_root(&self, directory: &OwnedFd) -> Result<bool, Errno> {
         Ok(identity(directory)? == self.root)
+    }
+
+    /// Whether links that somebody planted in directories of all are not followed.
+    pub(crate) fn protects_links(&self) -> bool {
+        self.protects_links
     }
 
     /// Whether capabilities of a thread's mean what the supervisor's do.
@@ -77,6 +84,14 @@ impl AsFd for Proc {
 /// The name that leads to exactly the held object.
 pub(crate) fn name_of(object: BorrowedFd<'_>) -> String {
     format!("/proc/self/fd/{}", object.as_raw_fd())
+}
+
+/// Whether a switch of the kernel's is on.
+fn is_on(proc: &OwnedFd, name: &str) -> bool {
+    let file = openat(proc, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    file.is_ok_and(|file| {
+        io::read_to_string(std::fs::File::from(file)).is_ok_and(|text| text.trim() != "0")
+    })
 }
 
 fn user_namespace(proc: &OwnedFd, process: &str) -> Result<u64, Errno> {

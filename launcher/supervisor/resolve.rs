@@ -389,6 +389,9 @@ impl Walk<'_, '_> {
 
     fn follow(&mut self, link: &OwnedFd, name: &[u8], rest: Vec<u8>) -> Result<(), Errno> {
         self.links = self.links.checked_sub(1).ok_or(Errno::LOOP)?;
+        if rest.iter().all(|&byte| byte == b'/') {
+            self.check_planted(link)?;
+        }
         let in_proc = fstatfs(link)?.f_type == PROC_SUPER_MAGIC;
         let text = match name {
             _ if !in_proc => readlinkat(link, "", Vec::new())?.into_bytes(),
@@ -412,15 +415,32 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
+    /// At the end of a path, a link that somebody left where everybody may leave some leads nobody
+    /// astray (`fs.protected_symlinks`, `proc_sys_fs(5)`). The kernel sees to it for links that it
+    /// follows itself.
+    fn check_planted(&self, link: &OwnedFd) -> Result<(), Errno> {
+        const SHARED: u32 = libc::S_ISVTX | libc::S_IWOTH;
+        let directory = fstat(&self.current)?;
+        if directory.st_mode & SHARED != SHARED || !self.caller.proc().protects_links() {
+            return Ok(());
+        }
+        let owner = fstat(link)?.st_uid;
+        let own = self.caller.status()?.identity.user[1];
+        if owner == own || owner == directory.st_uid { Ok(()) } else { Err(Errno::ACCESS) }
+    }
+
     /// Goes through a link that stands for an object rather than a path, as the kernel does.
     fn pass_through(&mut self, name: &[u8], rest: Vec<u8>) -> Result<(), Errno> {
-        let place = place::of(self.caller, self.current.as_fd())?;
+        let place = place::of_entry(self.caller, self.current.as_fd(), name)?;
+        if matches!(place, Place::OfOutsider(_)) {
+            // It may lead to where other things are mounted, and the same path means another object.
+            return Err(Errno::ACCESS);
+        }
         let object = openat(&self.current, name, HELD, Mode::empty())?;
         if !rest.is_empty() && !is_directory(&fstat(&object)?) {
             return Err(Errno::NOTDIR);
         }
-        let own = |path: &Vec<u8>| path.starts_with(b"/proc/self/");
-        self.own = matches!(&place, Place::Named(path) if own(path) || path == b"/proc/self");
+        self.own = matches!(&place, Place::Named(path) if path.starts_with(b"/proc/self/"));
         self.current = object;
         self.rest = rest;
         Ok(())

@@ -18,9 +18,6 @@ use super::waiting::Waiting;
 use crate::events::{self, Layer, Reason};
 use crate::sys::identity::Brief;
 
-/// How the kernel is told to make the caller begin its call again after a signal (`ERESTARTSYS`).
-const BEGIN_AGAIN: Errno = Errno::from_raw_os_error(512);
-
 /// A trapped call being answered.
 pub(crate) struct Task<'a> {
     pub(crate) caller: Caller<'a>,
@@ -109,12 +106,9 @@ impl<'a> Task<'a> {
     /// Makes a call that may wait for others. It ends when the caller is gone, or is sent a signal.
     ///
     /// # Errors
-    /// Those of the call; one that makes the caller begin again where a signal came.
+    /// Those of [`Waiting::during`].
     pub(crate) fn wait<T>(&self, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
-        self.waiting.during(&self.caller, call).map_err(|errno| match errno {
-            Errno::INTR => BEGIN_AGAIN,
-            errno => errno,
-        })
+        self.waiting.during(&self.caller, call)
     }
 
     /// Holds what a path leads to, if the policy grants `need` on it.

@@ -1,12 +1,15 @@
 //! Calls that wait for others: the other end of a fifo, a modem, a peer. A caller that dies or is
-//! sent a signal meanwhile must not leave its thread of the supervisor's waiting for ever.
+//! sent a signal meanwhile must not leave its thread of the supervisor's waiting for ever, and however
+//! many wait, a thread remains that does not.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 use rustix::thread::{Pid, gettid};
 
 use super::caller::Caller;
@@ -17,6 +20,16 @@ use crate::sys::notification::Listener;
 
 /// How long a signal to a waiting caller may take to get through.
 const TICK: Duration = Duration::from_millis(20);
+/// What looking at one waiting caller may take of that time: with many it takes longer.
+const LOOK: Duration = Duration::from_micros(100);
+
+/// Nobody needs that many calls that wait at the same time.
+const MOST: usize = 2048;
+/// How many descriptors a waiting call holds.
+const HELD: usize = 4;
+
+/// How the kernel is told to make the caller begin its call again after a signal (`ERESTARTSYS`).
+const BEGIN_AGAIN: Errno = Errno::from_raw_os_error(512);
 
 /// Who waits for whom: a thread of the supervisor's, and the caller it acts for.
 type Waiters = HashMap<Pid, For>;
@@ -25,28 +38,60 @@ type Waiters = HashMap<Pid, For>;
 struct For {
     id: u64,
     tid: i32,
+    /// What the caller is told, should the call have been interrupted.
+    told: Errno,
 }
 
-/// All calls that wait at present.
+/// All calls that wait at present, and how many threads there are to make some.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     waiters: Mutex<Waiters>,
     changed: Condvar,
+    threads: AtomicUsize,
 }
 
 impl Waiting {
+    /// There is one more thread that answers.
+    pub(crate) fn join(&self) {
+        self.threads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// There is one less.
+    pub(crate) fn leave(&self) {
+        self.threads.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// How many threads answer.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.load(Ordering::Relaxed)
+    }
+
     /// Makes a call that may wait.
+    ///
+    /// # Errors
+    /// Those of the call; `ENOMEM` where too many wait already; what makes the caller begin again
+    /// where it was sent a signal.
     pub(crate) fn during<T>(
         &self,
         caller: &Caller<'_>,
         call: impl FnOnce() -> Result<T, Errno>,
     ) -> Result<T, Errno> {
         let thread = gettid();
-        self.waiters().insert(thread, For { id: caller.id(), tid: caller.tid() });
+        self.admit(thread, For { id: caller.id(), tid: caller.tid(), told: Errno::INTR })?;
         self.changed.notify_one();
         let outcome = call();
-        self.waiters().remove(&thread);
-        outcome
+        let told = self.waiters().remove(&thread).map_or(Errno::INTR, |waiter| waiter.told);
+        outcome.map_err(|errno| if errno == Errno::INTR { told } else { errno })
+    }
+
+    fn admit(&self, thread: Pid, waiter: For) -> Result<(), Errno> {
+        let mut waiters = self.waiters();
+        // This thread, and one more that does not wait.
+        if waiters.len() >= most() || self.threads() < waiters.len() + 2 {
+            return Err(Errno::NOMEM);
+        }
+        waiters.insert(thread, waiter);
+        Ok(())
     }
 
     /// Starts the thread that ends what need not be waited for any more.
@@ -55,32 +100,75 @@ impl Waiting {
     /// Where there can be no thread.
     pub(crate) fn watch(
         self: &Arc<Self>,
-        listener: Arc<Listener>,
+        listener: &Arc<Listener>,
         proc: Arc<Proc>,
     ) -> std::io::Result<()> {
         let waiting = Arc::clone(self);
+        // If no thread answers any more, calls must fail: nothing here keeps the listener.
+        let listener = Arc::downgrade(listener);
         let watch = move || loop {
             waiting.interrupt_where(|caller| {
-                !listener.is_waiting(caller.id)
-                    || Status::read(&proc, caller.tid).is_ok_and(|status| status.signalled)
+                if listener.upgrade().is_some_and(|listener| listener.is_waiting(caller.id)) {
+                    answer_to_signals(&proc, caller.tid)
+                } else {
+                    Some(Errno::INTR)
+                }
             });
         };
         Builder::new().name("waiting".into()).stack_size(super::STACK).spawn(watch).map(drop)
     }
 
-    /// Waits until there are waiters and time has passed, and looks at each.
-    fn interrupt_where(&self, condition: impl Fn(&For) -> bool) {
+    /// Waits until there are waiters and time has passed, and looks at each: what to tell it if it
+    /// shall not wait any longer.
+    fn interrupt_where(&self, condition: impl Fn(&For) -> Option<Errno>) {
         let waiters = self.waiters();
         let waiters = self.changed.wait_while(waiters, |waiters| waiters.is_empty());
-        drop(waiters);
-        std::thread::sleep(TICK);
-        // Under the lock: no thread is interrupted in anything but its waiting.
-        for (thread, _) in self.waiters().iter().filter(|(_, caller)| condition(caller)) {
-            interruption::interrupt(*thread);
+        let count = waiters.map_or(0, |waiters| waiters.len());
+        std::thread::sleep(TICK.max(LOOK.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX))));
+        let seen: Vec<(Pid, For)> = self.waiters().iter().map(|(&at, &who)| (at, who)).collect();
+        for (thread, told) in seen.iter().filter_map(|(at, who)| Some((at, condition(who)?))) {
+            self.interrupt(*thread, told, &seen);
+        }
+    }
+
+    /// Under the lock: no thread is interrupted in anything but the waiting that was looked at.
+    fn interrupt(&self, thread: Pid, told: Errno, seen: &[(Pid, For)]) {
+        let mut waiters = self.waiters();
+        let Some(waiter) = waiters.get_mut(&thread) else { return };
+        if seen.iter().any(|(at, who)| *at == thread && who.id == waiter.id) {
+            waiter.told = told;
+            interruption::interrupt(thread);
         }
     }
 
     fn waiters(&self) -> MutexGuard<'_, Waiters> {
         self.waiters.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How many calls may wait, so that descriptors are left for others.
+fn most() -> usize {
+    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(descriptors).map_or(MOST, |descriptors| MOST.min(descriptors / HELD))
+}
+
+/// What to tell a waiting thread that a signal is to reach; `None` where there is none for it.
+///
+/// A thread begins its call again only if the kernel has a signal for it: told so without one, its
+/// program would see a number that is no errno. Of a signal for the process the kernel takes the first
+/// thread if that can have it, and else one that cannot be known from here.
+fn answer_to_signals(proc: &Proc, tid: i32) -> Option<Errno> {
+    let status = Status::read(proc, tid).ok()?;
+    if status.own_signals != 0 {
+        return Some(BEGIN_AGAIN);
+    }
+    if status.threads == 1 || status.process == tid {
+        return (status.shared_signals != 0).then_some(BEGIN_AGAIN);
+    }
+    let first = Status::read(proc, status.process).ok()?;
+    if first.stopped {
+        // All threads are to stop.
+        return Some(BEGIN_AGAIN);
+    }
+    (status.shared_signals & first.blocked != 0).then_some(Errno::INTR)
 }

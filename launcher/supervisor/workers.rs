@@ -24,7 +24,9 @@ use crate::sys::notification::{Answer, Listener, Notification};
 const FEWEST: usize = 2;
 /// Beyond this many, those that have nothing to do end.
 const IDLE: usize = 4;
-/// Nobody needs that many calls that wait at the same time.
+/// How many threads there can be. A program that makes that many calls that wait for something that
+/// the supervisor cannot tell beforehand, such as a page of memory that the program itself provides,
+/// has kept only itself from being answered.
 const MOST: usize = 4096;
 
 /// What the threads share.
@@ -35,7 +37,6 @@ pub(crate) struct Workers {
     pub(crate) waiting: Arc<Waiting>,
     pub(crate) counts: Option<Arc<Counts>>,
     pub(crate) idle: AtomicUsize,
-    pub(crate) all: AtomicUsize,
 }
 
 impl Workers {
@@ -44,18 +45,20 @@ impl Workers {
     /// # Errors
     /// Where there can be none.
     pub(crate) fn start(self: &Arc<Self>) -> std::io::Result<()> {
-        self.waiting.watch(Arc::clone(&self.listener), Arc::clone(&self.proc))?;
+        self.waiting.watch(&self.listener, Arc::clone(&self.proc))?;
         (0..FEWEST).try_for_each(|_| self.spawn())
     }
 
     fn spawn(self: &Arc<Self>) -> std::io::Result<()> {
         let workers = Arc::clone(self);
-        self.all.fetch_add(1, Ordering::Relaxed);
+        let waiting = Arc::clone(&self.waiting);
         let work = move || {
             let _ = workers.work();
-            workers.all.fetch_sub(1, Ordering::Relaxed);
+            workers.waiting.leave();
         };
-        Builder::new().name("answers".into()).stack_size(super::STACK).spawn(work).map(drop)
+        waiting.join();
+        let thread = Builder::new().name("answers".into()).stack_size(super::STACK).spawn(work);
+        thread.map(drop).inspect_err(|_| waiting.leave())
     }
 
     /// Receives and answers, until nobody calls any more.
@@ -68,8 +71,9 @@ impl Workers {
             let received = self.listener.receive();
             let was_last = self.idle.fetch_sub(1, Ordering::Relaxed) == 1;
             let Some(notification) = received else { return Ok(()) };
-            if was_last && self.all.load(Ordering::Relaxed) < MOST {
-                // Without another thread the next call waits until this one is done.
+            if was_last && self.waiting.threads() < MOST {
+                // Without another thread the next call waits until this one is done, and this one may
+                // not wait for others.
                 let _ = self.spawn();
             }
             self.settle(&notification, &hands);

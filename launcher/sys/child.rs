@@ -18,6 +18,15 @@ use super::signals::Inherited;
 /// What runs a file that the kernel knows no format of (`exec(3)`, ENOEXEC).
 const SHELL: &CStr = c"/bin/sh";
 
+/// What gives a program the memory of others by ways that no path rule holds, and Landlock does not
+/// either: `CAP_SYS_RAWIO` all of it, by `/proc/kcore` (`proc_pid_kcore(5)`); `CAP_PERFMON`, and
+/// `CAP_SYS_ADMIN` in its stead, the environment and the maps of every process, whoever may trace it
+/// (Linux 6.14); `CAP_BPF` programs inside the kernel.
+pub(crate) const WITHHELD: CapabilitySet = CapabilitySet::SYS_RAWIO
+    .union(CapabilitySet::SYS_ADMIN)
+    .union(CapabilitySet::PERFMON)
+    .union(CapabilitySet::BPF);
+
 /// Enough for system calls and what little is between them.
 const STACK: usize = 64 * 1024;
 
@@ -49,8 +58,7 @@ pub(crate) struct Kernel<'a> {
     /// Where to write the number of the descriptor by which the calls are answered that the filter
     /// hands on, if it does: this process has it then, and nobody else.
     pub(crate) announce: Option<BorrowedFd<'a>>,
-    /// Takes `CAP_SYS_RAWIO` from whoever is root: `/proc/kcore` shows all of memory
-    /// (`proc_pid_kcore(5)`).
+    /// Takes [`WITHHELD`] from whoever is root.
     pub(crate) without_raw_memory: bool,
 }
 
@@ -148,9 +156,10 @@ impl Kernel<'_> {
     /// alone.
     fn apply(&self) -> Result<(), Errno> {
         if self.without_raw_memory {
-            let raw = CapabilitySet::SYS_RAWIO;
-            if capability_is_in_bounding_set(raw)? {
-                remove_capability_from_bounding_set(raw)?;
+            for capability in WITHHELD.iter() {
+                if capability_is_in_bounding_set(capability)? {
+                    remove_capability_from_bounding_set(capability)?;
+                }
             }
         }
         if let Some(bounds) = self.bounds {

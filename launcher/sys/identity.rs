@@ -109,15 +109,18 @@ pub(crate) fn assume(identity: &Identity) -> Result<(), Errno> {
     let [euid, fsuid] = identity.user;
     let [group, group_of_files] = identity.group;
     let groups: Vec<Gid> = identity.groups.iter().map(|&gid| Gid::from_raw(gid)).collect();
-    set_thread_groups(&groups)?;
-    set_thread_res_gid(None, Gid::from_raw(group), None)?;
-    if group_of_files != group {
-        set_file_system_id(libc::SYS_setfsgid, group_of_files)?;
+    // What is so already is not set: a user namespace may forbid it, or have no number for it.
+    if rustix::process::getgroups()? != groups {
+        set_thread_groups(&groups)?;
     }
-    set_thread_res_uid(None, Uid::from_raw(euid), None)?;
-    if fsuid != euid {
-        set_file_system_id(libc::SYS_setfsuid, fsuid)?;
+    if rustix::process::getegid().as_raw() != group {
+        set_thread_res_gid(None, Gid::from_raw(group), None)?;
     }
+    set_file_system_id(libc::SYS_setfsgid, group_of_files)?;
+    if rustix::process::geteuid().as_raw() != euid {
+        set_thread_res_uid(None, Uid::from_raw(euid), None)?;
+    }
+    set_file_system_id(libc::SYS_setfsuid, fsuid)?;
     set_effective(CapabilitySet::from_bits_retain(identity.capabilities) & permitted, permitted)
 }
 
@@ -130,6 +133,10 @@ fn set_effective(effective: CapabilitySet, permitted: CapabilitySet) -> Result<(
 fn set_file_system_id(number: libc::c_long, id: u32) -> Result<(), Errno> {
     // SAFETY: takes a number, and affects this thread alone.
     let ask = |id: u32| unsafe { libc::syscall(number, id) };
+    let is_set = || ask(u32::MAX) == libc::c_long::from(id);
+    if is_set() {
+        return Ok(());
+    }
     ask(id);
-    if ask(u32::MAX) == libc::c_long::from(id) { Ok(()) } else { Err(Errno::PERM) }
+    if is_set() { Ok(()) } else { Err(Errno::PERM) }
 }

@@ -33,6 +33,8 @@ mod cli_policy;
 mod cli_report;
 mod cli_status;
 mod inventory;
+mod layers_stress;
+mod layers_stress_roles;
 mod policy_capabilities;
 mod policy_nested;
 mod policy_rules;

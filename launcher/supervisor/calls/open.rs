@@ -6,7 +6,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::Image;
-use rustix::fs::{FileType, Mode, OFlags, openat};
+use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
 use rustix::io::Errno;
 
 use super::terminals;
@@ -213,9 +213,27 @@ fn open_object(
             task.wait(|| task.caller.proc().reopen(terminal.as_fd(), flags))
         }
         FileType::CharacterDevice if terminals::answer_at_once(&object.stat) => reopen(),
+        _ if how.has(libc::O_NONBLOCK) => reopen(),
+        FileType::Fifo => open_fifo(task, object, flags),
         _ => task.wait(reopen),
     };
     opened.map(Some)
+}
+
+/// Opens a fifo (`fifo(7)`), and waits only if the other end must first be opened: whoever opens that
+/// shall never be told that too many wait already.
+fn open_fifo(task: &Task<'_>, object: &Object, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let reopen = |flags| task.caller.proc().reopen(object.file.as_fd(), flags);
+    if flags.contains(OFlags::RDWR) {
+        return reopen(flags);
+    }
+    if flags.contains(OFlags::WRONLY)
+        && let Ok(file) = reopen(flags | OFlags::NONBLOCK)
+    {
+        let flags = fcntl_getfl(&file)? - OFlags::NONBLOCK;
+        return fcntl_setfl(&file, flags).map(|()| file);
+    }
+    task.wait(|| reopen(flags))
 }
 
 /// Creates a file, if the policy lets new ones be made there. `EEXIST` where one stands there now.

@@ -5,6 +5,7 @@ use std::ffi::CString;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use rustix::process::fchdir;
@@ -84,6 +85,10 @@ pub(crate) fn bind(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Ans
         if is_one_name {
             return bind_in(entry, &socket, &address.bytes);
         }
+        let directory = entry.path.strip_suffix(entry.name.to_bytes()).unwrap_or_default();
+        if !decide::grants_beneath(task.image(), directory, Capabilities::CREATE) {
+            return bind_in(entry, &socket, &unix_address(entry.name.to_bytes()));
+        }
         let is_absolute = argument.text().to_bytes().starts_with(b"/");
         let start = (!is_absolute).then(|| argument.start());
         bind_below(entry, start, &socket, &address.bytes)
@@ -99,8 +104,8 @@ fn bind_in(entry: &Entry, socket: &OwnedFd, address: &[u8]) -> Result<(), Errno>
 }
 
 /// Binds a whole path. The kernel resolves it anew, so that this is done by a thread that can make
-/// sockets nowhere but in the directory that was judged; without Landlock, under the last name alone,
-/// which is then what peers see.
+/// sockets nowhere but below the directory that was judged. Without Landlock, or where not all that is
+/// below may be made, the last name alone is bound, which is then what peers see.
 fn bind_below(
     entry: &Entry,
     start: Option<BorrowedFd<'_>>,

@@ -88,6 +88,33 @@ pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     own_process(to)
 }
 
+/// Whether the path is to the memory of a process, whose directory's path ends at `end`, that this
+/// one traces: a debugger, which has that memory by `ptrace(2)` already.
+fn is_memory_of_tracee(path: &[u8], end: usize) -> bool {
+    path.ends_with(b"/mem") && path.get(..end).is_some_and(|process| traced(process) == Ok(true))
+}
+
+fn traced(process: &[u8]) -> Result<bool, Errno> {
+    const TRACER: &[u8] = b"\nTracerPid:\t";
+    let mut name = Buffer::<64>::new();
+    name.push(process)?;
+    name.push(b"/status")?;
+    let file = sys::open_canonical(name.c_str(0), libc::O_RDONLY | libc::O_CLOEXEC)?;
+    // The line is among the first.
+    let mut text = [0; 512];
+    let length = sys::read(file.raw(), &mut text)?;
+    let text = text.get(..length).unwrap_or_default();
+    let line = text.windows(TRACER.len()).position(|part| part == TRACER);
+    let number = line.and_then(|at| text.get(at.saturating_add(TRACER.len())..));
+    let number = number.unwrap_or_default();
+    let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    // A thread traces, and is known by its number in this process.
+    name.clear();
+    name.push(b"/proc/self/task/")?;
+    name.push(number.get(..digits).unwrap_or_default())?;
+    Ok(digits > 0 && sys::openat(libc::AT_FDCWD, name.c_str(0), DIRECTORY, 0).is_ok())
+}
+
 /// `/proc/PID/…` of this very process is `/proc/self/…` to the policy.
 fn own_process(path: &mut PathBuffer) -> Result<(), Errno> {
     const PROC: &[u8] = b"/proc/";
@@ -96,7 +123,8 @@ fn own_process(path: &mut PathBuffer) -> Result<(), Errno> {
     // Not getpid(2): the process may count in another pid namespace than this /proc does.
     let mut own = Buffer::<16>::new();
     own.fill(|bytes, room| sys::readlinkat(libc::AT_FDCWD, c"/proc/self", bytes, room))?;
-    if rest.get(..digits) != Some(own.as_bytes()) {
+    let is_own = rest.get(..digits) == Some(own.as_bytes());
+    if !is_own && !is_memory_of_tracee(path.as_bytes(), PROC.len().saturating_add(digits)) {
         return Ok(());
     }
     path.replace_start(PROC.len().saturating_add(digits), b"/proc/self")

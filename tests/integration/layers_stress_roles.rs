@@ -1,0 +1,218 @@
+//! The processes of a run, and what becomes of them when one is killed, stopped, or asked to end.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::run::{Holder, Mode, Run, have, skip, wait};
+use crate::scratch::Scratch;
+use crate::terminal::Terminal;
+
+/// What takes longer than this hangs.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// A program that has started a child, a daemon, and one that left by way of a parent that ended.
+const FAMILY: &str =
+    "sleep 300 & setsid sleep 300 & (setsid sleep 300 &); echo up; sleep 300; echo on";
+
+/// A run, and the processes of it.
+struct Family {
+    front: Child,
+    errors: thread::JoinHandle<String>,
+    supervisor: Pid,
+    members: Vec<Pid>,
+}
+
+impl Family {
+    /// Starts it, if there is a supervisor in what is tested.
+    fn start(scratch: &Scratch, script: &str, members: usize) -> Option<Self> {
+        if matches!(Holder::under_test(), Holder::Library) {
+            skip("the library alone has no supervisor");
+            return None;
+        }
+        let run = Run::sh(scratch, script).mode(Mode::Confined);
+        let mut command = run.command();
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let mut front = command.spawn().expect("started");
+        let errors = front.stderr.take().expect("piped");
+        let errors = thread::spawn(move || std::io::read_to_string(errors).unwrap_or_default());
+        let mut line = String::new();
+        let mut output = BufReader::new(front.stdout.take().expect("piped"));
+        output.read_line(&mut line).expect("a line");
+        assert_eq!(line, "up\n");
+        let supervisor = children(front.id()).first().copied().expect("a supervisor");
+        let all = || descendants(supervisor);
+        let end = Instant::now() + LIMIT;
+        while all().len() < members && Instant::now() < end {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let members = all().into_iter().filter_map(number).collect();
+        Some(Self { front, errors, supervisor: number(supervisor).expect("a pid"), members })
+    }
+
+    fn signal(&self, signal: Signal) {
+        let front = number(self.front.id()).expect("a pid");
+        kill_process(front, signal).expect("sent");
+    }
+
+    /// Waits for the end: the exit status, what was said, and that nobody is left.
+    fn end(mut self) -> (i32, String) {
+        let status = wait(&mut self.front, LIMIT, "the run");
+        let end = Instant::now() + LIMIT;
+        while self.members.iter().any(|&pid| is_running(pid)) {
+            assert!(Instant::now() < end, "processes of the run are left: {:?}", self.members);
+            thread::sleep(Duration::from_millis(10));
+        }
+        (status.code().unwrap_or(-1), self.errors.join().expect("read"))
+    }
+}
+
+fn number(pid: u32) -> Option<Pid> {
+    Pid::from_raw(pid.cast_signed())
+}
+
+fn is_running(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')')
+        .is_some_and(|(_, rest)| !matches!(rest.trim().as_bytes(), [b'Z' | b'X', ..]))
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let path = format!("/proc/{pid}/task/{pid}/children");
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+fn descendants(pid: u32) -> Vec<u32> {
+    children(pid).into_iter().flat_map(|child| [vec![child], descendants(child)].concat()).collect()
+}
+
+#[test]
+fn a_killed_supervisor_ends_the_run() {
+    let scratch = Scratch::new();
+    let Some(family) = Family::start(&scratch, FAMILY, 5) else { return };
+    assert!(family.members.len() >= 5, "{:?}", family.members);
+    kill_process(family.supervisor, Signal::KILL).expect("killed");
+    let (status, said) = family.end();
+    assert_eq!(status, 125, "{said}");
+    assert!(said.contains("the supervisor was killed"), "{said}");
+}
+
+#[test]
+fn a_killed_front_ends_the_run() {
+    let scratch = Scratch::new();
+    let Some(family) = Family::start(&scratch, FAMILY, 5) else { return };
+    family.signal(Signal::KILL);
+    assert_eq!(family.end().0, -1);
+}
+
+/// A signal to the front is the program's, which does with it what it likes.
+#[test]
+fn signals_to_the_front_are_the_programs() {
+    for (signal, name) in [(Signal::TERM, "TERM"), (Signal::HUP, "HUP"), (Signal::USR1, "USR1")] {
+        let scratch = Scratch::new();
+        let script = format!("trap 'exit 7' {name}; echo up; while :; do sleep 0.05; done");
+        let Some(family) = Family::start(&scratch, &script, 1) else { return };
+        family.signal(signal);
+        assert_eq!(family.end().0, 7, "{name}");
+    }
+}
+
+/// What the program left is waited for; a signal that ends processes then ends the run.
+#[test]
+fn waiting_for_what_is_left_can_be_ended() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let scratch = Scratch::new();
+        let script = "setsid sleep 300 & (setsid sleep 300 &); echo up; exit 3";
+        let Some(family) = Family::start(&scratch, script, 2) else { return };
+        thread::sleep(Duration::from_millis(1500));
+        assert!(family.members.iter().copied().any(is_running), "nobody is waited for");
+        family.signal(signal);
+        let (status, said) = family.end();
+        assert_eq!(status, 3, "{said}");
+        assert!(said.contains("waiting for what the program left running: "), "{said}");
+    }
+}
+
+#[test]
+fn a_stopped_front_goes_on() {
+    let scratch = Scratch::new();
+    let script = "echo up; sleep 0.5; mkdir made; exit 5";
+    let Some(family) = Family::start(&scratch, script, 1) else { return };
+    family.signal(Signal::STOP);
+    let end = Instant::now() + LIMIT;
+    while !scratch.path("ws/made").exists() {
+        assert!(Instant::now() < end, "the program waits for the front");
+        thread::sleep(Duration::from_millis(10));
+    }
+    family.signal(Signal::CONT);
+    assert_eq!(family.end().0, 5);
+}
+
+#[test]
+fn leftovers_are_ended_on_request() {
+    if Holder::under_test() == Holder::Library {
+        return skip("the library alone has no supervisor");
+    }
+    let scratch = Scratch::new();
+    let script = "sleep 300 & setsid sleep 300 & (setsid sleep 300 &); exit 3";
+    let run = Run::sh(&scratch, script).mode(Mode::Confined).flags(&["--kill-leftovers"]);
+    let outcome = run.limit(LIMIT).run();
+    outcome.assert_code(3).assert_stderr("the program left running, and this was ended: ");
+}
+
+/// In a terminal: ^C ends the wait for a daemon that does not hear it.
+#[test]
+fn a_key_ends_the_wait_for_a_daemon() {
+    if !have("script") || !have("bash") || Holder::under_test() == Holder::Library {
+        return;
+    }
+    let scratch = Scratch::new();
+    let line = Run::sh(&scratch, "setsid sleep 300 & exit 3").mode(Mode::Confined).command_line();
+    let quoted: Vec<String> = line.iter().map(|part| format!("'{part}'")).collect();
+    let outer = Run::new(&scratch, "bash", &["--norc", "--noprofile", "-i"]).mode(Mode::Bare);
+    let mut terminal = Terminal::start(&outer.env("PS1", "> "));
+    terminal.see("> ");
+    terminal.keys(&format!("{}\n", quoted.join(" ")));
+    terminal.see("waiting for what the program left running: ");
+    terminal.keys("\x03");
+    terminal.see("> ");
+    terminal.keys("echo ended:$?\n");
+    terminal.see("ended:3");
+    terminal.keys("exit\n");
+    terminal.end();
+}
+
+/// A program that nobody's library is in stops and goes on with the keys of its terminal, also while
+/// a call of its waits.
+#[test]
+fn a_waiting_call_stops_and_goes_on() {
+    if !have("script") || !have("bash") || Holder::under_test() == Holder::Library {
+        return;
+    }
+    let scratch = Scratch::new();
+    let script = "mkfifo fifo; echo up; cat < fifo; echo got:$?";
+    let line = Run::sh(&scratch, script).mode(Mode::Confined).command_line();
+    let quoted: Vec<String> = line.iter().map(|part| format!("'{part}'")).collect();
+    let outer = Run::new(&scratch, "bash", &["--norc", "--noprofile", "-i"]).mode(Mode::Bare);
+    let mut terminal = Terminal::start(&outer.env("PS1", "> "));
+    terminal.see("> ");
+    terminal.keys(&format!("{}\n", quoted.join(" ")));
+    terminal.see("up\r\n");
+    thread::sleep(Duration::from_millis(300));
+    terminal.keys("\x1a");
+    terminal.see("Stopped");
+    terminal.keys("fg\n");
+    thread::sleep(Duration::from_millis(300));
+    terminal.keys("\x1a");
+    terminal.see("Stopped");
+    terminal.keys("bg; echo text > fifo; wait\n");
+    terminal.see("got:0");
+    terminal.keys("exit\n");
+    terminal.end();
+}

@@ -1,0 +1,159 @@
+/* Callers that have changed: limits, ids, masks, and where their paths are in memory. */
+#include "stress.h"
+#include <grp.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+
+static void limit(int resource, rlim_t value) {
+    struct rlimit limit_ = {value, value};
+    must(setrlimit(resource, &limit_) == 0, "a limit");
+}
+
+/* HIGHEST: opens files until there is no room for more. */
+void open_files(char **arguments) {
+    limit(RLIMIT_NOFILE, (rlim_t)number(arguments[0]));
+    int count = 0;
+    while (syscall(SYS_openat, AT_FDCWD, "file", O_RDWR) >= 0) count++;
+    printf("%s %s\n", said(-1), count > 0 && count < number(arguments[0]) ? "some" : "none");
+}
+
+/* A caller may make no file longer than its limit. */
+void file_size(char **arguments) {
+    (void)arguments;
+    signal(SIGXFSZ, SIG_IGN);
+    limit(RLIMIT_FSIZE, 1000);
+    const char *longer = said(syscall(SYS_truncate, "file", 2000));
+    printf("%s %s\n", longer, said(syscall(SYS_truncate, "file", 500)));
+}
+
+/* UID GID GROUP UMASK: whose is what a thread makes that has become somebody else? */
+void identity(char **arguments) {
+    gid_t groups[] = {(gid_t)number(arguments[2])};
+    must(syscall(SYS_setgroups, 1, groups) == 0, "groups");
+    must(syscall(SYS_setresgid, -1, number(arguments[1]), -1) == 0, "a group");
+    must(syscall(SYS_setresuid, -1, number(arguments[0]), -1) == 0, "a user");
+    umask((mode_t)strtol(arguments[3], 0, 8));
+    long file = syscall(SYS_openat, AT_FDCWD, "dir/mine", O_CREAT | O_WRONLY | O_EXCL, 0666);
+    struct stat stat_ = {0};
+    if (file >= 0) fstat((int)file, &stat_);
+    printf("%s %d:%d %o", said(file), stat_.st_uid, stat_.st_gid, stat_.st_mode & 0777);
+    printf(" mkdir %s", said(syscall(SYS_mkdir, "dir/sub", 0777)));
+    if (stat("dir/sub", &stat_) == 0) printf(" %d:%d %o", stat_.st_uid, stat_.st_gid, stat_.st_mode & 0777);
+    printf(" roots %s\n", said(syscall(SYS_openat, AT_FDCWD, "file", O_WRONLY)));
+}
+
+static long open_at(const char *path) { return syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT, 0600); }
+
+/* Paths across the end of a page, at the end of memory, without an end, and very long ones. */
+void memory(char **arguments) {
+    (void)arguments;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *at = mmap(0, 8 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    must(at != MAP_FAILED && mprotect(at + 4 * page, 4 * page, PROT_NONE) == 0, "pages");
+    memcpy(at + page - 2, "./file", 7);
+    printf("across %s", said(open_at(at + page - 2)));
+    memcpy(at + 4 * page - 5, "file", 5);
+    printf(" end %s", said(open_at(at + 4 * page - 5)));
+    memcpy(at + 4 * page - 4, "file", 4);
+    printf(" open %s", said(open_at(at + 4 * page - 4)));
+    printf(" none %s", said(open_at(at + 5 * page)));
+    printf(" null %s", said(open_at(0)));
+    printf(" high %s", said(open_at((char *)-1)));
+    memset(at, '/', 2 * page);
+    memcpy(at + 4091, "file", 5);
+    memcpy(at, ".", 1);
+    printf(" longest %s", said(open_at(at)));
+    memcpy(at + 4092, "file", 5);
+    at[4091] = '/';
+    printf(" longer %s", said(open_at(at)));
+    memset(at + 2, 'n', 256);
+    at[258] = 0;
+    printf(" name %s\n", said(open_at(at)));
+}
+
+/* The names by which a process means itself. */
+void self(char **arguments) {
+    (void)arguments;
+    char text[64];
+    int pipes[2];
+    must(pipe(pipes) == 0, "a pipe");
+    snprintf(text, sizeof text, "/dev/fd/%d", pipes[1]);
+    long by_number = syscall(SYS_openat, AT_FDCWD, text, O_WRONLY);
+    printf("fd %s", by_number >= 0 && write((int)by_number, "x", 1) == 1 && read(pipes[0], text, 1) == 1 ? "ok" : said(-1));
+    printf(" stdout %s", said(syscall(SYS_openat, AT_FDCWD, "/dev/stdout", O_WRONLY)));
+    long name = syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/comm", O_WRONLY);
+    printf(" comm %s", name >= 0 && write((int)name, "renamed", 7) == 7 ? "ok" : said(-1));
+    must(prctl(PR_GET_NAME, text) == 0, "a name");
+    printf(" %s", text);
+    long other = syscall(SYS_openat, AT_FDCWD, "/proc/self/task/../comm", O_WRONLY);
+    printf(" task %s", said(other));
+    printf(" tty %s\n", said(syscall(SYS_openat, AT_FDCWD, "/dev/tty", O_RDWR)));
+}
+
+/* Where relative paths start: a removed directory, a bad and a wrong descriptor. */
+void places(char **arguments) {
+    (void)arguments;
+    int file = open("file", O_RDONLY);
+    printf("bad %s", said(syscall(SYS_openat, 99, "file", O_WRONLY)));
+    printf(" negative %s", said(syscall(SYS_openat, -7, "file", O_WRONLY)));
+    printf(" file %s", said(syscall(SYS_openat, file, "file", O_WRONLY)));
+    printf(" absolute %s", said(syscall(SYS_openat, 99, "/dev/null", O_WRONLY)));
+    must(mkdir("gone", 0700) == 0 && chdir("gone") == 0 && rmdir("../gone") == 0, "a removed directory");
+    printf(" gone %s", said(open_at("file")));
+    printf(" above %s", said(open_at("../file")));
+    printf(" mkdir %s\n", said(syscall(SYS_mkdir, "new", 0700)));
+}
+
+/* SUPERVISOR: what a process of the run can do to who serves it. */
+void intrude(char **arguments) {
+    pid_t supervisor = arguments[0] ? number(arguments[0]) : getppid();
+    char path[64], byte;
+    const char *names[] = {"mem", "environ", "fd", "maps", "root", "cwd", "exe"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "/proc/%d/%s", supervisor, names[i]);
+        printf("%s %s ", names[i], said(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY)));
+    }
+    printf("ptrace %s ", said(ptrace(PTRACE_ATTACH, supervisor, 0, 0)));
+    struct iovec local = {&byte, 1}, remote = {(void *)0x10000, 1};
+    printf("read %s ", said(process_vm_readv(supervisor, &local, 1, &remote, 1, 0)));
+    int handle = (int)syscall(SYS_pidfd_open, supervisor, 0);
+    long stolen = -1;
+    for (int fd = 0; fd < 64 && stolen < 0; fd++) stolen = syscall(SYS_pidfd_getfd, handle, fd, 0);
+    printf("descriptor %s ", said(stolen));
+    printf("kill %s\n", said(kill(supervisor, SIGKILL)));
+}
+
+/* PATH...: opens each for writing, and does. */
+void write_to(char **arguments) {
+    for (; *arguments; arguments++) {
+        long file = syscall(SYS_openat, AT_FDCWD, *arguments, O_WRONLY | O_TRUNC);
+        printf("%s%s", said(file), arguments[1] ? " " : "\n");
+        if (file >= 0) must(write((int)file, "written\n", 8) == 8, "to write");
+    }
+}
+
+/* PATH: in namespaces of its own, a program makes a file, opens the path, and tries to mount. */
+void namespaces(char **arguments) {
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID) != 0) {
+        printf("none\n");
+        return;
+    }
+    pid_t child = fork();
+    must(child >= 0, "a child");
+    if (child == 0) {
+        struct stat stat_ = {0};
+        long file = syscall(SYS_openat, AT_FDCWD, "made", O_CREAT | O_EXCL | O_WRONLY, 0600);
+        must(file >= 0 && fstat((int)file, &stat_) == 0, "to make a file");
+        printf("pid %d owner %s", getpid(), stat_.st_uid == geteuid() ? "own" : "other");
+        printf(" path %s", said(syscall(SYS_openat, AT_FDCWD, arguments[0], O_WRONLY)));
+        printf(" comm %s", said(syscall(SYS_openat, AT_FDCWD, "/proc/self/comm", O_WRONLY)));
+        printf(" mount %s\n", said(mount("none", "/", "tmpfs", 0, 0)));
+        fflush(stdout);
+        _exit(0);
+    }
+    must(waitpid(child, 0, 0) == child, "the child");
+}

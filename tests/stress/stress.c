@@ -1,0 +1,56 @@
+/* stress VERB ARGUMENTS...: prints one line, what happened. */
+#include "stress.h"
+
+void must(int condition, const char *what) {
+    if (condition) return;
+    printf("failed: %s: %s\n", what, strerror(errno));
+    fflush(stdout);
+    _exit(99);
+}
+
+const char *said(long result) {
+    return result >= 0 ? "ok" : strerrorname_np(errno) ? strerrorname_np(errno) : "no errno";
+}
+
+int number(const char *text) { return atoi(text); }
+
+static const struct {
+    const char *name;
+    verb *run;
+} verbs[] = {
+    {"rewritten-path", rewritten_path},
+    {"swapped-descriptor", swapped_descriptor},
+    {"swapped-names", swapped_names},
+    {"killed", killed},
+    {"signals", signals},
+    {"storm", storm},
+    {"shared-signal", shared_signal},
+    {"threads", threads},
+    {"processes", processes},
+    {"vforks", vforks},
+    {"crowd", crowd},
+    {"traced", traced},
+    {"stepped", stepped},
+    {"suspended", suspended},
+    {"open-files", open_files},
+    {"file-size", file_size},
+    {"identity", identity},
+    {"memory", memory},
+    {"self", self},
+    {"places", places},
+    {"intrude", intrude},
+    {"write-to", write_to},
+    {"namespaces", namespaces},
+};
+
+int main(int count, char **arguments) {
+    for (size_t i = 0; count > 1 && i < sizeof verbs / sizeof *verbs; i++) {
+        if (strcmp(arguments[1], verbs[i].name) == 0) {
+            verbs[i].run(arguments + 2);
+            fflush(stdout);
+            return 0;
+        }
+    }
+    fprintf(stderr, "no such verb\n");
+    return 2;
+}
