@@ -42,6 +42,10 @@ pub(crate) enum Answer {
     Continue,
 }
 
+/// How often in a row a call may be gone when it is fetched. More often nothing works here, and callers
+/// must not wait for it.
+const VAIN: usize = 100_000;
+
 impl Listener {
     /// Takes over the descriptor that `seccomp(2)` gave.
     pub(crate) fn new(listener: OwnedFd) -> Self {
@@ -55,7 +59,7 @@ impl Listener {
 
     /// Waits for the next trapped call. `None` where nobody can make one any more.
     pub(crate) fn receive(&self) -> Option<Notification> {
-        loop {
+        for _ in 0..VAIN {
             match self.receive_once() {
                 Ok(notification) => return Some(notification),
                 Err(Errno::INTR) => {}
@@ -64,6 +68,7 @@ impl Listener {
                 Err(_) => return None,
             }
         }
+        None
     }
 
     fn receive_once(&self) -> Result<Notification, Errno> {

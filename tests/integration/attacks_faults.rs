@@ -172,6 +172,8 @@ faults! { within_and_from_the_start, CALLS:
     setresuid: SYS_setresuid;
     setsid: SYS_setsid;
     setxattr: SYS_setxattr;
+    socket: SYS_socket;
+    socketpair: SYS_socketpair;
     statfs: SYS_statfs;
     statx: SYS_statx;
     symlinkat: SYS_symlinkat;
