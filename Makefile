@@ -1,7 +1,7 @@
 # `make run` shows the product at work; `make test` runs every test.
 CARGO ?= cargo
 
-.PHONY: setup build run test control race transparency lint bench fuzz cross install
+.PHONY: setup build run test layers control race transparency lint bench fuzz cross install
 
 # What a build needs beyond a C compiler and make: the tool chain that rust-toolchain.toml names.
 setup:
@@ -18,6 +18,10 @@ run: build
 # The preload library has no test harness: it is tested through the programs it is loaded into.
 test: setup
 	$(CARGO) test --locked --workspace --exclude jp-confine-shim
+
+# The same rows against each layer by itself: one table, and the same answers.
+layers: setup
+	sh tests/layers.sh
 
 # The same tests with the mediation off: each that claims to prove confinement must fail.
 control: setup

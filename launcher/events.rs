@@ -20,7 +20,7 @@ const RULELESS: u8 = 4;
 const BY_SUPERVISOR: u8 = 8;
 
 /// Longer texts are cut: what does not fit in a path cannot be in a policy.
-const LONGEST: usize = 4096;
+pub(crate) const LONGEST: usize = 4096;
 
 /// Who refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -183,6 +183,14 @@ enum Parsed<'a> {
     Whole(Denial, &'a [u8]),
     Cut,
     Garbage,
+}
+
+/// The denial of which `bytes` are the record, no more and no less.
+pub(crate) fn sole(bytes: &[u8]) -> Option<Denial> {
+    match parse(bytes) {
+        Parsed::Whole(denial, []) => Some(denial),
+        _ => None,
+    }
 }
 
 fn parse(bytes: &[u8]) -> Parsed<'_> {

@@ -1,6 +1,7 @@
 //! Why the program was not run, and the exit status that says so (spec §18).
 
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 
 use jp_confine_policy::Capabilities;
@@ -69,6 +70,13 @@ impl Failure {
             Self::NotExecutable { .. } => 126,
             Self::NotFound { .. } => 127,
         }
+    }
+}
+
+/// What the system refuses the launcher before there is a program.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::own(format!("nothing was run: {error}"))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::descendants::{self, Descendant};
 use crate::failure::Failure;
 use crate::report;
 use crate::spawn::Confined;
-use crate::start::{Obstacle, nothing_run};
+use crate::start::Obstacle;
 use crate::supervise::{Report, Supervision};
 use crate::sys::child::{self, Kernel};
 use crate::sys::signals::{Arrival, Inherited, Signals, stop_by};
@@ -85,7 +85,7 @@ impl Ready {
 
     /// Starts the program as a child of this process.
     pub(crate) fn start(
-        self,
+        &self,
         confined: &Confined<'_>,
         kernel: &Kernel<'_>,
     ) -> Result<Running, Failure> {
@@ -96,10 +96,10 @@ impl Ready {
     }
 
     /// Has the program started by a process that supervises it.
-    pub(crate) fn supervise(self, supervision: Supervision<'_>) -> Result<Running, Obstacle> {
+    pub(crate) fn supervise(&self, supervision: Supervision<'_>) -> Result<Running, Obstacle> {
         let confined = supervision.confined;
         let killed = supervision.kill_leftovers;
-        let (pid, reports) = supervision.begin(self.inherited).map_err(nothing_run)?;
+        let (pid, reports) = supervision.begin(self.inherited)?;
         let mut supervised = Supervised {
             pid,
             reports,
@@ -109,7 +109,7 @@ impl Ready {
             answered: Vec::new(),
             killed,
         };
-        match supervised.next().map_err(nothing_run)? {
+        match supervised.next()? {
             Some(Report::Started(child)) => Ok(Running {
                 front: rustix::process::getpid(),
                 child,

@@ -110,6 +110,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) rules: Vec<Grant>,
     /// The program's private `TMPDIR`, if there is a run.
     pub(crate) temp: Option<&'a Path>,
+    /// The folder of the preload library, which every program of a run reads.
+    pub(crate) shim: Option<&'a Path>,
     /// Files and folders of the launcher's own, and what each is for.
     pub(crate) control: Vec<(PathBuf, String)>,
 }
@@ -135,6 +137,10 @@ impl Parts<'_> {
         grants.extend(self.home(hide));
         grants.extend(rules);
         self.add_flags(&mut grants)?;
+        grants.extend(self.shim.map(|shim| {
+            let origin = Origin::Product { why: "the preload library".to_owned() };
+            Grant::new(shim.to_owned(), Capabilities::READ, GrantKind::Plain, origin)
+        }));
         grants.extend(self.control.iter().map(|(path, why)| {
             let origin = Origin::Product { why: why.clone() };
             Grant::new(path.clone(), Capabilities::NONE, GrantKind::Control, origin)

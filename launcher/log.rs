@@ -72,7 +72,7 @@ impl Log {
     }
 
     /// Which layer holds a capability, and how firmly.
-    pub(crate) fn layer(&mut self, holder: &Holder) {
+    pub(crate) fn layer(&mut self, holder: Holder) {
         self.write(&json!({
             "event": "layer",
             "capability": holder.capability.as_str(),

@@ -19,6 +19,7 @@ mod grants;
 mod install;
 mod log;
 mod machine;
+mod outer;
 mod plan;
 mod prepare;
 mod profile;

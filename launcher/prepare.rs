@@ -94,6 +94,7 @@ pub(crate) fn prepare(
         flags: &flags,
         rules,
         temp: run.and_then(|run| run.scratch.temp()),
+        shim: run.and_then(|run| run.shim.parent()),
         control,
     }
     .assemble()?;

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::canonical;
+use jp_confine_policy::canonical::{self, Op};
 
 use crate::anchors::Anchors;
 use crate::config::decode;
@@ -213,6 +213,10 @@ fn anchor(anchors: &mut Anchors, path: &Path, caps: Capabilities) -> Option<Path
     }
     if let Some(anchor) = anchors.canonical(path) {
         return Some(anchor);
+    }
+    if caps.contains(Capabilities::UPDATE) && !caps.contains(Capabilities::CREATE) {
+        // A service that does not run: to ask for it is no offence, wherever it would be.
+        return canonical::resolve(Path::new("/"), path, Op::Content).ok().map(|found| found.path);
     }
     let missing_matters = caps.is_empty() || caps.contains(Capabilities::CREATE);
     let dangling = path.symlink_metadata().is_ok();

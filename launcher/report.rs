@@ -8,7 +8,7 @@ use std::path::Path;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind};
 
-use crate::events::{Denial, Reason};
+use crate::events::{Denial, Layer, Reason};
 use crate::failure::{Failure, Refusal};
 
 /// The longest block after a run (spec §18).
@@ -123,15 +123,21 @@ fn describe(
         denial.missing.to_string()
     };
     let what = style.bad(&format!("denied {asked}"));
-    let _ = writeln!(text, "  {what} {path} by {program}{times}");
+    let layer = match denial.layer {
+        Layer::Shim => "",
+        Layer::Supervisor => ", stopped by the supervisor",
+    };
+    let _ = writeln!(text, "  {what} {path} by {program}{times}{layer}");
     let _ = writeln!(text, "    {}", style.faint(&explain(denial, about)));
 }
 
 fn explain(denial: &Denial, about: Circumstances<'_>) -> String {
     let by_itself = match denial.reason {
         Reason::Rule => None,
-        Reason::Static => Some("statically linked: this version cannot confine it"),
-        Reason::Foreign => Some("built for another architecture: this version cannot confine it"),
+        Reason::Static => {
+            Some("statically linked: nothing in this run could hold it to the policy")
+        }
+        Reason::Foreign => Some("built for another architecture, whose system calls are refused"),
         Reason::Loader => Some("its loader is not part of the system"),
         Reason::Shim => Some("the preload library was out of reach"),
         Reason::OtherProcess => Some("it belongs to another process"),

@@ -9,12 +9,13 @@ use crate::events::{Denial, Record};
 use crate::failure::Failure;
 use crate::install;
 use crate::log::Log;
+use crate::outer::Outer;
 use crate::plan::Plan;
 use crate::prepare::{self, Prepared, Run};
 use crate::report::{self, Circumstances, Denials};
 use crate::scratch::Scratch;
 use crate::seal::SharedPage;
-use crate::start::{Start, nothing_run};
+use crate::start::Start;
 
 /// Runs `name` with `arguments` confined, and returns the exit status that says how it ended.
 pub(crate) fn run(
@@ -32,13 +33,14 @@ pub(crate) fn run(
         .map_err(|error| no_scratch(context, &error))?;
     let shim = install::ensure(context)
         .map_err(|error| Failure::own(format!("the preload library cannot be written: {error}")))?;
-    let page = SharedPage::new().map_err(nothing_run)?;
+    let outer = Outer::find(context)?;
+    let page = outer.as_ref().map_or_else(SharedPage::new, Outer::page)?;
     let events = log.as_ref().map(|log| log.path.clone());
     let temp = scratch.temp().unwrap_or(&context.temp);
     let parts =
         Run { scratch: &scratch, shim: &shim, page: &page, temp, events: events.as_deref() };
     let mut prepared = prepare::prepare(context, &workspace, options, Some(name), Some(parts))?;
-    let mut record = Record::new(scratch.open_denials().map_err(nothing_run)?);
+    let mut record = Record::new(scratch.open_denials()?);
     let start = Start {
         context,
         options,
@@ -47,6 +49,7 @@ pub(crate) fn run(
         scratch: &scratch,
         shim: &shim,
         page: &page,
+        outer: outer.as_ref(),
         temp,
     };
     let mut running = start
@@ -117,7 +120,7 @@ fn announce(options: &Options, prepared: &Prepared, plan: &Plan, log: Option<&mu
         }
     }
     if let Some(log) = log {
-        for holder in &plan.holders {
+        for holder in plan.holders {
             log.layer(holder);
         }
         for warning in &prepared.warnings {

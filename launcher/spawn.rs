@@ -10,6 +10,7 @@ use rustix::process::Pid;
 
 use crate::context::Context;
 use crate::failure::{Failure, Refusal};
+use crate::outer::Outer;
 use crate::sys::child::{self, Kernel};
 use crate::sys::signals::Inherited;
 
@@ -17,6 +18,9 @@ use crate::sys::signals::Inherited;
 /// the preload library or write files (`ld.so(8)`).
 const BYPASSES: [&str; 5] =
     ["LD_AUDIT", "LD_DEBUG_OUTPUT", "LD_PROFILE", "LD_PROFILE_OUTPUT", "GMON_OUT_PREFIX"];
+
+/// The variable that names the descriptors for the library.
+pub(crate) const HANDLES: &str = "JP_CONFINE";
 
 /// A program to run confined.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +32,10 @@ pub(crate) struct Confined<'a> {
     pub(crate) arguments: &'a [OsString],
     /// The preload library.
     pub(crate) shim: &'a Path,
-    /// The sealed image and the shared page.
-    pub(crate) handles: [&'a OwnedFd; 2],
+    /// The sealed image, and the shared page if it is this run's own.
+    pub(crate) handles: &'a [&'a OwnedFd],
+    /// The run around this one, if there is one.
+    pub(crate) outer: Option<&'a Outer>,
     /// The value of `TMPDIR`.
     pub(crate) temp: &'a Path,
     /// The environment that the launcher was started with.
@@ -67,9 +73,12 @@ impl Confined<'_> {
             preload.push(":");
             preload.push(given);
         }
+        let outer = self.outer.iter().map(|outer| outer.handles.clone());
+        let own = self.handles.iter().map(|fd| fd.as_raw_fd().to_string());
+        let handles: Vec<String> = outer.chain(own).collect();
         let own = [
             ("LD_PRELOAD", preload),
-            ("JP_CONFINE", self.handles.map(|fd| fd.as_raw_fd().to_string()).join(":").into()),
+            (HANDLES, handles.join(":").into()),
             ("TMPDIR", self.temp.into()),
         ];
         let kept = |name: &OsStr| {

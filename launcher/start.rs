@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::filter;
 use crate::front::{Ready, Running};
 use crate::machine::Machine;
+use crate::outer::Outer;
 use crate::plan::Plan;
 use crate::plan::bounds::Rule;
 use crate::prepare::{self, Prepared};
@@ -37,6 +38,8 @@ pub(crate) struct Start<'a> {
     pub(crate) scratch: &'a Scratch,
     pub(crate) shim: &'a Path,
     pub(crate) page: &'a SharedPage,
+    /// The run around this one, if there is one.
+    pub(crate) outer: Option<&'a Outer>,
     /// The value of `TMPDIR`.
     pub(crate) temp: &'a Path,
 }
@@ -52,14 +55,19 @@ impl Start<'_> {
         announce: impl FnOnce(&Prepared, &Plan),
     ) -> Result<Running, Failure> {
         let ready = Ready::new()?;
-        let machine = self.context.machine();
+        let mut machine = self.context.machine();
+        if self.outer.is_some() {
+            // One listener is all that a process can have, and a supervisor within a run would be
+            // held to that run's policy itself.
+            machine = machine.without_listener();
+        }
         let plan = self.plan(prepared, machine)?;
-        match self.attempt(ready, prepared, &plan) {
+        match self.attempt(&ready, prepared, &plan) {
             // Somebody else answers the calls of this process, and so would those of the program.
             Err(Obstacle::Busy) => {
                 let plan = self.plan(prepared, machine.without_listener())?;
                 announce(prepared, &plan);
-                self.attempt(ready, prepared, &plan)
+                self.attempt(&ready, prepared, &plan)
             }
             outcome => {
                 announce(prepared, &plan);
@@ -74,8 +82,20 @@ impl Start<'_> {
 
     /// Plans who holds the policy, and writes into its image what stands behind the library.
     fn plan(&self, prepared: &mut Prepared, machine: Machine) -> Result<Plan, Failure> {
-        let own = [Rule::reading(self.shim), Rule::writing(self.scratch.denials())];
-        let plan = prepared.plan(machine, self.enforce(), &own)?;
+        let mut own = vec![Rule::reading(self.shim)];
+        if !machine.supervises() {
+            // Else the library tells the supervisor what it refused.
+            own.push(Rule::writing(self.scratch.denials()));
+        }
+        own.extend(self.outer.iter().flat_map(|outer| outer.needs()));
+        let mut plan = prepared.plan(machine, self.enforce(), &own)?;
+        if self.outer.is_some() {
+            let held =
+                if plan.static_programs_allowed() { "" } else { "; static programs do not start" };
+            plan.weaker = Some(format!(
+                "inside another run: held by both policies, this one by library and Landlock{held}"
+            ));
+        }
         let behind = Behind {
             supervisor: plan.traps.is_some(),
             other_programs: plan.static_programs_allowed(),
@@ -89,21 +109,27 @@ impl Start<'_> {
         self.options.enforce.unwrap_or_default()
     }
 
-    fn attempt(&self, ready: Ready, prepared: &Prepared, plan: &Plan) -> Result<Running, Obstacle> {
+    fn attempt(
+        &self,
+        ready: &Ready,
+        prepared: &Prepared,
+        plan: &Plan,
+    ) -> Result<Running, Obstacle> {
         let image = prepare::parse_image(&prepared.image)?;
         let file = program::find(self.context, self.name, &image, &prepared.grants)?;
-        let sealed = seal::seal(&prepared.image).map_err(nothing_run)?;
+        let sealed = seal::seal(&prepared.image)?;
         let confined = Confined {
             file: &file,
             name: self.name,
             arguments: self.arguments,
             shim: self.shim,
-            handles: [&sealed, &self.page.file],
+            handles: if self.outer.is_some() { &[&sealed] } else { &[&sealed, &self.page.file] },
+            outer: self.outer,
             temp: self.temp,
             context: self.context,
         };
         let bounds = plan.bounds.as_ref().map(landlock::ruleset).transpose();
-        let bounds = bounds.map_err(nothing_run)?;
+        let bounds = bounds?;
         let Some(traps) = plan.traps else {
             let refusals = bounds.is_some().then(filter::refusals);
             let kernel = Kernel {
@@ -122,7 +148,7 @@ impl Start<'_> {
             filter: &filter::assemble(traps, cookie),
             without_raw_memory: plan.drops_raw_io,
             image: &prepared.image,
-            record: self.scratch.open_record().map_err(nothing_run)?,
+            record: self.scratch.open_record()?,
             page: &self.page.file,
             counting: self.options.verbose,
             kill_leftovers: self.options.kill_leftovers,
@@ -139,13 +165,14 @@ pub(crate) enum Obstacle {
     Other(Failure),
 }
 
+impl From<io::Error> for Obstacle {
+    fn from(error: io::Error) -> Self {
+        Self::Other(error.into())
+    }
+}
+
 impl From<Failure> for Obstacle {
     fn from(failure: Failure) -> Self {
         Self::Other(failure)
     }
-}
-
-/// A failure of the launcher's before there was a program.
-pub(crate) fn nothing_run(error: io::Error) -> Failure {
-    Failure::own(format!("nothing was run: {error}"))
 }

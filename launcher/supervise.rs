@@ -193,6 +193,7 @@ fn stand_apart() -> io::Result<()> {
 /// Waits until the program and all that it started have ended.
 fn watch(child: Pid, front: &mut Front, kill_leftovers: bool) -> io::Result<()> {
     let awaited = Signals::of(&[libc::SIGCHLD, libc::SIGTERM]);
+    let mut ended = false;
     loop {
         let arrival = awaited.wait(None)?;
         if arrival.is_some_and(|arrival| arrival.signal == libc::SIGTERM) {
@@ -200,21 +201,32 @@ fn watch(child: Pid, front: &mut Front, kill_leftovers: bool) -> io::Result<()> 
             descendants::end();
             return Ok(());
         }
-        loop {
-            let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
-            match rustix::process::wait(options) {
-                Ok(Some((pid, status))) if pid == child => {
-                    if let Some(end) = end_of(status) {
-                        front.tell(&Report::Ended(end))?;
-                        leftovers(front, kill_leftovers)?;
-                    } else if let Some(signal) = status.stopping_signal() {
-                        front.tell(&Report::Stopped(signal))?;
-                    }
+        let before = ended;
+        if !reap(child, front, &mut ended)? {
+            return Ok(());
+        }
+        if ended && !before {
+            leftovers(front, kill_leftovers)?;
+        }
+    }
+}
+
+/// Collects whoever changed state, and tells of the program; whether anybody is left.
+fn reap(child: Pid, front: &mut Front, ended: &mut bool) -> io::Result<bool> {
+    let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
+    loop {
+        match rustix::process::wait(options) {
+            Ok(Some((pid, status))) if pid == child => {
+                if let Some(end) = end_of(status) {
+                    *ended = true;
+                    front.tell(&Report::Ended(end))?;
+                } else if let Some(signal) = status.stopping_signal() {
+                    front.tell(&Report::Stopped(signal))?;
                 }
-                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
-                Ok(None) => break,
-                Err(_) => return Ok(()),
             }
+            Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+            Ok(None) => return Ok(true),
+            Err(_) => return Ok(false),
         }
     }
 }

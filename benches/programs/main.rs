@@ -2,6 +2,7 @@
 //!
 //! `cargo bench --bench programs -- [--smoke] [WORD]`: `--smoke` does everything once and says
 //! nothing about time; with a word, only the cases whose name has it.
+//! `JP_CONFINE_BENCH` is another line to confine by: `bwrap --dev-bind / /`, or this program with options.
 
 mod cases;
 mod measure;

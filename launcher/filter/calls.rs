@@ -24,6 +24,7 @@ pub(super) enum Fate {
 // Calls that `libc` has no name for yet. Their numbers are the same on every architecture.
 const SYS_FCHMODAT2: c_long = 452;
 const SYS_SETXATTRAT: c_long = 463;
+const SYS_GETXATTRAT: c_long = 464;
 const SYS_REMOVEXATTRAT: c_long = 466;
 const SYS_OPEN_TREE_ATTR: c_long = 467;
 const SYS_FILE_SETATTR: c_long = 469;
@@ -105,6 +106,8 @@ pub(super) const BEYOND_LANDLOCK: &[c_long] = &[
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
     SYS_REMOVEXATTRAT,
     SYS_FILE_SETATTR,
     libc::SYS_connect,
@@ -112,7 +115,7 @@ pub(super) const BEYOND_LANDLOCK: &[c_long] = &[
 ];
 
 /// The same, without a free argument.
-pub(super) const WITHOUT_COOKIE: &[c_long] = &[SYS_SETXATTRAT];
+pub(super) const WITHOUT_COOKIE: &[c_long] = &[SYS_SETXATTRAT, SYS_GETXATTRAT];
 
 /// What changes entries and contents, apart from the opens.
 pub(super) const WRITES: &[c_long] = &[

@@ -12,6 +12,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
+use jp_confine_policy::telling;
 use libc::{c_int, seccomp_data, sock_filter};
 
 use self::assembler::{Assembler, Label, Test};
@@ -51,7 +52,9 @@ pub(crate) struct Traps {
 
 /// The filter that sends to the supervisor what `traps` says, unless the call carries the cookie.
 pub(crate) fn assemble(traps: Traps, cookie: Option<u64>) -> Vec<sock_filter> {
-    Writer::new(cookie).write(&fates(Some(traps)), trapped_flags(traps))
+    let writer = Writer::new(cookie);
+    let teller = writer.notify;
+    writer.write(teller, &fates(Some(traps)), trapped_flags(traps))
 }
 
 /// A filter that lets everything pass, to try out what installing one comes to.
@@ -63,7 +66,10 @@ pub(crate) fn nothing() -> Vec<sock_filter> {
 
 /// The filter for a run without a supervisor: it only refuses.
 pub(crate) fn refusals() -> Vec<sock_filter> {
-    Writer::new(None).write(&fates(None), Some(0))
+    let writer = Writer::new(None);
+    // A supervisor of a run around this one may hear it.
+    let teller = writer.allow;
+    writer.write(teller, &fates(None), Some(0))
 }
 
 /// An open with one of these flags is trapped; `None`: with any.
@@ -128,7 +134,13 @@ impl Writer {
         Self { program, cookie, allow, trap, notify, refusals: BTreeMap::new() }
     }
 
-    fn write(mut self, fates: &BTreeMap<u32, Fate>, opens: Option<u32>) -> Vec<sock_filter> {
+    /// The whole filter; the library's reports go to `teller`.
+    fn write(
+        mut self,
+        teller: Label,
+        fates: &BTreeMap<u32, Fate>,
+        opens: Option<u32>,
+    ) -> Vec<sock_filter> {
         let absent = self.refusal(libc::ENOSYS);
         self.load(offset_of!(seccomp_data, arch));
         let native = self.program.label();
@@ -138,7 +150,8 @@ impl Writer {
         // x32's numbers are above this too.
         debug_assert!(i64::from(X32) > calls::LAST_KNOWN, "x32 is beyond what is known");
         let beyond = u32::try_from(calls::LAST_KNOWN + 1).expect("numbers of calls are small");
-        self.program.branch_away(Test::AtLeast(beyond), absent);
+        let newer = self.program.label();
+        self.program.branch_away(Test::AtLeast(beyond), newer);
         let fates: Vec<(u32, Fate)> = fates.iter().map(|(&number, &fate)| (number, fate)).collect();
         let mut details = Vec::new();
         self.search(&fates, &mut details);
@@ -146,6 +159,9 @@ impl Writer {
             self.program.place(label);
             self.detail(fate, opens);
         }
+        self.program.place(newer);
+        let telling = u32::try_from(telling::CALL).expect("a number of 32 bits");
+        self.program.branch(Test::Is(telling), teller, absent);
         self.answers();
         self.program.finish()
     }

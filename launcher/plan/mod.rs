@@ -163,7 +163,7 @@ impl Draft {
             if standing.path.symlink_metadata().is_err() {
                 self.absent.push(standing.path.to_owned());
             } else if let Err(excess) = cover.add(standing.path, caps) {
-                self.exceed(&excess);
+                self.exceed(&excess, order.machine.supervises());
             }
         }
         for (anchor, rules) in &cover.split {
@@ -185,7 +185,7 @@ impl Draft {
     }
 
     /// Takes note of a directory that could not be taken apart.
-    fn exceed(&mut self, excess: &Excess) {
+    fn exceed(&mut self, excess: &Excess, supervised: bool) {
         self.inexact = self.inexact.union(excess.caps);
         let why = match excess.obstacle {
             Obstacle::Creates => "names that are denied may appear in it",
@@ -193,7 +193,8 @@ impl Draft {
             Obstacle::Unlisted => "its entries cannot be listed",
         };
         let (at, caps) = (excess.at.display(), excess.caps);
-        self.notes.push(format!("{at}: the supervisor judges {caps} by call, because {why}"));
+        let who = if supervised { "the supervisor" } else { "only the library" };
+        self.notes.push(format!("{at}: {who} judges {caps} by call, because {why}"));
     }
 
     fn plan(mut self, order: &Order<'_>) -> Plan {

@@ -95,6 +95,18 @@ impl<'a> Caller<'a> {
         Ok(std::array::from_fn(|at| words.get(at).map_or(0, |&word| u64::from_ne_bytes(word))))
     }
 
+    /// Writes into the caller's memory, as the kernel would what a call yields.
+    ///
+    /// # Errors
+    /// `EFAULT`.
+    pub(crate) fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Errno> {
+        self.confirm()?;
+        memory::write(self.tid, address, bytes).map_err(|errno| match errno {
+            Errno::FAULT => Errno::FAULT,
+            _ => Errno::ACCESS,
+        })
+    }
+
     fn read(&self, address: u64, to: &mut [u8]) -> Result<usize, Errno> {
         memory::read(self.tid, address, to).map_err(|errno| match errno {
             Errno::FAULT => Errno::FAULT,

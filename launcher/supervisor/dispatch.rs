@@ -1,5 +1,6 @@
 //! Which trapped call is which: the table of numbers, with how each takes its arguments.
 
+use jp_confine_policy::telling;
 use libc::AT_FDCWD;
 use rustix::io::Errno;
 
@@ -7,7 +8,7 @@ use super::calls::attributes::Unit;
 use super::calls::open::How;
 use super::calls::xattrs::At;
 use super::calls::{
-    attributes, entries, links, open, openat2, programs, renames, sockets, watches, xattrs,
+    attributes, denials, entries, links, open, openat2, programs, renames, sockets, watches, xattrs,
 };
 use super::task::Task;
 use crate::sys::notification::{Answer, Notification};
@@ -64,16 +65,17 @@ macro_rules! table {
 mod recent {
     pub(super) const FCHMODAT2: i64 = 452;
     pub(super) const SETXATTRAT: i64 = 463;
+    pub(super) const GETXATTRAT: i64 = 464;
     pub(super) const REMOVEXATTRAT: i64 = 466;
     pub(super) const FILE_SETATTR: i64 = 469;
 }
 
 /// The calls that every processor has.
 mod common {
-    use super::recent::{FCHMODAT2, FILE_SETATTR, REMOVEXATTRAT, SETXATTRAT};
+    use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
-        AT_FDCWD, At, Errno, How, Unit, attributes, entries, links, open, openat2, programs,
-        renames, sockets, watches, xattrs,
+        AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, links, open, openat2,
+        programs, renames, sockets, telling, watches, xattrs,
     };
 
     table! { task, a:
@@ -125,6 +127,16 @@ mod common {
             task, At { dirfd: a.int(0), path: a.word(1), flags: a.int(2) }, a.word(3),
             (a.word(4), a.word(5)),
         );
+        libc::SYS_getxattr => "getxattr", xattrs::get(
+            task, At::path(a.word(0)), a.word(1), (a.word(2), a.word(3)),
+        );
+        libc::SYS_lgetxattr => "lgetxattr", xattrs::get(
+            task, At::link(a.word(0)), a.word(1), (a.word(2), a.word(3)),
+        );
+        GETXATTRAT => "getxattrat", xattrs::get_at(
+            task, At { dirfd: a.int(0), path: a.word(1), flags: a.int(2) }, a.word(3),
+            (a.word(4), a.word(5)),
+        );
         libc::SYS_removexattr => "removexattr", xattrs::remove(task, At::path(a.word(0)), a.word(1));
         libc::SYS_lremovexattr => "lremovexattr", xattrs::remove(task, At::link(a.word(0)), a.word(1));
         libc::SYS_fremovexattr => "fremovexattr", xattrs::remove_of(task, a.int(0), a.word(1));
@@ -133,6 +145,8 @@ mod common {
         );
         // To the caller the kernel is an older one, as the preload library has it.
         FILE_SETATTR => "file_setattr", Err(Errno::NOSYS);
+
+        telling::CALL => "tell", denials::take(task, a.word(0), a.word(1));
 
         libc::SYS_connect => "connect", sockets::connect(task, a.int(0), a.word(1), a.int(2));
         libc::SYS_bind => "bind", sockets::bind(task, a.int(0), a.word(1), a.int(2));

@@ -49,9 +49,12 @@ const SHOWN_OF_ALL: [&[u8]; 18] = [
 /// Where a held object is.
 ///
 /// # Errors
-/// `EACCES` where it cannot be told.
+/// `EACCES` where it cannot be told, `ENAMETOOLONG` where it is longer than any path.
 pub(crate) fn of(caller: &Caller<'_>, object: BorrowedFd<'_>) -> Result<Place, Errno> {
-    let mut path = caller.proc().place(object).map_err(|_| Errno::ACCESS)?;
+    let mut path = caller.proc().place(object).map_err(|errno| match errno {
+        Errno::NAMETOOLONG => Errno::NAMETOOLONG,
+        _ => Errno::ACCESS,
+    })?;
     if path.first() != Some(&b'/') || path.starts_with(b"/memfd:") {
         return Ok(Place::Anonymous);
     }

@@ -108,7 +108,7 @@ impl Object {
     pub(crate) fn route(&self, argument: &Argument<'_>) -> Vec<u8> {
         match &self.place {
             Place::Named(path) if self.direct => path.clone(),
-            _ => argument.lexical(),
+            _ => argument.lexical().unwrap_or_default(),
         }
     }
 
@@ -204,10 +204,13 @@ impl<'a> Argument<'a> {
     }
 
     /// The path as it reads, made absolute: for where it leads nowhere, or there are several ways.
-    pub(crate) fn lexical(&self) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// Where it cannot be told what it starts from.
+    pub(crate) fn lexical(&self) -> Result<Vec<u8>, Errno> {
         let mut path = Vec::new();
         if !self.text.to_bytes().starts_with(b"/")
-            && let Ok(Place::Named(start)) = place::of(&self.caller, self.start.as_fd())
+            && let Place::Named(start) = place::of(&self.caller, self.start.as_fd())?
         {
             path = start;
         }
@@ -223,7 +226,7 @@ impl<'a> Argument<'a> {
                 }
             }
         }
-        if path.is_empty() { b"/".to_vec() } else { path }
+        Ok(if path.is_empty() { b"/".to_vec() } else { path })
     }
 
     /// Holds what the path leads to; `stops` at a link at the end.

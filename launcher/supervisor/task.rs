@@ -167,18 +167,24 @@ impl<'a> Task<'a> {
         judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
         errno: Errno,
     ) -> Errno {
-        let path = self.spelled(argument);
+        let path = match self.spelled(argument) {
+            Ok(path) => path,
+            Err(unknown) => return unknown,
+        };
         let subject = Subject::new(&path);
         self.settle(judge(self.image(), &subject.request()), subject).err().unwrap_or(errno)
     }
 
     /// The path as it reads, with links that were known when the policy was compiled replaced.
-    pub(crate) fn spelled(&self, argument: &Argument<'_>) -> Vec<u8> {
-        let path = argument.lexical();
-        match decide::alias(self.image(), &path) {
+    ///
+    /// # Errors
+    /// As [`Argument::lexical`].
+    pub(crate) fn spelled(&self, argument: &Argument<'_>) -> Result<Vec<u8>, Errno> {
+        let path = argument.lexical()?;
+        Ok(match decide::alias(self.image(), &path) {
             Some((end, target)) => [target, path.get(end..).unwrap_or_default()].concat(),
             None => path,
-        }
+        })
     }
 
     /// Turns a verdict into the call's result, and reports a denial.
@@ -220,9 +226,8 @@ impl<'a> Task<'a> {
     }
 
     fn record(&self, denial: Option<Denial>, reason: Reason, subject: Subject<'_>) {
-        let process = self.caller.status().map_or(self.caller.tid(), |status| status.process);
-        self.policy.record(&events::Denial {
-            pid: process.unsigned_abs(),
+        self.tell(events::Denial {
+            pid: 0,
             rule: denial.and_then(|denial| denial.rule).map(RuleId::index),
             missing: denial.map_or(Capabilities::NONE, |denial| denial.missing),
             hidden: denial.is_some_and(|denial| denial.hidden),
@@ -234,6 +239,12 @@ impl<'a> Task<'a> {
             program: program_of(&self.caller),
             call: self.call.as_bytes().to_vec(),
         });
+    }
+
+    /// Puts a denial on record, as one of the process that made the call.
+    pub(crate) fn tell(&self, denial: events::Denial) {
+        let process = self.caller.status().map_or(self.caller.tid(), |status| status.process);
+        self.policy.record(&events::Denial { pid: process.unsigned_abs(), ..denial });
     }
 
     /// Whether the caller may do all that the supervisor may: whether it is root as that is. Told at

@@ -40,7 +40,7 @@ pub(crate) struct Program<'a> {
     /// Its environment, `NAME=value`.
     pub(crate) environment: &'a [CString],
     /// Descriptors that stay open.
-    pub(crate) handles: [&'a OwnedFd; 2],
+    pub(crate) handles: &'a [&'a OwnedFd],
     /// The signals as they shall be.
     pub(crate) inherited: Inherited,
     /// What the kernel is to hold it to.
@@ -203,6 +203,16 @@ pub(crate) fn adopt(number: RawFd) -> io::Result<OwnedFd> {
     rustix::io::fcntl_getfd(borrowed)?;
     // SAFETY: open, and announced by the child for this process alone.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// A duplicate of a descriptor that this process was started with.
+///
+/// # Errors
+/// Where there is none of that number.
+pub(crate) fn duplicate(number: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: only duplicated, and the kernel refuses a number that is not open.
+    let borrowed = unsafe { BorrowedFd::borrow_raw(number.max(0)) };
+    Ok(rustix::io::fcntl_dupfd_cloexec(borrowed, 3)?)
 }
 
 /// Ends this process without what `exit(3)` does: the files and buffers are those of the process it

@@ -41,7 +41,18 @@ impl Listener {
 pub(crate) fn install(filter: &[sock_filter], listener: Listener) -> Result<RawFd, Errno> {
     let length = u16::try_from(filter.len()).map_err(|_| Errno::INVAL)?;
     let program = sock_fprog { len: length, filter: filter.as_ptr().cast_mut() };
-    set_filter(listener.flags(), &raw const program)
+    match listener {
+        Listener::Wanted => set_filter(listener.flags(), &raw const program),
+        Listener::None => set_filter_without_flags(&raw const program).map(|()| 0),
+    }
+}
+
+/// By the older call, which is there where containers and old kernels do not have seccomp(2).
+fn set_filter_without_flags(program: *const sock_fprog) -> Result<(), Errno> {
+    const FILTER: c_ulong = libc::SECCOMP_MODE_FILTER as c_ulong;
+    // SAFETY: a program that outlives the call.
+    let answer = unsafe { libc::prctl(libc::PR_SET_SECCOMP, FILTER, program) };
+    if answer == 0 { Ok(()) } else { Err(last_error()) }
 }
 
 /// Whether the kernel knows the listener of the kind that is wanted; nothing is installed.

@@ -41,6 +41,25 @@ fn read_piece(tid: i32, from: usize, to: &mut [u8]) -> Result<usize, Errno> {
     usize::try_from(count).map_err(|_| super::last_error())
 }
 
+/// Copies `from` to `address` of the thread `tid`, whole or not at all.
+///
+/// # Errors
+/// `EFAULT`; `EPERM`, `ESRCH`.
+pub(crate) fn write(tid: i32, address: u64, from: &[u8]) -> Result<(), Errno> {
+    let at = usize::try_from(address).map_err(|_| Errno::FAULT)?;
+    let local = libc::iovec { iov_base: from.as_ptr().cast_mut().cast(), iov_len: from.len() };
+    let remote =
+        libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(at), iov_len: from.len() };
+    // SAFETY: the kernel reads `from` only, at most its length; the other address is not ours.
+    let count =
+        unsafe { libc::process_vm_writev(tid, &raw const local, 1, &raw const remote, 1, 0) };
+    match usize::try_from(count) {
+        Ok(count) if count == from.len() => Ok(()),
+        Ok(_) => Err(Errno::FAULT),
+        Err(_) => Err(super::last_error()),
+    }
+}
+
 /// The counter by which the processes of a run tell each other of directories that moved.
 #[derive(Debug)]
 pub(crate) struct Generation(NonNull<AtomicU64>);

@@ -13,6 +13,7 @@ extern crate std;
 pub mod capability;
 pub mod decide;
 pub mod image;
+pub mod telling;
 mod walk;
 
 #[cfg(feature = "std")]

@@ -5,6 +5,7 @@ use core::ffi::CStr;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::{Image, RuleId, Text};
+use jp_confine_policy::telling::VECTORS;
 
 use crate::buffer::Buffer;
 use crate::errno::Errno;
@@ -101,18 +102,27 @@ pub(crate) fn refused(image: &Image<'_>, reason: Reason, subject: Subject<'_>) -
 
 #[inline(never)]
 fn record(image: &Image<'_>, denial: Option<Denial>, reason: Reason, subject: Subject<'_>) {
-    let mut path = Buffer::<1024>::new();
-    let decided = image.at_level(denial.map_or(0, |denial| denial.level));
-    let Ok(file) = open_record(decided, &mut path) else { return };
-    if sys::fstat(file.raw()).map_or(true, |stat| stat.st_size > ENOUGH) {
-        return;
-    }
-    let _ = path.fill(sys::own_program);
-    let parts = [subject.path, subject.route, path.as_bytes(), subject.call.to_bytes()];
+    let mut program = Buffer::<1024>::new();
+    let _ = program.fill(sys::own_program);
+    let parts = [subject.path, subject.route, program.as_bytes(), subject.call.to_bytes()];
     let parts = parts.map(|part| part.get(..part.len().min(LONGEST)).unwrap_or(&[]));
     let head = head(denial, reason, parts.map(|part| u16::try_from(part.len()).unwrap_or(0)));
-    let [subject_path, route, program, call] = parts;
-    let _ = sys::write_all(file.raw(), [&head, subject_path, route, program, call]);
+    let [path, route, program, call] = parts;
+    let record: [&[u8]; VECTORS] = [&head, path, route, program, call];
+    let decided = image.at_level(denial.map_or(0, |denial| denial.level));
+    if !decided.behind().supervisor || !sys::tell_supervisor(record) {
+        append(decided, record);
+    }
+}
+
+/// Appends to the record of the run whose policy decided.
+#[inline(never)]
+fn append(decided: &Image<'_>, record: [&[u8]; VECTORS]) {
+    let mut path = Buffer::<1024>::new();
+    let Ok(file) = open_record(decided, &mut path) else { return };
+    if sys::fstat(file.raw()).is_ok_and(|stat| stat.st_size <= ENOUGH) {
+        let _ = sys::write_all(file.raw(), record);
+    }
 }
 
 /// Opens the record of the run whose policy decided. What any program could have made up, a run inside

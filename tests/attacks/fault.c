@@ -37,6 +37,9 @@ static int v_fault(char **a)
     return inject((unsigned)atoi(a[0]), (unsigned)atoi(a[1])) ? FAILED : run(a + 2);
 }
 
+/* A program by its path, with its arguments. */
+static int v_exec_line(char **a) { return execv(a[0], a); }
+
 /* One step in a process of its own, with what it prints, and how that process ended. */
 static int isolated(int index, unsigned number, unsigned error, char **step)
 {
@@ -93,12 +96,14 @@ static int v_limit(char **a)
 #else
 #include "absent.h"
 #define v_fault absent
+#define v_exec_line absent
 #define v_each_fault absent
 #define v_limit absent
 #endif
 
 const struct verb fault_verbs[] = {
     {"fault", 3, v_fault},
+    {"exec_line", 1, v_exec_line},
     {"each_fault", 3, v_each_fault},
     {"limit", 3, v_limit},
     {0},

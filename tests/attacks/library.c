@@ -152,6 +152,7 @@ static int reach_alias(int fd, struct sockaddr_un *to)
 }
 static int v_alias_connect(char **a) { return reached(a[0], reach_alias); }
 
+#ifndef STATIC
 /* A second libc in the process, which no hook stands in front of. */
 static int v_second_libc(char **a)
 {
@@ -162,6 +163,9 @@ static int v_second_libc(char **a)
     errno = EACCES;
     return second_open ? shown(second_open(a[0], O_RDONLY)) : FAILED;
 }
+#else
+#define v_second_libc absent
+#endif
 
 /* The walk changes into each directory by itself (musl has none that does); the callback opens by the bare name. */
 static const char *wanted;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::run::{Holder, Mode, Outcome, Run, skip};
+use crate::layers::{Difference, Holder};
+use crate::run::{Mode, Outcome, Run, skip};
 use crate::scratch::Scratch;
 
 /// One test per row: `name: "setup", "call" => "errno";`
@@ -24,23 +25,42 @@ macro_rules! attacks {
 }
 pub(crate) use attacks;
 
+/// How the attack program is linked: whether libraries can be loaded into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Linking {
+    Dynamic,
+    Static,
+}
+
 /// A scratch tree whose workspace holds the attack program as `bin/attack`.
 pub(crate) fn arena(scratch: Scratch) -> Scratch {
-    scratch.copy_program(compiled(), "ws/bin/attack");
+    let linking = match Holder::under_test() {
+        Holder::Supervisor => Linking::Static,
+        _ => Linking::Dynamic,
+    };
+    arena_with(linking, scratch)
+}
+
+/// As [`arena`], with the attack program linked in a way of the test's choice.
+pub(crate) fn arena_with(linking: Linking, scratch: Scratch) -> Scratch {
+    scratch.copy_program(compiled(linking), "ws/bin/attack");
     scratch.hand_over();
     scratch
 }
 
 /// The attack program, compiled once for all tests; by `JP_CONFINE_TEST_CC`, where that is given.
-fn compiled() -> &'static PathBuf {
-    static PROGRAM: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
-    let (_, path) = PROGRAM.get_or_init(|| {
+fn compiled(linking: Linking) -> &'static PathBuf {
+    type Program = OnceLock<(tempfile::TempDir, PathBuf)>;
+    static DYNAMIC: Program = OnceLock::new();
+    static STATIC: Program = OnceLock::new();
+    let program = if linking == Linking::Static { &STATIC } else { &DYNAMIC };
+    let (_, path) = program.get_or_init(|| {
         let dir = tempfile::tempdir().expect("a folder for the attack program");
         let path = dir.path().join("attack");
         let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attacks");
         let compiler = std::env::var("JP_CONFINE_TEST_CC").unwrap_or("cc".to_owned());
         let path_text = path.display();
-        let linking = if Holder::under_test() == Holder::Supervisor { "-static -DSTATIC" } else { "" };
+        let linking = if linking == Linking::Static { "-static -DSTATIC" } else { "" };
         let script = format!(
             "{compiler} {linking} -O1 -Wall -Wextra -Werror -o '{path_text}' '{sources}'/*.c -pthread"
         );
@@ -64,6 +84,11 @@ pub(crate) fn set_up(scratch: &Scratch, script: &str) {
 
 /// Runs one call line of the attack program.
 pub(crate) fn call(scratch: &Scratch, mode: Mode, line: &str) -> Outcome {
+    call_of("ws/bin/attack", scratch, mode, line)
+}
+
+/// Runs one call line of a program of that name in the tree.
+pub(crate) fn call_of(program: &str, scratch: &Scratch, mode: Mode, line: &str) -> Outcome {
     let line = scratch.expand(line);
     let (flags, line) = line.split_once(" -- ").unwrap_or(("", &line));
     let flags: Vec<&str> = flags.split_whitespace().collect();
@@ -72,7 +97,7 @@ pub(crate) fn call(scratch: &Scratch, mode: Mode, line: &str) -> Outcome {
     if inherited.is_some() {
         args.remove(0);
     }
-    let program = scratch.path("ws/bin/attack");
+    let program = scratch.path(program);
     let run = Run::new(scratch, program.to_str().expect("UTF-8"), &args).mode(mode).flags(&flags);
     match inherited {
         Some(path) => run.inherit(9, &scratch.ws().join(path)).run(),
@@ -87,9 +112,20 @@ pub(crate) fn answer(outcome: &Outcome) -> &str {
 
 /// The attack must succeed bare; confined it must answer one of `expected` and have no effect.
 pub(crate) fn assert_refused(setup: &str, line: &str, expected: &str) {
-    let scratch = arena(Scratch::new());
+    assert_refused_to("ws/bin/attack", &|| arena(Scratch::new()), setup, line, expected);
+}
+
+/// As [`assert_refused`], of a program of that name in trees as `plant` makes them.
+pub(crate) fn assert_refused_to(
+    program: &str,
+    plant: &dyn Fn() -> Scratch,
+    setup: &str,
+    line: &str,
+    expected: &str,
+) {
+    let scratch = plant();
     set_up(&scratch, setup);
-    let bare = call(&scratch, Mode::Bare, line);
+    let bare = call_of(program, &scratch, Mode::Bare, line);
     if answer(&bare) == "EOPNOTSUPP" {
         return skip("the filesystem of the temporary folder cannot do this");
     }
@@ -101,15 +137,25 @@ pub(crate) fn assert_refused(setup: &str, line: &str, expected: &str) {
     }
     assert!(answer(&bare).starts_with("ok"), "the attack itself does not work: {bare}");
 
-    let scratch = arena(Scratch::new());
+    let scratch = plant();
     set_up(&scratch, setup);
     let before = scratch.forbidden();
-    let confined = call(&scratch, Mode::under_test(), line);
-    assert!(
-        expected.split('|').any(|errno| errno == answer(&confined)),
-        "expected {expected}: {confined}"
-    );
+    let confined = call_of(program, &scratch, Mode::under_test(), line);
+    assert_answer(expected, &confined);
     confined.assert_no_secret();
     before.assert_same(&scratch.forbidden());
     scratch.assert_nothing_leaked();
+}
+
+/// Fails unless the answer is `expected`, or what the holder under test says instead.
+fn assert_answer(expected: &str, confined: &Outcome) {
+    let holder = Holder::under_test();
+    let seen = answer(confined);
+    let Some(difference) = Difference::of_this_test() else {
+        return assert!(holder.accepts(expected, seen), "expected {expected}: {confined}");
+    };
+    assert!(!holder.accepts(expected, seen), "no longer different: {confined}");
+    let instead = difference.answer.expect("rows that differ say how");
+    let first = seen.split(' ').next();
+    assert!(first == Some(instead), "expected {instead}: {confined}");
 }

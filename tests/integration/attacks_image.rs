@@ -12,7 +12,7 @@ use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin, build};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::io::FdFlags;
 
-use crate::attack::{answer, arena};
+use crate::attack::{Linking, answer, arena_with};
 use crate::run::{Mode, Outcome, Run};
 use crate::scratch::Scratch;
 
@@ -21,7 +21,7 @@ const SEALS: SealFlags =
 
 /// Where the header keeps the version, and how long it is.
 const VERSION: usize = 8;
-const HEADER: usize = 112;
+const HEADER: usize = 116;
 
 /// An image that grants everything.
 fn image() -> Vec<u8> {
@@ -85,7 +85,7 @@ fn open_secret(scratch: &Scratch, handle: Option<&str>) -> Outcome {
 }
 
 fn assert_denied(handle: Option<&str>) {
-    let scratch = arena(Scratch::new());
+    let scratch = arena_with(Linking::Dynamic, Scratch::new());
     let outcome = open_secret(&scratch, handle);
     outcome.assert_no_secret();
     assert_eq!(answer(&outcome), "EACCES", "{handle:?}: {outcome}");
@@ -105,7 +105,7 @@ fn assert_image_denied(bytes: &[u8]) {
 fn what_is_intact_is_believed() {
     let (fd, page) = (sealed(&image(), SEALS), sealed(&[0; 4096], SealFlags::SHRINK));
     let handle = format!("{}:{}", fd.as_raw_fd(), page.as_raw_fd());
-    let scratch = arena(Scratch::new());
+    let scratch = arena_with(Linking::Dynamic, Scratch::new());
     let outcome = open_secret(&scratch, Some(&handle));
     assert_eq!(answer(&outcome), "ok TOPSECRET", "{outcome}");
     assert_eq!(Mode::under_test(), Mode::Confined, "without the library it proves nothing");
@@ -178,7 +178,7 @@ fn no_descriptor_at_all() {
 
 #[test]
 fn a_page_that_is_none() {
-    let scratch = arena(Scratch::new());
+    let scratch = arena_with(Linking::Dynamic, Scratch::new());
     let fd = sealed(&image(), SEALS);
     let mut options = File::options();
     let empty = options.create(true).truncate(true).read(true).write(true);

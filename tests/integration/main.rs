@@ -4,17 +4,23 @@
 //! modules `attacks_*`, `policy_*` and `programs_*` must then fail (`make control`).
 
 mod attack;
+mod layers;
+mod layers_document;
 mod run;
 mod scratch;
 mod terminal;
 
 mod answers;
+mod attacks_busybox;
 mod attacks_entry;
 mod attacks_faults;
+mod attacks_go;
 mod attacks_image;
 mod attacks_inside;
+mod attacks_instruction;
 mod attacks_library;
 mod attacks_limits;
+mod attacks_machines;
 mod attacks_metadata;
 mod attacks_open;
 mod attacks_path;
@@ -30,6 +36,7 @@ mod inventory;
 mod layers_stress;
 mod layers_stress_roles;
 mod policy_capabilities;
+mod policy_nested;
 mod policy_rules;
 mod policy_truth;
 mod programs_c;

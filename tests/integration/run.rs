@@ -7,6 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::layers::Holder;
 use crate::scratch::{SECRET, Scratch};
 
 /// The program under test.
@@ -30,41 +31,6 @@ impl Mode {
         match std::env::var_os("JP_CONFINE_TEST_BARE") {
             Some(value) if value == "1" => Self::Bare,
             _ => Self::Confined,
-        }
-    }
-}
-
-/// What must hold the confined programs, the product's own choice if nothing is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holder {
-    /// All layers, as users have them.
-    Layers,
-    /// The preload library alone.
-    Library,
-    /// All layers, but the attack program is one that the library cannot be in.
-    Supervisor,
-    /// Layers that believe nobody: whatever the library judged is judged again.
-    Strict,
-}
-
-impl Holder {
-    /// By `JP_CONFINE_TEST_HOLDER`: `library`, `supervisor` or `strict`.
-    pub(crate) fn under_test() -> Self {
-        match std::env::var("JP_CONFINE_TEST_HOLDER").as_deref() {
-            Err(_) => Self::Layers,
-            Ok("library") => Self::Library,
-            Ok("supervisor") => Self::Supervisor,
-            Ok("strict") => Self::Strict,
-            Ok(other) => panic!("JP_CONFINE_TEST_HOLDER={other}"),
-        }
-    }
-
-    /// The options that ask for it.
-    const fn options(self) -> &'static [&'static str] {
-        match self {
-            Self::Layers | Self::Supervisor => &[],
-            Self::Library => &["--enforce=cooperative"],
-            Self::Strict => &["--enforce=strict"],
         }
     }
 }
@@ -152,7 +118,9 @@ impl<'a> Run<'a> {
         let mut line = Vec::new();
         if self.mode == Mode::Confined {
             line.push(PRODUCT.to_owned());
-            line.extend(Holder::under_test().options().iter().map(|&option| option.to_owned()));
+            if !self.flags.iter().any(|flag| flag.starts_with("--enforce")) {
+                line.extend(Holder::under_test().options().iter().map(|&option| option.to_owned()));
+            }
             line.extend(self.flags.iter().cloned());
             line.push("--".to_owned());
         }
@@ -295,8 +263,13 @@ pub(crate) fn have(program: &str) -> bool {
 
 /// Says that the test is skipped. Where tests are meant to fail, one that cannot run fails.
 pub(crate) fn skip(why: &str) {
-    let name = thread::current().name().unwrap_or("a test").to_owned();
     assert_eq!(Mode::under_test(), Mode::Confined, "skipped: {why}");
+    note(&format!("skipped: {why}"));
+}
+
+/// Says something of the running test, whatever the test runner does with the rest of its output.
+pub(crate) fn note(text: &str) {
+    let name = thread::current().name().unwrap_or("a test").to_owned();
     // Straight to the descriptor: the test runner keeps what `eprintln!` writes to itself.
-    let _ = writeln!(std::io::stderr().lock(), "{name} ... skipped: {why}");
+    let _ = writeln!(std::io::stderr().lock(), "{name} ... {text}");
 }

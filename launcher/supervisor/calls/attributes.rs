@@ -55,17 +55,30 @@ impl<'a> Target<'a> {
     /// # Errors
     /// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
     pub(super) fn hold(self, task: &Task<'_>, flags: i32) -> Result<Object, Errno> {
+        self.hold_for(task, flags, UPDATE)
+    }
+
+    /// As [`Self::hold`], if it grants `need`.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn hold_for(
+        self,
+        task: &Task<'_>,
+        flags: i32,
+        need: Capabilities,
+    ) -> Result<Object, Errno> {
         let stops = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
         match self {
-            Self::Path(argument) => task.object(&argument, stops, UPDATE),
-            Self::Descriptor(object) => judge(task, &object).map(|()| object),
+            Self::Path(argument) => task.object(&argument, stops, need),
+            Self::Descriptor(object) => judge(task, &object, need).map(|()| object),
         }
     }
 }
 
-fn judge(task: &Task<'_>, object: &Object) -> Result<(), Errno> {
+fn judge(task: &Task<'_>, object: &Object, need: Capabilities) -> Result<(), Errno> {
     let Some(path) = task.judged_path(object)? else { return Ok(()) };
-    let verdict = decide::access(task.image(), &Request::canonical(path), UPDATE);
+    let verdict = decide::access(task.image(), &Request::canonical(path), need);
     task.settle(verdict, Subject::new(path))
 }
 
@@ -78,7 +91,7 @@ pub(super) fn on_descriptor(
     let file = task.caller.descriptor(fd)?;
     let object = Object::of_descriptor(&task.caller, file)?;
     let _acting = task.begin()?;
-    judge(task, &object)?;
+    judge(task, &object, UPDATE)?;
     act(&object.file).map(|()| DONE)
 }
 

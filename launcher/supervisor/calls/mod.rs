@@ -3,6 +3,7 @@
 //! hooks of the same names.
 
 pub(super) mod attributes;
+pub(super) mod denials;
 pub(super) mod entries;
 pub(super) mod links;
 pub(super) mod open;

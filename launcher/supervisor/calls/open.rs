@@ -253,7 +253,10 @@ fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<OwnedFd, Errno> {
 /// A path that leads nowhere gets the verdict of its spelling; but tools look for their files in
 /// every directory above the workspace, and there that something is absent is no secret.
 pub(super) fn nowhere(task: &Task<'_>, argument: &Argument<'_>, how: How, errno: Errno) -> Errno {
-    let path = task.spelled(argument);
+    let path = match task.spelled(argument) {
+        Ok(path) => path,
+        Err(unknown) => return unknown,
+    };
     match how.judge(task.image(), &Request::canonical(&path)) {
         OpenVerdict::Deny(denial) if is_told(how, denial, &path, errno) => {
             task.denied(denial, Subject::new(&path))

@@ -127,8 +127,7 @@ impl Resolved<'_, '_> {
     /// Opens an object that is held.
     fn open_found(&self, found: OwnedFd) -> Result<Answer, Errno> {
         let object = Object::reached(self.argument.caller(), found)?;
-        let how = self.how.without(libc::O_CREAT);
-        open_held(self.task, self.argument, &object, how)
+        open_held(self.task, self.argument, &object, self.how)
     }
 
     /// Opens or creates the last component of the path in its directory. A link there is not

@@ -56,7 +56,7 @@ fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object,
 /// A name in a hidden area that is not there: whoever searches `PATH` asks for many of those, and
 /// that is no refusal to tell of.
 fn is_absent(task: &Task<'_>, argument: &Argument<'_>) -> bool {
-    let path = task.spelled(argument);
+    let Ok(path) = task.spelled(argument) else { return false };
     matches!(may_execute(task.image(), &Request::canonical(&path)),
         Verdict::Deny(denial) if denial.hidden)
         && !matches!(argument.find(false), Ok(crate::supervisor::resolve::Found::Object(_)))

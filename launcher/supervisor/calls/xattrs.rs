@@ -1,9 +1,11 @@
-//! Extended attributes: what changes them needs `update`.
+//! Extended attributes. What changes them needs `update`; those of the user's are content, and need
+//! `read`.
 
 use std::ffi::CString;
 use std::os::fd::AsFd as _;
 
-use rustix::fs::{XattrFlags, fremovexattr, fsetxattr, removexattr, setxattr};
+use jp_confine_policy::Capabilities;
+use rustix::fs::{XattrFlags, fremovexattr, fsetxattr, getxattr, removexattr, setxattr};
 use rustix::io::Errno;
 
 use super::attributes::{Target, on_descriptor};
@@ -14,6 +16,9 @@ use crate::sys::notification::Answer;
 /// Limits of `xattr(7)`.
 const LONGEST_NAME: usize = 255;
 const LARGEST_VALUE: u64 = 65536;
+
+/// What the names of the attributes begin with that are content; the others describe the file.
+const OF_THE_USER: &[u8] = b"user.";
 
 /// `struct xattr_args` of setxattrat(2).
 const ARGUMENTS_SIZE: u64 = 16;
@@ -102,12 +107,8 @@ pub(crate) fn set_at(
     name: u64,
     (arguments, size): (u64, u64),
 ) -> Result<Answer, Errno> {
-    if size != ARGUMENTS_SIZE {
-        return Err(if size < ARGUMENTS_SIZE { Errno::INVAL } else { Errno::TOOBIG });
-    }
-    let [value, sizes] = task.caller.words(arguments)?;
-    let flags = u32::try_from(sizes >> 32).unwrap_or(u32::MAX);
-    set(task, at, name, (value, sizes & u64::from(u32::MAX)), flags)
+    let (value, size, flags) = arguments_of_at(task, arguments, size)?;
+    set(task, at, name, (value, size), flags)
 }
 
 /// fsetxattr(2).
@@ -122,6 +123,56 @@ pub(crate) fn set_of(
     on_descriptor(task, fd, |file| {
         fsetxattr(file, &attribute.name, &attribute.value, attribute.flags)
     })
+}
+
+/// getxattr(2), lgetxattr(2).
+pub(crate) fn get(
+    task: &Task<'_>,
+    at: At,
+    name_at: u64,
+    (value_at, size): (u64, u64),
+) -> Result<Answer, Errno> {
+    at.check()?;
+    let name = name(task, name_at)?;
+    let is_content = name.to_bytes().starts_with(OF_THE_USER);
+    let need = Capabilities::NONE.with_if(is_content, Capabilities::READ);
+    let target = Target::read(task, at.dirfd, at.path, at.flags)?;
+    // No room at all asks how much would be needed.
+    let room = if size == 0 { LARGEST_VALUE } else { size.min(LARGEST_VALUE) };
+    let mut value = vec![0; usize::try_from(room).unwrap_or(0)];
+    let acting = task.begin()?;
+    let object = target.hold_for(task, at.flags, need)?;
+    let length = getxattr(name_of(object.file.as_fd()), &name, value.as_mut_slice())?;
+    // Looking into others takes the supervisor's own rights.
+    drop(acting);
+    if size != 0 {
+        task.caller.write(value_at, value.get(..length).unwrap_or_default())?;
+    }
+    Ok(Answer::Value(i64::try_from(length).map_err(|_| Errno::OVERFLOW)?))
+}
+
+/// getxattrat(2).
+pub(crate) fn get_at(
+    task: &Task<'_>,
+    at: At,
+    name: u64,
+    (arguments, size): (u64, u64),
+) -> Result<Answer, Errno> {
+    let (value, size, flags) = arguments_of_at(task, arguments, size)?;
+    if flags != 0 {
+        return Err(Errno::INVAL);
+    }
+    get(task, at, name, (value, size))
+}
+
+/// The value's address and size, and the flags, of the structure that the newest calls take.
+fn arguments_of_at(task: &Task<'_>, at: u64, size: u64) -> Result<(u64, u64, u32), Errno> {
+    if size != ARGUMENTS_SIZE {
+        return Err(if size < ARGUMENTS_SIZE { Errno::INVAL } else { Errno::TOOBIG });
+    }
+    let [value, sizes] = task.caller.words(at)?;
+    let flags = u32::try_from(sizes >> 32).unwrap_or(u32::MAX);
+    Ok((value, sizes & u64::from(u32::MAX), flags))
 }
 
 /// removexattr(2), lremovexattr(2), removexattrat(2).

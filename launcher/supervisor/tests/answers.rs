@@ -256,6 +256,10 @@ fn attributes_are_set() {
         let times = times.as_ptr().expose_provenance();
         let name = c("user.x");
         let (name, value) = (address(&name), address(&name));
+        let of_file = c("security.capability");
+        let of_file = address(&of_file);
+        let mut room = [0_u8; 8];
+        let room = room.as_mut_ptr().expose_provenance();
         let none = usize::MAX >> 32;
         for path in &paths {
             let text_of = c(path);
@@ -276,6 +280,13 @@ fn attributes_are_set() {
                 ("setxattr", call(libc::SYS_setxattr, &[at, name, value, 3, 0])),
                 ("setxattr", call(libc::SYS_setxattr, &[at, name, value, 3, 1])),
                 ("lsetxattr", call(libc::SYS_lsetxattr, &[at, name, value, 70000, 0])),
+                ("getxattr", call(libc::SYS_getxattr, &[at, name, room, 8])),
+                ("getxattr", call(libc::SYS_getxattr, &[at, name, room, 2])),
+                ("getxattr", call(libc::SYS_getxattr, &[at, name, 0, 0])),
+                ("getxattr", call(libc::SYS_getxattr, &[at, name, 8, 8])),
+                ("getxattr", call(libc::SYS_getxattr, &[at, of_file, room, 8])),
+                ("lgetxattr", call(libc::SYS_lgetxattr, &[at, name, room, 100_000])),
+                ("lgetxattr", call(libc::SYS_lgetxattr, &[at, at, room, 8])),
                 ("removexattr", call(libc::SYS_removexattr, &[at, name])),
                 ("lremovexattr", call(libc::SYS_lremovexattr, &[at, at])),
             ];

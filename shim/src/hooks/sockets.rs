@@ -110,6 +110,8 @@ fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
         let entry = resolve::entry(image, &mut spelling)?.ok_or(Errno(libc::EADDRINUSE))?;
         let verdict = decide::access(image, &entry.request(), Capabilities::CREATE);
         report::settle(image, verdict, Subject::new(c"bind", entry.path()))?;
+        #[cfg(target_os = "linux")]
+        return sys::bind_name(fd, address.at.cast(), address.len);
     }
     sys::bind(fd, address.at.cast(), address.len)
 }

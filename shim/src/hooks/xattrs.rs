@@ -126,10 +126,10 @@ fn read_attribute(
     let Some(need) = need_to_read(name)? else {
         metadata::visible(libc::AT_FDCWD, path)?;
         let number = if follow == 0 { libc::SYS_getxattr } else { libc::SYS_lgetxattr };
-        return sys::call(number, [path.expose_provenance(), name_at, value, size, 0, 0]);
+        return sys::judged(number, [path.expose_provenance(), name_at, value, size, 0]);
     };
     let object = object::at_path(call, libc::AT_FDCWD, path, follow, need)?;
-    through_link(&object, |link| sys::call(libc::SYS_getxattr, [link, name_at, value, size, 0, 0]))
+    through_link(&object, |link| sys::judged(libc::SYS_getxattr, [link, name_at, value, size, 0]))
 }
 
 #[unsafe(no_mangle)]

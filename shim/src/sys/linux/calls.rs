@@ -3,6 +3,8 @@
 use core::ffi::{CStr, c_int};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use jp_confine_policy::telling;
+
 use super::arch::syscall6;
 use crate::errno::Errno;
 use crate::sys::Fd;
@@ -116,7 +118,7 @@ pub(crate) fn judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno>
 }
 
 /// Makes a call that says nothing of a judgement.
-fn unjudged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
+pub(super) fn unjudged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
     let [first, second, third, fourth, fifth] = args;
     call(nr, [first, second, third, fourth, fifth, 0])
 }
@@ -233,9 +235,18 @@ pub(crate) fn pread(fd: c_int, buffer: &mut [u8], offset: u64) -> Result<usize, 
 
 /// writev(2) of all `parts` at once; the number of bytes written.
 pub(crate) fn write_all<const N: usize>(fd: c_int, parts: [&[u8]; N]) -> Result<usize, Errno> {
-    let vectors = parts
-        .map(|part| libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() });
+    let vectors = vectors(parts);
     call(libc::SYS_writev, [word(fd), vectors.as_ptr().expose_provenance(), N, 0, 0, 0])
+}
+
+/// Tells the supervisor what was refused; whether there was one to hear it.
+pub(crate) fn tell_supervisor<const N: usize>(record: [&[u8]; N]) -> bool {
+    let vectors = vectors(record);
+    call(telling::CALL, [vectors.as_ptr().expose_provenance(), N, 0, 0, 0, 0]).is_ok()
+}
+
+fn vectors<const N: usize>(parts: [&[u8]; N]) -> [libc::iovec; N] {
+    parts.map(|part| libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() })
 }
 
 /// write(2) of a part of `bytes`; the number of bytes written.

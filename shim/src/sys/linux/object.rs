@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
-use super::{call, call_out, fstat, judged, openat, word};
+use super::{call, call_out, fstat, judged, openat, unjudged, word};
 use crate::errno::Errno;
 use crate::places::DescriptorLink;
 use crate::sys::Fd;
@@ -223,6 +223,12 @@ pub(crate) fn connect(fd: c_int, address: *const c_void, len: usize) -> Result<(
 /// bind(2).
 pub(crate) fn bind(fd: c_int, address: *const c_void, len: usize) -> Result<(), Errno> {
     judged(libc::SYS_bind, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
+}
+
+/// As [`bind`], to a name that may lead elsewhere by now than when it was judged: a supervisor judges
+/// and binds it in the directory that it holds.
+pub(crate) fn bind_name(fd: c_int, address: *const c_void, len: usize) -> Result<(), Errno> {
+    unjudged(libc::SYS_bind, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
 }
 
 /// sendto(2) of the program's bytes.

@@ -1,0 +1,106 @@
+//! The run around this one: this launcher may be a confined program itself. Its program is then held
+//! by the policies of both.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _};
+use std::os::fd::{OwnedFd, RawFd};
+use std::path::PathBuf;
+
+use jp_confine_policy::image::{Image, ImageError, Text};
+use rustix::fs::{SealFlags, fcntl_get_seals};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::plan::bounds::Rule;
+use crate::seal::SharedPage;
+use crate::spawn::HANDLES;
+use crate::sys::child;
+
+/// How many runs there can be, one inside the other: as many as the library has room for.
+const LEVELS: usize = 8;
+
+/// The runs around this one.
+#[derive(Debug)]
+pub(crate) struct Outer {
+    /// The descriptors of their images and page, as the variable names them.
+    pub(crate) handles: String,
+    images: Vec<Vec<u8>>,
+    page: RawFd,
+}
+
+impl Outer {
+    /// Looks for them in the environment.
+    ///
+    /// # Errors
+    /// Where they are of another version of this program, or too many.
+    pub(crate) fn find(context: &Context) -> Result<Option<Self>, Failure> {
+        let handles = context.variable(HANDLES.as_ref()).and_then(|value| value.to_str());
+        let Some((handles, numbers)) = handles.and_then(|text| Some((text, numbers(text)?))) else {
+            return Ok(None);
+        };
+        let Some(([first, page], inner)) = numbers.split_first_chunk() else { return Ok(None) };
+        let mut images = Vec::new();
+        for &number in std::iter::once(first).chain(inner) {
+            // Somebody's own variable of that name, and no run.
+            let Some(image) = sealed(number) else { return Ok(None) };
+            match Image::parse(&image) {
+                Ok(_) => images.push(image),
+                Err(ImageError::Version) => return Err(other_version()),
+                Err(_) => return Ok(None),
+            }
+        }
+        if images.len() >= LEVELS {
+            return Err(Failure::own(format!("{LEVELS} runs are inside each other already")));
+        }
+        Ok(Some(Self { handles: handles.to_owned(), images, page: *page }))
+    }
+
+    /// What their library needs inside this run: their records of denials.
+    pub(crate) fn needs(&self) -> Vec<Rule> {
+        self.texts(Text::EventsPath).map(|record| Rule::writing(&record)).collect()
+    }
+
+    /// The page that all of them share.
+    pub(crate) fn page(&self) -> io::Result<SharedPage> {
+        let path = self.texts(Text::SharedPage).next().unwrap_or_default();
+        let file = match child::duplicate(self.page) {
+            Ok(file) => file,
+            Err(_) => OwnedFd::from(File::options().read(true).write(true).open(&path)?),
+        };
+        Ok(SharedPage { file, path })
+    }
+
+    fn images(&self) -> impl Iterator<Item = Image<'_>> {
+        self.images.iter().filter_map(|image| Image::parse(image).ok())
+    }
+
+    fn texts(&self, text: Text) -> impl Iterator<Item = PathBuf> {
+        use std::os::unix::ffi::OsStrExt as _;
+        let path = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
+        self.images().map(move |image| path(image.text(text)))
+    }
+}
+
+fn other_version() -> Failure {
+    Failure::advised(
+        "this is inside a run of another version of jp-confine, whose policy cannot be read",
+        "use the same version inside as outside",
+    )
+}
+
+fn numbers(text: &str) -> Option<Vec<RawFd>> {
+    text.split(':').map(|number| number.parse().ok()).collect()
+}
+
+/// What is in a file that nobody can change.
+fn sealed(number: RawFd) -> Option<Vec<u8>> {
+    let mut file = File::from(child::duplicate(number).ok()?);
+    let fixed = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK;
+    if !fcntl_get_seals(&file).ok()?.contains(fixed) {
+        return None;
+    }
+    let mut image = Vec::new();
+    file.rewind().ok()?;
+    file.read_to_end(&mut image).ok()?;
+    Some(image)
+}

@@ -1,0 +1,29 @@
+//! What the preload library refused by itself, for the record. It comes by a call of its own, so that
+//! nobody in the run can open the record; who tells is not for the teller to say.
+
+use jp_confine_policy::telling::VECTORS;
+use rustix::io::Errno;
+
+use crate::events::{self, Layer};
+use crate::supervisor::task::{Task, program_of};
+use crate::sys::notification::Answer;
+
+/// Takes one record of a denial.
+pub(crate) fn take(task: &Task<'_>, vectors: u64, count: u64) -> Result<Answer, Errno> {
+    if usize::try_from(count) != Ok(VECTORS) {
+        return Err(Errno::INVAL);
+    }
+    let vectors: [u64; 2 * VECTORS] = task.caller.words(vectors)?;
+    let (vectors, _) = vectors.as_chunks::<2>();
+    let mut record = Vec::new();
+    for &[address, length] in vectors {
+        let length = usize::try_from(length).map_err(|_| Errno::INVAL)?;
+        if length > events::LONGEST {
+            return Err(Errno::INVAL);
+        }
+        record.extend(task.caller.bytes(address, length)?);
+    }
+    let told = events::sole(&record).ok_or(Errno::INVAL)?;
+    task.tell(events::Denial { program: program_of(&task.caller), layer: Layer::Shim, ..told });
+    Ok(Answer::Value(0))
+}

@@ -1,0 +1,154 @@
+/* System calls by instruction: nothing of libc's is called that a library could stand in front of. */
+#include "attack.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "absent.h"
+
+extern char **environ;
+
+#if defined(__x86_64__) || defined(__aarch64__)
+static long call(long number, long a, long b, long c, long d, long e)
+{
+#ifdef __x86_64__
+    long answer;
+    register long fourth __asm__("r10") = d;
+    register long fifth __asm__("r8") = e;
+    register long sixth __asm__("r9") = 0;
+    __asm__ volatile("syscall" : "=a"(answer) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
+                     : "rcx", "r11", "memory");
+#else
+    register long which __asm__("x8") = number;
+    register long answer __asm__("x0") = a;
+    register long second __asm__("x1") = b, third __asm__("x2") = c, fourth __asm__("x3") = d;
+    register long fifth __asm__("x4") = e, sixth __asm__("x5") = 0;
+    __asm__ volatile("svc 0" : "+r"(answer) : "r"(which), "r"(second), "r"(third), "r"(fourth), "r"(fifth), "r"(sixth)
+                     : "memory");
+#endif
+    if (answer < 0) {
+        errno = (int)-answer;
+        return -1;
+    }
+    return answer;
+}
+
+static int done(long answer) { return answer < 0 ? FAILED : DONE; }
+static long at(long number, const char *path, long a, long b) { return call(number, AT_FDCWD, (long)path, a, b, 0); }
+static int opened(const char *path, int flags)
+{
+    long fd = at(SYS_openat, path, flags, 0644);
+    return fd < 0 ? FAILED : show((int)fd);
+}
+
+static int v_open(char **a) { return opened(a[0], O_RDONLY); }
+static int v_write(char **a) { return done(at(SYS_openat, a[0], O_WRONLY, 0)); }
+static int v_creat(char **a) { return done(at(SYS_openat, a[0], O_WRONLY | O_CREAT | O_TRUNC, 0644)); }
+static int v_tmpfile(char **a) { return done(at(SYS_openat, a[0], O_TMPFILE | O_RDWR, 0644)); }
+static int v_opendir(char **a) { return done(at(SYS_openat, a[0], O_RDONLY | O_DIRECTORY, 0)); }
+static int v_openat2(char **a)
+{
+    unsigned long how[3] = {O_RDONLY, 0, 0};
+    long fd = at(SYS_openat2, a[0], (long)how, sizeof how);
+    return fd < 0 ? FAILED : show((int)fd);
+}
+static int v_by_descriptor(char **a)
+{
+    char link[32];
+    long fd = at(SYS_openat, a[0], O_PATH, 0);
+    if (fd < 0)
+        return FAILED;
+    const char *from = "/proc/self/fd/";
+    int i = 0;
+    for (; from[i]; i++)
+        link[i] = from[i];
+    for (int unit = 1000; unit; unit /= 10)
+        if (fd >= unit || unit == 1)
+            link[i++] = (char)('0' + fd / unit % 10);
+    link[i] = 0;
+    return opened(link, O_RDONLY);
+}
+static int v_after_chdir(char **a)
+{
+    return call(SYS_chdir, (long)a[0], 0, 0, 0, 0) < 0 ? FAILED : opened(a[1], O_RDONLY);
+}
+static int v_truncate(char **a) { return done(call(SYS_truncate, (long)a[0], 0, 0, 0, 0)); }
+static int v_mkdir(char **a) { return done(at(SYS_mkdirat, a[0], 0755, 0)); }
+static int v_mkfifo(char **a) { return done(at(SYS_mknodat, a[0], S_IFIFO | 0644, 0)); }
+static int v_unlink(char **a) { return done(at(SYS_unlinkat, a[0], 0, 0)); }
+static int v_rmdir(char **a) { return done(at(SYS_unlinkat, a[0], AT_REMOVEDIR, 0)); }
+static int v_rename(char **a)
+{
+    return done(call(SYS_renameat2, AT_FDCWD, (long)a[0], AT_FDCWD, (long)a[1], 0));
+}
+static int v_link(char **a) { return done(call(SYS_linkat, AT_FDCWD, (long)a[0], AT_FDCWD, (long)a[1], 0)); }
+static int v_symlink(char **a) { return done(call(SYS_symlinkat, (long)a[0], AT_FDCWD, (long)a[1], 0, 0)); }
+static int v_chmod(char **a) { return done(at(SYS_fchmodat, a[0], 0600, 0)); }
+static int v_chown(char **a) { return done(at(SYS_fchownat, a[0], getuid(), getgid())); }
+static int v_utimes(char **a) { return done(at(SYS_utimensat, a[0], 0, 0)); }
+static int v_setxattr(char **a) { return done(call(SYS_setxattr, (long)a[0], (long)"user.k", (long)"v", 1, 0)); }
+static int v_getxattr(char **a)
+{
+    char value[16] = "";
+    if (call(SYS_getxattr, (long)a[0], (long)"user.k", (long)value, sizeof value - 1, 0) < 0)
+        return FAILED;
+    found(value);
+    return DONE;
+}
+static int v_exec(char **a)
+{
+    char *line[] = {a[0], "stat", "/", NULL};
+    return done(call(SYS_execve, (long)a[0], (long)line, (long)environ, 0, 0));
+}
+
+#else
+#define v_open absent
+#define v_write absent
+#define v_creat absent
+#define v_tmpfile absent
+#define v_opendir absent
+#define v_openat2 absent
+#define v_by_descriptor absent
+#define v_after_chdir absent
+#define v_truncate absent
+#define v_mkdir absent
+#define v_mkfifo absent
+#define v_unlink absent
+#define v_rmdir absent
+#define v_rename absent
+#define v_link absent
+#define v_symlink absent
+#define v_chmod absent
+#define v_chown absent
+#define v_utimes absent
+#define v_setxattr absent
+#define v_getxattr absent
+#define v_exec absent
+#endif
+
+const struct verb instruction_verbs[] = {
+    {"i_open", 1, v_open},
+    {"i_write", 1, v_write},
+    {"i_creat", 1, v_creat},
+    {"i_tmpfile", 1, v_tmpfile},
+    {"i_opendir", 1, v_opendir},
+    {"i_openat2", 1, v_openat2},
+    {"i_by_descriptor", 1, v_by_descriptor},
+    {"i_after_chdir", 2, v_after_chdir},
+    {"i_truncate", 1, v_truncate},
+    {"i_mkdir", 1, v_mkdir},
+    {"i_mkfifo", 1, v_mkfifo},
+    {"i_unlink", 1, v_unlink},
+    {"i_rmdir", 1, v_rmdir},
+    {"i_rename", 2, v_rename},
+    {"i_link", 2, v_link},
+    {"i_symlink", 2, v_symlink},
+    {"i_chmod", 1, v_chmod},
+    {"i_chown", 1, v_chown},
+    {"i_utimes", 1, v_utimes},
+    {"i_setxattr", 1, v_setxattr},
+    {"i_getxattr", 1, v_getxattr},
+    {"i_exec", 1, v_exec},
+    {0},
+};

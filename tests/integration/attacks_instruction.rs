@@ -1,0 +1,61 @@
+//! The rows of entries, contents and metadata by system calls that the attack program makes itself.
+//! The library is in the process, and sees nothing of them.
+
+use crate::attack::assert_refused;
+use crate::layers::Holder;
+use crate::run::skip;
+
+macro_rules! rows {
+    ($($name:ident: $setup:literal, $call:literal => $expected:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                if Holder::under_test() == Holder::Library {
+                    return skip("the library alone does not see system calls by instruction");
+                }
+                assert_refused($setup, $call, $expected);
+            }
+        )*
+    };
+}
+
+rows! {
+    open: "", "i_open $OUT/secret" => "EACCES";
+    open_by_link: "ln -s $OUT/secret l", "i_open l" => "EACCES";
+    open_through_a_directory: "ln -s $OUT d", "i_open d/secret" => "EACCES";
+    open_above: "", "i_open ../out/secret" => "EACCES";
+    open_from_the_root_of_a_process: "", "i_open /proc/self/root$OUT/secret" => "EACCES";
+    open_by_descriptor: "", "i_by_descriptor $OUT/secret" => "EACCES";
+    open_after_chdir: "", "i_after_chdir $OUT secret" => "EACCES";
+    openat2: "", "i_openat2 $OUT/secret" => "EACCES";
+    hidden: "", "i_open $HOME/.private/key" => "EACCES|ENOENT";
+    write: "", "i_write $OUT/target" => "EACCES";
+    write_by_link: "ln -s $OUT/target l", "i_write l" => "EACCES";
+    creat: "", "i_creat $OUT/new" => "EACCES";
+    creat_by_link: "ln -s $OUT/new l", "i_creat l" => "EACCES";
+    unnamed: "", "i_tmpfile $OUT" => "EACCES";
+    list: "", "i_opendir $OUT" => "EACCES";
+    truncate: "", "i_truncate $OUT/target" => "EACCES";
+    mkdir: "", "i_mkdir $OUT/new" => "EACCES";
+    mkfifo: "", "i_mkfifo $OUT/new" => "EACCES";
+    unlink: "", "i_unlink $OUT/target" => "EACCES";
+    rmdir: "", "i_rmdir $OUT/empty" => "EACCES";
+    rename_in: "", "i_rename $OUT/secret got" => "EACCES";
+    rename_out: "", "i_rename file $OUT/got" => "EACCES";
+    link_in: "", "i_link $OUT/secret got" => "EACCES";
+    link_out: "", "i_link file $OUT/got" => "EACCES";
+    symlink: "", "i_symlink x $OUT/got" => "EACCES";
+    chmod: "", "i_chmod $OUT/target" => "EACCES";
+    chown: "", "i_chown $OUT/target" => "EACCES";
+    utimes: "", "i_utimes $OUT/target" => "EACCES";
+    setxattr: "", "i_setxattr $OUT/target" => "EACCES";
+    getxattr: "$ATTACK setxattr $OUT/target user.k", "i_getxattr $OUT/target" => "EACCES";
+    exec: "cp $ATTACK $OUT/program", "i_exec $OUT/program" => "EACCES";
+    after_the_library_s_own: "", "write_creat known , i_open $OUT/secret" => "EACCES";
+    write_what_may_be_read: "", "-r $OUT -- i_write $OUT/target" => "EACCES";
+    create_beside_what_may_be_read: "", "-r $OUT -- i_creat $OUT/new" => "EACCES";
+    chmod_what_may_be_read: "", "-r $OUT -- i_chmod $OUT/target" => "EACCES";
+    read_what_is_denied_below: "mkdir deep; echo x > deep/f", "--deny deep -- i_open deep/f" => "EACCES";
+    remove_what_is_denied_below: "mkdir deep; touch deep/f", "--deny deep -- i_unlink deep/f" => "EACCES";
+    rename_what_is_denied_below: "mkdir deep; touch deep/f", "--deny deep -- i_rename deep free" => "EACCES";
+}

@@ -1,0 +1,209 @@
+//! Machines that lack something: what is left holds what it can, and one line says what is missing.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::attack::{Linking, answer, arena_with, set_up};
+use crate::layers::Holder;
+use crate::run::{Mode, Outcome, PRODUCT, Run, skip};
+use crate::scratch::Scratch;
+
+/// What holds a call that the library does not make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    /// Landlock and a supervisor.
+    Both,
+    /// The supervisor alone.
+    Supervisor,
+    /// Landlock alone.
+    Landlock,
+    /// Nobody.
+    Library,
+}
+
+/// `JP_CONFINE_WITHOUT`, and what is left.
+const MACHINES: &[(&str, Left)] = &[
+    ("landlock:1", Left::Both),
+    ("landlock:2", Left::Both),
+    ("landlock:3", Left::Both),
+    ("landlock:4", Left::Both),
+    ("landlock:5", Left::Both),
+    ("landlock:6", Left::Both),
+    ("landlock", Left::Supervisor),
+    ("listener", Left::Landlock),
+    ("openat2", Left::Landlock),
+    ("proc", Left::Landlock),
+    ("ptrace", Left::Landlock),
+    ("landlock,listener", Left::Library),
+];
+
+/// Calls on what nothing grants, and whether Landlock has a right that stands for them.
+const CALLS: &[(&str, bool)] = &[
+    ("open $OUT/secret", true),
+    ("opendir $OUT", true),
+    ("write $OUT/target", true),
+    ("creat $OUT/new", true),
+    ("mkdir $OUT/new", true),
+    ("mkfifo $OUT/new", true),
+    ("unlink $OUT/target", true),
+    ("rmdir $OUT/empty", true),
+    ("symlink x $OUT/new", true),
+    ("exec $OUT/program", true),
+    ("chmod $OUT/target", false),
+    ("utimes $OUT/target", false),
+    ("setxattr $OUT/target", false),
+    ("getxattr $OUT/target", false),
+];
+
+fn tree(linking: Linking) -> Scratch {
+    let scratch = arena_with(linking, Scratch::new());
+    set_up(&scratch, "cp $ATTACK $OUT/program; $ATTACK setxattr $OUT/target user.k || :");
+    scratch
+}
+
+fn attack(scratch: &Scratch, without: &str, line: &str) -> Outcome {
+    let line = scratch.expand(line);
+    let words: Vec<&str> = line.split(' ').collect();
+    let run = Run::new(scratch, "bin/attack", &words);
+    run.env("JP_CONFINE_WITHOUT", without).run()
+}
+
+/// The calls of `kind` that must be refused are, one after the other.
+fn assert_refused(scratch: &Scratch, without: &str, kind: &str, held: impl Fn(bool) -> bool) {
+    for (line, _) in CALLS.iter().filter(|(_, by_landlock)| held(*by_landlock)) {
+        let words = if kind.is_empty() && line.contains("xattr") { " user.k" } else { "" };
+        let before = scratch.forbidden();
+        let run = attack(scratch, without, &format!("{kind}{line}{words}"));
+        assert!(["EACCES", "EPERM"].contains(&answer(&run)), "without {without}: {run}");
+        before.assert_same(&scratch.forbidden());
+    }
+}
+
+/// One line says what is missing, and only that.
+fn assert_said(run: &Outcome, without: &str, left: Left) {
+    let said: Vec<&str> = run.stderr.lines().filter(|line| line.contains(" here: ")).collect();
+    match left {
+        Left::Both => assert!(said.is_empty(), "{run}"),
+        _ => assert_eq!(said.len(), 1, "without {without}: {run}"),
+    }
+    for name in without.split(',').filter(|_| left != Left::Both) {
+        assert!(said.iter().any(|line| line.contains(&format!("no {name}"))), "{run}");
+    }
+}
+
+fn is_of_interest() -> bool {
+    let all = Holder::under_test() == Holder::Layers;
+    if !all {
+        skip("one holder tells all about machines");
+    }
+    all
+}
+
+#[test]
+fn the_library_holds_everywhere() {
+    if !is_of_interest() {
+        return;
+    }
+    for (without, left) in MACHINES {
+        let scratch = tree(Linking::Dynamic);
+        assert_refused(&scratch, without, "", |_| true);
+        assert_said(&attack(&scratch, without, "stat file"), without, *left);
+    }
+}
+
+#[test]
+fn calls_by_instruction_are_held_by_what_is_left() {
+    if !is_of_interest() {
+        return;
+    }
+    for (without, left) in MACHINES {
+        let scratch = tree(Linking::Dynamic);
+        assert_refused(&scratch, without, "i_", |by_landlock| match left {
+            Left::Both | Left::Supervisor => true,
+            Left::Landlock => by_landlock,
+            Left::Library => false,
+        });
+    }
+}
+
+#[test]
+fn static_programs_start_where_all_is_held() {
+    if !is_of_interest() {
+        return;
+    }
+    for (without, left) in MACHINES {
+        let scratch = tree(Linking::Static);
+        if matches!(left, Left::Both | Left::Supervisor) {
+            assert_refused(&scratch, without, "", |_| true);
+        } else {
+            let run = attack(&scratch, without, "open file");
+            run.assert_code(126).assert_stderr("statically linked").assert_no_secret();
+        }
+    }
+}
+
+#[test]
+fn strict_refuses_where_a_layer_is_missing() {
+    if !is_of_interest() {
+        return;
+    }
+    let scratch = Scratch::new();
+    for (without, left) in MACHINES {
+        let run = Run::new(&scratch, "cat", &["file"]).flags(&["--enforce=strict"]);
+        let run = run.env("JP_CONFINE_WITHOUT", without).run();
+        if *left == Left::Both {
+            run.assert_ok();
+        } else {
+            run.assert_code(125).assert_stderr("--enforce strict needs");
+            assert!(!run.stdout.contains("inside"), "{run}");
+        }
+    }
+    assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to refuse");
+}
+
+/// A kernel that answers the system call `number` with `errno`, as an old one or a container does.
+fn on_a_kernel(scratch: &Scratch, number: i64, errno: i32, line: &str) -> Outcome {
+    let tool = scratch.copy_program(&scratch.path("ws/bin/attack"), "tool/attack");
+    std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).expect("chmod");
+    let line = scratch.expand(line);
+    let (number, errno) = (number.to_string(), errno.to_string());
+    let mut args = vec!["fault", &number, &errno, "exec_line"];
+    let confined = Mode::under_test() == Mode::Confined;
+    args.extend(confined.then_some([PRODUCT, "--"]).into_iter().flatten());
+    args.push("bin/attack");
+    args.extend(line.split(' '));
+    Run::new(scratch, tool.to_str().expect("UTF-8"), &args).mode(Mode::Bare).run()
+}
+
+#[test]
+fn a_kernel_without_landlock() {
+    if !is_of_interest() {
+        return;
+    }
+    for linking in [Linking::Dynamic, Linking::Static] {
+        let scratch = tree(linking);
+        for line in
+            ["open $OUT/secret", "i_open $OUT/secret", "i_creat $OUT/new", "i_chmod $OUT/target"]
+        {
+            let run = on_a_kernel(&scratch, libc::SYS_landlock_create_ruleset, libc::ENOSYS, line);
+            assert_eq!(answer(&run), "EACCES", "{line}: {run}");
+            assert_said(&run, "landlock", Left::Supervisor);
+        }
+    }
+}
+
+#[test]
+fn a_kernel_without_a_listener() {
+    if !is_of_interest() {
+        return;
+    }
+    for errno in [libc::EINVAL, libc::ENOSYS, libc::EPERM] {
+        let scratch = tree(Linking::Dynamic);
+        for line in
+            ["open $OUT/secret", "i_open $OUT/secret", "i_creat $OUT/new", "i_exec $OUT/program"]
+        {
+            let run = on_a_kernel(&scratch, libc::SYS_seccomp, errno, line);
+            assert_eq!(answer(&run), "EACCES", "{line}: {run}");
+            assert_said(&run, "listener", Left::Landlock);
+        }
+    }
+}

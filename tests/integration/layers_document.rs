@@ -1,0 +1,77 @@
+//! The matrix of `docs/enforcement.md`: how many rows there are, who is held to them, and what differs.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::layers::{all_tests, differences};
+
+const BEGIN: &str = "<!-- begin of the matrix -->\n";
+const END: &str = "<!-- end of the matrix -->";
+
+/// What is run against every holder, as in `tests/layers.sh`.
+const MODULES: [&str; 3] = ["answers", "attacks_", "policy_"];
+
+/// Left out there: about the machine or the library alone.
+const ELSEWHERE: [&str; 3] = ["attacks_race", "attacks_faults", "attacks_machines"];
+
+/// By programs that the library is not in, or does not see.
+const BEYOND_THE_LIBRARY: [&str; 2] = ["attacks_go", "attacks_instruction"];
+
+fn matrix() -> String {
+    let mut modules: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for test in all_tests() {
+        let module = test.split("::").next().unwrap_or_default().to_owned();
+        let is_row = MODULES.iter().any(|prefix| module.starts_with(prefix));
+        if is_row && !ELSEWHERE.contains(&module.as_str()) {
+            modules.entry(module).or_default().push(test);
+        }
+    }
+    let mut text =
+        "| tests | rows | library | supervisor | strict |\n|---|---|---|---|---|\n".to_owned();
+    let mut sums = [0; 4];
+    for (module, tests) in &modules {
+        let all = tests.len();
+        let like_the_others = ["library", "supervisor", "strict"].map(|holder| {
+            let beyond = holder == "library" && BEYOND_THE_LIBRARY.contains(&module.as_str());
+            let differing = differences().iter().filter(|difference| {
+                difference.is_of(holder) && tests.iter().any(|test| test == difference.test)
+            });
+            if beyond { 0 } else { all - differing.count() }
+        });
+        let [library, supervisor, strict] = like_the_others;
+        let _ = writeln!(text, "| `{module}` | {all} | {library} | {supervisor} | {strict} |");
+        for (sum, count) in sums.iter_mut().zip([all, library, supervisor, strict]) {
+            *sum += count;
+        }
+    }
+    let [all, library, supervisor, strict] = sums;
+    let _ = writeln!(text, "| together | {all} | {library} | {supervisor} | {strict} |\n");
+    text.push_str("What differs, and why:\n\n");
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for difference in differences() {
+        let test = difference.test;
+        match reasons.last_mut() {
+            Some((reason, tests)) if *reason == difference.reason => tests.push(test),
+            _ => reasons.push((difference.reason, vec![test])),
+        }
+    }
+    for (reason, tests) in reasons {
+        let _ = writeln!(text, "- {reason} (`{}`)", tests.join("`, `"));
+    }
+    text
+}
+
+/// Set `UPDATE_DOCS=1` to write it anew.
+#[test]
+fn the_document_has_the_matrix() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/enforcement.md");
+    let document = std::fs::read_to_string(path).expect("the document");
+    let (before, rest) = document.split_once(BEGIN).expect("where the matrix begins");
+    let (written, after) = rest.split_once(END).expect("where it ends");
+    let matrix = matrix();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let document = [before, BEGIN, &matrix, END, after].concat();
+        return std::fs::write(path, document).expect("written");
+    }
+    assert_eq!(written, matrix, "docs/enforcement.md is not what the rows say: run with UPDATE_DOCS=1");
+}

@@ -1,0 +1,136 @@
+//! Runs inside runs: what either policy refuses is refused, and nothing that a program makes up as
+//! the image of an inner run gains anything.
+
+use std::fs;
+use std::path::Path;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin, build};
+
+use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};
+use crate::scratch::Scratch;
+
+/// A scratch tree with the product in its workspace.
+fn with_product() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.copy_program(Path::new(PRODUCT), "ws/bin/inner");
+    scratch.write("ws/dir/file", "inside\n");
+    scratch.hand_over();
+    scratch
+}
+
+/// `script` in runs with these options, the outermost first; in none where nothing is confined.
+fn nested(scratch: &Scratch, runs: &[&str], script: &str) -> Outcome {
+    let script = scratch.expand(script);
+    let Some((outermost, inner)) = runs.split_first() else { panic!("no run") };
+    let mut words: Vec<String> = Vec::new();
+    if Mode::under_test() == Mode::Confined {
+        for options in inner {
+            words.push("bin/inner".to_owned());
+            words.extend(scratch.expand(options).split_whitespace().map(str::to_owned));
+            words.push("--".to_owned());
+        }
+    }
+    words.extend(["sh".to_owned(), "-c".to_owned(), script]);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let outermost = scratch.expand(outermost);
+    let flags: Vec<&str> = outermost.split_whitespace().collect();
+    Run::new(scratch, words[0], &words[1..]).flags(&flags).run()
+}
+
+#[test]
+fn the_inner_policy_restricts() {
+    let scratch = with_product();
+    let run = nested(&scratch, &["", "--deny dir"], "cat file; ! cat dir/file; ! rm dir/file");
+    assert_restricted(&run);
+    run.assert_stderr("denied read dir/file").assert_stderr("flag --deny dir");
+}
+
+#[test]
+fn the_outer_policy_restricts() {
+    let scratch = with_product();
+    let run = nested(&scratch, &["--deny dir", "-w dir"], "cat file; ! cat dir/file");
+    assert_restricted(&run);
+}
+
+#[test]
+fn a_grant_inside_gives_nothing() {
+    let scratch = with_product();
+    let script = "cat file; ! cat $OUT/secret; ! touch $OUT/new";
+    let run = nested(&scratch, &["", "-w $OUT -r /"], script);
+    run.assert_no_secret();
+    assert_restricted(&run);
+    assert!(!scratch.out().join("new").exists());
+}
+
+#[test]
+fn the_library_alone_outside() {
+    let scratch = with_product();
+    let runs = ["--enforce=cooperative --deny dir", ""];
+    assert_restricted(&nested(&scratch, &runs, "cat file; ! cat dir/file"));
+}
+
+#[test]
+fn three_runs() {
+    let scratch = with_product();
+    assert_restricted(&nested(&scratch, &["", "", "--deny dir"], "cat file; ! cat dir/file"));
+}
+
+/// The library has room for so many.
+#[test]
+fn too_many_runs() {
+    let scratch = with_product();
+    let run = nested(&scratch, &[""; 9], "touch ran");
+    run.assert_code(125).assert_stderr("inside each other");
+    assert!(!scratch.ws().join("ran").exists());
+}
+
+fn assert_restricted(run: &Outcome) {
+    run.assert_ok().assert_stdout("inside").assert_stderr("Permission denied");
+    assert_eq!(run.stdout.matches("inside").count(), 1, "{run}");
+}
+
+/// A program adds an image of its own making, which grants everything, names another library, and a
+/// forbidden file as the record of denials.
+#[test]
+fn an_image_made_up_inside() {
+    if !have("python3") {
+        return skip("no python3");
+    }
+    let scratch = with_product();
+    fs::write(scratch.ws().join("image"), made_up(&scratch)).expect("an image");
+    let script = "\
+import fcntl, os
+fd = os.memfd_create('image', os.MFD_ALLOW_SEALING)
+os.write(fd, open('image', 'rb').read())
+fcntl.fcntl(fd, 1033, 15)
+os.set_inheritable(fd, True)
+os.environ['JP_CONFINE'] = os.environ.get('JP_CONFINE', '') + ':%d' % fd
+os.execvp('sh', ['sh', '-c', os.environ['SCRIPT']])
+";
+    let commands =
+        scratch.expand("cat $OUT/secret; env -i cat $OUT/secret; touch $OUT/new; cat file");
+    let before = scratch.forbidden();
+    scratch.hand_over();
+    let run = Run::new(&scratch, "python3", &["-c", script]).env("SCRIPT", &commands).run();
+    run.assert_stdout("inside").assert_no_secret();
+    before.assert_same(&scratch.forbidden());
+}
+
+fn made_up(scratch: &Scratch) -> Vec<u8> {
+    let origin = Origin::Product { why: "test".to_owned() };
+    let everything = Grant::new("/".into(), Capabilities::ALL, GrantKind::Plain, origin);
+    let record = scratch.out().join("target");
+    build(&ImageSpec {
+        grants: &[everything],
+        workspace: Path::new("/"),
+        aliases: &[],
+        session: 0,
+        shim_path: &scratch.ws().join("other.so"),
+        events_path: &record,
+        temp_dir: Path::new("/tmp"),
+        shared_page: &record,
+        json: b"{}",
+    })
+    .expect("an image")
+}
