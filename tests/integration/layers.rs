@@ -99,17 +99,17 @@ pub(crate) fn differences() -> &'static [Difference] {
 }
 
 /// Lines of `test` or `test=answer`, below one of `## holders: reason` each.
-fn parse(text: &'static str) -> Vec<Difference> {
+fn parse(table: &'static str) -> Vec<Difference> {
     let mut heading = None;
     let mut found = Vec::new();
-    for line in text.lines() {
+    for line in table.lines() {
         if let Some(line) = line.strip_prefix("## ") {
             heading = Some(line.split_once(": ").expect("holders and a reason"));
         } else if !line.starts_with('#') {
             for row in line.split_whitespace() {
                 let (holders, reason) = heading.expect("a heading above the first row");
                 let (test, answer) =
-                    row.split_once('=').map_or((row, None), |(test, answer)| (test, Some(answer)));
+                    row.split_once('=').map_or((row, None), |(name, answer)| (name, Some(answer)));
                 found.push(Difference { holders, test, answer, reason });
             }
         }

@@ -6,7 +6,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crate::run::{Holder, Mode, Outcome, PRODUCT, Run, have, skip};
+use crate::layers::Holder;
+use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};
 use crate::scratch::Scratch;
 
 /// For how long anything here may take: it is over in seconds, or hangs.

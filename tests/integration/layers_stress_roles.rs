@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::run::{Holder, Mode, Run, have, skip, wait};
+use crate::layers::Holder;
+use crate::run::{Mode, Run, have, skip, wait};
 use crate::scratch::Scratch;
 use crate::terminal::Terminal;
 
