@@ -27,6 +27,8 @@ const LOOK: Duration = Duration::from_micros(100);
 const MOST: usize = 2048;
 /// How many descriptors a waiting call holds.
 const HELD: usize = 4;
+/// How many the supervisor needs for itself and for calls that do not wait.
+const RESERVED: usize = 32;
 
 /// How the kernel is told to make the caller begin its call again after a signal (`ERESTARTSYS`).
 const BEGIN_AGAIN: Errno = Errno::from_raw_os_error(512);
@@ -149,7 +151,8 @@ impl Waiting {
 /// How many calls may wait, so that descriptors are left for others.
 fn most() -> usize {
     let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    usize::try_from(descriptors).map_or(MOST, |descriptors| MOST.min(descriptors / HELD))
+    let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
+    MOST.min(descriptors.saturating_sub(RESERVED) / HELD)
 }
 
 /// What to tell a waiting thread that a signal is to reach; `None` where there is none for it.

@@ -113,9 +113,7 @@ fn secrets_of_the_supervisor() {
         }
         text
     });
-    let refused: Vec<bool> = text.lines().map(|line| line != "0").collect();
-    // By the last two one reaches what may be read anyway.
-    assert_eq!(refused, [true, true, true, true, false, false], "{text}");
+    assert!(text.lines().all(|line| line != "0"), "{text}");
 }
 
 /// The caller's own process is itself, by every name.
