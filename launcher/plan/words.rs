@@ -52,7 +52,8 @@ impl Plan {
             format!("not there yet, so only through the library: {}", paths.join(", "))
         });
         let raw_io = self.drops_raw_io.then(|| {
-            "CAP_SYS_RAWIO is dropped, without which nobody reads the kernel's memory".to_owned()
+            "CAP_SYS_RAWIO, CAP_SYS_ADMIN and CAP_PERFMON are dropped, by which root reads memory of the \
+             kernel and of others".to_owned()
         });
         rules.into_iter().chain(absent).chain(raw_io)
     }

@@ -8,8 +8,9 @@ use rustix::io::Errno;
 use super::status::Status;
 use crate::sys::identity::{self, Brief, Identity};
 
-/// `CAP_SYS_RAWIO`, which the run does not have either: by it `/proc/kcore` is read.
-const RAW_IO: u64 = 1 << 17;
+/// `CAP_SYS_RAWIO`, `CAP_SYS_ADMIN` and `CAP_PERFMON`, which the run does not have either: by them
+/// memory of others is read.
+const MEMORY_OF_OTHERS: u64 = 1 << 17 | 1 << 21 | 1 << 38;
 
 /// `CAP_CHOWN` to `CAP_FSETID`: with these nothing depends on groups.
 const OVERRIDING: u64 = 0x1f;
@@ -35,7 +36,7 @@ impl Hands {
     /// Where it cannot have a mask and a working directory of its own.
     pub(crate) fn prepare(own: &Status) -> Result<Self, Errno> {
         identity::own_directory_and_mask().map_err(|_| Errno::PERM)?;
-        let capabilities = own.identity.capabilities & !RAW_IO;
+        let capabilities = own.identity.capabilities & !MEMORY_OF_OTHERS;
         let own = Identity { capabilities, ..own.identity.clone() };
         let hands = Self { own, mask: Cell::new(None), lost: Cell::new(false) };
         if hands.are_privileged() {
@@ -52,7 +53,7 @@ impl Hands {
     /// Whether somebody is whom the supervisor is, and so mighty that groups make no difference.
     pub(crate) fn are_those_of(&self, who: &Brief) -> bool {
         who.capabilities & OVERRIDING == OVERRIDING
-            && who.capabilities & !RAW_IO == self.own.capabilities
+            && who.capabilities & !MEMORY_OF_OTHERS == self.own.capabilities
             && who.user == self.own.user
             && who.group == self.own.group
     }
@@ -74,7 +75,7 @@ impl Hands {
     /// # Errors
     /// `EPERM` where that cannot be.
     pub(crate) fn act_as(&self, who: &Identity) -> Result<Acting<'_>, Errno> {
-        let who = Identity { capabilities: who.capabilities & !RAW_IO, ..who.clone() };
+        let who = Identity { capabilities: who.capabilities & !MEMORY_OF_OTHERS, ..who.clone() };
         if who == self.own {
             return Ok(self.act());
         }

@@ -49,8 +49,7 @@ pub(crate) struct Kernel<'a> {
     /// Where to write the number of the descriptor by which the calls are answered that the filter
     /// hands on, if it does: this process has it then, and nobody else.
     pub(crate) announce: Option<BorrowedFd<'a>>,
-    /// Takes `CAP_SYS_RAWIO` from whoever is root: `/proc/kcore` shows all of memory
-    /// (`proc_pid_kcore(5)`).
+    /// Takes the capabilities in [`MEMORY_OF_OTHERS`] from whoever is root.
     pub(crate) without_raw_memory: bool,
 }
 
@@ -143,14 +142,21 @@ impl Order<'_> {
     }
 }
 
+/// By these root sees memory that is not the run's: that of the kernel in `/proc/kcore`
+/// (`proc_pid_kcore(5)`), and, whatever Landlock says, that of any process in `/proc/PID/environ` and
+/// the like, which newer kernels show to whoever may measure performance (`perfmon_capable`).
+const MEMORY_OF_OTHERS: [CapabilitySet; 3] =
+    [CapabilitySet::SYS_RAWIO, CapabilitySet::PERFMON, CapabilitySet::SYS_ADMIN];
+
 impl Kernel<'_> {
     /// Between clone and exec: no allocation. A descriptor that closes on exec closes in the child
     /// alone.
     fn apply(&self) -> Result<(), Errno> {
         if self.without_raw_memory {
-            let raw = CapabilitySet::SYS_RAWIO;
-            if capability_is_in_bounding_set(raw)? {
-                remove_capability_from_bounding_set(raw)?;
+            for capability in MEMORY_OF_OTHERS {
+                if capability_is_in_bounding_set(capability)? {
+                    remove_capability_from_bounding_set(capability)?;
+                }
             }
         }
         if let Some(bounds) = self.bounds {

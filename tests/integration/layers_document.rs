@@ -73,5 +73,8 @@ fn the_document_has_the_matrix() {
         let document = [before, BEGIN, &matrix, END, after].concat();
         return std::fs::write(path, document).expect("written");
     }
-    assert_eq!(written, matrix, "docs/enforcement.md is not what the rows say: run with UPDATE_DOCS=1");
+    assert_eq!(
+        written, matrix,
+        "docs/enforcement.md is not what the rows say: run with UPDATE_DOCS=1"
+    );
 }
