@@ -58,7 +58,8 @@ pub(crate) struct Plan {
     /// Anchors that do not exist: what is granted there comes by way of the library and the
     /// supervisor only, because Landlock's rules stand on what exists.
     pub(crate) absent: Vec<PathBuf>,
-    /// Whether the program must do without `CAP_SYS_RAWIO`, which opens the kernel's memory.
+    /// Whether the program must do without the capabilities by which root reads memory of the kernel
+    /// and of processes outside.
     pub(crate) drops_raw_io: bool,
     /// What is missing and what that means, in one line; it is to be said at the start.
     pub(crate) weaker: Option<String>,

@@ -1,7 +1,12 @@
 //! States in which what the library knows of the process might be wrong: its working directory, an
 //! inode number, its own process number, the size of its stack.
 
-use crate::attack::attacks;
+use std::process::{Command, Stdio};
+
+use crate::attack::{answer, arena, attacks, call};
+use crate::layers::Holder;
+use crate::run::Mode;
+use crate::scratch::{SECRET, Scratch};
 
 attacks! {
     daemon_changes_to_the_root: "", "write_creat known , daemon open .$OUT/secret" => "EACCES";
@@ -25,4 +30,31 @@ attacks! {
 
     character_device: "", "mknod_char new" => "EPERM|EACCES";
     block_device: "", "mknod_block new" => "EPERM|EACCES";
+}
+
+/// What `/proc` shows of a process outside the run is that one's own, whoever makes the calls.
+#[test]
+fn process_outside_the_run() {
+    let scratch = arena(Scratch::new());
+    let mut outsider = Command::new("sleep");
+    outsider.arg("100").env_clear().env("KEY", SECRET).current_dir(scratch.out());
+    let mut outsider = outsider.stdin(Stdio::null()).spawn().expect("sleep");
+    let pid = outsider.id();
+    let mut wrong = Vec::new();
+    for path in ["environ", "cwd/secret", "root$OUT/secret", "task/PID/environ", "mem"] {
+        let path = path.replace("PID", &pid.to_string());
+        for verb in ["open", "i_open"] {
+            if verb == "i_open" && Holder::under_test() == Holder::Library {
+                continue;
+            }
+            let line = format!("{verb} /proc/{pid}/{path}");
+            let run = call(&scratch, Mode::under_test(), &line);
+            if !["EACCES", "EPERM", "ENOENT"].contains(&answer(&run)) {
+                wrong.push(run.to_string());
+            }
+        }
+    }
+    outsider.kill().expect("a process to end");
+    outsider.wait().expect("its end");
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -108,13 +108,18 @@ pub(crate) fn show_judged(session: u64, supervised: bool) {
 /// that did not exist when the run began, a move between directories with different rules. What it
 /// refuses of these the supervisor is asked for, by the same call without the cookie.
 pub(crate) fn judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
-    let [first, second, third, fourth, fifth] = args;
-    match call(nr, [first, second, third, fourth, fifth, COOKIE.load(Ordering::Relaxed)]) {
+    match only_judged(nr, args) {
         Err(Errno::EACCES | Errno::EXDEV) if SUPERVISED.load(Ordering::Relaxed) => {
             unjudged(nr, args)
         }
         outcome => outcome,
     }
+}
+
+/// As [`judged`], of a call that nobody could do for the process.
+fn only_judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
+    let [first, second, third, fourth, fifth] = args;
+    call(nr, [first, second, third, fourth, fifth, COOKIE.load(Ordering::Relaxed)])
 }
 
 /// Makes a call that says nothing of a judgement.
@@ -135,7 +140,9 @@ pub(crate) fn openat2(
     mode: u32,
     resolve: u64,
 ) -> Result<Fd, Errno> {
-    OpenHow::new(flags, mode, resolve).open(dirfd, path, judged)
+    // The supervisor cannot hand over what only holds an object.
+    let call = if flags & libc::O_PATH == 0 { judged } else { only_judged };
+    OpenHow::new(flags, mode, resolve).open(dirfd, path, call)
 }
 
 /// openat(2).
@@ -144,7 +151,7 @@ pub(crate) fn openat(dirfd: c_int, path: &CStr, flags: c_int, mode: u32) -> Resu
         [word(dirfd), address(path), word(flags), mode as usize, 0, COOKIE.load(Ordering::Relaxed)];
     match call(libc::SYS_openat, args) {
         // The filter tells by its flags which openat(2) the supervisor hears of, and that is not each.
-        Err(Errno::EACCES) if SUPERVISED.load(Ordering::Relaxed) => {
+        Err(Errno::EACCES) if flags & libc::O_PATH == 0 && SUPERVISED.load(Ordering::Relaxed) => {
             OpenHow::new(flags, mode, 0).open(dirfd, path, unjudged)
         }
         outcome => outcome.map(|fd| Fd::adopt(int(fd))),
