@@ -99,10 +99,10 @@ pub(crate) fn differences() -> &'static [Difference] {
 }
 
 /// Lines of `test` or `test=answer`, below one of `## holders: reason` each.
-fn parse(text: &'static str) -> Vec<Difference> {
+fn parse(table: &'static str) -> Vec<Difference> {
     let mut heading = None;
     let mut found = Vec::new();
-    for line in text.lines() {
+    for line in table.lines() {
         if let Some(line) = line.strip_prefix("## ") {
             heading = Some(line.split_once(": ").expect("holders and a reason"));
         } else if !line.starts_with('#') {

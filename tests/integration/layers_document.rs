@@ -49,10 +49,10 @@ fn matrix() -> String {
     text.push_str("What differs, and why:\n\n");
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for difference in differences() {
-        let test = difference.test;
+        let row = difference.test;
         match reasons.last_mut() {
-            Some((reason, tests)) if *reason == difference.reason => tests.push(test),
-            _ => reasons.push((difference.reason, vec![test])),
+            Some((reason, tests)) if *reason == difference.reason => tests.push(row),
+            _ => reasons.push((difference.reason, vec![row])),
         }
     }
     for (reason, tests) in reasons {
