@@ -45,14 +45,15 @@ pub(crate) struct Start<'a> {
 }
 
 impl Start<'_> {
-    /// Starts the program under `prepared`, after `announce` was told how it will be held.
+    /// Starts the program under `prepared`, after `announce` was told how it will be held; twice, if that
+    /// turns out not to be possible.
     ///
     /// # Errors
     /// Where nothing runs, for whatever reason.
     pub(crate) fn run(
         &self,
         prepared: &mut Prepared,
-        announce: impl FnOnce(&Prepared, &Plan),
+        mut announce: impl FnMut(&Prepared, &Plan),
     ) -> Result<Running, Failure> {
         let ready = Ready::new()?;
         let mut machine = self.context.machine();
@@ -62,6 +63,7 @@ impl Start<'_> {
             machine = machine.without_listener();
         }
         let plan = self.plan(prepared, machine)?;
+        announce(prepared, &plan);
         match self.attempt(&ready, prepared, &plan) {
             // Somebody else answers the calls of this process, and so would those of the program.
             Err(Obstacle::Busy) => {
@@ -69,10 +71,7 @@ impl Start<'_> {
                 announce(prepared, &plan);
                 self.attempt(&ready, prepared, &plan)
             }
-            outcome => {
-                announce(prepared, &plan);
-                outcome
-            }
+            outcome => outcome,
         }
         .map_err(|obstacle| match obstacle {
             Obstacle::Busy => Failure::own("nothing was run: its system calls cannot be filtered"),
