@@ -64,6 +64,11 @@ fn candidates(context: &Context, name: &OsStr) -> Vec<PathBuf> {
     std::env::split_paths(&context.path).map(|dir| Path::new(".").join(dir).join(name)).collect()
 }
 
+/// Whether the file has capabilities (`capabilities(7)`), for which the loader ignores `LD_PRELOAD`.
+fn has_capabilities(path: &Path) -> bool {
+    rustix::fs::getxattr(path, "security.capability", &mut [0; 64]).is_ok()
+}
+
 struct Judge<'a> {
     image: &'a Image<'a>,
     grants: &'a [Grant],
@@ -76,6 +81,15 @@ impl Judge<'_> {
         self.refuse(decide::access(self.image, &request, Capabilities::EXECUTE))?;
         let head = head(&canonical)?;
         match Kind::of(&head) {
+            Kind::Dynamic { .. }
+                if has_capabilities(&canonical) && !self.image.behind().other_programs =>
+            {
+                Err(Refusal::Unfit(
+                    "it has capabilities of its own, so the loader ignores the preload library, and \
+                     nothing else holds it to the policy in this run"
+                        .to_owned(),
+                ))
+            }
             Kind::Dynamic { loader } => self.loader(Path::new(OsStr::from_bytes(loader))),
             Kind::Script { interpreter } if interpreters > 0 => {
                 let interpreter = Path::new(OsStr::from_bytes(interpreter));

@@ -2,6 +2,8 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
 
 use crate::attack::{answer, arena, set_up};
 use crate::layers::{Difference, Holder};
@@ -206,24 +208,56 @@ fn program_for_musl() {
 /// A set-user-ID program gets no privilege, so that the loader does not take the preload from it.
 #[test]
 fn set_user_id_program() {
+    let run = open_secret_by_privileged(|program| {
+        std::fs::set_permissions(program, Permissions::from_mode(0o4755)).expect("chmod");
+    });
+    let Some(run) = run else { return };
+    run.assert_no_secret().assert_stdout("EACCES");
+    // It is the library that refuses.
+    let is_recorded = run.stderr.contains("denied read");
+    assert_eq!(is_recorded, Difference::of_this_test().is_none(), "{run}");
+}
+
+/// Nor does one with capabilities of its own; but the loader takes the preload from it, so that it
+/// runs only where other layers hold it.
+#[test]
+fn program_with_file_capabilities() {
+    if !have("setcap") {
+        return skip("no setcap");
+    }
+    let run = open_secret_by_privileged(|program| {
+        let program = program.to_str().expect("UTF-8");
+        // Where the filesystem cannot, the program shows that it has none.
+        let _ = Command::new("setcap").args(["cap_dac_read_search+ep", program]).status();
+    });
+    let Some(run) = run else { return };
+    run.assert_no_secret();
+    if Holder::under_test() == Holder::Library {
+        run.assert_code(126);
+    } else {
+        run.assert_stdout("EACCES");
+    }
+}
+
+/// The attack program, made privileged by `give`, tries to read a file that any user may, after it
+/// could not read one of the superuser's. `None` where no program can be made privileged.
+fn open_secret_by_privileged(give: impl FnOnce(&Path)) -> Option<Outcome> {
     let scratch = arena(Scratch::for_ordinary_user());
     if scratch.uid.is_none() {
-        return skip("only the superuser can make one");
+        skip("only the superuser can make one");
+        return None;
     }
     let program = scratch.copy_program(&scratch.path("ws/bin/attack"), "ws/bin/privileged");
     let locked = scratch.path("out/locked");
     std::fs::write(&locked, SECRET).expect("a file of the superuser's");
-    std::fs::set_permissions(&program, Permissions::from_mode(0o4755)).expect("chmod");
     std::fs::set_permissions(&locked, Permissions::from_mode(0o600)).expect("chmod");
+    give(&program);
     let line = scratch.expand("bin/privileged open $OUT/locked");
     if !Run::sh(&scratch, &line).mode(Mode::Bare).run().stdout.contains(SECRET) {
-        return skip("the temporary folder is mounted without set-user-ID");
+        skip("the filesystem of the temporary folder gives no privilege");
+        return None;
     }
-    Run::sh(&scratch, &line).run().assert_no_secret().assert_stdout("EACCES");
-    // Another forbidden file could be read without any privilege: it is the library that refuses.
+    Run::sh(&scratch, &line).run().assert_no_secret();
     let line = scratch.expand("exec bin/privileged open $OUT/secret");
-    let confined = Run::sh(&scratch, &line).run();
-    confined.assert_no_secret().assert_stdout("EACCES");
-    let is_recorded = confined.stderr.contains("denied read");
-    assert_eq!(is_recorded, Difference::of_this_test().is_none(), "{confined}");
+    Some(Run::sh(&scratch, &line).run())
 }

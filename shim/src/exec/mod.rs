@@ -152,6 +152,12 @@ fn admit(image: &Image<'_>, call: &CStr, program: Object) -> Result<(), Errno> {
                 continue;
             }
             #[cfg(target_os = "linux")]
+            Ok(Kind::Dynamic)
+                if sys::has_capabilities(&program) && !image.holds_other_programs() =>
+            {
+                Reason::ShimUnreachable
+            }
+            #[cfg(target_os = "linux")]
             Ok(Kind::Dynamic) => return loader::admit(image, call, next.as_bytes()),
             // The kernel starts no loader but its own.
             #[cfg(target_os = "macos")]

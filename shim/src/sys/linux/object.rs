@@ -210,6 +210,13 @@ pub(crate) fn read_link(
     call(libc::SYS_readlinkat, args)
 }
 
+/// Whether the file has capabilities of its own (`capabilities(7)`): the loader of such a program
+/// ignores `LD_PRELOAD` unless its user is root, even where the kernel does not grant them.
+pub(crate) fn has_capabilities(file: &Object) -> bool {
+    let name = c"security.capability".as_ptr().expose_provenance();
+    through_link(file, |link| judged(libc::SYS_getxattr, [link, name, 0, 0, 0])).is_ok()
+}
+
 /// Whether the effective ids may use the object so (`faccessat2(2)`).
 pub(crate) fn accessible(object: &Object, mode: c_int) -> Result<(), Errno> {
     super::process::accessible(DescriptorLink::new(object.raw()).as_c_str(), mode)
