@@ -42,7 +42,6 @@ use waiting::Waiting;
 use workers::Workers;
 
 use crate::sys::interruption;
-use crate::sys::memory::Generation;
 use crate::sys::notification::Listener;
 
 /// The stack of a thread: paths are on the heap.
@@ -71,7 +70,7 @@ impl Supervisor {
         page: &OwnedFd,
         counting: bool,
     ) -> io::Result<Self> {
-        let policy = Policy::new(image, record, Generation::map(page)?)?;
+        let policy = Policy::new(image, record, page)?;
         Ok(Self {
             policy: Arc::new(policy),
             proc: Arc::new(Proc::open()?),

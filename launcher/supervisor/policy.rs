@@ -1,9 +1,11 @@
 //! The policy of the run, and the record of what it refuses.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
 
-use jp_confine_policy::image::Image;
+use jp_confine_policy::image::{Image, Text};
 use rustix::io::Errno;
 
 use crate::events;
@@ -18,6 +20,8 @@ pub(crate) struct Policy {
     pub(crate) image: Image<'static>,
     record: File,
     pub(crate) generation: Generation,
+    /// The page that the generation is on.
+    page: OwnedFd,
 }
 
 impl Policy {
@@ -25,9 +29,16 @@ impl Policy {
     ///
     /// # Errors
     /// Where the image is damaged.
-    pub(crate) fn new(image: Vec<u8>, record: File, generation: Generation) -> io::Result<Self> {
+    pub(crate) fn new(image: Vec<u8>, record: File, page: &OwnedFd) -> io::Result<Self> {
         let image = Image::parse(image.leak()).map_err(|_| Errno::INVAL)?;
-        Ok(Self { image, record, generation })
+        Ok(Self { image, record, generation: Generation::map(page)?, page: page.try_clone()? })
+    }
+
+    /// The page that the processes of the run share, if that is what `path` names: a process whose
+    /// parent closed it asks for it so, and Landlock keeps it from the front's descriptors.
+    pub(crate) fn shared_page(&self, path: &CStr) -> Option<OwnedFd> {
+        let asked = path.to_bytes() == self.image.text(Text::SharedPage);
+        asked.then(|| self.page.try_clone().ok()).flatten()
     }
 
     /// Appends to the record. A full disk must not change an answer.

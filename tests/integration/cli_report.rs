@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::cli_status::product;
+use crate::run::{have, skip};
 use crate::scratch::{SECRET, Scratch};
 
 fn events(scratch: &Scratch, name: &str) -> Vec<Value> {
@@ -116,4 +117,18 @@ fn the_secret_is_not_in_the_events() {
     let script = scratch.expand("cat $OUT/secret");
     product(&scratch, &["--events", log.to_str().expect("UTF-8"), "--", "sh", "-c", &script]).run();
     assert!(!scratch.read("events.jsonl").contains(SECRET));
+}
+
+/// A program whose parent closed the library's descriptors gets the page of the run from the
+/// supervisor, which is nobody's offence.
+#[test]
+fn closed_descriptors_are_no_denial() {
+    if !have("python3") {
+        return skip("no python3");
+    }
+    let scratch = Scratch::new();
+    let script = "import subprocess; subprocess.run(['mkdir', 'made'], close_fds=True)";
+    let run = product(&scratch, &["--", "python3", "-c", script]).run();
+    run.assert_ok();
+    assert!(scratch.ws().join("made").exists() && !run.stderr.contains("denied"), "{run}");
 }

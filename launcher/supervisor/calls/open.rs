@@ -128,6 +128,9 @@ pub(crate) fn open_argument(
     argument: &Argument<'_>,
     how: How,
 ) -> Result<Answer, Errno> {
+    if let Some(page) = task.policy.shared_page(argument.text()) {
+        return Ok(how.answer(page));
+    }
     if how.has(libc::O_TMPFILE) {
         return open_unnamed(task, argument, how);
     }
