@@ -353,7 +353,7 @@ static int v_cancelled(char **a)
         {"open", o_open, "file"},       {"openat", o_openat, "file"},  {"creat", o_creat, "file"},
         {"fopen", o_fopen, "file"},     {"syscall", o_syscall, "file"}, {"open", o_open, "file link"},
         {"open", o_open, "missing"},    {"stat", o_stat, "file"},      {"opendir", o_opendir, "parent"},
-        {"unlink", o_unlink, "missing"}, {"mkstemp", o_mkstemp, "dir/"}, {"system", o_system, ": > ran"},
+        {"unlink", o_unlink, "missing"}, {"mkstemp", o_mkstemp, "dir/"}, {"system", o_system, ":"},
         {"connect", o_connect, "fifo"}, {"sendto", o_sendto, "full"},
     };
     (void)a;
