@@ -135,7 +135,7 @@ impl Start<'_> {
                 bounds: bounds.as_ref().map(OwnedFd::as_fd),
                 filter: refusals.as_deref(),
                 announce: None,
-                without_raw_memory: plan.drops_raw_io,
+                withholds: plan.withholds,
             };
             return Ok(ready.start(&confined, &kernel)?);
         };
@@ -145,7 +145,7 @@ impl Start<'_> {
             confined,
             bounds: bounds.as_ref(),
             filter: &filter::assemble(traps, cookie),
-            without_raw_memory: plan.drops_raw_io,
+            withholds: plan.withholds,
             image: &prepared.image,
             record: self.scratch.open_record()?,
             page: &self.page.file,

@@ -81,7 +81,7 @@ pub(crate) struct Supervision<'a> {
     pub(crate) confined: Confined<'a>,
     pub(crate) bounds: Option<&'a OwnedFd>,
     pub(crate) filter: &'a [libc::sock_filter],
-    pub(crate) without_raw_memory: bool,
+    pub(crate) withholds: bool,
     /// What the supervisor is made from: the policy, the record of denials, and the page by which
     /// processes tell each other of moved directories.
     pub(crate) image: &'a [u8],
@@ -137,7 +137,7 @@ impl Supervision<'_> {
             bounds: self.bounds.map(OwnedFd::as_fd),
             filter: Some(self.filter),
             announce: Some(announce.as_fd()),
-            without_raw_memory: self.without_raw_memory,
+            withholds: self.withholds,
         };
         match self.confined.start(inherited, &kernel) {
             Ok(child) => {

@@ -60,7 +60,7 @@ pub(crate) struct Plan {
     pub(crate) absent: Vec<PathBuf>,
     /// Whether the program must do without the capabilities by which root reads memory of the kernel
     /// and of processes outside.
-    pub(crate) drops_raw_io: bool,
+    pub(crate) withholds: bool,
     /// What is missing and what that means, in one line; it is to be said at the start.
     pub(crate) weaker: Option<String>,
     /// What was chosen where there was a choice, and what it costs.
@@ -89,7 +89,7 @@ impl Plan {
             traps: None,
             holders: Capability::ALL.map(Holder::library),
             absent: Vec::new(),
-            drops_raw_io: false,
+            withholds: false,
             weaker: None,
             notes: Vec::new(),
         }
@@ -226,7 +226,7 @@ impl Draft {
             supervisor: traps.is_some_and(|traps| is_trapped(traps, capability)),
         });
         Plan {
-            drops_raw_io: bounded && order.user.is_root(),
+            withholds: bounded && order.user.is_root(),
             weaker: weaker(order.machine),
             bounds: self.bounds,
             traps,

@@ -51,11 +51,11 @@ impl Plan {
                 self.absent.iter().map(|path| path.display().to_string()).collect();
             format!("not there yet, so only through the library: {}", paths.join(", "))
         });
-        let raw_io = self.drops_raw_io.then(|| {
+        let withheld = self.withholds.then(|| {
             "CAP_SYS_RAWIO, CAP_SYS_ADMIN, CAP_PERFMON and CAP_BPF are dropped, with which root reads \
              the memory of all".to_owned()
         });
-        rules.into_iter().chain(absent).chain(raw_io)
+        rules.into_iter().chain(absent).chain(withheld)
     }
 
     fn limits(&self) -> Vec<&'static str> {

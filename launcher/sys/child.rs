@@ -59,7 +59,7 @@ pub(crate) struct Kernel<'a> {
     /// hands on, if it does: this process has it then, and nobody else.
     pub(crate) announce: Option<BorrowedFd<'a>>,
     /// Takes [`WITHHELD`] from whoever is root.
-    pub(crate) without_raw_memory: bool,
+    pub(crate) withholds: bool,
 }
 
 impl Program<'_> {
@@ -155,7 +155,7 @@ impl Kernel<'_> {
     /// Between clone and exec: no allocation. A descriptor that closes on exec closes in the child
     /// alone.
     fn apply(&self) -> Result<(), Errno> {
-        if self.without_raw_memory {
+        if self.withholds {
             for capability in WITHHELD.iter() {
                 if capability_is_in_bounding_set(capability)? {
                     remove_capability_from_bounding_set(capability)?;
