@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use crate::attack::{Linking, answer, arena_with, set_up};
 use crate::layers::Holder;
-use crate::run::{Mode, Outcome, PRODUCT, Run, skip};
+use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};
 use crate::scratch::Scratch;
 
 /// What holds a call that the library does not make.
@@ -204,6 +204,33 @@ fn a_kernel_without_a_listener() {
             let run = on_a_kernel(&scratch, libc::SYS_seccomp, errno, line);
             assert_eq!(answer(&run), "EACCES", "{line}: {run}");
             assert_said(&run, "listener", Left::Landlock);
+        }
+    }
+}
+
+/// Another sandbox around, with namespaces of its own.
+#[test]
+fn inside_bubblewrap() {
+    if !is_of_interest() {
+        return;
+    }
+    if !have("bwrap") {
+        return skip("no bwrap");
+    }
+    for linking in [Linking::Dynamic, Linking::Static] {
+        let scratch = tree(linking);
+        for line in ["open $OUT/secret", "i_open $OUT/secret", "i_creat $OUT/new"] {
+            let line = scratch.expand(line);
+            let mut args = vec!["--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc"];
+            let confined = Mode::under_test() == Mode::Confined;
+            args.extend(confined.then_some([PRODUCT, "--"]).into_iter().flatten());
+            args.push("bin/attack");
+            args.extend(line.split(' '));
+            let run = Run::new(&scratch, "bwrap", &args).mode(Mode::Bare).run();
+            if run.stderr.contains("bwrap: ") {
+                return skip("namespaces cannot be had here");
+            }
+            assert_eq!(answer(&run), "EACCES", "{line}: {run}");
         }
     }
 }
