@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Seek as _};
 use std::os::fd::{OwnedFd, RawFd};
 use std::path::PathBuf;
 
-use jp_confine_policy::image::{Image, ImageError, Text};
+use jp_confine_policy::image::{Image, ImageError, LEVELS, Text};
 use rustix::fs::{SealFlags, fcntl_get_seals};
 
 use crate::context::Context;
@@ -15,9 +15,6 @@ use crate::plan::bounds::Rule;
 use crate::seal::SharedPage;
 use crate::spawn::HANDLES;
 use crate::sys::child;
-
-/// How many runs there can be, one inside the other: as many as the library has room for.
-const LEVELS: usize = 8;
 
 /// The runs around this one.
 #[derive(Debug)]

@@ -127,8 +127,7 @@ impl Start<'_> {
             temp: self.temp,
             context: self.context,
         };
-        let bounds = plan.bounds.as_ref().map(landlock::ruleset).transpose();
-        let bounds = bounds?;
+        let bounds = plan.bounds.as_ref().map(landlock::ruleset).transpose()?;
         let Some(traps) = plan.traps else {
             let refusals = bounds.is_some().then(filter::refusals);
             let kernel = Kernel {

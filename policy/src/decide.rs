@@ -280,52 +280,47 @@ pub fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<(usize, &'a [u8])> {
 /// Whether nothing at or below the directory is hidden, so that metadata needs no judging there.
 #[must_use]
 pub fn shows_everything(image: &Image<'_>, directory: &[u8]) -> bool {
-    if image.outer().is_some_and(|outer| !shows_everything(outer, directory)) {
-        return false;
-    }
-    let walk = Walk::along(image, directory);
-    let winner = walk.winner.and_then(|(id, _)| image.rule(id));
-    winner.is_none_or(|rule| rule.hidden == 0)
-        && walk.reached.is_none_or(|node| node.flags & HIDDEN_BELOW == 0)
+    image.levels().all(|image| {
+        let walk = Walk::along(image, directory);
+        let winner = walk.winner.and_then(|(id, _)| image.rule(id));
+        winner.is_none_or(|rule| rule.hidden == 0)
+            && walk.reached.is_none_or(|node| node.flags & HIDDEN_BELOW == 0)
+    })
 }
 
 /// Whether `need` is granted at the directory and everywhere below it, so that a walk the kernel
 /// keeps beneath it needs no judging.
 #[must_use]
 pub fn grants_beneath(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
-    if image.outer().is_some_and(|outer| !grants_beneath(outer, directory, need)) {
-        return false;
-    }
-    let found = lookup(image, &Request::canonical(directory));
-    let winner = found.rule.and_then(|id| image.rule(id.raw()));
-    winner.is_some_and(|rule| rule.patterns.count.get() == 0)
-        && found.caps.intersection(found.below_all).contains(need)
+    image.levels().all(|image| holds_beneath(image, directory, need))
 }
 
 /// As [`grants_beneath`], with the denial where it is not.
 #[must_use]
 pub fn beneath(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Verdict {
     at_each_level(image, |image| {
-        if grants_beneath(image, request.path, need) {
+        if holds_beneath(image, request.path, need) {
             return Verdict::Allow;
         }
-        let found = lookup(image, request);
-        Verdict::Deny(Denial { hidden: false, ..denial(&found, need) })
+        Verdict::Deny(Denial { hidden: false, ..denial(&lookup(image, request), need) })
     })
+}
+
+/// As [`grants_beneath`], of one image alone.
+fn holds_beneath(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
+    let found = lookup(image, &Request::canonical(directory));
+    let winner = found.rule.and_then(|id| image.rule(id.raw()));
+    winner.is_some_and(|rule| rule.patterns.count.get() == 0)
+        && found.caps.intersection(found.below_all).contains(need)
 }
 
 /// What the first policy says that refuses, from the innermost run outwards.
 fn at_each_level(image: &Image<'_>, judge: impl Fn(&Image<'_>) -> Verdict) -> Verdict {
-    let mut at = Some(image);
-    let mut level = 0_u8;
-    while let Some(image) = at {
-        if let Verdict::Deny(denial) = judge(image) {
-            return Verdict::Deny(Denial { level, ..denial });
-        }
-        at = image.outer();
-        level = level.saturating_add(1);
-    }
-    Verdict::Allow
+    let refusal = |(level, image)| match judge(image) {
+        Verdict::Allow => None,
+        Verdict::Deny(denial) => Some(Verdict::Deny(Denial { level, ..denial })),
+    };
+    (0..=u8::MAX).zip(image.levels()).find_map(refusal).unwrap_or(Verdict::Allow)
 }
 
 /// Whether an exclusion of the rule that holds at the directory may match something below it.

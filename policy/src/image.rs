@@ -60,6 +60,9 @@ pub(crate) const SUPERVISED: u32 = 1;
 /// The kernel holds the whole policy for programs without the preload library.
 pub(crate) const BOUNDED: u32 = 2;
 
+/// How many runs there can be, one inside the other.
+pub const LEVELS: usize = 8;
+
 /// What stands behind the preload library in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Behind {
@@ -230,24 +233,21 @@ impl<'a> Image<'a> {
         self.outer
     }
 
+    /// This image, and those of the runs around it, from the inside out.
+    pub fn levels(&self) -> impl Iterator<Item = &Self> {
+        core::iter::successors(Some(self), |image| image.outer)
+    }
+
     /// The image of the run around all others.
     #[must_use]
     pub fn outermost(&self) -> &Self {
-        let mut image = self;
-        while let Some(outer) = image.outer {
-            image = outer;
-        }
-        image
+        self.levels().last().unwrap_or(self)
     }
 
-    /// The image so many runs further out; this one where there are not that many.
+    /// The image so many runs further out; the outermost where there are not that many.
     #[must_use]
     pub fn at_level(&self, level: u8) -> &Self {
-        let mut image = self;
-        for _ in 0..level {
-            image = image.outer.unwrap_or(image);
-        }
-        image
+        self.levels().nth(level.into()).unwrap_or_else(|| self.outermost())
     }
 
     /// The random number of this run.
@@ -267,7 +267,7 @@ impl<'a> Image<'a> {
     /// around it.
     #[must_use]
     pub fn holds_other_programs(&self) -> bool {
-        self.behind().other_programs && self.outer.is_none_or(Self::holds_other_programs)
+        self.levels().all(|image| image.behind().other_programs)
     }
 
     /// One of the texts, without a terminating NUL; empty where the writer gave none.

@@ -2,14 +2,13 @@
 
 use core::ffi::c_int;
 
+use jp_confine_policy::image::LEVELS;
+
 use crate::sys::startup::Startup;
 
 /// The variable that names them, as `IMAGE:GENERATION[:IMAGE]…`: the image of the outermost run, the
 /// page that all runs share, and the images of the runs inside, each within the one before it.
 pub(crate) const VARIABLE: &[u8] = b"JP_CONFINE=";
-
-/// How many runs there can be, one inside the other.
-pub(crate) const LEVELS: usize = 8;
 
 /// Descriptor numbers, the outermost image first; `generation` is -1 where there is none.
 #[derive(Clone, Copy)]

@@ -8,10 +8,10 @@ use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
-use jp_confine_policy::image::Image;
+use jp_confine_policy::image::{Image, LEVELS};
 
 use crate::errno::Errno;
-use crate::handle::{Handle, LEVELS};
+use crate::handle::Handle;
 use crate::sys;
 use crate::sys::startup::Startup;
 
@@ -133,14 +133,7 @@ fn load_levels(handle: &Handle) -> Result<&'static Image<'static>, Errno> {
 /// is one at most.
 #[cfg(target_os = "linux")]
 fn show_judged(image: &Image<'_>) {
-    let mut at = Some(image);
-    let mut supervised = image;
-    while let Some(image) = at {
-        if image.behind().supervisor {
-            supervised = image;
-        }
-        at = image.outer();
-    }
+    let supervised = image.levels().find(|image| image.behind().supervisor).unwrap_or(image);
     sys::show_judged(supervised.session(), supervised.behind().supervisor);
 }
 

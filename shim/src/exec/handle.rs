@@ -2,8 +2,9 @@
 
 use core::ffi::c_int;
 
+use jp_confine_policy::image::LEVELS;
+
 use crate::errno::Errno;
-use crate::handle::LEVELS;
 use crate::session;
 use crate::sys::{self, Fd};
 

@@ -117,7 +117,7 @@ pub(crate) fn judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno>
 }
 
 /// As [`judged`], of a call that nobody could do for the process.
-fn only_judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
+pub(super) fn only_judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
     let [first, second, third, fourth, fifth] = args;
     call(nr, [first, second, third, fourth, fifth, COOKIE.load(Ordering::Relaxed)])
 }
@@ -147,9 +147,8 @@ pub(crate) fn openat2(
 
 /// openat(2).
 pub(crate) fn openat(dirfd: c_int, path: &CStr, flags: c_int, mode: u32) -> Result<Fd, Errno> {
-    let args =
-        [word(dirfd), address(path), word(flags), mode as usize, 0, COOKIE.load(Ordering::Relaxed)];
-    match call(libc::SYS_openat, args) {
+    let args = [word(dirfd), address(path), word(flags), mode as usize, 0];
+    match only_judged(libc::SYS_openat, args) {
         // The filter tells by its flags which openat(2) the supervisor hears of, and that is not each.
         Err(Errno::EACCES) if flags & libc::O_PATH == 0 && SUPERVISED.load(Ordering::Relaxed) => {
             OpenHow::new(flags, mode, 0).open(dirfd, path, unjudged)

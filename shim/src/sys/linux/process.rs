@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use super::{call, call_out, judged, word};
+use super::{call, call_out, only_judged, word};
 use crate::errno::Errno;
 use crate::sys::Fd;
 
@@ -68,9 +68,9 @@ pub(crate) fn execute(
     let path = path.as_ptr().expose_provenance();
     let (argv, envp) = (argv.expose_provenance(), envp.expose_provenance());
     let outcome = if dirfd == libc::AT_FDCWD && flags == 0 {
-        judged(libc::SYS_execve, [path, argv, envp, 0, 0])
+        only_judged(libc::SYS_execve, [path, argv, envp, 0, 0])
     } else {
-        judged(libc::SYS_execveat, [word(dirfd), path, argv, envp, word(flags)])
+        only_judged(libc::SYS_execveat, [word(dirfd), path, argv, envp, word(flags)])
     };
     outcome.err().unwrap_or(Errno::EACCES)
 }
