@@ -68,6 +68,11 @@ impl Flags {
         Ok(flags)
     }
 
+    /// Whether a flag grants something.
+    pub(crate) fn grant(&self) -> bool {
+        self.paths.values().any(|flag| !flag.caps.is_empty())
+    }
+
     fn add(&mut self, anchor: PathBuf, caps: Option<Capabilities>, text: &str) {
         let flag = self.paths.entry(anchor).or_default();
         flag.caps = flag.caps.union(caps.unwrap_or_default());
@@ -254,6 +259,7 @@ fn image_over(grants: &[Grant], paths: &[&Path], workspace: &Path) -> Result<Vec
     let nowhere = Path::new("/");
     let spec = ImageSpec {
         grants: &grants.iter().filter(covers).cloned().collect::<Vec<_>>(),
+        tiers: None,
         workspace,
         aliases: &[],
         session: 0,

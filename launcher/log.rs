@@ -97,7 +97,11 @@ fn text(bytes: &[u8]) -> String {
 /// The reason codes of spec §5.3, and the product's own for what no rule decided.
 fn reason(reason: Reason) -> &'static str {
     match reason {
-        Reason::Rule | Reason::Namespace | Reason::OtherProcess => "denied",
+        Reason::Rule
+        | Reason::Once
+        | Reason::ThisRun
+        | Reason::Namespace
+        | Reason::OtherProcess => "denied",
         Reason::Static => "static_program",
         Reason::Foreign => "foreign_program",
         Reason::Loader => "loader_not_in_baseline",

@@ -8,6 +8,7 @@
 mod anchors;
 mod cli;
 mod config;
+mod consent;
 mod context;
 mod descendants;
 mod doctor;

@@ -12,6 +12,8 @@ use jp_confine_policy::canonical::Root;
 use jp_confine_policy::compile::{self, Compiled};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::model::CompiledRule;
+use jp_confine_policy::pattern::Places;
+use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::warning;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -51,6 +53,7 @@ pub(crate) struct Prepared {
     /// Whether `access.fs` is declared.
     pub(crate) declared: bool,
     pub(crate) image: Vec<u8>,
+    pub(crate) tiers: Tiers,
     pub(crate) rules: Vec<CompiledRule>,
     pub(crate) warnings: Vec<String>,
     /// Names of the profiles that were picked.
@@ -99,6 +102,9 @@ pub(crate) fn prepare(
     }
     .assemble()?;
 
+    let places = Places { home: context.home.as_deref(), workspace: root.as_path() };
+    let warns = declared.rules.is_some() || flags.grant();
+    let (tiers, tier_warnings) = layers.tiers(options.tool.as_deref(), places, warns)?;
     let aliases = grants::aliases(workspace, &tables, &mut anchors);
     let nowhere = Path::new("/");
     let json = serde_json::to_string(&WireForm::of(&wire))
@@ -106,6 +112,7 @@ pub(crate) fn prepare(
     grants.extend(grants::inherited(&grants, root.as_path())?);
     let image = build_image(&ImageSpec {
         grants: &grants,
+        tiers: (!tiers.is_empty()).then_some(&tiers),
         workspace: root.as_path(),
         aliases: &aliases,
         session: RandomState::new().build_hasher().finish(),
@@ -123,11 +130,13 @@ pub(crate) fn prepare(
         grants,
         declared: declared.rules.is_some(),
         image,
+        tiers,
         rules: wire,
         warnings: declared_warnings
             .chain(warnings.iter().map(ToString::to_string))
             .chain(covered.iter().map(ToString::to_string))
             .chain(flags.warnings)
+            .chain(tier_warnings)
             .collect(),
         profiles: picked.iter().map(|profile| profile.name.clone()).collect(),
     })
@@ -174,6 +183,7 @@ impl Prepared {
         Plan::of(&Order {
             grants: &self.grants,
             image: &parse_image(&self.image)?,
+            tiers: &self.tiers,
             workspace: self.root.as_path(),
             own,
             user: rustix::process::geteuid(),

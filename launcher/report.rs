@@ -133,7 +133,7 @@ fn describe(
 
 fn explain(denial: &Denial, about: Circumstances<'_>) -> String {
     let by_itself = match denial.reason {
-        Reason::Rule => None,
+        Reason::Rule | Reason::Once | Reason::ThisRun => None,
         Reason::Static => {
             Some("statically linked: nothing in this run could hold it to the policy")
         }
@@ -216,7 +216,7 @@ fn bytes_as_path(bytes: &[u8]) -> &std::ffi::OsStr {
 }
 
 /// Text that leaves a terminal as it is: names can hold any byte but NUL and `/`.
-fn printable(bytes: &[u8]) -> String {
+pub(crate) fn printable(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.chars().any(is_disruptive) => text.to_owned(),
         _ => escaped(bytes),

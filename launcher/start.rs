@@ -10,6 +10,7 @@ use jp_confine_policy::build;
 use jp_confine_policy::image::Behind;
 
 use crate::cli::{Enforce, Options};
+use crate::consent::About;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::filter;
@@ -148,6 +149,11 @@ impl Start<'_> {
             image: &prepared.image,
             record: self.scratch.open_record()?,
             page: &self.page.file,
+            about: About {
+                interactive: !self.options.non_interactive,
+                workspace: prepared.root.as_path().to_owned(),
+                tiers: prepared.tiers.clone(),
+            },
             counting: self.options.verbose,
             kill_leftovers: self.options.kill_leftovers,
         })

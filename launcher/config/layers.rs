@@ -77,6 +77,11 @@ impl Layers {
         Ok(Declared { rules: (!rules.is_empty()).then_some(rules), warnings })
     }
 
+    /// The files, lowest layer first.
+    pub(super) fn files(&self) -> &[File] {
+        &self.files
+    }
+
     /// The profiles that the user's files define, lowest layer first.
     pub(crate) fn profiles(&self) -> Vec<Profile> {
         self.files.iter().flat_map(|file| file.profiles.iter().cloned()).collect()

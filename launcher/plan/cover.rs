@@ -223,7 +223,7 @@ impl<'a> Cover<'a> {
     }
 
     fn lookup(&self, path: &Path) -> decide::Lookup {
-        decide::lookup(self.image, &Request::canonical(path.as_os_str().as_bytes()))
+        decide::lookup(self.image, &Request::canonical(path.as_os_str().as_bytes()).consented())
     }
 
     fn rule(&self, path: &Path, caps: Capabilities) -> Rule {

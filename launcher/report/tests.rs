@@ -15,6 +15,8 @@ fn denial(path: &[u8], missing: Capabilities, rule: Option<usize>) -> Denial {
         missing,
         hidden: false,
         second: false,
+        question: false,
+        restraint: None,
         reason: Reason::Rule,
         layer: crate::events::Layer::Shim,
         path: path.to_owned(),

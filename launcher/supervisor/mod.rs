@@ -41,6 +41,7 @@ use proc::Proc;
 use waiting::Waiting;
 use workers::Workers;
 
+use crate::consent::Consent;
 use crate::sys::interruption;
 use crate::sys::notification::Listener;
 
@@ -59,8 +60,8 @@ impl Supervisor {
     /// To be made in the process that is to answer: what it opens is its own.
     ///
     /// `image` is the compiled policy, `record` the record of denials, open for appending, `page` the
-    /// page by which the processes of the run tell each other of directories that moved. `counting`
-    /// makes every call a little slower.
+    /// page by which the processes of the run tell each other of directories that moved, `consent` who
+    /// is asked. `counting` makes every call a little slower.
     ///
     /// # Errors
     /// Where `/proc` is missing or of another pid namespace, or the image is damaged.
@@ -68,9 +69,10 @@ impl Supervisor {
         image: Vec<u8>,
         record: File,
         page: &OwnedFd,
+        consent: Arc<Consent>,
         counting: bool,
     ) -> io::Result<Self> {
-        let policy = Policy::new(image, record, page)?;
+        let policy = Policy::new(image, record, page, consent)?;
         Ok(Self {
             policy: Arc::new(policy),
             proc: Arc::new(Proc::open()?),

@@ -224,7 +224,7 @@ impl<'a> Context<'a> {
         self.within_boundary(&resolved, &spelled)?;
 
         let route = self.root.as_path().join(&spelled);
-        let request = Request { path: bytes(&resolved.path), route: bytes(&route) };
+        let request = Request::by_route(bytes(&resolved.path), bytes(&route));
         result.rule_id = decide::lookup(image, &request).rule;
         result.rule = result.rule_id.and_then(|id| self.origin(id));
         match decide::access(image, &request, result.capability.into()) {
@@ -273,7 +273,7 @@ impl<'a> Context<'a> {
         for (index, grant) in self.grants.iter().enumerate() {
             let Some(path) = self.tool_path(grant) else { continue };
             let route = self.root.as_path().join(&path);
-            let request = Request { path: bytes(&grant.anchor), route: bytes(&route) };
+            let request = Request::by_route(bytes(&grant.anchor), bytes(&route));
             let found = decide::lookup(image, &request);
             let wins = found.rule.is_some_and(|id| id.index() == index);
             if wins && found.caps.contains(capability.into()) {

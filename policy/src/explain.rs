@@ -126,7 +126,7 @@ fn judgement(
         rule: None,
     };
     let (Some(image), Some(place)) = (context.image(), place) else { return judgement };
-    let request = Request { path: bytes(&place.path), route: bytes(route) };
+    let request = Request::by_route(bytes(&place.path), bytes(route));
     let rule = decide::lookup(image, &request).rule;
     judgement.rule = rule.and_then(|id| context.origin(id));
     match decide::access(image, &request, capability.into()) {
@@ -137,7 +137,7 @@ fn judgement(
 }
 
 fn candidates(context: &Context<'_>, path: &Path, route: &Path) -> Vec<Candidate> {
-    let request = Request { path: bytes(path), route: bytes(route) };
+    let request = Request::by_route(bytes(path), bytes(route));
     let found = context.image().map(|image| decide::lookup(image, &request));
     let held = |index| found.filter(|found| found.rule.is_some_and(|id| id.index() == index));
     let grants = context.grants().iter().enumerate();

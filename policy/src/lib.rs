@@ -10,10 +10,12 @@
 #[cfg(feature = "std")]
 extern crate std;
 
+mod automaton;
 pub mod capability;
 pub mod decide;
 pub mod image;
 pub mod telling;
+pub mod tier;
 mod walk;
 
 #[cfg(feature = "std")]
@@ -33,11 +35,17 @@ mod denial;
 #[cfg(feature = "std")]
 pub mod explain;
 #[cfg(feature = "std")]
+pub mod file_policy;
+#[cfg(feature = "std")]
 pub mod layers;
 #[cfg(feature = "std")]
 pub mod lexical;
 #[cfg(feature = "std")]
 pub mod model;
+#[cfg(feature = "std")]
+pub mod pattern;
+#[cfg(feature = "std")]
+pub mod tiers;
 #[cfg(feature = "std")]
 pub mod warning;
 

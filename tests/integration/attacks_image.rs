@@ -30,6 +30,7 @@ fn image() -> Vec<u8> {
     let nowhere = Path::new("/nowhere");
     let spec = ImageSpec {
         grants: &grants,
+        tiers: None,
         workspace: Path::new("/"),
         aliases: &[],
         session: 1,

@@ -81,6 +81,7 @@ pub(super) fn settle_pair(
 ) -> Result<(), Errno> {
     let subject = match verdict {
         Verdict::Deny(denial) if denial.second => Subject::new(second),
+        Verdict::Deny(denial) if denial.ask => Subject::new(first),
         _ => Subject { path: first, route: second },
     };
     task.settle(verdict, subject)

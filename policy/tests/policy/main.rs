@@ -11,3 +11,4 @@ mod lexical;
 mod model;
 mod operations;
 mod place;
+mod tiers;
