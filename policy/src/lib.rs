@@ -33,6 +33,8 @@ mod denial;
 #[cfg(feature = "std")]
 pub mod explain;
 #[cfg(feature = "std")]
+pub mod external;
+#[cfg(feature = "std")]
 pub mod layers;
 #[cfg(feature = "std")]
 pub mod lexical;
