@@ -352,6 +352,14 @@ pub(crate) fn output(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
+/// Prints `value` as JSON for people and programs.
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
+    output(&format!("{text}\n"));
+    Ok(())
+}
+
 /// In one write, so that the lines of concurrent programs do not get in between.
 fn stderr(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());

@@ -5,6 +5,7 @@ mod decode_profile;
 pub(crate) mod diagnostic;
 pub(crate) mod document;
 pub(crate) mod layers;
+pub(crate) mod scope;
 mod toml;
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Where an external rule leads now, and whether a person approved that (spec §6.1, §8.2).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use camino::Utf8Path;
 
 use crate::approvals::{Approval, Approvals};
 use crate::canonical::{Lookups, Op, ResolveError, Root};
@@ -40,16 +42,16 @@ pub enum External {
 }
 
 impl External {
-    /// Looks where `rule_path`, workspace-relative and in normal form, leads from `root`, and what
+    /// Looks where `rule_path`, workspace-relative and in normal form (spec §3), leads from `root`, and what
     /// is known about that.
     #[must_use]
     pub fn look(
         root: &Root,
         lookups: &mut Lookups,
-        rule_path: &Path,
+        rule_path: &Utf8Path,
         approvals: &dyn Approvals,
     ) -> Self {
-        let resolved = match lookups.resolve(root, rule_path, Op::Content) {
+        let resolved = match lookups.resolve(root, rule_path.as_std_path(), Op::Content) {
             Ok(resolved) => resolved,
             Err(error) => return Self::Unresolvable(error),
         };
@@ -60,7 +62,7 @@ impl External {
         if root.contains(&target) {
             return Self::Inside { target };
         }
-        match approvals.lookup(&rule_path.to_string_lossy(), &target) {
+        match approvals.lookup(rule_path.as_str(), &target) {
             Approval::Approved => Self::Approved { target },
             Approval::Retargeted { previous } => Self::Retargeted { previous, target },
             Approval::Unknown => Self::Unapproved { target },
