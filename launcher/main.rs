@@ -23,6 +23,7 @@ mod log;
 mod machine;
 mod mounts;
 mod outer;
+mod own_folders;
 mod plan;
 mod prepare;
 mod profile;

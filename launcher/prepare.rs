@@ -24,6 +24,7 @@ use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
 use crate::machine::Machine;
 use crate::mounts::Asked;
+use crate::own_folders;
 use crate::plan::bounds::Rule;
 use crate::plan::{Order, Plan};
 use crate::profile::{Profile, Profiles, Resolved};
@@ -116,6 +117,10 @@ pub(crate) fn prepare(
         shared_page: run.map_or(nowhere, |run| &run.page.path),
         json: json.as_bytes(),
     })?;
+
+    if run.is_some() {
+        own_folders::make_where_reachable(context, &parse_image(&image)?)?;
+    }
 
     let covered = warning::covered_baseline(&grants);
     Ok(Prepared {
