@@ -329,10 +329,10 @@ fn explanation(failure: &Failure, style: Style) -> String {
     }
 }
 
-/// Says what should be known although the run goes on.
+/// Says what should be known although the run goes on; `text` is one line, whatever names are in it.
 pub(crate) fn warning(text: &str) {
     let style = Style::of_stderr();
-    stderr(&format!("{} warning: {text}\n", style.name()));
+    stderr(&format!("{} warning: {}\n", style.name(), printable(text.as_bytes())));
 }
 
 /// Says what was chosen (`-v`).
