@@ -3,9 +3,10 @@
 
 use jp_confine_policy::compile::{self, Compiled};
 
-use crate::approvals::question::{self, About};
+use crate::approvals::question::{self, About, Question};
 use crate::approvals::store::Store;
 use crate::config::layers::Layers;
+use crate::config::scope::Scope;
 use crate::failure::Failure;
 use crate::mounts::{Asked, Mounts};
 use crate::terminal::Terminal;
@@ -49,26 +50,36 @@ pub(crate) fn compile(
     let compiled = |store: &Store| {
         compile::compile(root, rules.as_deref(), store).map_err(|error| layers.locate(&error))
     };
+    mounts.approve(&mut store);
     if purpose == Purpose::Question {
-        mounts.approve(&mut store);
         warnings.extend(mounts.missing_links());
         return Ok(Outcome { compiled: compiled(&store)?, declared: rules.is_some(), warnings });
     }
-
-    let about = About { context, root, scopes: &scopes };
-    let mut terminal = Terminal::open(options.non_interactive);
-    if let Some(terminal) = &mut terminal {
-        mounts.confirm(terminal, &about, options, &store)?;
+    let questions = question::questions(root, rules.as_deref().unwrap_or_default(), &store);
+    if !questions.is_empty() || !mounts.is_empty() {
+        // An error of a rule comes before anything is asked or made.
+        compiled(&store)?;
+        ask(asked, &scopes, &mounts, &questions, &mut store)?;
     }
-    mounts.approve(&mut store);
     let links = mounts.link(root)?;
-    let mut outcome = compiled(&store)?;
-    if let Some(terminal) = &mut terminal
-        && question::first_use(terminal, &about, rules.as_deref().unwrap_or_default(), &mut store)
-    {
-        outcome = compiled(&store)?;
-    }
+    let compiled = compiled(&store)?;
     store.save()?;
     links.keep();
-    Ok(Outcome { compiled: outcome, declared: rules.is_some(), warnings })
+    Ok(Outcome { compiled, declared: rules.is_some(), warnings })
+}
+
+/// Asks what is to be asked, where somebody can answer.
+fn ask(
+    asked: &Asked<'_>,
+    scopes: &[Scope],
+    mounts: &Mounts,
+    questions: &[Question],
+    store: &mut Store,
+) -> Result<(), Failure> {
+    let Asked { context, root, options, .. } = *asked;
+    let Some(mut terminal) = Terminal::open(options.non_interactive) else { return Ok(()) };
+    let about = About { context, root, scopes };
+    mounts.confirm(&mut terminal, &about, options)?;
+    question::ask(&mut terminal, &about, questions, store);
+    Ok(())
 }

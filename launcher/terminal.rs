@@ -1,7 +1,7 @@
 //! The terminal that controls this process, to ask a person (spec §8.2).
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufReader, Read as _, Write as _};
 
 use rustix::process;
 use rustix::termios::{self, QueueSelector};
@@ -36,7 +36,8 @@ impl Terminal {
         termios::tcflush(&self.file, QueueSelector::IFlush)?;
         self.file.write_all(question.as_bytes())?;
         let mut line = Vec::new();
-        for byte in (&self.file).bytes().take(LONGEST) {
+        // One at a time: what follows the line is for whoever reads next.
+        for byte in BufReader::with_capacity(1, &self.file).bytes().take(LONGEST) {
             match byte? {
                 b'\n' | b'\r' => break,
                 byte => line.push(byte),

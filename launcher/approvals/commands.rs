@@ -48,11 +48,8 @@ pub(crate) fn approve(context: &Context, options: &Options, name: &str) -> Resul
     if let Some(previous) = previous {
         let _ = write!(text, " (it was {})", shown(&previous));
     }
-    report::output(&format!("{text}\n"));
     let about = About { context, root: &root, scopes: &[] };
-    for warning in about.warnings(&target) {
-        report::warning(warning);
-    }
+    report::output(&format!("{text}\n{}", about.warnings(&target)));
     Ok(0)
 }
 

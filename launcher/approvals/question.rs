@@ -2,52 +2,66 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::PathBuf;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use jp_confine_policy::canonical::{Lookups, Root};
 use jp_confine_policy::external::External;
 use jp_confine_policy::model::FsRule;
 
 use super::store::Store;
-use crate::config::scope::Scope;
+use crate::config::scope::{self, Scope};
 use crate::context::Context;
 use crate::report;
 use crate::terminal::Terminal;
 
-/// Trust on first use: asks for each of the external `rules` of a run that leads to a target nobody
-/// approved, and notes a yes in `store`. Returns whether there was one.
+/// An external rule whose target nobody approved.
+#[derive(Debug)]
+pub(crate) struct Question {
+    /// The rule's path, in normal form.
+    name: Utf8PathBuf,
+    /// The target that is approved, if it is another one.
+    previous: Option<PathBuf>,
+    /// Where the rule leads: absolute and canonical.
+    target: Utf8PathBuf,
+}
+
+/// What is to be asked before the external ones of `rules` can hold, once for each path.
+pub(crate) fn questions(root: &Root, rules: &[FsRule], store: &Store) -> Vec<Question> {
+    let mut lookups = Lookups::default();
+    let names: BTreeSet<Utf8PathBuf> = rules
+        .iter()
+        .filter(|rule| rule.external())
+        .filter_map(|rule| rule.lexical_path().ok())
+        .collect();
+    let question = |name: Utf8PathBuf| {
+        let (previous, target) = match External::look(root, &mut lookups, &name, store) {
+            External::Unapproved { target } => (None, target),
+            External::Retargeted { previous, target } => (Some(previous), target),
+            _ => return None,
+        };
+        // Another target cannot be approved: the wire form, which is JSON, could not carry it.
+        let target = Utf8PathBuf::from_path_buf(target).ok()?;
+        Some(Question { name, previous, target })
+    };
+    names.into_iter().filter_map(question).collect()
+}
+
+/// Trust on first use: asks the `questions`, and notes each yes in `store`.
 ///
 /// The approval is for the target that was shown: a link that leads elsewhere by the time the rules are
 /// compiled is not approved.
-pub(crate) fn first_use(
+pub(crate) fn ask(
     terminal: &mut Terminal,
     about: &About<'_>,
-    rules: &[FsRule],
+    questions: &[Question],
     store: &mut Store,
-) -> bool {
-    let mut lookups = Lookups::default();
-    let mut asked = BTreeSet::new();
-    let mut approved = false;
-    for rule in rules.iter().filter(|rule| rule.external()) {
-        let Ok(name) = rule.lexical_path() else { continue };
-        if !asked.insert(name.clone()) {
-            continue;
-        }
-        let found = External::look(about.root, &mut lookups, &name, store);
-        let (previous, target) = match found {
-            External::Unapproved { target } => (None, target),
-            External::Retargeted { previous, target } => (Some(previous), target),
-            _ => continue,
-        };
-        // Such a target cannot be approved: the wire form, which is JSON, cannot carry it.
-        let Some(target) = Utf8Path::from_path(&target) else { continue };
-        if terminal.confirm(&about.question(&name, previous.as_deref(), target)) {
-            store.approve(&name, target);
-            approved = true;
+) {
+    for question in questions {
+        if terminal.confirm(&about.words(question)) {
+            store.approve(&question.name, &question.target);
         }
     }
-    approved
 }
 
 /// What a question has to show beside the target.
@@ -60,18 +74,17 @@ pub(crate) struct About<'a> {
 }
 
 impl About<'_> {
-    fn question(&self, name: &Utf8Path, previous: Option<&Path>, target: &Utf8Path) -> String {
+    fn words(&self, question: &Question) -> String {
+        let Question { name, previous, target } = question;
+        let (shown, shown_target) = (report::path(name.as_str()), report::path(target.as_str()));
         let mut text = match previous {
             Some(previous) => format!(
-                "jp-confine: `{}` is approved, and leads elsewhere now\n  was: {}\n  now: {}\n",
-                report::path(name.as_str()),
-                report::path(&previous.to_string_lossy()),
-                report::path(target.as_str())
+                "jp-confine: `{shown}` is approved, and leads elsewhere now\n  was: {}\n  now: \
+                 {shown_target}\n",
+                report::path(&previous.to_string_lossy())
             ),
             None => format!(
-                "jp-confine: a rule leads out of the workspace\n  {} → {}\n",
-                report::path(name.as_str()),
-                report::path(target.as_str())
+                "jp-confine: a rule leads out of the workspace\n  {shown} → {shown_target}\n"
             ),
         };
         let holders = self.holders(name);
@@ -79,9 +92,7 @@ impl About<'_> {
             text.push_str("What the rules grant there:\n");
             text.push_str(&holders);
         }
-        for warning in self.warnings(target) {
-            let _ = writeln!(text, "Warning: {warning}.");
-        }
+        text.push_str(&self.warnings(target));
         text.push_str(
             "The target is remembered. While it stays the same, later changes of what the\n\
              rules grant there are not asked about.\n",
@@ -90,28 +101,29 @@ impl About<'_> {
         text
     }
 
-    /// One line for everybody who has a rule on `name`.
+    /// Who may do what at `name`, one line each.
     fn holders(&self, name: &Utf8Path) -> String {
         let mut text = String::new();
-        for scope in self.scopes {
-            if let Some(caps) = scope.grants_on(name) {
-                let _ = writeln!(text, "  {}: {caps}", scope.words());
-            }
+        for (scope, caps) in scope::grants_on(self.scopes, name) {
+            let _ = writeln!(text, "  {}: {caps}", scope.words());
         }
         text
     }
 
-    /// What makes a target, absolute and canonical, more than a folder beside the workspace.
-    pub(crate) fn warnings(&self, target: &Utf8Path) -> Vec<&'static str> {
-        let mut warnings = Vec::new();
+    /// What makes a target, absolute and canonical, more than a folder beside the workspace: a line for
+    /// each reason.
+    pub(crate) fn warnings(&self, target: &Utf8Path) -> String {
+        let mut text = String::new();
         if self.root.as_path().starts_with(target) {
-            warnings.push("it contains the workspace, where only the workspace's own rules count");
+            text.push_str(
+                "Warning: it contains the workspace, where only the workspace's own rules count.\n",
+            );
         }
         let homes = [&self.context.canonical_home, &self.context.home];
         if homes.into_iter().flatten().any(|home| home.starts_with(target)) {
-            warnings.push("it contains your whole home directory");
+            text.push_str("Warning: it contains your whole home directory.\n");
         }
-        warnings
+        text
     }
 }
 
@@ -139,12 +151,12 @@ mod tests {
             scope(Some("other"), FsRule::new("vendor").with_write(true)),
         ];
         let about = About { context: &context, root: &root, scopes: &scopes };
-        let previous = previous.map(|previous| place.join(previous));
-        let text = about.question(
-            name.into(),
-            previous.as_deref(),
-            Utf8Path::from_path(&place.join(target)).expect("UTF-8"),
-        );
+        let question = Question {
+            name: name.into(),
+            previous: previous.map(|previous| place.join(previous)),
+            target: Utf8PathBuf::from_path_buf(place.join(target)).expect("UTF-8"),
+        };
+        let text = about.words(&question);
         text.replace(place.to_str().expect("UTF-8"), "@")
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use jp_confine_policy::canonical::{Lookups, Root};
 use jp_confine_policy::external::External;
 use jp_confine_policy::{Capabilities, Capability};
@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::approvals::store::Store;
 use crate::cli::Options;
 use crate::config::layers::Layers;
-use crate::config::scope::Scope;
+use crate::config::scope::{self, Scope};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::prepare;
@@ -100,7 +100,7 @@ fn line(
         External::Inside { target } => (State::Inside, Some(target)),
         External::Missing { .. } | External::Unresolvable(_) => (State::Dangling, None),
     };
-    let grants: Vec<Held> = scopes.iter().filter_map(|scope| held(scope, &name)).collect();
+    let grants: Vec<Held> = scope::grants_on(scopes, &name).into_iter().map(held).collect();
     if grants.is_empty() && state == State::Ok {
         state = State::NoRule;
     }
@@ -115,13 +115,12 @@ fn line(
     }
 }
 
-fn held(scope: &Scope, name: &Utf8Path) -> Option<Held> {
-    let caps: Capabilities = scope.grants_on(name)?;
-    Some(Held {
+fn held((scope, caps): (&Scope, Capabilities)) -> Held {
+    Held {
         tool: scope.tool.clone(),
         capabilities: caps.iter().map(Capability::as_str).collect(),
         words: format!("{}: {caps}", scope.words()),
-    })
+    }
 }
 
 fn words(line: &Line) -> String {

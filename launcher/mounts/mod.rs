@@ -62,6 +62,8 @@ struct Mounted {
     target: Utf8PathBuf,
     /// Whether the link is there already.
     linked: bool,
+    /// Whether the target was approved before.
+    approved: bool,
 }
 
 impl Mounts {
@@ -84,16 +86,21 @@ impl Mounts {
             mounts.gone.extend(checker.gone(unmount, rules, store)?);
         }
         for name in &mounts.gone {
-            if checker.leads_outside(name)? {
+            if checker.leads_outside(name) {
                 mounts.unlinked.push(name.clone());
             }
         }
         for mount in &options.mounts {
             check_tool(mount, options.tool.as_deref(), layers)?;
-            let mounted = checker.mounted(mount, &mounts).map_err(|why| why.about(mount))?;
+            let mounted = checker.mounted(mount, &mounts, store).map_err(|why| why.about(mount))?;
             mounts.mounted.push(mounted);
         }
         Ok(mounts)
+    }
+
+    /// Whether nothing is asked for.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.gone.is_empty() && self.mounted.is_empty()
     }
 
     /// Asks whether mounts for whoever runs are meant, where somebody can be asked (R10). What was
@@ -103,27 +110,21 @@ impl Mounts {
         terminal: &mut Terminal,
         about: &About<'_>,
         options: &Options,
-        store: &Store,
     ) -> Result<(), Failure> {
-        let unapproved = |mounted: &&Mounted| !store.has(&mounted.name, &mounted.target);
-        for mounted in self.mounted.iter().filter(unapproved) {
-            if mounted.typed.tool.is_some() {
-                continue;
-            }
+        let open = |mounted: &&Mounted| mounted.typed.tool.is_none() && !mounted.approved;
+        for mounted in self.mounted.iter().filter(open) {
             let who = match &options.tool {
                 Some(tool) => format!("tool {tool}"),
                 None => "this run".to_owned(),
             };
-            let mut question = format!(
-                "jp-confine: mount from outside the workspace\n  {} → {}\n  {who}: {}\n",
+            let warnings = about.warnings(&mounted.target);
+            let question = format!(
+                "jp-confine: mount from outside the workspace\n  {} → {}\n  {who}: {}\n{warnings}Mount it?",
                 report::path(mounted.name.as_str()),
                 report::path(mounted.target.as_str()),
                 Capabilities::READ,
             );
-            for warning in about.warnings(&mounted.target) {
-                question.push_str(&format!("Warning: {warning}.\n"));
-            }
-            if !terminal.confirm(&format!("{question}Mount it?")) {
+            if !terminal.confirm(&question) {
                 return Err(Failure::own(format!(
                     "nothing was run: no to --mount {}",
                     mounted.typed
@@ -206,10 +207,10 @@ impl Checker<'_> {
         rules: &[FsRule],
         store: &Store,
     ) -> Result<BTreeSet<Utf8PathBuf>, Failure> {
-        let ruled = rules.iter().filter(|rule| rule.external());
+        let external = rules.iter().filter(|rule| rule.external());
         let approved = store.entries().iter().map(|entry| Utf8PathBuf::from(&entry.rule_path));
         let known: BTreeSet<Utf8PathBuf> =
-            ruled.filter_map(|rule| rule.lexical_path().ok()).chain(approved).collect();
+            external.filter_map(|rule| rule.lexical_path().ok()).chain(approved).collect();
         let Unmount::Named(typed) = unmount else { return Ok(known) };
         let option = format!("--no-mount={}", report::path(typed));
         let name =
@@ -217,26 +218,26 @@ impl Checker<'_> {
         if known.contains(&name) {
             return Ok(BTreeSet::from([name]));
         }
-        let names: Vec<String> = known.iter().map(|name| report::path(name.as_str())).collect();
-        let there_are = match names.as_slice() {
+        let mounted: Vec<String> = known.iter().map(|name| report::path(name.as_str())).collect();
+        let there_are = match mounted.as_slice() {
             [] => "nothing is mounted in this workspace".to_owned(),
-            names => format!("mounted are: {}", names.join(", ")),
+            mounted => format!("mounted are: {}", mounted.join(", ")),
         };
         Err(Failure::advised(format!("{option}: there is no such mount"), there_are))
     }
 
     /// Whether `name` is a link, and not one that stays inside, which is somebody's for another
     /// purpose.
-    fn leads_outside(&self, name: &Utf8Path) -> Result<bool, Failure> {
+    fn leads_outside(&self, name: &Utf8Path) -> bool {
         // The name of an approval may be anything: people write the file too.
         let entry = self.links.entry(name).unwrap_or(Entry::Missing);
         let root = self.place.root;
         let found = Lookups::default().resolve(root, name.as_std_path(), Op::Content);
         let inside = found.is_ok_and(|found| found.exists && root.contains(&found.path));
-        Ok(entry == Entry::Link && !inside)
+        entry == Entry::Link && !inside
     }
 
-    fn mounted(&self, mount: &Mount, mounts: &Mounts) -> Result<Mounted, Why> {
+    fn mounted(&self, mount: &Mount, mounts: &Mounts, store: &Store) -> Result<Mounted, Why> {
         let name = self.place.name(&mount.name)?;
         let target = self.place.target(&mount.path)?;
         let twice = mounts.mounted.iter().find(|other| other.name == name);
@@ -253,7 +254,8 @@ impl Checker<'_> {
             Entry::Link => self.has_target(&name, &target)?,
             Entry::Other => return Err(Why::from(format!("{name} exists and is no link"))),
         };
-        Ok(Mounted { typed: mount.clone(), name, target, linked })
+        let approved = store.has(&name, &target);
+        Ok(Mounted { typed: mount.clone(), name, target, linked, approved })
     }
 
     /// Whether the link `name` leads to `target`; that it leads elsewhere is an error.
