@@ -4,8 +4,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jp_confine_policy::Capability;
+
+use crate::mounts::grammar::{Mount, Unmount};
 
 /// Run a program so that it touches only what a path policy grants.
 #[derive(Debug, Parser)]
@@ -16,6 +19,8 @@ use jp_confine_policy::Capability;
                       jp-confine [OPTIONS] check CAPABILITY PATH...\n       \
                       jp-confine [OPTIONS] explain PATH\n       \
                       jp-confine [OPTIONS] compile\n       \
+                      jp-confine mounts\n       \
+                      jp-confine approvals list|approve NAME|revoke NAME\n       \
                       jp-confine doctor",
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
@@ -65,11 +70,49 @@ enum Sub {
         #[command(flatten)]
         options: Options,
     },
+    /// List the links to folders outside the workspace, and whether their targets are approved
+    Mounts {
+        #[command(flatten)]
+        options: Options,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List, give and take back approvals of targets outside the workspace
+    #[command(subcommand)]
+    Approvals(ApprovalsSub),
     /// Say what this machine offers, what is lost without the rest, and how to get it
     Doctor {
         /// Print JSON
         #[arg(long)]
         json: bool,
+    },
+}
+
+/// What is to be done with approvals.
+#[derive(Debug, Subcommand)]
+enum ApprovalsSub {
+    /// Print them: the rule's path, what it may lead to, and since when
+    List {
+        #[command(flatten)]
+        options: Options,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Approve what a rule's path leads to now
+    Approve {
+        #[command(flatten)]
+        options: Options,
+        /// The rule's path, relative to the workspace
+        name: String,
+    },
+    /// Take an approval back
+    Revoke {
+        #[command(flatten)]
+        options: Options,
+        /// The rule's path, relative to the workspace
+        name: String,
     },
 }
 
@@ -86,6 +129,21 @@ pub(crate) enum Command {
     Compile,
     /// `doctor`.
     Doctor { json: bool },
+    /// `mounts`.
+    Mounts { json: bool },
+    /// `approvals`.
+    Approvals(Approvals),
+}
+
+/// What is to be done with approvals; names are rule paths as typed.
+#[derive(Debug)]
+pub(crate) enum Approvals {
+    /// `approvals list`.
+    List { json: bool },
+    /// `approvals approve`.
+    Approve { name: String },
+    /// `approvals revoke`.
+    Revoke { name: String },
 }
 
 /// How far enforcement must reach (spec §18).
@@ -125,6 +183,15 @@ pub(crate) struct Options {
     /// Deny everything
     #[arg(long, value_name = "PATH")]
     pub(crate) deny: Vec<PathBuf>,
+    /// Link a path outside the workspace as NAME and grant it for this run; the link stays
+    #[arg(long = "mount", value_name = "[TOOL:]NAME=PATH[:ro|rw]")]
+    #[arg(value_parser = OsStringValueParser::new().try_map(|word| Mount::parse(&word)))]
+    pub(crate) mounts: Vec<Mount>,
+    /// Remove such a link with its rules and approval; without NAME all of them
+    #[arg(long = "no-mount", value_name = "NAME", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = Unmount::ALL)]
+    #[arg(value_parser = OsStringValueParser::new().try_map(|word| Unmount::parse(&word)))]
+    pub(crate) no_mounts: Vec<Unmount>,
     /// Use this profile instead of those chosen by the program's name; `none` for no profile
     #[arg(long = "profile", value_name = "NAME")]
     pub(crate) profiles: Vec<String>,
@@ -169,6 +236,8 @@ impl Options {
         self.write.extend(later.write);
         self.exec.extend(later.exec);
         self.deny.extend(later.deny);
+        self.mounts.extend(later.mounts);
+        self.no_mounts.extend(later.no_mounts);
         self.profiles.extend(later.profiles);
         Self {
             workspace: later.workspace.or(self.workspace),
@@ -211,6 +280,17 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
         }
         Some(Sub::Compile { options }) => (line.options.then(options), Command::Compile),
         Some(Sub::Doctor { json }) => (line.options, Command::Doctor { json }),
+        Some(Sub::Mounts { options, json }) => {
+            (line.options.then(options), Command::Mounts { json })
+        }
+        Some(Sub::Approvals(sub)) => {
+            let (options, approvals) = match sub {
+                ApprovalsSub::List { options, json } => (options, Approvals::List { json }),
+                ApprovalsSub::Approve { options, name } => (options, Approvals::Approve { name }),
+                ApprovalsSub::Revoke { options, name } => (options, Approvals::Revoke { name }),
+            };
+            (line.options.then(options), Command::Approvals(approvals))
+        }
     })
 }
 
@@ -259,12 +339,31 @@ mod tests {
             "jp-confine explain",
             "jp-confine --enforce soft -- true",
             "jp-confine --net example.org -- true",
-            "jp-confine mounts",
+            "jp-confine approvals",
+            "jp-confine approvals approve",
+            "jp-confine approvals list fork",
+            "jp-confine --mount fork -- true",
+            "jp-confine --mount fork=/p:rw -- true",
+            "jp-confine --no-mount= -- true",
             "jp-confine -q -v -- true",
         ] {
             let failure = line(words).expect_err(words);
             assert!(failure.use_stderr(), "{words}");
         }
+    }
+
+    #[test]
+    fn mounts_are_read_where_they_stand() {
+        let (options, _) =
+            line("jp-confine --mount a=/p --no-mount --no-mount=b --mount t:c=/q:rw -- true")
+                .expect("right");
+        let names: Vec<&str> = options.mounts.iter().map(|mount| mount.name.as_str()).collect();
+        assert_eq!(names, ["a", "c"]);
+        assert_eq!(options.no_mounts, [Unmount::All, Unmount::Named("b".to_owned())]);
+        let (_, command) = line("jp-confine approvals approve -C ws fork").expect("right");
+        assert!(
+            matches!(command, Command::Approvals(Approvals::Approve { name }) if name == "fork")
+        );
     }
 
     #[test]

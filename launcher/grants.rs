@@ -15,6 +15,7 @@ use crate::anchors::Anchors;
 use crate::cli::Options;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::own_folders;
 use crate::prepare;
 use crate::profile::Resolved;
 use crate::sys::child;
@@ -324,16 +325,7 @@ pub(crate) fn control(
     for file in policy_files {
         control.push((file.clone(), "a policy file, never writable from inside".to_owned()));
     }
-    let own = [
-        (&context.config_home, "the user's configuration, never writable from inside"),
-        (&context.data_home, "jp-confine's own data, never writable from inside"),
-    ];
-    for (home, why) in own {
-        let Some(home) = home else { continue };
-        if let Ok(dir) = canonical::resolve(&context.cwd, &home.join("jp-confine"), Op::Content) {
-            control.push((dir.path, why.to_owned()));
-        }
-    }
+    control.extend(own_folders::control(context).map(|(path, why)| (path, why.to_owned())));
     control.dedup_by(|a, b| a.0 == b.0);
     control
 }

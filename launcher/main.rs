@@ -6,6 +6,7 @@
 //! refused.
 
 mod anchors;
+mod approvals;
 mod cli;
 mod config;
 mod consent;
@@ -13,6 +14,7 @@ mod context;
 mod descendants;
 mod doctor;
 mod events;
+mod externals;
 mod failure;
 mod filter;
 mod front;
@@ -20,7 +22,9 @@ mod grants;
 mod install;
 mod log;
 mod machine;
+mod mounts;
 mod outer;
+mod own_folders;
 mod plan;
 mod prepare;
 mod profile;
@@ -35,11 +39,12 @@ mod start;
 mod supervise;
 mod supervisor;
 mod sys;
+mod terminal;
 mod workspace;
 
 use std::process::ExitCode;
 
-use cli::Command;
+use cli::{Approvals, Command};
 use context::Context;
 use failure::Failure;
 
@@ -65,5 +70,15 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Compile if options.dry_run => query::dry_run(&context, &options, None),
         Command::Compile => query::compile(&context, &options),
         Command::Doctor { json } => doctor::doctor(&context, json),
+        Command::Mounts { json } => mounts::list::mounts(&context, &options, json),
+        Command::Approvals(Approvals::List { json }) => {
+            approvals::commands::list(&context, &options, json)
+        }
+        Command::Approvals(Approvals::Approve { name }) => {
+            approvals::commands::approve(&context, &options, &name)
+        }
+        Command::Approvals(Approvals::Revoke { name }) => {
+            approvals::commands::revoke(&context, &options, &name)
+        }
     }
 }

@@ -6,10 +6,9 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capability;
-use jp_confine_policy::approvals::ApprovedTargets;
 use jp_confine_policy::build::{self, Grant, GrantKind, ImageSpec};
 use jp_confine_policy::canonical::Root;
-use jp_confine_policy::compile::{self, Compiled};
+use jp_confine_policy::compile::Compiled;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::model::CompiledRule;
 use jp_confine_policy::pattern::Places;
@@ -22,9 +21,12 @@ use crate::anchors::Anchors;
 use crate::cli::{Enforce, Options};
 use crate::config::layers::Layers;
 use crate::context::Context;
+use crate::externals::{self, Purpose};
 use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
 use crate::machine::Machine;
+use crate::mounts::Asked;
+use crate::own_folders;
 use crate::plan::bounds::Rule;
 use crate::plan::{Order, Plan};
 use crate::profile::{Profile, Profiles, Resolved};
@@ -70,10 +72,10 @@ pub(crate) fn prepare(
 ) -> Result<Prepared, Failure> {
     let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
     let mut layers = Layers::load(context, &workspace.root, &options.policies)?;
-    let declared = layers.declared(options.tool.as_deref())?;
-    let Compiled { grants: rules, rules: wire, warnings } =
-        compile::compile(&root, declared.rules.as_deref(), &ApprovedTargets::default())
-            .map_err(|error| layers.locate(&error))?;
+    let asked = Asked { context, workspace, root: &root, options };
+    let purpose = if run.is_some() { Purpose::Run } else { Purpose::Question };
+    let outcome = externals::compile(&asked, &mut layers, purpose)?;
+    let Compiled { grants: rules, rules: wire, warnings } = outcome.compiled;
 
     let baseline = if options.no_baseline { None } else { Some(Profile::baseline()?) };
     let profiles = Profiles::with(layers.profiles())?;
@@ -103,7 +105,7 @@ pub(crate) fn prepare(
     .assemble()?;
 
     let places = Places { home: context.home.as_deref(), workspace: root.as_path() };
-    let warns = declared.rules.is_some() || flags.grant();
+    let warns = outcome.declared || flags.grant();
     let (tiers, tier_warnings) = layers.tiers(options.tool.as_deref(), places, warns)?;
     let aliases = grants::aliases(workspace, &tables, &mut anchors);
     let nowhere = Path::new("/");
@@ -123,16 +125,21 @@ pub(crate) fn prepare(
         json: json.as_bytes(),
     })?;
 
+    if run.is_some() {
+        own_folders::make_where_reachable(context, &parse_image(&image)?)?;
+    }
+
     let covered = warning::covered_baseline(&grants);
-    let declared_warnings = declared.warnings.iter().map(ToString::to_string);
     Ok(Prepared {
         root,
         grants,
-        declared: declared.rules.is_some(),
+        declared: outcome.declared,
         image,
         tiers,
         rules: wire,
-        warnings: declared_warnings
+        warnings: outcome
+            .warnings
+            .into_iter()
             .chain(warnings.iter().map(ToString::to_string))
             .chain(covered.iter().map(ToString::to_string))
             .chain(flags.warnings)

@@ -22,7 +22,7 @@ use crate::report;
 /// `compile`: prints the compiled policy.
 pub(crate) fn compile(context: &Context, options: &Options) -> Result<u8, Failure> {
     let prepared = prepared(context, options, None)?;
-    print(&prepared.to_json())?;
+    report::json(&prepared.to_json())?;
     Ok(0)
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn dry_run(
 ) -> Result<u8, Failure> {
     let prepared = prepared(context, options, program)?;
     let plan = plan(context, options, &prepared)?;
-    print(&prepared.to_json())?;
+    report::json(&prepared.to_json())?;
     report::output(&plan.describe());
     Ok(0)
 }
@@ -52,7 +52,7 @@ pub(crate) fn check(
     let results: Vec<check::CheckResult> =
         paths.iter().map(|path| policy.check(path.as_bytes(), capability)).collect();
     if json {
-        print(&results)?;
+        report::json(&results)?;
     } else {
         let mut text = String::new();
         for result in &results {
@@ -79,7 +79,7 @@ pub(crate) fn explain(
     let explanation = explain::explain(&policy, &context.cwd, Path::new(path));
     let plan = plan(context, options, &prepared)?;
     if json {
-        print(&Held { explanation, held_by: &plan.holders })?;
+        report::json(&Held { explanation, held_by: &plan.holders })?;
     } else {
         report::output(&words(&explanation, &plan.holders));
     }
@@ -111,13 +111,6 @@ fn prepared(
         }
     }
     Ok(prepared)
-}
-
-fn print(value: &impl Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
-    report::output(&format!("{text}\n"));
-    Ok(())
 }
 
 fn words(explanation: &Explanation, holders: &[Holder]) -> String {

@@ -1,5 +1,6 @@
 //! Which directory is the workspace (spec §18, `-C`).
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::context::Context;
@@ -15,6 +16,26 @@ pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     /// The way it was reached by, where that leads through a link.
     pub(crate) spelled: Option<PathBuf>,
+}
+
+impl Workspace {
+    /// Where what belongs to this workspace and this user is kept, outside of it:
+    /// `jp-confine/workspaces/<id>` of the user's data (spec §8.1). `None` where the user has no place
+    /// for data.
+    ///
+    /// `<id>` is the FNV-1a hash of the root's bytes, 64 bits wide, and for people its last component.
+    pub(crate) fn data_dir(&self, context: &Context) -> Option<PathBuf> {
+        let hash =
+            self.root.as_os_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+                (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+            });
+        let plain = |&byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        let name = self.root.file_name().unwrap_or_default().as_bytes().iter();
+        let name: String =
+            name.map(|byte| if plain(byte) { char::from(*byte) } else { '_' }).collect();
+        let data = context.data_home.as_ref()?;
+        Some(data.join("jp-confine/workspaces").join(format!("{hash:016x}-{name}")))
+    }
 }
 
 /// The workspace that `named` (`-C`) or the working directory selects.
@@ -67,4 +88,27 @@ fn spelling_of(context: &Context, root: &Path) -> Option<PathBuf> {
 /// kernel's to resolve.
 fn lexical(path: &Path) -> PathBuf {
     path.components().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_of_a_workspace_is_told_apart_by_its_root() {
+        let mut context = Context::bare(Path::new("/"));
+        let dir = |context: &Context, root: &str| {
+            Workspace { root: root.into(), spelled: None }.data_dir(context)
+        };
+        assert_eq!(dir(&context, "/a"), None);
+        context.data_home = Some("/data".into());
+        for (root, id) in [
+            ("/", "af63a24c860189fe-"),
+            ("/a", "07d66707b49cd92d-a"),
+            ("/home/me/my crate\u{e9}", "9b16833a27b780a4-my_crate__"),
+        ] {
+            let expected = Path::new("/data/jp-confine/workspaces").join(id);
+            assert_eq!(dir(&context, root), Some(expected), "{root}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ mod decode_tiers;
 pub(crate) mod diagnostic;
 pub(crate) mod document;
 pub(crate) mod layers;
+pub(crate) mod scope;
 mod tiers;
 mod toml;
 

@@ -35,6 +35,8 @@ mod denial;
 #[cfg(feature = "std")]
 pub mod explain;
 #[cfg(feature = "std")]
+pub mod external;
+#[cfg(feature = "std")]
 pub mod file_policy;
 #[cfg(feature = "std")]
 pub mod layers;

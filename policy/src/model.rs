@@ -7,6 +7,7 @@ use std::vec::Vec;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::lexical::{self, LexicalError};
 use crate::{Capabilities, Capability};
 
 /// By its lower-case name.
@@ -156,6 +157,17 @@ impl FsRule {
     #[must_use]
     pub fn path(&self) -> &Utf8Path {
         &self.path
+    }
+
+    /// The path in normal form (spec §3), which is what an external rule is known by: empty for the
+    /// workspace itself.
+    ///
+    /// # Errors
+    /// [`LexicalError`] where it is not a path below the workspace.
+    pub fn lexical_path(&self) -> Result<Utf8PathBuf, LexicalError> {
+        let normal = lexical::normalise(self.path.as_str().as_bytes())?;
+        // Whole components of UTF-8 are UTF-8.
+        Ok(Utf8PathBuf::from(normal.to_string_lossy().into_owned()))
     }
 
     /// Whether the path is allowed to lead outside the workspace.
