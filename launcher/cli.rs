@@ -16,6 +16,7 @@ use jp_confine_policy::Capability;
                       jp-confine [OPTIONS] check CAPABILITY PATH...\n       \
                       jp-confine [OPTIONS] explain PATH\n       \
                       jp-confine [OPTIONS] compile\n       \
+                      jp-confine why --last\n       \
                       jp-confine doctor",
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
@@ -65,6 +66,17 @@ enum Sub {
         #[command(flatten)]
         options: Options,
     },
+    /// Explain what the last run in this workspace was refused, and what would allow it
+    Why {
+        #[command(flatten)]
+        options: Options,
+        /// Of the last run
+        #[arg(long, required = true)]
+        last: bool,
+        /// Print one JSON array
+        #[arg(long)]
+        json: bool,
+    },
     /// Say what this machine offers, what is lost without the rest, and how to get it
     Doctor {
         /// Print JSON
@@ -84,6 +96,8 @@ pub(crate) enum Command {
     Explain { path: OsString, json: bool },
     /// `compile`.
     Compile,
+    /// `why --last`.
+    Why { json: bool },
     /// `doctor`.
     Doctor { json: bool },
 }
@@ -210,6 +224,9 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
             (line.options.then(options), Command::Explain { path, json })
         }
         Some(Sub::Compile { options }) => (line.options.then(options), Command::Compile),
+        Some(Sub::Why { options, json, last: _ }) => {
+            (line.options.then(options), Command::Why { json })
+        }
         Some(Sub::Doctor { json }) => (line.options, Command::Doctor { json }),
     })
 }
@@ -257,6 +274,7 @@ mod tests {
             "jp-confine check write p",
             "jp-confine check read",
             "jp-confine explain",
+            "jp-confine why",
             "jp-confine --enforce soft -- true",
             "jp-confine --net example.org -- true",
             "jp-confine mounts",

@@ -247,10 +247,16 @@ fn drop_redundant(grants: &mut Vec<Grant>) {
 }
 
 /// An image to ask what the `grants` hold on canonical `paths`: there is one evaluator, and it reads
-/// images. It has the grants on these paths and above them; the others say nothing about them.
-fn image_over(grants: &[Grant], paths: &[&Path], workspace: &Path) -> Result<Vec<u8>, Failure> {
-    let covers =
-        |grant: &&Grant| paths.iter().any(|path| canonical::below(&grant.anchor, path).is_some());
+/// images. It has the grants on these paths, above and below them; the others say nothing about them.
+pub(crate) fn image_over(
+    grants: &[Grant],
+    paths: &[&Path],
+    workspace: &Path,
+) -> Result<Vec<u8>, Failure> {
+    let touches = |one: &Path, other: &Path| {
+        canonical::below(one, other).is_some() || canonical::below(other, one).is_some()
+    };
+    let covers = |grant: &&Grant| paths.iter().any(|path| touches(&grant.anchor, path));
     let nowhere = Path::new("/");
     let spec = ImageSpec {
         grants: &grants.iter().filter(covers).cloned().collect::<Vec<_>>(),

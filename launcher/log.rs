@@ -95,7 +95,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// The reason codes of spec §5.3, and the product's own for what no rule decided.
-fn reason(reason: Reason) -> &'static str {
+pub(crate) fn reason(reason: Reason) -> &'static str {
     match reason {
         Reason::Rule | Reason::Namespace | Reason::OtherProcess => "denied",
         Reason::Static => "static_program",

@@ -5,10 +5,12 @@
 //! where the program finds them; `supervise` runs it; `events`, `log` and `report` tell what was
 //! refused.
 
+mod advice;
 mod anchors;
 mod cli;
 mod config;
 mod context;
+mod denials;
 mod descendants;
 mod doctor;
 mod events;
@@ -26,6 +28,7 @@ mod profile;
 mod program;
 mod query;
 mod report;
+mod rule_text;
 mod run;
 mod scratch;
 mod seal;
@@ -34,6 +37,7 @@ mod start;
 mod supervise;
 mod supervisor;
 mod sys;
+mod why;
 mod workspace;
 
 use std::process::ExitCode;
@@ -63,6 +67,7 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Explain { path, json } => query::explain(&context, &options, &path, json),
         Command::Compile if options.dry_run => query::dry_run(&context, &options, None),
         Command::Compile => query::compile(&context, &options),
+        Command::Why { json } => why::last(&context, &options, json),
         Command::Doctor { json } => doctor::doctor(&context, json),
     }
 }

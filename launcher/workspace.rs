@@ -1,5 +1,6 @@
 //! Which directory is the workspace (spec §18, `-C`).
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::context::Context;
@@ -15,6 +16,27 @@ pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     /// The way it was reached by, where that leads through a link.
     pub(crate) spelled: Option<PathBuf>,
+}
+
+impl Workspace {
+    /// Where this user's data about this workspace is kept, out of reach of every run: a directory of
+    /// its own, which may not exist yet. `None` where no home directory is known.
+    pub(crate) fn data_dir(&self, context: &Context) -> Option<PathBuf> {
+        let root = self.root.as_os_str().as_bytes();
+        let name = self.root.file_name().unwrap_or_default().as_bytes();
+        let kept = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+        let name: String =
+            name.iter().map(|byte| if kept(byte) { char::from(*byte) } else { '_' }).collect();
+        let id = format!("{:016x}-{name}", fnv1a(root));
+        Some(context.data_home.as_ref()?.join("jp-confine/workspaces").join(id))
+    }
+}
+
+/// FNV-1a of 64 bits: the same on every machine and in every version.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 /// The workspace that `named` (`-C`) or the working directory selects.
@@ -67,4 +89,23 @@ fn spelling_of(context: &Context, root: &Path) -> Option<PathBuf> {
 /// kernel's to resolve.
 fn lexical(path: &Path) -> PathBuf {
     path.components().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_workspace_has_a_directory_of_its_own() {
+        let context = Context { data_home: Some("/d".into()), ..Context::bare(Path::new("/")) };
+        let dir = |root: &str| Workspace { root: root.into(), spelled: None }.data_dir(&context);
+        // The hash of nothing is the offset basis (draft-eastlake-fnv, 5.1).
+        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
+        let one = dir("/srv/a b\u{e9}").expect("known");
+        let name = one.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+        assert!(one.starts_with("/d/jp-confine/workspaces") && name.ends_with("-a_b__"), "{name}");
+        assert_ne!(dir("/srv/one"), dir("/srv/two"));
+        assert_ne!(dir("/srv/x/one"), dir("/srv/y/one"));
+    }
 }

@@ -72,7 +72,7 @@ fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object,
     }
 }
 
-/// Reports a refusal about the one of two paths that it is about.
+/// Reports a refusal about the one of two paths that it is about, with the other as its route.
 pub(super) fn settle_pair(
     task: &Task<'_>,
     verdict: Verdict,
@@ -80,7 +80,7 @@ pub(super) fn settle_pair(
     second: &[u8],
 ) -> Result<(), Errno> {
     let subject = match verdict {
-        Verdict::Deny(denial) if denial.second => Subject::new(second),
+        Verdict::Deny(denial) if denial.second => Subject { path: second, route: first },
         _ => Subject { path: first, route: second },
     };
     task.settle(verdict, subject)
