@@ -21,6 +21,7 @@ use crate::mounts::grammar::{Mount, Unmount};
                       jp-confine [OPTIONS] compile\n       \
                       jp-confine mounts\n       \
                       jp-confine approvals list|approve NAME|revoke NAME\n       \
+                      jp-confine why --last\n       \
                       jp-confine doctor",
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
@@ -81,6 +82,17 @@ enum Sub {
     /// List, give and take back approvals of targets outside the workspace
     #[command(subcommand)]
     Approvals(ApprovalsSub),
+    /// Explain what the last run in this workspace was refused, and what would allow it
+    Why {
+        #[command(flatten)]
+        options: Options,
+        /// Of the last run
+        #[arg(long, required = true)]
+        last: bool,
+        /// Print one JSON array
+        #[arg(long)]
+        json: bool,
+    },
     /// Say what this machine offers, what is lost without the rest, and how to get it
     Doctor {
         /// Print JSON
@@ -127,6 +139,8 @@ pub(crate) enum Command {
     Explain { path: OsString, json: bool },
     /// `compile`.
     Compile,
+    /// `why --last`.
+    Why { json: bool },
     /// `doctor`.
     Doctor { json: bool },
     /// `mounts`.
@@ -279,6 +293,9 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
             (line.options.then(options), Command::Explain { path, json })
         }
         Some(Sub::Compile { options }) => (line.options.then(options), Command::Compile),
+        Some(Sub::Why { options, json, last: _ }) => {
+            (line.options.then(options), Command::Why { json })
+        }
         Some(Sub::Doctor { json }) => (line.options, Command::Doctor { json }),
         Some(Sub::Mounts { options, json }) => {
             (line.options.then(options), Command::Mounts { json })
@@ -337,6 +354,7 @@ mod tests {
             "jp-confine check write p",
             "jp-confine check read",
             "jp-confine explain",
+            "jp-confine why",
             "jp-confine --enforce soft -- true",
             "jp-confine --net example.org -- true",
             "jp-confine approvals",

@@ -10,6 +10,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin};
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::decide::{self, Request};
+use jp_confine_policy::tiers::Tiers;
 
 use crate::anchors::Anchors;
 use crate::cli::Options;
@@ -184,7 +185,7 @@ impl Parts<'_> {
             return Ok(());
         }
         let paths: Vec<&Path> = self.flags.paths.keys().map(PathBuf::as_path).collect();
-        let before = image_over(grants, &paths, &self.workspace.root)?;
+        let before = image_over(grants, None, &paths, &self.workspace.root)?;
         let image = prepare::parse_image(&before)?;
         for (anchor, flag) in &self.flags.paths {
             let held = decide::lookup(&image, &Request::canonical(bytes(anchor))).caps;
@@ -201,7 +202,7 @@ impl Parts<'_> {
 pub(crate) fn inherited(grants: &[Grant], root: &Path) -> Result<Vec<Grant>, Failure> {
     let open = open_files();
     let paths: Vec<&Path> = open.iter().map(|file| file.path.as_path()).collect();
-    let image = image_over(grants, &paths, root)?;
+    let image = image_over(grants, None, &paths, root)?;
     let image = prepare::parse_image(&image)?;
     let mut by_path: BTreeMap<PathBuf, (Capabilities, i32)> = BTreeMap::new();
     for Inherited { fd, path, caps } in open {
@@ -253,14 +254,21 @@ fn drop_redundant(grants: &mut Vec<Grant>) {
 }
 
 /// An image to ask what the `grants` hold on canonical `paths`: there is one evaluator, and it reads
-/// images. It has the grants on these paths and above them; the others say nothing about them.
-fn image_over(grants: &[Grant], paths: &[&Path], workspace: &Path) -> Result<Vec<u8>, Failure> {
-    let covers =
-        |grant: &&Grant| paths.iter().any(|path| canonical::below(&grant.anchor, path).is_some());
+/// images. It has the grants on these paths, above and below them; the others say nothing about them.
+pub(crate) fn image_over(
+    grants: &[Grant],
+    tiers: Option<&Tiers>,
+    paths: &[&Path],
+    workspace: &Path,
+) -> Result<Vec<u8>, Failure> {
+    let touches = |one: &Path, other: &Path| {
+        canonical::below(one, other).is_some() || canonical::below(other, one).is_some()
+    };
+    let covers = |grant: &&Grant| paths.iter().any(|path| touches(&grant.anchor, path));
     let nowhere = Path::new("/");
     let spec = ImageSpec {
         grants: &grants.iter().filter(covers).cloned().collect::<Vec<_>>(),
-        tiers: None,
+        tiers: tiers.filter(|tiers| !tiers.is_empty()),
         workspace,
         aliases: &[],
         session: 0,

@@ -5,12 +5,14 @@
 //! where the program finds them; `supervise` runs it; `events`, `log` and `report` tell what was
 //! refused.
 
+mod advice;
 mod anchors;
 mod approvals;
 mod cli;
 mod config;
 mod consent;
 mod context;
+mod denials;
 mod descendants;
 mod doctor;
 mod events;
@@ -31,6 +33,7 @@ mod profile;
 mod program;
 mod query;
 mod report;
+mod rule_text;
 mod run;
 mod scratch;
 mod seal;
@@ -40,6 +43,7 @@ mod supervise;
 mod supervisor;
 mod sys;
 mod terminal;
+mod why;
 mod workspace;
 
 use std::process::ExitCode;
@@ -69,6 +73,7 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Explain { path, json } => query::explain(&context, &options, &path, json),
         Command::Compile if options.dry_run => query::dry_run(&context, &options, None),
         Command::Compile => query::compile(&context, &options),
+        Command::Why { json } => why::last(&context, &options, json),
         Command::Doctor { json } => doctor::doctor(&context, json),
         Command::Mounts { json } => mounts::list::mounts(&context, &options, json),
         Command::Approvals(Approvals::List { json }) => {

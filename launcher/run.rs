@@ -1,21 +1,23 @@
 //! `jp-confine -- PROGRAM`: from the options to the program's exit status.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
 
+use crate::advice::Advisor;
 use crate::cli::Options;
 use crate::context::Context;
-use crate::events::{Denial, Record};
+use crate::denials::Denials;
+use crate::events::{Denial, Reason, Record};
 use crate::failure::Failure;
 use crate::install;
 use crate::log::Log;
 use crate::outer::Outer;
 use crate::plan::Plan;
 use crate::prepare::{self, Prepared, Run};
-use crate::report::{self, Circumstances, Denials};
+use crate::report::{self, Circumstances};
 use crate::scratch::Scratch;
 use crate::seal::SharedPage;
 use crate::start::Start;
+use crate::why::Ended;
 
 /// Runs `name` with `arguments` confined, and returns the exit status that says how it ended.
 pub(crate) fn run(
@@ -57,12 +59,20 @@ pub(crate) fn run(
     // Now, when it costs no time: the program has only begun.
     scratch.sweep();
 
+    let advisor = Advisor {
+        grants: &prepared.grants,
+        workspace: &workspace.root,
+        tiers: &prepared.tiers,
+        declared: prepared.declared,
+    };
     let mut denials = Denials::default();
     let mut take = |denial: Denial, log: Option<&mut Log>| {
         if let Some(log) = log {
-            log.denial(&denial, &prepared.grants);
+            log.denial(&denial, advisor);
         }
-        denials.add(denial);
+        if !matches!(denial.reason, Reason::Once | Reason::ThisRun) {
+            denials.add(denial);
+        }
     };
     let status = if log.is_some() {
         let mut watch = || {
@@ -79,8 +89,23 @@ pub(crate) fn run(
     for (times, what) in running.answered() {
         report::note(&format!("the supervisor answered {times}: {what}"));
     }
+    let tool = options.tool.as_deref();
+    let ended = Ended { name, arguments, status, denials: &denials, advisor, tool };
+    let kept = ended.keep(context, &workspace);
+    if let Err(error) = &kept
+        && options.verbose
+    {
+        report::note(&format!("what was refused cannot be kept for `why --last`: {error}"));
+    }
     if !options.quiet {
-        conclude(options, &prepared, &denials, workspace.root.as_path(), damaged);
+        report::denials(Circumstances {
+            denials: &denials,
+            advisor,
+            verbose: options.verbose,
+            damaged,
+            kept: kept.is_ok(),
+            logged: options.events.is_some(),
+        });
     }
     Ok(status)
 }
@@ -127,24 +152,4 @@ fn announce(options: &Options, prepared: &Prepared, plan: &Plan, log: Option<&mu
             log.warning(warning);
         }
     }
-}
-
-fn conclude(
-    options: &Options,
-    prepared: &Prepared,
-    denials: &Denials,
-    workspace: &Path,
-    damaged: bool,
-) {
-    report::denials(
-        denials,
-        Circumstances {
-            grants: &prepared.grants,
-            workspace,
-            declared: prepared.declared,
-            logged: options.events.is_some(),
-            verbose: options.verbose,
-            damaged,
-        },
-    );
 }

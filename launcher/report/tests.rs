@@ -1,10 +1,16 @@
 //! The block after a run, word for word.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use jp_confine_policy::build::Origin;
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::tiers::Tiers;
 
+use super::block::LINES;
 use super::*;
+use crate::advice::Advisor;
+use crate::denials::Denials;
+use crate::events::{Denial, Reason};
 
 const PLAIN: Style = Style { coloured: false };
 
@@ -30,8 +36,9 @@ fn grants() -> Vec<Grant> {
     let origin = |entry: &str| Origin::Baseline { entry: entry.to_owned() };
     let control = Origin::Product { why: "a policy file, never writable from inside".to_owned() };
     let none = Capabilities::NONE;
+    let etc = Grant::new("/etc".into(), Capabilities::READ, GrantKind::Plain, origin("/etc"));
     vec![
-        Grant::new(PathBuf::from("/etc"), Capabilities::READ, GrantKind::Plain, origin("/etc")),
+        Grant { carve_outs: vec!["shadow".to_owned()], ..etc },
         Grant::new(PathBuf::from("/w/jp-confine.toml"), none, GrantKind::Control, control),
     ]
 }
@@ -43,14 +50,19 @@ fn render(denials: &[Denial], declared: bool) -> String {
     }
     let grants = grants();
     let about = Circumstances {
-        grants: &grants,
-        workspace: Path::new("/w"),
-        declared,
-        logged: false,
+        denials: &counted,
+        advisor: Advisor {
+            grants: &grants,
+            workspace: Path::new("/w"),
+            tiers: &Tiers::default(),
+            declared,
+        },
         verbose: true,
         damaged: false,
+        kept: true,
+        logged: false,
     };
-    counted.render(about, PLAIN)
+    block(about, PLAIN)
 }
 
 #[test]
@@ -66,7 +78,7 @@ jp-confine: 3 denials
     baseline /etc; allow: jp-confine -r /etc/shadow
   denied create /srv/a b by cat
     no rule covers it; allow: jp-confine -w '/srv/a b'
-  all of them, as they happen: --events FILE
+  all of them, and rules to paste: jp-confine why --last
 "
     );
 }
@@ -74,7 +86,8 @@ jp-confine: 3 denials
 #[test]
 fn declared_workspaces_are_told_the_rule() {
     let text = render(&[denial(b"/w/src/x", Capabilities::UPDATE, None)], true);
-    assert!(text.contains("allow: [[access.fs]] path = \"src/x\", update = true"), "{text}");
+    assert!(text.contains("allow: jp-confine -w /w/src/x\n"), "{text}");
+    assert!(text.contains("    or: [[access.fs]] path = \"src/x\", update = true\n"), "{text}");
 }
 
 #[test]

@@ -49,7 +49,9 @@ impl List {
         }
     }
 
-    const fn of(restraint: Restraint) -> Option<Self> {
+    /// The list that a restraint comes from; of the default there is none.
+    #[must_use]
+    pub const fn of(restraint: Restraint) -> Option<Self> {
         match restraint {
             Restraint::Deny => Some(Self::Tier(Tier::Deny)),
             Restraint::Prompt => Some(Self::Tier(Tier::Prompt)),

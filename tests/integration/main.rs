@@ -29,6 +29,7 @@ mod attacks_programs;
 mod attacks_race;
 mod attacks_state;
 mod attacks_staying;
+mod cli_advice;
 mod cli_mounts;
 mod cli_policy;
 mod cli_report;

@@ -72,7 +72,7 @@ fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object,
     }
 }
 
-/// Reports a refusal about the one of two paths that it is about.
+/// Reports a refusal about the one of two paths that it is about, with the other as its route.
 pub(super) fn settle_pair(
     task: &Task<'_>,
     verdict: Verdict,
@@ -80,8 +80,10 @@ pub(super) fn settle_pair(
     second: &[u8],
 ) -> Result<(), Errno> {
     let subject = match verdict {
-        Verdict::Deny(denial) if denial.second => Subject::new(second),
-        Verdict::Deny(denial) if denial.ask => Subject::new(first),
+        Verdict::Deny(denial) if denial.ask => {
+            Subject::new(if denial.second { second } else { first })
+        }
+        Verdict::Deny(denial) if denial.second => Subject { path: second, route: first },
         _ => Subject { path: first, route: second },
     };
     task.settle(verdict, subject)

@@ -193,7 +193,7 @@ fn link_object(
     act(entry.dirfd(), entry.name())
 }
 
-/// Reports a refusal about the one of two paths that it is about.
+/// Reports a refusal about the one of two paths that it is about, with the other as its route.
 fn settle_pair(
     image: &Image<'_>,
     call: &CStr,
@@ -202,8 +202,12 @@ fn settle_pair(
     second: &Request<'_>,
 ) -> Result<(), Errno> {
     let subject = match verdict {
-        Verdict::Deny(denial) if denial.second => Subject::new(call, second.path),
-        Verdict::Deny(denial) if denial.ask => Subject::new(call, first.path),
+        Verdict::Deny(denial) if denial.ask => {
+            Subject::new(call, if denial.second { second.path } else { first.path })
+        }
+        Verdict::Deny(denial) if denial.second => {
+            Subject { call, path: second.path, route: first.path }
+        }
         _ => Subject { call, path: first.path, route: second.path },
     };
     report::settle(image, verdict, subject)

@@ -1,0 +1,330 @@
+//! What would have allowed a denied request. Grants are added step by step until the evaluator allows
+//! it, so that advice which is given is advice that works.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::canonical;
+use jp_confine_policy::decide::{self, Destination, Request, Verdict};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::tiers::{List, Tiers};
+
+use crate::events::{Denial, Reason};
+use crate::grants;
+use crate::prepare;
+
+/// A rename between two rules may lack something at each end, and gain something at each.
+const STEPS: usize = 8;
+
+/// How to have a request allowed that was denied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Advice {
+    /// By granting more.
+    Grant {
+        /// Options of the command line, the narrowest that do; paths are canonical.
+        options: Vec<(&'static str, PathBuf)>,
+        /// Rules of `access.fs` that do, workspace-relative; none where rules cannot.
+        rules: Vec<(String, Capabilities)>,
+    },
+    /// Not at all, and why.
+    Never(String),
+}
+
+/// Who gives advice about the denials of one run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Advisor<'a> {
+    /// The policy of the run, in the order that rule numbers count.
+    pub(crate) grants: &'a [Grant],
+    /// The canonical workspace.
+    pub(crate) workspace: &'a Path,
+    pub(crate) tiers: &'a Tiers,
+    /// Whether `access.fs` is declared, so that rules can be advised.
+    pub(crate) declared: bool,
+}
+
+impl Advisor<'_> {
+    /// The rule that decided a denial, or the pattern that withholds what the rule grants, for people.
+    pub(crate) fn rule(&self, denial: &Denial) -> Option<String> {
+        if let Some(restraint) = denial.restraint {
+            return Some(self.restraint(restraint, denial));
+        }
+        denial.rule.and_then(|rule| self.grants.get(rule)).map(|grant| grant.origin.to_string())
+    }
+
+    fn restraint(&self, restraint: Restraint, denial: &Denial) -> String {
+        let (path, route) = (path_of(&denial.path), path_of(&denial.route));
+        let pattern = self.tiers.reported(restraint, path, route);
+        let list = List::of(restraint).map_or("default", List::field);
+        match pattern {
+            Some(pattern) => format!("`{pattern}` of {list}"),
+            None => format!("{list} of file_policy"),
+        }
+    }
+
+    /// The file that a rule would be added to: the last that has any, since of rules on one path the
+    /// last decides.
+    pub(crate) fn file(&self) -> Option<String> {
+        self.grants.iter().rev().find_map(|grant| match &grant.origin {
+            Origin::Rule { layer, .. } => Some(layer.to_string()),
+            _ => None,
+        })
+    }
+
+    /// The way out of `denial`.
+    pub(crate) fn advise(&self, denial: &Denial) -> Advice {
+        if let Some(reason) = beyond_rules(denial.reason) {
+            return Advice::Never(reason.to_owned());
+        }
+        if let Some(reason) = beyond_grants(denial) {
+            return Advice::Never(format!("{}: {reason}", self.rule(denial).unwrap_or_default()));
+        }
+        let asked = Asked::of(denial);
+        if let Some(control) = self.control_over(denial) {
+            return Advice::Never(format!("{}: cannot be allowed", control.origin));
+        }
+        let options = match self.solve(asked, |missing| option_for(missing).1) {
+            Ok(steps) => steps,
+            Err(why) => return Advice::Never(why),
+        };
+        let rules = self.solve(asked, |missing| missing).ok().and_then(|steps| self.rules(&steps));
+        let option = |step: Step| (option_for(step.missing).0, step.place);
+        Advice::Grant {
+            options: options.into_iter().map(option).collect(),
+            rules: rules.unwrap_or_default(),
+        }
+    }
+
+    /// The file of the launcher's own that a denied change would have been to.
+    fn control_over(&self, denial: &Denial) -> Option<&Grant> {
+        let path = path_of(&denial.path);
+        let changes = denial.missing.intersects(Capabilities::WRITE);
+        let controls =
+            |grant: &&Grant| grant.kind == GrantKind::Control && path.starts_with(&grant.anchor);
+        self.grants.iter().find(controls).filter(|_| changes)
+    }
+
+    /// What must be added for `asked` to be allowed, if `widen` says how much is added for what lacks.
+    fn solve(
+        &self,
+        asked: Asked<'_>,
+        widen: impl Fn(Capabilities) -> Capabilities,
+    ) -> Result<Vec<Step>, String> {
+        let useless = |_| "no option and no rule can allow it".to_owned();
+        let mut grants = self.grants.to_vec();
+        let mut steps: Vec<Step> = Vec::new();
+        for _ in 0..STEPS {
+            let image =
+                grants::image_over(&grants, Some(self.tiers), &asked.paths(), self.workspace);
+            let image = image.map_err(useless)?;
+            let image = prepare::parse_image(&image).map_err(useless)?;
+            let Verdict::Deny(denied) = asked.judge(&image) else {
+                let outside = "the policy allows it now; a run around this one may not";
+                return if steps.is_empty() { Err(outside.to_owned()) } else { Ok(steps) };
+            };
+            let place = asked.place(&denied);
+            for step in lacking(&image, &grants, place, denied.missing) {
+                if let Some(flag) = denied_by_flag(&grants, &step.place) {
+                    return Err(format!("leave out `{flag}`"));
+                }
+                let caps = step.held.union(widen(step.missing));
+                let origin = Origin::Product { why: String::new() };
+                grants.push(Grant::new(step.place.clone(), caps, GrantKind::Plain, origin));
+                note(&mut steps, Step { held: caps, ..step });
+            }
+        }
+        Err("no option and no rule can allow it".to_owned())
+    }
+
+    /// The steps as rules of the workspace, where rules are declared and all places are inside.
+    fn rules(&self, steps: &[Step]) -> Option<Vec<(String, Capabilities)>> {
+        let rule = |step: &Step| {
+            let inside = canonical::below(self.workspace, &step.place)?.to_str()?;
+            Some((if inside.is_empty() { "." } else { inside }.to_owned(), step.held))
+        };
+        if self.declared { steps.iter().map(rule).collect() } else { None }
+    }
+}
+
+/// Something that lacks at a place.
+#[derive(Debug)]
+struct Step {
+    place: PathBuf,
+    /// What is granted there.
+    held: Capabilities,
+    missing: Capabilities,
+}
+
+/// Adds `step` to those so far, one for each place.
+fn note(steps: &mut Vec<Step>, step: Step) {
+    match steps.iter_mut().find(|known| known.place == step.place) {
+        Some(known) => {
+            known.held = step.held;
+            known.missing = known.missing.union(step.missing);
+        }
+        None => steps.push(step),
+    }
+}
+
+/// Where `missing` lacks: at `path`, or at the anchors below it that have less than it has.
+fn lacking(image: &Image<'_>, grants: &[Grant], path: &[u8], missing: Capabilities) -> Vec<Step> {
+    let step = |path: &[u8]| {
+        let held = decide::lookup(image, &Request::canonical(path)).caps;
+        let missing = missing.difference(held);
+        let place = path_of(path).to_owned();
+        (!missing.is_empty()).then_some(Step { place, held, missing })
+    };
+    if let Some(step) = step(path) {
+        return vec![step];
+    }
+    let below = |grant: &&Grant| canonical::below(path_of(path), &grant.anchor).is_some();
+    grants
+        .iter()
+        .filter(below)
+        .filter_map(|grant| step(grant.anchor.as_os_str().as_bytes()))
+        .collect()
+}
+
+/// The `--deny` on exactly this place, which outweighs every option there.
+fn denied_by_flag<'g>(grants: &'g [Grant], place: &Path) -> Option<&'g str> {
+    grants.iter().find_map(|grant| match &grant.origin {
+        Origin::Flag { text } if grant.caps.is_empty() && grant.anchor == place => {
+            Some(text.as_str())
+        }
+        _ => None,
+    })
+}
+
+/// The narrowest option that adds `missing`, and all that it adds.
+fn option_for(missing: Capabilities) -> (&'static str, Capabilities) {
+    let read = Capabilities::READ;
+    let writes = missing.intersects(Capabilities::WRITE);
+    match (writes, missing.contains(Capabilities::EXECUTE)) {
+        (true, _) => ("-w", read.union(Capabilities::WRITE)),
+        (false, true) => ("-x", read.union(Capabilities::EXECUTE)),
+        (false, false) => ("-r", read),
+    }
+}
+
+/// Why a request is refused that no grant would allow.
+fn beyond_rules(reason: Reason) -> Option<&'static str> {
+    Some(match reason {
+        Reason::Rule | Reason::Once | Reason::ThisRun => return None,
+        Reason::Static => "statically linked: nothing in this run could hold it to the policy",
+        Reason::Foreign => "built for another architecture, whose system calls are refused",
+        Reason::Loader => "its loader is not part of the system",
+        Reason::Shim => "the preload library was out of reach",
+        Reason::OtherProcess => "it belongs to another process",
+        Reason::Namespace => "it would change what paths mean",
+        Reason::Internal => "jp-confine could not judge it",
+    })
+}
+
+/// Why no grant outweighs the tier that withholds something.
+fn beyond_grants(denial: &Denial) -> Option<&'static str> {
+    Some(match denial.restraint? {
+        Restraint::Deny => "no option and no rule outweighs it; take the pattern out",
+        Restraint::Read | Restraint::Default if !denial.question => {
+            "no option and no rule outweighs it; put the path into write_paths"
+        }
+        Restraint::Prompt | Restraint::Read | Restraint::Default => {
+            "nobody consented; run it in a terminal, or take the pattern out"
+        }
+        Restraint::Sensitive => return None,
+    })
+}
+
+/// A denied request, as it can be put again.
+#[derive(Clone, Copy)]
+enum Asked<'d> {
+    Access(&'d [u8], Capabilities),
+    Removal(&'d [u8]),
+    /// Of a walk: the directory and all below it.
+    Beneath(&'d [u8], Capabilities),
+    Rename {
+        from: &'d [u8],
+        to: &'d [u8],
+        destination: Destination,
+    },
+    Link {
+        old: &'d [u8],
+        new: &'d [u8],
+    },
+}
+
+impl<'d> Asked<'d> {
+    fn of(denial: &'d Denial) -> Self {
+        let Denial { path, route, missing, .. } = denial;
+        let (first, second) = if denial.second { (route, path) } else { (path, route) };
+        match denial.call.as_slice() {
+            // One path alone where the other leads nowhere.
+            _ if first == second && *missing == Capabilities::DELETE => Self::Removal(path),
+            b"rename" | b"renameat" | b"renameat2" if first != second => {
+                Self::Rename { from: first, to: second, destination: destination(denial, second) }
+            }
+            b"link" | b"linkat" if first != second => Self::Link { old: first, new: second },
+            b"fts_open" => Self::Beneath(path, *missing),
+            _ if *missing == Capabilities::DELETE => Self::Removal(path),
+            _ => Self::Access(path, *missing),
+        }
+    }
+
+    fn paths(&self) -> Vec<&'d Path> {
+        match *self {
+            Self::Access(path, _) | Self::Removal(path) | Self::Beneath(path, _) => {
+                vec![path_of(path)]
+            }
+            Self::Rename { from: first, to: second, .. }
+            | Self::Link { old: first, new: second } => vec![path_of(first), path_of(second)],
+        }
+    }
+
+    fn judge(&self, image: &Image<'_>) -> Verdict {
+        let request = Request::canonical;
+        match *self {
+            Self::Access(path, need) => decide::access(image, &request(path), need),
+            Self::Removal(path) => decide::remove(image, &request(path)),
+            Self::Beneath(path, need) => decide::beneath(image, &request(path), need),
+            Self::Rename { from, to, destination } => {
+                decide::rename(image, &request(from), &request(to), destination)
+            }
+            Self::Link { old, new } => decide::link(image, &request(old), &request(new)),
+        }
+    }
+
+    /// The path that a denial of this request is about.
+    fn place(&self, denial: &decide::Denial) -> &'d [u8] {
+        match *self {
+            Self::Access(path, _) | Self::Removal(path) | Self::Beneath(path, _) => path,
+            Self::Rename { from: first, to: second, .. }
+            | Self::Link { old: first, new: second } => {
+                if denial.second {
+                    second
+                } else {
+                    first
+                }
+            }
+        }
+    }
+}
+
+/// What the rename was to do at `to`: what was missing there tells, or else what is there now.
+fn destination(denial: &Denial, to: &[u8]) -> Destination {
+    let missing = if denial.second { denial.missing } else { Capabilities::NONE };
+    let exists = path_of(to).symlink_metadata().is_ok();
+    if missing.contains(Capabilities::UPDATE) || exists && !missing.contains(Capabilities::CREATE) {
+        Destination::Exists
+    } else {
+        Destination::Missing
+    }
+}
+
+fn path_of(bytes: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! What was refused during a run, equal denials counted.
+
+use std::collections::HashMap;
+
+use crate::events::{Denial, Reason};
+
+/// How many different denials are told apart; the rest is only counted.
+const DISTINCT: usize = 10_000;
+
+/// What makes two denials equal.
+type Key = (u8, Reason, Vec<u8>, Vec<u8>);
+
+/// Denials of one kind, and how many of them.
+#[derive(Debug, Default)]
+struct Group {
+    places: HashMap<Key, usize>,
+    distinct: Vec<(Denial, u64)>,
+    /// Those beyond the ones told apart.
+    untold: u64,
+}
+
+/// The denials of a run, in the order in which they first occurred.
+#[derive(Debug, Default)]
+pub(crate) struct Denials {
+    open: Group,
+    /// Those that made a name look absent, as an empty home would have it.
+    hidden: Group,
+}
+
+impl Denials {
+    /// Counts one more.
+    pub(crate) fn add(&mut self, denial: Denial) {
+        let group = if denial.hidden { &mut self.hidden } else { &mut self.open };
+        group.add(denial);
+    }
+
+    /// Those that the program was told of, each with how often it occurred.
+    pub(crate) fn open(&self) -> &[(Denial, u64)] {
+        &self.open.distinct
+    }
+
+    /// Those that it was not.
+    pub(crate) fn hidden(&self) -> &[(Denial, u64)] {
+        &self.hidden.distinct
+    }
+
+    /// How many denials the program was told of beyond those told apart.
+    pub(crate) fn untold(&self) -> u64 {
+        self.open.untold
+    }
+
+    /// How many denials the program was told of.
+    pub(crate) fn total(&self) -> u64 {
+        self.open.total()
+    }
+
+    /// How many it was not told of.
+    pub(crate) fn total_hidden(&self) -> u64 {
+        self.hidden.total()
+    }
+}
+
+impl Group {
+    fn add(&mut self, denial: Denial) {
+        let key =
+            (denial.missing.bits(), denial.reason, denial.path.clone(), denial.program.clone());
+        if let Some(place) = self.places.get(&key) {
+            if let Some((_, count)) = self.distinct.get_mut(*place) {
+                *count += 1;
+            }
+        } else if self.distinct.len() < DISTINCT {
+            self.places.insert(key, self.distinct.len());
+            self.distinct.push((denial, 1));
+        } else {
+            self.untold += 1;
+        }
+    }
+
+    fn total(&self) -> u64 {
+        self.untold + self.distinct.iter().map(|(_, count)| count).sum::<u64>()
+    }
+}

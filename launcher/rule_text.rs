@@ -1,0 +1,87 @@
+//! Rules of `access.fs` as a policy file has them.
+
+use std::fmt::Write as _;
+
+use jp_confine_policy::{Capabilities, Capability};
+
+use crate::report;
+
+/// The header of a rule, in the list of `tool` if one is named.
+pub(crate) fn header(tool: Option<&str>) -> String {
+    match tool {
+        Some(tool) => format!("[[tools.{tool}.access.fs]]"),
+        None => "[[access.fs]]".to_owned(),
+    }
+}
+
+/// The keys of a rule on `path`, workspace-relative, that grants `caps`: `path = "src"`, `read = true`.
+/// No capability denies everything.
+pub(crate) fn keys(path: &str, caps: Capabilities) -> Vec<String> {
+    let writes = caps.contains(Capabilities::WRITE);
+    let is_alias = |one: Capability| writes && Capabilities::WRITE.contains(one.into());
+    let plain = caps.iter().filter(|&one| !is_alias(one)).map(Capability::as_str);
+    let mut names: Vec<&str> = plain.collect();
+    if writes {
+        let after_read = usize::from(names.first() == Some(&Capability::Read.as_str()));
+        names.insert(after_read, "write");
+    }
+    let granted = names.into_iter().map(|name| format!("{name} = true"));
+    std::iter::once(format!("path = {}", string(path))).chain(granted).collect()
+}
+
+/// The rule, a line for each key.
+pub(crate) fn rule(tool: Option<&str>, path: &str, caps: Capabilities) -> String {
+    let mut text = header(tool);
+    for key in keys(path, caps) {
+        let _ = write!(text, "\n{key}");
+    }
+    text.push('\n');
+    text
+}
+
+/// A basic string (TOML 1.0), in which nothing is written that a reader does not see.
+fn string(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => {
+                quoted.push('\\');
+                quoted.push(character);
+            }
+            _ if report::is_disruptive(character) => {
+                let _ = write!(quoted, "\\U{:08X}", u32::from(character));
+            }
+            _ => quoted.push(character),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_read_back_as_they_were_meant() {
+        for path in [".", "src/a b", "a\"b\\c", "tab\tnew\nline\u{7f}", "turned\u{202e}", "日本"]
+        {
+            let text = rule(None, path, Capabilities::ALL);
+            let table = toml::de::DeTable::parse(&text).expect("TOML");
+            let read = table.get_ref()["access"].get_ref()["fs"].get_ref()[0].get_ref();
+            assert_eq!(read["path"].get_ref().as_str(), Some(path), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_alias_stands_for_all_three() {
+        let keys = |caps| super::keys("a", caps).join(", ");
+        assert_eq!(
+            keys(Capabilities::ALL),
+            "path = \"a\", read = true, write = true, execute = true"
+        );
+        assert_eq!(keys(Capabilities::WRITE), "path = \"a\", write = true");
+        assert_eq!(keys(Capabilities::CREATE), "path = \"a\", create = true");
+        assert_eq!(keys(Capabilities::NONE), "path = \"a\"");
+    }
+}

@@ -1,0 +1,243 @@
+//! `why --last`: what the last run of a workspace was refused, why, and what would allow it. The run
+//! leaves that behind it, with the advice that its own policy gives.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::advice::{Advice, Advisor};
+use crate::cli::Options;
+use crate::context::Context;
+use crate::denials::Denials;
+use crate::events::Denial;
+use crate::failure::Failure;
+use crate::log;
+use crate::prepare;
+use crate::report;
+use crate::rule_text;
+use crate::workspace::Workspace;
+
+/// The file of a workspace's last run: a line for the run, then one for each denial.
+const FILE: &str = "last.jsonl";
+
+/// More is not useful to anybody.
+const MOST: usize = 1000;
+
+/// The run, the first line of the file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    command: Vec<String>,
+    status: u8,
+    denials: u64,
+}
+
+/// A denial, as it is kept and as `--json` prints it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Explained {
+    /// Capabilities, or the call where no rule decided.
+    denied: String,
+    capability: Vec<String>,
+    path: String,
+    route: String,
+    program: String,
+    call: String,
+    times: u64,
+    reason: String,
+    /// What decided.
+    rule: Option<String>,
+    layer: String,
+    /// The name looked absent.
+    hidden: bool,
+    /// Options that allow it, as words for a shell.
+    options: Option<String>,
+    /// Rules for a policy file that allow it.
+    toml: Option<String>,
+    /// The file that they are for.
+    file: Option<String>,
+    /// Why nothing allows it.
+    never: Option<String>,
+}
+
+/// A run that has ended.
+#[derive(Debug)]
+pub(crate) struct Ended<'a> {
+    pub(crate) name: &'a OsStr,
+    pub(crate) arguments: &'a [OsString],
+    pub(crate) status: u8,
+    pub(crate) denials: &'a Denials,
+    pub(crate) advisor: Advisor<'a>,
+    /// Whose rules the policy file would list.
+    pub(crate) tool: Option<&'a str>,
+}
+
+impl Ended<'_> {
+    /// Keeps the denials of this run in place of those of the one before; whether there are any.
+    ///
+    /// # Errors
+    /// Where they cannot be written. A run inside a run has nowhere to write.
+    pub(crate) fn keep(&self, context: &Context, workspace: &Workspace) -> io::Result<bool> {
+        let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
+        let explained = self.explained();
+        if explained.is_empty() {
+            return match fs::remove_file(dir.join(FILE)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(false),
+            };
+        }
+        let words =
+            std::iter::once(self.name).chain(self.arguments.iter().map(OsString::as_os_str));
+        let command = words.map(|word| word.to_string_lossy().into_owned()).collect();
+        let hidden: u64 = explained.iter().filter(|one| one.hidden).map(|one| one.times).sum();
+        let head = Head { command, status: self.status, denials: self.denials.total() + hidden };
+        let mut text = serde_json::to_string(&head)?;
+        for one in &explained {
+            text.push('\n');
+            text.push_str(&serde_json::to_string(one)?);
+        }
+        text.push('\n');
+        write(&dir, &text)?;
+        Ok(true)
+    }
+
+    /// Every denial that is worth an explanation. That something looks absent which is not there is
+    /// none.
+    fn explained(&self) -> Vec<Explained> {
+        let is_there = |(denial, _): &&(Denial, u64)| {
+            Path::new(OsStr::from_bytes(&denial.path)).symlink_metadata().is_ok()
+        };
+        let hidden = self.denials.hidden().iter().filter(is_there);
+        let all = self.denials.open().iter().chain(hidden).take(MOST);
+        all.map(|(denial, times)| self.explain(denial, *times)).collect()
+    }
+
+    fn explain(&self, denial: &Denial, times: u64) -> Explained {
+        let (options, rules, never) = match self.advisor.advise(denial) {
+            Advice::Grant { options, rules } => (Some(report::words(&options)), rules, None),
+            Advice::Never(reason) => (None, Vec::new(), Some(reason)),
+        };
+        let rule = |(path, caps): &(String, _)| rule_text::rule(self.tool, path, *caps);
+        let toml = rules.iter().map(rule).collect::<Vec<_>>().join("\n");
+        let toml = (!toml.is_empty()).then_some(toml);
+        Explained {
+            denied: report::asked(denial),
+            capability: denial.missing.iter().map(|one| one.to_string()).collect(),
+            path: report::printable(&denial.path),
+            route: report::printable(&denial.route),
+            program: report::printable(&denial.program),
+            call: report::printable(&denial.call),
+            times,
+            reason: log::reason(denial).to_owned(),
+            rule: self.advisor.rule(denial),
+            layer: denial.layer.as_str().to_owned(),
+            hidden: denial.hidden,
+            options,
+            file: toml.as_ref().and_then(|_| self.advisor.file()),
+            toml,
+            never,
+        }
+    }
+}
+
+/// In one step, so that a reader finds the one or the other; nobody else may read it.
+fn write(dir: &Path, text: &str) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(dir.join(FILE))?;
+    Ok(())
+}
+
+/// `why --last`: explains the denials of the last run of the workspace.
+pub(crate) fn last(context: &Context, options: &Options, json: bool) -> Result<u8, Failure> {
+    let workspace = prepare::find_workspace(context, options)?;
+    let place = workspace.data_dir(context);
+    let read = |dir: &Path| match fs::read_to_string(dir.join(FILE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        outcome => outcome.map(Some),
+    };
+    let text = place.as_deref().map_or(Ok(None), read).map_err(|error| unreadable(&error))?;
+    let kept = text.as_deref().map(parse).transpose().map_err(|error| unreadable(&error.into()))?;
+    match kept {
+        Some((_, denials)) if json => report::output(&format!("{}\n", pretty(&denials)?)),
+        None if json => report::output("[]\n"),
+        Some((head, denials)) => report::output(&words(&head, &denials, &workspace)),
+        None => report::output(&format!(
+            "no denials are on record for the last run in {}\n",
+            report::printable(workspace.root.as_os_str().as_bytes())
+        )),
+    }
+    Ok(0)
+}
+
+fn pretty(denials: &[Explained]) -> Result<String, Failure> {
+    serde_json::to_string_pretty(denials).map_err(|error| Failure::own(format!("no JSON: {error}")))
+}
+
+fn unreadable(error: &io::Error) -> Failure {
+    Failure::own(format!("the record of the last run cannot be read: {error}"))
+}
+
+fn parse(text: &str) -> serde_json::Result<(Head, Vec<Explained>)> {
+    let (head, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let denials = rest.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    Ok((serde_json::from_str(head)?, denials))
+}
+
+fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
+    let command: Vec<String> =
+        head.command.iter().map(|word| report::quoted(word.as_bytes())).collect();
+    let noun = if head.denials == 1 { "denial" } else { "denials" };
+    let mut text = format!(
+        "{} {noun} in the last run: {} (exit status {})\n",
+        head.denials,
+        command.join(" "),
+        head.status
+    );
+    for denial in denials {
+        let _ = write!(text, "\n{}", denial.words(workspace));
+    }
+    let more = head.denials.saturating_sub(denials.iter().map(|one| one.times).sum());
+    if more > 0 {
+        let _ = writeln!(text, "\nand {more} more");
+    }
+    text
+}
+
+impl Explained {
+    fn words(&self, workspace: &Workspace) -> String {
+        let times = if self.times > 1 { format!(" ({}×)", self.times) } else { String::new() };
+        let path = report::shown(self.path.as_bytes(), &workspace.root);
+        let mut text = format!("denied {} {path} by {}{times}\n", self.denied, self.program);
+        if self.route != self.path {
+            let _ = writeln!(text, "  in {} with {}", self.call, self.route);
+        }
+        let rule = self.rule.as_deref().unwrap_or("no rule covers it");
+        let layer = match self.layer.as_str() {
+            "shim" => "the preload library",
+            layer => layer,
+        };
+        let _ = writeln!(text, "  by: {rule}; stopped by {layer}");
+        if self.hidden {
+            text.push_str("  it looked absent, as in an empty home\n");
+        }
+        if let Some(options) = &self.options {
+            let _ = writeln!(text, "  allow: jp-confine {options}");
+        }
+        if let Some(toml) = &self.toml {
+            let file = self.file.as_deref().unwrap_or("the policy file");
+            let _ = writeln!(text, "  or add to {}:", report::path(file));
+            for line in toml.lines() {
+                let _ = writeln!(text, "    {line}");
+            }
+        }
+        if let Some(never) = &self.never {
+            let _ = writeln!(text, "  {never}");
+        }
+        text
+    }
+}

@@ -1,0 +1,105 @@
+//! What a denial says would allow it does: the advice is taken from `why --last`, and followed.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::cli_status::product;
+use crate::run::{Outcome, PRODUCT, Run};
+use crate::scratch::Scratch;
+
+/// Lets everything inside be read, and what is in `bin` be run.
+const POLICY: &str = "[[access.fs]]\npath = \".\"\nread = true\n
+[[access.fs]]\npath = \"bin\"\nread = true\nexecute = true\n";
+
+/// Each script fails, and does not fail once it is allowed.
+const ROWS: &[(&str, &str)] = &[
+    ("read outside", "cat $OUT/secret"),
+    ("read through a link", "cat link"),
+    ("read hidden at home", "cat $HOME/.private/key"),
+    ("list outside", "ls $OUT/dir"),
+    ("write outside", "echo x >> $OUT/target"),
+    ("create outside", "echo x > \"$OUT/it's new\""),
+    ("remove outside", "rm -r $OUT/dir"),
+    ("rename out", "mv file $OUT/file"),
+    ("execute outside", "$OUT/program"),
+    ("update inside", "echo x >> file"),
+    ("create inside", "mkdir \"dir/a b\""),
+    ("delete inside", "rm -f file"),
+    ("execute inside", "dir/program"),
+    ("update a program", "echo >> bin/program"),
+    ("rename inside", "mv file dir/moved"),
+    ("rename over", "mv -f file dir/program"),
+    ("link inside", "ln file second"),
+    ("link a program", "ln bin/program second"),
+];
+
+fn tree() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", POLICY);
+    for name in ["ws/dir/program", "ws/bin/program", "out/program"] {
+        scratch.copy_program(Path::new("/bin/true"), name);
+    }
+    std::os::unix::fs::symlink(scratch.path("out/secret"), scratch.ws().join("link"))
+        .expect("linked");
+    scratch
+}
+
+fn denials(scratch: &Scratch) -> Vec<Value> {
+    let told = product(scratch, &["why", "--last", "--json"]).run();
+    told.assert_ok();
+    serde_json::from_str(&told.stdout).unwrap_or_else(|error| panic!("{error}: {told}"))
+}
+
+fn texts(denials: &[Value], key: &str) -> Vec<String> {
+    denials.iter().filter_map(|one| Some(one[key].as_str()?.to_owned())).collect()
+}
+
+fn attempt(scratch: &Scratch, script: &str) -> Outcome {
+    product(scratch, &["--", "sh", "-c", &scratch.expand(script)]).run()
+}
+
+#[test]
+fn options_that_are_advised_allow_it() {
+    for (name, script) in ROWS {
+        let scratch = tree();
+        assert_ne!(attempt(&scratch, script).code(), 0, "{name}: allowed from the start");
+        let options = texts(&denials(&scratch), "options").join(" ");
+        let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
+        let run = Run::new(&scratch, "sh", &["-c", &line, &scratch.expand(script)]);
+        let again = run.mode(crate::run::Mode::Bare).run();
+        assert_eq!(again.code(), 0, "{name}: {options}: {again}");
+        assert!(!again.stderr.contains("denied"), "{name}: {options}: {again}");
+    }
+}
+
+#[test]
+fn rules_that_are_advised_allow_it() {
+    let inside = |script: &str| !script.contains('$') && !script.contains("link");
+    for (name, script) in ROWS.iter().filter(|(_, script)| inside(script)) {
+        let scratch = tree();
+        assert_ne!(attempt(&scratch, script).code(), 0, "{name}: allowed from the start");
+        let advice = denials(&scratch);
+        let rules = texts(&advice, "toml").join("\n");
+        let file = texts(&advice, "file").pop().unwrap_or_else(|| panic!("{name}: {advice:?}"));
+        assert!(file.ends_with("jp-confine.toml"), "{name}: {file}");
+        scratch.write("ws/jp-confine.toml", &format!("{POLICY}\n{rules}"));
+        let again = attempt(&scratch, script);
+        assert_eq!(again.code(), 0, "{name}: {rules}: {again}");
+    }
+}
+
+#[test]
+fn the_last_run_is_explained_and_no_other() {
+    let scratch = tree();
+    let nothing = product(&scratch, &["why", "--last"]).run();
+    nothing.assert_ok().assert_stdout("no denials are on record");
+    let script = scratch.expand("cat $OUT/secret; echo x >> file; exit 3");
+    product(&scratch, &["-q", "--", "sh", "-c", &script]).run().assert_code(3);
+    let told = product(&scratch, &["why", "--last"]).run();
+    told.assert_ok().assert_stdout("2 denials in the last run: sh -c").assert_stdout("status 3");
+    told.assert_stdout("denied read").assert_stdout("-r ").assert_stdout("path = \"file\"");
+    product(&scratch, &["--", "true"]).run().assert_ok();
+    product(&scratch, &["why", "--last"]).run().assert_stdout("no denials are on record");
+    product(&scratch, &["why"]).run().assert_code(125);
+}
