@@ -149,7 +149,9 @@ impl Supervision<'_> {
                 rustix::process::setpgid(None, None)?;
                 stand_apart()?;
                 front.tell(&Report::Started(child))?;
-                watch(child, &mut front, &consent, self.kill_leftovers)?;
+                let watched = watch(child, &mut front, &consent, self.kill_leftovers);
+                consent.close();
+                watched?;
                 for Count { times, call, program } in supervisor.counts() {
                     let what = format!("{call} by {}", String::from_utf8_lossy(&program));
                     front.tell(&Report::Answered(times, what))?;

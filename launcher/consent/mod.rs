@@ -111,6 +111,8 @@ struct State {
     single: Vec<(i32, Vec<u8>, Capabilities, Instant)>,
     next: u64,
     started: bool,
+    /// The run is over.
+    closed: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -125,6 +127,7 @@ struct Pending {
     id: u64,
     question: Question,
     waiters: Vec<(u64, Arc<OwnedFd>)>,
+    /// Since when nobody waits for it.
     abandoned: Option<Instant>,
 }
 
@@ -176,6 +179,20 @@ impl Consent {
             self.state().single.push((tid, question.path.clone(), question.wanted, until));
         }
         Ok(answer)
+    }
+
+    /// Nobody will come back for the answer to this question, unless others wait for it, too.
+    pub(crate) fn drop_question(&self, question: &Question) {
+        let alone = |one: &Pending| one.waiters.is_empty() && one.question.is_like(question);
+        self.state().pending.retain(|one| !alone(one));
+    }
+
+    /// Gives the terminal back, at the end of the run.
+    pub(crate) fn close(&self) {
+        self.state().closed = true;
+        while self.is_asking() {
+            std::thread::sleep(GATHER);
+        }
     }
 
     /// What was answered before.
@@ -269,7 +286,8 @@ impl Consent {
     }
 
     fn is_wanted(&self, id: u64) -> bool {
-        self.state().pending.iter().any(|one| one.id == id && one.is_wanted())
+        let state = self.state();
+        !state.closed && state.pending.iter().any(|one| one.id == id && one.is_wanted())
     }
 
     /// Tells everybody who waits for this question.

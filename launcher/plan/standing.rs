@@ -12,7 +12,7 @@ use jp_confine_policy::image::Image;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing<'a> {
     pub(super) path: &'a Path,
-    /// What holds here, by whatever route, and if need be with a person's consent.
+    /// What the rules grant here, by whatever route.
     pub(super) caps: Capabilities,
     /// A tier may withhold some of it, here or somewhere below.
     pub(super) restrained: bool,
@@ -94,15 +94,15 @@ fn held(
 ) -> (Capabilities, Capabilities) {
     let Some((_, first)) = same.first() else { return Default::default() };
     let path = first.anchor.as_os_str().as_bytes();
-    let plain = decide::lookup(image, &Request::canonical(path).consented()).caps;
+    let plain = decide::lookup(image, &Request::canonical(path)).granted(image);
     let mut either = (plain, plain);
     for (_, grant) in same {
         if let GrantKind::External { lexical_path }
         | GrantKind::Tombstone { lexical_path: Some(lexical_path) } = &grant.kind
         {
             let route = workspace.join(lexical_path);
-            let request = Request::by_route(path, route.as_os_str().as_bytes()).consented();
-            let caps = decide::lookup(image, &request).caps;
+            let request = Request::by_route(path, route.as_os_str().as_bytes());
+            let caps = decide::lookup(image, &request).granted(image);
             either = (either.0.union(caps), either.1.intersection(caps));
         }
     }

@@ -250,7 +250,12 @@ impl<'a> Task<'a> {
         let consent = &self.policy.consent;
         let Subject { path, route } = subject;
         let question = consent.about().question(&denial, (path, route), program, pid);
-        let answer = consent.ask(self.caller.tid(), &question, |answer| self.wait(answer))?;
+        let answer = consent.ask(self.caller.tid(), &question, |answer| self.wait(answer));
+        let answer = answer.inspect_err(|_| {
+            if self.caller.confirm().is_err() {
+                consent.drop_question(&question);
+            }
+        })?;
         let reason = match answer {
             Answer::Once => Reason::Once,
             Answer::Run => Reason::ThisRun,

@@ -73,6 +73,12 @@ pub struct Lookup {
 }
 
 impl Lookup {
+    /// What the rules grant, whatever a tier withholds here: it may withhold less further down.
+    #[must_use]
+    pub fn granted(&self, image: &Image<'_>) -> Capabilities {
+        if self.is_beyond_rules(image) { self.caps } else { self.caps.union(self.withheld) }
+    }
+
     /// Whether no rule reaches the path, so that there is only what a tier opens.
     #[must_use]
     pub fn is_beyond_rules(&self, image: &Image<'_>) -> bool {
