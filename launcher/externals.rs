@@ -5,7 +5,7 @@ use jp_confine_policy::compile::{self, Compiled};
 
 use crate::approvals::question::{self, About, Question};
 use crate::approvals::store::Store;
-use crate::config::layers::Layers;
+use crate::config::layers::{Declared, Layers};
 use crate::config::scope::Scope;
 use crate::failure::Failure;
 use crate::mounts::{Asked, Mounts};
@@ -30,16 +30,15 @@ pub(crate) enum Purpose {
     Question,
 }
 
-/// Compiles the rules that `layers` declare and the command line adds. For a run the links of mounts are
+/// Compiles the rules that are `declared` in `layers` and those that the command line adds. For a run the links of mounts are
 /// made and a person is asked about targets that nobody approved; an error leaves nothing of that.
 pub(crate) fn compile(
     asked: &Asked<'_>,
-    layers: &mut Layers,
+    layers: &Layers,
+    declared: Declared,
     purpose: Purpose,
 ) -> Result<Outcome, Failure> {
-    let Asked { context, workspace, root, options } = *asked;
-    let scopes = layers.scopes();
-    let declared = layers.declared(options.tool.as_deref())?;
+    let Asked { context, workspace, root, .. } = *asked;
     let mut store = Store::open(context, workspace);
     let mut warnings: Vec<String> = declared.warnings.iter().map(ToString::to_string).collect();
     warnings.extend(store.warning.clone());
@@ -59,7 +58,7 @@ pub(crate) fn compile(
     if !questions.is_empty() || !mounts.is_empty() {
         // An error of a rule comes before anything is asked or made.
         compiled(&store)?;
-        ask(asked, &scopes, &mounts, &questions, &mut store)?;
+        ask(asked, &declared.scopes, &mounts, &questions, &mut store)?;
     }
     let links = mounts.link(root)?;
     let compiled = compiled(&store)?;

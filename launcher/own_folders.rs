@@ -1,9 +1,10 @@
 //! The product's own folders in the user's home, which decide what later runs may do (spec §8.1).
 
 use std::fs::DirBuilder;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::canonical::{self, Op};
@@ -30,12 +31,22 @@ fn all(context: &Context) -> impl Iterator<Item = OwnFolder> {
 /// one in its place would lead to other folders.
 pub(crate) fn control(context: &Context) -> impl Iterator<Item = OwnFolder> {
     all(context).flat_map(|(folder, why)| {
-        let resolved = canonical::resolve(&context.cwd, &folder, Op::Content).ok();
-        let held = resolved.into_iter().flat_map(|resolved| {
-            resolved.steps.into_iter().map(|step| step.link).chain([resolved.path])
-        });
-        held.map(move |path| (path, why))
+        let held = match canonical::resolve(&context.cwd, &folder, Op::Content) {
+            Ok(resolved) => {
+                let links = resolved.steps.into_iter().map(|step| step.link);
+                links.chain([resolved.path]).collect()
+            }
+            // Something else stands in the way, and is held where it is.
+            Err(_) if is_plain(&folder) => vec![folder],
+            Err(_) => Vec::new(),
+        };
+        held.into_iter().map(move |path| (path, why))
     })
+}
+
+/// Whether an absolute path has no `..`.
+fn is_plain(path: &Path) -> bool {
+    !path.components().any(|part| part == Component::ParentDir)
 }
 
 /// Makes the folders that are missing, where the program could make something in their place: the way to
@@ -43,18 +54,27 @@ pub(crate) fn control(context: &Context) -> impl Iterator<Item = OwnFolder> {
 pub(crate) fn make_where_reachable(context: &Context, image: &Image<'_>) -> Result<(), Failure> {
     for (folder, _) in all(context) {
         let Ok(resolved) = canonical::resolve(&context.cwd, &folder, Op::Content) else { continue };
-        if !resolved.exists && reaches(image, first_missing(&resolved.path)) {
-            let made = DirBuilder::new().recursive(true).mode(0o700).create(&resolved.path);
-            made.map_err(|error| {
+        if resolved.exists || !reaches(image, first_missing(&resolved.path)) {
+            continue;
+        }
+        match DirBuilder::new().recursive(true).mode(0o700).create(&resolved.path) {
+            // Then no program of this user's can make it either.
+            Err(error) if is_refusal(error.kind()) => {}
+            Err(error) => {
                 let folder = report::path(&resolved.path.to_string_lossy());
-                Failure::advised(
-                    format!("{folder} cannot be made ({error}), and the program could make it"),
+                return Err(Failure::advised(
+                    format!("{folder} cannot be made ({error}), and the program might make it"),
                     "grant less than the directory above it",
-                )
-            })?;
+                ));
+            }
+            Ok(()) => {}
         }
     }
     Ok(())
+}
+
+fn is_refusal(error: ErrorKind) -> bool {
+    matches!(error, ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
 }
 
 fn first_missing(path: &Path) -> &Path {

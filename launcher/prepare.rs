@@ -72,9 +72,10 @@ pub(crate) fn prepare(
 ) -> Result<Prepared, Failure> {
     let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
     let mut layers = Layers::load(context, &workspace.root, &options.policies)?;
+    let declared = layers.declared(options.tool.as_deref())?;
     let asked = Asked { context, workspace, root: &root, options };
     let purpose = if run.is_some() { Purpose::Run } else { Purpose::Question };
-    let outcome = externals::compile(&asked, &mut layers, purpose)?;
+    let outcome = externals::compile(&asked, &layers, declared, purpose)?;
     let Compiled { grants: rules, rules: wire, warnings } = outcome.compiled;
 
     let baseline = if options.no_baseline { None } else { Some(Profile::baseline()?) };

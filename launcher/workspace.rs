@@ -19,23 +19,24 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Where what belongs to this workspace and this user is kept, outside of it:
-    /// `jp-confine/workspaces/<id>` of the user's data (spec §8.1). `None` where the user has no place
-    /// for data.
-    ///
-    /// `<id>` is the FNV-1a hash of the root's bytes, 64 bits wide, and for people its last component.
+    /// Where this user's data about this workspace is kept, out of reach of every run: a directory of
+    /// its own, which may not exist yet. `None` where no home directory is known.
     pub(crate) fn data_dir(&self, context: &Context) -> Option<PathBuf> {
-        let hash =
-            self.root.as_os_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-                (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-            });
-        let plain = |&byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-        let name = self.root.file_name().unwrap_or_default().as_bytes().iter();
+        let root = self.root.as_os_str().as_bytes();
+        let name = self.root.file_name().unwrap_or_default().as_bytes();
+        let kept = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
         let name: String =
-            name.map(|byte| if plain(byte) { char::from(*byte) } else { '_' }).collect();
-        let data = context.data_home.as_ref()?;
-        Some(data.join("jp-confine/workspaces").join(format!("{hash:016x}-{name}")))
+            name.iter().map(|byte| if kept(byte) { char::from(*byte) } else { '_' }).collect();
+        let id = format!("{:016x}-{name}", fnv1a(root));
+        Some(context.data_home.as_ref()?.join("jp-confine/workspaces").join(id))
     }
+}
+
+/// FNV-1a of 64 bits: the same on every machine and in every version.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 /// The workspace that `named` (`-C`) or the working directory selects.
@@ -95,20 +96,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_of_a_workspace_is_told_apart_by_its_root() {
-        let mut context = Context::bare(Path::new("/"));
-        let dir = |context: &Context, root: &str| {
-            Workspace { root: root.into(), spelled: None }.data_dir(context)
-        };
-        assert_eq!(dir(&context, "/a"), None);
-        context.data_home = Some("/data".into());
-        for (root, id) in [
-            ("/", "af63a24c860189fe-"),
-            ("/a", "07d66707b49cd92d-a"),
-            ("/home/me/my crate\u{e9}", "9b16833a27b780a4-my_crate__"),
-        ] {
-            let expected = Path::new("/data/jp-confine/workspaces").join(id);
-            assert_eq!(dir(&context, root), Some(expected), "{root}");
-        }
+    fn every_workspace_has_a_directory_of_its_own() {
+        let context = Context { data_home: Some("/d".into()), ..Context::bare(Path::new("/")) };
+        let dir = |root: &str| Workspace { root: root.into(), spelled: None }.data_dir(&context);
+        // The hash of nothing is the offset basis (draft-eastlake-fnv, 5.1).
+        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
+        let one = dir("/srv/a b\u{e9}").expect("known");
+        let name = one.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+        assert!(one.starts_with("/d/jp-confine/workspaces") && name.ends_with("-a_b__"), "{name}");
+        assert_ne!(dir("/srv/one"), dir("/srv/two"));
+        assert_ne!(dir("/srv/x/one"), dir("/srv/y/one"));
     }
 }

@@ -1,11 +1,12 @@
 //! The file of approvals of one workspace (spec §8.1).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use jp_confine_policy::approvals::{Approval, Approvals};
@@ -23,6 +24,10 @@ const FILE: &str = "approvals.json";
 
 /// Whoever changes the file holds the lock on this one.
 const LOCK: &str = "approvals.lock";
+
+/// How often, and after how long, the lock is tried again: two seconds, to write a small file.
+const PATIENCE: u32 = 200;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// A rule path with the target that was approved for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,7 +191,7 @@ fn read(dir: &Path) -> Result<Content, String> {
 fn write(dir: &Path, changes: BTreeMap<String, Option<Binding>>) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let lock = File::options().create(true).append(true).open(dir.join(LOCK))?;
-    lock.lock()?;
+    wait_for(&lock, PATIENCE)?;
     let mut content = match read(dir) {
         Ok(content) => content,
         Err(_) => keep_aside(dir).map(|()| Content::default())?,
@@ -199,6 +204,19 @@ fn write(dir: &Path, changes: BTreeMap<String, Option<Binding>>) -> io::Result<(
     file.write_all(b"\n")?;
     file.as_file().sync_all()?;
     file.persist(dir.join(FILE))?;
+    Ok(())
+}
+
+/// Locks `lock`, unless others hold it for longer than some `attempts`: a program that may read the folder
+/// could hold it for ever. Then the last writer wins.
+fn wait_for(lock: &File, attempts: u32) -> io::Result<()> {
+    for _ in 0..attempts {
+        match lock.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
     Ok(())
 }
 

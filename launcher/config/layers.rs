@@ -36,6 +36,8 @@ pub(crate) struct Declared {
     /// `None`: nothing is declared.
     pub(crate) rules: Option<Vec<FsRule>>,
     pub(crate) warnings: Vec<Warning>,
+    /// Who has external rules: a run without a tool, and every tool that runs here.
+    pub(crate) scopes: Vec<Scope>,
 }
 
 impl Layers {
@@ -65,6 +67,7 @@ impl Layers {
         if let Some(tool) = tool {
             self.check_tool(tool)?;
         }
+        let scopes = self.scopes();
         let of_tool = |file: &mut File| {
             let named = file.tools.iter_mut().find(|known| Some(known.name.as_str()) == tool);
             named.and_then(|known| known.fs.take())
@@ -75,7 +78,7 @@ impl Layers {
             lists.into_iter().flatten().map(move |list| Layer { name: name.clone(), list })
         });
         let (rules, warnings) = layers::merge(lists);
-        Ok(Declared { rules: (!rules.is_empty()).then_some(rules), warnings })
+        Ok(Declared { rules: (!rules.is_empty()).then_some(rules), warnings, scopes })
     }
 
     /// The files, lowest layer first.
@@ -83,8 +86,7 @@ impl Layers {
         &self.files
     }
 
-    /// Who has external rules: the run itself, and every tool that runs here. To be asked before
-    /// [`Self::declared`] takes the rules out.
+    /// Who has external rules, before [`Self::declared`] takes the rules out.
     pub(crate) fn scopes(&self) -> Vec<Scope> {
         let tools = self.files.iter().flat_map(|file| &file.tools).map(|tool| tool.name.as_str());
         let mut names: Vec<&str> = tools.filter(|name| self.runs_here(name)).collect();

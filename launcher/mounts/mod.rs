@@ -79,11 +79,11 @@ impl Mounts {
         if options.mounts.is_empty() && options.no_mounts.is_empty() {
             return Ok(Self::default());
         }
-        let links = Links::of(root)?;
-        let checker = Checker { place: Place { context, workspace, root }, links };
+        let place = Place { context, workspace, root };
+        let checker = Checker { place, links: Links::of(root)?, known: known(rules, store) };
         let mut mounts = Self::default();
         for unmount in &options.no_mounts {
-            mounts.gone.extend(checker.gone(unmount, rules, store)?);
+            mounts.gone.extend(checker.gone(unmount)?);
         }
         for name in &mounts.gone {
             if checker.leads_outside(name) {
@@ -197,28 +197,28 @@ fn check_tool(mount: &Mount, running: Option<&str>, layers: &Layers) -> Result<(
 struct Checker<'a> {
     place: Place<'a>,
     links: Links,
+    known: BTreeSet<Utf8PathBuf>,
+}
+
+/// The names of the mounts that there are: those of external rules, and of what is approved.
+fn known(rules: &[FsRule], store: &Store) -> BTreeSet<Utf8PathBuf> {
+    let external = rules.iter().filter(|rule| rule.external());
+    let approved = store.entries().iter().map(|entry| Utf8PathBuf::from(&entry.rule_path));
+    external.filter_map(|rule| rule.lexical_path().ok()).chain(approved).collect()
 }
 
 impl Checker<'_> {
-    /// The names that a `--no-mount` takes away: those of external rules, and what is approved.
-    fn gone(
-        &self,
-        unmount: &Unmount,
-        rules: &[FsRule],
-        store: &Store,
-    ) -> Result<BTreeSet<Utf8PathBuf>, Failure> {
-        let external = rules.iter().filter(|rule| rule.external());
-        let approved = store.entries().iter().map(|entry| Utf8PathBuf::from(&entry.rule_path));
-        let known: BTreeSet<Utf8PathBuf> =
-            external.filter_map(|rule| rule.lexical_path().ok()).chain(approved).collect();
-        let Unmount::Named(typed) = unmount else { return Ok(known) };
+    /// The names that a `--no-mount` takes away.
+    fn gone(&self, unmount: &Unmount) -> Result<BTreeSet<Utf8PathBuf>, Failure> {
+        let Unmount::Named(typed) = unmount else { return Ok(self.known.clone()) };
         let option = format!("--no-mount={}", report::path(typed));
         let name =
             self.place.name(typed).map_err(|why| Failure::own(format!("{option}: {why}")))?;
-        if known.contains(&name) {
+        if self.known.contains(&name) {
             return Ok(BTreeSet::from([name]));
         }
-        let mounted: Vec<String> = known.iter().map(|name| report::path(name.as_str())).collect();
+        let mounted: Vec<String> =
+            self.known.iter().map(|name| report::path(name.as_str())).collect();
         let there_are = match mounted.as_slice() {
             [] => "nothing is mounted in this workspace".to_owned(),
             mounted => format!("mounted are: {}", mounted.join(", ")),
@@ -267,10 +267,12 @@ impl Checker<'_> {
             return Ok(true);
         }
         let found = report::path(&found.path.to_string_lossy());
-        Err(Why {
-            what: format!("{shown} is there, and leads to {found}"),
-            way_out: Some(format!("--no-mount={shown} removes it, in the same command too")),
-        })
+        let way_out = if self.known.contains(name) {
+            format!("--no-mount={shown} removes it, in the same command too")
+        } else {
+            "remove it, or choose another name".to_owned()
+        };
+        Err(Why { what: format!("{shown} is there, and leads to {found}"), way_out: Some(way_out) })
     }
 }
 

@@ -3,12 +3,9 @@
 use std::sync::Arc;
 
 use jp_confine_policy::Capability;
-use jp_confine_policy::model::{FsRule, RuleSource};
+use jp_confine_policy::model::{FsRule, RuleSource, TYPED};
 
 use super::{Mounted, Mounts};
-
-/// The layer of what is typed.
-const LAYER: &str = "flags";
 
 impl Mounts {
     /// The run's `rules` without those that go and with those of the mounts; `None` where nothing is
@@ -61,7 +58,7 @@ fn last_on_its_path<'a>(rules: &'a [FsRule], rule: &FsRule) -> Option<&'a FsRule
 }
 
 fn typed(rule: FsRule, index: usize) -> FsRule {
-    rule.with_source(RuleSource { layer: Arc::from(LAYER), index, line: None })
+    rule.with_source(RuleSource { layer: Arc::from(TYPED), index, line: None })
 }
 
 #[cfg(test)]

@@ -17,6 +17,9 @@ impl Serialize for Capability {
     }
 }
 
+/// The layer of rules that stand for what was typed.
+pub const TYPED: &str = "flags";
+
 /// What one tool, or one run, may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

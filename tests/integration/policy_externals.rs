@@ -162,20 +162,21 @@ fn a_program_that_may_write_below_home_changes_no_approval() {
     }
 }
 
-/// Where nothing was approved yet, and where a link leads to the folder.
+/// Where there is no such folder yet, where something else stands in its place, and where a link leads
+/// to it.
 #[test]
 fn nothing_takes_the_place_of_a_folder_of_our_own() {
-    for &linking in linkings() {
-        for place in [".local", ".config"] {
-            let scratch = arena_with(linking, Scratch::new());
-            set_up(&scratch, "mkdir -p evil/share/jp-confine evil/jp-confine");
-            let rows = format!("rename evil $HOME/{place}");
-            let run = call(&scratch, Mode::under_test(), &format!("-w $HOME -- {rows}"));
-            assert_ne!(answer(&run), "ok", "{run}");
-            let linked = arena_with(linking, Scratch::new());
-            set_up(&linked, &format!("mkdir $OUT/own evil; ln -s $OUT/own $HOME/{place}"));
-            let rows = format!("unlink $HOME/{place}");
-            assert_answers(&linked, "-w $HOME", &[(&rows, "EACCES")]);
+    for place in [".local", ".config"] {
+        let scratch = arena(Scratch::new());
+        set_up(&scratch, "mkdir -p evil/share/jp-confine evil/jp-confine");
+        let line = format!("-w $HOME -- rename evil $HOME/{place}");
+        let run = call(&scratch, Mode::under_test(), &line);
+        assert_ne!(answer(&run), "ok", "{run}");
+        for there in ["touch", "mkdir $OUT/own; ln -s $OUT/own"] {
+            let scratch = arena(Scratch::new());
+            set_up(&scratch, &format!("{there} $HOME/{place}"));
+            let line = format!("unlink $HOME/{place}");
+            assert_answers(&scratch, "-w $HOME", &[(&line, "EACCES")]);
         }
     }
 }

@@ -180,6 +180,16 @@ fn writers_at_the_same_time_lose_nothing() {
 }
 
 #[test]
+fn nobody_waits_for_ever() {
+    let place = Place::new();
+    place.approve("fork", "/a");
+    let lock = || File::open(place.file().with_file_name(LOCK)).expect("a lock");
+    let held = lock();
+    held.lock().expect("locked");
+    wait_for(&lock(), 2).expect("gone on");
+}
+
+#[test]
 fn what_others_changed_meanwhile_stays() {
     let place = Place::new();
     place.approve("gone", "/g");

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::automaton::Table;
 use super::{Grant, GrantKind, Origin};
 use crate::automaton::{Automaton, Marks};
+use crate::model::TYPED;
 use crate::tier::Reach;
 
 /// The workspace where nothing is declared: in it nothing is asked for that was granted to everybody.
@@ -24,6 +25,8 @@ pub(super) fn of(grant: &Grant, open: Option<&Path>, table: &Table) -> Reach {
         }
         (_, Origin::Inherited { .. }) => Reach::ReadyMade,
         (GrantKind::Plain, Origin::Product { .. }) => Reach::Own,
+        // What stands in for a workspace in which nothing is declared.
+        (GrantKind::Plain, Origin::Rule { layer, .. }) if **layer == *TYPED => Reach::Outspoken,
         (_, Origin::Flag { .. }) if on_open_ground() => Reach::Outspoken,
         _ if is_sensitive(&grant.anchor, table) => Reach::Outspoken,
         _ => Reach::Declared,
