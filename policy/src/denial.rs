@@ -1,10 +1,64 @@
-//! What a refusal tells the person or model that asked (spec §5.3).
+//! Why a request is refused: for programs, and in words for the person or model that asked
+//! (spec §5.3).
 
 use std::format;
+use std::io;
 use std::string::{String, ToString as _};
 
+use serde::Serialize;
+
+use crate::canonical::ResolveError;
 use crate::capability::Capability;
-use crate::check::{CheckResult, Reason};
+use crate::check::CheckResult;
+use crate::lexical::LexicalError;
+
+/// Why a request is refused, as programs read it (spec §5.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The input is absolute.
+    AbsoluteInput,
+    /// The input leads above the root through `..`.
+    InputEscape,
+    /// It leads outside the workspace, and no approved rule covers that.
+    Escape,
+    /// It entered an approved external target and left it again.
+    NestedEscape,
+    /// The deciding rule does not grant the capability.
+    Denied,
+    /// It cannot be said where the input leads.
+    ResolutionFailed,
+    /// The kernel refused to look at a part of it.
+    PermissionDenied,
+    /// There is no usable policy.
+    PolicyUnavailable,
+}
+
+impl From<LexicalError> for Reason {
+    fn from(error: LexicalError) -> Self {
+        match error {
+            LexicalError::Absolute => Self::AbsoluteInput,
+            LexicalError::Escape => Self::InputEscape,
+            LexicalError::Empty | LexicalError::Nul => Self::ResolutionFailed,
+        }
+    }
+}
+
+impl From<ResolveError> for Reason {
+    fn from(error: ResolveError) -> Self {
+        if error.is_permission() { Self::PermissionDenied } else { Self::ResolutionFailed }
+    }
+}
+
+impl Reason {
+    /// The reason behind a refusal by the system to hold what was judged.
+    pub(crate) fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => Self::PermissionDenied,
+            _ => Self::ResolutionFailed,
+        }
+    }
+}
 
 impl CheckResult {
     /// The refusal in words: the capability, the target, what does grant the capability, and how

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::build::{Grant, GrantKind};
 use crate::canonical::{self, Op, ResolveError, Resolved};
 use crate::capability::{Capabilities, Capability};
-use crate::check::{Context, Verdict, bytes};
+use crate::check::{self, Context, Verdict, bytes};
 use crate::decide::{self, Request};
 
 /// Everything that is to say about one path, judged as a system call would be. Paths are shown
@@ -129,7 +129,7 @@ fn judgement(
     let request = Request { path: bytes(&place.path), route: bytes(route) };
     let rule = decide::lookup(image, &request).rule;
     judgement.rule = rule.and_then(|id| context.origin(id));
-    match decide::access(image, &request, capability.into()) {
+    match check::verdict(image, &request, capability) {
         decide::Verdict::Allow => judgement.verdict = Verdict::Allow,
         decide::Verdict::Deny(denial) => judgement.hidden = denial.hidden,
     }

@@ -19,6 +19,8 @@ mod walk;
 #[cfg(feature = "std")]
 pub mod approvals;
 #[cfg(feature = "std")]
+pub mod authorize;
+#[cfg(feature = "std")]
 pub mod build;
 #[cfg(feature = "std")]
 pub mod canonical;
@@ -39,6 +41,10 @@ pub mod lexical;
 #[cfg(feature = "std")]
 pub mod model;
 #[cfg(feature = "std")]
+pub mod pin;
+#[cfg(feature = "std")]
 pub mod warning;
+#[cfg(feature = "std")]
+pub mod workspace;
 
 pub use capability::{Capabilities, Capability};

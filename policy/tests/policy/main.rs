@@ -1,5 +1,6 @@
 //! The policy library from outside: one topic per module, table rows where a table says it best.
 
+mod authorize;
 mod canonical;
 mod check;
 mod compile;
@@ -10,4 +11,6 @@ mod layers;
 mod lexical;
 mod model;
 mod operations;
+mod pin;
 mod place;
+mod workspace;
