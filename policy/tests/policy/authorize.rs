@@ -170,6 +170,15 @@ fn results_as_json() {
     );
 }
 
+/// Tells another thread to end, also when this one panics.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Lets `swap` run beside `steps` repetitions of `step`.
 fn while_swapping(swap: impl Fn(bool) + Sync, steps: usize, mut step: impl FnMut()) {
     let done = AtomicBool::new(false);
@@ -182,8 +191,8 @@ fn while_swapping(swap: impl Fn(bool) + Sync, steps: usize, mut step: impl FnMut
                 }
             }
         });
+        let _done = Done(&done);
         (0..steps).for_each(|_| step());
-        done.store(true, Ordering::Relaxed);
     });
 }
 
