@@ -6,6 +6,7 @@
 //! refused.
 
 mod anchors;
+mod authorize;
 mod cli;
 mod config;
 mod context;
@@ -16,9 +17,11 @@ mod failure;
 mod filter;
 mod front;
 mod grants;
+mod init;
 mod install;
 mod log;
 mod machine;
+mod manual;
 mod outer;
 mod plan;
 mod prepare;
@@ -60,9 +63,13 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Check { capability, paths, json } => {
             query::check(&context, &options, capability, &paths, json)
         }
+        Command::Authorize(request) => authorize::authorize(&context, &options, &request),
         Command::Explain { path, json } => query::explain(&context, &options, &path, json),
         Command::Compile if options.dry_run => query::dry_run(&context, &options, None),
         Command::Compile => query::compile(&context, &options),
         Command::Doctor { json } => doctor::doctor(&context, json),
+        Command::Init => init::init(&context, &options),
+        Command::Man => manual::page(),
+        Command::Completions { shell } => Ok(manual::completions(shell)),
     }
 }

@@ -59,7 +59,10 @@ pub(crate) fn check(
             let path = report::path(&result.path);
             let _ = match result.verdict {
                 Verdict::Allow => writeln!(text, "allow {capability} {path}"),
-                Verdict::Deny => writeln!(text, "deny {capability} {path}: {}", result.message()),
+                Verdict::Deny => {
+                    let message = report::path(&result.message());
+                    writeln!(text, "deny {capability} {path}: {message}")
+                }
             };
         }
         report::output(&text);
@@ -98,7 +101,8 @@ fn plan(context: &Context, options: &Options, prepared: &Prepared) -> Result<Pla
     prepared.plan(context.machine(), options.enforce.unwrap_or_default(), &[])
 }
 
-fn prepared(
+/// The policy that the options select, for a question about it; its warnings are printed.
+pub(crate) fn prepared(
     context: &Context,
     options: &Options,
     program: Option<&OsStr>,
@@ -113,7 +117,8 @@ fn prepared(
     Ok(prepared)
 }
 
-fn print(value: &impl Serialize) -> Result<(), Failure> {
+/// Prints JSON.
+pub(crate) fn print(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
     report::output(&format!("{text}\n"));

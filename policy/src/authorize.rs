@@ -91,6 +91,18 @@ impl Authorized {
         self.0.path()
     }
 
+    /// The same, where the path is UTF-8, as JSON demands.
+    ///
+    /// # Errors
+    /// A [`Refusal`] for the tool named `source` where it is not: a path with other letters in it
+    /// would be another path.
+    pub fn in_utf8(self, source: &str) -> Result<Self, Refusal> {
+        match self.resolved_path().to_str() {
+            Some(_) => Ok(self),
+            None => Err(No::Because(Reason::ResolutionFailed).told(self.resolved_path(), source)),
+        }
+    }
+
     /// The hold on it: to be used instead of the path, which may lead elsewhere by now.
     #[must_use]
     pub const fn pin(&self) -> &Pin {
