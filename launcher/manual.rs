@@ -55,7 +55,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("jp-confine explain ~/.ssh/id_ed25519", "which rule decides, and why"),
     ("jp-confine check --json update src/main.rs", "what a tool may do, for a program to read"),
     (
-        "jp-confine authorize read --tool read_file --json /home/me/project/README.md",
+        "jp-confine authorize read --source read_file --json /home/me/project/README.md",
         "whether a tool may read an absolute path, and where that leads",
     ),
     (

@@ -15,6 +15,7 @@ use crate::capability::Capability;
 use crate::decide::{self, Request};
 use crate::image::{Image, RuleId};
 use crate::lexical;
+#[cfg(target_os = "linux")]
 use crate::pin::Pin;
 
 pub use crate::denial::Reason;
@@ -144,6 +145,7 @@ impl<'a> Context<'a> {
     /// assert!(context.pin(b"../notes", Capability::Read).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[cfg(target_os = "linux")]
     pub fn pin(&self, input: &[u8], capability: Capability) -> Result<Pin, FsAccessError> {
         let result = self.check(input, capability);
         let held = match (result.verdict, &result.resolved) {

@@ -50,6 +50,7 @@ impl From<ResolveError> for Reason {
     }
 }
 
+#[cfg(target_os = "linux")]
 impl Reason {
     /// The reason behind a refusal by the system to hold what was judged.
     pub(crate) fn of(error: &io::Error) -> Self {
