@@ -2,8 +2,9 @@
 //!
 //! # For programs that check their own tools
 //!
-//! [`workspace::Workspace::open`] compiles a policy for a folder. Then there are three ways to ask,
-//! all of which end at the one evaluator, [`decide`]:
+//! [`workspace::Workspace::open`] compiles a policy for a folder; a tool that receives a compiled one
+//! from its host uses [`received::Received`]. Then there are three ways to ask, all of which end at
+//! the one evaluator, [`decide`]:
 //!
 //! | to ask about | call | the answer |
 //! |---|---|---|
@@ -92,6 +93,8 @@ pub mod lexical;
 pub mod model;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub mod pin;
+#[cfg(feature = "std")]
+pub mod received;
 #[cfg(feature = "std")]
 pub mod warning;
 #[cfg(feature = "std")]

@@ -290,4 +290,19 @@ impl CompiledRule {
     pub(crate) fn deny_all(lexical_path: impl Into<Utf8PathBuf>) -> Self {
         Self { lexical_path: lexical_path.into(), ..Self::default() }
     }
+
+    /// The rule as somebody could have written it.
+    pub(crate) fn written(&self) -> FsRule {
+        FsRule {
+            path: self.lexical_path.clone(),
+            external: self.external,
+            read: self.read,
+            write: self.write,
+            create: self.create,
+            update: self.update,
+            delete: self.delete,
+            execute: self.execute,
+            source: RuleSource::default(),
+        }
+    }
 }

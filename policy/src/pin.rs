@@ -75,7 +75,8 @@ impl Pin {
         File::from(self.open_below(OFlags::PATH | OFlags::NOFOLLOW)?).metadata()
     }
 
-    /// Opens for reading, with [`Capability::Read`].
+    /// Opens for reading, with [`Capability::Read`]. A pipe is opened without waiting for its other
+    /// side, and reads as if it were empty.
     ///
     /// # Errors
     /// The kernel's, or `PermissionDenied`.
@@ -166,10 +167,10 @@ impl Pin {
         self.rest.as_os_str().is_empty()
     }
 
-    /// Opens what is meant with other rights. `/proc` leads from the descriptor to its object; that
+    /// Opens what is meant with other rights, never waiting for the other side of a pipe. `/proc` leads from the descriptor to its object; that
     /// it did is looked at, because anything may be mounted there.
     fn reopen(&self, flags: OFlags) -> io::Result<File> {
-        let flags = flags | OFlags::NOCTTY;
+        let flags = flags | OFlags::NOCTTY | OFlags::NONBLOCK;
         if !self.is_object() {
             return Ok(self.open_below(flags)?.into());
         }

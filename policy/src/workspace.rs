@@ -55,8 +55,13 @@ impl Workspace {
         approvals: &dyn Approvals,
     ) -> Result<Self, OpenError> {
         let root = Root::open(root)?;
-        let Compiled { mut grants, warnings, .. } =
+        let Compiled { grants, warnings, .. } =
             compile::compile(&root, policy.declared_fs(), approvals)?;
+        Ok(Self { warnings, ..Self::under(root, grants)? })
+    }
+
+    /// The workspace at `root` under `grants`, and its policy file kept.
+    pub(crate) fn under(root: Root, mut grants: Vec<Grant>) -> Result<Self, OpenError> {
         grants.extend(policy_file(&root));
         let nowhere = Path::new("/");
         let image = build::build(&ImageSpec {
@@ -70,7 +75,7 @@ impl Workspace {
             shared_page: nowhere,
             json: &[],
         })?;
-        Ok(Self { root, grants, image, warnings })
+        Ok(Self::compiled(root, grants, image))
     }
 
     /// The workspace at `root` under the policy of `image`, which was built from `grants`. Where the

@@ -1,7 +1,7 @@
 //! Authorising absolute paths: spec §15, in its order, and what it says to avoid.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -143,6 +143,37 @@ fn a_setting_that_could_not_be_read_is_off() {
         let closed = authorizer(&place, "", "").allow_symlinks_outside_workspace(setting);
         assert_eq!(asked(&place, &closed, "r w/l/a"), "symlink_escapes_workspace");
     }
+}
+
+/// Asked by a thread without the privileges that the tests may have.
+fn as_ordinary_user<T: Send>(ask: impl FnOnce() -> T + Send) -> T {
+    use rustix::thread::set_thread_res_uid;
+    let nobody = rustix::process::Uid::from_raw(65534);
+    let unprivileged = move || {
+        if rustix::process::geteuid().is_root() {
+            set_thread_res_uid(nobody, nobody, nobody).unwrap();
+        }
+        ask()
+    };
+    std::thread::scope(|scope| scope.spawn(unprivileged).join().unwrap())
+}
+
+#[test]
+fn what_the_system_refuses_has_a_reason_of_its_own() {
+    let place = Place::new("w/closed/a w/l=closed/a");
+    let mode = |name: &str, mode| {
+        fs::set_permissions(place.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode("", 0o755);
+    mode("w/closed", 0o000);
+    for setting in [false, true] {
+        let host = authorizer(&place, "", "").allow_symlinks_outside_workspace(Some(setting));
+        for call in ["r w/closed/a", "w w/closed/new", "r w/l"] {
+            let answer = as_ordinary_user(|| asked(&place, &host, call));
+            assert_eq!(answer, "permission_denied", "{call}");
+        }
+    }
+    mode("w/closed", 0o755);
 }
 
 #[test]

@@ -113,3 +113,14 @@ fn a_refusal_holds_nothing() {
         assert_eq!(refused.result().reason, Some(reason), "{input}");
     }
 }
+
+/// Who may write in the workspace could keep a reader waiting for ever.
+#[test]
+fn a_pipe_keeps_nobody_waiting() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let place = Place::new("w/d/");
+    mknodat(CWD, place.path("w/pipe"), FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let text = io::read_to_string(pin(&place, "", "r pipe").open().unwrap()).unwrap();
+    assert_eq!(text, "");
+    assert!(pin(&place, "", "u pipe").open_to_write().is_err());
+}

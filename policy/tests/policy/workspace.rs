@@ -2,6 +2,7 @@
 
 use jp_confine_policy::check::Reason;
 use jp_confine_policy::model::Policy;
+use jp_confine_policy::received::Received;
 use jp_confine_policy::workspace::{OpenError, Workspace};
 
 use crate::place::{Place, capability};
@@ -55,4 +56,40 @@ fn the_policy_file_is_never_writable() {
             );
         }
     }
+}
+
+fn received(place: &Place, rule: &str) -> Result<Workspace, OpenError> {
+    let rule: serde_json::Value = serde_json::from_str(rule).unwrap();
+    let json = serde_json::json!({"root": place.path("w"), "access": {"fs": [rule]}});
+    serde_json::from_value::<Received>(json).unwrap().open()
+}
+
+#[test]
+fn rules_of_another_form_than_hosts_send_are_refused() {
+    let place = Place::new("w/fork=../o o/a");
+    for path in ["/etc", "..", "a/../.."] {
+        let rule = format!(r#"{{"lexical_path": "{path}", "read": true}}"#);
+        let error = received(&place, &rule).unwrap_err();
+        assert!(matches!(error, OpenError::Rule(_)), "{path}: {error}");
+    }
+    let relative = r#"{"lexical_path": "fork", "external": true, "approved_target": "o"}"#;
+    assert!(matches!(received(&place, relative).unwrap_err(), OpenError::Image(_)));
+}
+
+#[test]
+fn an_external_rule_without_a_target_denies() {
+    let place = Place::new("w/fork=../o w/a o/a");
+    let rule = r#"{"lexical_path": "fork", "external": true, "read": true}"#;
+    let workspace = received(&place, rule).unwrap();
+    let reason =
+        |name: &str| workspace.context().check_read(name.into()).unwrap_err().result().reason;
+    assert_eq!(reason("fork/a"), Some(Reason::Escape));
+    assert_eq!(reason("a"), Some(Reason::Denied));
+}
+
+#[test]
+fn a_workspace_serves_several_threads() {
+    const fn assert_shared<T: Send + Sync>() {}
+    assert_shared::<Workspace>();
+    assert_shared::<jp_confine_policy::authorize::Authorizer>();
 }
