@@ -43,8 +43,8 @@
 //! A path is a name, and names change hands: between the answer and its use somebody may put a
 //! symbolic link where a folder was. A pin is a descriptor of the very object that was judged, or of
 //! the folder in which something is to come to be, and does only what was asked for.
-//! `examples/authorize.rs` is a host of tools that never uses anything else. Pins need `openat2`
-//! (Linux 5.6); without it whatever asks for one is refused.
+//! `examples/authorize.rs` is a host of tools that never uses anything else. Pins are proved right by
+//! `openat2`, and where there is none by `/proc`; without either whatever asks for one is refused.
 //!
 //! This is for tools that ask. Programs that do not are for `jp-confine -- PROGRAM` to hold.
 //!

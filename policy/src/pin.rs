@@ -7,12 +7,12 @@ use std::format;
 use std::fs::{File, Metadata};
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
-use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
 
 use crate::capability::Capability;
@@ -32,18 +32,18 @@ pub struct Pin {
 }
 
 impl Pin {
-    /// Holds `path`, canonical and judged. The kernel proves that no link is on the way any more or
-    /// again, so that what is held is what was judged.
+    /// Holds `path`, canonical and judged. It is proved that no link is on the way now, so that what
+    /// is held is what was judged.
     ///
     /// # Errors
-    /// The kernel's; `ELOOP` where a link has come in between, `ENOSYS` where it cannot prove it.
+    /// The kernel's; `ELOOP` where a link has come in between.
     pub(crate) fn hold(path: &Path, capability: Capability) -> io::Result<Self> {
         let is_entry = matches!(capability, Capability::Create | Capability::Delete);
         for dir in path.ancestors().skip(usize::from(is_entry)) {
             let rest = path.strip_prefix(dir).unwrap_or(path).to_owned();
-            let directory =
-                if rest.as_os_str().is_empty() { OFlags::empty() } else { OFlags::DIRECTORY };
-            match open_plainly(CWD, dir, OFlags::PATH | directory, ResolveFlags::empty()) {
+            let is_object = rest.as_os_str().is_empty();
+            let kind = if is_object { OFlags::empty() } else { OFlags::DIRECTORY };
+            match hold_plainly(dir, kind) {
                 Ok(held) => return Ok(Self { path: path.to_owned(), capability, held, rest }),
                 Err(Errno::NOENT) => {}
                 Err(error) => return Err(error.into()),
@@ -72,7 +72,7 @@ impl Pin {
         if self.is_object() {
             return File::from(self.held.try_clone()?).metadata();
         }
-        File::from(self.open_below(OFlags::PATH | OFlags::NOFOLLOW)?).metadata()
+        File::from(self.open_entry(OFlags::PATH)?).metadata()
     }
 
     /// Opens for reading, with [`Capability::Read`]. A pipe is opened without waiting for its other
@@ -117,7 +117,7 @@ impl Pin {
     /// link, and `ENOENT` where its directory is missing.
     pub fn create_new(&self) -> io::Result<File> {
         self.demand(Capability::Create)?;
-        Ok(self.open_below(OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?.into())
+        Ok(self.open_entry(OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?.into())
     }
 
     /// Creates the directory, with [`Capability::Create`].
@@ -172,9 +172,9 @@ impl Pin {
     fn reopen(&self, flags: OFlags) -> io::Result<File> {
         let flags = flags | OFlags::NOCTTY | OFlags::NONBLOCK;
         if !self.is_object() {
-            return Ok(self.open_below(flags)?.into());
+            return Ok(self.open_entry(flags)?.into());
         }
-        let link = format!("/proc/self/fd/{}", self.held.as_raw_fd());
+        let link = link_to(&self.held);
         let file = File::from(rustix::fs::open(link, flags | OFlags::CLOEXEC, Mode::empty())?);
         let (opened, held) = (file.metadata()?, self.metadata()?);
         if (opened.dev(), opened.ino()) == (held.dev(), held.ino()) {
@@ -184,18 +184,25 @@ impl Pin {
         }
     }
 
-    /// Opens what is meant below the directory that is held.
-    fn open_below(&self, flags: OFlags) -> io::Result<OwnedFd> {
-        Ok(open_plainly(&self.held, &self.rest, flags, ResolveFlags::BENEATH)?)
+    /// Opens the entry itself, in its directory.
+    fn open_entry(&self, flags: OFlags) -> io::Result<OwnedFd> {
+        let (dir, name) = self.entry()?;
+        let created = if flags.contains(OFlags::CREATE) { 0o666 } else { 0 };
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(dir, name, flags, Mode::from_raw_mode(created))?)
     }
 
-    /// The directory of the entry, and its name.
+    /// The directory of the entry, and its name. Directories on the way to it that were missing may
+    /// have come since.
     fn entry(&self) -> io::Result<(OwnedFd, &Path)> {
-        let dir = self.rest.parent().filter(|dir| !dir.as_os_str().is_empty());
-        let dir = dir.unwrap_or(Path::new("."));
-        let flags = OFlags::PATH | OFlags::DIRECTORY;
-        let dir = open_plainly(&self.held, dir, flags, ResolveFlags::BENEATH)?;
-        Ok((dir, self.rest.file_name().map_or(Path::new(""), Path::new)))
+        let name = self.rest.file_name().map_or(Path::new(""), Path::new);
+        let between = self.rest.parent().unwrap_or(Path::new(""));
+        if between.as_os_str().is_empty() {
+            return Ok((self.held.try_clone()?, name));
+        }
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        Ok((openat2(&self.held, between, flags, Mode::empty(), resolve)?, name))
     }
 }
 
@@ -213,15 +220,33 @@ impl From<Pin> for OwnedFd {
     }
 }
 
-/// Opens `path` where no symbolic link is on the way, `openat2(2)`.
-fn open_plainly(
-    dir: impl AsFd,
-    path: &Path,
-    flags: OFlags,
-    resolve: ResolveFlags,
-) -> Result<OwnedFd, Errno> {
-    let created = if flags.contains(OFlags::CREATE) { 0o666 } else { 0 };
-    let resolve = resolve | ResolveFlags::NO_SYMLINKS;
-    let mode = Mode::from_raw_mode(created);
-    rustix::fs::openat2(dir, path, flags | OFlags::CLOEXEC, mode, resolve)
+/// Holds what is at `path`, absolute and canonical, where no symbolic link is on the way.
+fn hold_plainly(path: &Path, kind: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | kind;
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // Of kernels before 5.6, and of filters of system calls: jp-confine's own is one.
+        Err(Errno::NOSYS) => hold_and_compare(path, flags),
+        held => held,
+    }
 }
+
+/// The same without `openat2(2)`: whatever it was that got held, the kernel tells where that is.
+fn hold_and_compare(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let held = rustix::fs::open(path, flags | OFlags::NOFOLLOW, Mode::empty())?;
+    let place = rustix::fs::readlink(link_to(&held), Vec::new())?;
+    let is_link = FileType::from_raw_mode(fstat(&held)?.st_mode) == FileType::Symlink;
+    // What was removed is told apart by nothing but this ending.
+    let may_be_removed = place.to_bytes().ends_with(b" (deleted)");
+    if is_link || may_be_removed || place.to_bytes() != path.as_os_str().as_bytes() {
+        return Err(Errno::LOOP);
+    }
+    Ok(held)
+}
+
+/// The name under which `/proc` leads to what is held.
+fn link_to(held: &OwnedFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use serde_json::{Value, json};
 
 use crate::cli_status::product;
+use crate::run::PRODUCT;
 use crate::scratch::Scratch;
 
 const POLICY: &str = "[[access.fs]]\npath = '.'\nread = true\n\n[[tools.edit.access.fs]]\npath = 'dir'\nwrite = true\n";
@@ -74,4 +75,12 @@ fn a_folder_that_is_not_there_authorises_nothing() {
     let run = product(&scratch, &words).run();
     run.assert_code(1).assert_stderr("authorises nothing");
     run.assert_stdout("refused authorize: ").assert_stdout(&scratch.expand("ok $WS/file"));
+}
+
+/// There `openat2` is not to be had.
+#[test]
+fn it_answers_inside_a_run_too() {
+    let scratch = workspace();
+    let line = ["-x", PRODUCT, "--", PRODUCT, "authorize", "read", &scratch.expand("$WS/file")];
+    product(&scratch, &line).run().assert_ok().assert_stdout(&scratch.expand("ok $WS/file"));
 }
