@@ -11,7 +11,7 @@ use jp_confine_policy::canonical;
 use jp_confine_policy::decide::{self, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::tier::Restraint;
-use jp_confine_policy::tiers::{List, Tiers};
+use jp_confine_policy::tiers::Tiers;
 
 use crate::events::{Denial, Reason};
 use crate::grants;
@@ -50,19 +50,10 @@ impl Advisor<'_> {
     /// The rule that decided a denial, or the pattern that withholds what the rule grants, for people.
     pub(crate) fn rule(&self, denial: &Denial) -> Option<String> {
         if let Some(restraint) = denial.restraint {
-            return Some(self.restraint(restraint, denial));
+            let (path, route) = (path_of(&denial.path), path_of(&denial.route));
+            return Some(self.tiers.described(restraint, path, route));
         }
         denial.rule.and_then(|rule| self.grants.get(rule)).map(|grant| grant.origin.to_string())
-    }
-
-    fn restraint(&self, restraint: Restraint, denial: &Denial) -> String {
-        let (path, route) = (path_of(&denial.path), path_of(&denial.route));
-        let pattern = self.tiers.reported(restraint, path, route);
-        let list = List::of(restraint).map_or("default", List::field);
-        match pattern {
-            Some(pattern) => format!("`{pattern}` of {list}"),
-            None => format!("{list} of file_policy"),
-        }
     }
 
     /// The file that a rule would be added to: the last that has any, since of rules on one path the

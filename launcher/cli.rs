@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use jp_confine_policy::Capability;
 
 use crate::mounts::grammar::{Mount, Unmount};
@@ -17,12 +18,16 @@ use crate::mounts::grammar::{Mount, Unmount};
     version,
     override_usage = "jp-confine [OPTIONS] -- PROGRAM [ARGS]...\n       \
                       jp-confine [OPTIONS] check CAPABILITY PATH...\n       \
+                      jp-confine [OPTIONS] authorize read|write PATH...\n       \
                       jp-confine [OPTIONS] explain PATH\n       \
                       jp-confine [OPTIONS] compile\n       \
                       jp-confine mounts\n       \
                       jp-confine approvals list|approve NAME|revoke NAME\n       \
                       jp-confine why --last\n       \
-                      jp-confine doctor",
+                      jp-confine doctor\n       \
+                      jp-confine init\n       \
+                      jp-confine man\n       \
+                      jp-confine completions SHELL",
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
     after_help = "Exit status: the program's own; 128+N if signal N ended it; 125 jp-confine \
@@ -42,7 +47,8 @@ pub(crate) struct Line {
 
 #[derive(Debug, Subcommand)]
 enum Sub {
-    /// Say whether a tool may use workspace paths: 0 all allowed, 1 some denied, 125 error
+    /// Say whether a tool may use workspace paths: 0 all allowed, 1 some denied, 2 some
+    /// to be asked about, 125 error
     Check {
         #[command(flatten)]
         options: Options,
@@ -53,6 +59,25 @@ enum Sub {
         #[arg(value_parser = capability)]
         capability: Capability,
         /// Workspace-relative paths
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<OsString>,
+    },
+    /// Say whether a tool may use absolute paths, and where they lead: 0 all, 1 not all, 125 error
+    Authorize {
+        #[command(flatten)]
+        options: Options,
+        /// Print one JSON array instead of one line for each path
+        #[arg(long)]
+        json: bool,
+        /// One more folder that paths may be in, under its own policy; repeatable
+        #[arg(long = "root", value_name = "DIR")]
+        roots: Vec<PathBuf>,
+        /// What messages begin with [default: the name that --tool gives]
+        #[arg(long, value_name = "NAME")]
+        source: Option<String>,
+        /// read or write
+        access: Access,
+        /// Absolute paths
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<OsString>,
     },
@@ -99,6 +124,18 @@ enum Sub {
         #[arg(long)]
         json: bool,
     },
+    /// Write a policy to start with, jp-confine.toml, into the workspace
+    Init {
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Print the manual page
+    Man,
+    /// Print what a shell needs to complete the command line
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
 }
 
 /// What is to be done with approvals.
@@ -135,6 +172,8 @@ pub(crate) enum Command {
     Run { program: OsString, arguments: Vec<OsString> },
     /// `check`.
     Check { capability: Capability, paths: Vec<OsString>, json: bool },
+    /// `authorize`.
+    Authorize(Request),
     /// `explain`.
     Explain { path: OsString, json: bool },
     /// `compile`.
@@ -147,6 +186,12 @@ pub(crate) enum Command {
     Mounts { json: bool },
     /// `approvals`.
     Approvals(Approvals),
+    /// `init`.
+    Init,
+    /// `man`.
+    Man,
+    /// `completions`.
+    Completions { shell: Shell },
 }
 
 /// What is to be done with approvals; names are rule paths as typed.
@@ -158,6 +203,26 @@ pub(crate) enum Approvals {
     Approve { name: String },
     /// `approvals revoke`.
     Revoke { name: String },
+}
+
+/// What `authorize` is asked.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) access: Access,
+    pub(crate) paths: Vec<OsString>,
+    /// Folders beside the workspace.
+    pub(crate) roots: Vec<PathBuf>,
+    pub(crate) source: Option<String>,
+    pub(crate) json: bool,
+}
+
+/// What a tool wants to do with a path (spec §15).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Access {
+    /// Read a file, list a directory
+    Read,
+    /// Create what does not exist, update what does
+    Write,
 }
 
 /// How far enforcement must reach (spec §18).
@@ -278,6 +343,11 @@ pub(crate) fn parse() -> Result<(Options, Command), clap::Error> {
     from(std::env::args_os())
 }
 
+/// What the command line can be, for the manual page and for shells.
+pub(crate) fn definition() -> clap::Command {
+    Line::command()
+}
+
 fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Command), clap::Error> {
     let line = Line::try_parse_from(arguments)?;
     Ok(match line.command {
@@ -288,6 +358,10 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
         }
         Some(Sub::Check { options, json, capability, paths }) => {
             (line.options.then(options), Command::Check { capability, paths, json })
+        }
+        Some(Sub::Authorize { options, json, roots, source, access, paths }) => {
+            let request = Request { access, paths, roots, source, json };
+            (line.options.then(options), Command::Authorize(request))
         }
         Some(Sub::Explain { options, json, path }) => {
             (line.options.then(options), Command::Explain { path, json })
@@ -308,6 +382,9 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
             };
             (line.options.then(options), Command::Approvals(approvals))
         }
+        Some(Sub::Init { options }) => (line.options.then(options), Command::Init),
+        Some(Sub::Man) => (line.options, Command::Man),
+        Some(Sub::Completions { shell }) => (line.options, Command::Completions { shell }),
     })
 }
 
@@ -355,6 +432,9 @@ mod tests {
             "jp-confine check read",
             "jp-confine explain",
             "jp-confine why",
+            "jp-confine authorize create /p",
+            "jp-confine authorize read",
+            "jp-confine completions csh",
             "jp-confine --enforce soft -- true",
             "jp-confine --net example.org -- true",
             "jp-confine approvals",
@@ -386,7 +466,6 @@ mod tests {
 
     #[test]
     fn the_definition_is_consistent() {
-        use clap::CommandFactory as _;
-        Line::command().debug_assert();
+        definition().debug_assert();
     }
 }

@@ -8,6 +8,7 @@
 mod advice;
 mod anchors;
 mod approvals;
+mod authorize;
 mod cli;
 mod config;
 mod consent;
@@ -21,9 +22,11 @@ mod failure;
 mod filter;
 mod front;
 mod grants;
+mod init;
 mod install;
 mod log;
 mod machine;
+mod manual;
 mod mounts;
 mod outer;
 mod own_folders;
@@ -70,6 +73,7 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Check { capability, paths, json } => {
             query::check(&context, &options, capability, &paths, json)
         }
+        Command::Authorize(request) => authorize::authorize(&context, &options, &request),
         Command::Explain { path, json } => query::explain(&context, &options, &path, json),
         Command::Compile if options.dry_run => query::dry_run(&context, &options, None),
         Command::Compile => query::compile(&context, &options),
@@ -85,5 +89,8 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Approvals(Approvals::Revoke { name }) => {
             approvals::commands::revoke(&context, &options, &name)
         }
+        Command::Init => init::init(&context, &options),
+        Command::Man => manual::page(),
+        Command::Completions { shell } => Ok(manual::completions(shell)),
     }
 }

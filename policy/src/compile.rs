@@ -56,7 +56,7 @@ pub fn compile(
 }
 
 /// What holds in the workspace where no rule does.
-fn ground(root: &Root, declared: bool) -> Grant {
+pub(crate) fn ground(root: &Root, declared: bool) -> Grant {
     let (caps, kind, why) = if declared {
         (Capabilities::NONE, GrantKind::Sentinel, "access.fs is declared, and no rule covers this")
     } else {

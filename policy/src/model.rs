@@ -1,12 +1,14 @@
 //! The policy as people write it (spec §2.2) and as tools receive it (spec §2.3, §2.5).
 
 use std::fmt;
+use std::string::String;
 use std::sync::Arc;
 use std::vec::Vec;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::file_policy::FilePolicy;
 use crate::lexical::{self, LexicalError};
 use crate::{Capabilities, Capability};
 
@@ -27,6 +29,9 @@ pub struct Policy {
     /// Absent: the file system is unrestricted, but only inside the workspace (spec §2.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
+    /// The tier layer; absent: there is none (spec §9).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_policy: Option<FilePolicy>,
 }
 
 impl Policy {
@@ -46,6 +51,9 @@ pub struct Access {
     /// File-system rules in the order declared; a non-empty list means default-deny.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fs: Vec<FsRule>,
+    /// Patterns added to the list of sensitive paths (spec §10).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sensitive_paths: Vec<String>,
 }
 
 /// Where a rule was written. It travels with the rule for messages and is never serialised.
@@ -304,5 +312,20 @@ impl CompiledRule {
     /// A rule that denies everything on a workspace-relative path.
     pub(crate) fn deny_all(lexical_path: impl Into<Utf8PathBuf>) -> Self {
         Self { lexical_path: lexical_path.into(), ..Self::default() }
+    }
+
+    /// The rule as somebody could have written it.
+    pub(crate) fn written(&self) -> FsRule {
+        FsRule {
+            path: self.lexical_path.clone(),
+            external: self.external,
+            read: self.read,
+            write: self.write,
+            create: self.create,
+            update: self.update,
+            delete: self.delete,
+            execute: self.execute,
+            source: RuleSource::default(),
+        }
     }
 }

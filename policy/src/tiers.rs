@@ -1,6 +1,7 @@
 //! The tier layer of a run, ready for an image: all patterns, and whose they are (spec §9, §10).
 
 use std::borrow::ToOwned as _;
+use std::format;
 use std::path::Path;
 use std::string::String;
 use std::vec::Vec;
@@ -50,8 +51,7 @@ impl List {
     }
 
     /// The list that a restraint comes from; of the default there is none.
-    #[must_use]
-    pub const fn of(restraint: Restraint) -> Option<Self> {
+    const fn of(restraint: Restraint) -> Option<Self> {
         match restraint {
             Restraint::Deny => Some(Self::Tier(Tier::Deny)),
             Restraint::Prompt => Some(Self::Tier(Tier::Prompt)),
@@ -158,6 +158,16 @@ impl Tiers {
         });
         let narrowest = matching.max_by_key(|(_, pattern)| pattern.specificity());
         narrowest.map(|(_, pattern)| pattern.text.as_str())
+    }
+
+    /// What withholds the path, in words: the pattern, and the list that it is of.
+    #[must_use]
+    pub fn described(&self, restraint: Restraint, path: &Path, route: &Path) -> String {
+        let list = List::of(restraint).map_or("default", List::field);
+        match self.reported(restraint, path, route) {
+            Some(pattern) => format!("`{pattern}` of {list}"),
+            None => format!("{list} of file_policy"),
+        }
     }
 
     /// Every pattern that matches the path, with its list.

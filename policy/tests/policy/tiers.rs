@@ -299,6 +299,8 @@ fn pattern() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     /// The table says what the patterns say one by one.
     #[test]
     fn the_table_is_the_patterns(

@@ -1,0 +1,374 @@
+//! Authorising absolute paths, as a host of tools does for each of their operations (spec §15): the
+//! answer is a path and a hold on it, or a refusal that the tool must pass on.
+
+use std::borrow::ToOwned as _;
+use std::boxed::Box;
+use std::format;
+use std::path::{Path, PathBuf};
+use std::string::String;
+use std::vec::Vec;
+
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
+
+use crate::approvals::Approvals;
+use crate::canonical::{self, Op, Resolved};
+use crate::capability::Capability;
+use crate::check::{CheckResult, Context, Reason, bytes};
+use crate::lexical::{self, LexicalError};
+use crate::model::Policy;
+use crate::pin::Pin;
+use crate::workspace::{OpenError, Workspace};
+
+/// Why a path is not authorised, as programs read it (spec §15).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalReason {
+    /// It is in no workspace folder.
+    OutsideWorkspace,
+    /// It is spelled as if in a workspace folder, and leads elsewhere.
+    SymlinkEscapesWorkspace,
+    /// It cannot be said where it leads.
+    RealpathFailed,
+    /// The system refuses to look at a part of it, or the policy does not grant the operation.
+    PermissionDenied,
+}
+
+impl From<Reason> for RefusalReason {
+    fn from(reason: Reason) -> Self {
+        match reason {
+            Reason::AbsoluteInput | Reason::InputEscape => Self::OutsideWorkspace,
+            Reason::Escape | Reason::NestedEscape => Self::SymlinkEscapesWorkspace,
+            Reason::ResolutionFailed => Self::RealpathFailed,
+            Reason::Denied
+            | Reason::TierDeny
+            | Reason::TierPromptRefused
+            | Reason::SensitiveRefused
+            | Reason::PermissionDenied
+            | Reason::PolicyUnavailable => Self::PermissionDenied,
+        }
+    }
+}
+
+/// A refusal; it displays as its message, and serialises as `{ok: false, reason, message}`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    reason: RefusalReason,
+    message: String,
+}
+
+impl Refusal {
+    /// The reason.
+    #[must_use]
+    pub const fn reason(&self) -> RefusalReason {
+        self.reason
+    }
+
+    /// What to tell the person or model that asked: it begins with the tool's name, and never says
+    /// where a link leads.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl Serialize for Refusal {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut fields = out.serialize_struct("Refusal", 3)?;
+        fields.serialize_field("ok", &false)?;
+        fields.serialize_field("reason", &self.reason)?;
+        fields.serialize_field("message", &self.message)?;
+        fields.end()
+    }
+}
+
+/// An authorised path; it serialises as `{ok: true, resolvedPath}`.
+#[derive(Debug)]
+pub struct Authorized(Pin);
+
+impl Authorized {
+    /// Where the path leads, canonical and absolute, letter for letter as on disk.
+    #[must_use]
+    pub fn resolved_path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The same, where the path is UTF-8, as JSON demands.
+    ///
+    /// # Errors
+    /// A [`Refusal`] for the tool named `source` where it is not: a path with other letters in it
+    /// would be another path.
+    pub fn in_utf8(self, source: &str) -> Result<Self, Refusal> {
+        match self.resolved_path().to_str() {
+            Some(_) => Ok(self),
+            None => Err(No::Because(Reason::ResolutionFailed).told(self.resolved_path(), source)),
+        }
+    }
+
+    /// The hold on it: to be used instead of the path, which may lead elsewhere by now.
+    #[must_use]
+    pub const fn pin(&self) -> &Pin {
+        &self.0
+    }
+
+    /// The hold on it, to keep.
+    #[must_use]
+    pub fn into_pin(self) -> Pin {
+        self.0
+    }
+}
+
+/// Fails for a path that is not UTF-8, which the wire cannot carry.
+impl Serialize for Authorized {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut fields = out.serialize_struct("Authorized", 2)?;
+        fields.serialize_field("ok", &true)?;
+        fields.serialize_field("resolvedPath", self.resolved_path())?;
+        fields.end()
+    }
+}
+
+/// The folders of a workspace, each under its policy. Without a folder nothing is authorised.
+#[derive(Debug, Default)]
+pub struct Authorizer {
+    folders: Vec<Folder>,
+    links_may_leave: bool,
+}
+
+#[derive(Debug)]
+struct Folder {
+    /// Absolute, `.` and `..` resolved by the letter.
+    spelled: PathBuf,
+    /// `None` where it cannot be resolved: it proves nothing then (spec §13).
+    workspace: Option<Workspace>,
+}
+
+/// What a tool wants to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+}
+
+impl Authorizer {
+    /// No folder yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the folder at `path`, absolute, under `policy`. One that cannot be resolved stays without
+    /// effect.
+    ///
+    /// # Errors
+    /// [`OpenError`] for a policy that cannot be compiled.
+    pub fn with_folder(
+        self,
+        path: &Path,
+        policy: &Policy,
+        approvals: &dyn Approvals,
+    ) -> Result<Self, OpenError> {
+        match Workspace::open(path, policy, approvals) {
+            Ok(workspace) => Ok(self.with_workspace(path, Some(workspace))),
+            Err(OpenError::Root(_)) => Ok(self.with_workspace(path, None)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Adds a folder that is spelled `path`, absolute, and was opened as `workspace`; `None` where it
+    /// cannot be resolved.
+    #[must_use]
+    pub fn with_workspace(mut self, path: &Path, workspace: Option<Workspace>) -> Self {
+        let spelled = by_the_letter(path).unwrap_or_else(|_| path.to_owned());
+        self.folders.push(Folder { spelled, workspace });
+        self
+    }
+
+    /// Whether links in the workspace may lead out of it: then the spelling of a path decides, and
+    /// the rules on it. Off unless it is known to be wanted: `None` is for a setting that could not
+    /// be read. Runs have no such option (R30).
+    #[must_use]
+    pub fn allow_symlinks_outside_workspace(mut self, setting: Option<bool>) -> Self {
+        self.links_may_leave = setting == Some(true);
+        self
+    }
+
+    /// Whether the tool named `source` may read `requested`, absolute: the content of a file, or the
+    /// names in a directory.
+    ///
+    /// # Errors
+    /// [`Refusal`], which the tool must pass on.
+    pub fn authorize_read(&self, requested: &Path, source: &str) -> Result<Authorized, Refusal> {
+        self.authorize(Access::Read, requested, source)
+    }
+
+    /// Whether the tool named `source` may write `requested`, absolute: create it, or update it if it
+    /// exists.
+    ///
+    /// # Errors
+    /// [`Refusal`], which the tool must pass on.
+    pub fn authorize_write(&self, requested: &Path, source: &str) -> Result<Authorized, Refusal> {
+        self.authorize(Access::Write, requested, source)
+    }
+
+    fn authorize(
+        &self,
+        access: Access,
+        requested: &Path,
+        source: &str,
+    ) -> Result<Authorized, Refusal> {
+        let judged = self.judge(access, requested);
+        judged.map(Authorized).map_err(|no| no.told(requested, source))
+    }
+
+    /// The judgement, in the order of spec §15.
+    fn judge(&self, access: Access, requested: &Path) -> Result<Pin, No> {
+        let spelled = by_the_letter(requested).map_err(No::Because)?;
+        let resolved = canonical::resolve(Path::new("/"), &spelled, Op::Content)
+            .map_err(|error| No::Because(error.into()))?;
+        let capability = access.capability(&resolved);
+        self.contain(&Asked { spelled: &spelled, real: &resolved.path, capability })?;
+        Pin::hold(&resolved.path, capability).map_err(|error| No::Because(Reason::of(&error)))
+    }
+
+    /// Inside some folder, and granted by each that it is inside of.
+    fn contain(&self, asked: &Asked<'_>) -> Result<(), No> {
+        let is_spelled = self.folders.iter().any(|folder| folder.below(asked.spelled).is_some());
+        if self.links_may_leave && !is_spelled {
+            return Err(No::Because(Reason::AbsoluteInput));
+        }
+        let holders: Vec<_> =
+            self.opened().filter(|(_, context)| context.reaches(asked.real)).collect();
+        if holders.is_empty() && self.links_may_leave {
+            return self.contain_spelling(asked);
+        }
+        if holders.is_empty() {
+            let reason = if is_spelled { Reason::Escape } else { Reason::AbsoluteInput };
+            return Err(No::Because(reason));
+        }
+        holders.iter().try_for_each(|(folder, context)| folder.judge(context, asked, asked.real))
+    }
+
+    /// Spelled as if in some folder, and granted there; what a rule says about the place that it
+    /// leads to counts too.
+    fn contain_spelling(&self, asked: &Asked<'_>) -> Result<(), No> {
+        let mut verdict = Err(No::Because(Reason::AbsoluteInput));
+        for (folder, context) in self.opened() {
+            let Some(place) = folder.route(&context, asked.spelled) else { continue };
+            folder.judge(&context, asked, &place)?;
+            if context.covers(asked.real) {
+                folder.judge(&context, asked, asked.real)?;
+            }
+            verdict = Ok(());
+        }
+        verdict
+    }
+
+    /// The folders that could be resolved, and their policies.
+    fn opened(&self) -> impl Iterator<Item = (&Folder, Context<'_>)> {
+        let open = |folder| Some((folder, Folder::context(folder)?));
+        self.folders.iter().filter_map(open)
+    }
+}
+
+/// A path to judge, and what for.
+struct Asked<'a> {
+    /// Absolute, `.` and `..` resolved by the letter.
+    spelled: &'a Path,
+    /// Where it leads, canonical.
+    real: &'a Path,
+    capability: Capability,
+}
+
+impl Folder {
+    fn context(&self) -> Option<Context<'_>> {
+        self.workspace.as_ref().map(Workspace::context)
+    }
+
+    /// The way from the folder to `spelled`, by the letter.
+    fn below<'p>(&self, spelled: &'p Path) -> Option<&'p Path> {
+        let root = self.workspace.as_ref().map(|workspace| workspace.root().as_path());
+        let by = |dir| spelled.strip_prefix(dir).ok();
+        by(self.spelled.as_path()).or_else(|| root.and_then(by))
+    }
+
+    /// `spelled` from the canonical root; `None` where it is spelled as if elsewhere.
+    fn route(&self, context: &Context<'_>, spelled: &Path) -> Option<PathBuf> {
+        Some(context.root().as_path().join(self.below(spelled)?).components().collect())
+    }
+
+    /// What the policy says about `place`, canonical.
+    fn judge(&self, context: &Context<'_>, asked: &Asked<'_>, place: &Path) -> Result<(), No> {
+        let route = self.route(context, asked.spelled);
+        let route = route.as_deref().unwrap_or(place);
+        let result = context.judge(asked.spelled, place, route, asked.capability);
+        if result.is_allowed() { Ok(()) } else { Err(No::Denied(Box::new(result))) }
+    }
+}
+
+impl Access {
+    /// Writing what exists changes it, writing what does not creates it.
+    const fn capability(self, resolved: &Resolved) -> Capability {
+        match self {
+            Self::Read => Capability::Read,
+            Self::Write if resolved.exists => Capability::Update,
+            Self::Write => Capability::Create,
+        }
+    }
+}
+
+/// Why not, before anybody is told.
+enum No {
+    Because(Reason),
+    Denied(Box<CheckResult>),
+}
+
+impl No {
+    /// The refusal for the tool `source`. Of a path that leads out nothing is said but its spelling.
+    fn told(self, requested: &Path, source: &str) -> Refusal {
+        let path = requested.display();
+        let (reason, what) = match self {
+            Self::Denied(result) => (result.reason.unwrap_or(Reason::Denied), result.message()),
+            Self::Because(reason) => (reason, format!("cannot use {path}: {}", why(reason))),
+        };
+        Refusal { reason: reason.into(), message: format!("{source}: {what}") }
+    }
+}
+
+const fn why(reason: Reason) -> &'static str {
+    match reason {
+        Reason::AbsoluteInput | Reason::InputEscape => {
+            "it is outside the workspace. Use a path in one of its folders."
+        }
+        Reason::Escape | Reason::NestedEscape => {
+            "a symbolic link leads it out of the workspace. Use a path in one of its folders, or \
+             ask the user for an approved rule on the link with `external = true`."
+        }
+        Reason::ResolutionFailed => {
+            "it cannot be said where it leads. Use an absolute path, and check the links on it."
+        }
+        Reason::PermissionDenied => {
+            "the system does not let a part of it be looked at. Ask the user for access."
+        }
+        Reason::Denied
+        | Reason::TierDeny
+        | Reason::TierPromptRefused
+        | Reason::SensitiveRefused
+        | Reason::PolicyUnavailable => "the policy does not grant it.",
+    }
+}
+
+/// The normal form of an absolute path: `.` and `..` resolved by the letter, as of every tool input
+/// (R1). No I/O.
+fn by_the_letter(path: &Path) -> Result<PathBuf, Reason> {
+    if !path.is_absolute() {
+        return Err(Reason::ResolutionFailed);
+    }
+    let below: Vec<u8> = bytes(path).iter().copied().skip_while(|&byte| byte == b'/').collect();
+    match lexical::normalise(&below) {
+        Ok(below) => Ok(Path::new("/").join(below).components().collect()),
+        Err(LexicalError::Empty) => Ok(PathBuf::from("/")),
+        Err(error) => Err(error.into()),
+    }
+}
