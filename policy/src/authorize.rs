@@ -126,7 +126,31 @@ impl Serialize for Authorized {
     }
 }
 
-/// The folders of a workspace, each under its policy. Without a folder nothing is authorised.
+/// The folders of a workspace, each under its policy. A path must be in one of them, and every folder
+/// that it is in must grant it; without a folder nothing is authorised.
+///
+/// ```
+/// use jp_confine_policy::approvals::ApprovedTargets;
+/// use jp_confine_policy::authorize::{Authorizer, RefusalReason};
+/// use jp_confine_policy::model::Policy;
+/// # use std::path::Path;
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("notes"), "spring")?;
+/// # std::os::unix::fs::symlink("/etc", root.join("link"))?;
+///
+/// let policy = Policy::default();
+/// let folders = Authorizer::new().with_folder(root, &policy, &ApprovedTargets::default())?;
+///
+/// let notes = folders.authorize_read(&root.join("notes"), "read_file")?;
+/// assert_eq!(std::io::read_to_string(notes.pin().open()?)?, "spring");
+///
+/// let refusal = folders.authorize_read(&root.join("link/passwd"), "read_file").unwrap_err();
+/// assert_eq!(refusal.reason(), RefusalReason::SymlinkEscapesWorkspace);
+/// let refusal = folders.authorize_write(Path::new("/etc/passwd"), "edit_file").unwrap_err();
+/// assert_eq!(refusal.reason(), RefusalReason::OutsideWorkspace);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Authorizer {
     folders: Vec<Folder>,
