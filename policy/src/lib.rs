@@ -86,6 +86,8 @@ mod denial;
 #[cfg(feature = "std")]
 pub mod explain;
 #[cfg(feature = "std")]
+mod granting;
+#[cfg(feature = "std")]
 pub mod layers;
 #[cfg(feature = "std")]
 pub mod lexical;
