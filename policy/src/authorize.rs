@@ -5,6 +5,7 @@ mod answer;
 
 use std::borrow::ToOwned as _;
 use std::boxed::Box;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
@@ -143,7 +144,7 @@ impl Authorizer {
         let resolved = canonical::resolve(Path::new("/"), &spelled, Op::Content)
             .map_err(|error| No::Because(error.into()))?;
         let capability = access.capability(&resolved);
-        self.contain(&Asked { spelled: &spelled, real: &resolved.path, capability })?;
+        self.contain(&Asked { spelled: &spelled, resolved: &resolved, capability })?;
         Pin::hold(&resolved.path, capability).map_err(|error| No::Because(Reason::of(&error)))
     }
 
@@ -154,7 +155,7 @@ impl Authorizer {
             return Err(No::Because(Reason::AbsoluteInput));
         }
         let holders: Vec<_> =
-            self.opened().filter(|(_, context)| context.reaches(asked.real)).collect();
+            self.opened().filter(|(_, context)| context.reaches(asked.real())).collect();
         if holders.is_empty() && self.links_may_leave {
             return self.contain_spelling(asked);
         }
@@ -162,19 +163,20 @@ impl Authorizer {
             let reason = if is_spelled { Reason::Escape } else { Reason::AbsoluteInput };
             return Err(No::Because(reason));
         }
-        holders.iter().try_for_each(|(folder, context)| folder.judge(context, asked, asked.real))
+        holders.iter().try_for_each(|(folder, context)| folder.judge(context, asked, asked.real()))
     }
 
-    /// Spelled as if in some folder, and granted there; what a rule says about the place that it
-    /// leads to counts too.
+    /// Spelled as if in some folder, and granted there, and wherever a link leads on; what a rule
+    /// says about the place that it leads to counts too.
     fn contain_spelling(&self, asked: &Asked<'_>) -> Result<(), No> {
         let mut verdict = Err(No::Because(Reason::AbsoluteInput));
         for (folder, context) in self.opened() {
             let Some(place) = folder.route(&context, asked.spelled) else { continue };
-            folder.judge(&context, asked, &place)?;
-            if context.covers(asked.real) {
-                folder.judge(&context, asked, asked.real)?;
-            }
+            let links = asked.resolved.steps.iter().map(|step| step.link.as_path());
+            let links = links.filter(|link| context.reaches(link));
+            let real = Some(asked.real()).filter(|real| context.covers(real));
+            let mut places = iter::once(place.as_path()).chain(links).chain(real);
+            places.try_for_each(|place| folder.judge(&context, asked, place))?;
             verdict = Ok(());
         }
         verdict
@@ -191,9 +193,15 @@ impl Authorizer {
 struct Asked<'a> {
     /// Absolute, `.` and `..` resolved by the letter.
     spelled: &'a Path,
-    /// Where it leads, canonical.
-    real: &'a Path,
+    resolved: &'a Resolved,
     capability: Capability,
+}
+
+impl Asked<'_> {
+    /// Where it leads, canonical.
+    fn real(&self) -> &Path {
+        &self.resolved.path
+    }
 }
 
 impl Folder {
