@@ -69,7 +69,7 @@ const WORKSHOPS: [(&str, Rule); 6] = [
 /// What is kept from programs where it is there.
 const KEPT: [Rule; 2] = [
     Rule {
-        why: "History, for reading: hooks and settings in it act outside of any policy",
+        why: "History, for reading: `write` would allow commits, and hooks that act on you",
         path: ".git",
         grants: READ,
     },

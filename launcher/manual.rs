@@ -87,7 +87,11 @@ pub(crate) fn completions(shell: Shell) -> u8 {
 fn render(page: &mut Vec<u8>) -> io::Result<()> {
     // The exit statuses have a section of their own here.
     let definition = cli::definition().after_help("");
-    let man = Man::new(definition.clone()).manual("User Commands");
+    // The version stands in the place of a date: an empty one would shift what follows it.
+    let man = Man::new(definition.clone())
+        .date(env!("CARGO_PKG_VERSION"))
+        .source(NAME)
+        .manual("User Commands");
     man.render_title(page)?;
     man.render_name_section(page)?;
     man.render_synopsis_section(page)?;

@@ -1,135 +1,51 @@
 //! Authorising absolute paths, as a host of tools does for each of their operations (spec §15): the
 //! answer is a path and a hold on it, or a refusal that the tool must pass on.
 
+mod answer;
+
 use std::borrow::ToOwned as _;
 use std::boxed::Box;
-use std::format;
+use std::iter;
 use std::path::{Path, PathBuf};
-use std::string::String;
 use std::vec::Vec;
-
-use serde::ser::SerializeStruct as _;
-use serde::{Serialize, Serializer};
 
 use crate::approvals::Approvals;
 use crate::canonical::{self, Op, Resolved};
 use crate::capability::Capability;
-use crate::check::{CheckResult, Context, Reason, bytes};
+use crate::check::{Context, Reason, bytes};
 use crate::lexical::{self, LexicalError};
 use crate::model::Policy;
 use crate::pin::Pin;
 use crate::workspace::{OpenError, Workspace};
 
-/// Why a path is not authorised, as programs read it (spec §15).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RefusalReason {
-    /// It is in no workspace folder.
-    OutsideWorkspace,
-    /// It is spelled as if in a workspace folder, and leads elsewhere.
-    SymlinkEscapesWorkspace,
-    /// It cannot be said where it leads.
-    RealpathFailed,
-    /// The system refuses to look at a part of it, or the policy does not grant the operation.
-    PermissionDenied,
-}
+use self::answer::No;
+pub use self::answer::{Authorized, Refusal, RefusalReason};
 
-impl From<Reason> for RefusalReason {
-    fn from(reason: Reason) -> Self {
-        match reason {
-            Reason::AbsoluteInput | Reason::InputEscape => Self::OutsideWorkspace,
-            Reason::Escape | Reason::NestedEscape => Self::SymlinkEscapesWorkspace,
-            Reason::ResolutionFailed => Self::RealpathFailed,
-            Reason::Denied
-            | Reason::TierDeny
-            | Reason::TierPromptRefused
-            | Reason::SensitiveRefused
-            | Reason::PermissionDenied
-            | Reason::PolicyUnavailable => Self::PermissionDenied,
-        }
-    }
-}
-
-/// A refusal; it displays as its message, and serialises as `{ok: false, reason, message}`.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Refusal {
-    reason: RefusalReason,
-    message: String,
-}
-
-impl Refusal {
-    /// The reason.
-    #[must_use]
-    pub const fn reason(&self) -> RefusalReason {
-        self.reason
-    }
-
-    /// What to tell the person or model that asked: it begins with the tool's name, and never says
-    /// where a link leads.
-    #[must_use]
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-}
-
-impl Serialize for Refusal {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let mut fields = out.serialize_struct("Refusal", 3)?;
-        fields.serialize_field("ok", &false)?;
-        fields.serialize_field("reason", &self.reason)?;
-        fields.serialize_field("message", &self.message)?;
-        fields.end()
-    }
-}
-
-/// An authorised path; it serialises as `{ok: true, resolvedPath}`.
-#[derive(Debug)]
-pub struct Authorized(Pin);
-
-impl Authorized {
-    /// Where the path leads, canonical and absolute, letter for letter as on disk.
-    #[must_use]
-    pub fn resolved_path(&self) -> &Path {
-        self.0.path()
-    }
-
-    /// The same, where the path is UTF-8, as JSON demands.
-    ///
-    /// # Errors
-    /// A [`Refusal`] for the tool named `source` where it is not: a path with other letters in it
-    /// would be another path.
-    pub fn in_utf8(self, source: &str) -> Result<Self, Refusal> {
-        match self.resolved_path().to_str() {
-            Some(_) => Ok(self),
-            None => Err(No::Because(Reason::ResolutionFailed).told(self.resolved_path(), source)),
-        }
-    }
-
-    /// The hold on it: to be used instead of the path, which may lead elsewhere by now.
-    #[must_use]
-    pub const fn pin(&self) -> &Pin {
-        &self.0
-    }
-
-    /// The hold on it, to keep.
-    #[must_use]
-    pub fn into_pin(self) -> Pin {
-        self.0
-    }
-}
-
-/// Fails for a path that is not UTF-8, which the wire cannot carry.
-impl Serialize for Authorized {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let mut fields = out.serialize_struct("Authorized", 2)?;
-        fields.serialize_field("ok", &true)?;
-        fields.serialize_field("resolvedPath", self.resolved_path())?;
-        fields.end()
-    }
-}
-
-/// The folders of a workspace, each under its policy. Without a folder nothing is authorised.
+/// The folders of a workspace, each under its policy. A path must be in one of them, and every folder
+/// that it is in must grant it; without a folder nothing is authorised.
+///
+/// ```
+/// use jp_confine_policy::approvals::ApprovedTargets;
+/// use jp_confine_policy::authorize::{Authorizer, RefusalReason};
+/// use jp_confine_policy::model::Policy;
+/// # use std::path::Path;
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("notes"), "spring")?;
+/// # std::os::unix::fs::symlink("/etc", root.join("link"))?;
+///
+/// let policy = Policy::default();
+/// let folders = Authorizer::new().with_folder(root, &policy, &ApprovedTargets::default())?;
+///
+/// let notes = folders.authorize_read(&root.join("notes"), "read_file")?;
+/// assert_eq!(std::io::read_to_string(notes.pin().open()?)?, "spring");
+///
+/// let refusal = folders.authorize_read(&root.join("link/passwd"), "read_file").unwrap_err();
+/// assert_eq!(refusal.reason(), RefusalReason::SymlinkEscapesWorkspace);
+/// let refusal = folders.authorize_write(Path::new("/etc/passwd"), "edit_file").unwrap_err();
+/// assert_eq!(refusal.reason(), RefusalReason::OutsideWorkspace);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Authorizer {
     folders: Vec<Folder>,
@@ -228,7 +144,7 @@ impl Authorizer {
         let resolved = canonical::resolve(Path::new("/"), &spelled, Op::Content)
             .map_err(|error| No::Because(error.into()))?;
         let capability = access.capability(&resolved);
-        self.contain(&Asked { spelled: &spelled, real: &resolved.path, capability })?;
+        self.contain(&Asked { spelled: &spelled, resolved: &resolved, capability })?;
         Pin::hold(&resolved.path, capability).map_err(|error| No::Because(Reason::of(&error)))
     }
 
@@ -239,7 +155,7 @@ impl Authorizer {
             return Err(No::Because(Reason::AbsoluteInput));
         }
         let holders: Vec<_> =
-            self.opened().filter(|(_, context)| context.reaches(asked.real)).collect();
+            self.opened().filter(|(_, context)| context.reaches(asked.real())).collect();
         if holders.is_empty() && self.links_may_leave {
             return self.contain_spelling(asked);
         }
@@ -247,19 +163,20 @@ impl Authorizer {
             let reason = if is_spelled { Reason::Escape } else { Reason::AbsoluteInput };
             return Err(No::Because(reason));
         }
-        holders.iter().try_for_each(|(folder, context)| folder.judge(context, asked, asked.real))
+        holders.iter().try_for_each(|(folder, context)| folder.judge(context, asked, asked.real()))
     }
 
-    /// Spelled as if in some folder, and granted there; what a rule says about the place that it
-    /// leads to counts too.
+    /// Spelled as if in some folder, and granted there, and wherever a link leads on; what a rule
+    /// says about the place that it leads to counts too.
     fn contain_spelling(&self, asked: &Asked<'_>) -> Result<(), No> {
         let mut verdict = Err(No::Because(Reason::AbsoluteInput));
         for (folder, context) in self.opened() {
             let Some(place) = folder.route(&context, asked.spelled) else { continue };
-            folder.judge(&context, asked, &place)?;
-            if context.covers(asked.real) {
-                folder.judge(&context, asked, asked.real)?;
-            }
+            let links = asked.resolved.steps.iter().map(|step| step.link.as_path());
+            let links = links.filter(|link| context.reaches(link));
+            let real = Some(asked.real()).filter(|real| context.covers(real));
+            let mut places = iter::once(place.as_path()).chain(links).chain(real);
+            places.try_for_each(|place| folder.judge(&context, asked, place))?;
             verdict = Ok(());
         }
         verdict
@@ -276,9 +193,15 @@ impl Authorizer {
 struct Asked<'a> {
     /// Absolute, `.` and `..` resolved by the letter.
     spelled: &'a Path,
-    /// Where it leads, canonical.
-    real: &'a Path,
+    resolved: &'a Resolved,
     capability: Capability,
+}
+
+impl Asked<'_> {
+    /// Where it leads, canonical.
+    fn real(&self) -> &Path {
+        &self.resolved.path
+    }
 }
 
 impl Folder {
@@ -315,47 +238,6 @@ impl Access {
             Self::Write if resolved.exists => Capability::Update,
             Self::Write => Capability::Create,
         }
-    }
-}
-
-/// Why not, before anybody is told.
-enum No {
-    Because(Reason),
-    Denied(Box<CheckResult>),
-}
-
-impl No {
-    /// The refusal for the tool `source`. Of a path that leads out nothing is said but its spelling.
-    fn told(self, requested: &Path, source: &str) -> Refusal {
-        let path = requested.display();
-        let (reason, what) = match self {
-            Self::Denied(result) => (result.reason.unwrap_or(Reason::Denied), result.message()),
-            Self::Because(reason) => (reason, format!("cannot use {path}: {}", why(reason))),
-        };
-        Refusal { reason: reason.into(), message: format!("{source}: {what}") }
-    }
-}
-
-const fn why(reason: Reason) -> &'static str {
-    match reason {
-        Reason::AbsoluteInput | Reason::InputEscape => {
-            "it is outside the workspace. Use a path in one of its folders."
-        }
-        Reason::Escape | Reason::NestedEscape => {
-            "a symbolic link leads it out of the workspace. Use a path in one of its folders, or \
-             ask the user for an approved rule on the link with `external = true`."
-        }
-        Reason::ResolutionFailed => {
-            "it cannot be said where it leads. Use an absolute path, and check the links on it."
-        }
-        Reason::PermissionDenied => {
-            "the system does not let a part of it be looked at. Ask the user for access."
-        }
-        Reason::Denied
-        | Reason::TierDeny
-        | Reason::TierPromptRefused
-        | Reason::SensitiveRefused
-        | Reason::PolicyUnavailable => "the policy does not grant it.",
     }
 }
 

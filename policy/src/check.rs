@@ -1,6 +1,5 @@
 //! Verdicts on workspace-relative input, as tools give it (spec §1, §4.1, §18 `check`).
 
-use std::borrow::ToOwned as _;
 use std::boxed::Box;
 use std::path::{Path, PathBuf};
 use std::string::{String, ToString as _};
@@ -13,6 +12,7 @@ use crate::build::{Grant, GrantKind, Origin};
 use crate::canonical::{self, Op, Resolved, Root};
 use crate::capability::Capability;
 use crate::decide::{self, Request};
+use crate::granting;
 use crate::image::{Image, RuleId};
 use crate::lexical;
 #[cfg(target_os = "linux")]
@@ -228,7 +228,7 @@ impl<'a> Context<'a> {
     ) -> CheckResult {
         let mut result = CheckResult::new(asked.to_string_lossy().into_owned(), capability);
         let judgement = self.usable().and_then(|image| {
-            result.granting = self.granting(image, capability);
+            result.granting = granting::paths(self, image, capability);
             self.decide(image, path, route, &mut result)
         });
         result.concluded(judgement)
@@ -262,7 +262,7 @@ impl<'a> Context<'a> {
         result: &mut CheckResult,
     ) -> Result<(), Reason> {
         let op = if result.capability == Capability::Delete { Op::Entry } else { Op::Content };
-        result.granting = self.granting(image, result.capability);
+        result.granting = granting::paths(self, image, result.capability);
         let spelled = lexical::normalise(input)?;
         let resolved = canonical::resolve(self.root.as_path(), &spelled, op)?;
         result.target = self.target(&resolved.path, &spelled);
@@ -320,34 +320,6 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The paths that effectively grant a capability: of grants on one path only the one that
-    /// wins there, deeper denials notwithstanding (spec §5.3).
-    fn granting(&self, image: &Image<'_>, capability: Capability) -> Vec<String> {
-        let mut paths = Vec::new();
-        for (index, grant) in self.grants.iter().enumerate() {
-            let Some(path) = self.tool_path(grant) else { continue };
-            let route = self.root.as_path().join(&path);
-            let request = Request::by_route(bytes(&grant.anchor), bytes(&route));
-            let found = decide::lookup(image, &request);
-            let wins = found.rule.is_some_and(|id| id.index() == index);
-            if wins && found.caps.contains(capability.into()) {
-                paths.push(shown(&path));
-            }
-        }
-        paths
-    }
-
-    /// The path under which a tool knows a grant; `None` for what is not about tools.
-    fn tool_path(&self, grant: &Grant) -> Option<PathBuf> {
-        let inside = grant.anchor.strip_prefix(self.root.as_path()).ok().map(Path::to_owned);
-        match (&grant.kind, &grant.origin) {
-            (GrantKind::External { lexical_path }, _) => Some(PathBuf::from(lexical_path)),
-            (GrantKind::Workspace, _) | (_, Origin::Rule { .. }) => inside,
-            (_, Origin::Flag { .. }) => Some(inside.unwrap_or_else(|| grant.anchor.clone())),
-            _ => None,
-        }
-    }
-
     pub(crate) const fn root(&self) -> &'a Root {
         self.root
     }
@@ -391,7 +363,7 @@ fn leads_out(grant: &Grant) -> bool {
 }
 
 /// A workspace-relative path as people see it.
-fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     if path.as_os_str().is_empty() { ".".to_string() } else { path.to_string_lossy().into_owned() }
 }
 

@@ -103,6 +103,7 @@ rows! {
     nested_escape: "o/s=../p p/a w/fork=../o", "fork!r" approved "fork=o", "r w/fork/s/a" => "symlink_escapes_workspace";
     unapproved_target: "o/a w/fork=../o", ".:r fork!r", "r w/fork/a" => "symlink_escapes_workspace", links "permission_denied";
     unapproved_target_by_another_link: "o/a w/fork=../o w/l=../o", ".:r fork!r", "r w/l/a" => "symlink_escapes_workspace", links "permission_denied";
+    opted_in_alias_does_not_dodge: "w/secret/x=../../o/a w/l=secret o/a", ".:r secret:", "r w/l/x" => "symlink_escapes_workspace", links "permission_denied";
     opted_in_to_what_is_granted: "o/a w/l=../o", "d:r", "r w/l/a" => "symlink_escapes_workspace", links "permission_denied";
 }
 
