@@ -26,7 +26,7 @@ use crate::workspace::Workspace;
 const FILE: &str = "last.jsonl";
 
 /// More is not useful to anybody.
-const MOST: usize = 1000;
+const MOST: usize = 200;
 
 /// The run, the first line of the file.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! The writer of images: compiled grants in, one flat piece of memory out.
 
-mod automaton;
+pub(crate) mod automaton;
 mod reach;
 mod trie;
 
@@ -15,7 +15,7 @@ use serde::Serialize;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes as _, IntoBytes as _};
 
-use self::automaton::Table;
+use self::automaton::{NO_PATTERNS, Table};
 use self::trie::{Place, Prefix, Trie};
 use crate::capability::Capabilities;
 use crate::image::{
@@ -186,12 +186,12 @@ pub enum BuildError {
 /// # Errors
 /// [`BuildError`] where a path is not canonical or a table would not fit.
 pub fn build(spec: &ImageSpec<'_>) -> Result<Vec<u8>, BuildError> {
-    let table = spec.tiers.map(|tiers| automaton::table(&tiers.lists())).transpose()?;
+    let table = spec.tiers.map(Tiers::table).transpose()?;
     let mut tables = Tables {
         trie: Trie::new(),
         rules: vec![],
         patterns: vec![],
-        table: table.unwrap_or_default(),
+        table: table.unwrap_or(&NO_PATTERNS),
         open: reach::open_ground(spec.grants),
         bytes: vec![],
     };
@@ -223,7 +223,7 @@ struct Tables<'a> {
     trie: Trie<'a>,
     rules: Vec<Rule>,
     patterns: Vec<Span>,
-    table: Table,
+    table: &'a Table,
     /// See [`reach::open_ground`].
     open: Option<&'a Path>,
     bytes: Vec<u8>,
@@ -267,7 +267,7 @@ impl<'a> Tables<'a> {
         Ok(Rule {
             caps: grant.caps.bits(),
             hidden: u8::from(grant.kind == GrantKind::Hidden),
-            reach: reach::of(grant, self.open, &self.table) as u8,
+            reach: reach::of(grant, self.open, self.table) as u8,
             reserved: 0,
             patterns,
             route,

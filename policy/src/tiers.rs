@@ -4,9 +4,12 @@ use std::borrow::ToOwned as _;
 use std::format;
 use std::path::Path;
 use std::string::String;
+use std::sync::OnceLock;
 use std::vec::Vec;
 
 use crate::automaton::Marks;
+use crate::build::BuildError;
+use crate::build::automaton::{self, Table};
 use crate::file_policy::FilePolicy;
 use crate::pattern::{Pattern, PatternError, Places};
 use crate::tier::{Restraint, Tier};
@@ -88,6 +91,8 @@ pub struct Tiers {
     /// Patterns that could match nothing and were left out, with the reason: those that would have
     /// allowed something.
     pub dropped: Vec<TierError>,
+    /// Made when it is first wanted, and once: it takes longer than all the rest of an image.
+    table: OnceLock<Result<Table, BuildError>>,
 }
 
 impl Tiers {
@@ -138,8 +143,13 @@ impl Tiers {
         self.default.is_none() && self.patterns.is_empty()
     }
 
+    /// The table of all patterns.
+    pub(crate) fn table(&self) -> Result<&Table, BuildError> {
+        self.table.get_or_init(|| automaton::table(&self.lists())).as_ref().map_err(Clone::clone)
+    }
+
     /// The expressions of each list.
-    pub(crate) fn lists(&self) -> Vec<(Marks, Vec<String>)> {
+    fn lists(&self) -> Vec<(Marks, Vec<String>)> {
         let lists = Tier::ALL.into_iter().map(List::Tier).chain([List::Sensitive]);
         let expressions = |list: List| {
             let own = self.patterns.iter().filter(|(of, _)| *of == list);

@@ -23,12 +23,16 @@ use crate::automaton::{Marks, State};
 const ROOM: usize = 256 << 20;
 
 /// The parts of the table, see [`crate::automaton::Automaton`].
-#[derive(Debug, Default)]
-pub(super) struct Table {
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
     pub(super) classes: Vec<u8>,
     pub(super) states: Vec<State>,
     pub(super) edges: Vec<U16>,
 }
+
+/// The table of an image that has no patterns.
+pub(super) static NO_PATTERNS: Table =
+    Table { classes: Vec::new(), states: Vec::new(), edges: Vec::new() };
 
 /// The next state of each state by each byte, the first state being the first; and the marks of each.
 struct Determined {
@@ -37,7 +41,7 @@ struct Determined {
 }
 
 /// The table for lists of regular expressions, each list with the mark that it stands for.
-pub(super) fn table(lists: &[(Marks, Vec<String>)]) -> Result<Table, BuildError> {
+pub(crate) fn table(lists: &[(Marks, Vec<String>)]) -> Result<Table, BuildError> {
     let determined = determine(lists)?;
     let (merged, blocks) = merge(&determined);
     // The block of a state and a state of each block are all that is needed from here on.
