@@ -18,6 +18,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::anchors::Anchors;
+use crate::approvals::patterns::Wide;
+use crate::approvals::question::About;
+use crate::approvals::store::Store;
 use crate::cli::{Enforce, Options};
 use crate::config::layers::Layers;
 use crate::context::Context;
@@ -32,6 +35,7 @@ use crate::plan::{Order, Plan};
 use crate::profile::{Profile, Profiles, Resolved};
 use crate::scratch::Scratch;
 use crate::seal::SharedPage;
+use crate::terminal::Terminal;
 use crate::workspace::{self, Workspace};
 
 /// What only a run has, and a question about the policy has not.
@@ -107,7 +111,13 @@ pub(crate) fn prepare(
 
     let places = Places { home: context.home.as_deref(), workspace: root.as_path() };
     let warns = outcome.declared || flags.grant();
-    let (tiers, tier_warnings) = layers.tiers(options.tool.as_deref(), places, warns)?;
+    let mut store = Store::open(context, workspace);
+    let mut terminal = run.and_then(|_| Terminal::open(options.non_interactive));
+    let about = About { context, root: &root, scopes: &[] };
+    let approved = |wide: &Wide| wide.is_approved(&mut store, terminal.as_mut(), &about);
+    let tool = options.tool.as_deref();
+    let (tiers, tier_warnings) = layers.tiers(tool, places, warns, approved)?;
+    store.save()?;
     let aliases = grants::aliases(workspace, &tables, &mut anchors);
     let nowhere = Path::new("/");
     let json = serde_json::to_string(&WireForm::of(&wire))

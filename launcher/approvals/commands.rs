@@ -7,7 +7,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 use jp_confine_policy::canonical::{Lookups, Root};
 use jp_confine_policy::external::External;
 use jp_confine_policy::model::FsRule;
+use jp_confine_policy::pattern::{Pattern, Places};
+use jp_confine_policy::tier::Tier;
 
+use super::patterns::Wide;
 use super::question::About;
 use super::store::Store;
 use crate::cli::Options;
@@ -39,8 +42,13 @@ pub(crate) fn approve(context: &Context, options: &Options, name: &str) -> Resul
     let workspace = prepare::find_workspace(context, options)?;
     let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
     let mut store = open(context, &workspace, options);
-    let name = normal_form(name)?;
-    let (previous, target) = target(&root, &store, &name)?;
+    let (name, previous, target) = if let Some((name, stem)) = pattern(context, &root, name)? {
+        (name, None, stem)
+    } else {
+        let name = normal_form(name)?;
+        let (previous, target) = target(&root, &store, &name)?;
+        (name, previous, target)
+    };
     store.approve(&name, &target);
     store.save()?;
     let mut text =
@@ -57,7 +65,7 @@ pub(crate) fn approve(context: &Context, options: &Options, name: &str) -> Resul
 pub(crate) fn revoke(context: &Context, options: &Options, name: &str) -> Result<u8, Failure> {
     let workspace = prepare::find_workspace(context, options)?;
     let mut store = open(context, &workspace, options);
-    let name = normal_form(name)?;
+    let name = if list_of(name).is_some() { name.into() } else { normal_form(name)? };
     let Some(entry) = store.get(name.as_str()).cloned() else {
         return Err(unknown(name.as_str(), &store));
     };
@@ -107,6 +115,29 @@ fn target(
     let target = Utf8PathBuf::from_path_buf(target)
         .map_err(|_| Failure::own(format!("{shown_name} leads to a name that is not UTF-8")))?;
     Ok((previous, target))
+}
+
+/// The list that `FIELD PATTERN` names, and the pattern.
+fn list_of(name: &str) -> Option<(Tier, &str)> {
+    let (field, text) = name.split_once(' ')?;
+    let tier = Tier::ALL.into_iter().find(|tier| tier.field() == field)?;
+    Some((tier, text))
+}
+
+/// What a pattern of a workspace file is approved under, and where it leads.
+fn pattern(
+    context: &Context,
+    root: &Root,
+    name: &str,
+) -> Result<Option<(Utf8PathBuf, Utf8PathBuf)>, Failure> {
+    let Some((tier, text)) = list_of(name) else { return Ok(None) };
+    let places = Places { home: context.home.as_deref(), workspace: root.as_path() };
+    let pattern = Pattern::new(text, places, false)
+        .map_err(|error| Failure::own(format!("{}: {error}", report::path(text))))?;
+    let wide = Wide { tier, text: text.to_owned(), stem: pattern.stem() };
+    let stem = Utf8PathBuf::from_path_buf(wide.stem.clone())
+        .map_err(|stem| Failure::own(format!("{} is not UTF-8", shown(&stem))))?;
+    Ok(Some((wide.name(), stem)))
 }
 
 /// The normal form of a rule path.

@@ -4,5 +4,6 @@
 //! for one user and one workspace, where no confined program can write.
 
 pub(crate) mod commands;
+pub(crate) mod patterns;
 pub(crate) mod question;
 pub(crate) mod store;

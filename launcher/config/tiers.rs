@@ -8,6 +8,7 @@ use jp_confine_policy::tiers::Tiers;
 
 use super::decode::{File, Tool, Trust};
 use super::layers::Layers;
+use crate::approvals::patterns::Wide;
 use crate::failure::Failure;
 
 /// The tier layer of a run, as written.
@@ -20,7 +21,8 @@ struct Written {
 
 impl Layers {
     /// The tier layer of the run, with that of `tool` if one is named, and what the person should know.
-    /// `warns` says whether the list of sensitive paths counts. Looks at the disk.
+    /// `warns` says whether the list of sensitive paths counts, `approved` whether a pattern of a
+    /// workspace file may open what lies outside of the workspace. Looks at the disk.
     ///
     /// # Errors
     /// Where a pattern that would have to restrict can match nothing.
@@ -29,6 +31,7 @@ impl Layers {
         tool: Option<&str>,
         places: Places<'_>,
         warns: bool,
+        mut approved: impl FnMut(&Wide) -> bool,
     ) -> Result<(Tiers, Vec<String>), Failure> {
         let mut written = Written::default();
         for file in self.files().iter().filter(|file| file.trust == Trust::User) {
@@ -39,7 +42,7 @@ impl Layers {
         }
         for file in self.files().iter().filter(|file| file.trust == Trust::Workspace) {
             for policy in [file.tiers.as_ref(), of_tool(file, tool)].into_iter().flatten() {
-                written.restrict(policy, &file.source.name, places);
+                written.restrict(policy, &file.source.name, places, &mut approved);
             }
         }
         for file in self.files() {
@@ -73,7 +76,13 @@ impl Written {
 
     /// Adds what anybody who can commit may say: denials and questions; and, where the user has no
     /// default that it would be an exception to, what may be done inside the workspace.
-    fn restrict(&mut self, policy: &FilePolicy, file: &str, places: Places<'_>) {
+    fn restrict(
+        &mut self,
+        policy: &FilePolicy,
+        file: &str,
+        places: Places<'_>,
+        approved: &mut impl FnMut(&Wide) -> bool,
+    ) {
         let may_open = self.policy.default.is_none();
         self.policy.default = match (self.policy.default, policy.default) {
             (Some(own), Some(theirs)) => Some(own.min(theirs)),
@@ -81,22 +90,46 @@ impl Written {
         };
         for tier in Tier::ALL {
             for text in policy.list(tier) {
-                let restricts = matches!(tier, Tier::Deny | Tier::Prompt);
-                if restricts || may_open && is_inside(text, places) {
+                let wide = outside(text, tier, places);
+                let unwanted = match (tier, wide) {
+                    (Tier::Deny, _) | (Tier::Prompt, None) => None,
+                    (Tier::Read | Tier::Write, _) if !may_open => Some(overruled(text, tier, file)),
+                    (_, Some(wide)) if !approved(&wide) => Some(unapproved(&wide, file)),
+                    _ => None,
+                };
+                if unwanted.is_none() {
                     self.policy.list_mut(tier).push(text.clone());
-                } else {
-                    self.warnings.push(format!(
-                        "`{text}` of {} in {file} was left out: it would open more than the \
-                         workspace file may; put it into the user configuration",
-                        tier.field()
-                    ));
+                } else if tier == Tier::Prompt {
+                    // To ask would open it, too.
+                    self.policy.deny_paths.push(text.clone());
                 }
+                self.warnings.extend(unwanted);
             }
         }
     }
 }
 
-/// Whether all that a pattern matches is in the workspace.
-fn is_inside(text: &str, places: Places<'_>) -> bool {
-    Pattern::new(text, places, false).is_ok_and(|it| it.stem().starts_with(places.workspace))
+/// The pattern, where it matches outside of the workspace; one that cannot be expanded is told of later.
+fn outside(text: &str, tier: Tier, places: Places<'_>) -> Option<Wide> {
+    let stem = Pattern::new(text, places, false).ok()?.stem();
+    let inside = stem.starts_with(places.workspace);
+    (!inside).then(|| Wide { tier, text: text.to_owned(), stem })
+}
+
+fn overruled(text: &str, tier: Tier, file: &str) -> String {
+    format!(
+        "`{text}` of {} in {file} was left out: the user's own files say what holds where no pattern \
+         matches",
+        tier.field()
+    )
+}
+
+fn unapproved(wide: &Wide, file: &str) -> String {
+    format!(
+        "`{}` of {} in {file} opens nothing: it leads outside, and nobody approved it; to allow it: \
+         jp-confine approvals approve '{}'",
+        wide.text,
+        wide.tier.field(),
+        wide.name()
+    )
 }

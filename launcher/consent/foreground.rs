@@ -62,23 +62,20 @@ impl Foreground {
         Ok(taken)
     }
 
-    /// Asks, and waits for one of the letters that are offered. `None` where nobody wants to know any
-    /// more.
+    /// Asks, and waits for a word; its first letter. `None` where nobody wants to know any more.
     ///
     /// # Errors
     /// Where the terminal is gone.
     pub(super) fn ask(
         &mut self,
         words: &str,
-        several: bool,
+        offer: &str,
         gone: &dyn Fn() -> bool,
     ) -> io::Result<Option<char>> {
-        let each = if several { "  [e] each by itself" } else { "" };
-        let offer = format!("  [y] yes, once  [r] yes, in this run{each}  [N] no: ");
         self.say(&format!("\r\n{words}{offer}"))?;
         let mut line = String::new();
         while let Some(key) = self.key(gone)? {
-            if let Typed::Done(answer) = self.typed(key, &mut line, several)? {
+            if let Typed::Done(answer) = self.typed(key, &mut line)? {
                 return Ok(Some(answer));
             }
         }
@@ -86,13 +83,12 @@ impl Foreground {
         Ok(None)
     }
 
-    fn typed(&mut self, key: u8, line: &mut String, several: bool) -> io::Result<Typed> {
+    fn typed(&mut self, key: u8, line: &mut String) -> io::Result<Typed> {
         match key {
             b'\r' | b'\n' => {
                 self.say("\n")?;
                 let first = line.trim().to_ascii_lowercase().chars().next();
-                let offered = |key: &char| matches!(key, 'y' | 'r') || several && *key == 'e';
-                return Ok(Typed::Done(first.filter(offered).unwrap_or('n')));
+                return Ok(Typed::Done(first.unwrap_or('n')));
             }
             // ^C and ^\ are meant for the program, and for this question they are a no.
             3 | 28 => {

@@ -269,12 +269,13 @@ impl Consent {
         let Ok(mut terminal) = Foreground::take() else { return all(Answer::No) };
         let mut pick = |asked: &[&Question], ids: &[u64]| {
             let gone = || !ids.iter().any(|id| self.is_wanted(*id));
-            terminal.ask(&question::words(asked), asked.len() > 1, &gone).unwrap_or(Some('n'))
+            let (words, offer) = (question::words(asked), question::offer(asked));
+            terminal.ask(&words, &offer, &gone).unwrap_or(Some('n'))
         };
         let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
         let ids: Vec<u64> = questions.iter().map(|(id, _)| *id).collect();
         match pick(&asked, &ids) {
-            Some('e') => {
+            Some('e') if asked.len() > 1 => {
                 let each = questions.iter().filter_map(|(id, question)| {
                     Some((*id, Answer::of_key(pick(&[question], &[*id])?)))
                 });

@@ -34,8 +34,17 @@ impl Question {
     }
 }
 
+/// The answers to choose from.
+pub(super) fn offer(questions: &[&Question]) -> String {
+    let each = if questions.len() > 1 { "  [e] each by itself" } else { "" };
+    if questions.iter().all(|question| question.warning) {
+        return format!("  [y] yes, in this run{each}  [N] no: ");
+    }
+    format!("  [y] yes, once  [r] yes, in this run{each}  [N] no: ")
+}
+
 /// The questions in words, without the answers to choose from.
-pub(crate) fn words(questions: &[&Question]) -> String {
+pub(super) fn words(questions: &[&Question]) -> String {
     let mut text = String::new();
     for Question { shown, wanted, program, pid, reason, .. } in questions.iter().take(SHOWN) {
         let name = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use crate::attack::{answer, arena, call, set_up};
 use crate::layers::{Difference, Holder};
-use crate::run::Mode;
+use crate::run::{Mode, PRODUCT, Run};
 use crate::scratch::Scratch;
 
 /// Runs calls under a policy text, in which `$WS`, `$OUT` and `$HOME` are the folders of the scratch
@@ -148,7 +148,8 @@ fn sensitive_paths_of_an_undeclared_workspace_are_its_own() {
 #[test]
 fn a_workspace_file_only_restricts() {
     let scratch = arena(Scratch::new());
-    let text = "[file_policy]\nread_paths = ['$OUT/**']\ndeny_paths = ['<workspace>/file']\n";
+    let text = "[file_policy]\nread_paths = ['$OUT/**']\nprompt_paths = ['$HOME/**']\n\
+                deny_paths = ['<workspace>/file']\n";
     scratch.write("ws/jp-confine.toml", &scratch.expand(text));
     let seen = |line: &str| {
         let line = scratch.expand(line);
@@ -156,6 +157,40 @@ fn a_workspace_file_only_restricts() {
         answer(&run).split(' ').next().unwrap_or_default().to_owned()
     };
     assert_eq!(seen("open $OUT/secret"), "EACCES");
+    assert_ne!(seen("open $HOME/.private/key"), "ok");
     assert_eq!(seen("open file"), "EACCES");
     assert_eq!(seen("write dir/new"), "ENOENT");
+}
+
+/// As a link that leads out, for one list only.
+#[test]
+fn what_a_workspace_file_opens_outside_is_approved_first() {
+    let scratch = arena(Scratch::new());
+    let text = scratch.expand("[file_policy]\nread_paths = ['$OUT/**']\n");
+    scratch.write("ws/jp-confine.toml", &text);
+    let seen = |line: &str| {
+        let line = scratch.expand(line);
+        let run = call(&scratch, Mode::under_test(), &format!("--non-interactive -- {line}"));
+        answer(&run).split(' ').next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(seen("open $OUT/target"), "EACCES");
+    let name = scratch.expand("read_paths $OUT/**");
+    let approve = Run::new(&scratch, PRODUCT, &["approvals", "approve", &name]).mode(Mode::Bare);
+    approve.run().assert_ok();
+    assert_eq!(seen("open $OUT/target"), "ok");
+    assert_eq!(seen("write $OUT/target"), "EACCES");
+    scratch.write("ws/jp-confine.toml", &text.replace("read_paths", "write_paths"));
+    assert_eq!(seen("open $OUT/target"), "EACCES");
+}
+
+/// Only the user's own file says what holds for a tool.
+#[test]
+fn tools_have_tiers_of_their_own() {
+    assert_answers(
+        "touch dir/f",
+        "[file_policy]\nread_paths = ['$WS/dir/**']\n\
+         [tools.edit.file_policy]\nread_paths = ['$WS/none/**']\ndeny_paths = ['$WS/file']\n",
+        "--tool edit",
+        &[("write dir/f", "ok"), ("open file", "EACCES")],
+    );
 }

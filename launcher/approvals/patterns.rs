@@ -1,0 +1,67 @@
+//! Patterns with which a workspace file would open something outside of the workspace: as a link that
+//! leads there they count only where a person approved the place (spec §18 "Layers").
+//!
+//! Unlike that of a link the approval is for one list: who may commit may not turn reading into writing.
+
+use std::path::PathBuf;
+
+use camino::Utf8PathBuf;
+use jp_confine_policy::tier::Tier;
+
+use super::question::About;
+use super::store::Store;
+use crate::report;
+use crate::terminal::Terminal;
+
+/// Such a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wide {
+    pub(crate) tier: Tier,
+    /// As written.
+    pub(crate) text: String,
+    /// The directory below which it matches, canonical.
+    pub(crate) stem: PathBuf,
+}
+
+impl Wide {
+    /// What its approval is kept under.
+    pub(crate) fn name(&self) -> Utf8PathBuf {
+        format!("{} {}", self.tier.field(), self.text).into()
+    }
+
+    /// Whether it is approved, asking where somebody can answer; a yes is noted in `store`.
+    pub(crate) fn is_approved(
+        &self,
+        store: &mut Store,
+        terminal: Option<&mut Terminal>,
+        about: &About<'_>,
+    ) -> bool {
+        // Of another place nobody could be told.
+        let Ok(stem) = Utf8PathBuf::from_path_buf(self.stem.clone()) else { return false };
+        if store.has(&self.name(), &stem) {
+            return true;
+        }
+        let Some(terminal) = terminal else { return false };
+        let yes = terminal.confirm(&self.words(&stem, about));
+        if yes {
+            store.approve(&self.name(), &stem);
+        }
+        yes
+    }
+
+    fn words(&self, stem: &Utf8PathBuf, about: &About<'_>) -> String {
+        let may = match self.tier {
+            Tier::Prompt => "ask to read and change",
+            Tier::Write => "read and change",
+            Tier::Read | Tier::Deny => "read",
+        };
+        format!(
+            "jp-confine: the workspace's policy opens what lies outside of it\n  {} = [\"{}\"]\n\
+             Programs could {may} what matches below {}\n{}Approve?",
+            self.tier.field(),
+            report::path(&self.text),
+            report::path(stem.as_str()),
+            about.warnings(stem),
+        )
+    }
+}
