@@ -17,6 +17,7 @@ mod denials;
 mod descendants;
 mod doctor;
 mod events;
+mod exposed;
 mod externals;
 mod failure;
 mod filter;

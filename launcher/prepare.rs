@@ -60,6 +60,8 @@ pub(crate) struct Prepared {
     pub(crate) declared: bool,
     pub(crate) image: Vec<u8>,
     pub(crate) tiers: Tiers,
+    /// What is sensitive and yet free to all programs, because nothing is declared.
+    pub(crate) exposed: Option<Tiers>,
     pub(crate) rules: Vec<CompiledRule>,
     pub(crate) warnings: Vec<String>,
     /// Names of the profiles that were picked.
@@ -118,6 +120,7 @@ pub(crate) fn prepare(
     let tool = options.tool.as_deref();
     let (tiers, tier_warnings) = layers.tiers(tool, places, warns, approved)?;
     store.save()?;
+    let exposed = (!outcome.declared).then(|| layers.sensitive(tool, places)).transpose()?;
     let aliases = grants::aliases(workspace, &tables, &mut anchors);
     let nowhere = Path::new("/");
     let json = serde_json::to_string(&WireForm::of(&wire))
@@ -147,6 +150,7 @@ pub(crate) fn prepare(
         declared: outcome.declared,
         image,
         tiers,
+        exposed,
         rules: wire,
         warnings: outcome
             .warnings

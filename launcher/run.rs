@@ -7,6 +7,7 @@ use crate::cli::Options;
 use crate::context::Context;
 use crate::denials::Denials;
 use crate::events::{Denial, Reason, Record};
+use crate::exposed;
 use crate::failure::Failure;
 use crate::install;
 use crate::log::Log;
@@ -98,6 +99,9 @@ pub(crate) fn run(
         report::note(&format!("what was refused cannot be kept for `why --last`: {error}"));
     }
     if !options.quiet {
+        let exposed = prepared.exposed.as_ref();
+        let exposed = exposed.and_then(|tiers| exposed::warning(&workspace.root, tiers));
+        exposed.iter().for_each(|warning| report::warning(warning));
         report::denials(Circumstances {
             denials: &denials,
             advisor,

@@ -4,7 +4,7 @@
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::pattern::{Pattern, Places};
 use jp_confine_policy::tier::Tier;
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_policy::tiers::{TierError, Tiers};
 
 use super::decode::{File, Tool, Trust};
 use super::layers::Layers;
@@ -15,11 +15,33 @@ use crate::failure::Failure;
 #[derive(Debug, Default)]
 struct Written {
     policy: FilePolicy,
-    sensitive: Vec<String>,
     warnings: Vec<String>,
 }
 
 impl Layers {
+    /// The list of sensitive paths alone.
+    ///
+    /// # Errors
+    /// As [`Self::tiers`].
+    pub(crate) fn sensitive(
+        &self,
+        tool: Option<&str>,
+        places: Places<'_>,
+    ) -> Result<Tiers, Failure> {
+        Tiers::new(&FilePolicy::default(), Some(&self.added(tool)), places)
+            .map_err(|error| refused(&error))
+    }
+
+    /// The patterns that files add to the list of sensitive paths.
+    fn added(&self, tool: Option<&str>) -> Vec<String> {
+        let of_tool = |file| tool_of(file, tool).into_iter().flat_map(|tool| &tool.sensitive);
+        self.files()
+            .iter()
+            .flat_map(|file| file.sensitive.iter().chain(of_tool(file)))
+            .cloned()
+            .collect()
+    }
+
     /// The tier layer of the run, with that of `tool` if one is named, and what the person should know.
     /// `warns` says whether the list of sensitive paths counts, `approved` whether a pattern of a
     /// workspace file may open what lies outside of the workspace. Looks at the disk.
@@ -45,18 +67,17 @@ impl Layers {
                 written.restrict(policy, &file.source.name, places, &mut approved);
             }
         }
-        for file in self.files() {
-            let of_tool = tool_of(file, tool).into_iter().flat_map(|tool| &tool.sensitive);
-            written.sensitive.extend(file.sensitive.iter().chain(of_tool).cloned());
-        }
-        let sensitive = warns.then_some(written.sensitive.as_slice());
-        let tiers = Tiers::new(&written.policy, sensitive, places).map_err(|error| {
-            Failure::advised(error.to_string(), "nothing was run: what it denies would be allowed")
-        })?;
+        let sensitive = warns.then(|| self.added(tool));
+        let tiers = Tiers::new(&written.policy, sensitive.as_deref(), places)
+            .map_err(|error| refused(&error))?;
         let dropped = tiers.dropped.iter().map(|error| format!("left out: {error}"));
         written.warnings.extend(dropped);
         Ok((tiers, written.warnings))
     }
+}
+
+fn refused(error: &TierError) -> Failure {
+    Failure::advised(error.to_string(), "nothing was run: what it denies would be allowed")
 }
 
 fn of_tool<'f>(file: &'f File, name: Option<&str>) -> Option<&'f FilePolicy> {

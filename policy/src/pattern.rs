@@ -73,7 +73,11 @@ impl Pattern {
     /// [`PatternError`].
     pub fn new(text: &str, places: Places<'_>, restricts: bool) -> Result<Self, PatternError> {
         Self::check(text)?;
-        let expanded = expand(text, places)?;
+        let mut expanded = expand(text, places)?;
+        while expanded.contains("/**/**") {
+            // They say the same as one.
+            expanded = expanded.replace("/**/**", "/**");
+        }
         let mut spellings = vec![expanded.clone()];
         spellings.extend(resolved(&expanded)?);
         if restricts {
@@ -86,9 +90,16 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), globs })
     }
 
-    /// The regular expressions, over bytes, of the whole paths that it matches.
-    pub(crate) fn expressions(&self) -> impl Iterator<Item = String> {
-        self.globs.iter().map(|glob| within_components(glob.regex()))
+    /// Regular expressions, over bytes, of whole paths that it matches.
+    pub(crate) fn exact(&self) -> impl Iterator<Item = String> {
+        let exact = self.globs.iter().filter(|glob| directory_of(glob).is_none());
+        exact.map(|glob| within_components(glob.regex()))
+    }
+
+    /// The same of directories below which it matches everything.
+    pub(crate) fn below(&self) -> impl Iterator<Item = String> {
+        let directories = self.globs.iter().filter_map(directory_of);
+        directories.filter_map(|text| glob(text).ok()).map(|glob| within_components(glob.regex()))
     }
 
     /// Whether it matches a path. For messages: what is allowed is for the evaluator to say.
@@ -115,6 +126,11 @@ impl Pattern {
         let stem = unescaped(literal.get(..end).unwrap_or_default());
         PathBuf::from(if stem.is_empty() { "/".to_owned() } else { stem })
     }
+}
+
+/// The directory of a pattern that means all below it.
+fn directory_of(glob: &Glob) -> Option<&str> {
+    if glob.glob() == "**" { Some("") } else { glob.glob().strip_suffix("/**") }
 }
 
 fn glob(text: &str) -> Result<Glob, PatternError> {

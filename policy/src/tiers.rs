@@ -9,7 +9,8 @@ use std::vec::Vec;
 
 use crate::automaton::Marks;
 use crate::build::BuildError;
-use crate::build::automaton::{self, Table};
+use crate::build::automaton::{self, Expressions, Table};
+use crate::check::bytes;
 use crate::file_policy::FilePolicy;
 use crate::pattern::{Pattern, PatternError, Places};
 use crate::tier::{Restraint, Tier};
@@ -149,13 +150,17 @@ impl Tiers {
     }
 
     /// The expressions of each list.
-    fn lists(&self) -> Vec<(Marks, Vec<String>)> {
+    fn lists(&self) -> Vec<Expressions> {
         let lists = Tier::ALL.into_iter().map(List::Tier).chain([List::Sensitive]);
         let expressions = |list: List| {
-            let own = self.patterns.iter().filter(|(of, _)| *of == list);
-            own.flat_map(|(_, pattern)| pattern.expressions()).collect()
+            let own = || self.patterns.iter().filter(|(of, _)| *of == list).map(|(_, own)| own);
+            Expressions {
+                marks: list.marks(),
+                exact: own().flat_map(Pattern::exact).collect(),
+                below: own().flat_map(Pattern::below).collect(),
+            }
         };
-        lists.map(|list| (list.marks(), expressions(list))).collect()
+        lists.map(expressions).collect()
     }
 
     /// The most specific pattern by which `restraint` withholds the path, or the spelling by which it
@@ -186,10 +191,10 @@ impl Tiers {
         matching.map(|(list, pattern)| (*list, pattern.text.as_str()))
     }
 
-    /// Whether the path is on the list of sensitive paths.
+    /// Whether the canonical path is on the list of sensitive paths, be it only warned of.
     #[must_use]
     pub fn is_sensitive(&self, path: &Path) -> bool {
-        self.matching(path).any(|(list, _)| list == List::Sensitive)
+        self.table().is_ok_and(|table| table.look(bytes(path)).here.intersects(Marks::SENSITIVE))
     }
 
     /// The patterns that may open what no rule does, with the tier of each.

@@ -11,16 +11,28 @@ use std::vec::Vec;
 
 use regex_automata::dfa::{Automaton as _, StartKind, dense};
 use regex_automata::nfa::thompson;
+use regex_automata::util::primitives::StateID;
 use regex_automata::util::start;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, MatchKind};
 use zerocopy::little_endian::U16;
 
 use super::BuildError;
-use crate::automaton::{Marks, State};
+use crate::automaton::{Automaton, Marks, Seen, State};
 
-/// What the library may use while it determines the automaton.
-const ROOM: usize = 256 << 20;
+/// What the library may use while it determines the automaton: patterns that need more are refused at once.
+const ROOM: usize = 24 << 20;
+
+/// Expressions, over bytes, of one list of patterns, and the mark that the list stands for.
+#[derive(Debug)]
+pub(crate) struct Expressions {
+    pub(crate) marks: Marks,
+    /// Of whole paths.
+    pub(crate) exact: Vec<String>,
+    /// Of directories: what is below them is meant. Written into the expression this would have the
+    /// library tell apart which of them were passed, and there may be many.
+    pub(crate) below: Vec<String>,
+}
 
 /// The parts of the table, see [`crate::automaton::Automaton`].
 #[derive(Clone, Debug)]
@@ -30,18 +42,28 @@ pub(crate) struct Table {
     pub(super) edges: Vec<U16>,
 }
 
+impl Table {
+    /// What the patterns say of a path.
+    pub(crate) fn look(&self, path: &[u8]) -> Seen {
+        let Self { classes, states, edges } = self;
+        Automaton { classes, states, edges }.look(path)
+    }
+}
+
 /// The table of an image that has no patterns.
 pub(super) static NO_PATTERNS: Table =
     Table { classes: Vec::new(), states: Vec::new(), edges: Vec::new() };
 
-/// The next state of each state by each byte, the first state being the first; and the marks of each.
+/// States, the first being where paths begin: which comes next by each column, and the marks of each.
 struct Determined {
-    next: Vec<[u32; 256]>,
+    /// The column of each byte.
+    columns: Vec<usize>,
+    next: Vec<Vec<u32>>,
     here: Vec<Marks>,
 }
 
-/// The table for lists of regular expressions, each list with the mark that it stands for.
-pub(crate) fn table(lists: &[(Marks, Vec<String>)]) -> Result<Table, BuildError> {
+/// The table for lists of patterns.
+pub(crate) fn table(lists: &[Expressions]) -> Result<Table, BuildError> {
     let determined = determine(lists)?;
     let (merged, blocks) = merge(&determined);
     // The block of a state and a state of each block are all that is needed from here on.
@@ -49,27 +71,60 @@ pub(crate) fn table(lists: &[(Marks, Vec<String>)]) -> Result<Table, BuildError>
     for (state, &block) in merged.iter().enumerate() {
         representatives[block] = state;
     }
-    let target =
-        |block: usize, byte: usize| merged[determined.next[representatives[block]][byte] as usize];
-    let (classes, bytes) = classes(blocks, &target);
+    let width = determined.next.first().map_or(0, Vec::len);
+    let target = |block: usize, column: usize| {
+        merged[determined.next[representatives[block]][column] as usize]
+    };
+    let (classes, columns) = classes(blocks, width, &target);
     let here: Vec<Marks> = representatives.iter().map(|&state| determined.here[state]).collect();
-    let mut edges = Vec::with_capacity(blocks * bytes.len());
+    let mut edges = Vec::with_capacity(blocks * columns.len());
     for block in 0..blocks {
-        for &byte in &bytes {
-            let next = u16::try_from(target(block, byte)).map_err(|_| BuildError::TooLarge)?;
+        for &column in &columns {
+            let next = u16::try_from(target(block, column)).map_err(|_| BuildError::TooLarge)?;
             edges.push(U16::new(next));
         }
     }
-    let ahead = ahead(&here, &edges, bytes.len());
+    let ahead = ahead(&here, &edges, columns.len());
     let states = here.iter().zip(ahead);
     let states =
         states.map(|(here, ahead)| State { here: here.bits(), ahead: ahead.bits() }).collect();
+    let classes = determined.columns.iter().map(|&column| classes[column]).collect();
     Ok(Table { classes, states, edges })
 }
 
-fn determine(lists: &[(Marks, Vec<String>)]) -> Result<Determined, BuildError> {
-    let patterns: Vec<String> = lists.iter().map(|(_, list)| alternation(list)).collect();
-    let automaton = dense::Builder::new()
+/// A state of the library's automaton, and the marks that hold for all that is below a directory passed.
+type Passed = (StateID, Marks);
+
+fn determine(lists: &[Expressions]) -> Result<Determined, BuildError> {
+    let automaton = library_automaton(lists)?;
+    let begin = start::Config::new().anchored(Anchored::Yes);
+    let begin = automaton.start_state(&begin).map_err(|_| BuildError::TooManyPatterns)?;
+    let (columns, bytes) = columns(&automaton);
+    let mut numbers = HashMap::from([((begin, Marks::NONE), 0_u32)]);
+    let mut found: Vec<Passed> = vec![(begin, Marks::NONE)];
+    let mut determined = Determined { columns, next: Vec::new(), here: Vec::new() };
+    while let Some(&(state, passed)) = found.get(determined.next.len()) {
+        let (exact, below) = marks(&automaton, state, lists);
+        let mut row = Vec::with_capacity(bytes.len());
+        for &byte in &bytes {
+            let within = if byte == b'/' { passed.union(below) } else { passed };
+            let to = (automaton.next_state(state, byte), within);
+            let fresh = u32::try_from(found.len()).map_err(|_| BuildError::TooLarge)?;
+            row.push(*numbers.entry(to).or_insert_with(|| {
+                found.push(to);
+                fresh
+            }));
+        }
+        determined.next.push(row);
+        determined.here.push(exact.union(passed));
+    }
+    Ok(determined)
+}
+
+fn library_automaton(lists: &[Expressions]) -> Result<dense::DFA<Vec<u32>>, BuildError> {
+    let both = |list: &Expressions| [alternation(&list.exact), alternation(&list.below)];
+    let patterns: Vec<String> = lists.iter().flat_map(both).collect();
+    dense::Builder::new()
         .configure(
             dense::Config::new()
                 .start_kind(StartKind::Anchored)
@@ -81,31 +136,39 @@ fn determine(lists: &[(Marks, Vec<String>)]) -> Result<Determined, BuildError> {
         .syntax(syntax::Config::new().unicode(false).utf8(false).dot_matches_new_line(true))
         .thompson(thompson::Config::new().utf8(false))
         .build_many(&patterns)
-        .map_err(|_| BuildError::TooManyPatterns)?;
-    let begin = start::Config::new().anchored(Anchored::Yes);
-    let begin = automaton.start_state(&begin).map_err(|_| BuildError::TooManyPatterns)?;
+        .map_err(|_| BuildError::TooManyPatterns)
+}
 
-    let mut numbers = HashMap::from([(begin, 0_u32)]);
-    let mut found = vec![begin];
-    let mut determined = Determined { next: Vec::new(), here: Vec::new() };
-    while let Some(&state) = found.get(determined.next.len()) {
-        let mut row = [0; 256];
-        for (byte, next) in (0..=u8::MAX).zip(&mut row) {
-            let to = automaton.next_state(state, byte);
-            let fresh = u32::try_from(found.len()).map_err(|_| BuildError::TooLarge)?;
-            *next = *numbers.entry(to).or_insert_with(|| {
-                found.push(to);
-                fresh
-            });
-        }
-        determined.next.push(row);
-        let end = automaton.next_eoi_state(state);
-        let matched = if automaton.is_match_state(end) { automaton.match_len(end) } else { 0 };
-        let marks = (0..matched).map(|which| automaton.match_pattern(end, which).as_usize());
-        let marks = marks.filter_map(|list| lists.get(list)).map(|(mark, _)| *mark);
-        determined.here.push(marks.fold(Marks::NONE, Marks::union));
+/// The lists that match a path which ends in this state: it itself, and as a directory.
+fn marks(
+    automaton: &dense::DFA<Vec<u32>>,
+    state: StateID,
+    lists: &[Expressions],
+) -> (Marks, Marks) {
+    let end = automaton.next_eoi_state(state);
+    let matched = if automaton.is_match_state(end) { automaton.match_len(end) } else { 0 };
+    let (mut exact, mut below) = (Marks::NONE, Marks::NONE);
+    for pattern in (0..matched).map(|which| automaton.match_pattern(end, which).as_usize()) {
+        let Some(list) = lists.get(pattern / 2) else { continue };
+        let of = if pattern % 2 == 0 { &mut exact } else { &mut below };
+        *of = of.union(list.marks);
     }
-    Ok(determined)
+    (exact, below)
+}
+
+/// The column of each byte, and a byte of each column: the library's classes, the separator apart.
+fn columns(automaton: &dense::DFA<Vec<u32>>) -> (Vec<usize>, Vec<u8>) {
+    let mut known: HashMap<(u8, bool), usize> = HashMap::new();
+    let mut bytes = Vec::new();
+    let column = |byte: u8| {
+        let fresh = bytes.len();
+        *known.entry((automaton.byte_classes().get(byte), byte == b'/')).or_insert_with(|| {
+            bytes.push(byte);
+            fresh
+        })
+    };
+    let columns = (0..=u8::MAX).map(column).collect();
+    (columns, bytes)
 }
 
 /// One expression for a list; of an empty one, one that matches nothing.
@@ -143,20 +206,24 @@ fn merge(determined: &Determined) -> (Vec<usize>, usize) {
     }
 }
 
-/// The class of each byte, and a byte of each class.
-fn classes(blocks: usize, target: &impl Fn(usize, usize) -> usize) -> (Vec<u8>, Vec<usize>) {
+/// The class of each column, and a column of each class.
+fn classes(
+    blocks: usize,
+    width: usize,
+    target: &impl Fn(usize, usize) -> usize,
+) -> (Vec<u8>, Vec<usize>) {
     let mut known: HashMap<Vec<usize>, u8> = HashMap::new();
-    let mut bytes = Vec::new();
-    let class = |byte: usize| {
-        let column: Vec<usize> = (0..blocks).map(|block| target(block, byte)).collect();
+    let mut columns = Vec::new();
+    let class = |column: usize| {
+        let futures: Vec<usize> = (0..blocks).map(|block| target(block, column)).collect();
         let fresh = u8::try_from(known.len()).unwrap_or(u8::MAX);
-        *known.entry(column).or_insert_with(|| {
-            bytes.push(byte);
+        *known.entry(futures).or_insert_with(|| {
+            columns.push(column);
             fresh
         })
     };
-    let classes = (0..256).map(class).collect();
-    (classes, bytes)
+    let classes = (0..width).map(class).collect();
+    (classes, columns)
 }
 
 /// The marks that each state may still come to.

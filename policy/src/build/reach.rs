@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::automaton::Table;
 use super::{Grant, GrantKind, Origin};
-use crate::automaton::{Automaton, Marks};
+use crate::automaton::Marks;
 use crate::model::TYPED;
 use crate::tier::Reach;
 
@@ -34,7 +34,6 @@ pub(super) fn of(grant: &Grant, open: Option<&Path>, table: &Table) -> Reach {
 }
 
 fn is_sensitive(anchor: &Path, table: &Table) -> bool {
-    let Table { classes, states, edges } = table;
-    let seen = Automaton { classes, states, edges }.look(anchor.as_os_str().as_bytes());
-    !states.is_empty() && seen.here.intersects(Marks::SENSITIVE)
+    let seen = || table.look(anchor.as_os_str().as_bytes()).here;
+    !table.states.is_empty() && seen().intersects(Marks::SENSITIVE)
 }

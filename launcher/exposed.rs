@@ -1,0 +1,53 @@
+//! Sensitive files that a workspace without rules gives to every program: worth a word at the end of a
+//! run (spec §10).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::tiers::Tiers;
+
+use crate::report;
+
+/// More entries than this are not looked at: it is a courtesy.
+const ENTRIES: usize = 1000;
+
+/// How deep below the workspace is looked.
+const DEPTH: usize = 2;
+
+/// How many are named.
+const NAMED: usize = 3;
+
+/// What there is near the top of the workspace at `root`, in words; `None` where there is nothing. The
+/// list of `tiers` says what is sensitive.
+pub(crate) fn warning(root: &Path, tiers: &Tiers) -> Option<String> {
+    let found: Vec<PathBuf> = entries(root).filter(|path| tiers.is_sensitive(path)).collect();
+    let shown =
+        |path: &PathBuf| report::path(&path.strip_prefix(root).unwrap_or(path).to_string_lossy());
+    let names: Vec<String> = found.iter().take(NAMED).map(shown).collect();
+    let first = names.first()?;
+    let more = found.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Some(format!(
+        "programs here may read {}{more}; to keep one from them: jp-confine --deny {first}",
+        names.join(", ")
+    ))
+}
+
+/// What is in the workspace, as far as it is looked at.
+fn entries(workspace: &Path) -> impl Iterator<Item = PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![(workspace.to_owned(), 0)];
+    while let Some((directory, depth)) = open.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            if found.len() == ENTRIES {
+                return found.into_iter();
+            }
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_directory && depth + 1 < DEPTH && entry.file_name() != ".git" {
+                open.push((entry.path(), depth + 1));
+            }
+            found.push(entry.path());
+        }
+    }
+    found.into_iter()
+}
