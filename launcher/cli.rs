@@ -17,6 +17,7 @@ use jp_confine_policy::Capability;
                       jp-confine [OPTIONS] explain PATH\n       \
                       jp-confine [OPTIONS] compile\n       \
                       jp-confine why --last\n       \
+                      jp-confine [OPTIONS] learn -- PROGRAM [ARGS]...\n       \
                       jp-confine doctor",
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
@@ -66,6 +67,16 @@ enum Sub {
         #[command(flatten)]
         options: Options,
     },
+    /// Run a program, and write the smallest policy that lets it do the same again
+    Learn {
+        #[command(flatten)]
+        options: Options,
+        #[command(flatten)]
+        lesson: Lesson,
+        /// The program to run confined, and its arguments
+        #[arg(last = true, required = true, value_name = "PROGRAM")]
+        program: Vec<OsString>,
+    },
     /// Explain what the last run in this workspace was refused, and what would allow it
     Why {
         #[command(flatten)]
@@ -96,10 +107,27 @@ pub(crate) enum Command {
     Explain { path: OsString, json: bool },
     /// `compile`.
     Compile,
+    /// `learn`: a program's name as typed, and its arguments.
+    Learn { lesson: Lesson, program: OsString, arguments: Vec<OsString> },
     /// `why --last`.
     Why { json: bool },
     /// `doctor`.
     Doctor { json: bool },
+}
+
+/// What becomes of what `learn` has learned.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Lesson {
+    /// Where the policy goes, `-` for standard output [default: jp-confine.learned.toml in the
+    /// workspace]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace files that exist
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Write a report of what was touched, to look at in a browser
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// How far enforcement must reach (spec §18).
@@ -213,9 +241,12 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
     let line = Line::try_parse_from(arguments)?;
     Ok(match line.command {
         None => {
-            let mut words = line.program.into_iter();
-            let program = words.next().unwrap_or_default();
-            (line.options, Command::Run { program, arguments: words.collect() })
+            let (program, arguments) = split(line.program);
+            (line.options, Command::Run { program, arguments })
+        }
+        Some(Sub::Learn { options, lesson, program }) => {
+            let (program, arguments) = split(program);
+            (line.options.then(options), Command::Learn { lesson, program, arguments })
         }
         Some(Sub::Check { options, json, capability, paths }) => {
             (line.options.then(options), Command::Check { capability, paths, json })
@@ -229,6 +260,12 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
         }
         Some(Sub::Doctor { json }) => (line.options, Command::Doctor { json }),
     })
+}
+
+/// The program's name, and its arguments.
+fn split(words: Vec<OsString>) -> (OsString, Vec<OsString>) {
+    let mut words = words.into_iter();
+    (words.next().unwrap_or_default(), words.collect())
 }
 
 fn capability(word: &str) -> Result<Capability, String> {

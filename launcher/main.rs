@@ -7,6 +7,7 @@
 
 mod advice;
 mod anchors;
+mod asked;
 mod cli;
 mod config;
 mod context;
@@ -19,6 +20,7 @@ mod filter;
 mod front;
 mod grants;
 mod install;
+mod learn;
 mod log;
 mod machine;
 mod outer;
@@ -60,7 +62,12 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Run { program, .. } if options.dry_run => {
             query::dry_run(&context, &options, Some(&program))
         }
-        Command::Run { program, arguments } => run::run(&context, &options, &program, &arguments),
+        Command::Run { program, arguments } => {
+            Ok(run::run(&context, &options, &program, &arguments, None)?.status)
+        }
+        Command::Learn { lesson, program, arguments } => {
+            learn::learn(&context, &options, &lesson, &program, &arguments)
+        }
         Command::Check { capability, paths, json } => {
             query::check(&context, &options, capability, &paths, json)
         }

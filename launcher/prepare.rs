@@ -40,6 +40,8 @@ pub(crate) struct Run<'a> {
     pub(crate) temp: &'a Path,
     /// Where events go, resolved; the program may not tamper with it.
     pub(crate) events: Option<&'a Path>,
+    /// Whether rules are to be learned: those that are declared do not count then.
+    pub(crate) learning: bool,
 }
 
 /// A compiled policy.
@@ -67,7 +69,10 @@ pub(crate) fn prepare(
 ) -> Result<Prepared, Failure> {
     let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
     let mut layers = Layers::load(context, &workspace.root, &options.policies)?;
-    let declared = layers.declared(options.tool.as_deref())?;
+    let mut declared = layers.declared(options.tool.as_deref())?;
+    if run.is_some_and(|run| run.learning) {
+        declared.rules = None;
+    }
     let Compiled { grants: rules, rules: wire, warnings } =
         compile::compile(&root, declared.rules.as_deref(), &ApprovedTargets::default())
             .map_err(|error| layers.locate(&error))?;

@@ -2,6 +2,7 @@
 //! start itself.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
@@ -12,8 +13,10 @@ use jp_confine_policy::image::Behind;
 use crate::cli::{Enforce, Options};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::filter;
+use crate::filter::{self, Traps};
 use crate::front::{Ready, Running};
+use crate::grants;
+use crate::learn::record::Recorder;
 use crate::machine::Machine;
 use crate::outer::Outer;
 use crate::plan::Plan;
@@ -42,6 +45,8 @@ pub(crate) struct Start<'a> {
     pub(crate) outer: Option<&'a Outer>,
     /// The value of `TMPDIR`.
     pub(crate) temp: &'a Path,
+    /// Where it is recorded what the run uses, if that is to be learned.
+    pub(crate) lesson: Option<&'a File>,
 }
 
 impl Start<'_> {
@@ -108,6 +113,11 @@ impl Start<'_> {
         self.options.enforce.unwrap_or_default()
     }
 
+    fn recorder(&self, file: &File) -> Result<Recorder, Failure> {
+        let nothing = grants::image_over(&[], &[], Path::new("/"))?;
+        Ok(Recorder::new(file.try_clone()?, nothing)?)
+    }
+
     fn attempt(
         &self,
         ready: &Ready,
@@ -128,6 +138,9 @@ impl Start<'_> {
             context: self.context,
         };
         let bounds = plan.bounds.as_ref().map(landlock::ruleset).transpose()?;
+        if self.lesson.is_some() && plan.traps.is_none() {
+            return Err(Obstacle::Other(unobserved(self.outer.is_some())));
+        }
         let Some(traps) = plan.traps else {
             let refusals = bounds.is_some().then(filter::refusals);
             let kernel = Kernel {
@@ -138,8 +151,10 @@ impl Start<'_> {
             };
             return Ok(ready.start(&confined, &kernel)?);
         };
-        // Whoever believes the cookie believes the library.
-        let cookie = (self.enforce() != Enforce::Strict).then(|| image.session());
+        // Whoever believes the cookie believes the library; whoever learns wants to see all calls.
+        let believes = self.enforce() != Enforce::Strict && self.lesson.is_none();
+        let cookie = believes.then(|| image.session());
+        let traps = if self.lesson.is_some() { Traps::ALL } else { traps };
         ready.supervise(Supervision {
             confined,
             bounds: bounds.as_ref(),
@@ -149,9 +164,24 @@ impl Start<'_> {
             record: self.scratch.open_record()?,
             page: &self.page.file,
             counting: self.options.verbose,
+            learning: self.lesson.map(|file| self.recorder(file)).transpose()?,
             kill_leftovers: self.options.kill_leftovers,
         })
     }
+}
+
+/// Why nothing can be learned.
+fn unobserved(inside: bool) -> Failure {
+    if inside {
+        return Failure::advised(
+            "learn cannot be had inside another run, which has no supervisor of its own",
+            "learn outside of it",
+        );
+    }
+    Failure::advised(
+        "learn needs a supervisor, which cannot be had here: nothing was run",
+        "`jp-confine doctor` says what is missing; `--enforce cooperative` has no supervisor",
+    )
 }
 
 /// Why a program was not started.

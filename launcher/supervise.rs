@@ -19,6 +19,7 @@ use rustix::process::{
 
 use crate::descendants::{self, Descendant};
 use crate::front::end_of;
+use crate::learn::record::Recorder;
 use crate::spawn::Confined;
 use crate::supervisor::Supervisor;
 use crate::supervisor::counts::Count;
@@ -89,6 +90,8 @@ pub(crate) struct Supervision<'a> {
     pub(crate) page: &'a OwnedFd,
     /// Whether trapped calls are counted, to be told of at the end.
     pub(crate) counting: bool,
+    /// Where it is recorded what the run uses, if that is wanted.
+    pub(crate) learning: Option<Recorder>,
     /// Whether what the program leaves running is ended.
     pub(crate) kill_leftovers: bool,
 }
@@ -123,6 +126,7 @@ impl Supervision<'_> {
             self.record,
             self.page,
             self.counting,
+            self.learning,
         )?);
         let (mut announced, announce) = io::pipe()?;
         let server = Arc::clone(&supervisor);
@@ -145,6 +149,7 @@ impl Supervision<'_> {
                 stand_apart()?;
                 front.tell(&Report::Started(child))?;
                 watch(child, &mut front, self.kill_leftovers)?;
+                supervisor.conclude();
                 for Count { times, call, program } in supervisor.counts() {
                     let what = format!("{call} by {}", String::from_utf8_lossy(&program));
                     front.tell(&Report::Answered(times, what))?;

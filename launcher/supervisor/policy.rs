@@ -9,6 +9,7 @@ use jp_confine_policy::image::{Image, Text};
 use rustix::io::Errno;
 
 use crate::events;
+use crate::learn::record::Recorder;
 use crate::sys::memory::Generation;
 
 /// Beyond this size of the file nothing more is recorded.
@@ -22,6 +23,8 @@ pub(crate) struct Policy {
     pub(crate) generation: Generation,
     /// The page that the generation is on.
     page: OwnedFd,
+    /// Who learns what the run uses, if anybody does.
+    pub(crate) learner: Option<Recorder>,
 }
 
 impl Policy {
@@ -29,9 +32,15 @@ impl Policy {
     ///
     /// # Errors
     /// Where the image is damaged.
-    pub(crate) fn new(image: Vec<u8>, record: File, page: &OwnedFd) -> io::Result<Self> {
+    pub(crate) fn new(
+        image: Vec<u8>,
+        record: File,
+        page: &OwnedFd,
+        learner: Option<Recorder>,
+    ) -> io::Result<Self> {
         let image = Image::parse(image.leak()).map_err(|_| Errno::INVAL)?;
-        Ok(Self { image, record, generation: Generation::map(page)?, page: page.try_clone()? })
+        let generation = Generation::map(page)?;
+        Ok(Self { image, record, generation, page: page.try_clone()?, learner })
     }
 
     /// The page that the processes of the run share, if that is what `path` names: a process whose

@@ -16,6 +16,7 @@ use super::policy::Policy;
 use super::resolve::{Argument, Found, Judged, Object};
 use super::waiting::Waiting;
 use crate::events::{self, Layer, Reason};
+use crate::learn::record::How;
 use crate::sys::identity::Brief;
 
 /// A trapped call being answered.
@@ -144,6 +145,7 @@ impl<'a> Task<'a> {
         let route = found.route(argument);
         let subject = Subject { path, route: &route };
         self.settle(judge(self.image(), &subject.request()), subject)?;
+        self.learn_judged(How::Used, subject, judge);
         Ok(found)
     }
 
@@ -172,7 +174,11 @@ impl<'a> Task<'a> {
             Err(unknown) => return unknown,
         };
         let subject = Subject::new(&path);
-        self.settle(judge(self.image(), &subject.request()), subject).err().unwrap_or(errno)
+        let settled = self.settle(judge(self.image(), &subject.request()), subject);
+        if settled.is_ok() {
+            self.learn_judged(How::Used, subject, judge);
+        }
+        settled.err().unwrap_or(errno)
     }
 
     /// The path as it reads, with links that were known when the policy was compiled replaced.

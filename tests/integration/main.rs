@@ -30,6 +30,7 @@ mod attacks_race;
 mod attacks_state;
 mod attacks_staying;
 mod cli_advice;
+mod cli_learn;
 mod cli_policy;
 mod cli_report;
 mod cli_status;

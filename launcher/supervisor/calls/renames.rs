@@ -1,11 +1,13 @@
 //! rename(2), and what renameat2(2) has beside it.
 
+use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Destination, Verdict};
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::entries::{exists, may_create};
 use super::links::settle_pair;
+use crate::learn::record::How;
 use crate::supervisor::resolve::Entry;
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
@@ -42,14 +44,29 @@ pub(crate) fn rename(
         }
     };
     let (from, to) = (&source.directory, &target.directory);
+    let how = kind(task, &target, flags);
     let outcome = renameat_with(from, &source.name, to, &target.name, flags);
     task.policy.generation.advance();
+    if outcome.is_ok() {
+        task.learn_pair(how, &source.path, &target.path, Capabilities::DELETE);
+    }
     match (outcome, if_exists) {
         (Err(Errno::EXIST), Some(denial)) => {
             settle_pair(task, Verdict::Deny(denial), &source.path, &target.path)?;
             Err(Errno::ACCESS)
         }
         (outcome, _) => outcome.map(|()| Answer::Value(0)),
+    }
+}
+
+/// What a learner is told that the rename was.
+fn kind(task: &Task<'_>, target: &Entry, flags: RenameFlags) -> How {
+    if flags.contains(RenameFlags::EXCHANGE) {
+        How::Exchanged
+    } else if task.is_lesson() && exists(target) {
+        How::Replaced
+    } else {
+        How::Moved
     }
 }
 

@@ -140,7 +140,8 @@ impl Ground {
         let append = OpenOptions::new().append(true).open(record.path()).expect("open");
         let page = memfd_create("page", MemfdFlags::CLOEXEC).expect("a page");
         File::from(page.try_clone().expect("cloned")).set_len(4096).expect("long");
-        let supervisor = Supervisor::new(self.image(), append, &page, counting).expect("made");
+        let supervisor =
+            Supervisor::new(self.image(), append, &page, counting, None).expect("made");
         (record, Arc::new(supervisor))
     }
 
