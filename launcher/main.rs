@@ -59,7 +59,7 @@ fn dispatch() -> Result<u8, Failure> {
     let (options, command) = cli::parse().map_err(Failure::Usage)?;
     let context = Context::capture()?;
     match command {
-        Command::Run { program, .. } if options.dry_run => {
+        Command::Run { program, .. } | Command::Learn { program, .. } if options.dry_run => {
             query::dry_run(&context, &options, Some(&program))
         }
         Command::Run { program, arguments } => {

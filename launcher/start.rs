@@ -113,11 +113,6 @@ impl Start<'_> {
         self.options.enforce.unwrap_or_default()
     }
 
-    fn recorder(&self, file: &File) -> Result<Recorder, Failure> {
-        let nothing = grants::image_over(&[], &[], Path::new("/"))?;
-        Ok(Recorder::new(file.try_clone()?, nothing)?)
-    }
-
     fn attempt(
         &self,
         ready: &Ready,
@@ -164,10 +159,16 @@ impl Start<'_> {
             record: self.scratch.open_record()?,
             page: &self.page.file,
             counting: self.options.verbose,
-            learning: self.lesson.map(|file| self.recorder(file)).transpose()?,
+            learning: self.lesson.map(recorder).transpose()?,
             kill_leftovers: self.options.kill_leftovers,
         })
     }
+}
+
+/// Who records to `file`.
+fn recorder(file: &File) -> Result<Recorder, Failure> {
+    let nothing = grants::image_over(&[], &[], Path::new("/"))?;
+    Ok(Recorder::new(file.try_clone()?, nothing)?)
 }
 
 /// Why nothing can be learned.

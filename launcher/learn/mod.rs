@@ -185,8 +185,8 @@ fn readable(path: &[u8]) -> &[u8] {
     if whole(path.len()).is_some() {
         return path;
     }
-    let slashes = path.iter().enumerate().rev().filter(|(_, byte)| **byte == b'/');
-    slashes.filter_map(|(end, _)| whole(end)).next().unwrap_or_default()
+    let mut slashes = path.iter().enumerate().rev().filter(|(_, byte)| **byte == b'/');
+    slashes.find_map(|(end, _)| whole(end)).unwrap_or_default()
 }
 
 /// Leaves out rules that say what the one above them says.

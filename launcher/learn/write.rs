@@ -81,7 +81,7 @@ pub(crate) fn summary(
 }
 
 /// The command as one would type it, if it is not long.
-fn command(learned: &Learned<'_>) -> String {
+pub(super) fn command(learned: &Learned<'_>) -> String {
     let words = learned.command.iter().map(|word| report::quoted(word.as_encoded_bytes()));
     let line = words.collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(60) {
