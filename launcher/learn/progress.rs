@@ -14,12 +14,13 @@ const PERIOD: Duration = Duration::from_millis(200);
 pub(crate) struct Progress {
     on: bool,
     last: Option<Instant>,
+    shown: String,
 }
 
 impl Progress {
     /// On a terminal alone.
     pub(crate) fn new() -> Self {
-        Self { on: report::is_terminal(), last: None }
+        Self { on: report::is_terminal(), last: None, shown: String::new() }
     }
 
     /// Whether it is time for another line.
@@ -31,7 +32,11 @@ impl Progress {
     pub(crate) fn show(&mut self, uses: &Uses) {
         self.last = Some(Instant::now());
         let (count, programs) = (uses.counts.len(), tally::programs(uses));
-        report::status(&format!("learning: {count} uses by {}", tally::named(&programs)));
+        let line = format!("learning: {count} uses by {}", tally::named(&programs));
+        if line != self.shown {
+            report::status(&line);
+            self.shown = line;
+        }
     }
 
     /// Takes the line away.
