@@ -6,6 +6,9 @@ const SECRET_STARTS: [&[u8]; 3] = [b".env.", b"id_", b"credentials"];
 const SECRET_NAMES: [&[u8]; 7] =
     [b".env", b".ssh", b".gnupg", b".aws", b".netrc", b".npmrc", b".git-credentials"];
 
+/// How many characters `mktemp` makes up.
+const RANDOM: usize = 6;
+
 /// Whether a file of this name may hold a secret.
 pub(crate) fn is_secret(name: &[u8]) -> bool {
     SECRET_NAMES.contains(&name)
@@ -30,12 +33,13 @@ pub(crate) fn is_made_up(name: &[u8]) -> bool {
         || is_numbered(name)
 }
 
-/// Whether what became `to` was called `from` only for the time being: `mkdtemp` adds to a name.
-pub(crate) fn is_working_name(from: &[u8], to: &[u8]) -> bool {
-    let name = |path: &[u8]| path.rsplit(|&byte| byte == b'/').next().unwrap_or_default().to_vec();
-    let (from, to) = (name(from), name(to));
-    let added = from.strip_prefix(to.as_slice()).unwrap_or_default();
-    added.len() >= 6 && added.iter().all(u8::is_ascii_alphanumeric)
+/// Whether a name that did not last may be one of `mktemp`'s, which ends in six letters and digits: a
+/// word has neither capitals nor digits there.
+pub(crate) fn may_be_random(name: &[u8]) -> bool {
+    let end = name.len().checked_sub(RANDOM).and_then(|start| name.get(start..));
+    end.is_some_and(|end| {
+        end.iter().all(u8::is_ascii_alphanumeric) && !end.iter().all(u8::is_ascii_lowercase)
+    })
 }
 
 /// A word as of `mktemp` or a hash: no language has such.
@@ -47,12 +51,7 @@ fn is_random(word: &[u8]) -> bool {
     let mixed = word.len() >= 6 && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
     let numerals = word.iter().filter(|byte| byte.is_ascii_digit()).count();
     let base36 = word.len() >= 10 && numerals >= 3 && has(u8::is_ascii_lowercase);
-    digits && (hash || mixed || base36) || changes_of_case(word) >= 4
-}
-
-fn changes_of_case(word: &[u8]) -> usize {
-    let differ = |pair: &&[u8]| pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase();
-    word.windows(2).filter(differ).count()
+    digits && (hash || mixed || base36)
 }
 
 /// A process number at the end.
@@ -79,7 +78,6 @@ mod tests {
             "core.12345",
             "s-h6q0a2k1zx-0t6dn3c",
             "tmp_obj_abc",
-            "sedXkZbQl",
         ];
         for name in made_up {
             assert!(is_made_up(name.as_bytes()), "{name}");
@@ -105,10 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn names_for_the_time_being() {
-        assert!(is_working_name(b"/w/targetAbCdEf", b"/w/target"));
-        assert!(!is_working_name(b"/w/index.lock", b"/w/index"));
-        assert!(!is_working_name(b"/w/targets", b"/w/target"));
+    fn names_that_did_not_last() {
+        for name in ["targetAbCdEf", "sedaBcdef", "tmpabcde1"] {
+            assert!(may_be_random(name.as_bytes()), "{name}");
+        }
+        for name in ["index.lock", "newfile", "MERGE_HEAD", "a1", ""] {
+            assert!(!may_be_random(name.as_bytes()), "{name}");
+        }
     }
 
     #[test]

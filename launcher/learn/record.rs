@@ -7,7 +7,6 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::sync::{Mutex, PoisonError};
 
-use super::names;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::image::Image;
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -67,8 +66,6 @@ pub(crate) struct Part<'u> {
     pub(crate) caps: Capabilities,
     /// Nothing was there before.
     pub(crate) made: bool,
-    /// The name will be another one the next time.
-    pub(crate) made_up: bool,
 }
 
 impl Use {
@@ -85,13 +82,8 @@ impl Use {
             How::Linked => (Capabilities::NONE, Some(create)),
         };
         let made = matches!(self.how, How::Moved | How::Linked);
-        let second = second.map(|caps| Part { path: &self.other, caps, made, made_up: false });
-        let first = Part {
-            path: &self.path,
-            caps: first,
-            made: self.how == How::Made,
-            made_up: second.is_some() && names::is_working_name(&self.path, &self.other),
-        };
+        let second = second.map(|caps| Part { path: &self.other, caps, made });
+        let first = Part { path: &self.path, caps: first, made: self.how == How::Made };
         std::iter::once(first).chain(second).filter(|part| !part.caps.is_empty())
     }
 

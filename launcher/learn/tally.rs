@@ -52,14 +52,21 @@ pub(crate) fn programs(uses: &Uses) -> BTreeMap<String, u64> {
     programs
 }
 
-/// `3 paths: read 7×, create 2× by cargo, rustc`.
+/// `3 paths: read 7×, create 2×`.
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let times: Vec<String> =
             self.times.iter().map(|(capability, times)| format!("{capability} {times}×")).collect();
         let count = self.paths.len();
         let noun = if count == 1 { "path" } else { "paths" };
-        write!(f, "{count} {noun}: {} by {}", times.join(", "), named(&self.programs))
+        write!(f, "{count} {noun}: {}", times.join(", "))
+    }
+}
+
+impl Tally {
+    /// The programs.
+    pub(crate) fn by(&self) -> String {
+        named(&self.programs)
     }
 }
 

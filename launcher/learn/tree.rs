@@ -42,8 +42,6 @@ pub(crate) struct Node {
     needs: Capabilities,
     /// The run made it.
     made: bool,
-    /// Its name will be another one next time.
-    made_up: bool,
     /// What is granted to all that is in it, if it stands for that.
     gathered: Option<Capabilities>,
 }
@@ -52,14 +50,9 @@ impl Node {
     /// Adds what a use takes of `path`, workspace-relative.
     pub(crate) fn add(&mut self, path: &[u8], part: Part<'_>) {
         let names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
-        let node = names.fold(self, |node, name| {
-            let child = node.children.entry(name.to_vec()).or_default();
-            child.made_up |= names::is_made_up(name);
-            child
-        });
+        let node = names.fold(self, |node, name| node.children.entry(name.to_vec()).or_default());
         node.needs = node.needs.union(part.caps);
         node.made |= part.made;
-        node.made_up |= part.made_up;
     }
 
     /// The rules that grant all of it, the root's first.
@@ -67,7 +60,7 @@ impl Node {
         self.gather_below(&[]);
         // What the names directly in the workspace will be cannot be told: then it stands for what is
         // in it too, but for what was there before.
-        let passing = self.changed().filter(|(_, child)| child.made_up);
+        let passing = self.changed().filter(|(name, child)| child.is_made_up(name));
         let root = passing
             .map(|(name, child)| child.needs_of_all(name))
             .reduce(Capabilities::union)
@@ -78,7 +71,8 @@ impl Node {
         if !held.is_empty() {
             grant(&mut rules, &[], held, purpose);
         }
-        for (name, child) in self.children.iter().filter(|(_, child)| !child.made_up) {
+        let lasts = |name: &[u8], child: &Self| root.is_none() || !child.is_made_up(name);
+        for (name, child) in self.children.iter().filter(|(name, child)| lasts(name, child)) {
             child.emit(name, held, root.is_some() && !child.made, &mut rules);
         }
         rules
@@ -97,14 +91,22 @@ impl Node {
         if self.children.is_empty() {
             return;
         }
-        let passing = self.changed().any(|(_, child)| {
-            child.made_up || child.made && child.needs.contains(Capabilities::DELETE)
-        });
+        let passing = self.changed().any(|(name, child)| child.is_made_up(name) || child.passes());
         if self.made || passing || self.changed().count() >= MANY {
             self.gathered = Some(self.needs_of_all(path));
         } else if self.reads(path) >= MANY {
             self.needs = self.needs.union(Capabilities::READ);
         }
+    }
+
+    /// Whether it was made and did not last.
+    fn passes(&self) -> bool {
+        self.made && self.needs.contains(Capabilities::DELETE)
+    }
+
+    /// Whether it will have another name than `name` next time.
+    fn is_made_up(&self, name: &[u8]) -> bool {
+        names::is_made_up(name) || self.passes() && names::may_be_random(name)
     }
 
     /// The children that came or went, or in which anything may.
@@ -190,8 +192,10 @@ impl Node {
         }
         for (name, child) in &self.children {
             let below = join(path, name);
-            let lasts = stable == path && !child.made_up;
-            child.programs(&below, if lasts { &below } else { stable }, found);
+            let lasts = stable == path && !child.is_made_up(name);
+            if !is_kept_apart(&below) {
+                child.programs(&below, if lasts { &below } else { stable }, found);
+            }
         }
     }
 }

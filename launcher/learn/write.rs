@@ -11,13 +11,16 @@ use crate::rule_text;
 /// So many rules are listed for whoever waits.
 const LISTED: usize = 10;
 
+/// Longer commands are cut: the policy is to be read.
+const LONGEST: usize = 72;
+
 /// The policy file.
 pub(crate) fn policy(learned: &Learned<'_>) -> String {
     let mut text = format!(
-        "# Learned by jp-confine from `{}` (exit status {}).\n\
+        "# Learned by jp-confine (exit status {}) from:\n#   {}\n\
          # In the workspace, what is not granted here is denied.\n",
-        command(learned),
-        learned.ran.status
+        learned.ran.status,
+        command(learned)
     );
     if !learned.options.is_empty() {
         text.push_str("# Outside of it the program also used what these options grant:\n");
@@ -27,7 +30,7 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
     }
     for (rule, tally) in learned.rules.iter().zip(&learned.tallies) {
         let comment = match rule.purpose {
-            _ if !tally.paths.is_empty() => tally.to_string(),
+            _ if !tally.paths.is_empty() => format!("{tally}\n# by {}", tally.by()),
             _ if rule.caps.is_empty() => "kept out: it was not used".to_owned(),
             _ => "kept from being written: it was not".to_owned(),
         };
@@ -84,7 +87,7 @@ pub(crate) fn summary(
 pub(super) fn command(learned: &Learned<'_>) -> String {
     let words = learned.command.iter().map(|word| report::quoted(word.as_encoded_bytes()));
     let line = words.collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(60) {
+    match line.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,
     }

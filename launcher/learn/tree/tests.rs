@@ -13,7 +13,7 @@ fn rules(uses: &[(&str, Capabilities)]) -> String {
     let mut tree = Node::default();
     for (path, caps) in uses {
         let (path, made) = path.strip_prefix('+').map_or((*path, false), |path| (path, true));
-        let part = Part { path: path.as_bytes(), caps: *caps, made, made_up: false };
+        let part = Part { path: path.as_bytes(), caps: *caps, made };
         tree.add(path.as_bytes(), part);
     }
     let line = |rule: &Rule| format!("{}: {}", String::from_utf8_lossy(&rule.path), rule.caps);
@@ -82,6 +82,11 @@ fn secrets_and_what_decides_what_runs_are_kept_apart() {
         (".git/id_rsa", R),
     ];
     assert_eq!(rules(&uses), ".git: create, update, delete; .git/config: read; .git/id_rsa: read");
+    let hook = [("+.git/a.lock", C), (".git/a.lock", D), (".git/hooks/run", R.union(X))];
+    assert_eq!(
+        rules(&hook),
+        ".git: create, delete; .git/hooks: read; .git/hooks/run: read, execute"
+    );
 }
 
 #[test]
