@@ -11,6 +11,9 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::image::Image;
 use rustix::fs::{MemfdFlags, memfd_create};
 
+/// So many different uses are told apart: a program could think of any number.
+const MOST: usize = 500_000;
+
 /// How a call that the policy allowed stood to the path it named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum How {
@@ -130,8 +133,10 @@ impl Recorder {
             *count += 1;
             return;
         }
-        self.append(&encode(&one, 1));
-        seen.insert(one, 1);
+        if seen.len() < MOST {
+            self.append(&encode(&one, 1));
+            seen.insert(one, 1);
+        }
     }
 
     /// Tells how often each occurred.
@@ -159,6 +164,11 @@ impl Uses {
     /// Reads `file` from its start.
     pub(crate) fn new(file: File) -> Self {
         Self { file, read: 0, counts: HashMap::new() }
+    }
+
+    /// Whether there may be more than were recorded.
+    pub(crate) fn are_cut(&self) -> bool {
+        self.counts.len() >= MOST
     }
 
     /// Takes in what was recorded since the last time.

@@ -31,6 +31,7 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
     for (rule, tally) in learned.rules.iter().zip(&learned.tallies) {
         let comment = match rule.purpose {
             _ if !tally.paths.is_empty() => format!("{tally}\n# by {}", tally.by()),
+            _ if rule.path.is_empty() => "nothing in the workspace was used".to_owned(),
             _ if rule.caps.is_empty() => "kept out: it was not used".to_owned(),
             _ => "kept from being written: it was not".to_owned(),
         };
@@ -60,11 +61,16 @@ pub(crate) fn summary(
     if let Some(more) = learned.rules.len().checked_sub(LISTED + 1) {
         lines.push(format!("  and {} more rules", more + 1));
     }
-    let narrows = |rule: &&Rule| rule.purpose == Purpose::Withholds && rule.caps.is_empty();
+    let narrows = |rule: &&Rule| {
+        rule.purpose == Purpose::Withholds && rule.caps.is_empty() && !rule.path.is_empty()
+    };
     let kept_out: Vec<String> =
         learned.rules.iter().filter(narrows).map(|rule| shown(&rule.path)).take(3).collect();
     if !kept_out.is_empty() {
         lines.push(format!("kept out, as they were not used: {}", kept_out.join(", ")));
+    }
+    if learned.uses.are_cut() {
+        lines.push("too many different uses: what came later is not learned".to_owned());
     }
     if !learned.searched {
         lines.push("too many files to search all of them for secrets".to_owned());

@@ -47,8 +47,11 @@ pub(crate) fn rename(
     let how = kind(task, &target, flags);
     let outcome = renameat_with(from, &source.name, to, &target.name, flags);
     task.policy.generation.advance();
-    if outcome.is_ok() {
-        task.learn_pair(how, &source.path, &target.path, Capabilities::DELETE);
+    match outcome {
+        Ok(()) => task.learn_pair(how, &source.path, &target.path, Capabilities::DELETE),
+        // That it may not replace is told to those who may create there.
+        Err(Errno::EXIST) => task.learn(How::Used, &target.path, Capabilities::CREATE),
+        Err(_) => {}
     }
     match (outcome, if_exists) {
         (Err(Errno::EXIST), Some(denial)) => {
