@@ -7,6 +7,8 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical;
 use jp_confine_policy::decide::{Destination, Verdict};
+use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::tiers::Tiers;
 
 use crate::asked::{Asked, Step, lacking, path_of};
 use crate::events::{Denial, Reason};
@@ -37,13 +39,18 @@ pub(crate) struct Advisor<'a> {
     pub(crate) grants: &'a [Grant],
     /// The canonical workspace.
     pub(crate) workspace: &'a Path,
+    pub(crate) tiers: &'a Tiers,
     /// Whether `access.fs` is declared, so that rules can be advised.
     pub(crate) declared: bool,
 }
 
 impl Advisor<'_> {
-    /// The rule that decided a denial, for people.
+    /// The rule that decided a denial, or the pattern that withholds what the rule grants, for people.
     pub(crate) fn rule(&self, denial: &Denial) -> Option<String> {
+        if let Some(restraint) = denial.restraint {
+            let (path, route) = (path_of(&denial.path), path_of(&denial.route));
+            return Some(self.tiers.described(restraint, path, route));
+        }
         denial.rule.and_then(|rule| self.grants.get(rule)).map(|grant| grant.origin.to_string())
     }
 
@@ -60,6 +67,9 @@ impl Advisor<'_> {
     pub(crate) fn advise(&self, denial: &Denial) -> Advice {
         if let Some(reason) = beyond_rules(denial.reason) {
             return Advice::Never(reason.to_owned());
+        }
+        if let Some(reason) = beyond_grants(denial) {
+            return Advice::Never(format!("{}: {reason}", self.rule(denial).unwrap_or_default()));
         }
         let asked = asked_by(denial);
         if let Some(control) = self.control_over(denial) {
@@ -96,7 +106,8 @@ impl Advisor<'_> {
         let mut grants = self.grants.to_vec();
         let mut steps: Vec<Step> = Vec::new();
         for _ in 0..STEPS {
-            let image = grants::image_over(&grants, &asked.paths(), self.workspace);
+            let image =
+                grants::image_over(&grants, Some(self.tiers), &asked.paths(), self.workspace);
             let image = image.map_err(useless)?;
             let image = prepare::parse_image(&image).map_err(useless)?;
             let Verdict::Deny(denied) = asked.judge(&image) else {
@@ -162,7 +173,7 @@ fn option_for(missing: Capabilities) -> (&'static str, Capabilities) {
 /// Why a request is refused that no grant would allow.
 fn beyond_rules(reason: Reason) -> Option<&'static str> {
     Some(match reason {
-        Reason::Rule => return None,
+        Reason::Rule | Reason::Once | Reason::ThisRun => return None,
         Reason::Static => "statically linked: nothing in this run could hold it to the policy",
         Reason::Foreign => "built for another architecture, whose system calls are refused",
         Reason::Loader => "its loader is not part of the system",
@@ -170,6 +181,20 @@ fn beyond_rules(reason: Reason) -> Option<&'static str> {
         Reason::OtherProcess => "it belongs to another process",
         Reason::Namespace => "it would change what paths mean",
         Reason::Internal => "jp-confine could not judge it",
+    })
+}
+
+/// Why no grant outweighs the tier that withholds something.
+fn beyond_grants(denial: &Denial) -> Option<&'static str> {
+    Some(match denial.restraint? {
+        Restraint::Deny => "no option and no rule outweighs it; take the pattern out",
+        Restraint::Read | Restraint::Default if !denial.question => {
+            "no option and no rule outweighs it; put the path into write_paths"
+        }
+        Restraint::Prompt | Restraint::Read | Restraint::Default => {
+            "nobody consented; run it in a terminal, or take the pattern out"
+        }
+        Restraint::Sensitive => return None,
     })
 }
 

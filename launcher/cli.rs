@@ -4,8 +4,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use jp_confine_policy::Capability;
+
+use crate::mounts::grammar::{Mount, Unmount};
 
 /// Run a program so that it touches only what a path policy grants.
 #[derive(Debug, Parser)]
@@ -14,11 +18,17 @@ use jp_confine_policy::Capability;
     version,
     override_usage = "jp-confine [OPTIONS] -- PROGRAM [ARGS]...\n       \
                       jp-confine [OPTIONS] check CAPABILITY PATH...\n       \
+                      jp-confine [OPTIONS] authorize read|write PATH...\n       \
                       jp-confine [OPTIONS] explain PATH\n       \
                       jp-confine [OPTIONS] compile\n       \
+                      jp-confine mounts\n       \
+                      jp-confine approvals list|approve NAME|revoke NAME\n       \
                       jp-confine why --last\n       \
                       jp-confine [OPTIONS] learn -- PROGRAM [ARGS]...\n       \
-                      jp-confine doctor",
+                      jp-confine doctor\n       \
+                      jp-confine init\n       \
+                      jp-confine man\n       \
+                      jp-confine completions SHELL",
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
     after_help = "Exit status: the program's own; 128+N if signal N ended it; 125 jp-confine \
@@ -38,7 +48,8 @@ pub(crate) struct Line {
 
 #[derive(Debug, Subcommand)]
 enum Sub {
-    /// Say whether a tool may use workspace paths: 0 all allowed, 1 some denied, 125 error
+    /// Say whether a tool may use workspace paths: 0 all allowed, 1 some denied, 2 some
+    /// to be asked about, 125 error
     Check {
         #[command(flatten)]
         options: Options,
@@ -49,6 +60,25 @@ enum Sub {
         #[arg(value_parser = capability)]
         capability: Capability,
         /// Workspace-relative paths
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<OsString>,
+    },
+    /// Say whether a tool may use absolute paths, and where they lead: 0 all, 1 not all, 125 error
+    Authorize {
+        #[command(flatten)]
+        options: Options,
+        /// Print one JSON array instead of one line for each path
+        #[arg(long)]
+        json: bool,
+        /// One more folder that paths may be in, under its own policy; repeatable
+        #[arg(long = "root", value_name = "DIR")]
+        roots: Vec<PathBuf>,
+        /// What messages begin with [default: the name that --tool gives]
+        #[arg(long, value_name = "NAME")]
+        source: Option<String>,
+        /// read or write
+        access: Access,
+        /// Absolute paths
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<OsString>,
     },
@@ -77,6 +107,17 @@ enum Sub {
         #[arg(last = true, required = true, value_name = "PROGRAM")]
         program: Vec<OsString>,
     },
+    /// List the links to folders outside the workspace, and whether their targets are approved
+    Mounts {
+        #[command(flatten)]
+        options: Options,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List, give and take back approvals of targets outside the workspace
+    #[command(subcommand)]
+    Approvals(ApprovalsSub),
     /// Explain what the last run in this workspace was refused, and what would allow it
     Why {
         #[command(flatten)]
@@ -94,6 +135,45 @@ enum Sub {
         #[arg(long)]
         json: bool,
     },
+    /// Write a policy to start with, jp-confine.toml, into the workspace
+    Init {
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Print the manual page
+    Man,
+    /// Print what a shell needs to complete the command line
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// What is to be done with approvals.
+#[derive(Debug, Subcommand)]
+enum ApprovalsSub {
+    /// Print them: the rule's path, what it may lead to, and since when
+    List {
+        #[command(flatten)]
+        options: Options,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Approve what a rule's path leads to now
+    Approve {
+        #[command(flatten)]
+        options: Options,
+        /// The rule's path, relative to the workspace
+        name: String,
+    },
+    /// Take an approval back
+    Revoke {
+        #[command(flatten)]
+        options: Options,
+        /// The rule's path, relative to the workspace
+        name: String,
+    },
 }
 
 /// What was asked for.
@@ -103,6 +183,8 @@ pub(crate) enum Command {
     Run { program: OsString, arguments: Vec<OsString> },
     /// `check`.
     Check { capability: Capability, paths: Vec<OsString>, json: bool },
+    /// `authorize`.
+    Authorize(Request),
     /// `explain`.
     Explain { path: OsString, json: bool },
     /// `compile`.
@@ -113,6 +195,47 @@ pub(crate) enum Command {
     Why { json: bool },
     /// `doctor`.
     Doctor { json: bool },
+    /// `mounts`.
+    Mounts { json: bool },
+    /// `approvals`.
+    Approvals(Approvals),
+    /// `init`.
+    Init,
+    /// `man`.
+    Man,
+    /// `completions`.
+    Completions { shell: Shell },
+}
+
+/// What is to be done with approvals; names are rule paths as typed.
+#[derive(Debug)]
+pub(crate) enum Approvals {
+    /// `approvals list`.
+    List { json: bool },
+    /// `approvals approve`.
+    Approve { name: String },
+    /// `approvals revoke`.
+    Revoke { name: String },
+}
+
+/// What `authorize` is asked.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) access: Access,
+    pub(crate) paths: Vec<OsString>,
+    /// Folders beside the workspace.
+    pub(crate) roots: Vec<PathBuf>,
+    pub(crate) source: Option<String>,
+    pub(crate) json: bool,
+}
+
+/// What a tool wants to do with a path (spec §15).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Access {
+    /// Read a file, list a directory
+    Read,
+    /// Create what does not exist, update what does
+    Write,
 }
 
 /// What becomes of what `learn` has learned.
@@ -167,6 +290,15 @@ pub(crate) struct Options {
     /// Deny everything
     #[arg(long, value_name = "PATH")]
     pub(crate) deny: Vec<PathBuf>,
+    /// Link a path outside the workspace as NAME and grant it for this run; the link stays
+    #[arg(long = "mount", value_name = "[TOOL:]NAME=PATH[:ro|rw]")]
+    #[arg(value_parser = OsStringValueParser::new().try_map(|word| Mount::parse(&word)))]
+    pub(crate) mounts: Vec<Mount>,
+    /// Remove such a link with its rules and approval; without NAME all of them
+    #[arg(long = "no-mount", value_name = "NAME", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = Unmount::ALL)]
+    #[arg(value_parser = OsStringValueParser::new().try_map(|word| Unmount::parse(&word)))]
+    pub(crate) no_mounts: Vec<Unmount>,
     /// Use this profile instead of those chosen by the program's name; `none` for no profile
     #[arg(long = "profile", value_name = "NAME")]
     pub(crate) profiles: Vec<String>,
@@ -211,6 +343,8 @@ impl Options {
         self.write.extend(later.write);
         self.exec.extend(later.exec);
         self.deny.extend(later.deny);
+        self.mounts.extend(later.mounts);
+        self.no_mounts.extend(later.no_mounts);
         self.profiles.extend(later.profiles);
         Self {
             workspace: later.workspace.or(self.workspace),
@@ -237,6 +371,11 @@ pub(crate) fn parse() -> Result<(Options, Command), clap::Error> {
     from(std::env::args_os())
 }
 
+/// What the command line can be, for the manual page and for shells.
+pub(crate) fn definition() -> clap::Command {
+    Line::command()
+}
+
 fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Command), clap::Error> {
     let line = Line::try_parse_from(arguments)?;
     Ok(match line.command {
@@ -251,6 +390,10 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
         Some(Sub::Check { options, json, capability, paths }) => {
             (line.options.then(options), Command::Check { capability, paths, json })
         }
+        Some(Sub::Authorize { options, json, roots, source, access, paths }) => {
+            let request = Request { access, paths, roots, source, json };
+            (line.options.then(options), Command::Authorize(request))
+        }
         Some(Sub::Explain { options, json, path }) => {
             (line.options.then(options), Command::Explain { path, json })
         }
@@ -259,6 +402,20 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
             (line.options.then(options), Command::Why { json })
         }
         Some(Sub::Doctor { json }) => (line.options, Command::Doctor { json }),
+        Some(Sub::Mounts { options, json }) => {
+            (line.options.then(options), Command::Mounts { json })
+        }
+        Some(Sub::Approvals(sub)) => {
+            let (options, approvals) = match sub {
+                ApprovalsSub::List { options, json } => (options, Approvals::List { json }),
+                ApprovalsSub::Approve { options, name } => (options, Approvals::Approve { name }),
+                ApprovalsSub::Revoke { options, name } => (options, Approvals::Revoke { name }),
+            };
+            (line.options.then(options), Command::Approvals(approvals))
+        }
+        Some(Sub::Init { options }) => (line.options.then(options), Command::Init),
+        Some(Sub::Man) => (line.options, Command::Man),
+        Some(Sub::Completions { shell }) => (line.options, Command::Completions { shell }),
     })
 }
 
@@ -312,9 +469,17 @@ mod tests {
             "jp-confine check read",
             "jp-confine explain",
             "jp-confine why",
+            "jp-confine authorize create /p",
+            "jp-confine authorize read",
+            "jp-confine completions csh",
             "jp-confine --enforce soft -- true",
             "jp-confine --net example.org -- true",
-            "jp-confine mounts",
+            "jp-confine approvals",
+            "jp-confine approvals approve",
+            "jp-confine approvals list fork",
+            "jp-confine --mount fork -- true",
+            "jp-confine --mount fork=/p:rw -- true",
+            "jp-confine --no-mount= -- true",
             "jp-confine -q -v -- true",
         ] {
             let failure = line(words).expect_err(words);
@@ -323,8 +488,21 @@ mod tests {
     }
 
     #[test]
+    fn mounts_are_read_where_they_stand() {
+        let (options, _) =
+            line("jp-confine --mount a=/p --no-mount --no-mount=b --mount t:c=/q:rw -- true")
+                .expect("right");
+        let names: Vec<&str> = options.mounts.iter().map(|mount| mount.name.as_str()).collect();
+        assert_eq!(names, ["a", "c"]);
+        assert_eq!(options.no_mounts, [Unmount::All, Unmount::Named("b".to_owned())]);
+        let (_, command) = line("jp-confine approvals approve -C ws fork").expect("right");
+        assert!(
+            matches!(command, Command::Approvals(Approvals::Approve { name }) if name == "fork")
+        );
+    }
+
+    #[test]
     fn the_definition_is_consistent() {
-        use clap::CommandFactory as _;
-        Line::command().debug_assert();
+        definition().debug_assert();
     }
 }

@@ -8,16 +8,12 @@ use std::fs::File;
 use std::io::Read as _;
 
 use jp_confine_policy::Capabilities;
+use jp_confine_policy::telling::Flags;
+use jp_confine_policy::tier::Restraint;
 
 const MAGIC: u32 = 0x4556_504a;
 /// Bytes before the texts of a record.
 const FIXED: usize = 4 + 4 + 4 + 4 + 1 + 1 + 2 + 4 * 2;
-
-const HIDDEN: u8 = 1;
-const SECOND: u8 = 2;
-/// The preload library says so where no rule decided; the rule's number says it too.
-const RULELESS: u8 = 4;
-const BY_SUPERVISOR: u8 = 8;
 
 /// Longer texts are cut: what does not fit in a path cannot be in a policy.
 pub(crate) const LONGEST: usize = 4096;
@@ -58,12 +54,16 @@ pub(crate) enum Reason {
     Namespace,
     /// The object belongs to another process.
     OtherProcess,
+    /// Nothing was refused: a person was asked, and consented to this call.
+    Once,
+    /// The same, to all such calls of the run.
+    ThisRun,
     /// Something went wrong inside.
     Internal,
 }
 
 impl Reason {
-    const NUMBERED: [Self; 7] = [
+    const NUMBERED: [Self; 9] = [
         Self::Rule,
         Self::Static,
         Self::Foreign,
@@ -71,6 +71,8 @@ impl Reason {
         Self::Shim,
         Self::Namespace,
         Self::OtherProcess,
+        Self::Once,
+        Self::ThisRun,
     ];
 
     fn of_number(number: u16) -> Self {
@@ -94,6 +96,10 @@ pub(crate) struct Denial {
     pub(crate) hidden: bool,
     /// It is about the second path of a rename or link.
     pub(crate) second: bool,
+    /// A person could have lifted it, and did not.
+    pub(crate) question: bool,
+    /// What withholds the grant of the rule.
+    pub(crate) restraint: Option<Restraint>,
     pub(crate) reason: Reason,
     pub(crate) layer: Layer,
     /// Canonical path.
@@ -114,18 +120,20 @@ impl Denial {
         let length = FIXED + texts.iter().map(|text| text.len()).sum::<usize>();
         let rule = self.rule.and_then(|rule| u32::try_from(rule).ok()).unwrap_or(u32::MAX);
         let flags = [
-            (self.hidden, HIDDEN),
-            (self.second, SECOND),
-            (self.reason != Reason::Rule, RULELESS),
-            (self.layer == Layer::Supervisor, BY_SUPERVISOR),
+            (self.hidden, Flags::HIDDEN),
+            (self.second, Flags::SECOND),
+            (self.question, Flags::QUESTION),
+            (self.reason != Reason::Rule, Flags::RULELESS),
+            (self.layer == Layer::Supervisor, Flags::BY_SUPERVISOR),
         ];
-        let flags = flags.iter().filter(|(set, _)| *set).fold(0, |flags, (_, bit)| flags | bit);
+        let set = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag);
+        let flags = set.fold(Flags::from_bits(0), Flags::union).with_restraint(self.restraint);
         let mut record = Vec::with_capacity(length);
         record.extend(MAGIC.to_le_bytes());
         record.extend(u32::try_from(length).unwrap_or(0).to_le_bytes());
         record.extend(self.pid.to_le_bytes());
         record.extend(rule.to_le_bytes());
-        record.extend([self.missing.bits(), flags]);
+        record.extend([self.missing.bits(), flags.bits()]);
         record.extend(self.reason.number().to_le_bytes());
         for text in texts {
             record.extend(u16::try_from(text.len()).unwrap_or(0).to_le_bytes());
@@ -209,14 +217,17 @@ fn parse(bytes: &[u8]) -> Parsed<'_> {
     let Some((record, after)) = bytes.split_at_checked(length) else { return Parsed::Cut };
     let mut texts = Fields(record.get(FIXED..).unwrap_or_default());
     let [path, route, program, call] = lengths.map(|length| texts.take(length).to_vec());
+    let flags = Flags::from_bits(flags);
     let denial = Denial {
         pid,
         rule: (rule != u32::MAX).then_some(rule as usize),
         missing: Capabilities::from_bits(missing),
-        hidden: flags & HIDDEN != 0,
-        second: flags & SECOND != 0,
+        hidden: flags.contains(Flags::HIDDEN),
+        second: flags.contains(Flags::SECOND),
+        question: flags.contains(Flags::QUESTION),
+        restraint: flags.restraint(),
         reason: Reason::of_number(reason),
-        layer: if flags & BY_SUPERVISOR == 0 { Layer::Shim } else { Layer::Supervisor },
+        layer: if flags.contains(Flags::BY_SUPERVISOR) { Layer::Supervisor } else { Layer::Shim },
         path,
         route,
         program,
@@ -262,7 +273,7 @@ mod tests {
         bytes.extend_from_slice(&u32::try_from(length).unwrap_or(0).to_le_bytes());
         bytes.extend_from_slice(&7u32.to_le_bytes());
         bytes.extend_from_slice(&u32::MAX.to_le_bytes());
-        bytes.extend_from_slice(&[1, HIDDEN, 0, 0]);
+        bytes.extend_from_slice(&[1, Flags::HIDDEN.bits(), 0, 0]);
         for text in texts {
             bytes.extend_from_slice(&u16::try_from(text.len()).unwrap_or(0).to_le_bytes());
         }
@@ -298,6 +309,8 @@ mod tests {
             missing: Capabilities::WRITE,
             hidden: false,
             second: true,
+            question: true,
+            restraint: Some(Restraint::Sensitive),
             reason: Reason::OtherProcess,
             layer: Layer::Supervisor,
             path: b"/a".to_vec(),

@@ -77,6 +77,9 @@ impl Ready {
         awaited.push(libc::SIGCHLD);
         let signals = Signals::of(&awaited);
         let inherited = signals.block();
+        // Where the program is stopped for want of the terminal, it is for the supervisor to say whether
+        // that is the run's stop.
+        Signals::of(&[libc::SIGTTIN, libc::SIGTTOU]).block();
         // Descendants whose parents are gone stay ours, and so recognisable as part of the run.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
             .map_err(|error| Failure::own(format!("prctl(PR_SET_CHILD_SUBREAPER): {error}")))?;

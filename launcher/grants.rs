@@ -10,11 +10,13 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin};
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::decide::{self, Request};
+use jp_confine_policy::tiers::Tiers;
 
 use crate::anchors::Anchors;
 use crate::cli::Options;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::own_folders;
 use crate::prepare;
 use crate::profile::Resolved;
 use crate::sys::child;
@@ -66,6 +68,11 @@ impl Flags {
             }
         }
         Ok(flags)
+    }
+
+    /// Whether a flag grants something.
+    pub(crate) fn grant(&self) -> bool {
+        self.paths.values().any(|flag| !flag.caps.is_empty())
     }
 
     fn add(&mut self, anchor: PathBuf, caps: Option<Capabilities>, text: &str) {
@@ -178,7 +185,7 @@ impl Parts<'_> {
             return Ok(());
         }
         let paths: Vec<&Path> = self.flags.paths.keys().map(PathBuf::as_path).collect();
-        let before = image_over(grants, &paths, &self.workspace.root)?;
+        let before = image_over(grants, None, &paths, &self.workspace.root)?;
         let image = prepare::parse_image(&before)?;
         for (anchor, flag) in &self.flags.paths {
             let held = decide::lookup(&image, &Request::canonical(bytes(anchor))).caps;
@@ -195,7 +202,7 @@ impl Parts<'_> {
 pub(crate) fn inherited(grants: &[Grant], root: &Path) -> Result<Vec<Grant>, Failure> {
     let open = open_files();
     let paths: Vec<&Path> = open.iter().map(|file| file.path.as_path()).collect();
-    let image = image_over(grants, &paths, root)?;
+    let image = image_over(grants, None, &paths, root)?;
     let image = prepare::parse_image(&image)?;
     let mut by_path: BTreeMap<PathBuf, (Capabilities, i32)> = BTreeMap::new();
     for Inherited { fd, path, caps } in open {
@@ -250,6 +257,7 @@ fn drop_redundant(grants: &mut Vec<Grant>) {
 /// images. It has the grants on these paths, above and below them; the others say nothing about them.
 pub(crate) fn image_over(
     grants: &[Grant],
+    tiers: Option<&Tiers>,
     paths: &[&Path],
     workspace: &Path,
 ) -> Result<Vec<u8>, Failure> {
@@ -260,6 +268,7 @@ pub(crate) fn image_over(
     let nowhere = Path::new("/");
     let spec = ImageSpec {
         grants: &grants.iter().filter(covers).cloned().collect::<Vec<_>>(),
+        tiers: tiers.filter(|tiers| !tiers.is_empty()),
         workspace,
         aliases: &[],
         session: 0,
@@ -324,16 +333,7 @@ pub(crate) fn control(
     for file in policy_files {
         control.push((file.clone(), "a policy file, never writable from inside".to_owned()));
     }
-    let own = [
-        (&context.config_home, "the user's configuration, never writable from inside"),
-        (&context.data_home, "jp-confine's own data, never writable from inside"),
-    ];
-    for (home, why) in own {
-        let Some(home) = home else { continue };
-        if let Ok(dir) = canonical::resolve(&context.cwd, &home.join("jp-confine"), Op::Content) {
-            control.push((dir.path, why.to_owned()));
-        }
-    }
+    control.extend(own_folders::control(context).map(|(path, why)| (path, why.to_owned())));
     control.dedup_by(|a, b| a.0 == b.0);
     control
 }

@@ -5,10 +5,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capability;
-use jp_confine_policy::build::Grant;
 use jp_confine_policy::canonical::{self, Op};
+use jp_confine_policy::tier::Restraint;
 use serde_json::{Value, json};
 
+use crate::advice::Advisor;
 use crate::context::Context;
 use crate::events::{Denial, Reason};
 use crate::failure::Failure;
@@ -44,12 +45,17 @@ impl Log {
         Ok(Self { file, path: resolved.path })
     }
 
-    /// A refused request.
-    pub(crate) fn denial(&mut self, denial: &Denial, grants: &[Grant]) {
-        let rule = denial.rule.and_then(|rule| grants.get(rule));
+    /// A refused request, or one that a person consented to.
+    pub(crate) fn denial(&mut self, denial: &Denial, advisor: Advisor<'_>) {
+        let consent = match denial.reason {
+            Reason::Once => Some("once"),
+            Reason::ThisRun => Some("run"),
+            _ => None,
+        };
         let missing: Vec<&str> = denial.missing.iter().map(Capability::as_str).collect();
+        let errno = if denial.hidden { "ENOENT" } else { "EACCES" };
         self.write(&json!({
-            "event": "denial",
+            "event": if consent.is_some() { "prompt" } else { "denial" },
             "pid": denial.pid,
             "program": text(&denial.program),
             "call": text(&denial.call),
@@ -57,11 +63,12 @@ impl Log {
             "path": text(&denial.path),
             "route": text(&denial.route),
             "second_path": denial.second,
-            "verdict": "deny",
-            "reason": reason(denial.reason),
-            "errno": if denial.hidden { "ENOENT" } else { "EACCES" },
+            "verdict": if consent.is_some() { "allow" } else { "deny" },
+            "consent": consent,
+            "reason": reason(denial),
+            "errno": consent.is_none().then_some(errno),
             "hidden": denial.hidden,
-            "rule": rule.map(|grant| grant.origin.to_string()),
+            "rule": advisor.rule(denial),
             "layer": denial.layer.as_str(),
         }));
     }
@@ -95,9 +102,15 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// The reason codes of spec §5.3, and the product's own for what no rule decided.
-pub(crate) fn reason(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Rule | Reason::Namespace | Reason::OtherProcess => "denied",
+pub(crate) fn reason(denial: &Denial) -> &'static str {
+    match denial.reason {
+        Reason::Rule | Reason::Once | Reason::ThisRun => match denial.restraint {
+            Some(Restraint::Sensitive) => "sensitive_refused",
+            Some(_) if denial.question => "tier_prompt_refused",
+            Some(_) => "tier_deny",
+            None => "denied",
+        },
+        Reason::Namespace | Reason::OtherProcess => "denied",
         Reason::Static => "static_program",
         Reason::Foreign => "foreign_program",
         Reason::Loader => "loader_not_in_baseline",

@@ -7,23 +7,31 @@
 
 mod advice;
 mod anchors;
+mod approvals;
 mod asked;
+mod authorize;
 mod cli;
 mod config;
+mod consent;
 mod context;
 mod denials;
 mod descendants;
 mod doctor;
 mod events;
+mod externals;
 mod failure;
 mod filter;
 mod front;
 mod grants;
+mod init;
 mod install;
 mod learn;
 mod log;
 mod machine;
+mod manual;
+mod mounts;
 mod outer;
+mod own_folders;
 mod plan;
 mod prepare;
 mod profile;
@@ -39,12 +47,13 @@ mod start;
 mod supervise;
 mod supervisor;
 mod sys;
+mod terminal;
 mod why;
 mod workspace;
 
 use std::process::ExitCode;
 
-use cli::Command;
+use cli::{Approvals, Command};
 use context::Context;
 use failure::Failure;
 
@@ -71,10 +80,24 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Check { capability, paths, json } => {
             query::check(&context, &options, capability, &paths, json)
         }
+        Command::Authorize(request) => authorize::authorize(&context, &options, &request),
         Command::Explain { path, json } => query::explain(&context, &options, &path, json),
         Command::Compile if options.dry_run => query::dry_run(&context, &options, None),
         Command::Compile => query::compile(&context, &options),
         Command::Why { json } => why::last(&context, &options, json),
         Command::Doctor { json } => doctor::doctor(&context, json),
+        Command::Mounts { json } => mounts::list::mounts(&context, &options, json),
+        Command::Approvals(Approvals::List { json }) => {
+            approvals::commands::list(&context, &options, json)
+        }
+        Command::Approvals(Approvals::Approve { name }) => {
+            approvals::commands::approve(&context, &options, &name)
+        }
+        Command::Approvals(Approvals::Revoke { name }) => {
+            approvals::commands::revoke(&context, &options, &name)
+        }
+        Command::Init => init::init(&context, &options),
+        Command::Man => manual::page(),
+        Command::Completions { shell } => Ok(manual::completions(shell)),
     }
 }

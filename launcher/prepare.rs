@@ -6,12 +6,13 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capability;
-use jp_confine_policy::approvals::ApprovedTargets;
 use jp_confine_policy::build::{self, Grant, GrantKind, ImageSpec};
 use jp_confine_policy::canonical::Root;
-use jp_confine_policy::compile::{self, Compiled};
+use jp_confine_policy::compile::Compiled;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::model::CompiledRule;
+use jp_confine_policy::pattern::Places;
+use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::warning;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -20,9 +21,12 @@ use crate::anchors::Anchors;
 use crate::cli::{Enforce, Options};
 use crate::config::layers::Layers;
 use crate::context::Context;
+use crate::externals::{self, Purpose};
 use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
 use crate::machine::Machine;
+use crate::mounts::Asked;
+use crate::own_folders;
 use crate::plan::bounds::Rule;
 use crate::plan::{Order, Plan};
 use crate::profile::{Profile, Profiles, Resolved};
@@ -53,6 +57,7 @@ pub(crate) struct Prepared {
     /// Whether `access.fs` is declared.
     pub(crate) declared: bool,
     pub(crate) image: Vec<u8>,
+    pub(crate) tiers: Tiers,
     pub(crate) rules: Vec<CompiledRule>,
     pub(crate) warnings: Vec<String>,
     /// Names of the profiles that were picked.
@@ -73,9 +78,10 @@ pub(crate) fn prepare(
     if run.is_some_and(|run| run.learning) {
         declared.rules = None;
     }
-    let Compiled { grants: rules, rules: wire, warnings } =
-        compile::compile(&root, declared.rules.as_deref(), &ApprovedTargets::default())
-            .map_err(|error| layers.locate(&error))?;
+    let asked = Asked { context, workspace, root: &root, options };
+    let purpose = if run.is_some() { Purpose::Run } else { Purpose::Question };
+    let outcome = externals::compile(&asked, &layers, declared, purpose)?;
+    let Compiled { grants: rules, rules: wire, warnings } = outcome.compiled;
 
     let baseline = if options.no_baseline { None } else { Some(Profile::baseline()?) };
     let profiles = Profiles::with(layers.profiles())?;
@@ -104,6 +110,9 @@ pub(crate) fn prepare(
     }
     .assemble()?;
 
+    let places = Places { home: context.home.as_deref(), workspace: root.as_path() };
+    let warns = outcome.declared || flags.grant();
+    let (tiers, tier_warnings) = layers.tiers(options.tool.as_deref(), places, warns)?;
     let aliases = grants::aliases(workspace, &tables, &mut anchors);
     let nowhere = Path::new("/");
     let json = serde_json::to_string(&WireForm::of(&wire))
@@ -111,6 +120,7 @@ pub(crate) fn prepare(
     grants.extend(grants::inherited(&grants, root.as_path())?);
     let image = build_image(&ImageSpec {
         grants: &grants,
+        tiers: (!tiers.is_empty()).then_some(&tiers),
         workspace: root.as_path(),
         aliases: &aliases,
         session: RandomState::new().build_hasher().finish(),
@@ -121,18 +131,25 @@ pub(crate) fn prepare(
         json: json.as_bytes(),
     })?;
 
+    if run.is_some() {
+        own_folders::make_where_reachable(context, &parse_image(&image)?)?;
+    }
+
     let covered = warning::covered_baseline(&grants);
-    let declared_warnings = declared.warnings.iter().map(ToString::to_string);
     Ok(Prepared {
         root,
         grants,
-        declared: declared.rules.is_some(),
+        declared: outcome.declared,
         image,
+        tiers,
         rules: wire,
-        warnings: declared_warnings
+        warnings: outcome
+            .warnings
+            .into_iter()
             .chain(warnings.iter().map(ToString::to_string))
             .chain(covered.iter().map(ToString::to_string))
             .chain(flags.warnings)
+            .chain(tier_warnings)
             .collect(),
         profiles: picked.iter().map(|profile| profile.name.clone()).collect(),
     })
@@ -179,6 +196,7 @@ impl Prepared {
         Plan::of(&Order {
             grants: &self.grants,
             image: &parse_image(&self.image)?,
+            tiers: &self.tiers,
             workspace: self.root.as_path(),
             own,
             user: rustix::process::geteuid(),

@@ -22,7 +22,7 @@ use crate::report;
 /// `compile`: prints the compiled policy.
 pub(crate) fn compile(context: &Context, options: &Options) -> Result<u8, Failure> {
     let prepared = prepared(context, options, None)?;
-    print(&prepared.to_json())?;
+    report::json(&prepared.to_json())?;
     Ok(0)
 }
 
@@ -34,12 +34,13 @@ pub(crate) fn dry_run(
 ) -> Result<u8, Failure> {
     let prepared = prepared(context, options, program)?;
     let plan = plan(context, options, &prepared)?;
-    print(&prepared.to_json())?;
+    report::json(&prepared.to_json())?;
     report::output(&plan.describe());
     Ok(0)
 }
 
-/// `check`: one verdict for each path; 0 when all are allowed, 1 when some are denied.
+/// `check`: one verdict for each path; 0 when all are allowed, 1 when some are denied, else 2 when a
+/// person would be asked about some.
 pub(crate) fn check(
     context: &Context,
     options: &Options,
@@ -52,19 +53,28 @@ pub(crate) fn check(
     let results: Vec<check::CheckResult> =
         paths.iter().map(|path| policy.check(path.as_bytes(), capability)).collect();
     if json {
-        print(&results)?;
+        report::json(&results)?;
     } else {
         let mut text = String::new();
         for result in &results {
             let path = report::path(&result.path);
-            let _ = match result.verdict {
-                Verdict::Allow => writeln!(text, "allow {capability} {path}"),
-                Verdict::Deny => writeln!(text, "deny {capability} {path}: {}", result.message()),
+            let verdict = match result.verdict {
+                Verdict::Allow => "allow",
+                Verdict::Prompt => "prompt",
+                Verdict::Deny => "deny",
             };
+            let message = report::path(&result.message());
+            let why = if message.is_empty() { message } else { format!(": {message}") };
+            let _ = writeln!(text, "{verdict} {capability} {path}{why}");
         }
         report::output(&text);
     }
-    Ok(u8::from(results.iter().any(|result| result.verdict == Verdict::Deny)))
+    let some = |verdict| results.iter().any(|result| result.verdict == verdict);
+    Ok(match (some(Verdict::Deny), some(Verdict::Prompt)) {
+        (true, _) => 1,
+        (false, true) => 2,
+        (false, false) => 0,
+    })
 }
 
 /// `explain`: who decides what about a path, and how it was resolved.
@@ -76,10 +86,10 @@ pub(crate) fn explain(
 ) -> Result<u8, Failure> {
     let prepared = prepared(context, options, None)?;
     let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
-    let explanation = explain::explain(&policy, &context.cwd, Path::new(path));
+    let explanation = explain::explain(&policy, &prepared.tiers, &context.cwd, Path::new(path));
     let plan = plan(context, options, &prepared)?;
     if json {
-        print(&Held { explanation, held_by: &plan.holders })?;
+        report::json(&Held { explanation, held_by: &plan.holders })?;
     } else {
         report::output(&words(&explanation, &plan.holders));
     }
@@ -98,7 +108,8 @@ fn plan(context: &Context, options: &Options, prepared: &Prepared) -> Result<Pla
     prepared.plan(context.machine(), options.enforce.unwrap_or_default(), &[])
 }
 
-fn prepared(
+/// The policy that the options select, for a question about it; its warnings are printed.
+pub(crate) fn prepared(
     context: &Context,
     options: &Options,
     program: Option<&OsStr>,
@@ -111,13 +122,6 @@ fn prepared(
         }
     }
     Ok(prepared)
-}
-
-fn print(value: &impl Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
-    report::output(&format!("{text}\n"));
-    Ok(())
 }
 
 fn words(explanation: &Explanation, holders: &[Holder]) -> String {
@@ -137,6 +141,7 @@ fn words(explanation: &Explanation, holders: &[Holder]) -> String {
     for (judgement, holder) in explanation.capabilities.iter().zip(holders) {
         let verdict = match judgement.verdict {
             Verdict::Allow => "allow",
+            Verdict::Prompt => "ask  ",
             Verdict::Deny => "deny ",
         };
         let rule = judgement.rule.as_deref().unwrap_or("no rule covers it");
@@ -147,6 +152,10 @@ fn words(explanation: &Explanation, holders: &[Holder]) -> String {
             judgement.capability.as_str(),
             holder.layers()
         );
+    }
+    for matched in &explanation.patterns {
+        let _ =
+            writeln!(text, "  `{}` of {} matches", report::path(&matched.pattern), matched.list);
     }
     for candidate in &explanation.candidates {
         let mark = if candidate.wins { "*" } else { " " };

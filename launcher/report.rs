@@ -152,10 +152,10 @@ fn explanation(failure: &Failure, style: Style) -> String {
     }
 }
 
-/// Says what should be known although the run goes on.
+/// Says what should be known although the run goes on; `text` is one line, whatever names are in it.
 pub(crate) fn warning(text: &str) {
     let style = Style::of_stderr();
-    stderr(&format!("{} warning: {text}\n", style.name()));
+    stderr(&format!("{} warning: {}\n", style.name(), printable(text.as_bytes())));
 }
 
 /// Says what was chosen (`-v`).
@@ -189,6 +189,14 @@ pub(crate) fn status(text: &str) {
 pub(crate) fn output(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Prints `value` as JSON for people and programs.
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
+    output(&format!("{text}\n"));
+    Ok(())
 }
 
 /// In one write, so that the lines of concurrent programs do not get in between.

@@ -6,7 +6,7 @@ use crate::advice::Advisor;
 use crate::cli::Options;
 use crate::context::Context;
 use crate::denials::Denials;
-use crate::events::{Denial, Record};
+use crate::events::{Denial, Reason, Record};
 use crate::failure::Failure;
 use crate::install;
 use crate::learn::Lesson;
@@ -78,12 +78,20 @@ pub(crate) fn run(
     // Now, when it costs no time: the program has only begun.
     scratch.sweep();
 
+    let advisor = Advisor {
+        grants: &prepared.grants,
+        workspace: &workspace.root,
+        tiers: &prepared.tiers,
+        declared: prepared.declared,
+    };
     let mut denials = Denials::default();
     let mut take = |denial: Denial, log: Option<&mut Log>| {
         if let Some(log) = log {
-            log.denial(&denial, &prepared.grants);
+            log.denial(&denial, advisor);
         }
-        denials.add(denial);
+        if !matches!(denial.reason, Reason::Once | Reason::ThisRun) {
+            denials.add(denial);
+        }
     };
     let status = if log.is_some() || lesson.is_some() {
         let mut watch = || {
@@ -106,11 +114,6 @@ pub(crate) fn run(
     for (times, what) in running.answered() {
         report::note(&format!("the supervisor answered {times}: {what}"));
     }
-    let advisor = Advisor {
-        grants: &prepared.grants,
-        workspace: &workspace.root,
-        declared: prepared.declared,
-    };
     let tool = options.tool.as_deref();
     let ended = Ended { name, arguments, status, denials: &denials, advisor, tool };
     let kept = ended.keep(context, &workspace);

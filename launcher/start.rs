@@ -11,6 +11,7 @@ use jp_confine_policy::build;
 use jp_confine_policy::image::Behind;
 
 use crate::cli::{Enforce, Options};
+use crate::consent::About;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::filter::{self, Traps};
@@ -158,6 +159,11 @@ impl Start<'_> {
             image: &prepared.image,
             record: self.scratch.open_record()?,
             page: &self.page.file,
+            about: About {
+                interactive: !self.options.non_interactive,
+                workspace: prepared.root.as_path().to_owned(),
+                tiers: prepared.tiers.clone(),
+            },
             counting: self.options.verbose,
             learning: self.lesson.map(recorder).transpose()?,
             kill_leftovers: self.options.kill_leftovers,
@@ -167,7 +173,7 @@ impl Start<'_> {
 
 /// Who records to `file`.
 fn recorder(file: &File) -> Result<Recorder, Failure> {
-    let nothing = grants::image_over(&[], &[], Path::new("/"))?;
+    let nothing = grants::image_over(&[], None, &[], Path::new("/"))?;
     Ok(Recorder::new(file.try_clone()?, nothing)?)
 }
 

@@ -17,6 +17,7 @@ use rustix::process::{
     setrlimit,
 };
 
+use crate::consent::{About, Consent};
 use crate::descendants::{self, Descendant};
 use crate::front::end_of;
 use crate::learn::record::Recorder;
@@ -88,6 +89,8 @@ pub(crate) struct Supervision<'a> {
     pub(crate) image: &'a [u8],
     pub(crate) record: File,
     pub(crate) page: &'a OwnedFd,
+    /// What a person may be asked about.
+    pub(crate) about: About,
     /// Whether trapped calls are counted, to be told of at the end.
     pub(crate) counting: bool,
     /// Where it is recorded what the run uses, if that is wanted.
@@ -121,10 +124,12 @@ impl Supervision<'_> {
         if rustix::process::getppid() != Some(front.pid) {
             return Ok(());
         }
+        let consent = Arc::new(Consent::new(self.about));
         let supervisor = Arc::new(Supervisor::new(
             self.image.to_owned(),
             self.record,
             self.page,
+            Arc::clone(&consent),
             self.counting,
             self.learning,
         )?);
@@ -148,8 +153,10 @@ impl Supervision<'_> {
                 rustix::process::setpgid(None, None)?;
                 stand_apart()?;
                 front.tell(&Report::Started(child))?;
-                watch(child, &mut front, self.kill_leftovers)?;
+                let watched = watch(child, &mut front, &consent, self.kill_leftovers);
+                consent.close();
                 supervisor.conclude();
+                watched?;
                 for Count { times, call, program } in supervisor.counts() {
                     let what = format!("{call} by {}", String::from_utf8_lossy(&program));
                     front.tell(&Report::Answered(times, what))?;
@@ -196,7 +203,7 @@ fn stand_apart() -> io::Result<()> {
 }
 
 /// Waits until the program and all that it started have ended.
-fn watch(child: Pid, front: &mut Front, kill_leftovers: bool) -> io::Result<()> {
+fn watch(child: Pid, front: &mut Front, consent: &Consent, kill_leftovers: bool) -> io::Result<()> {
     let awaited = Signals::of(&[libc::SIGCHLD, libc::SIGTERM]);
     let mut ended = false;
     loop {
@@ -207,7 +214,7 @@ fn watch(child: Pid, front: &mut Front, kill_leftovers: bool) -> io::Result<()> 
             return Ok(());
         }
         let before = ended;
-        if !reap(child, front, &mut ended)? {
+        if !reap(child, front, consent, &mut ended)? {
             return Ok(());
         }
         if ended && !before {
@@ -217,7 +224,7 @@ fn watch(child: Pid, front: &mut Front, kill_leftovers: bool) -> io::Result<()> 
 }
 
 /// Collects whoever changed state, and tells of the program; whether anybody is left.
-fn reap(child: Pid, front: &mut Front, ended: &mut bool) -> io::Result<bool> {
+fn reap(child: Pid, front: &mut Front, consent: &Consent, ended: &mut bool) -> io::Result<bool> {
     let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
     loop {
         match rustix::process::wait(options) {
@@ -225,7 +232,10 @@ fn reap(child: Pid, front: &mut Front, ended: &mut bool) -> io::Result<bool> {
                 if let Some(end) = end_of(status) {
                     *ended = true;
                     front.tell(&Report::Ended(end))?;
-                } else if let Some(signal) = status.stopping_signal() {
+                } else if let Some(signal) = status.stopping_signal()
+                    && !consent.is_asking()
+                {
+                    // Who is stopped for a question is continued after it.
                     front.tell(&Report::Stopped(signal))?;
                 }
             }

@@ -131,7 +131,7 @@ impl Ended<'_> {
             program: report::printable(&denial.program),
             call: report::printable(&denial.call),
             times,
-            reason: log::reason(denial.reason).to_owned(),
+            reason: log::reason(denial).to_owned(),
             rule: self.advisor.rule(denial),
             layer: denial.layer.as_str().to_owned(),
             hidden: denial.hidden,

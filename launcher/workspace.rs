@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 
 /// The policy file of a workspace.
-pub(crate) const FILE: &str = "jp-confine.toml";
+pub(crate) const FILE: &str = jp_confine_policy::workspace::POLICY_FILE;
 
 /// The workspace root.
 #[derive(Debug, PartialEq, Eq)]

@@ -57,6 +57,7 @@ impl Grants {
         let nowhere = Path::new("/nowhere");
         let spec = ImageSpec {
             grants: &grants,
+            tiers: None,
             workspace: folder,
             aliases: &aliases,
             session: 7,

@@ -20,6 +20,8 @@ fn denial(call: &str, path: &str, missing: Capabilities) -> Denial {
         missing,
         hidden: false,
         second: false,
+        question: false,
+        restraint: None,
         reason: Reason::Rule,
         layer: crate::events::Layer::Shim,
         path: path.into(),
@@ -35,7 +37,8 @@ fn pair(call: &str, from: &str, to: &str, missing: Capabilities, second: bool) -
 }
 
 fn advise(grants: &[Grant], denial: &Denial) -> Advice {
-    Advisor { grants, workspace: Path::new("/w"), declared: true }.advise(denial)
+    Advisor { grants, workspace: Path::new("/w"), tiers: &Tiers::default(), declared: true }
+        .advise(denial)
 }
 
 /// Advice as one line: options, then rules.

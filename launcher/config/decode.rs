@@ -8,8 +8,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use jp_confine_policy::Capability;
+use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::layers::{Layered, Merged, Strategy};
 use jp_confine_policy::model::{FsRule, RuleSource};
+use jp_confine_policy::tier::Tier;
 
 use super::diagnostic::{Diagnostic, nearest};
 use super::document::{self, Entry, Node, Notation, Source, Value};
@@ -32,15 +34,19 @@ pub(crate) enum Trust {
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) source: Rc<Source>,
+    pub(crate) trust: Trust,
     /// `access.fs` of the run.
     pub(crate) fs: Option<Layered<FsRule>>,
+    pub(crate) tiers: Option<FilePolicy>,
+    /// `access.sensitive_paths`.
+    pub(crate) sensitive: Vec<String>,
     pub(crate) tools: Vec<Tool>,
     pub(crate) profiles: Vec<Profile>,
     marks: Vec<Mark>,
 }
 
 /// `[tools.NAME]`, or `[conversation.tools.NAME]` of a JP file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Tool {
     pub(crate) name: String,
     /// Where the tool comes from: `local`, `builtin`, `mcp` or `mcp.SERVER`.
@@ -49,6 +55,16 @@ pub(crate) struct Tool {
     pub(crate) access: Option<Range<usize>>,
     /// `access.fs` of the tool.
     pub(crate) fs: Option<Layered<FsRule>>,
+    pub(crate) tiers: Option<FilePolicy>,
+    /// `access.sensitive_paths` of the tool.
+    pub(crate) sensitive: Vec<String>,
+}
+
+/// An `access` table.
+#[derive(Debug, Default)]
+struct Access {
+    fs: Option<Layered<FsRule>>,
+    sensitive: Vec<String>,
 }
 
 /// Where a rule's words stand, for errors that show only when the rule meets the disk.
@@ -75,15 +91,17 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
     let mut decoder = Decoder { source, marks: Vec::new(), counted: (0, 0) };
     let entries = decoder.table(&root)?;
     let is_jp = entries.iter().any(|entry| entry.key == "conversation");
-    let (mut fs, mut tools, mut profiles) = (None, Vec::new(), Vec::new());
+    let (mut access, mut tiers) = (Access::default(), None);
+    let (mut tools, mut profiles) = (Vec::new(), Vec::new());
     for entry in entries {
         match &*entry.key {
-            "access" => fs = decoder.access(&entry.value)?,
-            "tools" => tools.extend(decoder.tools(&entry.value, false)?),
+            "access" => access = decoder.access(&entry.value)?,
+            "file_policy" => tiers = Some(decoder.file_policy(&entry.value, trust)?),
+            "tools" => tools.extend(decoder.tools(&entry.value, trust, false)?),
             "conversation" => {
                 for inner in decoder.table(&entry.value)? {
                     if inner.key == "tools" {
-                        tools.extend(decoder.tools(&inner.value, true)?);
+                        tools.extend(decoder.tools(&inner.value, trust, true)?);
                     }
                 }
             }
@@ -103,16 +121,24 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
                         ),
                 ));
             }
-            "file_policy" | "read_paths" | "write_paths" | "deny_paths" | "prompt_paths"
-            | "mounts" | "approvals" | "enforce" | "isolated" => {
+            "mounts" | "approvals" | "enforce" | "isolated" => {
                 return decoder.not_enforced(entry);
             }
             _ if is_jp => {}
-            _ => return decoder.unknown(entry, &["access", "tools", "profiles"]),
+            key if Tier::ALL.iter().any(|tier| tier.field() == key) => {
+                return Err(Box::new(
+                    decoder
+                        .at(&entry.key_span, format!("`{key}` outside of `file_policy`"))
+                        .label("a key of `[file_policy]`")
+                        .help("write it below `[file_policy]`"),
+                ));
+            }
+            _ => return decoder.unknown(entry, &["access", "file_policy", "tools", "profiles"]),
         }
     }
     let marks = decoder.marks;
-    Ok(File { source: Rc::clone(source), fs, tools, profiles, marks })
+    let Access { fs, sensitive } = access;
+    Ok(File { source: Rc::clone(source), trust, fs, tiers, sensitive, tools, profiles, marks })
 }
 
 /// Decodes a profile or the baseline that is part of this program.
@@ -136,20 +162,18 @@ const RULE_KEYS: [&str; 8] =
 const MERGE_KEYS: [&str; 4] = ["strategy", "value", "dedup", "discard_when_merged"];
 
 impl Decoder<'_> {
-    /// An `access` table: its `fs` list, if there is one.
-    fn access(&mut self, node: &Node<'_>) -> Decoded<Option<Layered<FsRule>>> {
-        let mut fs = None;
+    fn access(&mut self, node: &Node<'_>) -> Decoded<Access> {
+        let mut access = Access::default();
         for entry in self.table(node)? {
             match &*entry.key {
-                "fs" => fs = Some(self.fs(&entry.value)?),
+                "fs" => access.fs = Some(self.fs(&entry.value)?),
+                "sensitive_paths" => access.sensitive = self.patterns(&entry.value)?,
                 "net" | "env" if entry.value.value == Value::Array(Vec::new()) => {}
-                "net" | "env" | "commands" | "sensitive_paths" => {
-                    return self.not_enforced(entry);
-                }
-                _ => return self.unknown(entry, &["fs"]),
+                "net" | "env" | "commands" => return self.not_enforced(entry),
+                _ => return self.unknown(entry, &["fs", "sensitive_paths"]),
             }
         }
-        Ok(fs)
+        Ok(access)
     }
 
     /// A list of rules, plain or with the way it merges (spec §2.6).
@@ -273,23 +297,29 @@ impl Decoder<'_> {
     }
 
     /// A table of tools. JP describes its tools with many more keys; they are JP's to check.
-    fn tools(&mut self, node: &Node<'_>, jp: bool) -> Decoded<Vec<Tool>> {
+    fn tools(&mut self, node: &Node<'_>, trust: Trust, jp: bool) -> Decoded<Vec<Tool>> {
         let mut tools = Vec::new();
         for named in self.table(node)? {
-            let mut tool =
-                Tool { name: named.key.clone().into_owned(), origin: None, access: None, fs: None };
+            let mut tool = Tool { name: named.key.clone().into_owned(), ..Tool::default() };
             for entry in self.table(&named.value)? {
                 match &*entry.key {
                     "access" => {
                         tool.access = Some(entry.key_span.clone());
-                        tool.fs = self.access(&entry.value)?;
+                        let access = self.access(&entry.value)?;
+                        tool.fs = access.fs;
+                        tool.sensitive = access.sensitive;
                     }
                     "source" => tool.origin = Some(self.string(&entry.value)?.to_owned()),
-                    "file_policy" => return self.not_enforced(entry),
+                    "file_policy" => {
+                        tool.tiers = Some(self.file_policy(&entry.value, trust)?);
+                    }
                     "runtime" if !jp => return self.not_enforced(entry),
                     "command" => {}
                     _ if jp => {}
-                    _ => return self.unknown(entry, &["access", "source", "command"]),
+                    _ => {
+                        let known = ["access", "file_policy", "source", "command"];
+                        return self.unknown(entry, &known);
+                    }
                 }
             }
             tools.push(tool);

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use jp_confine_policy::compile_error::CompileError;
-use jp_confine_policy::layers::{self, Layer};
+use jp_confine_policy::layers::{self, Layer, Layered, Merged};
 use jp_confine_policy::model::FsRule;
 use jp_confine_policy::warning::Warning;
 
 use super::decode::{self, File, Tool, Trust};
 use super::diagnostic::{Diagnostic, nearest};
 use super::document::{Notation, Source};
+use super::scope::Scope;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::profile::Profile;
@@ -35,6 +36,8 @@ pub(crate) struct Declared {
     /// `None`: nothing is declared.
     pub(crate) rules: Option<Vec<FsRule>>,
     pub(crate) warnings: Vec<Warning>,
+    /// Who has external rules: a run without a tool, and every tool that runs here.
+    pub(crate) scopes: Vec<Scope>,
 }
 
 impl Layers {
@@ -64,6 +67,7 @@ impl Layers {
         if let Some(tool) = tool {
             self.check_tool(tool)?;
         }
+        let scopes = self.scopes();
         let of_tool = |file: &mut File| {
             let named = file.tools.iter_mut().find(|known| Some(known.name.as_str()) == tool);
             named.and_then(|known| known.fs.take())
@@ -74,7 +78,53 @@ impl Layers {
             lists.into_iter().flatten().map(move |list| Layer { name: name.clone(), list })
         });
         let (rules, warnings) = layers::merge(lists);
-        Ok(Declared { rules: (!rules.is_empty()).then_some(rules), warnings })
+        Ok(Declared { rules: (!rules.is_empty()).then_some(rules), warnings, scopes })
+    }
+
+    /// The files, lowest layer first.
+    pub(super) fn files(&self) -> &[File] {
+        &self.files
+    }
+
+    /// Who has external rules, before [`Self::declared`] takes the rules out.
+    pub(crate) fn scopes(&self) -> Vec<Scope> {
+        let tools = self.files.iter().flat_map(|file| &file.tools).map(|tool| tool.name.as_str());
+        let mut names: Vec<&str> = tools.filter(|name| self.runs_here(name)).collect();
+        names.sort_unstable();
+        names.dedup();
+        std::iter::once(None)
+            .chain(names.into_iter().map(Some))
+            .map(|tool| Scope { tool: tool.map(str::to_owned), rules: self.external_rules(tool) })
+            .filter(|scope| !scope.rules.is_empty())
+            .collect()
+    }
+
+    /// Whether a tool is neither the host's own nor a server's, so that rules for it mean something.
+    pub(crate) fn runs_here(&self, tool: &str) -> bool {
+        self.origin_elsewhere(tool).is_none()
+    }
+
+    /// What [`Self::declared`] says, of external rules alone: other rules have no part in how these
+    /// merge.
+    fn external_rules(&self, tool: Option<&str>) -> Vec<FsRule> {
+        let lists = self.files.iter().flat_map(|file| {
+            let named = file.tools.iter().find(|known| Some(known.name.as_str()) == tool);
+            [file.fs.as_ref(), named.and_then(|known| known.fs.as_ref())].into_iter().flatten()
+        });
+        let external = |list: &Layered<FsRule>| {
+            let (Layered::Plain(value) | Layered::Merged(Merged { value, .. })) = list;
+            let value = value.iter().filter(|rule| rule.external()).cloned().collect();
+            let list = match list {
+                Layered::Plain(_) => Layered::Plain(value),
+                Layered::Merged(Merged { strategy, dedup, discard_when_merged, .. }) => {
+                    let (strategy, dedup) = (*strategy, *dedup);
+                    let discard_when_merged = *discard_when_merged;
+                    Layered::Merged(Merged { strategy, value, dedup, discard_when_merged })
+                }
+            };
+            Layer { name: String::new(), list }
+        };
+        layers::merge(lists.map(external)).0
     }
 
     /// The profiles that the user's files define, lowest layer first.
@@ -108,10 +158,7 @@ impl Layers {
         if layers.is_empty() {
             return Err(self.no_such_tool(name));
         }
-        let origin = layers.iter().rev().find_map(|(_, tool)| tool.origin.as_deref());
-        let elsewhere =
-            origin.filter(|origin| matches!(origin.split('.').next(), Some("builtin" | "mcp")));
-        let Some(origin) = elsewhere else { return Ok(()) };
+        let Some(origin) = self.origin_elsewhere(name) else { return Ok(()) };
         for (file, tool) in layers {
             if let Some(span) = &tool.access {
                 return Err(Failure::Configuration(Box::new(
@@ -126,6 +173,13 @@ impl Layers {
             }
         }
         Ok(())
+    }
+
+    /// Where a tool comes from, if it does not run here.
+    fn origin_elsewhere(&self, tool: &str) -> Option<&str> {
+        let tools = self.files.iter().rev().flat_map(|file| &file.tools);
+        let origin = tools.filter(|known| known.name == tool).find_map(|it| it.origin.as_deref());
+        origin.filter(|origin| matches!(origin.split('.').next(), Some("builtin" | "mcp")))
     }
 
     fn no_such_tool(&self, name: &str) -> Failure {

@@ -2,9 +2,12 @@
 
 pub(crate) mod decode;
 mod decode_profile;
+mod decode_tiers;
 pub(crate) mod diagnostic;
 pub(crate) mod document;
 pub(crate) mod layers;
+pub(crate) mod scope;
+mod tiers;
 mod toml;
 
 #[cfg(test)]

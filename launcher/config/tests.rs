@@ -98,17 +98,69 @@ error: `net` is not enforced by this version
   = help: remove it, or keep it in a file that this version is not given",
     );
     for text in [
-        "[file_policy]\ndefault = \"deny\"\n",
-        "[access]\nsensitive_paths = [\"*.pem\"]\n",
         "[access.commands.git]\n",
         "[[access.env]]\nname = \"X\"\n",
         "[tools.x]\nruntime = \"vfs\"\n",
         "[conversation.tools.x.access]\nnet = [{host = \"h\"}]\n",
-        "read_paths = []\n",
     ] {
         let rendered = decode(text, Notation::Toml, Trust::User).expect_err(text);
         assert!(rendered.contains("is not enforced by this version"), "{rendered}");
     }
+}
+
+#[test]
+fn patterns_that_mean_no_place() {
+    refused(
+        "[access]\nsensitive_paths = [\"*.pem\"]\n",
+        "
+error: not a pattern of paths
+ --> policy:2:20
+  |
+2 | sensitive_paths = [\"*.pem\"]
+  |                    ^^^^^^^ a pattern begins with `/`, `~/`, `<workspace>` or `**`
+  |
+  = help: patterns are of whole absolute paths: `*` is within one name, `**` across them",
+    );
+    for text in [
+        "[file_policy]\ndeny_paths = [\"src/**\"]\n",
+        "[tools.x.file_policy]\nprompt_paths = [\"~other/x\"]\n",
+        "[file_policy]\nread_paths = [\"/a/[b\"]\n",
+    ] {
+        let rendered = decode(text, Notation::Toml, Trust::User).expect_err(text);
+        assert!(rendered.contains("not a pattern of paths"), "{rendered}");
+    }
+}
+
+#[test]
+fn tiers_outside_of_their_table() {
+    refused(
+        "deny_paths = [\"**/x\"]\n",
+        "
+error: `deny_paths` outside of `file_policy`
+ --> policy:1:1
+  |
+1 | deny_paths = [\"**/x\"]
+  | ^^^^^^^^^^ a key of `[file_policy]`
+  |
+  = help: write it below `[file_policy]`",
+    );
+}
+
+#[test]
+fn a_workspace_opens_nothing_by_default() {
+    refused(
+        "[file_policy]\ndefault = \"read\"\n",
+        "
+error: `default = \"read\"` in a workspace
+ --> policy:2:11
+  |
+2 | default = \"read\"
+  |           ^^^^^^ would open everything outside of the workspace
+  |
+  = help: a workspace file may say `deny` or `prompt`; put this into the user configuration, or into a --policy file outside the workspace",
+    );
+    let misspelled = decode("[file_policy]\ndefault = \"promt\"\n", Notation::Toml, Trust::User);
+    assert!(misspelled.expect_err("no tier").contains("did you mean `prompt`?"));
 }
 
 #[test]

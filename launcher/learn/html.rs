@@ -111,8 +111,12 @@ fn pick<'t>(
 /// What was refused, each with its way out.
 fn denials(text: &mut String, learned: &Learned<'_>, stage: &Stage<'_>) {
     let denials = &learned.ran.denials;
-    let advisor =
-        Advisor { grants: &learned.ran.prepared.grants, workspace: stage.root, declared: false };
+    let advisor = Advisor {
+        grants: &learned.ran.prepared.grants,
+        workspace: stage.root,
+        tiers: &learned.ran.prepared.tiers,
+        declared: false,
+    };
     if denials.total() + denials.total_hidden() == 0 {
         return;
     }

@@ -231,7 +231,7 @@ mod tests {
     fn what_is_recorded_is_read_along_and_counted_in_the_end() {
         let file = file().expect("memory");
         let mut uses = Uses::new(file.try_clone().expect("cloned"));
-        let nothing = crate::grants::image_over(&[], &[], std::path::Path::new("/w"));
+        let nothing = crate::grants::image_over(&[], None, &[], std::path::Path::new("/w"));
         let recorder = Recorder::new(file, nothing.expect("an image")).expect("sound");
         recorder.add(one(b"/w/a", How::Used));
         uses.read().expect("read");

@@ -119,7 +119,8 @@ impl<'a> Stage<'a> {
     }
 
     fn image(&self, grants: &[Grant]) -> Result<Vec<u8>, Failure> {
-        grants::image_over(grants, &[Path::new("/")], self.root)
+        // Tiers hold by themselves: what they refused was not used.
+        grants::image_over(grants, None, &[Path::new("/")], self.root)
     }
 }
 

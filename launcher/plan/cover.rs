@@ -163,7 +163,7 @@ impl<'a> Cover<'a> {
         is_directory: bool,
         wanted: Capabilities,
     ) -> Result<bool, Excess> {
-        let held = self.lookup(path).caps;
+        let held = self.lookup(path).granted(self.image);
         let lost = wanted.difference(held);
         let denied = !lost.is_empty() && !self.is_out_of_reach(path, lost);
         parts.unlisted |= denied && is_directory && lost.contains(Capabilities::READ);

@@ -12,7 +12,10 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::build::Grant;
+use jp_confine_policy::decide::{self, Request};
 use jp_confine_policy::image::Image;
+use jp_confine_policy::tier::Tier;
+use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::{Capabilities, Capability};
 use landlock::{ABI, AccessFs};
 use rustix::process::Uid;
@@ -36,6 +39,8 @@ pub(crate) struct Order<'a> {
     /// The policy, and the image of it, by which it is asked.
     pub(crate) grants: &'a [Grant],
     pub(crate) image: &'a Image<'a>,
+    /// The tier layer of it.
+    pub(crate) tiers: &'a Tiers,
     /// The workspace, which routes are relative to.
     pub(crate) workspace: &'a Path,
     /// What the product itself needs inside the run.
@@ -126,10 +131,20 @@ impl Draft {
         let Some(version) = bounds::version(order.machine.landlock) else {
             return Self { inexact: Capabilities::ALL, ..Self::default() };
         };
-        let standings = standing::of(order.grants, order.image, order.workspace);
+        let standings = standing::of(
+            order.grants,
+            order.image,
+            order.workspace,
+            order.enforce == Enforce::Strict,
+        );
         let mut draft = Self::default();
         for standing in &standings {
             draft.inexact = draft.inexact.union(inexact_at(standing));
+        }
+        if standings.iter().any(|standing| standing.restrained) {
+            draft
+                .notes
+                .push("patterns of tiers are judged by call, wherever one may match".to_owned());
         }
         draft.look_into_proc(order);
         draft.cover(order, version, &standings);
@@ -179,6 +194,7 @@ impl Draft {
         }
         self.unlisted = cover.unlisted;
         let mut rules = cover.rules;
+        rules.extend(self.opened(order, version));
         let writing = AccessFs::WriteFile;
         if order.own.iter().any(|rule| rule.rights.contains(writing)) {
             self.inexact = self.inexact.union(Capabilities::UPDATE);
@@ -206,6 +222,31 @@ impl Draft {
             path.display()
         ));
         Some(Rule { path: there.to_owned(), rights })
+    }
+
+    /// Rules for what tiers open where no grant does; they are as wide as patterns are.
+    fn opened(&mut self, order: &Order<'_>, version: ABI) -> Vec<Rule> {
+        let patterns = order.tiers.opening().map(|(tier, pattern)| (tier, pattern.stem()));
+        let default = order.tiers.default.filter(|&tier| tier != Tier::Deny);
+        let everywhere = default.map(|tier| (tier, PathBuf::from("/")));
+        let mut rules = Vec::new();
+        for (tier, stem) in patterns.chain(everywhere) {
+            let found = decide::lookup(order.image, &Request::canonical(bytes(&stem)));
+            if !found.is_beyond_rules(order.image) {
+                continue;
+            }
+            let caps = match tier {
+                Tier::Read => Capabilities::READ.union(Capabilities::EXECUTE),
+                _ => Capabilities::ALL,
+            };
+            self.inexact = self.inexact.union(caps);
+            if stem.exists() {
+                rules.push(Rule { path: stem, rights: bounds::rights(caps, version) });
+            } else {
+                self.absent.push(stem);
+            }
+        }
+        rules
     }
 
     /// Takes note of a directory that could not be taken apart.
@@ -272,7 +313,7 @@ fn sayable(standing: &Standing<'_>) -> Capabilities {
 /// For which capabilities Landlock's rule at this anchor says more or less than the policy, apart
 /// from what is denied below some other anchor for reading and executing: see [`cover`].
 fn inexact_at(standing: &Standing<'_>) -> Capabilities {
-    let Standing { path, caps, by_route, above } = *standing;
+    let Standing { path, caps, restrained, by_route, above } = *standing;
     let in_proc = path.starts_with(PROCESSES);
     // An entry can be made and removed where that is granted for the directory it is in.
     let entry = caps.intersection(Capabilities::CREATE.union(Capabilities::DELETE));
@@ -280,6 +321,7 @@ fn inexact_at(standing: &Standing<'_>) -> Capabilities {
         .union(standing.lost().intersection(Capabilities::WRITE))
         .union(bounds::implied(caps).difference(caps))
         .union(entry.difference(above))
+        .with_if(restrained, caps)
         .with_if(in_proc, standing.lost().union(caps.intersection(Capabilities::WRITE)))
 }
 
@@ -314,4 +356,8 @@ fn weaker(machine: Machine) -> Option<String> {
         (false, false) => "held by the library alone, which a program can evade",
     };
     Some(format!("no {} here: {held}; see `jp-confine doctor`", missing.join(", no ")))
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())
 }

@@ -12,8 +12,10 @@ use jp_confine_policy::image::Image;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing<'a> {
     pub(super) path: &'a Path,
-    /// What holds here, by whatever route.
+    /// What the rules grant here, by whatever route.
     pub(super) caps: Capabilities,
+    /// A tier may withhold some of it, here or somewhere below.
+    pub(super) restrained: bool,
     /// The part of it that depends on the route.
     pub(super) by_route: Capabilities,
     /// What holds at the anchors above, all together: Landlock's rules add up.
@@ -27,11 +29,13 @@ impl Standing<'_> {
     }
 }
 
-/// The anchors of `grants` in the order of their bytes: each directory before what is in it.
+/// The anchors of `grants` in the order of their bytes: each directory before what is in it. The list of
+/// sensitive paths restrains only in a `strict` run: else it is no reason to judge every call.
 pub(super) fn of<'a>(
     grants: &'a [Grant],
     image: &Image<'_>,
     workspace: &Path,
+    strict: bool,
 ) -> Vec<Standing<'a>> {
     let mut sorted: Vec<(&[u8], &Grant)> =
         grants.iter().map(|grant| (spelling(&grant.anchor), grant)).collect();
@@ -46,8 +50,9 @@ pub(super) fn of<'a>(
         let parent = around.iter().rev().find(|(known, _)| is_below(place, known));
         let above = parent.map_or(Capabilities::NONE, |(_, caps)| *caps);
         let (caps, by_route) = held(same, image, workspace);
+        let restrained = is_restrained(image, place, strict);
         around.push((place, above.union(caps)));
-        standings.push(Standing { path: &first.anchor, caps, by_route, above });
+        standings.push(Standing { path: &first.anchor, caps, restrained, by_route, above });
     }
     standings
 }
@@ -75,6 +80,12 @@ fn is_below(place: &[u8], known: &[u8]) -> bool {
     place.strip_prefix(known).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
+fn is_restrained(image: &Image<'_>, place: &[u8], strict: bool) -> bool {
+    let place = if place.is_empty() { b"/" } else { place };
+    let found = decide::lookup(image, &Request::canonical(place));
+    !found.withheld.is_empty() || found.withheld_below || (strict && found.restrained_below)
+}
+
 /// What the evaluator says about the anchor of these grants: by any route, and not by every route.
 fn held(
     same: &[(&[u8], &Grant)],
@@ -83,15 +94,15 @@ fn held(
 ) -> (Capabilities, Capabilities) {
     let Some((_, first)) = same.first() else { return Default::default() };
     let path = first.anchor.as_os_str().as_bytes();
-    let plain = decide::lookup(image, &Request::canonical(path)).caps;
+    let plain = decide::lookup(image, &Request::canonical(path)).granted(image);
     let mut either = (plain, plain);
     for (_, grant) in same {
         if let GrantKind::External { lexical_path }
         | GrantKind::Tombstone { lexical_path: Some(lexical_path) } = &grant.kind
         {
             let route = workspace.join(lexical_path);
-            let request = Request { path, route: route.as_os_str().as_bytes() };
-            let caps = decide::lookup(image, &request).caps;
+            let request = Request::by_route(path, route.as_os_str().as_bytes());
+            let caps = decide::lookup(image, &request).granted(image);
             either = (either.0.union(caps), either.1.intersection(caps));
         }
     }

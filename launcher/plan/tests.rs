@@ -53,6 +53,7 @@ impl Scene {
         let nowhere = Path::new("/");
         prepare::build_image(&ImageSpec {
             grants: &self.grants,
+            tiers: None,
             workspace: &self.root(),
             aliases: &[],
             session: 0,
@@ -70,6 +71,7 @@ impl Scene {
         Plan::of(&Order {
             grants: &self.grants,
             image: &prepare::parse_image(&image)?,
+            tiers: &Tiers::default(),
             workspace: &root,
             own: &[],
             user: self.user,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::tiers::Tiers;
 
 use super::block::LINES;
 use super::*;
@@ -20,6 +21,8 @@ fn denial(path: &[u8], missing: Capabilities, rule: Option<usize>) -> Denial {
         missing,
         hidden: false,
         second: false,
+        question: false,
+        restraint: None,
         reason: Reason::Rule,
         layer: crate::events::Layer::Shim,
         path: path.to_owned(),
@@ -48,7 +51,12 @@ fn render(denials: &[Denial], declared: bool) -> String {
     let grants = grants();
     let about = Circumstances {
         denials: &counted,
-        advisor: Advisor { grants: &grants, workspace: Path::new("/w"), declared },
+        advisor: Advisor {
+            grants: &grants,
+            workspace: Path::new("/w"),
+            tiers: &Tiers::default(),
+            declared,
+        },
         verbose: true,
         damaged: false,
         kept: true,

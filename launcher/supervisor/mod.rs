@@ -42,6 +42,7 @@ use proc::Proc;
 use waiting::Waiting;
 use workers::Workers;
 
+use crate::consent::Consent;
 use crate::learn::record::Recorder;
 use crate::sys::interruption;
 use crate::sys::notification::Listener;
@@ -61,8 +62,9 @@ impl Supervisor {
     /// To be made in the process that is to answer: what it opens is its own.
     ///
     /// `image` is the compiled policy, `record` the record of denials, open for appending, `page` the
-    /// page by which the processes of the run tell each other of directories that moved. `counting`
-    /// makes every call a little slower, and so does `learner`, who is told of what was allowed.
+    /// page by which the processes of the run tell each other of directories that moved, `consent` who
+    /// is asked. `counting` makes every call a little slower, and so does `learner`, who is told of what
+    /// was allowed.
     ///
     /// # Errors
     /// Where `/proc` is missing or of another pid namespace, or the image is damaged.
@@ -70,10 +72,11 @@ impl Supervisor {
         image: Vec<u8>,
         record: File,
         page: &OwnedFd,
+        consent: Arc<Consent>,
         counting: bool,
         learner: Option<Recorder>,
     ) -> io::Result<Self> {
-        let policy = Policy::new(image, record, page, learner)?;
+        let policy = Policy::new(image, record, page, consent, learner)?;
         Ok(Self {
             policy: Arc::new(policy),
             proc: Arc::new(Proc::open()?),

@@ -4,10 +4,12 @@ use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use jp_confine_policy::image::{Image, Text};
 use rustix::io::Errno;
 
+use crate::consent::Consent;
 use crate::events;
 use crate::learn::record::Recorder;
 use crate::sys::memory::Generation;
@@ -20,6 +22,8 @@ const ENOUGH: u64 = 64 << 20;
 pub(crate) struct Policy {
     pub(crate) image: Image<'static>,
     record: File,
+    /// Who is asked, and what was answered.
+    pub(crate) consent: Arc<Consent>,
     pub(crate) generation: Generation,
     /// The page that the generation is on.
     page: OwnedFd,
@@ -36,11 +40,12 @@ impl Policy {
         image: Vec<u8>,
         record: File,
         page: &OwnedFd,
+        consent: Arc<Consent>,
         learner: Option<Recorder>,
     ) -> io::Result<Self> {
         let image = Image::parse(image.leak()).map_err(|_| Errno::INVAL)?;
-        let generation = Generation::map(page)?;
-        Ok(Self { image, record, generation, page: page.try_clone()?, learner })
+        let (generation, page) = (Generation::map(page)?, page.try_clone()?);
+        Ok(Self { image, record, consent, generation, page, learner })
     }
 
     /// The page that the processes of the run share, if that is what `path` names: a process whose

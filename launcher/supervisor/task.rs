@@ -15,6 +15,7 @@ use super::hands::{Acting, Hands};
 use super::policy::Policy;
 use super::resolve::{Argument, Found, Judged, Object};
 use super::waiting::Waiting;
+use crate::consent::Answer;
 use crate::events::{self, Layer, Reason};
 use crate::learn::record::How;
 use crate::sys::identity::Brief;
@@ -43,7 +44,7 @@ impl<'p> Subject<'p> {
     }
 
     pub(crate) fn request(&self) -> Request<'p> {
-        Request { path: self.path, route: self.route }
+        Request::by_route(self.path, self.route)
     }
 }
 
@@ -174,11 +175,14 @@ impl<'a> Task<'a> {
             Err(unknown) => return unknown,
         };
         let subject = Subject::new(&path);
-        let settled = self.settle(judge(self.image(), &subject.request()), subject);
-        if settled.is_ok() {
-            self.learn_judged(How::Used, subject, judge);
+        match judge(self.image(), &subject.request()) {
+            // Nobody is asked about what is not there.
+            Verdict::Deny(denial) if !denial.ask => self.denied(denial, subject),
+            _ => {
+                self.learn_judged(How::Used, subject, judge);
+                errno
+            }
         }
-        settled.err().unwrap_or(errno)
     }
 
     /// The path as it reads, with links that were known when the policy was compiled replaced.
@@ -193,36 +197,84 @@ impl<'a> Task<'a> {
         })
     }
 
-    /// Turns a verdict into the call's result, and reports a denial.
+    /// Turns a verdict into the call's result: reports a denial, or asks where a person may lift it.
     ///
     /// # Errors
-    /// `EACCES`, or `ENOENT` in a hidden area.
+    /// `EACCES`, or `ENOENT` in a hidden area; what interrupted the wait for an answer.
     pub(crate) fn settle(&self, verdict: Verdict, subject: Subject<'_>) -> Result<(), Errno> {
         match verdict {
             Verdict::Allow => Ok(()),
-            Verdict::Deny(denial) => Err(self.denied(denial, subject)),
+            Verdict::Deny(denial) => self.lift(denial, subject),
         }
     }
 
-    /// As [`Self::settle`], for opening.
+    /// As [`Self::settle`], for opening: what `judge` says of the subject, with its denial already dealt
+    /// with.
     ///
     /// # Errors
     /// As there.
     pub(crate) fn settle_open(
         &self,
-        verdict: OpenVerdict,
+        judge: impl Fn(&Image<'_>, &Request<'_>) -> OpenVerdict,
         subject: Subject<'_>,
-    ) -> Result<(), Errno> {
-        match verdict {
+    ) -> Result<OpenVerdict, Errno> {
+        let request = subject.request();
+        let OpenVerdict::Deny(denial) = judge(self.image(), &request) else {
+            return Ok(judge(self.image(), &request));
+        };
+        self.lift(denial, subject)?;
+        match judge(self.image(), &request.consented()) {
             OpenVerdict::Deny(denial) => Err(self.denied(denial, subject)),
-            _ => Ok(()),
+            verdict => Ok(verdict),
         }
+    }
+
+    /// Reports a denial, unless a person may lift it and does.
+    fn lift(&self, denial: Denial, subject: Subject<'_>) -> Result<(), Errno> {
+        if denial.ask {
+            let answer = self.ask(denial, subject, program_of(&self.caller))?;
+            if answer.consents() {
+                return Ok(());
+            }
+        }
+        self.record(Some(denial), Reason::Rule, subject);
+        Err(errno_of(denial))
+    }
+
+    /// What a person says about what `program` wants; a consent is put on record.
+    ///
+    /// # Errors
+    /// What interrupted the wait for an answer.
+    pub(crate) fn ask(
+        &self,
+        denial: Denial,
+        subject: Subject<'_>,
+        program: Vec<u8>,
+    ) -> Result<Answer, Errno> {
+        let pid = self.caller.status()?.process.unsigned_abs();
+        let consent = &self.policy.consent;
+        let Subject { path, route } = subject;
+        let question = consent.about().question(&denial, (path, route), program, pid);
+        let answer = consent.ask(self.caller.tid(), &question, |answer| self.wait(answer));
+        let answer = answer.inspect_err(|_| {
+            if self.caller.confirm().is_err() {
+                consent.drop_question(&question);
+            }
+        })?;
+        let reason = match answer {
+            Answer::Once => Reason::Once,
+            Answer::Run => Reason::ThisRun,
+            Answer::No => return Ok(answer),
+        };
+        self.caller.confirm()?;
+        self.record(Some(denial), reason, subject);
+        Ok(answer)
     }
 
     /// Reports a denial; what the caller gets to see.
     pub(crate) fn denied(&self, denial: Denial, subject: Subject<'_>) -> Errno {
-        self.record(Some(denial), Reason::Rule, subject);
-        if denial.hidden { Errno::NOENT } else { Errno::ACCESS }
+        self.record(Some(Denial { ask: false, ..denial }), Reason::Rule, subject);
+        errno_of(denial)
     }
 
     /// Reports a refusal that no rule decided.
@@ -238,6 +290,8 @@ impl<'a> Task<'a> {
             missing: denial.map_or(Capabilities::NONE, |denial| denial.missing),
             hidden: denial.is_some_and(|denial| denial.hidden),
             second: denial.is_some_and(|denial| denial.second),
+            question: denial.is_some_and(|denial| denial.ask),
+            restraint: denial.and_then(|denial| denial.restraint),
             reason,
             layer: Layer::Supervisor,
             path: subject.path.to_vec(),
@@ -264,6 +318,10 @@ impl<'a> Task<'a> {
     fn shares_namespace(&self) -> bool {
         self.caller.proc().is_own_user_namespace(self.caller.tid())
     }
+}
+
+const fn errno_of(denial: Denial) -> Errno {
+    if denial.hidden { Errno::NOENT } else { Errno::ACCESS }
 }
 
 /// Whether everything that everybody may see of a path is absent, so that this is no secret.

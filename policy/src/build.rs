@@ -1,5 +1,7 @@
 //! The writer of images: compiled grants in, one flat piece of memory out.
 
+mod automaton;
+mod reach;
 mod trie;
 
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,12 +15,15 @@ use serde::Serialize;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes as _, IntoBytes as _};
 
+use self::automaton::Table;
 use self::trie::{Place, Prefix, Trie};
 use crate::capability::Capabilities;
 use crate::image::{
     BOUNDED, Behind, Header, Image, ImageError, MAGIC, NONE, Node, Rule, SUPERVISED, Slot, Span,
     Text, VERSION, checksum,
 };
+use crate::tier::Tier;
+use crate::tiers::Tiers;
 
 /// One compiled rule, whoever declared it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,6 +144,8 @@ impl std::fmt::Display for Origin {
 pub struct ImageSpec<'a> {
     /// In declared order: of grants on one anchor the last wins.
     pub grants: &'a [Grant],
+    /// The tier layer, if there is one.
+    pub tiers: Option<&'a Tiers>,
     /// Canonical workspace root; external rules' routes are below it.
     pub workspace: &'a Path,
     /// Links known when the policy was compiled: absolute spelling, canonical absolute target.
@@ -163,6 +170,9 @@ pub enum BuildError {
     /// An anchor or alias is not absolute and canonical.
     #[error("`{}` is not an absolute path without `.` and `..`", .0.display())]
     NotCanonical(PathBuf),
+    /// The patterns need a table that is too large.
+    #[error("the patterns of file_policy are too many, or too intricate")]
+    TooManyPatterns,
     /// More than 4 GiB of policy.
     #[error("the policy is too large")]
     TooLarge,
@@ -176,7 +186,15 @@ pub enum BuildError {
 /// # Errors
 /// [`BuildError`] where a path is not canonical or a table would not fit.
 pub fn build(spec: &ImageSpec<'_>) -> Result<Vec<u8>, BuildError> {
-    let mut tables = Tables { trie: Trie::new(), rules: vec![], patterns: vec![], bytes: vec![] };
+    let table = spec.tiers.map(|tiers| automaton::table(&tiers.lists())).transpose()?;
+    let mut tables = Tables {
+        trie: Trie::new(),
+        rules: vec![],
+        patterns: vec![],
+        table: table.unwrap_or_default(),
+        open: reach::open_ground(spec.grants),
+        bytes: vec![],
+    };
     let controls = || spec.grants.iter().enumerate().filter(|(_, grant)| is_control(grant));
     for (_, control) in controls() {
         let at = tables.trie.place(&control.anchor)?.at;
@@ -205,6 +223,9 @@ struct Tables<'a> {
     trie: Trie<'a>,
     rules: Vec<Rule>,
     patterns: Vec<Span>,
+    table: Table,
+    /// See [`reach::open_ground`].
+    open: Option<&'a Path>,
     bytes: Vec<u8>,
 }
 
@@ -246,7 +267,8 @@ impl<'a> Tables<'a> {
         Ok(Rule {
             caps: grant.caps.bits(),
             hidden: u8::from(grant.kind == GrantKind::Hidden),
-            reserved: [0; 2],
+            reach: reach::of(grant, self.open, &self.table) as u8,
+            reserved: 0,
             patterns,
             route,
             earlier: NONE.into(),
@@ -286,9 +308,13 @@ impl<'a> Tables<'a> {
         let slots = append(slots.as_bytes(), slots.len())?;
         let rules = append(self.rules.as_bytes(), self.rules.len())?;
         let patterns = append(self.patterns.as_bytes(), self.patterns.len())?;
+        let classes = append(&self.table.classes, self.table.classes.len())?;
+        let states = append(self.table.states.as_bytes(), self.table.states.len())?;
+        let edges = append(self.table.edges.as_bytes(), self.table.edges.len())?;
         let bytes = append(&self.bytes, self.bytes.len())?;
         let json = append(spec.json, spec.json.len())?;
         let length = size(image.len())?;
+        let default = spec.tiers.and_then(|tiers| tiers.default);
         let mut header = Header {
             magic: MAGIC,
             version: VERSION.into(),
@@ -300,6 +326,10 @@ impl<'a> Tables<'a> {
             slots,
             rules,
             patterns,
+            default_tier: default.map_or(0, Tier::number).into(),
+            classes,
+            states,
+            edges,
             bytes,
             texts,
             json,

@@ -1,6 +1,5 @@
 //! Verdicts on workspace-relative input, as tools give it (spec §1, §4.1, §18 `check`).
 
-use std::borrow::ToOwned as _;
 use std::boxed::Box;
 use std::path::{Path, PathBuf};
 use std::string::{String, ToString as _};
@@ -10,11 +9,16 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Serialize, Serializer};
 
 use crate::build::{Grant, GrantKind, Origin};
-use crate::canonical::{self, Op, ResolveError, Resolved, Root};
+use crate::canonical::{self, Op, Resolved, Root};
 use crate::capability::Capability;
 use crate::decide::{self, Request};
+use crate::granting;
 use crate::image::{Image, RuleId};
-use crate::lexical::{self, LexicalError};
+use crate::lexical;
+#[cfg(target_os = "linux")]
+use crate::pin::Pin;
+
+pub use crate::denial::Reason;
 
 /// Whether a request may go ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -22,46 +26,10 @@ use crate::lexical::{self, LexicalError};
 pub enum Verdict {
     /// It may.
     Allow,
+    /// If a person, being asked, consents.
+    Prompt,
     /// It may not.
     Deny,
-}
-
-/// Why a request is refused, as programs read it (spec §5.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    /// The input is absolute.
-    AbsoluteInput,
-    /// The input leads above the root through `..`.
-    InputEscape,
-    /// It leads outside the workspace, and no approved rule covers that.
-    Escape,
-    /// It entered an approved external target and left it again.
-    NestedEscape,
-    /// The deciding rule does not grant the capability.
-    Denied,
-    /// It cannot be said where the input leads.
-    ResolutionFailed,
-    /// The kernel refused to look at a part of it.
-    PermissionDenied,
-    /// There is no usable policy.
-    PolicyUnavailable,
-}
-
-impl From<LexicalError> for Reason {
-    fn from(error: LexicalError) -> Self {
-        match error {
-            LexicalError::Absolute => Self::AbsoluteInput,
-            LexicalError::Escape => Self::InputEscape,
-            LexicalError::Empty | LexicalError::Nul => Self::ResolutionFailed,
-        }
-    }
-}
-
-impl From<ResolveError> for Reason {
-    fn from(error: ResolveError) -> Self {
-        if error.is_permission() { Self::PermissionDenied } else { Self::ResolutionFailed }
-    }
 }
 
 /// The verdict on one input and capability.
@@ -73,7 +41,7 @@ pub struct CheckResult {
     pub capability: Capability,
     /// The answer.
     pub verdict: Verdict,
-    /// Why not; `None` when allowed.
+    /// Why not, or why not without consent; `None` when allowed.
     pub reason: Option<Reason>,
     /// Where the input leads, absolute and canonical, if that could be said.
     #[serde(serialize_with = "lossy")]
@@ -89,6 +57,39 @@ pub struct CheckResult {
     /// The place in the workspace that the input names or leads to, for messages.
     #[serde(skip)]
     pub(crate) target: String,
+}
+
+impl CheckResult {
+    /// A refusal of `path`, as given, until somebody allows it.
+    fn new(path: String, capability: Capability) -> Self {
+        Self {
+            target: path.clone(),
+            path,
+            capability,
+            verdict: Verdict::Deny,
+            reason: None,
+            resolved: None,
+            rule: None,
+            rule_id: None,
+            granting: Vec::new(),
+        }
+    }
+
+    fn concluded(mut self, judgement: Result<(), Reason>) -> Self {
+        self.verdict = match judgement {
+            Ok(()) => Verdict::Allow,
+            Err(Reason::TierPromptRefused | Reason::SensitiveRefused) => Verdict::Prompt,
+            Err(_) => Verdict::Deny,
+        };
+        self.reason = judgement.err();
+        self
+    }
+
+    /// Whether the request may go ahead.
+    #[must_use]
+    pub fn is_allowed(&self) -> bool {
+        self.verdict == Verdict::Allow
+    }
 }
 
 #[expect(clippy::ref_option, reason = "the signature that serde calls")]
@@ -129,25 +130,35 @@ impl<'a> Context<'a> {
     /// entry, everything else about what a final link leads to. Nothing on disk is changed.
     #[must_use]
     pub fn check(&self, input: &[u8], capability: Capability) -> CheckResult {
-        let mut result = CheckResult {
-            path: String::from_utf8_lossy(input).into_owned(),
-            capability,
-            verdict: Verdict::Deny,
-            reason: None,
-            resolved: None,
-            rule: None,
-            rule_id: None,
-            granting: Vec::new(),
-            target: String::from_utf8_lossy(input).into_owned(),
+        let mut result = CheckResult::new(String::from_utf8_lossy(input).into_owned(), capability);
+        let judgement = self.usable().and_then(|image| self.judge_input(image, input, &mut result));
+        result.concluded(judgement)
+    }
+
+    /// As [`Self::check`], and holds what was judged, to be used instead of the path.
+    ///
+    /// # Errors
+    /// Where it may not be used, or not be held: something may have taken its place.
+    ///
+    /// ```
+    /// # use jp_confine_policy::{Capability, approvals::ApprovedTargets, model::Policy, workspace::Workspace};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let workspace = Workspace::open(folder.path(), &Policy::default(), &ApprovedTargets::default())?;
+    /// let context = workspace.context();
+    /// context.pin(b"notes", Capability::Create)?.write(b"spring")?;
+    /// let notes = context.pin(b"notes", Capability::Read)?;
+    /// assert_eq!(std::io::read_to_string(notes.open()?)?, "spring");
+    /// assert!(context.pin(b"../notes", Capability::Read).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(target_os = "linux")]
+    pub fn pin(&self, input: &[u8], capability: Capability) -> Result<Pin, FsAccessError> {
+        let result = self.check(input, capability);
+        let held = match (result.verdict, &result.resolved) {
+            (Verdict::Allow, Some(path)) => Pin::hold(path, capability),
+            _ => return Err(FsAccessError(Box::new(result))),
         };
-        result.reason = match &self.image {
-            Some(image) => self.judge(image, input, &mut result).err(),
-            None => Some(Reason::PolicyUnavailable),
-        };
-        if result.reason.is_none() {
-            result.verdict = Verdict::Allow;
-        }
-        result
+        held.map_err(|error| FsAccessError(Box::new(result.concluded(Err(Reason::of(&error))))))
     }
 
     /// Whether the file may be read or the directory listed.
@@ -195,28 +206,63 @@ impl<'a> Context<'a> {
         input: &Utf8Path,
         capability: Capability,
     ) -> Result<Utf8PathBuf, FsAccessError> {
-        let mut result = self.check(input.as_str().as_bytes(), capability);
+        let result = self.check(input.as_str().as_bytes(), capability);
         let path = result.resolved.clone().map(Utf8PathBuf::from_path_buf);
         match (result.verdict, path) {
-            (Verdict::Allow, Some(Ok(path))) => return Ok(path),
+            (Verdict::Allow, Some(Ok(path))) => Ok(path),
             (Verdict::Allow, _) => {
-                result.verdict = Verdict::Deny;
-                result.reason = Some(Reason::ResolutionFailed);
+                Err(FsAccessError(Box::new(result.concluded(Err(Reason::ResolutionFailed)))))
             }
-            (Verdict::Deny, _) => {}
+            _ => Err(FsAccessError(Box::new(result))),
         }
-        Err(FsAccessError(Box::new(result)))
     }
 
-    /// The judgement itself, in the order of precedence of spec §1.
-    fn judge(
+    /// The verdict on the canonical `path`, which was reached by `route` and is shown as `asked`.
+    /// Whether it is within the boundary is the caller's to know.
+    pub(crate) fn judge(
+        &self,
+        asked: &Path,
+        path: &Path,
+        route: &Path,
+        capability: Capability,
+    ) -> CheckResult {
+        let mut result = CheckResult::new(asked.to_string_lossy().into_owned(), capability);
+        let judgement = self.usable().and_then(|image| {
+            result.granting = granting::paths(self, image, capability);
+            self.decide(image, path, route, &mut result)
+        });
+        result.concluded(judgement)
+    }
+
+    /// Whether tool input may lead to the canonical `path`: inside the workspace, or where a person
+    /// let it lead, an approved external target or a path typed as a flag (spec §1.3, §7). The
+    /// baseline is for programs, not for tool input.
+    pub(crate) fn reaches(&self, path: &Path) -> bool {
+        let covers = |grant: &&Grant| path.starts_with(&grant.anchor);
+        self.root.contains(path)
+            || self.grants.iter().filter(covers).any(leads_out)
+            || self.image.as_ref().is_some_and(|image| is_opened(image, path))
+    }
+
+    /// Whether some rule stands on the canonical `path` or above it.
+    pub(crate) fn covers(&self, path: &Path) -> bool {
+        let request = Request::canonical(bytes(path));
+        self.image.as_ref().is_some_and(|image| decide::lookup(image, &request).rule.is_some())
+    }
+
+    fn usable(&self) -> Result<&Image<'a>, Reason> {
+        self.image.as_ref().ok_or(Reason::PolicyUnavailable)
+    }
+
+    /// The judgement of tool input, in the order of precedence of spec §1.
+    fn judge_input(
         &self,
         image: &Image<'_>,
         input: &[u8],
         result: &mut CheckResult,
     ) -> Result<(), Reason> {
         let op = if result.capability == Capability::Delete { Op::Entry } else { Op::Content };
-        result.granting = self.granting(image, result.capability);
+        result.granting = granting::paths(self, image, result.capability);
         let spelled = lexical::normalise(input)?;
         let resolved = canonical::resolve(self.root.as_path(), &spelled, op)?;
         result.target = self.target(&resolved.path, &spelled);
@@ -224,21 +270,29 @@ impl<'a> Context<'a> {
         self.within_boundary(&resolved, &spelled)?;
 
         let route = self.root.as_path().join(&spelled);
-        let request = Request { path: bytes(&resolved.path), route: bytes(&route) };
+        self.decide(image, &resolved.path, &route, result)
+    }
+
+    /// What the evaluator says.
+    fn decide(
+        &self,
+        image: &Image<'_>,
+        path: &Path,
+        route: &Path,
+        result: &mut CheckResult,
+    ) -> Result<(), Reason> {
+        let request = Request::by_route(bytes(path), bytes(route));
         result.rule_id = decide::lookup(image, &request).rule;
         result.rule = result.rule_id.and_then(|id| self.origin(id));
-        match decide::access(image, &request, result.capability.into()) {
+        match verdict(image, &request, result.capability) {
             decide::Verdict::Allow => Ok(()),
-            decide::Verdict::Deny(_) => Err(Reason::Denied),
+            decide::Verdict::Deny(denial) => Err(Reason::of_denial(&denial)),
         }
     }
 
-    /// Inside the workspace, or where a person let it lead: an approved external target or a path
-    /// typed as a flag (spec §1.3, §7). The baseline is for programs, not for tool input.
+    /// Within the boundary, or how it was left.
     fn within_boundary(&self, resolved: &Resolved, spelled: &Path) -> Result<(), Reason> {
-        let path = &resolved.path;
-        let reaches = |grant: &&Grant| path.starts_with(&grant.anchor);
-        if self.root.contains(path) || self.grants.iter().filter(reaches).any(leads_out) {
+        if self.reaches(&resolved.path) {
             return Ok(());
         }
         let left = |anchor: &Path| {
@@ -266,32 +320,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The paths that effectively grant a capability: of grants on one path only the one that
-    /// wins there, deeper denials notwithstanding (spec §5.3).
-    fn granting(&self, image: &Image<'_>, capability: Capability) -> Vec<String> {
-        let mut paths = Vec::new();
-        for (index, grant) in self.grants.iter().enumerate() {
-            let Some(path) = self.tool_path(grant) else { continue };
-            let route = self.root.as_path().join(&path);
-            let request = Request { path: bytes(&grant.anchor), route: bytes(&route) };
-            let found = decide::lookup(image, &request);
-            let wins = found.rule.is_some_and(|id| id.index() == index);
-            if wins && found.caps.contains(capability.into()) {
-                paths.push(shown(&path));
-            }
-        }
-        paths
-    }
-
-    /// The path under which a tool knows a grant; `None` for what is not about tools.
-    fn tool_path(&self, grant: &Grant) -> Option<PathBuf> {
-        let inside = grant.anchor.strip_prefix(self.root.as_path()).ok().map(Path::to_owned);
-        match (&grant.kind, &grant.origin) {
-            (GrantKind::External { lexical_path }, _) => Some(PathBuf::from(lexical_path)),
-            (GrantKind::Workspace, _) | (_, Origin::Rule { .. }) => inside,
-            (_, Origin::Flag { .. }) => Some(inside.unwrap_or_else(|| grant.anchor.clone())),
-            _ => None,
-        }
+    pub(crate) const fn root(&self) -> &'a Root {
+        self.root
     }
 
     pub(crate) fn image(&self) -> Option<&Image<'a>> {
@@ -307,6 +337,25 @@ impl<'a> Context<'a> {
     }
 }
 
+/// The evaluator's answer for one capability. What has something below it that must stay may not be
+/// removed (R5).
+pub(crate) fn verdict(
+    image: &Image<'_>,
+    request: &Request<'_>,
+    capability: Capability,
+) -> decide::Verdict {
+    match capability {
+        Capability::Delete => decide::remove(image, request),
+        _ => decide::access(image, request, capability.into()),
+    }
+}
+
+/// Whether a tier opens the path, which no rule reaches (spec §9.6).
+fn is_opened(image: &Image<'_>, path: &Path) -> bool {
+    let found = decide::lookup(image, &Request::canonical(bytes(path)));
+    found.is_beyond_rules(image) && !found.caps.union(found.asks).is_empty()
+}
+
 /// Whether a grant extends the reach of tool input beyond the workspace.
 fn leads_out(grant: &Grant) -> bool {
     let typed = matches!(grant.origin, Origin::Flag { .. }) && !grant.caps.is_empty();
@@ -314,7 +363,7 @@ fn leads_out(grant: &Grant) -> bool {
 }
 
 /// A workspace-relative path as people see it.
-fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     if path.as_os_str().is_empty() { ".".to_string() } else { path.to_string_lossy().into_owned() }
 }
 

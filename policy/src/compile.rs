@@ -1,7 +1,7 @@
 //! From rules as written to grants on canonical paths (spec §6).
 
 use std::borrow::ToOwned as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::string::ToString as _;
 use std::vec;
 use std::vec::Vec;
@@ -9,11 +9,11 @@ use std::vec::Vec;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::Capabilities;
-use crate::approvals::{Approval, Approvals};
+use crate::approvals::Approvals;
 use crate::build::{Grant, GrantKind, Origin};
-use crate::canonical::{self, Lookups, Op, Resolved, Root};
+use crate::canonical::{self, Lookups, Op, Root};
 use crate::compile_error::{CompileError, Problem};
-use crate::lexical;
+use crate::external::External;
 use crate::model::{CompiledRule, FsRule, RuleSource};
 use crate::warning::{DropReason, Warning};
 
@@ -56,7 +56,7 @@ pub fn compile(
 }
 
 /// What holds in the workspace where no rule does.
-fn ground(root: &Root, declared: bool) -> Grant {
+pub(crate) fn ground(root: &Root, declared: bool) -> Grant {
     let (caps, kind, why) = if declared {
         (Capabilities::NONE, GrantKind::Sentinel, "access.fs is declared, and no rule covers this")
     } else {
@@ -74,17 +74,15 @@ struct Compiler<'a> {
 
 impl Compiler<'_> {
     fn add(&mut self, rule: &FsRule) -> Result<(), CompileError> {
-        let lexical = lexical::normalise(rule.path().as_str().as_bytes())
+        let lexical = rule
+            .lexical_path()
             .map_err(|error| CompileError::on_path(rule, Problem::Form(error)))?;
-        let resolved = self.lookups.resolve(self.root, &lexical, Op::Content);
-        match (rule.external(), resolved) {
-            (false, Ok(resolved)) => self.add_ordinary(rule, resolved.path),
-            (false, Err(error)) => Err(CompileError::on_path(rule, Problem::Unresolvable(error))),
-            (true, Ok(resolved)) => self.add_external(rule, &lexical, resolved),
-            (true, Err(error)) => {
-                self.drop_rule(rule, &lexical, None, DropReason::Unresolvable(error));
-                Ok(())
-            }
+        if rule.external() {
+            return self.add_external(rule, &lexical);
+        }
+        match self.lookups.resolve(self.root, lexical.as_std_path(), Op::Content) {
+            Ok(resolved) => self.add_ordinary(rule, resolved.path),
+            Err(error) => Err(CompileError::on_path(rule, Problem::Unresolvable(error))),
         }
     }
 
@@ -100,34 +98,29 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn add_external(
-        &mut self,
-        rule: &FsRule,
-        lexical: &Path,
-        resolved: Resolved,
-    ) -> Result<(), CompileError> {
-        let target = resolved.path;
-        if !resolved.exists {
-            self.drop_rule(rule, lexical, Some(target), DropReason::Missing);
-            return Ok(());
-        }
-        if self.root.contains(&target) {
-            return Err(CompileError::on_external(rule, Problem::ExternalInside { target }));
-        }
-        let lexical_path = relative_text(lexical);
-        match self.approvals.lookup(lexical_path.as_str(), &target) {
-            Approval::Approved => self.add_approved(rule, lexical_path, target),
-            Approval::Unknown => {
-                let why = DropReason::Unapproved { target: target.clone() };
-                self.drop_rule(rule, lexical, Some(target), why);
-                Ok(())
-            }
-            Approval::Retargeted { previous } => {
-                let why = DropReason::Retargeted { previous, target: target.clone() };
-                self.drop_rule(rule, lexical, Some(target), why);
-                Ok(())
-            }
-        }
+    fn add_external(&mut self, rule: &FsRule, lexical: &Utf8Path) -> Result<(), CompileError> {
+        let (target, why) =
+            match External::look(self.root, &mut self.lookups, lexical, self.approvals) {
+                External::Approved { target } => {
+                    return self.add_approved(rule, lexical.to_owned(), target);
+                }
+                External::Inside { target } => {
+                    return Err(CompileError::on_external(
+                        rule,
+                        Problem::ExternalInside { target },
+                    ));
+                }
+                External::Unresolvable(error) => (None, DropReason::Unresolvable(error)),
+                External::Missing { target } => (Some(target), DropReason::Missing),
+                External::Unapproved { target } => {
+                    (Some(target.clone()), DropReason::Unapproved { target })
+                }
+                External::Retargeted { previous, target } => {
+                    (Some(target.clone()), DropReason::Retargeted { previous, target })
+                }
+            };
+        self.drop_rule(rule, lexical, target, why);
+        Ok(())
     }
 
     fn add_approved(
@@ -157,23 +150,22 @@ impl Compiler<'_> {
     fn drop_rule(
         &mut self,
         rule: &FsRule,
-        lexical: &Path,
+        lexical: &Utf8Path,
         target: Option<PathBuf>,
         why: DropReason,
     ) {
         let root = self.root.as_path();
-        let entry = self.lookups.resolve(self.root, lexical, Op::Entry);
+        let entry = self.lookups.resolve(self.root, lexical.as_std_path(), Op::Entry);
         let mut anchors = vec![root.join(lexical)];
         anchors.extend(entry.map(|entry| entry.path));
         anchors.extend(target);
         anchors.dedup();
-        let lexical_path = relative_text(lexical);
         for anchor in anchors {
             let outside = !self.root.contains(&anchor);
-            let lexical_path = outside.then(|| lexical_path.to_string());
+            let lexical_path = outside.then(|| lexical.to_string());
             self.grant(rule, anchor, Capabilities::NONE, GrantKind::Tombstone { lexical_path });
         }
-        self.compiled.rules.push(CompiledRule::deny_all(lexical_path));
+        self.compiled.rules.push(CompiledRule::deny_all(lexical));
         self.compiled.warnings.push(Warning::Dropped {
             rule: rule.source().clone(),
             path: rule.path().to_string(),
@@ -195,9 +187,4 @@ impl Compiler<'_> {
             self.compiled.rules.push(CompiledRule::deny_all(""));
         }
     }
-}
-
-/// The normal form of a rule path, which is UTF-8 as the rule path was.
-fn relative_text(lexical: &Path) -> Utf8PathBuf {
-    Utf8PathBuf::from(lexical.to_string_lossy().into_owned())
 }

@@ -6,6 +6,7 @@
 
 use crate::capability::Capabilities;
 use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, Image, NONE, Rule, RuleId};
+use crate::tier::Restraint;
 use crate::walk::{Components, Walk, excludes, leads_below};
 
 /// A path to judge.
@@ -13,16 +14,31 @@ use crate::walk::{Components, Walk, excludes, leads_below};
 pub struct Request<'a> {
     /// Canonical absolute path: what the operation will touch.
     pub path: &'a [u8],
-    /// The absolute spelling it was reached by. It only breaks ties between external rules
-    /// (spec §5.1); the same as `path` where none is known.
+    /// The absolute spelling it was reached by. It breaks ties between external rules (spec §5.1),
+    /// and patterns that restrict are matched by it too (spec §9.1); the same as `path` where none
+    /// is known.
     pub route: &'a [u8],
+    /// A person was asked, and allowed what is granted to those who ask.
+    pub consented: bool,
 }
 
 impl<'a> Request<'a> {
     /// A request whose spelling is the canonical path itself.
     #[must_use]
     pub const fn canonical(path: &'a [u8]) -> Self {
-        Self { path, route: path }
+        Self::by_route(path, path)
+    }
+
+    /// A request for a canonical path that was reached by this spelling.
+    #[must_use]
+    pub const fn by_route(path: &'a [u8], route: &'a [u8]) -> Self {
+        Self { path, route, consented: false }
+    }
+
+    /// The same after a person has consented to it.
+    #[must_use]
+    pub const fn consented(self) -> Self {
+        Self { consented: true, ..self }
     }
 }
 
@@ -31,8 +47,14 @@ impl<'a> Request<'a> {
 pub struct Lookup {
     /// The winning rule; `None` where no anchor is a prefix of the path.
     pub rule: Option<RuleId>,
-    /// What the winner grants here.
+    /// What the winner grants here, and no tier withholds.
     pub caps: Capabilities,
+    /// What is granted here if a person, being asked, consents.
+    pub asks: Capabilities,
+    /// What a tier withholds of what the winner grants, be it only until somebody is asked.
+    pub withheld: Capabilities,
+    /// Why it does.
+    pub restraint: Option<Restraint>,
     /// The path lies in a hidden area and not on the way to something granted (spec §12.1).
     pub hidden: bool,
     /// Capabilities that every rule strictly below the path grants; all where there is none.
@@ -42,6 +64,26 @@ pub struct Lookup {
     /// How many bytes of the path name entries of directories on the way to something granted:
     /// metadata is free there, so that whether these exist is no secret.
     pub visible: usize,
+    /// Strictly below the path something may be withheld, or asked for first.
+    pub restrained_below: bool,
+    /// As that, by a tier: the list of sensitive paths only warns.
+    pub withheld_below: bool,
+    /// Below two paths with one number the tiers say the same.
+    pub place: u32,
+}
+
+impl Lookup {
+    /// What the rules grant, whatever a tier withholds here: it may withhold less further down.
+    #[must_use]
+    pub fn granted(&self, image: &Image<'_>) -> Capabilities {
+        if self.is_beyond_rules(image) { self.caps } else { self.caps.union(self.withheld) }
+    }
+
+    /// Whether no rule reaches the path, so that there is only what a tier opens.
+    #[must_use]
+    pub fn is_beyond_rules(&self, image: &Image<'_>) -> bool {
+        self.rule.and_then(|id| image.rule(id.raw())).is_none_or(|rule| rule.hidden != 0)
+    }
 }
 
 /// The answer to a request.
@@ -70,6 +112,10 @@ pub struct Denial {
     /// How much of the path is no secret, see [`Lookup::visible`]: where that much of it does not
     /// exist, or all of it does, the kernel's own ENOENT or EEXIST may stand.
     pub visible: usize,
+    /// The tier that withholds what a rule grants.
+    pub restraint: Option<Restraint>,
+    /// A person may be asked; with consent the operation as a whole may go ahead.
+    pub ask: bool,
 }
 
 /// How a file is to be opened (spec §5.2).
@@ -114,6 +160,18 @@ pub enum Destination {
 /// image alone, whatever run is around it.
 #[must_use]
 pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
+    let granted = granted(image, request);
+    let Some(tiers) = image.tiers() else { return granted };
+    let rule = granted.rule.and_then(|id| image.rule(id.raw()));
+    let found = tiers.restrain(request, rule, granted);
+    if request.consented {
+        return Lookup { caps: found.caps.union(found.asks), asks: Capabilities::NONE, ..found };
+    }
+    found
+}
+
+/// What the rules grant, whatever tiers say.
+fn granted(image: &Image<'_>, request: &Request<'_>) -> Lookup {
     let walk = Walk::along(image, request.path);
     let (below_all, below_any) =
         walk.reached.map_or((Capabilities::ALL, Capabilities::NONE), |node| {
@@ -123,24 +181,23 @@ pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
     let uncovered = Lookup {
         rule: None,
         caps: Capabilities::NONE,
+        asks: Capabilities::NONE,
+        withheld: Capabilities::NONE,
+        restraint: None,
         hidden: false,
         below_all,
         below_any,
         visible,
+        restrained_below: false,
+        withheld_below: false,
+        place: u32::MAX,
     };
     let Some((id, rest)) = walk.winner else { return uncovered };
     let (id, Some(rule)) = tie_by_route(image, id, request.route) else { return uncovered };
     let carved = image.patterns_of(rule).any(|pattern| excludes(pattern, rest));
     let caps = if carved { Capabilities::NONE } else { Capabilities::from_bits(rule.caps) };
     let shown = rest.is_empty() || !below_any.is_empty();
-    Lookup {
-        rule: Some(RuleId(id)),
-        caps,
-        hidden: rule.hidden != 0 && !shown,
-        below_all,
-        below_any,
-        visible,
-    }
+    Lookup { rule: Some(RuleId(id)), caps, hidden: rule.hidden != 0 && !shown, ..uncovered }
 }
 
 /// Whether `need` is granted on the path.
@@ -168,8 +225,26 @@ pub fn open(image: &Image<'_>, request: &Request<'_>, how: OpenRequest) -> OpenV
     let need = Capabilities::NONE
         .with_if(how.read, Capabilities::READ)
         .with_if(how.write, Capabilities::UPDATE);
-    let existing = access(image, request, need);
-    let new = if how.create { access(image, request, Capabilities::CREATE) } else { existing };
+    let judge = |request: &Request<'_>| {
+        let existing = access(image, request, need);
+        let new = if how.create { access(image, request, Capabilities::CREATE) } else { existing };
+        (existing, new)
+    };
+    let (existing, new) = judge(request);
+    let asked = [existing, new].map(Verdict::question);
+    let Some(question) = asked.into_iter().flatten().next() else {
+        return combine(how, existing, new);
+    };
+    let asked = asked.into_iter().flatten().map(|denial| denial.missing);
+    let missing = asked.fold(Capabilities::NONE, Capabilities::union);
+    let (existing, new) = judge(&request.consented());
+    match combine(how, existing, new) {
+        refused @ OpenVerdict::Deny(_) => refused,
+        _ => OpenVerdict::Deny(Denial { missing, ..question }),
+    }
+}
+
+fn combine(how: OpenRequest, existing: Verdict, new: Verdict) -> OpenVerdict {
     match (how.create, how.exclusive, existing, new) {
         (false, _, Verdict::Allow, _)
         | (true, true, _, Verdict::Allow)
@@ -216,7 +291,7 @@ fn rename_at(
             Capabilities::DELETE.union(Capabilities::UPDATE),
         ),
     };
-    first_denial([
+    worst([
         verdict(&source, at_source),
         pinned(&source),
         on_second(verdict(&target, at_target)),
@@ -230,13 +305,29 @@ fn rename_at(
     ])
 }
 
+/// Whether a directory may go from one place to another for all that tiers say: what one withholds
+/// below it must not come to where it would not.
+#[must_use]
+pub fn relocate(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
+    at_each_level(image, |image| {
+        if image.tiers().is_none() {
+            return Verdict::Allow;
+        }
+        let source = lookup(image, from);
+        if !source.withheld_below || source.place == lookup(image, to).place {
+            return Verdict::Allow;
+        }
+        Verdict::Deny(denial(&source, Capabilities::DELETE))
+    })
+}
+
 /// Whether `new` may become another name of `old`: it must not grant what `old` does not (R5).
 #[must_use]
 pub fn link(image: &Image<'_>, old: &Request<'_>, new: &Request<'_>) -> Verdict {
     at_each_level(image, |image| {
         let source = lookup(image, old);
         let target = lookup(image, new);
-        first_denial([on_second(verdict(&target, Capabilities::CREATE)), gain(&source, &target)])
+        worst([on_second(verdict(&target, Capabilities::CREATE)), gain(&source, &target)])
     })
 }
 
@@ -311,16 +402,41 @@ fn holds_beneath(image: &Image<'_>, directory: &[u8], need: Capabilities) -> boo
     let found = lookup(image, &Request::canonical(directory));
     let winner = found.rule.and_then(|id| image.rule(id.raw()));
     winner.is_some_and(|rule| rule.patterns.count.get() == 0)
+        && !found.restrained_below
         && found.caps.intersection(found.below_all).contains(need)
 }
 
-/// What the first policy says that refuses, from the innermost run outwards.
+/// What the policies say, from the innermost run outwards: the first refusal that nobody can lift, else
+/// the first question.
 fn at_each_level(image: &Image<'_>, judge: impl Fn(&Image<'_>) -> Verdict) -> Verdict {
-    let refusal = |(level, image)| match judge(image) {
-        Verdict::Allow => None,
-        Verdict::Deny(denial) => Some(Verdict::Deny(Denial { level, ..denial })),
-    };
-    (0..=u8::MAX).zip(image.levels()).find_map(refusal).unwrap_or(Verdict::Allow)
+    let levels = (0..=u8::MAX).zip(image.levels());
+    worst(levels.map(|(level, image)| match judge(image) {
+        Verdict::Allow => Verdict::Allow,
+        Verdict::Deny(denial) => Verdict::Deny(Denial { level, ..denial }),
+    }))
+}
+
+/// The first verdict that refuses for good, else the first that asks, else allowance.
+fn worst(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
+    let mut worst = Verdict::Allow;
+    for verdict in verdicts {
+        match verdict {
+            Verdict::Deny(denial) if !denial.ask => return verdict,
+            Verdict::Deny(_) if worst == Verdict::Allow => worst = verdict,
+            _ => {}
+        }
+    }
+    worst
+}
+
+impl Verdict {
+    /// The denial that a person may lift.
+    fn question(self) -> Option<Denial> {
+        match self {
+            Self::Deny(denial) if denial.ask => Some(denial),
+            _ => None,
+        }
+    }
 }
 
 /// Whether an exclusion of the rule that holds at the directory may match something below it.
@@ -334,7 +450,12 @@ pub fn excludes_below(image: &Image<'_>, directory: &[u8]) -> bool {
 
 fn verdict(found: &Lookup, need: Capabilities) -> Verdict {
     let missing = need.difference(found.caps);
-    if missing.is_empty() { Verdict::Allow } else { Verdict::Deny(denial(found, missing)) }
+    let denied = missing.difference(found.asks);
+    match (missing.is_empty(), denied.is_empty()) {
+        (true, _) => Verdict::Allow,
+        (false, true) => Verdict::Deny(Denial { ask: true, ..denial(found, missing) }),
+        (false, false) => Verdict::Deny(denial(found, denied)),
+    }
 }
 
 /// The one constructor of a denial: a change is refused openly even where the area is hidden.
@@ -346,11 +467,13 @@ fn denial(found: &Lookup, missing: Capabilities) -> Denial {
         second: false,
         level: 0,
         visible: found.visible,
+        restraint: found.restraint.filter(|_| missing.intersects(found.withheld)),
+        ask: false,
     }
 }
 
 fn removal(found: &Lookup) -> Verdict {
-    first_denial([verdict(found, Capabilities::DELETE), pinned(found)])
+    worst([verdict(found, Capabilities::DELETE), pinned(found)])
 }
 
 fn pinned(found: &Lookup) -> Verdict {
@@ -361,11 +484,24 @@ fn pinned(found: &Lookup) -> Verdict {
     }
 }
 
-/// What stands at `from`, with all below it, must not be granted more once it stands at `to`.
+/// What stands at `from`, with all below it, must not be granted more once it stands at `to`, nor be had
+/// without the question that it takes now.
 fn gain(from: &Lookup, to: &Lookup) -> Verdict {
-    let before = from.caps.intersection(from.below_all);
-    let gained = to.caps.union(to.below_any).difference(before);
+    let before = free(from).intersection(from.below_all);
+    let granted = free(to).union(to.below_any).difference(before);
+    let asked = asked(to).difference(before.union(asked(from)));
+    let gained = granted.union(asked);
     if gained.is_empty() { Verdict::Allow } else { Verdict::Deny(denial(from, gained)) }
+}
+
+/// What is granted without asking anybody.
+fn free(found: &Lookup) -> Capabilities {
+    found.caps.difference(found.withheld)
+}
+
+/// What takes a person's consent, given or not.
+fn asked(found: &Lookup) -> Capabilities {
+    found.asks.union(found.caps).intersection(found.withheld)
 }
 
 fn on_second(verdict: Verdict) -> Verdict {
@@ -373,10 +509,6 @@ fn on_second(verdict: Verdict) -> Verdict {
         Verdict::Allow => Verdict::Allow,
         Verdict::Deny(denial) => Verdict::Deny(Denial { second: true, ..denial }),
     }
-}
-
-fn first_denial<const N: usize>(verdicts: [Verdict; N]) -> Verdict {
-    verdicts.into_iter().find(|verdict| *verdict != Verdict::Allow).unwrap_or(Verdict::Allow)
 }
 
 /// Of external rules on one anchor the one whose own path leads to the route; else the last.

@@ -1,10 +1,85 @@
-//! What a refusal tells the person or model that asked (spec §5.3).
+//! Why a request is refused: for programs, and in words for the person or model that asked
+//! (spec §5.3).
 
 use std::format;
+use std::io;
 use std::string::{String, ToString as _};
 
+use serde::Serialize;
+
+use crate::canonical::ResolveError;
 use crate::capability::Capability;
-use crate::check::{CheckResult, Reason};
+use crate::check::CheckResult;
+use crate::decide::Denial;
+use crate::lexical::LexicalError;
+use crate::tier::Restraint;
+
+/// Why a request is refused, as programs read it (spec §5.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The input is absolute.
+    AbsoluteInput,
+    /// The input leads above the root through `..`.
+    InputEscape,
+    /// It leads outside the workspace, and no approved rule covers that.
+    Escape,
+    /// It entered an approved external target and left it again.
+    NestedEscape,
+    /// The deciding rule does not grant the capability.
+    Denied,
+    /// A tier withholds it.
+    TierDeny,
+    /// A tier wants a person to be asked, and refuses without consent.
+    TierPromptRefused,
+    /// The same of a sensitive path, which no rule names.
+    SensitiveRefused,
+    /// It cannot be said where the input leads.
+    ResolutionFailed,
+    /// The kernel refused to look at a part of it.
+    PermissionDenied,
+    /// There is no usable policy.
+    PolicyUnavailable,
+}
+
+impl Reason {
+    /// The reason behind a denial by the evaluator.
+    pub(crate) const fn of_denial(denial: &Denial) -> Self {
+        match denial.restraint {
+            Some(Restraint::Sensitive) => Self::SensitiveRefused,
+            Some(_) if denial.ask => Self::TierPromptRefused,
+            Some(_) => Self::TierDeny,
+            None => Self::Denied,
+        }
+    }
+}
+
+impl From<LexicalError> for Reason {
+    fn from(error: LexicalError) -> Self {
+        match error {
+            LexicalError::Absolute => Self::AbsoluteInput,
+            LexicalError::Escape => Self::InputEscape,
+            LexicalError::Empty | LexicalError::Nul => Self::ResolutionFailed,
+        }
+    }
+}
+
+impl From<ResolveError> for Reason {
+    fn from(error: ResolveError) -> Self {
+        if error.is_permission() { Self::PermissionDenied } else { Self::ResolutionFailed }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Reason {
+    /// The reason behind a refusal by the system to hold what was judged.
+    pub(crate) fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => Self::PermissionDenied,
+            _ => Self::ResolutionFailed,
+        }
+    }
+}
 
 impl CheckResult {
     /// The refusal in words: the capability, the target, what does grant the capability, and how
@@ -48,6 +123,15 @@ impl CheckResult {
                 "To allow it, ask the user for a second link in the workspace that leads there, \
                  with a rule of its own: `external = true` and `{capability} = true`."
             ),
+            Reason::TierDeny => {
+                "No rule and no flag outweighs it; ask the user whether the pattern is meant so."
+                    .to_string()
+            }
+            Reason::TierPromptRefused => "Ask the user.".to_string(),
+            Reason::SensitiveRefused => format!(
+                "Ask the user; a rule that names this very path, with `{capability} = true`, allows it \
+                 for good."
+            ),
             Reason::AbsoluteInput | Reason::InputEscape => {
                 "Use a path relative to the workspace root that stays below it.".to_string()
             }
@@ -69,6 +153,9 @@ const fn why(reason: Reason) -> &'static str {
         Reason::Escape => "it leads outside the workspace",
         Reason::NestedEscape => "it leaves the external folder that was approved",
         Reason::Denied => "the policy does not grant it",
+        Reason::TierDeny => "a pattern of `file_policy` withholds it",
+        Reason::TierPromptRefused => "`file_policy` wants a person to consent",
+        Reason::SensitiveRefused => "it is a sensitive path, and no rule names it",
         Reason::ResolutionFailed => "the path cannot be resolved",
         Reason::PermissionDenied => "a part of the path may not be looked at",
         Reason::PolicyUnavailable => "there is no usable policy",

@@ -9,8 +9,9 @@ use serde::Serialize;
 use crate::build::{Grant, GrantKind};
 use crate::canonical::{self, Op, ResolveError, Resolved};
 use crate::capability::{Capabilities, Capability};
-use crate::check::{Context, Verdict, bytes};
+use crate::check::{self, Context, Verdict, bytes};
 use crate::decide::{self, Request};
+use crate::tiers::Tiers;
 
 /// Everything that is to say about one path, judged as a system call would be. Paths are shown
 /// lossily where they are not UTF-8.
@@ -28,6 +29,8 @@ pub struct Explanation {
     pub steps: Vec<Followed>,
     /// One entry per capability.
     pub capabilities: Vec<Judgement>,
+    /// Every pattern of a tier, or of the sensitive paths, that matches the resolved path.
+    pub patterns: Vec<Matched>,
     /// Every grant that covers the resolved path, from the weakest to the one that wins.
     pub candidates: Vec<Candidate>,
 }
@@ -53,8 +56,17 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// Whether the refusal makes the name look absent (R18).
     pub hidden: bool,
-    /// Who declared the rule that decided.
+    /// Who declared the rule that decided, or the pattern that withholds what the rule grants.
     pub rule: Option<String>,
+}
+
+/// A pattern that matches the path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Matched {
+    /// The list that it is of, as it is called in policy files.
+    pub list: &'static str,
+    /// As written.
+    pub pattern: String,
 }
 
 /// A grant that covers the path.
@@ -78,15 +90,16 @@ pub struct Candidate {
     depth: usize,
 }
 
-/// Explains `path`, absolute or relative to the absolute directory `base`.
+/// Explains `path`, absolute or relative to the absolute directory `base`. `tiers` are those that the
+/// image of `context` was built with.
 #[must_use]
-pub fn explain(context: &Context<'_>, base: &Path, path: &Path) -> Explanation {
+pub fn explain(context: &Context<'_>, tiers: &Tiers, base: &Path, path: &Path) -> Explanation {
     let followed_to = canonical::resolve(base, path, Op::Content).map(as_own_process);
     let entry = canonical::resolve(base, path, Op::Entry).map(as_own_process);
     let route = base.join(path);
     let judge = |capability| {
         let place = if capability == Capability::Delete { &entry } else { &followed_to };
-        judgement(context, capability, place.as_ref().ok(), &route)
+        judgement(context, tiers, capability, (place.as_ref().ok(), &route))
     };
     let found = followed_to.as_ref().ok();
     Explanation {
@@ -96,6 +109,7 @@ pub fn explain(context: &Context<'_>, base: &Path, path: &Path) -> Explanation {
         error: followed_to.as_ref().err().map(ResolveError::to_string),
         steps: found.map(followed).unwrap_or_default(),
         capabilities: Capability::ALL.into_iter().map(judge).collect(),
+        patterns: found.map(|resolved| matched(tiers, &resolved.path)).unwrap_or_default(),
         candidates: found
             .map(|resolved| candidates(context, &resolved.path, &route))
             .unwrap_or_default(),
@@ -114,9 +128,9 @@ fn as_own_process(mut resolved: Resolved) -> Resolved {
 
 fn judgement(
     context: &Context<'_>,
+    tiers: &Tiers,
     capability: Capability,
-    place: Option<&Resolved>,
-    route: &Path,
+    (place, route): (Option<&Resolved>, &Path),
 ) -> Judgement {
     let mut judgement = Judgement {
         capability,
@@ -126,18 +140,31 @@ fn judgement(
         rule: None,
     };
     let (Some(image), Some(place)) = (context.image(), place) else { return judgement };
-    let request = Request { path: bytes(&place.path), route: bytes(route) };
+    let request = Request::by_route(bytes(&place.path), bytes(route));
     let rule = decide::lookup(image, &request).rule;
     judgement.rule = rule.and_then(|id| context.origin(id));
-    match decide::access(image, &request, capability.into()) {
+    match check::verdict(image, &request, capability) {
         decide::Verdict::Allow => judgement.verdict = Verdict::Allow,
-        decide::Verdict::Deny(denial) => judgement.hidden = denial.hidden,
+        decide::Verdict::Deny(denial) => {
+            judgement.hidden = denial.hidden;
+            if denial.ask {
+                judgement.verdict = Verdict::Prompt;
+            }
+            if let Some(restraint) = denial.restraint {
+                judgement.rule = Some(tiers.described(restraint, &place.path, route));
+            }
+        }
     }
     judgement
 }
 
+fn matched(tiers: &Tiers, path: &Path) -> Vec<Matched> {
+    let matching = tiers.matching(path);
+    matching.map(|(list, text)| Matched { list: list.field(), pattern: text.to_string() }).collect()
+}
+
 fn candidates(context: &Context<'_>, path: &Path, route: &Path) -> Vec<Candidate> {
-    let request = Request { path: bytes(path), route: bytes(route) };
+    let request = Request::by_route(bytes(path), bytes(route));
     let found = context.image().map(|image| decide::lookup(image, &request));
     let held = |index| found.filter(|found| found.rule.is_some_and(|id| id.index() == index));
     let grants = context.grants().iter().enumerate();

@@ -8,13 +8,16 @@
 //! Invariants: this module never allocates and cannot panic; every index read from the image is
 //! checked where it is used, so that no image, however damaged, leads outside of it.
 
-use zerocopy::little_endian::{U32, U64};
+use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::automaton::{Automaton, State};
+use crate::tier::{Tier, Tiers};
 
 /// The first eight bytes of an image.
 pub(crate) const MAGIC: [u8; 8] = *b"JPCONFIM";
 /// Bumped whenever the layout changes: shim and launcher must be of one build.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 /// The index that stands for "none".
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -44,6 +47,12 @@ pub(crate) struct Header {
     pub(crate) slots: Span,
     pub(crate) rules: Span,
     pub(crate) patterns: Span,
+    /// The tier of what no pattern of the tiers matches: its number, or zero.
+    pub(crate) default_tier: U32,
+    /// The automaton of the tiers, see [`crate::automaton`]; without classes there is none.
+    pub(crate) classes: Span,
+    pub(crate) states: Span,
+    pub(crate) edges: Span,
     pub(crate) bytes: Span,
     pub(crate) texts: [Span; Text::COUNT],
     /// Last in the image, and outside the checksum: no decision depends on it.
@@ -112,7 +121,9 @@ pub(crate) struct Slot {
 pub(crate) struct Rule {
     pub(crate) caps: u8,
     pub(crate) hidden: u8,
-    pub(crate) reserved: [u8; 2],
+    /// How far tiers reach into it: a [`crate::tier::Reach`].
+    pub(crate) reach: u8,
+    pub(crate) reserved: u8,
     /// Patterns that are excluded from the rule.
     pub(crate) patterns: Span,
     /// For an external rule the absolute spelling of its path, else empty: a span of `bytes`.
@@ -180,6 +191,7 @@ pub struct Image<'a> {
     slots: &'a [Slot],
     rules: &'a [Rule],
     patterns: &'a [Span],
+    tiers: Option<Tiers<'a>>,
     bytes: &'a [u8],
     whole: &'a [u8],
     outer: Option<&'a Image<'a>>,
@@ -211,6 +223,7 @@ impl<'a> Image<'a> {
             slots: table(whole, header.slots)?,
             rules: table(whole, header.rules)?,
             patterns: table(whole, header.patterns)?,
+            tiers: tiers(whole, header)?,
             bytes: table(whole, header.bytes)?,
             whole,
             outer: None,
@@ -288,6 +301,11 @@ impl<'a> Image<'a> {
         self.whole
     }
 
+    /// The tier layer, if there is one.
+    pub(crate) const fn tiers(&self) -> Option<&Tiers<'a>> {
+        self.tiers.as_ref()
+    }
+
     pub(crate) fn root(&self) -> Option<&'a Node> {
         self.nodes.first()
     }
@@ -328,6 +346,19 @@ impl<'a> Image<'a> {
         }
         None
     }
+}
+
+/// The tier layer that the header names.
+fn tiers<'a>(whole: &'a [u8], header: &Header) -> Result<Option<Tiers<'a>>, ImageError> {
+    if header.classes.count.get() == 0 {
+        return Ok(None);
+    }
+    let automaton = Automaton {
+        classes: table(whole, header.classes)?,
+        states: table::<State>(whole, header.states)?,
+        edges: table::<U16>(whole, header.edges)?,
+    };
+    Ok(Some(Tiers { automaton, default: Tier::of_number(header.default_tier.get()) }))
 }
 
 /// The elements of a table, or an error where it does not lie inside the image.

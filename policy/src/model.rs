@@ -1,12 +1,15 @@
 //! The policy as people write it (spec §2.2) and as tools receive it (spec §2.3, §2.5).
 
 use std::fmt;
+use std::string::String;
 use std::sync::Arc;
 use std::vec::Vec;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::file_policy::FilePolicy;
+use crate::lexical::{self, LexicalError};
 use crate::{Capabilities, Capability};
 
 /// By its lower-case name.
@@ -16,6 +19,9 @@ impl Serialize for Capability {
     }
 }
 
+/// The layer of rules that stand for what was typed.
+pub const TYPED: &str = "flags";
+
 /// What one tool, or one run, may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,6 +29,9 @@ pub struct Policy {
     /// Absent: the file system is unrestricted, but only inside the workspace (spec §2.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
+    /// The tier layer; absent: there is none (spec §9).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_policy: Option<FilePolicy>,
 }
 
 impl Policy {
@@ -42,6 +51,9 @@ pub struct Access {
     /// File-system rules in the order declared; a non-empty list means default-deny.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fs: Vec<FsRule>,
+    /// Patterns added to the list of sensitive paths (spec §10).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sensitive_paths: Vec<String>,
 }
 
 /// Where a rule was written. It travels with the rule for messages and is never serialised.
@@ -156,6 +168,17 @@ impl FsRule {
     #[must_use]
     pub fn path(&self) -> &Utf8Path {
         &self.path
+    }
+
+    /// The path in normal form (spec §3), which is what an external rule is known by: empty for the
+    /// workspace itself.
+    ///
+    /// # Errors
+    /// [`LexicalError`] where it is not a path below the workspace.
+    pub fn lexical_path(&self) -> Result<Utf8PathBuf, LexicalError> {
+        let normal = lexical::normalise(self.path.as_str().as_bytes())?;
+        // Whole components of UTF-8 are UTF-8.
+        Ok(Utf8PathBuf::from(normal.to_string_lossy().into_owned()))
     }
 
     /// Whether the path is allowed to lead outside the workspace.
@@ -289,5 +312,20 @@ impl CompiledRule {
     /// A rule that denies everything on a workspace-relative path.
     pub(crate) fn deny_all(lexical_path: impl Into<Utf8PathBuf>) -> Self {
         Self { lexical_path: lexical_path.into(), ..Self::default() }
+    }
+
+    /// The rule as somebody could have written it.
+    pub(crate) fn written(&self) -> FsRule {
+        FsRule {
+            path: self.lexical_path.clone(),
+            external: self.external,
+            read: self.read,
+            write: self.write,
+            create: self.create,
+            update: self.update,
+            delete: self.delete,
+            execute: self.execute,
+            source: RuleSource::default(),
+        }
     }
 }

@@ -1,4 +1,7 @@
-//! How the preload library tells the supervisor what it refused by itself.
+//! How the preload library tells the supervisor what it refused by itself, or asks it what a person says.
+
+use crate::decide::Denial;
+use crate::tier::Restraint;
 
 /// The number of a system call that no kernel has, between the newest of them and those of x32. The
 /// filter hands it to the supervisor, and where there is none it fails, as if it were not known.
@@ -9,3 +12,74 @@ pub const CALL: i64 = 0x3fff_0000;
 
 /// How many vectors there are: the fixed part, path, route, program and call.
 pub const VECTORS: usize = 5;
+
+/// What the call returns where the record was a question and a person consented; else it is zero.
+pub const CONSENT: u32 = 1;
+
+/// What a record says in one byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// No rule decided.
+    pub const RULELESS: Self = Self(4);
+    /// The name was made to look absent.
+    pub const HIDDEN: Self = Self(1);
+    /// It is about the second path of a rename or link.
+    pub const SECOND: Self = Self(2);
+    /// The supervisor refused.
+    pub const BY_SUPERVISOR: Self = Self(8);
+    /// Nothing is refused yet: a person is to be asked.
+    pub const QUESTION: Self = Self(16);
+    /// Where the number of the [`Restraint`] begins.
+    const RESTRAINT: u32 = 5;
+
+    /// What a denial says.
+    #[must_use]
+    pub fn of(denial: &Denial) -> Self {
+        let flag = |set: bool, flag: Self| if set { flag.0 } else { 0 };
+        let flags = flag(denial.hidden, Self::HIDDEN)
+            | flag(denial.second, Self::SECOND)
+            | flag(denial.ask, Self::QUESTION);
+        Self(flags).with_restraint(denial.restraint)
+    }
+
+    /// Flags as read.
+    #[must_use]
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
+    /// Flags as written.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// These and those.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of these are set.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// With what withholds the grant of a rule.
+    #[must_use]
+    pub const fn with_restraint(self, restraint: Option<Restraint>) -> Self {
+        match restraint {
+            Some(restraint) => Self(self.0 | (restraint as u8) << Self::RESTRAINT),
+            None => self,
+        }
+    }
+
+    /// What withholds the grant of a rule.
+    #[must_use]
+    pub const fn restraint(self) -> Option<Restraint> {
+        Restraint::of_number(self.0 >> Self::RESTRAINT)
+    }
+}

@@ -22,7 +22,7 @@ pub enum Warning {
         layer: String,
     },
     /// An external rule cannot hold here, and became a denial (spec §6.1, §6.4).
-    #[error("{rule}: `{path}` {why}; it is denied instead")]
+    #[error("{rule}: `{path}` {why}; it is denied instead{}", why.way_out(path))]
     Dropped {
         /// The rule.
         rule: RuleSource,
@@ -116,4 +116,16 @@ pub enum DropReason {
         /// Where it leads now.
         target: PathBuf,
     },
+}
+
+impl DropReason {
+    /// What to type, with what is said before it, if the rule at `path` is meant to hold.
+    fn way_out(&self, path: &str) -> String {
+        match self {
+            Self::Unapproved { .. } | Self::Retargeted { .. } => {
+                std::format!("; if it is meant: jp-confine approvals approve {path}")
+            }
+            Self::Missing | Self::Unresolvable(_) => String::new(),
+        }
+    }
 }

@@ -5,7 +5,7 @@ use core::ffi::CStr;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::{Image, RuleId, Text};
-use jp_confine_policy::telling::VECTORS;
+use jp_confine_policy::telling::{CONSENT, Flags, VECTORS};
 
 use crate::buffer::Buffer;
 use crate::errno::Errno;
@@ -52,11 +52,11 @@ impl<'a> Subject<'a> {
     /// What the policy is asked.
     #[cfg(target_os = "macos")]
     pub(crate) const fn request(&self) -> Request<'a> {
-        Request { path: self.path, route: self.route }
+        Request::by_route(self.path, self.route)
     }
 }
 
-/// Turns a verdict into the hook's result, and reports a denial.
+/// Turns a verdict into the hook's result: reports a denial, or asks where a person may lift it.
 ///
 /// # Errors
 /// `EACCES`, or `ENOENT` in a hidden area.
@@ -67,21 +67,48 @@ pub(crate) fn settle(
 ) -> Result<(), Errno> {
     match verdict {
         Verdict::Allow => Ok(()),
-        Verdict::Deny(denial) => Err(denied(image, denial, subject)),
+        Verdict::Deny(denial) => {
+            if is_lifted(image, denial, subject) {
+                return Ok(());
+            }
+            Err(errno_of(denial))
+        }
     }
 }
 
-/// As [`settle`], for opening: the verdict with its denial already dealt with.
+/// As [`settle`], for a path that leads nowhere: about that nobody is asked.
+///
+/// # Errors
+/// As [`settle`].
+pub(crate) fn settle_absent(
+    image: &Image<'_>,
+    verdict: Verdict,
+    subject: Subject<'_>,
+) -> Result<(), Errno> {
+    match verdict {
+        Verdict::Deny(denial) if denial.ask => Ok(()),
+        verdict => settle(image, verdict, subject),
+    }
+}
+
+/// As [`settle`], for opening: what `judge` says of the request, with its denial already dealt with.
 ///
 /// # Errors
 /// As [`settle`].
 pub(crate) fn settle_open(
     image: &Image<'_>,
-    verdict: OpenVerdict,
+    request: &Request<'_>,
+    judge: impl Fn(&Image<'_>, &Request<'_>) -> OpenVerdict,
     subject: Subject<'_>,
 ) -> Result<OpenVerdict, Errno> {
-    match verdict {
-        OpenVerdict::Deny(denial) => Err(denied(image, denial, subject)),
+    match judge(image, request) {
+        OpenVerdict::Deny(denial) if is_lifted(image, denial, subject) => {
+            match judge(image, &request.consented()) {
+                OpenVerdict::Deny(denial) => Err(errno_of(denial)),
+                other => Ok(other),
+            }
+        }
+        OpenVerdict::Deny(denial) => Err(errno_of(denial)),
         other => Ok(other),
     }
 }
@@ -89,7 +116,17 @@ pub(crate) fn settle_open(
 /// Reports a denial; what the program gets to see.
 #[cold]
 pub(crate) fn denied(image: &Image<'_>, denial: Denial, subject: Subject<'_>) -> Errno {
-    record(image, Some(denial), Reason::Rule, subject);
+    record(image, Some(Denial { ask: false, ..denial }), Reason::Rule, subject);
+    errno_of(denial)
+}
+
+/// Reports a denial, or has a person asked; whether that person consents.
+#[cold]
+fn is_lifted(image: &Image<'_>, denial: Denial, subject: Subject<'_>) -> bool {
+    record(image, Some(denial), Reason::Rule, subject) && denial.ask
+}
+
+const fn errno_of(denial: Denial) -> Errno {
     if denial.hidden { Errno::ENOENT } else { Errno::EACCES }
 }
 
@@ -100,8 +137,9 @@ pub(crate) fn refused(image: &Image<'_>, reason: Reason, subject: Subject<'_>) -
     Errno::EACCES
 }
 
+/// Whether a person was asked, and consented.
 #[inline(never)]
-fn record(image: &Image<'_>, denial: Option<Denial>, reason: Reason, subject: Subject<'_>) {
+fn record(image: &Image<'_>, denial: Option<Denial>, reason: Reason, subject: Subject<'_>) -> bool {
     let mut program = Buffer::<1024>::new();
     let _ = program.fill(sys::own_program);
     let parts = [subject.path, subject.route, program.as_bytes(), subject.call.to_bytes()];
@@ -110,9 +148,11 @@ fn record(image: &Image<'_>, denial: Option<Denial>, reason: Reason, subject: Su
     let [path, route, program, call] = parts;
     let record: [&[u8]; VECTORS] = [&head, path, route, program, call];
     let decided = image.at_level(denial.map_or(0, |denial| denial.level));
-    if !decided.behind().supervisor || !sys::tell_supervisor(record) {
+    let answer = if decided.behind().supervisor { sys::tell_supervisor(record) } else { None };
+    if answer.is_none() {
         append(decided, record);
     }
+    answer == Some(CONSENT as usize)
 }
 
 /// Appends to the record of the run whose policy decided.
@@ -143,7 +183,7 @@ fn open_record(image: &Image<'_>, path: &mut Buffer<1024>) -> Result<sys::Fd, Er
 fn head(denial: Option<Denial>, reason: Reason, lengths: [u16; 4]) -> [u8; HEADER] {
     let rule = denial.and_then(|denial| denial.rule).map_or(u32::MAX, RuleId::raw);
     let missing = denial.map_or(0, |denial| denial.missing.bits());
-    let flags = denial.map_or(4, |denial| u8::from(denial.hidden) | u8::from(denial.second) << 1);
+    let flags = denial.map_or(Flags::RULELESS, |denial| Flags::of(&denial)).bits();
     let whole = lengths.iter().fold(HEADER, |sum, &part| sum.saturating_add(usize::from(part)));
     let [reason_low, reason_high] = (reason as u16).to_le_bytes();
     let words = [

@@ -56,7 +56,7 @@ pub(crate) fn pin_judged(
             Ok(fd)
         }
         Ok(fd) => {
-            let request = Request { path: path.as_bytes(), route: spelling.lexical() };
+            let request = Request::by_route(path.as_bytes(), spelling.lexical());
             let subject = Subject { call, path: request.path, route: request.route };
             report::settle(image, judge(image, &request), subject)?;
             Ok(fd)
@@ -64,7 +64,7 @@ pub(crate) fn pin_judged(
         Err(errno) => {
             spelling.collapse();
             let subject = Subject::new(call, spelling.lexical());
-            report::settle(image, judge(image, &spelling.request()), subject)?;
+            report::settle_absent(image, judge(image, &spelling.request()), subject)?;
             Err(errno)
         }
     }

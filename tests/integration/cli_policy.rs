@@ -27,6 +27,9 @@ fn check_says_one_line_for_each_path() {
     let run = product(&scratch, &["check", "update", "file", "dir/new"]).run();
     run.assert_code(1).assert_stdout("update");
     product(&scratch, &["check", "read", "../out/secret"]).run().assert_code(1);
+    let run = product(&scratch, &["check", "update", "fi\nle\u{1b}[1m"]).run();
+    assert!(run.code() == 1 && run.stdout.lines().count() == 1, "{run}");
+    assert!(!run.stdout.contains('\u{1b}'), "{run}");
 }
 
 #[test]

@@ -123,6 +123,7 @@ fn made_up(scratch: &Scratch) -> Vec<u8> {
     let record = scratch.out().join("target");
     build(&ImageSpec {
         grants: &[everything],
+        tiers: None,
         workspace: Path::new("/"),
         aliases: &[],
         session: 0,

@@ -84,3 +84,24 @@ fn a_crate_whose_test_reads_out() {
     cargo(&scratch, test).mode(Mode::Bare).run().assert_ok();
     cargo(&scratch, test).run().assert_code(101).assert_stdout("reads_out ... FAILED");
 }
+
+/// The fork of a dependency beside the workspace: mounted to be built against, and to a tool to be changed.
+#[test]
+fn a_fork_beside_the_workspace() {
+    let scratch = Scratch::new();
+    let manifest = |name: &str, more: &str| {
+        format!("[package]\nname = '{name}'\nversion = '0.1.0'\nedition = '2024'\n{more}")
+    };
+    scratch.write("ws/Cargo.toml", &manifest("app", "[dependencies]\ndep = { path = 'fork' }\n"));
+    scratch.write("ws/src/main.rs", "fn main() { println!(\"{}\", dep::WORD); }\n");
+    scratch.write("ws/jp-confine.toml", "[tools.edit]\n");
+    scratch.write("out/fork/Cargo.toml", &manifest("dep", ""));
+    scratch.write("out/fork/src/lib.rs", "pub const WORD: &str = \"theirs\";\n");
+    let mount = &["--mount", "fork=../out/fork"];
+    let edit = ["-i", "s/theirs/ours/", "fork/src/lib.rs"];
+    assert_ne!(Run::new(&scratch, "sed", &edit).flags(mount).run().code(), 0);
+    let to_edit = &["--tool", "edit", "--mount", "edit:fork=../out/fork:rw"];
+    Run::new(&scratch, "sed", &edit).flags(to_edit).run().assert_ok();
+    cargo(&scratch, &["run", "-q"]).flags(mount).run().assert_ok().assert_stdout("ours");
+    assert!(!scratch.path("out/fork/target").exists());
+}

@@ -1,11 +1,12 @@
 //! What the preload library refused by itself, for the record. It comes by a call of its own, so that
 //! nobody in the run can open the record; who tells is not for the teller to say.
 
-use jp_confine_policy::telling::VECTORS;
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::telling::{CONSENT, VECTORS};
 use rustix::io::Errno;
 
 use crate::events::{self, Layer};
-use crate::supervisor::task::{Task, program_of};
+use crate::supervisor::task::{Subject, Task, program_of};
 use crate::sys::notification::Answer;
 
 /// Takes one record of a denial.
@@ -24,6 +25,22 @@ pub(crate) fn take(task: &Task<'_>, vectors: u64, count: u64) -> Result<Answer, 
         record.extend(task.caller.bytes(address, length)?);
     }
     let told = events::sole(&record).ok_or(Errno::INVAL)?;
+    if told.question && asks(task, &told)? {
+        return Ok(Answer::Value(CONSENT.into()));
+    }
     task.tell(events::Denial { program: program_of(&task.caller), layer: Layer::Shim, ..told });
     Ok(Answer::Value(0))
+}
+
+/// Whether a person consents to what the library asks about. That it is a question at all is judged here:
+/// who asks could ask for anything.
+fn asks(task: &Task<'_>, told: &events::Denial) -> Result<bool, Errno> {
+    let request = Request::by_route(&told.path, &told.route);
+    match decide::access(task.image(), &request, told.missing) {
+        Verdict::Deny(denial) if denial.ask => {
+            let subject = Subject { path: &told.path, route: &told.route };
+            Ok(task.ask(denial, subject, program_of(&task.caller))?.consents())
+        }
+        _ => Ok(false),
+    }
 }

@@ -61,6 +61,12 @@ pub(super) fn exists(entry: &Entry) -> bool {
     openat(&entry.directory, &entry.name, flags, Mode::empty()).is_ok()
 }
 
+/// Whether an entry is a directory.
+pub(super) fn is_directory(entry: &Entry) -> bool {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    openat(&entry.directory, &entry.name, flags, Mode::empty()).is_ok()
+}
+
 /// mkdir(2), mkdirat(2).
 pub(crate) fn make_directory(
     task: &Task<'_>,

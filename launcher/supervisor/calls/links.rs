@@ -81,6 +81,9 @@ pub(super) fn settle_pair(
     second: &[u8],
 ) -> Result<(), Errno> {
     let subject = match verdict {
+        Verdict::Deny(denial) if denial.ask => {
+            Subject::new(if denial.second { second } else { first })
+        }
         Verdict::Deny(denial) if denial.second => Subject { path: second, route: first },
         _ => Subject { path: first, route: second },
     };

@@ -170,7 +170,7 @@ pub(crate) fn open_argument(
             Ok(Found::Missing(entry)) if how.has(libc::O_CREAT) => {
                 // A dangling link whose text ends in a slash.
                 let subject = Subject::new(&entry.path);
-                task.settle_open(how.judge(task.image(), &entry.request()), subject)?;
+                task.settle_open(|image, request| how.judge(image, request), subject)?;
                 return Err(Errno::ISDIR);
             }
             Ok(Found::Missing(_)) => return Err(nowhere(task, argument, how, Errno::NOENT)),
@@ -208,7 +208,7 @@ fn open_object(
         let route = object.route(argument);
         let subject = Subject { path, route: &route };
         let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
-        task.settle_open(existing.judge(task.image(), &subject.request()), subject)?;
+        task.settle_open(|image, request| existing.judge(image, request), subject)?;
         if how.exclusive() {
             task.learn(Outcome::Existed, path, Capabilities::CREATE);
         } else {
@@ -266,7 +266,7 @@ fn open_fifo(task: &Task<'_>, object: &Object, flags: OFlags) -> Result<OwnedFd,
 /// Creates a file, if the policy lets new ones be made there. `EEXIST` where one stands there now.
 fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<OwnedFd, Errno> {
     let subject = Subject::new(&entry.path);
-    match how.judge(task.image(), &entry.request()) {
+    match task.settle_open(|image, request| how.judge(image, request), subject)? {
         OpenVerdict::Allow | OpenVerdict::OnlyNew(_) => {}
         OpenVerdict::OnlyExisting(denial) | OpenVerdict::Deny(denial) => {
             return Err(task.denied(denial, subject));
@@ -287,7 +287,7 @@ pub(super) fn nowhere(task: &Task<'_>, argument: &Argument<'_>, how: How, errno:
         Err(unknown) => return unknown,
     };
     match how.judge(task.image(), &Request::canonical(&path)) {
-        OpenVerdict::Deny(denial) if is_told(how, denial, &path, errno) => {
+        OpenVerdict::Deny(denial) if !denial.ask && is_told(how, denial, &path, errno) => {
             task.denied(denial, Subject::new(&path))
         }
         OpenVerdict::Allow if how.has(libc::O_CREAT) => {

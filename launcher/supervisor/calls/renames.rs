@@ -1,11 +1,11 @@
 //! rename(2), and what renameat2(2) has beside it.
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Denial, Destination, Verdict};
+use jp_confine_policy::decide::{self, Denial, Destination, Request, Verdict};
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::entries::{exists, may_create};
+use super::entries::{exists, is_directory, may_create};
 use super::links::settle_pair;
 use crate::learn::record::How;
 use crate::supervisor::resolve::Entry;
@@ -35,13 +35,10 @@ pub(crate) fn rename(
     let target = new.entry().map_err(|errno| task.nowhere(&new, may_create, errno))?;
     let no_entry = if flags.contains(RenameFlags::NOREPLACE) { Errno::EXIST } else { Errno::BUSY };
     let (source, target) = (source.ok_or(Errno::BUSY)?, target.ok_or(no_entry)?);
-    let (flags, if_exists) = match plan(task, &source, &target, flags) {
+    let (flags, if_exists) = match settled_plan(task, &source, &target, flags)? {
         Plan::Go(flags) => (flags, None),
         Plan::OnlyNew(flags, denial) => (flags, Some(denial)),
-        Plan::Refuse(denial) => {
-            settle_pair(task, Verdict::Deny(denial), &source.path, &target.path)?;
-            return Err(Errno::ACCESS);
-        }
+        Plan::Refuse(_) => return Err(Errno::ACCESS),
     };
     let (from, to) = (&source.directory, &target.directory);
     let how = kind(task, &target, flags);
@@ -55,7 +52,8 @@ pub(crate) fn rename(
     }
     match (outcome, if_exists) {
         (Err(Errno::EXIST), Some(denial)) => {
-            settle_pair(task, Verdict::Deny(denial), &source.path, &target.path)?;
+            let denial = Verdict::Deny(Denial { ask: false, ..denial });
+            settle_pair(task, denial, &source.path, &target.path)?;
             Err(Errno::ACCESS)
         }
         (outcome, _) => outcome.map(|()| Answer::Value(0)),
@@ -83,11 +81,39 @@ enum Plan {
     Refuse(Denial),
 }
 
-fn plan(task: &Task<'_>, source: &Entry, target: &Entry, flags: RenameFlags) -> Plan {
-    let judge = |destination| {
-        decide::rename(task.image(), &source.request(), &target.request(), destination)
-    };
-    if flags.contains(RenameFlags::EXCHANGE) {
+/// What of a rename is allowed, once everybody was asked who is to be: about the one path, then about
+/// the other.
+fn settled_plan(
+    task: &Task<'_>,
+    source: &Entry,
+    target: &Entry,
+    flags: RenameFlags,
+) -> Result<Plan, Errno> {
+    let (mut from, mut to) = (source.request(), target.request());
+    loop {
+        let plan = plan(task, (source, &from), (target, &to), flags);
+        let Plan::Refuse(denial) = plan else { return Ok(plan) };
+        settle_pair(task, Verdict::Deny(denial), &source.path, &target.path)?;
+        let about = if denial.second { &mut to } else { &mut from };
+        if about.consented {
+            return Ok(plan);
+        }
+        *about = about.consented();
+    }
+}
+
+fn plan(
+    task: &Task<'_>,
+    (source, from): (&Entry, &Request<'_>),
+    (target, to): (&Entry, &Request<'_>),
+    flags: RenameFlags,
+) -> Plan {
+    let judge = |destination| decide::rename(task.image(), from, to, destination);
+    let exchange = flags.contains(RenameFlags::EXCHANGE);
+    if let Some(denial) = relocation(task, (source, from), (target, to), exchange) {
+        return Plan::Refuse(denial);
+    }
+    if exchange {
         return go_if(judge(Destination::Exchange), flags);
     }
     let fresh = judge(Destination::Missing);
@@ -103,6 +129,21 @@ fn plan(task: &Task<'_>, source: &Entry, target: &Entry, flags: RenameFlags) -> 
         (Verdict::Deny(denial), Verdict::Deny(_)) if exists(target) => Plan::Refuse(denial),
         (_, Verdict::Deny(denial)) => Plan::Refuse(denial),
     }
+}
+
+/// What tiers have against a directory's going elsewhere, if one goes.
+fn relocation(
+    task: &Task<'_>,
+    (source, from): (&Entry, &Request<'_>),
+    (target, to): (&Entry, &Request<'_>),
+    exchange: bool,
+) -> Option<Denial> {
+    let against = |entry, from, to| match decide::relocate(task.image(), from, to) {
+        Verdict::Deny(denial) if is_directory(entry) => Some(denial),
+        _ => None,
+    };
+    let back = || against(target, to, from).filter(|_| exchange);
+    against(source, from, to).or_else(back)
 }
 
 fn go_if(verdict: Verdict, flags: RenameFlags) -> Plan {

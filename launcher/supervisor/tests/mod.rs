@@ -20,10 +20,12 @@ use std::sync::Arc;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin, build};
+use jp_confine_policy::tiers::Tiers;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::Pid;
 
 use super::Supervisor;
+use crate::consent::{About, Consent};
 use crate::events::{Denial, Record};
 use crate::sys::trapped;
 
@@ -88,6 +90,7 @@ impl Ground {
     fn image(&self) -> Vec<u8> {
         build(&ImageSpec {
             grants: &self.grants,
+            tiers: None,
             workspace: &self.path(""),
             aliases: &[],
             session: 1,
@@ -141,7 +144,7 @@ impl Ground {
         let page = memfd_create("page", MemfdFlags::CLOEXEC).expect("a page");
         File::from(page.try_clone().expect("cloned")).set_len(4096).expect("long");
         let supervisor =
-            Supervisor::new(self.image(), append, &page, counting, None).expect("made");
+            Supervisor::new(self.image(), append, &page, nobody(), counting, None).expect("made");
         (record, Arc::new(supervisor))
     }
 
@@ -213,6 +216,13 @@ fn shown(denials: &[Denial]) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let line = |one: &Denial| format!("{} {}: {}", text(&one.call), one.missing, text(&one.path));
     denials.iter().map(line).collect()
+}
+
+/// There is nobody to ask.
+fn nobody() -> Arc<Consent> {
+    let about =
+        About { interactive: false, workspace: PathBuf::from("/"), tiers: Tiers::default() };
+    Arc::new(Consent::new(about))
 }
 
 fn every_number() -> Vec<i64> {

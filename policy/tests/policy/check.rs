@@ -1,19 +1,37 @@
 //! Verdicts on tool input: spec §1 (precedence), §4, §5, §6.4 and §7.
 
+use camino::Utf8PathBuf;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical::{ResolveError, Root};
 use jp_confine_policy::check::{Context, Reason, Verdict};
+use jp_confine_policy::model::CompiledAccess;
+use jp_confine_policy::received::Received;
+use jp_confine_policy::workspace::Workspace;
 
 use crate::place::{Place, capability};
 
 /// `allow PATH` with the canonical path, or the reason code.
 fn verdict(place: &Place, rules: &str, approved: &str, call: &str) -> String {
     let policy = place.policy(rules, approved);
+    let said = answer(place, &policy.context(), call);
+    let received = received(place, rules, approved);
+    assert_eq!(answer(place, &received.context(), call), said, "by a tool that received the rules");
+    said
+}
+
+/// What a tool makes of the rules that a host compiled and sent.
+fn received(place: &Place, rules: &str, approved: &str) -> Workspace {
+    let fs = place.compile(rules, approved).unwrap().rules;
+    let root = Utf8PathBuf::from_path_buf(place.root.as_path().to_owned()).unwrap();
+    Received { root, access: Some(CompiledAccess { fs }) }.open().unwrap()
+}
+
+fn answer(place: &Place, context: &Context<'_>, call: &str) -> String {
     let (letter, input) = call.split_once(' ').unwrap();
     let capability = capability(letter.chars().next().unwrap());
     let input = input.replace('@', place.path("").to_str().unwrap());
-    let result = policy.context().check(input.as_bytes(), capability);
+    let result = context.check(input.as_bytes(), capability);
     match (result.verdict, result.reason) {
         (Verdict::Allow, None) => format!("allow {}", place.short(&result.resolved.unwrap())),
         (Verdict::Deny, Some(reason)) => {

@@ -269,7 +269,8 @@ fn warnings_name_the_rule_and_the_reason() {
     let compiled = place.compile("fork!r", "").unwrap();
     assert_eq!(
         place.anonymous(&compiled.warnings[0].to_string()),
-        "access.fs rule 1: `fork` leads to @/o, which is not approved; it is denied instead"
+        "access.fs rule 1: `fork` leads to @/o, which is not approved; it is denied instead; if it is \
+         meant: jp-confine approvals approve fork"
     );
 }
 

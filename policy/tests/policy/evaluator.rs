@@ -89,7 +89,7 @@ proptest! {
         let route = if route.len() > 3 { format!("{WORKSPACE}{route}") } else { asked.clone() };
         let bytes = image(&grants, Path::new(WORKSPACE));
         let policy = Image::parse(&bytes).unwrap();
-        let request = Request { path: asked.as_bytes(), route: route.as_bytes() };
+        let request = Request::by_route(asked.as_bytes(), route.as_bytes());
         let expected = oracle(&grants, Path::new(&asked), Path::new(&route));
         let found = decide::lookup(&policy, &request);
         prop_assert_eq!(found.rule.map(RuleId::index), expected);

@@ -6,6 +6,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::check::Verdict;
 use jp_confine_policy::explain::{Explanation, explain};
+use jp_confine_policy::tiers::Tiers;
 
 use crate::place::{Place, Policy, letters};
 
@@ -15,7 +16,7 @@ fn allowed(explanation: &Explanation) -> String {
 }
 
 fn of(policy: &Policy<'_>, path: &str) -> Explanation {
-    explain(&policy.context(), policy.place.root.as_path(), Path::new(path))
+    explain(&policy.context(), &Tiers::default(), policy.place.root.as_path(), Path::new(path))
 }
 
 #[test]

@@ -1,13 +1,21 @@
 //! The policy library from outside: one topic per module, table rows where a table says it best.
 
+mod authorize;
+#[allow(dead_code, reason = "it has a `main` of its own")]
+#[path = "../../examples/authorize.rs"]
+mod authorize_example;
 mod canonical;
 mod check;
 mod compile;
 mod evaluator;
+mod example;
 mod explain;
 mod kernel;
 mod layers;
 mod lexical;
 mod model;
 mod operations;
+mod pin;
 mod place;
+mod tiers;
+mod workspace;

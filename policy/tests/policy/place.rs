@@ -12,6 +12,7 @@ use jp_confine_policy::check::Context;
 use jp_confine_policy::compile::{Compiled, compile};
 use jp_confine_policy::compile_error::CompileError;
 use jp_confine_policy::model::FsRule;
+use jp_confine_policy::tiers::Tiers;
 
 pub(crate) struct Place {
     folder: tempfile::TempDir,
@@ -99,8 +100,13 @@ impl Policy<'_> {
 }
 
 pub(crate) fn image(grants: &[Grant], workspace: &Path) -> Vec<u8> {
+    image_with(grants, None, workspace)
+}
+
+pub(crate) fn image_with(grants: &[Grant], tiers: Option<&Tiers>, workspace: &Path) -> Vec<u8> {
     let spec = ImageSpec {
         grants,
+        tiers,
         workspace,
         aliases: &[],
         session: 0,

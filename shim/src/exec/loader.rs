@@ -42,7 +42,7 @@ pub(super) fn admit(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), E
     }
     let mut place = PathBuffer::new();
     resolve::pin(&spelling, 0, &mut place)?;
-    let request = Request { path: place.as_bytes(), route: spelling.lexical() };
+    let request = Request::by_route(place.as_bytes(), spelling.lexical());
     let behind = image.holds_other_programs();
     match decide::loader(image, &request) {
         Verdict::Allow => Ok(()),

@@ -74,7 +74,8 @@ fn nowhere(
 ) -> Errno {
     spelling.collapse();
     let verdict = judge(image, &spelling.request());
-    report::settle(image, verdict, Subject::new(call, spelling.lexical())).err().unwrap_or(errno)
+    let subject = Subject::new(call, spelling.lexical());
+    report::settle_absent(image, verdict, subject).err().unwrap_or(errno)
 }
 
 fn may_create(image: &Image<'_>, request: &Request<'_>) -> Verdict {
@@ -201,6 +202,9 @@ fn settle_pair(
     second: &Request<'_>,
 ) -> Result<(), Errno> {
     let subject = match verdict {
+        Verdict::Deny(denial) if denial.ask => {
+            Subject::new(call, if denial.second { second.path } else { first.path })
+        }
         Verdict::Deny(denial) if denial.second => {
             Subject { call, path: second.path, route: first.path }
         }
@@ -231,26 +235,42 @@ pub(super) fn move_entry(
         Ok(None) => return Err(Errno::EBUSY),
         Err(errno) => return Err(nowhere(image, call, &mut to, may_create, errno)),
     };
-    let plan = plan(image, &source, &target, flags);
-    let subject = [source.request(), target.request()];
-    let (flags, if_exists) = match plan {
+    let (flags, if_exists) = match settled_plan(image, call, &source, &target, flags)? {
         Plan::Go(flags) => (flags, None),
         Plan::OnlyNew(flags, denial) => (flags, Some(denial)),
-        Plan::Refuse(denial) => {
-            let [first, second] = subject;
-            settle_pair(image, call, Verdict::Deny(denial), &first, &second)?;
-            return Err(Errno::EACCES);
-        }
+        Plan::Refuse(_) => return Err(Errno::EACCES),
     };
     let (from, to) = ((source.dirfd(), source.name()), (target.dirfd(), target.name()));
     let outcome = sys::rename(from, to, flags);
     working_directory::announce_change();
     match (outcome, if_exists) {
         (Err(Errno::EEXIST), Some(denial)) => {
-            let [first, second] = subject;
-            settle_pair(image, call, Verdict::Deny(denial), &first, &second)
+            let denial = Verdict::Deny(Denial { ask: false, ..denial });
+            settle_pair(image, call, denial, &source.request(), &target.request())
         }
         (outcome, _) => outcome,
+    }
+}
+
+/// What of a rename is allowed, once everybody was asked who is to be: about the one path, then about
+/// the other.
+fn settled_plan(
+    image: &Image<'_>,
+    call: &CStr,
+    source: &Entry<'_>,
+    target: &Entry<'_>,
+    flags: c_uint,
+) -> Result<Plan, Errno> {
+    let (mut from, mut to) = (source.request(), target.request());
+    loop {
+        let plan = plan(image, (source, &from), (target, &to), flags);
+        let Plan::Refuse(denial) = plan else { return Ok(plan) };
+        settle_pair(image, call, Verdict::Deny(denial), &from, &to)?;
+        let about = if denial.second { &mut to } else { &mut from };
+        if about.consented {
+            return Ok(plan);
+        }
+        *about = about.consented();
     }
 }
 
@@ -264,21 +284,23 @@ enum Plan {
     Refuse(Denial),
 }
 
-fn plan(image: &Image<'_>, source: &Entry<'_>, target: &Entry<'_>, flags: c_uint) -> Plan {
-    let judge =
-        |destination| decide::rename(image, &source.request(), &target.request(), destination);
-    if flags & sys::RENAME_EXCHANGE != 0 {
-        return match judge(Destination::Exchange) {
-            Verdict::Allow => Plan::Go(flags),
-            Verdict::Deny(denial) => Plan::Refuse(denial),
-        };
+fn plan(
+    image: &Image<'_>,
+    (source, from): (&Entry<'_>, &Request<'_>),
+    (target, to): (&Entry<'_>, &Request<'_>),
+    flags: c_uint,
+) -> Plan {
+    let judge = |destination| decide::rename(image, from, to, destination);
+    let exchange = flags & sys::RENAME_EXCHANGE != 0;
+    if let Some(denial) = relocation(image, (source, from), (target, to), exchange) {
+        return Plan::Refuse(denial);
+    }
+    if exchange {
+        return go_if(judge(Destination::Exchange), flags);
     }
     let fresh = judge(Destination::Missing);
     if flags & sys::RENAME_NOREPLACE != 0 {
-        return match fresh {
-            Verdict::Allow => Plan::Go(flags),
-            Verdict::Deny(denial) => Plan::Refuse(denial),
-        };
+        return go_if(fresh, flags);
     }
     match (judge(Destination::Exists), fresh) {
         (Verdict::Allow, Verdict::Allow) => Plan::Go(flags),
@@ -289,6 +311,32 @@ fn plan(image: &Image<'_>, source: &Entry<'_>, target: &Entry<'_>, flags: c_uint
         (Verdict::Deny(denial), Verdict::Deny(_)) if exists(target) => Plan::Refuse(denial),
         (_, Verdict::Deny(denial)) => Plan::Refuse(denial),
     }
+}
+
+fn go_if(verdict: Verdict, flags: c_uint) -> Plan {
+    match verdict {
+        Verdict::Allow => Plan::Go(flags),
+        Verdict::Deny(denial) => Plan::Refuse(denial),
+    }
+}
+
+/// What tiers have against a directory's going elsewhere, if one goes.
+fn relocation(
+    image: &Image<'_>,
+    (source, from): (&Entry<'_>, &Request<'_>),
+    (target, to): (&Entry<'_>, &Request<'_>),
+    exchange: bool,
+) -> Option<Denial> {
+    let against = |entry: &Entry<'_>, from, to| match decide::relocate(image, from, to) {
+        Verdict::Deny(denial) if is_directory(entry) => Some(denial),
+        _ => None,
+    };
+    let back = || against(target, to, from).filter(|_| exchange);
+    against(source, from, to).or_else(back)
+}
+
+fn is_directory(entry: &Entry<'_>) -> bool {
+    sys::is_directory(entry.dirfd(), entry.name())
 }
 
 /// Whether an entry of that name exists, be it a dangling link.

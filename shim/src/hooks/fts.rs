@@ -64,14 +64,14 @@ fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), E
         Err(Errno::ENOENT) => return Ok(()),
         Err(errno) => return Err(errno),
     };
-    let request = Request { path: place.as_bytes(), route: spelling.lexical() };
+    let request = Request::by_route(place.as_bytes(), spelling.lexical());
     let subject = Subject { call: CALL, path: request.path, route: request.route };
     if sys::status(&start)?.st_mode & libc::S_IFMT != libc::S_IFDIR {
         return report::settle(image, decide::metadata(image, &request), subject);
     }
     report::settle(image, decide::access(image, &request, READ), subject)?;
     // Links that it follows lead anywhere.
-    let everywhere = Request { path: b"/", route: request.route };
+    let everywhere = Request::by_route(b"/", request.route);
     let walked = if options & LOGICAL == 0 { &request } else { &everywhere };
     report::settle(image, decide::beneath(image, walked, READ), subject)
 }

@@ -148,7 +148,8 @@ fn nowhere(
         OpenVerdict::Deny(denial) => Some(denial),
         _ => None,
     });
-    match refusal {
+    // Nobody is asked about what is not there.
+    match refusal.filter(|denial| !denial.ask) {
         Some(denial) if how.has(libc::O_CREAT) || !is_absent(denial, spelling, errno) => {
             report::denied(image, denial, Subject::new(call, spelling.lexical()))
         }
@@ -224,8 +225,10 @@ fn create(
         let link =
             next.fill(|bytes, room| sys::readlinkat(entry.dirfd(), entry.name(), bytes, room));
         if link.is_err() || how.stops_at_link() {
-            let verdict = how.judge(image, &entry.request());
             let subject = Subject::new(call, entry.path());
+            let judge = |image: &Image<'_>, request: &Request<'_>| how.judge(image, request);
+            let verdict = report::settle_open(image, &entry.request(), judge, subject)
+                .map_err(Failure::Settled)?;
             let how_here = how.with(libc::O_NOFOLLOW);
             match attempt(image, verdict, subject, entry.dirfd(), entry.name(), how_here) {
                 Err(Errno::ELOOP) if !how.stops_at_link() => continue,
@@ -271,8 +274,9 @@ pub(crate) fn judge_reopen(call: &CStr, fd: c_int, how: How) -> Result<(), Errno
         return Ok(());
     }
     let existing = how.without(libc::O_CREAT | libc::O_EXCL);
-    let verdict = existing.judge(image, &Request::canonical(path.as_bytes()));
-    report::settle_open(image, verdict, Subject::new(call, path.as_bytes())).map(|_| ())
+    let judge = |image: &Image<'_>, request: &Request<'_>| existing.judge(image, request);
+    let request = Request::canonical(path.as_bytes());
+    report::settle_open(image, &request, judge, Subject::new(call, path.as_bytes())).map(|_| ())
 }
 
 /// open(2), without its variable argument: the C entry points extract that.

@@ -200,14 +200,14 @@ extern "C" fn sem_close(semaphore: *mut c_void) -> c_int {
 fn queue(
     call: &CStr,
     name: *const c_char,
-    judge: impl FnOnce(&Image<'_>, &Request<'_>) -> OpenVerdict,
+    judge: impl Fn(&Image<'_>, &Request<'_>) -> OpenVerdict,
     to: &mut PathBuffer,
 ) -> Result<OpenVerdict, Errno> {
     let image = session::image()?;
     to.push(QUEUES)?;
     plain_name(name, to)?;
-    let verdict = judge(image, &Request::canonical(to.as_bytes()));
-    report::settle_open(image, verdict, Subject::new(call, to.as_bytes()))
+    let request = Request::canonical(to.as_bytes());
+    report::settle_open(image, &request, judge, Subject::new(call, to.as_bytes()))
 }
 
 /// The name as the kernel takes it.

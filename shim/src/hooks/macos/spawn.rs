@@ -122,8 +122,8 @@ fn judge_open(path: *const c_char, how: How, place: &mut PathBuffer) -> Result<(
         Err(errno) => return Err(errno),
     }
     let subject = Subject::new(CALL, place.as_bytes());
-    let verdict = how.judge(image, &Request::canonical(place.as_bytes()));
-    match report::settle_open(image, verdict, subject)? {
+    let judge = |image: &Image<'_>, request: &Request<'_>| how.judge(image, request);
+    match report::settle_open(image, &subject.request(), judge, subject)? {
         // Whether it will exist then nobody knows yet.
         OpenVerdict::OnlyNew(denial) | OpenVerdict::OnlyExisting(denial) => {
             Err(report::denied(image, denial, subject))

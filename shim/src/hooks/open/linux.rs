@@ -114,7 +114,8 @@ fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: 
         match resolve::entry(image, spelling) {
             Ok(Some(entry)) => {
                 let subject = Subject::new(call, entry.path());
-                report::settle_open(image, how.judge(image, &entry.request()), subject).map(|_| ())
+                let judge = |image: &Image<'_>, request: &Request<'_>| how.judge(image, request);
+                report::settle_open(image, &entry.request(), judge, subject).map(|_| ())
             }
             Ok(None) => Ok(()),
             Err(errno) => return nowhere(image, call, spelling, how, None, errno),
@@ -197,10 +198,11 @@ fn judge_held(
     if resolve::is_anonymous(path.as_bytes()) {
         return resolve::require_own(image, call, spelling);
     }
-    let request = Request { path: path.as_bytes(), route: spelling.lexical() };
+    let request = Request::by_route(path.as_bytes(), spelling.lexical());
     let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
     let subject = Subject { call, path: request.path, route: request.route };
-    report::settle_open(image, existing.judge(image, &request), subject)?;
+    let judge = |image: &Image<'_>, request: &Request<'_>| existing.judge(image, request);
+    report::settle_open(image, &request, judge, subject)?;
     if how.exclusive() {
         return Err(Errno::EEXIST);
     }
@@ -241,7 +243,7 @@ fn open_unnamed(
     path.push_separator()?;
     // The kernel shows such files as `#INODE`; any name below the directory is judged alike.
     path.push(b"#")?;
-    let request = Request { path: path.as_bytes(), route: spelling.lexical() };
+    let request = Request::by_route(path.as_bytes(), spelling.lexical());
     let verdict = decide::access(image, &request, Capabilities::CREATE);
     let subject = Subject { call, path: request.path, route: request.route };
     report::settle(image, verdict, subject)?;

@@ -93,8 +93,9 @@ fn open_directory(
     let mut path = PathBuffer::new();
     let held = resolve::pin(spelling, 0, &mut path).map_err(Failure::Nowhere)?;
     let subject = Subject::new(call, path.as_bytes());
-    let verdict = how.without(libc::O_CREAT).judge(image, &subject.request());
-    report::settle_open(image, verdict, subject).map_err(Failure::Settled)?;
+    let existing = how.without(libc::O_CREAT);
+    let judge = |image: &Image<'_>, request: &Request<'_>| existing.judge(image, request);
+    report::settle_open(image, &subject.request(), judge, subject).map_err(Failure::Settled)?;
     let opened =
         attempt(image, OpenVerdict::Allow, subject, held.directory.raw(), held.name.c_str(0), how)
             .map_err(Failure::Settled)?;

@@ -246,9 +246,9 @@ pub(crate) fn write_all<const N: usize>(fd: c_int, parts: [&[u8]; N]) -> Result<
 }
 
 /// Tells the supervisor what was refused; whether there was one to hear it.
-pub(crate) fn tell_supervisor<const N: usize>(record: [&[u8]; N]) -> bool {
+pub(crate) fn tell_supervisor<const N: usize>(record: [&[u8]; N]) -> Option<usize> {
     let vectors = vectors(record);
-    call(telling::CALL, [vectors.as_ptr().expose_provenance(), N, 0, 0, 0, 0]).is_ok()
+    call(telling::CALL, [vectors.as_ptr().expose_provenance(), N, 0, 0, 0, 0]).ok()
 }
 
 fn vectors<const N: usize>(parts: [&[u8]; N]) -> [libc::iovec; N] {

@@ -61,6 +61,12 @@ pub(crate) fn find(dirfd: c_int, name: &CStr) -> Result<(), Errno> {
     openat(dirfd, name, libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC, 0).map(|_| ())
 }
 
+/// Whether the entry of that name is a directory.
+pub(crate) fn is_directory(dirfd: c_int, name: &CStr) -> bool {
+    let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_DIRECTORY | libc::O_CLOEXEC;
+    openat(dirfd, name, flags, 0).is_ok()
+}
+
 /// truncate(2).
 pub(crate) fn truncate(object: &Object, length: i64) -> Result<(), Errno> {
     let length = usize::try_from(length.cast_unsigned()).map_err(|_| Errno::EINVAL)?;

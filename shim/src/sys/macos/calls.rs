@@ -133,8 +133,8 @@ pub(crate) fn pread(fd: c_int, buffer: &mut [u8], offset: u64) -> Result<usize, 
 }
 
 /// There is no supervisor.
-pub(crate) fn tell_supervisor<const N: usize>(_: [&[u8]; N]) -> bool {
-    false
+pub(crate) fn tell_supervisor<const N: usize>(_: [&[u8]; N]) -> Option<usize> {
+    None
 }
 
 /// writev(2) of all `parts` at once; the number of bytes written.

@@ -186,6 +186,11 @@ pub(crate) fn find(dirfd: c_int, name: &CStr) -> Result<(), Errno> {
     look(dirfd, name).map(|_| ())
 }
 
+/// Whether the entry of that name is a directory.
+pub(crate) fn is_directory(dirfd: c_int, name: &CStr) -> bool {
+    look(dirfd, name).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFDIR)
+}
+
 /// truncate(2).
 pub(crate) fn truncate(object: &Object, length: i64) -> Result<(), Errno> {
     let file = reopen(object, libc::O_WRONLY | libc::O_NONBLOCK | libc::O_CLOEXEC)?;

@@ -1,0 +1,134 @@
+//! `approvals list`, `approve` and `revoke` (spec §18).
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use jp_confine_policy::canonical::{Lookups, Root};
+use jp_confine_policy::external::External;
+use jp_confine_policy::model::FsRule;
+
+use super::question::About;
+use super::store::Store;
+use crate::cli::Options;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::prepare;
+use crate::report;
+use crate::workspace::Workspace;
+
+/// `approvals list`: prints what is approved for this workspace.
+pub(crate) fn list(context: &Context, options: &Options, json: bool) -> Result<u8, Failure> {
+    let store = open(context, &prepare::find_workspace(context, options)?, options);
+    if json {
+        report::json(&store.entries())?;
+        return Ok(0);
+    }
+    let mut text = String::new();
+    for entry in store.entries() {
+        let (name, target) =
+            (report::path(&entry.rule_path), report::path(entry.canonical_target.as_str()));
+        let _ = writeln!(text, "{name} → {target} ({})", report::path(&entry.approved_at));
+    }
+    report::output(&text);
+    Ok(0)
+}
+
+/// `approvals approve NAME`: approves what `name`, relative to the workspace, leads to now.
+pub(crate) fn approve(context: &Context, options: &Options, name: &str) -> Result<u8, Failure> {
+    let workspace = prepare::find_workspace(context, options)?;
+    let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
+    let mut store = open(context, &workspace, options);
+    let name = normal_form(name)?;
+    let (previous, target) = target(&root, &store, &name)?;
+    store.approve(&name, &target);
+    store.save()?;
+    let mut text =
+        format!("approved {} → {}", report::path(name.as_str()), report::path(target.as_str()));
+    if let Some(previous) = previous {
+        let _ = write!(text, " (it was {})", shown(&previous));
+    }
+    let about = About { context, root: &root, scopes: &[] };
+    report::output(&format!("{text}\n{}", about.warnings(&target)));
+    Ok(0)
+}
+
+/// `approvals revoke NAME`: takes an approval back; rules on that path are denied from now on.
+pub(crate) fn revoke(context: &Context, options: &Options, name: &str) -> Result<u8, Failure> {
+    let workspace = prepare::find_workspace(context, options)?;
+    let mut store = open(context, &workspace, options);
+    let name = normal_form(name)?;
+    let Some(entry) = store.get(name.as_str()).cloned() else {
+        return Err(unknown(name.as_str(), &store));
+    };
+    store.revoke(&name);
+    store.save()?;
+    let (name, target) =
+        (report::path(name.as_str()), report::path(entry.canonical_target.as_str()));
+    report::output(&format!("revoked {name} → {target}\n"));
+    Ok(0)
+}
+
+fn open(context: &Context, workspace: &Workspace, options: &Options) -> Store {
+    let store = Store::open(context, workspace);
+    if !options.quiet {
+        store.warning.iter().for_each(|warning| report::warning(warning));
+    }
+    store
+}
+
+/// Where `name` leads, if that can be approved, and what was approved for it before.
+fn target(
+    root: &Root,
+    store: &Store,
+    name: &Utf8Path,
+) -> Result<(Option<PathBuf>, Utf8PathBuf), Failure> {
+    let shown_name = report::path(name.as_str());
+    let found = External::look(root, &mut Lookups::default(), name, store);
+    let (previous, target) = match found {
+        External::Approved { target } | External::Unapproved { target } => (None, target),
+        External::Retargeted { previous, target } => (Some(previous), target),
+        External::Missing { .. } => {
+            return Err(Failure::advised(
+                format!("{shown_name} leads to nothing"),
+                "make the link first, or let --mount make both",
+            ));
+        }
+        External::Inside { target } => {
+            return Err(Failure::advised(
+                format!("{shown_name} stays inside the workspace, at {}", shown(&target)),
+                "there an ordinary rule grants; only what leads outside is approved",
+            ));
+        }
+        External::Unresolvable(error) => {
+            return Err(Failure::own(format!("{shown_name} cannot be resolved: {error}")));
+        }
+    };
+    let target = Utf8PathBuf::from_path_buf(target)
+        .map_err(|_| Failure::own(format!("{shown_name} leads to a name that is not UTF-8")))?;
+    Ok((previous, target))
+}
+
+/// The normal form of a rule path.
+fn normal_form(name: &str) -> Result<Utf8PathBuf, Failure> {
+    FsRule::new(name).lexical_path().map_err(|error| {
+        Failure::advised(
+            format!("{}: {error}", report::path(name)),
+            "write it as the rule does: relative to the workspace",
+        )
+    })
+}
+
+fn unknown(name: &str, store: &Store) -> Failure {
+    let names: Vec<String> =
+        store.entries().iter().map(|entry| report::path(&entry.rule_path)).collect();
+    let there_are = match names.as_slice() {
+        [] => "nothing is approved in this workspace".to_owned(),
+        names => format!("approved are: {}", names.join(", ")),
+    };
+    Failure::advised(format!("{} is not approved", report::path(name)), there_are)
+}
+
+fn shown(path: &Path) -> String {
+    report::path(&path.to_string_lossy())
+}

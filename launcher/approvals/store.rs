@@ -1,0 +1,237 @@
+//! The file of approvals of one workspace (spec §8.1).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{self, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use jp_confine_policy::approvals::{Approval, Approvals};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tempfile::NamedTempFile;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::report;
+use crate::workspace::Workspace;
+
+const FILE: &str = "approvals.json";
+
+/// Whoever changes the file holds the lock on this one.
+const LOCK: &str = "approvals.lock";
+
+/// How often, and after how long, the lock is tried again: two seconds, to write a small file.
+const PATIENCE: u32 = 200;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// A rule path with the target that was approved for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Binding {
+    /// Relative to the workspace, in normal form.
+    pub(crate) rule_path: String,
+    /// Absolute and canonical.
+    pub(crate) canonical_target: Utf8PathBuf,
+    /// When, in RFC 3339 and UTC.
+    pub(crate) approved_at: String,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+/// What the file holds; keys that this version does not know are kept.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Content {
+    #[serde(default)]
+    mounts: Vec<Binding>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+/// The approvals of a workspace: those of the file, with changes that are not saved yet.
+#[derive(Debug)]
+pub(crate) struct Store {
+    /// `None` where the user has no place for data.
+    dir: Option<PathBuf>,
+    content: Content,
+    /// `None`: revoked.
+    changes: BTreeMap<String, Option<Binding>>,
+    /// Why the file counts as empty although there is one.
+    pub(crate) warning: Option<String>,
+}
+
+impl Store {
+    /// Reads the approvals of `workspace`. A missing file is an empty one; so is one that cannot be
+    /// used, with a warning.
+    pub(crate) fn open(context: &Context, workspace: &Workspace) -> Self {
+        let dir = workspace.data_dir(context);
+        let read = dir.as_deref().map_or_else(|| Ok(Content::default()), read);
+        let (found, warning) = match read {
+            Ok(found) => (found, None),
+            Err(why) => {
+                let file = dir.as_deref().unwrap_or(Path::new("")).join(FILE);
+                let file = report::path(&file.to_string_lossy());
+                (Content::default(), Some(format!("{file} {why}: nothing counts as approved")))
+            }
+        };
+        Self { dir, content: found, changes: BTreeMap::new(), warning }
+    }
+
+    /// What is approved, in the order of the file.
+    pub(crate) fn entries(&self) -> &[Binding] {
+        &self.content.mounts
+    }
+
+    /// What is approved for `rule_path`, which is in normal form.
+    pub(crate) fn get(&self, rule_path: &str) -> Option<&Binding> {
+        self.content.mounts.iter().find(|entry| entry.rule_path == rule_path)
+    }
+
+    /// Approves `target`, absolute and canonical, for `rule_path`, in normal form, instead of what was
+    /// approved for it. Nothing is written before [`Self::save`].
+    pub(crate) fn approve(&mut self, rule_path: &Utf8Path, target: &Utf8Path) {
+        if !self.has(rule_path, target) {
+            self.change(rule_path.as_str(), Some(Binding::now(rule_path, target)));
+        }
+    }
+
+    /// Whether exactly `target` is approved for `rule_path`.
+    pub(crate) fn has(&self, rule_path: &Utf8Path, target: &Utf8Path) -> bool {
+        self.lookup(rule_path.as_str(), target.as_std_path()) == Approval::Approved
+    }
+
+    /// Takes back what is approved for `rule_path`. Nothing is written before [`Self::save`].
+    pub(crate) fn revoke(&mut self, rule_path: &Utf8Path) {
+        self.change(rule_path.as_str(), None);
+    }
+
+    fn change(&mut self, rule_path: &str, entry: Option<Binding>) {
+        self.content.set(rule_path, entry.clone());
+        self.changes.insert(rule_path.to_owned(), entry);
+    }
+
+    /// Writes the changes into the file as it is by now, which others may have changed as well. A file
+    /// that cannot be used is kept beside it.
+    pub(crate) fn save(&mut self) -> Result<(), Failure> {
+        let changes = std::mem::take(&mut self.changes);
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let Some(dir) = &self.dir else {
+            return Err(Failure::advised(
+                "approvals cannot be kept: it is not known where the user's data lives",
+                "set HOME or XDG_DATA_HOME",
+            ));
+        };
+        write(dir, changes).map_err(|error| {
+            let file = report::path(&dir.join(FILE).to_string_lossy());
+            Failure::own(format!("{file} cannot be written: {error}"))
+        })
+    }
+}
+
+impl Approvals for Store {
+    fn lookup(&self, rule_path: &str, target: &Path) -> Approval {
+        match self.get(rule_path) {
+            None => Approval::Unknown,
+            Some(entry) if target.as_os_str() == entry.canonical_target.as_str() => {
+                Approval::Approved
+            }
+            Some(entry) => Approval::Retargeted {
+                previous: entry.canonical_target.clone().into_std_path_buf(),
+            },
+        }
+    }
+}
+
+impl Binding {
+    fn now(rule_path: &Utf8Path, target: &Utf8Path) -> Self {
+        Self {
+            rule_path: rule_path.to_string(),
+            canonical_target: target.to_owned(),
+            approved_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            others: Map::new(),
+        }
+    }
+}
+
+impl Content {
+    /// Puts `entry` in the place of the one for `rule_path`, or behind all others.
+    fn set(&mut self, rule_path: &str, entry: Option<Binding>) {
+        let place = self.mounts.iter().position(|known| known.rule_path == rule_path);
+        match (place, entry) {
+            (Some(place), Some(entry)) => self.mounts[place] = entry,
+            (Some(place), None) => drop(self.mounts.remove(place)),
+            (None, Some(entry)) => self.mounts.push(entry),
+            (None, None) => {}
+        }
+    }
+}
+
+/// What the file in `dir` holds, or why it cannot be used.
+fn read(dir: &Path) -> Result<Content, String> {
+    let text = match fs::read(dir.join(FILE)) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::default()),
+        Err(error) => return Err(format!("cannot be read ({error})")),
+    };
+    let content: Content =
+        serde_json::from_slice(&text).map_err(|error| format!("is malformed ({error})"))?;
+    let mut seen = BTreeSet::new();
+    match content.mounts.iter().find(|entry| !seen.insert(&entry.rule_path)) {
+        Some(twice) => Err(format!("is malformed ({} is in it twice)", twice.rule_path)),
+        None => Ok(content),
+    }
+}
+
+/// Applies `changes` to the file in `dir`, which is never seen half written.
+fn write(dir: &Path, changes: BTreeMap<String, Option<Binding>>) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let lock = File::options().create(true).append(true).open(dir.join(LOCK))?;
+    wait_for(&lock, PATIENCE)?;
+    let mut content = match read(dir) {
+        Ok(content) => content,
+        Err(_) => keep_aside(dir).map(|()| Content::default())?,
+    };
+    for (rule_path, entry) in changes {
+        content.set(&rule_path, entry);
+    }
+    let mut file = NamedTempFile::new_in(dir)?;
+    serde_json::to_writer_pretty(&mut file, &content)?;
+    file.write_all(b"\n")?;
+    file.as_file().sync_all()?;
+    file.persist(dir.join(FILE))?;
+    Ok(())
+}
+
+/// Locks `lock`, unless others hold it for longer than some `attempts`: a program that may read the folder
+/// could hold it for ever. Then the last writer wins.
+fn wait_for(lock: &File, attempts: u32) -> io::Result<()> {
+    for _ in 0..attempts {
+        match lock.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Gives the file in `dir` another name, one that nothing has.
+fn keep_aside(dir: &Path) -> io::Result<()> {
+    let file = dir.join(FILE);
+    for number in 1.. {
+        let aside = dir.join(format!("{FILE}.unusable-{number}"));
+        match renameat_with(CWD, &file, CWD, &aside, RenameFlags::NOREPLACE) {
+            Err(rustix::io::Errno::EXIST) => {}
+            outcome => return Ok(outcome?),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+//! What the file of approvals holds, whoever wrote it.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::*;
+
+/// A workspace and a home for data, both in a directory of their own.
+struct Place {
+    context: Context,
+    workspace: Workspace,
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut context = Context::bare(dir.path());
+        context.data_home = Some(dir.path().join("data"));
+        let workspace = Workspace { root: dir.path().join("ws"), spelled: None };
+        Self { context, workspace, dir }
+    }
+
+    fn open(&self) -> Store {
+        Store::open(&self.context, &self.workspace)
+    }
+
+    /// The place of the file.
+    fn file(&self) -> PathBuf {
+        self.workspace.data_dir(&self.context).expect("a home for data").join(FILE)
+    }
+
+    fn write(&self, text: &str) {
+        fs::create_dir_all(self.file().parent().expect("a parent")).expect("made");
+        fs::write(self.file(), text).expect("written");
+    }
+
+    fn approve(&self, rule_path: &str, target: &str) {
+        let mut store = self.open();
+        store.approve(rule_path.into(), target.into());
+        store.save().expect("saved");
+    }
+
+    /// `name=target` of each entry.
+    fn kept(&self) -> String {
+        let store = self.open();
+        let shown = |entry: &Binding| format!("{}={}", entry.rule_path, entry.canonical_target);
+        store.entries().iter().map(shown).collect::<Vec<_>>().join(" ")
+    }
+}
+
+#[test]
+fn a_missing_file_is_an_empty_one() {
+    let store = Place::new().open();
+    assert_eq!((store.entries(), &store.warning), (&[][..], &None));
+    assert_eq!(store.lookup("fork", Path::new("/a")), Approval::Unknown);
+}
+
+#[test]
+fn what_was_approved_is_found_again_exactly() {
+    let place = Place::new();
+    place.approve("fork", "/a");
+    let store = place.open();
+    assert_eq!(store.lookup("fork", Path::new("/a")), Approval::Approved);
+    let previous = || PathBuf::from("/a");
+    for other in ["/a/", "/a/b", "/", "/A"] {
+        let found = store.lookup("fork", Path::new(other));
+        assert_eq!(found, Approval::Retargeted { previous: previous() }, "{other}");
+    }
+    for other in ["./fork", "fork/", "for", "fork/a", ""] {
+        assert_eq!(store.lookup(other, Path::new("/a")), Approval::Unknown, "{other}");
+    }
+}
+
+#[test]
+fn one_entry_for_each_path() {
+    let place = Place::new();
+    place.approve("fork", "/a");
+    place.approve("other", "/o");
+    place.approve("fork", "/b");
+    assert_eq!(place.kept(), "fork=/b other=/o");
+    let mut store = place.open();
+    store.revoke("fork".into());
+    store.revoke("unknown".into());
+    store.save().expect("saved");
+    assert_eq!(place.kept(), "other=/o");
+}
+
+#[test]
+fn the_file_is_as_documented() {
+    let place = Place::new();
+    place.approve("fork", "/a");
+    let text = fs::read_to_string(place.file()).expect("text");
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    let time = json["mounts"][0]["approved_at"].as_str().expect("a time");
+    assert!(humantime::parse_rfc3339(time).is_ok() && time.ends_with('Z'), "{time}");
+    let entry = serde_json::json!({
+        "rule_path": "fork", "canonical_target": "/a", "approved_at": time
+    });
+    assert_eq!(json, serde_json::json!({ "mounts": [entry] }));
+    let mode = fs::metadata(place.file()).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let dir = fs::metadata(place.file().parent().expect("a parent")).expect("a directory");
+    assert_eq!(dir.permissions().mode() & 0o777, 0o700);
+    let names = fs::read_dir(place.file().parent().expect("a parent")).expect("listed");
+    assert_eq!(names.count(), 2, "only the file and its lock");
+    drop(place.dir);
+}
+
+#[test]
+fn to_approve_again_changes_nothing() {
+    let place = Place::new();
+    place.write(r#"{"mounts":[{"rule_path":"f","canonical_target":"/a","approved_at":"x"}]}"#);
+    place.approve("f", "/a");
+    assert_eq!(place.open().entries()[0].approved_at, "x");
+}
+
+#[test]
+fn unknown_keys_are_kept() {
+    let place = Place::new();
+    place.write(
+        r#"{"plugins":[{"a":1}],"mounts":[
+            {"rule_path":"f","canonical_target":"/a","approved_at":"x","expires":7}]}"#,
+    );
+    place.approve("g", "/b");
+    let text = fs::read_to_string(place.file()).expect("text");
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(json["plugins"][0]["a"], 1);
+    assert_eq!(json["mounts"][0]["expires"], 7);
+    assert_eq!(json["mounts"][1]["rule_path"], "g");
+}
+
+#[test]
+fn a_file_without_mounts_has_none() {
+    let place = Place::new();
+    place.write(r#"{"plugins":[]}"#);
+    assert_eq!((place.kept(), place.open().warning), (String::new(), None));
+}
+
+#[test]
+fn what_cannot_be_used_is_empty_and_kept_aside() {
+    let entry = r#"{"rule_path":"f","canonical_target":"/a","approved_at":"x"}"#;
+    let twice = format!(r#"{{"mounts":[{entry},{entry}]}}"#);
+    for text in ["", "{", "[]", r#"{"mounts":{}}"#, r#"{"mounts":[{"rule_path":"f"}]}"#, &twice] {
+        let place = Place::new();
+        place.write(text);
+        let mut store = place.open();
+        assert!(store.entries().is_empty(), "{text}");
+        assert!(store.warning.as_ref().is_some_and(|why| why.contains(FILE)), "{text}");
+        store.save().expect("nothing to do");
+        assert_eq!(fs::read_to_string(place.file()).expect("text"), text);
+        store.approve("fork".into(), "/a".into());
+        store.save().expect("saved");
+        assert_eq!(place.kept(), "fork=/a", "{text}");
+        let aside = place.file().with_file_name(format!("{FILE}.unusable-1"));
+        assert_eq!(fs::read_to_string(aside).expect("text"), text);
+    }
+}
+
+#[test]
+fn nothing_that_was_kept_aside_is_lost() {
+    let place = Place::new();
+    for (number, text) in [(1, "one"), (2, "two")] {
+        place.write(text);
+        place.approve("fork", "/a");
+        let aside = place.file().with_file_name(format!("{FILE}.unusable-{number}"));
+        assert_eq!(fs::read_to_string(aside).expect("text"), text);
+    }
+}
+
+#[test]
+fn writers_at_the_same_time_lose_nothing() {
+    let place = Place::new();
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            let place = &place;
+            scope.spawn(move || place.approve(&format!("fork{writer}"), "/a"));
+        }
+    });
+    assert_eq!(place.open().entries().len(), 8);
+}
+
+#[test]
+fn nobody_waits_for_ever() {
+    let place = Place::new();
+    place.approve("fork", "/a");
+    let lock = || File::open(place.file().with_file_name(LOCK)).expect("a lock");
+    let held = lock();
+    held.lock().expect("locked");
+    wait_for(&lock(), 2).expect("gone on");
+}
+
+#[test]
+fn what_others_changed_meanwhile_stays() {
+    let place = Place::new();
+    place.approve("gone", "/g");
+    let mut store = place.open();
+    store.approve("mine".into(), "/m".into());
+    let mut other = place.open();
+    other.revoke("gone".into());
+    other.approve("theirs".into(), "/t".into());
+    other.save().expect("saved");
+    store.save().expect("saved");
+    assert_eq!(place.kept(), "theirs=/t mine=/m");
+}
+
+#[test]
+fn without_a_home_nothing_is_kept() {
+    let mut place = Place::new();
+    place.context.data_home = None;
+    let mut store = place.open();
+    store.approve("fork".into(), "/a".into());
+    assert!(store.save().is_err());
+}

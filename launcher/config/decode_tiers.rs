@@ -1,0 +1,72 @@
+//! Decoding of the tier layer: `[file_policy]`, and `access.sensitive_paths`.
+
+use jp_confine_policy::file_policy::FilePolicy;
+use jp_confine_policy::pattern::Pattern;
+use jp_confine_policy::tier::Tier;
+
+use super::decode::{Decoded, Decoder, Trust};
+use super::diagnostic::nearest;
+use super::document::{Node, Value};
+
+const KEYS: [&str; 5] = ["default", "deny_paths", "prompt_paths", "read_paths", "write_paths"];
+const TIERS: [&str; 4] = ["deny", "prompt", "read", "write"];
+
+impl Decoder<'_> {
+    /// A `file_policy` table (spec §9.1).
+    pub(super) fn file_policy(&self, node: &Node<'_>, trust: Trust) -> Decoded<FilePolicy> {
+        let mut policy = FilePolicy::default();
+        for entry in self.table(node)? {
+            let field = |tier: &Tier| tier.field() == entry.key;
+            if let Some(tier) = Tier::ALL.into_iter().find(field) {
+                *policy.list_mut(tier) = self.patterns(&entry.value)?;
+            } else if entry.key == "default" {
+                policy.default = Some(self.default_tier(&entry.value, trust)?);
+            } else {
+                return self.unknown(entry, &KEYS);
+            }
+        }
+        Ok(policy)
+    }
+
+    fn default_tier(&self, node: &Node<'_>, trust: Trust) -> Decoded<Tier> {
+        let name = self.string(node)?;
+        let Some(tier) = Tier::from_name(name) else {
+            let help = match nearest(name, &TIERS) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("expected one of: {}", TIERS.join(", ")),
+            };
+            let diagnostic = self.at(&node.span, format!("there is no tier `{name}`"));
+            return Err(Box::new(diagnostic.label("unknown").help(help)));
+        };
+        if trust == Trust::Workspace && matches!(tier, Tier::Read | Tier::Write) {
+            return Err(Box::new(
+                self.at(&node.span, format!("`default = \"{name}\"` in a workspace"))
+                    .label("would open everything outside of the workspace")
+                    .help(
+                        "a workspace file may say `deny` or `prompt`; put this into the user \
+                         configuration, or into a --policy file outside the workspace",
+                    ),
+            ));
+        }
+        Ok(tier)
+    }
+
+    /// A list of patterns, each looked at as far as that needs no disk.
+    pub(super) fn patterns(&self, node: &Node<'_>) -> Decoded<Vec<String>> {
+        let Value::Array(items) = &node.value else {
+            return self.expected(node, "a list of patterns", "write `[\"…\"]`");
+        };
+        let pattern = |item: &Node<'_>| {
+            let text = self.string(item)?;
+            match Pattern::check(text) {
+                Ok(()) => Ok(text.to_owned()),
+                Err(problem) => Err(Box::new(
+                    self.at(&item.span, "not a pattern of paths")
+                        .label(problem.to_string())
+                        .help("patterns are of whole absolute paths: `*` is within one name, `**` across them"),
+                )),
+            }
+        };
+        items.iter().map(pattern).collect()
+    }
+}

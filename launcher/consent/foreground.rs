@@ -1,0 +1,188 @@
+//! The terminal for as long as a question stands: nobody else reads from it meanwhile, and afterwards it
+//! is as it was.
+//!
+//! The asking process stands in a group of its own, which takes the foreground (`tcsetpgrp(3)`). Who
+//! begins to read now is stopped by the terminal, and who waits for a key already is stopped here, else
+//! it would take the answer; both are continued at the end.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, getpgrp, kill_process, kill_process_group};
+use rustix::termios::{
+    LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp,
+    tcsetattr, tcsetpgrp,
+};
+
+use crate::descendants::{self, Descendant};
+
+/// How often it is looked whether somebody still waits.
+const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// The terminal, taken.
+#[derive(Debug)]
+pub(super) struct Foreground {
+    terminal: File,
+    before: Termios,
+    group: Pid,
+}
+
+/// What a key does to an answer that is being typed.
+enum Typed {
+    /// It goes on.
+    More,
+    /// It is this.
+    Done(char),
+}
+
+impl Foreground {
+    /// Takes the controlling terminal.
+    ///
+    /// # Errors
+    /// Where there is none, or somebody else's job has it.
+    pub(super) fn take() -> io::Result<Self> {
+        let flags = libc::O_NOCTTY | libc::O_CLOEXEC;
+        let terminal =
+            OpenOptions::new().read(true).write(true).custom_flags(flags).open("/dev/tty")?;
+        let group = tcgetpgrp(&terminal)?;
+        let before = tcgetattr(&terminal)?;
+        let taken = Self { terminal, before, group };
+        stop_readers();
+        tcsetpgrp(&taken.terminal, getpgrp())?;
+        let mut plain = taken.before.clone();
+        plain.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
+        plain.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
+        plain.special_codes[SpecialCodeIndex::VMIN] = 1;
+        plain.special_codes[SpecialCodeIndex::VTIME] = 0;
+        // What was typed before was not typed in answer to this.
+        tcsetattr(&taken.terminal, OptionalActions::Flush, &plain)?;
+        Ok(taken)
+    }
+
+    /// Asks, and waits for one of the letters that are offered. `None` where nobody wants to know any
+    /// more.
+    ///
+    /// # Errors
+    /// Where the terminal is gone.
+    pub(super) fn ask(
+        &mut self,
+        words: &str,
+        several: bool,
+        gone: &dyn Fn() -> bool,
+    ) -> io::Result<Option<char>> {
+        let each = if several { "  [e] each by itself" } else { "" };
+        let offer = format!("  [y] yes, once  [r] yes, in this run{each}  [N] no: ");
+        self.say(&format!("\r\n{words}{offer}"))?;
+        let mut line = String::new();
+        while let Some(key) = self.key(gone)? {
+            if let Typed::Done(answer) = self.typed(key, &mut line, several)? {
+                return Ok(Some(answer));
+            }
+        }
+        self.say("\n  (nobody waits for this any more)\n")?;
+        Ok(None)
+    }
+
+    fn typed(&mut self, key: u8, line: &mut String, several: bool) -> io::Result<Typed> {
+        match key {
+            b'\r' | b'\n' => {
+                self.say("\n")?;
+                let first = line.trim().to_ascii_lowercase().chars().next();
+                let offered = |key: &char| matches!(key, 'y' | 'r') || several && *key == 'e';
+                return Ok(Typed::Done(first.filter(offered).unwrap_or('n')));
+            }
+            // ^C and ^\ are meant for the program, and for this question they are a no.
+            3 | 28 => {
+                self.say("\n")?;
+                let signal = if key == 3 { Signal::INT } else { Signal::QUIT };
+                let _ = kill_process_group(self.group, signal);
+                return Ok(Typed::Done('n'));
+            }
+            4 | 27 => {
+                self.say("\n")?;
+                return Ok(Typed::Done('n'));
+            }
+            8 | 127 if line.pop().is_some() => self.say("\u{8} \u{8}")?,
+            b' '..=b'~' if line.len() < 16 => {
+                line.push(char::from(key));
+                self.say(&char::from(key).to_string())?;
+            }
+            _ => {}
+        }
+        Ok(Typed::More)
+    }
+
+    /// The next key; `None` where nobody wants to know any more.
+    fn key(&mut self, gone: &dyn Fn() -> bool) -> io::Result<Option<u8>> {
+        loop {
+            let mut ready = [PollFd::new(&self.terminal, PollFlags::IN)];
+            if poll(&mut ready, Some(&TICK))? > 0 {
+                let mut key = [0];
+                return match rustix::io::read(&self.terminal, &mut key)? {
+                    0 => Err(io::ErrorKind::UnexpectedEof.into()),
+                    _ => Ok(Some(key[0])),
+                };
+            }
+            if gone() {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn say(&mut self, text: &str) -> io::Result<()> {
+        self.terminal.write_all(text.as_bytes())
+    }
+}
+
+impl Drop for Foreground {
+    fn drop(&mut self) {
+        // Whatever fails here, the rest is worth trying.
+        let _ = tcsetattr(&self.terminal, OptionalActions::Drain, &self.before);
+        let _ = tcsetpgrp(&self.terminal, self.group);
+        let _ = kill_process_group(self.group, Signal::CONT);
+        if !self.before.local_modes.contains(LocalModes::ICANON) {
+            // Who draws on the whole screen draws it again.
+            let _ = kill_process_group(self.group, Signal::WINCH);
+        }
+    }
+}
+
+/// Stops those of the run who wait for keys.
+fn stop_readers() {
+    for Descendant { pid, .. } in descendants::all() {
+        if waits_for_keys(pid)
+            && let Some(pid) = Pid::from_raw(pid)
+        {
+            let _ = kill_process(pid, Signal::STOP);
+        }
+    }
+}
+
+/// Whether the first thread of a process is in a call that reads, or waits for something to read, and it
+/// has a terminal as standard input (`proc_pid_syscall(5)`).
+fn waits_for_keys(pid: i32) -> bool {
+    const WAITING: [libc::c_long; 7] = [
+        libc::SYS_read,
+        libc::SYS_readv,
+        libc::SYS_ppoll,
+        libc::SYS_pselect6,
+        libc::SYS_epoll_pwait,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_poll,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_select,
+        #[cfg(not(target_arch = "x86_64"))]
+        libc::SYS_epoll_pwait2,
+        #[cfg(not(target_arch = "x86_64"))]
+        libc::SYS_preadv,
+    ];
+    let process = Path::new("/proc").join(pid.to_string());
+    let call = std::fs::read_to_string(process.join("syscall")).unwrap_or_default();
+    let number: Option<libc::c_long> = call.split(' ').next().and_then(|word| word.parse().ok());
+    let input = std::fs::read_link(process.join("fd/0")).unwrap_or_default();
+    let terminal = input.starts_with("/dev/pts") || input.starts_with("/dev/tty");
+    terminal && number.is_some_and(|number| WAITING.contains(&number))
+}

@@ -1,0 +1,373 @@
+//! Asking a person while the program runs, where a tier or the list of sensitive paths says so (spec
+//! §9.5, §10). Whoever asks waits; everybody else goes on.
+//!
+//! Questions that come close together are asked together, and equal ones once. One thread talks to
+//! the terminal. Without a terminal, or told not to ask, the answer is no.
+
+mod foreground;
+mod question;
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::Denial;
+use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::tiers::Tiers;
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
+
+use foreground::Foreground;
+pub(crate) use question::Question;
+
+/// For so long more questions are waited for, so that a person reads them together.
+const GATHER: Duration = Duration::from_millis(60);
+/// For so long a question stands that nobody waits for: a caller that was sent a signal comes back.
+const GRACE: Duration = Duration::from_secs(1);
+/// For so long an answer for one call counts for what the same thread does: the preload library asks,
+/// and then acts, and its act may need the supervisor once more.
+const ONE_CALL: Duration = Duration::from_secs(2);
+
+/// What questions are about.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
+    /// Whether there is somebody to ask.
+    pub(crate) interactive: bool,
+    /// Canonical.
+    pub(crate) workspace: PathBuf,
+    pub(crate) tiers: Tiers,
+}
+
+impl About {
+    /// The question that would lift `denial` of a canonical path, reached by `route`.
+    pub(crate) fn question(
+        &self,
+        denial: &Denial,
+        (path, route): (&[u8], &[u8]),
+        program: Vec<u8>,
+        pid: u32,
+    ) -> Question {
+        let place = Path::new(OsStr::from_bytes(path));
+        let inside = place.strip_prefix(&self.workspace).ok();
+        let shown = inside.filter(|inside| !inside.as_os_str().is_empty()).unwrap_or(place);
+        Question {
+            path: path.to_owned(),
+            shown: shown.as_os_str().as_bytes().to_owned(),
+            wanted: denial.missing,
+            program,
+            pid,
+            reason: self.reason(denial.restraint, place, OsStr::from_bytes(route)),
+            warning: denial.restraint == Some(Restraint::Sensitive),
+        }
+    }
+
+    fn reason(&self, restraint: Option<Restraint>, path: &Path, route: &OsStr) -> String {
+        let route = Path::new(route);
+        let pattern = restraint.and_then(|why| self.tiers.reported(why, path, route));
+        match (restraint, pattern) {
+            (Some(Restraint::Sensitive), Some(pattern)) => {
+                format!("sensitive: `{pattern}`, and no rule names it")
+            }
+            (_, Some(pattern)) => format!("prompt_paths has `{pattern}`"),
+            _ => "file_policy has `default = \"prompt\"`".to_owned(),
+        }
+    }
+}
+
+/// What a person said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// This time.
+    Once,
+    /// From now on, until the run ends.
+    Run,
+    /// No, from now on.
+    No,
+}
+
+/// Everybody's questions, and the answers.
+#[derive(Debug)]
+pub(crate) struct Consent {
+    state: Mutex<State>,
+    changed: Condvar,
+    about: About,
+    /// The terminal belongs to a question: who is stopped for that is not to be reported.
+    asking: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    pending: Vec<Pending>,
+    remembered: HashMap<Vec<u8>, Remembered>,
+    /// Answers for one call, and whose.
+    single: Vec<(i32, Vec<u8>, Capabilities, Instant)>,
+    next: u64,
+    started: bool,
+    /// The run is over.
+    closed: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Remembered {
+    granted: Capabilities,
+    refused: Capabilities,
+}
+
+/// A question that is to be answered, or just was.
+#[derive(Debug)]
+struct Pending {
+    id: u64,
+    question: Question,
+    waiters: Vec<(u64, Arc<OwnedFd>)>,
+    /// Since when nobody waits for it.
+    abandoned: Option<Instant>,
+}
+
+/// Somebody who waits for an answer.
+struct Waiter<'a> {
+    consent: &'a Consent,
+    id: u64,
+    bell: Arc<OwnedFd>,
+}
+
+impl Consent {
+    /// Nobody has asked yet. Whether there is somebody to ask is known beforehand.
+    pub(crate) fn new(about: About) -> Self {
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        Self { state, changed, about, asking: AtomicBool::new(false) }
+    }
+
+    /// What questions are about.
+    pub(crate) fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// Whether the terminal belongs to a question at present.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.asking.load(Ordering::Relaxed)
+    }
+
+    /// The answer to the question of thread `tid`. `wait` makes a call that may wait for long.
+    ///
+    /// # Errors
+    /// Those of `wait`, when it does not come to the end.
+    pub(crate) fn ask(
+        self: &Arc<Self>,
+        tid: i32,
+        question: &Question,
+        wait: impl FnOnce(&dyn Fn() -> Result<u64, Errno>) -> Result<u64, Errno>,
+    ) -> Result<Answer, Errno> {
+        if let Some(answer) = self.known(tid, question) {
+            return Ok(answer);
+        }
+        if !self.about.interactive || self.start().is_err() {
+            return Ok(Answer::No);
+        }
+        let waiter = self.join(question)?;
+        let word = wait(&|| waiter.wait())?;
+        let answer = Answer::of(word);
+        if answer == Answer::Once {
+            let until = Instant::now() + ONE_CALL;
+            self.state().single.push((tid, question.path.clone(), question.wanted, until));
+        }
+        Ok(answer)
+    }
+
+    /// Nobody will come back for the answer to this question, unless others wait for it, too.
+    pub(crate) fn drop_question(&self, question: &Question) {
+        let alone = |one: &Pending| one.waiters.is_empty() && one.question.is_like(question);
+        self.state().pending.retain(|one| !alone(one));
+    }
+
+    /// Gives the terminal back, at the end of the run.
+    pub(crate) fn close(&self) {
+        self.state().closed = true;
+        while self.is_asking() {
+            std::thread::sleep(GATHER);
+        }
+    }
+
+    /// What was answered before.
+    fn known(&self, tid: i32, question: &Question) -> Option<Answer> {
+        let mut state = self.state();
+        let now = Instant::now();
+        state.single.retain(|(_, _, _, until)| *until > now);
+        let single = state.single.iter().position(|(whose, path, caps, _)| {
+            *whose == tid && *path == question.path && caps.contains(question.wanted)
+        });
+        if let Some(place) = single {
+            state.single.swap_remove(place);
+            return Some(Answer::Once);
+        }
+        let known = state.remembered.get(&question.path)?;
+        if question.wanted.intersects(known.refused) {
+            return Some(Answer::No);
+        }
+        known.granted.contains(question.wanted).then_some(Answer::Run)
+    }
+
+    /// Starts the thread that asks, if it is not there.
+    fn start(self: &Arc<Self>) -> io::Result<()> {
+        if std::mem::replace(&mut self.state().started, true) {
+            return Ok(());
+        }
+        let consent = Arc::clone(self);
+        Builder::new().name("asks".into()).spawn(move || consent.work()).map(drop)
+    }
+
+    fn join(&self, question: &Question) -> Result<Waiter<'_>, Errno> {
+        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
+        let mut state = self.state();
+        let id = state.next;
+        state.next += 1;
+        let waiter = (id, Arc::clone(&bell));
+        match state.pending.iter_mut().find(|pending| pending.question.is_like(question)) {
+            Some(pending) => {
+                pending.waiters.push(waiter);
+                pending.abandoned = None;
+            }
+            None => state.pending.push(Pending {
+                id,
+                question: question.clone(),
+                waiters: vec![waiter],
+                abandoned: None,
+            }),
+        }
+        self.changed.notify_one();
+        Ok(Waiter { consent: self, id, bell })
+    }
+
+    /// Asks, for as long as the run lasts.
+    fn work(&self) {
+        loop {
+            let waiting = self.changed.wait_while(self.state(), |state| state.pending.is_empty());
+            drop(waiting);
+            std::thread::sleep(GATHER);
+            let questions: Vec<(u64, Question)> =
+                self.state().pending.iter().map(|one| (one.id, one.question.clone())).collect();
+            self.asking.store(true, Ordering::Relaxed);
+            let answers = self.put(&questions);
+            self.asking.store(false, Ordering::Relaxed);
+            for (id, answer) in answers {
+                self.answer(id, answer);
+            }
+            self.state().pending.retain(Pending::is_wanted);
+        }
+    }
+
+    /// Puts questions to the person; those that nobody waits for any more stay without an answer.
+    fn put(&self, questions: &[(u64, Question)]) -> Vec<(u64, Answer)> {
+        let all = |answer| questions.iter().map(|(id, _)| (*id, answer)).collect();
+        let Ok(mut terminal) = Foreground::take() else { return all(Answer::No) };
+        let mut pick = |asked: &[&Question], ids: &[u64]| {
+            let gone = || !ids.iter().any(|id| self.is_wanted(*id));
+            terminal.ask(&question::words(asked), asked.len() > 1, &gone).unwrap_or(Some('n'))
+        };
+        let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
+        let ids: Vec<u64> = questions.iter().map(|(id, _)| *id).collect();
+        match pick(&asked, &ids) {
+            Some('e') => {
+                let each = questions.iter().filter_map(|(id, question)| {
+                    Some((*id, Answer::of_key(pick(&[question], &[*id])?)))
+                });
+                each.collect()
+            }
+            Some(key) => all(Answer::of_key(key)),
+            None => Vec::new(),
+        }
+    }
+
+    fn is_wanted(&self, id: u64) -> bool {
+        let state = self.state();
+        !state.closed && state.pending.iter().any(|one| one.id == id && one.is_wanted())
+    }
+
+    /// Tells everybody who waits for this question.
+    fn answer(&self, id: u64, answer: Answer) {
+        let mut state = self.state();
+        let Some(place) = state.pending.iter().position(|pending| pending.id == id) else { return };
+        let pending = state.pending.swap_remove(place);
+        let Question { path, wanted, warning, .. } = pending.question;
+        let known = state.remembered.entry(path).or_default();
+        match answer {
+            Answer::No => known.refused = known.refused.union(wanted),
+            // Of a warning there is one in a run (spec §10).
+            Answer::Run => known.granted = known.granted.union(wanted),
+            Answer::Once if warning => known.granted = known.granted.union(wanted),
+            Answer::Once => {}
+        }
+        for (_, bell) in pending.waiters {
+            // Whoever has gone does not hear it.
+            let _ = rustix::io::write(&*bell, &answer.word().to_ne_bytes());
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pending {
+    fn is_wanted(&self) -> bool {
+        self.abandoned.is_none_or(|since| since.elapsed() < GRACE)
+    }
+}
+
+impl Waiter<'_> {
+    fn wait(&self) -> Result<u64, Errno> {
+        let mut word = [0; 8];
+        rustix::io::read(&*self.bell, &mut word)?;
+        Ok(u64::from_ne_bytes(word))
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        for pending in &mut self.consent.state().pending {
+            let before = pending.waiters.len();
+            pending.waiters.retain(|(id, _)| *id != self.id);
+            if before > 0 && pending.waiters.is_empty() {
+                pending.abandoned = Some(Instant::now());
+            }
+        }
+    }
+}
+
+impl Answer {
+    /// Whether the call may go on.
+    pub(crate) const fn consents(self) -> bool {
+        !matches!(self, Self::No)
+    }
+
+    const fn word(self) -> u64 {
+        match self {
+            Self::Once => 1,
+            Self::Run => 2,
+            Self::No => 3,
+        }
+    }
+
+    const fn of(word: u64) -> Self {
+        match word {
+            1 => Self::Once,
+            2 => Self::Run,
+            _ => Self::No,
+        }
+    }
+
+    const fn of_key(key: char) -> Self {
+        match key {
+            'y' => Self::Once,
+            'r' => Self::Run,
+            _ => Self::No,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! From the declared rules of a run to its grants, where some rules lead outside the workspace: mounts,
+//! approvals, and the compilation between them (spec §8.2).
+
+use jp_confine_policy::compile::{self, Compiled};
+
+use crate::approvals::question::{self, About, Question};
+use crate::approvals::store::Store;
+use crate::config::layers::{Declared, Layers};
+use crate::config::scope::Scope;
+use crate::failure::Failure;
+use crate::mounts::{Asked, Mounts};
+use crate::terminal::Terminal;
+
+/// What the rules of a run come to.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) compiled: Compiled,
+    /// Whether `access.fs` is declared, be it by a mount.
+    pub(crate) declared: bool,
+    /// What a person should know beside the compiler's warnings.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Whether what a policy needs may be asked for and made, or is only looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A program is about to run.
+    Run,
+    /// Somebody wants to know.
+    Question,
+}
+
+/// Compiles the rules that are `declared` in `layers` and those that the command line adds. For a run the links of mounts are
+/// made and a person is asked about targets that nobody approved; an error leaves nothing of that.
+pub(crate) fn compile(
+    asked: &Asked<'_>,
+    layers: &Layers,
+    declared: Declared,
+    purpose: Purpose,
+) -> Result<Outcome, Failure> {
+    let Asked { context, workspace, root, .. } = *asked;
+    let mut store = Store::open(context, workspace);
+    let mut warnings: Vec<String> = declared.warnings.iter().map(ToString::to_string).collect();
+    warnings.extend(store.warning.clone());
+
+    let mounts =
+        Mounts::check(asked, layers, declared.rules.as_deref().unwrap_or_default(), &store)?;
+    let rules = mounts.among(declared.rules);
+    let compiled = |store: &Store| {
+        compile::compile(root, rules.as_deref(), store).map_err(|error| layers.locate(&error))
+    };
+    mounts.approve(&mut store);
+    if purpose == Purpose::Question {
+        warnings.extend(mounts.missing_links());
+        return Ok(Outcome { compiled: compiled(&store)?, declared: rules.is_some(), warnings });
+    }
+    let questions = question::questions(root, rules.as_deref().unwrap_or_default(), &store);
+    if !questions.is_empty() || !mounts.is_empty() {
+        // An error of a rule comes before anything is asked or made.
+        compiled(&store)?;
+        ask(asked, &declared.scopes, &mounts, &questions, &mut store)?;
+    }
+    let links = mounts.link(root)?;
+    let compiled = compiled(&store)?;
+    store.save()?;
+    links.keep();
+    Ok(Outcome { compiled, declared: rules.is_some(), warnings })
+}
+
+/// Asks what is to be asked, where somebody can answer.
+fn ask(
+    asked: &Asked<'_>,
+    scopes: &[Scope],
+    mounts: &Mounts,
+    questions: &[Question],
+    store: &mut Store,
+) -> Result<(), Failure> {
+    let Asked { context, root, options, .. } = *asked;
+    let Some(mut terminal) = Terminal::open(options.non_interactive) else { return Ok(()) };
+    let about = About { context, root, scopes };
+    mounts.confirm(&mut terminal, &about, options)?;
+    question::ask(&mut terminal, &about, questions, store);
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! What `init` writes, for workspaces of all sorts.
+
+use std::os::unix::fs::symlink;
+
+use jp_confine_policy::approvals::ApprovedTargets;
+use jp_confine_policy::canonical::Root;
+use jp_confine_policy::compile;
+
+use super::*;
+use crate::config::layers::Layers;
+
+/// A workspace with these entries; one with `=` is a link.
+fn workspace(entries: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for entry in entries.split_whitespace() {
+        match entry.split_once('=') {
+            Some((name, text)) => symlink(text, folder.path().join(name)).expect("a link"),
+            None => fs::write(folder.path().join(entry), "").expect("a file"),
+        }
+    }
+    folder
+}
+
+/// The lines that are no comments, of the rules only.
+fn granted(entries: &str) -> String {
+    let folder = workspace(entries);
+    let root = folder.path().canonicalize().expect("a folder");
+    let text = starter(&root);
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    let words: Vec<&str> = lines.map(|line| line.trim_end_matches(" = true")).collect();
+    words.join(" ").replace("[[access.fs]] path = ", "").replace('"', "")
+}
+
+#[test]
+fn by_what_is_there() {
+    let all = "read write execute";
+    assert_eq!(granted(""), format!(". {all}"));
+    assert_eq!(granted("Cargo.toml .git"), format!(". {all} target {all} .git read"));
+    assert_eq!(granted("package.json .env"), format!(". {all} node_modules {all} .env"));
+    assert_eq!(granted("Cargo.toml pom.xml target"), format!(". {all} target {all}"));
+    assert_eq!(granted("Cargo.toml target=/usr"), format!(". {all}"), "only an example");
+}
+
+/// `text` as a workspace's policy file can be read, and its rules stand.
+fn assert_stands(folder: &Path, text: &str) {
+    let (root, file) = (Root::open(folder).expect("a root"), folder.join(FILE));
+    fs::write(&file, text).expect("a policy file");
+    let context = Context::bare(folder);
+    let mut layers = Layers::load(&context, root.as_path(), &[])
+        .unwrap_or_else(|failure| panic!("{failure:?}\n{text}"));
+    let tool = text.contains("\n[tools.format]").then_some("format");
+    let declared = layers.declared(tool).unwrap_or_else(|failure| panic!("{failure:?}\n{text}"));
+    compile::compile(&root, declared.rules.as_deref(), &ApprovedTargets::default())
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+}
+
+#[test]
+fn every_example_stands_once_it_is_uncommented() {
+    let everything = "Cargo.toml CMakeLists.txt package.json pyproject.toml .git .env";
+    for entries in ["", everything, "Cargo.toml target=/usr"] {
+        let folder = workspace(entries);
+        let text = starter(&folder.path().canonicalize().expect("a folder"));
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+        assert_stands(folder.path(), &text);
+        let is_example =
+            |line: &str| line.starts_with('#') && !matches!(line, "#") && !line.starts_with("# ");
+        assert!(text.lines().any(is_example));
+        let uncommented: Vec<&str> =
+            text.lines().map(|line| if is_example(line) { &line[1..] } else { line }).collect();
+        assert_stands(folder.path(), &uncommented.join("\n"));
+    }
+}
+
+#[test]
+fn never_over_anything() {
+    let folder = workspace("jp-confine.toml=elsewhere");
+    let file = folder.path().join(FILE);
+    assert_eq!(create(&file, "x").expect_err("a link").kind(), io::ErrorKind::AlreadyExists);
+    assert!(!folder.path().join("elsewhere").exists());
+}

@@ -1,0 +1,241 @@
+//! Making and removing the links of mounts, all of them or none (R12).
+//!
+//! The root of the workspace is held, and every name is reached from there without following a link: a
+//! parent that is one could put the link anywhere.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use camino::Utf8Path;
+use jp_confine_policy::canonical::Root;
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+/// What stands at the name of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// Nothing.
+    Missing,
+    /// A symbolic link, wherever it leads.
+    Link,
+    /// Something that is not for mounts to touch.
+    Other,
+}
+
+/// Links made and removed, which [`Self::keep`] makes final; else they are taken back.
+#[derive(Debug)]
+pub(crate) struct Links {
+    root: OwnedFd,
+    done: Vec<Step>,
+}
+
+/// One change, with the directory that it was made in.
+#[derive(Debug)]
+enum Step {
+    MadeDirectory(OwnedFd, String),
+    Made(OwnedFd, String),
+    Removed(OwnedFd, String, CString),
+}
+
+impl Links {
+    /// Holds the root of the workspace.
+    pub(crate) fn of(root: &Root) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self { root: fs::open(root.as_path(), flags, Mode::empty())?, done: Vec::new() })
+    }
+
+    /// What stands at `name`, in normal form. Fails where its parents are no directories, as a link to
+    /// one is none.
+    pub(crate) fn entry(&self, name: &Utf8Path) -> io::Result<Entry> {
+        let (parents, last) = split(name)?;
+        let mut dir = self.root.try_clone()?;
+        for parent in parents {
+            dir = match enter(&dir, parent) {
+                Err(Errno::NOENT) => return Ok(Entry::Missing),
+                outcome => outcome?,
+            };
+        }
+        match fs::statat(&dir, last, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Ok(Entry::Missing),
+            Err(error) => Err(error.into()),
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_symlink() => Ok(Entry::Link),
+            Ok(_) => Ok(Entry::Other),
+        }
+    }
+
+    /// Makes the link `name` to `target`, with the directories above it that are missing.
+    pub(crate) fn make(&mut self, name: &Utf8Path, target: &Utf8Path) -> io::Result<()> {
+        let (parents, last) = split(name)?;
+        let mut dir = self.root.try_clone()?;
+        for parent in parents {
+            dir = match enter(&dir, parent) {
+                Err(Errno::NOENT) => {
+                    fs::mkdirat(&dir, parent, Mode::from_raw_mode(0o777))?;
+                    let below = enter(&dir, parent);
+                    self.done.push(Step::MadeDirectory(dir, parent.to_owned()));
+                    below?
+                }
+                outcome => outcome?,
+            };
+        }
+        fs::symlinkat(target.as_std_path(), &dir, last)?;
+        self.done.push(Step::Made(dir, last.to_owned()));
+        Ok(())
+    }
+
+    /// Removes the link `name`, whose entry was [`Entry::Link`].
+    pub(crate) fn remove(&mut self, name: &Utf8Path) -> io::Result<()> {
+        let (parents, last) = split(name)?;
+        let mut dir = self.root.try_clone()?;
+        for parent in parents {
+            dir = enter(&dir, parent)?;
+        }
+        // Which fails where it is no link, or not any more.
+        let text = fs::readlinkat(&dir, last, Vec::new())?;
+        fs::unlinkat(&dir, last, AtFlags::empty())?;
+        self.done.push(Step::Removed(dir, last.to_owned(), text));
+        Ok(())
+    }
+
+    /// Leaves everything as it is now.
+    pub(crate) fn keep(mut self) {
+        self.done.clear();
+    }
+}
+
+impl Drop for Links {
+    fn drop(&mut self) {
+        for step in self.done.drain(..).rev() {
+            // What somebody else has changed meanwhile is theirs.
+            let _ = match step {
+                Step::MadeDirectory(dir, name) => fs::unlinkat(&dir, name, AtFlags::REMOVEDIR),
+                Step::Made(dir, name) => fs::unlinkat(&dir, name, AtFlags::empty()),
+                Step::Removed(dir, name, text) => fs::symlinkat(text, &dir, name),
+            };
+        }
+    }
+}
+
+/// The directories above the last component of `name`, and that.
+fn split(name: &Utf8Path) -> io::Result<(impl Iterator<Item = &str>, &str)> {
+    let last = name.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let parents = name.parent().unwrap_or(Utf8Path::new("")).components();
+    Ok((parents.map(|parent| parent.as_str()), last))
+}
+
+/// The directory `name` in `dir`, which is there itself and no link.
+fn enter(dir: impl AsFd, name: &str) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    fs::openat2(dir, name, flags, Mode::empty(), resolve)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+
+    /// A workspace `ws`, beside it `out`.
+    struct Tree {
+        dir: tempfile::TempDir,
+    }
+
+    impl Tree {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().expect("a directory");
+            for name in ["ws/dir", "out"] {
+                std::fs::create_dir_all(dir.path().join(name)).expect("made");
+            }
+            std::fs::write(dir.path().join("ws/file"), "").expect("written");
+            symlink("../out", dir.path().join("ws/out")).expect("linked");
+            symlink("dir", dir.path().join("ws/in")).expect("linked");
+            Self { dir }
+        }
+
+        fn links(&self) -> Links {
+            Links::of(&Root::open(&self.path("ws")).expect("a root")).expect("held")
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.dir.path().join(name)
+        }
+
+        fn text(&self, name: &str) -> Option<PathBuf> {
+            std::fs::read_link(self.path(name)).ok()
+        }
+    }
+
+    #[test]
+    fn what_stands_there() {
+        let tree = Tree::new();
+        let links = tree.links();
+        for (name, entry) in [
+            ("new", Entry::Missing),
+            ("new/deeper/fork", Entry::Missing),
+            ("dir/fork", Entry::Missing),
+            ("dir", Entry::Other),
+            ("file", Entry::Other),
+            ("out", Entry::Link),
+            ("in", Entry::Link),
+        ] {
+            assert_eq!(links.entry(name.into()).expect(name), entry, "{name}");
+        }
+        for name in ["out/fork", "in/fork", "file/fork", "..", "../fork", "dir/../fork", ""] {
+            assert!(links.entry(name.into()).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn links_are_made_with_what_is_above_them() {
+        let tree = Tree::new();
+        let mut links = tree.links();
+        links.make("a/b/fork".into(), "/target".into()).expect("made");
+        links.make("a/other".into(), "/other".into()).expect("made");
+        links.keep();
+        assert_eq!(tree.text("ws/a/b/fork").as_deref(), Some(Path::new("/target")));
+        assert_eq!(tree.text("ws/a/other").as_deref(), Some(Path::new("/other")));
+    }
+
+    #[test]
+    fn nothing_is_left_of_links_that_are_not_kept() {
+        let tree = Tree::new();
+        let mut links = tree.links();
+        links.make("a/b/fork".into(), "/target".into()).expect("made");
+        links.make("dir/fork".into(), "/target".into()).expect("made");
+        links.remove("out".into()).expect("removed");
+        links.make("out".into(), "/other".into()).expect("made in its place");
+        assert!(links.make("out/fork".into(), "/target".into()).is_err());
+        drop(links);
+        assert!(!tree.path("ws/a").exists());
+        assert_eq!(tree.text("ws/dir/fork"), None);
+        assert_eq!(tree.text("ws/out").as_deref(), Some(Path::new("../out")));
+    }
+
+    #[test]
+    fn a_link_never_stands_outside() {
+        let tree = Tree::new();
+        let mut links = tree.links();
+        for name in ["out/fork", "in/fork", "file/fork", "../fork", "file", "out"] {
+            assert!(links.make(name.into(), "/target".into()).is_err(), "{name}");
+        }
+        links.keep();
+        let outside = std::fs::read_dir(tree.path("out")).expect("listed").count();
+        assert_eq!((outside, tree.text("fork")), (0, None));
+    }
+
+    #[test]
+    fn only_links_are_removed() {
+        let tree = Tree::new();
+        let mut links = tree.links();
+        for name in ["dir", "file", "missing", "out/x"] {
+            assert!(links.remove(name.into()).is_err(), "{name}");
+        }
+        links.remove("out".into()).expect("removed");
+        links.keep();
+        assert!(tree.path("ws/dir").is_dir() && tree.path("ws/file").exists());
+        assert!(tree.path("out").is_dir() && tree.text("ws/out").is_none());
+    }
+}

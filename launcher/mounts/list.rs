@@ -1,0 +1,146 @@
+//! `mounts`: external rules and approvals, and what they come to (spec §18).
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use camino::Utf8PathBuf;
+use jp_confine_policy::canonical::{Lookups, Root};
+use jp_confine_policy::external::External;
+use jp_confine_policy::{Capabilities, Capability};
+use serde::Serialize;
+
+use crate::approvals::store::Store;
+use crate::cli::Options;
+use crate::config::layers::Layers;
+use crate::config::scope::{self, Scope};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::prepare;
+use crate::report;
+
+/// What a mount comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    /// It leads where it was approved to lead.
+    Ok,
+    /// It leads to nothing.
+    Dangling,
+    /// It leads elsewhere than was approved.
+    Retargeted,
+    /// Nobody approved where it leads.
+    Unapproved,
+    /// It stays inside the workspace, where no external rule can stand.
+    Inside,
+    /// It is approved, and no rule names it.
+    NoRule,
+}
+
+/// One line.
+#[derive(Debug, Serialize)]
+struct Line {
+    name: Utf8PathBuf,
+    state: State,
+    /// Where it leads now.
+    target: Option<String>,
+    approved_target: Option<String>,
+    approved_at: Option<String>,
+    grants: Vec<Held>,
+}
+
+/// What the rules of one scope grant there.
+#[derive(Debug, Serialize)]
+struct Held {
+    tool: Option<String>,
+    capabilities: Vec<&'static str>,
+    #[serde(skip)]
+    words: String,
+}
+
+/// Prints all of them, for the run and every tool.
+pub(crate) fn mounts(context: &Context, options: &Options, json: bool) -> Result<u8, Failure> {
+    let workspace = prepare::find_workspace(context, options)?;
+    let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
+    let store = Store::open(context, &workspace);
+    if !options.quiet {
+        store.warning.iter().for_each(|warning| report::warning(warning));
+    }
+    let scopes = Layers::load(context, &workspace.root, &options.policies)?.scopes();
+    let mut lookups = Lookups::default();
+    let lines: Vec<Line> = names(&scopes, &store)
+        .into_iter()
+        .map(|name| line(name, &root, &mut lookups, &scopes, &store))
+        .collect();
+    if json {
+        report::json(&lines)?;
+    } else {
+        report::output(&lines.iter().map(words).collect::<String>());
+    }
+    Ok(0)
+}
+
+/// What external rules and approvals name, in normal form.
+fn names(scopes: &[Scope], store: &Store) -> BTreeSet<Utf8PathBuf> {
+    let rules = scopes.iter().flat_map(|scope| &scope.rules);
+    let approved = store.entries().iter().map(|entry| Utf8PathBuf::from(&entry.rule_path));
+    rules.filter_map(|rule| rule.lexical_path().ok()).chain(approved).collect()
+}
+
+fn line(
+    name: Utf8PathBuf,
+    root: &Root,
+    lookups: &mut Lookups,
+    scopes: &[Scope],
+    store: &Store,
+) -> Line {
+    let (mut state, target) = match External::look(root, lookups, &name, store) {
+        External::Approved { target } => (State::Ok, Some(target)),
+        External::Retargeted { target, .. } => (State::Retargeted, Some(target)),
+        External::Unapproved { target } => (State::Unapproved, Some(target)),
+        External::Inside { target } => (State::Inside, Some(target)),
+        External::Missing { .. } | External::Unresolvable(_) => (State::Dangling, None),
+    };
+    let grants: Vec<Held> = scope::grants_on(scopes, &name).into_iter().map(held).collect();
+    if grants.is_empty() && state == State::Ok {
+        state = State::NoRule;
+    }
+    let approved = store.get(name.as_str());
+    Line {
+        state,
+        target: target.map(|target| target.to_string_lossy().into_owned()),
+        approved_target: approved.map(|entry| entry.canonical_target.to_string()),
+        approved_at: approved.map(|entry| entry.approved_at.clone()),
+        grants,
+        name,
+    }
+}
+
+fn held((scope, caps): (&Scope, Capabilities)) -> Held {
+    Held {
+        tool: scope.tool.clone(),
+        capabilities: caps.iter().map(Capability::as_str).collect(),
+        words: format!("{}: {caps}", scope.words()),
+    }
+}
+
+fn words(line: &Line) -> String {
+    let state = match line.state {
+        State::Ok => "ok",
+        State::Dangling => "dangling",
+        State::Retargeted => "retargeted",
+        State::Unapproved => "unapproved",
+        State::Inside => "inside",
+        State::NoRule => "no rule",
+    };
+    let target = line.target.as_deref().map_or("nothing".to_owned(), report::path);
+    let mut text = format!("{state:<11}{} → {target}\n", report::path(line.name.as_str()));
+    if let Some(approved) = &line.approved_target
+        && line.target.as_ref() != Some(approved)
+    {
+        let _ = writeln!(text, "           approved: {}", report::path(approved));
+    }
+    for held in &line.grants {
+        let _ = writeln!(text, "           {}", held.words);
+    }
+    text
+}

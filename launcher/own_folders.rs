@@ -1,0 +1,88 @@
+//! The product's own folders in the user's home, which decide what later runs may do (spec §8.1).
+
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::canonical::{self, Op};
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::image::Image;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::report;
+
+/// One of them, and what it is.
+type OwnFolder = (PathBuf, &'static str);
+
+/// The folders as the environment names them, absolute, there or not.
+fn all(context: &Context) -> impl Iterator<Item = OwnFolder> {
+    let homes = [
+        (&context.config_home, "the user's configuration, never writable from inside"),
+        (&context.data_home, "jp-confine's own data, never writable from inside"),
+    ];
+    homes.into_iter().filter_map(|(home, why)| Some((home.as_ref()?.join("jp-confine"), why)))
+}
+
+/// What no program may change: the folders, canonical, and every link on the way to them, because another
+/// one in its place would lead to other folders.
+pub(crate) fn control(context: &Context) -> impl Iterator<Item = OwnFolder> {
+    all(context).flat_map(|(folder, why)| {
+        let held = match canonical::resolve(&context.cwd, &folder, Op::Content) {
+            Ok(resolved) => {
+                let links = resolved.steps.into_iter().map(|step| step.link);
+                links.chain([resolved.path]).collect()
+            }
+            // Something else stands in the way, and is held where it is.
+            Err(_) if is_plain(&folder) => vec![folder],
+            Err(_) => Vec::new(),
+        };
+        held.into_iter().map(move |path| (path, why))
+    })
+}
+
+/// Whether an absolute path has no `..`.
+fn is_plain(path: &Path) -> bool {
+    !path.components().any(|part| part == Component::ParentDir)
+}
+
+/// Makes the folders that are missing, where the program could make something in their place: the way to
+/// a folder is only held where it exists.
+pub(crate) fn make_where_reachable(context: &Context, image: &Image<'_>) -> Result<(), Failure> {
+    for (folder, _) in all(context) {
+        let Ok(resolved) = canonical::resolve(&context.cwd, &folder, Op::Content) else { continue };
+        if resolved.exists || !reaches(image, first_missing(&resolved.path)) {
+            continue;
+        }
+        match DirBuilder::new().recursive(true).mode(0o700).create(&resolved.path) {
+            // Then no program of this user's can make it either.
+            Err(error) if is_refusal(error.kind()) => {}
+            Err(error) => {
+                let folder = report::path(&resolved.path.to_string_lossy());
+                return Err(Failure::advised(
+                    format!("{folder} cannot be made ({error}), and the program might make it"),
+                    "grant less than the directory above it",
+                ));
+            }
+            Ok(()) => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_refusal(error: ErrorKind) -> bool {
+    matches!(error, ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+}
+
+fn first_missing(path: &Path) -> &Path {
+    let missing = |path: &&Path| path.symlink_metadata().is_err();
+    path.ancestors().take_while(missing).last().unwrap_or(path)
+}
+
+fn reaches(image: &Image<'_>, path: &Path) -> bool {
+    let request = Request::canonical(path.as_os_str().as_bytes());
+    decide::access(image, &request, Capabilities::CREATE) == Verdict::Allow
+}

@@ -1,0 +1,54 @@
+//! The terminal that controls this process, to ask a person (spec §8.2).
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, Read as _, Write as _};
+
+use rustix::process;
+use rustix::termios::{self, QueueSelector};
+
+/// No answer is this long.
+const LONGEST: usize = 4096;
+
+/// The controlling terminal, wherever the standard streams lead.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    file: File,
+}
+
+impl Terminal {
+    /// Opens it. `None` where nobody could answer: with `--non-interactive`, without a controlling
+    /// terminal, and in the background of one, where reading would stop this process.
+    pub(crate) fn open(non_interactive: bool) -> Option<Self> {
+        if non_interactive {
+            return None;
+        }
+        let file = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
+        let foreground = termios::tcgetpgrp(&file).ok()?;
+        (foreground == process::getpgrp()).then_some(Self { file })
+    }
+
+    /// Writes `question`, as it is, and reads the line that is typed after it, without its end; what
+    /// was typed before the question is no answer to it.
+    ///
+    /// # Errors
+    /// Where the terminal cannot be used any more.
+    pub(crate) fn ask(&mut self, question: &str) -> io::Result<String> {
+        termios::tcflush(&self.file, QueueSelector::IFlush)?;
+        self.file.write_all(question.as_bytes())?;
+        let mut line = Vec::new();
+        // One at a time: what follows the line is for whoever reads next.
+        for byte in BufReader::with_capacity(1, &self.file).bytes().take(LONGEST) {
+            match byte? {
+                b'\n' | b'\r' => break,
+                byte => line.push(byte),
+            }
+        }
+        Ok(String::from_utf8_lossy(&line).into_owned())
+    }
+
+    /// Asks for a yes; everything else is a no, and so is a terminal that has gone.
+    pub(crate) fn confirm(&mut self, question: &str) -> bool {
+        let answer = self.ask(&format!("{question} [y/N] ")).unwrap_or_default();
+        matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+    }
+}

@@ -1,0 +1,64 @@
+//! A host of tools in small: it reads requests, one a line, and does what the policy of the folder
+//! that it is given allows.
+//!
+//! ```sh
+//! echo "read $PWD/README.md" | cargo run -p jp-confine-policy --example authorize -- "$PWD"
+//! ```
+
+use std::error::Error;
+use std::io::{self, BufRead as _, Write as _};
+use std::path::Path;
+
+use jp_confine_policy::approvals::ApprovedTargets;
+use jp_confine_policy::authorize::Authorizer;
+use jp_confine_policy::model::Policy;
+
+/// Everything may be read, and only drafts written.
+const POLICY: &str = r#"{"access": {"fs": [
+    {"path": ".", "read": true},
+    {"path": "drafts", "read": true, "write": true}
+]}}"#;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = std::env::args_os().nth(1).ok_or("which folder?")?;
+    let host = host(Path::new(&folder))?;
+    for request in io::stdin().lock().lines() {
+        match answer(&host, &request?) {
+            Ok(text) => writeln!(io::stdout(), "{text}")?,
+            // A refusal is for the one who asked: it says what is granted, and how to get more.
+            Err(refusal) => writeln!(io::stdout(), "error: {refusal}")?,
+        }
+    }
+    Ok(())
+}
+
+/// A host for one folder. Nothing is known to be approved: external rules would be denials.
+fn host(folder: &Path) -> Result<Authorizer, Box<dyn Error>> {
+    let policy: Policy = serde_json::from_str(POLICY)?;
+    Ok(Authorizer::new().with_folder(folder, &policy, &ApprovedTargets::default())?)
+}
+
+/// Does what `request` asks for: `read PATH` or `write PATH TEXT`, the path absolute.
+fn answer(host: &Authorizer, request: &str) -> Result<String, Box<dyn Error>> {
+    let mut words = request.splitn(3, ' ');
+    match (words.next(), words.next(), words.next()) {
+        (Some("read"), Some(path), None) => {
+            let file = host.authorize_read(Path::new(path), "read_file")?;
+            Ok(io::read_to_string(file.pin().open()?)?)
+        }
+        (Some("write"), Some(path), Some(text)) => {
+            let file = host.authorize_write(Path::new(path), "write_file")?;
+            file.pin().write(text.as_bytes())?;
+            Ok(format!("wrote {}", file.resolved_path().display()))
+        }
+        _ => Err("read PATH, or write PATH TEXT".into()),
+    }
+}
+
+/// Run with the other tests of the library.
+#[cfg(test)]
+pub(crate) fn answers(folder: &Path, requests: &[&str]) -> Vec<String> {
+    let host = host(folder).unwrap();
+    let one = |request: &&str| answer(&host, request).unwrap_or_else(|error| error.to_string());
+    requests.iter().map(one).collect()
+}

@@ -1,0 +1,256 @@
+//! Authorising absolute paths, as a host of tools does for each of their operations (spec §15): the
+//! answer is a path and a hold on it, or a refusal that the tool must pass on.
+
+mod answer;
+
+use std::borrow::ToOwned as _;
+use std::boxed::Box;
+use std::iter;
+use std::path::{Path, PathBuf};
+use std::vec::Vec;
+
+use crate::approvals::Approvals;
+use crate::canonical::{self, Op, Resolved};
+use crate::capability::Capability;
+use crate::check::{Context, Reason, bytes};
+use crate::lexical::{self, LexicalError};
+use crate::model::Policy;
+use crate::pin::Pin;
+use crate::workspace::{OpenError, Workspace};
+
+use self::answer::No;
+pub use self::answer::{Authorized, Refusal, RefusalReason};
+
+/// The folders of a workspace, each under its policy. A path must be in one of them, and every folder
+/// that it is in must grant it; without a folder nothing is authorised.
+///
+/// ```
+/// use jp_confine_policy::approvals::ApprovedTargets;
+/// use jp_confine_policy::authorize::{Authorizer, RefusalReason};
+/// use jp_confine_policy::model::Policy;
+/// # use std::path::Path;
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # std::fs::write(root.join("notes"), "spring")?;
+/// # std::os::unix::fs::symlink("/etc", root.join("link"))?;
+///
+/// let policy = Policy::default();
+/// let folders = Authorizer::new().with_folder(root, &policy, &ApprovedTargets::default())?;
+///
+/// let notes = folders.authorize_read(&root.join("notes"), "read_file")?;
+/// assert_eq!(std::io::read_to_string(notes.pin().open()?)?, "spring");
+///
+/// let refusal = folders.authorize_read(&root.join("link/passwd"), "read_file").unwrap_err();
+/// assert_eq!(refusal.reason(), RefusalReason::SymlinkEscapesWorkspace);
+/// let refusal = folders.authorize_write(Path::new("/etc/passwd"), "edit_file").unwrap_err();
+/// assert_eq!(refusal.reason(), RefusalReason::OutsideWorkspace);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Authorizer {
+    folders: Vec<Folder>,
+    links_may_leave: bool,
+}
+
+#[derive(Debug)]
+struct Folder {
+    /// Absolute, `.` and `..` resolved by the letter.
+    spelled: PathBuf,
+    /// `None` where it cannot be resolved: it proves nothing then (spec §13).
+    workspace: Option<Workspace>,
+}
+
+/// What a tool wants to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+}
+
+impl Authorizer {
+    /// No folder yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the folder at `path`, absolute, under `policy`. One that cannot be resolved stays without
+    /// effect.
+    ///
+    /// # Errors
+    /// [`OpenError`] for a policy that cannot be compiled.
+    pub fn with_folder(
+        self,
+        path: &Path,
+        policy: &Policy,
+        approvals: &dyn Approvals,
+    ) -> Result<Self, OpenError> {
+        match Workspace::open(path, policy, approvals) {
+            Ok(workspace) => Ok(self.with_workspace(path, Some(workspace))),
+            Err(OpenError::Root(_)) => Ok(self.with_workspace(path, None)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Adds a folder that is spelled `path`, absolute, and was opened as `workspace`; `None` where it
+    /// cannot be resolved.
+    #[must_use]
+    pub fn with_workspace(mut self, path: &Path, workspace: Option<Workspace>) -> Self {
+        let spelled = by_the_letter(path).unwrap_or_else(|_| path.to_owned());
+        self.folders.push(Folder { spelled, workspace });
+        self
+    }
+
+    /// Whether links in the workspace may lead out of it: then the spelling of a path decides, and
+    /// the rules on it. Off unless it is known to be wanted: `None` is for a setting that could not
+    /// be read. Runs have no such option (R30).
+    #[must_use]
+    pub fn allow_symlinks_outside_workspace(mut self, setting: Option<bool>) -> Self {
+        self.links_may_leave = setting == Some(true);
+        self
+    }
+
+    /// Whether the tool named `source` may read `requested`, absolute: the content of a file, or the
+    /// names in a directory.
+    ///
+    /// # Errors
+    /// [`Refusal`], which the tool must pass on.
+    pub fn authorize_read(&self, requested: &Path, source: &str) -> Result<Authorized, Refusal> {
+        self.authorize(Access::Read, requested, source)
+    }
+
+    /// Whether the tool named `source` may write `requested`, absolute: create it, or update it if it
+    /// exists.
+    ///
+    /// # Errors
+    /// [`Refusal`], which the tool must pass on.
+    pub fn authorize_write(&self, requested: &Path, source: &str) -> Result<Authorized, Refusal> {
+        self.authorize(Access::Write, requested, source)
+    }
+
+    fn authorize(
+        &self,
+        access: Access,
+        requested: &Path,
+        source: &str,
+    ) -> Result<Authorized, Refusal> {
+        let judged = self.judge(access, requested);
+        judged.map(Authorized).map_err(|no| no.told(requested, source))
+    }
+
+    /// The judgement, in the order of spec §15.
+    fn judge(&self, access: Access, requested: &Path) -> Result<Pin, No> {
+        let spelled = by_the_letter(requested).map_err(No::Because)?;
+        let resolved = canonical::resolve(Path::new("/"), &spelled, Op::Content)
+            .map_err(|error| No::Because(error.into()))?;
+        let capability = access.capability(&resolved);
+        self.contain(&Asked { spelled: &spelled, resolved: &resolved, capability })?;
+        Pin::hold(&resolved.path, capability).map_err(|error| No::Because(Reason::of(&error)))
+    }
+
+    /// Inside some folder, and granted by each that it is inside of.
+    fn contain(&self, asked: &Asked<'_>) -> Result<(), No> {
+        let is_spelled = self.folders.iter().any(|folder| folder.below(asked.spelled).is_some());
+        if self.links_may_leave && !is_spelled {
+            return Err(No::Because(Reason::AbsoluteInput));
+        }
+        let holders: Vec<_> =
+            self.opened().filter(|(_, context)| context.reaches(asked.real())).collect();
+        if holders.is_empty() && self.links_may_leave {
+            return self.contain_spelling(asked);
+        }
+        if holders.is_empty() {
+            let reason = if is_spelled { Reason::Escape } else { Reason::AbsoluteInput };
+            return Err(No::Because(reason));
+        }
+        holders.iter().try_for_each(|(folder, context)| folder.judge(context, asked, asked.real()))
+    }
+
+    /// Spelled as if in some folder, and granted there, and wherever a link leads on; what a rule
+    /// says about the place that it leads to counts too.
+    fn contain_spelling(&self, asked: &Asked<'_>) -> Result<(), No> {
+        let mut verdict = Err(No::Because(Reason::AbsoluteInput));
+        for (folder, context) in self.opened() {
+            let Some(place) = folder.route(&context, asked.spelled) else { continue };
+            let links = asked.resolved.steps.iter().map(|step| step.link.as_path());
+            let links = links.filter(|link| context.reaches(link));
+            let real = Some(asked.real()).filter(|real| context.covers(real));
+            let mut places = iter::once(place.as_path()).chain(links).chain(real);
+            places.try_for_each(|place| folder.judge(&context, asked, place))?;
+            verdict = Ok(());
+        }
+        verdict
+    }
+
+    /// The folders that could be resolved, and their policies.
+    fn opened(&self) -> impl Iterator<Item = (&Folder, Context<'_>)> {
+        let open = |folder| Some((folder, Folder::context(folder)?));
+        self.folders.iter().filter_map(open)
+    }
+}
+
+/// A path to judge, and what for.
+struct Asked<'a> {
+    /// Absolute, `.` and `..` resolved by the letter.
+    spelled: &'a Path,
+    resolved: &'a Resolved,
+    capability: Capability,
+}
+
+impl Asked<'_> {
+    /// Where it leads, canonical.
+    fn real(&self) -> &Path {
+        &self.resolved.path
+    }
+}
+
+impl Folder {
+    fn context(&self) -> Option<Context<'_>> {
+        self.workspace.as_ref().map(Workspace::context)
+    }
+
+    /// The way from the folder to `spelled`, by the letter.
+    fn below<'p>(&self, spelled: &'p Path) -> Option<&'p Path> {
+        let root = self.workspace.as_ref().map(|workspace| workspace.root().as_path());
+        let by = |dir| spelled.strip_prefix(dir).ok();
+        by(self.spelled.as_path()).or_else(|| root.and_then(by))
+    }
+
+    /// `spelled` from the canonical root; `None` where it is spelled as if elsewhere.
+    fn route(&self, context: &Context<'_>, spelled: &Path) -> Option<PathBuf> {
+        Some(context.root().as_path().join(self.below(spelled)?).components().collect())
+    }
+
+    /// What the policy says about `place`, canonical.
+    fn judge(&self, context: &Context<'_>, asked: &Asked<'_>, place: &Path) -> Result<(), No> {
+        let route = self.route(context, asked.spelled);
+        let route = route.as_deref().unwrap_or(place);
+        let result = context.judge(asked.spelled, place, route, asked.capability);
+        if result.is_allowed() { Ok(()) } else { Err(No::Denied(Box::new(result))) }
+    }
+}
+
+impl Access {
+    /// Writing what exists changes it, writing what does not creates it.
+    const fn capability(self, resolved: &Resolved) -> Capability {
+        match self {
+            Self::Read => Capability::Read,
+            Self::Write if resolved.exists => Capability::Update,
+            Self::Write => Capability::Create,
+        }
+    }
+}
+
+/// The normal form of an absolute path: `.` and `..` resolved by the letter, as of every tool input
+/// (R1). No I/O.
+fn by_the_letter(path: &Path) -> Result<PathBuf, Reason> {
+    if !path.is_absolute() {
+        return Err(Reason::ResolutionFailed);
+    }
+    let below: Vec<u8> = bytes(path).iter().copied().skip_while(|&byte| byte == b'/').collect();
+    match lexical::normalise(&below) {
+        Ok(below) => Ok(Path::new("/").join(below).components().collect()),
+        Err(LexicalError::Empty) => Ok(PathBuf::from("/")),
+        Err(error) => Err(error.into()),
+    }
+}

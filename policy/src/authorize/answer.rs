@@ -1,0 +1,162 @@
+//! What is answered, and the words of a refusal.
+
+use std::boxed::Box;
+use std::format;
+use std::path::Path;
+use std::string::String;
+
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
+
+use crate::check::{CheckResult, Reason};
+use crate::pin::Pin;
+
+/// Why a path is not authorised, as programs read it (spec §15).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalReason {
+    /// It is in no workspace folder.
+    OutsideWorkspace,
+    /// It is spelled as if in a workspace folder, and leads elsewhere.
+    SymlinkEscapesWorkspace,
+    /// It cannot be said where it leads.
+    RealpathFailed,
+    /// The system refuses to look at a part of it, or the policy does not grant the operation.
+    PermissionDenied,
+}
+
+impl From<Reason> for RefusalReason {
+    fn from(reason: Reason) -> Self {
+        match reason {
+            Reason::AbsoluteInput | Reason::InputEscape => Self::OutsideWorkspace,
+            Reason::Escape | Reason::NestedEscape => Self::SymlinkEscapesWorkspace,
+            Reason::ResolutionFailed => Self::RealpathFailed,
+            Reason::Denied
+            | Reason::TierDeny
+            | Reason::TierPromptRefused
+            | Reason::SensitiveRefused
+            | Reason::PermissionDenied
+            | Reason::PolicyUnavailable => Self::PermissionDenied,
+        }
+    }
+}
+
+/// A refusal; it displays as its message, and serialises as `{ok: false, reason, message}`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    reason: RefusalReason,
+    message: String,
+}
+
+impl Refusal {
+    /// The reason.
+    #[must_use]
+    pub const fn reason(&self) -> RefusalReason {
+        self.reason
+    }
+
+    /// What to tell the person or model that asked: it begins with the tool's name, and never says
+    /// where a link leads.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl Serialize for Refusal {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut fields = out.serialize_struct("Refusal", 3)?;
+        fields.serialize_field("ok", &false)?;
+        fields.serialize_field("reason", &self.reason)?;
+        fields.serialize_field("message", &self.message)?;
+        fields.end()
+    }
+}
+
+/// An authorised path; it serialises as `{ok: true, resolvedPath}`.
+#[derive(Debug)]
+pub struct Authorized(pub(super) Pin);
+
+impl Authorized {
+    /// Where the path leads, canonical and absolute, letter for letter as on disk.
+    #[must_use]
+    pub fn resolved_path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The same, where the path is UTF-8, as JSON demands.
+    ///
+    /// # Errors
+    /// A [`Refusal`] for the tool named `source` where it is not: a path with other letters in it
+    /// would be another path.
+    pub fn in_utf8(self, source: &str) -> Result<Self, Refusal> {
+        match self.resolved_path().to_str() {
+            Some(_) => Ok(self),
+            None => Err(No::Because(Reason::ResolutionFailed).told(self.resolved_path(), source)),
+        }
+    }
+
+    /// The hold on it: to be used instead of the path, which may lead elsewhere by now.
+    #[must_use]
+    pub const fn pin(&self) -> &Pin {
+        &self.0
+    }
+
+    /// The hold on it, to keep.
+    #[must_use]
+    pub fn into_pin(self) -> Pin {
+        self.0
+    }
+}
+
+/// Fails for a path that is not UTF-8, which the wire cannot carry.
+impl Serialize for Authorized {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut fields = out.serialize_struct("Authorized", 2)?;
+        fields.serialize_field("ok", &true)?;
+        fields.serialize_field("resolvedPath", self.resolved_path())?;
+        fields.end()
+    }
+}
+
+/// Why not, before anybody is told.
+pub(super) enum No {
+    Because(Reason),
+    Denied(Box<CheckResult>),
+}
+
+impl No {
+    /// The refusal for the tool `source`. Of a path that leads out nothing is said but its spelling.
+    pub(super) fn told(self, requested: &Path, source: &str) -> Refusal {
+        let path = requested.display();
+        let (reason, what) = match self {
+            Self::Denied(result) => (result.reason.unwrap_or(Reason::Denied), result.message()),
+            Self::Because(reason) => (reason, format!("cannot use {path}: {}", why(reason))),
+        };
+        Refusal { reason: reason.into(), message: format!("{source}: {what}") }
+    }
+}
+
+const fn why(reason: Reason) -> &'static str {
+    match reason {
+        Reason::AbsoluteInput | Reason::InputEscape => {
+            "it is outside the workspace. Use a path in one of its folders."
+        }
+        Reason::Escape | Reason::NestedEscape => {
+            "a symbolic link leads it out of the workspace. Use a path in one of its folders, or \
+             ask the user for an approved rule on the link with `external = true`."
+        }
+        Reason::ResolutionFailed => {
+            "it cannot be said where it leads. Use an absolute path, and check the links on it."
+        }
+        Reason::PermissionDenied => {
+            "the system does not let a part of it be looked at. Ask the user for access."
+        }
+        Reason::Denied
+        | Reason::TierDeny
+        | Reason::TierPromptRefused
+        | Reason::SensitiveRefused
+        | Reason::PolicyUnavailable => "the policy does not grant it.",
+    }
+}

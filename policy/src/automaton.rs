@@ -1,0 +1,102 @@
+//! Many patterns as one table, which tells of a path at the price of one step for each byte, however
+//! many patterns there are.
+//!
+//! The table is a deterministic automaton over bytes, made by [`crate::build`]. As everywhere in an
+//! image, every index read is checked where it is used; what leads outside denies.
+
+use zerocopy::little_endian::U16;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::tier::Tier;
+
+/// Which lists have a pattern that matches: a bit for each tier, and one for the sensitive paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Marks(u8);
+
+impl Marks {
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const DENY: Self = Self::of(Tier::Deny);
+    pub(crate) const PROMPT: Self = Self::of(Tier::Prompt);
+    pub(crate) const WRITE: Self = Self::of(Tier::Write);
+    pub(crate) const SENSITIVE: Self = Self(1 << Tier::ALL.len());
+
+    pub(crate) const fn of(tier: Tier) -> Self {
+        Self(1 << tier as u8)
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) const fn bits(self) -> u8 {
+        self.0
+    }
+
+    pub(crate) const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub(crate) const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(crate) const fn complement(self) -> Self {
+        Self(!self.0)
+    }
+}
+
+/// What holds in one state.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(crate) struct State {
+    /// The marks of a path that ends here.
+    pub(crate) here: u8,
+    /// Those of all longer ones.
+    pub(crate) ahead: u8,
+}
+
+/// What is known of a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) here: Marks,
+    /// What patterns say somewhere below the path.
+    pub(crate) ahead: Marks,
+    /// Below two paths of equal place the patterns say the same.
+    pub(crate) place: u32,
+}
+
+/// A table that is part of an image.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Automaton<'a> {
+    /// The class of each byte.
+    pub(crate) classes: &'a [u8],
+    /// The first is where every path begins.
+    pub(crate) states: &'a [State],
+    /// The next state, for each state and class.
+    pub(crate) edges: &'a [U16],
+}
+
+impl Automaton<'_> {
+    /// What the patterns say of an absolute canonical path.
+    pub(crate) fn look(&self, path: &[u8]) -> Seen {
+        let everything = Seen { here: Marks(u8::MAX), ahead: Marks(u8::MAX), place: u32::MAX };
+        self.run(path).unwrap_or(everything)
+    }
+
+    fn run(&self, path: &[u8]) -> Option<Seen> {
+        let stride = self.edges.len().checked_div(self.states.len())?;
+        let step = |at: u16, &byte: &u8| {
+            let class = usize::from(*self.classes.get(usize::from(byte))?);
+            let edge = usize::from(at).checked_mul(stride)?.checked_add(class)?;
+            self.edges.get(edge).map(|next| next.get())
+        };
+        let end = path.iter().try_fold(0, step)?;
+        let inside = if path == b"/" { end } else { step(end, &b'/')? };
+        Some(Seen {
+            here: Marks(self.states.get(usize::from(end))?.here),
+            ahead: Marks(self.states.get(usize::from(inside))?.ahead),
+            place: u32::from(inside),
+        })
+    }
+}

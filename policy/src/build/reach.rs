@@ -1,0 +1,40 @@
+//! How far tiers reach into a grant (spec §9.6, §10).
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use super::automaton::Table;
+use super::{Grant, GrantKind, Origin};
+use crate::automaton::{Automaton, Marks};
+use crate::model::TYPED;
+use crate::tier::Reach;
+
+/// The workspace where nothing is declared: in it nothing is asked for that was granted to everybody.
+pub(super) fn open_ground(grants: &[Grant]) -> Option<&Path> {
+    let ground = grants.iter().find(|grant| grant.kind == GrantKind::Workspace);
+    ground.map(|ground| ground.anchor.as_path())
+}
+
+/// How far they reach into `grant`, where `open` is the open ground and `table` that of the patterns.
+pub(super) fn of(grant: &Grant, open: Option<&Path>, table: &Table) -> Reach {
+    let on_open_ground = || open.is_some_and(|open| grant.anchor.starts_with(open));
+    match (&grant.kind, &grant.origin) {
+        (GrantKind::Workspace, _) => Reach::Outspoken,
+        (GrantKind::Control, _) | (_, Origin::Baseline { .. } | Origin::Profile { .. }) => {
+            Reach::ReadyMade
+        }
+        (_, Origin::Inherited { .. }) => Reach::ReadyMade,
+        (GrantKind::Plain, Origin::Product { .. }) => Reach::Own,
+        // What stands in for a workspace in which nothing is declared.
+        (GrantKind::Plain, Origin::Rule { layer, .. }) if **layer == *TYPED => Reach::Outspoken,
+        (_, Origin::Flag { .. }) if on_open_ground() => Reach::Outspoken,
+        _ if is_sensitive(&grant.anchor, table) => Reach::Outspoken,
+        _ => Reach::Declared,
+    }
+}
+
+fn is_sensitive(anchor: &Path, table: &Table) -> bool {
+    let Table { classes, states, edges } = table;
+    let seen = Automaton { classes, states, edges }.look(anchor.as_os_str().as_bytes());
+    !states.is_empty() && seen.here.intersects(Marks::SENSITIVE)
+}

@@ -1,0 +1,108 @@
+//! The tier layer as people write it: `[file_policy]` (spec §9).
+
+use std::borrow::ToOwned as _;
+use std::format;
+use std::string::String;
+use std::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::tier::Tier;
+
+/// `[file_policy]` as written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FilePolicy {
+    /// The tier of paths that no pattern matches; absent: they are left to the rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Tier>,
+    /// Patterns of what nobody may touch.
+    #[serde(default)]
+    pub deny_paths: Vec<String>,
+    /// Patterns of what a person is asked about.
+    #[serde(default)]
+    pub prompt_paths: Vec<String>,
+    /// Patterns of what may be read, and executed.
+    #[serde(default)]
+    pub read_paths: Vec<String>,
+    /// Patterns of what may be changed, too.
+    #[serde(default)]
+    pub write_paths: Vec<String>,
+}
+
+impl FilePolicy {
+    /// Whether it says nothing at all: then there is no tier layer (spec §9.4).
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The patterns of a tier.
+    #[must_use]
+    pub fn list(&self, tier: Tier) -> &[String] {
+        match tier {
+            Tier::Deny => &self.deny_paths,
+            Tier::Prompt => &self.prompt_paths,
+            Tier::Read => &self.read_paths,
+            Tier::Write => &self.write_paths,
+        }
+    }
+
+    /// The patterns of a tier, to be added to.
+    pub fn list_mut(&mut self, tier: Tier) -> &mut Vec<String> {
+        match tier {
+            Tier::Deny => &mut self.deny_paths,
+            Tier::Prompt => &mut self.prompt_paths,
+            Tier::Read => &mut self.read_paths,
+            Tier::Write => &mut self.write_paths,
+        }
+    }
+
+    /// This with `overlay` on top: what that says replaces, field by field, but denials add up (R23).
+    #[must_use]
+    pub fn overlaid(mut self, overlay: &Self) -> Self {
+        self.default = overlay.default.or(self.default);
+        for tier in Tier::ALL {
+            let list = overlay.list(tier);
+            if tier == Tier::Deny {
+                self.deny_paths.extend(list.iter().cloned());
+            } else if !list.is_empty() {
+                list.clone_into(self.list_mut(tier));
+            }
+        }
+        self
+    }
+}
+
+impl Tier {
+    /// The key under which its patterns are written.
+    #[must_use]
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::Deny => "deny_paths",
+            Self::Prompt => "prompt_paths",
+            Self::Read => "read_paths",
+            Self::Write => "write_paths",
+        }
+    }
+
+    /// The tier of this name; `read_only` is another name of `read`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "deny" => Some(Self::Deny),
+            "prompt" => Some(Self::Prompt),
+            "read" | "read_only" => Some(Self::Read),
+            "write" => Some(Self::Write),
+            _ => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Tier {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        Self::from_name(&name)
+            .ok_or_else(|| serde::de::Error::custom(format!("there is no tier `{name}`")))
+    }
+}

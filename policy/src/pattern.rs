@@ -1,0 +1,222 @@
+//! Patterns of paths, as the tiers and the list of sensitive paths have them (spec §9.1).
+
+use std::borrow::ToOwned as _;
+use std::path::{Path, PathBuf};
+use std::string::{String, ToString as _};
+use std::vec;
+use std::vec::Vec;
+
+use globset::{Glob, GlobBuilder, GlobMatcher};
+
+use crate::canonical::{self, Op};
+
+/// Why a pattern cannot stand.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// It would match in places that nobody thinks of, or nowhere.
+    #[error("a pattern begins with `/`, `~/`, `<workspace>` or `**`")]
+    Relative,
+    /// `~somebody`.
+    #[error("the home of another user is not looked up; write the path")]
+    OtherHome,
+    /// It could never match.
+    #[error("`~` is not known, because HOME is not set to an absolute path")]
+    NoHome,
+    /// The same.
+    #[error("a path in it is not UTF-8, which patterns are")]
+    NotUtf8,
+    /// Not a pattern.
+    #[error("{0}")]
+    Syntax(String),
+}
+
+/// What the beginnings of patterns stand for.
+#[derive(Debug, Clone, Copy)]
+pub struct Places<'a> {
+    /// `$HOME`, absolute, if it is known.
+    pub home: Option<&'a Path>,
+    /// The canonical root of the workspace.
+    pub workspace: &'a Path,
+}
+
+/// A pattern ready to be matched against canonical absolute paths.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    /// As written.
+    pub text: String,
+    /// As written, expanded, and with the links on its literal part resolved.
+    globs: Vec<Glob>,
+}
+
+impl Pattern {
+    /// Whether `text` can be a pattern, as far as can be said without looking at the disk.
+    ///
+    /// # Errors
+    /// [`PatternError`].
+    pub fn check(text: &str) -> Result<(), PatternError> {
+        let begins = |prefix: &str| {
+            text.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if text.starts_with('~') && !begins("~") {
+            return Err(PatternError::OtherHome);
+        }
+        if !(text.starts_with('/') || begins("~") || begins("<workspace>") || begins("**")) {
+            return Err(PatternError::Relative);
+        }
+        glob(text).map(|_| ())
+    }
+
+    /// Expands `text` and resolves the links on its literal part; looks at the disk. Of a directory
+    /// that it `restricts` it matches the directory itself, too (R19).
+    ///
+    /// # Errors
+    /// [`PatternError`].
+    pub fn new(text: &str, places: Places<'_>, restricts: bool) -> Result<Self, PatternError> {
+        Self::check(text)?;
+        let expanded = expand(text, places)?;
+        let mut spellings = vec![expanded.clone()];
+        spellings.extend(resolved(&expanded)?);
+        if restricts {
+            let of_itself = |spelling: &String| spelling.strip_suffix("/**").map(str::to_owned);
+            let whole: Vec<String> = spellings.iter().filter_map(of_itself).collect();
+            spellings.extend(whole.into_iter().filter(|spelling| !spelling.is_empty()));
+        }
+        spellings.dedup();
+        let globs = spellings.iter().map(|spelling| glob(spelling)).collect::<Result<_, _>>()?;
+        Ok(Self { text: text.to_owned(), globs })
+    }
+
+    /// The regular expressions, over bytes, of the whole paths that it matches.
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = String> {
+        self.globs.iter().map(|glob| within_components(glob.regex()))
+    }
+
+    /// Whether it matches a path. For messages: what is allowed is for the evaluator to say.
+    #[must_use]
+    pub fn matches(&self, path: &Path) -> bool {
+        self.globs.iter().map(Glob::compile_matcher).any(|glob: GlobMatcher| glob.is_match(path))
+    }
+
+    /// How narrow it is: how many components are literal, then how many characters (spec §9.2).
+    #[must_use]
+    pub fn specificity(&self) -> (usize, usize) {
+        let text = self.globs.first().map_or("", Glob::glob);
+        let literal = text.chars().filter(|character| !"*?[]{}".contains(*character)).count();
+        (literal_part(text).split('/').filter(|name| !name.is_empty()).count(), literal)
+    }
+
+    /// The directory below which it matches: canonical where its literal part exists.
+    #[must_use]
+    pub fn stem(&self) -> PathBuf {
+        let text = self.globs.last().map_or("", Glob::glob);
+        let literal = literal_part(text);
+        let whole = literal.len() == text.len();
+        let end = if whole { literal.len() } else { literal.rfind('/').unwrap_or(0) };
+        let stem = unescaped(literal.get(..end).unwrap_or_default());
+        PathBuf::from(if stem.is_empty() { "/".to_owned() } else { stem })
+    }
+}
+
+fn glob(text: &str) -> Result<Glob, PatternError> {
+    GlobBuilder::new(text)
+        .literal_separator(true)
+        .backslash_escape(false)
+        .build()
+        .map_err(|error| PatternError::Syntax(error.kind().to_string()))
+}
+
+fn expand(text: &str, places: Places<'_>) -> Result<String, PatternError> {
+    let place = |path: &Path| {
+        let text = path.to_str().ok_or(PatternError::NotUtf8)?;
+        Ok::<_, PatternError>(globset::escape(text.trim_end_matches('/')))
+    };
+    if let Some(rest) = text.strip_prefix("~") {
+        return Ok(place(places.home.ok_or(PatternError::NoHome)?)? + rest);
+    }
+    if let Some(rest) = text.strip_prefix("<workspace>") {
+        return Ok(place(places.workspace)? + rest);
+    }
+    Ok(text.to_owned())
+}
+
+/// The same pattern with its literal part canonical; `None` where that has no link on it.
+fn resolved(text: &str) -> Result<Option<String>, PatternError> {
+    let literal = literal_part(text);
+    let end =
+        if literal.len() == text.len() { text.len() } else { literal.rfind('/').unwrap_or(0) };
+    let (stem, rest) = text.split_at(end);
+    let stem = unescaped(stem);
+    // What cannot be resolved cannot be reached by this spelling either.
+    let Ok(found) = canonical::resolve(Path::new("/"), Path::new(&stem), Op::Content) else {
+        return Ok(None);
+    };
+    let canonical = found.path.to_str().ok_or(PatternError::NotUtf8)?.trim_end_matches('/');
+    Ok((canonical != stem).then(|| globset::escape(canonical) + rest))
+}
+
+/// The part of a pattern before the first component with anything special in it, or all of it.
+fn literal_part(text: &str) -> &str {
+    let mut plain = 0;
+    for (at, character) in text.char_indices() {
+        match character {
+            '*' | '?' | '{' => return text.get(..plain).unwrap_or_default(),
+            // An escaped character is put in brackets of its own by `globset::escape`.
+            '[' if !is_escaped(text.get(at..).unwrap_or_default()) => {
+                return text.get(..plain).unwrap_or_default();
+            }
+            '/' => plain = at + 1,
+            _ => {}
+        }
+    }
+    text
+}
+
+fn is_escaped(rest: &str) -> bool {
+    let mut characters = rest.chars();
+    characters.next() == Some('[')
+        && characters.next().is_some_and(|character| !matches!(character, '!' | '^'))
+        && characters.next() == Some(']')
+}
+
+/// A literal part as the path that it stands for.
+fn unescaped(literal: &str) -> String {
+    let mut path = String::new();
+    let mut rest = literal;
+    while let Some(character) = rest.chars().next() {
+        let (taken, length) = if is_escaped(rest) {
+            let inner = rest.chars().nth(1).unwrap_or_default();
+            (inner, 2 + inner.len_utf8())
+        } else {
+            (character, character.len_utf8())
+        };
+        path.push(taken);
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    path
+}
+
+/// The expression of a pattern, its classes kept from matching the separator: `[!a]` is one character of
+/// a name.
+fn within_components(expression: &str) -> String {
+    let mut out = String::new();
+    let mut characters = expression.chars();
+    let mut depth = 0_u32;
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => {
+                out.push('\\');
+                out.extend(characters.next());
+            }
+            '[' => {
+                depth += 1;
+                out.push_str("[[");
+            }
+            ']' if depth > 0 => {
+                depth -= 1;
+                out.push_str("]&&[^/]]");
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}

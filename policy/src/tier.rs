@@ -1,0 +1,233 @@
+//! Tiers: what an operator says about places by patterns, whatever is granted there (spec §9), and the
+//! list of sensitive paths (spec §10).
+
+use crate::automaton::{Automaton, Marks, Seen};
+use crate::capability::Capabilities;
+use crate::decide::{Lookup, Request};
+use crate::image::Rule;
+
+/// What a pattern says of the paths that it matches, the most restrictive first (spec §9.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "std", derive(serde::Serialize), serde(rename_all = "snake_case"))]
+pub enum Tier {
+    /// Nothing may be done.
+    Deny,
+    /// A person is asked.
+    Prompt,
+    /// Reading and executing.
+    Read,
+    /// Everything.
+    Write,
+}
+
+impl Tier {
+    /// All tiers, the most restrictive first.
+    pub const ALL: [Self; 4] = [Self::Deny, Self::Prompt, Self::Read, Self::Write];
+
+    /// What may be done without asking.
+    const fn capabilities(self) -> Capabilities {
+        match self {
+            Self::Deny | Self::Prompt => Capabilities::NONE,
+            Self::Read => READING,
+            Self::Write => Capabilities::ALL,
+        }
+    }
+
+    /// The number of this tier in an image; zero stands for none.
+    #[cfg(feature = "std")]
+    pub(crate) const fn number(self) -> u32 {
+        self as u32 + 1
+    }
+
+    /// The tier of a number; an unknown one denies.
+    pub(crate) const fn of_number(number: u32) -> Option<Self> {
+        match number {
+            0 => None,
+            2 => Some(Self::Prompt),
+            3 => Some(Self::Read),
+            4 => Some(Self::Write),
+            _ => Some(Self::Deny),
+        }
+    }
+}
+
+/// Execution counts as reading (spec §9.3).
+const READING: Capabilities = Capabilities::READ.union(Capabilities::EXECUTE);
+
+/// What takes away from a grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Restraint {
+    /// A pattern of `deny_paths`.
+    Deny = 1,
+    /// A pattern of `prompt_paths`.
+    Prompt = 2,
+    /// A pattern of `read_paths`.
+    Read = 3,
+    /// The tier of what no pattern matches.
+    Default = 4,
+    /// The list of sensitive paths.
+    Sensitive = 5,
+}
+
+impl Restraint {
+    /// The restraint of a number in a record; `None` for every other number.
+    #[must_use]
+    pub const fn of_number(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::Deny),
+            2 => Some(Self::Prompt),
+            3 => Some(Self::Read),
+            4 => Some(Self::Default),
+            5 => Some(Self::Sensitive),
+            _ => None,
+        }
+    }
+
+    const fn of_tier(tier: Tier) -> Option<Self> {
+        match tier {
+            Tier::Deny => Some(Self::Deny),
+            Tier::Prompt => Some(Self::Prompt),
+            Tier::Read => Some(Self::Read),
+            Tier::Write => None,
+        }
+    }
+}
+
+/// How far tiers reach into a grant: the number that its rule carries in an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Reach {
+    /// Somebody declared it for the run.
+    Declared = 0,
+    /// As declared, and it names a sensitive path, or nothing is declared: none is sensitive.
+    Outspoken = 1,
+    /// Ready-made: patterns count, the tier of what none matches does not (spec §9.6).
+    ReadyMade = 2,
+    /// The product's own: without it nothing would run.
+    Own = 3,
+}
+
+impl Reach {
+    const fn of(rule: &Rule) -> Self {
+        match rule.reach {
+            1 => Self::Outspoken,
+            2 => Self::ReadyMade,
+            3 => Self::Own,
+            _ => Self::Declared,
+        }
+    }
+}
+
+/// The tier layer of an image.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tiers<'a> {
+    pub(crate) automaton: Automaton<'a>,
+    pub(crate) default: Option<Tier>,
+}
+
+impl Tiers<'_> {
+    /// What remains of what `rule` grants: both layers must agree, and beyond the reach of every rule
+    /// a pattern extends it (spec §9.6).
+    pub(crate) fn restrain(
+        &self,
+        request: &Request<'_>,
+        rule: Option<&Rule>,
+        granted: Lookup,
+    ) -> Lookup {
+        let seen = self.automaton.look(request.path);
+        let here = seen.here.union(self.spelled(request));
+        match rule.filter(|rule| rule.hidden == 0) {
+            Some(rule) => self.meet(Reach::of(rule), here, seen, granted),
+            None => self.extend(here, seen, granted),
+        }
+    }
+
+    /// What the spelling matches: a pattern may have been written by way of a link (spec §9.1). It can
+    /// only restrict.
+    fn spelled(&self, request: &Request<'_>) -> Marks {
+        if request.route == request.path {
+            return Marks::NONE;
+        }
+        self.automaton.look(request.route).here.intersection(Marks::DENY.union(Marks::PROMPT))
+    }
+
+    fn meet(&self, reach: Reach, here: Marks, seen: Seen, granted: Lookup) -> Lookup {
+        if reach == Reach::Own {
+            return granted;
+        }
+        let default = self.default.filter(|_| reach != Reach::ReadyMade);
+        let explicit = here.tier();
+        let tier = explicit.or(default).unwrap_or(Tier::Write);
+        let warned = reach == Reach::Declared && here.intersects(Marks::SENSITIVE);
+        let allowed = granted.caps.intersection(tier.capabilities());
+        let (caps, asks, restraint) = match (tier, warned) {
+            (Tier::Deny, _) => (Capabilities::NONE, Capabilities::NONE, Some(Restraint::Deny)),
+            (Tier::Prompt, _) => (Capabilities::NONE, granted.caps, Some(Restraint::Prompt)),
+            (_, true) => (Capabilities::NONE, allowed, Some(Restraint::Sensitive)),
+            (tier, false) => (allowed, Capabilities::NONE, Restraint::of_tier(tier)),
+        };
+        let by_default = explicit.is_none() && restraint != Some(Restraint::Sensitive);
+        let warned_below = reach == Reach::Declared && seen.ahead.intersects(Marks::SENSITIVE);
+        let withheld_below = seen.ahead.tiers().restrict() || self.default.is_some();
+        Lookup {
+            caps,
+            asks,
+            restraint: restraint.map(|it| if by_default { Restraint::Default } else { it }),
+            withheld: granted.caps.difference(caps),
+            restrained_below: withheld_below || warned_below,
+            withheld_below,
+            place: seen.place,
+            ..granted
+        }
+    }
+
+    /// Where no rule reaches there is only what a tier opens.
+    fn extend(&self, here: Marks, seen: Seen, granted: Lookup) -> Lookup {
+        let explicit = here.tier();
+        let tier = explicit.or(self.default);
+        let caps = tier.map_or(Capabilities::NONE, Tier::capabilities);
+        let asks = if tier == Some(Tier::Prompt) { Capabilities::ALL } else { Capabilities::NONE };
+        let ahead = seen.ahead.tier_opened(self.default);
+        Lookup {
+            caps,
+            asks,
+            restraint: explicit.map_or(Some(Restraint::Default), Restraint::of_tier),
+            withheld: tier.map_or(asks, |_| Capabilities::ALL.difference(caps)),
+            hidden: granted.hidden && caps.union(asks).union(ahead).is_empty(),
+            below_any: granted.below_any.union(ahead),
+            restrained_below: true,
+            withheld_below: true,
+            place: seen.place,
+            ..granted
+        }
+    }
+}
+
+impl Marks {
+    /// The most restrictive tier of which a pattern matched.
+    fn tier(self) -> Option<Tier> {
+        Tier::ALL.into_iter().find(|&tier| self.intersects(Self::of(tier)))
+    }
+
+    /// Without the mark of sensitive paths.
+    fn tiers(self) -> Self {
+        self.intersection(Self::SENSITIVE.complement())
+    }
+
+    /// Whether any of these takes something away.
+    fn restrict(self) -> bool {
+        self.intersects(Self::WRITE.complement())
+    }
+
+    /// What tiers of these marks, and the default, may open.
+    fn tier_opened(self, default: Option<Tier>) -> Capabilities {
+        let opened = |tier: Tier| match tier {
+            Tier::Deny => Capabilities::NONE,
+            Tier::Read => READING,
+            Tier::Prompt | Tier::Write => Capabilities::ALL,
+        };
+        let marked = Tier::ALL.into_iter().filter(|&tier| self.intersects(Self::of(tier)));
+        marked.chain(default).map(opened).fold(Capabilities::NONE, Capabilities::union)
+    }
+}

@@ -1,0 +1,192 @@
+//! The tier layer of a run, ready for an image: all patterns, and whose they are (spec §9, §10).
+
+use std::borrow::ToOwned as _;
+use std::format;
+use std::path::Path;
+use std::string::String;
+use std::vec::Vec;
+
+use crate::automaton::Marks;
+use crate::file_policy::FilePolicy;
+use crate::pattern::{Pattern, PatternError, Places};
+use crate::tier::{Restraint, Tier};
+
+/// The built-in list of sensitive paths (spec §10).
+const SENSITIVE: [&str; 9] = [
+    "~/.ssh/**",
+    "~/.gnupg/**",
+    "~/.gpg/**",
+    "~/.aws/credentials",
+    "~/.config/gcloud/**",
+    "~/.kube/config",
+    "~/.docker/config.json",
+    "**/.env",
+    "**/.env.*",
+];
+
+/// Whose pattern: of a tier, or of the list of sensitive paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum List {
+    /// `deny_paths` and its like.
+    Tier(Tier),
+    /// `sensitive_paths`.
+    Sensitive,
+}
+
+impl List {
+    /// The key under which its patterns are written.
+    #[must_use]
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::Tier(tier) => tier.field(),
+            Self::Sensitive => "sensitive_paths",
+        }
+    }
+
+    pub(crate) const fn marks(self) -> Marks {
+        match self {
+            Self::Tier(tier) => Marks::of(tier),
+            Self::Sensitive => Marks::SENSITIVE,
+        }
+    }
+
+    /// The list that a restraint comes from; of the default there is none.
+    const fn of(restraint: Restraint) -> Option<Self> {
+        match restraint {
+            Restraint::Deny => Some(Self::Tier(Tier::Deny)),
+            Restraint::Prompt => Some(Self::Tier(Tier::Prompt)),
+            Restraint::Read => Some(Self::Tier(Tier::Read)),
+            Restraint::Sensitive => Some(Self::Sensitive),
+            Restraint::Default => None,
+        }
+    }
+
+    /// Whether its patterns take something away: then those of a directory mean all of it.
+    const fn restricts(self) -> bool {
+        !matches!(self, Self::Tier(Tier::Read | Tier::Write))
+    }
+}
+
+/// A pattern that cannot stand, and where it was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{pattern}` cannot be one of `{}`: {problem}", .list.field())]
+pub struct TierError {
+    /// As written.
+    pub pattern: String,
+    /// Of this list.
+    pub list: List,
+    /// What is wrong with it.
+    pub problem: PatternError,
+}
+
+/// All patterns of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Tiers {
+    /// The tier of what no pattern matches.
+    pub default: Option<Tier>,
+    patterns: Vec<(List, Pattern)>,
+    /// Patterns that could match nothing and were left out, with the reason: those that would have
+    /// allowed something.
+    pub dropped: Vec<TierError>,
+}
+
+impl Tiers {
+    /// The patterns of `policy`, and of the sensitive paths if `sensitive` is given: the built-in ones
+    /// with those added. Looks at the disk.
+    ///
+    /// # Errors
+    /// [`TierError`] for a pattern that would have to restrict, and cannot.
+    pub fn new(
+        policy: &FilePolicy,
+        sensitive: Option<&[String]>,
+        places: Places<'_>,
+    ) -> Result<Self, TierError> {
+        let mut tiers = Self { default: policy.default, ..Self::default() };
+        for tier in Tier::ALL {
+            for text in policy.list(tier) {
+                tiers.add(List::Tier(tier), text, places)?;
+            }
+        }
+        if let Some(added) = sensitive {
+            // Without a home there is nothing sensitive in it.
+            let known = |text: &&str| places.home.is_some() || !text.starts_with('~');
+            let built_in = SENSITIVE.iter().copied().filter(known);
+            for text in built_in.chain(added.iter().map(String::as_str)) {
+                tiers.add(List::Sensitive, text, places)?;
+            }
+        }
+        Ok(tiers)
+    }
+
+    fn add(&mut self, list: List, text: &str, places: Places<'_>) -> Result<(), TierError> {
+        match Pattern::new(text, places, list.restricts()) {
+            Ok(pattern) => self.patterns.push((list, pattern)),
+            Err(problem) => {
+                let error = TierError { pattern: text.to_owned(), list, problem };
+                if list.restricts() || error.problem != PatternError::NoHome {
+                    return Err(error);
+                }
+                self.dropped.push(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is nothing to match.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.default.is_none() && self.patterns.is_empty()
+    }
+
+    /// The expressions of each list.
+    pub(crate) fn lists(&self) -> Vec<(Marks, Vec<String>)> {
+        let lists = Tier::ALL.into_iter().map(List::Tier).chain([List::Sensitive]);
+        let expressions = |list: List| {
+            let own = self.patterns.iter().filter(|(of, _)| *of == list);
+            own.flat_map(|(_, pattern)| pattern.expressions()).collect()
+        };
+        lists.map(|list| (list.marks(), expressions(list))).collect()
+    }
+
+    /// The most specific pattern by which `restraint` withholds the path, or the spelling by which it
+    /// was reached: for messages (spec §9.2).
+    #[must_use]
+    pub fn reported(&self, restraint: Restraint, path: &Path, route: &Path) -> Option<&str> {
+        let list = List::of(restraint)?;
+        let matching = self.patterns.iter().filter(|(of, pattern)| {
+            *of == list && (pattern.matches(path) || pattern.matches(route))
+        });
+        let narrowest = matching.max_by_key(|(_, pattern)| pattern.specificity());
+        narrowest.map(|(_, pattern)| pattern.text.as_str())
+    }
+
+    /// What withholds the path, in words: the pattern, and the list that it is of.
+    #[must_use]
+    pub fn described(&self, restraint: Restraint, path: &Path, route: &Path) -> String {
+        let list = List::of(restraint).map_or("default", List::field);
+        match self.reported(restraint, path, route) {
+            Some(pattern) => format!("`{pattern}` of {list}"),
+            None => format!("{list} of file_policy"),
+        }
+    }
+
+    /// Every pattern that matches the path, with its list.
+    pub fn matching(&self, path: &Path) -> impl Iterator<Item = (List, &str)> {
+        let matching = self.patterns.iter().filter(move |(_, pattern)| pattern.matches(path));
+        matching.map(|(list, pattern)| (*list, pattern.text.as_str()))
+    }
+
+    /// Whether the path is on the list of sensitive paths.
+    #[must_use]
+    pub fn is_sensitive(&self, path: &Path) -> bool {
+        self.matching(path).any(|(list, _)| list == List::Sensitive)
+    }
+
+    /// The patterns that may open what no rule does, with the tier of each.
+    pub fn opening(&self) -> impl Iterator<Item = (Tier, &Pattern)> {
+        self.patterns.iter().filter_map(|(list, pattern)| match list {
+            List::Tier(Tier::Deny) | List::Sensitive => None,
+            List::Tier(tier) => Some((*tier, pattern)),
+        })
+    }
+}

@@ -1,0 +1,283 @@
+//! Authorising absolute paths: spec §15, in its order, and what it says to avoid.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jp_confine_policy::authorize::{Authorized, Authorizer, Refusal};
+use jp_confine_policy::model::{Access, Policy};
+
+use crate::place::{Place, rules};
+
+/// The folders at `w` and, if there, `v`; the rules are those of the first.
+fn authorizer(place: &Place, declared: &str, approved: &str) -> Authorizer {
+    let policy = Policy {
+        access: Some(Access { fs: rules(declared), ..Access::default() }),
+        file_policy: None,
+    };
+    let first = Authorizer::new()
+        .with_folder(&place.path("w"), &policy, &place.approvals(approved))
+        .unwrap();
+    first.with_folder(&place.path("v"), &Policy::default(), &place.approvals("")).unwrap()
+}
+
+/// `ok PATH` with the canonical path, or the reason.
+fn shown(place: &Place, outcome: &Result<Authorized, Refusal>) -> String {
+    match outcome {
+        Ok(authorized) => format!("ok {}", place.short(authorized.resolved_path())),
+        Err(refusal) => {
+            assert!(refusal.message().starts_with("tool: "), "{refusal}");
+            serde_json::to_value(refusal.reason()).unwrap().as_str().unwrap().to_owned()
+        }
+    }
+}
+
+/// `r` or `w` and a path, relative to the scratch folder unless it begins with `=`.
+fn asked(place: &Place, authorizer: &Authorizer, call: &str) -> String {
+    let (access, path) = call.split_once(' ').unwrap();
+    let path = match path.strip_prefix('=') {
+        Some(literal) => literal.into(),
+        None => place.path(path),
+    };
+    let outcome = match access {
+        "r" => authorizer.authorize_read(&path, "tool"),
+        _ => authorizer.authorize_write(&path, "tool"),
+    };
+    shown(place, &outcome)
+}
+
+macro_rules! rows {
+    ($($name:ident: $tree:literal, $rules:literal $(approved $approved:literal)?, $call:literal => $expected:literal $(, links $links:literal)?;)*) => {$(
+        #[test]
+        fn $name() {
+            let place = Place::new($tree);
+            let authorizer = authorizer(&place, $rules, concat!("", $($approved)?));
+            assert_eq!(asked(&place, &authorizer, $call), $expected);
+            $(
+                let opted_in = authorizer.allow_symlinks_outside_workspace(Some(true));
+                assert_eq!(asked(&place, &opted_in, $call), $links, "opted in");
+            )?
+        }
+    )*};
+}
+
+rows! {
+    inside: "w/a", "", "r w/a" => "ok w/a", links "ok w/a";
+    the_folder_itself: "", "", "r w" => "ok w", links "ok w";
+    new_file: "", "", "w w/new" => "ok w/new", links "ok w/new";
+    new_file_in_a_new_folder: "", "", "w w/d/new" => "ok w/d/new";
+    outside: "o/a", "", "r o/a" => "outside_workspace", links "outside_workspace";
+    separator_aware: "w2/a", "", "r w2/a" => "outside_workspace";
+    parent_by_the_letter: "o/a", "", "r w/../o/a" => "outside_workspace";
+    parent_by_the_letter_before_links: "w/a o/d/ w/l=../o/d", "", "r w/l/../a" => "ok w/a";
+    above_the_top: "", "", "r =/../x" => "outside_workspace";
+    relative: "w/a", "", "r =w/a" => "realpath_failed";
+    empty: "", "", "r =" => "realpath_failed";
+    nul: "", "", "r w/\0" => "realpath_failed";
+    loop_of_links: "w/l=l", "", "r w/l" => "realpath_failed", links "realpath_failed";
+    below_a_file: "w/a", "", "r w/a/b" => "realpath_failed";
+
+    link_inside: "w/d/a w/l=d", "", "r w/l/a" => "ok w/d/a", links "ok w/d/a";
+    link_out: "o/a w/l=../o", "", "r w/l/a" => "symlink_escapes_workspace", links "ok o/a";
+    new_through_a_link_out: "o/ w/l=../o", "", "w w/l/new" => "symlink_escapes_workspace", links "ok o/new";
+    dangling_out: "o/ w/l=../o/new", "", "w w/l" => "symlink_escapes_workspace", links "ok o/new";
+    dangling_in: "w/d/ w/l=d/new", "", "w w/l" => "ok w/d/new";
+    link_from_outside_in: "w/a alias=w", "", "r alias/a" => "ok w/a", links "outside_workspace";
+    case_is_kept: "w/README w/l=README", "", "r w/l" => "ok w/README";
+
+    second_folder: "w/ v/a", "", "r v/a" => "ok v/a";
+    second_folder_through_a_link: "w/l=../v v/a", "", "r w/l/a" => "ok v/a";
+    second_folder_has_its_own_rules: "w/a v/a", ".:r", "w v/a" => "ok v/a";
+    folder_in_a_folder: "w/d/ w/a v=w/d w/d/a", "d:", "r v/a" => "permission_denied";
+
+    granted: "w/a", ".:r", "r w/a" => "ok w/a";
+    not_granted: "w/a", ".:r", "w w/a" => "permission_denied";
+    create_is_not_update: "w/a", ".:c", "w w/a" => "permission_denied";
+    update_is_not_create: "", ".:u", "w w/a" => "permission_denied";
+    alias_does_not_dodge: "w/secret/a w/l=secret", ".:r secret:", "r w/l/a" => "permission_denied", links "permission_denied";
+    policy_file: "w/jp-confine.toml", "", "w w/jp-confine.toml" => "permission_denied";
+    approved_target: "o/a w/fork=../o", "fork!r" approved "fork=o", "r w/fork/a" => "ok o/a";
+    approved_target_by_its_own_name: "o/a w/fork=../o", "fork!r" approved "fork=o", "r o/a" => "ok o/a", links "outside_workspace";
+    approved_target_for_reading: "o/a w/fork=../o", "fork!r" approved "fork=o", "w w/fork/a" => "permission_denied";
+    nested_escape: "o/s=../p p/a w/fork=../o", "fork!r" approved "fork=o", "r w/fork/s/a" => "symlink_escapes_workspace";
+    unapproved_target: "o/a w/fork=../o", ".:r fork!r", "r w/fork/a" => "symlink_escapes_workspace", links "permission_denied";
+    unapproved_target_by_another_link: "o/a w/fork=../o w/l=../o", ".:r fork!r", "r w/l/a" => "symlink_escapes_workspace", links "permission_denied";
+    opted_in_alias_does_not_dodge: "w/secret/x=../../o/a w/l=secret o/a", ".:r secret:", "r w/l/x" => "symlink_escapes_workspace", links "permission_denied";
+    opted_in_to_what_is_granted: "o/a w/l=../o", "d:r", "r w/l/a" => "symlink_escapes_workspace", links "permission_denied";
+}
+
+#[test]
+fn without_a_folder_nothing_is_authorised() {
+    let place = Place::new("w/a");
+    assert_eq!(asked(&place, &Authorizer::new(), "r w/a"), "outside_workspace");
+}
+
+#[test]
+fn a_folder_that_cannot_be_resolved_proves_nothing() {
+    let place = Place::new("");
+    let gone = Authorizer::new()
+        .with_folder(&place.path("gone"), &Policy::default(), &place.approvals(""))
+        .unwrap();
+    assert_eq!(asked(&place, &gone, "w gone/a"), "symlink_escapes_workspace");
+    let opted_in = gone.allow_symlinks_outside_workspace(Some(true));
+    assert_eq!(asked(&place, &opted_in, "w gone/a"), "outside_workspace");
+}
+
+#[test]
+fn a_folder_reached_through_a_link_behaves_the_same() {
+    let place = Place::new("w/a w/l=../o o/a alias=w");
+    let alias = Authorizer::new()
+        .with_folder(&place.path("alias"), &Policy::default(), &place.approvals(""))
+        .unwrap();
+    for (call, expected) in [
+        ("r alias/a", "ok w/a"),
+        ("r w/a", "ok w/a"),
+        ("r alias/l/a", "symlink_escapes_workspace"),
+        ("r w/l/a", "symlink_escapes_workspace"),
+    ] {
+        assert_eq!(asked(&place, &alias, call), expected, "{call}");
+    }
+}
+
+#[test]
+fn a_setting_that_could_not_be_read_is_off() {
+    let place = Place::new("o/a w/l=../o");
+    for setting in [None, Some(false)] {
+        let closed = authorizer(&place, "", "").allow_symlinks_outside_workspace(setting);
+        assert_eq!(asked(&place, &closed, "r w/l/a"), "symlink_escapes_workspace");
+    }
+}
+
+/// Asked by a thread without the privileges that the tests may have.
+fn as_ordinary_user<T: Send>(ask: impl FnOnce() -> T + Send) -> T {
+    use rustix::thread::set_thread_res_uid;
+    let nobody = rustix::process::Uid::from_raw(65534);
+    let unprivileged = move || {
+        if rustix::process::geteuid().is_root() {
+            set_thread_res_uid(nobody, nobody, nobody).unwrap();
+        }
+        ask()
+    };
+    std::thread::scope(|scope| scope.spawn(unprivileged).join().unwrap())
+}
+
+#[test]
+fn what_the_system_refuses_has_a_reason_of_its_own() {
+    let place = Place::new("w/closed/a w/l=closed/a");
+    let mode = |name: &str, mode| {
+        fs::set_permissions(place.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode("", 0o755);
+    mode("w/closed", 0o000);
+    for setting in [false, true] {
+        let host = authorizer(&place, "", "").allow_symlinks_outside_workspace(Some(setting));
+        for call in ["r w/closed/a", "w w/closed/new", "r w/l"] {
+            let answer = as_ordinary_user(|| asked(&place, &host, call));
+            assert_eq!(answer, "permission_denied", "{call}");
+        }
+    }
+    mode("w/closed", 0o755);
+}
+
+#[test]
+fn results_as_json() {
+    let place = Place::new("w/a w/l=../o/a o/a");
+    let authorizer = authorizer(&place, ".:r", "");
+    let json = |outcome: Result<Authorized, Refusal>| {
+        let text = match &outcome {
+            Ok(path) => serde_json::to_string(path),
+            Err(refusal) => serde_json::to_string(refusal),
+        };
+        place.anonymous(&text.unwrap())
+    };
+    assert_eq!(
+        json(authorizer.authorize_read(&place.path("w/a"), "read_file")),
+        r#"{"ok":true,"resolvedPath":"@/w/a"}"#
+    );
+    assert_eq!(
+        json(authorizer.authorize_read(&place.path("w/l"), "read_file")),
+        r#"{"ok":false,"reason":"symlink_escapes_workspace","message":"read_file: cannot use @/w/l: a symbolic link leads it out of the workspace. Use a path in one of its folders, or ask the user for an approved rule on the link with `external = true`."}"#
+    );
+    assert_eq!(
+        json(authorizer.authorize_write(&place.path("w/a"), "write_file")),
+        r#"{"ok":false,"reason":"permission_denied","message":"write_file: cannot update @/w/a: the policy does not grant it. Nothing grants update. To allow it, ask the user for an `access.fs` rule on this path with `update = true`, or for the flag `--write PATH`."}"#
+    );
+}
+
+/// Tells another thread to end, also when this one panics.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Lets `swap` run beside `steps` repetitions of `step`.
+fn while_swapping(swap: impl Fn(bool) + Sync, steps: usize, mut step: impl FnMut()) {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for turn in [true, false].into_iter().cycle() {
+                swap(turn);
+                if done.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        });
+        let _done = Done(&done);
+        (0..steps).for_each(|_| step());
+    });
+}
+
+fn replace_link(link: &Path, text: &str) {
+    let new = link.with_extension("new");
+    symlink(text, &new).unwrap();
+    fs::rename(new, link).unwrap();
+}
+
+#[test]
+fn no_swap_of_links_makes_it_read_outside() {
+    let place = Place::new("w/d/a o/a");
+    fs::write(place.path("w/d/a"), "inside").unwrap();
+    fs::write(place.path("o/a"), "outside").unwrap();
+    let authorizer = authorizer(&place, "", "");
+    let link = place.path("w/l");
+    replace_link(&link, "d");
+    let (mut read, mut refused) = (0, 0);
+    let swap = |out| replace_link(&link, if out { "../o" } else { "d" });
+    while_swapping(swap, 3000, || match authorizer.authorize_read(&link.join("a"), "tool") {
+        Ok(path) => {
+            let text = std::io::read_to_string(path.pin().open().unwrap()).unwrap();
+            assert_eq!(text, "inside");
+            read += 1;
+        }
+        Err(_) => refused += 1,
+    });
+    assert!(read + refused == 3000 && read > 0, "{read} read, {refused} refused");
+}
+
+/// The directory itself is exchanged for a link, as nothing but the kernel can see in time.
+#[test]
+fn no_exchange_of_a_directory_makes_it_read_or_write_outside() {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let place = Place::new("w/d/a w/other=../o o/a");
+    fs::write(place.path("w/d/a"), "inside").unwrap();
+    fs::write(place.path("o/a"), "outside").unwrap();
+    let authorizer = authorizer(&place, "", "");
+    let (dir, other) = (place.path("w/d"), place.path("w/other"));
+    let exchange = |_| renameat_with(CWD, &dir, CWD, &other, RenameFlags::EXCHANGE).unwrap();
+    let file = dir.join("a");
+    while_swapping(exchange, 3000, || {
+        if let Ok(path) = authorizer.authorize_read(&file, "tool")
+            && let Ok(open) = path.pin().open()
+        {
+            assert_ne!(std::io::read_to_string(open).unwrap(), "outside");
+        }
+        if let Ok(path) = authorizer.authorize_write(&file, "tool") {
+            let _ = path.pin().write(b"inside");
+        }
+    });
+    assert_eq!(fs::read(place.path("o/a")).unwrap(), b"outside");
+}

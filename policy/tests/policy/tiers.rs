@@ -1,0 +1,328 @@
+//! Tiers and sensitive paths (spec §9, §10): what they leave of a grant, and what they open.
+
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::decide::{
+    self, Denial, Destination, OpenRequest, OpenVerdict, Request, Verdict,
+};
+use jp_confine_policy::file_policy::FilePolicy;
+use jp_confine_policy::image::Image;
+use jp_confine_policy::pattern::{Pattern, PatternError, Places};
+use jp_confine_policy::tier::{Restraint, Tier};
+use jp_confine_policy::tiers::Tiers;
+use proptest::prelude::*;
+
+use crate::place::{Place, image_with};
+
+fn places() -> Places<'static> {
+    Places { home: Some(Path::new("/h")), workspace: Path::new("/w") }
+}
+
+/// `deny=PATTERN`, `prompt=…`, `read=…`, `write=…`, `default=TIER`, separated by spaces.
+fn policy(text: &str) -> FilePolicy {
+    let mut policy = FilePolicy::default();
+    for (field, value) in text.split_whitespace().filter_map(|word| word.split_once('=')) {
+        match Tier::from_name(field) {
+            Some(tier) => policy.list_mut(tier).push(value.to_owned()),
+            None => policy.default = Tier::from_name(value),
+        }
+    }
+    policy
+}
+
+fn rule(anchor: &str, caps: Capabilities, kind: GrantKind) -> Grant {
+    let origin =
+        Origin::Rule { layer: "test".into(), index: 0, line: None, path: anchor.to_owned() };
+    Grant::new(PathBuf::from(anchor), caps, kind, origin)
+}
+
+/// The workspace `/w`, all granted, with `/w/ro` to read; the home `/h`, hidden, of which `/h/all` is
+/// granted; `/usr` of the baseline; `/tmp/run`, the program's own.
+fn grants() -> Vec<Grant> {
+    let read = Capabilities::READ;
+    let own = |anchor: &str| Origin::Product { why: anchor.to_owned() };
+    let baseline = Origin::Baseline { entry: "/usr".to_owned() };
+    let grant = |anchor: &str, caps, kind, origin| Grant::new(anchor.into(), caps, kind, origin);
+    vec![
+        rule("/w", Capabilities::ALL, GrantKind::Plain),
+        rule("/w/ro", read, GrantKind::Plain),
+        grant("/h", Capabilities::NONE, GrantKind::Hidden, own("home")),
+        rule("/h/all", Capabilities::ALL, GrantKind::Plain),
+        rule("/h/.ssh/config", read, GrantKind::Plain),
+        rule("/h/.aws", read, GrantKind::Plain),
+        grant("/usr", read.union(Capabilities::EXECUTE), GrantKind::Plain, baseline),
+        grant("/tmp/run", Capabilities::ALL, GrantKind::Plain, own("temp")),
+    ]
+}
+
+struct Judge(Vec<u8>);
+
+impl Judge {
+    fn of(tiers: &str) -> Self {
+        let tiers = Tiers::new(&policy(tiers), Some(&[]), places()).expect("patterns");
+        Self(image_with(&grants(), Some(&tiers), Path::new("/w")))
+    }
+
+    fn image(&self) -> Image<'_> {
+        Image::parse(&self.0).expect("an image")
+    }
+
+    fn says(&self, need: &str, path: &str) -> String {
+        self.says_of(need, Request::canonical(path.as_bytes()))
+    }
+
+    fn says_of(&self, need: &str, request: Request<'_>) -> String {
+        let need = match need {
+            "read" => Capabilities::READ,
+            "write" => Capabilities::UPDATE,
+            "run" => Capabilities::EXECUTE,
+            _ => unreachable!("{need}"),
+        };
+        word(decide::access(&self.image(), &request, need))
+    }
+}
+
+fn word(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Allow => "allow".to_owned(),
+        Verdict::Deny(Denial { ask, restraint, hidden, .. }) => {
+            let kind = if ask { "ask" } else { "deny" };
+            let why = restraint.map_or(String::new(), |why| format!(" {why:?}").to_lowercase());
+            let hidden = if hidden { " hidden" } else { "" };
+            format!("{kind}{why}{hidden}")
+        }
+    }
+}
+
+macro_rules! rows {
+    ($($name:ident: $tiers:literal, $need:literal $path:literal => $expected:literal;)*) => {
+        $(#[test]
+        fn $name() {
+            assert_eq!(Judge::of($tiers).says($need, $path), $expected);
+        })*
+    };
+}
+
+rows! {
+    without_patterns_grants_stand: "", "write" "/w/f" => "allow";
+    deny_outweighs_a_grant: "deny=/w/s/**", "read" "/w/s/f" => "deny deny";
+    deny_covers_the_folder_itself: "deny=/w/s/**", "read" "/w/s" => "deny deny";
+    deny_stops_at_the_component: "deny=/w/s/**", "read" "/w/st" => "allow";
+    prompt_asks_to_read: "prompt=/w/s/**", "read" "/w/s/f" => "ask prompt";
+    prompt_asks_to_write: "prompt=/w/s/**", "write" "/w/s/f" => "ask prompt";
+    prompt_does_not_ask_for_what_is_not_granted: "prompt=/w/ro/**", "write" "/w/ro/f" => "deny";
+    read_lets_read: "read=/w/s/**", "read" "/w/s/f" => "allow";
+    read_lets_execute: "read=/w/s/**", "run" "/w/s/f" => "allow";
+    read_denies_writing: "read=/w/s/**", "write" "/w/s/f" => "deny read";
+    read_does_not_cover_the_folder_itself: "read=/w/s/**", "write" "/w/s" => "allow";
+    write_gives_nothing_inside: "write=/w/ro/**", "write" "/w/ro/f" => "deny";
+    deny_before_prompt: "deny=/w/s/* prompt=/w/**", "read" "/w/s/f" => "deny deny";
+    prompt_before_read: "prompt=/w/s/* read=/w/**", "read" "/w/s/f" => "ask prompt";
+    read_before_write: "read=/w/s/* write=/w/**", "write" "/w/s/f" => "deny read";
+    a_star_stays_in_its_component: "deny=/w/*.key", "read" "/w/a/b.key" => "allow";
+    a_star_matches_in_its_component: "deny=/w/*.key", "read" "/w/b.key" => "deny deny";
+    a_question_mark_is_no_separator: "deny=/w?f", "read" "/w/f" => "allow";
+    a_class_is_no_separator: "deny=/w[!a]f", "read" "/w/f" => "allow";
+    a_class_matches: "deny=/w/[!b]f", "read" "/w/af" => "deny deny";
+    alternatives: "deny=/w/{a,b}/*", "read" "/w/b/f" => "deny deny";
+    two_stars_anywhere: "deny=**/.netrc", "read" "/w/a/b/.netrc" => "deny deny";
+    two_stars_in_between: "deny=/w/**/x", "read" "/w/a/b/x" => "deny deny";
+    two_stars_are_none_too: "deny=/w/**/x", "read" "/w/x" => "deny deny";
+    default_denies_what_no_pattern_matches: "default=deny", "read" "/w/f" => "deny default";
+    default_yields_to_patterns: "default=deny write=/w/**", "write" "/w/f" => "allow";
+    default_read: "default=read", "write" "/w/f" => "deny default";
+    default_prompt: "default=prompt", "read" "/w/f" => "ask default";
+    default_spares_the_baseline: "default=deny", "run" "/usr/bin/cat" => "allow";
+    patterns_do_not_spare_the_baseline: "deny=/usr/**", "run" "/usr/bin/cat" => "deny deny";
+    nothing_takes_the_private_folder: "default=deny deny=/tmp/**", "write" "/tmp/run/f" => "allow";
+    outside_read_opens: "read=/o/**", "read" "/o/f" => "allow";
+    outside_read_opens_no_writing: "read=/o/**", "write" "/o/f" => "deny read";
+    outside_write_opens: "write=/o/**", "write" "/o/f" => "allow";
+    outside_prompt_asks: "prompt=/o/**", "write" "/o/f" => "ask prompt";
+    outside_default_opens: "default=read", "read" "/o/f" => "allow";
+    outside_without_default_is_denied: "read=/o/**", "read" "/p/f" => "deny";
+    what_is_opened_at_home_is_not_hidden: "read=/h/n/**", "read" "/h/n/f" => "allow";
+    what_is_not_stays_hidden: "read=/h/n/**", "read" "/h/m/f" => "deny hidden";
+    tilde_is_the_home: "deny=~/all/k", "read" "/h/all/k" => "deny deny";
+    workspace_is_a_place: "deny=<workspace>/k", "read" "/w/k" => "deny deny";
+    sensitive_asks: "", "read" "/w/.env" => "ask sensitive";
+    sensitive_asks_by_suffix: "", "read" "/w/a/.env.local" => "ask sensitive";
+    sensitive_is_a_whole_name: "", "read" "/w/x.env" => "allow";
+    sensitive_named_by_a_rule_is_granted: "", "read" "/h/.ssh/config" => "allow";
+    sensitive_below_a_broader_rule_asks: "", "read" "/h/.aws/credentials" => "ask sensitive";
+    sensitive_does_not_outweigh_deny: "deny=**/.env", "read" "/w/.env" => "deny deny";
+    sensitive_spares_the_baseline: "", "read" "/usr/.env" => "allow";
+    sensitive_with_read: "read=/w/**", "write" "/w/.env" => "deny sensitive";
+}
+
+#[test]
+fn consent_gives_what_was_asked_for_and_no_more() {
+    let judge = Judge::of("prompt=/w/** deny=/w/k");
+    let said =
+        |need, path: &str| judge.says_of(need, Request::canonical(path.as_bytes()).consented());
+    assert_eq!(said("read", "/w/f"), "allow");
+    assert_eq!(said("read", "/w/ro/f"), "allow");
+    assert_eq!(said("write", "/w/ro/f"), "deny");
+    assert_eq!(said("read", "/w/k"), "deny deny");
+}
+
+#[test]
+fn a_spelling_restricts_and_opens_nothing() {
+    let judge = Judge::of("deny=/w/link/** write=/w/open/**");
+    let said = |need, path: &str, route: &str| {
+        judge.says_of(need, Request::by_route(path.as_bytes(), route.as_bytes()))
+    };
+    assert_eq!(said("read", "/w/d/f", "/w/link/f"), "deny deny");
+    assert_eq!(said("read", "/w/d/f", "/w/d/f"), "allow");
+    assert_eq!(said("write", "/o/f", "/w/open/f"), "deny");
+}
+
+#[test]
+fn a_pattern_by_way_of_a_link_speaks_of_the_place_it_leads_to() {
+    let place = Place::new("w/real/f w/link=real");
+    let text = format!("{}/**", place.path("w/link").display());
+    let pattern = Pattern::new(&text, places(), true).expect("a pattern");
+    for name in ["w/real/f", "w/link/f", "w/real"] {
+        assert!(pattern.matches(&place.path(name)), "{name}");
+    }
+    assert!(!pattern.matches(&place.path("w")));
+    assert_eq!(pattern.stem(), place.path("w/real"));
+}
+
+#[test]
+fn opening_asks_for_both_cases_or_none() {
+    let judge = Judge::of("prompt=/w/p/** read=/w/r/**");
+    let open = |path: &str, create, consented| {
+        let request = Request::canonical(path.as_bytes());
+        let request = if consented { request.consented() } else { request };
+        let how = OpenRequest { read: true, write: true, create, exclusive: false };
+        decide::open(&judge.image(), &request, how)
+    };
+    let OpenVerdict::Deny(denial) = open("/w/p/f", true, false) else { panic!("not asked") };
+    assert!(denial.ask && denial.restraint == Some(Restraint::Prompt));
+    assert!(denial.missing.contains(Capabilities::READ.union(Capabilities::CREATE)));
+    assert_eq!(open("/w/p/f", true, true), OpenVerdict::Allow);
+    let OpenVerdict::Deny(denial) = open("/w/r/f", true, true) else { panic!("not denied") };
+    assert!(!denial.ask);
+}
+
+#[test]
+fn what_is_asked_for_stays_so_wherever_it_goes() {
+    let judge = Judge::of("prompt=/w/p/** deny=/w/k");
+    let image = judge.image();
+    let request = |path: &'static str| Request::canonical(path.as_bytes());
+    let link = |old, new| word(decide::link(&image, &request(old), &request(new)));
+    assert_eq!(link("/w/p/a", "/w/b"), "deny prompt");
+    assert_eq!(link("/w/a", "/w/p/b"), "ask prompt");
+    assert_eq!(link("/w/p/a", "/w/p/b"), "ask prompt");
+    assert_eq!(link("/w/k", "/w/p/b"), "deny deny");
+    let rename =
+        |from, to| word(decide::rename(&image, &request(from), &request(to), Destination::Missing));
+    assert_eq!(rename("/w/a", "/w/p/b"), "ask prompt");
+    assert_eq!(rename("/w/p/a", "/w/b"), "deny prompt");
+    assert_eq!(rename("/w/k", "/w/b"), "deny deny");
+}
+
+#[test]
+fn a_folder_does_not_leave_its_pattern_behind() {
+    let judge = Judge::of("deny=/w/*/key deny=**/.netrc");
+    let image = judge.image();
+    let relocate = |from: &str, to: &str| {
+        let (from, to) = (Request::canonical(from.as_bytes()), Request::canonical(to.as_bytes()));
+        word(decide::relocate(&image, &from, &to))
+    };
+    assert_eq!(relocate("/w/a", "/w/b"), "allow");
+    assert_eq!(relocate("/w/a", "/w/c/d"), "deny");
+    assert_eq!(relocate("/w/c/d", "/w/e/f"), "allow");
+    assert_eq!(relocate("/w/.n", "/w/.net"), "allow");
+    assert_eq!(relocate("/w/c/d", "/tmp/run/d"), "deny");
+    assert_eq!(relocate("/tmp/run/d", "/w/c/d"), "allow");
+}
+
+#[test]
+fn a_walk_beneath_knows_of_patterns() {
+    let beneath = |tiers, directory: &[u8]| {
+        decide::grants_beneath(&Judge::of(tiers).image(), directory, Capabilities::READ)
+    };
+    assert!(!beneath("deny=/w/d/key", b"/w/d"));
+    assert!(!beneath("", b"/w/d"), "what is sensitive may be anywhere in it");
+    assert!(beneath("deny=/w/d/key", b"/usr"));
+}
+
+#[test]
+fn wrong_patterns_are_refused() {
+    let check = |text| Pattern::new(text, places(), true).expect_err(text);
+    for text in ["src/**", "./src", "", "*.key", "<work>/x"] {
+        assert_eq!(check(text), PatternError::Relative, "{text}");
+    }
+    assert_eq!(check("~other/x"), PatternError::OtherHome);
+    for text in ["/w/[a", "/w/{a", "/w/[z-a]"] {
+        assert!(matches!(check(text), PatternError::Syntax(_)), "{text}");
+    }
+    let homeless = Places { home: None, ..places() };
+    let denied = Tiers::new(&policy("deny=~/x"), None, homeless);
+    assert_eq!(denied.expect_err("a hole").problem, PatternError::NoHome);
+    let dropped = Tiers::new(&policy("read=~/x"), None, homeless).expect("only less").dropped;
+    assert_eq!(dropped.len(), 1);
+}
+
+#[test]
+fn overlays_replace_what_they_say_and_add_denials() {
+    let below = policy("deny=/a prompt=/b read=/c default=deny");
+    let merged = below.overlaid(&policy("deny=/d prompt=/e default=read"));
+    assert_eq!(merged, policy("deny=/a deny=/d prompt=/e read=/c default=read"));
+    assert!(FilePolicy::default().is_empty() && !merged.is_empty());
+}
+
+#[test]
+fn the_narrowest_pattern_is_reported() {
+    let tiers =
+        Tiers::new(&policy("deny=/w/** deny=/w/s/* deny=**/k"), None, places()).expect("ok");
+    let reported = |path: &str| tiers.reported(Restraint::Deny, Path::new(path), Path::new(path));
+    assert_eq!(reported("/w/s/k"), Some("/w/s/*"));
+    assert_eq!(reported("/w/k"), Some("/w/**"));
+    assert_eq!(reported("/o/k"), Some("**/k"));
+}
+
+fn pattern() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        "[ab]{1,2}",
+        Just("*".to_owned()),
+        Just("**".to_owned()),
+        "a[*]",
+        "[?]b",
+        "\\[!a\\]"
+    ];
+    prop::collection::vec(part, 1..4).prop_map(|parts| format!("/{}", parts.join("/")))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The table says what the patterns say one by one.
+    #[test]
+    fn the_table_is_the_patterns(
+        denied in prop::collection::vec(pattern(), 0..3),
+        read in prop::collection::vec(pattern(), 0..3),
+        path in prop::collection::vec("[abc]{1,2}", 0..4),
+    ) {
+        let path = format!("/{}", path.join("/"));
+        let policy = FilePolicy { deny_paths: denied, read_paths: read, ..FilePolicy::default() };
+        let tiers = Tiers::new(&policy, None, places()).expect("patterns");
+        let lists: Vec<_> = tiers.matching(Path::new(&path)).map(|(list, _)| list.field()).collect();
+        let grants = [rule("/", Capabilities::ALL, GrantKind::Plain)];
+        let image = image_with(&grants, Some(&tiers), Path::new("/w"));
+        let image = Image::parse(&image).expect("an image");
+        let found = decide::lookup(&image, &Request::canonical(path.as_bytes()));
+        let expected = if lists.contains(&"deny_paths") {
+            Capabilities::NONE
+        } else if lists.contains(&"read_paths") {
+            Capabilities::READ.union(Capabilities::EXECUTE)
+        } else {
+            Capabilities::ALL
+        };
+        prop_assert_eq!(found.caps, expected);
+    }
+}

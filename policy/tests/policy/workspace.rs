@@ -1,0 +1,95 @@
+//! Opening a workspace from a policy as it is written.
+
+use jp_confine_policy::check::Reason;
+use jp_confine_policy::model::Policy;
+use jp_confine_policy::received::Received;
+use jp_confine_policy::workspace::{OpenError, Workspace};
+
+use crate::place::{Place, capability};
+
+fn open(place: &Place, policy: &str, approved: &str) -> Result<Workspace, OpenError> {
+    let policy: Policy = serde_json::from_str(policy).unwrap();
+    Workspace::open(place.root.as_path(), &policy, &place.approvals(approved))
+}
+
+#[test]
+fn a_policy_as_written_decides() {
+    let place = Place::new("w/a w/fork=../o o/a");
+    let policy = r#"{"access": {"fs": [
+        {"path": ".", "read": true},
+        {"path": "fork", "external": true, "read": true, "write": true}]}}"#;
+    let workspace = open(&place, policy, "fork=o").unwrap();
+    let context = workspace.context();
+    assert_eq!(context.check_read("a".into()).unwrap(), *place.path("w/a"));
+    assert_eq!(context.check_update("fork/a".into()).unwrap(), *place.path("o/a"));
+    assert!(context.check_update("a".into()).is_err());
+
+    let unapproved = open(&place, policy, "").unwrap();
+    assert_eq!(unapproved.warnings().len(), 1);
+    let refused = unapproved.context().check_read("fork/a".into()).unwrap_err();
+    assert_eq!(refused.result().reason, Some(Reason::Escape));
+}
+
+#[test]
+fn nothing_opens_under_a_policy_that_cannot_stand() {
+    let place = Place::new("w/out=../o o/");
+    let absolute = r#"{"access": {"fs": [{"path": "/etc", "read": true}]}}"#;
+    let error = open(&place, absolute, "").unwrap_err();
+    assert!(matches!(error, OpenError::Rule(_)));
+    assert!(error.to_string().contains("`/etc` is absolute"), "{error}");
+    let missing = place.path("nothing");
+    let error = Workspace::open(&missing, &Policy::default(), &place.approvals("")).unwrap_err();
+    assert!(matches!(error, OpenError::Root(_)));
+}
+
+#[test]
+fn the_policy_file_is_never_writable() {
+    let place = Place::new("w/jp-confine.toml=policy/real w/policy/real");
+    let workspace = open(&place, "{}", "").unwrap();
+    let context = workspace.context();
+    assert!(context.check_read("jp-confine.toml".into()).is_ok());
+    for letter in ['u', 'd', 'c'] {
+        for name in ["jp-confine.toml", "policy/real"] {
+            assert!(
+                !context.check(name.as_bytes(), capability(letter)).is_allowed(),
+                "{letter} {name}"
+            );
+        }
+    }
+}
+
+fn received(place: &Place, rule: &str) -> Result<Workspace, OpenError> {
+    let rule: serde_json::Value = serde_json::from_str(rule).unwrap();
+    let json = serde_json::json!({"root": place.path("w"), "access": {"fs": [rule]}});
+    serde_json::from_value::<Received>(json).unwrap().open()
+}
+
+#[test]
+fn rules_of_another_form_than_hosts_send_are_refused() {
+    let place = Place::new("w/fork=../o o/a");
+    for path in ["/etc", "..", "a/../.."] {
+        let rule = format!(r#"{{"lexical_path": "{path}", "read": true}}"#);
+        let error = received(&place, &rule).unwrap_err();
+        assert!(matches!(error, OpenError::Rule(_)), "{path}: {error}");
+    }
+    let relative = r#"{"lexical_path": "fork", "external": true, "approved_target": "o"}"#;
+    assert!(matches!(received(&place, relative).unwrap_err(), OpenError::Image(_)));
+}
+
+#[test]
+fn an_external_rule_without_a_target_denies() {
+    let place = Place::new("w/fork=../o w/a o/a");
+    let rule = r#"{"lexical_path": "fork", "external": true, "read": true}"#;
+    let workspace = received(&place, rule).unwrap();
+    let reason =
+        |name: &str| workspace.context().check_read(name.into()).unwrap_err().result().reason;
+    assert_eq!(reason("fork/a"), Some(Reason::Escape));
+    assert_eq!(reason("a"), Some(Reason::Denied));
+}
+
+#[test]
+fn a_workspace_serves_several_threads() {
+    const fn assert_shared<T: Send + Sync>() {}
+    assert_shared::<Workspace>();
+    assert_shared::<jp_confine_policy::authorize::Authorizer>();
+}

@@ -1,0 +1,86 @@
+//! `authorize`: absolute paths, for programs in other languages (spec §15).
+
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+
+use crate::cli_status::product;
+use crate::run::PRODUCT;
+use crate::scratch::Scratch;
+
+const POLICY: &str = "[[access.fs]]\npath = '.'\nread = true\n\n[[tools.edit.access.fs]]\npath = 'dir'\nwrite = true\n";
+
+/// A workspace with a link out of it.
+fn workspace() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", POLICY);
+    symlink(scratch.out(), scratch.path("ws/link")).expect("a link");
+    scratch
+}
+
+/// The answers to `line`, paths spelled with `$WS` and `$OUT`, and the exit status.
+fn answers(scratch: &Scratch, line: &str) -> (Vec<Value>, i32) {
+    let line = scratch.expand(line);
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let run = product(scratch, &words).run();
+    let answers =
+        serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run}"));
+    (answers, run.code())
+}
+
+#[test]
+fn results_are_those_of_the_library() {
+    let scratch = workspace();
+    let line = "authorize read --json --source read_file $WS/file $WS/new $WS/link/secret $OUT/secret $WS/file/x";
+    let (answers, status) = answers(&scratch, line);
+    let ok = |name: &str| json!({"ok": true, "resolvedPath": scratch.path(name)});
+    assert_eq!((&answers[0], &answers[1]), (&ok("ws/file"), &ok("ws/new")));
+    let reasons = ["symlink_escapes_workspace", "outside_workspace", "realpath_failed"];
+    for (answer, reason) in answers[2..].iter().zip(reasons) {
+        assert_eq!((&answer["ok"], &answer["reason"]), (&json!(false), &json!(reason)));
+        let message = answer["message"].as_str().expect("a message");
+        assert!(message.starts_with("read_file: "), "{message}");
+    }
+    assert_eq!((answers.len(), status), (5, 1));
+}
+
+#[test]
+fn the_policy_of_the_tool_counts() {
+    let scratch = workspace();
+    let (refused, status) = answers(&scratch, "authorize write --json $WS/dir/new");
+    assert_eq!((&refused[0]["reason"], status), (&json!("permission_denied"), 1));
+    let (allowed, status) = answers(&scratch, "authorize write --json --tool edit $WS/dir/new");
+    assert_eq!((&allowed[0]["ok"], status), (&json!(true), 0));
+    product(&scratch, &["authorize", "write", "--tool", "edti", "/x"]).run().assert_code(125);
+}
+
+#[test]
+fn further_folders_have_their_own_policies() {
+    let scratch = workspace();
+    let line = "authorize write --json --root $OUT $OUT/target $WS/link/target $WS/file";
+    let (answers, status) = answers(&scratch, line);
+    let oks: Vec<&Value> = answers.iter().map(|answer| &answer["ok"]).collect();
+    assert_eq!((oks, status), (vec![&json!(true), &json!(true), &json!(false)], 1));
+    scratch.write("out/jp-confine.toml", "[acess]\n");
+    let line = scratch.expand("authorize read --root $OUT $WS/file");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    product(&scratch, &words).run().assert_code(125);
+}
+
+#[test]
+fn a_folder_that_is_not_there_authorises_nothing() {
+    let scratch = workspace();
+    let line = scratch.expand("authorize read --root $OUT/gone $OUT/gone/x $WS/file");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let run = product(&scratch, &words).run();
+    run.assert_code(1).assert_stderr("authorises nothing");
+    run.assert_stdout("refused authorize: ").assert_stdout(&scratch.expand("ok $WS/file"));
+}
+
+/// There `openat2` is not to be had.
+#[test]
+fn it_answers_inside_a_run_too() {
+    let scratch = workspace();
+    let line = ["-x", PRODUCT, "--", PRODUCT, "authorize", "read", &scratch.expand("$WS/file")];
+    product(&scratch, &line).run().assert_ok().assert_stdout(&scratch.expand("ok $WS/file"));
+}

@@ -1,0 +1,301 @@
+//! `--mount`, `--no-mount`, `mounts`, `approvals`, and what is asked on a terminal (spec §8).
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::cli_status::product;
+use crate::run::{Outcome, have};
+use crate::scratch::{SECRET, Scratch};
+use crate::terminal::Terminal;
+
+const RULE: &str = "[[access.fs]]\npath = 'fork'\nexternal = true\nread = true\n";
+
+/// A workspace whose policy has an external rule on `fork`, a link to the folder `out/dir`.
+fn forked() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", RULE);
+    symlink(scratch.path("out/dir"), scratch.path("ws/fork")).expect("a link");
+    scratch
+}
+
+fn say(scratch: &Scratch, line: &str) -> Outcome {
+    let line = scratch.expand(line);
+    product(scratch, &line.split_whitespace().collect::<Vec<_>>()).run()
+}
+
+/// `name=target` of what is approved, the scratch tree left out.
+fn approved(scratch: &Scratch) -> String {
+    let run = say(scratch, "approvals list --json");
+    let entries: Value = serde_json::from_str(&run.assert_ok().stdout).expect("JSON");
+    let out = format!("{}/", scratch.out().display());
+    let shown = |entry: &Value| {
+        let text = |key: &str| entry[key].as_str().expect(key).to_owned();
+        format!("{}={}", text("rule_path"), text("canonical_target").replace(&out, ""))
+    };
+    entries.as_array().expect("a list").iter().map(shown).collect::<Vec<_>>().join(" ")
+}
+
+/// What the link `name` of the workspace says, below `out`.
+fn link(scratch: &Scratch, name: &str) -> Option<String> {
+    let text = fs::read_link(scratch.ws().join(name)).ok()?;
+    Some(text.strip_prefix(scratch.out()).unwrap_or(&text).display().to_string())
+}
+
+fn in_terminal(scratch: &Scratch, line: &[&str]) -> Terminal {
+    Terminal::start(&product(scratch, line))
+}
+
+#[test]
+fn the_first_use_is_asked_about() {
+    if !have("script") {
+        return;
+    }
+    let scratch = forked();
+    let cat = &["--", "cat", "fork/inner"];
+    for answer in ["\n", "n\n", "yes please\n", "\x04"] {
+        let mut terminal = in_terminal(&scratch, cat);
+        terminal.see(&scratch.expand("fork → $OUT/dir"));
+        terminal.see("a run: read");
+        terminal.see("Approve? [y/N] ");
+        terminal.keys(answer);
+        assert_eq!(terminal.end(), Some(1), "{}", terminal.screen());
+        assert!(!terminal.screen().contains(SECRET), "{}", terminal.screen());
+        assert_eq!(approved(&scratch), "");
+    }
+    let mut terminal = in_terminal(&scratch, cat);
+    terminal.see("[y/N] ");
+    terminal.keys("y\n");
+    terminal.see(SECRET);
+    assert_eq!((terminal.end(), approved(&scratch)), (Some(0), "fork=dir".to_owned()));
+    let mut again = in_terminal(&scratch, cat);
+    again.see(SECRET);
+    assert_eq!(again.end(), Some(0));
+    assert!(!again.screen().contains("[y/N]"), "{}", again.screen());
+}
+
+#[test]
+fn another_target_is_asked_about() {
+    if !have("script") {
+        return;
+    }
+    let scratch = forked();
+    say(&scratch, "approvals approve fork").assert_ok();
+    fs::remove_file(scratch.path("ws/fork")).expect("removed");
+    symlink(scratch.out(), scratch.path("ws/fork")).expect("a link");
+    for (answer, status, kept) in [("n\n", 1, "fork=dir"), ("y\n", 0, "")] {
+        let mut terminal = in_terminal(&scratch, &["--", "cat", "fork/secret"]);
+        terminal.see(&scratch.expand("was: $OUT/dir\r\n"));
+        terminal.see(&scratch.expand("now: $OUT\r\n"));
+        terminal.see("Allow the new target? [y/N] ");
+        terminal.keys(answer);
+        assert_eq!(terminal.end(), Some(status), "{}", terminal.screen());
+        assert!(approved(&scratch).starts_with(kept));
+    }
+    assert_eq!(approved(&scratch), scratch.expand("fork=$OUT"));
+}
+
+#[test]
+fn a_bare_mount_is_confirmed_where_somebody_can_be_asked() {
+    if !have("script") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let line = &["--mount", "fork=../out/dir", "--", "cat", "fork/inner"];
+    let mut terminal = in_terminal(&scratch, line);
+    terminal.see(&scratch.expand("fork → $OUT/dir"));
+    terminal.see("this run: read");
+    terminal.see("Mount it? [y/N] ");
+    terminal.keys("n\n");
+    assert_eq!((terminal.end(), link(&scratch, "fork")), (Some(125), None));
+    assert_eq!(approved(&scratch), "");
+    // A link that is there already makes no second question.
+    symlink("../out/dir", scratch.path("ws/fork")).expect("a link");
+    let mut terminal = in_terminal(&scratch, line);
+    terminal.see("[y/N] ");
+    terminal.keys("y\n");
+    terminal.see(SECRET);
+    assert_eq!((terminal.end(), approved(&scratch)), (Some(0), "fork=dir".to_owned()));
+}
+
+#[test]
+fn nobody_is_asked_who_cannot_answer() {
+    let scratch = forked();
+    let advice = "jp-confine approvals approve fork";
+    say(&scratch, "-- cat fork/inner").assert_code(1).assert_stderr(advice).assert_no_secret();
+    if have("script") {
+        let mut terminal = in_terminal(&scratch, &["--non-interactive", "--", "cat", "fork/inner"]);
+        assert_eq!(terminal.end(), Some(1), "{}", terminal.screen());
+        let mut terminal = in_terminal(&scratch, &["check", "read", "fork/inner"]);
+        assert_eq!(terminal.end(), Some(1), "{}", terminal.screen());
+        assert!(!terminal.screen().contains("[y/N]"), "{}", terminal.screen());
+    }
+    assert_eq!(approved(&scratch), "");
+}
+
+#[test]
+fn approvals_are_given_and_taken_back() {
+    let scratch = forked();
+    let run = say(&scratch, "approvals approve ./fork/");
+    run.assert_ok().assert_stdout(&scratch.expand("approved fork → $OUT/dir\n"));
+    say(&scratch, "approvals list").assert_stdout(&scratch.expand("fork → $OUT/dir ("));
+    say(&scratch, "-- cat fork/inner").assert_ok().assert_stdout(SECRET);
+    say(&scratch, "check read fork/inner").assert_ok();
+    say(&scratch, "approvals revoke fork").assert_ok().assert_stdout("revoked fork");
+    say(&scratch, "-- cat fork/inner").assert_code(1).assert_no_secret();
+    for line in ["revoke fork", "approve missing", "approve dir", "approve ../out", "approve /"] {
+        let run = say(&scratch, &format!("approvals {line}"));
+        assert!(!run.assert_code(125).stderr.is_empty(), "{run}");
+    }
+    assert_eq!(approved(&scratch), "");
+}
+
+#[test]
+fn a_mount_is_a_link_and_an_approval_that_stay() {
+    let scratch = Scratch::new();
+    let line = "--mount a/fork=../out/dir --mount other=$OUT/target:ro -- cat a/fork/inner other";
+    for _ in 0..2 {
+        let run = say(&scratch, line);
+        run.assert_ok().assert_stdout(SECRET).assert_stdout("unchanged");
+        assert_eq!(link(&scratch, "a/fork").as_deref(), Some("dir"));
+        assert_eq!(approved(&scratch), "a/fork=dir other=target");
+    }
+    // The rule is gone with the run, and one of the workspace's finds link and approval.
+    say(&scratch, "-- cat a/fork/inner").assert_code(1);
+    scratch.write("ws/jp-confine.toml", &RULE.replace("fork", "a/fork"));
+    say(&scratch, "-- cat a/fork/inner").assert_ok().assert_stdout(SECRET);
+}
+
+/// `line` is refused for a reason with these words in it, and leaves the tree as it was.
+fn assert_leaves_nothing(scratch: &Scratch, line: &str, why: &str) {
+    let list = || {
+        let run = say(scratch, "approvals list --json").stdout;
+        let entries = |dir: &Path| -> Vec<_> {
+            let mut names: Vec<_> = fs::read_dir(dir)
+                .expect("listed")
+                .map(|entry| entry.expect("one").path())
+                .collect();
+            names.sort();
+            names
+        };
+        (entries(&scratch.ws()), entries(&scratch.out()), run)
+    };
+    let before = list();
+    let run = say(scratch, &format!("{line} -- touch ran"));
+    run.assert_code(125).assert_stderr(why);
+    assert_eq!(list(), before, "{run}");
+}
+
+#[test]
+fn all_mounts_or_none() {
+    let scratch = Scratch::new();
+    symlink(scratch.out(), scratch.path("ws/out")).expect("a link");
+    symlink("missing", scratch.path("ws/broken")).expect("a link");
+    let good = "--mount good=../out/dir --mount deep/er/good=../out/dir";
+    for (bad, why) in [
+        ("fork=../out/missing", "does not exist"),
+        ("fork=dir", "inside the workspace"),
+        ("../fork=../out/dir", "outside the workspace"),
+        ("$WS/fork=../out/dir", "absolute"),
+        ("file=../out/dir", "is no link"),
+        ("dir=../out/dir", "is no link"),
+        ("out=../out/dir", "leads to"),
+        ("broken=../out/dir", "remove it"),
+        ("out/fork=../out/dir", "is a link"),
+        ("file/fork=../out/dir", "no directory"),
+        ("good/below=../out/dir", "is a link"),
+        ("good=../out", "twice"),
+        ("edit:fork=../out/dir", "--tool edit"),
+        ("fork=../out/dir:rw", "TOOL"),
+        ("fork", "NAME=PATH"),
+    ] {
+        assert_leaves_nothing(&scratch, &format!("{good} --mount {bad}"), why);
+    }
+    scratch
+        .write("ws/jp-confine.toml", "[tools.far]\nsource = 'mcp'\n[[access.fs]]\npath = '/x'\n");
+    assert_leaves_nothing(&scratch, good, "absolute");
+    assert_leaves_nothing(&scratch, &format!("--tool far {good}"), "does not run here");
+}
+
+#[test]
+fn no_mount_removes_link_and_approval() {
+    let scratch = Scratch::new();
+    say(&scratch, "--mount fork=../out/dir --mount b=../out/dir -- true").assert_ok();
+    assert_leaves_nothing(&scratch, "--no-mount=unknown", "mounted are: b, fork");
+    assert_leaves_nothing(&scratch, "--mount fork=../out/target", "--no-mount=fork removes it");
+    assert_leaves_nothing(&scratch, "--no-mount=fork --mount c=../out/missing", "does not exist");
+    say(&scratch, "--no-mount=fork -- true").assert_ok();
+    assert_eq!((link(&scratch, "fork"), approved(&scratch)), (None, "b=dir".to_owned()));
+    // Another target in its place, in one command.
+    say(&scratch, "--no-mount=b --mount b=../out/target -- cat b").assert_ok();
+    assert_eq!(approved(&scratch), "b=target");
+    // What is no link any more is nobody's to remove.
+    fs::remove_file(scratch.path("ws/b")).expect("removed");
+    scratch.write("ws/b", "precious");
+    say(&scratch, "--no-mount -- true").assert_ok();
+    assert_eq!((scratch.read("ws/b"), approved(&scratch)), ("precious".to_owned(), String::new()));
+    assert_eq!(scratch.read("out/target"), "unchanged\n");
+}
+
+/// The last rule of a policy does not take the restriction with it.
+#[test]
+fn no_mount_never_lifts_a_restriction() {
+    let scratch = forked();
+    let run = say(&scratch, "--no-mount check read file");
+    run.assert_code(1);
+    say(&scratch, "check --no-mount=fork read file").assert_code(1);
+    assert_eq!(link(&scratch, "fork").as_deref(), Some("dir"), "a question changes nothing");
+}
+
+#[test]
+fn the_list_of_mounts() {
+    let scratch = forked();
+    let rule = |name: &str| RULE.replace("fork", name);
+    let tool = "[[tools.edit.access.fs]]\npath = 'fork'\nexternal = true\nwrite = true\n";
+    let rules = format!("{}{}{}{}{tool}", rule("moved"), rule("new"), rule("gone"), RULE);
+    scratch.write("ws/jp-confine.toml", &rules);
+    for (name, target) in [("moved", "dir"), ("new", "dir"), ("gone", "missing"), ("alone", "dir")]
+    {
+        symlink(scratch.out().join(target), scratch.ws().join(name)).expect("a link");
+    }
+    for name in ["fork", "moved", "alone"] {
+        say(&scratch, &format!("approvals approve {name}")).assert_ok();
+    }
+    fs::remove_file(scratch.path("ws/moved")).expect("removed");
+    symlink(scratch.out(), scratch.path("ws/moved")).expect("a link");
+    let run = say(&scratch, "mounts --json");
+    let lines: Value = serde_json::from_str(&run.assert_ok().stdout).expect("JSON");
+    let states: Vec<String> = lines
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|line| format!("{} {}", line["name"], line["state"]).replace('"', ""))
+        .collect();
+    assert_eq!(
+        states,
+        ["alone no_rule", "fork ok", "gone dangling", "moved retargeted", "new unapproved"]
+    );
+    assert_eq!(lines[1]["grants"][1]["tool"], "edit", "{run}");
+    assert_eq!(lines[2]["grants"].as_array().map(Vec::len), Some(1), "{run}");
+    assert_eq!(lines[3]["approved_target"], scratch.expand("$OUT/dir"), "{run}");
+    let run = say(&scratch, "mounts");
+    run.assert_ok().assert_stdout(&scratch.expand("ok         fork → $OUT/dir\n"));
+    run.assert_stdout("tool edit: create, update, delete\n").assert_stdout("gone → nothing\n");
+}
+
+#[test]
+fn what_cannot_be_read_is_said_and_kept() {
+    let scratch = forked();
+    say(&scratch, "approvals approve fork").assert_ok();
+    let all = scratch.path("home/.local/share/jp-confine/workspaces");
+    let dir = fs::read_dir(all).expect("listed").next().expect("one").expect("one").path();
+    fs::write(dir.join("approvals.json"), "{ broken").expect("written");
+    let run = say(&scratch, "-- cat fork/inner");
+    run.assert_code(1).assert_stderr("malformed").assert_no_secret();
+    say(&scratch, "approvals approve fork").assert_ok();
+    say(&scratch, "-- cat fork/inner").assert_ok();
+    let aside = fs::read_to_string(dir.join("approvals.json.unusable-1"));
+    assert_eq!(aside.expect("kept"), "{ broken");
+}

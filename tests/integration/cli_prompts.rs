@@ -1,0 +1,207 @@
+//! Questions in a terminal, while programs run.
+
+use crate::attack::{Linking, arena_with};
+use crate::run::{Mode, Run, have};
+use crate::scratch::Scratch;
+use crate::terminal::Terminal;
+
+/// A workspace in which `ask/` takes a person, with two files in it.
+fn place() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", "[file_policy]\nprompt_paths = ['<workspace>/ask/**']\n");
+    scratch.write("ws/ask/a", "content-a\n");
+    scratch.write("ws/ask/b", "content-b\n");
+    scratch
+}
+
+fn start(scratch: &Scratch, script: &str) -> Terminal {
+    Terminal::start(&Run::sh(scratch, script).mode(Mode::Confined))
+}
+
+const QUESTION: &str = "[N] no: ";
+
+#[test]
+fn yes_is_for_once() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = start(&scratch, "cat ask/a; cat ask/a; echo status:$?");
+    terminal.see("wants to read");
+    terminal.see("ask/a");
+    terminal.see("prompt_paths has `<workspace>/ask/**`");
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    terminal.see(QUESTION);
+    terminal.keys("\n");
+    terminal.see("status:1");
+    assert_eq!(terminal.end(), Some(0));
+    assert_eq!(terminal.screen().matches("content-a").count(), 1);
+}
+
+#[test]
+fn a_run_remembers_yes_and_no() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = start(&scratch, "cat ask/a ask/b; cat ask/a ask/b; echo done");
+    terminal.see("ask/a");
+    terminal.see(QUESTION);
+    terminal.keys("r\n");
+    terminal.see("content-a");
+    terminal.see("ask/b");
+    terminal.see(QUESTION);
+    terminal.keys("no\n");
+    terminal.see("content-a");
+    terminal.see("done");
+    terminal.end();
+    assert!(!terminal.screen().contains("content-b"), "{}", terminal.screen());
+}
+
+#[test]
+fn what_changes_is_asked_about_as_well() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = start(&scratch, "mv file ask/c && echo moved; rm ask/a; echo removed:$?");
+    terminal.see("wants to create");
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("moved");
+    terminal.see("wants to delete");
+    terminal.see(QUESTION);
+    terminal.keys("n\n");
+    terminal.see("removed:1");
+    terminal.end();
+    assert_eq!(scratch.read("ws/ask/c"), "inside\n");
+    assert_eq!(scratch.read("ws/ask/a"), "content-a\n");
+}
+
+/// Both wait; one screen has both questions, and one answer counts for both. Meanwhile others run.
+#[test]
+fn two_programs_are_asked_about_together() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let script = "cat ask/a & cat ask/b & (sleep 0.5; echo others-run) & wait; echo end";
+    let mut terminal = start(&scratch, script);
+    terminal.see(QUESTION);
+    let screen = terminal.screen();
+    assert!(screen.contains("ask/a") && screen.contains("ask/b"), "{screen}");
+    assert!(screen.contains("[e] each by itself"), "{screen}");
+    terminal.see("others-run");
+    terminal.keys("y\n");
+    terminal.see("end");
+    terminal.end();
+    let screen = terminal.screen();
+    assert!(screen.contains("content-a") && screen.contains("content-b"), "{screen}");
+}
+
+#[test]
+fn an_interrupt_is_a_no_and_reaches_the_program() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = start(&scratch, "cat ask/a; echo not reached");
+    terminal.see(QUESTION);
+    terminal.keys("\x03");
+    assert_eq!(terminal.end(), Some(130));
+    let screen = terminal.screen();
+    assert!(!screen.contains("content-a") && !screen.contains("not reached\r"), "{screen}");
+}
+
+#[test]
+fn who_waits_for_an_answer_can_be_killed() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let script = "cat ask/a & sleep 0.5; kill -9 $!; wait $!; sleep 1; stty -a | grep -o ' icanon'; read x; echo got:$x";
+    let mut terminal = start(&scratch, script);
+    terminal.see(QUESTION);
+    terminal.see("nobody waits for this any more");
+    terminal.see(" icanon");
+    terminal.keys("here\n");
+    terminal.see("got:here");
+    assert_eq!(terminal.end(), Some(0));
+}
+
+/// A shell that reads keys itself neither loses its terminal nor gets the answer.
+#[test]
+fn the_terminal_is_given_back() {
+    let scratch = place();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let shell = Run::new(&scratch, "bash", &["--norc", "--noprofile", "-i"]).env("PS1", "> ");
+    let mut terminal = Terminal::start(&shell.mode(Mode::Confined));
+    terminal.see("> ");
+    terminal.keys("(sleep 0.3; cat ask/a) &\n");
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    terminal.keys("\necho answer:$((40+2))\n");
+    terminal.see("answer:42");
+    terminal.keys("stty -a | grep -o -e ' icanon'\n");
+    terminal.see(" icanon");
+    terminal.keys("exit\n");
+    terminal.end();
+    assert!(!terminal.screen().contains("y: command not found"), "{}", terminal.screen());
+}
+
+/// Whom the library is not in.
+#[test]
+fn static_programs_wait_too() {
+    let scratch = arena_with(Linking::Static, place());
+    if !have("script") {
+        return;
+    }
+    let script = "bin/attack open ask/a; bin/attack write ask/a";
+    let mut terminal = start(&scratch, script);
+    terminal.see("attack (");
+    terminal.see("wants to read");
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("ok content-a");
+    terminal.see("wants to update");
+    terminal.see(QUESTION);
+    terminal.keys("n\n");
+    terminal.see("EACCES");
+    terminal.end();
+}
+
+#[test]
+fn a_sensitive_path_is_warned_of_once() {
+    let scratch = Scratch::new();
+    if !have("script") {
+        return;
+    }
+    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
+    scratch.write("ws/.env", "KEY=1\n");
+    let mut terminal = start(&scratch, "cat .env; cat .env; echo end");
+    terminal.see("sensitive: `**/.env`");
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("KEY=1");
+    terminal.see("KEY=1");
+    terminal.see("end");
+    terminal.end();
+}
+
+/// Without a terminal, or told not to ask: no, and the block says why.
+#[test]
+fn nobody_to_ask() {
+    let scratch = place();
+    let run =
+        Run::sh(&scratch, "cat ask/a").mode(Mode::Confined).flags(&["--non-interactive"]).run();
+    run.assert_code(1).assert_stderr("nobody consented").assert_stderr("prompt_paths");
+    let events = scratch.path("events");
+    let flags = ["--non-interactive", "--events", events.to_str().expect("UTF-8")];
+    Run::sh(&scratch, "cat ask/a").mode(Mode::Confined).flags(&flags).run().assert_code(1);
+    assert!(scratch.read("events").contains("tier_prompt_refused"));
+}

@@ -1,0 +1,198 @@
+//! External rules and mounts at work: the approved target is the boundary, for programs with and without
+//! the library in them, and nobody inside changes what is approved.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::attack::{Linking, answer, arena, arena_with, call, set_up};
+use crate::cli_status::product;
+use crate::layers::Holder;
+use crate::run::Mode;
+use crate::scratch::Scratch;
+
+const RULES: &str = "[[access.fs]]\npath = 'bin'\nread = true\nexecute = true\n\
+                     [[access.fs]]\npath = '.'\nread = true\nwrite = true\n\
+                     [[access.fs]]\npath = 'fork'\nexternal = true\nread = true\nwrite = true\n";
+
+/// The attack program in a workspace whose `fork` leads to `$OUT/dir`, approved, in which a link leads
+/// out again.
+fn forked(linking: Linking) -> Scratch {
+    let scratch = arena_with(linking, Scratch::new());
+    set_up(&scratch, "ln -s $OUT/dir fork; ln -s ../secret $OUT/dir/nested");
+    scratch.write("ws/jp-confine.toml", RULES);
+    product(&scratch, &["approvals", "approve", "fork"]).run().assert_ok();
+    scratch
+}
+
+/// The attack program with and without the library in it; the library alone holds the one kind.
+fn linkings() -> &'static [Linking] {
+    match Holder::under_test() {
+        Holder::Library => &[Linking::Dynamic],
+        Holder::Supervisor => &[Linking::Static],
+        Holder::Layers | Holder::Strict => &[Linking::Dynamic, Linking::Static],
+    }
+}
+
+fn assert_answers(scratch: &Scratch, flags: &str, rows: &[(&str, &str)]) {
+    for (line, expected) in rows {
+        let run = call(scratch, Mode::under_test(), &format!("{flags} -- {line}"));
+        let seen = answer(&run).split(' ').next().unwrap_or_default();
+        assert!(Holder::under_test().accepts(expected, seen), "{line}: {seen}: {run}");
+    }
+}
+
+#[test]
+fn the_approved_target_is_the_boundary() {
+    for &linking in linkings() {
+        let scratch = forked(linking);
+        assert_answers(
+            &scratch,
+            "--non-interactive",
+            &[
+                ("open fork/inner", "ok"),
+                ("open $OUT/dir/inner", "ok"),
+                ("creat fork/new", "ok"),
+                ("rename fork/new fork/other", "ok"),
+                ("open fork/nested", "EACCES"),
+                ("open fork/../secret", "EACCES"),
+                ("open $OUT/secret", "EACCES"),
+                ("creat $OUT/new", "EACCES"),
+            ],
+        );
+    }
+}
+
+/// As between a run and the next `git pull`.
+#[test]
+fn another_target_before_the_run_is_not_approved() {
+    for &linking in linkings() {
+        let scratch = forked(linking);
+        set_up(&scratch, "ln -sfn $OUT fork");
+        assert_answers(
+            &scratch,
+            "--non-interactive",
+            &[
+                ("open fork/secret", "EACCES"),
+                ("open fork/dir/inner", "EACCES"),
+                ("open file", "ok"),
+            ],
+        );
+        let entry = product(&scratch, &["approvals", "list"]).run();
+        assert!(entry.assert_ok().stdout.contains("/out/dir ("), "the old one is kept: {entry}");
+    }
+}
+
+#[test]
+fn another_target_during_the_run_gains_nothing() {
+    for &linking in linkings() {
+        for retarget in ["symlink $OUT fork", "symlink .. fork", "rename other fork"] {
+            let scratch = forked(linking);
+            set_up(&scratch, "ln -s $OUT other");
+            let secret = if retarget.contains("..") { "fork/out/secret" } else { "fork/secret" };
+            let line = format!("unlink fork , {retarget} , open {secret}");
+            assert_answers(&scratch, "--non-interactive", &[(&line, "EACCES")]);
+        }
+    }
+}
+
+#[test]
+fn a_mount_reads_and_the_workspace_stays_as_it_was() {
+    for &linking in linkings() {
+        let scratch = arena_with(linking, Scratch::new());
+        set_up(&scratch, "cp $ATTACK $OUT/dir/program");
+        assert_answers(
+            &scratch,
+            "--mount a/fork=../out/dir",
+            &[
+                ("open a/fork/inner", "ok"),
+                ("creat made", "ok"),
+                ("exec bin/attack", "ok"),
+                ("write a/fork/inner", "EACCES"),
+                ("creat a/fork/new", "EACCES"),
+                ("exec a/fork/program", "EACCES"),
+                ("open a/fork/../secret", "EACCES"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_mount_to_write_is_for_the_tool_that_is_named() {
+    let scratch = arena(Scratch::new());
+    scratch.write("ws/jp-confine.toml", "[tools.edit]\n");
+    let rows =
+        &[("write fork/inner", "ok"), ("creat fork/new", "ok"), ("open $OUT/secret", "EACCES")];
+    assert_answers(&scratch, "--tool edit --mount edit:fork=../out/dir:rw", rows);
+    assert_answers(&scratch, "--tool edit", &[("open fork/inner", "EACCES")]);
+}
+
+/// The approvals of the workspace of `scratch`.
+fn store(scratch: &Scratch) -> PathBuf {
+    let all = scratch.path("home/.local/share/jp-confine/workspaces");
+    let dir = fs::read_dir(all).expect("workspaces").next().expect("one").expect("an entry").path();
+    dir.join("approvals.json")
+}
+
+#[test]
+fn a_program_that_may_write_below_home_changes_no_approval() {
+    for &linking in linkings() {
+        let scratch = forked(linking);
+        let store = store(&scratch);
+        let folder = store.parent().expect("a parent").display().to_string();
+        set_up(&scratch, "mkdir evil; cp -R $HOME/.local evil; echo '{}' > forged");
+        let before = fs::read_to_string(&store).expect("approvals");
+        let file = store.display().to_string();
+        for line in [
+            format!("write {file}"),
+            format!("write_trunc {file}"),
+            format!("rename forged {file}"),
+            format!("unlink {file}"),
+            format!("creat {folder}/approvals.json.tmp"),
+            format!("rename {folder} $HOME/moved"),
+            format!("exchange {folder} $WS/evil"),
+            "rename $HOME/.local/share/jp-confine $HOME/moved".to_owned(),
+            "rename $HOME/.local $HOME/moved".to_owned(),
+            "exchange $HOME/.local $WS/evil/.local".to_owned(),
+            format!("link forged {folder}/x"),
+            format!("symlink /tmp {folder}/x"),
+        ] {
+            assert_answers(&scratch, "-w $HOME", &[(&line, "EACCES")]);
+        }
+        assert_eq!(fs::read_to_string(&store).expect("approvals"), before);
+    }
+}
+
+/// Where there is no such folder yet, where something else stands in its place, and where a link leads
+/// to it.
+#[test]
+fn nothing_takes_the_place_of_a_folder_of_our_own() {
+    for place in [".local", ".config"] {
+        let scratch = arena(Scratch::new());
+        set_up(&scratch, "mkdir -p evil/share/jp-confine evil/jp-confine");
+        let line = format!("-w $HOME -- rename evil $HOME/{place}");
+        let run = call(&scratch, Mode::under_test(), &line);
+        assert_ne!(answer(&run), "ok", "{run}");
+        for there in ["touch", "mkdir $OUT/own; ln -s $OUT/own"] {
+            let scratch = arena(Scratch::new());
+            set_up(&scratch, &format!("{there} $HOME/{place}"));
+            let line = format!("unlink $HOME/{place}");
+            assert_answers(&scratch, "-w $HOME", &[(&line, "EACCES")]);
+        }
+    }
+}
+
+/// The product itself, inside a run.
+#[test]
+fn nobody_approves_from_inside() {
+    let scratch = forked(Linking::Dynamic);
+    set_up(&scratch, "ln -s $OUT other");
+    scratch.copy_program(crate::run::PRODUCT.as_ref(), "ws/bin/inner");
+    let before = fs::read_to_string(store(&scratch)).expect("approvals");
+    let script = "bin/inner approvals approve other; bin/inner approvals revoke fork; true";
+    let mut run = crate::run::Run::sh(&scratch, script).flags(&["--non-interactive"]);
+    if Mode::under_test() == Mode::Confined {
+        run = run.flags(&["-w", scratch.home().to_str().expect("UTF-8")]);
+    }
+    let run = run.run();
+    assert_eq!(fs::read_to_string(store(&scratch)).expect("approvals"), before, "{run}");
+}
