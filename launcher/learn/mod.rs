@@ -189,7 +189,8 @@ fn readable(path: &[u8]) -> &[u8] {
     slashes.find_map(|(end, _)| whole(end)).unwrap_or_default()
 }
 
-/// Leaves out rules that say what the one above them says.
+/// Leaves out rules that say what the one above them says, unless they are about what may hold a secret,
+/// which is to be named.
 fn prune(rules: &mut Vec<Rule>) {
     let mut place = 0;
     rules.sort_by_key(|rule| std::cmp::Reverse(rule.path.len()));
@@ -197,6 +198,7 @@ fn prune(rules: &mut Vec<Rule>) {
         rules.remove(place);
         let above = tree::nearest(rules, &rule.path).and_then(|place| rules.get(place));
         let says_it = above.is_some_and(|above| match rule.purpose {
+            Purpose::Narrows if names::is_secret(tree::name(&rule.path)) => false,
             Purpose::Narrows | Purpose::Withholds => above.caps == rule.caps,
             Purpose::Used | Purpose::Gathered => above.caps.contains(rule.caps),
         });
@@ -232,4 +234,40 @@ fn shown(path: &[u8]) -> String {
 fn short(program: &[u8]) -> String {
     let name = Path::new(crate::asked::path_of(program)).file_name();
     name.map_or_else(|| "?".to_owned(), |name| report::path(&name.to_string_lossy()))
+}
+
+#[cfg(test)]
+mod tests {
+    use jp_confine_policy::Capabilities;
+
+    use super::*;
+
+    fn rule(path: &str, caps: Capabilities, purpose: Purpose) -> Rule {
+        Rule { path: path.into(), caps, purpose }
+    }
+
+    #[test]
+    fn what_the_rule_above_says_is_left_out() {
+        let (read, all) = (Capabilities::READ, Capabilities::ALL);
+        let mut rules = vec![
+            rule("", all, Purpose::Gathered),
+            rule("target", all, Purpose::Gathered),
+            rule("target/a", read, Purpose::Used),
+            rule("src", read, Purpose::Narrows),
+            rule("src/a", read, Purpose::Used),
+            rule("b", all, Purpose::Narrows),
+            rule("src/.env", read, Purpose::Narrows),
+        ];
+        prune(&mut rules);
+        let mut left: Vec<&[u8]> = rules.iter().map(|rule| rule.path.as_slice()).collect();
+        left.sort_unstable();
+        assert_eq!(left, [&b""[..], b"src", b"src/.env"]);
+    }
+
+    #[test]
+    fn a_rule_is_about_as_much_as_can_be_written_down() {
+        assert_eq!(readable(b"a/b"), b"a/b");
+        assert_eq!(readable(b"a/b\xff/c"), b"a");
+        assert_eq!(readable(b"\xff"), b"");
+    }
 }

@@ -210,8 +210,12 @@ fn grant(rules: &mut Vec<Rule>, path: &[u8], caps: Capabilities, purpose: Purpos
 
 /// Whether what is at `path` has a rule of its own, whatever is granted around it.
 fn is_kept_apart(path: &[u8]) -> bool {
-    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-    names::is_secret(name) || names::decides_what_runs(path)
+    names::is_secret(name(path)) || names::decides_what_runs(path)
+}
+
+/// The last component of `path`.
+pub(crate) fn name(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
 }
 
 /// `path` with another component.
