@@ -71,7 +71,7 @@ pub(crate) fn prepare(
     let mut layers = Layers::load(context, &workspace.root, &options.policies)?;
     let mut declared = layers.declared(options.tool.as_deref())?;
     if run.is_some_and(|run| run.learning) {
-        declared.rules = None;
+        declared = declared.outside();
     }
     let Compiled { grants: rules, rules: wire, warnings } =
         compile::compile(&root, declared.rules.as_deref(), &ApprovedTargets::default())

@@ -5,6 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use jp_confine_policy::Capability;
 use jp_confine_policy::compile_error::CompileError;
 use jp_confine_policy::layers::{self, Layer};
 use jp_confine_policy::model::FsRule;
@@ -35,6 +36,21 @@ pub(crate) struct Declared {
     /// `None`: nothing is declared.
     pub(crate) rules: Option<Vec<FsRule>>,
     pub(crate) warnings: Vec<Warning>,
+}
+
+impl Declared {
+    /// What counts of it while rules for the inside are learned: what it says about the outside, and
+    /// then all that is inside.
+    pub(crate) fn outside(self) -> Self {
+        let rules = self.rules.into_iter().flatten();
+        let external: Vec<FsRule> = rules.filter(FsRule::external).collect();
+        let inside = FsRule::new(".")
+            .with(Capability::Read, true)
+            .with_write(true)
+            .with(Capability::Execute, true);
+        let rules = (!external.is_empty()).then(|| [vec![inside], external].concat());
+        Self { rules, ..self }
+    }
 }
 
 impl Layers {
