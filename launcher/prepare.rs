@@ -76,7 +76,7 @@ pub(crate) fn prepare(
     let mut layers = Layers::load(context, &workspace.root, &options.policies)?;
     let mut declared = layers.declared(options.tool.as_deref())?;
     if run.is_some_and(|run| run.learning) {
-        declared.rules = None;
+        declared = declared.outside();
     }
     let asked = Asked { context, workspace, root: &root, options };
     let purpose = if run.is_some() { Purpose::Run } else { Purpose::Question };

@@ -4,6 +4,7 @@
 mod html;
 mod names;
 mod output;
+mod outside;
 mod progress;
 mod protect;
 pub(crate) mod record;
@@ -17,10 +18,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use jp_confine_policy::build::{Grant, Origin};
-use jp_confine_policy::decide::{self, Request};
-
 use self::output::Output;
+use self::outside::Outside;
 use self::progress::Progress;
 use self::record::{How, Use, Uses};
 use self::replay::Stage;
@@ -84,8 +83,8 @@ pub(crate) struct Learned<'a> {
     rules: Vec<Rule>,
     /// What each rule was used for.
     tallies: Vec<Tally>,
-    /// Options by which something outside of the workspace was used, and how often.
-    options: Vec<(String, u64)>,
+    /// What was used outside of the workspace that is not granted to everything.
+    outside: Outside,
     /// Uses that the rules do not allow.
     refused: usize,
     /// Whether everything that the rules grant was searched for secrets.
@@ -120,7 +119,7 @@ pub(crate) fn learn(
         uses: &lesson.uses,
         rules: Vec::new(),
         tallies: Vec::new(),
-        options: options_used(&ran, &stage, &lesson.uses)?,
+        outside: Outside::of(&ran, &stage, &lesson.uses)?,
         refused: 0,
         searched: true,
         tool: options.tool.as_deref(),
@@ -207,22 +206,6 @@ fn prune(rules: &mut Vec<Rule>) {
             place += 1;
         }
     }
-}
-
-/// By which options what outside of the workspace was used.
-fn options_used(ran: &Ran, stage: &Stage<'_>, uses: &Uses) -> Result<Vec<(String, u64)>, Failure> {
-    let image = prepare::parse_image(&ran.prepared.image)?;
-    let mut counts = std::collections::BTreeMap::new();
-    for (one, count) in &uses.counts {
-        for part in one.parts().filter(|part| stage.inside(part.path).is_none()) {
-            let rule = decide::lookup(&image, &Request::canonical(part.path)).rule;
-            let grant = rule.and_then(|rule| ran.prepared.grants.get(rule.index()));
-            if let Some(Grant { origin: Origin::Flag { text }, .. }) = grant {
-                *counts.entry(text.clone()).or_default() += count;
-            }
-        }
-    }
-    Ok(counts.into_iter().collect())
 }
 
 /// A path in the workspace for people.

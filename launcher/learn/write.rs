@@ -22,9 +22,10 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
         learned.ran.status,
         command(learned)
     );
-    if !learned.options.is_empty() {
+    let options = &learned.outside.options;
+    if !options.is_empty() {
         text.push_str("# Outside of it the program also used what these options grant:\n");
-        for (option, times) in &learned.options {
+        for (option, times) in options {
             let _ = writeln!(text, "#   {}  ({times}×)", report::path(option));
         }
     }
@@ -38,6 +39,10 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
         let path = String::from_utf8_lossy(&rule.path);
         let path = if path.is_empty() { "." } else { &path };
         let _ = write!(text, "\n# {comment}\n{}", rule_text::rule(learned.tool, path, rule.caps));
+    }
+    for (path, (caps, times)) in &learned.outside.external {
+        let rule = rule_text::external(learned.tool, path, *caps);
+        let _ = write!(text, "\n# outside of the workspace: {times} uses\n{rule}");
     }
     text
 }
