@@ -42,7 +42,7 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
     }
     for (path, (caps, times)) in &learned.outside.external {
         let rule = rule_text::external(learned.tool, path, *caps);
-        let _ = write!(text, "\n# outside of the workspace: {times} uses\n{rule}");
+        let _ = write!(text, "\n# outside of the workspace: used {times}×\n{rule}");
     }
     text
 }
