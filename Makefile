@@ -1,7 +1,7 @@
 # `make run` shows the product at work; `make test` runs every test.
 CARGO ?= cargo
 
-.PHONY: setup build run test layers control race transparency lint bench fuzz cross install
+.PHONY: setup build run test layers control race html transparency lint bench fuzz cross install
 
 # What a build needs beyond a C compiler and make: the tool chain that rust-toolchain.toml names.
 setup:
@@ -30,6 +30,10 @@ control: setup
 # Ten million attempts to be judged on one object and use another; `make test` makes some.
 race: setup
 	JP_CONFINE_RACE=10000000 $(CARGO) test --locked --test integration -- --nocapture attacks_race
+
+# The page of `learn --html` in a browser.
+html: setup
+	sh tests/html.sh
 
 lint: setup
 	$(CARGO) fmt --all --check

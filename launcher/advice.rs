@@ -1,18 +1,16 @@
 //! What would have allowed a denied request. Grants are added step by step until the evaluator allows
 //! it, so that advice which is given is advice that works.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical;
-use jp_confine_policy::decide::{self, Destination, Request, Verdict};
-use jp_confine_policy::image::Image;
+use jp_confine_policy::decide::{Destination, Verdict};
 use jp_confine_policy::tier::Restraint;
 use jp_confine_policy::tiers::Tiers;
 
+use crate::asked::{Asked, Step, lacking, path_of};
 use crate::events::{Denial, Reason};
 use crate::grants;
 use crate::prepare;
@@ -73,7 +71,7 @@ impl Advisor<'_> {
         if let Some(reason) = beyond_grants(denial) {
             return Advice::Never(format!("{}: {reason}", self.rule(denial).unwrap_or_default()));
         }
-        let asked = Asked::of(denial);
+        let asked = asked_by(denial);
         if let Some(control) = self.control_over(denial) {
             return Advice::Never(format!("{}: cannot be allowed", control.origin));
         }
@@ -140,15 +138,6 @@ impl Advisor<'_> {
     }
 }
 
-/// Something that lacks at a place.
-#[derive(Debug)]
-struct Step {
-    place: PathBuf,
-    /// What is granted there.
-    held: Capabilities,
-    missing: Capabilities,
-}
-
 /// Adds `step` to those so far, one for each place.
 fn note(steps: &mut Vec<Step>, step: Step) {
     match steps.iter_mut().find(|known| known.place == step.place) {
@@ -158,25 +147,6 @@ fn note(steps: &mut Vec<Step>, step: Step) {
         }
         None => steps.push(step),
     }
-}
-
-/// Where `missing` lacks: at `path`, or at the anchors below it that have less than it has.
-fn lacking(image: &Image<'_>, grants: &[Grant], path: &[u8], missing: Capabilities) -> Vec<Step> {
-    let step = |path: &[u8]| {
-        let held = decide::lookup(image, &Request::canonical(path)).caps;
-        let missing = missing.difference(held);
-        let place = path_of(path).to_owned();
-        (!missing.is_empty()).then_some(Step { place, held, missing })
-    };
-    if let Some(step) = step(path) {
-        return vec![step];
-    }
-    let below = |grant: &&Grant| canonical::below(path_of(path), &grant.anchor).is_some();
-    grants
-        .iter()
-        .filter(below)
-        .filter_map(|grant| step(grant.anchor.as_os_str().as_bytes()))
-        .collect()
 }
 
 /// The `--deny` on exactly this place, which outweighs every option there.
@@ -228,77 +198,20 @@ fn beyond_grants(denial: &Denial) -> Option<&'static str> {
     })
 }
 
-/// A denied request, as it can be put again.
-#[derive(Clone, Copy)]
-enum Asked<'d> {
-    Access(&'d [u8], Capabilities),
-    Removal(&'d [u8]),
-    /// Of a walk: the directory and all below it.
-    Beneath(&'d [u8], Capabilities),
-    Rename {
-        from: &'d [u8],
-        to: &'d [u8],
-        destination: Destination,
-    },
-    Link {
-        old: &'d [u8],
-        new: &'d [u8],
-    },
-}
-
-impl<'d> Asked<'d> {
-    fn of(denial: &'d Denial) -> Self {
-        let Denial { path, route, missing, .. } = denial;
-        let (first, second) = if denial.second { (route, path) } else { (path, route) };
-        match denial.call.as_slice() {
-            // One path alone where the other leads nowhere.
-            _ if first == second && *missing == Capabilities::DELETE => Self::Removal(path),
-            b"rename" | b"renameat" | b"renameat2" if first != second => {
-                Self::Rename { from: first, to: second, destination: destination(denial, second) }
-            }
-            b"link" | b"linkat" if first != second => Self::Link { old: first, new: second },
-            b"fts_open" => Self::Beneath(path, *missing),
-            _ if *missing == Capabilities::DELETE => Self::Removal(path),
-            _ => Self::Access(path, *missing),
+/// What was asked for when `denial` was the answer.
+fn asked_by(denial: &Denial) -> Asked<'_> {
+    let Denial { path, route, missing, .. } = denial;
+    let (first, second) = if denial.second { (route, path) } else { (path, route) };
+    match denial.call.as_slice() {
+        // One path alone where the other leads nowhere.
+        _ if first == second && *missing == Capabilities::DELETE => Asked::Removal(path),
+        b"rename" | b"renameat" | b"renameat2" if first != second => {
+            Asked::Rename { from: first, to: second, destination: destination(denial, second) }
         }
-    }
-
-    fn paths(&self) -> Vec<&'d Path> {
-        match *self {
-            Self::Access(path, _) | Self::Removal(path) | Self::Beneath(path, _) => {
-                vec![path_of(path)]
-            }
-            Self::Rename { from: first, to: second, .. }
-            | Self::Link { old: first, new: second } => vec![path_of(first), path_of(second)],
-        }
-    }
-
-    fn judge(&self, image: &Image<'_>) -> Verdict {
-        let request = Request::canonical;
-        match *self {
-            Self::Access(path, need) => decide::access(image, &request(path), need),
-            Self::Removal(path) => decide::remove(image, &request(path)),
-            Self::Beneath(path, need) => decide::beneath(image, &request(path), need),
-            Self::Rename { from, to, destination } => {
-                decide::rename(image, &request(from), &request(to), destination)
-            }
-            Self::Link { old, new } => decide::link(image, &request(old), &request(new)),
-        }
-    }
-
-    /// The path that a denial of this request is about.
-    fn place(&self, denial: &decide::Denial) -> &'d [u8] {
-        match *self {
-            Self::Access(path, _) | Self::Removal(path) | Self::Beneath(path, _) => path,
-            Self::Rename { from: first, to: second, .. }
-            | Self::Link { old: first, new: second } => {
-                if denial.second {
-                    second
-                } else {
-                    first
-                }
-            }
-        }
+        b"link" | b"linkat" if first != second => Asked::Link { old: first, new: second },
+        b"fts_open" => Asked::Beneath(path, *missing),
+        _ if *missing == Capabilities::DELETE => Asked::Removal(path),
+        _ => Asked::Access(path, *missing),
     }
 }
 
@@ -311,10 +224,6 @@ fn destination(denial: &Denial, to: &[u8]) -> Destination {
     } else {
         Destination::Missing
     }
-}
-
-fn path_of(bytes: &[u8]) -> &Path {
-    Path::new(OsStr::from_bytes(bytes))
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use crate::mounts::grammar::{Mount, Unmount};
                       jp-confine mounts\n       \
                       jp-confine approvals list|approve NAME|revoke NAME\n       \
                       jp-confine why --last\n       \
+                      jp-confine [OPTIONS] learn -- PROGRAM [ARGS]...\n       \
                       jp-confine doctor\n       \
                       jp-confine init\n       \
                       jp-confine man\n       \
@@ -95,6 +96,16 @@ enum Sub {
     Compile {
         #[command(flatten)]
         options: Options,
+    },
+    /// Run a program, and write the smallest policy that lets it do the same again
+    Learn {
+        #[command(flatten)]
+        options: Options,
+        #[command(flatten)]
+        lesson: Lesson,
+        /// The program to run confined, and its arguments
+        #[arg(last = true, required = true, value_name = "PROGRAM")]
+        program: Vec<OsString>,
     },
     /// List the links to folders outside the workspace, and whether their targets are approved
     Mounts {
@@ -178,6 +189,8 @@ pub(crate) enum Command {
     Explain { path: OsString, json: bool },
     /// `compile`.
     Compile,
+    /// `learn`: a program's name as typed, and its arguments.
+    Learn { lesson: Lesson, program: OsString, arguments: Vec<OsString> },
     /// `why --last`.
     Why { json: bool },
     /// `doctor`.
@@ -223,6 +236,21 @@ pub(crate) enum Access {
     Read,
     /// Create what does not exist, update what does
     Write,
+}
+
+/// What becomes of what `learn` has learned.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Lesson {
+    /// Where the policy goes, `-` for standard output [default: jp-confine.learned.toml in the
+    /// workspace]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace files that exist
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Write a report of what was touched, to look at in a browser
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// How far enforcement must reach (spec §18).
@@ -352,9 +380,12 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
     let line = Line::try_parse_from(arguments)?;
     Ok(match line.command {
         None => {
-            let mut words = line.program.into_iter();
-            let program = words.next().unwrap_or_default();
-            (line.options, Command::Run { program, arguments: words.collect() })
+            let (program, arguments) = split(line.program);
+            (line.options, Command::Run { program, arguments })
+        }
+        Some(Sub::Learn { options, lesson, program }) => {
+            let (program, arguments) = split(program);
+            (line.options.then(options), Command::Learn { lesson, program, arguments })
         }
         Some(Sub::Check { options, json, capability, paths }) => {
             (line.options.then(options), Command::Check { capability, paths, json })
@@ -386,6 +417,12 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
         Some(Sub::Man) => (line.options, Command::Man),
         Some(Sub::Completions { shell }) => (line.options, Command::Completions { shell }),
     })
+}
+
+/// The program's name, and its arguments.
+fn split(words: Vec<OsString>) -> (OsString, Vec<OsString>) {
+    let mut words = words.into_iter();
+    (words.next().unwrap_or_default(), words.collect())
 }
 
 fn capability(word: &str) -> Result<Capability, String> {

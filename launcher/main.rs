@@ -8,6 +8,7 @@
 mod advice;
 mod anchors;
 mod approvals;
+mod asked;
 mod authorize;
 mod cli;
 mod config;
@@ -25,6 +26,7 @@ mod front;
 mod grants;
 mod init;
 mod install;
+mod learn;
 mod log;
 mod machine;
 mod manual;
@@ -67,10 +69,15 @@ fn dispatch() -> Result<u8, Failure> {
     let (options, command) = cli::parse().map_err(Failure::Usage)?;
     let context = Context::capture()?;
     match command {
-        Command::Run { program, .. } if options.dry_run => {
+        Command::Run { program, .. } | Command::Learn { program, .. } if options.dry_run => {
             query::dry_run(&context, &options, Some(&program))
         }
-        Command::Run { program, arguments } => run::run(&context, &options, &program, &arguments),
+        Command::Run { program, arguments } => {
+            Ok(run::run(&context, &options, &program, &arguments, None)?.status)
+        }
+        Command::Learn { lesson, program, arguments } => {
+            learn::learn(&context, &options, &lesson, &program, &arguments)
+        }
         Command::Check { capability, paths, json } => {
             query::check(&context, &options, capability, &paths, json)
         }

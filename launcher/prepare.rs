@@ -48,6 +48,8 @@ pub(crate) struct Run<'a> {
     pub(crate) temp: &'a Path,
     /// Where events go, resolved; the program may not tamper with it.
     pub(crate) events: Option<&'a Path>,
+    /// Whether rules are to be learned: those that are declared do not count then.
+    pub(crate) learning: bool,
 }
 
 /// A compiled policy.
@@ -78,7 +80,10 @@ pub(crate) fn prepare(
 ) -> Result<Prepared, Failure> {
     let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
     let mut layers = Layers::load(context, &workspace.root, &options.policies)?;
-    let declared = layers.declared(options.tool.as_deref())?;
+    let mut declared = layers.declared(options.tool.as_deref())?;
+    if run.is_some_and(|run| run.learning) {
+        declared = declared.outside();
+    }
     let asked = Asked { context, workspace, root: &root, options };
     let purpose = if run.is_some() { Purpose::Run } else { Purpose::Question };
     let outcome = externals::compile(&asked, &layers, declared, purpose)?;

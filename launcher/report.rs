@@ -14,6 +14,9 @@ use self::block::block;
 pub(crate) use self::block::{Circumstances, asked, words};
 use crate::failure::{Failure, Refusal};
 
+/// The longest line of a status: it must not wrap.
+const STATUS: usize = 78;
+
 /// `path` as a word for a shell.
 pub(crate) fn quoted(path: &[u8]) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,@%=:".contains(byte);
@@ -164,6 +167,22 @@ pub(crate) fn note(text: &str) {
 /// Prints the block after a run.
 pub(crate) fn denials(about: Circumstances<'_>) {
     stderr(&block(about, Style::of_stderr()));
+}
+
+/// Prints a block of lines, the first with the name of the product in front.
+pub(crate) fn block_of(lines: &[String]) {
+    stderr(&format!("{} {}\n", Style::of_stderr().name(), lines.join("\n  ")));
+}
+
+/// Whether somebody watches.
+pub(crate) fn is_terminal() -> bool {
+    std::io::stderr().is_terminal()
+}
+
+/// Shows `text` on a line of its own that the next one replaces; none takes it away.
+pub(crate) fn status(text: &str) {
+    let short: String = text.chars().take(STATUS).collect();
+    stderr(&format!("\r\x1b[K{short}\r"));
 }
 
 /// Prints what was asked for. A reader that has had enough is no failure.

@@ -31,12 +31,14 @@ pub(crate) fn keys(path: &str, caps: Capabilities) -> Vec<String> {
 
 /// The rule, a line for each key.
 pub(crate) fn rule(tool: Option<&str>, path: &str, caps: Capabilities) -> String {
-    let mut text = header(tool);
-    for key in keys(path, caps) {
-        let _ = write!(text, "\n{key}");
-    }
-    text.push('\n');
-    text
+    format!("{}\n{}\n", header(tool), keys(path, caps).join("\n"))
+}
+
+/// As [`rule`], for what a link of the workspace leads to outside of it (RFD D43).
+pub(crate) fn external(tool: Option<&str>, path: &str, caps: Capabilities) -> String {
+    let mut keys = keys(path, caps);
+    keys.insert(1, "external = true".to_owned());
+    format!("{}\n{}\n", header(tool), keys.join("\n"))
 }
 
 /// A basic string (TOML 1.0), in which nothing is written that a reader does not see.

@@ -10,6 +10,7 @@ use crate::events::{Denial, Reason, Record};
 use crate::exposed;
 use crate::failure::Failure;
 use crate::install;
+use crate::learn::Lesson;
 use crate::log::Log;
 use crate::outer::Outer;
 use crate::plan::Plan;
@@ -20,13 +21,23 @@ use crate::seal::SharedPage;
 use crate::start::Start;
 use crate::why::Ended;
 
-/// Runs `name` with `arguments` confined, and returns the exit status that says how it ended.
+/// A run that has ended: the exit status that says how, its policy, and what that refused.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) status: u8,
+    pub(crate) prepared: Prepared,
+    pub(crate) denials: Denials,
+}
+
+/// Runs `name` with `arguments` confined, and tells what was refused. If there is a `lesson`, it learns
+/// what the program uses, under the policy without the rules that are declared.
 pub(crate) fn run(
     context: &Context,
     options: &Options,
     name: &OsStr,
     arguments: &[OsString],
-) -> Result<u8, Failure> {
+    mut lesson: Option<&mut Lesson>,
+) -> Result<Ran, Failure> {
     let workspace = prepare::find_workspace(context, options)?;
     let mut log = match &options.events {
         Some(path) => Some(Log::open(context, &workspace.root, path)?),
@@ -40,10 +51,17 @@ pub(crate) fn run(
     let page = outer.as_ref().map_or_else(SharedPage::new, Outer::page)?;
     let events = log.as_ref().map(|log| log.path.clone());
     let temp = scratch.temp().unwrap_or(&context.temp);
-    let parts =
-        Run { scratch: &scratch, shim: &shim, page: &page, temp, events: events.as_deref() };
+    let parts = Run {
+        scratch: &scratch,
+        shim: &shim,
+        page: &page,
+        temp,
+        events: events.as_deref(),
+        learning: lesson.is_some(),
+    };
     let mut prepared = prepare::prepare(context, &workspace, options, Some(name), Some(parts))?;
     let mut record = Record::new(scratch.open_denials()?);
+    let recording = lesson.as_ref().map(|lesson| lesson.recording()).transpose()?;
     let start = Start {
         context,
         options,
@@ -54,6 +72,7 @@ pub(crate) fn run(
         page: &page,
         outer: outer.as_ref(),
         temp,
+        lesson: recording.as_ref(),
     };
     let mut running = start
         .run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_mut()))?;
@@ -75,15 +94,21 @@ pub(crate) fn run(
             denials.add(denial);
         }
     };
-    let status = if log.is_some() {
+    let status = if log.is_some() || lesson.is_some() {
         let mut watch = || {
             // What cannot be read now is read at the end, or reported as lost there.
             let _ = record.drain(|denial| take(denial, log.as_mut()));
+            if let Some(lesson) = &mut lesson {
+                lesson.look();
+            }
         };
         running.wait(Some(&mut watch))
     } else {
         running.wait(None)
     };
+    if let Some(lesson) = lesson {
+        lesson.end()?;
+    }
     let status = status.map_err(|error| Failure::own(format!("waiting failed: {error}")))?;
     let lost = record.drain(|denial| take(denial, log.as_mut())).is_err();
     let damaged = record.damaged || lost;
@@ -111,7 +136,7 @@ pub(crate) fn run(
             logged: options.events.is_some(),
         });
     }
-    Ok(status)
+    Ok(Ran { status, prepared, denials })
 }
 
 fn no_scratch(context: &Context, error: &std::io::Error) -> Failure {

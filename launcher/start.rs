@@ -2,6 +2,7 @@
 //! start itself.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
@@ -13,8 +14,10 @@ use crate::cli::{Enforce, Options};
 use crate::consent::About;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::filter;
+use crate::filter::{self, Traps};
 use crate::front::{Ready, Running};
+use crate::grants;
+use crate::learn::record::Recorder;
 use crate::machine::Machine;
 use crate::outer::Outer;
 use crate::plan::Plan;
@@ -43,6 +46,8 @@ pub(crate) struct Start<'a> {
     pub(crate) outer: Option<&'a Outer>,
     /// The value of `TMPDIR`.
     pub(crate) temp: &'a Path,
+    /// Where it is recorded what the run uses, if that is to be learned.
+    pub(crate) lesson: Option<&'a File>,
 }
 
 impl Start<'_> {
@@ -129,6 +134,9 @@ impl Start<'_> {
             context: self.context,
         };
         let bounds = plan.bounds.as_ref().map(landlock::ruleset).transpose()?;
+        if self.lesson.is_some() && plan.traps.is_none() {
+            return Err(Obstacle::Other(unobserved(self.outer.is_some())));
+        }
         let Some(traps) = plan.traps else {
             let refusals = bounds.is_some().then(filter::refusals);
             let kernel = Kernel {
@@ -139,8 +147,10 @@ impl Start<'_> {
             };
             return Ok(ready.start(&confined, &kernel)?);
         };
-        // Whoever believes the cookie believes the library.
-        let cookie = (self.enforce() != Enforce::Strict).then(|| image.session());
+        // Whoever believes the cookie believes the library; whoever learns wants to see all calls.
+        let believes = self.enforce() != Enforce::Strict && self.lesson.is_none();
+        let cookie = believes.then(|| image.session());
+        let traps = if self.lesson.is_some() { Traps::ALL } else { traps };
         ready.supervise(Supervision {
             confined,
             bounds: bounds.as_ref(),
@@ -155,9 +165,30 @@ impl Start<'_> {
                 tiers: prepared.tiers.clone(),
             },
             counting: self.options.verbose,
+            learning: self.lesson.map(recorder).transpose()?,
             kill_leftovers: self.options.kill_leftovers,
         })
     }
+}
+
+/// Who records to `file`.
+fn recorder(file: &File) -> Result<Recorder, Failure> {
+    let nothing = grants::image_over(&[], None, &[], Path::new("/"))?;
+    Ok(Recorder::new(file.try_clone()?, nothing)?)
+}
+
+/// Why nothing can be learned.
+fn unobserved(inside: bool) -> Failure {
+    if inside {
+        return Failure::advised(
+            "learn cannot be had inside another run, which has no supervisor of its own",
+            "learn outside of it",
+        );
+    }
+    Failure::advised(
+        "learn needs a supervisor, which cannot be had here: nothing was run",
+        "`jp-confine doctor` says what is missing; `--enforce cooperative` has no supervisor",
+    )
 }
 
 /// Why a program was not started.

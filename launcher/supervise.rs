@@ -20,6 +20,7 @@ use rustix::process::{
 use crate::consent::{About, Consent};
 use crate::descendants::{self, Descendant};
 use crate::front::end_of;
+use crate::learn::record::Recorder;
 use crate::spawn::Confined;
 use crate::supervisor::Supervisor;
 use crate::supervisor::counts::Count;
@@ -92,6 +93,8 @@ pub(crate) struct Supervision<'a> {
     pub(crate) about: About,
     /// Whether trapped calls are counted, to be told of at the end.
     pub(crate) counting: bool,
+    /// Where it is recorded what the run uses, if that is wanted.
+    pub(crate) learning: Option<Recorder>,
     /// Whether what the program leaves running is ended.
     pub(crate) kill_leftovers: bool,
 }
@@ -128,6 +131,7 @@ impl Supervision<'_> {
             self.page,
             Arc::clone(&consent),
             self.counting,
+            self.learning,
         )?);
         let (mut announced, announce) = io::pipe()?;
         let server = Arc::clone(&supervisor);
@@ -151,6 +155,7 @@ impl Supervision<'_> {
                 front.tell(&Report::Started(child))?;
                 let watched = watch(child, &mut front, &consent, self.kill_leftovers);
                 consent.close();
+                supervisor.conclude();
                 watched?;
                 for Count { times, call, program } in supervisor.counts() {
                     let what = format!("{call} by {}", String::from_utf8_lossy(&program));

@@ -5,6 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use jp_confine_policy::Capability;
 use jp_confine_policy::compile_error::CompileError;
 use jp_confine_policy::layers::{self, Layer, Layered, Merged};
 use jp_confine_policy::model::FsRule;
@@ -38,6 +39,21 @@ pub(crate) struct Declared {
     pub(crate) warnings: Vec<Warning>,
     /// Who has external rules: a run without a tool, and every tool that runs here.
     pub(crate) scopes: Vec<Scope>,
+}
+
+impl Declared {
+    /// What counts of it while rules for the inside are learned: what it says about the outside, and
+    /// then all that is inside.
+    pub(crate) fn outside(self) -> Self {
+        let rules = self.rules.into_iter().flatten();
+        let external: Vec<FsRule> = rules.filter(FsRule::external).collect();
+        let inside = FsRule::new(".")
+            .with(Capability::Read, true)
+            .with_write(true)
+            .with(Capability::Execute, true);
+        let rules = (!external.is_empty()).then(|| [vec![inside], external].concat());
+        Self { rules, ..self }
+    }
 }
 
 impl Layers {

@@ -50,6 +50,11 @@ pub(crate) struct Traps {
     pub(crate) executes: bool,
 }
 
+impl Traps {
+    /// Everything that there is to judge.
+    pub(crate) const ALL: Self = Self { reads: true, listings: true, writes: true, executes: true };
+}
+
 /// The filter that sends to the supervisor what `traps` says, unless the call carries the cookie.
 pub(crate) fn assemble(traps: Traps, cookie: Option<u64>) -> Vec<sock_filter> {
     let writer = Writer::new(cookie);

@@ -178,6 +178,9 @@ impl Draft {
             }
             if standing.path.symlink_metadata().is_err() {
                 self.absent.push(standing.path.to_owned());
+                if order.machine.supervises() {
+                    cover.rules.extend(self.await_programs(standing, version));
+                }
             } else if let Err(excess) = cover.add(standing.path, caps) {
                 self.exceed(&excess, order.machine.supervises());
             }
@@ -199,6 +202,26 @@ impl Draft {
         rules.extend(order.own.iter().cloned());
         rules.retain(|rule| !rule.rights.is_empty());
         self.bounds = Some(Bounds { version, rules });
+    }
+
+    /// The rule for programs that the run may make and start where nothing is yet. Landlock lets them
+    /// start only below what is there, so it is told of the closest directory; which of the programs in
+    /// it may is judged by call.
+    fn await_programs(&mut self, standing: &Standing<'_>, version: ABI) -> Option<Rule> {
+        let Standing { path, caps, above, .. } = *standing;
+        if !caps.contains(Capabilities::CREATE.union(Capabilities::EXECUTE)) {
+            return None;
+        }
+        let there = path.ancestors().skip(1).find(|dir| dir.is_dir())?;
+        let rights = bounds::rights(Capabilities::EXECUTE, version);
+        self.inexact = self.inexact.union(bounds::implied(Capabilities::EXECUTE).difference(above));
+        self.inexact = self.inexact.union(Capabilities::EXECUTE);
+        self.notes.push(format!(
+            "{}: the supervisor judges execute by call, because {} is not there yet",
+            there.display(),
+            path.display()
+        ));
+        Some(Rule { path: there.to_owned(), rights })
     }
 
     /// Rules for what tiers open where no grant does; they are as wide as patterns are.

@@ -17,6 +17,7 @@ mod calls;
 pub(crate) mod counts;
 mod dispatch;
 mod hands;
+mod lessons;
 mod place;
 mod policy;
 mod proc;
@@ -42,6 +43,7 @@ use waiting::Waiting;
 use workers::Workers;
 
 use crate::consent::Consent;
+use crate::learn::record::Recorder;
 use crate::sys::interruption;
 use crate::sys::notification::Listener;
 
@@ -61,7 +63,8 @@ impl Supervisor {
     ///
     /// `image` is the compiled policy, `record` the record of denials, open for appending, `page` the
     /// page by which the processes of the run tell each other of directories that moved, `consent` who
-    /// is asked. `counting` makes every call a little slower.
+    /// is asked. `counting` makes every call a little slower, and so does `learner`, who is told of what
+    /// was allowed.
     ///
     /// # Errors
     /// Where `/proc` is missing or of another pid namespace, or the image is damaged.
@@ -71,8 +74,9 @@ impl Supervisor {
         page: &OwnedFd,
         consent: Arc<Consent>,
         counting: bool,
+        learner: Option<Recorder>,
     ) -> io::Result<Self> {
-        let policy = Policy::new(image, record, page, consent)?;
+        let policy = Policy::new(image, record, page, consent, learner)?;
         Ok(Self {
             policy: Arc::new(policy),
             proc: Arc::new(Proc::open()?),
@@ -95,6 +99,13 @@ impl Supervisor {
             idle: AtomicUsize::new(0),
         };
         Arc::new(workers).start()
+    }
+
+    /// Has whoever learns know all.
+    pub(crate) fn conclude(&self) {
+        if let Some(learner) = &self.policy.learner {
+            learner.conclude();
+        }
     }
 
     /// How often which program made which trapped call, the most frequent first; nothing unless they

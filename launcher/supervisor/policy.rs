@@ -11,6 +11,7 @@ use rustix::io::Errno;
 
 use crate::consent::Consent;
 use crate::events;
+use crate::learn::record::Recorder;
 use crate::sys::memory::Generation;
 
 /// Beyond this size of the file nothing more is recorded.
@@ -26,6 +27,8 @@ pub(crate) struct Policy {
     pub(crate) generation: Generation,
     /// The page that the generation is on.
     page: OwnedFd,
+    /// Who learns what the run uses, if anybody does.
+    pub(crate) learner: Option<Recorder>,
 }
 
 impl Policy {
@@ -38,10 +41,11 @@ impl Policy {
         record: File,
         page: &OwnedFd,
         consent: Arc<Consent>,
+        learner: Option<Recorder>,
     ) -> io::Result<Self> {
         let image = Image::parse(image.leak()).map_err(|_| Errno::INVAL)?;
         let (generation, page) = (Generation::map(page)?, page.try_clone()?);
-        Ok(Self { image, record, consent, generation, page })
+        Ok(Self { image, record, consent, generation, page, learner })
     }
 
     /// The page that the processes of the run share, if that is what `path` names: a process whose

@@ -17,6 +17,7 @@ use super::resolve::{Argument, Found, Judged, Object};
 use super::waiting::Waiting;
 use crate::consent::Answer;
 use crate::events::{self, Layer, Reason};
+use crate::learn::record::How;
 use crate::sys::identity::Brief;
 
 /// A trapped call being answered.
@@ -145,6 +146,7 @@ impl<'a> Task<'a> {
         let route = found.route(argument);
         let subject = Subject { path, route: &route };
         self.settle(judge(self.image(), &subject.request()), subject)?;
+        self.learn_judged(How::Used, subject, judge);
         Ok(found)
     }
 
@@ -176,7 +178,10 @@ impl<'a> Task<'a> {
         match judge(self.image(), &subject.request()) {
             // Nobody is asked about what is not there.
             Verdict::Deny(denial) if !denial.ask => self.denied(denial, subject),
-            _ => errno,
+            _ => {
+                self.learn_judged(How::Used, subject, judge);
+                errno
+            }
         }
     }
 

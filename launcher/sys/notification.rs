@@ -109,7 +109,7 @@ impl Listener {
                 let flag = u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).unwrap_or(1);
                 self.send(id, 0, 0, flag)
             }
-            Answer::Descriptor { file, closes } => self.send_descriptor(id, &file, closes),
+            Answer::Descriptor { file, closes } => self.send_descriptor(id, file, closes),
         }
     }
 
@@ -123,13 +123,22 @@ impl Listener {
 
     fn send(&self, id: u64, val: i64, error: i32, flags: u32) -> Result<(), Errno> {
         let mut response = libc::seccomp_notif_resp { id, val, error, flags };
-        self.control(libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut response)
+        self.control(libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut response).map(drop)
     }
 
-    fn send_descriptor(&self, id: u64, file: &OwnedFd, closes: bool) -> Result<(), Errno> {
+    /// Puts the file into the caller's table, closes it here, and then answers: a program that the caller
+    /// writes must not be open for writing anywhere else when it is started (`ETXTBSY`). In between only
+    /// its death takes the caller from its call.
+    fn send_descriptor(&self, id: u64, file: OwnedFd, closes: bool) -> Result<(), Errno> {
+        let number = self.add_descriptor(id, &file, closes)?;
+        drop(file);
+        self.send(id, number.into(), 0, 0)
+    }
+
+    fn add_descriptor(&self, id: u64, file: &OwnedFd, closes: bool) -> Result<i32, Errno> {
         let mut request = libc::seccomp_notif_addfd {
             id,
-            flags: u32::try_from(libc::SECCOMP_ADDFD_FLAG_SEND).unwrap_or(2),
+            flags: 0,
             srcfd: file.as_raw_fd().unsigned_abs(),
             newfd: 0,
             newfd_flags: if closes { libc::O_CLOEXEC.unsigned_abs() } else { 0 },
@@ -143,10 +152,10 @@ impl Listener {
     }
 
     /// An ioctl(2) on the listener, with a structure of the kind it takes.
-    fn control<T>(&self, request: libc::Ioctl, argument: *mut T) -> Result<(), Errno> {
+    fn control<T>(&self, request: libc::Ioctl, argument: *mut T) -> Result<i32, Errno> {
         let listener: RawFd = self.0.as_raw_fd();
         // SAFETY: the callers above pass the structure that belongs to the request.
         let result = unsafe { libc::ioctl(listener, request, argument) };
-        if result < 0 { Err(super::last_error()) } else { Ok(()) }
+        if result < 0 { Err(super::last_error()) } else { Ok(result) }
     }
 }

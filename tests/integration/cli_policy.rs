@@ -268,3 +268,17 @@ fn a_tool_has_rules_of_its_own() {
         assert_eq!(json(run.assert_ok())["fs"][0]["lexical_path"], path, "{run}");
     }
 }
+
+/// Landlock's rules stand on what exists; a rule on a directory that a build has yet to make counts too.
+#[test]
+fn programs_run_in_a_directory_that_was_not_there() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "ws/jp-confine.toml",
+        "[[access.fs]]\npath = \".\"\nread = true\n
+         [[access.fs]]\npath = \"out\"\nread = true\nwrite = true\nexecute = true\n",
+    );
+    scratch.copy_program(std::path::Path::new("/bin/true"), "ws/dir/program");
+    let script = "mkdir out && cp dir/program out/program && out/program && ! dir/program";
+    product(&scratch, &["--", "sh", "-c", script]).run().assert_ok().assert_stderr("dir/program");
+}

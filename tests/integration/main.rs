@@ -32,6 +32,7 @@ mod attacks_staying;
 mod cli_advice;
 mod cli_authorize;
 mod cli_init;
+mod cli_learn;
 mod cli_manual;
 mod cli_mounts;
 mod cli_policy;

@@ -13,6 +13,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::thread::Pid;
 
+use crate::learn::record::How;
 use crate::supervisor::proc::{HERE, name_of};
 use crate::supervisor::resolve::{Argument, Object};
 use crate::supervisor::task::{Subject, Task};
@@ -79,7 +80,9 @@ impl<'a> Target<'a> {
 fn judge(task: &Task<'_>, object: &Object, need: Capabilities) -> Result<(), Errno> {
     let Some(path) = task.judged_path(object)? else { return Ok(()) };
     let verdict = decide::access(task.image(), &Request::canonical(path), need);
-    task.settle(verdict, Subject::new(path))
+    task.settle(verdict, Subject::new(path))?;
+    task.learn(How::Used, path, need);
+    Ok(())
 }
 
 /// Makes a call on a descriptor of the caller's, if its object may be updated.

@@ -8,6 +8,7 @@ use jp_confine_policy::image::Image;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, mknodat, openat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
+use crate::learn::record::How;
 use crate::supervisor::resolve::{Argument, Entry};
 use crate::supervisor::task::{Subject, Task};
 use crate::sys::notification::Answer;
@@ -33,8 +34,16 @@ fn on_entry(
     if is_making_what_exists(verdict, &entry) {
         return Err(Errno::EXIST);
     }
-    task.settle(verdict, Subject::new(&entry.path))?;
-    act(&entry).map(|()| Answer::Value(0))
+    let subject = Subject::new(&entry.path);
+    task.settle(verdict, subject)?;
+    let outcome = act(&entry);
+    let how = match outcome {
+        Err(Errno::EXIST) => How::Existed,
+        Ok(()) => How::Made,
+        Err(_) => How::Used,
+    };
+    task.learn_judged(how, subject, judge);
+    outcome.map(|()| Answer::Value(0))
 }
 
 /// Tools make every directory above the one they want. That one on the way to something granted

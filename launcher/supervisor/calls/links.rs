@@ -2,11 +2,13 @@
 
 use std::os::fd::AsFd as _;
 
+use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
 use rustix::fs::{AtFlags, linkat};
 use rustix::io::Errno;
 
 use super::entries::may_create;
+use crate::learn::record::How;
 use crate::supervisor::proc::{HERE, name_of};
 use crate::supervisor::resolve::{Argument, Found, Object};
 use crate::supervisor::task::{Subject, Task};
@@ -49,15 +51,14 @@ pub(crate) fn make_link(
         Ok(entry) => entry.ok_or(Errno::EXIST)?,
         Err(errno) => return Err(task.nowhere(&new, may_create, errno)),
     };
-    match task.judged_path(&object)? {
-        Some(path) => {
-            let source = Request::canonical(path);
-            let verdict = decide::link(task.image(), &source, &entry.request());
-            settle_pair(task, verdict, path, &entry.path)?;
-        }
-        None => {
-            task.settle(may_create(task.image(), &entry.request()), Subject::new(&entry.path))?;
-        }
+    if let Some(path) = task.judged_path(&object)? {
+        let source = Request::canonical(path);
+        let verdict = decide::link(task.image(), &source, &entry.request());
+        settle_pair(task, verdict, path, &entry.path)?;
+        task.learn_pair(How::Linked, path, &entry.path, Capabilities::CREATE);
+    } else {
+        task.settle(may_create(task.image(), &entry.request()), Subject::new(&entry.path))?;
+        task.learn(How::Made, &entry.path, Capabilities::CREATE);
     }
     let name = name_of(object.file.as_fd());
     linkat(HERE, name, &entry.directory, &entry.name, AtFlags::SYMLINK_FOLLOW)?;

@@ -10,6 +10,7 @@ use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
 use rustix::io::Errno;
 
 use super::terminals;
+use crate::learn::record::How as Outcome;
 use crate::supervisor::resolve::{Argument, Entry, Found, Object};
 use crate::supervisor::task::{Subject, Task, is_absent};
 use crate::sys::notification::Answer;
@@ -82,6 +83,24 @@ impl How {
     /// A link at the end of the path is not followed.
     pub(crate) const fn stops_at_link(self) -> bool {
         self.has(libc::O_NOFOLLOW) || self.exclusive()
+    }
+
+    /// What an open takes of what exists; a bare descriptor takes nothing.
+    fn need(self) -> Capabilities {
+        let access = self.flags & libc::O_ACCMODE;
+        let writes = access != libc::O_RDONLY || self.has(libc::O_TRUNC);
+        if self.has(libc::O_PATH) {
+            return Capabilities::NONE;
+        }
+        Capabilities::NONE
+            .with_if(access != libc::O_WRONLY, Capabilities::READ)
+            .with_if(writes, Capabilities::UPDATE)
+    }
+
+    /// What an open takes that may make a file: also what it would if there were one.
+    fn need_to_make(self) -> Capabilities {
+        let existing = if self.exclusive() { Capabilities::NONE } else { self.need() };
+        existing.union(Capabilities::CREATE)
     }
 
     /// What the policy says; a bare descriptor gives no access, so that it only must not show what
@@ -190,6 +209,11 @@ fn open_object(
         let subject = Subject { path, route: &route };
         let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
         task.settle_open(|image, request| existing.judge(image, request), subject)?;
+        if how.exclusive() {
+            task.learn(Outcome::Existed, path, Capabilities::CREATE);
+        } else {
+            task.learn(Outcome::Used, path, how.need());
+        }
     }
     if how.exclusive() {
         return Err(Errno::EXIST);
@@ -250,7 +274,9 @@ fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<OwnedFd, Errno> {
     }
     task.prepare_to_make()?;
     let flags = how.with(libc::O_EXCL).own_flags();
-    openat(&entry.directory, &entry.name, flags, Mode::from_raw_mode(how.mode))
+    let made = openat(&entry.directory, &entry.name, flags, Mode::from_raw_mode(how.mode))?;
+    task.learn(Outcome::Made, &entry.path, how.need_to_make());
+    Ok(made)
 }
 
 /// A path that leads nowhere gets the verdict of its spelling; but tools look for their files in
@@ -264,7 +290,23 @@ pub(super) fn nowhere(task: &Task<'_>, argument: &Argument<'_>, how: How, errno:
         OpenVerdict::Deny(denial) if !denial.ask && is_told(how, denial, &path, errno) => {
             task.denied(denial, Subject::new(&path))
         }
+        OpenVerdict::Allow if how.has(libc::O_CREAT) => {
+            task.learn(Outcome::Used, &path, how.need_to_make());
+            errno
+        }
+        OpenVerdict::Allow => {
+            task.learn(Outcome::Absent, &path, how.need());
+            errno
+        }
         _ => errno,
+    }
+}
+
+/// Has whoever learns know that a path led nowhere.
+pub(super) fn learn_absent(task: &Task<'_>, argument: &Argument<'_>, how: How, errno: Errno) {
+    let absent = matches!(errno, Errno::NOENT | Errno::NOTDIR) && task.is_lesson();
+    if let Some(path) = absent.then(|| task.spelled(argument).ok()).flatten() {
+        task.learn(Outcome::Absent, &path, how.need());
     }
 }
 
@@ -310,6 +352,7 @@ fn open_unnamed(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Result<An
     task.settle(verdict, Subject::new(&unnamed))?;
     task.prepare_to_make()?;
     let here = CString::from(c".");
-    let opened = openat(&directory.file, &here, how.own_flags(), Mode::from_raw_mode(how.mode));
-    opened.map(|file| how.answer(file))
+    let file = openat(&directory.file, &here, how.own_flags(), Mode::from_raw_mode(how.mode))?;
+    task.learn(Outcome::Made, &unnamed, Capabilities::CREATE);
+    Ok(how.answer(file))
 }

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
-use super::open::{How, open_argument, open_held};
+use super::open::{How, learn_absent, open_argument, open_held};
 use crate::supervisor::resolve::{Argument, Object};
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
@@ -99,7 +99,10 @@ impl Resolved<'_, '_> {
             Ok(_) if self.how.exclusive() => self.open_in_parent(),
             Ok(found) => self.open_found(found),
             Err(Errno::NOENT) if create => self.open_in_parent(),
-            Err(errno) => Err(errno),
+            Err(errno) => {
+                learn_absent(self.task, self.argument, self.how, errno);
+                Err(errno)
+            }
         }
     }
 

@@ -12,6 +12,7 @@ use rustix::fs::{Access, AtFlags, FileType, OFlags, accessat};
 use rustix::io::{Errno, pread};
 
 use crate::events::Reason;
+use crate::learn::record::How;
 use crate::supervisor::proc::{HERE, name_of};
 use crate::supervisor::program::{self, Kind};
 use crate::supervisor::resolve::{Argument, Object};
@@ -33,6 +34,7 @@ pub(crate) fn execute(task: &Task<'_>, dirfd: i32, path: u64, flags: i32) -> Res
         let _acting = task.begin()?;
         if let Some(path) = task.judged_path(&object)? {
             task.settle(may_execute(task.image(), &Request::canonical(path)), Subject::new(path))?;
+            task.learn(How::Used, path, Capabilities::EXECUTE);
         }
         return admit(task, object);
     }

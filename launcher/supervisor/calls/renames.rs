@@ -1,11 +1,13 @@
 //! rename(2), and what renameat2(2) has beside it.
 
+use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Destination, Request, Verdict};
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::entries::{exists, is_directory, may_create};
 use super::links::settle_pair;
+use crate::learn::record::How;
 use crate::supervisor::resolve::Entry;
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
@@ -39,8 +41,15 @@ pub(crate) fn rename(
         Plan::Refuse(_) => return Err(Errno::ACCESS),
     };
     let (from, to) = (&source.directory, &target.directory);
+    let how = kind(task, &target, flags);
     let outcome = renameat_with(from, &source.name, to, &target.name, flags);
     task.policy.generation.advance();
+    match outcome {
+        Ok(()) => task.learn_pair(how, &source.path, &target.path, Capabilities::DELETE),
+        // That it may not replace is told to those who may create there.
+        Err(Errno::EXIST) => task.learn(How::Used, &target.path, Capabilities::CREATE),
+        Err(_) => {}
+    }
     match (outcome, if_exists) {
         (Err(Errno::EXIST), Some(denial)) => {
             let denial = Verdict::Deny(Denial { ask: false, ..denial });
@@ -48,6 +57,17 @@ pub(crate) fn rename(
             Err(Errno::ACCESS)
         }
         (outcome, _) => outcome.map(|()| Answer::Value(0)),
+    }
+}
+
+/// What a learner is told that the rename was.
+fn kind(task: &Task<'_>, target: &Entry, flags: RenameFlags) -> How {
+    if flags.contains(RenameFlags::EXCHANGE) {
+        How::Exchanged
+    } else if task.is_lesson() && exists(target) {
+        How::Replaced
+    } else {
+        How::Moved
     }
 }
 

@@ -1,0 +1,289 @@
+//! A page that shows what was touched: one file that loads nothing, readable without its script.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use jp_confine_policy::Capability;
+
+use super::record::{How, Use};
+use super::replay::Stage;
+use super::{Learned, short, shown, tally, write};
+use crate::advice::{Advice, Advisor};
+use crate::events::Denial;
+use crate::report;
+
+const STYLE: &str = include_str!("page/style.css");
+const SCRIPT: &str = include_str!("page/search.js");
+
+/// Nothing but what is in the page may be used by it, whatever names are in it.
+const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+    <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+    style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
+    <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+
+const BAR: &str = "<div class=\"bar\"><input type=\"search\" aria-label=\"Search\" \
+    placeholder=\"Search paths, programs, capabilities ( / )\"><output></output>\
+    <button id=\"open\">Open all</button><button id=\"close\">Close all</button></div>\n";
+
+/// A path, what was used of it, and what is below.
+#[derive(Debug, Default)]
+struct Place {
+    below: BTreeMap<Vec<u8>, Place>,
+    times: BTreeMap<Capability, u64>,
+    denied: BTreeMap<String, u64>,
+    programs: BTreeSet<String>,
+    /// It was found, or made.
+    found: bool,
+}
+
+/// The page about what was learned.
+pub(crate) fn page(learned: &Learned<'_>, stage: &Stage<'_>) -> String {
+    let (mut inside, mut outside) = (Place::default(), Place::default());
+    for (one, count) in &learned.uses.counts {
+        for part in one.parts() {
+            let place = pick(&mut inside, &mut outside, stage, part.path);
+            place.programs.insert(short(&one.program));
+            place.found |= one.how != How::Absent;
+            for capability in part.caps.iter() {
+                *place.times.entry(capability).or_default() += count;
+            }
+        }
+    }
+    for (denial, times) in learned.ran.denials.open().iter().chain(learned.ran.denials.hidden()) {
+        let place = pick(&mut inside, &mut outside, stage, &denial.path);
+        place.programs.insert(short(&denial.program));
+        *place.denied.entry(report::asked(denial)).or_default() += times;
+    }
+    let command = escaped(&write::command(learned));
+    let mut text = String::from(HEAD);
+    let _ = write!(
+        text,
+        "<title>{command}: what was touched</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <h1>What <code>{command}</code> touched</h1>\n<p>{}</p>\n{BAR}",
+        escaped(&facts(learned, stage))
+    );
+    denials(&mut text, learned, stage);
+    let root = escaped(&stage.root.to_string_lossy());
+    let _ = write!(text, "<h2>In the workspace {root}</h2>\n<ul class=\"top\">\n");
+    inside.write_all(&mut text, "", true);
+    text.push_str("</ul>\n<h2>Outside of it</h2>\n<ul class=\"top\">\n");
+    outside.write_all(&mut text, "/", false);
+    let policy = escaped(&write::policy(learned));
+    let _ = write!(
+        text,
+        "</ul>\n<h2>The policy</h2>\n<pre>{policy}</pre>\n<script>\n{SCRIPT}</script>\n</body>\n\
+         </html>\n"
+    );
+    text
+}
+
+fn facts(learned: &Learned<'_>, stage: &Stage<'_>) -> String {
+    let mut paths = BTreeSet::new();
+    let parts = learned.uses.counts.keys().flat_map(Use::parts);
+    for part in parts.filter(|part| stage.inside(part.path).is_some()) {
+        paths.insert(part.path);
+    }
+    format!(
+        "Exit status {}; {} uses by {}; {} paths in the workspace, {} rules.",
+        learned.ran.status,
+        learned.uses.counts.values().sum::<u64>(),
+        tally::named(&tally::programs(learned.uses)),
+        paths.len(),
+        learned.rules.len()
+    )
+}
+
+/// The place of `path` in the one tree or the other.
+fn pick<'t>(
+    inside: &'t mut Place,
+    outside: &'t mut Place,
+    stage: &Stage<'_>,
+    path: &[u8],
+) -> &'t mut Place {
+    let (tree, path) = match stage.inside(path) {
+        Some(path) => (inside, path),
+        None => (outside, path),
+    };
+    let names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
+    names.fold(tree, |place, name| place.below.entry(name.to_vec()).or_default())
+}
+
+/// What was refused, each with its way out.
+fn denials(text: &mut String, learned: &Learned<'_>, stage: &Stage<'_>) {
+    let denials = &learned.ran.denials;
+    let advisor = Advisor {
+        grants: &learned.ran.prepared.grants,
+        workspace: stage.root,
+        tiers: &learned.ran.prepared.tiers,
+        declared: false,
+    };
+    if denials.total() + denials.total_hidden() == 0 {
+        return;
+    }
+    text.push_str(
+        "<h2>Denied</h2>\n<table>\n<tr><th>what</th><th>path</th><th>program</th><th>rule</th>\
+         <th>option that allows it</th></tr>\n",
+    );
+    for (denial, times) in denials.open().iter().chain(denials.hidden()) {
+        row(text, denial, *times, advisor);
+    }
+    text.push_str("</table>\n");
+}
+
+fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
+    let path = escaped(&report::printable(&denial.path));
+    let program = escaped(&short(&denial.program));
+    let asked = escaped(&report::asked(denial));
+    let way = match advisor.advise(denial) {
+        Advice::Grant { options, .. } => report::words(&options),
+        Advice::Never(reason) => reason,
+    };
+    let rule = advisor.rule(denial).unwrap_or_else(|| "no rule covers it".to_owned());
+    let _ = writeln!(
+        text,
+        "<tr data-words=\"denied {asked} {path} {program}\"><td class=\"denied\">{asked}</td>\
+         <td>{path}</td><td>{program} {times}×</td><td>{}</td><td>{}</td></tr>",
+        escaped(&rule),
+        escaped(&way)
+    );
+}
+
+impl Place {
+    /// Writes what is below the place at `path`, and first the place itself where it was used.
+    fn write_all(&self, text: &mut String, path: &str, open: bool) {
+        if !self.programs.is_empty() {
+            let _ =
+                writeln!(text, "<li{}><span>{path}.{}</span></li>", self.words(path), self.facts());
+        }
+        for (name, place) in &self.below {
+            place.write(text, path, name, open);
+        }
+    }
+
+    fn write(&self, text: &mut String, above: &str, name: &[u8], open: bool) {
+        let mut label = escaped(&shown(name));
+        // Directories that were only passed through are one line with what they lead to.
+        let mut place = self;
+        while place.programs.is_empty()
+            && let (1, Some((name, only))) = (place.below.len(), place.below.iter().next())
+        {
+            let _ = write!(label, "/{}", escaped(&shown(name)));
+            place = only;
+        }
+        let path = format!("{above}{label}");
+        let (words, facts) = (place.words(&path), place.facts());
+        if place.below.is_empty() {
+            let _ = writeln!(text, "<li{words}><span>{label}{facts}</span></li>");
+            return;
+        }
+        let open_now = if open { " open" } else { "" };
+        let _ = writeln!(
+            text,
+            "<li{words}><details{open_now}><summary>{label}/{facts}{}</summary>\n<ul>",
+            place.rest()
+        );
+        for (name, below) in &place.below {
+            below.write(text, &format!("{path}/"), name, false);
+        }
+        text.push_str("</ul></details></li>\n");
+    }
+
+    /// The words to find it by.
+    fn words(&self, path: &str) -> String {
+        let capabilities = self.times.keys().map(|capability| capability.as_str().to_owned());
+        let denied = self.denied.keys().map(|what| format!("denied {}", escaped(what)));
+        let programs = self.programs.iter().map(|program| escaped(program));
+        let words: Vec<String> = capabilities.chain(denied).chain(programs).collect();
+        format!(" data-words=\"{path} {}\"", words.join(" "))
+    }
+
+    /// What was used of it, and by whom.
+    fn facts(&self) -> String {
+        let mut text = String::new();
+        for (capability, times) in &self.times {
+            let _ = write!(text, "<b class=\"{capability}\">{capability}&nbsp;{times}×</b>");
+        }
+        for (what, times) in &self.denied {
+            let _ = write!(text, "<b class=\"denied\">denied {}&nbsp;{times}×</b>", escaped(what));
+        }
+        if !self.times.is_empty() && !self.found {
+            text.push_str(" <span class=\"rest\">not there</span>");
+        }
+        if !self.programs.is_empty() {
+            let programs: Vec<String> =
+                self.programs.iter().map(|program| escaped(program)).collect();
+            let _ = write!(text, " <span class=\"by\">{}</span>", programs.join(", "));
+        }
+        text
+    }
+
+    /// How much is below it.
+    fn rest(&self) -> String {
+        let count = self.count();
+        let noun = if count == 1 { "path" } else { "paths" };
+        format!(" <span class=\"rest\">({count} {noun})</span>")
+    }
+
+    fn count(&self) -> usize {
+        let own = |place: &Self| usize::from(!place.programs.is_empty());
+        self.below.values().map(|place| own(place) + place.count()).sum()
+    }
+}
+
+/// Text as HTML has it, between tags and in quotes.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            _ => safe.push(character),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_text() {
+        let mut tree = Place::default();
+        let name = b"<img src=x onerror=alert(1)>\"'&\x1b".to_vec();
+        let place = tree.below.entry(name).or_default();
+        place.programs.insert("<script>".to_owned());
+        *place.times.entry(Capability::Read).or_default() += 2;
+        let mut text = String::new();
+        tree.write_all(&mut text, "", true);
+        assert!(!text.contains("<img") && !text.contains("<script"), "{text}");
+        assert!(text.contains(r"&lt;img src=x onerror=alert(1)&gt;&quot;\x27&amp;\x1b"), "{text}");
+        assert!(text.contains("read&nbsp;2×"), "{text}");
+    }
+
+    #[test]
+    fn the_page_loads_nothing() {
+        for part in [HEAD, BAR, STYLE, SCRIPT] {
+            for load in ["http:", "https:", "src=", "url(", "@import", "innerHTML", "</script"] {
+                assert!(!part.contains(load), "{load}");
+            }
+        }
+    }
+
+    #[test]
+    fn directories_that_lead_to_one_thing_are_one_line() {
+        let mut tree = Place::default();
+        let mut place = &mut tree;
+        for name in ["usr", "lib", "libc.so"] {
+            place = place.below.entry(name.into()).or_default();
+        }
+        place.programs.insert("cat".to_owned());
+        let mut text = String::new();
+        tree.write_all(&mut text, "/", false);
+        assert!(text.contains("<span>usr/lib/libc.so <span"), "{text}");
+        assert_eq!(text.matches("<li").count(), 1);
+    }
+}

@@ -1,0 +1,256 @@
+//! `learn`: runs a program under the outer bounds alone, with every call judged by the supervisor, who
+//! records what is used; and makes of that the smallest policy under which it can do so again.
+
+mod html;
+mod names;
+mod output;
+mod outside;
+mod progress;
+mod protect;
+pub(crate) mod record;
+mod replay;
+mod tally;
+mod tree;
+mod write;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use self::output::Output;
+use self::outside::Outside;
+use self::progress::Progress;
+use self::record::{How, Use, Uses};
+use self::replay::Stage;
+use self::tally::Tally;
+use self::tree::{Node, Purpose, Rule};
+use crate::cli;
+use crate::cli::Options;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::prepare;
+use crate::report;
+use crate::run::{self, Ran};
+
+/// The file that a policy is written to unless another is named.
+const FILE: &str = "jp-confine.learned.toml";
+
+/// So often uses that only looked are taken up before the rest stays out.
+const ROUNDS: usize = 8;
+
+/// A run that is learned from.
+#[derive(Debug)]
+pub(crate) struct Lesson {
+    file: File,
+    uses: Uses,
+    progress: Progress,
+}
+
+impl Lesson {
+    fn new() -> io::Result<Self> {
+        let file = record::file()?;
+        Ok(Self { uses: Uses::new(file.try_clone()?), file, progress: Progress::new() })
+    }
+
+    /// Where the supervisor records.
+    pub(crate) fn recording(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    /// Shows what was recorded so far.
+    pub(crate) fn look(&mut self) {
+        if self.progress.is_due() && self.uses.read().is_ok() {
+            self.progress.show(&self.uses);
+        }
+    }
+
+    /// Takes in the rest.
+    pub(crate) fn end(&mut self) -> io::Result<()> {
+        self.progress.clear();
+        self.uses.read()
+    }
+}
+
+/// What was learned.
+#[derive(Debug)]
+pub(crate) struct Learned<'a> {
+    /// The program, and its arguments.
+    command: Vec<&'a OsStr>,
+    ran: &'a Ran,
+    uses: &'a Uses,
+    /// The policy, sorted by path.
+    rules: Vec<Rule>,
+    /// What each rule was used for.
+    tallies: Vec<Tally>,
+    /// What was used outside of the workspace that is not granted to everything.
+    outside: Outside,
+    /// Uses that the rules do not allow.
+    refused: usize,
+    /// Whether everything that the rules grant was searched for secrets.
+    searched: bool,
+    tool: Option<&'a str>,
+}
+
+/// Runs `name` with `arguments`, and writes what was learned to where `lesson` says.
+pub(crate) fn learn(
+    context: &Context,
+    options: &Options,
+    wanted: &cli::Lesson,
+    name: &OsStr,
+    arguments: &[OsString],
+) -> Result<u8, Failure> {
+    let workspace = prepare::find_workspace(context, options)?;
+    let default = || workspace.root.join(FILE);
+    let policy = wanted.output.clone().unwrap_or_else(default);
+    let policy = Output::open(context, &workspace.root, "--output", &policy, wanted.force)?;
+    let html = wanted.html.as_deref();
+    let html =
+        html.map(|path| Output::open(context, &workspace.root, "--html", path, wanted.force));
+    let html = html.transpose()?;
+
+    let mut lesson = Lesson::new()?;
+    let ran = run::run(context, options, name, arguments, Some(&mut lesson))?;
+    let stage = Stage::new(&workspace.root, &ran.prepared.grants);
+    let words = std::iter::once(name).chain(arguments.iter().map(OsString::as_os_str));
+    let mut learned = Learned {
+        command: words.collect(),
+        ran: &ran,
+        uses: &lesson.uses,
+        rules: Vec::new(),
+        tallies: Vec::new(),
+        outside: Outside::of(&ran, &stage, &lesson.uses)?,
+        refused: 0,
+        searched: true,
+        tool: options.tool.as_deref(),
+    };
+    learned.distil(&stage)?;
+    policy.write(&write::policy(&learned))?;
+    if let Some(html) = &html {
+        html.write(&html::page(&learned, &stage))?;
+    }
+    if !options.quiet {
+        report::block_of(&write::summary(&learned, &policy, html.as_ref()));
+    }
+    Ok(ran.status)
+}
+
+impl Learned<'_> {
+    /// Finds the rules.
+    fn distil(&mut self, stage: &Stage<'_>) -> Result<(), Failure> {
+        let inside = |one: &&Use| one.parts().any(|part| stage.inside(part.path).is_some());
+        let all = self.uses.counts.keys().filter(inside);
+        let (mut looks, mut uses): (Vec<&Use>, Vec<&Use>) =
+            all.partition(|one| matches!(one.how, How::Absent | How::Existed));
+        for _ in 0..ROUNDS {
+            self.rules = rules_for(stage, &uses);
+            stage.widen(&mut self.rules, &uses)?;
+            let refused = stage.refused_looks(&self.rules, &looks)?;
+            if refused.is_empty() {
+                break;
+            }
+            looks.retain(|one| !refused.contains(one));
+            uses.extend(refused);
+        }
+        self.searched = protect::protect(stage.root, &mut self.rules);
+        protect::keep_what_was_there(stage, self.uses, &mut self.rules);
+        prune(&mut self.rules);
+        self.refused = stage.widen(&mut self.rules, &uses)?;
+        if self.rules.is_empty() {
+            // Without a rule nothing would be declared, and everything inside be granted.
+            let nothing = jp_confine_policy::Capabilities::NONE;
+            self.rules.push(Rule { path: Vec::new(), caps: nothing, purpose: Purpose::Withholds });
+        }
+        self.rules.sort_by(|a, b| a.path.cmp(&b.path));
+        self.tallies = tally::by_rule(&self.rules, stage, self.uses);
+        Ok(())
+    }
+}
+
+/// The rules that stand for these uses.
+fn rules_for(stage: &Stage<'_>, uses: &[&Use]) -> Vec<Rule> {
+    let mut tree = Node::default();
+    for part in uses.iter().flat_map(|one| one.parts()) {
+        if let Some(path) = stage.inside(part.path) {
+            tree.add(readable(path), part);
+        }
+    }
+    tree.rules()
+}
+
+/// As much of `path` as a policy file can name.
+fn readable(path: &[u8]) -> &[u8] {
+    let whole = |end: usize| path.get(..end).filter(|start| std::str::from_utf8(start).is_ok());
+    if whole(path.len()).is_some() {
+        return path;
+    }
+    let mut slashes = path.iter().enumerate().rev().filter(|(_, byte)| **byte == b'/');
+    slashes.find_map(|(end, _)| whole(end)).unwrap_or_default()
+}
+
+/// Leaves out rules that say what the one above them says, unless they are about what may hold a secret,
+/// which is to be named.
+fn prune(rules: &mut Vec<Rule>) {
+    let mut place = 0;
+    rules.sort_by_key(|rule| std::cmp::Reverse(rule.path.len()));
+    while let Some(rule) = rules.get(place).cloned() {
+        rules.remove(place);
+        let above = tree::nearest(rules, &rule.path).and_then(|place| rules.get(place));
+        let says_it = above.is_some_and(|above| match rule.purpose {
+            Purpose::Narrows if names::is_secret(tree::name(&rule.path)) => false,
+            Purpose::Narrows | Purpose::Withholds => above.caps == rule.caps,
+            Purpose::Used | Purpose::Gathered => above.caps.contains(rule.caps),
+        });
+        if !says_it {
+            rules.insert(place, rule);
+            place += 1;
+        }
+    }
+}
+
+/// A path in the workspace for people.
+fn shown(path: &[u8]) -> String {
+    if path.is_empty() { ".".to_owned() } else { report::printable(path) }
+}
+
+/// The last component of a program's path.
+fn short(program: &[u8]) -> String {
+    let name = Path::new(crate::asked::path_of(program)).file_name();
+    name.map_or_else(|| "?".to_owned(), |name| report::path(&name.to_string_lossy()))
+}
+
+#[cfg(test)]
+mod tests {
+    use jp_confine_policy::Capabilities;
+
+    use super::*;
+
+    fn rule(path: &str, caps: Capabilities, purpose: Purpose) -> Rule {
+        Rule { path: path.into(), caps, purpose }
+    }
+
+    #[test]
+    fn what_the_rule_above_says_is_left_out() {
+        let (read, all) = (Capabilities::READ, Capabilities::ALL);
+        let mut rules = vec![
+            rule("", all, Purpose::Gathered),
+            rule("target", all, Purpose::Gathered),
+            rule("target/a", read, Purpose::Used),
+            rule("src", read, Purpose::Narrows),
+            rule("src/a", read, Purpose::Used),
+            rule("b", all, Purpose::Narrows),
+            rule("src/.env", read, Purpose::Narrows),
+        ];
+        prune(&mut rules);
+        let mut left: Vec<&[u8]> = rules.iter().map(|rule| rule.path.as_slice()).collect();
+        left.sort_unstable();
+        assert_eq!(left, [&b""[..], b"src", b"src/.env"]);
+    }
+
+    #[test]
+    fn a_rule_is_about_as_much_as_can_be_written_down() {
+        assert_eq!(readable(b"a/b"), b"a/b");
+        assert_eq!(readable(b"a/b\xff/c"), b"a");
+        assert_eq!(readable(b"\xff"), b"");
+    }
+}

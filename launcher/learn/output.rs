@@ -1,0 +1,113 @@
+//! Files that `learn` writes.
+
+use std::fs::Permissions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use jp_confine_policy::canonical::{self, Op};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::report;
+
+/// Where something is to be written.
+#[derive(Debug)]
+pub(crate) struct Output {
+    option: &'static str,
+    /// Absolute; `None` is standard output.
+    path: Option<PathBuf>,
+    force: bool,
+    root: PathBuf,
+    cwd: PathBuf,
+}
+
+impl Output {
+    /// Checks `path`, as given with `option`, before anything is run; `-` is standard output. What
+    /// exists is not replaced without `force`.
+    pub(crate) fn open(
+        context: &Context,
+        root: &Path,
+        option: &'static str,
+        path: &Path,
+        force: bool,
+    ) -> Result<Self, Failure> {
+        let path = (path != Path::new("-")).then(|| context.absolute(path));
+        let (root, cwd) = (root.to_owned(), context.cwd.clone());
+        let output = Self { option, path, force, root, cwd };
+        if let Some(path) = &output.path {
+            output.check(path)?;
+        }
+        Ok(output)
+    }
+
+    /// For people: the path from where they stand, or the whole path; `None` for standard output.
+    pub(crate) fn shown(&self) -> Option<String> {
+        let path = self.path.as_deref()?;
+        Some(report::shown(path.as_os_str().as_encoded_bytes(), &self.cwd))
+    }
+
+    /// Writes `text`, in one step. The run may have made links meanwhile, so all is checked again.
+    pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
+        let Some(path) = &self.path else {
+            report::output(text);
+            return Ok(());
+        };
+        let place = self.check(path)?;
+        self.put(&place, text).map_err(|error| self.failure(&error.to_string()))
+    }
+
+    fn put(&self, place: &Path, text: &str) -> io::Result<()> {
+        let mut file = tempfile::Builder::new()
+            .prefix(".jp-confine-")
+            .permissions(Permissions::from_mode(0o644))
+            .tempfile_in(place.parent().unwrap_or(place))?;
+        file.write_all(text.as_bytes())?;
+        if self.force {
+            file.persist(place)?;
+        } else {
+            file.persist_noclobber(place)?;
+        }
+        Ok(())
+    }
+
+    /// Where `path` leads, less a link at its end, which is replaced, never followed. The launcher is
+    /// not confined: a directory of the workspace that has become a link must not lead it out.
+    fn check(&self, path: &Path) -> Result<PathBuf, Failure> {
+        let place = canonical::resolve(Path::new("/"), path, Op::Entry);
+        let place = place.map_err(|error| self.failure(&error.to_string()))?.path;
+        if without_dots(path).starts_with(&self.root) && !place.starts_with(&self.root) {
+            return Err(Failure::advised(
+                format!("{} {} leads out of the workspace by a link", self.option, path.display()),
+                "name the file that is meant",
+            ));
+        }
+        if !self.force && place.symlink_metadata().is_ok() {
+            return Err(Failure::advised(
+                format!("{} {} exists already", self.option, path.display()),
+                "name another file, or replace it with --force",
+            ));
+        }
+        Ok(place)
+    }
+
+    fn failure(&self, why: &str) -> Failure {
+        let path = self.path.as_deref().unwrap_or(Path::new("-")).display();
+        Failure::own(format!("{} {path} cannot be written: {why}", self.option))
+    }
+}
+
+/// `path` as it reads.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}

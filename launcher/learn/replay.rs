@@ -1,0 +1,159 @@
+//! Whether learned rules would allow what they were learned from: the evaluator is asked again, and
+//! what it denies is added.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::decide::{Denial, Destination, Verdict};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::{Capabilities, canonical};
+
+use super::record::{How, Use};
+use super::tree::{Purpose, Rule, nearest};
+use crate::asked::{Asked, Step, lacking, path_of};
+use crate::failure::Failure;
+use crate::grants;
+use crate::prepare;
+
+/// So often rules are widened before what is still denied stays so.
+const ROUNDS: usize = 32;
+
+/// Where rules are tried.
+#[derive(Debug)]
+pub(crate) struct Stage<'a> {
+    /// The canonical workspace.
+    pub(crate) root: &'a Path,
+    /// What is granted besides the rules: by the baseline, profiles and options.
+    around: Vec<Grant>,
+}
+
+impl<'a> Stage<'a> {
+    /// Of a run in the workspace `root` that had these `grants`: those inside are what the rules are to
+    /// take the place of, but for those that deny.
+    pub(crate) fn new(root: &'a Path, grants: &[Grant]) -> Self {
+        let stays = |grant: &&Grant| {
+            canonical::below(root, &grant.anchor).is_none()
+                || grant.kind == GrantKind::Control
+                || grant.caps.is_empty()
+        };
+        Self { root, around: grants.iter().filter(stays).cloned().collect() }
+    }
+
+    /// The path of what is at `path` in the workspace.
+    pub(crate) fn place(&self, path: &[u8]) -> PathBuf {
+        if path.is_empty() { self.root.to_owned() } else { self.root.join(OsStr::from_bytes(path)) }
+    }
+
+    /// `path` as seen from the workspace, if it is in it.
+    pub(crate) fn inside<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
+        canonical::below(self.root, path_of(path)).map(|path| path.as_os_str().as_bytes())
+    }
+
+    /// The grants of a run under `rules`.
+    fn grants(&self, rules: &[Rule]) -> Vec<Grant> {
+        let origin = || Origin::Product { why: String::new() };
+        let nothing =
+            Grant::new(self.root.to_owned(), Capabilities::NONE, GrantKind::Sentinel, origin());
+        let granted = rules
+            .iter()
+            .map(|rule| Grant::new(self.place(&rule.path), rule.caps, GrantKind::Plain, origin()));
+        let around = self.around.iter().cloned();
+        std::iter::once(nothing).chain(granted).chain(around).collect()
+    }
+
+    /// The uses that only looked for something, and would be refused under `rules`.
+    pub(crate) fn refused_looks<'u>(
+        &self,
+        rules: &[Rule],
+        uses: &[&'u Use],
+    ) -> Result<Vec<&'u Use>, Failure> {
+        let image = self.image(&self.grants(rules))?;
+        let image = prepare::parse_image(&image)?;
+        let refused = |one: &&&Use| match Asked::Access(&one.path, one.caps()).judge(&image) {
+            Verdict::Allow => false,
+            Verdict::Deny(denial) => !is_no_secret(one, denial),
+        };
+        Ok(uses.iter().filter(refused).copied().collect())
+    }
+
+    /// Widens `rules` until they allow the `uses`; how many they still do not.
+    pub(crate) fn widen(&self, rules: &mut Vec<Rule>, uses: &[&Use]) -> Result<usize, Failure> {
+        let asked: Vec<Asked<'_>> = uses.iter().flat_map(|one| requests(one)).collect();
+        let mut refused = 0;
+        for _ in 0..ROUNDS {
+            let grants = self.grants(rules);
+            let image = self.image(&grants)?;
+            let image = prepare::parse_image(&image)?;
+            let steps: Vec<Step> =
+                asked.iter().filter_map(|one| lacks(&image, &grants, *one)).flatten().collect();
+            refused = steps.len();
+            if !steps.iter().fold(false, |any, step| self.add(rules, step) | any) {
+                break;
+            }
+        }
+        Ok(refused)
+    }
+
+    /// Has the rules grant what lacks; whether that changed them.
+    fn add(&self, rules: &mut Vec<Rule>, step: &Step) -> bool {
+        let Some(path) = self.inside(step.place.as_os_str().as_bytes()) else { return false };
+        let place = nearest(rules, path);
+        match place.and_then(|place| rules.get_mut(place)) {
+            Some(rule) if rule.path == path || rule.purpose == Purpose::Gathered => {
+                let wider = rule.caps.union(step.missing);
+                // What was taken out stays so.
+                let changes = wider != rule.caps && rule.purpose != Purpose::Withholds;
+                if changes {
+                    rule.caps = wider;
+                }
+                changes
+            }
+            _ => {
+                let caps = step.held.union(step.missing);
+                rules.push(Rule { path: path.to_vec(), caps, purpose: Purpose::Used });
+                true
+            }
+        }
+    }
+
+    fn image(&self, grants: &[Grant]) -> Result<Vec<u8>, Failure> {
+        // Tiers hold by themselves: what they refused was not used.
+        grants::image_over(grants, None, &[Path::new("/")], self.root)
+    }
+}
+
+/// What lacks for a request, where.
+fn lacks(image: &Image<'_>, grants: &[Grant], asked: Asked<'_>) -> Option<Vec<Step>> {
+    match asked.judge(image) {
+        Verdict::Allow => None,
+        Verdict::Deny(denial) => Some(lacking(image, grants, asked.place(&denial), denial.missing)),
+    }
+}
+
+/// Whether the program would be told what it was told, denied as it is: that something on the way to
+/// what is granted exists, or does not.
+fn is_no_secret(one: &Use, denial: Denial) -> bool {
+    let visible = one.path.get(..denial.visible).unwrap_or(&one.path);
+    match one.how {
+        How::Existed => denial.visible == one.path.len(),
+        _ => denial.visible > 0 && path_of(visible).symlink_metadata().is_err(),
+    }
+}
+
+/// What must be allowed for a use to be possible, this time and the next.
+fn requests(one: &Use) -> Vec<Asked<'_>> {
+    let (from, to) = (one.path.as_slice(), one.other.as_slice());
+    let rename = |destination| Asked::Rename { from, to, destination };
+    match one.how {
+        How::Moved => vec![rename(Destination::Missing), rename(Destination::Exists)],
+        How::Replaced => vec![rename(Destination::Exists)],
+        How::Exchanged => vec![rename(Destination::Exchange)],
+        How::Linked => vec![Asked::Link { old: from, new: to }],
+        How::Used if one.caps() == Capabilities::DELETE => vec![Asked::Removal(from)],
+        How::Used | How::Made | How::Existed | How::Absent => {
+            vec![Asked::Access(from, one.caps())]
+        }
+    }
+}

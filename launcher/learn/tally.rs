@@ -1,0 +1,82 @@
+//! What a rule was used for: how often, on how many paths, by which programs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jp_confine_policy::Capability;
+
+use super::record::Uses;
+use super::replay::Stage;
+use super::short;
+use super::tree::{self, Rule};
+use crate::asked::path_of;
+
+/// So many programs are named.
+const NAMED: usize = 3;
+
+/// The uses that one rule decides about.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) paths: BTreeSet<Vec<u8>>,
+    pub(crate) times: BTreeMap<Capability, u64>,
+    pub(crate) programs: BTreeMap<String, u64>,
+}
+
+/// A tally for each of `rules`.
+pub(crate) fn by_rule(rules: &[Rule], stage: &Stage<'_>, uses: &Uses) -> Vec<Tally> {
+    let mut tallies = vec![Tally::default(); rules.len()];
+    for (one, count) in &uses.counts {
+        for part in one.parts() {
+            let Some(path) = stage.inside(part.path) else { continue };
+            let place = tree::nearest(rules, path);
+            if let Some(tally) = place.and_then(|place| tallies.get_mut(place)) {
+                tally.paths.insert(path.to_vec());
+                *tally.programs.entry(short(&one.program)).or_default() += count;
+                for capability in part.caps.iter() {
+                    *tally.times.entry(capability).or_default() += count;
+                }
+            }
+        }
+    }
+    tallies
+}
+
+/// How often each program used anything, but for the one that starts the first.
+pub(crate) fn programs(uses: &Uses) -> BTreeMap<String, u64> {
+    let own = std::env::current_exe().unwrap_or_default();
+    let mut programs = BTreeMap::new();
+    for (one, count) in &uses.counts {
+        if path_of(&one.program) != own {
+            *programs.entry(short(&one.program)).or_default() += count;
+        }
+    }
+    programs
+}
+
+/// `3 paths: read 7×, create 2×`.
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let times: Vec<String> =
+            self.times.iter().map(|(capability, times)| format!("{capability} {times}×")).collect();
+        let count = self.paths.len();
+        let noun = if count == 1 { "path" } else { "paths" };
+        write!(f, "{count} {noun}: {}", times.join(", "))
+    }
+}
+
+impl Tally {
+    /// The programs.
+    pub(crate) fn by(&self) -> String {
+        named(&self.programs)
+    }
+}
+
+/// The most frequent first, and how many more there are.
+pub(crate) fn named(programs: &BTreeMap<String, u64>) -> String {
+    let mut names: Vec<(&String, &u64)> = programs.iter().collect();
+    names.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let first: Vec<&str> = names.iter().take(NAMED).map(|(name, _)| name.as_str()).collect();
+    match names.len().checked_sub(NAMED) {
+        Some(more) if more > 0 => format!("{} (+{more})", first.join(", ")),
+        _ => first.join(", "),
+    }
+}

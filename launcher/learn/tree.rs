@@ -1,0 +1,240 @@
+//! From what was used to rules: the tree of the workspace's paths that a run used, in which directories
+//! stand for what is in them where their names will be others next time, or are many.
+
+use std::collections::BTreeMap;
+
+use jp_confine_policy::Capabilities;
+
+use super::names;
+use super::record::Part;
+
+/// So many names in one directory make a rule on the directory.
+const MANY: usize = 3;
+
+const ENTRIES: Capabilities = Capabilities::CREATE.union(Capabilities::DELETE);
+
+/// A rule in the making.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rule {
+    /// Workspace-relative, components joined by slashes; the root is empty.
+    pub(crate) path: Vec<u8>,
+    pub(crate) caps: Capabilities,
+    pub(crate) purpose: Purpose,
+}
+
+/// What a rule is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Exactly this path was used.
+    Used,
+    /// For whatever is in the directory.
+    Gathered,
+    /// Was used for less than the rule above it grants.
+    Narrows,
+    /// Was not used, and is taken out of what the rule above it grants.
+    Withholds,
+}
+
+/// A path that was used, or leads to one.
+#[derive(Debug, Default)]
+pub(crate) struct Node {
+    children: BTreeMap<Vec<u8>, Node>,
+    needs: Capabilities,
+    /// The run made it.
+    made: bool,
+    /// What is granted to all that is in it, if it stands for that.
+    gathered: Option<Capabilities>,
+}
+
+impl Node {
+    /// Adds what a use takes of `path`, workspace-relative.
+    pub(crate) fn add(&mut self, path: &[u8], part: Part<'_>) {
+        let names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
+        let node = names.fold(self, |node, name| node.children.entry(name.to_vec()).or_default());
+        node.needs = node.needs.union(part.caps);
+        node.made |= part.made;
+    }
+
+    /// The rules that grant all of it, the root's first.
+    pub(crate) fn rules(mut self) -> Vec<Rule> {
+        self.gather_below(&[]);
+        // What the names directly in the workspace will be cannot be told: then it stands for what is
+        // in it too, but for what was there before.
+        let passing = self.changed().filter(|(name, child)| child.is_made_up(name));
+        let root = passing
+            .map(|(name, child)| child.needs_of_all(name))
+            .reduce(Capabilities::union)
+            .map(|caps| caps.union(self.needs));
+        let held = root.unwrap_or(self.needs);
+        let purpose = if root.is_some() { Purpose::Gathered } else { Purpose::Used };
+        let mut rules = Vec::new();
+        if !held.is_empty() {
+            grant(&mut rules, &[], held, purpose);
+        }
+        let lasts = |name: &[u8], child: &Self| root.is_none() || !child.is_made_up(name);
+        for (name, child) in self.children.iter().filter(|(name, child)| lasts(name, child)) {
+            child.emit(name, held, root.is_some() && !child.made, &mut rules);
+        }
+        rules
+    }
+
+    /// Decides which directories below this one, at `path`, stand for what is in them.
+    fn gather_below(&mut self, path: &[u8]) {
+        for (name, child) in &mut self.children {
+            let path = join(path, name);
+            child.gather_below(&path);
+            child.gather(&path);
+        }
+    }
+
+    fn gather(&mut self, path: &[u8]) {
+        if self.children.is_empty() {
+            return;
+        }
+        let passing = self.changed().any(|(name, child)| child.is_made_up(name) || child.passes());
+        if self.made || passing || self.changed().count() >= MANY {
+            self.gathered = Some(self.needs_of_all(path));
+        } else if self.reads(path) >= MANY {
+            self.needs = self.needs.union(Capabilities::READ);
+        }
+    }
+
+    /// Whether it was made and did not last.
+    fn passes(&self) -> bool {
+        self.made && self.needs.contains(Capabilities::DELETE)
+    }
+
+    /// Whether it will have another name than `name` next time.
+    fn is_made_up(&self, name: &[u8]) -> bool {
+        names::is_made_up(name) || self.passes() && names::may_be_random(name)
+    }
+
+    /// The children that came or went, or in which anything may.
+    fn changed(&self) -> impl Iterator<Item = (&[u8], &Self)> {
+        let changed = |child: &Self| {
+            child.needs.union(child.gathered.unwrap_or_default()).intersects(ENTRIES)
+        };
+        let children = self.children.iter().map(|(name, child)| (name.as_slice(), child));
+        children.filter(move |(name, child)| changed(child) && !names::is_secret(name))
+    }
+
+    /// In how many children something is read.
+    fn reads(&self, path: &[u8]) -> usize {
+        let read = |child: &Self, path: &[u8]| {
+            !is_kept_apart(path) && child.needs_of_all(path).contains(Capabilities::READ)
+        };
+        self.children.iter().filter(|(name, child)| read(child, &join(path, name))).count()
+    }
+
+    /// What is needed at `path` and of all below but for what is kept apart. Programs have rules of
+    /// their own.
+    fn needs_of_all(&self, path: &[u8]) -> Capabilities {
+        let own = self.needs.difference(Capabilities::EXECUTE);
+        self.children.iter().fold(own, |caps, (name, child)| {
+            let path = join(path, name);
+            if is_kept_apart(&path) { caps } else { caps.union(child.needs_of_all(&path)) }
+        })
+    }
+
+    /// Adds the rules for what is at `path` and below, where `held` is granted already; `narrow` says
+    /// that there shall be no more than what is needed.
+    fn emit(&self, path: &[u8], held: Capabilities, narrow: bool, rules: &mut Vec<Rule>) {
+        let narrow = narrow || is_kept_apart(path);
+        let wanted = match self.gathered {
+            Some(caps) => caps,
+            None if narrow && !self.children.is_empty() => self.needs_of_all(path),
+            None => self.needs,
+        };
+        // Equal rules are left out in the end, when the one above cannot be widened any more.
+        let narrows = narrow && !wanted.is_empty();
+        let stands = narrows || !held.contains(wanted);
+        let held = if stands { wanted } else { held };
+        if stands {
+            let purpose = match self.children.is_empty() {
+                _ if narrow => Purpose::Narrows,
+                true => Purpose::Used,
+                false => Purpose::Gathered,
+            };
+            grant(rules, path, wanted, purpose);
+        }
+        if self.gathered.is_none() {
+            for (name, child) in &self.children {
+                child.emit(&join(path, name), held, false, rules);
+            }
+            return;
+        }
+        self.emit_apart(path, held, rules);
+        let mut programs = Vec::new();
+        self.programs(path, path, &mut programs);
+        for path in programs {
+            grant(rules, &path, held.union(Capabilities::EXECUTE), Purpose::Gathered);
+        }
+    }
+
+    /// Adds rules for what is not gathered with the directory it is in.
+    fn emit_apart(&self, path: &[u8], held: Capabilities, rules: &mut Vec<Rule>) {
+        for (name, child) in &self.children {
+            let path = join(path, name);
+            if is_kept_apart(&path) {
+                child.emit(&path, held, true, rules);
+            } else {
+                child.emit_apart(&path, held, rules);
+            }
+        }
+    }
+
+    /// Collects where programs were run: their paths, or the closest directories above them whose names
+    /// will be the same next time.
+    fn programs(&self, path: &[u8], stable: &[u8], found: &mut Vec<Vec<u8>>) {
+        let covered = found.iter().any(|known| is_below(stable, known));
+        if self.needs.contains(Capabilities::EXECUTE) && !covered {
+            found.push(stable.to_vec());
+        }
+        for (name, child) in &self.children {
+            let below = join(path, name);
+            let lasts = stable == path && !child.is_made_up(name);
+            if !is_kept_apart(&below) {
+                child.programs(&below, if lasts { &below } else { stable }, found);
+            }
+        }
+    }
+}
+
+/// Adds a rule, or more to the one that stands there.
+fn grant(rules: &mut Vec<Rule>, path: &[u8], caps: Capabilities, purpose: Purpose) {
+    match rules.iter_mut().find(|rule| rule.path == path) {
+        Some(rule) => rule.caps = rule.caps.union(caps),
+        None => rules.push(Rule { path: path.to_vec(), caps, purpose }),
+    }
+}
+
+/// Whether what is at `path` has a rule of its own, whatever is granted around it.
+fn is_kept_apart(path: &[u8]) -> bool {
+    names::is_secret(name(path)) || names::decides_what_runs(path)
+}
+
+/// The last component of `path`.
+pub(crate) fn name(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
+}
+
+/// `path` with another component.
+pub(crate) fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
+    if path.is_empty() { name.to_vec() } else { [path, b"/", name].concat() }
+}
+
+/// Whether `path` is `dir` or below it; both workspace-relative.
+pub(crate) fn is_below(path: &[u8], dir: &[u8]) -> bool {
+    let rest = path.strip_prefix(dir);
+    dir.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
+/// The rule that decides about `path`: that on the longest path above it.
+pub(crate) fn nearest(rules: &[Rule], path: &[u8]) -> Option<usize> {
+    let covers = |(_, rule): &(usize, &Rule)| is_below(path, &rule.path);
+    let all = rules.iter().enumerate().filter(covers);
+    all.max_by_key(|(_, rule)| rule.path.len()).map(|(place, _)| place)
+}
+
+#[cfg(test)]
+mod tests;

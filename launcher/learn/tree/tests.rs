@@ -1,0 +1,99 @@
+//! Which rules stand for which uses.
+
+use super::*;
+
+const R: Capabilities = Capabilities::READ;
+const C: Capabilities = Capabilities::CREATE;
+const U: Capabilities = Capabilities::UPDATE;
+const D: Capabilities = Capabilities::DELETE;
+const X: Capabilities = Capabilities::EXECUTE;
+
+/// The rules for these uses, as one line: `+` marks what was made.
+fn rules(uses: &[(&str, Capabilities)]) -> String {
+    let mut tree = Node::default();
+    for (path, caps) in uses {
+        let (path, made) = path.strip_prefix('+').map_or((*path, false), |path| (path, true));
+        let part = Part { path: path.as_bytes(), caps: *caps, made };
+        tree.add(path.as_bytes(), part);
+    }
+    let line = |rule: &Rule| format!("{}: {}", String::from_utf8_lossy(&rule.path), rule.caps);
+    tree.rules().iter().map(line).collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn few_names_are_named_and_many_are_their_directory() {
+    let read = |name| (name, R);
+    assert_eq!(rules(&["src/a", "src/b"].map(read)), "src/a: read; src/b: read");
+    assert_eq!(rules(&["src/a", "src/b", "src/c"].map(read)), "src: read");
+    assert_eq!(rules(&["src/a/x", "src/b/x", "src/c/x"].map(read)), "src: read");
+    // The workspace itself never stands for what is in it because that was read.
+    assert_eq!(rules(&["a", "b", "c"].map(read)), "a: read; b: read; c: read");
+}
+
+#[test]
+fn where_names_come_and_go_the_directory_is_granted() {
+    assert_eq!(rules(&[("+out/a", C), ("+out/b", C)]), "out/a: create; out/b: create");
+    assert_eq!(
+        rules(&[("+out/a", C), ("+out/b", C), ("+out/c", C.union(U))]),
+        "out: create, update"
+    );
+    assert_eq!(rules(&[("+out/a", C), ("out/a", D), ("out/b", R)]), "out: read, create, delete");
+    assert_eq!(rules(&[("+out/x-1a2b3c4d", C)]), "out: create");
+    assert_eq!(rules(&[("+out", C), ("+out/a", C.union(U))]), "out: create, update");
+    assert_eq!(
+        rules(&[("out/a", U), ("out/b", U), ("out/c", U)]),
+        "out/a: update; out/b: update; out/c: update"
+    );
+}
+
+#[test]
+fn programs_in_such_directories_have_a_rule_of_their_own() {
+    let all = R.union(C).union(U).union(D);
+    let uses = [
+        ("+out", C),
+        ("+out/deps/a", all),
+        ("+out/build/x-1a2b3c4d/run", all),
+        ("out/build/x-1a2b3c4d/run", X),
+    ];
+    assert_eq!(
+        rules(&uses),
+        "out: read, create, update, delete; out/build: read, create, update, delete, execute"
+    );
+}
+
+#[test]
+fn a_rule_covers_what_is_below_it_unless_more_is_needed() {
+    assert_eq!(rules(&[("", R), ("a", R), ("b/c", U)]), ": read; b/c: update");
+}
+
+#[test]
+fn names_made_up_in_the_workspace_itself_open_it_for_names_alone() {
+    let uses =
+        [("+tmp.Xk29aB", C.union(U)), ("tmp.Xk29aB", D), ("src/a", R), ("notes", R.union(U))];
+    assert_eq!(rules(&uses), ": create, update, delete; notes: read, update; src: read");
+}
+
+#[test]
+fn secrets_and_what_decides_what_runs_are_kept_apart() {
+    let uses = [
+        ("+.git/index.lock", C.union(U)),
+        (".git/index.lock", D),
+        (".git/config", R),
+        (".git/id_rsa", R),
+    ];
+    assert_eq!(rules(&uses), ".git: create, update, delete; .git/config: read; .git/id_rsa: read");
+    let hook = [("+.git/a.lock", C), (".git/a.lock", D), (".git/hooks/run", R.union(X))];
+    assert_eq!(
+        rules(&hook),
+        ".git: create, delete; .git/hooks: read; .git/hooks/run: read, execute"
+    );
+}
+
+#[test]
+fn the_longest_path_decides() {
+    let rule = |path: &str| Rule { path: path.into(), caps: R, purpose: Purpose::Used };
+    let rules = ["", "src", "src/a"].map(rule);
+    assert_eq!(nearest(&rules, b"src/a/b"), Some(2));
+    assert_eq!(nearest(&rules, b"src/ab"), Some(1));
+    assert_eq!(nearest(&rules, b"srcs"), Some(0));
+}

@@ -1,0 +1,105 @@
+//! What was learned, as a policy file and as a few lines for the person who waits.
+
+use std::fmt::Write as _;
+
+use super::output::Output;
+use super::tree::{Purpose, Rule};
+use super::{Learned, shown, tally};
+use crate::report;
+use crate::rule_text;
+
+/// So many rules are listed for whoever waits.
+const LISTED: usize = 10;
+
+/// Longer commands are cut: the policy is to be read.
+const LONGEST: usize = 72;
+
+/// The policy file.
+pub(crate) fn policy(learned: &Learned<'_>) -> String {
+    let mut text = format!(
+        "# Learned by jp-confine (exit status {}) from:\n#   {}\n\
+         # In the workspace, what is not granted here is denied.\n",
+        learned.ran.status,
+        command(learned)
+    );
+    let options = &learned.outside.options;
+    if !options.is_empty() {
+        text.push_str("# Outside of it the program also used what these options grant:\n");
+        for (option, times) in options {
+            let _ = writeln!(text, "#   {}  ({times}×)", report::path(option));
+        }
+    }
+    for (rule, tally) in learned.rules.iter().zip(&learned.tallies) {
+        let comment = match rule.purpose {
+            _ if !tally.paths.is_empty() => format!("{tally}\n# by {}", tally.by()),
+            _ if rule.path.is_empty() => "nothing in the workspace was used".to_owned(),
+            _ if rule.caps.is_empty() => "kept out: it was not used".to_owned(),
+            _ => "kept from being written: it was not".to_owned(),
+        };
+        let path = String::from_utf8_lossy(&rule.path);
+        let path = if path.is_empty() { "." } else { &path };
+        let _ = write!(text, "\n# {comment}\n{}", rule_text::rule(learned.tool, path, rule.caps));
+    }
+    for (path, (caps, times)) in &learned.outside.external {
+        let rule = rule_text::external(learned.tool, path, *caps);
+        let _ = write!(text, "\n# outside of the workspace: used {times}×\n{rule}");
+    }
+    text
+}
+
+/// The end of the run: what was learned, and how to use it.
+pub(crate) fn summary(
+    learned: &Learned<'_>,
+    policy: &Output,
+    html: Option<&Output>,
+) -> Vec<String> {
+    let uses: u64 = learned.uses.counts.values().sum();
+    let programs = tally::programs(learned.uses);
+    let mut lines = vec![format!("learned from {uses} uses by {}", tally::named(&programs))];
+    if learned.ran.status != 0 {
+        let status = learned.ran.status;
+        lines.push(format!("it ended with status {status}: what it did not get to is not learned"));
+    }
+    let width = learned.rules.iter().map(|rule| shown(&rule.path).len()).max().unwrap_or(0).min(40);
+    let line = |rule: &Rule| format!("  {:width$}  {}", shown(&rule.path), rule.caps);
+    lines.extend(learned.rules.iter().take(LISTED).map(line));
+    if let Some(more) = learned.rules.len().checked_sub(LISTED + 1) {
+        lines.push(format!("  and {} more rules", more + 1));
+    }
+    let narrows = |rule: &&Rule| {
+        rule.purpose == Purpose::Withholds && rule.caps.is_empty() && !rule.path.is_empty()
+    };
+    let kept_out: Vec<String> =
+        learned.rules.iter().filter(narrows).map(|rule| shown(&rule.path)).take(3).collect();
+    if !kept_out.is_empty() {
+        lines.push(format!("kept out, as they were not used: {}", kept_out.join(", ")));
+    }
+    if learned.uses.are_cut() {
+        lines.push("too many different uses: what came later is not learned".to_owned());
+    }
+    if !learned.searched {
+        lines.push("too many files to search all of them for secrets".to_owned());
+    }
+    if learned.refused > 0 {
+        let refused = learned.refused;
+        lines.push(format!("{refused} uses cannot be granted by rules, and will be denied"));
+    }
+    if let Some(file) = html.and_then(Output::shown) {
+        lines.push(format!("what was touched: {file}"));
+    }
+    if let Some(file) = policy.shown() {
+        let words = report::quoted(file.as_bytes());
+        lines.push(format!("try it: jp-confine -p {words} -- the same again"));
+    }
+    lines
+}
+
+/// The command as one would type it, if it is not long.
+pub(super) fn command(learned: &Learned<'_>) -> String {
+    let words = learned.command.iter().map(|word| report::quoted(word.as_encoded_bytes()));
+    let line = words.collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
+}

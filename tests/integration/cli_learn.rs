@@ -1,0 +1,126 @@
+//! `learn`: what it writes is enough for the same command from the same beginning, and for no more.
+
+use std::path::Path;
+
+use crate::cli_status::product;
+use crate::run::{Outcome, PRODUCT, note};
+use crate::scratch::Scratch;
+
+/// A command, and neighbouring ones that it did not need.
+const ROWS: &[(&str, &[&str])] = &[
+    ("true", &["cat file"]),
+    ("cat src/a src/b src/c; cat file", &["cat src/.env", "echo x > src/a", "cat .env"]),
+    ("cat src/missing; cat src/none/such; cat file", &["cat src/a"]),
+    ("ls", &["cat .env", "echo x > new"]),
+    ("echo x > new; echo y >> new; cat new", &["unlink new"]),
+    ("mkdir -p out/deep; for i in 1 2 3; do echo $i > out/deep/$i; done; rm -r out", &["rm file"]),
+    (
+        "echo x > tmp.$$; chmod 600 tmp.$$; mv tmp.$$ file; cat file",
+        &["echo x >> src/a", "rmdir dir"],
+    ),
+    ("for i in a b c; do mv src/$i src/$i.old; done", &["unlink src/.env"]),
+    ("cp bin/program dir/copy; dir/copy; ln dir/copy dir/second", &["unlink bin/program"]),
+    ("ln -s file link; cat link; rm link", &["cat src/a"]),
+    ("d=$(mktemp -d ./tmp.XXXXXX); echo x > $d/y; mv $d works", &["echo >> src/a"]),
+    ("cat .env", &["echo x > .env"]),
+];
+
+fn tree() -> Scratch {
+    let scratch = Scratch::new();
+    for name in ["a", "b", "c"] {
+        scratch.write(&format!("ws/src/{name}"), name);
+    }
+    scratch.write("ws/.env", "KEY=1\n");
+    scratch.write("ws/src/.env", "KEY=1\n");
+    scratch.copy_program(Path::new("/bin/true"), "ws/bin/program");
+    scratch
+}
+
+fn run(scratch: &Scratch, words: &[&str], script: &str) -> Outcome {
+    let line = [words, &["--", "sh", "-c", script]].concat();
+    product(scratch, &line).run()
+}
+
+/// Learns from `script`; `None` where this machine has no supervisor.
+fn learn(scratch: &Scratch, script: &str) -> Option<Outcome> {
+    let outcome = run(scratch, &["learn"], script);
+    if outcome.code() == 125 && outcome.stderr.contains("learn ") {
+        note("skipped: learn cannot be had here");
+        return None;
+    }
+    Some(outcome)
+}
+
+#[test]
+fn what_is_learned_is_enough_and_no_more() {
+    for (script, neighbours) in ROWS {
+        let first = tree();
+        let Some(learned) = learn(&first, script) else { return };
+        assert!(!learned.stderr.contains("denied"), "{script}: {learned}");
+        let policy = first.read("ws/jp-confine.learned.toml");
+        let second = tree();
+        second.write("learned.toml", &policy);
+        let again = run(&second, &["-p", "../learned.toml"], script);
+        assert_eq!(again.code(), learned.code(), "{script}\n{policy}\n{again}");
+        assert!(!again.stderr.contains("denied"), "{script}\n{policy}\n{again}");
+        if script.starts_with("echo") {
+            // A shell that makes a file would have taken the one that is there.
+            let third = run(&second, &["-p", "../learned.toml"], script);
+            assert!(!third.stderr.contains("denied"), "{script}\n{policy}\n{third}");
+        }
+        let all = neighbours.join(" 2> /dev/null; ");
+        let refused = run(&second, &["-p", "../learned.toml"], &all);
+        let count = format!("{} denial", neighbours.len());
+        assert!(refused.stderr.contains(&count), "{all}\n{policy}\n{refused}");
+    }
+}
+
+#[test]
+fn the_bounds_hold_while_it_learns() {
+    let scratch = tree();
+    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = \"dir\"\nread = true\n");
+    let script = scratch.expand(
+        "cat $OUT/secret; echo x > $OUT/target; cat .env; echo x > jp-confine.toml; cat file",
+    );
+    let before = scratch.forbidden();
+    let run = run(&scratch, &["--deny", ".env", "learn", "--output", "-"], &script);
+    if run.code() == 125 {
+        return note("skipped: learn cannot be had here");
+    }
+    run.assert_no_secret().assert_stdout("inside").assert_stdout("path = \"file\"");
+    assert!(!run.stdout.contains("secret\"") && !run.stdout.contains("KEY"), "{run}");
+    run.assert_stderr("4 denials").assert_stderr("learned from");
+    scratch.forbidden().assert_same(&before);
+    assert!(scratch.read("ws/jp-confine.toml").contains("\"dir\""));
+}
+
+#[test]
+fn nothing_is_replaced_unasked_and_nothing_written_elsewhere() {
+    let scratch = tree();
+    scratch.write("ws/jp-confine.learned.toml", "mine");
+    let refused = run(&scratch, &["learn"], "echo x > new");
+    refused.assert_code(125).assert_stderr("--force");
+    assert!(!scratch.ws().join("new").exists());
+    std::os::unix::fs::symlink(scratch.out(), scratch.ws().join("away")).expect("linked");
+    run(&scratch, &["learn", "-o", "away/policy"], "true").assert_code(125).assert_stderr("link");
+    let beside = run(&scratch, &["learn", "-o", "../policy"], "true");
+    assert!(beside.code() == 125 || scratch.path("policy").exists(), "{beside}");
+    // A link that the run itself makes in its way is replaced, not followed.
+    let script = scratch.expand("ln -sf $OUT/target jp-confine.learned.toml");
+    let forced = run(&scratch, &["learn", "--force"], &script);
+    if forced.code() != 125 {
+        assert!(scratch.read("ws/jp-confine.learned.toml").starts_with("# Learned"), "{forced}");
+    }
+    assert_eq!(scratch.read("out/target"), "unchanged\n");
+}
+
+#[test]
+fn without_a_supervisor_nothing_is_run() {
+    let scratch = tree();
+    let line = ["learn", "--", "sh", "-c", "echo x > new"];
+    let without = product(&scratch, &line).env("JP_CONFINE_WITHOUT", "listener").run();
+    without.assert_code(125).assert_stderr("supervisor");
+    let inside = [&["-x", PRODUCT, "--", PRODUCT][..], &line].concat();
+    product(&scratch, &inside).run().assert_code(125).assert_stderr("inside another run");
+    assert!(!scratch.ws().join("new").exists());
+}
