@@ -126,7 +126,9 @@ pub(crate) fn run(
     if !options.quiet {
         let exposed = prepared.exposed.as_ref();
         let exposed = exposed.and_then(|tiers| exposed::warning(&workspace.root, tiers));
-        exposed.iter().for_each(|warning| report::warning(warning));
+        if let Some(warning) = exposed {
+            report::warning(&warning);
+        }
         report::denials(Circumstances {
             denials: &denials,
             advisor,
