@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use arbitrary::{Arbitrary as _, Result, Unstructured};
-use jp_confine_fuzz::policy::Grants;
+use jp_confine_fuzz::policy::Policy;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Destination, OpenRequest, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::{Image, Text, checksum};
@@ -16,7 +16,7 @@ use libfuzzer_sys::fuzz_target;
 /// that it ends.
 const CHECKSUM: usize = 16;
 const COVERED: usize = 24;
-const END: usize = 104;
+const END: usize = 136;
 
 fuzz_target!(|data: &[u8]| {
     let _ = judge(&mut Unstructured::new(data));
@@ -32,9 +32,13 @@ fn judge(u: &mut Unstructured<'_>) -> Result<()> {
         bytes
     } else {
         let alias = u.ratio(1, 3)?.then(|| (PathBuf::from("/w/b/l"), PathBuf::from("/w/c")));
-        Grants::arbitrary(u)?.image(Path::new("/w"), alias)
+        Policy::arbitrary(u)?.image(Path::new("/w"), alias)
     };
     let mut bytes = intact.clone();
+    if damage != Damage::Raw {
+        repair(&mut bytes);
+        assert_eq!(bytes, intact, "the constants above are those of the header");
+    }
     if damage != Damage::None {
         while !u.is_empty() {
             let at = u.int_in_range(0..=bytes.len().saturating_sub(1))?;
@@ -110,7 +114,9 @@ fn check(bytes: &[u8], paths: &[Vec<u8>; 2]) {
     for destination in [Destination::Missing, Destination::Exists, Destination::Exchange] {
         if decide::rename(&image, &one, &two, destination) == Verdict::Allow {
             let held = decide::lookup(&image, &one).caps;
-            assert!(held.contains(decide::lookup(&image, &two).caps), "gained by a rename");
+            let gained = decide::lookup(&image, &two);
+            let gained = gained.caps.difference(gained.withheld);
+            assert!(held.contains(gained), "gained by a rename");
         }
     }
     if decide::link(&image, &one, &two) == Verdict::Allow {

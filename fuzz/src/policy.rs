@@ -1,21 +1,42 @@
-//! Random grants.
+//! Random policies.
 
 use std::path::{Path, PathBuf};
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin, build};
+use jp_confine_policy::file_policy::FilePolicy;
+use jp_confine_policy::pattern::Places;
+use jp_confine_policy::tier::Tier;
+use jp_confine_policy::tiers::Tiers;
 
 use crate::tree::name;
 
-/// Up to eight grants on the names of a tree and above it; anchors are relative.
-#[derive(Debug)]
-pub struct Grants(Vec<Grant>);
+/// Patterns of tiers, on the names of a tree in `/w`.
+const PATTERNS: [&str; 8] =
+    ["/w/a/**", "**/b", "/w/*/c", "**/a*", "/w/{a,ab}/**", "/w/?", "/**", "/w/**/c/[!a]"];
 
-impl Arbitrary<'_> for Grants {
+/// Up to eight grants on the names of a tree and above it, with relative anchors; and tiers.
+#[derive(Debug)]
+pub struct Policy {
+    grants: Vec<Grant>,
+    tiers: FilePolicy,
+}
+
+impl Arbitrary<'_> for Policy {
     fn arbitrary(u: &mut Unstructured<'_>) -> Result<Self> {
         let count = u.int_in_range(0..=8)?;
-        Ok(Self((0..count).map(|_| grant(u)).collect::<Result<_>>()?))
+        let grants = (0..count).map(|_| grant(u)).collect::<Result<_>>()?;
+        let mut tiers = FilePolicy::default();
+        if u.ratio(1, 3)? {
+            tiers.default =
+                *u.choose(&[None, Some(Tier::Deny), Some(Tier::Prompt), Some(Tier::Read)])?;
+            for _ in 0..u.int_in_range(0..=3)? {
+                let tier = *u.choose(&Tier::ALL)?;
+                tiers.list_mut(tier).push((*u.choose(&PATTERNS)?).to_owned());
+            }
+        }
+        Ok(Self { grants, tiers })
     }
 }
 
@@ -38,8 +59,8 @@ fn grant(u: &mut Unstructured<'_>) -> Result<Grant> {
     Ok(grant)
 }
 
-impl Grants {
-    /// The image of these grants on anchors below `folder`. `alias` is a link known beforehand.
+impl Policy {
+    /// The image of this policy, its anchors below `folder`. `alias` is a link known beforehand.
     ///
     /// # Panics
     /// Where an anchor is not canonical, which generated ones are.
@@ -52,12 +73,14 @@ impl Grants {
             };
             Grant { anchor, ..grant.clone() }
         };
-        let grants: Vec<Grant> = self.0.iter().map(absolute).collect();
+        let grants: Vec<Grant> = self.grants.iter().map(absolute).collect();
         let aliases: Vec<_> = alias.into_iter().collect();
         let nowhere = Path::new("/nowhere");
+        let places = Places { home: None, workspace: folder };
+        let tiers = Tiers::new(&self.tiers, None, places).expect("generated patterns stand");
         let spec = ImageSpec {
             grants: &grants,
-            tiers: None,
+            tiers: (!tiers.is_empty()).then_some(&tiers),
             workspace: folder,
             aliases: &aliases,
             session: 7,
