@@ -5,6 +5,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 use jp_confine_policy::decide::{OpenVerdict, Request};
+use jp_confine_policy::image::Image;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};

@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_int};
 
-use jp_confine_policy::decide::OpenVerdict;
+use jp_confine_policy::decide::{OpenVerdict, Request};
 use jp_confine_policy::image::Image;
 
 use super::{Failure, How, attempt, create, nowhere};
