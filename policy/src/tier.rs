@@ -106,6 +106,8 @@ pub(crate) enum Reach {
     ReadyMade = 2,
     /// The product's own: without it nothing would run.
     Own = 3,
+    /// As ready-made, of what decides what runs may do: no tier lets anybody change it (spec §8.1).
+    Control = 4,
 }
 
 impl Reach {
@@ -114,6 +116,7 @@ impl Reach {
             1 => Self::Outspoken,
             2 => Self::ReadyMade,
             3 => Self::Own,
+            4 => Self::Control,
             _ => Self::Declared,
         }
     }
@@ -137,10 +140,12 @@ impl Tiers<'_> {
     ) -> Lookup {
         let seen = self.automaton.look(request.path);
         let here = seen.here.union(self.spelled(request));
-        match rule.filter(|rule| rule.hidden == 0) {
+        let found = match rule.filter(|rule| rule.hidden == 0) {
             Some(rule) => self.meet(Reach::of(rule), here, seen, granted),
             None => self.extend(here, seen, granted),
-        }
+        };
+        let fixed = rule.is_some_and(|rule| Reach::of(rule) == Reach::Control);
+        if fixed { unchangeable(found) } else { found }
     }
 
     /// What the spelling matches: a pattern may have been written by way of a link (spec §9.1). It can
@@ -156,7 +161,8 @@ impl Tiers<'_> {
         if reach == Reach::Own {
             return granted;
         }
-        let default = self.default.filter(|_| reach != Reach::ReadyMade);
+        let ready_made = matches!(reach, Reach::ReadyMade | Reach::Control);
+        let default = self.default.filter(|_| !ready_made);
         let explicit = here.tier();
         let tier = explicit.or(default).unwrap_or(Tier::Write);
         let warned = reach == Reach::Declared && here.intersects(Marks::SENSITIVE);
@@ -201,6 +207,18 @@ impl Tiers<'_> {
             place: seen.place,
             ..granted
         }
+    }
+}
+
+/// Without all that would change something.
+fn unchangeable(found: Lookup) -> Lookup {
+    let keep = |caps: Capabilities| caps.difference(Capabilities::WRITE);
+    Lookup {
+        caps: keep(found.caps),
+        asks: keep(found.asks),
+        withheld: keep(found.withheld),
+        below_any: keep(found.below_any),
+        ..found
     }
 }
 

@@ -39,7 +39,8 @@ fn rule(anchor: &str, caps: Capabilities, kind: GrantKind) -> Grant {
 }
 
 /// The workspace `/w`, all granted, with `/w/ro` to read; the home `/h`, hidden, of which `/h/all` is
-/// granted; `/usr` of the baseline; `/tmp/run`, the program's own.
+/// granted; `/usr` of the baseline; `/tmp/run`, the program's own; `/h/own` and `/w/own`, which decide
+/// what it may do.
 fn grants() -> Vec<Grant> {
     let read = Capabilities::READ;
     let own = |anchor: &str| Origin::Product { why: anchor.to_owned() };
@@ -54,6 +55,8 @@ fn grants() -> Vec<Grant> {
         rule("/h/.aws", read, GrantKind::Plain),
         grant("/usr", read.union(Capabilities::EXECUTE), GrantKind::Plain, baseline),
         grant("/tmp/run", Capabilities::ALL, GrantKind::Plain, own("temp")),
+        grant("/h/own", Capabilities::NONE, GrantKind::Control, own("data")),
+        grant("/w/own", Capabilities::NONE, GrantKind::Control, own("policy")),
     ]
 }
 
@@ -137,6 +140,10 @@ rows! {
     default_spares_the_baseline: "default=deny", "run" "/usr/bin/cat" => "allow";
     patterns_do_not_spare_the_baseline: "deny=/usr/**", "run" "/usr/bin/cat" => "deny deny";
     nothing_takes_the_private_folder: "default=deny deny=/tmp/**", "write" "/tmp/run/f" => "allow";
+    nobody_opens_what_decides: "write=/h/** default=write", "write" "/h/own/f" => "deny";
+    nobody_asks_for_what_decides: "prompt=/h/**", "write" "/h/own" => "deny";
+    what_decides_may_be_read: "write=/h/**", "read" "/h/own/f" => "allow";
+    what_decides_inside_stays: "write=/w/**", "write" "/w/own" => "deny";
     outside_read_opens: "read=/o/**", "read" "/o/f" => "allow";
     outside_read_opens_no_writing: "read=/o/**", "write" "/o/f" => "deny read";
     outside_write_opens: "write=/o/**", "write" "/o/f" => "allow";
