@@ -16,6 +16,9 @@ pub enum PatternError {
     /// It would match in places that nobody thinks of, or nowhere.
     #[error("a pattern begins with `/`, `~/`, `<workspace>` or `**`")]
     Relative,
+    /// It has a part that no canonical path has: it could never match.
+    #[error("no path has `.`, `..`, `//` or a slash at the end; all that is in a folder is `/**`")]
+    Unclean,
     /// `~somebody`.
     #[error("the home of another user is not looked up; write the path")]
     OtherHome,
@@ -62,6 +65,9 @@ impl Pattern {
         }
         if !(text.starts_with('/') || begins("~") || begins("<workspace>") || begins("**")) {
             return Err(PatternError::Relative);
+        }
+        if text.split('/').skip(1).any(|part| matches!(part, "" | "." | "..")) && text != "/" {
+            return Err(PatternError::Unclean);
         }
         glob(text).map(|_| ())
     }
