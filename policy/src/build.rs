@@ -171,7 +171,7 @@ pub enum BuildError {
     #[error("`{}` is not an absolute path without `.` and `..`", .0.display())]
     NotCanonical(PathBuf),
     /// The patterns need a table that is too large.
-    #[error("the patterns of file_policy are too many, or too intricate")]
+    #[error("the patterns of file_policy are too intricate together: use fewer `*` and `?` in one part")]
     TooManyPatterns,
     /// More than 4 GiB of policy.
     #[error("the policy is too large")]

@@ -14,7 +14,7 @@ use jp_confine_policy::tier::{Restraint, Tier};
 use jp_confine_policy::tiers::Tiers;
 use proptest::prelude::*;
 
-use crate::place::{Place, image_with};
+use crate::place::{Place, image_with, try_image_with};
 
 fn places() -> Places<'static> {
     Places { home: Some(Path::new("/h")), workspace: Path::new("/w") }
@@ -265,6 +265,9 @@ fn wrong_patterns_are_refused() {
         assert_eq!(check(text), PatternError::Relative, "{text}");
     }
     assert_eq!(check("~other/x"), PatternError::OtherHome);
+    for text in ["/w/s/", "**/s/", "~/", "/w//k", "/w/./k", "**/x/../k"] {
+        assert_eq!(check(text), PatternError::Unclean, "{text}");
+    }
     for text in ["/w/[a", "/w/{a", "/w/[z-a]"] {
         assert!(matches!(check(text), PatternError::Syntax(_)), "{text}");
     }
@@ -273,6 +276,23 @@ fn wrong_patterns_are_refused() {
     assert_eq!(denied.expect_err("a hole").problem, PatternError::NoHome);
     let dropped = Tiers::new(&policy("read=~/x"), None, homeless).expect("only less").dropped;
     assert_eq!(dropped.len(), 1);
+}
+
+#[test]
+fn a_thousand_patterns_are_one_small_table() {
+    let names = (0..500).flat_map(|n| [format!("deny=**/name{n}/**"), format!("deny=/w/n{n}*")]);
+    let judge = Judge::of(&names.collect::<Vec<_>>().join(" "));
+    assert!(judge.0.len() < 1 << 20, "{}", judge.0.len());
+    assert_eq!(judge.says("read", "/w/a/name499/f"), "deny deny");
+    assert_eq!(judge.says("read", "/w/n499f"), "deny deny");
+    assert_eq!(judge.says("read", "/w/a/name500/f"), "allow");
+}
+
+#[test]
+fn what_would_need_an_endless_table_is_refused() {
+    let text = format!("deny=**/*a{}", "?".repeat(30));
+    let tiers = Tiers::new(&policy(&text), None, places()).expect("a pattern");
+    assert!(try_image_with(&[], Some(&tiers), Path::new("/w")).is_err());
 }
 
 #[test]
