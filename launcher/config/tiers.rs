@@ -2,9 +2,8 @@
 //! §9.4, §18).
 
 use jp_confine_policy::file_policy::FilePolicy;
-use jp_confine_policy::pattern::{Pattern, Places};
-use jp_confine_policy::tier::Tier;
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_policy::pattern::Places;
+use jp_confine_policy::tiers::{TierError, Tiers};
 
 use super::decode::{File, Tool, Trust};
 use super::layers::Layers;
@@ -37,19 +36,28 @@ impl Layers {
         for file in self.files().iter().filter(|file| file.trust == Trust::User) {
             written.overlay(of_tool(file, tool));
         }
-        for file in self.files().iter().filter(|file| file.trust == Trust::Workspace) {
-            for policy in [file.tiers.as_ref(), of_tool(file, tool)].into_iter().flatten() {
-                written.restrict(policy, &file.source.name, places);
-            }
-        }
         for file in self.files() {
             let of_tool = tool_of(file, tool).into_iter().flat_map(|tool| &tool.sensitive);
             written.sensitive.extend(file.sensitive.iter().chain(of_tool).cloned());
         }
         let sensitive = warns.then_some(written.sensitive.as_slice());
-        let tiers = Tiers::new(&written.policy, sensitive, places).map_err(|error| {
+        let failure = |error: TierError| {
             Failure::advised(error.to_string(), "nothing was run: what it denies would be allowed")
-        })?;
+        };
+        let mut tiers = Tiers::new(&written.policy, sensitive, places).map_err(failure)?;
+        for file in self.files().iter().filter(|file| file.trust == Trust::Workspace) {
+            for policy in [file.tiers.as_ref(), of_tool(file, tool)].into_iter().flatten() {
+                let left_out = tiers.restrict(policy, places).map_err(failure)?;
+                written.warnings.extend(left_out.into_iter().map(|(tier, text)| {
+                    format!(
+                        "`{text}` of {} in {} was left out: it would open more than the \
+                         workspace file may; put it into the user configuration",
+                        tier.field(),
+                        file.source.name
+                    )
+                }));
+            }
+        }
         let dropped = tiers.dropped.iter().map(|error| format!("left out: {error}"));
         written.warnings.extend(dropped);
         Ok((tiers, written.warnings))
@@ -70,33 +78,4 @@ impl Written {
             self.policy = std::mem::take(&mut self.policy).overlaid(policy);
         }
     }
-
-    /// Adds what anybody who can commit may say: denials and questions; and, where the user has no
-    /// default that it would be an exception to, what may be done inside the workspace.
-    fn restrict(&mut self, policy: &FilePolicy, file: &str, places: Places<'_>) {
-        let may_open = self.policy.default.is_none();
-        self.policy.default = match (self.policy.default, policy.default) {
-            (Some(own), Some(theirs)) => Some(own.min(theirs)),
-            (own, theirs) => own.or(theirs),
-        };
-        for tier in Tier::ALL {
-            for text in policy.list(tier) {
-                let restricts = matches!(tier, Tier::Deny | Tier::Prompt);
-                if restricts || may_open && is_inside(text, places) {
-                    self.policy.list_mut(tier).push(text.clone());
-                } else {
-                    self.warnings.push(format!(
-                        "`{text}` of {} in {file} was left out: it would open more than the \
-                         workspace file may; put it into the user configuration",
-                        tier.field()
-                    ));
-                }
-            }
-        }
-    }
-}
-
-/// Whether all that a pattern matches is in the workspace.
-fn is_inside(text: &str, places: Places<'_>) -> bool {
-    Pattern::new(text, places, false).is_ok_and(|it| it.stem().starts_with(places.workspace))
 }

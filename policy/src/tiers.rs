@@ -31,6 +31,8 @@ pub enum List {
     Tier(Tier),
     /// `sensitive_paths`.
     Sensitive,
+    /// `prompt_paths` of who may restrict only.
+    Question,
 }
 
 impl List {
@@ -40,6 +42,7 @@ impl List {
         match self {
             Self::Tier(tier) => tier.field(),
             Self::Sensitive => "sensitive_paths",
+            Self::Question => Tier::Prompt.field(),
         }
     }
 
@@ -47,6 +50,7 @@ impl List {
         match self {
             Self::Tier(tier) => Marks::of(tier),
             Self::Sensitive => Marks::SENSITIVE,
+            Self::Question => Marks::ASK,
         }
     }
 
@@ -84,6 +88,8 @@ pub struct TierError {
 pub struct Tiers {
     /// The tier of what no pattern matches.
     pub default: Option<Tier>,
+    /// A person is asked about what is granted and no pattern matches; nothing is opened.
+    pub(crate) asks: bool,
     patterns: Vec<(List, Pattern)>,
     /// Patterns that could match nothing and were left out, with the reason: those that would have
     /// allowed something.
@@ -118,6 +124,44 @@ impl Tiers {
         Ok(tiers)
     }
 
+    /// Takes in what anybody who can commit may say: denials, questions about what is granted, and, where
+    /// there is no default that it would be an exception to, what may be done inside the workspace. Gives
+    /// back the patterns that would open more, with the tier of each. Looks at the disk.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn restrict<'p>(
+        &mut self,
+        theirs: &'p FilePolicy,
+        places: Places<'_>,
+    ) -> Result<Vec<(Tier, &'p str)>, TierError> {
+        let may_open = self.default.is_none();
+        match theirs.default {
+            Some(Tier::Deny) => self.default = Some(Tier::Deny),
+            Some(_) => self.asks = true,
+            None => {}
+        }
+        for text in &theirs.deny_paths {
+            self.add(List::Tier(Tier::Deny), text, places)?;
+        }
+        for text in &theirs.prompt_paths {
+            self.add(List::Question, text, places)?;
+        }
+        let mut left_out = Vec::new();
+        for tier in [Tier::Read, Tier::Write] {
+            for text in theirs.list(tier) {
+                // What is looked at is what counts: links may lead elsewhere a moment later.
+                match Pattern::new(text, places, false) {
+                    Ok(pattern) if may_open && pattern.stem().starts_with(places.workspace) => {
+                        self.patterns.push((List::Tier(tier), pattern));
+                    }
+                    _ => left_out.push((tier, text.as_str())),
+                }
+            }
+        }
+        Ok(left_out)
+    }
+
     fn add(&mut self, list: List, text: &str, places: Places<'_>) -> Result<(), TierError> {
         match Pattern::new(text, places, list.restricts()) {
             Ok(pattern) => self.patterns.push((list, pattern)),
@@ -135,12 +179,13 @@ impl Tiers {
     /// Whether there is nothing to match.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.default.is_none() && self.patterns.is_empty()
+        self.default.is_none() && !self.asks && self.patterns.is_empty()
     }
 
     /// The expressions of each list.
     pub(crate) fn lists(&self) -> Vec<(Marks, Vec<String>)> {
-        let lists = Tier::ALL.into_iter().map(List::Tier).chain([List::Sensitive]);
+        let others = [List::Sensitive, List::Question];
+        let lists = Tier::ALL.into_iter().map(List::Tier).chain(others);
         let expressions = |list: List| {
             let own = self.patterns.iter().filter(|(of, _)| *of == list);
             own.flat_map(|(_, pattern)| pattern.expressions()).collect()
@@ -154,7 +199,7 @@ impl Tiers {
     pub fn reported(&self, restraint: Restraint, path: &Path, route: &Path) -> Option<&str> {
         let list = List::of(restraint)?;
         let matching = self.patterns.iter().filter(|(of, pattern)| {
-            *of == list && (pattern.matches(path) || pattern.matches(route))
+            of.field() == list.field() && (pattern.matches(path) || pattern.matches(route))
         });
         let narrowest = matching.max_by_key(|(_, pattern)| pattern.specificity());
         narrowest.map(|(_, pattern)| pattern.text.as_str())
@@ -185,7 +230,7 @@ impl Tiers {
     /// The patterns that may open what no rule does, with the tier of each.
     pub fn opening(&self) -> impl Iterator<Item = (Tier, &Pattern)> {
         self.patterns.iter().filter_map(|(list, pattern)| match list {
-            List::Tier(Tier::Deny) | List::Sensitive => None,
+            List::Tier(Tier::Deny) | List::Sensitive | List::Question => None,
             List::Tier(tier) => Some((*tier, pattern)),
         })
     }

@@ -64,7 +64,14 @@ struct Judge(Vec<u8>);
 
 impl Judge {
     fn of(tiers: &str) -> Self {
-        let tiers = Tiers::new(&policy(tiers), Some(&[]), places()).expect("patterns");
+        Self::restricted(tiers, "")
+    }
+
+    /// `tiers` of the user, with those of a file that anybody can commit.
+    fn restricted(tiers: &str, theirs: &str) -> Self {
+        let mut tiers = Tiers::new(&policy(tiers), Some(&[]), places()).expect("patterns");
+        let left_out = tiers.restrict(&policy(theirs), places()).expect("patterns").len();
+        assert_eq!(left_out, 0, "{theirs}");
         Self(image_with(&grants(), Some(&tiers), Path::new("/w")))
     }
 
@@ -162,6 +169,46 @@ rows! {
     sensitive_does_not_outweigh_deny: "deny=**/.env", "read" "/w/.env" => "deny deny";
     sensitive_spares_the_baseline: "", "read" "/usr/.env" => "allow";
     sensitive_with_read: "read=/w/**", "write" "/w/.env" => "deny sensitive";
+}
+
+/// Whoever can commit restricts, and opens nothing, not even to a question.
+#[test]
+fn what_anybody_can_commit_only_restricts() {
+    for (own, theirs, need, path, expected) in [
+        ("", "deny=/w/s", "read", "/w/s", "deny deny"),
+        ("", "prompt=/w/s", "read", "/w/s", "ask prompt"),
+        ("", "prompt=/usr/**", "read", "/usr/f", "ask prompt"),
+        ("", "prompt=/** prompt=/o/f", "read", "/o/f", "deny"),
+        ("", "default=prompt", "read", "/o/f", "deny"),
+        ("", "default=prompt", "read", "/w/f", "ask default"),
+        ("", "default=prompt", "run", "/usr/f", "allow"),
+        ("", "default=prompt write=/w/s", "write", "/w/s", "allow"),
+        ("", "prompt=/h/**", "read", "/h/f", "deny hidden"),
+        ("", "prompt=/h/**", "write", "/h/own", "deny"),
+        ("read=/w/**", "prompt=/w/**", "write", "/w/f", "deny prompt"),
+        ("read=/o/**", "prompt=/o/**", "read", "/o/f", "ask prompt"),
+        ("read=/o/**", "prompt=/o/**", "write", "/o/f", "deny prompt"),
+        ("default=read", "default=prompt", "read", "/o/f", "ask default"),
+        ("default=read", "default=prompt", "write", "/o/f", "deny default"),
+        ("default=read", "default=deny", "read", "/o/f", "deny default"),
+        ("default=deny", "default=prompt", "read", "/w/f", "deny default"),
+        ("prompt=/o/**", "deny=/o/k", "read", "/o/f", "ask prompt"),
+    ] {
+        let said = Judge::restricted(own, theirs).says(need, path);
+        assert_eq!(said, expected, "{need} {path}, `{own}` restricted by `{theirs}`");
+    }
+}
+
+#[test]
+fn what_would_open_more_than_the_workspace_is_left_out() {
+    let left_out = |own: &str, theirs: &str| {
+        let theirs = policy(theirs);
+        let mut tiers = Tiers::new(&policy(own), None, places()).expect("patterns");
+        tiers.restrict(&theirs, places()).expect("patterns").len()
+    };
+    assert_eq!(left_out("", "read=/w/a write=<workspace>/b/**"), 0);
+    assert_eq!(left_out("", "read=/o/a write=** read=/w* write=/{w,o}/f read=~/x"), 5);
+    assert_eq!(left_out("default=deny", "read=/w/a"), 1);
 }
 
 #[test]
