@@ -82,6 +82,15 @@ impl About {
     }
 }
 
+/// On whose behalf it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asker {
+    /// Of a call that waits for it.
+    Call,
+    /// Of the preload library, which makes the call afterwards.
+    Library,
+}
+
 /// What a person said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
@@ -161,11 +170,11 @@ impl Consent {
     /// Those of `wait`, when it does not come to the end.
     pub(crate) fn ask(
         self: &Arc<Self>,
-        tid: i32,
+        (asker, tid): (Asker, i32),
         question: &Question,
         wait: impl FnOnce(&dyn Fn() -> Result<u64, Errno>) -> Result<u64, Errno>,
     ) -> Result<Answer, Errno> {
-        if let Some(answer) = self.known(tid, question) {
+        if let Some(answer) = self.known((asker, tid), question) {
             return Ok(answer);
         }
         if !self.about.interactive || self.start().is_err() {
@@ -174,7 +183,7 @@ impl Consent {
         let waiter = self.join(question)?;
         let word = wait(&|| waiter.wait())?;
         let answer = Answer::of(word);
-        if answer == Answer::Once {
+        if answer == Answer::Once && asker == Asker::Library {
             let until = Instant::now() + ONE_CALL;
             self.state().single.push((tid, question.path.clone(), question.wanted, until));
         }
@@ -196,12 +205,15 @@ impl Consent {
     }
 
     /// What was answered before.
-    fn known(&self, tid: i32, question: &Question) -> Option<Answer> {
+    fn known(&self, (asker, tid): (Asker, i32), question: &Question) -> Option<Answer> {
         let mut state = self.state();
         let now = Instant::now();
         state.single.retain(|(_, _, _, until)| *until > now);
         let single = state.single.iter().position(|(whose, path, caps, _)| {
-            *whose == tid && *path == question.path && caps.contains(question.wanted)
+            asker == Asker::Call
+                && *whose == tid
+                && *path == question.path
+                && caps.contains(question.wanted)
         });
         if let Some(place) = single {
             state.single.swap_remove(place);
@@ -251,8 +263,7 @@ impl Consent {
             let waiting = self.changed.wait_while(self.state(), |state| state.pending.is_empty());
             drop(waiting);
             std::thread::sleep(GATHER);
-            let questions: Vec<(u64, Question)> =
-                self.state().pending.iter().map(|one| (one.id, one.question.clone())).collect();
+            let questions = self.next_questions();
             self.asking.store(true, Ordering::Relaxed);
             let answers = self.put(&questions);
             self.asking.store(false, Ordering::Relaxed);
@@ -261,6 +272,13 @@ impl Consent {
             }
             self.state().pending.retain(Pending::is_wanted);
         }
+    }
+
+    /// Those that fit one screen; the others come after them.
+    fn next_questions(&self) -> Vec<(u64, Question)> {
+        let state = self.state();
+        let pending = state.pending.iter().take(question::TOGETHER);
+        pending.map(|one| (one.id, one.question.clone())).collect()
     }
 
     /// Puts questions to the person; those that nobody waits for any more stay without an answer.

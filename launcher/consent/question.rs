@@ -6,8 +6,10 @@ use jp_confine_policy::Capabilities;
 
 use crate::report;
 
-/// How many questions are shown one by one; the rest is counted.
-const SHOWN: usize = 12;
+/// How many questions are put together: an answer is only for what can be read.
+pub(super) const TOGETHER: usize = 6;
+/// So much of a name is shown; more could push what stands above it off the screen.
+const LONGEST: usize = 240;
 
 /// One thing that somebody wants to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,15 +39,57 @@ impl Question {
 /// The questions in words, without the answers to choose from.
 pub(crate) fn words(questions: &[&Question]) -> String {
     let mut text = String::new();
-    for Question { shown, wanted, program, pid, reason, .. } in questions.iter().take(SHOWN) {
+    for Question { shown, wanted, program, pid, reason, .. } in questions {
         let name = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let (name, shown) = (report::printable(name), report::printable(shown));
+        let (name, shown, reason) = (short(name), short(shown), short(reason.as_bytes()));
         let _ = writeln!(text, "jp-confine: {name} ({pid}) wants to {wanted}");
         let _ = writeln!(text, "    {shown}");
         let _ = writeln!(text, "  {reason}");
     }
-    if let Some(more) = questions.len().checked_sub(SHOWN + 1) {
-        let _ = writeln!(text, "  and {} more", more + 1);
-    }
     text
+}
+
+/// A name that leaves the screen as it is, with its middle left out where it is long.
+fn short(name: &[u8]) -> String {
+    let text = report::printable(name);
+    let characters: Vec<char> = text.chars().collect();
+    let Some(beyond) = characters.len().checked_sub(LONGEST).filter(|beyond| *beyond > 0) else {
+        return text;
+    };
+    let (begin, end) = characters.split_at(LONGEST / 2);
+    let end = &end[beyond..];
+    let part = |characters: &[char]| characters.iter().collect::<String>();
+    format!("{}[… {beyond} characters …]{}", part(begin), part(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(shown: &[u8], reason: &str) -> String {
+        words(&[&Question {
+            path: b"/w/f".to_vec(),
+            shown: shown.to_vec(),
+            wanted: Capabilities::READ,
+            program: b"/usr/bin/c\x1b[2Jat".to_vec(),
+            pid: 7,
+            reason: reason.to_owned(),
+            warning: false,
+        }])
+    }
+
+    #[test]
+    fn names_and_patterns_cannot_forge_a_question() {
+        let text = asked(b"a\njp-confine: b\x1bc", "prompt_paths has `**/{x,\u{1b}c\ry}`");
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(!text.chars().any(|one| one.is_control() && one != '\n'), "{text:?}");
+    }
+
+    #[test]
+    fn a_long_name_does_not_fill_the_screen() {
+        let name = format!("begin{}end", " ".repeat(4000));
+        let text = asked(name.as_bytes(), "why");
+        assert!(text.len() < 400 && text.contains("begin ") && text.contains(" end"), "{text}");
+        assert!(text.contains("[… 3768 characters …]"), "{text}");
+    }
 }

@@ -40,6 +40,24 @@ fn yes_is_for_once() {
     assert_eq!(terminal.screen().matches("content-a").count(), 1);
 }
 
+/// One thread asks for the same again at once.
+#[test]
+fn yes_is_for_one_call() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal =
+        start(&scratch, "read x < ask/a; echo first:$x; x=; read x < ask/a; echo second:$x");
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("first:content-a");
+    terminal.see(QUESTION);
+    terminal.keys("n\n");
+    terminal.end();
+    assert!(!terminal.screen().contains("second:content"), "{}", terminal.screen());
+}
+
 #[test]
 fn a_run_remembers_yes_and_no() {
     let scratch = place();

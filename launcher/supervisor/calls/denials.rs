@@ -5,6 +5,7 @@ use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::telling::{CONSENT, VECTORS};
 use rustix::io::Errno;
 
+use crate::consent::Asker;
 use crate::events::{self, Layer};
 use crate::supervisor::task::{Subject, Task, program_of};
 use crate::sys::notification::Answer;
@@ -39,7 +40,7 @@ fn asks(task: &Task<'_>, told: &events::Denial) -> Result<bool, Errno> {
     match decide::access(task.image(), &request, told.missing) {
         Verdict::Deny(denial) if denial.ask => {
             let subject = Subject { path: &told.path, route: &told.route };
-            Ok(task.ask(denial, subject, program_of(&task.caller))?.consents())
+            Ok(task.ask(Asker::Library, denial, subject)?.consents())
         }
         _ => Ok(false),
     }
