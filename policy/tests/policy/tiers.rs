@@ -296,6 +296,21 @@ fn a_folder_does_not_leave_its_pattern_behind() {
 }
 
 #[test]
+fn a_folder_does_not_leave_what_is_sensitive_behind() {
+    let home = [rule("/h", Capabilities::ALL, GrantKind::Plain)];
+    let tiers = Tiers::new(&policy(""), Some(&[]), places()).expect("patterns");
+    let image = image_with(&home, Some(&tiers), Path::new("/w"));
+    let image = Image::parse(&image).expect("an image");
+    let relocate = |from: &str, to: &str| {
+        let (from, to) = (Request::canonical(from.as_bytes()), Request::canonical(to.as_bytes()));
+        word(decide::relocate(&image, &from, &to))
+    };
+    assert_eq!(relocate("/h/.config", "/h/c"), "deny");
+    assert_eq!(relocate("/h/a", "/h/b/a"), "allow");
+    assert_eq!(relocate("/h/.config/a", "/h/.config/b"), "allow");
+}
+
+#[test]
 fn a_walk_beneath_knows_of_patterns() {
     let beneath = |tiers, directory: &[u8]| {
         decide::grants_beneath(&Judge::of(tiers).image(), directory, Capabilities::READ)
