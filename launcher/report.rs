@@ -14,6 +14,9 @@ use self::block::block;
 pub(crate) use self::block::{Circumstances, asked, words};
 use crate::failure::{Failure, Refusal};
 
+/// So much of a name is shown; more could push what stands above it off the screen.
+const LONGEST: usize = 240;
+
 /// `path` as a word for a shell.
 pub(crate) fn quoted(path: &[u8]) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,@%=:".contains(byte);
@@ -41,6 +44,19 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
         Ok(text) if !text.chars().any(is_disruptive) => text.to_owned(),
         _ => escaped(bytes),
     }
+}
+
+/// As [`printable`], for questions: the middle is left out of what is long.
+pub(crate) fn short(name: &[u8]) -> String {
+    let text = printable(name);
+    let characters: Vec<char> = text.chars().collect();
+    let Some(beyond) = characters.len().checked_sub(LONGEST).filter(|beyond| *beyond > 0) else {
+        return text;
+    };
+    let (begin, end) = characters.split_at(LONGEST / 2);
+    let end = &end[beyond..];
+    let part = |characters: &[char]| characters.iter().collect::<String>();
+    format!("{}[… {beyond} characters …]{}", part(begin), part(end))
 }
 
 /// Whether a character does something else than to be seen: control characters, line separators, and

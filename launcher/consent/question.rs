@@ -8,8 +8,6 @@ use crate::report;
 
 /// How many questions are put together: an answer is only for what can be read.
 pub(super) const TOGETHER: usize = 6;
-/// So much of a name is shown; more could push what stands above it off the screen.
-const LONGEST: usize = 240;
 
 /// One thing that somebody wants to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,25 +39,13 @@ pub(crate) fn words(questions: &[&Question]) -> String {
     let mut text = String::new();
     for Question { shown, wanted, program, pid, reason, .. } in questions {
         let name = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let (name, shown, reason) = (short(name), short(shown), short(reason.as_bytes()));
+        let (name, shown, reason) =
+            (report::short(name), report::short(shown), report::short(reason.as_bytes()));
         let _ = writeln!(text, "jp-confine: {name} ({pid}) wants to {wanted}");
         let _ = writeln!(text, "    {shown}");
         let _ = writeln!(text, "  {reason}");
     }
     text
-}
-
-/// A name that leaves the screen as it is, with its middle left out where it is long.
-fn short(name: &[u8]) -> String {
-    let text = report::printable(name);
-    let characters: Vec<char> = text.chars().collect();
-    let Some(beyond) = characters.len().checked_sub(LONGEST).filter(|beyond| *beyond > 0) else {
-        return text;
-    };
-    let (begin, end) = characters.split_at(LONGEST / 2);
-    let end = &end[beyond..];
-    let part = |characters: &[char]| characters.iter().collect::<String>();
-    format!("{}[… {beyond} characters …]{}", part(begin), part(end))
 }
 
 #[cfg(test)]
