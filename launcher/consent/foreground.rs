@@ -5,19 +5,20 @@
 //! begins to read now is stopped by the terminal, and who waits for a key already is stopped here, else
 //! it would take the answer; both are continued at the end.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, getpgrp, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, getpgrp, kill_process_group};
 use rustix::termios::{
     LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp,
     tcsetattr, tcsetpgrp,
 };
 
 use crate::descendants::{self, Descendant};
+use crate::sys::stopping;
 
 /// How often it is looked whether somebody still waits.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -50,8 +51,9 @@ impl Foreground {
         let group = tcgetpgrp(&terminal)?;
         let before = tcgetattr(&terminal)?;
         let taken = Self { terminal, before, group };
-        stop_readers();
         tcsetpgrp(&taken.terminal, getpgrp())?;
+        // From here on the terminal stops whoever begins to read.
+        stop_readers();
         let mut plain = taken.before.clone();
         plain.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
         plain.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
@@ -153,17 +155,15 @@ impl Drop for Foreground {
 /// Stops those of the run who wait for keys.
 fn stop_readers() {
     for Descendant { pid, .. } in descendants::all() {
-        if waits_for_keys(pid)
-            && let Some(pid) = Pid::from_raw(pid)
-        {
-            let _ = kill_process(pid, Signal::STOP);
+        if let Some(thread) = waits_for_keys(pid) {
+            stopping::stop(pid, thread);
         }
     }
 }
 
-/// Whether the first thread of a process is in a call that reads, or waits for something to read, and it
-/// has a terminal as standard input (`proc_pid_syscall(5)`).
-fn waits_for_keys(pid: i32) -> bool {
+/// The thread of a process that is in a call that reads, or waits for something to read, if the process
+/// has a terminal open (`proc_pid_syscall(5)`).
+fn waits_for_keys(pid: i32) -> Option<i32> {
     const WAITING: [libc::c_long; 7] = [
         libc::SYS_read,
         libc::SYS_readv,
@@ -180,9 +180,20 @@ fn waits_for_keys(pid: i32) -> bool {
         libc::SYS_preadv,
     ];
     let process = Path::new("/proc").join(pid.to_string());
-    let call = std::fs::read_to_string(process.join("syscall")).unwrap_or_default();
-    let number: Option<libc::c_long> = call.split(' ').next().and_then(|word| word.parse().ok());
-    let input = std::fs::read_link(process.join("fd/0")).unwrap_or_default();
-    let terminal = input.starts_with("/dev/pts") || input.starts_with("/dev/tty");
-    terminal && number.is_some_and(|number| WAITING.contains(&number))
+    let waits = |thread: &Path| {
+        let call = fs::read_to_string(thread.join("syscall")).unwrap_or_default();
+        let number = call.split(' ').next().and_then(|word| word.parse().ok());
+        number.is_some_and(|number| WAITING.contains(&number))
+    };
+    let is_terminal = |descriptor: &Path| {
+        let file = fs::read_link(descriptor).unwrap_or_default();
+        file.starts_with("/dev/pts") || file.starts_with("/dev/tty")
+    };
+    let thread = entries(&process.join("task")).find(|thread| waits(thread))?;
+    entries(&process.join("fd")).find(|descriptor| is_terminal(descriptor))?;
+    thread.file_name()?.to_str()?.parse().ok()
+}
+
+fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
 }

@@ -172,6 +172,30 @@ fn the_terminal_is_given_back() {
     assert!(!terminal.screen().contains("y: command not found"), "{}", terminal.screen());
 }
 
+/// Who reads keys in another thread, and by another descriptor, does not get the answer.
+#[test]
+fn an_answer_is_for_nobody_else() {
+    let scratch = place();
+    if !have("script") || !have("python3") {
+        return;
+    }
+    let script = "
+import os, threading, time
+terminal = os.open('/dev/tty', os.O_RDONLY)
+steal = lambda: print('stolen', os.read(terminal, 100), flush=True)
+threading.Thread(target=steal, daemon=True).start()
+time.sleep(0.2)
+print(open('ask/a').read(), flush=True)
+";
+    let python = Run::new(&scratch, "python3", &["-c", script]);
+    let mut terminal = Terminal::start(&python.mode(Mode::Confined));
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    terminal.end();
+    assert!(!terminal.screen().contains("stolen"), "{}", terminal.screen());
+}
+
 /// Whom the library is not in.
 #[test]
 fn static_programs_wait_too() {
