@@ -1,6 +1,6 @@
 //! Questions in a terminal, while programs run.
 
-use crate::attack::{Linking, arena_with};
+use crate::attack::{Linking, answer, arena, arena_with, call};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
 use crate::terminal::Terminal;
@@ -233,6 +233,18 @@ fn a_sensitive_path_is_warned_of_once() {
     terminal.see("KEY=1");
     terminal.see("end");
     terminal.end();
+}
+
+/// The record says who consented; a program that tells of itself what the library tells is no person.
+#[test]
+fn nobody_consents_for_a_person() {
+    let scratch = arena(Scratch::new());
+    let told = |reason: &str| {
+        let run = call(&scratch, Mode::Confined, &format!("--non-interactive -- i_tell {reason}"));
+        answer(&run).to_owned()
+    };
+    assert_eq!(told("0"), "ok");
+    assert_eq!((told("7").as_str(), told("8").as_str()), ("EINVAL", "EINVAL"));
 }
 
 /// Without a terminal, or told not to ask: no, and the block says why.

@@ -26,6 +26,10 @@ pub(crate) fn take(task: &Task<'_>, vectors: u64, count: u64) -> Result<Answer, 
         record.extend(task.caller.bytes(address, length)?);
     }
     let told = events::sole(&record).ok_or(Errno::INVAL)?;
+    if told.reason.is_consent() {
+        // Only a person can give that.
+        return Err(Errno::INVAL);
+    }
     if told.question && asks(task, &told)? {
         return Ok(Answer::Value(CONSENT.into()));
     }
