@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, getpgrp, kill_process_group};
+use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process_group};
 use rustix::termios::{
     LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp,
     tcsetattr, tcsetpgrp,
@@ -40,15 +40,17 @@ enum Typed {
 }
 
 impl Foreground {
-    /// Takes the controlling terminal.
+    /// Takes the controlling terminal; `None` where another job than the run's has it, to which keys
+    /// are meant.
     ///
     /// # Errors
-    /// Where there is none, or somebody else's job has it.
-    pub(super) fn take() -> io::Result<Self> {
-        let flags = libc::O_NOCTTY | libc::O_CLOEXEC;
-        let terminal =
-            OpenOptions::new().read(true).write(true).custom_flags(flags).open("/dev/tty")?;
+    /// Where there is none.
+    pub(super) fn take() -> io::Result<Option<Self>> {
+        let terminal = controlling_terminal()?;
         let group = tcgetpgrp(&terminal)?;
+        if !is_of_run(group) {
+            return Ok(None);
+        }
         let before = tcgetattr(&terminal)?;
         let taken = Self { terminal, before, group };
         tcsetpgrp(&taken.terminal, getpgrp())?;
@@ -61,7 +63,7 @@ impl Foreground {
         plain.special_codes[SpecialCodeIndex::VTIME] = 0;
         // What was typed before was not typed in answer to this.
         tcsetattr(&taken.terminal, OptionalActions::Flush, &plain)?;
-        Ok(taken)
+        Ok(Some(taken))
     }
 
     /// Asks, and waits for one of the letters that are offered. `None` where nobody wants to know any
@@ -150,6 +152,29 @@ impl Drop for Foreground {
             let _ = kill_process_group(self.group, Signal::WINCH);
         }
     }
+}
+
+/// Says that a question waits for the terminal.
+///
+/// # Errors
+/// Where there is none.
+pub(super) fn announce() -> io::Result<()> {
+    let text = "\r\njp-confine: a question waits until this job is in the foreground (fg)\r\n";
+    controlling_terminal()?.write_all(text.as_bytes())
+}
+
+fn controlling_terminal() -> io::Result<File> {
+    let flags = libc::O_NOCTTY | libc::O_CLOEXEC;
+    OpenOptions::new().read(true).write(true).custom_flags(flags).open("/dev/tty")
+}
+
+/// Whether a group is that of the process that was started first, or of some process of the run.
+fn is_of_run(group: Pid) -> bool {
+    let is_in_group = |process: Option<Pid>| {
+        process.is_some() && getpgid(process).is_ok_and(|its_group| its_group == group)
+    };
+    is_in_group(getppid())
+        || descendants::all().iter().any(|process| is_in_group(Pid::from_raw(process.pid)))
 }
 
 /// Stops those of the run who wait for keys.

@@ -1,13 +1,65 @@
 //! What a person is asked.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::Denial;
+use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::tiers::Tiers;
 
 use crate::report;
 
 /// How many questions are put together: an answer is only for what can be read.
 pub(super) const TOGETHER: usize = 6;
+
+/// What questions are about.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
+    /// Whether there is somebody to ask.
+    pub(crate) interactive: bool,
+    /// Canonical.
+    pub(crate) workspace: PathBuf,
+    pub(crate) tiers: Tiers,
+}
+
+impl About {
+    /// The question that would lift `denial` of a canonical path, reached by `route`.
+    pub(crate) fn question(
+        &self,
+        denial: &Denial,
+        (path, route): (&[u8], &[u8]),
+        program: Vec<u8>,
+        pid: u32,
+    ) -> Question {
+        let place = Path::new(OsStr::from_bytes(path));
+        let inside = place.strip_prefix(&self.workspace).ok();
+        let shown = inside.filter(|inside| !inside.as_os_str().is_empty()).unwrap_or(place);
+        Question {
+            path: path.to_owned(),
+            shown: shown.as_os_str().as_bytes().to_owned(),
+            wanted: denial.missing,
+            program,
+            pid,
+            reason: self.reason(denial.restraint, place, OsStr::from_bytes(route)),
+            warning: denial.restraint == Some(Restraint::Sensitive),
+        }
+    }
+
+    fn reason(&self, restraint: Option<Restraint>, path: &Path, route: &OsStr) -> String {
+        let route = Path::new(route);
+        let pattern = restraint.and_then(|why| self.tiers.reported(why, path, route));
+        match (restraint, pattern) {
+            (Some(Restraint::Sensitive), Some(pattern)) => {
+                format!("sensitive: `{pattern}`, and no rule names it")
+            }
+            (_, Some(pattern)) => format!("prompt_paths has `{pattern}`"),
+            _ => "file_policy has `default = \"prompt\"`".to_owned(),
+        }
+    }
+}
 
 /// One thing that somebody wants to do.
 #[derive(Clone, Debug, PartialEq, Eq)]

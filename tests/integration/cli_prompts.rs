@@ -196,6 +196,31 @@ print(open('ask/a').read(), flush=True)
     assert!(!terminal.screen().contains("stolen"), "{}", terminal.screen());
 }
 
+/// What is typed for another job is no answer.
+#[test]
+fn a_question_waits_for_its_job() {
+    let scratch = place();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let line = Run::sh(&scratch, "cat ask/a").mode(Mode::Confined).command_line();
+    let quoted: Vec<String> = line.iter().map(|part| format!("'{part}'")).collect();
+    let outer = Run::new(&scratch, "bash", &["--norc", "--noprofile", "-i"]).mode(Mode::Bare);
+    let mut terminal = Terminal::start(&outer.env("PS1", "> "));
+    terminal.see("> ");
+    terminal.keys(&format!("{} &\n", quoted.join(" ")));
+    terminal.see("a question waits");
+    terminal.keys("read x; echo got:$x\n");
+    terminal.keys("yes\n");
+    terminal.see("got:yes");
+    assert!(!terminal.screen().contains(QUESTION), "{}", terminal.screen());
+    terminal.keys("fg\n");
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    terminal.keys("exit\n");
+}
+
 /// Whom the library is not in.
 #[test]
 fn static_programs_wait_too() {

@@ -11,6 +11,7 @@ use std::vec::Vec;
 
 use regex_automata::dfa::{Automaton as _, StartKind, dense};
 use regex_automata::nfa::thompson;
+use regex_automata::util::alphabet::Unit;
 use regex_automata::util::start;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, MatchKind};
@@ -95,7 +96,7 @@ fn determine(lists: &[(Marks, Vec<String>)]) -> Result<Determined, BuildError> {
     let mut numbers = HashMap::from([(begin, 0_u32)]);
     let mut found = vec![begin];
     let alike = automaton.byte_classes();
-    let bytes = alike.representatives(..).filter_map(|byte| byte.as_u8()).collect();
+    let bytes = alike.representatives(..).filter_map(Unit::as_u8).collect();
     let places =
         std::array::from_fn(|byte| u8::try_from(byte).map_or(0, |byte| alike.get(byte).into()));
     let mut determined = Determined { bytes, places, next: Vec::new(), here: Vec::new() };
