@@ -321,6 +321,17 @@ fn a_walk_beneath_knows_of_patterns() {
 }
 
 #[test]
+fn a_workspace_of_any_name_is_a_place() {
+    for name in ["/w/[1]*{a,b}?", "/w/[", "/w/]é[!x]"] {
+        let places = Places { workspace: Path::new(name), ..places() };
+        let pattern = Pattern::new("<workspace>/s/**", places, true).expect(name);
+        assert_eq!(pattern.stem(), Path::new(name).join("s"));
+        assert!(pattern.matches(&Path::new(name).join("s/f")), "{name}");
+        assert!(!pattern.matches(Path::new("/w/1a/s/f")), "{name}");
+    }
+}
+
+#[test]
 fn wrong_patterns_are_refused() {
     let check = |text| Pattern::new(text, places(), true).expect_err(text);
     for text in ["src/**", "./src", "", "*.key", "<work>/x"] {
