@@ -14,6 +14,7 @@ use crate::asked::{Asked, Step, lacking, path_of};
 use crate::events::{Denial, Reason};
 use crate::grants;
 use crate::prepare;
+use crate::report;
 
 /// A rename between two rules may lack something at each end, and gain something at each.
 const STEPS: usize = 8;
@@ -47,11 +48,13 @@ pub(crate) struct Advisor<'a> {
 impl Advisor<'_> {
     /// The rule that decided a denial, or the pattern that withholds what the rule grants, for people.
     pub(crate) fn rule(&self, denial: &Denial) -> Option<String> {
-        if let Some(restraint) = denial.restraint {
+        let words = if let Some(restraint) = denial.restraint {
             let (path, route) = (path_of(&denial.path), path_of(&denial.route));
-            return Some(self.tiers.described(restraint, path, route));
-        }
-        denial.rule.and_then(|rule| self.grants.get(rule)).map(|grant| grant.origin.to_string())
+            self.tiers.described(restraint, path, route)
+        } else {
+            denial.rule.and_then(|rule| self.grants.get(rule))?.origin.to_string()
+        };
+        Some(report::path(&words))
     }
 
     /// The file that a rule would be added to: the last that has any, since of rules on one path the

@@ -75,6 +75,11 @@ impl Reason {
         Self::ThisRun,
     ];
 
+    /// Whether nothing was refused: a person consented.
+    pub(crate) const fn is_consent(self) -> bool {
+        matches!(self, Self::Once | Self::ThisRun)
+    }
+
     fn of_number(number: u16) -> Self {
         Self::NUMBERED.get(usize::from(number)).copied().unwrap_or(Self::Internal)
     }

@@ -144,7 +144,7 @@ fn words(explanation: &Explanation, holders: &[Holder]) -> String {
             Verdict::Prompt => "ask  ",
             Verdict::Deny => "deny ",
         };
-        let rule = judgement.rule.as_deref().unwrap_or("no rule covers it");
+        let rule = report::path(judgement.rule.as_deref().unwrap_or("no rule covers it"));
         let hidden = if judgement.hidden { ", looks absent" } else { "" };
         let _ = writeln!(
             text,
@@ -163,9 +163,9 @@ fn words(explanation: &Explanation, holders: &[Holder]) -> String {
             candidate.grants.iter().map(|capability| capability.as_str()).collect();
         let grants = if grants.is_empty() { "nothing".to_owned() } else { grants.join(", ") };
         let anchor = report::path(&candidate.anchor);
-        let _ = write!(text, "  {mark} {anchor}: {grants} ({})", candidate.rule);
+        let _ = write!(text, "  {mark} {anchor}: {grants} ({})", report::path(&candidate.rule));
         if !candidate.except.is_empty() {
-            let _ = write!(text, ", except {}", candidate.except.join(", "));
+            let _ = write!(text, ", except {}", report::path(&candidate.except.join(", ")));
         }
         text.push('\n');
     }

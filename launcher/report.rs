@@ -16,6 +16,8 @@ use crate::failure::{Failure, Refusal};
 
 /// The longest line of a status: it must not wrap.
 const STATUS: usize = 78;
+/// So much of a name is shown; more could push what stands above it off the screen.
+const LONGEST: usize = 240;
 
 /// `path` as a word for a shell.
 pub(crate) fn quoted(path: &[u8]) -> String {
@@ -44,6 +46,19 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
         Ok(text) if !text.chars().any(is_disruptive) => text.to_owned(),
         _ => escaped(bytes),
     }
+}
+
+/// As [`printable`], for questions: the middle is left out of what is long.
+pub(crate) fn short(name: &[u8]) -> String {
+    let text = printable(name);
+    let characters: Vec<char> = text.chars().collect();
+    let Some(beyond) = characters.len().checked_sub(LONGEST).filter(|beyond| *beyond > 0) else {
+        return text;
+    };
+    let (begin, end) = characters.split_at(LONGEST / 2);
+    let end = &end[beyond..];
+    let part = |characters: &[char]| characters.iter().collect::<String>();
+    format!("{}[… {beyond} characters …]{}", part(begin), part(end))
 }
 
 /// Whether a character does something else than to be seen: control characters, line separators, and
@@ -128,8 +143,8 @@ fn explanation(failure: &Failure, style: Style) -> String {
         Failure::Usage(error) => error.to_string(),
         Failure::Configuration(diagnostic) => format!("{}\n", diagnostic.render(style.coloured)),
         Failure::Own { message, advice } => {
-            let advice = advice.iter().map(|advice| format!("  {advice}\n"));
-            format!("{name} {message}\n{}", advice.collect::<String>())
+            let advice = advice.iter().map(|advice| format!("  {}\n", lines(advice)));
+            format!("{name} {}\n{}", lines(message), advice.collect::<String>())
         }
         Failure::NotFound { program } => {
             let program = printable(program.as_os_str().as_bytes());
@@ -137,19 +152,25 @@ fn explanation(failure: &Failure, style: Style) -> String {
         }
         Failure::NotExecutable { path, reason } => {
             let bytes = path.as_os_str().as_bytes();
-            let path = printable(bytes);
+            let shown = printable(bytes);
             match reason {
                 Refusal::Denied { missing, rule } => {
                     let what = style.bad(&format!("denied {missing}"));
                     let why = rule.as_ref().map_or("no rule covers it".into(), ToString::to_string);
+                    let why = printable(why.as_bytes());
                     let allow =
                         style.faint(&format!("{why}; allow: jp-confine -x {}", quoted(bytes)));
-                    format!("{name} the program was not run\n  {what} {path}\n    {allow}\n")
+                    format!("{name} the program was not run\n  {what} {shown}\n    {allow}\n")
                 }
-                Refusal::Unfit(reason) => format!("{name} {path} cannot be run: {reason}\n"),
+                Refusal::Unfit(reason) => format!("{name} {shown} cannot be run: {reason}\n"),
             }
         }
     }
+}
+
+/// Lines that leave a terminal as it is, whatever names are in them.
+fn lines(text: &str) -> String {
+    text.lines().map(path).collect::<Vec<_>>().join("\n")
 }
 
 /// Says what should be known although the run goes on; `text` is one line, whatever names are in it.

@@ -6,7 +6,7 @@ use crate::advice::Advisor;
 use crate::cli::Options;
 use crate::context::Context;
 use crate::denials::Denials;
-use crate::events::{Denial, Reason, Record};
+use crate::events::{Denial, Record};
 use crate::exposed;
 use crate::failure::Failure;
 use crate::install;
@@ -90,7 +90,7 @@ pub(crate) fn run(
         if let Some(log) = log {
             log.denial(&denial, advisor);
         }
-        if !matches!(denial.reason, Reason::Once | Reason::ThisRun) {
+        if !denial.reason.is_consent() {
             denials.add(denial);
         }
     };

@@ -120,7 +120,7 @@ fn target(
 /// The list that `FIELD PATTERN` names, and the pattern.
 fn list_of(name: &str) -> Option<(Tier, &str)> {
     let (field, text) = name.split_once(' ')?;
-    let tier = Tier::ALL.into_iter().find(|tier| tier.field() == field)?;
+    let tier = [Tier::Read, Tier::Write].into_iter().find(|tier| tier.field() == field)?;
     Some((tier, text))
 }
 

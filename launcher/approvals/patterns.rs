@@ -50,11 +50,7 @@ impl Wide {
     }
 
     fn words(&self, stem: &Utf8PathBuf, about: &About<'_>) -> String {
-        let may = match self.tier {
-            Tier::Prompt => "ask to read and change",
-            Tier::Write => "read and change",
-            Tier::Read | Tier::Deny => "read",
-        };
+        let may = if self.tier == Tier::Write { "read and change" } else { "read" };
         format!(
             "jp-confine: the workspace's policy opens what lies outside of it\n  {} = [\"{}\"]\n\
              Programs could {may} what matches below {}\n{}Approve?",

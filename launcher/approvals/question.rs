@@ -76,15 +76,16 @@ pub(crate) struct About<'a> {
 impl About<'_> {
     fn words(&self, question: &Question) -> String {
         let Question { name, previous, target } = question;
-        let (shown, shown_target) = (report::path(name.as_str()), report::path(target.as_str()));
+        let shown = |path: &str| report::short(path.as_bytes());
+        let (shown_name, shown_target) = (shown(name.as_str()), shown(target.as_str()));
         let mut text = match previous {
             Some(previous) => format!(
-                "jp-confine: `{shown}` is approved, and leads elsewhere now\n  was: {}\n  now: \
+                "jp-confine: `{shown_name}` is approved, and leads elsewhere now\n  was: {}\n  now: \
                  {shown_target}\n",
-                report::path(&previous.to_string_lossy())
+                shown(&previous.to_string_lossy())
             ),
             None => format!(
-                "jp-confine: a rule leads out of the workspace\n  {shown} → {shown_target}\n"
+                "jp-confine: a rule leads out of the workspace\n  {shown_name} → {shown_target}\n"
             ),
         };
         let holders = self.holders(name);

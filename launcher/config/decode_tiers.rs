@@ -38,12 +38,12 @@ impl Decoder<'_> {
             let diagnostic = self.at(&node.span, format!("there is no tier `{name}`"));
             return Err(Box::new(diagnostic.label("unknown").help(help)));
         };
-        if trust == Trust::Workspace && tier != Tier::Deny {
+        if trust == Trust::Workspace && matches!(tier, Tier::Read | Tier::Write) {
             return Err(Box::new(
                 self.at(&node.span, format!("`default = \"{name}\"` in a workspace"))
                     .label("would open everything outside of the workspace")
                     .help(
-                        "a workspace file may say `deny`; put this into the user \
+                        "a workspace file may say `deny` or `prompt`; put this into the user \
                          configuration, or into a --policy file outside the workspace",
                     ),
             ));

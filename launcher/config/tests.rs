@@ -157,7 +157,7 @@ error: `default = \"read\"` in a workspace
 2 | default = \"read\"
   |           ^^^^^^ would open everything outside of the workspace
   |
-  = help: a workspace file may say `deny`; put this into the user configuration, or into a --policy file outside the workspace",
+  = help: a workspace file may say `deny` or `prompt`; put this into the user configuration, or into a --policy file outside the workspace",
     );
     let misspelled = decode("[file_policy]\ndefault = \"promt\"\n", Notation::Toml, Trust::User);
     assert!(misspelled.expect_err("no tier").contains("did you mean `prompt`?"));

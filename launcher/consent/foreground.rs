@@ -5,19 +5,20 @@
 //! begins to read now is stopped by the terminal, and who waits for a key already is stopped here, else
 //! it would take the answer; both are continued at the end.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, getpgrp, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process_group};
 use rustix::termios::{
     LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp,
     tcsetattr, tcsetpgrp,
 };
 
 use crate::descendants::{self, Descendant};
+use crate::sys::stopping;
 
 /// How often it is looked whether somebody still waits.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -39,19 +40,22 @@ enum Typed {
 }
 
 impl Foreground {
-    /// Takes the controlling terminal.
+    /// Takes the controlling terminal; `None` where another job than the run's has it, to which keys
+    /// are meant.
     ///
     /// # Errors
-    /// Where there is none, or somebody else's job has it.
-    pub(super) fn take() -> io::Result<Self> {
-        let flags = libc::O_NOCTTY | libc::O_CLOEXEC;
-        let terminal =
-            OpenOptions::new().read(true).write(true).custom_flags(flags).open("/dev/tty")?;
+    /// Where there is none.
+    pub(super) fn take() -> io::Result<Option<Self>> {
+        let terminal = controlling_terminal()?;
         let group = tcgetpgrp(&terminal)?;
+        if !is_of_run(group) {
+            return Ok(None);
+        }
         let before = tcgetattr(&terminal)?;
         let taken = Self { terminal, before, group };
-        stop_readers();
         tcsetpgrp(&taken.terminal, getpgrp())?;
+        // From here on the terminal stops whoever begins to read.
+        stop_readers();
         let mut plain = taken.before.clone();
         plain.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
         plain.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
@@ -59,7 +63,7 @@ impl Foreground {
         plain.special_codes[SpecialCodeIndex::VTIME] = 0;
         // What was typed before was not typed in answer to this.
         tcsetattr(&taken.terminal, OptionalActions::Flush, &plain)?;
-        Ok(taken)
+        Ok(Some(taken))
     }
 
     /// Asks, and waits for a word; its first letter. `None` where nobody wants to know any more.
@@ -146,20 +150,41 @@ impl Drop for Foreground {
     }
 }
 
+/// Says that a question waits for the terminal.
+///
+/// # Errors
+/// Where there is none.
+pub(super) fn announce() -> io::Result<()> {
+    let text = "\r\njp-confine: a question waits until this job is in the foreground (fg)\r\n";
+    controlling_terminal()?.write_all(text.as_bytes())
+}
+
+fn controlling_terminal() -> io::Result<File> {
+    let flags = libc::O_NOCTTY | libc::O_CLOEXEC;
+    OpenOptions::new().read(true).write(true).custom_flags(flags).open("/dev/tty")
+}
+
+/// Whether a group is that of the process that was started first, or of some process of the run.
+fn is_of_run(group: Pid) -> bool {
+    let is_in_group = |process: Option<Pid>| {
+        process.is_some() && getpgid(process).is_ok_and(|its_group| its_group == group)
+    };
+    is_in_group(getppid())
+        || descendants::all().iter().any(|process| is_in_group(Pid::from_raw(process.pid)))
+}
+
 /// Stops those of the run who wait for keys.
 fn stop_readers() {
     for Descendant { pid, .. } in descendants::all() {
-        if waits_for_keys(pid)
-            && let Some(pid) = Pid::from_raw(pid)
-        {
-            let _ = kill_process(pid, Signal::STOP);
+        if let Some(thread) = waits_for_keys(pid) {
+            stopping::stop(pid, thread);
         }
     }
 }
 
-/// Whether the first thread of a process is in a call that reads, or waits for something to read, and it
-/// has a terminal as standard input (`proc_pid_syscall(5)`).
-fn waits_for_keys(pid: i32) -> bool {
+/// The thread of a process that is in a call that reads, or waits for something to read, if the process
+/// has a terminal open (`proc_pid_syscall(5)`).
+fn waits_for_keys(pid: i32) -> Option<i32> {
     const WAITING: [libc::c_long; 7] = [
         libc::SYS_read,
         libc::SYS_readv,
@@ -176,9 +201,20 @@ fn waits_for_keys(pid: i32) -> bool {
         libc::SYS_preadv,
     ];
     let process = Path::new("/proc").join(pid.to_string());
-    let call = std::fs::read_to_string(process.join("syscall")).unwrap_or_default();
-    let number: Option<libc::c_long> = call.split(' ').next().and_then(|word| word.parse().ok());
-    let input = std::fs::read_link(process.join("fd/0")).unwrap_or_default();
-    let terminal = input.starts_with("/dev/pts") || input.starts_with("/dev/tty");
-    terminal && number.is_some_and(|number| WAITING.contains(&number))
+    let waits = |thread: &Path| {
+        let call = fs::read_to_string(thread.join("syscall")).unwrap_or_default();
+        let number = call.split(' ').next().and_then(|word| word.parse().ok());
+        number.is_some_and(|number| WAITING.contains(&number))
+    };
+    let is_terminal = |descriptor: &Path| {
+        let file = fs::read_link(descriptor).unwrap_or_default();
+        file.starts_with("/dev/pts") || file.starts_with("/dev/tty")
+    };
+    let thread = entries(&process.join("task")).find(|thread| waits(thread))?;
+    entries(&process.join("fd")).find(|descriptor| is_terminal(descriptor))?;
+    thread.file_name()?.to_str()?.parse().ok()
+}
+
+fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
 }

@@ -8,25 +8,19 @@ mod foreground;
 mod question;
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::Denial;
-use jp_confine_policy::tier::Restraint;
-use jp_confine_policy::tiers::Tiers;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 
 use foreground::Foreground;
-pub(crate) use question::Question;
+pub(crate) use question::{About, Question};
 
 /// For so long more questions are waited for, so that a person reads them together.
 const GATHER: Duration = Duration::from_millis(60);
@@ -36,50 +30,13 @@ const GRACE: Duration = Duration::from_secs(1);
 /// and then acts, and its act may need the supervisor once more.
 const ONE_CALL: Duration = Duration::from_secs(2);
 
-/// What questions are about.
-#[derive(Clone, Debug)]
-pub(crate) struct About {
-    /// Whether there is somebody to ask.
-    pub(crate) interactive: bool,
-    /// Canonical.
-    pub(crate) workspace: PathBuf,
-    pub(crate) tiers: Tiers,
-}
-
-impl About {
-    /// The question that would lift `denial` of a canonical path, reached by `route`.
-    pub(crate) fn question(
-        &self,
-        denial: &Denial,
-        (path, route): (&[u8], &[u8]),
-        program: Vec<u8>,
-        pid: u32,
-    ) -> Question {
-        let place = Path::new(OsStr::from_bytes(path));
-        let inside = place.strip_prefix(&self.workspace).ok();
-        let shown = inside.filter(|inside| !inside.as_os_str().is_empty()).unwrap_or(place);
-        Question {
-            path: path.to_owned(),
-            shown: shown.as_os_str().as_bytes().to_owned(),
-            wanted: denial.missing,
-            program,
-            pid,
-            reason: self.reason(denial.restraint, place, OsStr::from_bytes(route)),
-            warning: denial.restraint == Some(Restraint::Sensitive),
-        }
-    }
-
-    fn reason(&self, restraint: Option<Restraint>, path: &Path, route: &OsStr) -> String {
-        let route = Path::new(route);
-        let pattern = restraint.and_then(|why| self.tiers.reported(why, path, route));
-        match (restraint, pattern) {
-            (Some(Restraint::Sensitive), Some(pattern)) => {
-                format!("sensitive: `{pattern}`, and no rule names it")
-            }
-            (_, Some(pattern)) => format!("prompt_paths has `{pattern}`"),
-            _ => "file_policy has `default = \"prompt\"`".to_owned(),
-        }
-    }
+/// On whose behalf it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asker {
+    /// Of a call that waits for it.
+    Call,
+    /// Of the preload library, which makes the call afterwards.
+    Library,
 }
 
 /// What a person said.
@@ -161,11 +118,11 @@ impl Consent {
     /// Those of `wait`, when it does not come to the end.
     pub(crate) fn ask(
         self: &Arc<Self>,
-        tid: i32,
+        (asker, tid): (Asker, i32),
         question: &Question,
         wait: impl FnOnce(&dyn Fn() -> Result<u64, Errno>) -> Result<u64, Errno>,
     ) -> Result<Answer, Errno> {
-        if let Some(answer) = self.known(tid, question) {
+        if let Some(answer) = self.known((asker, tid), question) {
             return Ok(answer);
         }
         if !self.about.interactive || self.start().is_err() {
@@ -174,7 +131,7 @@ impl Consent {
         let waiter = self.join(question)?;
         let word = wait(&|| waiter.wait())?;
         let answer = Answer::of(word);
-        if answer == Answer::Once {
+        if answer == Answer::Once && asker == Asker::Library {
             let until = Instant::now() + ONE_CALL;
             self.state().single.push((tid, question.path.clone(), question.wanted, until));
         }
@@ -196,12 +153,15 @@ impl Consent {
     }
 
     /// What was answered before.
-    fn known(&self, tid: i32, question: &Question) -> Option<Answer> {
+    fn known(&self, (asker, tid): (Asker, i32), question: &Question) -> Option<Answer> {
         let mut state = self.state();
         let now = Instant::now();
         state.single.retain(|(_, _, _, until)| *until > now);
         let single = state.single.iter().position(|(whose, path, caps, _)| {
-            *whose == tid && *path == question.path && caps.contains(question.wanted)
+            asker == Asker::Call
+                && *whose == tid
+                && *path == question.path
+                && caps.contains(question.wanted)
         });
         if let Some(place) = single {
             state.single.swap_remove(place);
@@ -251,9 +211,7 @@ impl Consent {
             let waiting = self.changed.wait_while(self.state(), |state| state.pending.is_empty());
             drop(waiting);
             std::thread::sleep(GATHER);
-            let questions: Vec<(u64, Question)> =
-                self.state().pending.iter().map(|one| (one.id, one.question.clone())).collect();
-            self.asking.store(true, Ordering::Relaxed);
+            let questions = self.next_questions();
             let answers = self.put(&questions);
             self.asking.store(false, Ordering::Relaxed);
             for (id, answer) in answers {
@@ -263,17 +221,28 @@ impl Consent {
         }
     }
 
+    /// Those that fit one screen; the others come after them.
+    fn next_questions(&self) -> Vec<(u64, Question)> {
+        let state = self.state();
+        let pending = state.pending.iter().take(question::TOGETHER);
+        pending.map(|one| (one.id, one.question.clone())).collect()
+    }
+
     /// Puts questions to the person; those that nobody waits for any more stay without an answer.
     fn put(&self, questions: &[(u64, Question)]) -> Vec<(u64, Answer)> {
         let all = |answer| questions.iter().map(|(id, _)| (*id, answer)).collect();
-        let Ok(mut terminal) = Foreground::take() else { return all(Answer::No) };
+        let ids: Vec<u64> = questions.iter().map(|(id, _)| *id).collect();
+        let mut terminal = match self.terminal(&ids) {
+            Ok(Some(terminal)) => terminal,
+            Ok(None) => return Vec::new(),
+            Err(_) => return all(Answer::No),
+        };
         let mut pick = |asked: &[&Question], ids: &[u64]| {
-            let gone = || !ids.iter().any(|id| self.is_wanted(*id));
+            let gone = || !self.is_any_wanted(ids);
             let (words, offer) = (question::words(asked), question::offer(asked));
             terminal.ask(&words, &offer, &gone).unwrap_or(Some('n'))
         };
         let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
-        let ids: Vec<u64> = questions.iter().map(|(id, _)| *id).collect();
         match pick(&asked, &ids) {
             Some('e') if asked.len() > 1 => {
                 let each = questions.iter().filter_map(|(id, question)| {
@@ -284,6 +253,28 @@ impl Consent {
             Some(key) => all(Answer::of_key(key)),
             None => Vec::new(),
         }
+    }
+
+    /// The terminal, once the run has it; `None` where nobody waits any more.
+    fn terminal(&self, ids: &[u64]) -> io::Result<Option<Foreground>> {
+        let mut is_announced = false;
+        while self.is_any_wanted(ids) {
+            // Whoever is stopped from here on is stopped for the question.
+            self.asking.store(true, Ordering::Relaxed);
+            if let Some(terminal) = Foreground::take()? {
+                return Ok(Some(terminal));
+            }
+            self.asking.store(false, Ordering::Relaxed);
+            if !std::mem::replace(&mut is_announced, true) {
+                foreground::announce()?;
+            }
+            std::thread::sleep(GATHER);
+        }
+        Ok(None)
+    }
+
+    fn is_any_wanted(&self, ids: &[u64]) -> bool {
+        ids.iter().any(|id| self.is_wanted(*id))
     }
 
     fn is_wanted(&self, id: u64) -> bool {

@@ -1,13 +1,65 @@
 //! What a person is asked.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::Denial;
+use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::tiers::Tiers;
 
 use crate::report;
 
-/// How many questions are shown one by one; the rest is counted.
-const SHOWN: usize = 12;
+/// How many questions are put together: an answer is only for what can be read.
+pub(super) const TOGETHER: usize = 6;
+
+/// What questions are about.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
+    /// Whether there is somebody to ask.
+    pub(crate) interactive: bool,
+    /// Canonical.
+    pub(crate) workspace: PathBuf,
+    pub(crate) tiers: Tiers,
+}
+
+impl About {
+    /// The question that would lift `denial` of a canonical path, reached by `route`.
+    pub(crate) fn question(
+        &self,
+        denial: &Denial,
+        (path, route): (&[u8], &[u8]),
+        program: Vec<u8>,
+        pid: u32,
+    ) -> Question {
+        let place = Path::new(OsStr::from_bytes(path));
+        let inside = place.strip_prefix(&self.workspace).ok();
+        let shown = inside.filter(|inside| !inside.as_os_str().is_empty()).unwrap_or(place);
+        Question {
+            path: path.to_owned(),
+            shown: shown.as_os_str().as_bytes().to_owned(),
+            wanted: denial.missing,
+            program,
+            pid,
+            reason: self.reason(denial.restraint, place, OsStr::from_bytes(route)),
+            warning: denial.restraint == Some(Restraint::Sensitive),
+        }
+    }
+
+    fn reason(&self, restraint: Option<Restraint>, path: &Path, route: &OsStr) -> String {
+        let route = Path::new(route);
+        let pattern = restraint.and_then(|why| self.tiers.reported(why, path, route));
+        match (restraint, pattern) {
+            (Some(Restraint::Sensitive), Some(pattern)) => {
+                format!("sensitive: `{pattern}`, and no rule names it")
+            }
+            (_, Some(pattern)) => format!("prompt_paths has `{pattern}`"),
+            _ => "file_policy has `default = \"prompt\"`".to_owned(),
+        }
+    }
+}
 
 /// One thing that somebody wants to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,15 +98,45 @@ pub(super) fn offer(questions: &[&Question]) -> String {
 /// The questions in words, without the answers to choose from.
 pub(super) fn words(questions: &[&Question]) -> String {
     let mut text = String::new();
-    for Question { shown, wanted, program, pid, reason, .. } in questions.iter().take(SHOWN) {
+    for Question { shown, wanted, program, pid, reason, .. } in questions {
         let name = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let (name, shown) = (report::printable(name), report::printable(shown));
+        let (name, shown, reason) =
+            (report::short(name), report::short(shown), report::short(reason.as_bytes()));
         let _ = writeln!(text, "jp-confine: {name} ({pid}) wants to {wanted}");
         let _ = writeln!(text, "    {shown}");
         let _ = writeln!(text, "  {reason}");
     }
-    if let Some(more) = questions.len().checked_sub(SHOWN + 1) {
-        let _ = writeln!(text, "  and {} more", more + 1);
-    }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(shown: &[u8], reason: &str) -> String {
+        words(&[&Question {
+            path: b"/w/f".to_vec(),
+            shown: shown.to_vec(),
+            wanted: Capabilities::READ,
+            program: b"/usr/bin/c\x1b[2Jat".to_vec(),
+            pid: 7,
+            reason: reason.to_owned(),
+            warning: false,
+        }])
+    }
+
+    #[test]
+    fn names_and_patterns_cannot_forge_a_question() {
+        let text = asked(b"a\njp-confine: b\x1bc", "prompt_paths has `**/{x,\u{1b}c\ry}`");
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(!text.chars().any(|one| one.is_control() && one != '\n'), "{text:?}");
+    }
+
+    #[test]
+    fn a_long_name_does_not_fill_the_screen() {
+        let name = format!("begin{}end", " ".repeat(4000));
+        let text = asked(name.as_bytes(), "why");
+        assert!(text.len() < 400 && text.contains("begin ") && text.contains(" end"), "{text}");
+        assert!(text.contains("[… 3768 characters …]"), "{text}");
+    }
 }

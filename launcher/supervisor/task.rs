@@ -15,7 +15,7 @@ use super::hands::{Acting, Hands};
 use super::policy::Policy;
 use super::resolve::{Argument, Found, Judged, Object};
 use super::waiting::Waiting;
-use crate::consent::Answer;
+use crate::consent::{Answer, Asker};
 use crate::events::{self, Layer, Reason};
 use crate::learn::record::How;
 use crate::sys::identity::Brief;
@@ -232,7 +232,7 @@ impl<'a> Task<'a> {
     /// Reports a denial, unless a person may lift it and does.
     fn lift(&self, denial: Denial, subject: Subject<'_>) -> Result<(), Errno> {
         if denial.ask {
-            let answer = self.ask(denial, subject, program_of(&self.caller))?;
+            let answer = self.ask(Asker::Call, denial, subject)?;
             if answer.consents() {
                 return Ok(());
             }
@@ -241,21 +241,22 @@ impl<'a> Task<'a> {
         Err(errno_of(denial))
     }
 
-    /// What a person says about what `program` wants; a consent is put on record.
+    /// What a person says about what the program wants; a consent is put on record.
     ///
     /// # Errors
     /// What interrupted the wait for an answer.
     pub(crate) fn ask(
         &self,
+        asker: Asker,
         denial: Denial,
         subject: Subject<'_>,
-        program: Vec<u8>,
     ) -> Result<Answer, Errno> {
+        let program = program_of(&self.caller);
         let pid = self.caller.status()?.process.unsigned_abs();
         let consent = &self.policy.consent;
         let Subject { path, route } = subject;
         let question = consent.about().question(&denial, (path, route), program, pid);
-        let answer = consent.ask(self.caller.tid(), &question, |answer| self.wait(answer));
+        let answer = consent.ask((asker, self.caller.tid()), &question, |answer| self.wait(answer));
         let answer = answer.inspect_err(|_| {
             if self.caller.confirm().is_err() {
                 consent.drop_question(&question);

@@ -9,7 +9,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::tier::Tier;
 
-/// Which lists have a pattern that matches: a bit for each tier, and one for the sensitive paths.
+/// Which lists have a pattern that matches: a bit for each tier, one for the sensitive paths,
+/// and one for questions that open nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Marks(u8);
 
@@ -19,6 +20,8 @@ impl Marks {
     pub(crate) const PROMPT: Self = Self::of(Tier::Prompt);
     pub(crate) const WRITE: Self = Self::of(Tier::Write);
     pub(crate) const SENSITIVE: Self = Self(1 << Tier::ALL.len());
+    /// A person is asked about what is granted; nothing is opened.
+    pub(crate) const ASK: Self = Self(1 << (Tier::ALL.len() + 1));
 
     pub(crate) const fn of(tier: Tier) -> Self {
         Self(1 << tier as u8)

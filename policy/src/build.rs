@@ -22,7 +22,7 @@ use crate::image::{
     BOUNDED, Behind, Header, Image, ImageError, MAGIC, NONE, Node, Rule, SUPERVISED, Slot, Span,
     Text, VERSION, checksum,
 };
-use crate::tier::Tier;
+use crate::tier::{ASKS, Tier};
 use crate::tiers::Tiers;
 
 /// One compiled rule, whoever declared it.
@@ -171,7 +171,9 @@ pub enum BuildError {
     #[error("`{}` is not an absolute path without `.` and `..`", .0.display())]
     NotCanonical(PathBuf),
     /// The patterns need a table that is too large.
-    #[error("the patterns of file_policy are too many, or too intricate")]
+    #[error(
+        "the patterns of file_policy are too intricate together: use fewer `*` and `?` in one part"
+    )]
     TooManyPatterns,
     /// More than 4 GiB of policy.
     #[error("the policy is too large")]
@@ -314,7 +316,8 @@ impl<'a> Tables<'a> {
         let bytes = append(&self.bytes, self.bytes.len())?;
         let json = append(spec.json, spec.json.len())?;
         let length = size(image.len())?;
-        let default = spec.tiers.and_then(|tiers| tiers.default);
+        let default = spec.tiers.and_then(|tiers| tiers.default).map_or(0, Tier::number);
+        let asks = spec.tiers.is_some_and(|tiers| tiers.asks);
         let mut header = Header {
             magic: MAGIC,
             version: VERSION.into(),
@@ -326,7 +329,7 @@ impl<'a> Tables<'a> {
             slots,
             rules,
             patterns,
-            default_tier: default.map_or(0, Tier::number).into(),
+            default_tier: if asks { default | ASKS } else { default }.into(),
             classes,
             states,
             edges,

@@ -306,7 +306,7 @@ fn rename_at(
 }
 
 /// Whether a directory may go from one place to another for all that tiers say: what one withholds
-/// below it must not come to where it would not.
+/// below it, or a person is to be asked about, must not come to where that would not be.
 #[must_use]
 pub fn relocate(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
     at_each_level(image, |image| {
@@ -314,7 +314,7 @@ pub fn relocate(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verd
             return Verdict::Allow;
         }
         let source = lookup(image, from);
-        if !source.withheld_below || source.place == lookup(image, to).place {
+        if !source.restrained_below || source.place == lookup(image, to).place {
             return Verdict::Allow;
         }
         Verdict::Deny(denial(&source, Capabilities::DELETE))

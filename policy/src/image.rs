@@ -12,7 +12,7 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::automaton::{Automaton, State};
-use crate::tier::{Tier, Tiers};
+use crate::tier::Tiers;
 
 /// The first eight bytes of an image.
 pub(crate) const MAGIC: [u8; 8] = *b"JPCONFIM";
@@ -47,7 +47,7 @@ pub(crate) struct Header {
     pub(crate) slots: Span,
     pub(crate) rules: Span,
     pub(crate) patterns: Span,
-    /// The tier of what no pattern of the tiers matches: its number, or zero.
+    /// The tier of what no pattern of the tiers matches: its number, or zero; and [`crate::tier::ASKS`].
     pub(crate) default_tier: U32,
     /// The automaton of the tiers, see [`crate::automaton`]; without classes there is none.
     pub(crate) classes: Span,
@@ -358,7 +358,7 @@ fn tiers<'a>(whole: &'a [u8], header: &Header) -> Result<Option<Tiers<'a>>, Imag
         states: table::<State>(whole, header.states)?,
         edges: table::<U16>(whole, header.edges)?,
     };
-    Ok(Some(Tiers { automaton, default: Tier::of_number(header.default_tier.get()) }))
+    Ok(Some(Tiers::numbered(automaton, header.default_tier.get())))
 }
 
 /// The elements of a table, or an error where it does not lie inside the image.

@@ -16,6 +16,9 @@ pub enum PatternError {
     /// It would match in places that nobody thinks of, or nowhere.
     #[error("a pattern begins with `/`, `~/`, `<workspace>` or `**`")]
     Relative,
+    /// It has a part that no canonical path has: it could never match.
+    #[error("no path has `.`, `..`, `//` or a slash at the end; all that is in a folder is `/**`")]
+    Unclean,
     /// `~somebody`.
     #[error("the home of another user is not looked up; write the path")]
     OtherHome,
@@ -62,6 +65,9 @@ impl Pattern {
         }
         if !(text.starts_with('/') || begins("~") || begins("<workspace>") || begins("**")) {
             return Err(PatternError::Relative);
+        }
+        if text.split('/').skip(1).any(|part| matches!(part, "" | "." | "..")) && text != "/" {
+            return Err(PatternError::Unclean);
         }
         glob(text).map(|_| ())
     }
@@ -173,18 +179,25 @@ fn resolved(text: &str) -> Result<Option<String>, PatternError> {
 /// The part of a pattern before the first component with anything special in it, or all of it.
 fn literal_part(text: &str) -> &str {
     let mut plain = 0;
-    for (at, character) in text.char_indices() {
+    let mut at = 0;
+    while let Some((character, length)) = text.get(at..).and_then(first) {
         match character {
-            '*' | '?' | '{' => return text.get(..plain).unwrap_or_default(),
             // An escaped character is put in brackets of its own by `globset::escape`.
-            '[' if !is_escaped(text.get(at..).unwrap_or_default()) => {
-                return text.get(..plain).unwrap_or_default();
-            }
+            _ if length > character.len_utf8() => {}
+            '*' | '?' | '{' | '[' => return text.get(..plain).unwrap_or_default(),
             '/' => plain = at + 1,
             _ => {}
         }
+        at += length;
     }
     text
+}
+
+/// The first character that a pattern means, and how many bytes of it that takes.
+fn first(rest: &str) -> Option<(char, usize)> {
+    let escaped = rest.chars().nth(1).filter(|_| is_escaped(rest));
+    let plain = rest.chars().next().map(|character| (character, character.len_utf8()));
+    escaped.map(|inner| (inner, 2 + inner.len_utf8())).or(plain)
 }
 
 fn is_escaped(rest: &str) -> bool {
@@ -198,14 +211,8 @@ fn is_escaped(rest: &str) -> bool {
 fn unescaped(literal: &str) -> String {
     let mut path = String::new();
     let mut rest = literal;
-    while let Some(character) = rest.chars().next() {
-        let (taken, length) = if is_escaped(rest) {
-            let inner = rest.chars().nth(1).unwrap_or_default();
-            (inner, 2 + inner.len_utf8())
-        } else {
-            (character, character.len_utf8())
-        };
-        path.push(taken);
+    while let Some((character, length)) = first(rest) {
+        path.push(character);
         rest = rest.get(length..).unwrap_or_default();
     }
     path

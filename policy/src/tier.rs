@@ -106,6 +106,8 @@ pub(crate) enum Reach {
     ReadyMade = 2,
     /// The product's own: without it nothing would run.
     Own = 3,
+    /// As ready-made, of what decides what runs may do: no tier lets anybody change it (spec §8.1).
+    Control = 4,
 }
 
 impl Reach {
@@ -114,6 +116,7 @@ impl Reach {
             1 => Self::Outspoken,
             2 => Self::ReadyMade,
             3 => Self::Own,
+            4 => Self::Control,
             _ => Self::Declared,
         }
     }
@@ -124,9 +127,20 @@ impl Reach {
 pub(crate) struct Tiers<'a> {
     pub(crate) automaton: Automaton<'a>,
     pub(crate) default: Option<Tier>,
+    /// A person is asked about what is granted and no pattern matches; nothing is opened.
+    pub(crate) asks: bool,
 }
 
-impl Tiers<'_> {
+/// With the number of the default in an image: see [`Tiers::asks`].
+pub(crate) const ASKS: u32 = 1 << 8;
+
+impl<'a> Tiers<'a> {
+    /// With the tier of what no pattern matches as an image numbers it.
+    pub(crate) fn numbered(automaton: Automaton<'a>, default: u32) -> Self {
+        let (tier, asks) = (Tier::of_number(default & !ASKS), default & ASKS != 0);
+        Self { automaton, default: tier, asks }
+    }
+
     /// What remains of what `rule` grants: both layers must agree, and beyond the reach of every rule
     /// a pattern extends it (spec §9.6).
     pub(crate) fn restrain(
@@ -137,10 +151,12 @@ impl Tiers<'_> {
     ) -> Lookup {
         let seen = self.automaton.look(request.path);
         let here = seen.here.union(self.spelled(request));
-        match rule.filter(|rule| rule.hidden == 0) {
+        let found = match rule.filter(|rule| rule.hidden == 0) {
             Some(rule) => self.meet(Reach::of(rule), here, seen, granted),
             None => self.extend(here, seen, granted),
-        }
+        };
+        let fixed = rule.is_some_and(|rule| Reach::of(rule) == Reach::Control);
+        if fixed { unchangeable(found) } else { found }
     }
 
     /// What the spelling matches: a pattern may have been written by way of a link (spec §9.1). It can
@@ -149,27 +165,35 @@ impl Tiers<'_> {
         if request.route == request.path {
             return Marks::NONE;
         }
-        self.automaton.look(request.route).here.intersection(Marks::DENY.union(Marks::PROMPT))
+        self.automaton
+            .look(request.route)
+            .here
+            .intersection(Marks::DENY.union(Marks::PROMPT).union(Marks::ASK))
     }
 
     fn meet(&self, reach: Reach, here: Marks, seen: Seen, granted: Lookup) -> Lookup {
         if reach == Reach::Own {
             return granted;
         }
-        let default = self.default.filter(|_| reach != Reach::ReadyMade);
+        let ready_made = matches!(reach, Reach::ReadyMade | Reach::Control);
+        let default = self.default.filter(|_| !ready_made);
         let explicit = here.tier();
         let tier = explicit.or(default).unwrap_or(Tier::Write);
         let warned = reach == Reach::Declared && here.intersects(Marks::SENSITIVE);
+        let asked = self.asks(here) && (!ready_made || here.intersects(Marks::ASK));
         let allowed = granted.caps.intersection(tier.capabilities());
-        let (caps, asks, restraint) = match (tier, warned) {
-            (Tier::Deny, _) => (Capabilities::NONE, Capabilities::NONE, Some(Restraint::Deny)),
-            (Tier::Prompt, _) => (Capabilities::NONE, granted.caps, Some(Restraint::Prompt)),
-            (_, true) => (Capabilities::NONE, allowed, Some(Restraint::Sensitive)),
-            (tier, false) => (allowed, Capabilities::NONE, Restraint::of_tier(tier)),
+        let (caps, asks, restraint) = match tier {
+            Tier::Deny => (Capabilities::NONE, Capabilities::NONE, Some(Restraint::Deny)),
+            Tier::Prompt => (Capabilities::NONE, granted.caps, Some(Restraint::Prompt)),
+            _ if asked => (Capabilities::NONE, allowed, Some(Restraint::Prompt)),
+            _ if warned => (Capabilities::NONE, allowed, Some(Restraint::Sensitive)),
+            tier => (allowed, Capabilities::NONE, Restraint::of_tier(tier)),
         };
-        let by_default = explicit.is_none() && restraint != Some(Restraint::Sensitive);
+        let by_pattern = explicit.is_some() || here.intersects(Marks::ASK);
+        let by_default = !by_pattern && restraint != Some(Restraint::Sensitive);
         let warned_below = reach == Reach::Declared && seen.ahead.intersects(Marks::SENSITIVE);
-        let withheld_below = seen.ahead.tiers().restrict() || self.default.is_some();
+        let by_default_below = self.default.is_some() || self.asks && !ready_made;
+        let withheld_below = seen.ahead.tiers().restrict() || by_default_below;
         Lookup {
             caps,
             asks,
@@ -182,17 +206,31 @@ impl Tiers<'_> {
         }
     }
 
+    /// Whether a person is asked about what is granted, by whom may restrict only.
+    fn asks(&self, here: Marks) -> bool {
+        here.intersects(Marks::ASK) || self.asks && here.tier().is_none()
+    }
+
     /// Where no rule reaches there is only what a tier opens.
     fn extend(&self, here: Marks, seen: Seen, granted: Lookup) -> Lookup {
         let explicit = here.tier();
         let tier = explicit.or(self.default);
-        let caps = tier.map_or(Capabilities::NONE, Tier::capabilities);
-        let asks = if tier == Some(Tier::Prompt) { Capabilities::ALL } else { Capabilities::NONE };
+        let opened = tier.map_or(Capabilities::NONE, Tier::capabilities);
+        let (caps, asks) = match tier {
+            Some(Tier::Prompt) => (Capabilities::NONE, Capabilities::ALL),
+            _ if self.asks(here) => (Capabilities::NONE, opened),
+            _ => (opened, Capabilities::NONE),
+        };
         let ahead = seen.ahead.tier_opened(self.default);
         Lookup {
             caps,
             asks,
-            restraint: explicit.map_or(Some(Restraint::Default), Restraint::of_tier),
+            restraint: match explicit {
+                Some(Tier::Read | Tier::Write) if here.intersects(Marks::ASK) => {
+                    Some(Restraint::Prompt)
+                }
+                explicit => explicit.map_or(Some(Restraint::Default), Restraint::of_tier),
+            },
             withheld: tier.map_or(asks, |_| Capabilities::ALL.difference(caps)),
             hidden: granted.hidden && caps.union(asks).union(ahead).is_empty(),
             below_any: granted.below_any.union(ahead),
@@ -201,6 +239,18 @@ impl Tiers<'_> {
             place: seen.place,
             ..granted
         }
+    }
+}
+
+/// Without all that would change something.
+fn unchangeable(found: Lookup) -> Lookup {
+    let keep = |caps: Capabilities| caps.difference(Capabilities::WRITE);
+    Lookup {
+        caps: keep(found.caps),
+        asks: keep(found.asks),
+        withheld: keep(found.withheld),
+        below_any: keep(found.below_any),
+        ..found
     }
 }
 

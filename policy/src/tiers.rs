@@ -35,6 +35,8 @@ pub enum List {
     Tier(Tier),
     /// `sensitive_paths`.
     Sensitive,
+    /// `prompt_paths` of who may restrict only.
+    Question,
 }
 
 impl List {
@@ -44,6 +46,7 @@ impl List {
         match self {
             Self::Tier(tier) => tier.field(),
             Self::Sensitive => "sensitive_paths",
+            Self::Question => Tier::Prompt.field(),
         }
     }
 
@@ -51,6 +54,7 @@ impl List {
         match self {
             Self::Tier(tier) => Marks::of(tier),
             Self::Sensitive => Marks::SENSITIVE,
+            Self::Question => Marks::ASK,
         }
     }
 
@@ -88,6 +92,8 @@ pub struct TierError {
 pub struct Tiers {
     /// The tier of what no pattern matches.
     pub default: Option<Tier>,
+    /// A person is asked about what is granted and no pattern matches; nothing is opened.
+    pub(crate) asks: bool,
     patterns: Vec<(List, Pattern)>,
     /// Patterns that could match nothing and were left out, with the reason: those that would have
     /// allowed something.
@@ -124,6 +130,50 @@ impl Tiers {
         Ok(tiers)
     }
 
+    /// Takes in what anybody who can commit may say: denials, questions about what is granted, and, where
+    /// there is no default that it would be an exception to, what may be done inside the workspace, and
+    /// outside where `approved` says so of a tier, a pattern, and the directory below which it matches.
+    /// Gives back the patterns that would open more, with the tier of each. Looks at the disk.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn restrict<'p>(
+        &mut self,
+        theirs: &'p FilePolicy,
+        places: Places<'_>,
+        mut approved: impl FnMut(Tier, &str, &Path) -> bool,
+    ) -> Result<Vec<(Tier, &'p str)>, TierError> {
+        self.table = OnceLock::new();
+        let may_open = self.default.is_none();
+        match theirs.default {
+            Some(Tier::Deny) => self.default = Some(Tier::Deny),
+            Some(_) => self.asks = true,
+            None => {}
+        }
+        for text in &theirs.deny_paths {
+            self.add(List::Tier(Tier::Deny), text, places)?;
+        }
+        for text in &theirs.prompt_paths {
+            self.add(List::Question, text, places)?;
+        }
+        let mut left_out = Vec::new();
+        for tier in [Tier::Read, Tier::Write] {
+            for text in theirs.list(tier) {
+                // What is looked at is what counts: links may lead elsewhere a moment later.
+                let mut opens = |pattern: &Pattern| {
+                    let stem = pattern.stem();
+                    stem.starts_with(places.workspace) || approved(tier, text, &stem)
+                };
+                match Pattern::new(text, places, false).ok().filter(|_| may_open).filter(&mut opens)
+                {
+                    Some(pattern) => self.patterns.push((List::Tier(tier), pattern)),
+                    None => left_out.push((tier, text.as_str())),
+                }
+            }
+        }
+        Ok(left_out)
+    }
+
     fn add(&mut self, list: List, text: &str, places: Places<'_>) -> Result<(), TierError> {
         match Pattern::new(text, places, list.restricts()) {
             Ok(pattern) => self.patterns.push((list, pattern)),
@@ -141,7 +191,7 @@ impl Tiers {
     /// Whether there is nothing to match.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.default.is_none() && self.patterns.is_empty()
+        self.default.is_none() && !self.asks && self.patterns.is_empty()
     }
 
     /// The table of all patterns.
@@ -151,7 +201,8 @@ impl Tiers {
 
     /// The expressions of each list.
     fn lists(&self) -> Vec<Expressions> {
-        let lists = Tier::ALL.into_iter().map(List::Tier).chain([List::Sensitive]);
+        let others = [List::Sensitive, List::Question];
+        let lists = Tier::ALL.into_iter().map(List::Tier).chain(others);
         let expressions = |list: List| {
             let own = || self.patterns.iter().filter(|(of, _)| *of == list).map(|(_, own)| own);
             Expressions {
@@ -169,7 +220,7 @@ impl Tiers {
     pub fn reported(&self, restraint: Restraint, path: &Path, route: &Path) -> Option<&str> {
         let list = List::of(restraint)?;
         let matching = self.patterns.iter().filter(|(of, pattern)| {
-            *of == list && (pattern.matches(path) || pattern.matches(route))
+            of.field() == list.field() && (pattern.matches(path) || pattern.matches(route))
         });
         let narrowest = matching.max_by_key(|(_, pattern)| pattern.specificity());
         narrowest.map(|(_, pattern)| pattern.text.as_str())
@@ -200,7 +251,7 @@ impl Tiers {
     /// The patterns that may open what no rule does, with the tier of each.
     pub fn opening(&self) -> impl Iterator<Item = (Tier, &Pattern)> {
         self.patterns.iter().filter_map(|(list, pattern)| match list {
-            List::Tier(Tier::Deny) | List::Sensitive => None,
+            List::Tier(Tier::Deny) | List::Sensitive | List::Question => None,
             List::Tier(tier) => Some((*tier, pattern)),
         })
     }

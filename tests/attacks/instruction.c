@@ -3,6 +3,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "absent.h"
@@ -52,6 +55,14 @@ static int v_openat2(char **a)
     unsigned long how[3] = {O_RDONLY, 0, 0};
     long fd = at(SYS_openat2, a[0], (long)how, sizeof how);
     return fd < 0 ? FAILED : show((int)fd);
+}
+/* What the library tells the supervisor (policy/src/telling.rs), with a reason of one's own. */
+static int v_tell(char **a)
+{
+    struct { uint32_t magic, length, pid, rule; uint8_t missing, flags; uint16_t reason, lengths[4]; } head =
+        {0x4556504a, sizeof head, 0, UINT32_MAX, 1, 4, (uint16_t)atoi(a[0]), {0, 0, 0, 0}};
+    struct iovec vectors[5] = {{&head, sizeof head}};
+    return done(call(0x3fff0000, (long)vectors, 5, 0, 0, 0));
 }
 static int v_by_descriptor(char **a)
 {
@@ -145,6 +156,7 @@ const struct verb instruction_verbs[] = {
     {"i_link", 2, v_link},
     {"i_symlink", 2, v_symlink},
     {"i_chmod", 1, v_chmod},
+    {"i_tell", 1, v_tell},
     {"i_chown", 1, v_chown},
     {"i_utimes", 1, v_utimes},
     {"i_setxattr", 1, v_setxattr},

@@ -1,6 +1,6 @@
 //! Questions in a terminal, while programs run.
 
-use crate::attack::{Linking, arena_with};
+use crate::attack::{Linking, answer, arena, arena_with, call};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
 use crate::terminal::Terminal;
@@ -38,6 +38,24 @@ fn yes_is_for_once() {
     terminal.see("status:1");
     assert_eq!(terminal.end(), Some(0));
     assert_eq!(terminal.screen().matches("content-a").count(), 1);
+}
+
+/// One thread asks for the same again at once.
+#[test]
+fn yes_is_for_one_call() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal =
+        start(&scratch, "read x < ask/a; echo first:$x; x=; read x < ask/a; echo second:$x");
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("first:content-a");
+    terminal.see(QUESTION);
+    terminal.keys("n\n");
+    terminal.end();
+    assert!(!terminal.screen().contains("second:content"), "{}", terminal.screen());
 }
 
 #[test]
@@ -154,6 +172,55 @@ fn the_terminal_is_given_back() {
     assert!(!terminal.screen().contains("y: command not found"), "{}", terminal.screen());
 }
 
+/// Who reads keys in another thread, and by another descriptor, does not get the answer.
+#[test]
+fn an_answer_is_for_nobody_else() {
+    let scratch = place();
+    if !have("script") || !have("python3") {
+        return;
+    }
+    let script = "
+import os, threading, time
+terminal = os.open('/dev/tty', os.O_RDONLY)
+steal = lambda: print('stolen', os.read(terminal, 100), flush=True)
+threading.Thread(target=steal, daemon=True).start()
+time.sleep(0.2)
+print(open('ask/a').read(), flush=True)
+";
+    let python = Run::new(&scratch, "python3", &["-c", script]);
+    let mut terminal = Terminal::start(&python.mode(Mode::Confined));
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    terminal.end();
+    assert!(!terminal.screen().contains("stolen"), "{}", terminal.screen());
+}
+
+/// What is typed for another job is no answer.
+#[test]
+fn a_question_waits_for_its_job() {
+    let scratch = place();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let line = Run::sh(&scratch, "cat ask/a").mode(Mode::Confined).command_line();
+    let quoted: Vec<String> = line.iter().map(|part| format!("'{part}'")).collect();
+    let outer = Run::new(&scratch, "bash", &["--norc", "--noprofile", "-i"]).mode(Mode::Bare);
+    let mut terminal = Terminal::start(&outer.env("PS1", "> "));
+    terminal.see("> ");
+    terminal.keys(&format!("{} &\n", quoted.join(" ")));
+    terminal.see("a question waits");
+    terminal.keys("read x; echo got:$x\n");
+    terminal.keys("yes\n");
+    terminal.see("got:yes");
+    assert!(!terminal.screen().contains(QUESTION), "{}", terminal.screen());
+    terminal.keys("fg\n");
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    terminal.keys("exit\n");
+}
+
 /// Whom the library is not in.
 #[test]
 fn static_programs_wait_too() {
@@ -191,6 +258,18 @@ fn a_sensitive_path_is_warned_of_once() {
     terminal.see("KEY=1");
     terminal.see("end");
     terminal.end();
+}
+
+/// The record says who consented; a program that tells of itself what the library tells is no person.
+#[test]
+fn nobody_consents_for_a_person() {
+    let scratch = arena(Scratch::new());
+    let told = |reason: &str| {
+        let run = call(&scratch, Mode::Confined, &format!("--non-interactive -- i_tell {reason}"));
+        answer(&run).to_owned()
+    };
+    assert_eq!(told("0"), "ok");
+    assert_eq!((told("7").as_str(), told("8").as_str()), ("EINVAL", "EINVAL"));
 }
 
 /// Without a terminal, or told not to ask: no, and the block says why.

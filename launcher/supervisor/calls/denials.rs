@@ -5,6 +5,7 @@ use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::telling::{CONSENT, VECTORS};
 use rustix::io::Errno;
 
+use crate::consent::Asker;
 use crate::events::{self, Layer};
 use crate::supervisor::task::{Subject, Task, program_of};
 use crate::sys::notification::Answer;
@@ -25,6 +26,10 @@ pub(crate) fn take(task: &Task<'_>, vectors: u64, count: u64) -> Result<Answer, 
         record.extend(task.caller.bytes(address, length)?);
     }
     let told = events::sole(&record).ok_or(Errno::INVAL)?;
+    if told.reason.is_consent() {
+        // Only a person can give that.
+        return Err(Errno::INVAL);
+    }
     if told.question && asks(task, &told)? {
         return Ok(Answer::Value(CONSENT.into()));
     }
@@ -39,7 +44,7 @@ fn asks(task: &Task<'_>, told: &events::Denial) -> Result<bool, Errno> {
     match decide::access(task.image(), &request, told.missing) {
         Verdict::Deny(denial) if denial.ask => {
             let subject = Subject { path: &told.path, route: &told.route };
-            Ok(task.ask(denial, subject, program_of(&task.caller))?.consents())
+            Ok(task.ask(Asker::Library, denial, subject)?.consents())
         }
         _ => Ok(false),
     }

@@ -4,7 +4,7 @@
 //! The table is not the library's own form: that would have to be validated as a whole by every process
 //! that maps it, and equal states of it do not mean equal futures, which renames are judged by.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::string::String;
 use std::vec;
 use std::vec::Vec;
@@ -20,8 +20,11 @@ use zerocopy::little_endian::U16;
 use super::BuildError;
 use crate::automaton::{Automaton, Marks, Seen, State};
 
-/// What the library may use while it determines the automaton: patterns that need more are refused at once.
-const ROOM: usize = 24 << 20;
+/// How large the library's table may become. A thousand names need a tenth of it; few patterns with many
+/// `*` or `?` in one part may need more than there is.
+const TABLE_ROOM: usize = 16 << 20;
+/// What the library may use beside it. The time that it takes goes with this: seconds at the worst.
+const WORK_ROOM: usize = 6 << 20;
 
 /// Expressions, over bytes, of one list of patterns, and the mark that the list stands for.
 #[derive(Debug)]
@@ -130,8 +133,8 @@ fn library_automaton(lists: &[Expressions]) -> Result<dense::DFA<Vec<u32>>, Buil
                 .start_kind(StartKind::Anchored)
                 .match_kind(MatchKind::All)
                 .accelerate(false)
-                .dfa_size_limit(Some(ROOM))
-                .determinize_size_limit(Some(ROOM)),
+                .dfa_size_limit(Some(TABLE_ROOM))
+                .determinize_size_limit(Some(WORK_ROOM)),
         )
         .syntax(syntax::Config::new().unicode(false).utf8(false).dot_matches_new_line(true))
         .thompson(thompson::Config::new().utf8(false))
@@ -171,13 +174,24 @@ fn columns(automaton: &dense::DFA<Vec<u32>>) -> (Vec<usize>, Vec<u8>) {
     (columns, bytes)
 }
 
+/// What many patterns begin with: `**/*`, `**/`, or neither. Written once it is followed once; a thousand
+/// times, it would be followed in as many combinations.
+const BEGINNINGS: [&str; 3] = ["(?-u)^(?:/?|.*/)[[^/]&&[^/]]*", "(?-u)^(?:/?|.*/)", "(?-u)^"];
+
 /// One expression for a list; of an empty one, one that matches nothing.
 fn alternation(list: &[String]) -> String {
     if list.is_empty() {
         return "[a&&b]".into();
     }
-    let list: Vec<String> = list.iter().map(|one| std::format!("(?:{one})")).collect();
-    list.join("|")
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for one in list {
+        let begins = |&begin: &&'static str| Some((begin, one.strip_prefix(begin)?));
+        let (begin, rest) = BEGINNINGS.iter().find_map(begins).unwrap_or(("", one));
+        groups.entry(begin).or_default().push(rest);
+    }
+    let group =
+        |(begin, rests): (&&str, &Vec<&str>)| std::format!("(?:{begin}(?:{}))", rests.join("|"));
+    groups.iter().map(group).collect::<Vec<_>>().join("|")
 }
 
 /// Numbers the states such that equal numbers have equal futures (Moore's algorithm), the first state

@@ -20,10 +20,10 @@ pub(super) fn of(grant: &Grant, open: Option<&Path>, table: &Table) -> Reach {
     let on_open_ground = || open.is_some_and(|open| grant.anchor.starts_with(open));
     match (&grant.kind, &grant.origin) {
         (GrantKind::Workspace, _) => Reach::Outspoken,
-        (GrantKind::Control, _) | (_, Origin::Baseline { .. } | Origin::Profile { .. }) => {
+        (GrantKind::Control, _) => Reach::Control,
+        (_, Origin::Baseline { .. } | Origin::Profile { .. } | Origin::Inherited { .. }) => {
             Reach::ReadyMade
         }
-        (_, Origin::Inherited { .. }) => Reach::ReadyMade,
         (GrantKind::Plain, Origin::Product { .. }) => Reach::Own,
         // What stands in for a workspace in which nothing is declared.
         (GrantKind::Plain, Origin::Rule { layer, .. }) if **layer == *TYPED => Reach::Outspoken,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capability;
 use jp_confine_policy::approvals::ApprovedTargets;
-use jp_confine_policy::build::{Grant, ImageSpec, build};
+use jp_confine_policy::build::{BuildError, Grant, ImageSpec, build};
 use jp_confine_policy::canonical::Root;
 use jp_confine_policy::check::Context;
 use jp_confine_policy::compile::{Compiled, compile};
@@ -104,6 +104,14 @@ pub(crate) fn image(grants: &[Grant], workspace: &Path) -> Vec<u8> {
 }
 
 pub(crate) fn image_with(grants: &[Grant], tiers: Option<&Tiers>, workspace: &Path) -> Vec<u8> {
+    try_image_with(grants, tiers, workspace).unwrap()
+}
+
+pub(crate) fn try_image_with(
+    grants: &[Grant],
+    tiers: Option<&Tiers>,
+    workspace: &Path,
+) -> Result<Vec<u8>, BuildError> {
     let spec = ImageSpec {
         grants,
         tiers,
@@ -116,7 +124,7 @@ pub(crate) fn image_with(grants: &[Grant], tiers: Option<&Tiers>, workspace: &Pa
         shared_page: Path::new(""),
         json: b"",
     };
-    build(&spec).unwrap()
+    build(&spec)
 }
 
 /// Rules separated by spaces: `path:caps`, external ones `path!caps`; capabilities by letter as in

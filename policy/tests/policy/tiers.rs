@@ -14,7 +14,7 @@ use jp_confine_policy::tier::{Restraint, Tier};
 use jp_confine_policy::tiers::Tiers;
 use proptest::prelude::*;
 
-use crate::place::{Place, image_with};
+use crate::place::{Place, image_with, try_image_with};
 
 fn places() -> Places<'static> {
     Places { home: Some(Path::new("/h")), workspace: Path::new("/w") }
@@ -39,7 +39,8 @@ fn rule(anchor: &str, caps: Capabilities, kind: GrantKind) -> Grant {
 }
 
 /// The workspace `/w`, all granted, with `/w/ro` to read; the home `/h`, hidden, of which `/h/all` is
-/// granted; `/usr` of the baseline; `/tmp/run`, the program's own.
+/// granted; `/usr` of the baseline; `/tmp/run`, the program's own; `/h/own` and `/w/own`, which decide
+/// what it may do.
 fn grants() -> Vec<Grant> {
     let read = Capabilities::READ;
     let own = |anchor: &str| Origin::Product { why: anchor.to_owned() };
@@ -54,6 +55,8 @@ fn grants() -> Vec<Grant> {
         rule("/h/.aws", read, GrantKind::Plain),
         grant("/usr", read.union(Capabilities::EXECUTE), GrantKind::Plain, baseline),
         grant("/tmp/run", Capabilities::ALL, GrantKind::Plain, own("temp")),
+        grant("/h/own", Capabilities::NONE, GrantKind::Control, own("data")),
+        grant("/w/own", Capabilities::NONE, GrantKind::Control, own("policy")),
     ]
 }
 
@@ -61,7 +64,15 @@ struct Judge(Vec<u8>);
 
 impl Judge {
     fn of(tiers: &str) -> Self {
-        let tiers = Tiers::new(&policy(tiers), Some(&[]), places()).expect("patterns");
+        Self::restricted(tiers, "")
+    }
+
+    /// `tiers` of the user, with those of a file that anybody can commit.
+    fn restricted(tiers: &str, theirs: &str) -> Self {
+        let mut tiers = Tiers::new(&policy(tiers), Some(&[]), places()).expect("patterns");
+        let left_out =
+            tiers.restrict(&policy(theirs), places(), |_, _, _| false).expect("patterns").len();
+        assert_eq!(left_out, 0, "{theirs}");
         Self(image_with(&grants(), Some(&tiers), Path::new("/w")))
     }
 
@@ -137,6 +148,10 @@ rows! {
     default_spares_the_baseline: "default=deny", "run" "/usr/bin/cat" => "allow";
     patterns_do_not_spare_the_baseline: "deny=/usr/**", "run" "/usr/bin/cat" => "deny deny";
     nothing_takes_the_private_folder: "default=deny deny=/tmp/**", "write" "/tmp/run/f" => "allow";
+    nobody_opens_what_decides: "write=/h/** default=write", "write" "/h/own/f" => "deny";
+    nobody_asks_for_what_decides: "prompt=/h/**", "write" "/h/own" => "deny";
+    what_decides_may_be_read: "write=/h/**", "read" "/h/own/f" => "allow";
+    what_decides_inside_stays: "write=/w/**", "write" "/w/own" => "deny";
     outside_read_opens: "read=/o/**", "read" "/o/f" => "allow";
     outside_read_opens_no_writing: "read=/o/**", "write" "/o/f" => "deny read";
     outside_write_opens: "write=/o/**", "write" "/o/f" => "allow";
@@ -155,6 +170,46 @@ rows! {
     sensitive_does_not_outweigh_deny: "deny=**/.env", "read" "/w/.env" => "deny deny";
     sensitive_spares_the_baseline: "", "read" "/usr/.env" => "allow";
     sensitive_with_read: "read=/w/**", "write" "/w/.env" => "deny sensitive";
+}
+
+/// Whoever can commit restricts, and opens nothing, not even to a question.
+#[test]
+fn what_anybody_can_commit_only_restricts() {
+    for (own, theirs, need, path, expected) in [
+        ("", "deny=/w/s", "read", "/w/s", "deny deny"),
+        ("", "prompt=/w/s", "read", "/w/s", "ask prompt"),
+        ("", "prompt=/usr/**", "read", "/usr/f", "ask prompt"),
+        ("", "prompt=/** prompt=/o/f", "read", "/o/f", "deny"),
+        ("", "default=prompt", "read", "/o/f", "deny"),
+        ("", "default=prompt", "read", "/w/f", "ask default"),
+        ("", "default=prompt", "run", "/usr/f", "allow"),
+        ("", "default=prompt write=/w/s", "write", "/w/s", "allow"),
+        ("", "prompt=/h/**", "read", "/h/f", "deny hidden"),
+        ("", "prompt=/h/**", "write", "/h/own", "deny"),
+        ("read=/w/**", "prompt=/w/**", "write", "/w/f", "deny prompt"),
+        ("read=/o/**", "prompt=/o/**", "read", "/o/f", "ask prompt"),
+        ("read=/o/**", "prompt=/o/**", "write", "/o/f", "deny prompt"),
+        ("default=read", "default=prompt", "read", "/o/f", "ask default"),
+        ("default=read", "default=prompt", "write", "/o/f", "deny default"),
+        ("default=read", "default=deny", "read", "/o/f", "deny default"),
+        ("default=deny", "default=prompt", "read", "/w/f", "deny default"),
+        ("prompt=/o/**", "deny=/o/k", "read", "/o/f", "ask prompt"),
+    ] {
+        let said = Judge::restricted(own, theirs).says(need, path);
+        assert_eq!(said, expected, "{need} {path}, `{own}` restricted by `{theirs}`");
+    }
+}
+
+#[test]
+fn what_would_open_more_than_the_workspace_is_left_out() {
+    let left_out = |own: &str, theirs: &str| {
+        let theirs = policy(theirs);
+        let mut tiers = Tiers::new(&policy(own), None, places()).expect("patterns");
+        tiers.restrict(&theirs, places(), |_, _, _| false).expect("patterns").len()
+    };
+    assert_eq!(left_out("", "read=/w/a write=<workspace>/b/**"), 0);
+    assert_eq!(left_out("", "read=/o/a write=** read=/w* write=/{w,o}/f read=~/x"), 5);
+    assert_eq!(left_out("default=deny", "read=/w/a"), 1);
 }
 
 #[test]
@@ -242,6 +297,21 @@ fn a_folder_does_not_leave_its_pattern_behind() {
 }
 
 #[test]
+fn a_folder_does_not_leave_what_is_sensitive_behind() {
+    let home = [rule("/h", Capabilities::ALL, GrantKind::Plain)];
+    let tiers = Tiers::new(&policy(""), Some(&[]), places()).expect("patterns");
+    let image = image_with(&home, Some(&tiers), Path::new("/w"));
+    let image = Image::parse(&image).expect("an image");
+    let relocate = |from: &str, to: &str| {
+        let (from, to) = (Request::canonical(from.as_bytes()), Request::canonical(to.as_bytes()));
+        word(decide::relocate(&image, &from, &to))
+    };
+    assert_eq!(relocate("/h/.config", "/h/c"), "deny");
+    assert_eq!(relocate("/h/a", "/h/b/a"), "allow");
+    assert_eq!(relocate("/h/.config/a", "/h/.config/b"), "allow");
+}
+
+#[test]
 fn a_walk_beneath_knows_of_patterns() {
     let beneath = |tiers, directory: &[u8]| {
         decide::grants_beneath(&Judge::of(tiers).image(), directory, Capabilities::READ)
@@ -252,12 +322,26 @@ fn a_walk_beneath_knows_of_patterns() {
 }
 
 #[test]
+fn a_workspace_of_any_name_is_a_place() {
+    for name in ["/w/[1]*{a,b}?", "/w/[", "/w/]é[!x]"] {
+        let places = Places { workspace: Path::new(name), ..places() };
+        let pattern = Pattern::new("<workspace>/s/**", places, true).expect(name);
+        assert_eq!(pattern.stem(), Path::new(name).join("s"));
+        assert!(pattern.matches(&Path::new(name).join("s/f")), "{name}");
+        assert!(!pattern.matches(Path::new("/w/1a/s/f")), "{name}");
+    }
+}
+
+#[test]
 fn wrong_patterns_are_refused() {
     let check = |text| Pattern::new(text, places(), true).expect_err(text);
     for text in ["src/**", "./src", "", "*.key", "<work>/x"] {
         assert_eq!(check(text), PatternError::Relative, "{text}");
     }
     assert_eq!(check("~other/x"), PatternError::OtherHome);
+    for text in ["/w/s/", "**/s/", "~/", "/w//k", "/w/./k", "**/x/../k"] {
+        assert_eq!(check(text), PatternError::Unclean, "{text}");
+    }
     for text in ["/w/[a", "/w/{a", "/w/[z-a]"] {
         assert!(matches!(check(text), PatternError::Syntax(_)), "{text}");
     }
@@ -266,6 +350,23 @@ fn wrong_patterns_are_refused() {
     assert_eq!(denied.expect_err("a hole").problem, PatternError::NoHome);
     let dropped = Tiers::new(&policy("read=~/x"), None, homeless).expect("only less").dropped;
     assert_eq!(dropped.len(), 1);
+}
+
+#[test]
+fn a_thousand_patterns_are_one_small_table() {
+    let names = (0..500).flat_map(|n| [format!("deny=**/name{n}/**"), format!("deny=/w/n{n}*")]);
+    let judge = Judge::of(&names.collect::<Vec<_>>().join(" "));
+    assert!(judge.0.len() < 1 << 20, "{}", judge.0.len());
+    assert_eq!(judge.says("read", "/w/a/name499/f"), "deny deny");
+    assert_eq!(judge.says("read", "/w/n499f"), "deny deny");
+    assert_eq!(judge.says("read", "/w/a/name500/f"), "allow");
+}
+
+#[test]
+fn what_would_need_an_endless_table_is_refused() {
+    let text = format!("deny=**/*a{}", "?".repeat(30));
+    let tiers = Tiers::new(&policy(&text), None, places()).expect("a pattern");
+    assert!(try_image_with(&[], Some(&tiers), Path::new("/w")).is_err());
 }
 
 #[test]
