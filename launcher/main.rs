@@ -49,6 +49,7 @@ mod supervise;
 mod supervisor;
 mod sys;
 mod terminal;
+mod tier_layer;
 mod why;
 mod workspace;
 

@@ -11,16 +11,12 @@ use jp_confine_policy::canonical::Root;
 use jp_confine_policy::compile::Compiled;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::model::CompiledRule;
-use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::warning;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::anchors::Anchors;
-use crate::approvals::patterns::Wide;
-use crate::approvals::question::About;
-use crate::approvals::store::Store;
 use crate::cli::{Enforce, Options};
 use crate::config::layers::Layers;
 use crate::context::Context;
@@ -35,7 +31,7 @@ use crate::plan::{Order, Plan};
 use crate::profile::{Profile, Profiles, Resolved};
 use crate::scratch::Scratch;
 use crate::seal::SharedPage;
-use crate::terminal::Terminal;
+use crate::tier_layer::{Granted, TierLayer};
 use crate::workspace::{self, Workspace};
 
 /// What only a run has, and a question about the policy has not.
@@ -116,16 +112,9 @@ pub(crate) fn prepare(
     }
     .assemble()?;
 
-    let places = Places { home: context.home.as_deref(), workspace: root.as_path() };
-    let warns = outcome.declared || flags.grant();
-    let mut store = Store::open(context, workspace);
-    let mut terminal = run.and_then(|_| Terminal::open(options.non_interactive));
-    let about = About { context, root: &root, scopes: &[] };
-    let approved = |wide: &Wide| wide.is_approved(&mut store, terminal.as_mut(), &about);
-    let tool = options.tool.as_deref();
-    let (tiers, tier_warnings) = layers.tiers(tool, places, warns, approved)?;
-    store.save()?;
-    let exposed = (!outcome.declared).then(|| layers.sensitive(tool, places)).transpose()?;
+    let granted = Granted { by_rules: outcome.declared, by_flags: flags.grant() };
+    let TierLayer { tiers, exposed, warnings: of_tiers } =
+        TierLayer::of(&asked, &layers, granted, purpose)?;
     let aliases = grants::aliases(workspace, &tables, &mut anchors);
     let nowhere = Path::new("/");
     let json = serde_json::to_string(&WireForm::of(&wire))
@@ -163,7 +152,7 @@ pub(crate) fn prepare(
             .chain(warnings.iter().map(ToString::to_string))
             .chain(covered.iter().map(ToString::to_string))
             .chain(flags.warnings)
-            .chain(tier_warnings)
+            .chain(of_tiers)
             .collect(),
         profiles: picked.iter().map(|profile| profile.name.clone()).collect(),
     })

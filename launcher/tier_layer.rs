@@ -1,0 +1,59 @@
+//! The tier layer of a run: what files say of tiers, with what a person approved of that.
+
+use jp_confine_policy::pattern::Places;
+use jp_confine_policy::tiers::Tiers;
+
+use crate::approvals::patterns::Wide;
+use crate::approvals::question::About;
+use crate::approvals::store::Store;
+use crate::config::layers::Layers;
+use crate::externals::Purpose;
+use crate::failure::Failure;
+use crate::mounts::Asked;
+use crate::terminal::Terminal;
+
+/// The tier layer.
+#[derive(Debug)]
+pub(crate) struct TierLayer {
+    pub(crate) tiers: Tiers,
+    /// What is sensitive and yet free to all programs, because nothing is declared.
+    pub(crate) exposed: Option<Tiers>,
+    /// What a person should know.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// What grants there are, as far as tiers care.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Granted {
+    /// Rules are declared.
+    pub(crate) by_rules: bool,
+    /// Options grant something.
+    pub(crate) by_flags: bool,
+}
+
+impl TierLayer {
+    /// Puts the layer together. For a run a person is asked about what a workspace file would open
+    /// outside; a question about the policy goes by what is approved already.
+    pub(crate) fn of(
+        asked: &Asked<'_>,
+        layers: &Layers,
+        granted: Granted,
+        purpose: Purpose,
+    ) -> Result<Self, Failure> {
+        let Asked { context, workspace, root, options } = *asked;
+        let tool = options.tool.as_deref();
+        let places = Places { home: context.home.as_deref(), workspace: root.as_path() };
+        let mut store = Store::open(context, workspace);
+        let mut terminal = match purpose {
+            Purpose::Run => Terminal::open(options.non_interactive),
+            Purpose::Question => None,
+        };
+        let about = About { context, root, scopes: &[] };
+        let approved = |wide: &Wide| wide.is_approved(&mut store, terminal.as_mut(), &about);
+        let warns = granted.by_rules || granted.by_flags;
+        let (tiers, warnings) = layers.tiers(tool, places, warns, approved)?;
+        store.save()?;
+        let exposed = if granted.by_rules { None } else { Some(layers.sensitive(tool, places)?) };
+        Ok(Self { tiers, exposed, warnings })
+    }
+}
