@@ -3,6 +3,7 @@
 
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::pattern::Places;
+use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::{TierError, Tiers};
 
 use super::decode::{File, Tool, Trust};
@@ -48,14 +49,7 @@ impl Layers {
         for file in self.files().iter().filter(|file| file.trust == Trust::Workspace) {
             for policy in [file.tiers.as_ref(), of_tool(file, tool)].into_iter().flatten() {
                 let left_out = tiers.restrict(policy, places).map_err(failure)?;
-                written.warnings.extend(left_out.into_iter().map(|(tier, text)| {
-                    format!(
-                        "`{text}` of {} in {} was left out: it would open more than the \
-                         workspace file may; put it into the user configuration",
-                        tier.field(),
-                        file.source.name
-                    )
-                }));
+                written.warnings.extend(left_out_words(&left_out, &file.source.name));
             }
         }
         let dropped = tiers.dropped.iter().map(|error| format!("left out: {error}"));
@@ -78,4 +72,18 @@ impl Written {
             self.policy = std::mem::take(&mut self.policy).overlaid(policy);
         }
     }
+}
+
+/// What to say of patterns of a workspace file that do not count.
+fn left_out_words(left_out: &[(Tier, &str)], file: &str) -> Option<String> {
+    let ((tier, first), others) = left_out.split_first()?;
+    let field = tier.field();
+    let subject = match others.len() {
+        0 => format!("`{first}` of {field} in {file} was"),
+        more => format!("`{first}` of {field} in {file} and {more} more were"),
+    };
+    Some(format!(
+        "{subject} left out: the user configuration may open that, a workspace file may \
+         not"
+    ))
 }

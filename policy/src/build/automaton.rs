@@ -118,10 +118,10 @@ fn determine(lists: &[(Marks, Vec<String>)]) -> Result<Determined, BuildError> {
     Ok(determined)
 }
 
-/// What many patterns begin and end with: `**/*`, `**/`, and `/**`. Written once it is followed once; a
+/// What many patterns begin and end with: `**/*`, `**/`, `/**` and `*`. Written once it is followed once; a
 /// thousand times, it would be followed in as many combinations.
 const BEGINNINGS: [&str; 3] = ["(?-u)^(?:/?|.*/)[[^/]&&[^/]]*", "(?-u)^(?:/?|.*/)", "(?-u)^"];
-const ENDINGS: [&str; 2] = ["/.*$", "$"];
+const ENDINGS: [&str; 3] = ["/.*$", "[[^/]&&[^/]]*$", "$"];
 
 /// One expression for a list; of an empty one, one that matches nothing.
 fn alternation(list: &[String]) -> String {
