@@ -155,6 +155,7 @@ rows! {
     outside_read_opens_no_writing: "read=/o/**", "write" "/o/f" => "deny read";
     outside_write_opens: "write=/o/**", "write" "/o/f" => "allow";
     outside_prompt_asks: "prompt=/o/**", "write" "/o/f" => "ask prompt";
+    outside_nobody_is_asked_to_execute: "prompt=/o/**", "run" "/o/f" => "deny";
     outside_default_opens: "default=read", "read" "/o/f" => "allow";
     outside_without_default_is_denied: "read=/o/**", "read" "/p/f" => "deny";
     what_is_opened_at_home_is_not_hidden: "read=/h/n/**", "read" "/h/n/f" => "allow";
