@@ -49,7 +49,14 @@ impl TierLayer {
             Purpose::Question => None,
         };
         let about = About { context, root, scopes: &[] };
-        let approved = |wide: &Wide| wide.is_approved(&mut store, terminal.as_mut(), &about);
+        let approved = |wide: &Wide| {
+            let yes = wide.is_approved(&mut store, terminal.as_mut(), &about);
+            if !yes {
+                // Nobody shall have to refuse one after the other.
+                terminal = None;
+            }
+            yes
+        };
         let warns = granted.by_rules || granted.by_flags;
         let (tiers, warnings) = layers.tiers(tool, places, warns, approved)?;
         store.save()?;

@@ -13,6 +13,9 @@ use super::layers::Layers;
 use crate::approvals::patterns::Wide;
 use crate::failure::Failure;
 
+/// How many patterns are named that do not count.
+const NAMED: usize = 3;
+
 impl Layers {
     /// The list of sensitive paths alone.
     ///
@@ -66,8 +69,12 @@ impl Layers {
                 let overruled = tiers.default.is_some();
                 let left_out = tiers.restrict(policy, places, &mut is_approved);
                 let left_out = left_out.map_err(|error| refused(&error))?;
-                let why = |(tier, text)| not_opened(tier, text, &file.source.name, overruled);
-                warnings.extend(left_out.into_iter().map(why));
+                let why = |&(tier, text)| not_opened(tier, text, &file.source.name, overruled);
+                warnings.extend(left_out.iter().take(NAMED).map(why));
+                if let Some(more @ 1..) = left_out.len().checked_sub(NAMED) {
+                    warnings
+                        .push(format!("and so do {more} more patterns of {}", file.source.name));
+                }
             }
         }
         warnings.extend(tiers.dropped.iter().map(|error| format!("left out: {error}")));

@@ -240,6 +240,10 @@ impl Draft {
                 _ => Capabilities::ALL,
             };
             self.inexact = self.inexact.union(caps);
+            if tier == Tier::Prompt && order.machine.supervises() {
+                // Whoever consents does so to one call, which the supervisor makes then.
+                continue;
+            }
             if stem.exists() {
                 rules.push(Rule { path: stem, rights: bounds::rights(caps, version) });
             } else {

@@ -7,6 +7,8 @@ use std::os::unix::fs::symlink;
 
 use jp_confine_policy::build::{GrantKind, ImageSpec, Origin};
 use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::file_policy::FilePolicy;
+use jp_confine_policy::pattern::Places;
 use tempfile::TempDir;
 
 use super::*;
@@ -22,6 +24,7 @@ const NEW: Machine =
 struct Scene {
     tree: TempDir,
     grants: Vec<Grant>,
+    tiers: Tiers,
     user: Uid,
 }
 
@@ -33,7 +36,7 @@ impl Scene {
             fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
             fs::write(path, file).expect("a file");
         }
-        Self { tree, grants: Vec::new(), user: Uid::ROOT }
+        Self { tree, grants: Vec::new(), tiers: Tiers::default(), user: Uid::ROOT }
     }
 
     fn root(&self) -> PathBuf {
@@ -49,11 +52,21 @@ impl Scene {
         self
     }
 
+    /// With a pattern of this tier for a folder.
+    fn tier(mut self, tier: Tier, folder: &str) -> Self {
+        let root = self.root();
+        let mut policy = FilePolicy::default();
+        policy.list_mut(tier).push(format!("{}/**", root.join(folder).display()));
+        let places = Places { home: None, workspace: &root };
+        self.tiers = Tiers::new(&policy, None, places).expect("a pattern");
+        self
+    }
+
     fn image(&self) -> Result<Vec<u8>, Failure> {
         let nowhere = Path::new("/");
         prepare::build_image(&ImageSpec {
             grants: &self.grants,
-            tiers: None,
+            tiers: (!self.tiers.is_empty()).then_some(&self.tiers),
             workspace: &self.root(),
             aliases: &[],
             session: 0,
@@ -71,7 +84,7 @@ impl Scene {
         Plan::of(&Order {
             grants: &self.grants,
             image: &prepare::parse_image(&image)?,
-            tiers: &Tiers::default(),
+            tiers: &self.tiers,
             workspace: &root,
             own: &[],
             user: self.user,
@@ -266,6 +279,18 @@ fn what_landlock_cannot_take_apart_is_trapped() {
         let plan = Scene::new(&["a/file"]).grant("a", caps, &[]).plan();
         assert!(traps(&plan).reads, "{caps}");
     }
+}
+
+#[test]
+fn a_tier_opens_what_it_says_and_a_question_nothing() {
+    let bound = |tier| {
+        let scene = Scene::new(&["a/file", "o/file"]).grant("a", READ, &[]).tier(tier, "o");
+        let plan = scene.plan();
+        assert!(traps(&plan).reads, "{plan:?}");
+        scene.rights(&plan, "o")
+    };
+    assert!(bound(Tier::Read).is_some_and(|rights| rights.contains(AccessFs::ReadFile)));
+    assert_eq!(bound(Tier::Prompt), None);
 }
 
 #[test]

@@ -10,6 +10,9 @@ use globset::{Glob, GlobBuilder, GlobMatcher};
 
 use crate::canonical::{self, Op};
 
+/// No path is longer (`PATH_MAX`), and what is nested deeper would take too much stack.
+const LONGEST: usize = 4096;
+
 /// Why a pattern cannot stand.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
@@ -19,6 +22,9 @@ pub enum PatternError {
     /// It has a part that no canonical path has: it could never match.
     #[error("no path has `.`, `..`, `//` or a slash at the end; all that is in a folder is `/**`")]
     Unclean,
+    /// Longer than any path.
+    #[error("it is longer than {LONGEST} bytes")]
+    TooLong,
     /// `~somebody`.
     #[error("the home of another user is not looked up; write the path")]
     OtherHome,
@@ -60,6 +66,9 @@ impl Pattern {
         let begins = |prefix: &str| {
             text.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
+        if text.len() > LONGEST {
+            return Err(PatternError::TooLong);
+        }
         if text.starts_with('~') && !begins("~") {
             return Err(PatternError::OtherHome);
         }

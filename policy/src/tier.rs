@@ -54,6 +54,10 @@ impl Tier {
 /// Execution counts as reading (spec §9.3).
 const READING: Capabilities = Capabilities::READ.union(Capabilities::EXECUTE);
 
+/// What a person can open where no rule reaches. Programs are started by the kernel, for whoever asks and
+/// within Landlock's bounds, which no consent widens.
+const ASKABLE: Capabilities = Capabilities::ALL.difference(Capabilities::EXECUTE);
+
 /// What takes away from a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -217,10 +221,12 @@ impl<'a> Tiers<'a> {
         let tier = explicit.or(self.default);
         let opened = tier.map_or(Capabilities::NONE, Tier::capabilities);
         let (caps, asks) = match tier {
-            Some(Tier::Prompt) => (Capabilities::NONE, Capabilities::ALL),
+            Some(Tier::Prompt) => (Capabilities::NONE, ASKABLE),
             _ if self.asks(here) => (Capabilities::NONE, opened),
             _ => (opened, Capabilities::NONE),
         };
+        let withheld =
+            if tier == Some(Tier::Prompt) { asks } else { Capabilities::ALL.difference(caps) };
         let ahead = seen.ahead.tier_opened(self.default);
         Lookup {
             caps,
@@ -231,7 +237,7 @@ impl<'a> Tiers<'a> {
                 }
                 explicit => explicit.map_or(Some(Restraint::Default), Restraint::of_tier),
             },
-            withheld: tier.map_or(asks, |_| Capabilities::ALL.difference(caps)),
+            withheld: tier.map_or(asks, |_| withheld),
             hidden: granted.hidden && caps.union(asks).union(ahead).is_empty(),
             below_any: granted.below_any.union(ahead),
             restrained_below: true,
@@ -275,7 +281,8 @@ impl Marks {
         let opened = |tier: Tier| match tier {
             Tier::Deny => Capabilities::NONE,
             Tier::Read => READING,
-            Tier::Prompt | Tier::Write => Capabilities::ALL,
+            Tier::Prompt => ASKABLE,
+            Tier::Write => Capabilities::ALL,
         };
         let marked = Tier::ALL.into_iter().filter(|&tier| self.intersects(Self::of(tier)));
         marked.chain(default).map(opened).fold(Capabilities::NONE, Capabilities::union)

@@ -196,6 +196,29 @@ print(open('ask/a').read(), flush=True)
     assert!(!terminal.screen().contains("stolen"), "{}", terminal.screen());
 }
 
+/// Where no rule reaches nothing holds but the question; consent is to all that it was about.
+#[test]
+fn consent_reaches_beyond_rules() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let policy = scratch.expand("[file_policy]\nprompt_paths = ['$OUT/**']\n");
+    std::fs::write(scratch.path("policy.toml"), policy).expect("a policy");
+    let policy = scratch.path("policy.toml").display().to_string();
+    let script = scratch.expand("echo new > $OUT/made; cat $OUT/made; rm $OUT/made; echo end:$?");
+    let run = Run::sh(&scratch, &script).flags(&["-p", &policy]).mode(Mode::Confined);
+    let mut terminal = Terminal::start(&run);
+    for (wanted, seen) in [("create", ""), ("read", "new\r\n"), ("delete", "end:0")] {
+        terminal.see(wanted);
+        terminal.see(QUESTION);
+        terminal.keys("y\n");
+        terminal.see(seen);
+    }
+    terminal.end();
+    assert!(!scratch.path("out/made").exists());
+}
+
 /// What is typed for another job is no answer.
 #[test]
 fn a_question_waits_for_its_job() {

@@ -174,23 +174,27 @@ fn columns(automaton: &dense::DFA<Vec<u32>>) -> (Vec<usize>, Vec<u8>) {
     (columns, bytes)
 }
 
-/// What many patterns begin with: `**/*`, `**/`, or neither. Written once it is followed once; a thousand
-/// times, it would be followed in as many combinations.
+/// What many patterns begin and end with: `**/*` or `**/`, and `*`. Written once it is followed once; a
+/// thousand times, it would be followed in as many combinations.
 const BEGINNINGS: [&str; 3] = ["(?-u)^(?:/?|.*/)[[^/]&&[^/]]*", "(?-u)^(?:/?|.*/)", "(?-u)^"];
+const ENDINGS: [&str; 2] = ["[[^/]&&[^/]]*$", "$"];
 
 /// One expression for a list; of an empty one, one that matches nothing.
 fn alternation(list: &[String]) -> String {
     if list.is_empty() {
         return "[a&&b]".into();
     }
-    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut groups: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for one in list {
         let begins = |&begin: &&'static str| Some((begin, one.strip_prefix(begin)?));
         let (begin, rest) = BEGINNINGS.iter().find_map(begins).unwrap_or(("", one));
-        groups.entry(begin).or_default().push(rest);
+        let ends = |&end: &&'static str| Some((end, rest.strip_suffix(end)?));
+        let (end, rest) = ENDINGS.iter().find_map(ends).unwrap_or(("", rest));
+        groups.entry((begin, end)).or_default().push(rest);
     }
-    let group =
-        |(begin, rests): (&&str, &Vec<&str>)| std::format!("(?:{begin}(?:{}))", rests.join("|"));
+    let group = |((begin, end), rests): (&(&str, &str), &Vec<&str>)| {
+        std::format!("(?:{begin}(?:{}){end})", rests.join("|"))
+    };
     groups.iter().map(group).collect::<Vec<_>>().join("|")
 }
 

@@ -156,6 +156,7 @@ rows! {
     outside_read_opens_no_writing: "read=/o/**", "write" "/o/f" => "deny read";
     outside_write_opens: "write=/o/**", "write" "/o/f" => "allow";
     outside_prompt_asks: "prompt=/o/**", "write" "/o/f" => "ask prompt";
+    outside_nobody_is_asked_to_execute: "prompt=/o/**", "run" "/o/f" => "deny";
     outside_default_opens: "default=read", "read" "/o/f" => "allow";
     outside_without_default_is_denied: "read=/o/**", "read" "/p/f" => "deny";
     what_is_opened_at_home_is_not_hidden: "read=/h/n/**", "read" "/h/n/f" => "allow";
@@ -334,11 +335,15 @@ fn a_workspace_of_any_name_is_a_place() {
 
 #[test]
 fn wrong_patterns_are_refused() {
-    let check = |text| Pattern::new(text, places(), true).expect_err(text);
+    let check = |text: &str| Pattern::new(text, places(), true).expect_err(text);
     for text in ["src/**", "./src", "", "*.key", "<work>/x"] {
         assert_eq!(check(text), PatternError::Relative, "{text}");
     }
     assert_eq!(check("~other/x"), PatternError::OtherHome);
+    assert_eq!(
+        check(&format!("/{}a{}", "{".repeat(99999), "}".repeat(99999))),
+        PatternError::TooLong
+    );
     for text in ["/w/s/", "**/s/", "~/", "/w//k", "/w/./k", "**/x/../k"] {
         assert_eq!(check(text), PatternError::Unclean, "{text}");
     }
@@ -354,12 +359,16 @@ fn wrong_patterns_are_refused() {
 
 #[test]
 fn a_thousand_patterns_are_one_small_table() {
-    let names = (0..500).flat_map(|n| [format!("deny=**/name{n}/**"), format!("deny=/w/n{n}*")]);
+    let names = (0..300).flat_map(|n| {
+        [format!("deny=**/name{n}/**"), format!("deny=/w/n{n}*"), format!("prompt=**/*in{n}*")]
+    });
     let judge = Judge::of(&names.collect::<Vec<_>>().join(" "));
     assert!(judge.0.len() < 1 << 20, "{}", judge.0.len());
-    assert_eq!(judge.says("read", "/w/a/name499/f"), "deny deny");
-    assert_eq!(judge.says("read", "/w/n499f"), "deny deny");
-    assert_eq!(judge.says("read", "/w/a/name500/f"), "allow");
+    assert_eq!(judge.says("read", "/w/a/name299/f"), "deny deny");
+    assert_eq!(judge.says("read", "/w/n299f"), "deny deny");
+    assert_eq!(judge.says("read", "/w/a/in7in299.k"), "ask prompt");
+    assert_eq!(judge.says("read", "/w/a/in7/b"), "allow");
+    assert_eq!(judge.says("read", "/w/a/name300/f"), "allow");
 }
 
 #[test]
