@@ -65,6 +65,7 @@ mod automaton;
 pub mod capability;
 pub mod decide;
 pub mod image;
+mod lookup;
 pub mod telling;
 pub mod tier;
 mod walk;

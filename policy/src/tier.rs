@@ -3,8 +3,8 @@
 
 use crate::automaton::{Automaton, Marks, Seen};
 use crate::capability::Capabilities;
-use crate::decide::{Lookup, Request};
 use crate::image::Rule;
+use crate::lookup::{Lookup, Request};
 
 /// What a pattern says of the paths that it matches, the most restrictive first (spec §9.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,0 +1,149 @@
+//! What an image holds at a path: the rule with the longest anchor, less what tiers withhold (spec §5.1,
+//! §9). Whether that is enough for something is for [`crate::decide`] to say.
+
+use crate::capability::Capabilities;
+use crate::image::{Image, NONE, Rule, RuleId};
+use crate::tier::Restraint;
+use crate::walk::{Walk, excludes};
+
+/// A path to judge.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Canonical absolute path: what the operation will touch.
+    pub path: &'a [u8],
+    /// The absolute spelling it was reached by. It breaks ties between external rules (spec §5.1),
+    /// and patterns that restrict are matched by it too (spec §9.1); the same as `path` where none
+    /// is known.
+    pub route: &'a [u8],
+    /// A person was asked, and allowed what is granted to those who ask.
+    pub consented: bool,
+}
+
+impl<'a> Request<'a> {
+    /// A request whose spelling is the canonical path itself.
+    #[must_use]
+    pub const fn canonical(path: &'a [u8]) -> Self {
+        Self::by_route(path, path)
+    }
+
+    /// A request for a canonical path that was reached by this spelling.
+    #[must_use]
+    pub const fn by_route(path: &'a [u8], route: &'a [u8]) -> Self {
+        Self { path, route, consented: false }
+    }
+
+    /// The same after a person has consented to it.
+    #[must_use]
+    pub const fn consented(self) -> Self {
+        Self { consented: true, ..self }
+    }
+}
+
+/// What the policy holds at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// The winning rule; `None` where no anchor is a prefix of the path.
+    pub rule: Option<RuleId>,
+    /// What the winner grants here, and no tier withholds.
+    pub caps: Capabilities,
+    /// What is granted here if a person, being asked, consents.
+    pub asks: Capabilities,
+    /// What a tier withholds of what the winner grants, be it only until somebody is asked.
+    pub withheld: Capabilities,
+    /// Why it does.
+    pub restraint: Option<Restraint>,
+    /// The path lies in a hidden area and not on the way to something granted (spec §12.1).
+    pub hidden: bool,
+    /// Capabilities that every rule strictly below the path grants; all where there is none.
+    pub below_all: Capabilities,
+    /// Capabilities that some rule strictly below the path grants.
+    pub below_any: Capabilities,
+    /// How many bytes of the path name entries of directories on the way to something granted:
+    /// metadata is free there, so that whether these exist is no secret.
+    pub visible: usize,
+    /// Strictly below the path something may be withheld, or asked for first.
+    pub restrained_below: bool,
+    /// As that, by a tier: the list of sensitive paths only warns.
+    pub withheld_below: bool,
+    /// Below two paths with one number the tiers say the same.
+    pub place: u32,
+}
+
+impl Lookup {
+    /// What the rules grant, whatever a tier withholds here: it may withhold less further down.
+    #[must_use]
+    pub fn granted(&self, image: &Image<'_>) -> Capabilities {
+        if self.is_beyond_rules(image) { self.caps } else { self.caps.union(self.withheld) }
+    }
+
+    /// Whether no rule reaches the path, so that there is only what a tier opens.
+    #[must_use]
+    pub fn is_beyond_rules(&self, image: &Image<'_>) -> bool {
+        self.rule.and_then(|id| image.rule(id.raw())).is_none_or(|rule| rule.hidden != 0)
+    }
+}
+
+/// What the policy holds at `request`: the rule with the longest anchor, whole (spec §5.1). Of this
+/// image alone, whatever run is around it.
+#[must_use]
+pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
+    let granted = granted(image, request);
+    let Some(tiers) = image.tiers() else { return granted };
+    let rule = granted.rule.and_then(|id| image.rule(id.raw()));
+    let found = tiers.restrain(request, rule, granted);
+    if request.consented {
+        return Lookup { caps: found.caps.union(found.asks), asks: Capabilities::NONE, ..found };
+    }
+    found
+}
+
+/// What the rules grant, whatever tiers say.
+fn granted(image: &Image<'_>, request: &Request<'_>) -> Lookup {
+    let walk = Walk::along(image, request.path);
+    let (below_all, below_any) =
+        walk.reached.map_or((Capabilities::ALL, Capabilities::NONE), |node| {
+            (Capabilities::from_bits(node.below_all), Capabilities::from_bits(node.below_any))
+        });
+    let visible = walk.visible;
+    let uncovered = Lookup {
+        rule: None,
+        caps: Capabilities::NONE,
+        asks: Capabilities::NONE,
+        withheld: Capabilities::NONE,
+        restraint: None,
+        hidden: false,
+        below_all,
+        below_any,
+        visible,
+        restrained_below: false,
+        withheld_below: false,
+        place: u32::MAX,
+    };
+    let Some((id, rest)) = walk.winner else { return uncovered };
+    let (id, Some(rule)) = tie_by_route(image, id, request.route) else { return uncovered };
+    let carved = image.patterns_of(rule).any(|pattern| excludes(pattern, rest));
+    let caps = if carved { Capabilities::NONE } else { Capabilities::from_bits(rule.caps) };
+    let shown = rest.is_empty() || !below_any.is_empty();
+    Lookup { rule: Some(RuleId(id)), caps, hidden: rule.hidden != 0 && !shown, ..uncovered }
+}
+
+/// Of external rules on one anchor the one whose own path leads to the route; else the last.
+fn tie_by_route<'a>(image: &Image<'a>, last: u32, route: &[u8]) -> (u32, Option<&'a Rule>) {
+    let mut id = last;
+    while let Some(rule) = image.rule(id) {
+        if leads_to(image.string(rule.route), route) {
+            return (id, Some(rule));
+        }
+        if rule.earlier.get() == NONE || rule.earlier.get() >= id {
+            break;
+        }
+        id = rule.earlier.get();
+    }
+    (last, image.rule(last))
+}
+
+/// Whether `prefix` is a component-wise, non-empty prefix of `path`.
+fn leads_to(prefix: &[u8], path: &[u8]) -> bool {
+    !prefix.is_empty()
+        && path.strip_prefix(prefix).is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
+}
