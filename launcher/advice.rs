@@ -195,7 +195,7 @@ fn beyond_grants(denial: &Denial) -> Option<&'static str> {
             "no option and no rule outweighs it; put the path into write_paths"
         }
         Restraint::Prompt | Restraint::Read | Restraint::Default => {
-            "nobody consented; run it in a terminal, or take the pattern out"
+            "nobody consented; in a terminal it is asked about"
         }
         Restraint::Sensitive => return None,
     })

@@ -170,7 +170,10 @@ fn candidates(context: &Context<'_>, path: &Path, route: &Path) -> Vec<Candidate
     let grants = context.grants().iter().enumerate();
     let mut candidates: Vec<Candidate> = grants
         .filter(|(_, grant)| path.starts_with(&grant.anchor))
-        .map(|(index, grant)| candidate(grant, held(index).map(|found| found.caps)))
+        .map(|(index, grant)| {
+            let held = held(index).zip(context.image());
+            candidate(grant, held.map(|(found, image)| found.granted(image)))
+        })
         .collect();
     candidates.sort_by_key(|candidate| (candidate.wins, candidate.depth));
     candidates

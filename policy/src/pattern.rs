@@ -22,6 +22,9 @@ pub enum PatternError {
     /// It has a part that no canonical path has: it could never match.
     #[error("no path has `.`, `..`, `//` or a slash at the end; all that is in a folder is `/**`")]
     Unclean,
+    /// Names are bytes, and a class is of one of them.
+    #[error("brackets stand for one byte: write other letters as `{{é,è}}`")]
+    WideClass,
     /// Longer than any path.
     #[error("it is longer than {LONGEST} bytes")]
     TooLong,
@@ -77,6 +80,9 @@ impl Pattern {
         }
         if text.split('/').skip(1).any(|part| matches!(part, "" | "." | "..")) && text != "/" {
             return Err(PatternError::Unclean);
+        }
+        if has_wide_class(text) {
+            return Err(PatternError::WideClass);
         }
         glob(text).map(|_| ())
     }
@@ -141,6 +147,19 @@ impl Pattern {
         let stem = unescaped(literal.get(..end).unwrap_or_default());
         PathBuf::from(if stem.is_empty() { "/".to_owned() } else { stem })
     }
+}
+
+/// Whether a class has a character of more than one byte.
+fn has_wide_class(text: &str) -> bool {
+    let mut inside = false;
+    text.chars().any(|character| {
+        inside = match character {
+            '[' => true,
+            ']' => false,
+            _ => inside,
+        };
+        inside && !character.is_ascii()
+    })
 }
 
 /// The directory of a pattern that means all below it.

@@ -340,6 +340,7 @@ fn wrong_patterns_are_refused() {
         assert_eq!(check(text), PatternError::Relative, "{text}");
     }
     assert_eq!(check("~other/x"), PatternError::OtherHome);
+    assert_eq!(check("/w/[aé]"), PatternError::WideClass);
     assert_eq!(
         check(&format!("/{}a{}", "{".repeat(99999), "}".repeat(99999))),
         PatternError::TooLong

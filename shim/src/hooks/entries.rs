@@ -48,7 +48,8 @@ fn on_entry(
             if is_making_what_exists(verdict, &entry) {
                 return Err(Errno::EEXIST);
             }
-            report::settle(image, verdict, Subject::new(call, entry.path()))?;
+            let Request { path, route, .. } = entry.request();
+            report::settle(image, verdict, Subject { call, path, route })?;
             act(entry.dirfd(), entry.name())
         }
         Ok(None) => Err(no_entry),
