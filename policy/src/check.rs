@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Serialize, Serializer};
 
 use crate::build::{Grant, GrantKind, Origin};
-use crate::canonical::{self, Op, Resolved, Root};
+use crate::canonical::{Op, Resolved, Root};
 use crate::capability::Capability;
 use crate::decide::{self, Request};
 use crate::image::{Image, RuleId};
@@ -57,6 +57,9 @@ pub struct CheckResult {
     /// The place in the workspace that the input names or leads to, for messages.
     #[serde(skip)]
     pub(crate) target: String,
+    /// Nothing that anybody wrote is about it.
+    #[serde(skip)]
+    pub(crate) uncovered: bool,
 }
 
 impl CheckResult {
@@ -72,10 +75,11 @@ impl CheckResult {
             rule: None,
             rule_id: None,
             granting: Vec::new(),
+            uncovered: false,
         }
     }
 
-    fn concluded(mut self, judgement: Result<(), Reason>) -> Self {
+    pub(crate) fn concluded(mut self, judgement: Result<(), Reason>) -> Self {
         self.verdict = match judgement {
             Ok(()) => Verdict::Allow,
             Err(Reason::TierPromptRefused | Reason::SensitiveRefused) => Verdict::Prompt,
@@ -103,6 +107,10 @@ fn lossy<S: Serializer>(path: &Option<PathBuf>, out: S) -> Result<S::Ok, S::Erro
 pub struct FsAccessError(Box<CheckResult>);
 
 impl FsAccessError {
+    pub(crate) fn new(result: CheckResult) -> Self {
+        Self(Box::new(result))
+    }
+
     /// The verdict behind the message.
     #[must_use]
     pub fn result(&self) -> &CheckResult {
@@ -130,8 +138,30 @@ impl<'a> Context<'a> {
     /// entry, everything else about what a final link leads to. Nothing on disk is changed.
     #[must_use]
     pub fn check(&self, input: &[u8], capability: Capability) -> CheckResult {
+        let mut result = self.check_to_use(input, capability);
+        if result.is_allowed() {
+            result.granting = self.granting(capability);
+        }
+        result
+    }
+
+    /// As [`Self::check`], in less time: what else grants the capability is only found out where this
+    /// input is refused.
+    #[must_use]
+    pub fn check_to_use(&self, input: &[u8], capability: Capability) -> CheckResult {
+        let op = if capability == Capability::Delete { Op::Entry } else { Op::Content };
+        self.check_as(input, capability, op)
+    }
+
+    /// As [`Self::check_to_use`], and says whether a final link is followed.
+    #[must_use]
+    pub fn check_as(&self, input: &[u8], capability: Capability, op: Op) -> CheckResult {
         let mut result = CheckResult::new(String::from_utf8_lossy(input).into_owned(), capability);
-        let judgement = self.usable().and_then(|image| self.judge_input(image, input, &mut result));
+        let judgement =
+            self.usable().and_then(|image| self.judge_input(image, input, op, &mut result));
+        if judgement.is_err() {
+            result.granting = self.granting(capability);
+        }
         result.concluded(judgement)
     }
 
@@ -153,7 +183,7 @@ impl<'a> Context<'a> {
     /// ```
     #[cfg(target_os = "linux")]
     pub fn pin(&self, input: &[u8], capability: Capability) -> Result<Pin, FsAccessError> {
-        let result = self.check(input, capability);
+        let result = self.check_to_use(input, capability);
         let held = match (result.verdict, &result.resolved) {
             (Verdict::Allow, Some(path)) => Pin::hold(path, capability),
             _ => return Err(FsAccessError(Box::new(result))),
@@ -227,10 +257,9 @@ impl<'a> Context<'a> {
         capability: Capability,
     ) -> CheckResult {
         let mut result = CheckResult::new(asked.to_string_lossy().into_owned(), capability);
-        let judgement = self.usable().and_then(|image| {
-            result.granting = self.granting(image, capability);
-            self.decide(image, path, route, &mut result)
-        });
+        result.granting = self.granting(capability);
+        let judgement =
+            self.usable().and_then(|image| self.decide(image, path, route, &mut result));
         result.concluded(judgement)
     }
 
@@ -259,12 +288,11 @@ impl<'a> Context<'a> {
         &self,
         image: &Image<'_>,
         input: &[u8],
+        op: Op,
         result: &mut CheckResult,
     ) -> Result<(), Reason> {
-        let op = if result.capability == Capability::Delete { Op::Entry } else { Op::Content };
-        result.granting = self.granting(image, result.capability);
         let spelled = lexical::normalise(input)?;
-        let resolved = canonical::resolve(self.root.as_path(), &spelled, op)?;
+        let resolved = self.root.resolve(&spelled, op)?;
         result.target = self.target(&resolved.path, &spelled);
         result.resolved = Some(resolved.path.clone());
         self.within_boundary(&resolved, &spelled)?;
@@ -284,6 +312,7 @@ impl<'a> Context<'a> {
         let request = Request::by_route(bytes(path), bytes(route));
         result.rule_id = decide::lookup(image, &request).rule;
         result.rule = result.rule_id.and_then(|id| self.origin(id));
+        result.uncovered = result.rule_id.is_none_or(|id| self.is_ground(id));
         match verdict(image, &request, result.capability) {
             decide::Verdict::Allow => Ok(()),
             decide::Verdict::Deny(denial) => Err(Reason::of_denial(&denial)),
@@ -322,8 +351,9 @@ impl<'a> Context<'a> {
 
     /// The paths that effectively grant a capability: of grants on one path only the one that
     /// wins there, deeper denials notwithstanding (spec §5.3).
-    fn granting(&self, image: &Image<'_>, capability: Capability) -> Vec<String> {
+    fn granting(&self, capability: Capability) -> Vec<String> {
         let mut paths = Vec::new();
+        let Some(image) = &self.image else { return paths };
         for (index, grant) in self.grants.iter().enumerate() {
             let Some(path) = self.tool_path(grant) else { continue };
             let route = self.root.as_path().join(&path);
@@ -358,6 +388,12 @@ impl<'a> Context<'a> {
 
     pub(crate) fn grants(&self) -> &'a [Grant] {
         self.grants
+    }
+
+    /// Whether a grant is what holds in the workspace where nothing was written.
+    fn is_ground(&self, id: RuleId) -> bool {
+        let kind = self.grants.get(id.index()).map(|grant| &grant.kind);
+        matches!(kind, Some(GrantKind::Sentinel | GrantKind::Workspace))
     }
 
     pub(crate) fn origin(&self, id: RuleId) -> Option<String> {

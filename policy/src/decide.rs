@@ -305,6 +305,13 @@ fn rename_at(
     ])
 }
 
+/// Whether what is moved has no more rights at `to` than it had at `from` (R5); [`rename`] asks that
+/// too.
+#[must_use]
+pub fn gains_nothing(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
+    at_each_level(image, |image| gain(&lookup(image, from), &lookup(image, to)))
+}
+
 /// Whether a directory may go from one place to another for all that tiers say: what one withholds
 /// below it must not come to where it would not.
 #[must_use]

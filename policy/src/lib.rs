@@ -92,6 +92,8 @@ pub mod external;
 #[cfg(feature = "std")]
 pub mod file_policy;
 #[cfg(feature = "std")]
+pub mod granted;
+#[cfg(feature = "std")]
 pub mod layers;
 #[cfg(feature = "std")]
 pub mod lexical;
