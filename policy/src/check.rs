@@ -64,7 +64,7 @@ pub struct CheckResult {
 
 impl CheckResult {
     /// A refusal of `path`, as given, until somebody allows it.
-    fn new(path: String, capability: Capability) -> Self {
+    pub(crate) fn new(path: String, capability: Capability) -> Self {
         Self {
             target: path.clone(),
             path,
@@ -163,6 +163,18 @@ impl<'a> Context<'a> {
             result.granting = self.granting(capability);
         }
         result.concluded(judgement)
+    }
+
+    /// The verdict on `path`, which is absolute and canonical, as on input that leads there.
+    #[must_use]
+    pub fn check_canonical(&self, path: &Path, capability: Capability) -> CheckResult {
+        if !self.reaches(path) {
+            let result = CheckResult::new(path.to_string_lossy().into_owned(), capability);
+            return result.concluded(Err(Reason::Escape));
+        }
+        let mut result = self.judge(self.shown_to_tool(path), path, path, capability);
+        result.resolved = Some(path.to_owned());
+        result
     }
 
     /// As [`Self::check`], and holds what was judged, to be used instead of the path.
@@ -279,12 +291,12 @@ impl<'a> Context<'a> {
         self.image.as_ref().is_some_and(|image| decide::lookup(image, &request).rule.is_some())
     }
 
-    fn usable(&self) -> Result<&Image<'a>, Reason> {
+    pub(crate) fn usable(&self) -> Result<&Image<'a>, Reason> {
         self.image.as_ref().ok_or(Reason::PolicyUnavailable)
     }
 
     /// The judgement of tool input, in the order of precedence of spec §1.
-    fn judge_input(
+    pub(crate) fn judge_input(
         &self,
         image: &Image<'_>,
         input: &[u8],
@@ -335,6 +347,10 @@ impl<'a> Context<'a> {
             _ => false,
         });
         Err(if entered { Reason::NestedEscape } else { Reason::Escape })
+    }
+
+    fn shown_to_tool<'p>(&self, path: &'p Path) -> &'p Path {
+        path.strip_prefix(self.root.as_path()).unwrap_or(path)
     }
 
     /// The workspace-relative form of what is meant; outside it the spelling, because the real

@@ -2,10 +2,12 @@
 //! consent may come between.
 
 use std::path::{Path, PathBuf};
+use std::string::String;
 
 #[cfg(target_os = "linux")]
 use std::io;
 
+use crate::canonical::Op;
 use crate::capability::Capability;
 use crate::check::{CheckResult, Context, FsAccessError, Reason, Verdict, bytes};
 use crate::decide::{self, Request};
@@ -93,6 +95,17 @@ impl Granted {
 }
 
 impl Context<'_> {
+    /// Leave to use `input`, workspace-relative, where the policy gives it without a question. A refusal
+    /// costs no words.
+    #[must_use]
+    pub fn leave(&self, input: &[u8], capability: Capability) -> Option<Granted> {
+        let op = if capability == Capability::Delete { Op::Entry } else { Op::Content };
+        let mut result = CheckResult::new(String::new(), capability);
+        let image = self.usable().ok()?;
+        self.judge_input(image, input, op, &mut result).ok()?;
+        result.resolved.map(|path| Granted { path, capability })
+    }
+
     /// Whether what is moved `from` one place `to` another gains no right by it (R5), which consent to
     /// either does not change.
     #[must_use]

@@ -80,11 +80,17 @@ pub mod canonical;
 #[cfg(feature = "std")]
 pub mod check;
 #[cfg(feature = "std")]
+pub mod commands;
+#[cfg(feature = "std")]
 pub mod compile;
 #[cfg(feature = "std")]
 pub mod compile_error;
 #[cfg(feature = "std")]
+pub mod coverage;
+#[cfg(feature = "std")]
 mod denial;
+#[cfg(feature = "std")]
+pub mod env;
 #[cfg(feature = "std")]
 pub mod explain;
 #[cfg(feature = "std")]
@@ -100,11 +106,15 @@ pub mod lexical;
 #[cfg(feature = "std")]
 pub mod model;
 #[cfg(feature = "std")]
+pub mod net;
+#[cfg(feature = "std")]
 pub mod pattern;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub mod pin;
 #[cfg(feature = "std")]
 pub mod received;
+#[cfg(feature = "std")]
+pub mod resources;
 #[cfg(feature = "std")]
 pub mod tiers;
 #[cfg(feature = "std")]

@@ -71,11 +71,7 @@ impl Workspace {
         Self::governed(Root::imagined(), policy, &ApprovedTargets::default())
     }
 
-    fn governed(
-        root: Root,
-        policy: &Policy,
-        approvals: &dyn Approvals,
-    ) -> Result<Self, OpenError> {
+    fn governed(root: Root, policy: &Policy, approvals: &dyn Approvals) -> Result<Self, OpenError> {
         let Compiled { grants, warnings, .. } =
             compile::compile(&root, policy.declared_fs(), approvals)?;
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());

@@ -1,0 +1,1 @@
+//! For tools in Rust.

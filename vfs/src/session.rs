@@ -1,0 +1,1 @@
+//! One tool, from start to end.

@@ -1,0 +1,6 @@
+//! What tools are answered, wherever the files are.
+
+mod both;
+mod disk;
+mod methods;
+mod people;
