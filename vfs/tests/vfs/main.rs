@@ -4,3 +4,4 @@ mod both;
 mod disk;
 mod methods;
 mod people;
+mod session;
