@@ -46,6 +46,7 @@ mod supervise;
 mod supervisor;
 mod sys;
 mod terminal;
+mod vfs;
 mod why;
 mod workspace;
 
@@ -77,6 +78,9 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Explain { path, json } => query::explain(&context, &options, &path, json),
         Command::Compile if options.dry_run => query::dry_run(&context, &options, None),
         Command::Compile => query::compile(&context, &options),
+        Command::Vfs { call, program, arguments } => {
+            vfs::serve(&context, &options, call, &program, &arguments)
+        }
         Command::Why { json } => why::last(&context, &options, json),
         Command::Doctor { json } => doctor::doctor(&context, json),
         Command::Mounts { json } => mounts::list::mounts(&context, &options, json),

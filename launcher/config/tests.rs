@@ -85,26 +85,50 @@ error: `access.fs` is a list of rules
 }
 
 #[test]
-fn what_a_later_version_enforces() {
-    refused(
-        "[[access.net]]\nhost = \"example.org\"\n",
-        "
-error: `net` is not enforced by this version
+fn what_runs_are_not_held_to() {
+    let unheld = |text: &str, tool: Option<&str>| {
+        let file = decode(text, Notation::Toml, Trust::Workspace).expect(text);
+        file.unheld(tool).map(|diagnostic| diagnostic.render(false))
+    };
+    assert_eq!(
+        unheld("[[access.net]]\nhost = \"example.org\"\n", None).expect("a complaint").trim_end(),
+        "error: `net` is not enforced for runs by this version
  --> policy:1:10
   |
 1 | [[access.net]]
   |          ^^^ would be ignored
   |
-  = help: remove it, or keep it in a file that this version is not given",
+  = help: remove it, or keep it below `[tools.NAME]` for `jp-confine vfs --tool NAME`"
     );
     for text in [
         "[access.commands.git]\n",
         "[[access.env]]\nname = \"X\"\n",
-        "[tools.x]\nruntime = \"vfs\"\n",
+        "access.net_env = [\"X\"]\n",
+        "[tools.x.access.commands.git]\n",
         "[conversation.tools.x.access]\nnet = [{host = \"h\"}]\n",
     ] {
-        let rendered = decode(text, Notation::Toml, Trust::User).expect_err(text);
-        assert!(rendered.contains("is not enforced by this version"), "{rendered}");
+        assert!(unheld(text, Some("x")).is_some(), "{text}");
+    }
+    assert_eq!(unheld("[tools.x.access.commands.git]\n", Some("y")), None);
+    assert_eq!(unheld("access.net = []\n[tools.x]\nruntime = \"vfs\"\n", Some("x")), None);
+}
+
+#[test]
+fn rules_about_other_things_than_files_that_cannot_stand() {
+    for (text, complaint) in [
+        ("[[access.net]]\nhost = \"*.a.b\"\n", "is no host"),
+        ("[[access.net]]\nhost = \"a.b\"\nport = 65536\n", "expected a port"),
+        ("[[access.net]]\nhost = \"a.b\"\nports = 1\n", "did you mean `port`?"),
+        ("[[access.net]]\nport = 1\n", "is no host"),
+        ("[access.net]\nhost = \"a.b\"\n", "`access.net` is a list of rules"),
+        ("[[access.env]]\nname = \"A*B\"\n", "`*` stands at the end"),
+        ("access.net_env = [\"A=B\"]\n", "`=` nowhere"),
+        ("[access.commands.git]\narg = []\n", "did you mean `args`?"),
+        ("[access.commands.git]\nargs = [\"log\"]\n", "expected a list of strings"),
+        ("[tools.x]\nruntime = \"wasm\"\n", "expected `stdio` or `vfs`"),
+    ] {
+        let rendered = decode(text, Notation::Toml, Trust::Workspace).expect_err(text);
+        assert!(rendered.contains(complaint), "{rendered}");
     }
 }
 

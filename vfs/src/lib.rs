@@ -28,6 +28,8 @@ pub mod sdk;
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub mod files;
 #[cfg(all(feature = "host", target_os = "linux"))]
+mod group;
+#[cfg(all(feature = "host", target_os = "linux"))]
 pub mod person;
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub mod service;

@@ -2,20 +2,19 @@
 
 mod channel;
 mod conversation;
-mod tool;
 
 use std::io::{self, Write};
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::fault::Fault;
+use crate::group::Group;
 use crate::message::{self, Contents, Id, Incoming, Init, Malformed, Request, State, ToolError};
 use crate::service::{Caller, Service};
 
 use channel::Channel;
-use tool::Tool;
 
 pub use conversation::{Conversation, OneShot};
 
@@ -90,17 +89,18 @@ impl Session<'_, '_> {
         // A file's bytes can take six characters each, and the path needs room.
         let longest = usize::try_from(self.service.limit()).unwrap_or(usize::MAX);
         let longest = longest.saturating_mul(6).saturating_add(1 << 20);
-        let (mut tool, pipes) = Tool::start(command)?;
-        let mut channel = Channel::new(pipes, longest)?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut tool = Group::start(command)?;
+        let mut channel = Channel::new(tool.process(), longest)?;
         channel.send(message::notification("init", init));
-        let ending = self.serve(&mut tool, &mut channel)?;
+        let ending = self.serve(&tool, &mut channel)?;
         let mut drain = || channel.drain(self.diagnostics);
         let status = tool.end(self.limits.grace, &mut drain)?;
         Ok(ending.unwrap_or_else(|| Ending::Died { status, stderr: channel.last_words() }))
     }
 
     /// Serves the tool until it is to end; `None` where it did so by itself.
-    fn serve(&mut self, tool: &mut Tool, channel: &mut Channel) -> io::Result<Option<Ending>> {
+    fn serve(&mut self, tool: &Group, channel: &mut Channel) -> io::Result<Option<Ending>> {
         let mut last = Instant::now();
         loop {
             if (self.interrupted)() {

@@ -4,13 +4,12 @@
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd as _;
-use std::process::{ChildStderr, ChildStdin, ChildStdout};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
 
-use super::tool::Pipes;
 use crate::fault::{Code, Fault};
 use crate::message::{self, Incoming, Malformed};
 
@@ -44,9 +43,12 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    /// A channel for lines of at most `longest` bytes.
-    pub(super) fn new(pipes: Pipes, longest: usize) -> io::Result<Self> {
-        let Pipes { stdin, stdout, stderr } = pipes;
+    /// A channel over the pipes of `tool`, for lines of at most `longest` bytes.
+    pub(super) fn new(tool: &mut Child, longest: usize) -> io::Result<Self> {
+        let pipes = (tool.stdin.take(), tool.stdout.take(), tool.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
         ioctl_fionbio(&stdin, true)?;
         ioctl_fionbio(&stdout, true)?;
         ioctl_fionbio(&stderr, true)?;
