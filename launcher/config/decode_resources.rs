@@ -118,8 +118,7 @@ impl Decoder<'_> {
 
     /// Complains about what has no meaning.
     fn sound(&self, node: &Node<'_>, wrong: Option<impl std::fmt::Display>) -> Decoded<()> {
-        let complaint =
-            |wrong| self.at(&node.span, format!("{wrong}")).label("this cannot stand");
+        let complaint = |wrong| self.at(&node.span, format!("{wrong}")).label("this cannot stand");
         wrong.map_or(Ok(()), |wrong| Err(Box::new(complaint(wrong))))
     }
 }
@@ -132,9 +131,9 @@ impl File {
         let (key, span) = all.filter_map(|resources| resources.first.clone()).next()?;
         let title = format!("`{key}` is not enforced for runs by this version");
         Some(
-            Diagnostic::at(&self.source, span, title)
-                .label("would be ignored")
-                .help("remove it, or keep it below `[tools.NAME]` for `jp-confine vfs --tool NAME`"),
+            Diagnostic::at(&self.source, span, title).label("would be ignored").help(
+                "remove it, or keep it below `[tools.NAME]` for `jp-confine vfs --tool NAME`",
+            ),
         )
     }
 }

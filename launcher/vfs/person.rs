@@ -28,7 +28,10 @@ impl OnTerminal {
         let tool = report::path(&self.tool);
         for Question { action, what, reason } in questions.iter().take(SHOWN) {
             let (what, reason) = (report::path(what), report::path(reason));
-            let _ = writeln!(text, "jp-confine: the tool {tool} wants to {action}\n    {what}\n  {reason}");
+            let _ = writeln!(
+                text,
+                "jp-confine: the tool {tool} wants to {action}\n    {what}\n  {reason}"
+            );
         }
         if let Some(more) = questions.len().checked_sub(SHOWN + 1) {
             let _ = writeln!(text, "  and {} more", more + 1);

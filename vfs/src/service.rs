@@ -7,6 +7,7 @@ mod grep;
 mod http;
 mod process;
 mod secrets;
+mod substitution;
 
 use std::fmt;
 
@@ -109,8 +110,18 @@ impl<'a> Service<'a> {
         request: &Request,
         caller: &mut dyn Caller,
     ) -> Result<Box<RawValue>, Fault> {
+        let answer = self.fulfil(request, caller);
+        // Errors may have words of others in them, such as a server's.
+        answer.map_err(|fault| Fault { message: self.secrets.scrub_text(fault.message), ..fault })
+    }
+
+    fn fulfil(
+        &mut self,
+        request: &Request,
+        caller: &mut dyn Caller,
+    ) -> Result<Box<RawValue>, Fault> {
         let given = Given { params: &request.params };
-        let answer = match request.method.as_str() {
+        match request.method.as_str() {
             "fs.read" => raw(&self.read(&given.parse()?, caller)?),
             "fs.write" => raw(&self.write(given.parse()?, caller)?),
             "fs.exists" => raw(&self.exists(&given.parse()?, caller)?),
@@ -122,10 +133,8 @@ impl<'a> Service<'a> {
             "http.get" => raw(&self.http("GET", given.parse()?, caller)?),
             "http.post" => raw(&self.http("POST", given.parse()?, caller)?),
             "process.run" => raw(&self.run(&given.parse()?, caller)?),
-            other => return Err(Fault::new(Code::UnknownMethod, format!("no method `{other}`"))),
-        };
-        // Errors of the service may have words of others in them, such as a server's.
-        answer.map_err(|fault| Fault { message: self.secrets.scrub_text(fault.message), ..fault })
+            other => Err(Fault::new(Code::UnknownMethod, format!("no method `{other}`"))),
+        }
     }
 }
 

@@ -66,8 +66,7 @@ impl Service<'_> {
                  this version"
             )));
         }
-        let words: Vec<&str> =
-            std::iter::once(program).chain(args).map(String::as_str).collect();
+        let words: Vec<&str> = std::iter::once(program).chain(args).map(String::as_str).collect();
         let question = Question {
             action: "run".to_owned(),
             what: words.join(" "),
@@ -150,6 +149,7 @@ fn collect(mut pipe: impl Read + Send + 'static, limit: u64) -> JoinHandle<Vec<u
 }
 
 fn not_run(error: &io::Error) -> Fault {
-    let code = if error.kind() == ErrorKind::InvalidInput { Code::BadParams } else { Code::Internal };
+    let code =
+        if error.kind() == ErrorKind::InvalidInput { Code::BadParams } else { Code::Internal };
     Fault::new(code, format!("the program was not run: {error}"))
 }

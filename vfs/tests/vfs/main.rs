@@ -3,5 +3,7 @@
 mod both;
 mod disk;
 mod methods;
+mod network;
 mod people;
+mod programs;
 mod session;
