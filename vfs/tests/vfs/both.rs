@@ -21,12 +21,13 @@ pub(crate) const POLICY: &str = r#"{"access": {"fs": [
 ]}}"#;
 
 /// What is there first.
-pub(crate) const FILES: [(&str, &[u8]); 11] = [
+pub(crate) const FILES: [(&str, &[u8]); 12] = [
     ("a.txt", b"spring\nsummer\nautumn\n"),
     ("none/secret.txt", b"spring secret\n"),
     ("rw/a.txt", b"spring\r\nwinter"),
     ("rw/b.rs", b"fn spring() {}\n"),
     ("rw/binary", b"spring\0\xff"),
+    ("rw/seasons", b"spring\nsummer\n"),
     ("rw/bytes", b"\xff\xfe"),
     ("rw/sub/c.txt", b"one\ntwo spring\nthree\nfour\nfive spring\n"),
     ("rw/kept/file", b"kept"),

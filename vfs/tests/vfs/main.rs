@@ -6,4 +6,9 @@ mod methods;
 mod network;
 mod people;
 mod programs;
+mod sdk;
 mod session;
+
+#[expect(dead_code, reason = "its `main` is for programs")]
+#[path = "../../examples/edit.rs"]
+mod edit_example;

@@ -182,6 +182,7 @@ fn grep() {
         file("a.txt", &[line(1, "spring", true)]),
         file("rw/a.txt", &[line(1, "spring", true)]),
         file("rw/b.rs", &[line(1, "fn spring() {}", true)]),
+        file("rw/seasons", &[line(1, "spring", true)]),
         file("rw/sub/c.txt", &[line(2, "two spring", true), line(5, "five spring", true)]),
     ]});
     let near = json!({"matches": [file("rw/sub/c.txt", &[
