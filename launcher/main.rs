@@ -79,7 +79,7 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Compile if options.dry_run => query::dry_run(&context, &options, None),
         Command::Compile => query::compile(&context, &options),
         Command::Vfs { call, program, arguments } => {
-            vfs::serve(&context, &options, call, &program, &arguments)
+            vfs::serve(&context, &options, &call, &program, &arguments)
         }
         Command::Why { json } => why::last(&context, &options, json),
         Command::Doctor { json } => doctor::doctor(&context, json),

@@ -33,7 +33,7 @@ const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 pub(crate) fn serve(
     context: &Context,
     options: &Options,
-    call: Call,
+    call: &Call,
     program: &OsStr,
     arguments: &[OsString],
 ) -> Result<u8, Failure> {
@@ -55,7 +55,7 @@ pub(crate) fn serve(
         let value = context.variable(OsStr::new(name))?;
         value.to_str().map(ToOwned::to_owned)
     };
-    let init = init(options, &call, &hosted);
+    let init = init(options, call, &hosted);
     let mut person = OnTerminal::new(options.non_interactive, init.tool.name.clone());
     let mut service = Service::new(policy, &OnDisk, &mut person)
         .with_resources(prepared.resources, &variables)
@@ -76,7 +76,7 @@ pub(crate) fn serve(
         conversation: &mut Talk::new(options.non_interactive),
         diagnostics: &mut report::diagnostics(),
         interrupted: &interrupted,
-        limits: limits(&call),
+        limits: limits(call),
     };
     let ending = session.run(&mut hosted.command(arguments), &init)?;
     Ok(conclude(&ending))

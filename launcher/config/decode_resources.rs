@@ -127,8 +127,8 @@ impl File {
     /// Why a run, of `tool` if one is named, is refused that this file says more about than files.
     pub(crate) fn unheld(&self, tool: Option<&str>) -> Option<Diagnostic> {
         let of_tool = self.tools.iter().filter(|known| Some(known.name.as_str()) == tool);
-        let all = std::iter::once(&self.resources).chain(of_tool.map(|tool| &tool.resources));
-        let (key, span) = all.filter_map(|resources| resources.first.clone()).next()?;
+        let mut all = std::iter::once(&self.resources).chain(of_tool.map(|tool| &tool.resources));
+        let (key, span) = all.find_map(|resources| resources.first.clone())?;
         let title = format!("`{key}` is not enforced for runs by this version");
         Some(
             Diagnostic::at(&self.source, span, title).label("would be ignored").help(

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::string::{String, ToString as _};
 use std::vec::Vec;
 
-use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Serialize, Serializer};
 
 use crate::build::{Grant, GrantKind, Origin};
@@ -17,6 +16,8 @@ use crate::image::{Image, RuleId};
 use crate::lexical;
 #[cfg(target_os = "linux")]
 use crate::pin::Pin;
+
+mod by_capability;
 
 pub use crate::denial::Reason;
 
@@ -201,62 +202,6 @@ impl<'a> Context<'a> {
             _ => return Err(FsAccessError(Box::new(result))),
         };
         held.map_err(|error| FsAccessError(Box::new(result.concluded(Err(Reason::of(&error))))))
-    }
-
-    /// Whether the file may be read or the directory listed.
-    ///
-    /// # Errors
-    /// Where it may not; otherwise the canonical path to use.
-    pub fn check_read(&self, input: &Utf8Path) -> Result<Utf8PathBuf, FsAccessError> {
-        self.check_utf8(input, Capability::Read)
-    }
-
-    /// Whether the entry may be created.
-    ///
-    /// # Errors
-    /// Where it may not; otherwise the canonical path to use.
-    pub fn check_create(&self, input: &Utf8Path) -> Result<Utf8PathBuf, FsAccessError> {
-        self.check_utf8(input, Capability::Create)
-    }
-
-    /// Whether what exists there may be changed.
-    ///
-    /// # Errors
-    /// Where it may not; otherwise the canonical path to use.
-    pub fn check_update(&self, input: &Utf8Path) -> Result<Utf8PathBuf, FsAccessError> {
-        self.check_utf8(input, Capability::Update)
-    }
-
-    /// Whether the entry may be removed; a final link is the entry, not what it leads to.
-    ///
-    /// # Errors
-    /// Where it may not; otherwise the canonical path to use.
-    pub fn check_delete(&self, input: &Utf8Path) -> Result<Utf8PathBuf, FsAccessError> {
-        self.check_utf8(input, Capability::Delete)
-    }
-
-    /// Whether the file may be run as a program.
-    ///
-    /// # Errors
-    /// Where it may not; otherwise the canonical path to use.
-    pub fn check_execute(&self, input: &Utf8Path) -> Result<Utf8PathBuf, FsAccessError> {
-        self.check_utf8(input, Capability::Execute)
-    }
-
-    fn check_utf8(
-        &self,
-        input: &Utf8Path,
-        capability: Capability,
-    ) -> Result<Utf8PathBuf, FsAccessError> {
-        let result = self.check(input.as_str().as_bytes(), capability);
-        let path = result.resolved.clone().map(Utf8PathBuf::from_path_buf);
-        match (result.verdict, path) {
-            (Verdict::Allow, Some(Ok(path))) => Ok(path),
-            (Verdict::Allow, _) => {
-                Err(FsAccessError(Box::new(result.concluded(Err(Reason::ResolutionFailed)))))
-            }
-            _ => Err(FsAccessError(Box::new(result))),
-        }
     }
 
     /// The verdict on the canonical `path`, which was reached by `route` and is shown as `asked`.

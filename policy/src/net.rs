@@ -168,7 +168,7 @@ fn unescaped(segment: &str) -> String {
                 text.push(char::from(byte));
                 text.push_str(rest);
             }
-            (Some(byte), Some(rest)) => text.push_str(&std::format!("%{byte:02X}{rest}")),
+            (Some(byte), Some(rest)) => text.extend([&escaped(byte), rest]),
             _ => {
                 text.push('%');
                 text.push_str(part);
@@ -176,6 +176,10 @@ fn unescaped(segment: &str) -> String {
         }
     }
     text
+}
+
+fn escaped(byte: u8) -> String {
+    std::format!("%{byte:02X}")
 }
 
 fn has_encoded_separator(path: &str) -> bool {

@@ -54,12 +54,12 @@ fn apply<R: BufRead, W: Write>(host: &mut Client<R, W>) -> Result<String, Box<dy
 fn may_overwrite<R: BufRead, W: Write>(
     host: &mut Client<R, W>,
     path: &str,
-    patch: &str,
+    changes: &str,
 ) -> Result<bool, sdk::Error> {
     if let Some(answer) = host.tool().answers["overwrite"].as_bool() {
         return Ok(answer);
     }
     let question = json!({"id": "overwrite", "text": format!("Overwrite {path}? [y/N]")});
-    let answer = host.state(&State::Waiting { content: Contents::text(patch), question })?;
+    let answer = host.state(&State::Waiting { content: Contents::text(changes), question })?;
     Ok(answer.is_some_and(|answer| matches!(answer.as_str(), Some("y" | "yes"))))
 }

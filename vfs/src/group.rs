@@ -15,14 +15,14 @@ const TICK: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub(crate) struct Group {
     child: Child,
-    group: Pid,
+    id: Pid,
     collected: bool,
 }
 
 impl Group {
     pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
         let child = command.process_group(0).spawn()?;
-        Ok(Self { group: Pid::from_child(&child), child, collected: false })
+        Ok(Self { id: Pid::from_child(&child), child, collected: false })
     }
 
     /// The process, to take its pipes.
@@ -32,7 +32,7 @@ impl Group {
 
     pub(crate) fn has_exited(&self) -> io::Result<bool> {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        Ok(waitid(WaitId::Pid(self.group), look)?.is_some())
+        Ok(waitid(WaitId::Pid(self.id), look)?.is_some())
     }
 
     /// Waits for the process to end, and then asks it to, and then makes it; `drain` is called meanwhile,
@@ -55,7 +55,7 @@ impl Group {
     }
 
     fn ask_to_end(&self, grace: Duration, drain: &mut dyn FnMut()) -> io::Result<bool> {
-        let _ = kill_process_group(self.group, Signal::TERM);
+        let _ = kill_process_group(self.id, Signal::TERM);
         self.ends_within(grace, drain)
     }
 
@@ -74,7 +74,7 @@ impl Group {
     /// Kills what is left of the group, and says how the process ended.
     pub(crate) fn collect(&mut self) -> io::Result<ExitStatus> {
         // The group is there as long as its first process is not collected.
-        let _ = kill_process_group(self.group, Signal::KILL);
+        let _ = kill_process_group(self.id, Signal::KILL);
         self.collected = true;
         self.child.wait()
     }

@@ -210,7 +210,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     ) -> Result<T, Error> {
         self.last_id += 1;
         let id = self.last_id;
-        self.send(message::request(id, method, params))?;
+        self.send(&message::request(id, method, params))?;
         loop {
             let Incoming { id: of, result, error, .. } = self.receive()?;
             if of != Some(id) {
@@ -230,7 +230,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// Where the host is gone.
     pub fn result(mut self, contents: impl Into<Contents>) -> Result<(), Error> {
         let params = serde_json::json!({ "content": contents.into() });
-        self.send(message::notification("result", &params))
+        self.send(&message::notification("result", &params))
     }
 
     /// Ends the tool's work with why it failed.
@@ -238,7 +238,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// # Errors
     /// Where the host is gone.
     pub fn error(mut self, error: &ToolError) -> Result<(), Error> {
-        self.send(message::notification("error", error))
+        self.send(&message::notification("error", error))
     }
 
     /// Says where the tool is, and waits for what it is given to go on with; `None` where it is to end,
@@ -247,7 +247,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
     /// # Errors
     /// Where the host is not understood.
     pub fn state(&mut self, state: &State) -> Result<Option<Value>, Error> {
-        self.send(message::notification("state", state))?;
+        self.send(&message::notification("state", state))?;
         if matches!(state, State::Stopped { .. }) {
             return Ok(None);
         }
@@ -264,8 +264,8 @@ impl<R: BufRead, W: Write> Client<R, W> {
         }
     }
 
-    fn send(&mut self, line: Vec<u8>) -> Result<(), Error> {
-        self.to_host.write_all(&line)?;
+    fn send(&mut self, line: &[u8]) -> Result<(), Error> {
+        self.to_host.write_all(line)?;
         Ok(self.to_host.flush()?)
     }
 

@@ -33,7 +33,7 @@ pub struct Limits {
 impl Default for Limits {
     /// Those of spec §14.5: a minute, and five seconds.
     fn default() -> Self {
-        Self { idle: Duration::from_mins(1), grace: Duration::from_secs(5) }
+        Self { idle: Duration::from_secs(60), grace: Duration::from_secs(5) }
     }
 }
 
@@ -156,8 +156,7 @@ impl Session<'_, '_> {
         if caller.gone {
             answer = Err(Fault::cancelled());
         }
-        let answer = answer.as_deref().map_err(|fault| fault);
-        channel.send(message::reply(Some(&request.id), answer));
+        channel.send(message::reply(Some(&request.id), answer.as_deref()));
     }
 
     fn go_on(&mut self, state: State, channel: &mut Channel) -> Option<Ending> {

@@ -70,6 +70,12 @@ impl InMemory {
         }
     }
 
+    /// Whether there is a file whose contents may be replaced.
+    fn replaceable(&self, file: &Granted) -> io::Result<()> {
+        demand(file, Capability::Update)?;
+        self.file(file.path()).map(drop)
+    }
+
     fn put(&self, path: &Path, node: Node) {
         self.nodes.borrow_mut().insert(path.to_owned(), node);
     }
@@ -118,9 +124,7 @@ impl ProjectFiles for InMemory {
     fn write(&self, file: &Granted, contents: &[u8]) -> io::Result<()> {
         match file.capability() {
             Capability::Create => self.vacant(file.path())?,
-            _ => {
-                demand(file, Capability::Update).and_then(|()| self.file(file.path()).map(drop))?
-            }
+            _ => self.replaceable(file)?,
         }
         self.put(file.path(), Node::File(contents.to_owned()));
         Ok(())
@@ -138,7 +142,7 @@ impl ProjectFiles for InMemory {
         let contents = self.file(from.path())?;
         match to.capability() {
             Capability::Create => self.vacant(to.path())?,
-            _ => demand(to, Capability::Update).and_then(|()| self.file(to.path()).map(drop))?,
+            _ => self.replaceable(to)?,
         }
         self.nodes.borrow_mut().remove(from.path());
         self.put(to.path(), Node::File(contents));

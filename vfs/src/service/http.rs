@@ -149,11 +149,11 @@ impl Service<'_> {
         let (agent, limit, sent) = (self.http.0.clone(), self.limit, hop.clone());
         let (sender, receiver) = mpsc::channel();
         // Whoever waits for nothing more leaves the thread to its time limit.
-        thread::spawn(move || sender.send(exchange(&agent, sent, limit)));
+        thread::spawn(move || drop(sender.send(exchange(&agent, sent, limit))));
         loop {
             match receiver.recv_timeout(TICK) {
                 Ok(answer) => {
-                    let (reply, bytes) = answer.map_err(|error| fault(&error))?;
+                    let (reply, bytes) = answer?;
                     let next = redirect(&hop.url, &reply);
                     let Content { text, encoding } = Content::of(self.secrets.scrub(bytes));
                     let status = reply.status().as_u16();
@@ -175,7 +175,9 @@ impl Hop {
     /// The request that a reply asks for (RFC 9110 §15.4).
     fn redirected(mut self, status: u16, url: Url, private: &[HeaderName]) -> Self {
         if url.origin() != self.url.origin() {
-            private.iter().for_each(|name| drop(self.headers.remove(name)));
+            for name in private {
+                self.headers.remove(name);
+            }
         }
         if !matches!(status, 307 | 308) {
             self.method = "GET";
@@ -187,7 +189,15 @@ impl Hop {
 }
 
 /// Sends a request and takes in the reply.
-fn exchange(agent: &Agent, hop: Hop, limit: u64) -> Result<(Response<()>, Vec<u8>), ureq::Error> {
+fn exchange(agent: &Agent, hop: Hop, limit: u64) -> Result<(Response<()>, Vec<u8>), Fault> {
+    try_exchange(agent, hop, limit).map_err(|error| fault(&error))
+}
+
+fn try_exchange(
+    agent: &Agent,
+    hop: Hop,
+    limit: u64,
+) -> Result<(Response<()>, Vec<u8>), ureq::Error> {
     let mut url = hop.url;
     // Not a part of the target; who wants to log in sends a header.
     let _ = url.set_username("").and_then(|()| url.set_password(None));

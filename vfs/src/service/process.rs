@@ -92,7 +92,9 @@ impl Service<'_> {
         };
         let value = |name: &String| Some((name.clone(), (self.variables)(name)?));
         let forwarded: Vec<_> = params.envs.iter().filter(may).filter_map(value).collect();
-        forwarded.iter().for_each(|(_, value)| self.secrets.add(value));
+        for (_, value) in &forwarded {
+            self.secrets.add(value);
+        }
         forwarded
     }
 }

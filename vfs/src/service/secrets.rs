@@ -49,7 +49,7 @@ enum Piece<'a> {
     Redacted,
 }
 
-impl<'a> Piece<'a> {
+impl Piece<'_> {
     fn without(self, value: &[u8]) -> Vec<Self> {
         let Self::Kept(bytes) = self else { return vec![self] };
         let mut pieces = Vec::new();
@@ -70,7 +70,9 @@ mod tests {
     #[track_caller]
     fn row(values: &[&str], text: &str, expected: &str) {
         let mut secrets = Secrets::default();
-        values.iter().for_each(|value| secrets.add(value));
+        for value in values {
+            secrets.add(value);
+        }
         assert_eq!(secrets.scrub_text(text.to_owned()), expected);
     }
 

@@ -8,6 +8,7 @@ mod people;
 mod programs;
 mod sdk;
 mod session;
+mod speed;
 
 #[expect(dead_code, reason = "its `main` is for programs")]
 #[path = "../../examples/edit.rs"]

@@ -26,19 +26,19 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = BufReader::new(stream.expect("a connection"));
-                let mut head = String::new();
-                while !head.ends_with("\r\n\r\n") && stream.read_line(&mut head).expect("text") > 0
-                {
-                }
+                let mut lines = String::new();
+                while !lines.ends_with("\r\n\r\n")
+                    && stream.read_line(&mut lines).expect("text") > 0
+                {}
                 let header = |name: &str| {
-                    let line = head.lines().find_map(|line| line.strip_prefix(name));
+                    let line = lines.lines().find_map(|line| line.strip_prefix(name));
                     line.map(str::trim).unwrap_or_default().to_owned()
                 };
                 let length = header("content-length:").parse().unwrap_or(0);
                 let mut body = vec![0; length];
                 stream.read_exact(&mut body).expect("a body");
-                let path = head.split(' ').nth(1).expect("a path");
-                let said = format!("{head}{}", String::from_utf8_lossy(&body));
+                let path = lines.split(' ').nth(1).expect("a path");
+                let said = format!("{lines}{}", String::from_utf8_lossy(&body));
                 told.lock().expect("whole").push(said.clone());
                 let reply = match path.strip_prefix("/to/").and_then(|to| to.split_once('/')) {
                     Some((port, path)) => format!(

@@ -32,7 +32,7 @@ fn connect(call: ToolCall, answer: Option<&'static str>) -> (Host, JoinHandle<In
                     let result = service.answer(&request, &mut Patient);
                     let waiting = json!({"request_id": request.id, "reason": "awaiting"});
                     let pending = message::notification("pending", &waiting);
-                    let result = result.as_deref().map_err(|fault| fault);
+                    let result = result.as_deref();
                     [pending, message::reply(Some(&request.id), result)].concat()
                 }
                 Incoming::State(State::Waiting { .. }) => match answer {
@@ -76,8 +76,8 @@ fn every_method_has_its_function() {
 
 /// What the example says last, called to change `spring` in a file.
 fn edited(path: &str, answers: Value, answer: Option<&'static str>) -> String {
-    let patch = "@@ -1,2 +1,2 @@\n-spring\n+SPRING\n summer\n";
-    let arguments = json!({"path": path, "patch": patch});
+    let changes = "@@ -1,2 +1,2 @@\n-spring\n+SPRING\n summer\n";
+    let arguments = json!({"path": path, "patch": changes});
     let call = ToolCall { name: "edit".to_owned(), arguments, answers, ..ToolCall::default() };
     let (host, end) = connect(call, answer);
     edit(host).expect("a host");
