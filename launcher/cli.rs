@@ -318,6 +318,9 @@ pub(crate) struct Options {
     /// Grant the host's /tmp instead of a private directory
     #[arg(long)]
     pub(crate) share_tmp: bool,
+    /// No network: only local sockets are made
+    #[arg(long)]
+    pub(crate) no_net: bool,
     /// Answer EACCES, never ENOENT: nothing is hidden
     #[arg(long)]
     pub(crate) show_denied: bool,
@@ -367,6 +370,7 @@ impl Options {
             no_baseline: self.no_baseline | later.no_baseline,
             share_tmp: self.share_tmp | later.share_tmp,
             show_denied: self.show_denied | later.show_denied,
+            no_net: self.no_net | later.no_net,
             non_interactive: self.non_interactive | later.non_interactive,
             kill_leftovers: self.kill_leftovers | later.kill_leftovers,
             dry_run: self.dry_run | later.dry_run,

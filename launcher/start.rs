@@ -13,7 +13,7 @@ use crate::cli::{Enforce, Options};
 use crate::consent::About;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::filter;
+use crate::filter::{self, Sockets};
 use crate::front::{Ready, Running};
 use crate::machine::Machine;
 use crate::outer::Outer;
@@ -129,8 +129,10 @@ impl Start<'_> {
             context: self.context,
         };
         let bounds = plan.bounds.as_ref().map(landlock::ruleset).transpose()?;
+        let sockets = if self.options.no_net { Sockets::Local } else { Sockets::All };
         let Some(traps) = plan.traps else {
-            let refusals = bounds.is_some().then(filter::refusals);
+            let filtered = bounds.is_some() || sockets == Sockets::Local;
+            let refusals = filtered.then(|| filter::refusals(sockets));
             let kernel = Kernel {
                 bounds: bounds.as_ref().map(OwnedFd::as_fd),
                 filter: refusals.as_deref(),
@@ -144,7 +146,7 @@ impl Start<'_> {
         ready.supervise(Supervision {
             confined,
             bounds: bounds.as_ref(),
-            filter: &filter::assemble(traps, cookie),
+            filter: &filter::assemble(traps, cookie, sockets),
             withholds: plan.withholds,
             image: &prepared.image,
             record: self.scratch.open_record()?,

@@ -78,7 +78,7 @@ impl Hosted {
     /// This program again, to run the tool strictly confined in a workspace where nothing is.
     pub(super) fn command(&self, arguments: &[OsString]) -> Command {
         let mut command = Command::new(&self.launcher);
-        command.args(["--enforce", "strict", "--non-interactive", "--profile", "none"]);
+        command.args(["--enforce", "strict", "--no-net", "--non-interactive", "--profile", "none"]);
         command.args(["--kill-leftovers", if self.verbose { "-v" } else { "-q" }]);
         command.arg("-C").arg(self.folder.path());
         for path in self.libraries.iter().chain([&self.file]) {
@@ -98,7 +98,9 @@ pub(super) fn wrapper(
     root: &Path,
 ) -> Result<Vec<OsString>, Failure> {
     let mut words: Vec<OsString> = vec![launcher()?.into()];
-    words.extend(["--service", "--non-interactive", "--kill-leftovers"].map(OsString::from));
+    words.extend(
+        ["--service", "--no-net", "--non-interactive", "--kill-leftovers"].map(OsString::from),
+    );
     words.extend(["-C".into(), root.into()]);
     let lists = [
         ("--policy", &options.policies),

@@ -60,12 +60,6 @@ impl Service<'_> {
 
     fn may_run(&mut self, params: &RunParams, caller: &mut dyn Caller) -> Result<(), Fault> {
         let RunParams { program, args, .. } = params;
-        if self.resources.net.is_declared() {
-            return Err(Fault::denied(format!(
-                "cannot run {program}: `access.net` is declared, and programs are not held to it by \
-                 this version"
-            )));
-        }
         let words: Vec<&str> = std::iter::once(program).chain(args).map(String::as_str).collect();
         let question = Question {
             action: "run".to_owned(),
