@@ -217,11 +217,8 @@ impl Decoder<'_> {
                 },
             };
         }
-        let source = RuleSource {
-            layer: Arc::clone(&self.source.name),
-            index,
-            line: Some(self.line(path.key_span.start)),
-        };
+        let source =
+            RuleSource { layer: self.layer(), index, line: Some(self.line(path.key_span.start)) };
         self.marks.push(Mark {
             rule: source.clone(),
             path: path.value.span.clone(),
@@ -230,8 +227,13 @@ impl Decoder<'_> {
         Ok(rule.with_source(source))
     }
 
+    /// The file as rules name it.
+    pub(super) fn layer(&self) -> Arc<str> {
+        Arc::clone(&self.source.name)
+    }
+
     /// The 1-based line that holds byte `offset`.
-    fn line(&mut self, offset: usize) -> u32 {
+    pub(super) fn line(&mut self, offset: usize) -> u32 {
         let (place, before) = if offset < self.counted.0 { (0, 0) } else { self.counted };
         self.counted = (offset, before + self.source.breaks(place..offset));
         u32::try_from(self.counted.1).unwrap_or(u32::MAX).saturating_add(1)
@@ -245,12 +247,14 @@ impl Decoder<'_> {
             for entry in self.table(&named.value)? {
                 match &*entry.key {
                     "access" => {
+                        self.the_only_form(entry, &tool)?;
                         tool.access = Some(entry.key_span.clone());
                         let access = self.access(&entry.value)?;
                         tool.fs = access.fs;
                         tool.sensitive = access.sensitive;
                         tool.resources = access.resources;
                     }
+                    "sandbox" => self.sandbox(entry, &mut tool)?,
                     "source" => tool.origin = Some(self.string(&entry.value)?.to_owned()),
                     "file_policy" => {
                         tool.tiers = Some(self.file_policy(&entry.value, trust)?);
@@ -259,7 +263,8 @@ impl Decoder<'_> {
                     "command" => {}
                     _ if jp => {}
                     _ => {
-                        let known = ["access", "file_policy", "source", "command", "runtime"];
+                        let known =
+                            ["access", "sandbox", "file_policy", "source", "command", "runtime"];
                         return self.unknown(entry, &known);
                     }
                 }

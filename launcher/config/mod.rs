@@ -4,6 +4,7 @@ pub(crate) mod decode;
 mod decode_list;
 mod decode_profile;
 mod decode_resources;
+mod decode_sandbox;
 mod decode_tiers;
 pub(crate) mod diagnostic;
 pub(crate) mod document;

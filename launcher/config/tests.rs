@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use jp_confine_policy::Capabilities;
+use jp_confine_policy::layers::Layered;
 
 use super::decode::{self, Trust};
 use super::document::{self, Notation, Source};
@@ -111,6 +112,37 @@ fn what_runs_are_not_held_to() {
     }
     assert_eq!(unheld("[tools.x.access.commands.git]\n", Some("y")), None);
     assert_eq!(unheld("access.net = []\n[tools.x]\nruntime = \"vfs\"\n", Some("x")), None);
+}
+
+#[test]
+fn the_older_form_of_access() {
+    let text = "[tools.x.sandbox]\nfilesystem.allow = [\"src\"]\nfilesystem.writable = true\n\
+                network.allow = [\"https://a.b:8443/v1\"]\nnetwork.envs = [\"TOKEN\"]\n\
+                commands.git.args = [[\"log\", \"**\"]]\n";
+    let file = decode(text, Notation::Toml, Trust::Workspace).expect("right");
+    let tool = file.tools.first().expect("a tool");
+    let Some(Layered::Plain(rules)) = &tool.fs else { panic!("{:?}", tool.fs) };
+    let said: Vec<_> =
+        rules.iter().map(|rule| (rule.path().as_str(), rule.read(), rule.update())).collect();
+    assert_eq!(said, [(".", true, false), ("src", true, true)]);
+    let Some(Layered::Plain(hosts)) = &tool.resources.net else { panic!("no rules") };
+    let host = hosts.first().expect("a rule");
+    assert_eq!((host.host.as_str(), host.port), ("a.b", Some(8443)));
+    assert_eq!(host.path_prefix.as_deref(), Some("/v1"));
+    assert_eq!(tool.resources.net_env, ["TOKEN"]);
+    assert!(file.unheld(Some("x")).is_some());
+    for (text, complaint) in [
+        ("[tools.x]\nsandbox.network.allow = [\"a.b\"]\n", "expected URLs"),
+        ("[tools.x]\nsandbox.files = []\n", "unknown key `files`"),
+        ("[tools.x]\naccess.fs = []\nsandbox.commands = {}\n", "`sandbox` beside `access`"),
+        (
+            "[conversation.tools.x]\nsandbox.commands = {}\naccess.fs = []\n",
+            "`sandbox` beside `access`",
+        ),
+    ] {
+        let rendered = decode(text, Notation::Toml, Trust::Workspace).expect_err(text);
+        assert!(rendered.contains(complaint), "{rendered}");
+    }
 }
 
 #[test]
