@@ -37,12 +37,7 @@ pub(crate) fn serve(
     program: &OsStr,
     arguments: &[OsString],
 ) -> Result<u8, Failure> {
-    if !options.mounts.is_empty() || !options.no_mounts.is_empty() {
-        return Err(Failure::advised(
-            "the file service makes no links",
-            "mount with `jp-confine --mount … -- true` first; the link and its approval stay",
-        ));
-    }
+    refuse_what_runs_do(options)?;
     let prepared = query::prepared(context, options, None)?;
     let hosted = Hosted::find(context, options, &prepared.resources.env, program)?;
     let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
@@ -80,6 +75,23 @@ pub(crate) fn serve(
     };
     let ending = session.run(&mut hosted.command(arguments), &init)?;
     Ok(conclude(&ending))
+}
+
+/// What is asked for and would not be done.
+fn refuse_what_runs_do(options: &Options) -> Result<(), Failure> {
+    if !options.mounts.is_empty() || !options.no_mounts.is_empty() {
+        return Err(Failure::advised(
+            "the file service makes no links",
+            "mount with `jp-confine --mount … -- true` first; the link and its approval stay",
+        ));
+    }
+    if options.events.is_some() {
+        return Err(Failure::advised(
+            "the file service has no event log",
+            "leave out --events; the tool is told of every refusal",
+        ));
+    }
+    Ok(())
 }
 
 fn init(options: &Options, call: &Call, hosted: &Hosted) -> Init {

@@ -1,6 +1,6 @@
 //! `jp-confine vfs`: what it prints, how it ends, and whom it asks.
 
-use crate::run::{Mode, PRODUCT, Run, have};
+use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
 use crate::terminal::Terminal;
 
@@ -122,8 +122,13 @@ fn a_key_calls_it_off() {
 }
 
 #[test]
-fn mounts_are_for_runs() {
+fn what_only_runs_do_is_refused() {
     let scratch = Scratch::new();
-    let run = Run::new(&scratch, PRODUCT, &[]).flags(&["vfs", "--no-mount"]).mode(Mode::Confined);
-    run.run().assert_code(125).assert_stderr("makes no links");
+    let run = |flags: &[&str]| {
+        let run = Run::new(&scratch, "touch", &["out"]).flags(&["vfs"]).flags(flags);
+        run.mode(Mode::Confined).run()
+    };
+    run(&["--no-mount"]).assert_code(125).assert_stderr("makes no links");
+    run(&["--events", "log"]).assert_code(125).assert_stderr("no event log");
+    run(&["--dry-run"]).assert_ok().assert_stdout("the workspace, which may be read");
 }
