@@ -76,9 +76,10 @@ fn dispatch() -> Result<u8, Failure> {
         }
         Command::Authorize(request) => authorize::authorize(&context, &options, &request),
         Command::Explain { path, json } => query::explain(&context, &options, &path, json),
-        Command::Compile if options.dry_run => query::dry_run(&context, &options, None),
+        Command::Compile | Command::Vfs { .. } if options.dry_run => {
+            query::dry_run(&context, &options, None)
+        }
         Command::Compile => query::compile(&context, &options),
-        Command::Vfs { .. } if options.dry_run => query::dry_run(&context, &options, None),
         Command::Vfs { call, program, arguments } => {
             vfs::serve(&context, &options, &call, &program, &arguments)
         }
