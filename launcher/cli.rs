@@ -8,6 +8,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use jp_confine_policy::Capability;
+use serde_json::Value;
 
 use crate::mounts::grammar::{Mount, Unmount};
 
@@ -21,6 +22,7 @@ use crate::mounts::grammar::{Mount, Unmount};
                       jp-confine [OPTIONS] authorize read|write PATH...\n       \
                       jp-confine [OPTIONS] explain PATH\n       \
                       jp-confine [OPTIONS] compile\n       \
+                      jp-confine [OPTIONS] vfs -- TOOL [ARGS]...\n       \
                       jp-confine mounts\n       \
                       jp-confine approvals list|approve NAME|revoke NAME\n       \
                       jp-confine why --last\n       \
@@ -107,6 +109,17 @@ enum Sub {
         #[arg(last = true, required = true, value_name = "PROGRAM")]
         program: Vec<OsString>,
     },
+    /// Run a tool that touches nothing itself, and do for it what the policy grants: the
+    /// workspace to read, unless files or options say otherwise
+    Vfs {
+        #[command(flatten)]
+        options: Options,
+        #[command(flatten)]
+        call: Call,
+        /// The tool, and the arguments of its command line
+        #[arg(last = true, required = true, value_name = "TOOL")]
+        line: Vec<OsString>,
+    },
     /// List the links to folders outside the workspace, and whether their targets are approved
     Mounts {
         #[command(flatten)]
@@ -147,6 +160,29 @@ enum Sub {
         /// The shell
         shell: Shell,
     },
+}
+
+/// What a tool is told that it is called to do.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Call {
+    /// What the tool is to do, a JSON value [default: {}]
+    #[arg(long, value_name = "JSON", value_parser = json_value)]
+    pub(crate) arguments: Option<Value>,
+    /// What was answered to its questions before [default: {}]
+    #[arg(long, value_name = "JSON", value_parser = json_value)]
+    pub(crate) answers: Option<Value>,
+    /// How it is configured [default: {}]
+    #[arg(long = "tool-options", value_name = "JSON", value_parser = json_value)]
+    pub(crate) configuration: Option<Value>,
+    /// The longest file that is read or written [default: 10485760]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) file_limit: Option<u64>,
+    /// For how long the tool may say nothing [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) idle: Option<u64>,
+    /// For how long a tool that is to end may go on [default: 5]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) grace: Option<u64>,
 }
 
 /// What is to be done with approvals.
@@ -191,6 +227,8 @@ pub(crate) enum Command {
     Compile,
     /// `learn`: a program's name as typed, and its arguments.
     Learn { lesson: Lesson, program: OsString, arguments: Vec<OsString> },
+    /// `vfs`: the tool's name as typed, and its arguments.
+    Vfs { call: Call, program: OsString, arguments: Vec<OsString> },
     /// `why --last`.
     Why { json: bool },
     /// `doctor`.
@@ -308,6 +346,9 @@ pub(crate) struct Options {
     /// Grant the host's /tmp instead of a private directory
     #[arg(long)]
     pub(crate) share_tmp: bool,
+    /// No network: only local sockets are made
+    #[arg(long)]
+    pub(crate) no_net: bool,
     /// Answer EACCES, never ENOENT: nothing is hidden
     #[arg(long)]
     pub(crate) show_denied: bool,
@@ -326,6 +367,9 @@ pub(crate) struct Options {
     /// Print the compiled policy and the plan, run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// By the file service's rules, for what it starts for a tool after judging it
+    #[arg(long, hide = true)]
+    pub(crate) service: bool,
     /// No warnings and no report of denials
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
@@ -354,9 +398,11 @@ impl Options {
             no_baseline: self.no_baseline | later.no_baseline,
             share_tmp: self.share_tmp | later.share_tmp,
             show_denied: self.show_denied | later.show_denied,
+            no_net: self.no_net | later.no_net,
             non_interactive: self.non_interactive | later.non_interactive,
             kill_leftovers: self.kill_leftovers | later.kill_leftovers,
             dry_run: self.dry_run | later.dry_run,
+            service: self.service | later.service,
             quiet: self.quiet | later.quiet,
             verbose: self.verbose | later.verbose,
             ..self
@@ -397,6 +443,12 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
         Some(Sub::Explain { options, json, path }) => {
             (line.options.then(options), Command::Explain { path, json })
         }
+        Some(Sub::Vfs { options, call, line: tool }) => {
+            let mut words = tool.into_iter();
+            let program = words.next().unwrap_or_default();
+            let command = Command::Vfs { call, program, arguments: words.collect() };
+            (Options { service: true, ..line.options.then(options) }, command)
+        }
         Some(Sub::Compile { options }) => (line.options.then(options), Command::Compile),
         Some(Sub::Why { options, json, last: _ }) => {
             (line.options.then(options), Command::Why { json })
@@ -423,6 +475,10 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
 fn split(words: Vec<OsString>) -> (OsString, Vec<OsString>) {
     let mut words = words.into_iter();
     (words.next().unwrap_or_default(), words.collect())
+}
+
+fn json_value(word: &str) -> Result<Value, String> {
+    serde_json::from_str(word).map_err(|error| format!("not JSON: {error}"))
 }
 
 fn capability(word: &str) -> Result<Capability, String> {
@@ -469,6 +525,9 @@ mod tests {
             "jp-confine check read",
             "jp-confine explain",
             "jp-confine why",
+            "jp-confine vfs",
+            "jp-confine vfs tool",
+            "jp-confine vfs --arguments { -- tool",
             "jp-confine authorize create /p",
             "jp-confine authorize read",
             "jp-confine completions csh",

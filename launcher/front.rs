@@ -223,7 +223,9 @@ impl Running {
     fn reap(&mut self) -> io::Result<Option<u8>> {
         let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
         while let Some((pid, status)) = rustix::process::wait(options)? {
-            if self.supervisor.as_ref().is_some_and(|supervised| supervised.pid == pid) {
+            let supervised = self.supervisor.as_ref();
+            // A supervised program is this process's child only once its supervisor is gone.
+            if supervised.is_some_and(|supervised| pid == supervised.pid || pid == self.child) {
                 if end_of(status).is_some() {
                     return self.conclude().map(Some);
                 }

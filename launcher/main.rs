@@ -50,6 +50,7 @@ mod supervisor;
 mod sys;
 mod terminal;
 mod tier_layer;
+mod vfs;
 mod why;
 mod workspace;
 
@@ -84,8 +85,13 @@ fn dispatch() -> Result<u8, Failure> {
         }
         Command::Authorize(request) => authorize::authorize(&context, &options, &request),
         Command::Explain { path, json } => query::explain(&context, &options, &path, json),
-        Command::Compile if options.dry_run => query::dry_run(&context, &options, None),
+        Command::Compile | Command::Vfs { .. } if options.dry_run => {
+            query::dry_run(&context, &options, None)
+        }
         Command::Compile => query::compile(&context, &options),
+        Command::Vfs { call, program, arguments } => {
+            vfs::serve(&context, &options, &call, &program, &arguments)
+        }
         Command::Why { json } => why::last(&context, &options, json),
         Command::Doctor { json } => doctor::doctor(&context, json),
         Command::Mounts { json } => mounts::list::mounts(&context, &options, json),

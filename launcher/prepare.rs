@@ -11,6 +11,7 @@ use jp_confine_policy::canonical::Root;
 use jp_confine_policy::compile::Compiled;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::model::CompiledRule;
+use jp_confine_policy::resources::Resources;
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::warning;
 use serde::Serialize;
@@ -61,6 +62,8 @@ pub(crate) struct Prepared {
     /// What is sensitive and yet free to all programs, because nothing is declared.
     pub(crate) exposed: Option<Tiers>,
     pub(crate) rules: Vec<CompiledRule>,
+    /// What the policy says of hosts, variables and programs.
+    pub(crate) resources: Resources,
     pub(crate) warnings: Vec<String>,
     /// Names of the profiles that were picked.
     pub(crate) profiles: Vec<String>,
@@ -76,6 +79,11 @@ pub(crate) fn prepare(
 ) -> Result<Prepared, Failure> {
     let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
     let mut layers = Layers::load(context, &workspace.root, &options.policies)?;
+    if !options.service {
+        layers.refuse_unheld(options.tool.as_deref())?;
+    }
+    let (written, resource_warnings) = layers.resources(options.tool.as_deref());
+    let resources = written.compile().map_err(|error| Failure::own(error.to_string()))?;
     let mut declared = layers.declared(options.tool.as_deref())?;
     if run.is_some_and(|run| run.learning) {
         declared = declared.outside();
@@ -83,7 +91,9 @@ pub(crate) fn prepare(
     let asked = Asked { context, workspace, root: &root, options };
     let purpose = if run.is_some() { Purpose::Run } else { Purpose::Question };
     let outcome = externals::compile(&asked, &layers, declared, purpose)?;
-    let Compiled { grants: rules, rules: wire, warnings } = outcome.compiled;
+    let served = options.service && !outcome.declared;
+    let Compiled { grants: rules, rules: wire, warnings } =
+        if served { outcome.compiled.for_service() } else { outcome.compiled };
 
     let baseline = if options.no_baseline { None } else { Some(Profile::baseline()?) };
     let profiles = Profiles::with(layers.profiles())?;
@@ -146,9 +156,11 @@ pub(crate) fn prepare(
         tiers,
         exposed,
         rules: wire,
+        resources,
         warnings: outcome
             .warnings
             .into_iter()
+            .chain(resource_warnings.iter().map(ToString::to_string))
             .chain(warnings.iter().map(ToString::to_string))
             .chain(covered.iter().map(ToString::to_string))
             .chain(flags.warnings)

@@ -53,7 +53,8 @@ pub(crate) fn find(
     Err(refused.unwrap_or_else(|| Failure::NotFound { program: name.into() }))
 }
 
-fn candidates(context: &Context, name: &OsStr) -> Vec<PathBuf> {
+/// The files that `name` can mean, in the order of `PATH`.
+pub(crate) fn candidates(context: &Context, name: &OsStr) -> Vec<PathBuf> {
     if name.is_empty() {
         return Vec::new();
     }

@@ -185,6 +185,17 @@ pub(crate) fn note(text: &str) {
     stderr(&format!("{} {text}\n", style.name()));
 }
 
+/// Says what went wrong with what was run; `text` is one line, whatever is in it.
+pub(crate) fn problem(text: &str) {
+    let style = Style::of_stderr();
+    stderr(&format!("{} {}\n", style.name(), printable(text.as_bytes())));
+}
+
+/// Where what a tool says of itself goes, as it is.
+pub(crate) fn diagnostics() -> impl std::io::Write {
+    std::io::stderr()
+}
+
 /// Prints the block after a run.
 pub(crate) fn denials(about: Circumstances<'_>) {
     stderr(&block(about, Style::of_stderr()));

@@ -14,7 +14,7 @@ use crate::cli::{Enforce, Options};
 use crate::consent::About;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::filter::{self, Traps};
+use crate::filter::{self, Sockets, Traps};
 use crate::front::{Ready, Running};
 use crate::grants;
 use crate::learn::record::Recorder;
@@ -137,8 +137,10 @@ impl Start<'_> {
         if self.lesson.is_some() && plan.traps.is_none() {
             return Err(Obstacle::Other(unobserved(self.outer.is_some())));
         }
+        let sockets = if self.options.no_net { Sockets::Local } else { Sockets::All };
         let Some(traps) = plan.traps else {
-            let refusals = bounds.is_some().then(filter::refusals);
+            let filtered = bounds.is_some() || sockets == Sockets::Local;
+            let refusals = filtered.then(|| filter::refusals(sockets));
             let kernel = Kernel {
                 bounds: bounds.as_ref().map(OwnedFd::as_fd),
                 filter: refusals.as_deref(),
@@ -154,7 +156,7 @@ impl Start<'_> {
         ready.supervise(Supervision {
             confined,
             bounds: bounds.as_ref(),
-            filter: &filter::assemble(traps, cookie),
+            filter: &filter::assemble(traps, cookie, sockets),
             withholds: plan.withholds,
             image: &prepared.image,
             record: self.scratch.open_record()?,

@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use jp_confine_policy::Capability;
 use jp_confine_policy::file_policy::FilePolicy;
-use jp_confine_policy::layers::{Layered, Merged, Strategy};
+use jp_confine_policy::layers::Layered;
 use jp_confine_policy::model::{FsRule, RuleSource};
 use jp_confine_policy::tier::Tier;
 
+use super::decode_resources::{self, Resources};
 use super::diagnostic::{Diagnostic, nearest};
 use super::document::{self, Entry, Node, Notation, Source, Value};
 use crate::failure::Failure;
@@ -40,6 +41,8 @@ pub(crate) struct File {
     pub(crate) tiers: Option<FilePolicy>,
     /// `access.sensitive_paths`.
     pub(crate) sensitive: Vec<String>,
+    /// The rest of `access` of the run.
+    pub(crate) resources: Resources,
     pub(crate) tools: Vec<Tool>,
     pub(crate) profiles: Vec<Profile>,
     marks: Vec<Mark>,
@@ -58,6 +61,8 @@ pub(crate) struct Tool {
     pub(crate) tiers: Option<FilePolicy>,
     /// `access.sensitive_paths` of the tool.
     pub(crate) sensitive: Vec<String>,
+    /// The rest of `access` of the tool.
+    pub(crate) resources: Resources,
 }
 
 /// An `access` table.
@@ -65,6 +70,7 @@ pub(crate) struct Tool {
 struct Access {
     fs: Option<Layered<FsRule>>,
     sensitive: Vec<String>,
+    resources: Resources,
 }
 
 /// Where a rule's words stand, for errors that show only when the rule meets the disk.
@@ -137,8 +143,9 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
         }
     }
     let marks = decoder.marks;
-    let Access { fs, sensitive } = access;
-    Ok(File { source: Rc::clone(source), trust, fs, tiers, sensitive, tools, profiles, marks })
+    let Access { fs, sensitive, resources } = access;
+    let source = Rc::clone(source);
+    Ok(File { source, trust, fs, tiers, sensitive, resources, tools, profiles, marks })
 }
 
 /// Decodes a profile or the baseline that is part of this program.
@@ -159,92 +166,26 @@ pub(super) struct Decoder<'a> {
 
 const RULE_KEYS: [&str; 8] =
     ["path", "external", "read", "write", "create", "update", "delete", "execute"];
-const MERGE_KEYS: [&str; 4] = ["strategy", "value", "dedup", "discard_when_merged"];
 
 impl Decoder<'_> {
     fn access(&mut self, node: &Node<'_>) -> Decoded<Access> {
         let mut access = Access::default();
         for entry in self.table(node)? {
             match &*entry.key {
-                "fs" => access.fs = Some(self.fs(&entry.value)?),
+                "fs" => {
+                    access.fs = Some(self.list("fs", &RULE_KEYS, &entry.value, Self::rule)?);
+                }
                 "sensitive_paths" => access.sensitive = self.patterns(&entry.value)?,
-                "net" | "env" if entry.value.value == Value::Array(Vec::new()) => {}
-                "net" | "env" | "commands" => return self.not_enforced(entry),
-                _ => return self.unknown(entry, &["fs", "sensitive_paths"]),
+                key if decode_resources::KEYS.contains(&key) => {
+                    self.resource(entry, &mut access.resources)?;
+                }
+                _ => {
+                    let known = ["fs", "sensitive_paths", "net", "env", "commands", "net_env"];
+                    return self.unknown(entry, &known);
+                }
             }
         }
         Ok(access)
-    }
-
-    /// A list of rules, plain or with the way it merges (spec §2.6).
-    fn fs(&mut self, node: &Node<'_>) -> Decoded<Layered<FsRule>> {
-        let entries = match &node.value {
-            Value::Array(items) => return Ok(Layered::Plain(self.rules(items)?)),
-            Value::Table(entries) => entries,
-            _ => {
-                return self.expected(
-                    node,
-                    "a list of rules, or a table with `strategy` and `value`",
-                    "write each rule as `[[access.fs]]`",
-                );
-            }
-        };
-        let mut value = None;
-        let (mut strategy, mut dedup, mut discard_when_merged) = (Strategy::Append, None, false);
-        for entry in entries {
-            match &*entry.key {
-                "strategy" => strategy = self.strategy(&entry.value)?,
-                "value" => {
-                    let Value::Array(items) = &entry.value.value else {
-                        return self.expected(&entry.value, "a list of rules", "");
-                    };
-                    value = Some(self.rules(items)?);
-                }
-                "dedup" => dedup = Some(self.boolean(&entry.value)?),
-                "discard_when_merged" => discard_when_merged = self.boolean(&entry.value)?,
-                // One rule written as `[access.fs]`: say so instead of listing merge keys.
-                key if RULE_KEYS.contains(&key) => {
-                    return Err(Box::new(
-                        self.at(&entry.key_span, "`access.fs` is a list of rules")
-                            .label("a rule's key, outside a rule")
-                            .help("write the rule as `[[access.fs]]`, with two brackets"),
-                    ));
-                }
-                _ => return self.unknown(entry, &MERGE_KEYS),
-            }
-        }
-        let Some(value) = value else {
-            return Err(Box::new(
-                self.at(&node.span, "`value` is missing")
-                    .label("this merges a list that is not there")
-                    .help("add `value = [ … ]`"),
-            ));
-        };
-        Ok(Layered::Merged(Merged { strategy, value, dedup, discard_when_merged }))
-    }
-
-    fn strategy(&self, node: &Node<'_>) -> Decoded<Strategy> {
-        let known = ["append", "prepend", "replace"];
-        match self.string(node)? {
-            "append" => Ok(Strategy::Append),
-            "prepend" => Ok(Strategy::Prepend),
-            "replace" => Ok(Strategy::Replace),
-            other => {
-                let help = match nearest(other, &known) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => "expected append, prepend or replace".to_owned(),
-                };
-                Err(Box::new(
-                    self.at(&node.span, format!("there is no strategy `{other}`"))
-                        .label("unknown")
-                        .help(help),
-                ))
-            }
-        }
-    }
-
-    fn rules(&mut self, items: &[Node<'_>]) -> Decoded<Vec<FsRule>> {
-        items.iter().enumerate().map(|(index, item)| self.rule(index, item)).collect()
     }
 
     fn rule(&mut self, index: usize, node: &Node<'_>) -> Decoded<FsRule> {
@@ -276,11 +217,8 @@ impl Decoder<'_> {
                 },
             };
         }
-        let source = RuleSource {
-            layer: Arc::clone(&self.source.name),
-            index,
-            line: Some(self.line(path.key_span.start)),
-        };
+        let source =
+            RuleSource { layer: self.layer(), index, line: Some(self.line(path.key_span.start)) };
         self.marks.push(Mark {
             rule: source.clone(),
             path: path.value.span.clone(),
@@ -289,8 +227,13 @@ impl Decoder<'_> {
         Ok(rule.with_source(source))
     }
 
+    /// The file as rules name it.
+    pub(super) fn layer(&self) -> Arc<str> {
+        Arc::clone(&self.source.name)
+    }
+
     /// The 1-based line that holds byte `offset`.
-    fn line(&mut self, offset: usize) -> u32 {
+    pub(super) fn line(&mut self, offset: usize) -> u32 {
         let (place, before) = if offset < self.counted.0 { (0, 0) } else { self.counted };
         self.counted = (offset, before + self.source.breaks(place..offset));
         u32::try_from(self.counted.1).unwrap_or(u32::MAX).saturating_add(1)
@@ -304,20 +247,24 @@ impl Decoder<'_> {
             for entry in self.table(&named.value)? {
                 match &*entry.key {
                     "access" => {
+                        self.the_only_form(entry, &tool)?;
                         tool.access = Some(entry.key_span.clone());
                         let access = self.access(&entry.value)?;
                         tool.fs = access.fs;
                         tool.sensitive = access.sensitive;
+                        tool.resources = access.resources;
                     }
+                    "sandbox" => self.sandbox(entry, &mut tool)?,
                     "source" => tool.origin = Some(self.string(&entry.value)?.to_owned()),
                     "file_policy" => {
                         tool.tiers = Some(self.file_policy(&entry.value, trust)?);
                     }
-                    "runtime" if !jp => return self.not_enforced(entry),
+                    "runtime" if !jp => self.runtime(&entry.value)?,
                     "command" => {}
                     _ if jp => {}
                     _ => {
-                        let known = ["access", "file_policy", "source", "command"];
+                        let known =
+                            ["access", "sandbox", "file_policy", "source", "command", "runtime"];
                         return self.unknown(entry, &known);
                     }
                 }
@@ -325,6 +272,14 @@ impl Decoder<'_> {
             tools.push(tool);
         }
         Ok(tools)
+    }
+
+    /// How a host starts the tool, which is for the host to know; here it only must make sense.
+    fn runtime(&self, node: &Node<'_>) -> Decoded<()> {
+        match self.string(node)? {
+            "stdio" | "vfs" => Ok(()),
+            _ => self.expected(node, "`stdio` or `vfs`", ""),
+        }
     }
 
     pub(super) fn table<'n>(&self, node: &'n Node<'n>) -> Decoded<&'n [Entry<'n>]> {
@@ -350,7 +305,7 @@ impl Decoder<'_> {
         }
     }
 
-    fn boolean(&self, node: &Node<'_>) -> Decoded<bool> {
+    pub(super) fn boolean(&self, node: &Node<'_>) -> Decoded<bool> {
         match &node.value {
             Value::Boolean(boolean) => Ok(*boolean),
             _ => self.expected(node, "a boolean", "write `true` or `false`, without quotes"),

@@ -56,8 +56,8 @@ pub(crate) struct Node<'a> {
 pub(crate) enum Value<'a> {
     Null,
     Boolean(bool),
-    /// Which one does not matter: no key has a number.
-    Number,
+    /// With its value where it can be a port, the only number that a key has.
+    Number(Option<u16>),
     /// Nor a date or a time, which only TOML has.
     Date,
     String(Cow<'a, str>),
@@ -79,7 +79,7 @@ impl Value<'_> {
         match self {
             Self::Null => "null",
             Self::Boolean(_) => "a boolean",
-            Self::Number => "a number",
+            Self::Number(_) => "a number",
             Self::Date => "a date or time",
             Self::String(_) => "a string",
             Self::Array(_) => "a list",
@@ -131,7 +131,7 @@ fn from_json<'a>(source: &Rc<Source>, value: ast::Value<'a>) -> Result<Node<'a>,
     let value = match value {
         ast::Value::NullKeyword(_) => Value::Null,
         ast::Value::BooleanLit(literal) => Value::Boolean(literal.value),
-        ast::Value::NumberLit(_) => Value::Number,
+        ast::Value::NumberLit(number) => Value::Number(number.value.parse().ok()),
         ast::Value::StringLit(literal) => Value::String(literal.value),
         ast::Value::Array(array) => Value::Array(
             array

@@ -1,11 +1,15 @@
 //! What people write: files in two notations, decoded into the policy's model.
 
 pub(crate) mod decode;
+mod decode_list;
 mod decode_profile;
+mod decode_resources;
+mod decode_sandbox;
 mod decode_tiers;
 pub(crate) mod diagnostic;
 pub(crate) mod document;
 pub(crate) mod layers;
+mod resources;
 pub(crate) mod scope;
 mod tiers;
 mod toml;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use jp_confine_policy::Capabilities;
+use jp_confine_policy::layers::Layered;
 
 use super::decode::{self, Trust};
 use super::document::{self, Notation, Source};
@@ -85,26 +86,81 @@ error: `access.fs` is a list of rules
 }
 
 #[test]
-fn what_a_later_version_enforces() {
-    refused(
-        "[[access.net]]\nhost = \"example.org\"\n",
-        "
-error: `net` is not enforced by this version
+fn what_runs_are_not_held_to() {
+    let unheld = |text: &str, tool: Option<&str>| {
+        let file = decode(text, Notation::Toml, Trust::Workspace).expect(text);
+        file.unheld(tool).map(|diagnostic| diagnostic.render(false))
+    };
+    assert_eq!(
+        unheld("[[access.net]]\nhost = \"example.org\"\n", None).expect("a complaint").trim_end(),
+        "error: `net` is not enforced for runs by this version
  --> policy:1:10
   |
 1 | [[access.net]]
   |          ^^^ would be ignored
   |
-  = help: remove it, or keep it in a file that this version is not given",
+  = help: remove it, or keep it below `[tools.NAME]` for `jp-confine vfs --tool NAME`"
     );
     for text in [
         "[access.commands.git]\n",
         "[[access.env]]\nname = \"X\"\n",
-        "[tools.x]\nruntime = \"vfs\"\n",
+        "access.net_env = [\"X\"]\n",
+        "[tools.x.access.commands.git]\n",
         "[conversation.tools.x.access]\nnet = [{host = \"h\"}]\n",
     ] {
-        let rendered = decode(text, Notation::Toml, Trust::User).expect_err(text);
-        assert!(rendered.contains("is not enforced by this version"), "{rendered}");
+        assert!(unheld(text, Some("x")).is_some(), "{text}");
+    }
+    assert_eq!(unheld("[tools.x.access.commands.git]\n", Some("y")), None);
+    assert_eq!(unheld("access.net = []\n[tools.x]\nruntime = \"vfs\"\n", Some("x")), None);
+}
+
+#[test]
+fn the_older_form_of_access() {
+    let text = "[tools.x.sandbox]\nfilesystem.allow = [\"src\"]\nfilesystem.writable = true\n\
+                network.allow = [\"https://a.b:8443/v1\"]\nnetwork.envs = [\"TOKEN\"]\n\
+                commands.git.args = [[\"log\", \"**\"]]\n";
+    let file = decode(text, Notation::Toml, Trust::Workspace).expect("right");
+    let tool = file.tools.first().expect("a tool");
+    let Some(Layered::Plain(rules)) = &tool.fs else { panic!("{:?}", tool.fs) };
+    let said: Vec<_> =
+        rules.iter().map(|rule| (rule.path().as_str(), rule.read(), rule.update())).collect();
+    assert_eq!(said, [(".", true, false), ("src", true, true)]);
+    let Some(Layered::Plain(hosts)) = &tool.resources.net else { panic!("no rules") };
+    let host = hosts.first().expect("a rule");
+    assert_eq!((host.host.as_str(), host.port), ("a.b", Some(8443)));
+    assert_eq!(host.path_prefix.as_deref(), Some("/v1"));
+    assert_eq!(tool.resources.net_env, ["TOKEN"]);
+    assert!(file.unheld(Some("x")).is_some());
+    for (text, complaint) in [
+        ("[tools.x]\nsandbox.network.allow = [\"a.b\"]\n", "expected URLs"),
+        ("[tools.x]\nsandbox.files = []\n", "unknown key `files`"),
+        ("[tools.x]\naccess.fs = []\nsandbox.commands = {}\n", "`sandbox` beside `access`"),
+        (
+            "[conversation.tools.x]\nsandbox.commands = {}\naccess.fs = []\n",
+            "`sandbox` beside `access`",
+        ),
+    ] {
+        let rendered = decode(text, Notation::Toml, Trust::Workspace).expect_err(text);
+        assert!(rendered.contains(complaint), "{rendered}");
+    }
+}
+
+#[test]
+fn rules_about_other_things_than_files_that_cannot_stand() {
+    for (text, complaint) in [
+        ("[[access.net]]\nhost = \"*.a.b\"\n", "is no host"),
+        ("[[access.net]]\nhost = \"a.b\"\nport = 65536\n", "expected a port"),
+        ("[[access.net]]\nhost = \"a.b\"\nports = 1\n", "did you mean `port`?"),
+        ("[[access.net]]\nport = 1\n", "is no host"),
+        ("[access.net]\nhost = \"a.b\"\n", "`access.net` is a list of rules"),
+        ("[[access.env]]\nname = \"A*B\"\n", "`*` stands at the end"),
+        ("access.net_env = [\"A=B\"]\n", "`=` nowhere"),
+        ("[access.commands.git]\narg = []\n", "did you mean `args`?"),
+        ("[access.commands.git]\nargs = [\"log\"]\n", "expected a list of strings"),
+        ("[tools.x]\nruntime = \"wasm\"\n", "expected `stdio` or `vfs`"),
+    ] {
+        let rendered = decode(text, Notation::Toml, Trust::Workspace).expect_err(text);
+        assert!(rendered.contains(complaint), "{rendered}");
     }
 }
 

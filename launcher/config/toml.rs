@@ -39,7 +39,8 @@ fn from_value(value: Spanned<DeValue<'_>>) -> Node<'_> {
     let span = value.span();
     let value = match value.into_inner() {
         DeValue::String(text) => Value::String(text),
-        DeValue::Integer(_) | DeValue::Float(_) => Value::Number,
+        DeValue::Integer(number) => Value::Number(number.as_str().parse().ok()),
+        DeValue::Float(_) => Value::Number(None),
         DeValue::Boolean(boolean) => Value::Boolean(boolean),
         DeValue::Datetime(_) => Value::Date,
         DeValue::Array(items) => Value::Array(items.into_iter().map(from_value).collect()),

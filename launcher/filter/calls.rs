@@ -17,6 +17,8 @@ pub(super) enum Fate {
     Open { flags: u32 },
     /// `ioctl`: some commands are refused.
     Control,
+    /// `socket`, where only local ones may be made and nothing else is asked of them.
+    LocalSocket,
     /// `socket`, `socketpair`: some sockets send to paths without a call that could be trapped.
     Socket,
 }

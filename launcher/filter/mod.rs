@@ -55,11 +55,21 @@ impl Traps {
     pub(crate) const ALL: Self = Self { reads: true, listings: true, writes: true, executes: true };
 }
 
+/// Which sockets may be made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Sockets {
+    /// Of every family.
+    #[default]
+    All,
+    /// Local ones, which lead to paths.
+    Local,
+}
+
 /// The filter that sends to the supervisor what `traps` says, unless the call carries the cookie.
-pub(crate) fn assemble(traps: Traps, cookie: Option<u64>) -> Vec<sock_filter> {
-    let writer = Writer::new(cookie);
+pub(crate) fn assemble(traps: Traps, cookie: Option<u64>, sockets: Sockets) -> Vec<sock_filter> {
+    let writer = Writer::new(cookie, sockets);
     let teller = writer.notify;
-    writer.write(teller, &fates(Some(traps)), trapped_flags(traps))
+    writer.write(teller, &fates(Some(traps), sockets), trapped_flags(traps))
 }
 
 /// A filter that lets everything pass, to try out what installing one comes to.
@@ -70,11 +80,11 @@ pub(crate) fn nothing() -> Vec<sock_filter> {
 }
 
 /// The filter for a run without a supervisor: it only refuses.
-pub(crate) fn refusals() -> Vec<sock_filter> {
-    let writer = Writer::new(None);
+pub(crate) fn refusals(sockets: Sockets) -> Vec<sock_filter> {
+    let writer = Writer::new(None, sockets);
     // A supervisor of a run around this one may hear it.
     let teller = writer.allow;
-    writer.write(teller, &fates(None), Some(0))
+    writer.write(teller, &fates(None, sockets), Some(0))
 }
 
 /// An open with one of these flags is trapped; `None`: with any.
@@ -85,7 +95,7 @@ fn trapped_flags(traps: Traps) -> Option<u32> {
 }
 
 /// What becomes of each call that does not simply pass.
-fn fates(traps: Option<Traps>) -> BTreeMap<u32, Fate> {
+fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
     let mut fates = BTreeMap::new();
     let mut add = |number: libc::c_long, fate| {
         fates.insert(u32::try_from(number).expect("numbers of calls are small"), fate);
@@ -94,6 +104,9 @@ fn fates(traps: Option<Traps>) -> BTreeMap<u32, Fate> {
         add(number, Fate::Refuse(errno));
     }
     add(libc::SYS_ioctl, Fate::Control);
+    if sockets == Sockets::Local {
+        add(libc::SYS_socket, Fate::LocalSocket);
+    }
     let Some(traps) = traps else { return fates };
     for number in [libc::SYS_socket, libc::SYS_socketpair] {
         add(number, Fate::Socket);
@@ -123,6 +136,7 @@ fn fates(traps: Option<Traps>) -> BTreeMap<u32, Fate> {
 struct Writer {
     program: Assembler,
     cookie: Option<u64>,
+    sockets: Sockets,
     allow: Label,
     /// To the supervisor, unless there is a cookie.
     trap: Label,
@@ -133,10 +147,10 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(cookie: Option<u64>) -> Self {
+    fn new(cookie: Option<u64>, sockets: Sockets) -> Self {
         let mut program = Assembler::default();
         let [allow, trap, notify] = [(); 3].map(|()| program.label());
-        Self { program, cookie, allow, trap, notify, refusals: BTreeMap::new() }
+        Self { program, cookie, sockets, allow, trap, notify, refusals: BTreeMap::new() }
     }
 
     /// The whole filter; the library's reports go to `teller`.
@@ -196,7 +210,7 @@ impl Writer {
             Fate::Refuse(errno) => self.refusal(errno),
             Fate::Trap => self.trap,
             Fate::TrapAlways => self.notify,
-            Fate::Open { .. } | Fate::Control | Fate::Socket => {
+            Fate::Open { .. } | Fate::Control | Fate::Socket | Fate::LocalSocket => {
                 if let Some((known, _)) = details.iter().find(|(_, known)| *known == fate) {
                     return *known;
                 }
@@ -212,6 +226,11 @@ impl Writer {
             Fate::Open { flags } => self.open(flags, opens),
             Fate::Control => self.control(),
             Fate::Socket => self.socket(),
+            Fate::LocalSocket => {
+                let others = self.other_sockets();
+                self.load_argument(0);
+                self.program.branch(Test::Is(libc::AF_UNIX.cast_unsigned()), self.allow, others);
+            }
             Fate::Refuse(_) | Fate::Trap | Fate::TrapAlways => {
                 unreachable!("these are told by number")
             }
@@ -243,8 +262,9 @@ impl Writer {
 
     fn socket(&mut self) {
         let [unix, datagram] = [(); 2].map(|()| self.program.label());
+        let others = self.other_sockets();
         self.load_argument(0);
-        self.program.branch(Test::Is(libc::AF_UNIX.cast_unsigned()), unix, self.allow);
+        self.program.branch(Test::Is(libc::AF_UNIX.cast_unsigned()), unix, others);
         self.program.place(unix);
         self.load_argument(1);
         self.program.mask(SOCKET_TYPE);
@@ -255,6 +275,14 @@ impl Writer {
         self.program.place(datagram);
         let refusal = self.refusal(libc::EACCES);
         self.unless_cookie(refusal);
+    }
+
+    /// Where the making of sockets goes that are not local.
+    fn other_sockets(&mut self) -> Label {
+        match self.sockets {
+            Sockets::All => self.allow,
+            Sockets::Local => self.refusal(libc::EACCES),
+        }
     }
 
     fn answers(&mut self) {

@@ -102,9 +102,9 @@ fn openat(value: c_int) -> Call {
 
 #[test]
 fn opens_are_told_by_their_flags() {
-    let writes = assemble(WRITES, Some(COOKIE));
-    let everything = assemble(EVERYTHING, Some(COOKIE));
-    let nothing = assemble(NOTHING, Some(COOKIE));
+    let writes = assemble(WRITES, Some(COOKIE), Sockets::All);
+    let everything = assemble(EVERYTHING, Some(COOKIE), Sockets::All);
+    let nothing = assemble(NOTHING, Some(COOKIE), Sockets::All);
     let table = [
         (libc::O_RDONLY, ALLOW, NOTIFY),
         (libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC, ALLOW, NOTIFY),
@@ -127,8 +127,32 @@ fn opens_are_told_by_their_flags() {
 }
 
 #[test]
+fn only_local_sockets_where_no_others_are_wanted() {
+    let socket = |family: c_int| Call::of(libc::SYS_socket, &[family.cast_unsigned().into(), 1, 0]);
+    let filters = |sockets| {
+        [
+            assemble(EVERYTHING, Some(COOKIE), sockets),
+            assemble(NOTHING, None, sockets),
+            refusals(sockets),
+        ]
+    };
+    for filter in filters(Sockets::Local) {
+        for family in
+            [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK, libc::AF_PACKET, libc::AF_VSOCK]
+        {
+            let call = socket(family).with_cookie(COOKIE);
+            assert_eq!(run(&filter, call).answer, fails(libc::EACCES), "{family}");
+        }
+        assert_eq!(run(&filter, socket(libc::AF_UNIX)).answer, ALLOW);
+    }
+    for filter in filters(Sockets::All) {
+        assert_eq!(run(&filter, socket(libc::AF_INET)).answer, ALLOW);
+    }
+}
+
+#[test]
 fn directories_can_be_trapped_alone() {
-    let listings = assemble(LISTINGS, Some(COOKIE));
+    let listings = assemble(LISTINGS, Some(COOKIE), Sockets::All);
     assert_eq!(answer(&listings, openat(libc::O_DIRECTORY)), NOTIFY);
     assert_eq!(answer(&listings, openat(libc::O_DIRECTORY).with_cookie(COOKIE)), ALLOW);
     assert_eq!(answer(&listings, openat(libc::O_DIRECTORY | libc::O_PATH)), ALLOW);
@@ -138,14 +162,14 @@ fn directories_can_be_trapped_alone() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn the_older_open_has_its_flags_elsewhere() {
-    let writes = assemble(WRITES, None);
+    let writes = assemble(WRITES, None, Sockets::All);
     assert_eq!(answer(&writes, Call::of(libc::SYS_open, &[0, flags(libc::O_RDWR)])), NOTIFY);
     assert_eq!(answer(&writes, Call::of(libc::SYS_open, &[0, 0, flags(libc::O_RDWR)])), ALLOW);
 }
 
 #[test]
 fn groups_are_trapped_as_the_plan_says() {
-    let all = |traps: Traps| assemble(traps, Some(COOKIE));
+    let all = |traps: Traps| assemble(traps, Some(COOKIE), Sockets::All);
     let expected = |numbers: &[c_long], traps: Traps, wanted: u32| {
         for &number in numbers {
             assert_eq!(answer(&all(traps), Call::of(number, &[])), wanted, "call {number}");
@@ -161,8 +185,8 @@ fn groups_are_trapped_as_the_plan_says() {
 
 #[test]
 fn only_the_whole_cookie_passes() {
-    let filter = assemble(EVERYTHING, Some(COOKIE));
-    let strict = assemble(EVERYTHING, None);
+    let filter = assemble(EVERYTHING, Some(COOKIE), Sockets::All);
+    let strict = assemble(EVERYTHING, None, Sockets::All);
     for &number in [calls::BEYOND_LANDLOCK, calls::WRITES, calls::EXECUTES].into_iter().flatten() {
         let call = Call::of(number, &[]);
         assert_eq!(answer(&filter, call.with_cookie(COOKIE)), ALLOW, "call {number}");
@@ -178,7 +202,11 @@ fn only_the_whole_cookie_passes() {
 
 #[test]
 fn some_calls_are_refused_whoever_makes_them() {
-    for filter in [assemble(EVERYTHING, Some(COOKIE)), assemble(NOTHING, None), refusals()] {
+    for filter in [
+        assemble(EVERYTHING, Some(COOKIE), Sockets::All),
+        assemble(NOTHING, None, Sockets::All),
+        refusals(Sockets::All),
+    ] {
         for &(number, errno) in calls::REFUSED {
             let call = Call::of(number, &[]).with_cookie(COOKIE);
             assert_eq!(answer(&filter, call), fails(errno), "call {number}");
@@ -188,7 +216,7 @@ fn some_calls_are_refused_whoever_makes_them() {
 
 #[test]
 fn commands_and_sockets_are_told_by_their_arguments() {
-    let filter = assemble(NOTHING, Some(COOKIE));
+    let filter = assemble(NOTHING, Some(COOKIE), Sockets::All);
     let ioctl = |command: u64| answer(&filter, Call::of(libc::SYS_ioctl, &[0, command]));
     assert_eq!(ioctl(0x5401), ALLOW, "TCGETS");
     assert_eq!(ioctl(0x5412), fails(libc::EPERM), "TIOCSTI");
@@ -210,7 +238,7 @@ fn commands_and_sockets_are_told_by_their_arguments() {
 
 #[test]
 fn foreign_and_future_calls_do_not_exist() {
-    let filter = assemble(EVERYTHING, Some(COOKIE));
+    let filter = assemble(EVERYTHING, Some(COOKIE), Sockets::All);
     let absent = fails(libc::ENOSYS);
     let read = Call::of(libc::SYS_read, &[]).with_cookie(COOKIE);
     assert_eq!(answer(&filter, Call { architecture: 0x4000_0003, ..read }), absent);
@@ -222,8 +250,8 @@ fn foreign_and_future_calls_do_not_exist() {
 
 #[test]
 fn what_always_passes_is_told_by_its_number() {
-    let filter = assemble(EVERYTHING, Some(COOKIE));
-    let special = fates(Some(EVERYTHING));
+    let filter = assemble(EVERYTHING, Some(COOKIE), Sockets::All);
+    let special = fates(Some(EVERYTHING), Sockets::All);
     for number in 0..=u32::try_from(calls::LAST_KNOWN).expect("small") {
         let run = run(&filter, Call::of(c_long::from(number), &[]));
         if !special.contains_key(&number) {
@@ -268,7 +296,11 @@ fn the_kernel_takes_it() {
     let answer = |filter: &[sock_filter], number: c_long| {
         kernel::trial(filter, kernel::Listener::None, Some((number, 0))).expect("a child")
     };
-    for filter in [assemble(NOTHING, None), assemble(EVERYTHING, Some(COOKIE)), refusals()] {
+    for filter in [
+        assemble(NOTHING, None, Sockets::All),
+        assemble(EVERYTHING, Some(COOKIE), Sockets::All),
+        refusals(Sockets::All),
+    ] {
         assert_eq!(answer(&filter, libc::SYS_io_uring_setup), libc::ENOSYS);
         assert_eq!(answer(&filter, libc::SYS_fsopen), libc::EPERM);
         assert_eq!(answer(&filter, libc::SYS_getppid), 0);

@@ -95,7 +95,11 @@ impl ResolveError {
 
 /// The canonical root of a workspace, `Wc`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Root(PathBuf);
+pub struct Root {
+    path: PathBuf,
+    /// Whether there is such a directory; if not, nothing on disk says where paths lead.
+    on_disk: bool,
+}
 
 impl Root {
     /// The root that `path`, relative to the current directory or absolute, leads to (spec §4.3).
@@ -107,22 +111,43 @@ impl Root {
         let io_error = |error| ResolveError::Io { path: path.to_owned(), error };
         let canonical = fs::canonicalize(path).map_err(io_error)?;
         if fs::metadata(&canonical).map_err(io_error)?.is_dir() {
-            Ok(Self(canonical))
+            Ok(Self { path: canonical, on_disk: true })
         } else {
             Err(ResolveError::NotADirectory { path: canonical })
         }
     }
 
+    /// The root of a workspace that is not on disk. There are no links in it: paths lead where they
+    /// are spelled.
+    #[must_use]
+    pub fn imagined() -> Self {
+        Self { path: PathBuf::from("/workspace"), on_disk: false }
+    }
+
     /// The canonical absolute path.
     #[must_use]
     pub fn as_path(&self) -> &Path {
-        &self.0
+        &self.path
+    }
+
+    /// Where `path`, relative and in normal form, leads from the root: what [`resolve`] says of
+    /// workspaces on disk.
+    ///
+    /// # Errors
+    /// [`ResolveError`], as there.
+    pub fn resolve(&self, path: &Path, op: Op) -> Result<Resolved, ResolveError> {
+        if self.on_disk { resolve(&self.path, path, op) } else { Ok(self.spelled(path)) }
+    }
+
+    fn spelled(&self, path: &Path) -> Resolved {
+        let path = self.path.join(path).components().collect();
+        Resolved { path, exists: true, steps: Vec::new() }
     }
 
     /// Whether a canonical path is the root or below it, component by component.
     #[must_use]
     pub fn contains(&self, canonical: &Path) -> bool {
-        below(&self.0, canonical).is_some()
+        below(&self.path, canonical).is_some()
     }
 }
 
@@ -173,6 +198,9 @@ impl Lookups {
     /// # Errors
     /// [`ResolveError`], as there.
     pub fn resolve(&mut self, root: &Root, path: &Path, op: Op) -> Result<Resolved, ResolveError> {
+        if !root.on_disk && path.is_relative() {
+            return Ok(root.spelled(path));
+        }
         let start = if path.is_absolute() { Path::new("/") } else { root.as_path() };
         let mut walk = Walk::new(start, path.as_os_str().len(), self);
         walk.queue_asked(path, op);

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::string::{String, ToString as _};
 use std::vec::Vec;
 
-use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Serialize, Serializer};
 
 use crate::build::{Grant, GrantKind, Origin};
-use crate::canonical::{self, Op, Resolved, Root};
+use crate::canonical::{Op, Resolved, Root};
 use crate::capability::Capability;
 use crate::decide::{self, Request};
 use crate::granting;
@@ -17,6 +16,8 @@ use crate::image::{Image, RuleId};
 use crate::lexical;
 #[cfg(target_os = "linux")]
 use crate::pin::Pin;
+
+mod by_capability;
 
 pub use crate::denial::Reason;
 
@@ -57,11 +58,14 @@ pub struct CheckResult {
     /// The place in the workspace that the input names or leads to, for messages.
     #[serde(skip)]
     pub(crate) target: String,
+    /// Nothing that anybody wrote is about it.
+    #[serde(skip)]
+    pub(crate) uncovered: bool,
 }
 
 impl CheckResult {
     /// A refusal of `path`, as given, until somebody allows it.
-    fn new(path: String, capability: Capability) -> Self {
+    pub(crate) fn new(path: String, capability: Capability) -> Self {
         Self {
             target: path.clone(),
             path,
@@ -72,10 +76,11 @@ impl CheckResult {
             rule: None,
             rule_id: None,
             granting: Vec::new(),
+            uncovered: false,
         }
     }
 
-    fn concluded(mut self, judgement: Result<(), Reason>) -> Self {
+    pub(crate) fn concluded(mut self, judgement: Result<(), Reason>) -> Self {
         self.verdict = match judgement {
             Ok(()) => Verdict::Allow,
             Err(Reason::TierPromptRefused | Reason::SensitiveRefused) => Verdict::Prompt,
@@ -103,6 +108,10 @@ fn lossy<S: Serializer>(path: &Option<PathBuf>, out: S) -> Result<S::Ok, S::Erro
 pub struct FsAccessError(Box<CheckResult>);
 
 impl FsAccessError {
+    pub(crate) fn new(result: CheckResult) -> Self {
+        Self(Box::new(result))
+    }
+
     /// The verdict behind the message.
     #[must_use]
     pub fn result(&self) -> &CheckResult {
@@ -130,9 +139,43 @@ impl<'a> Context<'a> {
     /// entry, everything else about what a final link leads to. Nothing on disk is changed.
     #[must_use]
     pub fn check(&self, input: &[u8], capability: Capability) -> CheckResult {
+        let mut result = self.check_to_use(input, capability);
+        if result.is_allowed() {
+            result.granting = self.granting(capability);
+        }
+        result
+    }
+
+    /// As [`Self::check`], in less time: what else grants the capability is only found out where this
+    /// input is refused.
+    #[must_use]
+    pub fn check_to_use(&self, input: &[u8], capability: Capability) -> CheckResult {
+        let op = if capability == Capability::Delete { Op::Entry } else { Op::Content };
+        self.check_as(input, capability, op)
+    }
+
+    /// As [`Self::check_to_use`], and says whether a final link is followed.
+    #[must_use]
+    pub fn check_as(&self, input: &[u8], capability: Capability, op: Op) -> CheckResult {
         let mut result = CheckResult::new(String::from_utf8_lossy(input).into_owned(), capability);
-        let judgement = self.usable().and_then(|image| self.judge_input(image, input, &mut result));
+        let judgement =
+            self.usable().and_then(|image| self.judge_input(image, input, op, &mut result));
+        if judgement.is_err() {
+            result.granting = self.granting(capability);
+        }
         result.concluded(judgement)
+    }
+
+    /// The verdict on `path`, which is absolute and canonical, as on input that leads there.
+    #[must_use]
+    pub fn check_canonical(&self, path: &Path, capability: Capability) -> CheckResult {
+        if !self.reaches(path) {
+            let result = CheckResult::new(path.to_string_lossy().into_owned(), capability);
+            return result.concluded(Err(Reason::Escape));
+        }
+        let mut result = self.judge(self.shown_to_tool(path), path, path, capability);
+        result.resolved = Some(path.to_path_buf());
+        result
     }
 
     /// As [`Self::check`], and holds what was judged, to be used instead of the path.
@@ -153,68 +196,12 @@ impl<'a> Context<'a> {
     /// ```
     #[cfg(target_os = "linux")]
     pub fn pin(&self, input: &[u8], capability: Capability) -> Result<Pin, FsAccessError> {
-        let result = self.check(input, capability);
+        let result = self.check_to_use(input, capability);
         let held = match (result.verdict, &result.resolved) {
             (Verdict::Allow, Some(path)) => Pin::hold(path, capability),
             _ => return Err(FsAccessError(Box::new(result))),
         };
         held.map_err(|error| FsAccessError(Box::new(result.concluded(Err(Reason::of(&error))))))
-    }
-
-    /// Whether the file may be read or the directory listed.
-    ///
-    /// # Errors
-    /// Where it may not; otherwise the canonical path to use.
-    pub fn check_read(&self, input: &Utf8Path) -> Result<Utf8PathBuf, FsAccessError> {
-        self.check_utf8(input, Capability::Read)
-    }
-
-    /// Whether the entry may be created.
-    ///
-    /// # Errors
-    /// Where it may not; otherwise the canonical path to use.
-    pub fn check_create(&self, input: &Utf8Path) -> Result<Utf8PathBuf, FsAccessError> {
-        self.check_utf8(input, Capability::Create)
-    }
-
-    /// Whether what exists there may be changed.
-    ///
-    /// # Errors
-    /// Where it may not; otherwise the canonical path to use.
-    pub fn check_update(&self, input: &Utf8Path) -> Result<Utf8PathBuf, FsAccessError> {
-        self.check_utf8(input, Capability::Update)
-    }
-
-    /// Whether the entry may be removed; a final link is the entry, not what it leads to.
-    ///
-    /// # Errors
-    /// Where it may not; otherwise the canonical path to use.
-    pub fn check_delete(&self, input: &Utf8Path) -> Result<Utf8PathBuf, FsAccessError> {
-        self.check_utf8(input, Capability::Delete)
-    }
-
-    /// Whether the file may be run as a program.
-    ///
-    /// # Errors
-    /// Where it may not; otherwise the canonical path to use.
-    pub fn check_execute(&self, input: &Utf8Path) -> Result<Utf8PathBuf, FsAccessError> {
-        self.check_utf8(input, Capability::Execute)
-    }
-
-    fn check_utf8(
-        &self,
-        input: &Utf8Path,
-        capability: Capability,
-    ) -> Result<Utf8PathBuf, FsAccessError> {
-        let result = self.check(input.as_str().as_bytes(), capability);
-        let path = result.resolved.clone().map(Utf8PathBuf::from_path_buf);
-        match (result.verdict, path) {
-            (Verdict::Allow, Some(Ok(path))) => Ok(path),
-            (Verdict::Allow, _) => {
-                Err(FsAccessError(Box::new(result.concluded(Err(Reason::ResolutionFailed)))))
-            }
-            _ => Err(FsAccessError(Box::new(result))),
-        }
     }
 
     /// The verdict on the canonical `path`, which was reached by `route` and is shown as `asked`.
@@ -227,10 +214,9 @@ impl<'a> Context<'a> {
         capability: Capability,
     ) -> CheckResult {
         let mut result = CheckResult::new(asked.to_string_lossy().into_owned(), capability);
-        let judgement = self.usable().and_then(|image| {
-            result.granting = granting::paths(self, image, capability);
-            self.decide(image, path, route, &mut result)
-        });
+        result.granting = self.granting(capability);
+        let judgement =
+            self.usable().and_then(|image| self.decide(image, path, route, &mut result));
         result.concluded(judgement)
     }
 
@@ -250,21 +236,26 @@ impl<'a> Context<'a> {
         self.image.as_ref().is_some_and(|image| decide::lookup(image, &request).rule.is_some())
     }
 
-    fn usable(&self) -> Result<&Image<'a>, Reason> {
+    /// The paths that effectively grant a capability.
+    fn granting(&self, capability: Capability) -> Vec<String> {
+        let image = self.image.as_ref();
+        image.map(|image| granting::paths(self, image, capability)).unwrap_or_default()
+    }
+
+    pub(crate) fn usable(&self) -> Result<&Image<'a>, Reason> {
         self.image.as_ref().ok_or(Reason::PolicyUnavailable)
     }
 
     /// The judgement of tool input, in the order of precedence of spec §1.
-    fn judge_input(
+    pub(crate) fn judge_input(
         &self,
         image: &Image<'_>,
         input: &[u8],
+        op: Op,
         result: &mut CheckResult,
     ) -> Result<(), Reason> {
-        let op = if result.capability == Capability::Delete { Op::Entry } else { Op::Content };
-        result.granting = granting::paths(self, image, result.capability);
         let spelled = lexical::normalise(input)?;
-        let resolved = canonical::resolve(self.root.as_path(), &spelled, op)?;
+        let resolved = self.root.resolve(&spelled, op)?;
         result.target = self.target(&resolved.path, &spelled);
         result.resolved = Some(resolved.path.clone());
         self.within_boundary(&resolved, &spelled)?;
@@ -284,6 +275,7 @@ impl<'a> Context<'a> {
         let request = Request::by_route(bytes(path), bytes(route));
         result.rule_id = decide::lookup(image, &request).rule;
         result.rule = result.rule_id.and_then(|id| self.origin(id));
+        result.uncovered = result.rule_id.is_none_or(|id| self.is_ground(id));
         match verdict(image, &request, result.capability) {
             decide::Verdict::Allow => Ok(()),
             decide::Verdict::Deny(denial) => Err(Reason::of_denial(&denial)),
@@ -308,6 +300,10 @@ impl<'a> Context<'a> {
         Err(if entered { Reason::NestedEscape } else { Reason::Escape })
     }
 
+    fn shown_to_tool<'p>(&self, path: &'p Path) -> &'p Path {
+        path.strip_prefix(self.root.as_path()).unwrap_or(path)
+    }
+
     /// The workspace-relative form of what is meant; outside it the spelling, because the real
     /// place of an external target is nobody's business but its owner's (RFD D43).
     fn target(&self, resolved: &Path, spelled: &Path) -> String {
@@ -330,6 +326,12 @@ impl<'a> Context<'a> {
 
     pub(crate) fn grants(&self) -> &'a [Grant] {
         self.grants
+    }
+
+    /// Whether a grant is what holds in the workspace where nothing was written.
+    fn is_ground(&self, id: RuleId) -> bool {
+        let kind = self.grants.get(id.index()).map(|grant| &grant.kind);
+        matches!(kind, Some(GrantKind::Sentinel | GrantKind::Workspace))
     }
 
     pub(crate) fn origin(&self, id: RuleId) -> Option<String> {

@@ -28,6 +28,22 @@ pub struct Compiled {
     pub warnings: Vec<Warning>,
 }
 
+impl Compiled {
+    /// What the same rules come to for the file service, which without declared rules lets a tool read
+    /// and no more (R9).
+    #[must_use]
+    pub fn for_service(mut self) -> Self {
+        for grant in &mut self.grants {
+            if matches!(grant.kind, GrantKind::Workspace) {
+                let why = "the workspace, which may be read as no access.fs is declared";
+                grant.caps = Capabilities::READ;
+                grant.origin = Origin::Product { why: why.to_string() };
+            }
+        }
+        self
+    }
+}
+
 /// Compiles the declared rules of a workspace; `None` stands for "nothing declared", an empty
 /// list for "declared, and nothing left", which denies everything. Reads the disk, changes
 /// nothing.

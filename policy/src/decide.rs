@@ -185,6 +185,13 @@ fn rename_at(
     ])
 }
 
+/// Whether what is moved has no more rights at `to` than it had at `from` (R5); [`rename`] asks that
+/// too.
+#[must_use]
+pub fn gains_nothing(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
+    at_each_level(image, |image| gain(&lookup(image, from), &lookup(image, to)))
+}
+
 /// Whether a directory may go from one place to another for all that tiers say: what one withholds
 /// below it, or a person is to be asked about, must not come to where that would not be.
 #[must_use]

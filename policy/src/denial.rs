@@ -92,14 +92,14 @@ impl CheckResult {
         let mut text = format!("cannot {capability} {target}: {why}.");
         if matches!(reason, Reason::Denied | Reason::Escape | Reason::NestedEscape) {
             text.push(' ');
-            text.push_str(&self.granted());
+            text.push_str(&self.granting_words());
         }
         text.push(' ');
         text.push_str(&self.remedy(reason));
         text
     }
 
-    fn granted(&self) -> String {
+    fn granting_words(&self) -> String {
         let capability = self.capability;
         if self.granting.is_empty() {
             return format!("Nothing grants {capability}.");

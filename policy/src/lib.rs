@@ -81,17 +81,25 @@ pub mod canonical;
 #[cfg(feature = "std")]
 pub mod check;
 #[cfg(feature = "std")]
+pub mod commands;
+#[cfg(feature = "std")]
 pub mod compile;
 #[cfg(feature = "std")]
 pub mod compile_error;
 #[cfg(feature = "std")]
+pub mod coverage;
+#[cfg(feature = "std")]
 mod denial;
+#[cfg(feature = "std")]
+pub mod env;
 #[cfg(feature = "std")]
 pub mod explain;
 #[cfg(feature = "std")]
 pub mod external;
 #[cfg(feature = "std")]
 pub mod file_policy;
+#[cfg(all(feature = "std", target_os = "linux"))]
+pub mod granted;
 #[cfg(feature = "std")]
 mod granting;
 #[cfg(feature = "std")]
@@ -101,11 +109,15 @@ pub mod lexical;
 #[cfg(feature = "std")]
 pub mod model;
 #[cfg(feature = "std")]
+pub mod net;
+#[cfg(feature = "std")]
 pub mod pattern;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub mod pin;
 #[cfg(feature = "std")]
 pub mod received;
+#[cfg(feature = "std")]
+pub mod resources;
 #[cfg(feature = "std")]
 pub mod tiers;
 #[cfg(feature = "std")]

@@ -12,7 +12,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags, fstat, openat2,
+    renameat_with,
+};
 use rustix::io::Errno;
 
 use crate::capability::Capability;
@@ -38,7 +41,18 @@ impl Pin {
     /// # Errors
     /// The kernel's; `ELOOP` where a link has come in between.
     pub(crate) fn hold(path: &Path, capability: Capability) -> io::Result<Self> {
-        let is_entry = matches!(capability, Capability::Create | Capability::Delete);
+        if matches!(capability, Capability::Create | Capability::Delete) {
+            return Self::of_entry(path, capability);
+        }
+        Self::nearest(path, capability, false)
+    }
+
+    /// Holds the directory of an entry, whatever the capability.
+    pub(crate) fn of_entry(path: &Path, capability: Capability) -> io::Result<Self> {
+        Self::nearest(path, capability, true)
+    }
+
+    fn nearest(path: &Path, capability: Capability, is_entry: bool) -> io::Result<Self> {
         for dir in path.ancestors().skip(usize::from(is_entry)) {
             let rest = path.strip_prefix(dir).unwrap_or(path).to_owned();
             let is_object = rest.as_os_str().is_empty();
@@ -50,6 +64,19 @@ impl Pin {
             }
         }
         Err(io::ErrorKind::NotFound.into())
+    }
+
+    /// What is at `path`, canonical, itself: `None` where there is nothing. No right is needed, and none
+    /// is given.
+    ///
+    /// # Errors
+    /// The kernel's; `ELOOP` where `path` is not canonical.
+    pub fn look(path: &Path) -> io::Result<Option<Metadata>> {
+        match Self::of_entry(path, Capability::Read).and_then(|pin| pin.metadata()) {
+            Ok(metadata) => Ok(Some(metadata)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The canonical absolute path that was judged.
@@ -153,6 +180,23 @@ impl Pin {
         let (dir, name) = self.entry()?;
         let flags = if self.metadata()?.is_dir() { AtFlags::REMOVEDIR } else { AtFlags::empty() };
         Ok(rustix::fs::unlinkat(dir, name, flags)?)
+    }
+
+    /// Gives what is meant the name that `to` means, both entries: this one with
+    /// [`Capability::Delete`], that one with [`Capability::Create`] or, where it is to be replaced,
+    /// [`Capability::Update`] that was asked for with [`Self::of_entry`].
+    ///
+    /// # Errors
+    /// The kernel's, or `PermissionDenied`: `EEXIST` where there is something to replace, and that was
+    /// not asked for.
+    pub fn rename_to(&self, to: &Self) -> io::Result<()> {
+        self.demand(Capability::Delete)?;
+        let flags = match to.capability {
+            Capability::Update => RenameFlags::empty(),
+            _ => to.demand(Capability::Create).map(|()| RenameFlags::NOREPLACE)?,
+        };
+        let ((from_dir, from_name), (to_dir, to_name)) = (self.entry()?, to.entry()?);
+        Ok(renameat_with(from_dir, from_name, to_dir, to_name, flags)?)
     }
 
     fn demand(&self, capability: Capability) -> io::Result<()> {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
 use crate::Capabilities;
-use crate::approvals::Approvals;
+use crate::approvals::{Approvals, ApprovedTargets};
 use crate::build::{self, BuildError, Grant, GrantKind, ImageSpec, Origin};
-use crate::canonical::{ResolveError, Root};
+use crate::canonical::{Op, ResolveError, Root};
 use crate::check::Context;
 use crate::compile::{self, Compiled};
 use crate::compile_error::CompileError;
@@ -59,7 +59,19 @@ impl Workspace {
         policy: &Policy,
         approvals: &dyn Approvals,
     ) -> Result<Self, OpenError> {
-        let root = Root::open(root)?;
+        Self::governed(Root::open(root)?, policy, approvals)
+    }
+
+    /// Compiles `policy` for a workspace that is not on disk; whoever keeps its files asks with the
+    /// same paths. There is nothing outside.
+    ///
+    /// # Errors
+    /// [`OpenError`]: where a rule cannot stand, as none that leads outside can.
+    pub fn imagined(policy: &Policy) -> Result<Self, OpenError> {
+        Self::governed(Root::imagined(), policy, &ApprovedTargets::default())
+    }
+
+    fn governed(root: Root, policy: &Policy, approvals: &dyn Approvals) -> Result<Self, OpenError> {
         let Compiled { grants, warnings, .. } =
             compile::compile(&root, policy.declared_fs(), approvals)?;
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
@@ -123,7 +135,8 @@ impl Workspace {
 /// Denials of change on the policy file, and on what it leads to.
 fn policy_file(root: &Root) -> impl Iterator<Item = Grant> {
     let file = root.as_path().join(POLICY_FILE);
-    let target = file.canonicalize().ok().filter(|target| *target != file);
+    let resolved = root.resolve(Path::new(POLICY_FILE), Op::Content);
+    let target = resolved.ok().map(|found| found.path).filter(|target| *target != file);
     [Some(file), target].into_iter().flatten().map(|anchor| {
         let why = "the workspace's policy file, never writable".to_owned();
         Grant::new(anchor, Capabilities::NONE, GrantKind::Control, Origin::Product { why })

@@ -10,6 +10,7 @@ mod compile;
 mod evaluator;
 mod example;
 mod explain;
+mod granted;
 mod kernel;
 mod layers;
 mod lexical;

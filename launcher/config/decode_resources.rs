@@ -1,0 +1,139 @@
+//! Decoding what `access` says of other things than files: hosts, variables, programs. The file service
+//! holds tools to it; a run cannot be held to it yet, and refuses it (spec §13).
+
+use std::ops::Range;
+
+use jp_confine_policy::commands::{CommandRule, Commands};
+use jp_confine_policy::env::{Env, EnvRule};
+use jp_confine_policy::layers::Layered;
+use jp_confine_policy::net::{Net, NetRule};
+
+use super::decode::{Decoded, Decoder, File};
+use super::diagnostic::Diagnostic;
+use super::document::{Entry, Node, Value};
+
+/// The keys of this part of `access`.
+pub(super) const KEYS: [&str; 4] = ["net", "env", "commands", "net_env"];
+
+const NET_KEYS: [&str; 5] = ["host", "scheme", "port", "path_prefix", "allow"];
+const ENV_KEYS: [&str; 2] = ["name", "read"];
+const COMMAND_KEYS: [&str; 2] = ["args", "envs"];
+
+/// What one `access` table says.
+#[derive(Debug, Default)]
+pub(crate) struct Resources {
+    pub(crate) net: Option<Layered<NetRule>>,
+    pub(crate) env: Option<Layered<EnvRule>>,
+    pub(crate) commands: Option<Commands>,
+    pub(crate) net_env: Vec<String>,
+    /// The first key that says something, and where it stands.
+    pub(super) first: Option<(String, Range<usize>)>,
+}
+
+impl Decoder<'_> {
+    /// Takes in one key of [`KEYS`].
+    pub(super) fn resource(&mut self, entry: &Entry<'_>, into: &mut Resources) -> Decoded<()> {
+        if entry.value.value == Value::Array(Vec::new()) {
+            return Ok(());
+        }
+        into.first.get_or_insert_with(|| (entry.key.clone().into_owned(), entry.key_span.clone()));
+        match &*entry.key {
+            "net" => {
+                into.net = Some(self.list("net", &NET_KEYS, &entry.value, Self::net_rule)?);
+            }
+            "env" => {
+                into.env = Some(self.list("env", &ENV_KEYS, &entry.value, Self::env_rule)?);
+            }
+            "net_env" => {
+                into.net_env = self.strings(&entry.value)?;
+                let wrong = Env::readable(&into.net_env).err();
+                self.sound(&entry.value, wrong)?;
+            }
+            _ => into.commands = Some(self.commands(&entry.value)?),
+        }
+        Ok(())
+    }
+
+    fn net_rule(&mut self, _: usize, node: &Node<'_>) -> Decoded<NetRule> {
+        let mut rule = NetRule::default();
+        for entry in self.table(node)? {
+            let value = &entry.value;
+            match &*entry.key {
+                "host" => self.string(value)?.clone_into(&mut rule.host),
+                "scheme" => rule.scheme = Some(self.string(value)?.to_owned()),
+                "path_prefix" => rule.path_prefix = Some(self.string(value)?.to_owned()),
+                "port" => rule.port = Some(self.port(value)?),
+                "allow" => rule.allow = self.boolean(value)?,
+                _ => return self.unknown(entry, &NET_KEYS),
+            }
+        }
+        let wrong = Net::new(std::slice::from_ref(&rule)).err();
+        self.sound(node, wrong)?;
+        Ok(rule)
+    }
+
+    fn env_rule(&mut self, _: usize, node: &Node<'_>) -> Decoded<EnvRule> {
+        let mut rule = EnvRule::default();
+        for entry in self.table(node)? {
+            match &*entry.key {
+                "name" => self.string(&entry.value)?.clone_into(&mut rule.name),
+                "read" => rule.read = self.boolean(&entry.value)?,
+                _ => return self.unknown(entry, &ENV_KEYS),
+            }
+        }
+        let wrong = Env::new(std::slice::from_ref(&rule)).err();
+        self.sound(node, wrong)?;
+        Ok(rule)
+    }
+
+    fn commands(&mut self, node: &Node<'_>) -> Decoded<Commands> {
+        let mut commands = Commands::default();
+        for program in self.table(node)? {
+            let mut rule = CommandRule::default();
+            for entry in self.table(&program.value)? {
+                match &*entry.key {
+                    "args" => rule.args = Some(self.patterns_of_words(&entry.value)?),
+                    "envs" => rule.envs = self.strings(&entry.value)?,
+                    _ => return self.unknown(entry, &COMMAND_KEYS),
+                }
+            }
+            commands.0.insert(program.key.clone().into_owned(), rule);
+        }
+        Ok(commands)
+    }
+
+    fn patterns_of_words(&self, node: &Node<'_>) -> Decoded<Vec<Vec<String>>> {
+        match &node.value {
+            Value::Array(items) => items.iter().map(|item| self.strings(item)).collect(),
+            _ => self.expected(node, "a list of lists of strings", "write `[[\"log\", \"**\"]]`"),
+        }
+    }
+
+    fn port(&self, node: &Node<'_>) -> Decoded<u16> {
+        match &node.value {
+            Value::Number(Some(number)) => Ok(*number),
+            _ => self.expected(node, "a port", "write a number up to 65535"),
+        }
+    }
+
+    /// Complains about what has no meaning.
+    fn sound(&self, node: &Node<'_>, wrong: Option<impl std::fmt::Display>) -> Decoded<()> {
+        let complaint = |wrong| self.at(&node.span, format!("{wrong}")).label("this cannot stand");
+        wrong.map_or(Ok(()), |wrong| Err(Box::new(complaint(wrong))))
+    }
+}
+
+impl File {
+    /// Why a run, of `tool` if one is named, is refused that this file says more about than files.
+    pub(crate) fn unheld(&self, tool: Option<&str>) -> Option<Diagnostic> {
+        let of_tool = self.tools.iter().filter(|known| Some(known.name.as_str()) == tool);
+        let mut all = std::iter::once(&self.resources).chain(of_tool.map(|tool| &tool.resources));
+        let (key, span) = all.find_map(|resources| resources.first.clone())?;
+        let title = format!("`{key}` is not enforced for runs by this version");
+        Some(
+            Diagnostic::at(&self.source, span, title).label("would be ignored").help(
+                "remove it, or keep it below `[tools.NAME]` for `jp-confine vfs --tool NAME`",
+            ),
+        )
+    }
+}

@@ -1,0 +1,51 @@
+//! What the files say of hosts, variables and programs, together.
+
+use jp_confine_policy::layers::{self, Layer, Layered};
+use jp_confine_policy::resources::Written;
+use jp_confine_policy::warning::Warning;
+
+use super::decode::File;
+use super::decode_resources::Resources;
+use super::layers::Layers;
+use crate::failure::Failure;
+
+impl Layers {
+    /// The rules for a tool that is served, and what the person should know.
+    pub(crate) fn resources(&self, tool: Option<&str>) -> (Written, Vec<Warning>) {
+        let (net, mut warnings) = layers::merge(lists(self.files(), tool, |all| all.net.as_ref()));
+        let (env, more) = layers::merge(lists(self.files(), tool, |all| all.env.as_ref()));
+        warnings.extend(more);
+        let mut written = Written { net, env, ..Written::default() };
+        for resources in self.files().iter().flat_map(|file| of(file, tool)) {
+            written.net_env.extend(resources.net_env.iter().cloned());
+            if let Some(commands) = &resources.commands {
+                written.commands.get_or_insert_default().0.extend(commands.0.clone());
+            }
+        }
+        (written, warnings)
+    }
+
+    /// Refuses what a run, of `tool` if one is named, is not held to.
+    pub(crate) fn refuse_unheld(&self, tool: Option<&str>) -> Result<(), Failure> {
+        let unheld = self.files().iter().find_map(|file| file.unheld(tool));
+        unheld.map_or(Ok(()), |diagnostic| Err(Failure::Configuration(Box::new(diagnostic))))
+    }
+}
+
+/// What a file says of a run, and then of a tool.
+fn of<'f>(file: &'f File, tool: Option<&str>) -> impl Iterator<Item = &'f Resources> {
+    let named = file.tools.iter().find(|known| Some(known.name.as_str()) == tool);
+    std::iter::once(&file.resources).chain(named.map(|tool| &tool.resources))
+}
+
+fn lists<'f, T: Clone + 'f>(
+    files: &'f [File],
+    tool: Option<&'f str>,
+    list: impl Fn(&'f Resources) -> Option<&'f Layered<T>>,
+) -> Vec<Layer<T>> {
+    let of_file = |file: &'f File| {
+        let lists: Vec<_> = of(file, tool).filter_map(&list).cloned().collect();
+        lists.into_iter().map(|list| Layer { name: file.source.name.to_string(), list })
+    };
+    files.iter().flat_map(of_file).collect()
+}

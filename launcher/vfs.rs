@@ -1,0 +1,145 @@
+//! `jp-confine vfs`: hosts a tool that may touch nothing itself, and does for it what the policy grants
+//! (spec §14).
+
+mod person;
+mod talk;
+mod tool;
+
+use std::cell::Cell;
+use std::ffi::{OsStr, OsString};
+use std::time::Duration;
+
+use jp_confine_policy::check;
+use jp_confine_vfs::files::OnDisk;
+use jp_confine_vfs::message::{Init, PROTOCOL_VERSION, ToolCall};
+use jp_confine_vfs::service::{FILE_LIMIT, Programs, Service};
+use jp_confine_vfs::session::{Ending, Limits, Session};
+use serde_json::{Value, json};
+
+use self::person::OnTerminal;
+use self::talk::Talk;
+use self::tool::Hosted;
+use crate::cli::{Call, Options};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::query;
+use crate::report;
+use crate::sys::signals::Signals;
+
+/// By which users end what they wait for.
+const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+/// Hosts `program`, and returns the exit status that says how it went: 0 with a result.
+pub(crate) fn serve(
+    context: &Context,
+    options: &Options,
+    call: &Call,
+    program: &OsStr,
+    arguments: &[OsString],
+) -> Result<u8, Failure> {
+    refuse_what_runs_do(options)?;
+    let prepared = query::prepared(context, options, None)?;
+    let hosted = Hosted::find(context, options, &prepared.resources.env, program)?;
+    let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
+    let programs = Programs {
+        wrapper: tool::wrapper(context, options, prepared.root.as_path())?,
+        directory: prepared.root.as_path().to_owned(),
+        environment: tool::surroundings(context),
+    };
+    let variables = |name: &str| {
+        let value = context.variable(OsStr::new(name))?;
+        value.to_str().map(ToOwned::to_owned)
+    };
+    let init = init(options, call, &hosted);
+    let mut person = OnTerminal::new(options.non_interactive, init.tool.name.clone());
+    let mut service = Service::new(policy, &OnDisk, &mut person)
+        .with_resources(prepared.resources, &variables)
+        .with_programs(programs)
+        .with_limit(call.file_limit.unwrap_or(FILE_LIMIT));
+
+    let signals = Signals::of(&ENDING);
+    signals.block();
+    let is_over = Cell::new(false);
+    let interrupted = || {
+        if !is_over.get() {
+            is_over.set(!matches!(signals.wait(Some(Duration::ZERO)), Ok(None)));
+        }
+        is_over.get()
+    };
+    let session = Session {
+        service: &mut service,
+        conversation: &mut Talk::new(options.non_interactive),
+        diagnostics: &mut report::diagnostics(),
+        interrupted: &interrupted,
+        limits: limits(call),
+    };
+    let ending = session.run(&mut hosted.command(arguments), &init)?;
+    Ok(conclude(&ending))
+}
+
+/// What is asked for and would not be done.
+fn refuse_what_runs_do(options: &Options) -> Result<(), Failure> {
+    if !options.mounts.is_empty() || !options.no_mounts.is_empty() {
+        return Err(Failure::advised(
+            "the file service makes no links",
+            "mount with `jp-confine --mount … -- true` first; the link and its approval stay",
+        ));
+    }
+    if options.events.is_some() {
+        return Err(Failure::advised(
+            "the file service has no event log",
+            "leave out --events; the tool is told of every refusal",
+        ));
+    }
+    Ok(())
+}
+
+fn init(options: &Options, call: &Call, hosted: &Hosted) -> Init {
+    let or_empty = |value: &Option<Value>| value.clone().unwrap_or_else(|| json!({}));
+    let tool = ToolCall {
+        name: options.tool.clone().unwrap_or_else(|| hosted.name()),
+        arguments: or_empty(&call.arguments),
+        answers: or_empty(&call.answers),
+        options: or_empty(&call.configuration),
+    };
+    Init { tool, protocol_version: PROTOCOL_VERSION.to_owned() }
+}
+
+fn limits(call: &Call) -> Limits {
+    let default = Limits::default();
+    Limits {
+        idle: call.idle.map_or(default.idle, Duration::from_secs),
+        grace: call.grace.map_or(default.grace, Duration::from_secs),
+    }
+}
+
+/// Prints what came of it; the exit status.
+fn conclude(ending: &Ending) -> u8 {
+    match ending {
+        Ending::Result(contents) => {
+            let text = contents.to_text();
+            let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+            report::output(&format!("{text}{end}"));
+            return 0;
+        }
+        Ending::Failed(error) => {
+            report::problem(&format!("the tool failed: {}", error.message));
+            error.trace.iter().for_each(|cause| report::problem(&format!("  {cause}")));
+        }
+        Ending::Died { status, .. } => {
+            let code = status.code().and_then(|code| u8::try_from(code).ok());
+            // What the confinement itself says of these was said already.
+            if let Some(code @ 125..=127) = code {
+                return code;
+            }
+            report::problem("the tool ended without a result");
+            return code.filter(|code| *code != 0).unwrap_or(1);
+        }
+        Ending::Hung => report::problem("the tool said nothing for too long, and was ended"),
+        Ending::Unanswered(_) => {
+            report::problem("the tool asked something that nobody answered, and was ended");
+        }
+        Ending::Cancelled => return 130,
+    }
+    1
+}

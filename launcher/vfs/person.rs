@@ -1,0 +1,78 @@
+//! The person at the terminal, asked about what a tool wants.
+
+use std::fmt::Write as _;
+
+use jp_confine_vfs::person::{Answer, Person, Question};
+
+use crate::report;
+use crate::terminal::Terminal;
+
+/// How many questions are shown one by one; the rest is counted.
+const SHOWN: usize = 12;
+
+/// Whoever sits at the terminal.
+#[derive(Debug)]
+pub(super) struct OnTerminal {
+    non_interactive: bool,
+    tool: String,
+}
+
+impl OnTerminal {
+    /// Somebody to ask on behalf of `tool`, unless nobody is to be asked.
+    pub(super) const fn new(non_interactive: bool, tool: String) -> Self {
+        Self { non_interactive, tool }
+    }
+
+    fn words(&self, questions: &[Question]) -> String {
+        let mut text = String::new();
+        let tool = report::path(&self.tool);
+        for Question { action, what, reason } in questions.iter().take(SHOWN) {
+            let (what, reason) = (report::path(what), report::path(reason));
+            let _ = writeln!(
+                text,
+                "jp-confine: the tool {tool} wants to {action}\n    {what}\n  {reason}"
+            );
+        }
+        if let Some(more) = questions.len().checked_sub(SHOWN + 1) {
+            let _ = writeln!(text, "  and {} more", more + 1);
+        }
+        text.push_str("  [y] yes, once  [r] yes, in this run  [N] no: ");
+        text
+    }
+}
+
+impl Person for OnTerminal {
+    fn is_there(&self) -> bool {
+        Terminal::open(self.non_interactive).is_some()
+    }
+
+    fn ask(&mut self, questions: &[Question], _: &mut dyn FnMut() -> bool) -> Answer {
+        let words = self.words(questions);
+        let answer = Terminal::open(self.non_interactive).and_then(|mut it| it.ask(&words).ok());
+        match answer.unwrap_or_default().trim() {
+            "y" | "yes" => Answer::Once,
+            "r" | "Y" => Answer::Session,
+            _ => Answer::No,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_what_text_does() {
+        let question = Question {
+            action: "update".to_owned(),
+            what: "/w/a\u{1b}[2Jb".to_owned(),
+            reason: "no rule is about it".to_owned(),
+        };
+        let person = OnTerminal::new(false, "edit".to_owned());
+        assert_eq!(
+            person.words(&[question]),
+            "jp-confine: the tool edit wants to update\n    /w/a\\x1b[2Jb\n  no rule is about it\n  \
+             [y] yes, once  [r] yes, in this run  [N] no: "
+        );
+    }
+}

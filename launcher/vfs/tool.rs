@@ -1,0 +1,148 @@
+//! The tool as a confined program: its file and the system's libraries are all that it is granted.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use jp_confine_policy::coverage::Coverage;
+use jp_confine_policy::env::Env;
+use tempfile::TempDir;
+
+use crate::cli::{Enforce, Options};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::machine;
+use crate::program;
+
+/// What programs have of the environment, whatever is declared (spec §11.2).
+const BASE: [&str; 4] = ["PATH", "HOME", "USER", "LANG"];
+
+/// By which this program finds the user's policy, and its own files.
+const OWN: [&str; 4] = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "TMPDIR", machine::WITHOUT];
+
+/// A tool that was found.
+#[derive(Debug)]
+pub(super) struct Hosted {
+    launcher: PathBuf,
+    file: PathBuf,
+    /// What the tool has for a home and a workspace: an empty folder, removed with this.
+    folder: TempDir,
+    /// More that the tool may execute.
+    libraries: Vec<PathBuf>,
+    environment: Vec<(OsString, OsString)>,
+    verbose: bool,
+}
+
+impl Hosted {
+    /// Finds `name`, in `PATH` if it has no slash; `env` says which variables it has.
+    pub(super) fn find(
+        context: &Context,
+        options: &Options,
+        env: &Env,
+        name: &OsStr,
+    ) -> Result<Self, Failure> {
+        let is_program = |file: &PathBuf| {
+            let found = context.absolute(file).metadata();
+            found.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+        };
+        let file = program::candidates(context, name).into_iter().find(is_program);
+        let file = file.ok_or_else(|| Failure::NotFound { program: name.into() })?;
+        let folder = tempfile::Builder::new().prefix("jp-confine-tool-").tempdir_in(&context.temp);
+        let folder = folder.map_err(|error| {
+            let dir = context.temp.display();
+            Failure::own(format!("no temporary files can be made in {dir}: {error}"))
+        })?;
+        let is_granted = |name: &OsStr| {
+            is_base(name) || name.to_str().is_some_and(|it| env.judge(it) == Coverage::Allowed)
+        };
+        let granted = context.environment.iter().filter(|(name, _)| is_granted(name));
+        let mut environment: Vec<_> = granted.cloned().collect();
+        environment.push(("HOME".into(), folder.path().into()));
+        environment.push(("TMPDIR".into(), context.temp.clone().into()));
+        Ok(Self {
+            launcher: launcher()?,
+            file: context.absolute(&file),
+            folder,
+            libraries: options.exec.iter().map(|path| context.absolute(path)).collect(),
+            environment,
+            verbose: options.verbose,
+        })
+    }
+
+    /// What people call it.
+    pub(super) fn name(&self) -> String {
+        self.file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// This program again, to run the tool strictly confined in a workspace where nothing is.
+    pub(super) fn command(&self, arguments: &[OsString]) -> Command {
+        let mut command = Command::new(&self.launcher);
+        command.args(["--enforce", "strict", "--no-net", "--non-interactive", "--profile", "none"]);
+        command.args(["--kill-leftovers", if self.verbose { "-v" } else { "-q" }]);
+        command.arg("-C").arg(self.folder.path());
+        for path in self.libraries.iter().chain([&self.file]) {
+            command.arg("-x").arg(path);
+        }
+        command.arg("--").arg(&self.file).args(arguments);
+        command.current_dir(self.folder.path());
+        command.env_clear().envs(self.environment.iter().cloned());
+        command
+    }
+}
+
+/// This program with the options that make it hold a program of the tool's to the service's policy.
+pub(super) fn wrapper(
+    context: &Context,
+    options: &Options,
+    root: &Path,
+) -> Result<Vec<OsString>, Failure> {
+    let mut words: Vec<OsString> = vec![launcher()?.into()];
+    words.extend(
+        ["--service", "--no-net", "--non-interactive", "--kill-leftovers"].map(OsString::from),
+    );
+    words.extend(["-C".into(), root.into()]);
+    let lists = [
+        ("--policy", &options.policies),
+        ("-r", &options.read),
+        ("-w", &options.write),
+        ("-x", &options.exec),
+        ("--deny", &options.deny),
+    ];
+    for (option, paths) in lists {
+        let path = |path: &PathBuf| [option.into(), context.absolute(path).into()];
+        words.extend(paths.iter().flat_map(path));
+    }
+    let tool = options.tool.iter().map(|name| ("--tool", name));
+    let profiles = options.profiles.iter().map(|name| ("--profile", name));
+    words.extend(tool.chain(profiles).flat_map(|(option, name)| [option.into(), name.into()]));
+    let switches = [
+        ("--no-baseline", options.no_baseline),
+        ("--share-tmp", options.share_tmp),
+        ("--show-denied", options.show_denied),
+    ];
+    words.extend(switches.iter().filter(|(_, on)| *on).map(|(option, _)| OsString::from(option)));
+    let layers = match options.enforce.unwrap_or_default() {
+        Enforce::Cooperative => "cooperative",
+        Enforce::Layered => "layered",
+        Enforce::Strict => "strict",
+    };
+    words.extend(["--enforce", layers, "--"].map(OsString::from));
+    Ok(words)
+}
+
+/// What programs of the tool's have of the environment, before rules.
+pub(super) fn surroundings(context: &Context) -> Vec<(OsString, OsString)> {
+    let is_own = |name: &OsStr| OWN.iter().any(|known| name == *known);
+    let kept = context.environment.iter().filter(|(name, _)| is_base(name) || is_own(name));
+    kept.cloned().collect()
+}
+
+fn is_base(name: &OsStr) -> bool {
+    BASE.iter().any(|known| name == *known) || name.to_string_lossy().starts_with("LC_")
+}
+
+fn launcher() -> Result<PathBuf, Failure> {
+    std::env::current_exe()
+        .map_err(|error| Failure::own(format!("this program cannot be found again: {error}")))
+}

@@ -1,0 +1,119 @@
+//! Leave to use a path: what a host of tools keeps between the verdict and the deed, which a person's
+//! consent may come between.
+
+use std::path::{Path, PathBuf};
+use std::string::String;
+
+#[cfg(target_os = "linux")]
+use std::io;
+
+use crate::canonical::Op;
+use crate::capability::Capability;
+use crate::check::{CheckResult, Context, FsAccessError, Reason, Verdict, bytes};
+use crate::decide::{self, Request};
+#[cfg(target_os = "linux")]
+use crate::pin::Pin;
+
+/// Leave to use a canonical path for one capability, by the policy or by a person's consent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Granted {
+    path: PathBuf,
+    capability: Capability,
+}
+
+impl CheckResult {
+    /// Leave, where the policy gives it.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub fn granted(self) -> Result<Granted, FsAccessError> {
+        if self.is_allowed() { self.leave() } else { Err(FsAccessError::new(self)) }
+    }
+
+    /// Leave, where a person consents who was shown this and what is asked of it.
+    ///
+    /// # Errors
+    /// The refusal, where consent makes no difference.
+    pub fn consented(self) -> Result<Granted, FsAccessError> {
+        if self.is_allowed() || self.is_open_to_consent() {
+            self.leave()
+        } else {
+            Err(FsAccessError::new(self))
+        }
+    }
+
+    /// Whether nobody wrote anything about the path, so that the file service may ask (spec §14.8, R29).
+    #[must_use]
+    pub fn is_uncovered(&self) -> bool {
+        self.uncovered && self.reason == Some(Reason::Denied)
+    }
+
+    /// Whether a person may allow it.
+    #[must_use]
+    pub fn is_open_to_consent(&self) -> bool {
+        self.verdict == Verdict::Prompt || self.is_uncovered()
+    }
+
+    fn leave(mut self) -> Result<Granted, FsAccessError> {
+        match self.resolved.take() {
+            Some(path) => Ok(Granted { path, capability: self.capability }),
+            None => Err(FsAccessError::new(self.concluded(Err(Reason::ResolutionFailed)))),
+        }
+    }
+}
+
+impl Granted {
+    /// The canonical absolute path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it may be used for.
+    #[must_use]
+    pub const fn capability(&self) -> Capability {
+        self.capability
+    }
+
+    /// Holds what was judged.
+    ///
+    /// # Errors
+    /// The kernel's; `ELOOP` where a link has come in between.
+    #[cfg(target_os = "linux")]
+    pub fn pin(&self) -> io::Result<Pin> {
+        Pin::hold(&self.path, self.capability)
+    }
+
+    /// Holds the entry that was judged, to be replaced as such.
+    ///
+    /// # Errors
+    /// The kernel's; `ELOOP` where a link has come in between.
+    #[cfg(target_os = "linux")]
+    pub fn pin_entry(&self) -> io::Result<Pin> {
+        Pin::of_entry(&self.path, self.capability)
+    }
+}
+
+impl Context<'_> {
+    /// Leave to use `input`, workspace-relative, where the policy gives it without a question. A refusal
+    /// costs no words.
+    #[must_use]
+    pub fn leave(&self, input: &[u8], capability: Capability) -> Option<Granted> {
+        let op = if capability == Capability::Delete { Op::Entry } else { Op::Content };
+        let mut result = CheckResult::new(String::new(), capability);
+        let image = self.usable().ok()?;
+        self.judge_input(image, input, op, &mut result).ok()?;
+        result.resolved.map(|path| Granted { path, capability })
+    }
+
+    /// Whether what is moved `from` one place `to` another gains no right by it (R5), which consent to
+    /// either does not change.
+    #[must_use]
+    pub fn keeps_rights(&self, from: &Granted, to: &Granted) -> bool {
+        let request = |granted| Request::canonical(bytes(Granted::path(granted)));
+        self.image().is_some_and(|image| {
+            let verdict = decide::gains_nothing(image, &request(from), &request(to));
+            matches!(verdict, decide::Verdict::Allow)
+        })
+    }
+}

@@ -1,0 +1,192 @@
+//! Rules about hosts (spec §11.1): matched against parsed URLs, never against their text.
+
+use std::string::{String, ToString as _};
+use std::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+use url::{Host, Url};
+
+use crate::coverage::Coverage;
+
+/// One rule as written (spec §2.4).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetRule {
+    /// A host name or address and nothing else.
+    pub host: String,
+    /// Only of this scheme.
+    #[serde(default)]
+    pub scheme: Option<String>,
+    /// Only of this port; otherwise of the scheme's own.
+    #[serde(default)]
+    pub port: Option<u16>,
+    /// Only of paths that begin with these segments.
+    #[serde(default)]
+    pub path_prefix: Option<String>,
+    /// Whether it is allowed.
+    #[serde(default)]
+    pub allow: bool,
+}
+
+/// A rule that cannot stand.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("access.net: `{field} = \"{value}\"` {problem}")]
+pub struct NetError {
+    /// The field that is wrong.
+    pub field: &'static str,
+    /// What it says.
+    pub value: String,
+    problem: &'static str,
+}
+
+/// The rules of a policy, ready to be asked.
+#[derive(Debug, Clone, Default)]
+pub struct Net(Vec<Compiled>);
+
+#[derive(Debug, Clone)]
+struct Compiled {
+    host: Host,
+    scheme: Option<String>,
+    port: Option<u16>,
+    /// `None`: of any path.
+    prefix: Option<Vec<String>>,
+    allow: bool,
+}
+
+impl Net {
+    /// Compiles rules in the order declared.
+    ///
+    /// # Errors
+    /// [`NetError`] for the first that cannot stand.
+    pub fn new(rules: &[NetRule]) -> Result<Self, NetError> {
+        rules.iter().map(Compiled::of).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether there are rules.
+    #[must_use]
+    pub fn is_declared(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// What the most specific rule says; of equals the last. A path in which a separator is encoded is
+    /// denied where rules tell paths apart: servers do not agree about where it leads.
+    #[must_use]
+    pub fn judge(&self, url: &Url) -> Coverage {
+        let Some(host) = url.host().and_then(|host| normal(&host.to_string())) else {
+            return Coverage::Uncovered;
+        };
+        let path = segments(url.path());
+        let of_host = || self.0.iter().filter(|rule| rule.host == host);
+        if has_encoded_separator(url.path()) && of_host().any(|rule| rule.prefix.is_some()) {
+            return Coverage::Denied;
+        }
+        let matching = of_host().filter(|rule| rule.matches(url, &path));
+        let winner = matching.max_by_key(|rule| rule.specificity());
+        winner.map_or(Coverage::Uncovered, |rule| Coverage::of(rule.allow))
+    }
+}
+
+impl Compiled {
+    fn of(rule: &NetRule) -> Result<Self, NetError> {
+        let wrong = |field, value: &str, problem| {
+            Err(NetError { field, value: value.to_string(), problem })
+        };
+        let Some(host) = host(&rule.host) else {
+            return wrong("host", &rule.host, "is no host: write a name or an address alone");
+        };
+        if let Some(scheme) = rule.scheme.as_deref().filter(|scheme| !is_scheme(scheme)) {
+            return wrong("scheme", scheme, "is no scheme: write `https` or `http`");
+        }
+        Ok(Self {
+            host,
+            scheme: rule.scheme.as_deref().map(str::to_ascii_lowercase),
+            port: rule.port,
+            prefix: rule.path_prefix.as_deref().map(prefix),
+            allow: rule.allow,
+        })
+    }
+
+    fn matches(&self, url: &Url, path: &[String]) -> bool {
+        let port = match self.port {
+            Some(port) => url.port_or_known_default() == Some(port),
+            // The parser leaves out what is the scheme's own.
+            None => url.port().is_none(),
+        };
+        port && self.scheme.as_deref().is_none_or(|scheme| scheme == url.scheme())
+            && self.prefix.as_deref().is_none_or(|prefix| path.starts_with(prefix))
+    }
+
+    fn specificity(&self) -> usize {
+        let path = self.prefix.as_ref().map_or(0, Vec::len);
+        usize::from(self.scheme.is_some()) + usize::from(self.port.is_some()) + path
+    }
+}
+
+/// The host that a rule names.
+fn host(text: &str) -> Option<Host> {
+    let is_host = |character: char| !"*%/@?#\\ ".contains(character);
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    if text.is_empty() || !text.chars().all(is_host) {
+        return None;
+    }
+    if bare.contains(':') { normal(&std::format!("[{bare}]")) } else { normal(text) }
+}
+
+/// In ASCII, in lower case, without a final dot; addresses in their canonical form.
+fn normal(text: &str) -> Option<Host> {
+    let text = text.strip_suffix('.').unwrap_or(text);
+    Host::parse(text).ok()
+}
+
+fn is_scheme(text: &str) -> bool {
+    let part = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(part)
+}
+
+/// A path of a rule, as the parser would have it in a URL.
+fn prefix(text: &str) -> Vec<String> {
+    let Ok(mut url) = Url::parse("http://host") else { return Vec::new() };
+    url.set_path(text);
+    segments(url.path())
+}
+
+/// The segments of a path in which the parser has resolved dots: none of them empty, and what need not
+/// be escaped is not.
+fn segments(path: &str) -> Vec<String> {
+    path.split('/').filter(|segment| !segment.is_empty()).map(unescaped).collect()
+}
+
+/// Without escapes of unreserved characters (RFC 3986 §6.2.2), the others in upper case.
+fn unescaped(segment: &str) -> String {
+    let mut text = String::new();
+    let mut parts = segment.split('%');
+    text.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let digits = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match (digits, part.get(2..)) {
+            (Some(byte), Some(rest)) if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => {
+                text.push(char::from(byte));
+                text.push_str(rest);
+            }
+            (Some(byte), Some(rest)) => text.extend([&escaped(byte), rest]),
+            _ => {
+                text.push('%');
+                text.push_str(part);
+            }
+        }
+    }
+    text
+}
+
+fn escaped(byte: u8) -> String {
+    std::format!("%{byte:02X}")
+}
+
+fn has_encoded_separator(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    // Of what was escaped twice a server that unescapes twice makes a separator.
+    ["%2f", "%5c", "%252f", "%255c", "%252e"].iter().any(|escape| lower.contains(escape))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! Rows: the rules, a URL, and what is said of it.
+
+use std::string::ToString;
+use std::vec::Vec;
+
+use super::*;
+use Coverage::{Allowed, Denied, Uncovered};
+
+/// A rule as `[!][SCHEME://]HOST[:PORT][/PATH]`, where `!` denies.
+fn rule(text: &str) -> NetRule {
+    let (allow, text) = text.strip_prefix('!').map_or((true, text), |text| (false, text));
+    let (scheme, text) = text.split_once("://").map_or((None, text), |(s, t)| (Some(s), t));
+    let (text, path) = text.find('/').map_or((text, None), |at| (&text[..at], Some(&text[at..])));
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if !text.ends_with(']') => (host, port.parse().ok()),
+        _ => (text, None),
+    };
+    let owned = |text: Option<&str>| text.map(ToString::to_string);
+    let (host, scheme, path_prefix) = (host.to_string(), owned(scheme), owned(path));
+    NetRule { host, scheme, port, path_prefix, allow }
+}
+
+#[track_caller]
+fn row(rules: &str, url: &str, expected: Coverage) {
+    let rules: Vec<NetRule> = rules.split(' ').map(rule).collect();
+    let net = Net::new(&rules).unwrap();
+    assert_eq!(net.judge(&Url::parse(url).unwrap()), expected, "{url}");
+}
+
+#[test]
+fn hosts_are_equal_or_not() {
+    for (host, url, expected) in [
+        ("api.github.com", "https://api.github.com/repos", Allowed),
+        ("api.github.com", "https://API.GitHub.com./", Allowed),
+        ("api.github.com.", "https://api.github.com/", Allowed),
+        ("api.github.com", "https://api.github.com.evil.com/", Uncovered),
+        ("api.github.com", "https://evil.com/api.github.com", Uncovered),
+        ("api.github.com", "https://api.github.com@evil.com/", Uncovered),
+        ("api.github.com", "https://u:p@api.github.com/", Allowed),
+        ("github.com", "https://api.github.com/", Uncovered),
+        ("münchen.de", "https://xn--mnchen-3ya.de/", Allowed),
+        ("xn--mnchen-3ya.de", "https://MÜNCHEN.de/", Allowed),
+        ("127.0.0.1", "http://0x7f.1/", Allowed),
+        ("[::1]", "http://[0:0::1]/", Allowed),
+        ("127.0.0.1", "http://localhost/", Uncovered),
+        ("127.0.0.1", "http://[::ffff:127.0.0.1]/", Uncovered),
+    ] {
+        row(host, url, expected);
+    }
+}
+
+#[test]
+fn ports_and_schemes() {
+    for (rules, url, expected) in [
+        ("a.b", "https://a.b:443/", Allowed),
+        ("a.b", "http://a.b:80/", Allowed),
+        ("a.b", "https://a.b:80/", Uncovered),
+        ("a.b", "https://a.b:8443/", Uncovered),
+        ("a.b:8443", "https://a.b:8443/", Allowed),
+        ("a.b:8443", "https://a.b/", Uncovered),
+        ("a.b:443", "https://a.b/", Allowed),
+        ("https://a.b", "http://a.b/", Uncovered),
+        ("HTTPS://a.b", "https://a.b/", Allowed),
+        ("a.b !http://a.b", "http://a.b/", Denied),
+        ("a.b !http://a.b", "https://a.b/", Allowed),
+        ("a.b !a.b", "https://a.b/", Denied),
+        ("!a.b a.b", "https://a.b/", Allowed),
+        ("!https://a.b a.b:443", "https://a.b/", Allowed),
+    ] {
+        row(rules, url, expected);
+    }
+}
+
+#[test]
+fn paths_begin_with_whole_segments() {
+    for (url, expected) in [
+        ("https://a.b/", Allowed),
+        ("https://a.b/administration", Allowed),
+        ("https://a.b/Admin", Allowed),
+        ("https://a.b/admin", Denied),
+        ("https://a.b/admin/", Denied),
+        ("https://a.b/admin/users", Denied),
+        ("https://a.b//admin/users", Denied),
+        ("https://a.b/x/../admin", Denied),
+        ("https://a.b/x/%2e%2E/admin", Denied),
+        ("https://a.b/%61dmin", Denied),
+        ("https://a.b/\\admin", Denied),
+        ("https://a.b/admin?x", Denied),
+        ("https://a.b/?/admin", Allowed),
+        ("https://a.b/admin%2Fusers", Denied),
+        ("https://a.b/x%2f..%2fadmin", Denied),
+        ("https://a.b/x/%252e%252e/admin", Denied),
+        ("https://a.b/admin/public", Allowed),
+        ("https://a.b/admin/public/x", Allowed),
+        ("https://a.b/admin/public/..", Denied),
+    ] {
+        row("a.b !a.b/admin a.b/admin/public/", url, expected);
+    }
+    row("a.b/a%c3%bc", "https://a.b/aü/x", Allowed);
+    row("a.b", "https://a.b/x%2fy", Allowed);
+}
+
+#[test]
+fn rules_that_cannot_stand() {
+    for host in
+        ["", "*", "*.a.b", "a.b:80", "http://a.b", "a.b/x", "u@a.b", "a b", "[::1", "%61.b", ":"]
+    {
+        let rule = NetRule { host: host.to_string(), allow: true, ..NetRule::default() };
+        let error = Net::new(&[rule]).map(drop);
+        assert!(error.is_err(), "{host}");
+    }
+    let rule = NetRule { scheme: Some("ht tp".to_string()), ..rule("a.b") };
+    assert_eq!(
+        Net::new(&[rule]).unwrap_err().to_string(),
+        "access.net: `scheme = \"ht tp\"` is no scheme: write `https` or `http`"
+    );
+}

@@ -1,0 +1,84 @@
+//! Tools of the file service, and what they start, have no other way to anything.
+
+use std::net::TcpListener;
+
+use crate::cli_vfs::tool;
+use crate::run::{Run, have, skip};
+use crate::scratch::Scratch;
+
+#[test]
+fn a_tool_itself_reaches_neither_workspace_nor_home() {
+    let scratch = Scratch::for_ordinary_user();
+    let script = scratch.expand(
+        "for name in $WS/file $OUT/secret $HOME/.private/key /proc/$PPID/environ; do
+             while read -r line; do echo \"$line\"; done < $name
+         done >&2
+         echo x > $WS/new; echo $WS/* $HOME/.private/* >&2; set >&2
+         tell result '{\"content\":\"done\"}'",
+    );
+    let run = tool(&scratch, &[], &script).env("API_KEY", "TOPSECRET").run();
+    run.assert_no_secret().assert_ok();
+    assert!(!run.stderr.contains("inside") && !run.stderr.contains("/ws/dir"), "{run}");
+    assert!(!scratch.path("ws/new").exists(), "{run}");
+}
+
+#[test]
+fn a_tool_of_the_workspace_gains_nothing_by_a_policy_for_what_it_reads() {
+    let scratch = Scratch::for_ordinary_user();
+    scratch.write("home/.config/jp-confine/config.toml", "[file_policy]\nwrite_paths = ['/**']\n");
+    let script = scratch.expand(
+        "read -r line < $OUT/secret; echo \"$line\" >&2; tell result '{\"content\":\"done\"}'",
+    );
+    tool(&scratch, &[], &script).run().assert_no_secret().assert_ok();
+}
+
+#[test]
+fn programs_of_a_tool_are_held_to_the_same_policy() {
+    let scratch = Scratch::for_ordinary_user();
+    let policy = "[access.commands.sh]\n[[access.fs]]\npath = '.'\nread = true\n\
+                  [[access.fs]]\npath = 'dir'\nread = true\nwrite = true\n";
+    scratch.write("ws/jp-confine.toml", policy);
+    let attack = scratch.expand(
+        "read x < $OUT/secret; echo $x; echo x > new; echo x > dir/new; read x < file; echo $x",
+    );
+    let params = format!(r#"{{"program":"sh","args":["-c","{attack}"]}}"#);
+    let script = format!(
+        "ask process.run '{params}'; {attack}; show; tell result '{{\"content\":\"done\"}}'"
+    );
+    let run = tool(&scratch, &[], &script).run();
+    run.assert_no_secret().assert_ok().assert_stderr(r#"inside\n","stderr""#);
+    assert!(scratch.path("ws/dir/new").exists() && !scratch.path("ws/new").exists(), "{run}");
+}
+
+/// Tells the secret if it gets through to a server.
+fn connects(scratch: &Scratch, flags: &[&str], wrap: &str) {
+    if !have("bash") {
+        return skip("bash makes the connection");
+    }
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = server.local_addr().expect("an address").port();
+    let attack = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo TOPSECRET >&2");
+    let script = wrap.replace("ATTACK", &attack);
+    let run = Run::new(scratch, "bash", &["-c", &script]).flags(flags).run();
+    run.assert_no_secret().assert_ok().assert_stderr("Permission denied");
+}
+
+#[test]
+fn neither_a_tool_nor_its_programs_have_the_network() {
+    let scratch = Scratch::for_ordinary_user();
+    let result = r#"printf '{"jsonrpc":"2.0","method":"result","params":{"content":""}}\n'"#;
+    connects(&scratch, &["vfs"], &format!("read -r init; (ATTACK); {result}"));
+    scratch.write("ws/jp-confine.toml", "[access.commands.bash]\n");
+    let ask = r#"printf '{"jsonrpc":"2.0","id":1,"method":"process.run","params":{"program":"bash","args":["-c","ATTACK"]}}\n'"#;
+    connects(
+        &scratch,
+        &["vfs"],
+        &format!("read -r init; {ask}; read -r answer; echo \"$answer\" >&2; (ATTACK); {result}"),
+    );
+}
+
+#[test]
+fn a_run_does_without_the_network_where_it_is_told_to() {
+    let scratch = Scratch::for_ordinary_user();
+    connects(&scratch, &["--no-net"], "(ATTACK) || true");
+}

@@ -1,0 +1,72 @@
+//! Bytes in JSON: text where they are UTF-8, base64 otherwise (spec §14.3).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+use crate::fault::Fault;
+
+/// How bytes are written as text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Encoding {
+    /// RFC 4648 §4, with padding.
+    Base64,
+}
+
+/// Bytes as the protocol has them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// The text.
+    pub text: String,
+    /// How it is to be read; `None`: as it is.
+    pub encoding: Option<Encoding>,
+}
+
+impl Content {
+    /// Bytes to send.
+    #[must_use]
+    pub fn of(bytes: Vec<u8>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => Self { text, encoding: None },
+            Err(error) => {
+                let text = STANDARD.encode(error.as_bytes());
+                Self { text, encoding: Some(Encoding::Base64) }
+            }
+        }
+    }
+
+    /// The bytes that were sent.
+    ///
+    /// # Errors
+    /// [`crate::Code::BadParams`] for what is not base64 and says it is.
+    pub fn into_bytes(self) -> Result<Vec<u8>, Fault> {
+        match self.encoding {
+            None => Ok(self.text.into_bytes()),
+            Some(Encoding::Base64) => STANDARD
+                .decode(self.text)
+                .map_err(|error| Fault::params(format!("the content is not base64: {error}"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_back_as_they_went() {
+        for (bytes, encoding) in [
+            (b"spring \xc3\xbc\n".as_slice(), None),
+            (b"", None),
+            (b"\0", None),
+            (b"\xff\xfe", Some(Encoding::Base64)),
+        ] {
+            let content = Content::of(bytes.to_vec());
+            assert_eq!(content.encoding, encoding);
+            assert_eq!(content.into_bytes().as_deref(), Ok(bytes));
+        }
+        let wrong = Content { text: "%".to_owned(), encoding: Some(Encoding::Base64) };
+        assert!(wrong.into_bytes().is_err());
+    }
+}

@@ -1,0 +1,39 @@
+//! The file service of jp-confine: a tool that touches nothing itself asks for everything that it
+//! needs, one line of JSON at a time, and gets what the policy of a workspace grants (spec §14).
+//!
+//! ```text
+//!   tool ── requests on its standard output ──► host: session ► service ► policy, files
+//!   tool ◄── replies on its standard input ──── host
+//! ```
+//!
+//! | part | what it is |
+//! |---|---|
+//! | [`message`], [`method`], [`content`], [`fault`] | what goes over the line |
+//! | [`sdk`] | for tools in Rust: a client that waits for each answer |
+//! | [`service`], [`files`], [`person`] | what a request comes to: the policy is asked, perhaps a person, then the files |
+//! | [`session`] | one tool from start to end: its lines, its time, its process group |
+//!
+//! The last two need the feature `host`, which is on by default and for Linux alone.
+//!
+//! There is one evaluator of policies, `jp_confine_policy`; nothing here decides what is allowed.
+
+#![forbid(unsafe_code)]
+
+pub mod content;
+pub mod fault;
+pub mod message;
+pub mod method;
+pub mod sdk;
+
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub mod files;
+#[cfg(all(feature = "host", target_os = "linux"))]
+mod group;
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub mod person;
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub mod service;
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub mod session;
+
+pub use fault::{Code, Fault};

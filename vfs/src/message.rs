@@ -1,0 +1,352 @@
+//! Messages: one object of JSON-RPC 2.0 a line (spec §14.1, §14.2).
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Number, Value};
+
+use crate::fault::{Code, Fault};
+
+/// The version of the protocol, which `init` tells the tool.
+pub const PROTOCOL_VERSION: &str = "0.1.0";
+
+const JSON_RPC: &str = "2.0";
+
+/// What a request is known by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Id {
+    /// A number, as it was written.
+    Number(Number),
+    /// A string.
+    Text(String),
+}
+
+/// A request of a tool.
+#[derive(Debug)]
+pub struct Request {
+    /// What the reply will carry.
+    pub id: Id,
+    /// `capability.operation`.
+    pub method: String,
+    /// An object, which the method knows the form of.
+    pub params: Box<RawValue>,
+}
+
+/// What a tool says.
+#[derive(Debug)]
+pub enum Incoming {
+    /// It asks for something.
+    Request(Request),
+    /// It is done: `result`.
+    Result(Contents),
+    /// It has failed: `error`.
+    Error(ToolError),
+    /// It goes on, waits for an answer, or has stopped: `state`.
+    State(State),
+    /// It does not want the reply it waits for: `cancel`.
+    Cancel,
+    /// A notification of another protocol.
+    Other,
+}
+
+/// A line that is no message.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// Whose reply the tool may take it for.
+    pub id: Option<Id>,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// Part of what a tool returns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Block {
+    /// Text for the reader.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// Something that text is about.
+    Resource(Map<String, Value>),
+    /// Something that a person is to decide.
+    Question(Map<String, Value>),
+}
+
+/// What a tool returns; a string stands for one block of text.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Contents(pub Vec<Block>);
+
+impl Contents {
+    /// One block of text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self(vec![Block::Text { text: text.into() }])
+    }
+
+    /// The text of all blocks that are text, one after the other on lines of their own.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let text = |block: &Block| match block {
+            Block::Text { text } => Some(text.clone()),
+            Block::Resource(_) | Block::Question(_) => None,
+        };
+        self.0.iter().filter_map(text).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl<'de> Deserialize<'de> for Contents {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Text(String),
+            Blocks(Vec<Block>),
+        }
+        Ok(match Form::deserialize(from)? {
+            Form::Text(text) => Self::text(text),
+            Form::Blocks(blocks) => Self(blocks),
+        })
+    }
+}
+
+/// Why a tool has failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolError {
+    /// In words.
+    pub message: String,
+    /// What led to it, the nearest first.
+    #[serde(default)]
+    pub trace: Vec<String>,
+    /// Whether it may work another time.
+    #[serde(default)]
+    pub transient: bool,
+}
+
+/// Where a tool is that lives longer than one call (RFD 009).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum State {
+    /// It can be given more.
+    Running {
+        /// What it has to say so far.
+        #[serde(default)]
+        content: Contents,
+    },
+    /// It waits for the answer to one question.
+    Waiting {
+        /// What it has to say so far.
+        #[serde(default)]
+        content: Contents,
+        /// The question.
+        question: Value,
+    },
+    /// It is done.
+    Stopped {
+        /// What it returns.
+        #[serde(default)]
+        result: Contents,
+    },
+}
+
+/// What a tool is told first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Init {
+    /// What it is called to do.
+    pub tool: ToolCall,
+    /// [`PROTOCOL_VERSION`].
+    pub protocol_version: String,
+}
+
+/// What a tool is called to do.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The name it is called by.
+    pub name: String,
+    /// What it is to do.
+    #[serde(default)]
+    pub arguments: Value,
+    /// What was answered to its questions before.
+    #[serde(default)]
+    pub answers: Value,
+    /// How it is configured.
+    #[serde(default)]
+    pub options: Value,
+}
+
+/// Reads a line of a tool's output, without its end.
+///
+/// # Errors
+/// [`Malformed`]: the line is not JSON, or no message of this protocol.
+pub fn parse(line: &[u8]) -> Result<Incoming, Malformed> {
+    let malformed = |id, why: String| Malformed { id, fault: Fault::new(Code::Malformed, why) };
+    let line: Line<'_> = serde_json::from_slice(line)
+        .map_err(|error| malformed(id_of(line), format!("not a message: {error}")))?;
+    if line.jsonrpc.as_deref() != Some(JSON_RPC) {
+        return Err(malformed(line.id, format!("a message has `\"jsonrpc\": \"{JSON_RPC}\"`")));
+    }
+    let Some(method) = line.method else {
+        return Err(malformed(line.id, "a message has a `method`".to_owned()));
+    };
+    let params = line.params.map_or("{}", RawValue::get);
+    let wrong = |error| Malformed {
+        id: None,
+        fault: Fault::new(Code::Malformed, format!("the parameters of `{method}`: {error}")),
+    };
+    Ok(match (&*method, line.id) {
+        ("result", _) => {
+            Incoming::Result(serde_json::from_str::<Final>(params).map_err(wrong)?.content)
+        }
+        ("error", _) => Incoming::Error(serde_json::from_str(params).map_err(wrong)?),
+        ("state", _) => Incoming::State(serde_json::from_str(params).map_err(wrong)?),
+        ("cancel", _) => Incoming::Cancel,
+        (_, Some(id)) => {
+            let params = line.params.map(ToOwned::to_owned).unwrap_or_default();
+            Incoming::Request(Request { id, method: method.into_owned(), params })
+        }
+        (name, None) if name.contains('.') => {
+            return Err(malformed(None, format!("the request `{name}` has no `id`")));
+        }
+        _ => Incoming::Other,
+    })
+}
+
+/// What the tool can be told of a line's id, where the line itself makes no sense.
+fn id_of(line: &[u8]) -> Option<Id> {
+    #[derive(Deserialize)]
+    struct Named {
+        id: Id,
+    }
+    serde_json::from_slice::<Named>(line).ok().map(|named| named.id)
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<Cow<'a, str>>,
+    id: Option<Id>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Final {
+    content: Contents,
+}
+
+/// The line that answers a request; `id` is `None` where it could not be read.
+#[must_use]
+pub fn reply(id: Option<&Id>, answer: Result<&RawValue, &Fault>) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Reply<'a> {
+        jsonrpc: &'a str,
+        id: Option<&'a Id>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<&'a RawValue>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<&'a Fault>,
+    }
+    to_line(&Reply { jsonrpc: JSON_RPC, id, result: answer.ok(), error: answer.err() })
+}
+
+/// The line that asks for something.
+#[must_use]
+pub fn request(id: u64, method: &str, params: &impl Serialize) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Request<'a, P> {
+        jsonrpc: &'a str,
+        id: u64,
+        method: &'a str,
+        params: &'a P,
+    }
+    to_line(&Request { jsonrpc: JSON_RPC, id, method, params })
+}
+
+/// The line that tells something.
+#[must_use]
+pub fn notification(method: &str, params: &impl Serialize) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Notification<'a, P> {
+        jsonrpc: &'a str,
+        method: &'a str,
+        params: &'a P,
+    }
+    to_line(&Notification { jsonrpc: JSON_RPC, method, params })
+}
+
+fn to_line(message: &impl Serialize) -> Vec<u8> {
+    // The types here have string keys and no failing parts: nothing in them cannot be written.
+    let mut line = serde_json::to_vec(message).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn malformed(line: &str, id: Option<Id>) {
+        let error = parse(line.as_bytes()).expect_err(line);
+        assert_eq!((error.id, error.fault.code), (id, Code::Malformed), "{line}");
+    }
+
+    #[test]
+    fn what_is_no_message_is_answered_with_the_id_it_has() {
+        let seven = Some(Id::Number(7.into()));
+        for line in ["", "x", "[]", "7", "null", "{", "{}", r#"{"jsonrpc":"2.0"}"#, "\u{0}"] {
+            malformed(line, None);
+        }
+        malformed(r#"{"id":7,"method":"fs.read"}"#, seven.clone());
+        malformed(r#"{"jsonrpc":"1.0","id":7,"method":"fs.read"}"#, seven.clone());
+        malformed(r#"{"jsonrpc":"2.0","id":7}"#, seven.clone());
+        malformed(r#"{"jsonrpc":"2.0","id":7,"method":7}"#, seven);
+        malformed(r#"{"jsonrpc":"2.0","method":"fs.read","params":{}}"#, None);
+        malformed(r#"{"jsonrpc":"2.0","id":null,"method":"fs.read"}"#, None);
+        malformed(r#"{"jsonrpc":"2.0","id":{},"method":"fs.read"}"#, None);
+        malformed(r#"[{"jsonrpc":"2.0","id":7,"method":"fs.read"}]"#, None);
+        malformed(r#"{"jsonrpc":"2.0","method":"result","params":{}}"#, None);
+        malformed(r#"{"jsonrpc":"2.0","method":"state","params":{"type":"waiting"}}"#, None);
+    }
+
+    #[test]
+    fn ids_are_numbers_or_strings_and_come_back_as_they_are() {
+        for id in ["1", "-1", "1.5", "18446744073709551615", "\"a\""] {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"fs.read","more":[1]}}"#);
+            let Ok(Incoming::Request(request)) = parse(line.as_bytes()) else { panic!("{id}") };
+            let line = reply(Some(&request.id), Err(&Fault::cancelled()));
+            let line = String::from_utf8(line).expect("UTF-8");
+            assert!(
+                line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error":"#)),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_result_is_blocks_or_one_string() {
+        let parsed = |content: &str| {
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","method":"result","params":{{"content":{content}}}}}"#
+            );
+            let Ok(Incoming::Result(contents)) = parse(line.as_bytes()) else {
+                panic!("{content}")
+            };
+            contents
+        };
+        let blocks = r#"[{"type":"text","text":"a"},{"type":"resource","uri":"x"},{"type":"text","text":"b"}]"#;
+        assert_eq!(parsed(blocks).to_text(), "a\nb");
+        assert_eq!(parsed(r#""a""#), parsed(r#"[{"type":"text","text":"a"}]"#));
+    }
+
+    #[test]
+    fn messages_of_other_protocols_are_let_pass() {
+        let line = br#"{"jsonrpc":"2.0","method":"progress","params":[1]}"#;
+        assert!(matches!(parse(line), Ok(Incoming::Other)));
+    }
+}

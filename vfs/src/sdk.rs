@@ -1,0 +1,299 @@
+//! For tools in Rust: a client that asks and waits for the answer.
+//!
+//! ```no_run
+//! use jp_confine_vfs::sdk;
+//!
+//! let mut host = sdk::connect()?;
+//! let text = host.read("src/main.rs")?;
+//! host.write("src/main.rs", text.replace("spring", "summer"))?;
+//! host.result("Modified src/main.rs")?;
+//! # Ok::<(), sdk::Error>(())
+//! ```
+
+mod error;
+
+use std::io::{self, BufRead, BufReader, Stdin, Stdout, Write};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::content::Content;
+use crate::fault::Fault;
+use crate::message::{self, Contents, Init, State, ToolCall, ToolError};
+use crate::method::{
+    Ended, Entry, Exists, File, FileMatches, Found, GrepParams, HttpParams, HttpReply, Listing,
+    Metadata, Nothing, PathParams, RenameParams, RunParams, WriteParams,
+};
+
+pub use error::Error;
+
+/// The host on the standard streams.
+pub type Host = Client<BufReader<Stdin>, Stdout>;
+
+/// Waits for the host to say what the tool is called to do. Nothing else may use standard input and
+/// output from then on.
+///
+/// # Errors
+/// Where there is no host, or one of another protocol.
+pub fn connect() -> Result<Host, Error> {
+    Client::new(BufReader::new(io::stdin()), io::stdout())
+}
+
+/// A host, wherever its lines come from and go to.
+#[derive(Debug)]
+pub struct Client<R, W> {
+    from_host: R,
+    to_host: W,
+    init: Init,
+    last_id: u64,
+    is_cancelled: bool,
+}
+
+/// What a host says.
+#[derive(Deserialize)]
+struct Incoming {
+    id: Option<u64>,
+    method: Option<String>,
+    #[serde(default)]
+    params: Value,
+    result: Option<Value>,
+    error: Option<Fault>,
+}
+
+impl<R: BufRead, W: Write> Client<R, W> {
+    /// A client whose host speaks first.
+    ///
+    /// # Errors
+    /// As [`connect`].
+    pub fn new(from_host: R, to_host: W) -> Result<Self, Error> {
+        let tool = ToolCall::default();
+        let init = Init { tool, protocol_version: String::new() };
+        let mut client = Self { from_host, to_host, init, last_id: 0, is_cancelled: false };
+        let first = client.receive()?;
+        if first.method.as_deref() != Some("init") {
+            return Err(Error::Protocol("the host did not begin with `init`".to_owned()));
+        }
+        client.init = parse(first.params)?;
+        Ok(client)
+    }
+
+    /// What the tool is called to do.
+    #[must_use]
+    pub const fn tool(&self) -> &ToolCall {
+        &self.init.tool
+    }
+
+    /// The version of the host's protocol.
+    #[must_use]
+    pub fn protocol_version(&self) -> &str {
+        &self.init.protocol_version
+    }
+
+    /// Whether the host has called everything off, as far as it was heard: then the tool ends soon.
+    #[must_use]
+    pub const fn is_cancelled(&self) -> bool {
+        self.is_cancelled
+    }
+
+    /// A file, which is UTF-8.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where the host says no; [`Error::NotText`] for other files.
+    pub fn read(&mut self, path: &str) -> Result<String, Error> {
+        String::from_utf8(self.read_bytes(path)?).map_err(|_| Error::NotText(path.to_owned()))
+    }
+
+    /// A file, whatever is in it.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where the host says no.
+    pub fn read_bytes(&mut self, path: &str) -> Result<Vec<u8>, Error> {
+        let File { content, encoding, .. } = self.ask("fs.read", &at(path))?;
+        Ok(Content { text: content, encoding }.into_bytes()?)
+    }
+
+    /// Makes `contents` all that is in a file, which is created if it is not there.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where the host says no.
+    pub fn write(&mut self, path: &str, contents: impl Into<Vec<u8>>) -> Result<(), Error> {
+        let Content { text, encoding } = Content::of(contents.into());
+        let params = WriteParams { path: path.to_owned(), content: text, encoding };
+        let Nothing {} = self.ask("fs.write", &params)?;
+        Ok(())
+    }
+
+    /// Whether something is at a path.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where the host says no.
+    pub fn exists(&mut self, path: &str) -> Result<bool, Error> {
+        Ok(self.ask::<Exists>("fs.exists", &at(path))?.exists)
+    }
+
+    /// What is in a directory and may be read.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where the host says no.
+    pub fn list_dir(&mut self, path: &str) -> Result<Vec<Entry>, Error> {
+        Ok(self.ask::<Listing>("fs.list_dir", &at(path))?.entries)
+    }
+
+    /// What stands at a path.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where the host says no.
+    pub fn metadata(&mut self, path: &str) -> Result<Metadata, Error> {
+        self.ask("fs.metadata", &at(path))
+    }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where the host says no.
+    pub fn delete(&mut self, path: &str) -> Result<(), Error> {
+        let Nothing {} = self.ask("fs.delete", &at(path))?;
+        Ok(())
+    }
+
+    /// Gives a file another path, in the place of a file that has it.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where the host says no.
+    pub fn rename(&mut self, from: &str, to: &str) -> Result<(), Error> {
+        let params = RenameParams { from: from.to_owned(), to: to.to_owned() };
+        let Nothing {} = self.ask("fs.rename", &params)?;
+        Ok(())
+    }
+
+    /// Searches files; see [`GrepParams`] for what can be left out.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where the host says no.
+    pub fn grep(&mut self, params: &GrepParams) -> Result<Vec<FileMatches>, Error> {
+        Ok(self.ask::<Found>("fs.grep", params)?.matches)
+    }
+
+    /// Fetches a URL.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where the host says no; whatever the server says is a reply.
+    pub fn http_get(&mut self, params: &HttpParams) -> Result<HttpReply, Error> {
+        self.ask("http.get", params)
+    }
+
+    /// Posts to a URL.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where the host says no; whatever the server says is a reply.
+    pub fn http_post(&mut self, params: &HttpParams) -> Result<HttpReply, Error> {
+        self.ask("http.post", params)
+    }
+
+    /// Runs a program in the workspace to its end.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where the host says no; a status that is not 0 is none.
+    pub fn run(&mut self, params: &RunParams) -> Result<Ended, Error> {
+        self.ask("process.run", params)
+    }
+
+    /// Any method.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where the host says no, others where it is gone or not understood.
+    pub fn ask<T: DeserializeOwned>(
+        &mut self,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<T, Error> {
+        self.last_id += 1;
+        let id = self.last_id;
+        self.send(&message::request(id, method, params))?;
+        loop {
+            let Incoming { id: of, result, error, .. } = self.receive()?;
+            if of != Some(id) {
+                continue;
+            }
+            return match (result, error) {
+                (_, Some(fault)) => Err(Error::Refused(fault)),
+                (Some(result), None) => parse(result),
+                (None, None) => Err(Error::Protocol("a reply without a result".to_owned())),
+            };
+        }
+    }
+
+    /// Ends the tool's work with what it returns.
+    ///
+    /// # Errors
+    /// Where the host is gone.
+    pub fn result(mut self, contents: impl Into<Contents>) -> Result<(), Error> {
+        let params = serde_json::json!({ "content": contents.into() });
+        self.send(&message::notification("result", &params))
+    }
+
+    /// Ends the tool's work with why it failed.
+    ///
+    /// # Errors
+    /// Where the host is gone.
+    pub fn error(mut self, error: &ToolError) -> Result<(), Error> {
+        self.send(&message::notification("error", error))
+    }
+
+    /// Says where the tool is, and waits for what it is given to go on with; `None` where it is to end,
+    /// as it is after [`State::Stopped`].
+    ///
+    /// # Errors
+    /// Where the host is not understood.
+    pub fn state(&mut self, state: &State) -> Result<Option<Value>, Error> {
+        self.send(&message::notification("state", state))?;
+        if matches!(state, State::Stopped { .. }) {
+            return Ok(None);
+        }
+        loop {
+            match self.receive() {
+                Ok(Incoming { method: Some(method), mut params, .. }) if method == "apply" => {
+                    return Ok(Some(params["input"].take()));
+                }
+                Ok(_) if self.is_cancelled => return Ok(None),
+                Ok(_) => {}
+                Err(Error::Gone) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn send(&mut self, line: &[u8]) -> Result<(), Error> {
+        self.to_host.write_all(line)?;
+        Ok(self.to_host.flush()?)
+    }
+
+    /// What the host says next. That everything is called off is remembered.
+    fn receive(&mut self) -> Result<Incoming, Error> {
+        let mut line = String::new();
+        while line.trim().is_empty() {
+            line.clear();
+            if self.from_host.read_line(&mut line)? == 0 {
+                return Err(Error::Gone);
+            }
+        }
+        let incoming: Incoming = serde_json::from_str(&line)?;
+        self.is_cancelled |= incoming.method.as_deref() == Some("cancel");
+        Ok(incoming)
+    }
+}
+
+impl<T: Into<String>> From<T> for Contents {
+    fn from(text: T) -> Self {
+        Self::text(text)
+    }
+}
+
+fn at(path: &str) -> PathParams {
+    PathParams { path: path.to_owned() }
+}
+
+fn parse<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
+    Ok(serde_json::from_value(value)?)
+}

@@ -1,0 +1,43 @@
+//! Why a tool does not get what it asked for.
+
+use std::io;
+
+use crate::fault::{Code, Fault};
+
+/// Why a tool does not get what it asked for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The host says no, and why.
+    #[error(transparent)]
+    Refused(#[from] Fault),
+    /// The file is not UTF-8; [`super::Client::read_bytes`] reads it.
+    #[error("{0} is not UTF-8")]
+    NotText(String),
+    /// The host closed the line.
+    #[error("the host is gone")]
+    Gone,
+    /// The host is not understood.
+    #[error("not understood: {0}")]
+    Protocol(String),
+    /// The line fails.
+    #[error("the host cannot be reached: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl Error {
+    /// The code of a refusal.
+    #[must_use]
+    pub const fn code(&self) -> Option<Code> {
+        match self {
+            Self::Refused(fault) => Some(fault.code),
+            _ => None,
+        }
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Protocol(error.to_string())
+    }
+}

@@ -1,0 +1,158 @@
+//! What a request comes to: the policy is asked, perhaps a person, then it is done.
+
+mod caller;
+mod fs;
+mod gate;
+mod grep;
+mod http;
+mod process;
+mod secrets;
+mod substitution;
+
+use std::fmt;
+
+use jp_confine_policy::check::Context;
+use jp_confine_policy::resources::Resources;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::fault::{Code, Fault};
+use crate::files::ProjectFiles;
+use crate::message::Request;
+use crate::person::Person;
+
+pub use caller::{Caller, Patient};
+pub use process::Programs;
+
+use gate::Gate;
+use http::Http;
+use secrets::Secrets;
+
+/// The longest file that goes over the line unless another is set: 10 MiB (spec §14.5).
+pub const FILE_LIMIT: u64 = 10 << 20;
+
+/// A variable's value in the host's environment.
+pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Serves the requests of one tool, under one policy, one after the other.
+pub struct Service<'a> {
+    gate: Gate<'a>,
+    files: &'a dyn ProjectFiles,
+    resources: Resources,
+    variables: Variables<'a>,
+    programs: Option<Programs>,
+    http: Http,
+    secrets: Secrets,
+    limit: u64,
+}
+
+impl fmt::Debug for Service<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service").field("gate", &self.gate).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Service<'a> {
+    /// A service of `files` under the policy of `context`; `person` is asked about what nothing that
+    /// was written allows or denies. There is no network and no program until they are added.
+    pub fn new(
+        context: Context<'a>,
+        files: &'a dyn ProjectFiles,
+        person: &'a mut dyn Person,
+    ) -> Self {
+        Self {
+            gate: Gate::new(context, person),
+            files,
+            resources: Resources::default(),
+            variables: &|_| None,
+            programs: None,
+            http: Http::default(),
+            secrets: Secrets::default(),
+            limit: FILE_LIMIT,
+        }
+    }
+
+    /// With rules about hosts, variables and programs, and the environment that these variables are of.
+    #[must_use]
+    pub fn with_resources(mut self, resources: Resources, variables: Variables<'a>) -> Self {
+        self.resources = resources;
+        self.variables = variables;
+        self
+    }
+
+    /// With a way to start programs.
+    #[must_use]
+    pub fn with_programs(mut self, programs: Programs) -> Self {
+        self.programs = Some(programs);
+        self
+    }
+
+    /// With another limit for the contents of files and replies, in bytes.
+    #[must_use]
+    pub const fn with_limit(mut self, bytes: u64) -> Self {
+        self.limit = bytes;
+        self
+    }
+
+    /// The limit for the contents of files and replies, in bytes.
+    #[must_use]
+    pub const fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Fulfils a request.
+    ///
+    /// # Errors
+    /// Why not, for the tool; the service goes on.
+    pub fn answer(
+        &mut self,
+        request: &Request,
+        caller: &mut dyn Caller,
+    ) -> Result<Box<RawValue>, Fault> {
+        let answer = self.fulfil(request, caller);
+        // Errors may have words of others in them, such as a server's.
+        answer.map_err(|fault| Fault { message: self.secrets.scrub_text(fault.message), ..fault })
+    }
+
+    fn fulfil(
+        &mut self,
+        request: &Request,
+        caller: &mut dyn Caller,
+    ) -> Result<Box<RawValue>, Fault> {
+        let given = Given { params: &request.params };
+        match request.method.as_str() {
+            "fs.read" => raw(&self.read(&given.parse()?, caller)?),
+            "fs.write" => raw(&self.write(given.parse()?, caller)?),
+            "fs.exists" => raw(&self.exists(&given.parse()?, caller)?),
+            "fs.list_dir" => raw(&self.list_dir(&given.parse()?, caller)?),
+            "fs.metadata" => raw(&self.metadata(&given.parse()?, caller)?),
+            "fs.delete" => raw(&self.delete(&given.parse()?, caller)?),
+            "fs.rename" => raw(&self.rename(&given.parse()?, caller)?),
+            "fs.grep" => raw(&self.grep(&given.parse()?, caller)?),
+            "http.get" => raw(&self.http("GET", given.parse()?, caller)?),
+            "http.post" => raw(&self.http("POST", given.parse()?, caller)?),
+            "process.run" => raw(&self.run(&given.parse()?, caller)?),
+            other => Err(Fault::new(Code::UnknownMethod, format!("no method `{other}`"))),
+        }
+    }
+}
+
+/// What a method is given, before it is known what that should be.
+struct Given<'a> {
+    params: &'a RawValue,
+}
+
+impl Given<'_> {
+    fn parse<T: DeserializeOwned>(&self) -> Result<T, Fault> {
+        let text = self.params.get();
+        if !text.starts_with('{') {
+            return Err(Fault::params("the parameters are an object"));
+        }
+        serde_json::from_str(text).map_err(|error| Fault::params(format!("parameters: {error}")))
+    }
+}
+
+fn raw(value: &impl Serialize) -> Result<Box<RawValue>, Fault> {
+    to_raw_value(value).map_err(|error| Fault::new(Code::Internal, error.to_string()))
+}

@@ -1,0 +1,287 @@
+//! The methods about files (spec §14.3). The policy comes before the disk: what is denied is denied in
+//! the same words whether it exists or not.
+
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use jp_confine_policy::Capability;
+use jp_confine_policy::canonical::Op;
+use jp_confine_policy::check::CheckResult;
+use jp_confine_policy::granted::Granted;
+
+use super::Service;
+use super::caller::Caller;
+use crate::content::Content;
+use crate::fault::{Code, Fault};
+use crate::files::Standing;
+use crate::method::{
+    Entry, Exists, File, Kind, Listing, Metadata, Nothing, PathParams, RenameParams, WriteParams,
+};
+
+impl Service<'_> {
+    pub(super) fn read(
+        &mut self,
+        params: &PathParams,
+        caller: &mut dyn Caller,
+    ) -> Result<File, Fault> {
+        let file = self.leave(&params.path, Capability::Read, caller)?;
+        let contents = self.contents(&file, &params.path)?;
+        let size = contents.len() as u64;
+        let Content { text, encoding } = Content::of(self.secrets.scrub(contents));
+        Ok(File { content: text, encoding, size })
+    }
+
+    pub(super) fn write(
+        &mut self,
+        params: WriteParams,
+        caller: &mut dyn Caller,
+    ) -> Result<Nothing, Fault> {
+        let WriteParams { path, content, encoding } = params;
+        let contents = Content { text: content, encoding }.into_bytes()?;
+        if contents.len() as u64 > self.limit {
+            return Err(self.too_large(&path));
+        }
+        let place = self.destination(&path, Op::Content);
+        let (_, mut granted) = self.enter(vec![], place, caller)?;
+        let failed = |error: io::Error| fault("write", &path, &error);
+        match self.look(granted.target.path(), &path)? {
+            Some(Standing::Dir) => return Err(Fault::params(format!("{path} is a directory"))),
+            Some(Standing::Other) => return Err(Fault::params(format!("{path} is no file"))),
+            Some(Standing::File(_)) | None => {}
+        }
+        self.create_dirs(&mut granted, &path)?;
+        self.files.write(&granted.target, &contents).map_err(failed)?;
+        Ok(Nothing {})
+    }
+
+    pub(super) fn exists(
+        &mut self,
+        params: &PathParams,
+        caller: &mut dyn Caller,
+    ) -> Result<Exists, Fault> {
+        let place = self.leave(&params.path, Capability::Read, caller)?;
+        Ok(Exists { exists: self.look(place.path(), &params.path)?.is_some() })
+    }
+
+    pub(super) fn list_dir(
+        &mut self,
+        params: &PathParams,
+        caller: &mut dyn Caller,
+    ) -> Result<Listing, Fault> {
+        let PathParams { path } = params;
+        let dir = self.leave(path, Capability::Read, caller)?;
+        match self.look(dir.path(), path)? {
+            Some(Standing::Dir) => {}
+            Some(_) => return Err(Fault::params(format!("{path} is not a directory"))),
+            None => return Err(missing(path)),
+        }
+        let mut names = self.files.names(&dir).map_err(|error| fault("list", path, &error))?;
+        names.sort_unstable();
+        let entry = |name: String| {
+            let kind = self.readable(&below(path, &name))?.1;
+            Some(Entry { path: name, kind })
+        };
+        Ok(Listing { entries: names.into_iter().filter_map(entry).collect() })
+    }
+
+    pub(super) fn metadata(
+        &mut self,
+        params: &PathParams,
+        caller: &mut dyn Caller,
+    ) -> Result<Metadata, Fault> {
+        let PathParams { path } = params;
+        let place = self.leave(path, Capability::Read, caller)?;
+        match self.look(place.path(), path)? {
+            Some(Standing::File(size)) => Ok(Metadata { kind: Kind::File, size }),
+            Some(Standing::Dir) => Ok(Metadata { kind: Kind::Dir, size: 0 }),
+            Some(Standing::Other) => {
+                Err(Fault::params(format!("{path} is neither file nor directory")))
+            }
+            None => Err(missing(path)),
+        }
+    }
+
+    pub(super) fn delete(
+        &mut self,
+        params: &PathParams,
+        caller: &mut dyn Caller,
+    ) -> Result<Nothing, Fault> {
+        let PathParams { path } = params;
+        let entry = self.leave(path, Capability::Delete, caller)?;
+        self.demand_entry(&entry, path)?;
+        self.files.remove(&entry).map_err(|error| fault("delete", path, &error))?;
+        Ok(Nothing {})
+    }
+
+    pub(super) fn rename(
+        &mut self,
+        params: &RenameParams,
+        caller: &mut dyn Caller,
+    ) -> Result<Nothing, Fault> {
+        let RenameParams { from, to } = params;
+        let source = self.gate.context.check_to_use(from.as_bytes(), Capability::Delete);
+        let place = self.destination(to, Op::Entry);
+        let (mut sources, mut granted) = self.enter(vec![source], place, caller)?;
+        let source = sources.pop().ok_or_else(|| Fault::denied("the policy is not usable"))?;
+        if !self.gate.context.keeps_rights(&source, &granted.target) {
+            let why = "at its new place more would be allowed than at the old one";
+            return Err(Fault::denied(format!("cannot rename {from} to {to}: {why}")));
+        }
+        self.demand_entry(&source, from)?;
+        if self.look(granted.target.path(), to)? == Some(Standing::Dir) {
+            return Err(Fault::new(Code::Exists, format!("{to} is a directory")));
+        }
+        self.create_dirs(&mut granted, to)?;
+        let renamed = self.files.rename(&source, &granted.target);
+        renamed.map_err(|error| fault("rename", from, &error))?;
+        Ok(Nothing {})
+    }
+
+    /// Leave to use a path.
+    pub(super) fn leave(
+        &mut self,
+        path: &str,
+        capability: Capability,
+        caller: &mut dyn Caller,
+    ) -> Result<Granted, Fault> {
+        let check = self.gate.context.check_to_use(path.as_bytes(), capability);
+        let [granted] = self.gate.pass([check], caller)?;
+        Ok(granted)
+    }
+
+    /// What is in a file.
+    pub(super) fn contents(&self, file: &Granted, path: &str) -> Result<Vec<u8>, Fault> {
+        match self.look(file.path(), path)? {
+            Some(Standing::File(size)) if size > self.limit => return Err(self.too_large(path)),
+            Some(Standing::File(_)) => {}
+            Some(Standing::Dir) => return Err(Fault::params(format!("{path} is a directory"))),
+            Some(Standing::Other) => return Err(Fault::params(format!("{path} is no file"))),
+            None => return Err(missing(path)),
+        }
+        let contents = self.files.read(file, self.limit.saturating_add(1));
+        let contents = contents.map_err(|error| fault("read", path, &error))?;
+        if contents.len() as u64 > self.limit { Err(self.too_large(path)) } else { Ok(contents) }
+    }
+
+    /// Leave to read a path and what is there, if that takes no question.
+    pub(super) fn readable(&self, path: &str) -> Option<(Granted, Kind)> {
+        let place = self.gate.context.leave(path.as_bytes(), Capability::Read)?;
+        let kind = match self.files.look(place.path()).ok()?? {
+            Standing::File(_) => Kind::File,
+            Standing::Dir => Kind::Dir,
+            Standing::Other => return None,
+        };
+        Some((place, kind))
+    }
+
+    pub(super) fn look(&self, place: &Path, path: &str) -> Result<Option<Standing>, Fault> {
+        self.files.look(place).map_err(|error| fault("look at", path, &error))
+    }
+
+    /// What writing to a path would be: to update what exists, or to create it and what it stands in.
+    fn destination(&self, path: &str, op: Op) -> Destination {
+        let check = |capability| self.gate.context.check_as(path.as_bytes(), capability, op);
+        let (update, create) = (check(Capability::Update), check(Capability::Create));
+        let is_closed = |check: &CheckResult| !check.is_allowed() && !check.is_open_to_consent();
+        let place = update.resolved.clone().filter(|_| !is_closed(&update) || !is_closed(&create));
+        let exists = |place: &Path| matches!(self.files.look(place), Ok(Some(_)));
+        match place {
+            Some(place) if !exists(&place) => {
+                let missing = |dir: &&Path| !exists(dir);
+                let dirs = place.ancestors().skip(1).take_while(missing);
+                let dirs =
+                    dirs.map(|dir| self.gate.context.check_canonical(dir, Capability::Create));
+                Destination { dirs: dirs.collect(), target: create }
+            }
+            _ => Destination { dirs: Vec::new(), target: update },
+        }
+    }
+
+    /// Leave for `others` and for all that a destination needs, with one question.
+    fn enter(
+        &mut self,
+        others: Vec<CheckResult>,
+        destination: Destination,
+        caller: &mut dyn Caller,
+    ) -> Result<(Vec<Granted>, GrantedDestination), Fault> {
+        let dirs = destination.dirs.len();
+        let mut checks = others;
+        checks.push(destination.target);
+        checks.extend(destination.dirs);
+        let mut granted = self.gate.pass_all(checks, caller)?;
+        let dirs = granted.split_off(granted.len().saturating_sub(dirs));
+        match granted.pop() {
+            Some(target) => Ok((granted, GrantedDestination { dirs, target })),
+            None => Err(Fault::denied("the policy is not usable")),
+        }
+    }
+
+    /// Makes the directories that are missing, the outermost first.
+    fn create_dirs(&self, destination: &mut GrantedDestination, path: &str) -> Result<(), Fault> {
+        while let Some(dir) = destination.dirs.pop() {
+            match self.files.create_dir(&dir) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                    return Err(fault("make a directory for", path, &error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Directories are neither removed nor renamed.
+    fn demand_entry(&self, entry: &Granted, path: &str) -> Result<(), Fault> {
+        match self.look(entry.path(), path)? {
+            Some(Standing::Dir) => Err(Fault::params(format!("{path} is a directory"))),
+            Some(_) => Ok(()),
+            None => Err(missing(path)),
+        }
+    }
+
+    fn too_large(&self, path: &str) -> Fault {
+        let limit = self.limit;
+        Fault::new(Code::TooLarge, format!("{path} is larger than the limit of {limit} bytes"))
+    }
+}
+
+/// Where something is to be written.
+struct Destination {
+    /// Directories that are missing, the outermost last.
+    dirs: Vec<CheckResult>,
+    target: CheckResult,
+}
+
+/// The same, with leave.
+struct GrantedDestination {
+    dirs: Vec<Granted>,
+    target: Granted,
+}
+
+/// A name in the directory at `path`.
+pub(super) fn below(path: &str, name: &str) -> String {
+    match path.trim_end_matches('/') {
+        "" | "." => name.to_owned(),
+        dir => format!("{dir}/{name}"),
+    }
+}
+
+pub(super) fn missing(path: &str) -> Fault {
+    Fault::new(Code::NotFound, format!("{path} does not exist"))
+}
+
+/// What the tool is told where the files cannot be used as was judged.
+fn fault(verb: &str, path: &str, error: &io::Error) -> Fault {
+    let code = match error.kind() {
+        ErrorKind::NotFound => Code::NotFound,
+        ErrorKind::AlreadyExists => Code::Exists,
+        ErrorKind::IsADirectory => Code::BadParams,
+        ErrorKind::PermissionDenied | ErrorKind::NotADirectory => Code::Denied,
+        // A link has come in between.
+        _ if error.raw_os_error() == Some(LOOP) => Code::Denied,
+        _ => Code::Internal,
+    };
+    Fault::new(code, format!("cannot {verb} {path}: {error}"))
+}
+
+/// `ELOOP`.
+const LOOP: i32 = rustix::io::Errno::LOOP.raw_os_error();

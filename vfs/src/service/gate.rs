@@ -1,0 +1,112 @@
+//! Between a request and what it is about: the policy, and where nothing was written a person.
+
+use std::collections::HashSet;
+
+use jp_confine_policy::check::{CheckResult, Context};
+use jp_confine_policy::coverage::Coverage;
+use jp_confine_policy::granted::Granted;
+
+use super::caller::Caller;
+use crate::fault::Fault;
+use crate::person::{Answer, Person, Question};
+
+/// The policy and the person behind it.
+#[derive(Debug)]
+pub(super) struct Gate<'a> {
+    pub(super) context: Context<'a>,
+    person: &'a mut dyn Person,
+    /// What was allowed for the session.
+    allowed: HashSet<Question>,
+}
+
+impl<'a> Gate<'a> {
+    pub(super) fn new(context: Context<'a>, person: &'a mut dyn Person) -> Self {
+        Self { context, person, allowed: HashSet::new() }
+    }
+
+    /// Leave for all of `checks`, or for none: whatever is to be asked is asked at once (spec §9.5).
+    pub(super) fn pass<const N: usize>(
+        &mut self,
+        checks: [CheckResult; N],
+        caller: &mut dyn Caller,
+    ) -> Result<[Granted; N], Fault> {
+        let granted = self.pass_all(checks.into(), caller)?;
+        // One for each.
+        granted.try_into().map_err(|_| Fault::denied("the policy is not usable"))
+    }
+
+    /// As [`Self::pass`], for any number.
+    pub(super) fn pass_all(
+        &mut self,
+        checks: Vec<CheckResult>,
+        caller: &mut dyn Caller,
+    ) -> Result<Vec<Granted>, Fault> {
+        let closed = |check: &&CheckResult| !check.is_allowed() && !check.is_open_to_consent();
+        if let Some(refused) = checks.iter().find(closed) {
+            return Err(Fault::denied(refused.message()));
+        }
+        let open: Vec<_> = checks.iter().filter(|check| !check.is_allowed()).collect();
+        let questions = open.iter().map(|check| question(check)).collect();
+        let refusal = open.first().map(|check| check.message()).unwrap_or_default();
+        self.ask(questions, refusal, caller)?;
+        checks.into_iter().map(|check| check.consented().map_err(Fault::denied)).collect()
+    }
+
+    /// Goes on where `coverage` allows it, or nothing was written and a person does; `question` and
+    /// `refusal` are about the same.
+    pub(super) fn pass_covered(
+        &mut self,
+        coverage: Coverage,
+        question: Question,
+        refusal: String,
+        caller: &mut dyn Caller,
+    ) -> Result<(), Fault> {
+        match coverage {
+            Coverage::Allowed => Ok(()),
+            Coverage::Denied => Err(Fault::denied(refusal)),
+            Coverage::Uncovered => self.ask(vec![question], refusal, caller),
+        }
+    }
+
+    fn ask(
+        &mut self,
+        mut questions: Vec<Question>,
+        refusal: String,
+        caller: &mut dyn Caller,
+    ) -> Result<(), Fault> {
+        questions.retain(|question| !self.allowed.contains(question));
+        if questions.is_empty() {
+            return Ok(());
+        }
+        if !self.person.is_there() {
+            return Err(Fault::denied(refusal));
+        }
+        caller.told_to_wait("awaiting user approval");
+        let answer = self.person.ask(&questions, &mut || caller.is_gone());
+        if caller.is_gone() {
+            return Err(Fault::cancelled());
+        }
+        match answer {
+            Answer::No => Err(Fault::denied(format!("{refusal} The user was asked, and refused."))),
+            Answer::Once => Ok(()),
+            Answer::Session => {
+                self.allowed.extend(questions);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What a person is asked about a path.
+fn question(check: &CheckResult) -> Question {
+    let place = check.resolved.as_ref().map(|path| path.display().to_string());
+    let reason = match &check.rule {
+        Some(rule) if !check.is_uncovered() => rule.clone(),
+        _ => "no rule is about it".to_owned(),
+    };
+    Question {
+        action: check.capability.to_string(),
+        what: place.unwrap_or_else(|| check.path.clone()),
+        reason,
+    }
+}

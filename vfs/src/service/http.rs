@@ -1,0 +1,248 @@
+//! `http.get` and `http.post` (spec §11.1, §14.3, §14.6): every hop is judged before it is made.
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use ureq::Agent;
+use ureq::http::header::{HeaderName, HeaderValue, LOCATION};
+use ureq::http::{HeaderMap, Request, Response};
+use url::Url;
+
+use super::Service;
+use super::caller::Caller;
+use super::substitution;
+use crate::content::Content;
+use crate::fault::{Code, Fault};
+use crate::method::{HttpParams, HttpReply};
+use crate::person::Question;
+
+/// How often it is looked whether somebody still waits.
+const TICK: Duration = Duration::from_millis(20);
+
+/// For how long one hop may take (spec §14.5).
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often a server may send a request elsewhere.
+const HOPS: usize = 10;
+
+/// Headers by which a request would go to another host than was judged, or end elsewhere than its sender
+/// thinks; they are for the client to set.
+const OF_THE_CLIENT: [&str; 8] = [
+    "host",
+    "connection",
+    "content-length",
+    "expect",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Headers that are for the host that they were sent to.
+const OF_ONE_HOST: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
+
+/// The client. It follows no redirect, uses no proxy, and takes every status for an answer.
+#[derive(Debug)]
+pub(super) struct Http(Agent);
+
+impl Default for Http {
+    fn default() -> Self {
+        let config = Agent::config_builder()
+            .max_redirects(0)
+            .http_status_as_error(false)
+            .proxy(None)
+            .timeout_global(Some(PATIENCE));
+        Self(config.build().into())
+    }
+}
+
+/// A request on its way.
+#[derive(Clone)]
+struct Hop {
+    method: &'static str,
+    url: Url,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Service<'_> {
+    pub(super) fn http(
+        &mut self,
+        method: &'static str,
+        params: HttpParams,
+        caller: &mut dyn Caller,
+    ) -> Result<HttpReply, Fault> {
+        let HttpParams { url, headers, body, encoding } = params;
+        let url = Url::parse(&url).map_err(|error| Fault::params(format!("{url}: {error}")))?;
+        let mut hop = Hop { method, url, headers: HeaderMap::new(), body: Vec::new() };
+        // Values of variables are for one host as cookies are, whatever header they are in.
+        let mut private = OF_ONE_HOST.map(HeaderName::from_static).to_vec();
+        for header in headers {
+            let name = header_name(&header.name)?;
+            let value = substitution::substitute(&header.value, |name| self.variable(name))?;
+            if value != header.value {
+                private.push(name.clone());
+            }
+            let value = HeaderValue::from_str(&value);
+            // The value may be secret: the error says nothing of it.
+            let value = value.map_err(|_| {
+                Fault::params(format!("the header {name} has a value that cannot be sent"))
+            })?;
+            hop.headers.append(name, value);
+        }
+        if method == "POST" {
+            let text = body.unwrap_or_default();
+            hop.body = Content { text, encoding }.into_bytes()?;
+        }
+        for _ in 0..=HOPS {
+            self.may_connect(&hop, caller)?;
+            let (reply, next) = self.make(&hop, caller)?;
+            match next {
+                Some(url) => hop = hop.redirected(reply.status, url, &private),
+                None => return Ok(reply),
+            }
+        }
+        Err(Fault::new(Code::Internal, format!("more than {HOPS} redirects")))
+    }
+
+    /// The value of a variable that may stand in headers. From now on it is a secret.
+    fn variable(&mut self, name: &str) -> Result<String, Fault> {
+        use jp_confine_policy::coverage::Coverage;
+        let is_granted = self.resources.net_env.judge(name) == Coverage::Allowed;
+        let value = (self.variables)(name).filter(|_| is_granted).ok_or_else(|| {
+            Fault::denied(format!(
+                "cannot put ${{{name}}} into a header: it is not set, or not in access.net_env. To \
+                 allow it, ask the user to add it there."
+            ))
+        })?;
+        self.secrets.add(&value);
+        Ok(value)
+    }
+
+    fn may_connect(&mut self, hop: &Hop, caller: &mut dyn Caller) -> Result<(), Fault> {
+        let Hop { method, url, .. } = hop;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(Fault::params(format!("{url}: only http and https are known")));
+        }
+        let shown = without_password(url);
+        let host = url.host_str().unwrap_or_default();
+        let question = Question {
+            action: method.to_lowercase(),
+            what: shown.clone(),
+            reason: format!("no rule of access.net is about {host}"),
+        };
+        let refusal = format!(
+            "cannot {} {shown}: access.net does not allow it. To allow it, ask the user for an \
+             `access.net` rule with `host = {host:?}` and `allow = true`.",
+            question.action
+        );
+        self.gate.pass_covered(self.resources.net.judge(url), question, refusal, caller)
+    }
+
+    /// Makes one request: the reply, and where it sends us.
+    fn make(
+        &mut self,
+        hop: &Hop,
+        caller: &mut dyn Caller,
+    ) -> Result<(HttpReply, Option<Url>), Fault> {
+        let (agent, limit, sent) = (self.http.0.clone(), self.limit, hop.clone());
+        let (sender, receiver) = mpsc::channel();
+        // Whoever waits for nothing more leaves the thread to its time limit.
+        thread::spawn(move || drop(sender.send(exchange(&agent, sent, limit))));
+        loop {
+            match receiver.recv_timeout(TICK) {
+                Ok(answer) => {
+                    let (reply, bytes) = answer?;
+                    let next = redirect(&hop.url, &reply);
+                    let Content { text, encoding } = Content::of(self.secrets.scrub(bytes));
+                    let status = reply.status().as_u16();
+                    return Ok((HttpReply { status, body: text, encoding }, next));
+                }
+                Err(RecvTimeoutError::Timeout) if caller.is_gone() => {
+                    return Err(Fault::cancelled());
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Fault::new(Code::Internal, "the request ended without an answer"));
+                }
+            }
+        }
+    }
+}
+
+impl Hop {
+    /// The request that a reply asks for (RFC 9110 §15.4).
+    fn redirected(mut self, status: u16, url: Url, private: &[HeaderName]) -> Self {
+        if url.origin() != self.url.origin() {
+            for name in private {
+                self.headers.remove(name);
+            }
+        }
+        if !matches!(status, 307 | 308) {
+            self.method = "GET";
+            self.body.clear();
+            self.headers.remove("content-type");
+        }
+        Self { url, ..self }
+    }
+}
+
+/// Sends a request and takes in the reply.
+fn exchange(agent: &Agent, hop: Hop, limit: u64) -> Result<(Response<()>, Vec<u8>), Fault> {
+    try_exchange(agent, hop, limit).map_err(|error| fault(&error))
+}
+
+fn try_exchange(
+    agent: &Agent,
+    hop: Hop,
+    limit: u64,
+) -> Result<(Response<()>, Vec<u8>), ureq::Error> {
+    let mut url = hop.url;
+    // Not a part of the target; who wants to log in sends a header.
+    let _ = url.set_username("").and_then(|()| url.set_password(None));
+    url.set_fragment(None);
+    let mut request = Request::builder().method(hop.method).uri(url.as_str());
+    if let Some(headers) = request.headers_mut() {
+        *headers = hop.headers;
+    }
+    let reply = match hop.method {
+        "GET" => agent.run(request.body(())?)?,
+        _ => agent.run(request.body(hop.body)?)?,
+    };
+    let (head, mut body) = reply.into_parts();
+    let bytes = body.with_config().limit(limit).read_to_vec()?;
+    Ok((Response::from_parts(head, ()), bytes))
+}
+
+/// Where a reply sends us.
+fn redirect(from: &Url, reply: &Response<()>) -> Option<Url> {
+    let location = reply.headers().get(LOCATION)?.to_str().ok()?;
+    let redirects = matches!(reply.status().as_u16(), 301 | 302 | 303 | 307 | 308);
+    redirects.then(|| from.join(location).ok()).flatten()
+}
+
+fn header_name(name: &str) -> Result<HeaderName, Fault> {
+    let parsed = HeaderName::from_bytes(name.as_bytes());
+    let parsed = parsed.map_err(|_| Fault::params(format!("{name:?} is no name of a header")))?;
+    if OF_THE_CLIENT.contains(&parsed.as_str()) {
+        return Err(Fault::params(format!("the header {parsed} is not for the tool to set")));
+    }
+    Ok(parsed)
+}
+
+fn without_password(url: &Url) -> String {
+    let mut url = url.clone();
+    // Where there can be none, there is none.
+    let _ = url.set_password(None);
+    url.into()
+}
+
+fn fault(error: &ureq::Error) -> Fault {
+    let code = match error {
+        ureq::Error::BodyExceedsLimit(_) => Code::TooLarge,
+        ureq::Error::Timeout(_) => Code::Timeout,
+        _ => Code::Internal,
+    };
+    Fault::new(code, format!("the request failed: {error}"))
+}

@@ -1,0 +1,151 @@
+//! `process.run` (spec §11.3, §14.3): a program, run to its end where whoever made the service says.
+
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use jp_confine_policy::coverage::Coverage;
+
+use super::Service;
+use super::caller::Caller;
+use crate::fault::{Code, Fault};
+use crate::group::Group;
+use crate::method::{Ended, RunParams};
+use crate::person::Question;
+
+/// How often it is looked whether the program has ended, or nobody waits for it.
+const TICK: Duration = Duration::from_millis(10);
+
+/// For how long a program that nobody waits for may clean up.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How programs are started.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    /// What holds programs to the policy: a program and its arguments, which the program to run and its
+    /// arguments are added to.
+    pub wrapper: Vec<OsString>,
+    /// The working directory.
+    pub directory: PathBuf,
+    /// What every program has of the environment.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+impl Service<'_> {
+    pub(super) fn run(
+        &mut self,
+        params: &RunParams,
+        caller: &mut dyn Caller,
+    ) -> Result<Ended, Fault> {
+        let Some(mut command) = self.programs.as_ref().map(Programs::command) else {
+            return Err(Fault::new(Code::UnknownMethod, "programs are not run here"));
+        };
+        let RunParams { program, args, .. } = params;
+        if program.is_empty() {
+            return Err(Fault::params("`program` is empty"));
+        }
+        self.may_run(params, caller)?;
+        command.arg(program).args(args).envs(self.forwarded(params));
+        let ended = run(&mut command, self.limit, caller)?;
+        let text = |bytes| String::from_utf8_lossy(&self.secrets.scrub(bytes)).into_owned();
+        let exit_code = ended.status.code();
+        let exit_code =
+            exit_code.unwrap_or_else(|| 128 + ended.status.signal().unwrap_or_default());
+        Ok(Ended { stdout: text(ended.stdout), stderr: text(ended.stderr), exit_code })
+    }
+
+    fn may_run(&mut self, params: &RunParams, caller: &mut dyn Caller) -> Result<(), Fault> {
+        let RunParams { program, args, .. } = params;
+        let words: Vec<&str> = std::iter::once(program).chain(args).map(String::as_str).collect();
+        let question = Question {
+            action: "run".to_owned(),
+            what: words.join(" "),
+            reason: format!("no rule of access.commands is about {program}"),
+        };
+        let coverage = self.resources.commands.judge(program, args);
+        let refusal = format!(
+            "cannot run {program} with these arguments: access.commands does not allow it. To allow \
+             it, ask the user for `[access.commands.{program:?}]`."
+        );
+        self.gate.pass_covered(coverage, question, refusal, caller)
+    }
+
+    /// What the program is to have of the environment, by the rule about it and the rules about
+    /// variables. From now on these values are secrets.
+    fn forwarded(&mut self, params: &RunParams) -> Vec<(String, String)> {
+        let granted = self.resources.commands.envs(&params.program);
+        let env = &self.resources.env;
+        let may = |name: &&String| {
+            let coverage = env.judge(name);
+            let undeclared = coverage == Coverage::Uncovered && !env.is_declared();
+            granted.contains(name) && (undeclared || coverage == Coverage::Allowed)
+        };
+        let value = |name: &String| Some((name.clone(), (self.variables)(name)?));
+        let forwarded: Vec<_> = params.envs.iter().filter(may).filter_map(value).collect();
+        for (_, value) in &forwarded {
+            self.secrets.add(value);
+        }
+        forwarded
+    }
+}
+
+impl Programs {
+    fn command(&self) -> Command {
+        let mut words = self.wrapper.iter();
+        let mut command = Command::new(words.next().cloned().unwrap_or_default());
+        command.args(words).current_dir(&self.directory);
+        command.env_clear().envs(self.environment.iter().cloned());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+}
+
+/// How a program ended, and what it wrote.
+struct Output {
+    status: ExitStatus,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+/// Runs `command` until it ends or nobody waits for it.
+fn run(command: &mut Command, limit: u64, caller: &mut dyn Caller) -> Result<Output, Fault> {
+    let mut group = Group::start(command).map_err(|error| not_run(&error))?;
+    let stdout = group.process().stdout.take().map(|pipe| collect(pipe, limit));
+    let stderr = group.process().stderr.take().map(|pipe| collect(pipe, limit));
+    while !group.has_exited().map_err(|error| not_run(&error))? {
+        if caller.is_gone() {
+            let _ = group.terminate(GRACE);
+            return Err(Fault::cancelled());
+        }
+        thread::sleep(TICK);
+    }
+    // Whoever is left of the group would keep the pipes open.
+    let status = group.collect().map_err(|error| not_run(&error))?;
+    let written = |reader: Option<JoinHandle<Vec<u8>>>| {
+        let bytes = reader.and_then(|reader| reader.join().ok()).unwrap_or_default();
+        let fits = bytes.len() as u64 <= limit;
+        let why = || Fault::new(Code::TooLarge, format!("it wrote more than {limit} bytes"));
+        fits.then_some(bytes).ok_or_else(why)
+    };
+    Ok(Output { status, stdout: written(stdout)?, stderr: written(stderr)? })
+}
+
+/// Reads a pipe to its end, and keeps what is within the limit and one byte more.
+fn collect(mut pipe: impl Read + Send + 'static, limit: u64) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let kept = pipe.by_ref().take(limit.saturating_add(1)).read_to_end(&mut bytes);
+        let _ = kept.and_then(|_| io::copy(&mut pipe, &mut io::sink()));
+        bytes
+    })
+}
+
+fn not_run(error: &io::Error) -> Fault {
+    let code =
+        if error.kind() == ErrorKind::InvalidInput { Code::BadParams } else { Code::Internal };
+    Fault::new(code, format!("the program was not run: {error}"))
+}

@@ -1,0 +1,252 @@
+//! The lines between host and tool. Nothing here waits for the one pipe while another could go on, so
+//! that full pipes hold up nobody.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd as _;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::ioctl_fionbio;
+
+use crate::fault::{Code, Fault};
+use crate::message::{self, Incoming, Malformed};
+
+/// How much is read at once.
+const CHUNK: usize = 64 * 1024;
+
+/// How many bytes of a tool's standard error are kept.
+const LAST_WORDS: usize = 8 * 1024;
+
+/// How many lines are read ahead, to see whether a request is abandoned.
+const AHEAD: usize = 16;
+
+/// The pipes of a tool; each is `None` once it has ended.
+#[derive(Debug)]
+pub(super) struct Channel {
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    /// What is still to be written, from `sent` on.
+    unsent: Vec<u8>,
+    sent: usize,
+    /// What was read and is no whole line.
+    unread: Vec<u8>,
+    /// As far as there is no end of a line in it.
+    looked_at: usize,
+    /// A line was longer than `longest`, and its rest is passed over.
+    is_skipping: bool,
+    longest: usize,
+    lines: VecDeque<Result<Incoming, Malformed>>,
+    last_words: VecDeque<u8>,
+}
+
+impl Channel {
+    /// A channel over the pipes of `tool`, for lines of at most `longest` bytes.
+    pub(super) fn new(tool: &mut Child, longest: usize) -> io::Result<Self> {
+        let pipes = (tool.stdin.take(), tool.stdout.take(), tool.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        ioctl_fionbio(&stdin, true)?;
+        ioctl_fionbio(&stdout, true)?;
+        ioctl_fionbio(&stderr, true)?;
+        Ok(Self {
+            stdin: Some(stdin),
+            stdout: Some(stdout),
+            stderr: Some(stderr),
+            unsent: Vec::new(),
+            sent: 0,
+            unread: Vec::new(),
+            looked_at: 0,
+            is_skipping: false,
+            longest,
+            lines: VecDeque::new(),
+            last_words: VecDeque::new(),
+        })
+    }
+
+    /// Sends a line, now or as soon as the tool reads.
+    pub(super) fn send(&mut self, line: Vec<u8>) {
+        if self.unsent.is_empty() {
+            self.unsent = line;
+        } else {
+            self.unsent.extend(line);
+        }
+        self.write();
+    }
+
+    /// The next line that the tool wrote. None before it has read what it was sent: there is one
+    /// request at a time.
+    pub(super) fn next_line(&mut self) -> Option<Result<Incoming, Malformed>> {
+        if !self.unsent.is_empty() {
+            return None;
+        }
+        self.lines.pop_front().or_else(|| self.split_line())
+    }
+
+    /// Whether nothing more can come from the tool.
+    pub(super) fn is_closed(&self) -> bool {
+        self.stdout.is_none() && self.lines.is_empty() && !self.has_line()
+    }
+
+    /// Whether the tool says that it does not want the answer to the request that it made.
+    pub(super) fn take_cancel(&mut self) -> bool {
+        while self.lines.len() < AHEAD {
+            match self.split_line() {
+                Some(Ok(Incoming::Cancel)) => return true,
+                Some(line) => self.lines.push_back(line),
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// Reads and writes what can be, after waiting for at most `timeout` until something can; what the
+    /// tool writes to its standard error goes to `diagnostics`. Whether something was read or written.
+    pub(super) fn turn(
+        &mut self,
+        timeout: Duration,
+        diagnostics: &mut dyn Write,
+    ) -> io::Result<bool> {
+        let wants_more = self.wants_more();
+        let is_writing = !self.unsent.is_empty();
+        let stdout = self.stdout.as_ref().filter(|_| wants_more);
+        let stdin = self.stdin.as_ref().filter(|_| is_writing);
+        let pipes = [
+            stdout.map(|pipe| (pipe.as_fd(), PollFlags::IN)),
+            self.stderr.as_ref().map(|pipe| (pipe.as_fd(), PollFlags::IN)),
+            stdin.map(|pipe| (pipe.as_fd(), PollFlags::OUT)),
+        ];
+        let wait_for = |(pipe, flags)| PollFd::from_borrowed_fd(pipe, flags);
+        let mut waiting: Vec<PollFd<'_>> = pipes.into_iter().flatten().map(wait_for).collect();
+        let timeout = Timespec::try_from(timeout).unwrap_or_default();
+        match poll(&mut waiting, Some(&timeout)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(false),
+            Ok(_) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let written = is_writing && self.write();
+        let read = wants_more && self.read()?;
+        self.pass_on(diagnostics)?;
+        Ok(written || read)
+    }
+
+    /// Passes over what a tool writes that has nothing more to say.
+    pub(super) fn drain(&mut self, diagnostics: &mut dyn Write) {
+        if self.unsent.is_empty() {
+            self.stdin = None;
+        }
+        let _ = self.turn(Duration::ZERO, diagnostics);
+        self.unread.clear();
+        self.looked_at = 0;
+        self.lines.clear();
+    }
+
+    /// The end of what the tool wrote to its standard error.
+    pub(super) fn last_words(&self) -> String {
+        let bytes: Vec<u8> = self.last_words.iter().copied().collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Not while there are lines that nobody took, however many the tool writes.
+    fn wants_more(&self) -> bool {
+        self.unread.len() <= self.longest && !(self.lines.len() >= AHEAD && self.has_line())
+    }
+
+    fn has_line(&self) -> bool {
+        self.unread.contains(&b'\n')
+    }
+
+    /// Takes a line off what was read; blank ones do not count.
+    fn split_line(&mut self) -> Option<Result<Incoming, Malformed>> {
+        loop {
+            let fresh = self.unread.get(self.looked_at..).unwrap_or_default();
+            let Some(end) = memchr::memchr(b'\n', fresh).map(|at| at + self.looked_at) else {
+                self.looked_at = self.unread.len();
+                return self.give_up_long_line();
+            };
+            let parsed = match self.unread.get(..end).map(<[u8]>::trim_ascii) {
+                _ if std::mem::take(&mut self.is_skipping) => None,
+                Some([]) | None => None,
+                Some(line) => Some(message::parse(line)),
+            };
+            self.unread.drain(..=end);
+            self.looked_at = 0;
+            if parsed.is_some() {
+                return parsed;
+            }
+        }
+    }
+
+    /// A line beyond the limit is answered once, and passed over to its end.
+    fn give_up_long_line(&mut self) -> Option<Result<Incoming, Malformed>> {
+        if self.unread.len() <= self.longest && !self.is_skipping {
+            return None;
+        }
+        self.unread = Vec::new();
+        self.looked_at = 0;
+        let was_skipping = std::mem::replace(&mut self.is_skipping, true);
+        let why = format!("the line is longer than {} bytes", self.longest);
+        let fault = Fault::new(Code::Malformed, why);
+        (!was_skipping).then_some(Err(Malformed { id: None, fault }))
+    }
+
+    fn read(&mut self) -> io::Result<bool> {
+        let Some(stdout) = &mut self.stdout else { return Ok(false) };
+        let from = self.unread.len();
+        self.unread.resize(from + CHUNK, 0);
+        let read = stdout.read(&mut self.unread[from..]);
+        self.unread.truncate(from + *read.as_ref().unwrap_or(&0));
+        match read {
+            Ok(0) => self.stdout = None,
+            Ok(_) => return Ok(true),
+            Err(error) if is_passing(&error) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(false)
+    }
+
+    /// Writes as much as the pipe takes. A tool that does not listen any more may still have something
+    /// to say.
+    fn write(&mut self) -> bool {
+        let before = self.sent;
+        let total = self.unsent.len();
+        while let Some(stdin) = self.stdin.as_mut().filter(|_| self.sent < total) {
+            match stdin.write(&self.unsent[self.sent..]) {
+                Ok(count) => self.sent += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_passing(&error) => return self.sent > before,
+                Err(_) => self.stdin = None,
+            }
+        }
+        self.unsent.clear();
+        self.sent = 0;
+        total > 0
+    }
+
+    fn pass_on(&mut self, diagnostics: &mut dyn Write) -> io::Result<()> {
+        let Some(stderr) = &mut self.stderr else { return Ok(()) };
+        let mut chunk = [0; 4096];
+        match stderr.read(&mut chunk) {
+            Ok(0) => self.stderr = None,
+            Ok(count) => {
+                let words = chunk.get(..count).unwrap_or_default();
+                // Whoever reads diagnostics may have had enough.
+                let _ = diagnostics.write_all(words);
+                self.last_words.extend(words);
+                let surplus = self.last_words.len().saturating_sub(LAST_WORDS);
+                self.last_words.drain(..surplus);
+            }
+            Err(error) if is_passing(&error) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+/// Whether the same call may work another time.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}

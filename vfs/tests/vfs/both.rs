@@ -1,0 +1,123 @@
+//! One project on disk and in memory, under one policy, and the same requests to both.
+
+use std::path::Path;
+
+use jp_confine_policy::approvals::ApprovedTargets;
+use jp_confine_policy::workspace::Workspace;
+use jp_confine_vfs::files::{InMemory, OnDisk, ProjectFiles};
+use jp_confine_vfs::message::{Incoming, parse};
+use jp_confine_vfs::person::{Nobody, Person};
+use jp_confine_vfs::service::{Patient, Service};
+use serde_json::{Value, json};
+
+/// What may be done where.
+pub(crate) const POLICY: &str = r#"{"access": {"fs": [
+    {"path": ".", "read": true},
+    {"path": "rw", "read": true, "write": true},
+    {"path": "none"},
+    {"path": "create", "read": true, "create": true},
+    {"path": "update", "read": true, "update": true},
+    {"path": "rw/kept", "read": true}
+]}}"#;
+
+/// What is there first.
+pub(crate) const FILES: [(&str, &[u8]); 12] = [
+    ("a.txt", b"spring\nsummer\nautumn\n"),
+    ("none/secret.txt", b"spring secret\n"),
+    ("rw/a.txt", b"spring\r\nwinter"),
+    ("rw/b.rs", b"fn spring() {}\n"),
+    ("rw/binary", b"spring\0\xff"),
+    ("rw/seasons", b"spring\nsummer\n"),
+    ("rw/bytes", b"\xff\xfe"),
+    ("rw/sub/c.txt", b"one\ntwo spring\nthree\nfour\nfive spring\n"),
+    ("rw/kept/file", b"kept"),
+    ("create/old", b"old"),
+    ("update/old", b"old"),
+    ("empty/file", b""),
+];
+
+/// Where a request is answered.
+pub(crate) struct Place {
+    pub(crate) workspace: Workspace,
+    pub(crate) files: Box<dyn ProjectFiles>,
+    /// Removed with the place.
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl Place {
+    /// The project on disk.
+    pub(crate) fn on_disk(policy: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("project");
+        for (name, contents) in FILES {
+            let path = root.join(name);
+            std::fs::create_dir_all(path.parent().expect("below the root")).expect("a folder");
+            std::fs::write(path, contents).expect("a file");
+        }
+        let policy = serde_json::from_str(policy).expect("a policy");
+        let workspace = Workspace::open(&root, &policy, &ApprovedTargets::default());
+        let workspace = workspace.expect("a workspace");
+        Self { workspace, files: Box::new(OnDisk), _folder: Some(folder) }
+    }
+
+    /// The project in memory.
+    pub(crate) fn in_memory(policy: &str) -> Self {
+        let policy = serde_json::from_str(policy).expect("a policy");
+        let workspace = Workspace::imagined(&policy).expect("a workspace");
+        let root = workspace.root().as_path();
+        let with = |files: InMemory, (name, contents): (&str, &[u8])| {
+            files.with(&root.join(name), contents)
+        };
+        let files = FILES.into_iter().fold(InMemory::new(root), with);
+        Self { files: Box::new(files), workspace, _folder: None }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.workspace.root().as_path()
+    }
+
+    /// The answer to a request: the result, or the number of the error.
+    pub(crate) fn ask(&self, method: &str, params: &Value) -> Value {
+        self.ask_with(&mut Nobody, method, params)
+    }
+
+    /// The same with a person behind the service.
+    pub(crate) fn ask_with(&self, person: &mut dyn Person, method: &str, params: &Value) -> Value {
+        let mut service = self.service(person).with_limit(200);
+        answer(&mut service, method, params)
+    }
+
+    pub(crate) fn service<'a>(&'a self, person: &'a mut dyn Person) -> Service<'a> {
+        Service::new(self.workspace.context(), &*self.files, person)
+    }
+}
+
+/// What `service` answers.
+pub(crate) fn answer(service: &mut Service<'_>, method: &str, params: &Value) -> Value {
+    match answer_in_full(service, method, params) {
+        Ok(result) => result,
+        Err(fault) => json!(i32::from(fault.code)),
+    }
+}
+
+pub(crate) fn answer_in_full(
+    service: &mut Service<'_>,
+    method: &str,
+    params: &Value,
+) -> Result<Value, jp_confine_vfs::Fault> {
+    let line = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+    let Ok(Incoming::Request(request)) = parse(line.as_bytes()) else { panic!("{line}") };
+    let result = service.answer(&request, &mut Patient)?;
+    Ok(serde_json::from_str(result.get()).expect("JSON"))
+}
+
+/// Asks both places the same, one request after the other; each answer is as expected.
+#[track_caller]
+pub(crate) fn rows(policy: &str, rows: &[(&str, Value, Value)]) {
+    for place in [Place::on_disk(policy), Place::in_memory(policy)] {
+        for (method, params, expected) in rows {
+            let answer = place.ask(method, params);
+            assert_eq!(&answer, expected, "{method} {params} of {:?}", place.files);
+        }
+    }
+}

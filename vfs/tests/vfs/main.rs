@@ -1,0 +1,15 @@
+//! What tools are answered, wherever the files are.
+
+mod both;
+mod disk;
+mod methods;
+mod network;
+mod people;
+mod programs;
+mod sdk;
+mod session;
+mod speed;
+
+#[expect(dead_code, reason = "its `main` is for programs")]
+#[path = "../../examples/edit.rs"]
+mod edit_example;

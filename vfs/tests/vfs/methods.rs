@@ -1,0 +1,236 @@
+//! The methods, row by row: a request, and its result or the number of its error.
+
+use serde_json::{Value, json};
+
+use crate::both::{POLICY, Place, answer_in_full, rows};
+
+const DENIED: i32 = -32001;
+const NOT_FOUND: i32 = -32002;
+const EXISTS: i32 = -32003;
+const PARAMS: i32 = -32602;
+const TOO_LARGE: i32 = -32006;
+
+fn path(path: &str) -> Value {
+    json!({ "path": path })
+}
+
+fn write(path: &str, content: &str) -> Value {
+    json!({"path": path, "content": content})
+}
+
+fn rename(from: &str, to: &str) -> Value {
+    json!({"from": from, "to": to})
+}
+
+#[test]
+fn read() {
+    let text = json!({"content": "kept", "size": 4});
+    rows(
+        POLICY,
+        &[
+            ("fs.read", path("rw/kept/file"), text.clone()),
+            ("fs.read", path("./rw//x/../kept/file"), text),
+            (
+                "fs.read",
+                path("rw/bytes"),
+                json!({"content": "//4=", "encoding": "base64", "size": 2}),
+            ),
+            ("fs.read", path("empty/file"), json!({"content": "", "size": 0})),
+            ("fs.read", path("rw"), json!(PARAMS)),
+            ("fs.read", path("."), json!(PARAMS)),
+            ("fs.read", path("gone"), json!(NOT_FOUND)),
+            ("fs.read", path("gone/gone"), json!(NOT_FOUND)),
+            ("fs.read", path("a.txt/x"), json!(DENIED)),
+            ("fs.read", path("none/secret.txt"), json!(DENIED)),
+            ("fs.read", path("none/gone"), json!(DENIED)),
+            ("fs.read", path("../project/a.txt"), json!(DENIED)),
+            ("fs.read", path("/etc/passwd"), json!(DENIED)),
+            ("fs.read", path(""), json!(DENIED)),
+            ("fs.read", path("a\u{0}b"), json!(DENIED)),
+            ("fs.read", json!({}), json!(PARAMS)),
+            ("fs.read", json!({"path": 1}), json!(PARAMS)),
+            ("fs.read", json!(["a.txt"]), json!(PARAMS)),
+            ("read", path("a.txt"), json!(-32601)),
+        ],
+    );
+}
+
+#[test]
+fn write_files() {
+    let long = "x".repeat(201);
+    let base64 = |text: &str| json!({"path": "rw/new", "content": text, "encoding": "base64"});
+    rows(
+        POLICY,
+        &[
+            ("fs.write", write("rw/new", "one"), json!({})),
+            ("fs.read", path("rw/new"), json!({"content": "one", "size": 3})),
+            ("fs.write", write("rw/new", ""), json!({})),
+            ("fs.read", path("rw/new"), json!({"content": "", "size": 0})),
+            ("fs.write", base64("//4="), json!({})),
+            (
+                "fs.read",
+                path("rw/new"),
+                json!({"content": "//4=", "encoding": "base64", "size": 2}),
+            ),
+            ("fs.write", base64("%"), json!(PARAMS)),
+            (
+                "fs.write",
+                json!({"path": "rw/new", "content": "", "encoding": "hex"}),
+                json!(PARAMS),
+            ),
+            ("fs.write", write("rw/deep/er/new", "two"), json!({})),
+            ("fs.read", path("rw/deep/er/new"), json!({"content": "two", "size": 3})),
+            ("fs.write", write("rw/new", &long[1..]), json!({})),
+            ("fs.write", write("rw/new", &long), json!(TOO_LARGE)),
+            ("fs.write", write("rw", "x"), json!(PARAMS)),
+            ("fs.write", write("rw/new/x", "x"), json!(DENIED)),
+            ("fs.write", write("a.txt", "x"), json!(DENIED)),
+            ("fs.write", write("new", "x"), json!(DENIED)),
+            ("fs.write", write("rw/kept/file", "x"), json!(DENIED)),
+            ("fs.write", write("jp-confine.toml", "x"), json!(DENIED)),
+            ("fs.write", write("create/new", "x"), json!({})),
+            ("fs.write", write("create/sub/new", "x"), json!({})),
+            ("fs.write", write("create/old", "x"), json!(DENIED)),
+            ("fs.write", write("update/old", "x"), json!({})),
+            ("fs.write", write("update/new", "x"), json!(DENIED)),
+        ],
+    );
+}
+
+#[test]
+fn look() {
+    let entry = |path: &str, kind: &str| json!({"path": path, "kind": kind});
+    let listing = json!({"entries": [
+        entry("a.txt", "file"), entry("create", "dir"), entry("empty", "dir"), entry("rw", "dir"),
+        entry("update", "dir"),
+    ]});
+    rows(
+        POLICY,
+        &[
+            ("fs.exists", path("a.txt"), json!({"exists": true})),
+            ("fs.exists", path("rw/"), json!({"exists": true})),
+            ("fs.exists", path("gone"), json!({"exists": false})),
+            ("fs.exists", path("none/secret.txt"), json!(DENIED)),
+            ("fs.exists", path("none/gone"), json!(DENIED)),
+            ("fs.metadata", path("a.txt"), json!({"kind": "file", "size": 21})),
+            ("fs.metadata", path("rw"), json!({"kind": "dir", "size": 0})),
+            ("fs.metadata", path("gone"), json!(NOT_FOUND)),
+            ("fs.metadata", path("none/gone"), json!(DENIED)),
+            ("fs.list_dir", path("."), listing),
+            ("fs.list_dir", path("empty"), json!({"entries": [entry("file", "file")]})),
+            ("fs.list_dir", path("none"), json!(DENIED)),
+            ("fs.list_dir", path("gone"), json!(NOT_FOUND)),
+            ("fs.list_dir", path("a.txt"), json!(PARAMS)),
+        ],
+    );
+}
+
+#[test]
+fn delete() {
+    rows(
+        POLICY,
+        &[
+            ("fs.delete", path("rw/a.txt"), json!({})),
+            ("fs.exists", path("rw/a.txt"), json!({"exists": false})),
+            ("fs.delete", path("rw/a.txt"), json!(NOT_FOUND)),
+            ("fs.delete", path("rw/sub"), json!(PARAMS)),
+            ("fs.delete", path("rw/sub/c.txt"), json!({})),
+            ("fs.exists", path("rw/sub"), json!({"exists": true})),
+            ("fs.delete", path("a.txt"), json!(DENIED)),
+            ("fs.delete", path("gone"), json!(DENIED)),
+            ("fs.delete", path("rw/kept/file"), json!(DENIED)),
+        ],
+    );
+}
+
+#[test]
+fn rename_files() {
+    rows(
+        POLICY,
+        &[
+            ("fs.rename", rename("rw/a.txt", "rw/new"), json!({})),
+            ("fs.exists", path("rw/a.txt"), json!({"exists": false})),
+            ("fs.rename", rename("rw/new", "rw/b.rs"), json!({})),
+            ("fs.read", path("rw/b.rs"), json!({"content": "spring\r\nwinter", "size": 14})),
+            ("fs.rename", rename("rw/b.rs", "rw/x/y/z"), json!({})),
+            ("fs.exists", path("rw/x/y/z"), json!({"exists": true})),
+            ("fs.rename", rename("rw/x/y/z", "rw/sub"), json!(EXISTS)),
+            ("fs.rename", rename("rw/gone", "rw/new"), json!(NOT_FOUND)),
+            ("fs.rename", rename("rw/sub", "rw/new"), json!(PARAMS)),
+            ("fs.rename", rename("rw/bytes", "a.txt"), json!(DENIED)),
+            ("fs.rename", rename("rw/bytes", "../x"), json!(DENIED)),
+            ("fs.rename", rename("a.txt", "rw/new"), json!(DENIED)),
+            ("fs.rename", rename("rw/bytes", "create/new"), json!({})),
+            ("fs.rename", rename("create/new", "rw/bytes"), json!(DENIED)),
+            ("fs.rename", rename("rw/binary", "update/old"), json!({})),
+        ],
+    );
+}
+
+#[test]
+fn nothing_moves_to_where_more_is_allowed() {
+    let policy = r#"{"access": {"fs": [{"path": ".", "read": true, "write": true},
+        {"path": "rw", "delete": true}]}}"#;
+    rows(policy, &[("fs.rename", rename("rw/a.txt", "a.txt"), json!(DENIED))]);
+}
+
+#[test]
+fn grep() {
+    let line = |number: u64, content: &str, is_match: bool| json!({"line_number": number, "content": content, "is_match": is_match});
+    let file = |path: &str, lines: &[Value]| json!({"path": path, "lines": lines});
+    let everything = json!({"matches": [
+        file("a.txt", &[line(1, "spring", true)]),
+        file("rw/a.txt", &[line(1, "spring", true)]),
+        file("rw/b.rs", &[line(1, "fn spring() {}", true)]),
+        file("rw/seasons", &[line(1, "spring", true)]),
+        file("rw/sub/c.txt", &[line(2, "two spring", true), line(5, "five spring", true)]),
+    ]});
+    let near = json!({"matches": [file("rw/sub/c.txt", &[
+        line(1, "one", false), line(2, "two spring", true), line(3, "three", false),
+        line(4, "four", false), line(5, "five spring", true),
+    ])]});
+    let source = json!({"matches": [file("rw/b.rs", &[line(1, "fn spring() {}", true)])]});
+    let spring = |paths: Value| json!({"pattern": "spring", "paths": paths});
+    rows(
+        POLICY,
+        &[
+            ("fs.grep", json!({"pattern": "spring"}), everything.clone()),
+            ("fs.grep", spring(json!(["."])), everything),
+            ("fs.grep", json!({"pattern": "^(two|five)", "paths": ["rw/sub"], "context": 1}), near),
+            ("fs.grep", json!({"pattern": "spr", "extensions": ["rs"]}), source.clone()),
+            ("fs.grep", spring(json!(["rw/b.rs"])), source),
+            ("fs.grep", json!({"pattern": "Spring"}), json!({"matches": []})),
+            ("fs.grep", spring(json!([])), json!({"matches": []})),
+            ("fs.grep", spring(json!(["none"])), json!(DENIED)),
+            ("fs.grep", spring(json!(["a.txt", "none/secret.txt"])), json!(DENIED)),
+            ("fs.grep", spring(json!(["../project"])), json!(DENIED)),
+            ("fs.grep", spring(json!(["gone"])), json!(NOT_FOUND)),
+            ("fs.grep", json!({"pattern": "("}), json!(PARAMS)),
+            ("fs.grep", json!({"pattern": "a\nb"}), json!(PARAMS)),
+        ],
+    );
+}
+
+/// An oracle of existence would be one in words, too.
+#[test]
+fn what_is_denied_is_denied_in_the_same_words_whether_it_exists_or_not() {
+    for place in [Place::on_disk(POLICY), Place::in_memory(POLICY)] {
+        let mut nobody = jp_confine_vfs::person::Nobody;
+        let mut service = place.service(&mut nobody);
+        let requests = [
+            ("fs.read", json!({"path": "none/NAME"})),
+            ("fs.write", json!({"path": "none/NAME", "content": ""})),
+            ("fs.delete", json!({"path": "none/NAME"})),
+            ("fs.rename", json!({"from": "rw/a.txt", "to": "none/NAME"})),
+        ];
+        for (method, params) in requests {
+            let mut message = |name: &str| {
+                let params = params.to_string().replace("NAME", name);
+                let params = serde_json::from_str(&params).expect("JSON");
+                let fault = answer_in_full(&mut service, method, &params).expect_err("denied");
+                fault.message.replace(name, "NAME")
+            };
+            assert_eq!(message("secret.txt"), message("gone"), "{method}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What a person is asked, and what comes of the answers (spec §14.8).
+
+use jp_confine_vfs::person::{Answer, Person, Question};
+use serde_json::{Value, json};
+
+use crate::both::{Place, answer};
+
+/// Nothing is declared about most of the project.
+const POLICY: &str = r#"{"access": {"fs": [
+    {"path": "rw", "read": true},
+    {"path": "rw/kept"}
+]}, "file_policy": {"prompt_paths": ["<workspace>/rw/sub/**"]}}"#;
+
+/// Somebody who gives one answer, and what was asked.
+#[derive(Debug)]
+struct Somebody(Answer, Vec<Vec<String>>);
+
+impl Person for Somebody {
+    fn is_there(&self) -> bool {
+        true
+    }
+
+    fn ask(&mut self, questions: &[Question], _: &mut dyn FnMut() -> bool) -> Answer {
+        let short = |question: &Question| {
+            let name = question.what.rsplit('/').next().unwrap_or_default();
+            format!("{} {name}", question.action)
+        };
+        self.1.push(questions.iter().map(short).collect());
+        self.0
+    }
+}
+
+fn asked(answered: Answer, requests: &[(&str, Value)]) -> (Vec<Value>, Vec<Vec<String>>) {
+    let place = Place::on_disk(POLICY);
+    let mut somebody = Somebody(answered, Vec::new());
+    let mut service = place.service(&mut somebody);
+    let answers =
+        requests.iter().map(|(method, params)| answer(&mut service, method, params)).collect();
+    (answers, somebody.1)
+}
+
+#[test]
+fn a_rule_that_says_no_is_not_asked_about() {
+    let refused = [
+        ("fs.read", json!({"path": "rw/kept/file"})),
+        ("fs.write", json!({"path": "rw/a.txt", "content": ""})),
+        ("fs.read", json!({"path": "/etc/passwd"})),
+        ("fs.read", json!({"path": "../x"})),
+        ("fs.write", json!({"path": "jp-confine.toml", "content": ""})),
+    ];
+    let (answers, questions) = asked(Answer::Session, &refused);
+    assert_eq!(answers, vec![json!(-32001); refused.len()]);
+    assert!(questions.is_empty(), "{questions:?}");
+}
+
+#[test]
+fn what_no_rule_is_about_is_asked_about() {
+    let requests = [
+        ("fs.read", json!({"path": "update/old"})),
+        ("fs.read", json!({"path": "update/old"})),
+        ("fs.read", json!({"path": "rw/sub/c.txt"})),
+    ];
+    let (answers, questions) = asked(Answer::Once, &requests);
+    assert_eq!(answers[0], json!({"content": "old", "size": 3}));
+    assert_eq!(questions, [["read old"], ["read old"], ["read c.txt"]]);
+    let (answers, questions) = asked(Answer::Session, &requests);
+    assert_eq!(answers[1], json!({"content": "old", "size": 3}));
+    assert_eq!(questions, [["read old"], ["read c.txt"]]);
+    let (answers, _) = asked(Answer::No, &requests);
+    assert_eq!(answers, vec![json!(-32001); 3]);
+}
+
+#[test]
+fn all_that_a_request_needs_is_one_question() {
+    let requests = [
+        ("fs.rename", json!({"from": "update/old", "to": "create/old"})),
+        ("fs.write", json!({"path": "new/er/file", "content": ""})),
+    ];
+    let (answers, questions) = asked(Answer::Once, &requests);
+    assert_eq!(answers, vec![json!({}); 2]);
+    assert_eq!(questions[0], ["delete old", "update old"]);
+    assert_eq!(questions[1], ["create file", "create er", "create new"]);
+}
+
+#[test]
+fn what_is_listed_or_searched_is_never_asked_about() {
+    let requests = [("fs.grep", json!({"pattern": "spring", "paths": ["rw"]}))];
+    let (answers, questions) = asked(Answer::Once, &requests);
+    assert!(questions.is_empty(), "{questions:?}");
+    assert!(!answers[0].to_string().contains("c.txt"), "{}", answers[0]);
+}

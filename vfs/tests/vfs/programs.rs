@@ -1,0 +1,106 @@
+//! `process.run`, with programs started by `env`: confining them is for the wrapper to do.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use jp_confine_policy::resources::Written;
+use jp_confine_vfs::Code;
+use jp_confine_vfs::message::{Incoming, parse};
+use jp_confine_vfs::person::Nobody;
+use jp_confine_vfs::service::{Caller, Programs, Service};
+use serde_json::{Value, json};
+
+use crate::both::{POLICY, Place, answer};
+
+/// Asks a service with these rules about variables and programs.
+fn with_service<T>(rules: &Value, ask: impl FnOnce(&mut Service<'_>) -> T) -> T {
+    let place = Place::on_disk(POLICY);
+    let mut nobody = Nobody;
+    let variables = |name: &str| (name.len() == 3).then(|| format!("value of {name}"));
+    let list = |name: &str| rules.get(name).cloned();
+    let written = Written {
+        env: list("env").map(|it| serde_json::from_value(it).expect("rules")).unwrap_or_default(),
+        net: Vec::new(),
+        commands: list("commands").map(|it| serde_json::from_value(it).expect("rules")),
+        net_env: Vec::new(),
+    };
+    let programs = Programs {
+        wrapper: vec!["env".into(), "--".into()],
+        directory: place.root().to_owned(),
+        environment: vec![("PATH".into(), std::env::var_os("PATH").expect("a path"))],
+    };
+    let resources = written.compile().expect("rules");
+    let service = place.service(&mut nobody).with_resources(resources, &variables);
+    ask(&mut service.with_programs(programs).with_limit(1000))
+}
+
+fn run(rules: &Value, params: &Value) -> Value {
+    with_service(rules, |service| answer(service, "process.run", params))
+}
+
+#[test]
+fn a_program_runs_to_its_end_in_the_workspace() {
+    let any = json!({"commands": {"sh": {}}});
+    let sh = |script: &str| run(&any, &json!({"program": "sh", "args": ["-c", script]}));
+    let ended = json!({"stdout": "a.txt\n", "stderr": "no\n", "exit_code": 3});
+    assert_eq!(sh("ls a.txt; echo no >&2; exit 3"), ended);
+    assert_eq!(sh("kill -9 $$")["exit_code"], 137);
+    assert_eq!(sh("read x; echo $?")["stdout"], "1\n");
+    assert_eq!(sh("sleep 100 & echo done")["stdout"], "done\n");
+    assert_eq!(sh("head -c 2000 /dev/zero"), json!(-32006));
+}
+
+#[test]
+fn only_programs_and_arguments_that_are_listed() {
+    let rules = json!({"commands": {"echo": {"args": [["a", "**"]]}}});
+    let echo = |args: Value| run(&rules, &json!({"program": "echo", "args": args}));
+    assert_eq!(echo(json!(["a", "b"]))["stdout"], "a b\n");
+    assert_eq!(echo(json!(["b"])), json!(-32001));
+    assert_eq!(run(&rules, &json!({"program": "true"})), json!(-32001));
+    assert_eq!(run(&json!({}), &json!({"program": "true"})), json!(-32001));
+    assert_eq!(run(&rules, &json!({"program": ""})), json!(-32602));
+    assert_eq!(echo(json!(["a", "x\u{0}"])), json!(-32602));
+}
+
+#[test]
+fn variables_are_those_that_are_asked_for_and_allowed_and_stay_secret() {
+    let of = |rules: Value| {
+        let params = json!({"program": "sh", "args": ["-c", "env | sort"], "envs": ["AAA", "BBB", "CCC", "LONG"]});
+        let text = run(&rules, &params)["stdout"].as_str().expect("text").to_owned();
+        assert!(!text.contains("value of"), "{text}");
+        text.lines()
+            .filter_map(|line| line.strip_suffix("=[REDACTED]").map(str::to_owned))
+            .collect::<Vec<_>>()
+    };
+    let commands = json!({"sh": {"envs": ["AAA", "BBB", "DDD", "LONG"]}});
+    assert_eq!(of(json!({ "commands": commands })), ["AAA", "BBB"]);
+    let env = json!([{"name": "A*", "read": true}]);
+    assert_eq!(of(json!({"commands": commands, "env": env})), ["AAA"]);
+}
+
+/// Gives up after a while.
+struct Impatient(Instant);
+
+impl fmt::Debug for Impatient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Impatient")
+    }
+}
+
+impl Caller for Impatient {
+    fn is_gone(&mut self) -> bool {
+        self.0.elapsed() > Duration::from_millis(50)
+    }
+
+    fn told_to_wait(&mut self, _: &str) {}
+}
+
+#[test]
+fn a_program_that_nobody_waits_for_is_ended() {
+    let line = br#"{"jsonrpc":"2.0","id":1,"method":"process.run","params":{"program":"sleep","args":["100"]}}"#;
+    let Ok(Incoming::Request(request)) = parse(line) else { panic!("a request") };
+    let answer = with_service(&json!({"commands": {"sleep": {}}}), |service| {
+        service.answer(&request, &mut Impatient(Instant::now())).map(|_| ())
+    });
+    assert_eq!(answer.map_err(|fault| fault.code), Err(Code::Cancelled));
+}

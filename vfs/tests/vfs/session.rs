@@ -1,0 +1,144 @@
+//! Tools that do not do as they should: none of them keeps the host, and nothing is left of them.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use jp_confine_vfs::message::{Init, PROTOCOL_VERSION, ToolCall};
+use jp_confine_vfs::person::Nobody;
+use jp_confine_vfs::session::{Ending, Limits, OneShot, Session};
+
+use crate::both::{POLICY, Place};
+
+/// How long a tool may say nothing that is not meant to hang, on a busy machine too.
+const LONG: Duration = Duration::from_secs(30);
+
+/// Runs `script` as a tool: how it ended, and what it wrote to its standard error.
+fn tool(script: &str, idle: Duration, interrupted: &dyn Fn() -> bool) -> (Ending, String) {
+    let place = Place::on_disk(POLICY);
+    let mut nobody = Nobody;
+    let mut service = place.service(&mut nobody).with_limit(400_000);
+    let mut diagnostics = Vec::new();
+    let session = Session {
+        service: &mut service,
+        conversation: &mut OneShot,
+        diagnostics: &mut diagnostics,
+        interrupted,
+        limits: Limits { idle, grace: Duration::from_millis(100) },
+    };
+    let result = r#"result() { printf '{"jsonrpc":"2.0","method":"result","params":{"content":"%s"}}\n' "$1"; }
+        ask() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}\n' "$1" "$2"; read -r answer; }
+        cancel() { printf '{"jsonrpc":"2.0","method":"cancel"}\n'; }
+        read -r init
+        "#;
+    let mut command = Command::new("bash");
+    command.arg("-c").arg(format!("{result}{script}"));
+    let init = Init {
+        tool: ToolCall { name: "tool".to_owned(), ..ToolCall::default() },
+        protocol_version: PROTOCOL_VERSION.to_owned(),
+    };
+    let ending = session.run(&mut command, &init).expect("a tool");
+    (ending, String::from_utf8_lossy(&diagnostics).into_owned())
+}
+
+fn ends(script: &str) -> String {
+    told(tool(script, LONG, &|| false).0)
+}
+
+fn hangs(script: &str) {
+    assert_eq!(told(tool(script, Duration::from_millis(200), &|| false).0), "hung");
+}
+
+fn told(ending: Ending) -> String {
+    match ending {
+        Ending::Result(contents) => contents.to_text(),
+        Ending::Failed(error) => format!("failed: {error}"),
+        Ending::Died { status, stderr } => format!("{status}: {stderr}"),
+        Ending::Hung => "hung".to_owned(),
+        Ending::Unanswered(question) => format!("unanswered: {question}"),
+        Ending::Cancelled => "cancelled".to_owned(),
+    }
+}
+
+#[test]
+fn the_first_result_counts_and_later_lines_do_not() {
+    assert_eq!(ends("result one; result two; echo '{'; exit 3"), "one");
+    let error =
+        r#"echo '{"jsonrpc":"2.0","method":"error","params":{"message":"no"}}'; result two"#;
+    assert_eq!(ends(error), "failed: no");
+}
+
+#[test]
+fn a_tool_that_ends_without_a_result_has_failed() {
+    assert_eq!(ends("echo why >&2; exit 3"), "exit status: 3: why\n");
+    assert_eq!(ends("kill -9 $$"), "signal: 9 (SIGKILL): ");
+}
+
+#[test]
+fn tools_that_hang_are_ended() {
+    hangs("sleep 100");
+    hangs("trap '' TERM; exec 0<&-; sleep 100; sleep 100");
+    assert!(ends("exec 1>&-; sleep 100").starts_with("signal: 15"));
+    // Once it has its result, nobody waits for what it leaves behind.
+    assert_eq!(ends("result done; sleep 100 & sleep 100"), "done");
+    // Chatter is no sign of life, nor is it lost.
+    hangs("while sleep 0.05; do echo still here >&2; done");
+}
+
+#[test]
+fn what_is_no_message_is_answered_and_the_session_goes_on() {
+    let script = r#"
+        printf '\n  \n{"jsonrpc":"2.0","id":7\n'; read -r one
+        printf '{"jsonrpc":"2.0","id":8,"method":"fs.fly"}\n'; read -r two
+        ask fs.read '{"path":"rw/kept/file"}'
+        code() { sed 's/.*"id":\([^,]*\).*"code":\([-0-9]*\).*/\1 \2/' <<< "$1"; }
+        result "$(code "$one"), $(code "$two"), $(sed 's/.*"content":"\([a-z]*\).*/\1/' <<< "$answer")"
+    "#;
+    assert_eq!(ends(script), "null -32600, 8 -32601, kept");
+}
+
+#[test]
+fn full_pipes_hold_up_nobody() {
+    // More requests than any pipe holds, and nobody reads the answers: the tool has had its chance.
+    let flood = r#"while :; do echo '{"jsonrpc":"2.0","id":1,"method":"fs.read","params":{"path":"a.txt"}}'; done"#;
+    hangs(flood);
+    // Both ways at once, each more than a pipe holds.
+    let both = r#"
+        text=$(head -c 300000 /dev/zero | tr '\0' x)
+        ask fs.write "{\"path\":\"rw/big\",\"content\":\"$text\"}"
+        ask fs.read '{"path":"rw/big"}'
+        head -c 300000 /dev/zero >&2
+        result ${#answer}"#;
+    let length: usize = ends(both).parse().expect("a length");
+    assert!(length > 300_000);
+}
+
+#[test]
+fn a_line_that_is_too_long_is_passed_over() {
+    let script = r#"
+        { printf '{"jsonrpc":"2.0","id":1,"x":"'; head -c 5000000 /dev/zero | tr '\0' x; printf '"}\n'; }
+        read -r answer
+        code=$(sed 's/.*"code":\([-0-9]*\).*/\1/' <<< "$answer")
+        ask fs.exists '{"path":"a.txt"}'
+        result "$code ${#answer}""#;
+    assert_eq!(ends(script), "-32600 49");
+}
+
+#[test]
+fn whoever_calls_it_off_need_not_wait() {
+    let begun = Instant::now();
+    let called_off = || begun.elapsed() > Duration::from_millis(100);
+    let script = "trap '' TERM; read -r line; echo \"$line\" >&2; sleep 100; sleep 100";
+    let (ending, told) = tool(script, LONG, &called_off);
+    assert!(matches!(ending, Ending::Cancelled), "{ending:?}");
+    assert!(told.contains(r#""method":"cancel""#), "{told}");
+}
+
+#[test]
+fn a_question_that_nobody_answers_ends_the_tool() {
+    let waiting = r#"printf '{"jsonrpc":"2.0","method":"state","params":{"type":"waiting","question":"q"}}\n'
+        read -r line; sleep 100"#;
+    assert_eq!(ends(waiting), "unanswered: \"q\"");
+    let stopped = r#"printf '{"jsonrpc":"2.0","method":"state","params":{"type":"running","content":"x"}}\n'
+        printf '{"jsonrpc":"2.0","method":"state","params":{"type":"stopped","result":"done"}}\n'"#;
+    assert_eq!(ends(stopped), "done");
+}
