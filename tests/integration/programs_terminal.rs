@@ -59,8 +59,13 @@ fn interrupt_and_job_control() {
     settle();
     terminal.keys("\x1a");
     terminal.see("Stopped");
-    terminal.keys("jobs; kill %1; fg; echo back:$?\n");
-    terminal.see("back:143");
+    terminal.keys("jobs; fg\n");
+    terminal.see("exec sleep 61");
+    settle();
+    terminal.keys("\x03");
+    terminal.see("> ");
+    terminal.keys("echo back:$?\n");
+    terminal.see("back:130");
     assert_confined(&mut terminal, &scratch);
     terminal.keys("exit\n");
     terminal.end();
