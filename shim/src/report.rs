@@ -115,6 +115,7 @@ pub(crate) fn settle_open(
 
 /// Reports a denial; what the program gets to see.
 #[cold]
+#[inline(never)]
 pub(crate) fn denied(image: &Image<'_>, denial: Denial, subject: Subject<'_>) -> Errno {
     record(image, Some(Denial { ask: false, ..denial }), Reason::Rule, subject);
     errno_of(denial)
@@ -122,6 +123,7 @@ pub(crate) fn denied(image: &Image<'_>, denial: Denial, subject: Subject<'_>) ->
 
 /// Reports a denial, or has a person asked; whether that person consents.
 #[cold]
+#[inline(never)]
 fn is_lifted(image: &Image<'_>, denial: Denial, subject: Subject<'_>) -> bool {
     record(image, Some(denial), Reason::Rule, subject) && denial.ask
 }
@@ -140,7 +142,8 @@ pub(crate) fn refused(image: &Image<'_>, reason: Reason, subject: Subject<'_>) -
 /// Whether a person was asked, and consented.
 #[inline(never)]
 fn record(image: &Image<'_>, denial: Option<Denial>, reason: Reason, subject: Subject<'_>) -> bool {
-    let mut program = Buffer::<1024>::new();
+    // The stack is short here; of a longer name nothing is told.
+    let mut program = Buffer::<512>::new();
     let _ = program.fill(sys::own_program);
     let parts = [subject.path, subject.route, program.as_bytes(), subject.call.to_bytes()];
     let parts = parts.map(|part| part.get(..part.len().min(LONGEST)).unwrap_or(&[]));
