@@ -43,23 +43,30 @@ impl TierLayer {
         let Asked { context, workspace, root, options } = *asked;
         let tool = options.tool.as_deref();
         let places = Places { home: context.home.as_deref(), workspace: root.as_path() };
-        let mut store = Store::open(context, workspace);
-        let mut terminal = match purpose {
-            Purpose::Run => Terminal::open(options.non_interactive),
-            Purpose::Question => None,
-        };
         let about = About { context, root, scopes: &[] };
+        // Hardly a run has anything to approve.
+        let mut means = None;
+        let open = || {
+            let terminal = match purpose {
+                Purpose::Run => Terminal::open(options.non_interactive),
+                Purpose::Question => None,
+            };
+            (Store::open(context, workspace), terminal)
+        };
         let approved = |wide: &Wide| {
-            let yes = wide.is_approved(&mut store, terminal.as_mut(), &about);
+            let (store, terminal) = means.get_or_insert_with(open);
+            let yes = wide.is_approved(store, terminal.as_mut(), &about);
             if !yes {
                 // Nobody shall have to refuse one after the other.
-                terminal = None;
+                *terminal = None;
             }
             yes
         };
         let warns = granted.by_rules || granted.by_flags;
         let (tiers, warnings) = layers.tiers(tool, places, warns, approved)?;
-        store.save()?;
+        if let Some((mut store, _)) = means {
+            store.save()?;
+        }
         let exposed = if granted.by_rules { None } else { Some(layers.sensitive(tool, places)?) };
         Ok(Self { tiers, exposed, warnings })
     }
