@@ -107,6 +107,19 @@ impl How {
         };
         decide::open(image, request, how)
     }
+
+    /// Judges, and deals with a denial.
+    ///
+    /// # Errors
+    /// `EACCES` or `ENOENT` where the policy refuses.
+    pub(super) fn settle(
+        self,
+        image: &Image<'_>,
+        request: &Request<'_>,
+        subject: Subject<'_>,
+    ) -> Result<OpenVerdict, Errno> {
+        report::settle_open(image, request, |image, request| self.judge(image, request), subject)
+    }
 }
 
 /// The mediated open.
@@ -227,9 +240,7 @@ fn create(
             next.fill(|bytes, room| sys::readlinkat(entry.dirfd(), entry.name(), bytes, room));
         if link.is_err() || how.stops_at_link() {
             let subject = Subject::new(call, entry.path());
-            let judge = |image: &Image<'_>, request: &Request<'_>| how.judge(image, request);
-            let verdict = report::settle_open(image, &entry.request(), judge, subject)
-                .map_err(Failure::Settled)?;
+            let verdict = how.settle(image, &entry.request(), subject).map_err(Failure::Settled)?;
             let how_here = how.with(libc::O_NOFOLLOW);
             match attempt(image, verdict, subject, entry.dirfd(), entry.name(), how_here) {
                 Err(Errno::ELOOP) if !how.stops_at_link() => continue,
@@ -275,9 +286,8 @@ pub(crate) fn judge_reopen(call: &CStr, fd: c_int, how: How) -> Result<(), Errno
         return Ok(());
     }
     let existing = how.without(libc::O_CREAT | libc::O_EXCL);
-    let judge = |image: &Image<'_>, request: &Request<'_>| existing.judge(image, request);
     let request = Request::canonical(path.as_bytes());
-    report::settle_open(image, &request, judge, Subject::new(call, path.as_bytes())).map(|_| ())
+    existing.settle(image, &request, Subject::new(call, path.as_bytes())).map(|_| ())
 }
 
 /// open(2), without its variable argument: the C entry points extract that.

@@ -4,8 +4,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use jp_confine_policy::decide::{OpenVerdict, Request};
-use jp_confine_policy::image::Image;
+use jp_confine_policy::decide::OpenVerdict;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
@@ -123,8 +122,7 @@ fn judge_open(path: *const c_char, how: How, place: &mut PathBuffer) -> Result<(
         Err(errno) => return Err(errno),
     }
     let subject = Subject::new(CALL, place.as_bytes());
-    let judge = |image: &Image<'_>, request: &Request<'_>| how.judge(image, request);
-    match report::settle_open(image, &subject.request(), judge, subject)? {
+    match how.settle(image, &subject.request(), subject)? {
         // Whether it will exist then nobody knows yet.
         OpenVerdict::OnlyNew(denial) | OpenVerdict::OnlyExisting(denial) => {
             Err(report::denied(image, denial, subject))

@@ -114,8 +114,7 @@ fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: 
         match resolve::entry(image, spelling) {
             Ok(Some(entry)) => {
                 let subject = Subject::new(call, entry.path());
-                let judge = |image: &Image<'_>, request: &Request<'_>| how.judge(image, request);
-                report::settle_open(image, &entry.request(), judge, subject).map(|_| ())
+                how.settle(image, &entry.request(), subject).map(|_| ())
             }
             Ok(None) => Ok(()),
             Err(errno) => return nowhere(image, call, spelling, how, None, errno),
@@ -201,8 +200,7 @@ fn judge_held(
     let request = Request::by_route(path.as_bytes(), spelling.lexical());
     let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
     let subject = Subject { call, path: request.path, route: request.route };
-    let judge = |image: &Image<'_>, request: &Request<'_>| existing.judge(image, request);
-    report::settle_open(image, &request, judge, subject)?;
+    existing.settle(image, &request, subject)?;
     if how.exclusive() {
         return Err(Errno::EEXIST);
     }

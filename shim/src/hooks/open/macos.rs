@@ -3,14 +3,14 @@
 
 use core::ffi::{CStr, c_int};
 
-use jp_confine_policy::decide::{OpenVerdict, Request};
+use jp_confine_policy::decide::OpenVerdict;
 use jp_confine_policy::image::Image;
 
 use super::{Failure, How, attempt, create, nowhere};
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::path::Spelling;
-use crate::report::{self, Subject};
+use crate::report::Subject;
 use crate::{resolve, sys};
 
 /// The flags with which a link at the end of the path is not followed.
@@ -94,8 +94,7 @@ fn open_directory(
     let held = resolve::pin(spelling, 0, &mut path).map_err(Failure::Nowhere)?;
     let subject = Subject::new(call, path.as_bytes());
     let existing = how.without(libc::O_CREAT);
-    let judge = |image: &Image<'_>, request: &Request<'_>| existing.judge(image, request);
-    report::settle_open(image, &subject.request(), judge, subject).map_err(Failure::Settled)?;
+    existing.settle(image, &subject.request(), subject).map_err(Failure::Settled)?;
     let opened =
         attempt(image, OpenVerdict::Allow, subject, held.directory.raw(), held.name.c_str(0), how)
             .map_err(Failure::Settled)?;
