@@ -20,6 +20,7 @@ const NAMED: usize = 3;
 /// What there is near the top of the workspace at `root`, in words; `None` where there is nothing. The
 /// list of `tiers` says what is sensitive.
 pub(crate) fn warning(root: &Path, tiers: &Tiers) -> Option<String> {
+    let tiers = tiers.about(root);
     let found: Vec<PathBuf> = entries(root).filter(|path| tiers.is_sensitive(path)).collect();
     let shown =
         |path: &PathBuf| report::path(&path.strip_prefix(root).unwrap_or(path).to_string_lossy());

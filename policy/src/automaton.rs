@@ -69,6 +69,11 @@ pub(crate) struct Seen {
     pub(crate) place: u32,
 }
 
+impl Seen {
+    /// What a broken table says.
+    const EVERYTHING: Self = Self { here: Marks(u8::MAX), ahead: Marks(u8::MAX), place: u32::MAX };
+}
+
 /// A table that is part of an image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Automaton<'a> {
@@ -83,23 +88,39 @@ pub(crate) struct Automaton<'a> {
 impl Automaton<'_> {
     /// What the patterns say of an absolute canonical path.
     pub(crate) fn look(&self, path: &[u8]) -> Seen {
-        let everything = Seen { here: Marks(u8::MAX), ahead: Marks(u8::MAX), place: u32::MAX };
-        self.run(path).unwrap_or(everything)
+        self.seen(0, path).unwrap_or(Seen::EVERYTHING)
     }
 
-    fn run(&self, path: &[u8]) -> Option<Seen> {
-        let stride = self.edges.len().checked_div(self.states.len())?;
-        let step = |at: u16, &byte: &u8| {
-            let class = usize::from(*self.classes.get(usize::from(byte))?);
-            let edge = usize::from(at).checked_mul(stride)?.checked_add(class)?;
-            self.edges.get(edge).map(|next| next.get())
-        };
-        let end = path.iter().try_fold(0, step)?;
-        let inside = if path == b"/" { end } else { step(end, &b'/')? };
+    /// The same of the path that is `rest` below a directory, its separator first: `state` is what
+    /// [`Self::state_behind`] says of the directory.
+    pub(crate) fn look_below(&self, state: u32, rest: &[u8]) -> Seen {
+        u16::try_from(state).ok().and_then(|at| self.seen(at, rest)).unwrap_or(Seen::EVERYTHING)
+    }
+
+    /// Where the automaton stands behind the canonical path of a directory.
+    #[cfg(feature = "std")]
+    pub(crate) fn state_behind(&self, directory: &[u8]) -> u32 {
+        let directory = if directory == b"/" { b"" } else { directory };
+        self.run(0, directory).map_or(u32::MAX, u32::from)
+    }
+
+    fn seen(&self, from: u16, path: &[u8]) -> Option<Seen> {
+        let end = self.run(from, path)?;
+        let inside = if path == b"/" { end } else { self.run(end, b"/")? };
         Some(Seen {
             here: Marks(self.states.get(usize::from(end))?.here),
             ahead: Marks(self.states.get(usize::from(inside))?.ahead),
             place: u32::from(inside),
+        })
+    }
+
+    fn run(&self, from: u16, path: &[u8]) -> Option<u16> {
+        let stride = self.edges.len().checked_div(self.states.len())?;
+        // No index overflows: it is below 2^16 times 2^8.
+        path.iter().try_fold(from, |at, &byte| {
+            let class = usize::from(*self.classes.get(usize::from(byte))?);
+            let edge = usize::from(at).wrapping_mul(stride).wrapping_add(class);
+            self.edges.get(edge).map(|next| next.get())
         })
     }
 }

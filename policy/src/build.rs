@@ -274,6 +274,7 @@ impl<'a> Tables<'a> {
             patterns,
             route,
             earlier: NONE.into(),
+            state: self.table.state_behind(grant.anchor.as_os_str().as_bytes()).into(),
         })
     }
 

@@ -6,6 +6,7 @@
 
 use crate::capability::Capabilities;
 use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, Image, RuleId};
+use crate::lookup;
 pub use crate::lookup::{Lookup, Request, lookup};
 use crate::tier::Restraint;
 use crate::walk::{Components, Walk, leads_below};
@@ -83,12 +84,28 @@ pub enum Destination {
 /// Whether `need` is granted on the path.
 #[must_use]
 pub fn access(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Verdict {
+    if permits(image, request, need) { Verdict::Allow } else { refusal(image, request, need) }
+}
+
+/// Whether `need` is there at each level: what nearly every question comes down to, asked without
+/// gathering what a denial tells.
+fn permits(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> bool {
+    image.levels().all(|image| lookup::capabilities(image, request).contains(need))
+}
+
+/// Why `need` is not there.
+#[cold]
+#[inline(never)]
+fn refusal(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Verdict {
     at_each_level(image, |image| verdict(&lookup(image, request), need))
 }
 
 /// Whether the path may be looked at (`stat`, `access`, `readlink`): only hidden areas say no (R6).
 #[must_use]
 pub fn metadata(image: &Image<'_>, request: &Request<'_>) -> Verdict {
+    if image.levels().all(|image| !lookup::is_hidden(image, request)) {
+        return Verdict::Allow;
+    }
     at_each_level(image, |image| {
         let found = lookup(image, request);
         if found.hidden {
@@ -105,6 +122,21 @@ pub fn open(image: &Image<'_>, request: &Request<'_>, how: OpenRequest) -> OpenV
     let need = Capabilities::NONE
         .with_if(how.read, Capabilities::READ)
         .with_if(how.write, Capabilities::UPDATE);
+    if permits(image, request, need.with_if(how.create, Capabilities::CREATE)) {
+        return OpenVerdict::Allow;
+    }
+    open_partly(image, request, how, need)
+}
+
+/// What is left of an open where not all that it may come to is allowed.
+#[cold]
+#[inline(never)]
+fn open_partly(
+    image: &Image<'_>,
+    request: &Request<'_>,
+    how: OpenRequest,
+    need: Capabilities,
+) -> OpenVerdict {
     let judge = |request: &Request<'_>| {
         let existing = access(image, request, need);
         let new = if how.create { access(image, request, Capabilities::CREATE) } else { existing };

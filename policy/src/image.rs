@@ -17,7 +17,7 @@ use crate::tier::Tiers;
 /// The first eight bytes of an image.
 pub(crate) const MAGIC: [u8; 8] = *b"JPCONFIM";
 /// Bumped whenever the layout changes: shim and launcher must be of one build.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 /// The index that stands for "none".
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -130,6 +130,8 @@ pub(crate) struct Rule {
     pub(crate) route: Span,
     /// An earlier external rule on the same anchor, or [`NONE`] (spec §5.1, tie (a)).
     pub(crate) earlier: U32,
+    /// The state of the patterns' automaton behind the anchor.
+    pub(crate) state: U32,
 }
 
 /// Texts that the shim needs beside the rules.
@@ -372,10 +374,20 @@ fn table<T: FromBytes + Immutable + KnownLayout + Unaligned>(
         .map_err(|_| ImageError::Layout)
 }
 
-/// The hash of an edge: FNV-1a over the component, seeded with the parent.
+/// The hash of an edge: of the parent, and of the component word by word.
+#[expect(clippy::cast_possible_truncation, reason = "the lower half is mixed as well as the upper")]
 pub(crate) fn edge_hash(parent: u32, name: &[u8]) -> u32 {
-    let seed = 0x811c_9dc5 ^ parent.wrapping_mul(0x9e37_79b1);
-    name.iter().fold(seed, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    let seed = u64::from(parent) << 32 | name.len() as u64;
+    let (words, rest) = name.as_chunks::<8>();
+    let hash = words.iter().fold(seed, |hash, word| mix(hash, u64::from_le_bytes(*word)));
+    let rest = match (rest.first_chunk(), rest.last_chunk()) {
+        // They may overlap.
+        (Some(first), Some(last)) => {
+            u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
+        }
+        _ => rest.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    };
+    mix(hash, rest) as u32
 }
 
 /// A checksum against damage, not against an adversary: the memfd's seals are for those.

@@ -87,18 +87,35 @@ impl Lookup {
 /// image alone, whatever run is around it.
 #[must_use]
 pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
-    let granted = granted(image, request);
+    let (granted, winner) = granted(image, request);
     let Some(tiers) = image.tiers() else { return granted };
-    let rule = granted.rule.and_then(|id| image.rule(id.raw()));
-    let found = tiers.restrain(request, rule, granted);
+    let found = tiers.restrain(request, winner, granted);
     if request.consented {
         return Lookup { caps: found.caps.union(found.asks), asks: Capabilities::NONE, ..found };
     }
     found
 }
 
-/// What the rules grant, whatever tiers say.
-fn granted(image: &Image<'_>, request: &Request<'_>) -> Lookup {
+/// What may be done at `request` as [`lookup`] has it, and nothing else of it: where there are no tiers
+/// that takes a part of the time.
+pub(crate) fn capabilities(image: &Image<'_>, request: &Request<'_>) -> Capabilities {
+    match image.tiers() {
+        Some(_) => lookup(image, request).caps,
+        None => granted(image, request).0.caps,
+    }
+}
+
+/// Whether `request` lies in a hidden area as [`lookup`] has it: a tier only ever shows more.
+pub(crate) fn is_hidden(image: &Image<'_>, request: &Request<'_>) -> bool {
+    granted(image, request).0.hidden && lookup(image, request).hidden
+}
+
+/// What the rules grant, whatever tiers say; the winner, and what of the path follows its anchor.
+#[inline]
+fn granted<'a, 'p>(
+    image: &Image<'a>,
+    request: &Request<'p>,
+) -> (Lookup, Option<(&'a Rule, &'p [u8])>) {
     let walk = Walk::along(image, request.path);
     let (below_all, below_any) =
         walk.reached.map_or((Capabilities::ALL, Capabilities::NONE), |node| {
@@ -119,12 +136,15 @@ fn granted(image: &Image<'_>, request: &Request<'_>) -> Lookup {
         withheld_below: false,
         place: u32::MAX,
     };
-    let Some((id, rest)) = walk.winner else { return uncovered };
-    let (id, Some(rule)) = tie_by_route(image, id, request.route) else { return uncovered };
+    let Some((id, rest)) = walk.winner else { return (uncovered, None) };
+    let (id, Some(rule)) = tie_by_route(image, id, request.route) else {
+        return (uncovered, None);
+    };
     let carved = image.patterns_of(rule).any(|pattern| excludes(pattern, rest));
     let caps = if carved { Capabilities::NONE } else { Capabilities::from_bits(rule.caps) };
     let shown = rest.is_empty() || !below_any.is_empty();
-    Lookup { rule: Some(RuleId(id)), caps, hidden: rule.hidden != 0 && !shown, ..uncovered }
+    let hidden = rule.hidden != 0 && !shown;
+    (Lookup { rule: Some(RuleId(id)), caps, hidden, ..uncovered }, Some((rule, rest)))
 }
 
 /// Of external rules on one anchor the one whose own path leads to the route; else the last.

@@ -145,15 +145,21 @@ impl<'a> Tiers<'a> {
         Self { automaton, default: tier, asks }
     }
 
-    /// What remains of what `rule` grants: both layers must agree, and beyond the reach of every rule
-    /// a pattern extends it (spec §9.6).
+    /// What remains of what `winner` grants, a rule and what of the path follows its anchor: both layers
+    /// must agree, and beyond the reach of every rule a pattern extends it (spec §9.6).
     pub(crate) fn restrain(
         &self,
         request: &Request<'_>,
-        rule: Option<&Rule>,
+        winner: Option<(&Rule, &[u8])>,
         granted: Lookup,
     ) -> Lookup {
-        let seen = self.automaton.look(request.path);
+        let seen = match winner {
+            Some((rule, rest)) if !rest.is_empty() => {
+                self.automaton.look_below(rule.state.get(), rest)
+            }
+            _ => self.automaton.look(request.path),
+        };
+        let rule = winner.map(|(rule, _)| rule);
         let here = seen.here.union(self.spelled(request));
         let found = match rule.filter(|rule| rule.hidden == 0) {
             Some(rule) => self.meet(Reach::of(rule), here, seen, granted),
@@ -166,7 +172,7 @@ impl<'a> Tiers<'a> {
     /// What the spelling matches: a pattern may have been written by way of a link (spec §9.1). It can
     /// only restrict.
     fn spelled(&self, request: &Request<'_>) -> Marks {
-        if request.route == request.path {
+        if core::ptr::eq(request.route, request.path) || request.route == request.path {
             return Marks::NONE;
         }
         self.automaton

@@ -18,11 +18,17 @@ WEAK int pthread_setcancelstate(int state, int *before);
 WEAK void _pthread_cleanup_push(void *place, void (*undo)(void *), void *argument);
 WEAK void _pthread_cleanup_pop(void *place, int call);
 WEAK const char *gnu_get_libc_version(void);
+/* What glibc's brk(2) and sbrk(2) have set last. */
+WEAK void *__curbrk;
 
 static int no_errno;
 
 int *jp_errno(void) {
 	return __errno_location ? __errno_location() : &no_errno;
+}
+
+void *jp_program_break(void) {
+	return &__curbrk ? __curbrk : NULL;
 }
 
 void *jp_fdopen(int fd, const char *mode) {

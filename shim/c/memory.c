@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 typedef uint64_t word __attribute__((may_alias, aligned(1)));
+typedef uint32_t half __attribute__((may_alias, aligned(1)));
 
 void *memcpy(void *restrict to, const void *restrict from, size_t n) {
 	unsigned char *out = to;
@@ -44,13 +45,42 @@ int memcmp(const void *a, const void *b, size_t n) {
 	return 0;
 }
 
-int bcmp(const void *a, const void *b, size_t n) {
-	return memcmp(a, b, n);
+static int same_words(const unsigned char *a, const unsigned char *b) {
+	return *(const word *)a == *(const word *)b;
 }
 
+static int same_halves(const unsigned char *a, const unsigned char *b) {
+	return *(const half *)a == *(const half *)b;
+}
+
+/* Names are short: the last word may overlap the one before. */
+int bcmp(const void *a, const void *b, size_t n) {
+	const unsigned char *left = a, *right = b;
+	if (n >= sizeof(word)) {
+		for (size_t i = 0; i < n - sizeof(word); i += sizeof(word))
+			if (!same_words(left + i, right + i))
+				return 1;
+		return !same_words(left + n - sizeof(word), right + n - sizeof(word));
+	}
+	if (n >= sizeof(half))
+		return !same_halves(left, right)
+			|| !same_halves(left + n - sizeof(half), right + n - sizeof(half));
+	while (n--)
+		if (left[n] != right[n])
+			return 1;
+	return 0;
+}
+
+/* An aligned word lies in one page, whatever stands behind the end. */
 size_t strlen(const char *text) {
-	size_t n = 0;
-	while (text[n])
-		n++;
-	return n;
+	const word ones = 0x0101010101010101;
+	const char *end = text;
+	for (; (uintptr_t)end % sizeof(word); end++)
+		if (!*end)
+			return (size_t)(end - text);
+	for (word at; at = *(const word *)end, !((at - ones) & ~at & ones << 7);)
+		end += sizeof(word);
+	while (*end)
+		end++;
+	return (size_t)(end - text);
 }

@@ -75,6 +75,8 @@ extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const
     if let Some(startup) = startup {
         startup.program_segments(memory::remember_segment);
     }
+    #[cfg(target_os = "linux")]
+    memory::remember_heap(sys::program_break());
     remembered::adopt();
 }
 

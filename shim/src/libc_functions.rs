@@ -30,6 +30,9 @@ unsafe extern "C" {
     #[cfg_attr(target_os = "macos", link_name = "fileno")]
     pub(crate) safe fn jp_fileno(stream: *mut c_void) -> c_int;
     #[cfg(target_os = "linux")]
+    /// Where the heap ends that sbrk(2) makes, as libc knows it; null before it asked, and in musl.
+    pub(crate) safe fn jp_program_break() -> *mut c_void;
+    #[cfg(target_os = "linux")]
     /// `sem_init(3)` of a semaphore that processes share, in zeroed memory of the shim's.
     pub(crate) safe fn jp_sem_init(semaphore: *mut c_void, value: c_uint) -> c_int;
     #[cfg(target_os = "linux")]

@@ -28,9 +28,7 @@ fn slot(hash: u32) -> Option<&'static AtomicU32> {
 /// Of the end of the path and its length: enough to tell the spellings of one program apart. Never
 /// zero, which is what an empty slot holds.
 fn hash(path: &[u8]) -> u32 {
-    const END: usize = 16;
-    let end = path.get(path.len().saturating_sub(END)..).unwrap_or(&[]);
-    let seed = 0x811c_9dc5 ^ u32::try_from(path.len()).unwrap_or(0);
-    let mix = |hash: u32, &byte: &u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-    end.iter().fold(seed, mix) | 1
+    let end = path.last_chunk().map_or(0, |end| u64::from_le_bytes(*end));
+    let mixed = (end ^ path.len() as u64).wrapping_mul(0x9fb2_1c65_1e98_df25);
+    u32::try_from(mixed >> 32).unwrap_or(0) | 1
 }

@@ -1,18 +1,25 @@
 //! The program's memory, read without ever faulting in its place.
 //!
 //! A bad pointer must give EFAULT, as the kernel gives it. Where a pointer cannot be known to be
-//! good, the kernel is asked once per page ([`sys::readable`]); the program's own image and the main
-//! stack are known. The heap is not: it may be given back to the kernel at any time.
+//! good, the kernel is asked once per page ([`sys::readable`]); the program's own image, the main stack
+//! and the heap below the program break are known. Other memory may be given back at any time.
 
 use core::ffi::c_char;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
+#[cfg(target_os = "linux")]
+use crate::libc_functions;
 use crate::sys;
 
 const PAGE: usize = 4096;
 const WORD: usize = 8;
+/// A word at any address, read by one instruction: an array would be read byte by byte.
+#[derive(Clone, Copy)]
+#[repr(C, packed)]
+struct Word(u64);
+
 /// How far below its top the main stack is looked for: the kernel leaves that much room.
 const STACK_REACH: usize = 8 << 20;
 
@@ -74,16 +81,17 @@ impl Text {
         while copied < len {
             let from = self.0.wrapping_add(copied);
             let to = room.wrapping_add(copied);
-            if from.addr() % PAGE == 0 && copied > 0 {
+            let in_page = from.addr() % PAGE;
+            if in_page == 0 && copied > 0 {
                 check(from.addr())?;
             }
             let left = len.wrapping_sub(copied);
-            if from.addr() % WORD == 0 && left >= WORD {
-                // SAFETY: an aligned word lies in one page, which was found readable.
-                let word = unsafe { from.cast::<[u8; WORD]>().read_volatile() };
+            if in_page <= PAGE - WORD && left >= WORD {
+                // SAFETY: the word lies in one page, which was found readable, and has no alignment.
+                let Word(word) = unsafe { from.cast::<Word>().read_volatile() };
                 // SAFETY: at least a word of room is left.
-                unsafe { to.cast::<[u8; WORD]>().write(word) };
-                if let Some(end) = word.iter().position(|&byte| byte == 0) {
+                unsafe { to.cast::<Word>().write(Word(word)) };
+                if let Some(end) = first_zero(word) {
                     return Ok(copied.wrapping_add(end));
                 }
                 copied = copied.wrapping_add(WORD);
@@ -100,6 +108,16 @@ impl Text {
         }
         Err(Errno::ENAMETOOLONG)
     }
+}
+
+/// Which byte is the first that is zero.
+fn first_zero(word: u64) -> Option<usize> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let word = u64::from_le(word);
+    // The lowest byte that borrows without having had its own highest bit is zero.
+    let zeros = word.wrapping_sub(ONES) & !word & (ONES << 7);
+    let bits = usize::try_from(zeros.trailing_zeros()).unwrap_or(0);
+    (zeros != 0).then_some(bits / WORD)
 }
 
 /// The first byte of a string.
@@ -125,13 +143,39 @@ pub(crate) fn copy_path(text: *const c_char, to: &mut PathBuffer) -> Result<(), 
 pub(crate) fn check(address: usize) -> Result<(), Errno> {
     // The first page is never mapped; to the call that asks the kernel, null means "no set".
     let good = address >= PAGE
-        && (is_stack(address) || is_program(address) || sys::readable(first_of_word(address)));
+        && (is_stack(address)
+            || is_heap(address)
+            || is_program(address)
+            || sys::readable(first_of_word(address)));
     if good { Ok(()) } else { Err(Errno::EFAULT) }
 }
 
 /// The eight-byte word that holds `address`: it never straddles two pages.
 const fn first_of_word(address: usize) -> usize {
     address & !7
+}
+
+/// Where the heap began when the library was loaded; zero while that is not known.
+#[cfg(target_os = "linux")]
+static HEAP_START: AtomicUsize = AtomicUsize::new(0);
+
+/// Notes where the heap begins that brk(2) extends.
+#[cfg(target_os = "linux")]
+pub(crate) fn remember_heap(start: usize) {
+    HEAP_START.store(start, Ordering::Relaxed);
+}
+
+/// Whether the address lies in the heap that brk(2) extends. Whoever shrinks it while another thread
+/// passes an address in what is given back has freed memory that is in use.
+#[cfg(target_os = "linux")]
+fn is_heap(address: usize) -> bool {
+    let start = HEAP_START.load(Ordering::Relaxed);
+    start != 0 && address >= start && address < libc_functions::jp_program_break().addr()
+}
+
+#[cfg(target_os = "macos")]
+const fn is_heap(_: usize) -> bool {
+    false
 }
 
 fn is_program(address: usize) -> bool {

@@ -353,14 +353,12 @@ impl Spelling {
 
 /// Whether no component is empty or begins with a dot: the common case, told at a glance.
 fn is_plain(path: &[u8]) -> bool {
-    let mut before = b'/';
-    for &byte in path {
-        if before == b'/' && matches!(byte, b'/' | b'.') {
-            return false;
-        }
-        before = byte;
-    }
-    before != b'/'
+    let begins = |&byte: &u8| matches!(byte, b'/' | b'.');
+    let after = path.get(1..).unwrap_or(&[]);
+    // Without leaving early, so that many bytes are looked at in one step.
+    let untidy = |found, (&byte, next)| found | (byte == b'/' && begins(next));
+    let within = path.iter().zip(after).fold(false, untidy);
+    !within && !path.first().is_none_or(begins) && path.last() != Some(&b'/')
 }
 
 /// Where a path's last component is.

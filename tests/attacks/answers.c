@@ -74,6 +74,18 @@ static const char *above_the_stack(void)
     return (const char *)(kernel > top && kernel - top < near ? kernel + near : top) + 8;
 }
 
+/* Makes the heap end at the end of a page, and fills that page. */
+static char *last_page_of_heap(long page)
+{
+    char *end = sbrk(0);
+    long missing = page - (long)((unsigned long)end % (unsigned long)page);
+    if (sbrk(missing + page) == (void *)-1)
+        return NULL;
+    end = sbrk(0);
+    memset(end - page, 'a', (size_t)page);
+    return end - page;
+}
+
 static int v_pointers(char **a)
 {
     long page = sysconf(_SC_PAGESIZE);
@@ -87,6 +99,14 @@ static int v_pointers(char **a)
     every_call("unreadable", pages + page);
     every_call("unterminated", pages + page - 40);
     every_call("above the stack", above_the_stack());
+    char *heap = last_page_of_heap(page);
+    if (!heap)
+        return FAILED;
+    every_call("unterminated in the heap", heap + page - 40);
+    every_call("behind the heap", heap + page);
+    if (sbrk(-page) == (void *)-1)
+        return FAILED;
+    every_call("given back", heap);
     return DONE;
 }
 

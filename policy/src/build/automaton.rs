@@ -48,8 +48,17 @@ pub(crate) struct Table {
 impl Table {
     /// What the patterns say of a path.
     pub(crate) fn look(&self, path: &[u8]) -> Seen {
+        self.automaton().look(path)
+    }
+
+    /// Where the automaton stands behind the canonical path of a directory.
+    pub(super) fn state_behind(&self, directory: &[u8]) -> u32 {
+        self.automaton().state_behind(directory)
+    }
+
+    fn automaton(&self) -> Automaton<'_> {
         let Self { classes, states, edges } = self;
-        Automaton { classes, states, edges }.look(path)
+        Automaton { classes, states, edges }
     }
 }
 

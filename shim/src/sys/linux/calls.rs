@@ -273,6 +273,12 @@ pub(crate) fn getpid() -> c_int {
     call(libc::SYS_getpid, [0; 6]).map_or(0, int)
 }
 
+/// Where the heap ends that brk(2) extends; zero where that is not known.
+pub(crate) fn program_break() -> usize {
+    // An address that cannot be changes nothing, and has the present one returned.
+    call(libc::SYS_brk, [0; 6]).unwrap_or(0)
+}
+
 /// Whether eight bytes at `address` can be read, without touching them: the kernel copies the
 /// signal set in before it finds that the operation is none (`kernel/signal.c`).
 pub(crate) fn readable(address: usize) -> bool {
