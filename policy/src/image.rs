@@ -407,6 +407,7 @@ pub fn checksum(bytes: &[u8]) -> u64 {
     lanes.into_iter().fold(bytes.len() as u64, mix)
 }
 
-const fn mix(lane: u64, word: u64) -> u64 {
+/// A digest with one more word in it.
+pub(crate) const fn mix(lane: u64, word: u64) -> u64 {
     (lane ^ word).wrapping_mul(0x9fb2_1c65_1e98_df25).rotate_left(29)
 }

@@ -19,6 +19,7 @@ use zerocopy::little_endian::U16;
 
 use super::BuildError;
 use crate::automaton::{Automaton, Marks, Seen, State};
+use crate::image::mix;
 
 /// How large the library's table may become. A thousand names need a tenth of it; few patterns with many
 /// `*` or `?` in one part may need more than there is.
@@ -214,23 +215,43 @@ fn merge(determined: &Determined) -> (Vec<usize>, usize) {
         determined.here.iter().map(|marks| usize::from(marks.bits())).collect();
     let mut count = 0;
     loop {
-        let mut known: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
-        let refined: Vec<usize> = determined
-            .next
-            .iter()
-            .zip(&blocks)
-            .map(|(row, &block)| {
-                let future = row.iter().map(|&next| blocks[next as usize]).collect();
-                let fresh = known.len();
-                *known.entry((block, future)).or_insert(fresh)
-            })
-            .collect();
-        blocks = refined;
-        if known.len() == count {
-            return (blocks, count);
+        let (refined, found) = refine(determined, &blocks);
+        if found == count {
+            return (refined, found);
         }
-        count = known.len();
+        (blocks, count) = (refined, found);
     }
+}
+
+/// Parts what is in one block and leads to different ones; the blocks are numbered by their first states.
+fn refine(determined: &Determined, blocks: &[usize]) -> (Vec<usize>, usize) {
+    let future = |state: usize| {
+        let next = determined.next[state].iter().map(|&next| blocks[next as usize]);
+        core::iter::once(blocks[state]).chain(next)
+    };
+    // Futures are compared whole only where their digests are equal.
+    let digest = |state| future(state).fold(0, |digest, block| mix(digest, block as u64));
+    let mut order: Vec<(u64, usize)> =
+        (0..blocks.len()).map(|state| (digest(state), state)).collect();
+    order.sort_unstable_by(|&(digest, a), &(other, b)| {
+        digest.cmp(&other).then_with(|| future(a).cmp(future(b))).then(a.cmp(&b))
+    });
+    let same = |&(digest, a): &(u64, usize), &(other, b): &(u64, usize)| {
+        digest == other && future(a).eq(future(b))
+    };
+    let mut firsts = vec![0; blocks.len()];
+    for equals in order.chunk_by(same) {
+        for &(_, state) in equals {
+            firsts[state] = equals[0].1;
+        }
+    }
+    let mut numbers = vec![0; blocks.len()];
+    let mut count = 0;
+    for (state, &first) in firsts.iter().enumerate() {
+        numbers[state] = if first == state { count } else { numbers[first] };
+        count += usize::from(first == state);
+    }
+    (numbers, count)
 }
 
 /// The class of each column, and a column of each class.
