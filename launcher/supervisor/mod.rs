@@ -90,15 +90,16 @@ impl Supervisor {
     /// Where there can be no threads.
     pub(crate) fn serve(&self, listener: OwnedFd) -> io::Result<()> {
         interruption::prepare()?;
+        let listener = Arc::new(Listener::new(listener));
         let workers = Workers {
-            listener: Arc::new(Listener::new(listener)),
+            waiting: Arc::new(Waiting::new(&listener, Arc::clone(&self.proc))),
+            listener,
             proc: Arc::clone(&self.proc),
             policy: Arc::clone(&self.policy),
-            waiting: Arc::new(Waiting::default()),
             counts: self.counts.clone(),
             idle: AtomicUsize::new(0),
         };
-        Arc::new(workers).start()
+        Arc::new(workers).spawn()
     }
 
     /// Has whoever learns know all.

@@ -3,8 +3,8 @@
 //! many wait, a thread remains that does not.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -45,14 +45,30 @@ struct For {
 }
 
 /// All calls that wait at present, and how many threads there are to make some.
-#[derive(Debug, Default)]
 pub(crate) struct Waiting {
     waiters: Mutex<Waiters>,
     changed: Condvar,
     threads: AtomicUsize,
+    /// Somebody looks after those that wait.
+    watched: AtomicBool,
+    /// If no thread answers any more, calls must fail: nothing here keeps the listener.
+    listener: Weak<Listener>,
+    proc: Arc<Proc>,
 }
 
 impl Waiting {
+    /// Nobody waits yet for what `listener` passes on.
+    pub(crate) fn new(listener: &Arc<Listener>, proc: Arc<Proc>) -> Self {
+        Self {
+            waiters: Mutex::default(),
+            changed: Condvar::new(),
+            threads: AtomicUsize::new(0),
+            watched: AtomicBool::new(false),
+            listener: Arc::downgrade(listener),
+            proc,
+        }
+    }
+
     /// There is one more thread that answers.
     pub(crate) fn join(&self) {
         self.threads.fetch_add(1, Ordering::Relaxed);
@@ -89,35 +105,35 @@ impl Waiting {
     fn admit(&self, thread: Pid, waiter: For) -> Result<(), Errno> {
         let mut waiters = self.waiters();
         // This thread, and one more that does not wait.
-        if waiters.len() >= most() || self.threads() < waiters.len() + 2 {
+        if !self.watched.load(Ordering::Acquire)
+            || waiters.len() >= most()
+            || self.threads() < waiters.len() + 2
+        {
             return Err(Errno::NOMEM);
         }
         waiters.insert(thread, waiter);
         Ok(())
     }
 
-    /// Starts the thread that ends what need not be waited for any more.
-    ///
-    /// # Errors
-    /// Where there can be no thread.
-    pub(crate) fn watch(
-        self: &Arc<Self>,
-        listener: &Arc<Listener>,
-        proc: Arc<Proc>,
-    ) -> std::io::Result<()> {
+    /// Starts the thread that ends what need not be waited for any more, if that was not done: many a run
+    /// has no call to answer. Not while the calling thread acts for somebody, as it would, too.
+    pub(crate) fn watch(self: &Arc<Self>) {
+        if self.watched.swap(true, Ordering::AcqRel) {
+            return;
+        }
         let waiting = Arc::clone(self);
-        // If no thread answers any more, calls must fail: nothing here keeps the listener.
-        let listener = Arc::downgrade(listener);
         let watch = move || loop {
             waiting.interrupt_where(|caller| {
-                if listener.upgrade().is_some_and(|listener| listener.is_waiting(caller.id)) {
-                    answer_to_signals(&proc, caller.tid)
+                let listener = waiting.listener.upgrade();
+                if listener.is_some_and(|listener| listener.is_waiting(caller.id)) {
+                    answer_to_signals(&waiting.proc, caller.tid)
                 } else {
                     Some(Errno::INTR)
                 }
             });
         };
-        Builder::new().name("waiting".into()).stack_size(super::STACK).spawn(watch).map(drop)
+        let thread = Builder::new().name("waiting".into()).stack_size(super::STACK).spawn(watch);
+        self.watched.store(thread.is_ok(), Ordering::Release);
     }
 
     /// Waits until there are waiters and time has passed, and looks at each: what to tell it if it

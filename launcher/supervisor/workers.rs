@@ -20,8 +20,6 @@ use super::waiting::Waiting;
 use crate::sys::interruption;
 use crate::sys::notification::{Answer, Listener, Notification};
 
-/// How many threads at least are there to receive.
-const FEWEST: usize = 2;
 /// Beyond this many, those that have nothing to do end.
 const IDLE: usize = 4;
 /// How many threads there can be. A program that makes that many calls that wait for something that
@@ -40,16 +38,11 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Starts the first threads.
+    /// Starts a thread.
     ///
     /// # Errors
     /// Where there can be none.
-    pub(crate) fn start(self: &Arc<Self>) -> std::io::Result<()> {
-        self.waiting.watch(&self.listener, Arc::clone(&self.proc))?;
-        (0..FEWEST).try_for_each(|_| self.spawn())
-    }
-
-    fn spawn(self: &Arc<Self>) -> std::io::Result<()> {
+    pub(crate) fn spawn(self: &Arc<Self>) -> std::io::Result<()> {
         let workers = Arc::clone(self);
         let waiting = Arc::clone(&self.waiting);
         let work = move || {
@@ -76,6 +69,7 @@ impl Workers {
                 // not wait for others.
                 let _ = self.spawn();
             }
+            self.waiting.watch();
             self.settle(&notification, &hands);
         }
         if !hands.are_sound() {
