@@ -84,6 +84,7 @@ pub(crate) fn run(
         workspace: &workspace.root,
         tiers: &prepared.tiers,
         declared: prepared.declared,
+        net: &prepared.resources.net,
     };
     let mut denials = Denials::default();
     let mut take = |denial: Denial, log: Option<&mut Log>| {
@@ -170,6 +171,9 @@ fn announce(options: &Options, prepared: &Prepared, plan: &Plan, log: Option<&mu
         report::note(&format!("workspace access: {files}"));
         for holder in &plan.holders {
             report::note(&format!("{} is held by: {}", holder.capability, holder.layers()));
+        }
+        if let Some(network) = plan.network {
+            report::note(&format!("net is held by: {network}"));
         }
         for note in &plan.notes {
             report::note(note);

@@ -87,6 +87,7 @@ impl Start<'_> {
 
     /// Plans who holds the policy, and writes into its image what stands behind the library.
     fn plan(&self, prepared: &mut Prepared, machine: Machine) -> Result<Plan, Failure> {
+        prepared.network.require(self.options, machine)?;
         let mut own = vec![Rule::reading(self.shim)];
         if !machine.supervises() {
             // Else the library tells the supervisor what it refused.
@@ -137,7 +138,7 @@ impl Start<'_> {
         if self.lesson.is_some() && plan.traps.is_none() {
             return Err(Obstacle::Other(unobserved(self.outer.is_some())));
         }
-        let sockets = if self.options.no_net { Sockets::Local } else { Sockets::All };
+        let sockets = prepared.network.sockets();
         let Some(traps) = plan.traps else {
             let filtered = bounds.is_some() || sockets == Sockets::Local;
             let refusals = filtered.then(|| filter::refusals(sockets));
@@ -159,6 +160,7 @@ impl Start<'_> {
             filter: &filter::assemble(traps, cookie, sockets),
             withholds: plan.withholds,
             image: &prepared.image,
+            network: prepared.network.network(),
             record: self.scratch.open_record()?,
             page: &self.page.file,
             about: About {

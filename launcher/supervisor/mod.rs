@@ -44,6 +44,7 @@ use workers::Workers;
 
 use crate::consent::Consent;
 use crate::learn::record::Recorder;
+use crate::net::Network;
 use crate::sys::interruption;
 use crate::sys::notification::Listener;
 
@@ -64,7 +65,7 @@ impl Supervisor {
     /// `image` is the compiled policy, `record` the record of denials, open for appending, `page` the
     /// page by which the processes of the run tell each other of directories that moved, `consent` who
     /// is asked. `counting` makes every call a little slower, and so does `learner`, who is told of what
-    /// was allowed.
+    /// was allowed. `network` is what connections are judged by, if they are.
     ///
     /// # Errors
     /// Where `/proc` is missing or of another pid namespace, or the image is damaged.
@@ -75,8 +76,9 @@ impl Supervisor {
         consent: Arc<Consent>,
         counting: bool,
         learner: Option<Recorder>,
+        network: Option<Network>,
     ) -> io::Result<Self> {
-        let policy = Policy::new(image, record, page, consent, learner)?;
+        let policy = Policy::new(image, record, page, consent, learner, network)?;
         Ok(Self {
             policy: Arc::new(policy),
             proc: Arc::new(Proc::open()?),

@@ -184,7 +184,9 @@ pub fn host(text: &str) -> Option<Host> {
 fn normal(text: &str) -> Option<Host> {
     let text = text.strip_suffix('.').unwrap_or(text);
     match Host::parse(text).ok()? {
-        Host::Ipv6(address) => Some(address.to_ipv4_mapped().map_or(Host::Ipv6(address), Host::Ipv4)),
+        Host::Ipv6(address) => {
+            Some(address.to_ipv4_mapped().map_or(Host::Ipv6(address), Host::Ipv4))
+        }
         host => Some(host),
     }
 }

@@ -3,9 +3,12 @@
 //! hooks of the same names.
 
 pub(super) mod attributes;
+mod control;
 pub(super) mod denials;
 pub(super) mod entries;
 pub(super) mod links;
+pub(super) mod messages;
+pub(super) mod network;
 pub(super) mod open;
 pub(super) mod openat2;
 pub(super) mod programs;

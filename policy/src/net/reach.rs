@@ -106,7 +106,9 @@ impl Net {
     pub fn forbidding(&self, host: &Host, port: u16) -> Option<&NetRule> {
         let is_about = |rule: &&Compiled| {
             let scheme = rule.scheme.as_deref();
-            rule.host == *host && !rule.allow && rule.port.or_else(|| own_port(scheme?)) == Some(port)
+            rule.host == *host
+                && !rule.allow
+                && rule.port.or_else(|| own_port(scheme?)) == Some(port)
         };
         let by_port = self.0.iter().filter(is_about).max_by_key(|rule| rule.specificity());
         let of_host = || self.0.iter().rev().find(|rule| rule.host == *host && !rule.allow);

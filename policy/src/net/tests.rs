@@ -186,5 +186,8 @@ fn names_are_admitted_for_whatever_port() {
 #[test]
 fn a_rule_is_told_as_it_is_written() {
     let told = rule("!https://a.b:1/x").to_string();
-    assert_eq!(told, r#"host = "a.b", scheme = "https", port = 1, path_prefix = "/x", allow = false"#);
+    assert_eq!(
+        told,
+        r#"host = "a.b", scheme = "https", port = 1, path_prefix = "/x", allow = false"#
+    );
 }

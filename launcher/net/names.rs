@@ -1,0 +1,72 @@
+//! Which addresses the allowed names stand for, as this process finds out: by `--resolve`, and by what the
+//! system says. What was found once counts for the whole run.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::{IpAddr, ToSocketAddrs as _};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::typed::Resolution;
+
+/// The system is not asked for one name more often than that because of addresses nobody knows.
+const PAUSE: Duration = Duration::from_secs(5);
+/// More addresses no name of a run has; the oldest known stay.
+const MOST: usize = 4096;
+
+/// The names of a run, in ASCII and lower case, without a final dot.
+#[derive(Debug)]
+pub(crate) struct Names {
+    typed: Vec<Resolution>,
+    known: Mutex<HashMap<String, Known>>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    addresses: BTreeSet<IpAddr>,
+    asked: Option<Instant>,
+}
+
+impl Names {
+    /// `typed` comes before what the system says.
+    pub(crate) fn new(typed: Vec<Resolution>) -> Self {
+        Self { typed, known: Mutex::default() }
+    }
+
+    /// The addresses of a name now; nothing where it has none. It may take as long as the system's own
+    /// resolver does.
+    pub(crate) fn resolve(&self, name: &str) -> Vec<IpAddr> {
+        let typed = self.typed.iter().filter(|one| one.name == name).map(|one| one.address);
+        let mut found: Vec<IpAddr> = typed.collect();
+        if found.is_empty() {
+            let system = (name, 0).to_socket_addrs().into_iter().flatten();
+            found = system.map(|address| address.ip().to_canonical()).collect();
+            found.dedup();
+        }
+        let mut known = self.known();
+        let known = known.entry(name.to_owned()).or_default();
+        known.asked = Some(Instant::now());
+        let room = MOST.saturating_sub(known.addresses.len());
+        known.addresses.extend(found.iter().take(room));
+        found
+    }
+
+    /// All addresses that a name was found to have, looked up anew unless that was done just now.
+    pub(crate) fn refreshed(&self, name: &str) -> BTreeSet<IpAddr> {
+        let is_recent = |known: &Known| known.asked.is_some_and(|asked| asked.elapsed() < PAUSE);
+        if !self.known().get(name).is_some_and(is_recent) {
+            self.resolve(name);
+        }
+        self.known().get(name).map(|known| known.addresses.clone()).unwrap_or_default()
+    }
+
+    /// The names that were found to have an address.
+    pub(crate) fn of(&self, address: IpAddr) -> Vec<String> {
+        let known = self.known();
+        let having = known.iter().filter(|(_, known)| known.addresses.contains(&address));
+        having.map(|(name, _)| name.clone()).collect()
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
