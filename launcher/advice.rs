@@ -196,7 +196,8 @@ fn beyond_rules(reason: Reason) -> Option<&'static str> {
         | Reason::ThisRun
         | Reason::Connect
         | Reason::Listen
-        | Reason::Peer => return None,
+        | Reason::Peer
+        | Reason::Resolve => return None,
         Reason::Static => "statically linked: nothing in this run could hold it to the policy",
         Reason::Foreign => "built for another architecture, whose system calls are refused",
         Reason::Loader => "its loader is not part of the system",

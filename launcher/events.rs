@@ -60,6 +60,8 @@ pub(crate) enum Reason {
     ThisRun,
     /// No rule allows the connection; the path is its target, host and port.
     Connect,
+    /// No rule allows the host; the path is its name.
+    Resolve,
     /// Nobody outside this machine may connect to the run; the path is where it would listen.
     Listen,
     /// The server of a socket without a path is not of the run.
@@ -69,7 +71,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    const NUMBERED: [Self; 12] = [
+    const NUMBERED: [Self; 13] = [
         Self::Rule,
         Self::Static,
         Self::Foreign,
@@ -82,11 +84,12 @@ impl Reason {
         Self::Connect,
         Self::Listen,
         Self::Peer,
+        Self::Resolve,
     ];
 
     /// Whether it is about the network: what it names is then no path.
     pub(crate) const fn is_network(self) -> bool {
-        matches!(self, Self::Connect | Self::Listen | Self::Peer)
+        matches!(self, Self::Connect | Self::Listen | Self::Peer | Self::Resolve)
     }
 
     /// Whether nothing was refused: a person consented.

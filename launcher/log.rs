@@ -115,7 +115,8 @@ pub(crate) fn reason(denial: &Denial) -> &'static str {
         | Reason::OtherProcess
         | Reason::Connect
         | Reason::Listen
-        | Reason::Peer => "denied",
+        | Reason::Peer
+        | Reason::Resolve => "denied",
         Reason::Static => "static_program",
         Reason::Foreign => "foreign_program",
         Reason::Loader => "loader_not_in_baseline",

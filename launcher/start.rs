@@ -160,7 +160,7 @@ impl Start<'_> {
             filter: &filter::assemble(traps, cookie, sockets),
             withholds: plan.withholds,
             image: &prepared.image,
-            network: prepared.network.network(),
+            network: prepared.network.judged(),
             record: self.scratch.open_record()?,
             page: &self.page.file,
             about: About {

@@ -22,7 +22,7 @@ use crate::consent::{About, Consent};
 use crate::descendants::{self, Descendant};
 use crate::front::end_of;
 use crate::learn::record::Recorder;
-use crate::net::Network;
+use crate::net::order::Judged;
 use crate::spawn::Confined;
 use crate::supervisor::Supervisor;
 use crate::supervisor::counts::Count;
@@ -90,7 +90,7 @@ pub(crate) struct Supervision<'a> {
     /// processes tell each other of moved directories.
     pub(crate) image: &'a [u8],
     /// What connections are judged by, if they are.
-    pub(crate) network: Option<Network>,
+    pub(crate) network: Option<Judged>,
     pub(crate) record: File,
     pub(crate) page: &'a OwnedFd,
     /// What a person may be asked about.

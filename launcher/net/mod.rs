@@ -5,24 +5,47 @@ pub(crate) mod address;
 pub(crate) mod advice;
 pub(crate) mod names;
 pub(crate) mod order;
+pub(crate) mod query;
+pub(crate) mod responder;
 pub(crate) mod typed;
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use jp_confine_policy::net::{Host, Net, Reach};
 
 use self::names::Names;
+use self::query::Finding;
+use self::responder::Responder;
 
 /// What the supervisor judges connections by.
 #[derive(Debug)]
 pub(crate) struct Network {
     rules: Net,
     names: Names,
+    /// What programs ask for names.
+    pub(crate) responder: Arc<Responder>,
 }
 
 impl Network {
-    pub(crate) fn new(rules: Net, names: Names) -> Self {
-        Self { rules, names }
+    /// Opens the sockets that it takes.
+    ///
+    /// # Errors
+    /// Where there can be none.
+    pub(crate) fn open(rules: Net, names: Names) -> io::Result<Self> {
+        Ok(Self { rules, names, responder: Arc::new(Responder::open()?) })
+    }
+
+    /// Whether the name may be asked for: whether anything is allowed there.
+    pub(crate) fn admits(&self, name: &str) -> bool {
+        self.rules.admits(&domain(name))
+    }
+
+    /// What is to be said of a name that may be asked for.
+    pub(crate) fn look_up(&self, name: &str) -> Finding {
+        let addresses = self.names.current(name);
+        if addresses.is_empty() { Finding::Unknown } else { Finding::Addresses(addresses) }
     }
 
     /// Whether there may be a connection to an address, in its plain form (see [`address::plain`]): rules
@@ -54,7 +77,7 @@ impl Network {
             _ => None,
         });
         // The program may have found the address in a file, or in a run before.
-        names.filter(is_allowed).any(|name| self.names.refreshed(name).contains(&target.ip()))
+        names.filter(is_allowed).any(|name| self.names.all(name).contains(&target.ip()))
     }
 }
 

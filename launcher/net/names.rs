@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::typed::Resolution;
 
-/// The system is not asked for one name more often than that because of addresses nobody knows.
+/// The system is not asked for one name more often than that.
 const PAUSE: Duration = Duration::from_secs(5);
 /// More addresses no name of a run has; the oldest known stay.
 const MOST: usize = 4096;
@@ -23,6 +23,7 @@ pub(crate) struct Names {
 #[derive(Debug, Default)]
 struct Known {
     addresses: BTreeSet<IpAddr>,
+    current: Vec<IpAddr>,
     asked: Option<Instant>,
 }
 
@@ -32,14 +33,30 @@ impl Names {
         Self { typed, known: Mutex::default() }
     }
 
-    /// The addresses of a name now; nothing where it has none. It may take as long as the system's own
-    /// resolver does.
-    pub(crate) fn resolve(&self, name: &str) -> Vec<IpAddr> {
+    /// The addresses of a name, looked up anew unless that was done just now; nothing where it has none. It
+    /// may take as long as the system's own resolver does.
+    pub(crate) fn current(&self, name: &str) -> Vec<IpAddr> {
+        self.refresh(name);
+        self.known().get(name).map(|known| known.current.clone()).unwrap_or_default()
+    }
+
+    /// All addresses that a name was found to have, the current ones among them; see [`Self::current`].
+    pub(crate) fn all(&self, name: &str) -> BTreeSet<IpAddr> {
+        self.refresh(name);
+        self.known().get(name).map(|known| known.addresses.clone()).unwrap_or_default()
+    }
+
+    fn refresh(&self, name: &str) {
+        let is_recent = |known: &Known| known.asked.is_some_and(|asked| asked.elapsed() < PAUSE);
+        if self.known().get(name).is_some_and(is_recent) {
+            return;
+        }
         let typed = self.typed.iter().filter(|one| one.name == name).map(|one| one.address);
         let mut found: Vec<IpAddr> = typed.collect();
         if found.is_empty() {
             let system = (name, 0).to_socket_addrs().into_iter().flatten();
             found = system.map(|address| address.ip().to_canonical()).collect();
+            // One for each kind of socket.
             found.dedup();
         }
         let mut known = self.known();
@@ -47,16 +64,7 @@ impl Names {
         known.asked = Some(Instant::now());
         let room = MOST.saturating_sub(known.addresses.len());
         known.addresses.extend(found.iter().take(room));
-        found
-    }
-
-    /// All addresses that a name was found to have, looked up anew unless that was done just now.
-    pub(crate) fn refreshed(&self, name: &str) -> BTreeSet<IpAddr> {
-        let is_recent = |known: &Known| known.asked.is_some_and(|asked| asked.elapsed() < PAUSE);
-        if !self.known().get(name).is_some_and(is_recent) {
-            self.resolve(name);
-        }
-        self.known().get(name).map(|known| known.addresses.clone()).unwrap_or_default()
+        known.current = found;
     }
 
     /// The names that were found to have an address.

@@ -1,5 +1,7 @@
 //! What a run is to have of the network: all of it, nothing, or what rules allow.
 
+use std::io;
+
 use clap::Args;
 use clap::builder::{NonEmptyStringValueParser, TypedValueParser as _};
 use jp_confine_policy::net::{Divided, Net, NetRule};
@@ -111,13 +113,21 @@ impl Order {
     }
 
     /// What the supervisor is to judge by, if anything.
-    pub(crate) fn network(&self) -> Option<Network> {
+    pub(crate) fn judged(&self) -> Option<Judged> {
         match self {
-            Self::Judged(Judged { rules, typed }) => {
-                Some(Network::new(rules.clone(), Names::new(typed.clone())))
-            }
+            Self::Judged(judged) => Some(judged.clone()),
             Self::Free | Self::Nothing => None,
         }
+    }
+}
+
+impl Judged {
+    /// Begins to judge; for the process that is to do so.
+    ///
+    /// # Errors
+    /// Where there can be no sockets for it.
+    pub(crate) fn open(self) -> io::Result<Network> {
+        Network::open(self.rules, Names::new(self.typed))
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) mod counts;
 mod dispatch;
 mod hands;
 mod lessons;
+mod names;
 mod place;
 mod policy;
 mod proc;
@@ -44,7 +45,7 @@ use workers::Workers;
 
 use crate::consent::Consent;
 use crate::learn::record::Recorder;
-use crate::net::Network;
+use crate::net::order::Judged;
 use crate::sys::interruption;
 use crate::sys::notification::Listener;
 
@@ -76,8 +77,9 @@ impl Supervisor {
         consent: Arc<Consent>,
         counting: bool,
         learner: Option<Recorder>,
-        network: Option<Network>,
+        network: Option<Judged>,
     ) -> io::Result<Self> {
+        let network = network.map(Judged::open).transpose()?;
         let policy = Policy::new(image, record, page, consent, learner, network)?;
         Ok(Self {
             policy: Arc::new(policy),
@@ -92,6 +94,7 @@ impl Supervisor {
     /// Where there can be no threads.
     pub(crate) fn serve(&self, listener: OwnedFd) -> io::Result<()> {
         interruption::prepare()?;
+        names::serve(&self.policy)?;
         let workers = Workers {
             listener: Arc::new(Listener::new(listener)),
             proc: Arc::clone(&self.proc),

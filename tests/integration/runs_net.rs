@@ -1,5 +1,6 @@
 //! Rules about hosts, for runs: clients × rules × outcomes, all on loopback.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
@@ -117,7 +118,8 @@ fn run(scratch: &Scratch, server: &Server, flags: &[&str], line: &[&str]) -> Out
 fn unmodified_programs_reach_what_rules_allow() {
     let scratch = Scratch::for_ordinary_user();
     let server = Server::start();
-    let mut table = String::from("\nclient   rule                                     outcome\n");
+    let mut table =
+        String::from("\nclient   rule                                               outcome\n");
     for client in CLIENTS.iter().filter(|client| have(client.program)) {
         for (flags, allowed) in RULES {
             let line = [&[client.program], client.arguments].concat();
@@ -127,7 +129,7 @@ fn unmodified_programs_reach_what_rules_allow() {
                 run.assert_no_secret().assert_stderr("denied net 127.0.0.1:");
             }
             let outcome = if allowed { "connected" } else { "EACCES" };
-            table += &format!("{:<8} {:<40} {outcome}\n", client.name, flags.join(" "));
+            let _ = writeln!(table, "{:<8} {:<50} {outcome}", client.name, flags.join(" "));
         }
     }
     note(&table);
@@ -294,4 +296,42 @@ fn nothing_runs_where_rules_about_hosts_cannot_be_held() {
     );
     let divided = run(&scratch, &server, &[], &["true"]);
     divided.assert_code(125).assert_stderr("does not show the path");
+}
+
+/// Rules and resolutions, the host that curl looks up, and whether it gets there.
+const NAMES: [(&[&str], &str, bool); 5] = [
+    (&["--net", "a.test:PORT", "--resolve", "a.test=127.0.0.1"], "A.Test", true),
+    (
+        &["--net", "münchen.test:PORT", "--resolve", "münchen.test=127.0.0.1"],
+        "xn--mnchen-3ya.test",
+        true,
+    ),
+    (&["--net", "http://a.test:PORT", "--resolve", "a.test=::ffff:127.0.0.1"], "a.test", true),
+    (&["--net", "a.test:PORT", "--resolve", "b.test=127.0.0.1"], "b.test", false),
+    (&["--net", "a.test", "--resolve", "a.test=127.0.0.1"], "a.test", false),
+];
+
+#[test]
+fn names_are_looked_up_for_the_run_where_rules_allow_them() {
+    if !have("curl") {
+        return skip("curl looks up names");
+    }
+    let scratch = Scratch::for_ordinary_user();
+    let server = Server::start();
+    let mut table = String::from(
+        "\nname                 rule                                               outcome\n",
+    );
+    for (flags, name, allowed) in NAMES {
+        let url = format!("http://{name}:PORT/");
+        let run = run(&scratch, &server, flags, &["curl", "-sS", "-m", "20", &url]);
+        assert_eq!(server.was_reached(), allowed, "{name} {flags:?}: {run}");
+        let outcome = if allowed { "connected" } else { "refused" };
+        let _ = writeln!(table, "{name:<20} {:<50} {outcome}", flags.join(" "));
+        if !allowed {
+            let denied =
+                if name == "b.test" { name.to_owned() } else { server.text("a.test:PORT") };
+            run.assert_no_secret().assert_stderr(&format!("denied net {denied} by curl"));
+        }
+    }
+    note(&table);
 }

@@ -11,8 +11,9 @@ use rustix::net::{Shutdown, SocketType, getsockname, listen as make_listen, shut
 use rustix::process::getpid;
 
 use crate::events::Reason;
+use crate::net::responder::{self, Asker};
 use crate::net::{Network, address};
-use crate::supervisor::task::{Subject, Task};
+use crate::supervisor::task::{Subject, Task, program_of};
 use crate::sys::actions;
 use crate::sys::notification::Answer;
 
@@ -71,11 +72,48 @@ pub(super) fn connect(
     socket: &OwnedFd,
     given: &[u8],
 ) -> Result<Answer, Errno> {
-    let dissolves = given.len() >= 2 && address::family(given) == libc::AF_UNSPEC;
-    let target =
-        if dissolves { given.to_owned() } else { judged(task, network, domain(socket)?, given)? };
+    if given.len() >= 2 && address::family(given) == libc::AF_UNSPEC {
+        // Dissolves what there was.
+        let _acting = task.begin()?;
+        return actions::connect(socket, given).map(|()| Answer::Value(0));
+    }
+    if let Some(place) = name_server(network, socket, given)? {
+        return connect_to_responder(task, network, socket, place);
+    }
+    let target = judged(task, network, domain(socket)?, given)?;
     let _acting = task.begin()?;
     task.wait(|| actions::connect(socket, &target)).map(|()| Answer::Value(0))
+}
+
+/// Where to connect instead of the given address, if that is a name server's that no rule allows.
+fn name_server(
+    network: &Network,
+    socket: &OwnedFd,
+    given: &[u8],
+) -> Result<Option<SocketAddr>, Errno> {
+    let target = address::plain(address::read(given)?);
+    if target.port() != responder::PORT || network.allows(target) {
+        return Ok(None);
+    }
+    Ok(network.responder.instead_of(target, is_datagram(socket)?))
+}
+
+fn connect_to_responder(
+    task: &Task<'_>,
+    network: &Network,
+    socket: &OwnedFd,
+    place: SocketAddr,
+) -> Result<Answer, Errno> {
+    let target = address::write(place, domain(socket)?);
+    let pid = task.caller.status()?.process.unsigned_abs();
+    let asker = Asker { pid, program: program_of(&task.caller) };
+    let _acting = task.begin()?;
+    let connected = task.wait(|| actions::connect(socket, &target));
+    if matches!(connected, Ok(()) | Err(Errno::INPROGRESS)) {
+        let own = SocketAddr::try_from(getsockname(socket)?).map_err(|_| Errno::ACCESS)?;
+        network.responder.expect(SocketAddr::new(own.ip().to_canonical(), own.port()), asker);
+    }
+    connected.map(|()| Answer::Value(0))
 }
 
 /// connect(2) of a local socket to a name without a path: the server must be of the run. Who it is shows
