@@ -19,6 +19,7 @@ use crate::front::{Ready, Running};
 use crate::grants;
 use crate::learn::record::Recorder;
 use crate::machine::Machine;
+use crate::net::order::Judged;
 use crate::outer::Outer;
 use crate::plan::Plan;
 use crate::plan::bounds::Rule;
@@ -124,6 +125,7 @@ impl Start<'_> {
         let image = prepare::parse_image(&prepared.image)?;
         let file = program::find(self.context, self.name, &image, &prepared.grants)?;
         let sealed = seal::seal(&prepared.image)?;
+        let judged = prepared.network.judged()?;
         let confined = Confined {
             file: &file,
             name: self.name,
@@ -133,6 +135,7 @@ impl Start<'_> {
             outer: self.outer,
             temp: self.temp,
             context: self.context,
+            proxy: judged.as_ref().and_then(Judged::proxy),
         };
         let bounds = plan.bounds.as_ref().map(landlock::ruleset).transpose()?;
         if self.lesson.is_some() && plan.traps.is_none() {
@@ -160,7 +163,7 @@ impl Start<'_> {
             filter: &filter::assemble(traps, cookie, sockets),
             withholds: plan.withholds,
             image: &prepared.image,
-            network: prepared.network.judged(),
+            network: judged,
             record: self.scratch.open_record()?,
             page: &self.page.file,
             about: About {

@@ -1,6 +1,8 @@
 //! The way out of a refused connection: a rule that was tried on the evaluator.
 
-use jp_confine_policy::net::{Host, Net, NetRule, Reach};
+use jp_confine_policy::coverage::Coverage;
+use jp_confine_policy::net::{self, Host, Net, NetRule, Reach};
+use url::Url;
 
 use super::address;
 use crate::events::{Denial, Reason};
@@ -39,11 +41,16 @@ pub(crate) fn advise(rules: &Net, denial: &Denial) -> Result<Way, String> {
         return Err("its server is outside the run, and no rule is about such sockets".to_owned());
     }
     let useless = || "no rule can allow it".to_owned();
+    let url = url(denial);
     let (host, port) = target(denial).ok_or_else(useless)?;
+    if url.is_none() && port.is_some_and(|port| rules.reach(&host, port) == Reach::Parts) {
+        return Err("the path decides there, which only the proxy sees, by plain HTTP".to_owned());
+    }
     let typed = port.map_or_else(|| host.to_string(), |port| format!("{host}:{port}"));
     let rule = NetRule { host: bare(&host), port, allow: true, ..NetRule::default() };
     let widened = rules.with(&rule).map_err(|_| useless())?;
     let is_allowed = match port {
+        Some(_) if url.is_some() => url.is_some_and(|url| widened.judge(&url) == Coverage::Allowed),
         Some(port) => widened.reach(&host, port) == Reach::Everything,
         None => widened.admits(&host),
     };
@@ -54,7 +61,16 @@ pub(crate) fn advise(rules: &Net, denial: &Denial) -> Result<Way, String> {
     Err(forbidding.map_or_else(useless, |rule| format!("access.net rule {rule}: take it out")))
 }
 
+/// The document that was refused, if it was the proxy who refused it.
+fn url(denial: &Denial) -> Option<Url> {
+    let url = Url::parse(std::str::from_utf8(&denial.path).ok()?).ok()?;
+    url.has_host().then_some(url)
+}
+
 fn target(denial: &Denial) -> Option<(Host, Option<u16>)> {
+    if let Some(url) = url(denial) {
+        return Some((net::host(url.host_str()?)?, url.port_or_known_default()));
+    }
     address::parse(std::str::from_utf8(&denial.path).ok()?)
 }
 

@@ -3,18 +3,23 @@
 
 pub(crate) mod address;
 pub(crate) mod advice;
+pub(crate) mod askers;
 pub(crate) mod names;
 pub(crate) mod order;
+pub(crate) mod proxy;
 pub(crate) mod query;
 pub(crate) mod responder;
 pub(crate) mod typed;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
+use jp_confine_policy::coverage::Coverage;
 use jp_confine_policy::net::{Host, Net, Reach};
+use url::Url;
 
+use self::askers::Askers;
 use self::names::Names;
 use self::query::Finding;
 use self::responder::Responder;
@@ -26,6 +31,10 @@ pub(crate) struct Network {
     names: Names,
     /// What programs ask for names.
     pub(crate) responder: Arc<Responder>,
+    /// What programs may ask for documents.
+    pub(crate) proxy: Option<Arc<TcpListener>>,
+    /// Which programs are connected to either.
+    pub(crate) askers: Askers,
 }
 
 impl Network {
@@ -33,8 +42,26 @@ impl Network {
     ///
     /// # Errors
     /// Where there can be none.
-    pub(crate) fn open(rules: Net, names: Names) -> io::Result<Self> {
-        Ok(Self { rules, names, responder: Arc::new(Responder::open()?) })
+    pub(crate) fn open(
+        rules: Net,
+        names: Names,
+        proxy: Option<Arc<TcpListener>>,
+    ) -> io::Result<Self> {
+        let responder = Arc::new(Responder::open()?);
+        Ok(Self { rules, names, responder, proxy, askers: Askers::default() })
+    }
+
+    /// Where on loopback a program is to be connected that wants to reach `target`, in its plain form: to
+    /// the run's own proxy, and its name server instead of any other that no rule allows.
+    pub(crate) fn own_place(&self, target: SocketAddr, is_datagram: bool) -> Option<SocketAddr> {
+        let proxy = self.proxy.as_ref().and_then(|listener| listener.local_addr().ok());
+        if proxy == Some(target) && !is_datagram {
+            return proxy;
+        }
+        if target.port() != responder::PORT || self.allows(target) {
+            return None;
+        }
+        self.responder.instead_of(target, is_datagram)
     }
 
     /// Whether the name may be asked for: whether anything is allowed there.
@@ -46,6 +73,31 @@ impl Network {
     pub(crate) fn look_up(&self, name: &str) -> Finding {
         let addresses = self.names.current(name);
         if addresses.is_empty() { Finding::Unknown } else { Finding::Addresses(addresses) }
+    }
+
+    /// Whether a document may be had.
+    pub(crate) fn opens(&self, url: &Url) -> bool {
+        self.rules.judge(url) == Coverage::Allowed
+    }
+
+    /// How much may be had at a host and port.
+    pub(crate) fn reach(&self, host: &Host, port: u16) -> Reach {
+        self.rules.reach(host, port)
+    }
+
+    /// Where a host is that may be connected to, but for addresses that rules forbid.
+    pub(crate) fn places(&self, host: &Host, port: u16) -> Vec<SocketAddr> {
+        let addresses = match host {
+            Host::Domain(name) => self.names.current(name),
+            Host::Ipv4(address) => vec![(*address).into()],
+            Host::Ipv6(address) => vec![(*address).into()],
+        };
+        let places = addresses.into_iter().map(|address| SocketAddr::new(address, port));
+        let is_open = |place: &SocketAddr| {
+            let address = host_of(place.ip());
+            address == *host || self.reach(&address, port) != Reach::Nothing
+        };
+        places.filter(is_open).collect()
     }
 
     /// Whether there may be a connection to an address, in its plain form (see [`address::plain`]): rules

@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 
 use super::typed::Resolution;
 
-/// The system is not asked for one name more often than that.
+/// The system is not asked for one name more often than that when a program asks for it,
 const PAUSE: Duration = Duration::from_secs(5);
+/// and than that because of an address that nobody knows: each name that it could be of is looked up then.
+const LONG_PAUSE: Duration = Duration::from_secs(60);
 /// More addresses no name of a run has; the oldest known stay.
 const MOST: usize = 4096;
 
@@ -36,18 +38,18 @@ impl Names {
     /// The addresses of a name, looked up anew unless that was done just now; nothing where it has none. It
     /// may take as long as the system's own resolver does.
     pub(crate) fn current(&self, name: &str) -> Vec<IpAddr> {
-        self.refresh(name);
+        self.refresh(name, PAUSE);
         self.known().get(name).map(|known| known.current.clone()).unwrap_or_default()
     }
 
     /// All addresses that a name was found to have, the current ones among them; see [`Self::current`].
     pub(crate) fn all(&self, name: &str) -> BTreeSet<IpAddr> {
-        self.refresh(name);
+        self.refresh(name, LONG_PAUSE);
         self.known().get(name).map(|known| known.addresses.clone()).unwrap_or_default()
     }
 
-    fn refresh(&self, name: &str) {
-        let is_recent = |known: &Known| known.asked.is_some_and(|asked| asked.elapsed() < PAUSE);
+    fn refresh(&self, name: &str, pause: Duration) {
+        let is_recent = |known: &Known| known.asked.is_some_and(|asked| asked.elapsed() < pause);
         if self.known().get(name).is_some_and(is_recent) {
             return;
         }

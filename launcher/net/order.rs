@@ -1,6 +1,8 @@
 //! What a run is to have of the network: all of it, nothing, or what rules allow.
 
 use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::{NonEmptyStringValueParser, TypedValueParser as _};
@@ -8,6 +10,7 @@ use jp_confine_policy::net::{Divided, Net, NetRule};
 
 use super::Network;
 use super::names::Names;
+use super::proxy;
 use super::typed::{self, Resolution};
 use crate::cli::{Enforce, Options};
 use crate::failure::Failure;
@@ -26,6 +29,9 @@ pub(crate) struct HostOptions {
     #[arg(long, value_name = "NAME=ADDRESS")]
     #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| typed::resolution(&word)))]
     pub(crate) resolve: Vec<Resolution>,
+    /// Have a proxy see what is asked for, so that rules about paths hold for plain HTTP
+    #[arg(long)]
+    pub(crate) net_proxy: bool,
 }
 
 impl HostOptions {
@@ -33,6 +39,7 @@ impl HostOptions {
     pub(crate) fn then(mut self, later: Self) -> Self {
         self.net.extend(later.net);
         self.resolve.extend(later.resolve);
+        self.net_proxy |= later.net_proxy;
         self
     }
 }
@@ -53,6 +60,8 @@ pub(crate) enum Order {
 pub(crate) struct Judged {
     rules: Net,
     typed: Vec<Resolution>,
+    has_proxy: bool,
+    proxy: Option<Arc<TcpListener>>,
 }
 
 /// The rules that count for a run: those of files, unless they are taken back, and then those typed.
@@ -71,7 +80,12 @@ impl Order {
         if !rules.is_declared() {
             return Self::Free;
         }
-        Self::Judged(Judged { rules: rules.clone(), typed: options.hosts.resolve.clone() })
+        Self::Judged(Judged {
+            rules: rules.clone(),
+            typed: options.hosts.resolve.clone(),
+            has_proxy: options.hosts.net_proxy,
+            proxy: None,
+        })
     }
 
     /// Fails where a run could not be held to it.
@@ -80,10 +94,10 @@ impl Order {
     /// What is in the way: rules about paths, which connections do not show; `--resolve` where nobody looks
     /// up names for the run; no supervisor.
     pub(crate) fn require(&self, options: &Options, machine: Machine) -> Result<(), Failure> {
-        let Self::Judged(Judged { rules, .. }) = self else {
-            return options.hosts.resolve.first().map_or(Ok(()), |one| Err(useless(&one.name)));
+        let Self::Judged(Judged { rules, has_proxy, .. }) = self else {
+            return useless(options);
         };
-        if let Some(divided) = rules.divided() {
+        if let Some(divided) = rules.divided().filter(|_| !has_proxy) {
             return Err(invisible(&divided));
         }
         let enforce = options.enforce.unwrap_or_default();
@@ -113,11 +127,13 @@ impl Order {
     }
 
     /// What the supervisor is to judge by, if anything.
-    pub(crate) fn judged(&self) -> Option<Judged> {
-        match self {
-            Self::Judged(judged) => Some(judged.clone()),
-            Self::Free | Self::Nothing => None,
-        }
+    ///
+    /// # Errors
+    /// Where there is to be a proxy and can be none.
+    pub(crate) fn judged(&self) -> io::Result<Option<Judged>> {
+        let Self::Judged(judged) = self else { return Ok(None) };
+        let proxy = judged.has_proxy.then(proxy::open).transpose()?;
+        Ok(Some(Judged { proxy, ..judged.clone() }))
     }
 }
 
@@ -127,17 +143,24 @@ impl Judged {
     /// # Errors
     /// Where there can be no sockets for it.
     pub(crate) fn open(self) -> io::Result<Network> {
-        Network::open(self.rules, Names::new(self.typed))
+        Network::open(self.rules, Names::new(self.typed), self.proxy)
+    }
+
+    /// Where the proxy is, if there is one.
+    pub(crate) fn proxy(&self) -> Option<SocketAddr> {
+        self.proxy.as_ref()?.local_addr().ok()
     }
 }
 
-fn useless(name: &str) -> Failure {
-    Failure::advised(
-        format!(
-            "--resolve {name}=… serves nobody: names are looked up for runs with rules about hosts"
-        ),
-        format!("allow the host as well: --net {name}"),
-    )
+/// Fails where options are of no use without rules.
+fn useless(options: &Options) -> Result<(), Failure> {
+    let advice = "allow hosts as well: --net HOST, or [[access.net]] in a policy file";
+    let message = match options.hosts.resolve.first() {
+        _ if options.hosts.net_proxy => "--net-proxy has no rule that it could hold".to_owned(),
+        Some(one) => format!("--resolve {}=… serves no rule about hosts", one.name),
+        None => return Ok(()),
+    };
+    Err(Failure::advised(message, advice))
 }
 
 fn invisible(Divided { host, port, rule }: &Divided) -> Failure {
@@ -145,6 +168,6 @@ fn invisible(Divided { host, port, rule }: &Divided) -> Failure {
         format!(
             "a connection to {host}:{port} does not show the path, which a rule decides by: {rule}"
         ),
-        "leave out path_prefix, or serve the program as a tool: `jp-confine vfs`",
+        "`--net-proxy` makes plain HTTP show it; or leave out path_prefix",
     )
 }

@@ -2,14 +2,15 @@
 //! else, and neither do questions about them. It stands on loopback, and answers programs of the run only,
 //! which the supervisor connects to it in place of any other name server.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Builder};
 use std::time::Duration;
 
+use super::askers::Asker;
 use super::query::{Finding, Query};
 
 /// The port of name servers.
@@ -28,15 +29,10 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// So many names are remembered to have been asked for.
 const REMEMBERED: usize = 1024;
 
-/// Who asks: what is told of a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Asker {
-    pub(crate) pid: u32,
-    pub(crate) program: Vec<u8>,
-}
-
 /// Who knows what names stand for, and hears of those that are refused.
 pub(crate) trait Book: Send + Sync {
+    /// Who asks from an address, if that is a program of the run.
+    fn asker(&self, from: SocketAddr) -> Option<Asker>;
     /// What is to be said of a name.
     fn look_up(&self, name: &str) -> Finding;
     /// Whether the name may be asked for.
@@ -45,12 +41,11 @@ pub(crate) trait Book: Send + Sync {
     fn refused(&self, name: &[u8], asker: &Asker);
 }
 
-/// The sockets of a name server, and who was connected to it.
+/// The sockets of a name server.
 #[derive(Debug)]
 pub(crate) struct Responder {
     datagrams: Vec<Arc<UdpSocket>>,
     streams: Vec<Arc<TcpListener>>,
-    askers: Mutex<HashMap<SocketAddr, Asker>>,
     /// Names that were asked for.
     asked: Mutex<HashSet<Vec<u8>>>,
     busy: AtomicUsize,
@@ -69,7 +64,6 @@ impl Responder {
         Ok(Self {
             datagrams: datagrams.map(Arc::new).collect(),
             streams: streams.map(Arc::new).collect(),
-            askers: Mutex::default(),
             asked: Mutex::default(),
             busy: AtomicUsize::new(0),
         })
@@ -82,11 +76,6 @@ impl Responder {
         let mut places: Box<dyn Iterator<Item = SocketAddr>> =
             if is_datagram { Box::new(datagrams) } else { Box::new(streams) };
         places.find(|place| place.is_ipv4() == server.is_ipv4())
-    }
-
-    /// Takes note of who asks from that address, which nobody else can have meanwhile.
-    pub(crate) fn expect(&self, from: SocketAddr, asker: Asker) {
-        lock(&self.askers).insert(from, asker);
     }
 
     /// Answers from now on, on threads of its own.
@@ -114,7 +103,7 @@ impl Responder {
                 thread::sleep(PAUSE);
                 continue;
             };
-            let Some(asker) = self.asker(from) else { continue };
+            let Some(asker) = book.asker(from) else { continue };
             let question = bytes.get(..length).unwrap_or_default().to_vec();
             let (book, socket) = (Arc::clone(book), Arc::clone(socket));
             self.attend(move |responder| {
@@ -136,11 +125,6 @@ impl Responder {
                 let _ = responder.converse(stream, from, &*book);
             });
         }
-    }
-
-    /// The program of the run that asks from an address.
-    fn asker(&self, from: SocketAddr) -> Option<Asker> {
-        lock(&self.askers).get(&from).cloned()
     }
 
     /// Attends to somebody on a thread, if not too many are attended to.
@@ -174,7 +158,7 @@ impl Responder {
             let mut question = vec![0; u16::from_be_bytes(length).into()];
             stream.read_exact(&mut question)?;
             // Not before: it is expected when it is told that it is connected.
-            let Some(asker) = self.asker(from) else { return Ok(()) };
+            let Some(asker) = book.asker(from) else { return Ok(()) };
             let Some(answer) = self.answer(&question, &asker, book) else { return Ok(()) };
             let length = u16::try_from(answer.len()).map_err(io::Error::other)?;
             stream.write_all(&[&length.to_be_bytes(), &answer[..]].concat())?;
@@ -200,7 +184,7 @@ impl Responder {
     /// Takes note of a name; whether it was asked for as such. A resolver that finds nothing appends the
     /// domains that it searches.
     fn remember(&self, name: &[u8]) -> bool {
-        let mut asked = lock(&self.asked);
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let dots = name.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
         let is_appended =
             dots.into_iter().any(|at| asked.contains(name.get(..at).unwrap_or_default()));
@@ -213,8 +197,4 @@ impl Responder {
 
 fn start(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     Builder::new().name(name.into()).stack_size(STACK).spawn(work).map(drop)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -14,7 +14,7 @@ fn network(rules: &[&str], resolutions: &[&str]) -> Network {
     };
     let rules: Vec<NetRule> = rules.iter().map(rule).collect();
     let typed = resolutions.iter().map(|word| resolution(word).expect(word)).collect();
-    Network::open(Net::new(&rules).expect("rules"), Names::new(typed)).expect("sockets")
+    Network::open(Net::new(&rules).expect("rules"), Names::new(typed), None).expect("sockets")
 }
 
 fn allows(network: &Network, target: &str) -> bool {

@@ -18,12 +18,12 @@ pub(crate) mod counts;
 mod dispatch;
 mod hands;
 mod lessons;
-mod names;
 mod place;
 mod policy;
 mod proc;
 mod program;
 mod resolve;
+mod services;
 mod status;
 mod task;
 #[cfg(test)]
@@ -94,7 +94,7 @@ impl Supervisor {
     /// Where there can be no threads.
     pub(crate) fn serve(&self, listener: OwnedFd) -> io::Result<()> {
         interruption::prepare()?;
-        names::serve(&self.policy)?;
+        services::serve(&self.policy)?;
         let workers = Workers {
             listener: Arc::new(Listener::new(listener)),
             proc: Arc::clone(&self.proc),

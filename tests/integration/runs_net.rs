@@ -283,7 +283,7 @@ fn nothing_runs_where_rules_about_hosts_cannot_be_held() {
             &["--enforce", "cooperative", "--net", "a.test"][..],
             "cooperative cannot hold network rules",
         ),
-        (&["--resolve", "a.test=127.0.0.1"], "serves nobody"),
+        (&["--resolve", "a.test=127.0.0.1"], "serves no rule"),
     ] {
         run(&scratch, &server, flags, &["true"]).assert_code(125).assert_stderr(why);
     }
@@ -334,4 +334,37 @@ fn names_are_looked_up_for_the_run_where_rules_allow_them() {
         }
     }
     note(&table);
+}
+
+/// What curl asks for, whether the server gets to see it, and what curl gets to read.
+const DOCUMENTS: [(&str, bool, &str); 6] = [
+    ("http://127.0.0.1:PORT/v1/x", true, SECRET),
+    ("http://127.0.0.1:PORT/v10", false, "does not allow this URL"),
+    ("http://127.0.0.1:PORT/v1/../admin", false, "does not allow this URL"),
+    ("http://127.0.0.1:PORT/v1%2f..%2fadmin", false, "does not allow this URL"),
+    ("-p http://127.0.0.1:PORT/v1/x", false, "response 403"),
+    ("--noproxy * http://127.0.0.1:PORT/v1/x", false, "denied net 127.0.0.1:PORT"),
+];
+
+#[test]
+fn paths_hold_where_the_proxy_sees_them() {
+    if !have("curl") {
+        return skip("curl asks the proxy");
+    }
+    let scratch = Scratch::for_ordinary_user();
+    let server = Server::start();
+    let rule =
+        "[[access.net]]\nhost = \"127.0.0.1\"\nport = PORT\npath_prefix = \"/v1\"\nallow = true\n";
+    scratch.write("ws/jp-confine.toml", &server.text(rule));
+    for (request, reaches, told) in DOCUMENTS {
+        let words = ["curl", "-sS", "-m", "20", "--path-as-is"];
+        let line: Vec<&str> = words.into_iter().chain(request.split(' ')).collect();
+        let run = run(&scratch, &server, &["--net-proxy"], &line);
+        assert_eq!(server.was_reached(), reaches, "{request}: {run}");
+        let told = server.text(told);
+        assert!(run.stdout.contains(&told) || run.stderr.contains(&told), "{request}: {run}");
+        if !reaches {
+            run.assert_no_secret().assert_stderr("1 denial");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use rustix::net::{Shutdown, SocketType, getsockname, listen as make_listen, shut
 use rustix::process::getpid;
 
 use crate::events::Reason;
-use crate::net::responder::{self, Asker};
+use crate::net::askers::Asker;
 use crate::net::{Network, address};
 use crate::supervisor::task::{Subject, Task, program_of};
 use crate::sys::actions;
@@ -77,28 +77,17 @@ pub(super) fn connect(
         let _acting = task.begin()?;
         return actions::connect(socket, given).map(|()| Answer::Value(0));
     }
-    if let Some(place) = name_server(network, socket, given)? {
-        return connect_to_responder(task, network, socket, place);
+    let wanted = address::plain(address::read(given)?);
+    if let Some(place) = network.own_place(wanted, is_datagram(socket)?) {
+        return connect_to_own(task, network, socket, place);
     }
     let target = judged(task, network, domain(socket)?, given)?;
     let _acting = task.begin()?;
     task.wait(|| actions::connect(socket, &target)).map(|()| Answer::Value(0))
 }
 
-/// Where to connect instead of the given address, if that is a name server's that no rule allows.
-fn name_server(
-    network: &Network,
-    socket: &OwnedFd,
-    given: &[u8],
-) -> Result<Option<SocketAddr>, Errno> {
-    let target = address::plain(address::read(given)?);
-    if target.port() != responder::PORT || network.allows(target) {
-        return Ok(None);
-    }
-    Ok(network.responder.instead_of(target, is_datagram(socket)?))
-}
-
-fn connect_to_responder(
+/// connect(2) to what stands on loopback for the run, which is to know who asks.
+fn connect_to_own(
     task: &Task<'_>,
     network: &Network,
     socket: &OwnedFd,
@@ -111,7 +100,7 @@ fn connect_to_responder(
     let connected = task.wait(|| actions::connect(socket, &target));
     if matches!(connected, Ok(()) | Err(Errno::INPROGRESS)) {
         let own = SocketAddr::try_from(getsockname(socket)?).map_err(|_| Errno::ACCESS)?;
-        network.responder.expect(SocketAddr::new(own.ip().to_canonical(), own.port()), asker);
+        network.askers.expect(own, asker);
     }
     connected.map(|()| Answer::Value(0))
 }
