@@ -24,6 +24,8 @@ pub(super) enum Fate {
     /// Sending where the network is judged: the flags are the argument of the one number, the address is
     /// that of the other, or in memory.
     Send { flags: u32, address: Option<u32> },
+    /// Receiving where the network is judged: whoever wants to know from whom is told by the supervisor.
+    Receive { address: u32 },
     /// `setsockopt` where the network is judged: some options make packets go elsewhere first.
     SocketOption,
 }
@@ -162,6 +164,8 @@ pub(super) const NETWORK: &[(c_long, Fate)] = &[
     (libc::SYS_sendto, Fate::Send { flags: 3, address: Some(4) }),
     (libc::SYS_sendmsg, Fate::Send { flags: 2, address: None }),
     (libc::SYS_sendmmsg, Fate::Send { flags: 3, address: None }),
+    (libc::SYS_recvfrom, Fate::Receive { address: 4 }),
+    (libc::SYS_recvmsg, Fate::TrapAlways),
     (libc::SYS_setsockopt, Fate::SocketOption),
 ];
 

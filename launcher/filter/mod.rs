@@ -223,6 +223,7 @@ impl Writer {
             | Fate::Socket
             | Fate::LocalSocket
             | Fate::Send { .. }
+            | Fate::Receive { .. }
             | Fate::SocketOption => {
                 if let Some((known, _)) = details.iter().find(|(_, known)| *known == fate) {
                     return *known;
@@ -240,6 +241,7 @@ impl Writer {
             Fate::Control => self.control(),
             Fate::Socket => self.socket(),
             Fate::Send { flags, address } => self.send(flags, address),
+            Fate::Receive { address } => self.notify_with(address),
             Fate::SocketOption => self.socket_option(),
             Fate::LocalSocket => {
                 let others = self.other_sockets();

@@ -51,15 +51,19 @@ impl Writer {
         let unknown = self.refusal(libc::EOPNOTSUPP);
         self.load_argument(flags);
         self.program.branch_away(Test::Any(libc::MSG_FASTOPEN.cast_unsigned()), unknown);
-        if let Some(address) = address {
-            for half in [0, size_of::<u32>()] {
-                self.load_argument_at(address, half);
-                self.program.branch_away(Test::AtLeast(1), self.notify);
-            }
-            self.jump(self.allow);
-        } else {
-            self.jump(self.notify);
+        match address {
+            Some(address) => self.notify_with(address),
+            None => self.jump(self.notify),
         }
+    }
+
+    /// A call with an address in that argument goes to the supervisor; without one it passes.
+    pub(super) fn notify_with(&mut self, address: u32) {
+        for half in [0, size_of::<u32>()] {
+            self.load_argument_at(address, half);
+            self.program.branch_away(Test::AtLeast(1), self.notify);
+        }
+        self.jump(self.allow);
     }
 
     pub(super) fn socket_option(&mut self) {

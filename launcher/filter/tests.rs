@@ -193,6 +193,7 @@ fn addresses_are_judged_whoever_gives_them() {
     assert_eq!(asked(libc::SYS_sendmmsg, &[3, 1, 1, 0]), NOTIFY);
     for (address, expected) in [(0, ALLOW), (1, NOTIFY), (1 << 32, NOTIFY)] {
         assert_eq!(asked(libc::SYS_sendto, &[3, 1, 1, 0, address, 0]), expected);
+        assert_eq!(asked(libc::SYS_recvfrom, &[3, 1, 1, 0, address, 0]), expected);
     }
     let fast = flags(libc::MSG_FASTOPEN | libc::MSG_NOSIGNAL);
     for (number, arguments) in [

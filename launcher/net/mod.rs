@@ -64,6 +64,14 @@ impl Network {
         self.responder.instead_of(target, is_datagram)
     }
 
+    /// From whom a socket, told by its cookie, believes to have what came from `sender`: from the name server
+    /// that it was meant for.
+    pub(crate) fn believed(&self, sender: SocketAddr, socket: u64) -> SocketAddr {
+        let is_responder = self.responder.is_at(address::plain(sender));
+        let server = self.askers.pretended(socket).filter(|_| is_responder);
+        server.unwrap_or(sender)
+    }
+
     /// Whether the name may be asked for: whether anything is allowed there.
     pub(crate) fn admits(&self, name: &str) -> bool {
         self.rules.admits(&domain(name))

@@ -78,6 +78,11 @@ impl Responder {
         places.find(|place| place.is_ipv4() == server.is_ipv4())
     }
 
+    /// Whether datagrams from an address are its own.
+    pub(crate) fn is_at(&self, place: SocketAddr) -> bool {
+        self.datagrams.iter().any(|socket| socket.local_addr().is_ok_and(|own| own == place))
+    }
+
     /// Answers from now on, on threads of its own.
     ///
     /// # Errors

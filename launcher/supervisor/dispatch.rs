@@ -8,8 +8,8 @@ use super::calls::attributes::Unit;
 use super::calls::open::How;
 use super::calls::xattrs::At;
 use super::calls::{
-    attributes, denials, entries, links, messages, network, open, openat2, programs, renames,
-    sockets, watches, xattrs,
+    attributes, denials, entries, links, messages, network, open, openat2, programs, receptions,
+    renames, sockets, watches, xattrs,
 };
 use super::task::Task;
 use crate::sys::notification::{Answer, Notification};
@@ -76,7 +76,7 @@ mod common {
     use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
         AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, links, messages, network,
-        open, openat2, programs, renames, sockets, telling, watches, xattrs,
+        open, openat2, programs, receptions, renames, sockets, telling, watches, xattrs,
     };
 
     table! { task, a:
@@ -155,6 +155,10 @@ mod common {
         libc::SYS_sendto => "sendto", messages::send_to(
             task, a.int(0), (a.word(1), a.word(2)), a.int(3), (a.word(4), a.int(5)),
         );
+        libc::SYS_recvfrom => "recvfrom", receptions::receive_from(
+            task, a.int(0), (a.word(1), a.word(2)), a.int(3), (a.word(4), a.word(5)),
+        );
+        libc::SYS_recvmsg => "recvmsg", receptions::receive_message(task, a.int(0), a.word(1), a.int(2));
         libc::SYS_sendmsg => "sendmsg", messages::send_message(task, a.int(0), a.word(1), a.int(2));
         libc::SYS_sendmmsg => "sendmmsg", messages::send_messages(
             task, a.int(0), a.word(1), a.unsigned(2), a.int(3),

@@ -1,5 +1,5 @@
 //! Sending a message with what goes along with it (`sendmsg(2)`), as bytes: addresses of whatever family,
-//! control data of whatever kind.
+//! control data of whatever kind. And receiving one, with the address of the sender.
 
 use std::os::fd::{AsFd, AsRawFd as _};
 
@@ -42,4 +42,26 @@ pub(crate) fn send(socket: impl AsFd, message: Message<'_>) -> Result<usize, Err
     // SAFETY: all that the header points to is there for as long as the call takes, and is only read.
     let sent = unsafe { libc::sendmsg(socket, &raw const header, flags | libc::MSG_NOSIGNAL) };
     usize::try_from(sent).map_err(|_| super::last_error())
+}
+
+/// recvfrom(2): its result, and the address of the sender.
+///
+/// # Errors
+/// As there.
+pub(crate) fn receive(
+    socket: impl AsFd,
+    to: &mut [u8],
+    flags: i32,
+) -> Result<(usize, Vec<u8>), Errno> {
+    let socket = socket.as_fd().as_raw_fd();
+    let mut name = vec![0_u8; size_of::<libc::sockaddr_storage>()];
+    let mut length = u32::try_from(name.len()).map_err(|_| Errno::INVAL)?;
+    let at = name.as_mut_ptr().cast();
+    // SAFETY: the kernel writes as much as the buffers are said to be long.
+    let count = unsafe {
+        libc::recvfrom(socket, to.as_mut_ptr().cast(), to.len(), flags, at, &raw mut length)
+    };
+    let count = usize::try_from(count).map_err(|_| super::last_error())?;
+    name.truncate(usize::try_from(length).unwrap_or(0));
+    Ok((count, name))
 }

@@ -368,3 +368,37 @@ fn paths_hold_where_the_proxy_sees_them() {
         }
     }
 }
+
+/// Asks a name server without a connection, and wants to hear from the one that it asked.
+const RESOLVER: &str = r"
+import socket
+def ask(name):
+    labels = b''.join(bytes([len(label)]) + label for label in name.split(b'.'))
+    return b'\x12\x34\1\0\0\1\0\0\0\0\0\0' + labels + b'\0\0\1\0\1'
+server = ('192.0.2.53', 53)
+for receive in [lambda s: s.recvfrom(512), lambda s: s.recvmsg(512)[::3]]:
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.settimeout(20)
+    for name in [b'a.test', b'secrets.b.test']:
+        s.sendto(ask(name), server)
+        answer, sender = receive(s)
+        assert sender == server, sender
+        print(name.decode(), answer[3] & 15, socket.inet_ntoa(answer[-4:]) if answer[7] else '')
+s = socket.create_connection(server)
+s.send(bytes([0, len(ask(b'a.test'))]) + ask(b'a.test'))
+print('stream', s.recv(512)[-4:] == b'\x7f\0\0\1')
+";
+
+#[test]
+fn resolvers_of_their_own_get_the_answers_of_the_run_alone() {
+    if !have("python3") {
+        return skip("python asks");
+    }
+    let scratch = Scratch::for_ordinary_user();
+    let server = Server::start();
+    let flags = ["--net", "a.test:1", "--resolve", "a.test=127.0.0.1"];
+    let run = run(&scratch, &server, &flags, &["python3", "-c", RESOLVER]);
+    let both = "a.test 0 127.0.0.1\nsecrets.b.test 3 \n";
+    run.assert_ok().assert_stdout(&format!("{both}{both}stream True\n"));
+    run.assert_stderr("denied net secrets.b.test by python3");
+}

@@ -11,6 +11,7 @@ use super::control::{Control, leads_nowhere};
 use super::network;
 use super::sockets::{Address, unix_address};
 use crate::events::Reason;
+use crate::supervisor::caller::Caller;
 use crate::supervisor::proc::name_of;
 use crate::supervisor::resolve::{Argument, Object};
 use crate::supervisor::task::{Subject, Task};
@@ -24,7 +25,7 @@ const MOST: usize = 1024;
 /// Nor more control data than that, by its own default.
 const LONGEST_CONTROL: usize = 128 << 10;
 /// The words of `struct msghdr`, and the size of `struct mmsghdr`, in which a length follows it.
-const WORDS: usize = 7;
+pub(super) const WORDS: usize = 7;
 const MMSGHDR: u64 = 64;
 
 /// A message of the caller's, copied.
@@ -111,29 +112,64 @@ impl Message {
         )]
         let name_length = if name == 0 { 0 } else { name_length as i32 };
         let address = Address::read(task, name, name_length)?;
-        let count = usize::try_from(count).map_err(|_| Errno::MSGSIZE)?;
         let control_length = usize::try_from(control_length).map_err(|_| Errno::NOBUFS)?;
-        if count > MOST {
-            return Err(Errno::MSGSIZE);
-        }
         if control_length > LONGEST_CONTROL {
             return Err(Errno::NOBUFS);
         }
         let control = caller.bytes(control, if control == 0 { 0 } else { control_length })?;
-        let pieces = caller.bytes(pieces, count * 16)?;
-        let (words, _) = pieces.as_chunks::<8>();
+        let pieces = Pieces::read(caller, pieces, count)?;
+        let limit = within_limits(socket, pieces.length()?)?;
+        let data = pieces.gather(caller, limit)?;
+        Ok(Self { address, data, control, flags })
+    }
+}
+
+/// Where in the caller's memory the data of a message is (`struct iovec`).
+pub(super) struct Pieces(Vec<[u64; 2]>);
+
+impl Pieces {
+    /// # Errors
+    /// `EFAULT`; `EMSGSIZE` where there are too many.
+    pub(super) fn read(caller: Caller<'_>, at: u64, count: u64) -> Result<Self, Errno> {
+        let count = usize::try_from(count).ok().filter(|count| *count <= MOST);
+        let bytes = caller.bytes(at, count.ok_or(Errno::MSGSIZE)? * size_of::<[u64; 2]>())?;
+        let (words, _) = bytes.as_chunks::<8>();
         let words: Vec<u64> = words.iter().map(|word| u64::from_ne_bytes(*word)).collect();
-        let (pieces, _) = words.as_chunks::<2>();
-        let whole = pieces.iter().fold(0_u64, |sum, &[_, length]| sum.saturating_add(length));
-        let whole = usize::try_from(whole).map_err(|_| Errno::INVAL)?;
-        let limit = within_limits(socket, whole)?;
+        Ok(Self(words.as_chunks::<2>().0.to_vec()))
+    }
+
+    /// How long they are together.
+    ///
+    /// # Errors
+    /// `EINVAL` where that is longer than memory can be.
+    pub(super) fn length(&self) -> Result<usize, Errno> {
+        let whole = self.0.iter().try_fold(0_u64, |sum, [_, length]| sum.checked_add(*length));
+        whole.and_then(|whole| usize::try_from(whole).ok()).ok_or(Errno::INVAL)
+    }
+
+    /// What is there, up to `limit`.
+    fn gather(&self, caller: Caller<'_>, limit: usize) -> Result<Vec<u8>, Errno> {
         let mut data = Vec::with_capacity(limit);
-        for &[start, length] in pieces {
+        for &[start, length] in &self.0 {
             let room = limit - data.len();
             let length = usize::try_from(length).map_or(room, |length| length.min(room));
             data.extend(caller.bytes(start, length)?);
         }
-        Ok(Self { address, data, control, flags })
+        Ok(data)
+    }
+
+    /// Puts data there, as far as there is room.
+    ///
+    /// # Errors
+    /// `EFAULT`.
+    pub(super) fn fill(&self, caller: Caller<'_>, mut data: &[u8]) -> Result<(), Errno> {
+        for &[start, length] in &self.0 {
+            let length = usize::try_from(length).map_or(data.len(), |one| one.min(data.len()));
+            let (piece, rest) = data.split_at(length);
+            caller.write(start, piece)?;
+            data = rest;
+        }
+        Ok(())
     }
 }
 
@@ -189,7 +225,7 @@ fn destination(
     if network::is_internet(domain) {
         // The address of a message means nothing to a stream.
         let streams = !network::is_datagram(socket)?;
-        let judged = || network::judged(task, network, domain, given);
+        let judged = || network::destination(task, network, socket, given);
         let name = if streams { Vec::new() } else { judged()? };
         return Ok(Destination { name, _held: None });
     }

@@ -12,6 +12,7 @@ pub(super) mod network;
 pub(super) mod open;
 pub(super) mod openat2;
 pub(super) mod programs;
+pub(super) mod receptions;
 pub(super) mod renames;
 pub(super) mod sockets;
 pub(super) mod terminals;

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
-use rustix::net::sockopt::{socket_domain, socket_peercred, socket_type};
+use rustix::net::sockopt::{socket_cookie, socket_domain, socket_peercred, socket_type};
 use rustix::net::{Shutdown, SocketType, getsockname, listen as make_listen, shutdown};
 use rustix::process::getpid;
 
@@ -79,6 +79,9 @@ pub(super) fn connect(
     }
     let wanted = address::plain(address::read(given)?);
     if let Some(place) = network.own_place(wanted, is_datagram(socket)?) {
+        if place != wanted {
+            network.askers.pretend(socket_cookie(socket)?, wanted);
+        }
         return connect_to_own(task, network, socket, place);
     }
     let target = judged(task, network, domain(socket)?, given)?;
@@ -94,15 +97,51 @@ fn connect_to_own(
     place: SocketAddr,
 ) -> Result<Answer, Errno> {
     let target = address::write(place, domain(socket)?);
-    let pid = task.caller.status()?.process.unsigned_abs();
-    let asker = Asker { pid, program: program_of(&task.caller) };
+    let asker = asker(task)?;
     let _acting = task.begin()?;
     let connected = task.wait(|| actions::connect(socket, &target));
     if matches!(connected, Ok(()) | Err(Errno::INPROGRESS)) {
-        let own = SocketAddr::try_from(getsockname(socket)?).map_err(|_| Errno::ACCESS)?;
-        network.askers.expect(own, asker);
+        network.askers.expect(own_address(socket)?, asker);
     }
     connected.map(|()| Answer::Value(0))
+}
+
+fn asker(task: &Task<'_>) -> Result<Asker, Errno> {
+    let pid = task.caller.status()?.process.unsigned_abs();
+    Ok(Asker { pid, program: program_of(&task.caller) })
+}
+
+/// Where a datagram goes that is sent to an address: to the run's own name server, which then knows who
+/// asks, or to where it is meant for.
+///
+/// # Errors
+/// As [`judged`].
+pub(super) fn destination(
+    task: &Task<'_>,
+    network: &Network,
+    socket: &OwnedFd,
+    given: &[u8],
+) -> Result<Vec<u8>, Errno> {
+    let domain = domain(socket)?;
+    let wanted = address::plain(address::read(given)?);
+    let Some(place) = network.own_place(wanted, true) else {
+        return judged(task, network, domain, given);
+    };
+    let mut own = own_address(socket)?;
+    if own.port() == 0 {
+        // As the kernel does when it sends; but the port must be known before.
+        let unspecified = address::write(SocketAddr::new(own.ip(), 0), domain);
+        actions::bind(socket, &unspecified)?;
+        own = own_address(socket)?;
+    }
+    let from = if own.ip().to_canonical().is_unspecified() { place.ip() } else { own.ip() };
+    network.askers.expect(SocketAddr::new(from, own.port()), asker(task)?);
+    network.askers.pretend(socket_cookie(socket)?, wanted);
+    Ok(address::write(place, domain))
+}
+
+fn own_address(socket: &OwnedFd) -> Result<SocketAddr, Errno> {
+    SocketAddr::try_from(getsockname(socket)?).map_err(|_| Errno::ACCESS)
 }
 
 /// connect(2) of a local socket to a name without a path: the server must be of the run. Who it is shows
@@ -146,8 +185,7 @@ pub(super) fn bind(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<An
 pub(crate) fn listen(task: &Task<'_>, fd: i32, backlog: i32) -> Result<Answer, Errno> {
     let socket = task.caller.descriptor(fd)?;
     if task.policy.network.is_some() && is_internet(domain(&socket)?) {
-        let place = getsockname(&socket)?;
-        admit_only_own(task, SocketAddr::try_from(place).map_err(|_| Errno::ACCESS)?)?;
+        admit_only_own(task, own_address(&socket)?)?;
     }
     let _acting = task.begin()?;
     make_listen(&socket, backlog).map(|()| Answer::Value(0))
