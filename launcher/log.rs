@@ -91,6 +91,11 @@ impl Log {
         }));
     }
 
+    /// Which layers judge connections.
+    pub(crate) fn network(&mut self, held_by: &str) {
+        self.write(&json!({ "event": "layer", "capability": "net", "held_by": held_by }));
+    }
+
     /// One line in one write. A full disk must not end the run.
     fn write(&mut self, event: &Value) {
         let _ = self.file.write_all(format!("{event}\n").as_bytes());

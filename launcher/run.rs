@@ -183,6 +183,9 @@ fn announce(options: &Options, prepared: &Prepared, plan: &Plan, log: Option<&mu
         for holder in plan.holders {
             log.layer(holder);
         }
+        if let Some(network) = plan.network {
+            log.network(network);
+        }
         for warning in &prepared.warnings {
             log.warning(warning);
         }

@@ -58,6 +58,7 @@ impl Names {
         if found.is_empty() {
             let system = (name, 0).to_socket_addrs().into_iter().flatten();
             found = system.map(|address| address.ip().to_canonical()).collect();
+            found.retain(|address| is_own_name(name) || may_be_a_host(*address));
             // One for each kind of socket.
             found.dedup();
         }
@@ -78,5 +79,51 @@ impl Names {
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the name is of this machine by its meaning (RFC 6761 §6.3).
+fn is_own_name(name: &str) -> bool {
+    name == "localhost" || name.ends_with(".localhost")
+}
+
+/// Whether an address may be that of a host somewhere. Whoever owns a name says what it stands for, and must
+/// not reach this machine and its closest neighbours by that: these are for rules about addresses, and
+/// `--resolve`.
+fn may_be_a_host(address: IpAddr) -> bool {
+    let is_near = match address {
+        IpAddr::V4(address) => address.is_link_local() || address.is_broadcast(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    !(is_near || address.is_loopback() || address.is_unspecified() || address.is_multicast())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_lead_to_this_machine_unless_that_is_typed() {
+        for (address, expected) in [
+            ("10.0.0.1", true),
+            ("93.184.216.34", true),
+            ("fd00::1", true),
+            ("127.0.0.1", false),
+            ("0.0.0.0", false),
+            ("169.254.169.254", false),
+            ("224.0.0.1", false),
+            ("255.255.255.255", false),
+            ("::1", false),
+            ("fe80::1", false),
+        ] {
+            assert_eq!(may_be_a_host(address.parse().expect("one")), expected, "{address}");
+        }
+        let names = Names::new(vec![Resolution {
+            name: "a.test".to_owned(),
+            address: [127, 0, 0, 1].into(),
+        }]);
+        assert_eq!(names.current("a.test"), [IpAddr::from([127, 0, 0, 1])]);
+        assert_eq!(names.of([127, 0, 0, 1].into()), ["a.test"]);
+        assert!(names.current("localhost").iter().all(IpAddr::is_loopback));
     }
 }

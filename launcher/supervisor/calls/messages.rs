@@ -222,6 +222,7 @@ fn destination(
     let Some(network) = task.policy.network.as_ref().filter(|_| !given.is_empty()) else {
         return Ok(as_given());
     };
+    network::admit_family(domain)?;
     if network::is_internet(domain) {
         // The address of a message means nothing to a stream.
         let streams = !network::is_datagram(socket)?;

@@ -39,6 +39,17 @@ pub(super) const fn is_internet(domain: i32) -> bool {
     matches!(domain, libc::AF_INET | libc::AF_INET6)
 }
 
+/// Fails for sockets of other families than those that are judged, and the one by which the C library asks
+/// for the addresses of this machine. The filter lets none be made, but one may turn into another
+/// (`TCP_ULP`), or come from outside.
+///
+/// # Errors
+/// `EACCES`.
+pub(super) fn admit_family(domain: i32) -> Result<(), Errno> {
+    let known = is_internet(domain) || matches!(domain, libc::AF_UNIX | libc::AF_NETLINK);
+    if known { Ok(()) } else { Err(Errno::ACCESS) }
+}
+
 /// Whether each message of the socket may have an address of its own.
 ///
 /// # Errors

@@ -66,6 +66,7 @@ pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<
         if domain == libc::AF_UNIX && address.path().is_none() {
             return network::connect_to_abstract(task, &socket, &address.bytes);
         }
+        network::admit_family(domain)?;
     }
     let Some(path) = address.path() else {
         let _acting = task.begin()?;
