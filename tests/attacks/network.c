@@ -2,6 +2,7 @@
 #include "attack.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -131,6 +132,56 @@ static int receives(const struct target *to)
     return fd < 0 || syscall(SYS_bind, (long)fd, (long)&to->address, (long)to->length) < 0 ? FAILED : DONE;
 }
 
+/* While these are used: an address, and a descriptor, that are sometimes others. */
+static struct race {
+    struct target to;
+    in_port_t ports[2];
+    int fd, sockets[2];
+    volatile int over;
+} race;
+
+static void *swap(void *unused)
+{
+    struct sockaddr_in *address = (struct sockaddr_in *)&race.to.address;
+    (void)unused;
+    for (unsigned turn = 0; !race.over; turn++) {
+        *(volatile in_port_t *)&address->sin_port = race.ports[turn & 1];
+        syscall(SYS_dup3, (long)race.sockets[turn >> 1 & 1], (long)race.fd, 0L);
+    }
+    return NULL;
+}
+
+/* Whether a message or a connection gets to ADDRESS:PORT by being exchanged for another after it was looked
+ * at. The other end knows; here all is well. */
+static int races(char **args)
+{
+    enum { TURNS = 400 };
+    pthread_t swapper;
+    struct iovec piece;
+    struct msghdr header;
+    if (read_target(args, &race.to) == FAILED)
+        return FAILED;
+    race.ports[0] = htons((in_port_t)atoi(args[1]));
+    race.ports[1] = htons((in_port_t)atoi(args[2]));
+    race.sockets[0] = make(&race.to, SOCK_DGRAM);
+    race.sockets[1] = socket(AF_UNIX, SOCK_STREAM, 0);
+    race.fd = dup(race.sockets[0]);
+    if (race.fd < 0 || pthread_create(&swapper, NULL, swap, NULL) != 0)
+        return FAILED;
+    header = message(&race.to, &piece);
+    for (int turn = 0; turn < TURNS; turn++) {
+        int fd = make(&race.to, SOCK_DGRAM);
+        syscall(SYS_sendto, (long)race.fd, "x", 1L, 0L, (long)&race.to.address, (long)race.to.length);
+        syscall(SYS_sendmsg, (long)race.fd, &header, 0L);
+        if (syscall(SYS_connect, (long)fd, (long)&race.to.address, (long)race.to.length) == 0)
+            send(fd, "x", 1, 0);
+        close(fd);
+    }
+    race.over = 1;
+    pthread_join(swapper, NULL);
+    return DONE;
+}
+
 static int reach(char **args)
 {
     struct target to;
@@ -161,4 +212,4 @@ static int reach(char **args)
     return FAILED;
 }
 
-const struct verb network_verbs[] = {{"net", 3, reach}, {NULL, 0, NULL}};
+const struct verb network_verbs[] = {{"net", 3, reach}, {"net-race", 3, races}, {NULL, 0, NULL}};

@@ -153,14 +153,18 @@ fn connect(places: &[SocketAddr]) -> Result<TcpStream, Fault> {
 /// Sends the body on, and the answer back as it comes.
 fn fetch(head: &Head, rest: &[u8], client: &TcpStream, server: &TcpStream) -> io::Result<()> {
     thread::scope(|scope| {
-        let answer = scope.spawn(|| pass(server, client));
+        let answer = scope.spawn(|| {
+            pass(server, client);
+            client.shutdown(Shutdown::Both)
+        });
         let mut body = BufReader::new(rest.chain(client));
-        let sent = head.body.send_on(&mut body, &mut &*server);
-        if sent.is_err() {
-            let _ = server.shutdown(Shutdown::Both);
+        if head.body.send_on(&mut body, &mut &*server).is_ok() {
+            // What comes behind is for nobody; that nothing comes any more ends the waiting for an answer.
+            let _ = io::copy(&mut body, &mut io::sink());
         }
+        let _ = server.shutdown(Shutdown::Both);
         let _ = answer.join();
-        client.shutdown(Shutdown::Both)
+        Ok(())
     })
 }
 
