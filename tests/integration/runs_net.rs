@@ -16,14 +16,14 @@ use crate::scratch::{SECRET, Scratch};
 
 /// What listens outside of the run: a server of secrets, at the same port for streams and datagrams of
 /// IPv4, and how many came.
-struct Server {
-    port: u16,
+pub(crate) struct Server {
+    pub(crate) port: u16,
     visits: Arc<AtomicUsize>,
     datagrams: UdpSocket,
 }
 
 impl Server {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let (streams, datagrams) = (0..100)
             .find_map(|_| {
                 let streams = TcpListener::bind("127.0.0.1:0").ok()?;
@@ -43,12 +43,12 @@ impl Server {
         Self { port, visits, datagrams }
     }
 
-    fn text(&self, text: &str) -> String {
+    pub(crate) fn text(&self, text: &str) -> String {
         text.replace("PORT", &self.port.to_string())
     }
 
     /// Whether anything has come since the last time.
-    fn was_reached(&self) -> bool {
+    pub(crate) fn was_reached(&self) -> bool {
         self.datagrams.set_nonblocking(true).expect("a socket");
         let mut datagrams = 0;
         while self.datagrams.recv(&mut [0; 16]).is_ok() {
@@ -106,7 +106,8 @@ const RULES: [(&[&str], bool); 4] = [
     (&["--net", "a.test:PORT", "--resolve", "a.test=127.0.0.2"], false),
 ];
 
-fn run(scratch: &Scratch, server: &Server, flags: &[&str], line: &[&str]) -> Outcome {
+/// Runs a line with options, in both of which `PORT` is that of the server.
+pub(crate) fn run(scratch: &Scratch, server: &Server, flags: &[&str], line: &[&str]) -> Outcome {
     let flags: Vec<String> = flags.iter().map(|flag| server.text(flag)).collect();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let line: Vec<String> = line.iter().map(|word| server.text(word)).collect();
@@ -312,109 +313,4 @@ fn nothing_runs_where_rules_about_hosts_cannot_be_held() {
     );
     let divided = run(&scratch, &server, &[], &["true"]);
     divided.assert_code(125).assert_stderr("does not show the path");
-}
-
-/// Rules and resolutions, the host that curl looks up, and whether it gets there.
-const NAMES: [(&[&str], &str, bool); 5] = [
-    (&["--net", "a.test:PORT", "--resolve", "a.test=127.0.0.1"], "A.Test", true),
-    (
-        &["--net", "münchen.test:PORT", "--resolve", "münchen.test=127.0.0.1"],
-        "xn--mnchen-3ya.test",
-        true,
-    ),
-    (&["--net", "http://a.test:PORT", "--resolve", "a.test=::ffff:127.0.0.1"], "a.test", true),
-    (&["--net", "a.test:PORT", "--resolve", "b.test=127.0.0.1"], "b.test", false),
-    (&["--net", "a.test", "--resolve", "a.test=127.0.0.1"], "a.test", false),
-];
-
-#[test]
-fn names_are_looked_up_for_the_run_where_rules_allow_them() {
-    if !have("curl") {
-        return skip("curl looks up names");
-    }
-    let scratch = Scratch::for_ordinary_user();
-    let server = Server::start();
-    let mut table = String::from(
-        "\nname                 rule                                               outcome\n",
-    );
-    for (flags, name, allowed) in NAMES {
-        let url = format!("http://{name}:PORT/");
-        let run = run(&scratch, &server, flags, &["curl", "-sS", "-m", "20", &url]);
-        assert_eq!(server.was_reached(), allowed, "{name} {flags:?}: {run}");
-        let outcome = if allowed { "connected" } else { "refused" };
-        let _ = writeln!(table, "{name:<20} {:<50} {outcome}", flags.join(" "));
-        if !allowed {
-            let denied =
-                if name == "b.test" { name.to_owned() } else { server.text("a.test:PORT") };
-            run.assert_no_secret().assert_stderr(&format!("denied net {denied} by curl"));
-        }
-    }
-    note(&table);
-}
-
-/// What curl asks for, whether the server gets to see it, and what curl gets to read.
-const DOCUMENTS: [(&str, bool, &str); 6] = [
-    ("http://127.0.0.1:PORT/v1/x", true, SECRET),
-    ("http://127.0.0.1:PORT/v10", false, "does not allow this URL"),
-    ("http://127.0.0.1:PORT/v1/../admin", false, "does not allow this URL"),
-    ("http://127.0.0.1:PORT/v1%2f..%2fadmin", false, "does not allow this URL"),
-    ("-p http://127.0.0.1:PORT/v1/x", false, "response 403"),
-    ("--noproxy * http://127.0.0.1:PORT/v1/x", false, "denied net 127.0.0.1:PORT"),
-];
-
-#[test]
-fn paths_hold_where_the_proxy_sees_them() {
-    if !have("curl") {
-        return skip("curl asks the proxy");
-    }
-    let scratch = Scratch::for_ordinary_user();
-    let server = Server::start();
-    let rule =
-        "[[access.net]]\nhost = \"127.0.0.1\"\nport = PORT\npath_prefix = \"/v1\"\nallow = true\n";
-    scratch.write("ws/jp-confine.toml", &server.text(rule));
-    for (request, reaches, told) in DOCUMENTS {
-        let words = ["curl", "-sS", "-m", "20", "--path-as-is"];
-        let line: Vec<&str> = words.into_iter().chain(request.split(' ')).collect();
-        let run = run(&scratch, &server, &["--net-proxy"], &line);
-        assert_eq!(server.was_reached(), reaches, "{request}: {run}");
-        let told = server.text(told);
-        assert!(run.stdout.contains(&told) || run.stderr.contains(&told), "{request}: {run}");
-        if !reaches {
-            run.assert_no_secret().assert_stderr("1 denial");
-        }
-    }
-}
-
-/// Asks a name server without a connection, and wants to hear from the one that it asked.
-const RESOLVER: &str = r"
-import socket
-def ask(name):
-    labels = b''.join(bytes([len(label)]) + label for label in name.split(b'.'))
-    return b'\x12\x34\1\0\0\1\0\0\0\0\0\0' + labels + b'\0\0\1\0\1'
-server = ('192.0.2.53', 53)
-for receive in [lambda s: s.recvfrom(512), lambda s: s.recvmsg(512)[::3]]:
-    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    s.settimeout(20)
-    for name in [b'a.test', b'secrets.b.test']:
-        s.sendto(ask(name), server)
-        answer, sender = receive(s)
-        assert sender == server, sender
-        print(name.decode(), answer[3] & 15, socket.inet_ntoa(answer[-4:]) if answer[7] else '')
-s = socket.create_connection(server)
-s.send(bytes([0, len(ask(b'a.test'))]) + ask(b'a.test'))
-print('stream', s.recv(512)[-4:] == b'\x7f\0\0\1')
-";
-
-#[test]
-fn resolvers_of_their_own_get_the_answers_of_the_run_alone() {
-    if !have("python3") {
-        return skip("python asks");
-    }
-    let scratch = Scratch::for_ordinary_user();
-    let server = Server::start();
-    let flags = ["--net", "a.test:1", "--resolve", "a.test=127.0.0.1"];
-    let run = run(&scratch, &server, &flags, &["python3", "-c", RESOLVER]);
-    let both = "a.test 0 127.0.0.1\nsecrets.b.test 3 \n";
-    run.assert_ok().assert_stdout(&format!("{both}{both}stream True\n"));
-    run.assert_stderr("denied net secrets.b.test by python3");
 }
