@@ -7,12 +7,15 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical;
 use jp_confine_policy::decide::{Destination, Verdict};
+use jp_confine_policy::net::Net;
 use jp_confine_policy::tier::Restraint;
 use jp_confine_policy::tiers::Tiers;
 
 use crate::asked::{Asked, Step, lacking, path_of};
 use crate::events::{Denial, Reason};
 use crate::grants;
+use crate::net;
+use crate::net::advice::Way;
 use crate::prepare;
 use crate::report;
 
@@ -29,6 +32,8 @@ pub(crate) enum Advice {
         /// Rules of `access.fs` that do, workspace-relative; none where rules cannot.
         rules: Vec<(String, Capabilities)>,
     },
+    /// By allowing a connection.
+    Connection(Way),
     /// Not at all, and why.
     Never(String),
 }
@@ -43,11 +48,16 @@ pub(crate) struct Advisor<'a> {
     pub(crate) tiers: &'a Tiers,
     /// Whether `access.fs` is declared, so that rules can be advised.
     pub(crate) declared: bool,
+    /// The rules about hosts.
+    pub(crate) net: &'a Net,
 }
 
 impl Advisor<'_> {
     /// The rule that decided a denial, or the pattern that withholds what the rule grants, for people.
     pub(crate) fn rule(&self, denial: &Denial) -> Option<String> {
+        if denial.reason.is_network() {
+            return net::advice::rule(self.net, denial).map(|words| report::path(&words));
+        }
         let words = if let Some(restraint) = denial.restraint {
             let (path, route) = (path_of(&denial.path), path_of(&denial.route));
             self.tiers.described(restraint, path, route)
@@ -68,6 +78,10 @@ impl Advisor<'_> {
 
     /// The way out of `denial`.
     pub(crate) fn advise(&self, denial: &Denial) -> Advice {
+        if denial.reason.is_network() {
+            return net::advice::advise(self.net, denial)
+                .map_or_else(Advice::Never, Advice::Connection);
+        }
         if let Some(reason) = beyond_rules(denial.reason) {
             return Advice::Never(reason.to_owned());
         }
@@ -176,7 +190,14 @@ fn option_for(missing: Capabilities) -> (&'static str, Capabilities) {
 /// Why a request is refused that no grant would allow.
 fn beyond_rules(reason: Reason) -> Option<&'static str> {
     Some(match reason {
-        Reason::Rule | Reason::Once | Reason::ThisRun => return None,
+        // Of connections the rules about hosts know more.
+        Reason::Rule
+        | Reason::Once
+        | Reason::ThisRun
+        | Reason::Connect
+        | Reason::Listen
+        | Reason::Peer
+        | Reason::Resolve => return None,
         Reason::Static => "statically linked: nothing in this run could hold it to the policy",
         Reason::Foreign => "built for another architecture, whose system calls are refused",
         Reason::Loader => "its loader is not part of the system",

@@ -11,6 +11,7 @@ use jp_confine_policy::Capability;
 use serde_json::Value;
 
 use crate::mounts::grammar::{Mount, Unmount};
+use crate::net::order::HostOptions;
 
 /// Run a program so that it touches only what a path policy grants.
 #[derive(Debug, Parser)]
@@ -346,6 +347,9 @@ pub(crate) struct Options {
     /// Grant the host's /tmp instead of a private directory
     #[arg(long)]
     pub(crate) share_tmp: bool,
+    /// Which hosts the program may connect to
+    #[command(flatten)]
+    pub(crate) hosts: HostOptions,
     /// No network: only local sockets are made
     #[arg(long)]
     pub(crate) no_net: bool,
@@ -398,6 +402,7 @@ impl Options {
             no_baseline: self.no_baseline | later.no_baseline,
             share_tmp: self.share_tmp | later.share_tmp,
             show_denied: self.show_denied | later.show_denied,
+            hosts: self.hosts.then(later.hosts),
             no_net: self.no_net | later.no_net,
             non_interactive: self.non_interactive | later.non_interactive,
             kill_leftovers: self.kill_leftovers | later.kill_leftovers,
@@ -532,7 +537,7 @@ mod tests {
             "jp-confine authorize read",
             "jp-confine completions csh",
             "jp-confine --enforce soft -- true",
-            "jp-confine --net example.org -- true",
+            "jp-confine --net ::1 -- true",
             "jp-confine approvals",
             "jp-confine approvals approve",
             "jp-confine approvals list fork",

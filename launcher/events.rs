@@ -58,12 +58,20 @@ pub(crate) enum Reason {
     Once,
     /// The same, to all such calls of the run.
     ThisRun,
+    /// No rule allows the connection; the path is its target, host and port.
+    Connect,
+    /// No rule allows the host; the path is its name.
+    Resolve,
+    /// Nobody outside this machine may connect to the run; the path is where it would listen.
+    Listen,
+    /// The server of a socket without a path is not of the run.
+    Peer,
     /// Something went wrong inside.
     Internal,
 }
 
 impl Reason {
-    const NUMBERED: [Self; 9] = [
+    const NUMBERED: [Self; 13] = [
         Self::Rule,
         Self::Static,
         Self::Foreign,
@@ -73,7 +81,16 @@ impl Reason {
         Self::OtherProcess,
         Self::Once,
         Self::ThisRun,
+        Self::Connect,
+        Self::Listen,
+        Self::Peer,
+        Self::Resolve,
     ];
+
+    /// Whether it is about the network: what it names is then no path.
+    pub(crate) const fn is_network(self) -> bool {
+        matches!(self, Self::Connect | Self::Listen | Self::Peer | Self::Resolve)
+    }
 
     /// Whether nothing was refused: a person consented.
     pub(crate) const fn is_consent(self) -> bool {

@@ -52,7 +52,8 @@ impl Log {
             Reason::ThisRun => Some("run"),
             _ => None,
         };
-        let missing: Vec<&str> = denial.missing.iter().map(Capability::as_str).collect();
+        let mut missing: Vec<&str> = denial.missing.iter().map(Capability::as_str).collect();
+        missing.extend(denial.reason.is_network().then_some("net"));
         let errno = if denial.hidden { "ENOENT" } else { "EACCES" };
         self.write(&json!({
             "event": if consent.is_some() { "prompt" } else { "denial" },
@@ -90,6 +91,11 @@ impl Log {
         }));
     }
 
+    /// Which layers judge connections.
+    pub(crate) fn network(&mut self, held_by: &str) {
+        self.write(&json!({ "event": "layer", "capability": "net", "held_by": held_by }));
+    }
+
     /// One line in one write. A full disk must not end the run.
     fn write(&mut self, event: &Value) {
         let _ = self.file.write_all(format!("{event}\n").as_bytes());
@@ -110,7 +116,12 @@ pub(crate) fn reason(denial: &Denial) -> &'static str {
             Some(_) => "tier_deny",
             None => "denied",
         },
-        Reason::Namespace | Reason::OtherProcess => "denied",
+        Reason::Namespace
+        | Reason::OtherProcess
+        | Reason::Connect
+        | Reason::Listen
+        | Reason::Peer
+        | Reason::Resolve => "denied",
         Reason::Static => "static_program",
         Reason::Foreign => "foreign_program",
         Reason::Loader => "loader_not_in_baseline",

@@ -31,6 +31,7 @@ mod log;
 mod machine;
 mod manual;
 mod mounts;
+mod net;
 mod outer;
 mod own_folders;
 mod plan;

@@ -11,6 +11,7 @@ use jp_confine_policy::canonical::Root;
 use jp_confine_policy::compile::Compiled;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::model::CompiledRule;
+use jp_confine_policy::net::{Net, NetRule};
 use jp_confine_policy::resources::Resources;
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::warning;
@@ -26,6 +27,7 @@ use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
 use crate::machine::Machine;
 use crate::mounts::Asked;
+use crate::net;
 use crate::own_folders;
 use crate::plan::bounds::Rule;
 use crate::plan::{Order, Plan};
@@ -64,6 +66,8 @@ pub(crate) struct Prepared {
     pub(crate) rules: Vec<CompiledRule>,
     /// What the policy says of hosts, variables and programs.
     pub(crate) resources: Resources,
+    /// What a run has of the network.
+    pub(crate) network: net::order::Order,
     pub(crate) warnings: Vec<String>,
     /// Names of the profiles that were picked.
     pub(crate) profiles: Vec<String>,
@@ -82,8 +86,10 @@ pub(crate) fn prepare(
     if !options.service {
         layers.refuse_unheld(options.tool.as_deref())?;
     }
-    let (written, resource_warnings) = layers.resources(options.tool.as_deref());
+    let (mut written, resource_warnings) = layers.resources(options.tool.as_deref());
+    written.net = net::order::rules(options, written.net);
     let resources = written.compile().map_err(|error| Failure::own(error.to_string()))?;
+    let network = net::order::Order::of(options, &resources.net);
     let mut declared = layers.declared(options.tool.as_deref())?;
     if run.is_some_and(|run| run.learning) {
         declared = declared.outside();
@@ -127,7 +133,7 @@ pub(crate) fn prepare(
         TierLayer::of(&asked, &layers, granted, purpose)?;
     let aliases = grants::aliases(workspace, &tables, &mut anchors);
     let nowhere = Path::new("/");
-    let json = serde_json::to_string(&WireForm::of(&wire))
+    let json = serde_json::to_string(&WireForm::of(&wire, &resources.net))
         .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
     grants.extend(grants::inherited(&grants, root.as_path())?);
     let image = build_image(&ImageSpec {
@@ -157,6 +163,7 @@ pub(crate) fn prepare(
         exposed,
         rules: wire,
         resources,
+        network,
         warnings: outcome
             .warnings
             .into_iter()
@@ -217,13 +224,14 @@ impl Prepared {
             user: rustix::process::geteuid(),
             machine,
             enforce,
+            judges_network: self.network.is_judged(),
         })
     }
 
     /// The compiled policy for people and programs: the wire form of spec §2.3 and §2.5, with the
     /// anchor of each grant and where it comes from.
     pub(crate) fn to_json(&self) -> Value {
-        let mut value = json!(WireForm::of(&self.rules));
+        let mut value = json!(WireForm::of(&self.rules, &self.resources.net));
         let grants: Vec<Value> = self.grants.iter().map(grant_json).collect();
         if let Value::Object(fields) = &mut value {
             fields.insert("workspace".to_owned(), lossy(self.root.as_path()));
@@ -238,13 +246,13 @@ impl Prepared {
 #[derive(Debug, Serialize)]
 struct WireForm<'a> {
     fs: &'a [CompiledRule],
-    net: [(); 0],
+    net: Vec<&'a NetRule>,
     env: [(); 0],
 }
 
 impl<'a> WireForm<'a> {
-    fn of(fs: &'a [CompiledRule]) -> Self {
-        Self { fs, net: [], env: [] }
+    fn of(fs: &'a [CompiledRule], net: &'a Net) -> Self {
+        Self { fs, net: net.written().collect(), env: [] }
     }
 }
 

@@ -33,6 +33,7 @@ pub(crate) fn dry_run(
     program: Option<&OsStr>,
 ) -> Result<u8, Failure> {
     let prepared = prepared(context, options, program)?;
+    prepared.network.require(options, context.machine())?;
     let plan = plan(context, options, &prepared)?;
     report::json(&prepared.to_json())?;
     report::output(&plan.describe());

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use jp_confine_policy::net::NetRule;
 use jp_confine_policy::{Capabilities, Capability};
 
 use crate::report;
@@ -39,6 +40,13 @@ pub(crate) fn external(tool: Option<&str>, path: &str, caps: Capabilities) -> St
     let mut keys = keys(path, caps);
     keys.insert(1, "external = true".to_owned());
     format!("{}\n{}\n", header(tool), keys.join("\n"))
+}
+
+/// A rule of `access.net`, in the list of `tool` if one is named.
+pub(crate) fn net(tool: Option<&str>, rule: &NetRule) -> String {
+    let header = header(tool).replace("access.fs", "access.net");
+    let port = rule.port.map(|port| format!("port = {port}\n")).unwrap_or_default();
+    format!("{header}\nhost = {}\n{port}allow = {}\n", string(&rule.host), rule.allow)
 }
 
 /// A basic string (TOML 1.0), in which nothing is written that a reader does not see.

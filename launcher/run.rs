@@ -84,6 +84,7 @@ pub(crate) fn run(
         workspace: &workspace.root,
         tiers: &prepared.tiers,
         declared: prepared.declared,
+        net: &prepared.resources.net,
     };
     let mut denials = Denials::default();
     let mut take = |denial: Denial, log: Option<&mut Log>| {
@@ -171,6 +172,9 @@ fn announce(options: &Options, prepared: &Prepared, plan: &Plan, log: Option<&mu
         for holder in &plan.holders {
             report::note(&format!("{} is held by: {}", holder.capability, holder.layers()));
         }
+        if let Some(network) = plan.network {
+            report::note(&format!("net is held by: {network}"));
+        }
         for note in &plan.notes {
             report::note(note);
         }
@@ -178,6 +182,9 @@ fn announce(options: &Options, prepared: &Prepared, plan: &Plan, log: Option<&mu
     if let Some(log) = log {
         for holder in plan.holders {
             log.layer(holder);
+        }
+        if let Some(network) = plan.network {
+            log.network(network);
         }
         for warning in &prepared.warnings {
             log.warning(warning);

@@ -2,6 +2,7 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -10,6 +11,7 @@ use rustix::process::Pid;
 
 use crate::context::Context;
 use crate::failure::{Failure, Refusal};
+use crate::net::proxy;
 use crate::outer::Outer;
 use crate::sys::child::{self, Kernel};
 use crate::sys::signals::Inherited;
@@ -40,6 +42,8 @@ pub(crate) struct Confined<'a> {
     pub(crate) temp: &'a Path,
     /// The environment that the launcher was started with.
     pub(crate) context: &'a Context,
+    /// The proxy that it is to use, if it is.
+    pub(crate) proxy: Option<SocketAddr>,
 }
 
 impl Confined<'_> {
@@ -76,11 +80,12 @@ impl Confined<'_> {
         let outer = self.outer.iter().map(|outer| outer.handles.clone());
         let own = self.handles.iter().map(|fd| fd.as_raw_fd().to_string());
         let handles: Vec<String> = outer.chain(own).collect();
-        let own = [
+        let mut own = vec![
             ("LD_PRELOAD", preload),
             (HANDLES, handles.join(":").into()),
             ("TMPDIR", self.temp.into()),
         ];
+        own.extend(self.proxy.into_iter().flat_map(proxy::variables));
         let kept = |name: &OsStr| {
             own.iter().all(|(known, _)| name != *known)
                 && BYPASSES.iter().all(|known| name != *known)

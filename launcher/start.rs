@@ -19,6 +19,7 @@ use crate::front::{Ready, Running};
 use crate::grants;
 use crate::learn::record::Recorder;
 use crate::machine::Machine;
+use crate::net::order::Judged;
 use crate::outer::Outer;
 use crate::plan::Plan;
 use crate::plan::bounds::Rule;
@@ -87,6 +88,7 @@ impl Start<'_> {
 
     /// Plans who holds the policy, and writes into its image what stands behind the library.
     fn plan(&self, prepared: &mut Prepared, machine: Machine) -> Result<Plan, Failure> {
+        prepared.network.require(self.options, machine)?;
         let mut own = vec![Rule::reading(self.shim)];
         if !machine.supervises() {
             // Else the library tells the supervisor what it refused.
@@ -123,6 +125,7 @@ impl Start<'_> {
         let image = prepare::parse_image(&prepared.image)?;
         let file = program::find(self.context, self.name, &image, &prepared.grants)?;
         let sealed = seal::seal(&prepared.image)?;
+        let judged = prepared.network.judged()?;
         let confined = Confined {
             file: &file,
             name: self.name,
@@ -132,12 +135,13 @@ impl Start<'_> {
             outer: self.outer,
             temp: self.temp,
             context: self.context,
+            proxy: judged.as_ref().and_then(Judged::proxy),
         };
         let bounds = plan.bounds.as_ref().map(landlock::ruleset).transpose()?;
         if self.lesson.is_some() && plan.traps.is_none() {
             return Err(Obstacle::Other(unobserved(self.outer.is_some())));
         }
-        let sockets = if self.options.no_net { Sockets::Local } else { Sockets::All };
+        let sockets = prepared.network.sockets();
         let Some(traps) = plan.traps else {
             let filtered = bounds.is_some() || sockets == Sockets::Local;
             let refusals = filtered.then(|| filter::refusals(sockets));
@@ -159,6 +163,7 @@ impl Start<'_> {
             filter: &filter::assemble(traps, cookie, sockets),
             withholds: plan.withholds,
             image: &prepared.image,
+            network: judged,
             record: self.scratch.open_record()?,
             page: &self.page.file,
             about: About {

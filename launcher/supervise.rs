@@ -16,11 +16,13 @@ use rustix::process::{
     DumpableBehavior, Pid, Resource, Rlimit, Signal, WaitOptions, getrlimit, set_dumpable_behavior,
     setrlimit,
 };
+use rustix::thread::CapabilitySet;
 
 use crate::consent::{About, Consent};
 use crate::descendants::{self, Descendant};
 use crate::front::end_of;
 use crate::learn::record::Recorder;
+use crate::net::order::Judged;
 use crate::spawn::Confined;
 use crate::supervisor::Supervisor;
 use crate::supervisor::counts::Count;
@@ -83,10 +85,12 @@ pub(crate) struct Supervision<'a> {
     pub(crate) confined: Confined<'a>,
     pub(crate) bounds: Option<&'a OwnedFd>,
     pub(crate) filter: &'a [libc::sock_filter],
-    pub(crate) withholds: bool,
+    pub(crate) withholds: CapabilitySet,
     /// What the supervisor is made from: the policy, the record of denials, and the page by which
     /// processes tell each other of moved directories.
     pub(crate) image: &'a [u8],
+    /// What connections are judged by, if they are.
+    pub(crate) network: Option<Judged>,
     pub(crate) record: File,
     pub(crate) page: &'a OwnedFd,
     /// What a person may be asked about.
@@ -132,6 +136,7 @@ impl Supervision<'_> {
             Arc::clone(&consent),
             self.counting,
             self.learning,
+            self.network,
         )?);
         let (mut announced, announce) = io::pipe()?;
         let server = Arc::clone(&supervisor);

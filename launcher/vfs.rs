@@ -85,6 +85,12 @@ fn refuse_what_runs_do(options: &Options) -> Result<(), Failure> {
             "mount with `jp-confine --mount … -- true` first; the link and its approval stay",
         ));
     }
+    if options.hosts.net_proxy || !options.hosts.resolve.is_empty() {
+        return Err(Failure::advised(
+            "the file service makes requests itself, and needs no proxy and no other addresses",
+            "leave out --net-proxy and --resolve; rules about paths hold here",
+        ));
+    }
     if options.events.is_some() {
         return Err(Failure::advised(
             "the file service has no event log",

@@ -116,16 +116,22 @@ impl Ended<'_> {
     }
 
     fn explain(&self, denial: &Denial, times: u64) -> Explained {
-        let (options, rules, never) = match self.advisor.advise(denial) {
-            Advice::Grant { options, rules } => (Some(report::words(&options)), rules, None),
-            Advice::Never(reason) => (None, Vec::new(), Some(reason)),
-        };
         let rule = |(path, caps): &(String, _)| rule_text::rule(self.tool, path, *caps);
-        let toml = rules.iter().map(rule).collect::<Vec<_>>().join("\n");
+        let (options, toml, never) = match self.advisor.advise(denial) {
+            Advice::Grant { options, rules } => {
+                let toml = rules.iter().map(rule).collect::<Vec<_>>().join("\n");
+                (Some(report::words(&options)), toml, None)
+            }
+            Advice::Connection(way) => {
+                let option = format!("--net {}", report::quoted(way.typed.as_bytes()));
+                (Some(option), way.toml(self.tool), None)
+            }
+            Advice::Never(reason) => (None, String::new(), Some(reason)),
+        };
         let toml = (!toml.is_empty()).then_some(toml);
         Explained {
             denied: report::asked(denial),
-            capability: denial.missing.iter().map(|one| one.to_string()).collect(),
+            capability: capability(denial),
             path: report::printable(&denial.path),
             route: report::printable(&denial.route),
             program: report::printable(&denial.program),
@@ -141,6 +147,11 @@ impl Ended<'_> {
             never,
         }
     }
+}
+
+fn capability(denial: &Denial) -> Vec<String> {
+    let net = denial.reason.is_network().then(|| "net".to_owned());
+    denial.missing.iter().map(|one| one.to_string()).chain(net).collect()
 }
 
 /// In one step, so that a reader finds the one or the other; nobody else may read it.

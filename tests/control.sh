@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-JP_CONFINE_TEST_BARE=1 cargo test --locked --test integration -- attacks_ policy_ programs_ \
+JP_CONFINE_TEST_BARE=1 cargo test --locked --test integration -- attacks_ policy_ programs_ runs_ \
     > "$log" 2>&1 || true
 
 failed=$(grep -c '^test [apr][a-z_]*::.* FAILED$' "$log" || true)

@@ -1,5 +1,5 @@
 //! Decoding what `access` says of other things than files: hosts, variables, programs. The file service
-//! holds tools to it; a run cannot be held to it yet, and refuses it (spec §13).
+//! holds tools to it; a run is held to what it says of hosts, and refuses the rest (spec §13).
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub(crate) struct Resources {
     pub(crate) env: Option<Layered<EnvRule>>,
     pub(crate) commands: Option<Commands>,
     pub(crate) net_env: Vec<String>,
-    /// The first key that says something, and where it stands.
+    /// The first key that says something runs are not held to, and where it stands.
     pub(super) first: Option<(String, Range<usize>)>,
 }
 
@@ -36,7 +36,10 @@ impl Decoder<'_> {
         if entry.value.value == Value::Array(Vec::new()) {
             return Ok(());
         }
-        into.first.get_or_insert_with(|| (entry.key.clone().into_owned(), entry.key_span.clone()));
+        if entry.key != "net" {
+            let first = || (entry.key.clone().into_owned(), entry.key_span.clone());
+            into.first.get_or_insert_with(first);
+        }
         match &*entry.key {
             "net" => {
                 into.net = Some(self.list("net", &NET_KEYS, &entry.value, Self::net_rule)?);

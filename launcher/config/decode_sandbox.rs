@@ -67,18 +67,23 @@ impl Decoder<'_> {
 
     fn network(&mut self, within: &Entry<'_>, tool: &mut Tool) -> Decoded<()> {
         let resources = &mut tool.resources;
-        let first = (within.key.clone().into_owned(), within.key_span.clone());
-        resources.first.get_or_insert(first);
+        let mut has_rules = false;
         for entry in self.table(&within.value)? {
             match &*entry.key {
                 "allow" => {
                     let prefixes = self.strings(&entry.value)?;
+                    has_rules = !prefixes.is_empty();
                     let rules = prefixes.iter().map(|prefix| self.url_rule(&entry.value, prefix));
                     resources.net = Some(Layered::Plain(rules.collect::<Decoded<_>>()?));
                 }
                 "envs" => resources.net_env = self.strings(&entry.value)?,
                 _ => return self.unknown(entry, &["allow", "envs"]),
             }
+        }
+        // An empty list declares nothing, and so could not hold a run.
+        if !has_rules || !resources.net_env.is_empty() {
+            let first = (within.key.clone().into_owned(), within.key_span.clone());
+            resources.first.get_or_insert(first);
         }
         Ok(())
     }

@@ -12,7 +12,9 @@ use crate::failure::Failure;
 impl Layers {
     /// The rules for a tool that is served, and what the person should know.
     pub(crate) fn resources(&self, tool: Option<&str>) -> (Written, Vec<Warning>) {
-        let (net, mut warnings) = layers::merge(lists(self.files(), tool, |all| all.net.as_ref()));
+        let (net, warnings) = layers::merge(lists(self.files(), tool, |all| all.net.as_ref()));
+        let mut warnings: Vec<Warning> =
+            warnings.into_iter().map(|warning| warning.about("net")).collect();
         let (env, more) = layers::merge(lists(self.files(), tool, |all| all.env.as_ref()));
         warnings.extend(more);
         let mut written = Written { net, env, ..Written::default() };

@@ -21,6 +21,13 @@ pub(super) enum Fate {
     LocalSocket,
     /// `socket`, `socketpair`: some sockets send to paths without a call that could be trapped.
     Socket,
+    /// Sending where the network is judged: the flags are the argument of the one number, the address is
+    /// that of the other, or in memory.
+    Send { flags: u32, address: Option<u32> },
+    /// Receiving where the network is judged: whoever wants to know from whom is told by the supervisor.
+    Receive { address: u32 },
+    /// `setsockopt` where the network is judged: some options make packets go elsewhere first.
+    SocketOption,
 }
 
 // Calls that `libc` has no name for yet. Their numbers are the same on every architecture.
@@ -146,6 +153,29 @@ pub(super) const WRITES: &[c_long] = &[
     libc::SYS_renameat,
     libc::SYS_renameat2,
     libc::SYS_bind,
+];
+
+/// What leads to hosts, or lets hosts in: judged wherever the network is, whoever calls. That the library
+/// has seen a call says nothing of its address.
+pub(super) const NETWORK: &[(c_long, Fate)] = &[
+    (libc::SYS_connect, Fate::TrapAlways),
+    (libc::SYS_bind, Fate::TrapAlways),
+    (libc::SYS_listen, Fate::TrapAlways),
+    (libc::SYS_sendto, Fate::Send { flags: 3, address: Some(4) }),
+    (libc::SYS_sendmsg, Fate::Send { flags: 2, address: None }),
+    (libc::SYS_sendmmsg, Fate::Send { flags: 3, address: None }),
+    (libc::SYS_recvfrom, Fate::Receive { address: 4 }),
+    (libc::SYS_recvmsg, Fate::TrapAlways),
+    (libc::SYS_setsockopt, Fate::SocketOption),
+];
+
+/// Options, with their levels, by which packets are sent to an address of the program's own first
+/// (`ip(7)`, RFC 3542).
+pub(super) const ROUTING_OPTIONS: &[(c_int, c_int)] = &[
+    (libc::IPPROTO_IP, libc::IP_OPTIONS),
+    (libc::IPPROTO_IPV6, libc::IPV6_RTHDR),
+    (libc::IPPROTO_IPV6, 5), // IPV6_2292RTHDR
+    (libc::IPPROTO_IPV6, 6), // IPV6_2292PKTOPTIONS
 ];
 
 /// What starts programs.

@@ -6,6 +6,7 @@
 
 mod assembler;
 mod calls;
+mod network;
 #[cfg(test)]
 mod tests;
 
@@ -63,6 +64,8 @@ pub(crate) enum Sockets {
     All,
     /// Local ones, which lead to paths.
     Local,
+    /// Local ones, and those of the internet's protocols, whose every address the supervisor judges.
+    Judged,
 }
 
 /// The filter that sends to the supervisor what `traps` says, unless the call carries the cookie.
@@ -127,6 +130,11 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
     if trapped_flags(traps) != Some(0) {
         for &(number, flags) in calls::OPENS {
             add(number, Fate::Open { flags });
+        }
+    }
+    if sockets == Sockets::Judged {
+        for &(number, fate) in calls::NETWORK {
+            add(number, fate);
         }
     }
     fates
@@ -210,7 +218,13 @@ impl Writer {
             Fate::Refuse(errno) => self.refusal(errno),
             Fate::Trap => self.trap,
             Fate::TrapAlways => self.notify,
-            Fate::Open { .. } | Fate::Control | Fate::Socket | Fate::LocalSocket => {
+            Fate::Open { .. }
+            | Fate::Control
+            | Fate::Socket
+            | Fate::LocalSocket
+            | Fate::Send { .. }
+            | Fate::Receive { .. }
+            | Fate::SocketOption => {
                 if let Some((known, _)) = details.iter().find(|(_, known)| *known == fate) {
                     return *known;
                 }
@@ -226,6 +240,9 @@ impl Writer {
             Fate::Open { flags } => self.open(flags, opens),
             Fate::Control => self.control(),
             Fate::Socket => self.socket(),
+            Fate::Send { flags, address } => self.send(flags, address),
+            Fate::Receive { address } => self.notify_with(address),
+            Fate::SocketOption => self.socket_option(),
             Fate::LocalSocket => {
                 let others = self.other_sockets();
                 self.load_argument(0);
@@ -261,8 +278,8 @@ impl Writer {
     }
 
     fn socket(&mut self) {
-        let [unix, datagram] = [(); 2].map(|()| self.program.label());
-        let others = self.other_sockets();
+        let [unix, datagram, judged] = [(); 3].map(|()| self.program.label());
+        let others = if self.sockets == Sockets::Judged { judged } else { self.other_sockets() };
         self.load_argument(0);
         self.program.branch(Test::Is(libc::AF_UNIX.cast_unsigned()), unix, others);
         self.program.place(unix);
@@ -275,13 +292,15 @@ impl Writer {
         self.program.place(datagram);
         let refusal = self.refusal(libc::EACCES);
         self.unless_cookie(refusal);
+        self.program.place(judged);
+        self.internet_socket();
     }
 
     /// Where the making of sockets goes that are not local.
     fn other_sockets(&mut self) -> Label {
         match self.sockets {
             Sockets::All => self.allow,
-            Sockets::Local => self.refusal(libc::EACCES),
+            Sockets::Local | Sockets::Judged => self.refusal(libc::EACCES),
         }
     }
 
@@ -324,8 +343,13 @@ impl Writer {
     /// Loads the low half of an argument, all that `int`s and flags have; both machines that this is
     /// built for have it first.
     fn load_argument(&mut self, number: u32) {
+        self.load_argument_at(number, 0);
+    }
+
+    /// Loads the half of an argument that begins at `offset`.
+    fn load_argument_at(&mut self, number: u32, offset: usize) {
         let argument = number as usize * size_of::<u64>();
-        self.load(offset_of!(seccomp_data, args) + argument);
+        self.load(offset_of!(seccomp_data, args) + argument + offset);
     }
 
     fn load(&mut self, offset: usize) {

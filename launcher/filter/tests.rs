@@ -151,6 +151,68 @@ fn only_local_sockets_where_no_others_are_wanted() {
 }
 
 #[test]
+fn only_sockets_whose_addresses_can_be_judged() {
+    let filter = assemble(NOTHING, Some(COOKIE), Sockets::Judged);
+    let made = |family: c_int, kind: c_int, protocol: c_int| {
+        let call = Call::of(libc::SYS_socket, &[family, kind, protocol].map(flags));
+        answer(&filter, call.with_cookie(COOKIE))
+    };
+    let refused = fails(libc::EACCES);
+    for (family, kind, protocol, expected) in [
+        (libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0, ALLOW),
+        (libc::AF_INET6, libc::SOCK_STREAM, libc::IPPROTO_TCP, ALLOW),
+        (libc::AF_INET6, libc::SOCK_STREAM, libc::IPPROTO_MPTCP, ALLOW),
+        (libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, libc::IPPROTO_UDP, ALLOW),
+        (libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP, refused),
+        (libc::AF_INET, libc::SOCK_STREAM, libc::IPPROTO_SCTP, refused),
+        (libc::AF_INET, libc::SOCK_STREAM, 256, refused),
+        (libc::AF_INET, libc::SOCK_SEQPACKET, 0, refused),
+        (libc::AF_INET, libc::SOCK_RAW, libc::IPPROTO_UDP, refused),
+        (libc::AF_INET6, libc::SOCK_RAW, 0, refused),
+        (libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE, ALLOW),
+        (libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_NETFILTER, refused),
+        (libc::AF_PACKET, libc::SOCK_RAW, 0, refused),
+        (libc::AF_VSOCK, libc::SOCK_STREAM, 0, refused),
+        (libc::AF_BLUETOOTH, libc::SOCK_STREAM, 0, refused),
+        (libc::AF_UNIX, libc::SOCK_STREAM, 0, ALLOW),
+    ] {
+        assert_eq!(made(family, kind, protocol), expected, "{family} {kind} {protocol}");
+    }
+}
+
+#[test]
+fn addresses_are_judged_whoever_gives_them() {
+    let filter = assemble(NOTHING, Some(COOKIE), Sockets::Judged);
+    let open = assemble(NOTHING, Some(COOKIE), Sockets::All);
+    let asked = |number: c_long, arguments: &[u64]| answer(&filter, Call::of(number, arguments));
+    for number in [libc::SYS_connect, libc::SYS_bind, libc::SYS_listen, libc::SYS_sendmsg] {
+        let call = Call::of(number, &[3, 1, 0]).with_cookie(COOKIE);
+        assert_eq!(answer(&filter, call), NOTIFY, "{number}");
+        assert_eq!(answer(&open, call), ALLOW, "{number}");
+    }
+    assert_eq!(asked(libc::SYS_sendmmsg, &[3, 1, 1, 0]), NOTIFY);
+    for (address, expected) in [(0, ALLOW), (1, NOTIFY), (1 << 32, NOTIFY)] {
+        assert_eq!(asked(libc::SYS_sendto, &[3, 1, 1, 0, address, 0]), expected);
+        assert_eq!(asked(libc::SYS_recvfrom, &[3, 1, 1, 0, address, 0]), expected);
+    }
+    let fast = flags(libc::MSG_FASTOPEN | libc::MSG_NOSIGNAL);
+    for (number, arguments) in [
+        (libc::SYS_sendto, [3, 1, 1, fast, 1]),
+        (libc::SYS_sendto, [3, 1, 1, fast, 0]),
+        (libc::SYS_sendmsg, [3, 1, fast, 0, 0]),
+        (libc::SYS_sendmmsg, [3, 1, 1, fast, 0]),
+    ] {
+        assert_eq!(asked(number, &arguments), fails(libc::EOPNOTSUPP));
+    }
+    let option =
+        |level: c_int, name: c_int| asked(libc::SYS_setsockopt, &[3, flags(level), flags(name)]);
+    assert_eq!(option(libc::IPPROTO_IP, libc::IP_OPTIONS), fails(libc::EACCES));
+    assert_eq!(option(libc::IPPROTO_IPV6, libc::IPV6_RTHDR), fails(libc::EACCES));
+    assert_eq!(option(libc::IPPROTO_IP, libc::IP_TOS), ALLOW);
+    assert_eq!(option(libc::SOL_SOCKET, libc::IP_OPTIONS), ALLOW);
+}
+
+#[test]
 fn directories_can_be_trapped_alone() {
     let listings = assemble(LISTINGS, Some(COOKIE), Sockets::All);
     assert_eq!(answer(&listings, openat(libc::O_DIRECTORY)), NOTIFY);

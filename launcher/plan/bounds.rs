@@ -8,6 +8,9 @@ use landlock::{ABI, Access as _, AccessFs, BitFlags, make_bitflags};
 /// The newest version whose rights this program knows the meaning of.
 const NEWEST: ABI = ABI::V7;
 
+/// The first version that knows ports.
+pub(super) const NETWORK: i32 = ABI::V4 as i32;
+
 /// What belongs to a file rather than to the directory that it is in.
 const OF_FILES: BitFlags<AccessFs> =
     make_bitflags!(AccessFs::{ReadFile | Execute | WriteFile | Truncate | IoctlDev});
@@ -19,6 +22,8 @@ pub(crate) struct Bounds {
     pub(crate) version: ABI,
     /// What is allowed; all else is not.
     pub(crate) rules: Vec<Rule>,
+    /// Whether connections are judged, so that the program makes none of its own.
+    pub(crate) judges_network: bool,
 }
 
 /// Rights on an object and all below it.

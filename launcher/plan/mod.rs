@@ -19,6 +19,7 @@ use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::{Capabilities, Capability};
 use landlock::{ABI, AccessFs};
 use rustix::process::Uid;
+use rustix::thread::CapabilitySet;
 
 use self::bounds::{Bounds, Rule};
 use self::cover::{Cover, Excess, Obstacle, PROCESSES};
@@ -28,6 +29,7 @@ use crate::cli::Enforce;
 use crate::failure::Failure;
 use crate::filter::Traps;
 use crate::machine::{Feature, Machine};
+use crate::sys::child;
 
 /// Exclusions of the baseline from `/proc`, and that other layers hold them: Landlock lets nobody look
 /// into processes outside the run, and the program has no capability for the kernel's memory.
@@ -49,6 +51,8 @@ pub(crate) struct Order<'a> {
     pub(crate) user: Uid,
     pub(crate) machine: Machine,
     pub(crate) enforce: Enforce,
+    /// Whether there are rules about hosts.
+    pub(crate) judges_network: bool,
 }
 
 /// Which layer holds what.
@@ -63,9 +67,11 @@ pub(crate) struct Plan {
     /// Anchors that do not exist: what is granted there comes by way of the library and the
     /// supervisor only, because Landlock's rules stand on what exists.
     pub(crate) absent: Vec<PathBuf>,
-    /// Whether the program must do without the capabilities by which root reads memory of the kernel
-    /// and of processes outside.
-    pub(crate) withholds: bool,
+    /// Capabilities that the program must do without if its user is root: those by which root reads memory
+    /// of the kernel and of processes outside, and goes around rules about hosts.
+    pub(crate) withholds: CapabilitySet,
+    /// Who judges connections, if anybody does.
+    pub(crate) network: Option<&'static str>,
     /// What is missing and what that means, in one line; it is to be said at the start.
     pub(crate) weaker: Option<String>,
     /// What was chosen where there was a choice, and what it costs.
@@ -94,7 +100,8 @@ impl Plan {
             traps: None,
             holders: Capability::ALL.map(Holder::library),
             absent: Vec::new(),
-            withholds: false,
+            withholds: CapabilitySet::empty(),
+            network: None,
             weaker: None,
             notes: Vec::new(),
         }
@@ -201,7 +208,7 @@ impl Draft {
         }
         rules.extend(order.own.iter().cloned());
         rules.retain(|rule| !rule.rights.is_empty());
-        self.bounds = Some(Bounds { version, rules });
+        self.bounds = Some(Bounds { version, rules, judges_network: order.judges_network });
     }
 
     /// The rule for programs that the run may make and start where nothing is yet. Landlock lets them
@@ -294,7 +301,8 @@ impl Draft {
             supervisor: traps.is_some_and(|traps| is_trapped(traps, capability)),
         });
         Plan {
-            withholds: bounded && order.user.is_root(),
+            withholds: withheld(order, bounded),
+            network: order.judges_network.then(|| network_holder(order.machine)),
             weaker: weaker(order.machine),
             bounds: self.bounds,
             traps,
@@ -302,6 +310,21 @@ impl Draft {
             absent: self.absent,
             notes: self.notes,
         }
+    }
+}
+
+fn withheld(order: &Order<'_>, bounded: bool) -> CapabilitySet {
+    let of_memory = if bounded { child::WITHHELD } else { CapabilitySet::empty() };
+    let of_network = if order.judges_network { child::NETWORK } else { CapabilitySet::empty() };
+    if order.user.is_root() { of_memory | of_network } else { CapabilitySet::empty() }
+}
+
+/// Landlock lets the program connect to no port itself: the supervisor does it.
+fn network_holder(machine: Machine) -> &'static str {
+    if machine.landlock >= bounds::NETWORK {
+        "supervisor, within landlock's bounds"
+    } else {
+        "supervisor"
     }
 }
 

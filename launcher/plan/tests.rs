@@ -90,6 +90,7 @@ impl Scene {
             user: self.user,
             machine,
             enforce,
+            judges_network: false,
         })
     }
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::Plan;
 use crate::filter::Traps;
+use crate::sys::child;
 
 /// Nothing is wider, so that it can be read in any terminal.
 const WIDTH: usize = 80;
@@ -20,6 +21,9 @@ impl Plan {
         let mut text = String::from("plan\n");
         for holder in &self.holders {
             let _ = writeln!(text, "  {:<8} {}", holder.capability.as_str(), holder.layers());
+        }
+        if let Some(network) = self.network {
+            let _ = writeln!(text, "  {:<8} {network}", "net");
         }
         section(&mut text, "supervisor", self.supervisor());
         section(&mut text, "landlock", self.landlock());
@@ -51,7 +55,7 @@ impl Plan {
                 self.absent.iter().map(|path| path.display().to_string()).collect();
             format!("not there yet, so only through the library: {}", paths.join(", "))
         });
-        let withheld = self.withholds.then(|| {
+        let withheld = self.withholds.contains(child::WITHHELD).then(|| {
             "CAP_SYS_RAWIO, CAP_SYS_ADMIN, CAP_PERFMON and CAP_BPF are dropped, with which root reads \
              the memory of all".to_owned()
         });

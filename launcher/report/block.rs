@@ -94,6 +94,10 @@ fn describe(denial: &Denial, count: u64, advisor: Advisor<'_>, style: Style) -> 
         Advice::Never(reason) => {
             lines.push(format!("    {}", style.faint(&reason)));
         }
+        Advice::Connection(way) => {
+            let why = format!("{why}; allow: jp-confine --net {}", quoted(way.typed.as_bytes()));
+            lines.push(format!("    {}", style.faint(&why)));
+        }
         Advice::Grant { options, rules } => {
             let why = format!("{why}; allow: jp-confine {}", words(&options));
             lines.push(format!("    {}", style.faint(&why)));
@@ -107,6 +111,9 @@ fn describe(denial: &Denial, count: u64, advisor: Advisor<'_>, style: Style) -> 
 
 /// What was asked for: capabilities, or the call where no rule decided.
 pub(crate) fn asked(denial: &Denial) -> String {
+    if denial.reason.is_network() {
+        return "net".to_owned();
+    }
     if denial.missing.is_empty() { printable(&denial.call) } else { denial.missing.to_string() }
 }
 

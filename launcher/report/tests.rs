@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::net::Net;
 use jp_confine_policy::tiers::Tiers;
 
 use super::block::LINES;
@@ -56,6 +57,7 @@ fn render(denials: &[Denial], declared: bool) -> String {
             workspace: Path::new("/w"),
             tiers: &Tiers::default(),
             declared,
+            net: &Net::default(),
         },
         verbose: true,
         damaged: false,

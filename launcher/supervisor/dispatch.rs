@@ -8,7 +8,8 @@ use super::calls::attributes::Unit;
 use super::calls::open::How;
 use super::calls::xattrs::At;
 use super::calls::{
-    attributes, denials, entries, links, open, openat2, programs, renames, sockets, watches, xattrs,
+    attributes, denials, entries, links, messages, network, open, openat2, programs, receptions,
+    renames, sockets, watches, xattrs,
 };
 use super::task::Task;
 use crate::sys::notification::{Answer, Notification};
@@ -74,8 +75,8 @@ mod recent {
 mod common {
     use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
-        AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, links, open, openat2,
-        programs, renames, sockets, telling, watches, xattrs,
+        AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, links, messages, network,
+        open, openat2, programs, receptions, renames, sockets, telling, watches, xattrs,
     };
 
     table! { task, a:
@@ -150,6 +151,18 @@ mod common {
 
         libc::SYS_connect => "connect", sockets::connect(task, a.int(0), a.word(1), a.int(2));
         libc::SYS_bind => "bind", sockets::bind(task, a.int(0), a.word(1), a.int(2));
+        libc::SYS_listen => "listen", network::listen(task, a.int(0), a.int(1));
+        libc::SYS_sendto => "sendto", messages::send_to(
+            task, a.int(0), (a.word(1), a.word(2)), a.int(3), (a.word(4), a.int(5)),
+        );
+        libc::SYS_recvfrom => "recvfrom", receptions::receive_from(
+            task, a.int(0), (a.word(1), a.word(2)), a.int(3), (a.word(4), a.word(5)),
+        );
+        libc::SYS_recvmsg => "recvmsg", receptions::receive_message(task, a.int(0), a.word(1), a.int(2));
+        libc::SYS_sendmsg => "sendmsg", messages::send_message(task, a.int(0), a.word(1), a.int(2));
+        libc::SYS_sendmmsg => "sendmmsg", messages::send_messages(
+            task, a.int(0), a.word(1), a.unsigned(2), a.int(3),
+        );
         libc::SYS_inotify_add_watch => "inotify_add_watch", watches::add(
             task, a.int(0), a.word(1), a.unsigned(2),
         );

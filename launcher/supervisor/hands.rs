@@ -4,13 +4,11 @@
 use std::cell::Cell;
 
 use rustix::io::Errno;
+use rustix::thread::CapabilitySet;
 
 use super::status::Status;
 use crate::sys::child;
 use crate::sys::identity::{self, Brief, Identity};
-
-/// What the run does not have either.
-const WITHHELD: u64 = child::WITHHELD.bits();
 
 /// `CAP_CHOWN` to `CAP_FSETID`: with these nothing depends on groups.
 const OVERRIDING: u64 = 0x1f;
@@ -18,6 +16,8 @@ const OVERRIDING: u64 = 0x1f;
 /// One answering thread's identity and mask.
 pub(crate) struct Hands {
     own: Identity,
+    /// What the run does not have either.
+    withheld: u64,
     mask: Cell<Option<u32>>,
     /// The thread could not return to what it was.
     lost: Cell<bool>,
@@ -34,11 +34,13 @@ impl Hands {
     ///
     /// # Errors
     /// Where it cannot have a mask and a working directory of its own.
-    pub(crate) fn prepare(own: &Status) -> Result<Self, Errno> {
+    pub(crate) fn prepare(own: &Status, judges_network: bool) -> Result<Self, Errno> {
         identity::own_directory_and_mask().map_err(|_| Errno::PERM)?;
-        let capabilities = own.identity.capabilities & !WITHHELD;
+        let of_network = if judges_network { child::NETWORK } else { CapabilitySet::empty() };
+        let withheld = (child::WITHHELD | of_network).bits();
+        let capabilities = own.identity.capabilities & !withheld;
         let own = Identity { capabilities, ..own.identity.clone() };
-        let hands = Self { own, mask: Cell::new(None), lost: Cell::new(false) };
+        let hands = Self { own, withheld, mask: Cell::new(None), lost: Cell::new(false) };
         if hands.are_privileged() {
             identity::assume(&hands.own)?;
         }
@@ -53,7 +55,7 @@ impl Hands {
     /// Whether somebody is whom the supervisor is, and so mighty that groups make no difference.
     pub(crate) fn are_those_of(&self, who: &Brief) -> bool {
         who.capabilities & OVERRIDING == OVERRIDING
-            && who.capabilities & !WITHHELD == self.own.capabilities
+            && who.capabilities & !self.withheld == self.own.capabilities
             && who.user == self.own.user
             && who.group == self.own.group
     }
@@ -75,7 +77,7 @@ impl Hands {
     /// # Errors
     /// `EPERM` where that cannot be.
     pub(crate) fn act_as(&self, who: &Identity) -> Result<Acting<'_>, Errno> {
-        let who = Identity { capabilities: who.capabilities & !WITHHELD, ..who.clone() };
+        let who = Identity { capabilities: who.capabilities & !self.withheld, ..who.clone() };
         if who == self.own {
             return Ok(self.act());
         }

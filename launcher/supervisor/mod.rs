@@ -23,6 +23,7 @@ mod policy;
 mod proc;
 mod program;
 mod resolve;
+mod services;
 mod status;
 mod task;
 #[cfg(test)]
@@ -44,6 +45,7 @@ use workers::Workers;
 
 use crate::consent::Consent;
 use crate::learn::record::Recorder;
+use crate::net::order::Judged;
 use crate::sys::interruption;
 use crate::sys::notification::Listener;
 
@@ -64,7 +66,7 @@ impl Supervisor {
     /// `image` is the compiled policy, `record` the record of denials, open for appending, `page` the
     /// page by which the processes of the run tell each other of directories that moved, `consent` who
     /// is asked. `counting` makes every call a little slower, and so does `learner`, who is told of what
-    /// was allowed.
+    /// was allowed. `network` is what connections are judged by, if they are.
     ///
     /// # Errors
     /// Where `/proc` is missing or of another pid namespace, or the image is damaged.
@@ -75,8 +77,10 @@ impl Supervisor {
         consent: Arc<Consent>,
         counting: bool,
         learner: Option<Recorder>,
+        network: Option<Judged>,
     ) -> io::Result<Self> {
-        let policy = Policy::new(image, record, page, consent, learner)?;
+        let network = network.map(Judged::open).transpose()?;
+        let policy = Policy::new(image, record, page, consent, learner, network)?;
         Ok(Self {
             policy: Arc::new(policy),
             proc: Arc::new(Proc::open()?),
@@ -90,6 +94,7 @@ impl Supervisor {
     /// Where there can be no threads.
     pub(crate) fn serve(&self, listener: OwnedFd) -> io::Result<()> {
         interruption::prepare()?;
+        services::serve(&self.policy)?;
         let listener = Arc::new(Listener::new(listener));
         let workers = Workers {
             waiting: Arc::new(Waiting::new(&listener, Arc::clone(&self.proc))),

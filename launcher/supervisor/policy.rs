@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use crate::consent::Consent;
 use crate::events;
 use crate::learn::record::Recorder;
+use crate::net::Network;
 use crate::sys::memory::Generation;
 
 /// Beyond this size of the file nothing more is recorded.
@@ -27,6 +28,8 @@ pub(crate) struct Policy {
     pub(crate) generation: Generation,
     /// The page that the generation is on.
     page: OwnedFd,
+    /// What connections are judged by, if they are.
+    pub(crate) network: Option<Network>,
     /// Who learns what the run uses, if anybody does.
     pub(crate) learner: Option<Recorder>,
 }
@@ -42,10 +45,11 @@ impl Policy {
         page: &OwnedFd,
         consent: Arc<Consent>,
         learner: Option<Recorder>,
+        network: Option<Network>,
     ) -> io::Result<Self> {
         let image = Image::parse(image.leak()).map_err(|_| Errno::INVAL)?;
         let (generation, page) = (Generation::map(page)?, page.try_clone()?);
-        Ok(Self { image, record, consent, generation, page, learner })
+        Ok(Self { image, record, consent, generation, page, network, learner })
     }
 
     /// The page that the processes of the run share, if that is what `path` names: a process whose

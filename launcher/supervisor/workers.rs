@@ -58,7 +58,7 @@ impl Workers {
     fn work(self: &Arc<Self>) -> Result<(), Errno> {
         interruption::admit();
         let own = Status::read(&self.proc, gettid().as_raw_nonzero().get())?;
-        let hands = Hands::prepare(&own)?;
+        let hands = Hands::prepare(&own, self.policy.network.is_some())?;
         while self.idle.load(Ordering::Relaxed) < IDLE && hands.are_sound() {
             self.idle.fetch_add(1, Ordering::Relaxed);
             let received = self.listener.receive();

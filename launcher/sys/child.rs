@@ -27,6 +27,9 @@ pub(crate) const WITHHELD: CapabilitySet = CapabilitySet::SYS_RAWIO
     .union(CapabilitySet::PERFMON)
     .union(CapabilitySet::BPF);
 
+/// What goes around the judging of connections: to change where addresses lead, to write packets by hand.
+pub(crate) const NETWORK: CapabilitySet = CapabilitySet::NET_ADMIN.union(CapabilitySet::NET_RAW);
+
 /// Enough for system calls and what little is between them.
 const STACK: usize = 64 * 1024;
 
@@ -49,7 +52,7 @@ pub(crate) struct Program<'a> {
 
 /// What the kernel holds a program to, set before its first instruction and inherited by all that
 /// it starts.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernel<'a> {
     /// A Landlock ruleset (`landlock_restrict_self(2)`).
     pub(crate) bounds: Option<BorrowedFd<'a>>,
@@ -58,8 +61,8 @@ pub(crate) struct Kernel<'a> {
     /// Where to write the number of the descriptor by which the calls are answered that the filter
     /// hands on, if it does: this process has it then, and nobody else.
     pub(crate) announce: Option<BorrowedFd<'a>>,
-    /// Takes [`WITHHELD`] from whoever is root.
-    pub(crate) withholds: bool,
+    /// What it can never have; for whoever is root.
+    pub(crate) withholds: CapabilitySet,
 }
 
 impl Program<'_> {
@@ -155,11 +158,9 @@ impl Kernel<'_> {
     /// Between clone and exec: no allocation. A descriptor that closes on exec closes in the child
     /// alone.
     fn apply(&self) -> Result<(), Errno> {
-        if self.withholds {
-            for capability in WITHHELD.iter() {
-                if capability_is_in_bounding_set(capability)? {
-                    remove_capability_from_bounding_set(capability)?;
-                }
+        for capability in self.withholds.iter() {
+            if capability_is_in_bounding_set(capability)? {
+                remove_capability_from_bounding_set(capability)?;
             }
         }
         if let Some(bounds) = self.bounds {

@@ -6,8 +6,8 @@ use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use std::ptr;
 
 use landlock::{
-    ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible as _, PathBeneath, Ruleset,
-    RulesetAttr as _, RulesetCreatedAttr as _, Scope,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath,
+    Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, Scope,
 };
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
@@ -35,6 +35,11 @@ pub(crate) fn ruleset(bounds: &Bounds) -> io::Result<OwnedFd> {
         .map_err(io::Error::other)?;
     if bounds.version >= ABI::V6 {
         ruleset = ruleset.scope(Scope::Signal).map_err(io::Error::other)?;
+    }
+    if bounds.judges_network && bounds.version >= ABI::V4 {
+        // With no rule for any port.
+        let ports = AccessNet::from_all(bounds.version);
+        ruleset = ruleset.handle_access(ports).map_err(io::Error::other)?;
     }
     let mut created = ruleset.create().map_err(io::Error::other)?;
     for rule in &bounds.rules {

@@ -7,6 +7,7 @@ pub(crate) mod identity;
 pub(crate) mod interruption;
 pub(crate) mod landlock;
 pub(crate) mod memory;
+pub(crate) mod messages;
 pub(crate) mod notification;
 pub(crate) mod signals;
 pub(crate) mod stopping;

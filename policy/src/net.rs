@@ -1,12 +1,18 @@
-//! Rules about hosts (spec §11.1): matched against parsed URLs, never against their text.
+//! Rules about hosts (spec §11.1): matched against parsed URLs, never against their text. What they come to
+//! for connections, of which nobody knows the path, is in [`Reach`].
 
+mod reach;
+
+use std::fmt;
 use std::string::{String, ToString as _};
 use std::vec::Vec;
 
 use serde::{Deserialize, Serialize};
-use url::{Host, Url};
+pub use url::Host;
+use url::Url;
 
 use crate::coverage::Coverage;
+pub use reach::{Divided, Reach};
 
 /// One rule as written (spec §2.4).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +34,23 @@ pub struct NetRule {
     pub allow: bool,
 }
 
+/// As a person would point to it: `host = "a.b", port = 8443`.
+impl fmt::Display for NetRule {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "host = {:?}", self.host)?;
+        if let Some(scheme) = &self.scheme {
+            write!(out, ", scheme = {scheme:?}")?;
+        }
+        if let Some(port) = self.port {
+            write!(out, ", port = {port}")?;
+        }
+        if let Some(prefix) = &self.path_prefix {
+            write!(out, ", path_prefix = {prefix:?}")?;
+        }
+        write!(out, ", allow = {}", self.allow)
+    }
+}
+
 /// A rule that cannot stand.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("access.net: `{field} = \"{value}\"` {problem}")]
@@ -45,12 +68,23 @@ pub struct Net(Vec<Compiled>);
 
 #[derive(Debug, Clone)]
 struct Compiled {
+    written: NetRule,
     host: Host,
     scheme: Option<String>,
     port: Option<u16>,
     /// `None`: of any path.
     prefix: Option<Vec<String>>,
     allow: bool,
+}
+
+/// What rules are matched against, the host apart.
+#[derive(Debug, Clone, Copy)]
+struct Target<'a> {
+    scheme: &'a str,
+    port: Option<u16>,
+    /// Whether that is the scheme's own port.
+    is_own_port: bool,
+    path: &'a [String],
 }
 
 impl Net {
@@ -75,14 +109,25 @@ impl Net {
         let Some(host) = url.host().and_then(|host| normal(&host.to_string())) else {
             return Coverage::Uncovered;
         };
-        let path = segments(url.path());
-        let of_host = || self.0.iter().filter(|rule| rule.host == host);
-        if has_encoded_separator(url.path()) && of_host().any(|rule| rule.prefix.is_some()) {
+        let mut of_host = self.0.iter().filter(|rule| rule.host == host);
+        if has_encoded_separator(url.path()) && of_host.any(|rule| rule.prefix.is_some()) {
             return Coverage::Denied;
         }
-        let matching = of_host().filter(|rule| rule.matches(url, &path));
-        let winner = matching.max_by_key(|rule| rule.specificity());
+        let target = Target {
+            scheme: url.scheme(),
+            port: url.port_or_known_default(),
+            // The parser leaves out what is the scheme's own.
+            is_own_port: url.port().is_none(),
+            path: &segments(url.path()),
+        };
+        let winner = self.winner(&host, target);
         winner.map_or(Coverage::Uncovered, |rule| Coverage::of(rule.allow))
+    }
+
+    /// The most specific rule about the target; of equals the last.
+    fn winner(&self, host: &Host, target: Target<'_>) -> Option<&Compiled> {
+        let matching = self.0.iter().filter(|rule| rule.host == *host && rule.matches(target));
+        matching.max_by_key(|rule| rule.specificity())
     }
 }
 
@@ -98,6 +143,7 @@ impl Compiled {
             return wrong("scheme", scheme, "is no scheme: write `https` or `http`");
         }
         Ok(Self {
+            written: rule.clone(),
             host,
             scheme: rule.scheme.as_deref().map(str::to_ascii_lowercase),
             port: rule.port,
@@ -106,14 +152,13 @@ impl Compiled {
         })
     }
 
-    fn matches(&self, url: &Url, path: &[String]) -> bool {
+    fn matches(&self, target: Target<'_>) -> bool {
         let port = match self.port {
-            Some(port) => url.port_or_known_default() == Some(port),
-            // The parser leaves out what is the scheme's own.
-            None => url.port().is_none(),
+            Some(port) => target.port == Some(port),
+            None => target.is_own_port,
         };
-        port && self.scheme.as_deref().is_none_or(|scheme| scheme == url.scheme())
-            && self.prefix.as_deref().is_none_or(|prefix| path.starts_with(prefix))
+        port && self.scheme.as_deref().is_none_or(|scheme| scheme == target.scheme)
+            && self.prefix.as_deref().is_none_or(|prefix| target.path.starts_with(prefix))
     }
 
     fn specificity(&self) -> usize {
@@ -122,8 +167,10 @@ impl Compiled {
     }
 }
 
-/// The host that a rule names.
-fn host(text: &str) -> Option<Host> {
+/// The host that a text names, in the form that rules are compared in: a name or an address, and nothing
+/// else; an IPv6 address may stand in brackets. `None` for what is no host.
+#[must_use]
+pub fn host(text: &str) -> Option<Host> {
     let is_host = |character: char| !"*%/@?#\\ ".contains(character);
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     if text.is_empty() || !text.chars().all(is_host) {
@@ -132,10 +179,16 @@ fn host(text: &str) -> Option<Host> {
     if bare.contains(':') { normal(&std::format!("[{bare}]")) } else { normal(text) }
 }
 
-/// In ASCII, in lower case, without a final dot; addresses in their canonical form.
+/// In ASCII, in lower case, without a final dot; addresses in their canonical form, which for an IPv4
+/// address inside IPv6 is that of IPv4.
 fn normal(text: &str) -> Option<Host> {
     let text = text.strip_suffix('.').unwrap_or(text);
-    Host::parse(text).ok()
+    match Host::parse(text).ok()? {
+        Host::Ipv6(address) => {
+            Some(address.to_ipv4_mapped().map_or(Host::Ipv6(address), Host::Ipv4))
+        }
+        host => Some(host),
+    }
 }
 
 fn is_scheme(text: &str) -> bool {

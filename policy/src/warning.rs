@@ -21,6 +21,16 @@ pub enum Warning {
         /// The layer that did it.
         layer: String,
     },
+    /// The same of rules about something else than files.
+    #[error(
+        "{layer} leaves `access.{list}` empty, which lifts all of its rules: nothing is forbidden there"
+    )]
+    LiftedOther {
+        /// The layer that did it.
+        layer: String,
+        /// The list: `net`, for instance.
+        list: &'static str,
+    },
     /// An external rule cannot hold here, and became a denial (spec §6.1, §6.4).
     #[error("{rule}: `{path}` {why}; it is denied instead{}", why.way_out(path))]
     Dropped {
@@ -60,6 +70,17 @@ pub enum Warning {
         /// The entry of the baseline that would hold there.
         entry: String,
     },
+}
+
+impl Warning {
+    /// The warning, about the list of that name, where merging did not know which one it was.
+    #[must_use]
+    pub fn about(self, list: &'static str) -> Self {
+        match self {
+            Self::Lifted { layer } => Self::LiftedOther { layer, list },
+            other => other,
+        }
+    }
 }
 
 /// A warning for each denial of a dropped rule that stands on or below something the baseline

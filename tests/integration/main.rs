@@ -1,7 +1,7 @@
 //! Real programs and attack programs, run by the built `jp-confine`.
 //!
 //! `JP_CONFINE_TEST_BARE=1` runs what should be confined without confinement: every test of the
-//! modules `attacks_*`, `policy_*` and `programs_*` must then fail (`make control`).
+//! modules `attacks_*`, `policy_*`, `programs_*` and `runs_*` must then fail (`make control`).
 
 mod attack;
 mod layers;
@@ -56,6 +56,8 @@ mod programs_python;
 mod programs_rust;
 mod programs_shell;
 mod programs_terminal;
+mod runs_names;
+mod runs_net;
 mod shim_binary;
 mod truth_document;
 mod truth_rows;

@@ -3,12 +3,16 @@
 //! hooks of the same names.
 
 pub(super) mod attributes;
+mod control;
 pub(super) mod denials;
 pub(super) mod entries;
 pub(super) mod links;
+pub(super) mod messages;
+pub(super) mod network;
 pub(super) mod open;
 pub(super) mod openat2;
 pub(super) mod programs;
+pub(super) mod receptions;
 pub(super) mod renames;
 pub(super) mod sockets;
 pub(super) mod terminals;

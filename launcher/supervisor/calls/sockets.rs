@@ -1,5 +1,5 @@
 //! Unix sockets by path: connecting needs read and update of the socket, binding creates it.
-//! Addresses of other families name no file, and are used as they are.
+//! Addresses of other families name no file, and are used as they are where no rules are about hosts.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use rustix::process::fchdir;
 
 use super::entries::{make_socket, path_text};
+use super::network;
 use crate::supervisor::proc::name_of;
 use crate::supervisor::resolve::{Argument, Entry};
 use crate::supervisor::task::Task;
@@ -23,12 +24,12 @@ const PATH_AT: usize = std::mem::offset_of!(libc::sockaddr_un, sun_path);
 const LARGEST: usize = size_of::<libc::sockaddr_storage>();
 
 /// An address of the caller's, copied.
-struct Address {
-    bytes: Vec<u8>,
+pub(super) struct Address {
+    pub(super) bytes: Vec<u8>,
 }
 
 impl Address {
-    fn read(task: &Task<'_>, at: u64, length: i32) -> Result<Self, Errno> {
+    pub(super) fn read(task: &Task<'_>, at: u64, length: i32) -> Result<Self, Errno> {
         let length = usize::try_from(length).map_err(|_| Errno::INVAL)?;
         if length > LARGEST {
             return Err(Errno::INVAL);
@@ -38,7 +39,7 @@ impl Address {
     }
 
     /// The path of a unix socket; `None` for any other address, which names no file.
-    fn path(&self) -> Option<CString> {
+    pub(super) fn path(&self) -> Option<CString> {
         let (family, path) = self.bytes.split_at_checked(PATH_AT)?;
         path_text(path).filter(|_| family == unix_family())
     }
@@ -49,7 +50,7 @@ fn unix_family() -> [u8; 2] {
 }
 
 /// The address of a unix socket at `path`.
-fn unix_address(path: &[u8]) -> Vec<u8> {
+pub(super) fn unix_address(path: &[u8]) -> Vec<u8> {
     [&unix_family()[..], path, b"\0"].concat()
 }
 
@@ -57,6 +58,16 @@ fn unix_address(path: &[u8]) -> Vec<u8> {
 pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Answer, Errno> {
     let address = Address::read(task, at, length)?;
     let socket = task.caller.descriptor(fd)?;
+    if let Some(network) = &task.policy.network {
+        let domain = network::domain(&socket)?;
+        if network::is_internet(domain) {
+            return network::connect(task, network, &socket, &address.bytes);
+        }
+        if domain == libc::AF_UNIX && address.path().is_none() {
+            return network::connect_to_abstract(task, &socket, &address.bytes);
+        }
+        network::admit_family(domain)?;
+    }
     let Some(path) = address.path() else {
         let _acting = task.begin()?;
         return task.wait(|| actions::connect(&socket, &address.bytes)).map(|()| Answer::Value(0));
@@ -65,6 +76,9 @@ pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<
     let _acting = task.begin()?;
     let need = Capabilities::READ.union(Capabilities::UPDATE);
     let object = task.object(&argument, false, need)?;
+    if task.policy.network.is_some() && object.path().is_some_and(network::is_name_service) {
+        return Err(Errno::CONNREFUSED);
+    }
     // By a name that leads to exactly what was judged.
     let substitute = unix_address(name_of(object.file.as_fd()).as_bytes());
     task.wait(|| actions::connect(&socket, &substitute)).map(|()| Answer::Value(0))
@@ -74,6 +88,9 @@ pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<
 pub(crate) fn bind(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Answer, Errno> {
     let address = Address::read(task, at, length)?;
     let socket = task.caller.descriptor(fd)?;
+    if task.policy.network.is_some() && network::is_internet(network::domain(&socket)?) {
+        return network::bind(task, &socket, &address.bytes);
+    }
     let Some(path) = address.path() else {
         let _acting = task.begin()?;
         return actions::bind(&socket, &address.bytes).map(|()| Answer::Value(0));

@@ -144,7 +144,8 @@ impl Ground {
         let page = memfd_create("page", MemfdFlags::CLOEXEC).expect("a page");
         File::from(page.try_clone().expect("cloned")).set_len(4096).expect("long");
         let supervisor =
-            Supervisor::new(self.image(), append, &page, nobody(), counting, None).expect("made");
+            Supervisor::new(self.image(), append, &page, nobody(), counting, None, None)
+                .expect("made");
         (record, Arc::new(supervisor))
     }
 

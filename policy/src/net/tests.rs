@@ -43,7 +43,8 @@ fn hosts_are_equal_or_not() {
         ("127.0.0.1", "http://0x7f.1/", Allowed),
         ("[::1]", "http://[0:0::1]/", Allowed),
         ("127.0.0.1", "http://localhost/", Uncovered),
-        ("127.0.0.1", "http://[::ffff:127.0.0.1]/", Uncovered),
+        ("127.0.0.1", "http://[::ffff:127.0.0.1]/", Allowed),
+        ("![::ffff:127.0.0.1] 127.0.0.2", "http://127.0.0.1/", Denied),
     ] {
         row(host, url, expected);
     }
@@ -113,5 +114,80 @@ fn rules_that_cannot_stand() {
     assert_eq!(
         Net::new(&[rule]).unwrap_err().to_string(),
         "access.net: `scheme = \"ht tp\"` is no scheme: write `https` or `http`"
+    );
+}
+
+#[track_caller]
+fn reach(rules: &str, target: &str, expected: Reach) {
+    let rules: Vec<NetRule> = rules.split(' ').map(rule).collect();
+    let (name, port) = target.rsplit_once(' ').unwrap();
+    let reach = Net::new(&rules).unwrap().reach(&host(name).unwrap(), port.parse().unwrap());
+    assert_eq!(reach, expected, "{target}");
+}
+
+#[test]
+fn connections_show_host_and_port() {
+    for (rules, target, expected) in [
+        ("a.b", "a.b 443", Reach::Everything),
+        ("a.b", "A.B. 80", Reach::Everything),
+        ("a.b", "a.b 21", Reach::Everything),
+        ("a.b", "a.b 22", Reach::Uncovered),
+        ("a.b", "x.a.b 443", Reach::Uncovered),
+        ("a.b:22", "a.b 22", Reach::Everything),
+        ("a.b:22", "a.b 443", Reach::Uncovered),
+        ("ssh://a.b", "a.b 22", Reach::Everything),
+        ("https://a.b", "a.b 443", Reach::Everything),
+        ("https://a.b", "a.b 80", Reach::Uncovered),
+        ("https://a.b:8443", "a.b 8443", Reach::Everything),
+        ("https://a.b !http://a.b", "a.b 80", Reach::Nothing),
+        ("a.b !a.b", "a.b 443", Reach::Nothing),
+        ("!a.b a.b", "a.b 443", Reach::Everything),
+        ("a.b !a.b:443", "a.b 443", Reach::Nothing),
+        ("a.b !ws://a.b", "a.b 80", Reach::Everything),
+        ("a.b:1 !http://a.b:1", "a.b 1", Reach::Everything),
+        ("münchen.de", "xn--mnchen-3ya.de 443", Reach::Everything),
+        ("[::1]:53", "0:0::1 53", Reach::Everything),
+        ("127.0.0.1", "::ffff:7f00:1 80", Reach::Everything),
+        ("[::ffff:127.0.0.1]", "127.0.0.1 80", Reach::Everything),
+        ("0x7f.1", "127.0.0.1 80", Reach::Everything),
+    ] {
+        reach(rules, target, expected);
+    }
+}
+
+#[test]
+fn the_path_decides_where_not_all_paths_are_alike() {
+    for (rules, target, expected) in [
+        ("a.b/v1", "a.b 443", Reach::Parts),
+        ("a.b !a.b/admin", "a.b 443", Reach::Parts),
+        ("a.b !a.b/admin", "a.b 22", Reach::Uncovered),
+        ("a.b a.b/admin", "a.b 443", Reach::Everything),
+        ("!a.b/admin", "a.b 443", Reach::Nothing),
+        ("a.b !http://a.b/admin", "a.b 443", Reach::Everything),
+        ("a.b !http://a.b/admin", "a.b 80", Reach::Parts),
+        ("a.b/", "a.b 443", Reach::Everything),
+    ] {
+        reach(rules, target, expected);
+    }
+    let rules = ["c.d", "a.b", "!a.b:8080/x", "a.b:8080"].map(rule);
+    let divided = Net::new(&rules).unwrap().divided().unwrap();
+    assert_eq!((divided.port, divided.rule), (8080, rules[2].clone()));
+    assert_eq!(Net::new(&rules[..3]).unwrap().divided(), None);
+}
+
+#[test]
+fn names_are_admitted_for_whatever_port() {
+    let net = Net::new(&["a.b:5432", "!c.d", "e.f/x"].map(rule)).unwrap();
+    let admits = |name| net.admits(&host(name).unwrap());
+    assert_eq!(["a.b", "c.d", "e.f", "g.h"].map(admits), [true, false, true, false]);
+    assert_eq!(net.hosts().len(), 3);
+}
+
+#[test]
+fn a_rule_is_told_as_it_is_written() {
+    let told = rule("!https://a.b:1/x").to_string();
+    assert_eq!(
+        told,
+        r#"host = "a.b", scheme = "https", port = 1, path_prefix = "/x", allow = false"#
     );
 }

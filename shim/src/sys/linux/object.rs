@@ -3,6 +3,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
+use super::calls::only_judged;
 use super::{call, call_out, fstat, judged, openat, unjudged, word};
 use crate::errno::Errno;
 use crate::places::DescriptorLink;
@@ -230,12 +231,12 @@ pub(crate) fn accessible(object: &Object, mode: c_int) -> Result<(), Errno> {
 
 /// connect(2).
 pub(crate) fn connect(fd: c_int, address: *const c_void, len: usize) -> Result<(), Errno> {
-    judged(libc::SYS_connect, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
+    only_judged(libc::SYS_connect, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
 }
 
-/// bind(2).
+/// bind(2), to an address that is no path.
 pub(crate) fn bind(fd: c_int, address: *const c_void, len: usize) -> Result<(), Errno> {
-    judged(libc::SYS_bind, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
+    only_judged(libc::SYS_bind, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
 }
 
 /// As [`bind`], to a name that may lead elsewhere by now than when it was judged: a supervisor judges

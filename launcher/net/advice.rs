@@ -1,0 +1,146 @@
+//! The way out of a refused connection: a rule that was tried on the evaluator.
+
+use jp_confine_policy::coverage::Coverage;
+use jp_confine_policy::net::{self, Host, Net, NetRule, Reach};
+use url::Url;
+
+use super::address;
+use crate::events::{Denial, Reason};
+use crate::rule_text;
+
+/// What would allow what was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// The word for `--net`.
+    pub(crate) typed: String,
+    rule: NetRule,
+}
+
+impl Way {
+    /// The rule for a policy file, in the list of `tool` if one is named.
+    pub(crate) fn toml(&self, tool: Option<&str>) -> String {
+        rule_text::net(tool, &self.rule)
+    }
+}
+
+/// The rule that forbids what was refused, for people.
+pub(crate) fn rule(rules: &Net, denial: &Denial) -> Option<String> {
+    let (host, port) = target(denial)?;
+    let rule = rules.forbidding(&host, port.unwrap_or_default())?;
+    Some(format!("access.net rule {rule}"))
+}
+
+/// The way out of a denial, or why there is none.
+pub(crate) fn advise(rules: &Net, denial: &Denial) -> Result<Way, String> {
+    if denial.reason == Reason::Listen {
+        return Err(
+            "with network rules programs listen on loopback only: bind 127.0.0.1".to_owned()
+        );
+    }
+    if denial.reason == Reason::Peer {
+        return Err("its server is outside the run, and no rule is about such sockets".to_owned());
+    }
+    let useless = || "no rule can allow it".to_owned();
+    let url = url(denial);
+    let (host, port) = target(denial).ok_or_else(useless)?;
+    if url.is_none() && port.is_some_and(|port| rules.reach(&host, port) == Reach::Parts) {
+        return Err("the path decides there, which only the proxy sees, by plain HTTP".to_owned());
+    }
+    let typed = port.map_or_else(|| host.to_string(), |port| format!("{host}:{port}"));
+    let rule = NetRule { host: bare(&host), port, allow: true, ..NetRule::default() };
+    let widened = rules.with(&rule).map_err(|_| useless())?;
+    let is_allowed = match port {
+        Some(_) if url.is_some() => url.is_some_and(|url| widened.judge(&url) == Coverage::Allowed),
+        Some(port) => widened.reach(&host, port) == Reach::Everything,
+        None => widened.admits(&host),
+    };
+    if is_allowed {
+        return Ok(Way { typed, rule });
+    }
+    let forbidding = rules.forbidding(&host, port.unwrap_or_default());
+    Err(forbidding.map_or_else(useless, |rule| format!("access.net rule {rule}: take it out")))
+}
+
+/// The document that was refused, if it was the proxy who refused it.
+fn url(denial: &Denial) -> Option<Url> {
+    let url = Url::parse(std::str::from_utf8(&denial.path).ok()?).ok()?;
+    url.has_host().then_some(url)
+}
+
+fn target(denial: &Denial) -> Option<(Host, Option<u16>)> {
+    if let Some(url) = url(denial) {
+        return Some((net::host(url.host_str()?)?, url.port_or_known_default()));
+    }
+    address::parse(std::str::from_utf8(&denial.path).ok()?)
+}
+
+/// Without brackets, as rules have addresses.
+fn bare(host: &Host) -> String {
+    match host {
+        Host::Ipv6(address) => address.to_string(),
+        host => host.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::Layer;
+    use jp_confine_policy::Capabilities;
+
+    fn denial(reason: Reason, target: &str) -> Denial {
+        Denial {
+            pid: 1,
+            rule: None,
+            missing: Capabilities::NONE,
+            hidden: false,
+            second: false,
+            question: false,
+            restraint: None,
+            reason,
+            layer: Layer::Supervisor,
+            path: target.into(),
+            route: target.into(),
+            program: b"/bin/sh".to_vec(),
+            call: b"connect".to_vec(),
+        }
+    }
+
+    fn net(rules: &[(&str, Option<u16>, bool)]) -> Net {
+        let rule = |&(host, port, allow): &(&str, Option<u16>, bool)| NetRule {
+            host: host.to_owned(),
+            port,
+            allow,
+            ..NetRule::default()
+        };
+        Net::new(&rules.iter().map(rule).collect::<Vec<_>>()).expect("rules")
+    }
+
+    #[test]
+    fn the_option_names_host_and_port() {
+        let rules = net(&[("a.b", None, true)]);
+        let typed =
+            |target: &str| advise(&rules, &denial(Reason::Connect, target)).map(|way| way.typed);
+        assert_eq!(typed("127.0.0.1:80"), Ok("127.0.0.1:80".to_owned()));
+        assert_eq!(typed("[::1]:80"), Ok("[::1]:80".to_owned()));
+        assert_eq!(typed("evil.example"), Ok("evil.example".to_owned()));
+        let way = advise(&rules, &denial(Reason::Connect, "[::1]:80")).expect("a way");
+        assert_eq!(way.toml(None), "[[access.net]]\nhost = \"::1\"\nport = 80\nallow = true\n");
+    }
+
+    #[test]
+    fn what_a_rule_forbids_more_narrowly_stays_forbidden() {
+        let rule = NetRule {
+            host: "a.b".to_owned(),
+            scheme: Some("https".to_owned()),
+            port: Some(443),
+            ..NetRule::default()
+        };
+        let rules = Net::new(&[rule]).expect("rules");
+        let refused = denial(Reason::Connect, "a.b:443");
+        // Under another scheme it may be had.
+        assert!(advise(&rules, &refused).is_ok());
+        assert!(super::rule(&rules, &refused).is_some_and(|text| text.contains("port = 443")));
+        assert!(advise(&rules, &denial(Reason::Listen, "0.0.0.0:80")).is_err());
+    }
+}

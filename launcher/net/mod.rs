@@ -1,0 +1,156 @@
+//! The network of a run, where rules are declared (spec §11.1): which hosts it may connect to, and by which
+//! addresses. What is allowed the policy says; here is what a connection shows, which is an address.
+
+pub(crate) mod address;
+pub(crate) mod advice;
+pub(crate) mod askers;
+pub(crate) mod names;
+pub(crate) mod order;
+pub(crate) mod proxy;
+pub(crate) mod query;
+pub(crate) mod responder;
+pub(crate) mod typed;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use jp_confine_policy::coverage::Coverage;
+use jp_confine_policy::net::{Host, Net, Reach};
+use url::Url;
+
+use self::askers::Askers;
+use self::names::Names;
+use self::query::Finding;
+use self::responder::Responder;
+
+/// What the supervisor judges connections by.
+#[derive(Debug)]
+pub(crate) struct Network {
+    rules: Net,
+    names: Names,
+    /// What programs ask for names.
+    pub(crate) responder: Arc<Responder>,
+    /// What programs may ask for documents.
+    pub(crate) proxy: Option<Arc<TcpListener>>,
+    /// Which programs are connected to either.
+    pub(crate) askers: Askers,
+}
+
+impl Network {
+    /// Opens the sockets that it takes.
+    ///
+    /// # Errors
+    /// Where there can be none.
+    pub(crate) fn open(
+        rules: Net,
+        names: Names,
+        proxy: Option<Arc<TcpListener>>,
+    ) -> io::Result<Self> {
+        let responder = Arc::new(Responder::open()?);
+        Ok(Self { rules, names, responder, proxy, askers: Askers::default() })
+    }
+
+    /// Where on loopback a program is to be connected that wants to reach `target`, in its plain form: to
+    /// the run's own proxy, and its name server instead of any other that no rule allows.
+    pub(crate) fn own_place(&self, target: SocketAddr, is_datagram: bool) -> Option<SocketAddr> {
+        let proxy = self.proxy.as_ref().and_then(|listener| listener.local_addr().ok());
+        if proxy == Some(target) && !is_datagram {
+            return proxy;
+        }
+        if target.port() != responder::PORT || self.allows(target) {
+            return None;
+        }
+        self.responder.instead_of(target, is_datagram)
+    }
+
+    /// From whom a socket, told by its cookie, believes to have what came from `sender`: from the name server
+    /// that it was meant for.
+    pub(crate) fn believed(&self, sender: SocketAddr, socket: u64) -> SocketAddr {
+        let is_responder = self.responder.is_at(address::plain(sender));
+        let server = self.askers.pretended(socket).filter(|_| is_responder);
+        server.unwrap_or(sender)
+    }
+
+    /// Whether the name may be asked for: whether anything is allowed there.
+    pub(crate) fn admits(&self, name: &str) -> bool {
+        self.rules.admits(&domain(name))
+    }
+
+    /// What is to be said of a name that may be asked for.
+    pub(crate) fn look_up(&self, name: &str) -> Finding {
+        let addresses = self.names.current(name);
+        if addresses.is_empty() { Finding::Unknown } else { Finding::Addresses(addresses) }
+    }
+
+    /// Whether a document may be had.
+    pub(crate) fn opens(&self, url: &Url) -> bool {
+        self.rules.judge(url) == Coverage::Allowed
+    }
+
+    /// How much may be had at a host and port.
+    pub(crate) fn reach(&self, host: &Host, port: u16) -> Reach {
+        self.rules.reach(host, port)
+    }
+
+    /// Where a host is that may be connected to, but for addresses that rules forbid.
+    pub(crate) fn places(&self, host: &Host, port: u16) -> Vec<SocketAddr> {
+        let addresses = match host {
+            Host::Domain(name) => self.names.current(name),
+            Host::Ipv4(address) => vec![(*address).into()],
+            Host::Ipv6(address) => vec![(*address).into()],
+        };
+        let places = addresses.into_iter().map(|address| SocketAddr::new(address, port));
+        let is_open = |place: &SocketAddr| {
+            let address = host_of(place.ip());
+            address == *host || self.reach(&address, port) != Reach::Nothing
+        };
+        places.filter(is_open).collect()
+    }
+
+    /// Whether there may be a connection to an address, in its plain form (see [`address::plain`]): rules
+    /// about the address itself decide, and else those about the names that it stands for.
+    pub(crate) fn allows(&self, target: SocketAddr) -> bool {
+        match self.rules.reach(&host_of(target.ip()), target.port()) {
+            Reach::Everything => true,
+            Reach::Nothing | Reach::Parts => false,
+            Reach::Uncovered => self.allows_by_name(target),
+        }
+    }
+
+    /// How a person would name the target: by a name that was looked up for the run, if there is one.
+    pub(crate) fn shown(&self, target: SocketAddr) -> String {
+        match self.names.of(target.ip()).first() {
+            Some(name) => format!("{name}:{}", target.port()),
+            None => address::shown(target),
+        }
+    }
+
+    fn allows_by_name(&self, target: SocketAddr) -> bool {
+        let is_allowed =
+            |name: &&str| self.rules.reach(&domain(name), target.port()) == Reach::Everything;
+        if self.names.of(target.ip()).iter().map(String::as_str).any(|name| is_allowed(&name)) {
+            return true;
+        }
+        let names = self.rules.hosts().into_iter().filter_map(|host| match host {
+            Host::Domain(name) => Some(name.as_str()),
+            _ => None,
+        });
+        // The program may have found the address in a file, or in a run before.
+        names.filter(is_allowed).any(|name| self.names.all(name).contains(&target.ip()))
+    }
+}
+
+fn host_of(address: IpAddr) -> Host {
+    match address {
+        IpAddr::V4(address) => Host::Ipv4(address),
+        IpAddr::V6(address) => Host::Ipv6(address),
+    }
+}
+
+fn domain(name: &str) -> Host {
+    Host::Domain(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

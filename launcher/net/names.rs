@@ -1,0 +1,129 @@
+//! Which addresses the allowed names stand for, as this process finds out: by `--resolve`, and by what the
+//! system says. What was found once counts for the whole run.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::{IpAddr, ToSocketAddrs as _};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::typed::Resolution;
+
+/// The system is not asked for one name more often than that when a program asks for it,
+const PAUSE: Duration = Duration::from_secs(5);
+/// and than that because of an address that nobody knows: each name that it could be of is looked up then.
+const LONG_PAUSE: Duration = Duration::from_secs(60);
+/// More addresses no name of a run has; the oldest known stay.
+const MOST: usize = 4096;
+
+/// The names of a run, in ASCII and lower case, without a final dot.
+#[derive(Debug)]
+pub(crate) struct Names {
+    typed: Vec<Resolution>,
+    known: Mutex<HashMap<String, Known>>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    addresses: BTreeSet<IpAddr>,
+    current: Vec<IpAddr>,
+    asked: Option<Instant>,
+}
+
+impl Names {
+    /// `typed` comes before what the system says.
+    pub(crate) fn new(typed: Vec<Resolution>) -> Self {
+        Self { typed, known: Mutex::default() }
+    }
+
+    /// The addresses of a name, looked up anew unless that was done just now; nothing where it has none. It
+    /// may take as long as the system's own resolver does.
+    pub(crate) fn current(&self, name: &str) -> Vec<IpAddr> {
+        self.refresh(name, PAUSE);
+        self.known().get(name).map(|known| known.current.clone()).unwrap_or_default()
+    }
+
+    /// All addresses that a name was found to have, the current ones among them; see [`Self::current`].
+    pub(crate) fn all(&self, name: &str) -> BTreeSet<IpAddr> {
+        self.refresh(name, LONG_PAUSE);
+        self.known().get(name).map(|known| known.addresses.clone()).unwrap_or_default()
+    }
+
+    fn refresh(&self, name: &str, pause: Duration) {
+        let is_recent = |known: &Known| known.asked.is_some_and(|asked| asked.elapsed() < pause);
+        if self.known().get(name).is_some_and(is_recent) {
+            return;
+        }
+        let typed = self.typed.iter().filter(|one| one.name == name).map(|one| one.address);
+        let mut found: Vec<IpAddr> = typed.collect();
+        if found.is_empty() {
+            let system = (name, 0).to_socket_addrs().into_iter().flatten();
+            found = system.map(|address| address.ip().to_canonical()).collect();
+            found.retain(|address| is_own_name(name) || may_be_a_host(*address));
+            // One for each kind of socket.
+            found.dedup();
+        }
+        let mut known = self.known();
+        let known = known.entry(name.to_owned()).or_default();
+        known.asked = Some(Instant::now());
+        let room = MOST.saturating_sub(known.addresses.len());
+        known.addresses.extend(found.iter().take(room));
+        known.current = found;
+    }
+
+    /// The names that were found to have an address.
+    pub(crate) fn of(&self, address: IpAddr) -> Vec<String> {
+        let known = self.known();
+        let having = known.iter().filter(|(_, known)| known.addresses.contains(&address));
+        having.map(|(name, _)| name.clone()).collect()
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the name is of this machine by its meaning (RFC 6761 §6.3).
+fn is_own_name(name: &str) -> bool {
+    name == "localhost" || name.ends_with(".localhost")
+}
+
+/// Whether an address may be that of a host somewhere. Whoever owns a name says what it stands for, and must
+/// not reach this machine and its closest neighbours by that: these are for rules about addresses, and
+/// `--resolve`.
+fn may_be_a_host(address: IpAddr) -> bool {
+    let is_near = match address {
+        IpAddr::V4(address) => address.is_link_local() || address.is_broadcast(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    !(is_near || address.is_loopback() || address.is_unspecified() || address.is_multicast())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_lead_to_this_machine_unless_that_is_typed() {
+        for (address, expected) in [
+            ("10.0.0.1", true),
+            ("93.184.216.34", true),
+            ("fd00::1", true),
+            ("127.0.0.1", false),
+            ("0.0.0.0", false),
+            ("169.254.169.254", false),
+            ("224.0.0.1", false),
+            ("255.255.255.255", false),
+            ("::1", false),
+            ("fe80::1", false),
+        ] {
+            assert_eq!(may_be_a_host(address.parse().expect("one")), expected, "{address}");
+        }
+        let names = Names::new(vec![Resolution {
+            name: "a.test".to_owned(),
+            address: [127, 0, 0, 1].into(),
+        }]);
+        assert_eq!(names.current("a.test"), [IpAddr::from([127, 0, 0, 1])]);
+        assert_eq!(names.of([127, 0, 0, 1].into()), ["a.test"]);
+        assert!(names.current("localhost").iter().all(IpAddr::is_loopback));
+    }
+}

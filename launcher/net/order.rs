@@ -1,0 +1,173 @@
+//! What a run is to have of the network: all of it, nothing, or what rules allow.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use clap::Args;
+use clap::builder::{NonEmptyStringValueParser, TypedValueParser as _};
+use jp_confine_policy::net::{Divided, Net, NetRule};
+
+use super::Network;
+use super::names::Names;
+use super::proxy;
+use super::typed::{self, Resolution};
+use crate::cli::{Enforce, Options};
+use crate::failure::Failure;
+use crate::filter::Sockets;
+use crate::machine::Machine;
+
+/// The options about hosts.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct HostOptions {
+    /// Connect to this host, and else to none; without a port to the scheme's own, or those of http,
+    /// https and ftp; repeatable. With --no-net rules in files do not count
+    #[arg(long, value_name = "[SCHEME://]HOST[:PORT]")]
+    #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| typed::rule(&word)))]
+    pub(crate) net: Vec<NetRule>,
+    /// An address that a host name has, whatever the system says; repeatable
+    #[arg(long, value_name = "NAME=ADDRESS")]
+    #[arg(value_parser = NonEmptyStringValueParser::new().try_map(|word| typed::resolution(&word)))]
+    pub(crate) resolve: Vec<Resolution>,
+    /// Have a proxy see what is asked for, so that rules about paths hold for plain HTTP
+    #[arg(long)]
+    pub(crate) net_proxy: bool,
+}
+
+impl HostOptions {
+    /// These, and then those that came later.
+    pub(crate) fn then(mut self, later: Self) -> Self {
+        self.net.extend(later.net);
+        self.resolve.extend(later.resolve);
+        self.net_proxy |= later.net_proxy;
+        self
+    }
+}
+
+/// What a run has of the network.
+#[derive(Clone, Debug)]
+pub(crate) enum Order {
+    /// All, because nothing is said.
+    Free,
+    /// Local sockets alone.
+    Nothing,
+    /// What rules allow.
+    Judged(Judged),
+}
+
+/// What connections are judged by.
+#[derive(Clone, Debug)]
+pub(crate) struct Judged {
+    rules: Net,
+    typed: Vec<Resolution>,
+    has_proxy: bool,
+    proxy: Option<Arc<TcpListener>>,
+}
+
+/// The rules that count for a run: those of files, unless they are taken back, and then those typed.
+pub(crate) fn rules(options: &Options, of_files: Vec<NetRule>) -> Vec<NetRule> {
+    let of_files = if options.no_net && !options.service { Vec::new() } else { of_files };
+    of_files.into_iter().chain(options.hosts.net.iter().cloned()).collect()
+}
+
+impl Order {
+    /// What `rules`, all that count for the run, and the options come to. Tools that are served have no
+    /// network of their own; their rules are for what they are served.
+    pub(crate) fn of(options: &Options, rules: &Net) -> Self {
+        if options.service || options.no_net && options.hosts.net.is_empty() {
+            return Self::Nothing;
+        }
+        if !rules.is_declared() {
+            return Self::Free;
+        }
+        Self::Judged(Judged {
+            rules: rules.clone(),
+            typed: options.hosts.resolve.clone(),
+            has_proxy: options.hosts.net_proxy,
+            proxy: None,
+        })
+    }
+
+    /// Fails where a run could not be held to it.
+    ///
+    /// # Errors
+    /// What is in the way: rules about paths, which connections do not show; `--resolve` where nobody looks
+    /// up names for the run; no supervisor.
+    pub(crate) fn require(&self, options: &Options, machine: Machine) -> Result<(), Failure> {
+        let Self::Judged(Judged { rules, has_proxy, .. }) = self else {
+            return useless(options);
+        };
+        if let Some(divided) = rules.divided().filter(|_| !has_proxy) {
+            return Err(invisible(&divided));
+        }
+        let enforce = options.enforce.unwrap_or_default();
+        let message = if enforce == Enforce::Cooperative {
+            "--enforce cooperative cannot hold network rules, which the library does not judge"
+        } else if !machine.supervises() {
+            "network rules need a supervisor, which cannot be had here: nothing was run"
+        } else {
+            return Ok(());
+        };
+        let advice = "`--no-net` takes the network away; `jp-confine doctor` says what is missing";
+        Err(Failure::advised(message, advice))
+    }
+
+    /// Which sockets the filter lets through.
+    pub(crate) fn sockets(&self) -> Sockets {
+        match self {
+            Self::Free => Sockets::All,
+            Self::Nothing => Sockets::Local,
+            Self::Judged(_) => Sockets::Judged,
+        }
+    }
+
+    /// Whether connections are judged.
+    pub(crate) fn is_judged(&self) -> bool {
+        matches!(self, Self::Judged(_))
+    }
+
+    /// What the supervisor is to judge by, if anything.
+    ///
+    /// # Errors
+    /// Where there is to be a proxy and can be none.
+    pub(crate) fn judged(&self) -> io::Result<Option<Judged>> {
+        let Self::Judged(judged) = self else { return Ok(None) };
+        let proxy = judged.has_proxy.then(proxy::open).transpose()?;
+        Ok(Some(Judged { proxy, ..judged.clone() }))
+    }
+}
+
+impl Judged {
+    /// Begins to judge; for the process that is to do so.
+    ///
+    /// # Errors
+    /// Where there can be no sockets for it.
+    pub(crate) fn open(self) -> io::Result<Network> {
+        Network::open(self.rules, Names::new(self.typed), self.proxy)
+    }
+
+    /// Where the proxy is, if there is one.
+    pub(crate) fn proxy(&self) -> Option<SocketAddr> {
+        self.proxy.as_ref()?.local_addr().ok()
+    }
+}
+
+/// Fails where options are of no use without rules.
+fn useless(options: &Options) -> Result<(), Failure> {
+    let advice = "allow hosts as well: --net HOST, or [[access.net]] in a policy file";
+    let message = match options.hosts.resolve.first() {
+        _ if options.hosts.net_proxy => "--net-proxy has no rule that it could hold".to_owned(),
+        Some(one) => format!("--resolve {}=… serves no rule about hosts", one.name),
+        None => return Ok(()),
+    };
+    Err(Failure::advised(message, advice))
+}
+
+fn invisible(Divided { host, port, rule }: &Divided) -> Failure {
+    Failure::advised(
+        format!(
+            "a connection to {host}:{port} does not show the path, which a rule decides by: {rule}"
+        ),
+        "`--net-proxy` makes plain HTTP show it; or leave out path_prefix",
+    )
+}

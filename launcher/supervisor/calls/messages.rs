@@ -1,0 +1,247 @@
+//! Sending with an address, or with what may hold one: `sendto`, `sendmsg`, `sendmmsg`. What is sent is the
+//! supervisor's copy.
+
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use jp_confine_policy::Capabilities;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::control::{Control, leads_nowhere};
+use super::network;
+use super::sockets::{Address, unix_address};
+use crate::events::Reason;
+use crate::supervisor::caller::Caller;
+use crate::supervisor::proc::name_of;
+use crate::supervisor::resolve::{Argument, Object};
+use crate::supervisor::task::{Subject, Task};
+use crate::sys::messages;
+use crate::sys::notification::Answer;
+
+/// So much of a stream is sent at once; a datagram that long no kernel takes.
+const LONGEST: usize = 16 << 20;
+/// The kernel takes no more pieces, and no more messages, at a time (`UIO_MAXIOV`).
+const MOST: usize = 1024;
+/// Nor more control data than that, by its own default.
+const LONGEST_CONTROL: usize = 128 << 10;
+/// The words of `struct msghdr`, and the size of `struct mmsghdr`, in which a length follows it.
+pub(super) const WORDS: usize = 7;
+const MMSGHDR: u64 = 64;
+
+/// A message of the caller's, copied.
+struct Message {
+    address: Address,
+    data: Vec<u8>,
+    control: Vec<u8>,
+    flags: i32,
+}
+
+/// Where a message goes.
+#[derive(Default)]
+struct Destination {
+    name: Vec<u8>,
+    /// What a substituted name leads to.
+    _held: Option<Object>,
+}
+
+/// sendto(2) with an address.
+pub(crate) fn send_to(
+    task: &Task<'_>,
+    fd: i32,
+    (data, length): (u64, u64),
+    flags: i32,
+    (at, size): (u64, i32),
+) -> Result<Answer, Errno> {
+    let socket = task.caller.descriptor(fd)?;
+    let length = usize::try_from(length).map_err(|_| Errno::INVAL)?;
+    let length = within_limits(&socket, length)?;
+    let data = task.caller.bytes(data, length)?;
+    let address = Address::read(task, at, size)?;
+    let message = Message { address, data, control: Vec::new(), flags };
+    send(task, &socket, &message).map(answer)
+}
+
+/// sendmsg(2).
+pub(crate) fn send_message(
+    task: &Task<'_>,
+    fd: i32,
+    header: u64,
+    flags: i32,
+) -> Result<Answer, Errno> {
+    let socket = task.caller.descriptor(fd)?;
+    let message = Message::read(task, &socket, header, flags)?;
+    send(task, &socket, &message).map(answer)
+}
+
+/// sendmmsg(2).
+pub(crate) fn send_messages(
+    task: &Task<'_>,
+    fd: i32,
+    headers: u64,
+    count: u32,
+    flags: i32,
+) -> Result<Answer, Errno> {
+    let socket = task.caller.descriptor(fd)?;
+    let mut sent = 0_u32;
+    for index in 0..u64::from(count).min(MOST as u64) {
+        let header = headers.wrapping_add(index * MMSGHDR);
+        let message = Message::read(task, &socket, header, flags);
+        let outcome =
+            message.and_then(|message| send(task, &socket, &message)).and_then(|length| {
+                let length = u32::try_from(length).unwrap_or(u32::MAX).to_ne_bytes();
+                task.caller.write(header.wrapping_add(WORDS as u64 * 8), &length)
+            });
+        match outcome {
+            Ok(()) => sent += 1,
+            Err(errno) if sent == 0 => return Err(errno),
+            Err(_) => break,
+        }
+    }
+    Ok(Answer::Value(sent.into()))
+}
+
+impl Message {
+    fn read(task: &Task<'_>, socket: &OwnedFd, at: u64, flags: i32) -> Result<Self, Errno> {
+        let caller = task.caller;
+        let [name, name_length, pieces, count, control, control_length, _]: [u64; WORDS] =
+            caller.words(at)?;
+        // The upper half of it is padding.
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the kernel too takes only its 32 bits"
+        )]
+        let name_length = if name == 0 { 0 } else { name_length as i32 };
+        let address = Address::read(task, name, name_length)?;
+        let control_length = usize::try_from(control_length).map_err(|_| Errno::NOBUFS)?;
+        if control_length > LONGEST_CONTROL {
+            return Err(Errno::NOBUFS);
+        }
+        let control = caller.bytes(control, if control == 0 { 0 } else { control_length })?;
+        let pieces = Pieces::read(caller, pieces, count)?;
+        let limit = within_limits(socket, pieces.length()?)?;
+        let data = pieces.gather(caller, limit)?;
+        Ok(Self { address, data, control, flags })
+    }
+}
+
+/// Where in the caller's memory the data of a message is (`struct iovec`).
+pub(super) struct Pieces(Vec<[u64; 2]>);
+
+impl Pieces {
+    /// # Errors
+    /// `EFAULT`; `EMSGSIZE` where there are too many.
+    pub(super) fn read(caller: Caller<'_>, at: u64, count: u64) -> Result<Self, Errno> {
+        let count = usize::try_from(count).ok().filter(|count| *count <= MOST);
+        let bytes = caller.bytes(at, count.ok_or(Errno::MSGSIZE)? * size_of::<[u64; 2]>())?;
+        let (words, _) = bytes.as_chunks::<8>();
+        let words: Vec<u64> = words.iter().map(|word| u64::from_ne_bytes(*word)).collect();
+        Ok(Self(words.as_chunks::<2>().0.to_vec()))
+    }
+
+    /// How long they are together.
+    ///
+    /// # Errors
+    /// `EINVAL` where that is longer than memory can be.
+    pub(super) fn length(&self) -> Result<usize, Errno> {
+        let whole = self.0.iter().try_fold(0_u64, |sum, [_, length]| sum.checked_add(*length));
+        whole.and_then(|whole| usize::try_from(whole).ok()).ok_or(Errno::INVAL)
+    }
+
+    /// What is there, up to `limit`.
+    fn gather(&self, caller: Caller<'_>, limit: usize) -> Result<Vec<u8>, Errno> {
+        let mut data = Vec::with_capacity(limit);
+        for &[start, length] in &self.0 {
+            let room = limit - data.len();
+            let length = usize::try_from(length).map_or(room, |length| length.min(room));
+            data.extend(caller.bytes(start, length)?);
+        }
+        Ok(data)
+    }
+
+    /// Puts data there, as far as there is room.
+    ///
+    /// # Errors
+    /// `EFAULT`.
+    pub(super) fn fill(&self, caller: Caller<'_>, mut data: &[u8]) -> Result<(), Errno> {
+        for &[start, length] in &self.0 {
+            let length = usize::try_from(length).map_or(data.len(), |one| one.min(data.len()));
+            let (piece, rest) = data.split_at(length);
+            caller.write(start, piece)?;
+            data = rest;
+        }
+        Ok(())
+    }
+}
+
+/// How much of that length is sent at once.
+fn within_limits(socket: &OwnedFd, length: usize) -> Result<usize, Errno> {
+    if length > LONGEST && network::is_datagram(socket)? {
+        return Err(Errno::MSGSIZE);
+    }
+    Ok(length.min(LONGEST))
+}
+
+fn answer(sent: usize) -> Answer {
+    Answer::Value(i64::try_from(sent).unwrap_or(i64::MAX))
+}
+
+fn send(task: &Task<'_>, socket: &OwnedFd, message: &Message) -> Result<usize, Errno> {
+    let domain = network::domain(socket)?;
+    let judges = task.policy.network.is_some();
+    if judges && network::is_internet(domain) && !leads_nowhere(&message.control)? {
+        return Err(Errno::ACCESS);
+    }
+    let control = Control::translated(&message.control, |number| task.caller.descriptor(number))?;
+    let destination = destination(task, socket, domain, &message.address)?;
+    let flags = message.flags & !libc::MSG_ZEROCOPY;
+    let outgoing = messages::Message {
+        name: &destination.name,
+        data: &message.data,
+        control: &control.bytes,
+        flags,
+    };
+    let _acting = task.begin()?;
+    let sent = task.wait(|| messages::send(socket, outgoing));
+    if sent == Err(Errno::PIPE) && flags & libc::MSG_NOSIGNAL == 0 {
+        let process = task.caller.status()?.process;
+        // As the kernel does to whoever sends to nobody.
+        let _ = Pid::from_raw(process).map(|process| kill_process(process, Signal::PIPE));
+    }
+    sent
+}
+
+/// Where a message goes: as given, unless that is judged.
+fn destination(
+    task: &Task<'_>,
+    socket: &OwnedFd,
+    domain: i32,
+    address: &Address,
+) -> Result<Destination, Errno> {
+    let given = &address.bytes;
+    let as_given = || Destination { name: given.clone(), _held: None };
+    let Some(network) = task.policy.network.as_ref().filter(|_| !given.is_empty()) else {
+        return Ok(as_given());
+    };
+    network::admit_family(domain)?;
+    if network::is_internet(domain) {
+        // The address of a message means nothing to a stream.
+        let streams = !network::is_datagram(socket)?;
+        let judged = || network::destination(task, network, socket, given);
+        let name = if streams { Vec::new() } else { judged()? };
+        return Ok(Destination { name, _held: None });
+    }
+    match address.path() {
+        Some(path) => {
+            let argument = Argument::of_text(task.caller, libc::AT_FDCWD, path)?;
+            let _acting = task.begin()?;
+            let need = Capabilities::READ.union(Capabilities::UPDATE);
+            let object = task.object(&argument, false, need)?;
+            let name = unix_address(name_of(object.file.as_fd()).as_bytes());
+            Ok(Destination { name, _held: Some(object) })
+        }
+        None if domain == libc::AF_UNIX && given.len() > 2 => {
+            Err(task.refused(Reason::Peer, Subject::new(b"a socket without a path")))
+        }
+        None => Ok(as_given()),
+    }
+}

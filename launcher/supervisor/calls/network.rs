@@ -1,0 +1,211 @@
+//! Sockets of the internet, and local ones without a path, where rules about hosts are declared. The
+//! supervisor does what it has judged on its own duplicate of the socket, with its own copy of the address:
+//! the caller can change neither.
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::net::sockopt::{socket_cookie, socket_domain, socket_peercred, socket_type};
+use rustix::net::{Shutdown, SocketType, getsockname, listen as make_listen, shutdown};
+use rustix::process::getpid;
+
+use crate::events::Reason;
+use crate::net::askers::Asker;
+use crate::net::{Network, address};
+use crate::supervisor::task::{Subject, Task, program_of};
+use crate::sys::actions;
+use crate::sys::notification::Answer;
+
+/// Sockets of services that look up names for others, and would look up any. Without them the C library asks
+/// a name server.
+const NAME_SERVICES: [&[u8]; 2] = [b"/run/nscd/socket", b"/run/systemd/resolve/io.systemd.Resolve"];
+
+/// Whether a path is that of a service that looks up names for others.
+pub(super) fn is_name_service(path: &[u8]) -> bool {
+    NAME_SERVICES.contains(&path)
+}
+
+/// A socket's family, as the numbers have it.
+///
+/// # Errors
+/// `ENOTSOCK`.
+pub(super) fn domain(socket: &OwnedFd) -> Result<i32, Errno> {
+    socket_domain(socket).map(|family| family.as_raw().into())
+}
+
+/// Whether sockets of the family lead to hosts.
+pub(super) const fn is_internet(domain: i32) -> bool {
+    matches!(domain, libc::AF_INET | libc::AF_INET6)
+}
+
+/// Fails for sockets of other families than those that are judged, and the one by which the C library asks
+/// for the addresses of this machine. The filter lets none be made, but one may turn into another
+/// (`TCP_ULP`), or come from outside.
+///
+/// # Errors
+/// `EACCES`.
+pub(super) fn admit_family(domain: i32) -> Result<(), Errno> {
+    let known = is_internet(domain) || matches!(domain, libc::AF_UNIX | libc::AF_NETLINK);
+    if known { Ok(()) } else { Err(Errno::ACCESS) }
+}
+
+/// Whether each message of the socket may have an address of its own.
+///
+/// # Errors
+/// `ENOTSOCK`.
+pub(super) fn is_datagram(socket: &OwnedFd) -> Result<bool, Errno> {
+    Ok(socket_type(socket)? == SocketType::DGRAM)
+}
+
+/// The address in the form to use, if it may be connected or sent to.
+///
+/// # Errors
+/// `EACCES` where no rule allows it; those of [`address::read`].
+pub(super) fn judged(
+    task: &Task<'_>,
+    network: &Network,
+    domain: i32,
+    given: &[u8],
+) -> Result<Vec<u8>, Errno> {
+    let target = address::plain(address::read(given)?);
+    if network.allows(target) {
+        return Ok(address::write(target, domain));
+    }
+    let shown = network.shown(target);
+    Err(task.refused(Reason::Connect, Subject::new(shown.as_bytes())))
+}
+
+/// connect(2) of a socket of the internet.
+pub(super) fn connect(
+    task: &Task<'_>,
+    network: &Network,
+    socket: &OwnedFd,
+    given: &[u8],
+) -> Result<Answer, Errno> {
+    if given.len() >= 2 && address::family(given) == libc::AF_UNSPEC {
+        // Dissolves what there was.
+        let _acting = task.begin()?;
+        return actions::connect(socket, given).map(|()| Answer::Value(0));
+    }
+    let wanted = address::plain(address::read(given)?);
+    if let Some(place) = network.own_place(wanted, is_datagram(socket)?) {
+        if place != wanted {
+            network.askers.pretend(socket_cookie(socket)?, wanted);
+        }
+        return connect_to_own(task, network, socket, place);
+    }
+    let target = judged(task, network, domain(socket)?, given)?;
+    let _acting = task.begin()?;
+    task.wait(|| actions::connect(socket, &target)).map(|()| Answer::Value(0))
+}
+
+/// connect(2) to what stands on loopback for the run, which is to know who asks.
+fn connect_to_own(
+    task: &Task<'_>,
+    network: &Network,
+    socket: &OwnedFd,
+    place: SocketAddr,
+) -> Result<Answer, Errno> {
+    let target = address::write(place, domain(socket)?);
+    let asker = asker(task)?;
+    let _acting = task.begin()?;
+    let connected = task.wait(|| actions::connect(socket, &target));
+    if matches!(connected, Ok(()) | Err(Errno::INPROGRESS)) {
+        network.askers.expect(own_address(socket)?, asker);
+    }
+    connected.map(|()| Answer::Value(0))
+}
+
+fn asker(task: &Task<'_>) -> Result<Asker, Errno> {
+    let pid = task.caller.status()?.process.unsigned_abs();
+    Ok(Asker { pid, program: program_of(&task.caller) })
+}
+
+/// Where a datagram goes that is sent to an address: to the run's own name server, which then knows who
+/// asks, or to where it is meant for.
+///
+/// # Errors
+/// As [`judged`].
+pub(super) fn destination(
+    task: &Task<'_>,
+    network: &Network,
+    socket: &OwnedFd,
+    given: &[u8],
+) -> Result<Vec<u8>, Errno> {
+    let domain = domain(socket)?;
+    let wanted = address::plain(address::read(given)?);
+    let Some(place) = network.own_place(wanted, true) else {
+        return judged(task, network, domain, given);
+    };
+    let mut own = own_address(socket)?;
+    if own.port() == 0 {
+        // As the kernel does when it sends; but the port must be known before.
+        let unspecified = address::write(SocketAddr::new(own.ip(), 0), domain);
+        actions::bind(socket, &unspecified)?;
+        own = own_address(socket)?;
+    }
+    let from = if own.ip().to_canonical().is_unspecified() { place.ip() } else { own.ip() };
+    network.askers.expect(SocketAddr::new(from, own.port()), asker(task)?);
+    network.askers.pretend(socket_cookie(socket)?, wanted);
+    Ok(address::write(place, domain))
+}
+
+fn own_address(socket: &OwnedFd) -> Result<SocketAddr, Errno> {
+    SocketAddr::try_from(getsockname(socket)?).map_err(|_| Errno::ACCESS)
+}
+
+/// connect(2) of a local socket to a name without a path: the server must be of the run. Who it is shows
+/// when there is a connection.
+pub(super) fn connect_to_abstract(
+    task: &Task<'_>,
+    socket: &OwnedFd,
+    given: &[u8],
+) -> Result<Answer, Errno> {
+    let refused = || {
+        let name = given.get(2..).unwrap_or_default().strip_prefix(b"\0").unwrap_or_default();
+        let shown = [b"@", name].concat();
+        task.refused(Reason::Peer, Subject::new(&shown))
+    };
+    let names_nobody = given.len() <= 2 || address::family(given) != libc::AF_UNIX;
+    if is_datagram(socket)? && !names_nobody {
+        return Err(refused());
+    }
+    let _acting = task.begin()?;
+    task.wait(|| actions::connect(socket, given))?;
+    // Whoever listens in the run has the supervisor do so.
+    if names_nobody || socket_peercred(socket).is_ok_and(|peer| peer.pid == getpid()) {
+        return Ok(Answer::Value(0));
+    }
+    let _ = shutdown(socket, Shutdown::Both);
+    Err(refused())
+}
+
+/// bind(2) of a socket of the internet. A stream is not open to anybody before it listens; datagrams come
+/// in from then on, but at a port that the kernel chooses nobody expects them who was not sent one.
+pub(super) fn bind(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<Answer, Errno> {
+    let place = address::read(given)?;
+    if is_datagram(socket)? && place.port() != 0 {
+        admit_only_own(task, place)?;
+    }
+    let _acting = task.begin()?;
+    actions::bind(socket, given).map(|()| Answer::Value(0))
+}
+
+/// listen(2), which other sockets than those of the internet do as they are.
+pub(crate) fn listen(task: &Task<'_>, fd: i32, backlog: i32) -> Result<Answer, Errno> {
+    let socket = task.caller.descriptor(fd)?;
+    if task.policy.network.is_some() && is_internet(domain(&socket)?) {
+        admit_only_own(task, own_address(&socket)?)?;
+    }
+    let _acting = task.begin()?;
+    make_listen(&socket, backlog).map(|()| Answer::Value(0))
+}
+
+/// Fails unless only programs of this machine can reach the address.
+fn admit_only_own(task: &Task<'_>, place: SocketAddr) -> Result<(), Errno> {
+    if place.ip().to_canonical().is_loopback() {
+        return Ok(());
+    }
+    Err(task.refused(Reason::Listen, Subject::new(address::shown(place).as_bytes())))
+}

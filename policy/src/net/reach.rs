@@ -1,0 +1,155 @@
+//! What rules come to for connections (spec §11.1): a host and a port may be connected to where some path
+//! there is allowed, under some scheme.
+
+use std::string::String;
+use std::vec::Vec;
+
+use super::{Compiled, Host, Net, NetError, NetRule, Target};
+
+/// Schemes and their own ports: those of the URL standard, then others that a rule may name.
+const PORTS: [(&str, u16); 7] = [
+    ("http", 80),
+    ("https", 443),
+    ("ftp", 21),
+    ("ws", 80),
+    ("wss", 443),
+    ("ssh", 22),
+    ("git", 9418),
+];
+
+/// How many of them are meant where no scheme is named; `ws` and `wss` have no ports besides.
+const MEANT: usize = 3;
+
+/// How much of what is at a host and port is allowed, from nothing upwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// No rule is about it.
+    Uncovered,
+    /// Rules are about it, and allow nothing.
+    Nothing,
+    /// The path decides.
+    Parts,
+    /// All, under some scheme at least.
+    Everything,
+}
+
+/// A host and port where the path decides, which a connection does not show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Divided {
+    /// The host.
+    pub host: Host,
+    /// The port.
+    pub port: u16,
+    /// The first rule about it that has a path.
+    pub rule: NetRule,
+}
+
+impl Net {
+    /// How much may be had at a host, in the form of [`super::host`], and a port.
+    #[must_use]
+    pub fn reach(&self, host: &Host, port: u16) -> Reach {
+        let of_host: Vec<&Compiled> = self.0.iter().filter(|rule| rule.host == *host).collect();
+        let named = of_host.iter().filter_map(|rule| rule.scheme.as_deref());
+        let meant = PORTS.iter().take(MEANT).map(|(scheme, _)| *scheme);
+        // The last stands for all schemes that have no port of their own.
+        let mut schemes: Vec<&str> = named.chain(meant).chain([""]).collect();
+        schemes.sort_unstable();
+        schemes.dedup();
+        // Which rules match a path depends on the longest prefix alone that it begins with.
+        let mut paths: Vec<&[String]> =
+            of_host.iter().filter_map(|rule| rule.prefix.as_deref()).collect();
+        paths.push(&[]);
+        let reaches = schemes.into_iter().map(|scheme| self.reach_by(host, scheme, port, &paths));
+        reaches.fold(Reach::Uncovered, Reach::with_other_scheme)
+    }
+
+    /// Whether anything may be had at the host, at whatever port.
+    #[must_use]
+    pub fn admits(&self, host: &Host) -> bool {
+        self.ports(host).any(|port| self.reach(host, port) >= Reach::Parts)
+    }
+
+    /// The hosts that rules are about, each once, in the order of the rules.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<&Host> {
+        let mut hosts = Vec::new();
+        for rule in &self.0 {
+            if !hosts.contains(&&rule.host) {
+                hosts.push(&rule.host);
+            }
+        }
+        hosts
+    }
+
+    /// The first host and port where the path decides.
+    #[must_use]
+    pub fn divided(&self) -> Option<Divided> {
+        self.0.iter().filter(|rule| rule.prefix.is_some()).find_map(|rule| {
+            let host = &rule.host;
+            let port = self.ports(host).find(|&port| self.reach(host, port) == Reach::Parts)?;
+            Some(Divided { host: host.clone(), port, rule: rule.written.clone() })
+        })
+    }
+
+    /// These rules, and one more after them.
+    ///
+    /// # Errors
+    /// [`NetError`] where it cannot stand.
+    pub fn with(&self, rule: &NetRule) -> Result<Self, NetError> {
+        let mut rules = self.0.clone();
+        rules.push(Compiled::of(rule)?);
+        Ok(Self(rules))
+    }
+
+    /// The rule that forbids whatever is at a host and port, the most specific one.
+    #[must_use]
+    pub fn forbidding(&self, host: &Host, port: u16) -> Option<&NetRule> {
+        let is_about = |rule: &&Compiled| {
+            let scheme = rule.scheme.as_deref();
+            rule.host == *host
+                && !rule.allow
+                && rule.port.or_else(|| own_port(scheme?)) == Some(port)
+        };
+        let by_port = self.0.iter().filter(is_about).max_by_key(|rule| rule.specificity());
+        let of_host = || self.0.iter().rev().find(|rule| rule.host == *host && !rule.allow);
+        by_port.or_else(of_host).map(|rule| &rule.written)
+    }
+
+    /// The rules as written, in the order declared.
+    pub fn written(&self) -> impl Iterator<Item = &NetRule> {
+        self.0.iter().map(|rule| &rule.written)
+    }
+
+    fn reach_by(&self, host: &Host, scheme: &str, port: u16, paths: &[&[String]]) -> Reach {
+        let is_own_port = own_port(scheme) == Some(port);
+        let judged = paths.iter().map(|path| {
+            let target = Target { scheme, port: Some(port), is_own_port, path };
+            self.winner(host, target).map(|rule| rule.allow)
+        });
+        let judged: Vec<Option<bool>> = judged.collect();
+        match (judged.contains(&Some(true)), judged.iter().all(|one| *one == Some(true))) {
+            (_, true) => Reach::Everything,
+            (true, false) => Reach::Parts,
+            _ if judged.contains(&Some(false)) => Reach::Nothing,
+            _ => Reach::Uncovered,
+        }
+    }
+
+    /// The ports at which rules about a host could mean something.
+    fn ports(&self, host: &Host) -> impl Iterator<Item = u16> {
+        let of_host = self.0.iter().filter(|rule| rule.host == *host);
+        of_host.filter_map(|rule| rule.port).chain(PORTS.map(|(_, port)| port))
+    }
+}
+
+impl Reach {
+    /// What two schemes come to together: which of them is spoken a connection does not show, and so it
+    /// is enough that one is allowed. Where the path decides under one of them it decides.
+    fn with_other_scheme(self, other: Self) -> Self {
+        if self == Self::Parts || other == Self::Parts { Self::Parts } else { self.max(other) }
+    }
+}
+
+fn own_port(scheme: &str) -> Option<u16> {
+    PORTS.iter().find(|(known, _)| *known == scheme).map(|(_, port)| *port)
+}

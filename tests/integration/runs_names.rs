@@ -1,0 +1,112 @@
+//! Rules about names of hosts, and about paths there, for runs: names from the command line, all on loopback.
+
+use std::fmt::Write as _;
+
+use crate::run::{have, note, skip};
+use crate::runs_net::{Server, run};
+use crate::scratch::{SECRET, Scratch};
+
+/// Rules and resolutions, the host that curl looks up, and whether it gets there.
+const NAMES: [(&[&str], &str, bool); 5] = [
+    (&["--net", "a.test:PORT", "--resolve", "a.test=127.0.0.1"], "A.Test", true),
+    (
+        &["--net", "münchen.test:PORT", "--resolve", "münchen.test=127.0.0.1"],
+        "xn--mnchen-3ya.test",
+        true,
+    ),
+    (&["--net", "http://a.test:PORT", "--resolve", "a.test=::ffff:127.0.0.1"], "a.test", true),
+    (&["--net", "a.test:PORT", "--resolve", "b.test=127.0.0.1"], "b.test", false),
+    (&["--net", "a.test", "--resolve", "a.test=127.0.0.1"], "a.test", false),
+];
+
+#[test]
+fn names_are_looked_up_for_the_run_where_rules_allow_them() {
+    if !have("curl") {
+        return skip("curl looks up names");
+    }
+    let scratch = Scratch::for_ordinary_user();
+    let server = Server::start();
+    let mut table = String::from(
+        "\nname                 rule                                               outcome\n",
+    );
+    for (flags, name, allowed) in NAMES {
+        let url = format!("http://{name}:PORT/");
+        let run = run(&scratch, &server, flags, &["curl", "-sS", "-m", "20", &url]);
+        assert_eq!(server.was_reached(), allowed, "{name} {flags:?}: {run}");
+        let outcome = if allowed { "connected" } else { "refused" };
+        let _ = writeln!(table, "{name:<20} {:<50} {outcome}", flags.join(" "));
+        if !allowed {
+            let denied =
+                if name == "b.test" { name.to_owned() } else { server.text("a.test:PORT") };
+            run.assert_no_secret().assert_stderr(&format!("denied net {denied} by curl"));
+        }
+    }
+    note(&table);
+}
+
+/// What curl asks for, whether the server gets to see it, and what curl gets to read.
+const DOCUMENTS: [(&str, bool, &str); 6] = [
+    ("http://127.0.0.1:PORT/v1/x", true, SECRET),
+    ("http://127.0.0.1:PORT/v10", false, "does not allow this URL"),
+    ("http://127.0.0.1:PORT/v1/../admin", false, "does not allow this URL"),
+    ("http://127.0.0.1:PORT/v1%2f..%2fadmin", false, "does not allow this URL"),
+    ("-p http://127.0.0.1:PORT/v1/x", false, "response 403"),
+    ("--noproxy * http://127.0.0.1:PORT/v1/x", false, "denied net 127.0.0.1:PORT"),
+];
+
+#[test]
+fn paths_hold_where_the_proxy_sees_them() {
+    if !have("curl") {
+        return skip("curl asks the proxy");
+    }
+    let scratch = Scratch::for_ordinary_user();
+    let server = Server::start();
+    let rule =
+        "[[access.net]]\nhost = \"127.0.0.1\"\nport = PORT\npath_prefix = \"/v1\"\nallow = true\n";
+    scratch.write("ws/jp-confine.toml", &server.text(rule));
+    for (request, reaches, told) in DOCUMENTS {
+        let words = ["curl", "-sS", "-m", "20", "--path-as-is"];
+        let line: Vec<&str> = words.into_iter().chain(request.split(' ')).collect();
+        let run = run(&scratch, &server, &["--net-proxy"], &line);
+        assert_eq!(server.was_reached(), reaches, "{request}: {run}");
+        let told = server.text(told);
+        assert!(run.stdout.contains(&told) || run.stderr.contains(&told), "{request}: {run}");
+        if !reaches {
+            run.assert_no_secret().assert_stderr("1 denial");
+        }
+    }
+}
+
+/// Asks a name server without a connection, and wants to hear from the one that it asked.
+const RESOLVER: &str = r"
+import socket
+def ask(name):
+    labels = b''.join(bytes([len(label)]) + label for label in name.split(b'.'))
+    return b'\x12\x34\1\0\0\1\0\0\0\0\0\0' + labels + b'\0\0\1\0\1'
+server = ('192.0.2.53', 53)
+for receive in [lambda s: s.recvfrom(512), lambda s: s.recvmsg(512)[::3]]:
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.settimeout(10)
+    for name in [b'a.test', b'secrets.b.test']:
+        s.sendto(ask(name), server)
+        answer, sender = receive(s)
+        assert sender == server, sender
+        print(name.decode(), answer[3] & 15, socket.inet_ntoa(answer[-4:]) if answer[7] else '')
+s = socket.create_connection(server)
+s.send(bytes([0, len(ask(b'a.test'))]) + ask(b'a.test'))
+print('stream', s.recv(512)[-4:] == b'\x7f\0\0\1')
+";
+
+#[test]
+fn resolvers_of_their_own_get_the_answers_of_the_run_alone() {
+    if !have("python3") {
+        return skip("python asks");
+    }
+    let scratch = Scratch::for_ordinary_user();
+    let server = Server::start();
+    let flags = ["--net", "a.test:1", "--resolve", "a.test=127.0.0.1"];
+    let run = run(&scratch, &server, &flags, &["python3", "-c", RESOLVER]);
+    let both = "a.test 0 127.0.0.1\nsecrets.b.test 3 \n";
+    run.assert_ok().assert_stdout(&format!("{both}{both}stream True\n"));
+    run.assert_stderr("denied net secrets.b.test by python3");
+}
