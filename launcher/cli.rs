@@ -10,6 +10,7 @@ use clap_complete::Shell;
 use jp_confine_policy::Capability;
 use serde_json::Value;
 
+use crate::environment::Granted;
 use crate::mounts::grammar::{Mount, Unmount};
 
 /// Run a program so that it touches only what a path policy grants.
@@ -349,6 +350,14 @@ pub(crate) struct Options {
     /// No network: only local sockets are made
     #[arg(long)]
     pub(crate) no_net: bool,
+    /// Grant a variable, a beginning of names with `*` behind it, or set one; then no other is handed on
+    /// but the base set
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    #[arg(value_parser = OsStringValueParser::new().try_map(|word| Granted::parse(&word)))]
+    pub(crate) env: Vec<Granted>,
+    /// No network, and of the environment the base set alone, but for what options grant
+    #[arg(long)]
+    pub(crate) isolated: bool,
     /// Answer EACCES, never ENOENT: nothing is hidden
     #[arg(long)]
     pub(crate) show_denied: bool,
@@ -379,6 +388,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// Whether the program makes no sockets but local ones.
+    pub(crate) const fn has_no_network(&self) -> bool {
+        self.no_net || self.isolated
+    }
+
     /// The options before and after the subcommand's name, as one: lists in order, the later of two
     /// single values.
     fn then(mut self, later: Self) -> Self {
@@ -390,6 +404,7 @@ impl Options {
         self.mounts.extend(later.mounts);
         self.no_mounts.extend(later.no_mounts);
         self.profiles.extend(later.profiles);
+        self.env.extend(later.env);
         Self {
             workspace: later.workspace.or(self.workspace),
             tool: later.tool.or(self.tool),
@@ -399,6 +414,7 @@ impl Options {
             share_tmp: self.share_tmp | later.share_tmp,
             show_denied: self.show_denied | later.show_denied,
             no_net: self.no_net | later.no_net,
+            isolated: self.isolated | later.isolated,
             non_interactive: self.non_interactive | later.non_interactive,
             kill_leftovers: self.kill_leftovers | later.kill_leftovers,
             dry_run: self.dry_run | later.dry_run,

@@ -11,12 +11,14 @@ mod approvals;
 mod asked;
 mod authorize;
 mod cli;
+mod commands;
 mod config;
 mod consent;
 mod context;
 mod denials;
 mod descendants;
 mod doctor;
+mod environment;
 mod events;
 mod exposed;
 mod externals;
@@ -69,7 +71,8 @@ fn main() -> ExitCode {
 
 fn dispatch() -> Result<u8, Failure> {
     let (options, command) = cli::parse().map_err(Failure::Usage)?;
-    let context = Context::capture()?;
+    let mut context = Context::capture()?;
+    context.set_variables(&options.env);
     match command {
         Command::Run { program, .. } | Command::Learn { program, .. } if options.dry_run => {
             query::dry_run(&context, &options, Some(&program))

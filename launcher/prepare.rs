@@ -6,12 +6,15 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capability;
-use jp_confine_policy::build::{self, Grant, GrantKind, ImageSpec};
+use jp_confine_policy::build::{self, Beyond, Grant, GrantKind, ImageSpec};
 use jp_confine_policy::canonical::Root;
+use jp_confine_policy::commands::{Commands, Listed};
 use jp_confine_policy::compile::Compiled;
+use jp_confine_policy::env::EnvRule;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::model::CompiledRule;
-use jp_confine_policy::resources::Resources;
+use jp_confine_policy::net::NetRule;
+use jp_confine_policy::resources::{Resources, Written};
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::warning;
 use serde::Serialize;
@@ -19,8 +22,10 @@ use serde_json::{Value, json};
 
 use crate::anchors::Anchors;
 use crate::cli::{Enforce, Options};
+use crate::commands;
 use crate::config::layers::Layers;
 use crate::context::Context;
+use crate::environment::Environment;
 use crate::externals::{self, Purpose};
 use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
@@ -62,8 +67,13 @@ pub(crate) struct Prepared {
     /// What is sensitive and yet free to all programs, because nothing is declared.
     pub(crate) exposed: Option<Tiers>,
     pub(crate) rules: Vec<CompiledRule>,
-    /// What the policy says of hosts, variables and programs.
+    /// What the policy says of hosts, variables and programs, and how that was written.
     pub(crate) resources: Resources,
+    pub(crate) written: Written,
+    /// What the program starts with.
+    pub(crate) environment: Environment,
+    /// The programs that may be started, unless all may.
+    pub(crate) commands: Option<Vec<Listed>>,
     pub(crate) warnings: Vec<String>,
     /// Names of the profiles that were picked.
     pub(crate) profiles: Vec<String>,
@@ -82,8 +92,14 @@ pub(crate) fn prepare(
     if !options.service {
         layers.refuse_unheld(options.tool.as_deref())?;
     }
-    let (written, resource_warnings) = layers.resources(options.tool.as_deref());
+    let (mut written, resource_warnings) = layers.resources(options.tool.as_deref());
+    if options.isolated {
+        // What a file grants is less than what was typed.
+        written.env.retain(|rule| !rule.read);
+    }
+    written.env.extend(options.env.iter().enumerate().map(|(index, env)| env.rule(index)));
     let resources = written.compile().map_err(|error| Failure::own(error.to_string()))?;
+    let held = Held::of(context, workspace, options, &written, &resources);
     let mut declared = layers.declared(options.tool.as_deref())?;
     if run.is_some_and(|run| run.learning) {
         declared = declared.outside();
@@ -127,12 +143,13 @@ pub(crate) fn prepare(
         TierLayer::of(&asked, &layers, granted, purpose)?;
     let aliases = grants::aliases(workspace, &tables, &mut anchors);
     let nowhere = Path::new("/");
-    let json = serde_json::to_string(&WireForm::of(&wire))
+    let json = serde_json::to_string(&WireForm::of(&wire, &written))
         .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
     grants.extend(grants::inherited(&grants, root.as_path())?);
     let image = build_image(&ImageSpec {
         grants: &grants,
         tiers: (!tiers.is_empty()).then_some(&tiers),
+        beyond: held.beyond(),
         workspace: root.as_path(),
         aliases: &aliases,
         session: RandomState::new().build_hasher().finish(),
@@ -157,10 +174,14 @@ pub(crate) fn prepare(
         exposed,
         rules: wire,
         resources,
+        written,
+        environment: held.environment,
+        commands: held.commands,
         warnings: outcome
             .warnings
             .into_iter()
             .chain(resource_warnings.iter().map(ToString::to_string))
+            .chain(held.warnings)
             .chain(warnings.iter().map(ToString::to_string))
             .chain(covered.iter().map(ToString::to_string))
             .chain(flags.warnings)
@@ -168,6 +189,41 @@ pub(crate) fn prepare(
             .collect(),
         profiles: picked.iter().map(|profile| profile.name.clone()).collect(),
     })
+}
+
+/// What a run is held to beside files. What the file service starts was judged by it.
+#[derive(Debug, Default)]
+struct Held {
+    environment: Environment,
+    commands: Option<Vec<Listed>>,
+    warnings: Vec<String>,
+}
+
+impl Held {
+    fn of(
+        context: &Context,
+        workspace: &Workspace,
+        options: &Options,
+        written: &Written,
+        resources: &Resources,
+    ) -> Self {
+        if options.service {
+            return Self::default();
+        }
+        let rules = resources.env.clone();
+        let is_declared = options.isolated || rules.is_declared();
+        let find = |it| commands::find(context, &workspace.root, it);
+        let (commands, warnings) = written.commands.as_ref().map(find).unzip();
+        Self {
+            environment: Environment { rules, is_declared },
+            commands,
+            warnings: warnings.unwrap_or_default(),
+        }
+    }
+
+    fn beyond(&self) -> Beyond<'_> {
+        Beyond { env: Some(&self.environment.rules), commands: self.commands.as_deref() }
+    }
 }
 
 /// The image that `spec` describes.
@@ -204,11 +260,12 @@ impl Prepared {
     /// inside the run.
     pub(crate) fn plan(
         &self,
+        context: &Context,
         machine: Machine,
         enforce: Enforce,
         own: &[Rule],
     ) -> Result<Plan, Failure> {
-        Plan::of(&Order {
+        let mut plan = Plan::of(&Order {
             grants: &self.grants,
             image: &parse_image(&self.image)?,
             tiers: &self.tiers,
@@ -217,13 +274,16 @@ impl Prepared {
             user: rustix::process::geteuid(),
             machine,
             enforce,
-        })
+            lists_programs: self.commands.is_some(),
+        })?;
+        plan.notes.extend(self.environment.note(&context.environment));
+        Ok(plan)
     }
 
     /// The compiled policy for people and programs: the wire form of spec §2.3 and §2.5, with the
     /// anchor of each grant and where it comes from.
     pub(crate) fn to_json(&self) -> Value {
-        let mut value = json!(WireForm::of(&self.rules));
+        let mut value = json!(WireForm::of(&self.rules, &self.written));
         let grants: Vec<Value> = self.grants.iter().map(grant_json).collect();
         if let Value::Object(fields) = &mut value {
             fields.insert("workspace".to_owned(), lossy(self.root.as_path()));
@@ -238,13 +298,16 @@ impl Prepared {
 #[derive(Debug, Serialize)]
 struct WireForm<'a> {
     fs: &'a [CompiledRule],
-    net: [(); 0],
-    env: [(); 0],
+    net: &'a [NetRule],
+    env: &'a [EnvRule],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commands: Option<&'a Commands>,
 }
 
 impl<'a> WireForm<'a> {
-    fn of(fs: &'a [CompiledRule]) -> Self {
-        Self { fs, net: [], env: [] }
+    fn of(fs: &'a [CompiledRule], written: &'a Written) -> Self {
+        let Written { net, env, commands, .. } = written;
+        Self { fs, net, env, commands: commands.as_ref() }
     }
 }
 

@@ -105,7 +105,7 @@ struct Held<'a> {
 }
 
 fn plan(context: &Context, options: &Options, prepared: &Prepared) -> Result<Plan, Failure> {
-    prepared.plan(context.machine(), options.enforce.unwrap_or_default(), &[])
+    prepared.plan(context, context.machine(), options.enforce.unwrap_or_default(), &[])
 }
 
 /// The policy that the options select, for a question about it; its warnings are printed.

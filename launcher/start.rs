@@ -93,7 +93,7 @@ impl Start<'_> {
             own.push(Rule::writing(self.scratch.denials()));
         }
         own.extend(self.outer.iter().flat_map(|outer| outer.needs()));
-        let mut plan = prepared.plan(machine, self.enforce(), &own)?;
+        let mut plan = prepared.plan(self.context, machine, self.enforce(), &own)?;
         if self.outer.is_some() {
             let held =
                 if plan.static_programs_allowed() { "" } else { "; static programs do not start" };
@@ -132,12 +132,13 @@ impl Start<'_> {
             outer: self.outer,
             temp: self.temp,
             context: self.context,
+            variables: &prepared.environment,
         };
         let bounds = plan.bounds.as_ref().map(landlock::ruleset).transpose()?;
         if self.lesson.is_some() && plan.traps.is_none() {
             return Err(Obstacle::Other(unobserved(self.outer.is_some())));
         }
-        let sockets = if self.options.no_net { Sockets::Local } else { Sockets::All };
+        let sockets = if self.options.has_no_network() { Sockets::Local } else { Sockets::All };
         let Some(traps) = plan.traps else {
             let filtered = bounds.is_some() || sockets == Sockets::Local;
             let refusals = filtered.then(|| filter::refusals(sockets));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin, build};
+use jp_confine_policy::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tier::Tier;
@@ -81,6 +81,7 @@ impl Policy {
         let spec = ImageSpec {
             grants: &grants,
             tiers: (!tiers.is_empty()).then_some(&tiers),
+            beyond: Beyond::default(),
             workspace: folder,
             aliases: &aliases,
             session: 7,

@@ -1,19 +1,24 @@
 //! Decoding what `access` says of other things than files: hosts, variables, programs. The file service
-//! holds tools to it; a run cannot be held to it yet, and refuses it (spec §13).
+//! holds tools to it; a run cannot be held to all of it yet, and refuses the rest (spec §13).
 
 use std::ops::Range;
 
 use jp_confine_policy::commands::{CommandRule, Commands};
 use jp_confine_policy::env::{Env, EnvRule};
 use jp_confine_policy::layers::Layered;
+use jp_confine_policy::model::RuleSource;
 use jp_confine_policy::net::{Net, NetRule};
 
 use super::decode::{Decoded, Decoder, File};
 use super::diagnostic::Diagnostic;
 use super::document::{Entry, Node, Value};
+use crate::{commands, environment};
 
 /// The keys of this part of `access`.
 pub(super) const KEYS: [&str; 4] = ["net", "env", "commands", "net_env"];
+
+/// Those that a run cannot be held to.
+const UNHELD: [&str; 2] = ["net", "net_env"];
 
 const NET_KEYS: [&str; 5] = ["host", "scheme", "port", "path_prefix", "allow"];
 const ENV_KEYS: [&str; 2] = ["name", "read"];
@@ -26,7 +31,7 @@ pub(crate) struct Resources {
     pub(crate) env: Option<Layered<EnvRule>>,
     pub(crate) commands: Option<Commands>,
     pub(crate) net_env: Vec<String>,
-    /// The first key that says something, and where it stands.
+    /// The first key that a run cannot be held to, and where it stands.
     pub(super) first: Option<(String, Range<usize>)>,
 }
 
@@ -36,7 +41,10 @@ impl Decoder<'_> {
         if entry.value.value == Value::Array(Vec::new()) {
             return Ok(());
         }
-        into.first.get_or_insert_with(|| (entry.key.clone().into_owned(), entry.key_span.clone()));
+        if UNHELD.contains(&&*entry.key) {
+            let key = entry.key.clone().into_owned();
+            into.first.get_or_insert_with(|| (key, entry.key_span.clone()));
+        }
         match &*entry.key {
             "net" => {
                 into.net = Some(self.list("net", &NET_KEYS, &entry.value, Self::net_rule)?);
@@ -72,24 +80,29 @@ impl Decoder<'_> {
         Ok(rule)
     }
 
-    fn env_rule(&mut self, _: usize, node: &Node<'_>) -> Decoded<EnvRule> {
+    fn env_rule(&mut self, index: usize, node: &Node<'_>) -> Decoded<EnvRule> {
         let mut rule = EnvRule::default();
         for entry in self.table(node)? {
             match &*entry.key {
-                "name" => self.string(&entry.value)?.clone_into(&mut rule.name),
+                "name" => {
+                    self.string(&entry.value)?.clone_into(&mut rule.name);
+                    rule.source = self.source_of(index, entry.key_span.start);
+                }
                 "read" => rule.read = self.boolean(&entry.value)?,
                 _ => return self.unknown(entry, &ENV_KEYS),
             }
         }
         let wrong = Env::new(std::slice::from_ref(&rule)).err();
         self.sound(node, wrong)?;
+        self.sound(node, environment::beyond_rules(&rule.name))?;
         Ok(rule)
     }
 
     fn commands(&mut self, node: &Node<'_>) -> Decoded<Commands> {
         let mut commands = Commands::default();
-        for program in self.table(node)? {
-            let mut rule = CommandRule::default();
+        for (index, program) in self.table(node)?.iter().enumerate() {
+            let source = self.source_of(index, program.key_span.start);
+            let mut rule = CommandRule { source, ..CommandRule::default() };
             for entry in self.table(&program.value)? {
                 match &*entry.key {
                     "args" => rule.args = Some(self.patterns_of_words(&entry.value)?),
@@ -97,9 +110,17 @@ impl Decoder<'_> {
                     _ => return self.unknown(entry, &COMMAND_KEYS),
                 }
             }
+            let wrong = rule.variables().err();
+            self.sound(&program.value, wrong)?;
+            self.sound(&program.value, commands::unsound(&program.key))?;
             commands.0.insert(program.key.clone().into_owned(), rule);
         }
         Ok(commands)
+    }
+
+    /// Where a rule stands that begins at byte `offset`.
+    fn source_of(&mut self, index: usize, offset: usize) -> RuleSource {
+        RuleSource { layer: self.layer(), index, line: Some(self.line(offset)) }
     }
 
     fn patterns_of_words(&self, node: &Node<'_>) -> Decoded<Vec<Vec<String>>> {

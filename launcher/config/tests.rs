@@ -102,15 +102,16 @@ fn what_runs_are_not_held_to() {
   = help: remove it, or keep it below `[tools.NAME]` for `jp-confine vfs --tool NAME`"
     );
     for text in [
-        "[access.commands.git]\n",
-        "[[access.env]]\nname = \"X\"\n",
         "access.net_env = [\"X\"]\n",
-        "[tools.x.access.commands.git]\n",
+        "[tools.x.access]\nnet_env = [\"X\"]\n",
         "[conversation.tools.x.access]\nnet = [{host = \"h\"}]\n",
     ] {
         assert!(unheld(text, Some("x")).is_some(), "{text}");
     }
-    assert_eq!(unheld("[tools.x.access.commands.git]\n", Some("y")), None);
+    for text in ["[access.commands.git]\n", "[[access.env]]\nname = \"X\"\n"] {
+        assert_eq!(unheld(text, None), None, "{text}");
+    }
+    assert_eq!(unheld("tools.x.access.net_env = [\"X\"]\n", Some("y")), None);
     assert_eq!(unheld("access.net = []\n[tools.x]\nruntime = \"vfs\"\n", Some("x")), None);
 }
 

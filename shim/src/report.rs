@@ -34,6 +34,8 @@ pub(crate) enum Reason {
     /// The object belongs to another process, which `/proc` shows.
     #[cfg(target_os = "linux")]
     OtherProcess = 6,
+    /// No rule about programs lets it start with these arguments, which stand in place of the route.
+    Command = 9,
 }
 
 /// An operation being judged: which libc function, on which path, spelled how.

@@ -259,6 +259,51 @@ static int v_thread_fork(char **a)
 
 /* Another program, as it is: `ok` when it could be started and ended with 0. */
 static int v_exec(char **a) { return execv(a[0], a); }
+static int v_execvp(char **a) { return execvp(a[0], a); }
+static int v_exec_called(char **a)
+{
+    char *path = a[1];
+    a[1] = a[0];
+    return execv(path, a + 1);
+}
+static int v_exec_held(char **a)
+{
+    int fd = open(a[0], O_PATH | O_CLOEXEC);
+    return fd < 0 ? FAILED : fexecve(fd, a, environ);
+}
+static int v_spawn(char **a)
+{
+    pid_t child;
+    errno = posix_spawnp(&child, a[0], NULL, NULL, a, environ);
+    return errno ? FAILED : waited(child);
+}
+
+/* What there is of the environment: by libc, and as the kernel keeps it. */
+static int v_variable(char **a)
+{
+    const char *value = getenv(a[0]);
+    if (value)
+        found(value);
+    errno = ENOENT;
+    return value ? DONE : FAILED;
+}
+static int v_kept_variable(char **a)
+{
+    static char block[65536];
+    int fd = open("/proc/self/environ", O_RDONLY);
+    ssize_t length = fd < 0 ? FAILED : read(fd, block, sizeof block - 1);
+    size_t name = strlen(a[0]);
+    if (length < 0)
+        return FAILED;
+    close(fd);
+    for (char *at = block; at < block + length; at += strlen(at) + 1)
+        if (strncmp(at, a[0], name) == 0 && at[name] == '=') {
+            found(at + name + 1);
+            return DONE;
+        }
+    errno = ENOENT;
+    return FAILED;
+}
 
 const struct verb process_verbs[] = {
     {"chdir", 1, v_chdir},
@@ -295,5 +340,11 @@ const struct verb process_verbs[] = {
     {"spawn_addchdir", 1, v_spawn_addchdir},
     {"thread_fork", 0, v_thread_fork},
     {"exec", 1, v_exec},
+    {"execvp", 1, v_execvp},
+    {"exec_called", 2, v_exec_called},
+    {"exec_held", 1, v_exec_held},
+    {"spawn", 1, v_spawn},
+    {"variable", 1, v_variable},
+    {"kept_variable", 1, v_kept_variable},
     {0},
 };

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin, build};
+use jp_confine_policy::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::io::FdFlags;
 
@@ -31,6 +31,7 @@ fn image() -> Vec<u8> {
     let spec = ImageSpec {
         grants: &grants,
         tiers: None,
+        beyond: Beyond::default(),
         workspace: Path::new("/"),
         aliases: &[],
         session: 1,

@@ -4,6 +4,7 @@
 
 mod environment;
 mod handle;
+mod invocation;
 #[cfg(target_os = "linux")]
 mod loader;
 mod program;
@@ -17,6 +18,7 @@ use core::ffi::{CStr, c_char, c_int};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::{Image, Text};
+use jp_confine_policy::invocation::Admission;
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
@@ -25,6 +27,7 @@ use crate::report::{self, Reason, Subject};
 use crate::sys::process::{self, Strings};
 use crate::sys::{self, Object};
 use crate::{memory, resolve, session};
+use environment::Withheld;
 use program::Kind;
 
 /// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
@@ -41,7 +44,7 @@ pub(crate) fn execute(
     envp: Strings,
     flags: c_int,
 ) -> Errno {
-    with_judged(call, dirfd, path, envp, flags, |path, envp| {
+    with_judged(call, dirfd, path, argv, envp, flags, |path, envp| {
         process::execute(dirfd, path, argv, envp, flags)
     })
 }
@@ -52,6 +55,7 @@ pub(crate) fn with_judged(
     call: &CStr,
     dirfd: c_int,
     path: *const c_char,
+    argv: Strings,
     envp: Strings,
     flags: c_int,
     run: impl FnOnce(&CStr, Strings) -> Errno,
@@ -61,23 +65,34 @@ pub(crate) fn with_judged(
         Err(errno) => return errno,
     };
     let mut text = PathBuffer::new();
-    match prepare(image, call, dirfd, path, flags, &mut text) {
-        Ok(()) => environment::with_repaired(image, envp, |envp| run(text.c_str(0), envp)),
+    let program = Program { dirfd, path, argv, flags };
+    match prepare(image, call, program, &mut text) {
+        Ok(admission) => {
+            let withheld = Withheld::of(image, admission);
+            environment::with_repaired(&withheld, envp, |envp| run(text.c_str(0), envp))
+        }
         Err(errno) => errno,
     }
 }
 
-/// Judges the program. Its path ends up in `text` as the program spelled it, for the kernel: a
-/// script and the process list show that spelling.
+/// A program as it was named to be started.
+#[derive(Clone, Copy)]
+struct Program {
+    dirfd: c_int,
+    path: *const c_char,
+    argv: Strings,
+    flags: c_int,
+}
+
+/// Judges the program: the rules by which it may be started with its arguments. Its path ends up in
+/// `text` as the program spelled it, for the kernel: a script and the process list show that spelling.
 #[inline(never)]
 fn prepare(
     image: &Image<'_>,
     call: &CStr,
-    dirfd: c_int,
-    path: *const c_char,
-    flags: c_int,
+    Program { dirfd, path, argv, flags }: Program,
     text: &mut PathBuffer,
-) -> Result<(), Errno> {
+) -> Result<Admission, Errno> {
     if flags & !(sys::EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
         return Err(Errno::EINVAL);
     }
@@ -85,16 +100,18 @@ fn prepare(
     #[cfg(target_os = "linux")]
     if text.len() == 0 && flags & sys::EMPTY_PATH != 0 {
         let program = loader::held(image, call, dirfd)?;
+        let admission = invocation::judge(image, call, &program, argv)?;
         admit(image, call, program)?;
-        return can_carry_shim(image, call, text.as_bytes());
+        return can_carry_shim(image, call, text.as_bytes()).map(|()| admission);
     }
     if text.len() == 0 {
         return Err(Errno::ENOENT);
     }
     let stop_at_link = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
     let program = find(image, call, dirfd, text.as_bytes(), stop_at_link)?;
+    let admission = invocation::judge(image, call, &program, argv)?;
     admit(image, call, program)?;
-    can_carry_shim(image, call, text.as_bytes())
+    can_carry_shim(image, call, text.as_bytes()).map(|()| admission)
 }
 
 fn may_execute(image: &Image<'_>, request: &Request<'_>) -> Verdict {
