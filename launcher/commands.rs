@@ -4,10 +4,13 @@ use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use jp_confine_policy::build::{Beyond, ImageSpec};
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::commands::{Commands, Listed};
 
 use crate::context::Context;
+use crate::failure::Failure;
+use crate::prepare;
 use crate::program;
 
 /// Why nothing can be called `key`, if nothing can.
@@ -20,20 +23,35 @@ pub(crate) fn unsound(key: &str) -> Option<String> {
 /// The programs that a run may start, and what could not be found of them. A name is the file that it
 /// means along `PATH` now: what is put into a folder of the workspace later is another program. A key with
 /// a slash is the path of a file, from the workspace if it does not begin there.
+///
+/// # Errors
+/// Where two keys are one program: which of the rules counts?
 pub(crate) fn find(
     context: &Context,
     workspace: &Path,
     commands: &Commands,
-) -> (Vec<Listed>, Vec<String>) {
-    let mut listed = Vec::new();
+) -> Result<(Vec<Listed>, Vec<String>), Failure> {
+    let mut listed: Vec<Listed> = Vec::new();
     let mut warnings = Vec::new();
     for (key, rule) in &commands.0 {
-        match file_of(context, workspace, key) {
-            Ok(program) => listed.push(Listed { key: key.clone(), program, rule: rule.clone() }),
-            Err(why) => warnings.push(format!("access.commands lists `{key}`, which {why}")),
+        let program = match file_of(context, workspace, key) {
+            Ok(program) => program,
+            Err(why) => {
+                warnings.push(format!("access.commands lists `{key}`, which {why}"));
+                continue;
+            }
+        };
+        let found = Listed { key: key.clone(), program, rule: rule.clone() };
+        let is_same = |it: &&Listed| it.program == found.program && it.name() == found.name();
+        if let Some(other) = listed.iter().find(is_same) {
+            return Err(Failure::advised(
+                format!("access.commands has `{key}` and `{}` for one program", other.key),
+                "keep one of them",
+            ));
         }
+        listed.push(found);
     }
-    (listed, warnings)
+    Ok((listed, warnings))
 }
 
 /// The canonical path of what a key means, or why there is none. What a path leads to may come to be
@@ -46,6 +64,24 @@ fn file_of(context: &Context, workspace: &Path, key: &str) -> Result<PathBuf, St
     };
     let resolved = canonical::resolve(workspace, &found, Op::Content);
     resolved.map(|resolved| resolved.path).map_err(|error| format!("cannot be found: {error}"))
+}
+
+/// An image that says of nothing but these programs that they may be started, to ask it.
+pub(crate) fn image_of(listed: &[Listed]) -> Result<Vec<u8>, Failure> {
+    let nowhere = Path::new("/");
+    prepare::build_image(&ImageSpec {
+        grants: &[],
+        tiers: None,
+        beyond: Beyond { commands: Some(listed), ..Beyond::default() },
+        workspace: nowhere,
+        aliases: &[],
+        session: 0,
+        shim_path: nowhere,
+        events_path: nowhere,
+        temp_dir: nowhere,
+        shared_page: nowhere,
+        json: &[],
+    })
 }
 
 /// The program that a name means, wherever a program stands: not in the working directory.

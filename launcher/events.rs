@@ -58,12 +58,14 @@ pub(crate) enum Reason {
     Once,
     /// The same, to all such calls of the run.
     ThisRun,
+    /// No rule about programs lets it start with these arguments, which stand in place of the route.
+    Command,
     /// Something went wrong inside.
     Internal,
 }
 
 impl Reason {
-    const NUMBERED: [Self; 9] = [
+    const NUMBERED: [Self; 10] = [
         Self::Rule,
         Self::Static,
         Self::Foreign,
@@ -73,6 +75,7 @@ impl Reason {
         Self::OtherProcess,
         Self::Once,
         Self::ThisRun,
+        Self::Command,
     ];
 
     /// Whether nothing was refused: a person consented.

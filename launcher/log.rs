@@ -10,6 +10,7 @@ use jp_confine_policy::tier::Restraint;
 use serde_json::{Value, json};
 
 use crate::advice::Advisor;
+use crate::command_line::CommandLine;
 use crate::context::Context;
 use crate::events::{Denial, Reason};
 use crate::failure::Failure;
@@ -54,6 +55,7 @@ impl Log {
         };
         let missing: Vec<&str> = denial.missing.iter().map(Capability::as_str).collect();
         let errno = if denial.hidden { "ENOENT" } else { "EACCES" };
+        let arguments = CommandLine::arguments_of(denial);
         self.write(&json!({
             "event": if consent.is_some() { "prompt" } else { "denial" },
             "pid": denial.pid,
@@ -61,7 +63,8 @@ impl Log {
             "call": text(&denial.call),
             "capability": missing,
             "path": text(&denial.path),
-            "route": text(&denial.route),
+            "route": text(if arguments.is_some() { &denial.path } else { &denial.route }),
+            "arguments": arguments,
             "second_path": denial.second,
             "verdict": if consent.is_some() { "allow" } else { "deny" },
             "consent": consent,
@@ -110,7 +113,7 @@ pub(crate) fn reason(denial: &Denial) -> &'static str {
             Some(_) => "tier_deny",
             None => "denied",
         },
-        Reason::Namespace | Reason::OtherProcess => "denied",
+        Reason::Namespace | Reason::OtherProcess | Reason::Command => "denied",
         Reason::Static => "static_program",
         Reason::Foreign => "foreign_program",
         Reason::Loader => "loader_not_in_baseline",

@@ -11,6 +11,7 @@ mod approvals;
 mod asked;
 mod authorize;
 mod cli;
+mod command_line;
 mod commands;
 mod config;
 mod consent;

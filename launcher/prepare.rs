@@ -99,7 +99,7 @@ pub(crate) fn prepare(
     }
     written.env.extend(options.env.iter().enumerate().map(|(index, env)| env.rule(index)));
     let resources = written.compile().map_err(|error| Failure::own(error.to_string()))?;
-    let held = Held::of(context, workspace, options, &written, &resources);
+    let held = Held::of(context, workspace, options, &written, &resources)?;
     let mut declared = layers.declared(options.tool.as_deref())?;
     if run.is_some_and(|run| run.learning) {
         declared = declared.outside();
@@ -206,19 +206,19 @@ impl Held {
         options: &Options,
         written: &Written,
         resources: &Resources,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
         if options.service {
-            return Self::default();
+            return Ok(Self::default());
         }
         let rules = resources.env.clone();
         let is_declared = options.isolated || rules.is_declared();
         let find = |it| commands::find(context, &workspace.root, it);
-        let (commands, warnings) = written.commands.as_ref().map(find).unzip();
-        Self {
+        let (commands, warnings) = written.commands.as_ref().map(find).transpose()?.unzip();
+        Ok(Self {
             environment: Environment { rules, is_declared },
             commands,
             warnings: warnings.unwrap_or_default(),
-        }
+        })
     }
 
     fn beyond(&self) -> Beyond<'_> {

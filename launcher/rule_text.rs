@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use jp_confine_policy::commands::CommandRule;
 use jp_confine_policy::{Capabilities, Capability};
 
 use crate::report;
@@ -39,6 +40,26 @@ pub(crate) fn external(tool: Option<&str>, path: &str, caps: Capabilities) -> St
     let mut keys = keys(path, caps);
     keys.insert(1, "external = true".to_owned());
     format!("{}\n{}\n", header(tool), keys.join("\n"))
+}
+
+/// The rule on the program `key`, in the table of `tool` if one is named.
+pub(crate) fn command(tool: Option<&str>, key: &str, rule: &CommandRule) -> String {
+    let strings = |words: &[String]| {
+        let words: Vec<String> = words.iter().map(|word| string(word)).collect();
+        format!("[{}]", words.join(", "))
+    };
+    let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let key = if key.bytes().all(is_bare) { key.to_owned() } else { string(key) };
+    let tool = tool.map(|tool| format!("tools.{tool}.")).unwrap_or_default();
+    let mut text = format!("[{tool}access.commands.{key}]\n");
+    if let Some(lines) = &rule.args {
+        let lines: Vec<String> = lines.iter().map(|line| strings(line)).collect();
+        let _ = writeln!(text, "args = [{}]", lines.join(", "));
+    }
+    if !rule.envs.is_empty() {
+        let _ = writeln!(text, "envs = {}", strings(&rule.envs));
+    }
+    text
 }
 
 /// A basic string (TOML 1.0), in which nothing is written that a reader does not see.

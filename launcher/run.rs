@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use crate::advice::Advisor;
+use crate::advice::{Advisor, Programs};
 use crate::cli::Options;
 use crate::context::Context;
 use crate::denials::Denials;
@@ -84,6 +84,11 @@ pub(crate) fn run(
         workspace: &workspace.root,
         tiers: &prepared.tiers,
         declared: prepared.declared,
+        programs: prepared.commands.as_deref().map(|listed| Programs {
+            listed,
+            context,
+            workspace: &workspace.root,
+        }),
     };
     let mut denials = Denials::default();
     let mut take = |denial: Denial, log: Option<&mut Log>| {

@@ -37,14 +37,21 @@ fn pair(call: &str, from: &str, to: &str, missing: Capabilities, second: bool) -
 }
 
 fn advise(grants: &[Grant], denial: &Denial) -> Advice {
-    Advisor { grants, workspace: Path::new("/w"), tiers: &Tiers::default(), declared: true }
-        .advise(denial)
+    Advisor {
+        grants,
+        workspace: Path::new("/w"),
+        tiers: &Tiers::default(),
+        declared: true,
+        programs: None,
+    }
+    .advise(denial)
 }
 
 /// Advice as one line: options, then rules.
 fn line(grants: &[Grant], denial: &Denial) -> String {
     match advise(grants, denial) {
         Advice::Never(why) => why,
+        Advice::Command { .. } => unreachable!("no programs are listed"),
         Advice::Grant { options, rules } => {
             let options = options.iter().map(|(flag, path)| format!("{flag} {}", path.display()));
             let rules = rules.iter().map(|(path, caps)| format!("{path}: {caps}"));

@@ -116,6 +116,7 @@ fn denials(text: &mut String, learned: &Learned<'_>, stage: &Stage<'_>) {
         workspace: stage.root,
         tiers: &learned.ran.prepared.tiers,
         declared: false,
+        programs: None,
     };
     if denials.total() + denials.total_hidden() == 0 {
         return;
@@ -136,6 +137,7 @@ fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
     let asked = escaped(&report::asked(denial));
     let way = match advisor.advise(denial) {
         Advice::Grant { options, .. } => report::words(&options),
+        Advice::Command { key, .. } => format!("access.commands.{key}"),
         Advice::Never(reason) => reason,
     };
     let rule = advisor.rule(denial).unwrap_or_else(|| "no rule covers it".to_owned());

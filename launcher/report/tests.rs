@@ -56,6 +56,7 @@ fn render(denials: &[Denial], declared: bool) -> String {
             workspace: Path::new("/w"),
             tiers: &Tiers::default(),
             declared,
+            programs: None,
         },
         verbose: true,
         damaged: false,

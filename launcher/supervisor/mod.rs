@@ -28,6 +28,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 mod waiting;
+mod words;
 mod workers;
 
 use std::fs::File;

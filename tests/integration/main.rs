@@ -44,6 +44,7 @@ mod inventory;
 mod layers_stress;
 mod layers_stress_roles;
 mod policy_capabilities;
+mod policy_commands;
 mod policy_environment;
 mod policy_externals;
 mod policy_nested;

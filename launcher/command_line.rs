@@ -1,0 +1,64 @@
+//! The words that a refused program was to be started with, as a denial has them.
+
+use jp_confine_policy::invocation::Invocation;
+use jp_confine_policy::telling;
+
+use crate::events::{Denial, Reason};
+use crate::report;
+
+/// The words, as far as they were told.
+#[derive(Debug)]
+pub(crate) struct CommandLine<'d> {
+    words: Vec<&'d [u8]>,
+    /// There were more of them, or more of the last.
+    is_cut: bool,
+}
+
+impl<'d> CommandLine<'d> {
+    /// Those of a denial that is about a command.
+    pub(crate) fn of(denial: &'d Denial) -> Self {
+        // Each has a NUL behind it, or was cut.
+        let mut words: Vec<&[u8]> = denial.route.split(|byte| *byte == 0).collect();
+        let rest = words.pop().unwrap_or_default();
+        let is_cut = !rest.is_empty() || denial.route.len() >= telling::LINE;
+        Self { words, is_cut }
+    }
+
+    /// The words behind the name, for programs that read; of a denial that is about something else none.
+    pub(crate) fn arguments_of(denial: &'d Denial) -> Option<Vec<String>> {
+        let words = (denial.reason == Reason::Command).then(|| Self::of(denial))?;
+        Some(words.arguments().iter().map(|word| report::printable(word)).collect())
+    }
+
+    /// What it was called, without folders and the dash of login shells.
+    pub(crate) fn name(&self) -> &'d [u8] {
+        let called = self.words.first().copied().unwrap_or_default();
+        Invocation { program: &[], called, arguments: 0 }.name()
+    }
+
+    /// What stands behind the name.
+    pub(crate) fn arguments(&self) -> &[&'d [u8]] {
+        self.words.get(1..).unwrap_or_default()
+    }
+
+    /// The narrowest arguments of a rule that allow it: themselves, up to where they are not known, or no
+    /// text.
+    pub(crate) fn pattern(&self) -> Vec<String> {
+        let texts = self.arguments().iter().map_while(|word| std::str::from_utf8(word).ok());
+        let mut pattern: Vec<String> = texts.map(str::to_owned).collect();
+        if self.is_cut || pattern.len() < self.arguments().len() {
+            pattern.push("**".to_owned());
+        }
+        pattern
+    }
+
+    /// The arguments as words for a shell, shortened, each with a space in front.
+    pub(crate) fn shown(&self) -> String {
+        let words = self.arguments().iter().map(|word| report::quoted(word));
+        let mut text: String = words.map(|word| format!(" {word}")).collect();
+        if self.is_cut {
+            text.push_str(" …");
+        }
+        report::short(text.as_bytes())
+    }
+}
