@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Read as _;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::telling::Flags;
+use jp_confine_policy::telling::{COMMAND, Flags};
 use jp_confine_policy::tier::Restraint;
 
 const MAGIC: u32 = 0x4556_504a;
@@ -65,7 +65,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    const NUMBERED: [Self; 10] = [
+    const NUMBERED: [Self; 9] = [
         Self::Rule,
         Self::Static,
         Self::Foreign,
@@ -75,7 +75,6 @@ impl Reason {
         Self::OtherProcess,
         Self::Once,
         Self::ThisRun,
-        Self::Command,
     ];
 
     /// Whether nothing was refused: a person consented.
@@ -84,10 +83,16 @@ impl Reason {
     }
 
     fn of_number(number: u16) -> Self {
+        if number == COMMAND {
+            return Self::Command;
+        }
         Self::NUMBERED.get(usize::from(number)).copied().unwrap_or(Self::Internal)
     }
 
     fn number(self) -> u16 {
+        if self == Self::Command {
+            return COMMAND;
+        }
         let place = Self::NUMBERED.iter().position(|&reason| reason == self);
         place.and_then(|place| u16::try_from(place).ok()).unwrap_or(u16::MAX)
     }

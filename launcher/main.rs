@@ -59,7 +59,7 @@ mod workspace;
 
 use std::process::ExitCode;
 
-use cli::{Approvals, Command};
+use cli::{Approvals, Command, Topic};
 use context::Context;
 use failure::Failure;
 
@@ -84,8 +84,14 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Learn { lesson, program, arguments } => {
             learn::learn(&context, &options, &lesson, &program, &arguments)
         }
-        Command::Check { capability, paths, json } => {
-            query::check(&context, &options, capability, &paths, json)
+        Command::Check { topic: Topic::Path(capability), targets, json } => {
+            query::check(&context, &options, capability, &targets, json)
+        }
+        Command::Check { topic: Topic::Beyond(topic), targets, json } => {
+            query::beyond::check(&context, &options, topic, &targets, json)
+        }
+        Command::ExplainBeyond { topic, targets, json } => {
+            query::beyond::explain(&context, &options, topic, &targets, json)
         }
         Command::Authorize(request) => authorize::authorize(&context, &options, &request),
         Command::Explain { path, json } => query::explain(&context, &options, &path, json),

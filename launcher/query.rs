@@ -1,6 +1,8 @@
 //! Questions about the policy: `check`, `explain`, `compile` and `--dry-run`. Nothing is run, and
 //! nothing on disk is changed.
 
+pub(crate) mod beyond;
+
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -58,23 +60,32 @@ pub(crate) fn check(
         let mut text = String::new();
         for result in &results {
             let path = report::path(&result.path);
-            let verdict = match result.verdict {
-                Verdict::Allow => "allow",
-                Verdict::Prompt => "prompt",
-                Verdict::Deny => "deny",
-            };
+            let verdict = word(result.verdict);
             let message = report::path(&result.message());
             let why = if message.is_empty() { message } else { format!(": {message}") };
             let _ = writeln!(text, "{verdict} {capability} {path}{why}");
         }
         report::output(&text);
     }
-    let some = |verdict| results.iter().any(|result| result.verdict == verdict);
-    Ok(match (some(Verdict::Deny), some(Verdict::Prompt)) {
+    Ok(status(results.iter().map(|result| result.verdict)))
+}
+
+/// The exit status that tells of verdicts.
+fn status(verdicts: impl Iterator<Item = Verdict> + Clone) -> u8 {
+    let some = |wanted| verdicts.clone().any(|verdict| verdict == wanted);
+    match (some(Verdict::Deny), some(Verdict::Prompt)) {
         (true, _) => 1,
         (false, true) => 2,
         (false, false) => 0,
-    })
+    }
+}
+
+const fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Allow => "allow",
+        Verdict::Prompt => "prompt",
+        Verdict::Deny => "deny",
+    }
 }
 
 /// `explain`: who decides what about a path, and how it was resolved.

@@ -31,6 +31,7 @@ mod attacks_state;
 mod attacks_staying;
 mod cli_advice;
 mod cli_authorize;
+mod cli_beyond;
 mod cli_init;
 mod cli_learn;
 mod cli_manual;
