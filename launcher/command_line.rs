@@ -55,10 +55,8 @@ impl<'d> CommandLine<'d> {
     /// The arguments as words for a shell, shortened, each with a space in front.
     pub(crate) fn shown(&self) -> String {
         let words = self.arguments().iter().map(|word| report::quoted(word));
-        let mut text: String = words.map(|word| format!(" {word}")).collect();
-        if self.is_cut {
-            text.push_str(" …");
-        }
-        report::short(text.as_bytes())
+        let words: Vec<String> = words.chain(self.is_cut.then(|| "…".to_owned())).collect();
+        let text = words.join(" ");
+        if text.is_empty() { text } else { format!(" {}", report::short(text.as_bytes())) }
     }
 }

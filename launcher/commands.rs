@@ -1,17 +1,22 @@
 //! The programs that `access.commands` lists, found (spec §11.3).
 
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Beyond, ImageSpec};
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::commands::{Commands, Listed};
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::image::Image;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::prepare;
 use crate::program;
+use crate::report;
 
 /// Why nothing can be called `key`, if nothing can.
 pub(crate) fn unsound(key: &str) -> Option<String> {
@@ -64,6 +69,22 @@ fn file_of(context: &Context, workspace: &Path, key: &str) -> Result<PathBuf, St
     };
     let resolved = canonical::resolve(workspace, &found, Op::Content);
     resolved.map(|resolved| resolved.path).map_err(|error| format!("cannot be found: {error}"))
+}
+
+/// What rules about programs cannot hold: those that the run may change.
+pub(crate) fn notes<'l>(
+    listed: &'l [Listed],
+    image: &'l Image<'l>,
+) -> impl Iterator<Item = String> {
+    let may_change = |listed: &&Listed| {
+        let request = Request::canonical(listed.program.as_os_str().as_bytes());
+        let changes = [Capabilities::UPDATE, Capabilities::CREATE.union(Capabilities::DELETE)];
+        changes.iter().any(|&need| decide::access(image, &request, need) == Verdict::Allow)
+    };
+    listed.iter().filter(may_change).map(|listed| {
+        let key = report::printable(listed.key.as_bytes());
+        format!("access.commands lists `{key}`, which the run may change into another program")
+    })
 }
 
 /// An image that says of nothing but these programs that they may be started, to ask it.

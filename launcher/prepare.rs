@@ -265,9 +265,10 @@ impl Prepared {
         enforce: Enforce,
         own: &[Rule],
     ) -> Result<Plan, Failure> {
+        let image = parse_image(&self.image)?;
         let mut plan = Plan::of(&Order {
             grants: &self.grants,
-            image: &parse_image(&self.image)?,
+            image: &image,
             tiers: &self.tiers,
             workspace: self.root.as_path(),
             own,
@@ -277,6 +278,7 @@ impl Prepared {
             lists_programs: self.commands.is_some(),
         })?;
         plan.notes.extend(self.environment.note(&context.environment));
+        plan.notes.extend(commands::notes(self.commands.as_deref().unwrap_or_default(), &image));
         Ok(plan)
     }
 

@@ -67,13 +67,12 @@ pub(crate) fn check(
         }
         report::output(&text);
     }
-    Ok(status(results.iter().map(|result| result.verdict)))
+    Ok(status(&results.iter().map(|result| result.verdict).collect::<Vec<_>>()))
 }
 
 /// The exit status that tells of verdicts.
-fn status(verdicts: impl Iterator<Item = Verdict> + Clone) -> u8 {
-    let some = |wanted| verdicts.clone().any(|verdict| verdict == wanted);
-    match (some(Verdict::Deny), some(Verdict::Prompt)) {
+fn status(verdicts: &[Verdict]) -> u8 {
+    match (verdicts.contains(&Verdict::Deny), verdicts.contains(&Verdict::Prompt)) {
         (true, _) => 1,
         (false, true) => 2,
         (false, false) => 0,

@@ -84,11 +84,7 @@ pub(crate) fn run(
         workspace: &workspace.root,
         tiers: &prepared.tiers,
         declared: prepared.declared,
-        programs: prepared.commands.as_deref().map(|listed| Programs {
-            listed,
-            context,
-            workspace: &workspace.root,
-        }),
+        programs: Programs::of(context, &prepared),
     };
     let mut denials = Denials::default();
     let mut take = |denial: Denial, log: Option<&mut Log>| {

@@ -225,10 +225,9 @@ impl Explained {
     fn words(&self, workspace: &Workspace) -> String {
         let times = if self.times > 1 { format!(" ({}×)", self.times) } else { String::new() };
         let path = report::shown(self.path.as_bytes(), &workspace.root);
-        let words = self.arguments.iter().flatten();
-        let words: String =
-            words.map(|word| format!(" {}", report::quoted(word.as_bytes()))).collect();
-        let mut text = format!("denied {} {path}{words} by {}{times}\n", self.denied, self.program);
+        let words = self.arguments.iter().flatten().map(|word| report::quoted(word.as_bytes()));
+        let what = std::iter::once(path).chain(words).collect::<Vec<_>>().join(" ");
+        let mut text = format!("denied {} {what} by {}{times}\n", self.denied, self.program);
         if self.route != self.path {
             let _ = writeln!(text, "  in {} with {}", self.call, self.route);
         }

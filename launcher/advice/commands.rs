@@ -15,18 +15,24 @@ use crate::command_line::CommandLine;
 use crate::commands;
 use crate::context::Context;
 use crate::events::Denial;
-use crate::prepare;
+use crate::prepare::{self, Prepared};
 use crate::report;
 
 /// The list of a run, and where programs are looked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Programs<'a> {
-    pub(crate) listed: &'a [Listed],
-    pub(crate) context: &'a Context,
-    pub(crate) workspace: &'a Path,
+    listed: &'a [Listed],
+    context: &'a Context,
+    workspace: &'a Path,
 }
 
-impl Programs<'_> {
+impl<'a> Programs<'a> {
+    /// Those of a policy that lists any.
+    pub(crate) fn of(context: &'a Context, prepared: &'a Prepared) -> Option<Self> {
+        let listed = prepared.commands.as_deref()?;
+        Some(Self { listed, context, workspace: prepared.root.as_path() })
+    }
+
     /// The rule that refused to start a program, for people.
     pub(super) fn rule(&self, denial: &Denial) -> String {
         let line = CommandLine::of(denial);
@@ -42,7 +48,7 @@ impl Programs<'_> {
         let why = self.rule(denial);
         let Some(key) = self.key(denial, line.name()) else {
             let name = report::printable(line.name());
-            return Advice::Never(format!("{why}: it is called `{name}`, which no key can be"));
+            return Advice::Never(format!("{why}; no rule can: its file is not called `{name}`"));
         };
         let known = self.about(denial, line.name());
         let mut rule = known.map_or_else(CommandRule::default, |listed| listed.rule.clone());

@@ -72,7 +72,7 @@ pub(crate) fn check(
         let lines: String = answers.iter().map(Answer::line).collect();
         report::output(&lines);
     }
-    Ok(status(answers.iter().map(|answer| answer.verdict)))
+    Ok(status(&answers.iter().map(|answer| answer.verdict).collect::<Vec<_>>()))
 }
 
 /// `explain net`, `explain env`, `explain command`: which rule decides, of which, and who holds it.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::canonical::{self, Op};
@@ -15,6 +15,7 @@ use jp_confine_policy::invocation::{self, Invocation};
 
 use super::Asked;
 use super::answer::{Answer, Candidate, Explained, place};
+use crate::asked::path_of;
 use crate::commands;
 use crate::failure::Failure;
 use crate::prepare;
@@ -77,14 +78,14 @@ impl Asked<'_> {
         answer.reason = Some("denied");
         (answer.verdict, answer.rule) = match (of_files, of_list) {
             (decide::Verdict::Deny(denial), _) if !denial.ask => {
-                (Verdict::Deny, self.rule_about_files(&denial, invocation.program))
+                (Verdict::Deny, Some(self.rule_about_files(&denial, invocation.program)))
             }
             (_, Err(Coverage::Uncovered)) => {
                 (Verdict::Deny, Some("access.commands does not list it".to_owned()))
             }
             (_, Err(_)) => (Verdict::Deny, self.rule_of_list(invocation)),
             (decide::Verdict::Deny(denial), Ok(_)) => {
-                (Verdict::Prompt, self.rule_about_files(&denial, invocation.program))
+                (Verdict::Prompt, Some(self.rule_about_files(&denial, invocation.program)))
             }
             (decide::Verdict::Allow, Ok(_)) => {
                 answer.reason = None;
@@ -99,16 +100,12 @@ impl Asked<'_> {
         listed.find(|listed| is_about(listed, invocation)).map(described)
     }
 
-    fn rule_about_files(&self, denial: &Denial, program: &[u8]) -> Option<String> {
-        let path = Path::new(std::ffi::OsStr::from_bytes(program));
-        let words = match denial.restraint {
-            Some(restraint) => Some(self.prepared.tiers.described(restraint, path, path)),
-            None => {
-                let grant = denial.rule.and_then(|rule| self.prepared.grants.get(rule.index()));
-                grant.map(|grant| grant.origin.to_string())
-            }
-        };
-        Some(format!("execute: {}", words.unwrap_or_else(|| "no rule covers it".to_owned())))
+    fn rule_about_files(&self, denial: &Denial, program: &[u8]) -> String {
+        let path = path_of(program);
+        let pattern = denial.restraint.map(|it| self.prepared.tiers.described(it, path, path));
+        let grant = denial.rule.and_then(|rule| self.prepared.grants.get(rule.index()));
+        let rule = pattern.or_else(|| grant.map(|grant| grant.origin.to_string()));
+        format!("execute: {}", rule.unwrap_or_else(|| "no rule covers it".to_owned()))
     }
 }
 
