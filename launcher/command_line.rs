@@ -60,3 +60,30 @@ impl<'d> CommandLine<'d> {
         if text.is_empty() { text } else { format!(" {}", report::short(text.as_bytes())) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words as they are told, and what is made of them: the name, the pattern and what is shown.
+    fn told(line: &[u8]) -> (String, String, String) {
+        let mut denial = crate::events::tests::denial();
+        denial.route = line.to_vec();
+        let line = CommandLine::of(&denial);
+        let name = String::from_utf8_lossy(line.name()).into_owned();
+        (name, line.pattern().join("|"), line.shown())
+    }
+
+    #[test]
+    fn words_as_far_as_they_were_told() {
+        let owned = |parts: [&str; 3]| parts.map(str::to_owned).into();
+        assert_eq!(told(b"/bin/git\0log\0-p\0"), owned(["git", "log|-p", " log -p"]));
+        assert_eq!(told(b"-bash\0"), owned(["bash", "", ""]));
+        assert_eq!(told(b"git\0lo"), owned(["git", "**", " …"]));
+        assert_eq!(told(b"a\0\0b c\0"), owned(["a", "|b c", " '' 'b c'"]));
+        assert_eq!(told(b"a\0b\0\xff\0c\0"), owned(["a", "b|**", " b $'\\xff' c"]));
+        assert_eq!(told(b""), owned(["", "", ""]));
+        let long = [b"a\0", [b'x'; telling::LINE].as_slice()].concat();
+        assert_eq!(told(&long), owned(["a", "**", " …"]));
+    }
+}

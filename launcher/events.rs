@@ -273,7 +273,7 @@ impl<'a> Fields<'a> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::io::{Seek as _, Write as _};
 
     use super::*;
@@ -314,9 +314,9 @@ mod tests {
         assert!(!damaged);
     }
 
-    #[test]
-    fn what_is_encoded_comes_back() {
-        let denial = Denial {
+    /// Some denial.
+    pub(crate) fn denial() -> Denial {
+        Denial {
             pid: 7,
             rule: Some(3),
             missing: Capabilities::WRITE,
@@ -330,7 +330,14 @@ mod tests {
             route: b"/b/\xff".to_vec(),
             program: b"/usr/bin/cat".to_vec(),
             call: b"rename".to_vec(),
-        };
+        }
+    }
+
+    #[test]
+    fn what_is_encoded_comes_back() {
+        let denial = denial();
+        assert_eq!(read(&denial.encode()), (vec![denial.clone()], false));
+        let denial = Denial { reason: Reason::Command, route: b"ls\0-a\0".to_vec(), ..denial };
         assert_eq!(read(&denial.encode()), (vec![denial], false));
     }
 

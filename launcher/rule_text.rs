@@ -97,6 +97,26 @@ mod tests {
     }
 
     #[test]
+    fn programs_are_read_back_as_they_were_meant() {
+        for key in ["git", "./a b", "a\"b", "-", "日本"] {
+            let rule = CommandRule {
+                args: Some(vec![vec!["log".to_owned(), "**".to_owned()], vec![]]),
+                envs: vec!["A_*".to_owned()],
+                ..CommandRule::default()
+            };
+            let text = command(Some("t"), key, &rule);
+            let table = toml::de::DeTable::parse(&text).expect("TOML");
+            let tool = table.get_ref()["tools"].get_ref()["t"].get_ref();
+            let read = tool["access"].get_ref()["commands"].get_ref()[key].get_ref();
+            let line = read["args"].get_ref()[0].get_ref();
+            assert_eq!(line[0].get_ref().as_str(), Some("log"), "{text}");
+            assert_eq!(line[1].get_ref().as_str(), Some("**"), "{text}");
+            assert_eq!(read["envs"].get_ref()[0].get_ref().as_str(), Some("A_*"), "{text}");
+        }
+        assert_eq!(command(None, "ls", &CommandRule::default()), "[access.commands.ls]\n");
+    }
+
+    #[test]
     fn the_alias_stands_for_all_three() {
         let keys = |caps| super::keys("a", caps).join(", ");
         assert_eq!(

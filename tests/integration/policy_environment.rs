@@ -1,10 +1,8 @@
 //! Rules about environment variables: what is withheld is not in the run, whoever looks for it and
 //! however; what is denied is handed to no program; what programs set for themselves goes on working.
 
-use std::fmt::Write as _;
-
-use crate::attack::{Linking, answer, arena_with};
-use crate::run::{Outcome, PRODUCT, Run};
+use crate::attack::{Linking, answers, arena_with};
+use crate::run::{PRODUCT, Run};
 use crate::scratch::Scratch;
 
 /// Whoever looks, and what it finds: the value in the run, or the errno of there being none. `DENIED` is
@@ -44,24 +42,19 @@ const STATIC: &[(&str, &str)] = &[
 const RULES: &str = "[[access.env]]\nname = 'GIVEN'\nread = true\n\
                      [[access.env]]\nname = 'DEN*'\n";
 
-fn look(scratch: &Scratch, flags: &[&str], line: &str) -> Outcome {
-    let program = scratch.path("ws/bin/attack");
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let run = Run::new(scratch, program.to_str().expect("UTF-8"), &words).flags(flags);
-    run.env("SECRET", "TOPSECRET").env("DENIED", "TOPSECRET").env("GIVEN", "given").run()
-}
-
 fn assert_rows(linking: Linking, flags: &[&str], rows: &[(&str, &str)]) {
     let scratch = arena_with(linking, Scratch::for_ordinary_user());
     scratch.write("ws/jp-confine.toml", RULES);
-    let mut wrong = String::new();
-    for (line, expected) in rows {
-        let outcome = look(&scratch, flags, line);
-        if answer(&outcome) != *expected {
-            let _ = writeln!(wrong, "{line}: {expected} expected: {outcome}");
-        }
+    let run = |script: &str| {
+        let run = Run::sh(&scratch, script).flags(flags).env("GIVEN", "given");
+        run.env("SECRET", "TOPSECRET").env("DENIED", "TOPSECRET").run()
+    };
+    let (seen, outcome) = answers(rows.iter().map(|(line, _)| *line), run);
+    outcome.assert_no_secret();
+    for ((line, expected), seen) in rows.iter().zip(&seen) {
+        assert_eq!(seen, expected, "{line}: {outcome}");
     }
-    assert!(wrong.is_empty(), "{wrong}");
+    assert_eq!(seen.len(), rows.len(), "{outcome}");
 }
 
 #[test]
