@@ -6,6 +6,11 @@ use jp_confine_policy::telling;
 use crate::events::{Denial, Reason};
 use crate::report;
 
+/// Enough to know a command again, with what else stands on the line.
+const WIDTH: usize = 56;
+/// For what is left out.
+const MORE: &str = "…";
+
 /// The words, as far as they were told.
 #[derive(Debug)]
 pub(crate) struct CommandLine<'d> {
@@ -41,24 +46,36 @@ impl<'d> CommandLine<'d> {
         self.words.get(1..).unwrap_or_default()
     }
 
-    /// The narrowest arguments of a rule that allow it: themselves, up to where they are not known, or no
-    /// text.
-    pub(crate) fn pattern(&self) -> Vec<String> {
+    /// The narrowest arguments of a rule that allow it in other runs too: themselves, up to where they
+    /// are not known, are no text, or name `passing`, a folder of this run alone.
+    pub(crate) fn pattern(&self, passing: Option<&str>) -> Vec<String> {
+        let lasts = |text: &&str| passing.is_none_or(|passing| !text.contains(passing));
         let texts = self.arguments().iter().map_while(|word| std::str::from_utf8(word).ok());
-        let mut pattern: Vec<String> = texts.map(str::to_owned).collect();
+        let mut pattern: Vec<String> = texts.take_while(lasts).map(str::to_owned).collect();
         if self.is_cut || pattern.len() < self.arguments().len() {
             pattern.push("**".to_owned());
         }
         pattern
     }
 
-    /// The arguments as words for a shell, shortened, each with a space in front.
-    pub(crate) fn shown(&self) -> String {
+    /// `program` and the arguments as words for a shell, as far as a line has room for them.
+    pub(crate) fn shown(&self, program: &str) -> String {
         let words = self.arguments().iter().map(|word| report::quoted(word));
-        let words: Vec<String> = words.chain(self.is_cut.then(|| "…".to_owned())).collect();
-        let text = words.join(" ");
-        if text.is_empty() { text } else { format!(" {}", report::short(text.as_bytes())) }
+        shortened(program, words.chain(self.is_cut.then(|| MORE.to_owned())))
     }
+}
+
+/// `program` and its arguments, which are words for a shell, as far as a line has room for them.
+pub(crate) fn shortened(program: &str, words: impl Iterator<Item = String>) -> String {
+    let mut text = program.to_owned();
+    for word in words {
+        if text.chars().count() + word.chars().count() >= WIDTH {
+            return text + " " + MORE;
+        }
+        text.push(' ');
+        text.push_str(&word);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -71,19 +88,23 @@ mod tests {
         denial.route = line.to_vec();
         let line = CommandLine::of(&denial);
         let name = String::from_utf8_lossy(line.name()).into_owned();
-        (name, line.pattern().join("|"), line.shown())
+        (name, line.pattern(Some("/tmp/run")).join("|"), line.shown("p"))
     }
 
     #[test]
     fn words_as_far_as_they_were_told() {
         let owned = |parts: [&str; 3]| parts.map(str::to_owned).into();
-        assert_eq!(told(b"/bin/git\0log\0-p\0"), owned(["git", "log|-p", " log -p"]));
-        assert_eq!(told(b"-bash\0"), owned(["bash", "", ""]));
-        assert_eq!(told(b"git\0lo"), owned(["git", "**", " …"]));
-        assert_eq!(told(b"a\0\0b c\0"), owned(["a", "|b c", " '' 'b c'"]));
-        assert_eq!(told(b"a\0b\0\xff\0c\0"), owned(["a", "b|**", " b $'\\xff' c"]));
-        assert_eq!(told(b""), owned(["", "", ""]));
+        assert_eq!(told(b"/bin/git\0log\0-p\0"), owned(["git", "log|-p", "p log -p"]));
+        assert_eq!(told(b"-bash\0"), owned(["bash", "", "p"]));
+        assert_eq!(told(b"git\0lo"), owned(["git", "**", "p …"]));
+        assert_eq!(told(b"a\0\0b c\0"), owned(["a", "|b c", "p '' 'b c'"]));
+        assert_eq!(told(b"a\0b\0\xff\0c\0"), owned(["a", "b|**", "p b $'\\xff' c"]));
+        let passing = b"cc\0-o\0/tmp/run/x.s\0-c\0";
+        assert_eq!(told(passing).1, "-o|**");
+        assert_eq!(told(b""), owned(["", "", "p"]));
+        let many = b"a\0".repeat(100);
+        assert_eq!(told(&many).2, format!("p{} …", " a".repeat(27)));
         let long = [b"a\0", [b'x'; telling::LINE].as_slice()].concat();
-        assert_eq!(told(&long), owned(["a", "**", " …"]));
+        assert_eq!(told(&long), owned(["a", "**", "p …"]));
     }
 }

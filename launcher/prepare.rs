@@ -74,6 +74,8 @@ pub(crate) struct Prepared {
     pub(crate) environment: Environment,
     /// The programs that may be started, unless all may.
     pub(crate) commands: Option<Vec<Listed>>,
+    /// The program's directory for temporary files, if it is this run's alone.
+    pub(crate) private_temp: Option<PathBuf>,
     pub(crate) warnings: Vec<String>,
     /// Names of the profiles that were picked.
     pub(crate) profiles: Vec<String>,
@@ -177,6 +179,7 @@ pub(crate) fn prepare(
         written,
         environment: held.environment,
         commands: held.commands,
+        private_temp: run.and_then(|run| run.scratch.temp()).map(Path::to_owned),
         warnings: outcome
             .warnings
             .into_iter()

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::advice::{Advice, Advisor};
 use crate::cli::Options;
-use crate::command_line::CommandLine;
+use crate::command_line::{self, CommandLine};
 use crate::context::Context;
 use crate::denials::Denials;
 use crate::events::Denial;
@@ -226,7 +226,7 @@ impl Explained {
         let times = if self.times > 1 { format!(" ({}×)", self.times) } else { String::new() };
         let path = report::shown(self.path.as_bytes(), &workspace.root);
         let words = self.arguments.iter().flatten().map(|word| report::quoted(word.as_bytes()));
-        let what = std::iter::once(path).chain(words).collect::<Vec<_>>().join(" ");
+        let what = command_line::shortened(&path, words);
         let mut text = format!("denied {} {what} by {}{times}\n", self.denied, self.program);
         if self.route != self.path {
             let _ = writeln!(text, "  in {} with {}", self.call, self.route);

@@ -24,13 +24,15 @@ pub(crate) struct Programs<'a> {
     listed: &'a [Listed],
     context: &'a Context,
     workspace: &'a Path,
+    private_temp: Option<&'a Path>,
 }
 
 impl<'a> Programs<'a> {
     /// Those of a policy that lists any.
     pub(crate) fn of(context: &'a Context, prepared: &'a Prepared) -> Option<Self> {
         let listed = prepared.commands.as_deref()?;
-        Some(Self { listed, context, workspace: prepared.root.as_path() })
+        let private_temp = prepared.private_temp.as_deref();
+        Some(Self { listed, context, workspace: prepared.root.as_path(), private_temp })
     }
 
     /// The rule that refused to start a program, for people.
@@ -52,7 +54,8 @@ impl<'a> Programs<'a> {
         };
         let known = self.about(denial, line.name());
         let mut rule = known.map_or_else(CommandRule::default, |listed| listed.rule.clone());
-        rule.args.get_or_insert_default().push(line.pattern());
+        let passing = self.private_temp.and_then(Path::to_str);
+        rule.args.get_or_insert_default().push(line.pattern(passing));
         let instead = known.map(named);
         let addition = Listed { key, program: path_of(&denial.path).to_owned(), rule };
         if self.is_allowed_with(&addition, denial, &line) {

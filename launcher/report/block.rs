@@ -84,11 +84,8 @@ fn describe(denial: &Denial, count: u64, advisor: Advisor<'_>, style: Style) -> 
     let program = if program.is_empty() { "?".to_owned() } else { printable(program) };
     let times = if count > 1 { format!(" ({count}×)") } else { String::new() };
     let path = shown(&denial.path, advisor.workspace);
-    let path = if denial.reason == Reason::Command {
-        format!("{path}{}", CommandLine::of(denial).shown())
-    } else {
-        path
-    };
+    let path =
+        if denial.reason == Reason::Command { CommandLine::of(denial).shown(&path) } else { path };
     let what = style.bad(&format!("denied {}", asked(denial)));
     let layer = match denial.layer {
         Layer::Shim => "",
