@@ -1,6 +1,7 @@
 //! From the command line to a policy that can be sealed: everything that happens before anything
 //! runs, and all that `check`, `explain` and `compile` need.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
@@ -145,7 +146,7 @@ pub(crate) fn prepare(
         TierLayer::of(&asked, &layers, granted, purpose)?;
     let aliases = grants::aliases(workspace, &tables, &mut anchors);
     let nowhere = Path::new("/");
-    let json = serde_json::to_string(&WireForm::of(&wire, &written))
+    let json = serde_json::to_string(&WireForm::of(&wire, &written, &held.environment))
         .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
     grants.extend(grants::inherited(&grants, root.as_path())?);
     let image = build_image(&ImageSpec {
@@ -288,7 +289,7 @@ impl Prepared {
     /// The compiled policy for people and programs: the wire form of spec §2.3 and §2.5, with the
     /// anchor of each grant and where it comes from.
     pub(crate) fn to_json(&self) -> Value {
-        let mut value = json!(WireForm::of(&self.rules, &self.written));
+        let mut value = json!(WireForm::of(&self.rules, &self.written, &self.environment));
         let grants: Vec<Value> = self.grants.iter().map(grant_json).collect();
         if let Value::Object(fields) = &mut value {
             fields.insert("workspace".to_owned(), lossy(self.root.as_path()));
@@ -304,14 +305,18 @@ impl Prepared {
 struct WireForm<'a> {
     fs: &'a [CompiledRule],
     net: &'a [NetRule],
-    env: &'a [EnvRule],
+    env: Cow<'a, [EnvRule]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     commands: Option<&'a Commands>,
 }
 
 impl<'a> WireForm<'a> {
-    fn of(fs: &'a [CompiledRule], written: &'a Written) -> Self {
+    fn of(fs: &'a [CompiledRule], written: &'a Written, environment: &Environment) -> Self {
         let Written { net, env, commands, .. } = written;
+        // To tools an empty list means that everything is free.
+        let nothing = || vec![EnvRule { name: "*".to_owned(), ..EnvRule::default() }];
+        let is_free = !environment.is_declared || !env.is_empty();
+        let env = if is_free { Cow::Borrowed(env.as_slice()) } else { Cow::Owned(nothing()) };
         Self { fs, net, env, commands: commands.as_ref() }
     }
 }

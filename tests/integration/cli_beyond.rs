@@ -58,6 +58,23 @@ fn verdicts_and_their_status() {
     }
 }
 
+/// What tools receive: with the launcher's word for a list that is declared and empty.
+#[test]
+fn the_compiled_policy_has_the_rules() {
+    let scratch = Scratch::for_ordinary_user();
+    scratch.write("ws/jp-confine.toml", POLICY);
+    let json = |words: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&asked(&scratch, words).assert_ok().stdout).expect("JSON")
+    };
+    let compiled = json(&["compile"]);
+    assert_eq!(compiled["env"][1], serde_json::json!({"name": "AWS_SECRET", "read": false}));
+    assert_eq!(compiled["commands"]["sh"]["args"][1], serde_json::json!(["-x", "**"]));
+    std::fs::remove_file(scratch.path("ws/jp-confine.toml")).expect("removed");
+    assert_eq!(json(&["compile"])["env"], serde_json::json!([]));
+    let isolated = json(&["--isolated", "compile"]);
+    assert_eq!(isolated["env"], serde_json::json!([{"name": "*", "read": false}]));
+}
+
 #[test]
 fn explanations_name_every_candidate_and_who_holds_it() {
     let scratch = Scratch::for_ordinary_user();
