@@ -8,6 +8,8 @@ use crate::report;
 
 /// Enough to know a command again, with what else stands on the line.
 const WIDTH: usize = 56;
+/// More words are not to be read in a rule.
+const MOST: usize = 48;
 /// For what is left out.
 const MORE: &str = "…";
 
@@ -47,11 +49,12 @@ impl<'d> CommandLine<'d> {
     }
 
     /// The narrowest arguments of a rule that allow it in other runs too: themselves, up to where they
-    /// are not known, are no text, or name `passing`, a folder of this run alone.
+    /// are not known, are no text, are too many, or name `passing`, a folder of this run alone.
     pub(crate) fn pattern(&self, passing: Option<&str>) -> Vec<String> {
         let lasts = |text: &&str| passing.is_none_or(|passing| !text.contains(passing));
         let texts = self.arguments().iter().map_while(|word| std::str::from_utf8(word).ok());
-        let mut pattern: Vec<String> = texts.take_while(lasts).map(str::to_owned).collect();
+        let texts = texts.take_while(lasts).take(MOST);
+        let mut pattern: Vec<String> = texts.map(str::to_owned).collect();
         if self.is_cut || pattern.len() < self.arguments().len() {
             pattern.push("**".to_owned());
         }
@@ -103,6 +106,7 @@ mod tests {
         assert_eq!(told(passing).1, "-o|**");
         assert_eq!(told(b""), owned(["", "", "p"]));
         let many = b"a\0".repeat(100);
+        assert_eq!(told(&many).1, "a|".repeat(48) + "**");
         assert_eq!(told(&many).2, format!("p{} …", " a".repeat(27)));
         let long = [b"a\0", [b'x'; telling::LINE].as_slice()].concat();
         assert_eq!(told(&long), owned(["a", "**", "p …"]));

@@ -47,19 +47,24 @@ pub(crate) fn external(tool: Option<&str>, path: &str, caps: Capabilities) -> St
 
 /// The rule on the program `key`, in the table of `tool` if one is named.
 pub(crate) fn command(tool: Option<&str>, key: &str, rule: &CommandRule) -> String {
-    let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    let key = if key.bytes().all(is_bare) { key.to_owned() } else { string(key) };
     let tool = tool.map(|tool| format!("tools.{tool}.")).unwrap_or_default();
-    let mut text = format!("[{tool}access.commands.{key}]\n");
+    let mut text = format!("[{tool}{}]\n", command_table(key));
     if let Some(lines) = &rule.args {
         let lines =
             lines.iter().map(|line| listed("[", line.iter().map(|it| string(it)).collect()));
-        wrap(&mut text, listed("args = [", lines.flatten().collect()));
+        wrap(&mut text, &listed("args = [", lines.flatten().collect()));
     }
     if !rule.envs.is_empty() {
-        wrap(&mut text, listed("envs = [", rule.envs.iter().map(|it| string(it)).collect()));
+        wrap(&mut text, &listed("envs = [", rule.envs.iter().map(|it| string(it)).collect()));
     }
     text
+}
+
+/// The table of the rule on the program `key`.
+pub(crate) fn command_table(key: &str) -> String {
+    let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let key = if key.bytes().all(is_bare) { key.to_owned() } else { string(key) };
+    format!("access.commands.{key}")
 }
 
 /// The parts of a list, with its beginning before the first and its end behind the last.
@@ -76,7 +81,7 @@ fn listed(begin: &str, mut parts: Vec<String>) -> Vec<String> {
 }
 
 /// Writes the parts of a list, between which lines may end.
-fn wrap(text: &mut String, parts: Vec<String>) {
+fn wrap(text: &mut String, parts: &[String]) {
     let mut width = 0;
     for (index, part) in parts.iter().enumerate() {
         let length = part.chars().count();

@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::events::Denial;
 use crate::prepare::{self, Prepared};
 use crate::report;
+use crate::rule_text;
 
 /// The list of a run, and where programs are looked for.
 #[derive(Clone, Copy, Debug)]
@@ -110,8 +111,8 @@ impl<'a> Programs<'a> {
 }
 
 /// A rule by its key and its place.
-pub(crate) fn named(listed: &Listed) -> String {
+fn named(listed: &Listed) -> String {
     let source = &listed.rule.source;
     let place = source.line.map(|line| format!(" ({}:{line})", source.layer)).unwrap_or_default();
-    format!("access.commands.{}{place}", listed.key)
+    format!("{}{place}", rule_text::command_table(&listed.key))
 }

@@ -11,6 +11,7 @@ use super::{Learned, short, shown, tally, write};
 use crate::advice::{Advice, Advisor};
 use crate::events::Denial;
 use crate::report;
+use crate::rule_text;
 
 const STYLE: &str = include_str!("page/style.css");
 const SCRIPT: &str = include_str!("page/search.js");
@@ -137,7 +138,7 @@ fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
     let asked = escaped(&report::asked(denial));
     let way = match advisor.advise(denial) {
         Advice::Grant { options, .. } => report::words(&options),
-        Advice::Command { key, .. } => format!("access.commands.{key}"),
+        Advice::Command { key, .. } => rule_text::command_table(&key),
         Advice::Never(reason) => reason,
     };
     let rule = advisor.rule(denial).unwrap_or_else(|| "no rule covers it".to_owned());

@@ -107,11 +107,7 @@ impl<'a> Caller<'a> {
         })
     }
 
-    /// As much as can be read at `address`, until `to` is full; how much that was.
-    ///
-    /// # Errors
-    /// `EFAULT` where not even the first byte can.
-    pub(super) fn read(&self, address: u64, to: &mut [u8]) -> Result<usize, Errno> {
+    fn read(&self, address: u64, to: &mut [u8]) -> Result<usize, Errno> {
         memory::read(self.tid, address, to).map_err(|errno| match errno {
             Errno::FAULT => Errno::FAULT,
             _ => Errno::ACCESS,

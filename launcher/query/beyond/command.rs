@@ -126,5 +126,5 @@ fn is_about(listed: &Listed, invocation: &Invocation<'_>) -> bool {
 }
 
 fn described(listed: &Listed) -> String {
-    format!("access.commands.{} ({})", listed.key, place(&listed.rule.source))
+    format!("{} ({})", rule_text::command_table(&listed.key), place(&listed.rule.source))
 }
