@@ -116,8 +116,8 @@ pub(crate) fn answers<'a>(
     lines: impl Iterator<Item = &'a str>,
     run: impl FnOnce(&str) -> Outcome,
 ) -> (Vec<String>, Outcome) {
-    let calls: String = lines.map(|line| format!("echo {MARK}; bin/attack {line}\n")).collect();
-    let outcome = run(&calls);
+    let calls: Vec<String> = lines.map(|line| format!("echo {MARK}; bin/attack {line}")).collect();
+    let outcome = run(&calls.join("\n"));
     let answers = outcome.stdout.split(MARK).skip(1);
     (answers.map(|answer| answer.trim().to_owned()).collect(), outcome)
 }
