@@ -19,8 +19,6 @@ const NAME: usize = 512;
 
 /// Judges the start of the held `program` with the words `argv`: by which rules it is allowed.
 ///
-/// The words are read where they are, each as often as rules ask for it.
-///
 /// # Errors
 /// `EACCES` where it is not allowed; `EFAULT`.
 pub(super) fn judge(

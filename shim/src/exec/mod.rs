@@ -12,6 +12,7 @@ pub(crate) mod reader;
 mod scratch;
 pub(crate) mod search;
 pub(crate) mod shell;
+mod words;
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -44,44 +45,58 @@ pub(crate) fn execute(
     envp: Strings,
     flags: c_int,
 ) -> Errno {
-    with_judged(call, dirfd, path, argv, envp, flags, |path, envp| {
+    let program = Program { dirfd, path, argv, flags };
+    with_judged(call, program, envp, |path, argv, envp| {
         process::execute(dirfd, path, argv, envp, flags)
     })
 }
 
-/// Calls `run` with the path of a program that may run, and an environment that confines it. Returns
-/// what `run` says, or why there is no such program or environment.
+/// A program as it was named to be started.
+#[derive(Clone, Copy)]
+pub(crate) struct Program {
+    pub(crate) dirfd: c_int,
+    pub(crate) path: *const c_char,
+    pub(crate) argv: Strings,
+    /// As for execveat(2).
+    pub(crate) flags: c_int,
+}
+
+/// Calls `run` with the path of a program that may run, its words, and an environment that confines it.
+/// Returns what `run` says, or why there is no such program or environment.
 pub(crate) fn with_judged(
     call: &CStr,
-    dirfd: c_int,
-    path: *const c_char,
-    argv: Strings,
+    program: Program,
     envp: Strings,
-    flags: c_int,
-    run: impl FnOnce(&CStr, Strings) -> Errno,
+    run: impl FnOnce(&CStr, Strings, Strings) -> Errno,
 ) -> Errno {
     let image = match session::image() {
         Ok(image) => image,
         Err(errno) => return errno,
     };
+    if jp_confine_policy::invocation::is_limited(image) {
+        return words::with_copy(program.argv, |argv| {
+            judge_and_run(image, call, Program { argv, ..program }, envp, run)
+        });
+    }
+    judge_and_run(image, call, program, envp, run)
+}
+
+fn judge_and_run(
+    image: &Image<'_>,
+    call: &CStr,
+    program: Program,
+    envp: Strings,
+    run: impl FnOnce(&CStr, Strings, Strings) -> Errno,
+) -> Errno {
     let mut text = PathBuffer::new();
-    let program = Program { dirfd, path, argv, flags };
     match prepare(image, call, program, &mut text) {
         Ok(admission) => {
             let withheld = Withheld::of(image, admission);
-            environment::with_repaired(&withheld, envp, |envp| run(text.c_str(0), envp))
+            let path = text.c_str(0);
+            environment::with_repaired(&withheld, envp, |envp| run(path, program.argv, envp))
         }
         Err(errno) => errno,
     }
-}
-
-/// A program as it was named to be started.
-#[derive(Clone, Copy)]
-struct Program {
-    dirfd: c_int,
-    path: *const c_char,
-    argv: Strings,
-    flags: c_int,
 }
 
 /// Judges the program: the rules by which it may be started with its arguments. Its path ends up in

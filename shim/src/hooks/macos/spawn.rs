@@ -8,7 +8,7 @@ use jp_confine_policy::decide::OpenVerdict;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
-use crate::exec::{self, search, shell};
+use crate::exec::{self, Program, search, shell};
 use crate::hooks::metadata;
 use crate::hooks::open::How;
 use crate::path::Spelling;
@@ -60,14 +60,15 @@ struct Start {
 impl Start {
     /// Starts the program at `path`: zero, or an error number.
     fn start(self, call: &CStr, path: *const c_char) -> Errno {
-        exec::with_judged(call, libc::AT_FDCWD, path, self.argv, self.envp, 0, |path, envp| {
+        let program = Program { dirfd: libc::AT_FDCWD, path, argv: self.argv, flags: 0 };
+        exec::with_judged(call, program, self.envp, |path, argv, envp| {
             let mut absolute = PathBuffer::new();
             // The file actions may change the directory before the kernel looks for the program.
             if let Err(errno) = spell_out(path, &mut absolute) {
                 return errno;
             }
             let path = absolute.c_str(0).as_ptr();
-            let Self { pid, actions, attributes, argv, .. } = self;
+            let Self { pid, actions, attributes, .. } = self;
             // SAFETY: the program's arguments, but for a path and an environment of the shim's.
             Errno(unsafe { bare::posix_spawn(pid, path, actions, attributes, argv, envp) })
         })
@@ -165,8 +166,8 @@ fn shell_is_confined(call: &CStr, command: *const c_char) -> Result<(), Errno> {
     let environ = search::environ();
     let path = shell::SHELL.as_ptr();
     let argv = [c"sh".as_ptr(), c"-c".as_ptr(), command, core::ptr::null()];
-    let argv = argv.as_ptr();
-    let outcome = exec::with_judged(call, libc::AT_FDCWD, path, argv, environ, 0, |_, envp| {
+    let program = Program { dirfd: libc::AT_FDCWD, path, argv: argv.as_ptr(), flags: 0 };
+    let outcome = exec::with_judged(call, program, environ, |_, _, envp| {
         if envp == environ { Errno(0) } else { Errno::EACCES }
     });
     if outcome.0 == 0 { Ok(()) } else { Err(outcome) }
