@@ -278,6 +278,31 @@ static int v_spawn(char **a)
     return errno ? FAILED : waited(child);
 }
 
+/* `PROGRAM A`, again and again, while another thread makes the word `B` and `A` by turns. */
+static char racing[] = "A";
+static volatile int racing_is_over;
+static void *racer(void *none)
+{
+    while (!racing_is_over)
+        for (volatile int i = 0; i < 200; i++)
+            *(volatile char *)racing = i < 100 ? 'A' : 'B';
+    return none;
+}
+static int v_spawn_racing(char **a)
+{
+    char *line[] = {a[0], racing, NULL};
+    pthread_t thread;
+    pid_t child;
+    if ((errno = pthread_create(&thread, NULL, racer, NULL)))
+        return FAILED;
+    for (int i = 0; i < 300; i++)
+        if (posix_spawnp(&child, a[0], NULL, NULL, line, environ) == 0)
+            waited(child);
+    racing_is_over = 1;
+    pthread_join(thread, NULL);
+    return DONE;
+}
+
 /* What there is of the environment: by libc, and as the kernel keeps it. */
 static int v_variable(char **a)
 {
@@ -344,6 +369,7 @@ const struct verb process_verbs[] = {
     {"exec_called", 2, v_exec_called},
     {"exec_held", 1, v_exec_held},
     {"spawn", 1, v_spawn},
+    {"spawn_racing", 1, v_spawn_racing},
     {"variable", 1, v_variable},
     {"kept_variable", 1, v_kept_variable},
     {0},

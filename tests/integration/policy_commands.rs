@@ -102,6 +102,17 @@ fn whoever_avoids_the_library_starts_no_more() {
     assert_rows(Linking::Static, &["--enforce=layered"]);
 }
 
+/// The library hands on the words that were judged, whatever another thread makes of them.
+#[test]
+fn words_are_judged_as_they_are_handed_on() {
+    let scratch = arena(Linking::Dynamic);
+    scratch.write("ws/jp-confine.toml", "[access.commands.echo]\nargs = [['A']]\n");
+    let program = scratch.path("ws/bin/attack");
+    let run = Run::new(&scratch, program.to_str().expect("UTF-8"), &["spawn_racing", "echo"]).run();
+    run.assert_ok().assert_stdout("A\n").assert_stdout("ok\n");
+    assert!(!run.stdout.contains('B'), "{run}");
+}
+
 /// What a person types needs no rule, and neither does the shell for a script without a first line.
 #[test]
 fn what_is_typed_starts_and_nothing_behind_it() {
