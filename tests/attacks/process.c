@@ -295,7 +295,7 @@ static int v_spawn_racing(char **a)
     pid_t child;
     if ((errno = pthread_create(&thread, NULL, racer, NULL)))
         return FAILED;
-    for (int i = 0; i < 300; i++)
+    for (int i = 0; i < 100; i++)
         if (posix_spawnp(&child, a[0], NULL, NULL, line, environ) == 0)
             waited(child);
     racing_is_over = 1;
