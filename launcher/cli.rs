@@ -20,7 +20,7 @@ use crate::mounts::grammar::{Mount, Unmount};
     version,
     override_usage = "jp-confine [OPTIONS] -- PROGRAM [ARGS]...\n       \
                       jp-confine [OPTIONS] check CAPABILITY PATH...\n       \
-                      jp-confine [OPTIONS] check net URL... | env NAME... | command PROGRAM [ARGS]...\n       \
+                      jp-confine [OPTIONS] check net|env|command TARGET...\n       \
                       jp-confine [OPTIONS] authorize read|write PATH...\n       \
                       jp-confine [OPTIONS] explain [net|env|command] TARGET...\n       \
                       jp-confine [OPTIONS] compile\n       \
