@@ -1,16 +1,20 @@
 //! What would have allowed a denied request. Grants are added step by step until the evaluator allows
 //! it, so that advice which is given is advice that works.
 
+mod commands;
+
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical;
+use jp_confine_policy::commands::CommandRule;
 use jp_confine_policy::decide::{Destination, Verdict};
 use jp_confine_policy::net::Net;
 use jp_confine_policy::tier::Restraint;
 use jp_confine_policy::tiers::Tiers;
 
+pub(crate) use self::commands::Programs;
 use crate::asked::{Asked, Step, lacking, path_of};
 use crate::events::{Denial, Reason};
 use crate::grants;
@@ -34,6 +38,13 @@ pub(crate) enum Advice {
     },
     /// By allowing a connection.
     Connection(Way),
+    /// By a rule of `access.commands`.
+    Command {
+        key: String,
+        rule: CommandRule,
+        /// What it is to replace, for people.
+        instead: Option<String>,
+    },
     /// Not at all, and why.
     Never(String),
 }
@@ -50,6 +61,8 @@ pub(crate) struct Advisor<'a> {
     pub(crate) declared: bool,
     /// The rules about hosts.
     pub(crate) net: &'a Net,
+    /// The programs that may be started, unless all may.
+    pub(crate) programs: Option<Programs<'a>>,
 }
 
 impl Advisor<'_> {
@@ -57,6 +70,9 @@ impl Advisor<'_> {
     pub(crate) fn rule(&self, denial: &Denial) -> Option<String> {
         if denial.reason.is_network() {
             return net::advice::rule(self.net, denial).map(|words| report::path(&words));
+        }
+        if let Some(programs) = self.programs_about(denial) {
+            return Some(report::path(&programs.rule(denial)));
         }
         let words = if let Some(restraint) = denial.restraint {
             let (path, route) = (path_of(&denial.path), path_of(&denial.route));
@@ -82,6 +98,9 @@ impl Advisor<'_> {
             return net::advice::advise(self.net, denial)
                 .map_or_else(Advice::Never, Advice::Connection);
         }
+        if let Some(programs) = self.programs_about(denial) {
+            return programs.advise(denial);
+        }
         if let Some(reason) = beyond_rules(denial.reason) {
             return Advice::Never(reason.to_owned());
         }
@@ -102,6 +121,11 @@ impl Advisor<'_> {
             options: options.into_iter().map(option).collect(),
             rules: rules.unwrap_or_default(),
         }
+    }
+
+    /// The list that a denial is about.
+    fn programs_about(&self, denial: &Denial) -> Option<Programs<'_>> {
+        self.programs.filter(|_| denial.reason == Reason::Command)
     }
 
     /// The file of the launcher's own that a denied change would have been to.
@@ -204,6 +228,9 @@ fn beyond_rules(reason: Reason) -> Option<&'static str> {
         Reason::Shim => "the preload library was out of reach",
         Reason::OtherProcess => "it belongs to another process",
         Reason::Namespace => "it would change what paths mean",
+        Reason::Command => {
+            "access.commands does not list it so; `jp-confine why --last` has the rule"
+        }
         Reason::Internal => "jp-confine could not judge it",
     })
 }

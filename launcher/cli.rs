@@ -10,6 +10,7 @@ use clap_complete::Shell;
 use jp_confine_policy::Capability;
 use serde_json::Value;
 
+use crate::environment::Granted;
 use crate::mounts::grammar::{Mount, Unmount};
 use crate::net::order::HostOptions;
 
@@ -20,8 +21,9 @@ use crate::net::order::HostOptions;
     version,
     override_usage = "jp-confine [OPTIONS] -- PROGRAM [ARGS]...\n       \
                       jp-confine [OPTIONS] check CAPABILITY PATH...\n       \
+                      jp-confine [OPTIONS] check net|env|command TARGET...\n       \
                       jp-confine [OPTIONS] authorize read|write PATH...\n       \
-                      jp-confine [OPTIONS] explain PATH\n       \
+                      jp-confine [OPTIONS] explain [net|env|command] TARGET...\n       \
                       jp-confine [OPTIONS] compile\n       \
                       jp-confine [OPTIONS] vfs -- TOOL [ARGS]...\n       \
                       jp-confine mounts\n       \
@@ -51,20 +53,21 @@ pub(crate) struct Line {
 
 #[derive(Debug, Subcommand)]
 enum Sub {
-    /// Say whether a tool may use workspace paths: 0 all allowed, 1 some denied, 2 some
-    /// to be asked about, 125 error
+    /// Say whether a tool may use workspace paths, hosts, variables or a program: 0 all allowed,
+    /// 1 some denied, 2 some to be asked about, 125 error
     Check {
         #[command(flatten)]
         options: Options,
-        /// Print one JSON array instead of one line for each path
+        /// Print one JSON array instead of one line for each target
         #[arg(long)]
         json: bool,
-        /// read, create, update, delete or execute
-        #[arg(value_parser = capability)]
-        capability: Capability,
-        /// Workspace-relative paths
-        #[arg(required = true, value_name = "PATH")]
-        paths: Vec<OsString>,
+        /// read, create, update, delete or execute; net, env or command
+        #[arg(value_parser = topic, value_name = "CAPABILITY")]
+        topic: Topic,
+        /// Workspace-relative paths; URLs; names of variables; a program and its arguments, behind
+        /// `--` if they begin with a dash
+        #[arg(required = true, value_name = "TARGET")]
+        targets: Vec<OsString>,
     },
     /// Say whether a tool may use absolute paths, and where they lead: 0 all, 1 not all, 125 error
     Authorize {
@@ -85,15 +88,17 @@ enum Sub {
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<OsString>,
     },
-    /// Say which rule decides each capability of a path, and how the path was resolved
+    /// Say which rule decides each capability of a path, and how the path was resolved; or which
+    /// decides about a URL, a variable or a program
     Explain {
         #[command(flatten)]
         options: Options,
         /// Print JSON
         #[arg(long)]
         json: bool,
-        /// Any path, as a program would use it
-        path: OsString,
+        /// Any path, as a program would use it; or net, env or command, and a target as of check
+        #[arg(required = true, value_name = "TARGET")]
+        words: Vec<OsString>,
     },
     /// Print the compiled policy as JSON
     Compile {
@@ -219,11 +224,13 @@ pub(crate) enum Command {
     /// Run a program: its name as typed, and its arguments.
     Run { program: OsString, arguments: Vec<OsString> },
     /// `check`.
-    Check { capability: Capability, paths: Vec<OsString>, json: bool },
+    Check { topic: Topic, targets: Vec<OsString>, json: bool },
     /// `authorize`.
     Authorize(Request),
     /// `explain`.
     Explain { path: OsString, json: bool },
+    /// `explain` of something else than a path.
+    ExplainBeyond { topic: Beyond, targets: Vec<OsString>, json: bool },
     /// `compile`.
     Compile,
     /// `learn`: a program's name as typed, and its arguments.
@@ -255,6 +262,41 @@ pub(crate) enum Approvals {
     Approve { name: String },
     /// `approvals revoke`.
     Revoke { name: String },
+}
+
+/// What can be asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Topic {
+    /// A capability on paths.
+    Path(Capability),
+    /// Something else.
+    Beyond(Beyond),
+}
+
+/// What can be asked about beside paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beyond {
+    /// Hosts, by URL.
+    Net,
+    /// Variables.
+    Env,
+    /// A program and its arguments.
+    Command,
+}
+
+impl Beyond {
+    /// As it is typed.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Net => "net",
+            Self::Env => "env",
+            Self::Command => "command",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        [Self::Net, Self::Env, Self::Command].into_iter().find(|it| it.as_str() == name)
+    }
 }
 
 /// What `authorize` is asked.
@@ -353,6 +395,14 @@ pub(crate) struct Options {
     /// No network: only local sockets are made
     #[arg(long)]
     pub(crate) no_net: bool,
+    /// Grant a variable, a beginning of names with `*` behind it, or set one; then no other is handed on
+    /// but the base set
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    #[arg(value_parser = OsStringValueParser::new().try_map(|word| Granted::parse(&word)))]
+    pub(crate) env: Vec<Granted>,
+    /// No network, and of the environment the base set alone, but for what options grant
+    #[arg(long)]
+    pub(crate) isolated: bool,
     /// Answer EACCES, never ENOENT: nothing is hidden
     #[arg(long)]
     pub(crate) show_denied: bool,
@@ -383,6 +433,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// Whether the program makes no sockets but local ones.
+    pub(crate) const fn has_no_network(&self) -> bool {
+        self.no_net || self.isolated
+    }
+
     /// The options before and after the subcommand's name, as one: lists in order, the later of two
     /// single values.
     fn then(mut self, later: Self) -> Self {
@@ -394,6 +449,7 @@ impl Options {
         self.mounts.extend(later.mounts);
         self.no_mounts.extend(later.no_mounts);
         self.profiles.extend(later.profiles);
+        self.env.extend(later.env);
         Self {
             workspace: later.workspace.or(self.workspace),
             tool: later.tool.or(self.tool),
@@ -404,6 +460,7 @@ impl Options {
             show_denied: self.show_denied | later.show_denied,
             hosts: self.hosts.then(later.hosts),
             no_net: self.no_net | later.no_net,
+            isolated: self.isolated | later.isolated,
             non_interactive: self.non_interactive | later.non_interactive,
             kill_leftovers: self.kill_leftovers | later.kill_leftovers,
             dry_run: self.dry_run | later.dry_run,
@@ -438,15 +495,15 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
             let (program, arguments) = split(program);
             (line.options.then(options), Command::Learn { lesson, program, arguments })
         }
-        Some(Sub::Check { options, json, capability, paths }) => {
-            (line.options.then(options), Command::Check { capability, paths, json })
+        Some(Sub::Check { options, json, topic, targets }) => {
+            (line.options.then(options), Command::Check { topic, targets, json })
         }
         Some(Sub::Authorize { options, json, roots, source, access, paths }) => {
             let request = Request { access, paths, roots, source, json };
             (line.options.then(options), Command::Authorize(request))
         }
-        Some(Sub::Explain { options, json, path }) => {
-            (line.options.then(options), Command::Explain { path, json })
+        Some(Sub::Explain { options, json, words }) => {
+            (line.options.then(options), explained(words, json)?)
         }
         Some(Sub::Vfs { options, call, line: tool }) => {
             let mut words = tool.into_iter();
@@ -482,14 +539,30 @@ fn split(words: Vec<OsString>) -> (OsString, Vec<OsString>) {
     (words.next().unwrap_or_default(), words.collect())
 }
 
+/// One word is a path, whatever it is; of more the first says what they are about.
+fn explained(words: Vec<OsString>, json: bool) -> Result<Command, clap::Error> {
+    let (first, targets) = split(words);
+    if targets.is_empty() {
+        return Ok(Command::Explain { path: first, json });
+    }
+    match first.to_str().and_then(Beyond::from_name) {
+        Some(topic) => Ok(Command::ExplainBeyond { topic, targets, json }),
+        None => Err(Line::command().error(
+            clap::error::ErrorKind::InvalidValue,
+            "explain takes one path, or net, env or command and what that is about",
+        )),
+    }
+}
+
 fn json_value(word: &str) -> Result<Value, String> {
     serde_json::from_str(word).map_err(|error| format!("not JSON: {error}"))
 }
 
-fn capability(word: &str) -> Result<Capability, String> {
-    Capability::from_name(word).ok_or_else(|| match word {
+fn topic(word: &str) -> Result<Topic, String> {
+    let capability = Capability::from_name(word).map(Topic::Path);
+    capability.or_else(|| Beyond::from_name(word).map(Topic::Beyond)).ok_or_else(|| match word {
         "write" => "`write` is an alias in rules; ask for create, update or delete".to_owned(),
-        _ => "expected read, create, update, delete or execute".to_owned(),
+        _ => "expected read, create, update, delete, execute, net, env or command".to_owned(),
     })
 }
 
@@ -507,8 +580,28 @@ mod tests {
             line("jp-confine -r a --deny b check -r c read p q --json --deny d").expect("right");
         assert_eq!(options.read, [PathBuf::from("a"), PathBuf::from("c")]);
         assert_eq!(options.deny, [PathBuf::from("b"), PathBuf::from("d")]);
-        let Command::Check { capability, paths, json } = command else { panic!("not check") };
-        assert_eq!((capability, paths.len(), json), (Capability::Read, 2, true));
+        let Command::Check { topic, targets, json } = command else { panic!("not check") };
+        assert_eq!((topic, targets.len(), json), (Topic::Path(Capability::Read), 2, true));
+    }
+
+    #[test]
+    fn one_word_to_explain_is_a_path_and_more_say_what_they_are() {
+        for (words, topic) in [
+            ("jp-confine explain net", None),
+            ("jp-confine explain -- -x", None),
+            ("jp-confine explain env HOME", Some(Beyond::Env)),
+            ("jp-confine explain --json command -- git log -p", Some(Beyond::Command)),
+            ("jp-confine explain command git log -q", Some(Beyond::Command)),
+        ] {
+            let (_, command) = line(words).expect(words);
+            match command {
+                Command::Explain { .. } => assert_eq!(topic, None, "{words}"),
+                Command::ExplainBeyond { topic: found, .. } => assert_eq!(topic, Some(found)),
+                _ => panic!("{words}"),
+            }
+        }
+        let (_, command) = line("jp-confine check command -- git log -p").expect("right");
+        assert!(matches!(command, Command::Check { targets, .. } if targets.len() == 3));
     }
 
     #[test]
@@ -529,6 +622,9 @@ mod tests {
             "jp-confine check write p",
             "jp-confine check read",
             "jp-confine explain",
+            "jp-confine explain a b",
+            "jp-confine check env",
+            "jp-confine --env A*B -- true",
             "jp-confine why",
             "jp-confine vfs",
             "jp-confine vfs tool",

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::environment::Granted;
 use crate::failure::Failure;
 use crate::machine::{self, Machine};
 
@@ -57,6 +58,15 @@ impl Context {
     /// `path` made absolute from the working directory; no I/O.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         self.cwd.join(path)
+    }
+
+    /// Sets what `--env NAME=VALUE` says, for the programs that are started.
+    pub(crate) fn set_variables(&mut self, granted: &[Granted]) {
+        for Granted { name, value } in granted {
+            let Some(value) = value else { continue };
+            self.environment.retain(|(known, _)| known != name.as_str());
+            self.environment.push((name.into(), value.clone()));
+        }
     }
 
     /// An environment variable; an empty one counts as unset.

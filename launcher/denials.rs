@@ -7,8 +7,8 @@ use crate::events::{Denial, Reason};
 /// How many different denials are told apart; the rest is only counted.
 const DISTINCT: usize = 10_000;
 
-/// What makes two denials equal.
-type Key = (u8, Reason, Vec<u8>, Vec<u8>);
+/// What makes two denials equal; of a command its arguments too.
+type Key = (u8, Reason, Vec<u8>, Vec<u8>, Vec<u8>);
 
 /// Denials of one kind, and how many of them.
 #[derive(Debug, Default)]
@@ -62,8 +62,9 @@ impl Denials {
 
 impl Group {
     fn add(&mut self, denial: Denial) {
-        let key =
-            (denial.missing.bits(), denial.reason, denial.path.clone(), denial.program.clone());
+        let line = if denial.reason == Reason::Command { denial.route.clone() } else { Vec::new() };
+        let Denial { missing, reason, path, program, .. } = &denial;
+        let key = (missing.bits(), *reason, path.clone(), program.clone(), line);
         if let Some(place) = self.places.get(&key) {
             if let Some((_, count)) = self.distinct.get_mut(*place) {
                 *count += 1;

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Read as _;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::telling::Flags;
+use jp_confine_policy::telling::{COMMAND, Flags};
 use jp_confine_policy::tier::Restraint;
 
 const MAGIC: u32 = 0x4556_504a;
@@ -66,6 +66,8 @@ pub(crate) enum Reason {
     Listen,
     /// The server of a socket without a path is not of the run.
     Peer,
+    /// No rule about programs lets it start with these arguments, which stand in place of the route.
+    Command,
     /// Something went wrong inside.
     Internal,
 }
@@ -98,10 +100,16 @@ impl Reason {
     }
 
     fn of_number(number: u16) -> Self {
+        if number == COMMAND {
+            return Self::Command;
+        }
         Self::NUMBERED.get(usize::from(number)).copied().unwrap_or(Self::Internal)
     }
 
     fn number(self) -> u16 {
+        if self == Self::Command {
+            return COMMAND;
+        }
         let place = Self::NUMBERED.iter().position(|&reason| reason == self);
         place.and_then(|place| u16::try_from(place).ok()).unwrap_or(u16::MAX)
     }
@@ -282,7 +290,7 @@ impl<'a> Fields<'a> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::io::{Seek as _, Write as _};
 
     use super::*;
@@ -323,9 +331,9 @@ mod tests {
         assert!(!damaged);
     }
 
-    #[test]
-    fn what_is_encoded_comes_back() {
-        let denial = Denial {
+    /// Some denial.
+    pub(crate) fn denial() -> Denial {
+        Denial {
             pid: 7,
             rule: Some(3),
             missing: Capabilities::WRITE,
@@ -339,7 +347,14 @@ mod tests {
             route: b"/b/\xff".to_vec(),
             program: b"/usr/bin/cat".to_vec(),
             call: b"rename".to_vec(),
-        };
+        }
+    }
+
+    #[test]
+    fn what_is_encoded_comes_back() {
+        let denial = denial();
+        assert_eq!(read(&denial.encode()), (vec![denial.clone()], false));
+        let denial = Denial { reason: Reason::Command, route: b"ls\0-a\0".to_vec(), ..denial };
         assert_eq!(read(&denial.encode()), (vec![denial], false));
     }
 

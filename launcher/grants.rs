@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin};
+use jp_confine_policy::build::{Beyond, Grant, GrantKind, ImageSpec, Origin};
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::decide::{self, Request};
 use jp_confine_policy::tiers::Tiers;
@@ -269,6 +269,7 @@ pub(crate) fn image_over(
     let spec = ImageSpec {
         grants: &grants.iter().filter(covers).cloned().collect::<Vec<_>>(),
         tiers: tiers.filter(|tiers| !tiers.is_empty()),
+        beyond: Beyond::default(),
         workspace,
         aliases: &[],
         session: 0,

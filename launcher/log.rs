@@ -10,6 +10,7 @@ use jp_confine_policy::tier::Restraint;
 use serde_json::{Value, json};
 
 use crate::advice::Advisor;
+use crate::command_line::CommandLine;
 use crate::context::Context;
 use crate::events::{Denial, Reason};
 use crate::failure::Failure;
@@ -55,6 +56,7 @@ impl Log {
         let mut missing: Vec<&str> = denial.missing.iter().map(Capability::as_str).collect();
         missing.extend(denial.reason.is_network().then_some("net"));
         let errno = if denial.hidden { "ENOENT" } else { "EACCES" };
+        let arguments = CommandLine::arguments_of(denial);
         self.write(&json!({
             "event": if consent.is_some() { "prompt" } else { "denial" },
             "pid": denial.pid,
@@ -62,7 +64,8 @@ impl Log {
             "call": text(&denial.call),
             "capability": missing,
             "path": text(&denial.path),
-            "route": text(&denial.route),
+            "route": text(if arguments.is_some() { &denial.path } else { &denial.route }),
+            "arguments": arguments,
             "second_path": denial.second,
             "verdict": if consent.is_some() { "allow" } else { "deny" },
             "consent": consent,
@@ -118,6 +121,7 @@ pub(crate) fn reason(denial: &Denial) -> &'static str {
         },
         Reason::Namespace
         | Reason::OtherProcess
+        | Reason::Command
         | Reason::Connect
         | Reason::Listen
         | Reason::Peer

@@ -11,12 +11,15 @@ mod approvals;
 mod asked;
 mod authorize;
 mod cli;
+mod command_line;
+mod commands;
 mod config;
 mod consent;
 mod context;
 mod denials;
 mod descendants;
 mod doctor;
+mod environment;
 mod events;
 mod exposed;
 mod externals;
@@ -57,7 +60,7 @@ mod workspace;
 
 use std::process::ExitCode;
 
-use cli::{Approvals, Command};
+use cli::{Approvals, Command, Topic};
 use context::Context;
 use failure::Failure;
 
@@ -70,7 +73,8 @@ fn main() -> ExitCode {
 
 fn dispatch() -> Result<u8, Failure> {
     let (options, command) = cli::parse().map_err(Failure::Usage)?;
-    let context = Context::capture()?;
+    let mut context = Context::capture()?;
+    context.set_variables(&options.env);
     match command {
         Command::Run { program, .. } | Command::Learn { program, .. } if options.dry_run => {
             query::dry_run(&context, &options, Some(&program))
@@ -81,8 +85,14 @@ fn dispatch() -> Result<u8, Failure> {
         Command::Learn { lesson, program, arguments } => {
             learn::learn(&context, &options, &lesson, &program, &arguments)
         }
-        Command::Check { capability, paths, json } => {
-            query::check(&context, &options, capability, &paths, json)
+        Command::Check { topic: Topic::Path(capability), targets, json } => {
+            query::check(&context, &options, capability, &targets, json)
+        }
+        Command::Check { topic: Topic::Beyond(topic), targets, json } => {
+            query::beyond::check(&context, &options, topic, &targets, json)
+        }
+        Command::ExplainBeyond { topic, targets, json } => {
+            query::beyond::explain(&context, &options, topic, &targets, json)
         }
         Command::Authorize(request) => authorize::authorize(&context, &options, &request),
         Command::Explain { path, json } => query::explain(&context, &options, &path, json),

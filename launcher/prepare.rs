@@ -1,18 +1,21 @@
 //! From the command line to a policy that can be sealed: everything that happens before anything
 //! runs, and all that `check`, `explain` and `compile` need.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capability;
-use jp_confine_policy::build::{self, Grant, GrantKind, ImageSpec};
+use jp_confine_policy::build::{self, Beyond, Grant, GrantKind, ImageSpec};
 use jp_confine_policy::canonical::Root;
+use jp_confine_policy::commands::{Commands, Listed};
 use jp_confine_policy::compile::Compiled;
+use jp_confine_policy::env::EnvRule;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::model::CompiledRule;
-use jp_confine_policy::net::{Net, NetRule};
-use jp_confine_policy::resources::Resources;
+use jp_confine_policy::net::NetRule;
+use jp_confine_policy::resources::{Resources, Written};
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::warning;
 use serde::Serialize;
@@ -20,8 +23,10 @@ use serde_json::{Value, json};
 
 use crate::anchors::Anchors;
 use crate::cli::{Enforce, Options};
+use crate::commands;
 use crate::config::layers::Layers;
 use crate::context::Context;
+use crate::environment::Environment;
 use crate::externals::{self, Purpose};
 use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
@@ -64,10 +69,17 @@ pub(crate) struct Prepared {
     /// What is sensitive and yet free to all programs, because nothing is declared.
     pub(crate) exposed: Option<Tiers>,
     pub(crate) rules: Vec<CompiledRule>,
-    /// What the policy says of hosts, variables and programs.
+    /// What the policy says of hosts, variables and programs, and how that was written.
     pub(crate) resources: Resources,
     /// What a run has of the network.
     pub(crate) network: net::order::Order,
+    pub(crate) written: Written,
+    /// What the program starts with.
+    pub(crate) environment: Environment,
+    /// The programs that may be started, unless all may.
+    pub(crate) commands: Option<Vec<Listed>>,
+    /// The program's directory for temporary files, if it is this run's alone.
+    pub(crate) private_temp: Option<PathBuf>,
     pub(crate) warnings: Vec<String>,
     /// Names of the profiles that were picked.
     pub(crate) profiles: Vec<String>,
@@ -88,8 +100,14 @@ pub(crate) fn prepare(
     }
     let (mut written, resource_warnings) = layers.resources(options.tool.as_deref());
     written.net = net::order::rules(options, written.net);
+    if options.isolated {
+        // What a file grants is less than what was typed.
+        written.env.retain(|rule| !rule.read);
+    }
+    written.env.extend(options.env.iter().enumerate().map(|(index, env)| env.rule(index)));
     let resources = written.compile().map_err(|error| Failure::own(error.to_string()))?;
     let network = net::order::Order::of(options, &resources.net);
+    let held = Held::of(context, workspace, options, &written, &resources)?;
     let mut declared = layers.declared(options.tool.as_deref())?;
     if run.is_some_and(|run| run.learning) {
         declared = declared.outside();
@@ -133,12 +151,13 @@ pub(crate) fn prepare(
         TierLayer::of(&asked, &layers, granted, purpose)?;
     let aliases = grants::aliases(workspace, &tables, &mut anchors);
     let nowhere = Path::new("/");
-    let json = serde_json::to_string(&WireForm::of(&wire, &resources.net))
+    let json = serde_json::to_string(&WireForm::of(&wire, &written, &held.environment))
         .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
     grants.extend(grants::inherited(&grants, root.as_path())?);
     let image = build_image(&ImageSpec {
         grants: &grants,
         tiers: (!tiers.is_empty()).then_some(&tiers),
+        beyond: held.beyond(),
         workspace: root.as_path(),
         aliases: &aliases,
         session: RandomState::new().build_hasher().finish(),
@@ -164,10 +183,15 @@ pub(crate) fn prepare(
         rules: wire,
         resources,
         network,
+        written,
+        environment: held.environment,
+        commands: held.commands,
+        private_temp: run.and_then(|run| run.scratch.temp()).map(Path::to_owned),
         warnings: outcome
             .warnings
             .into_iter()
             .chain(resource_warnings.iter().map(ToString::to_string))
+            .chain(held.warnings)
             .chain(warnings.iter().map(ToString::to_string))
             .chain(covered.iter().map(ToString::to_string))
             .chain(flags.warnings)
@@ -175,6 +199,41 @@ pub(crate) fn prepare(
             .collect(),
         profiles: picked.iter().map(|profile| profile.name.clone()).collect(),
     })
+}
+
+/// What a run is held to beside files. What the file service starts was judged by it.
+#[derive(Debug, Default)]
+struct Held {
+    environment: Environment,
+    commands: Option<Vec<Listed>>,
+    warnings: Vec<String>,
+}
+
+impl Held {
+    fn of(
+        context: &Context,
+        workspace: &Workspace,
+        options: &Options,
+        written: &Written,
+        resources: &Resources,
+    ) -> Result<Self, Failure> {
+        if options.service {
+            return Ok(Self::default());
+        }
+        let rules = resources.env.clone();
+        let is_declared = options.isolated || rules.is_declared();
+        let find = |it| commands::find(context, &workspace.root, it);
+        let (commands, warnings) = written.commands.as_ref().map(find).transpose()?.unzip();
+        Ok(Self {
+            environment: Environment { rules, is_declared },
+            commands,
+            warnings: warnings.unwrap_or_default(),
+        })
+    }
+
+    fn beyond(&self) -> Beyond<'_> {
+        Beyond { env: Some(&self.environment.rules), commands: self.commands.as_deref() }
+    }
 }
 
 /// The image that `spec` describes.
@@ -211,13 +270,15 @@ impl Prepared {
     /// inside the run.
     pub(crate) fn plan(
         &self,
+        context: &Context,
         machine: Machine,
         enforce: Enforce,
         own: &[Rule],
     ) -> Result<Plan, Failure> {
-        Plan::of(&Order {
+        let image = parse_image(&self.image)?;
+        let mut plan = Plan::of(&Order {
             grants: &self.grants,
-            image: &parse_image(&self.image)?,
+            image: &image,
             tiers: &self.tiers,
             workspace: self.root.as_path(),
             own,
@@ -225,13 +286,17 @@ impl Prepared {
             machine,
             enforce,
             judges_network: self.network.is_judged(),
-        })
+            lists_programs: self.commands.is_some(),
+        })?;
+        plan.notes.extend(self.environment.note(&context.environment));
+        plan.notes.extend(commands::notes(self.commands.as_deref().unwrap_or_default(), &image));
+        Ok(plan)
     }
 
     /// The compiled policy for people and programs: the wire form of spec §2.3 and §2.5, with the
     /// anchor of each grant and where it comes from.
     pub(crate) fn to_json(&self) -> Value {
-        let mut value = json!(WireForm::of(&self.rules, &self.resources.net));
+        let mut value = json!(WireForm::of(&self.rules, &self.written, &self.environment));
         let grants: Vec<Value> = self.grants.iter().map(grant_json).collect();
         if let Value::Object(fields) = &mut value {
             fields.insert("workspace".to_owned(), lossy(self.root.as_path()));
@@ -246,13 +311,20 @@ impl Prepared {
 #[derive(Debug, Serialize)]
 struct WireForm<'a> {
     fs: &'a [CompiledRule],
-    net: Vec<&'a NetRule>,
-    env: [(); 0],
+    net: &'a [NetRule],
+    env: Cow<'a, [EnvRule]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commands: Option<&'a Commands>,
 }
 
 impl<'a> WireForm<'a> {
-    fn of(fs: &'a [CompiledRule], net: &'a Net) -> Self {
-        Self { fs, net: net.written().collect(), env: [] }
+    fn of(fs: &'a [CompiledRule], written: &'a Written, environment: &Environment) -> Self {
+        let Written { net, env, commands, .. } = written;
+        // To tools an empty list means that everything is free.
+        let nothing = || vec![EnvRule { name: "*".to_owned(), ..EnvRule::default() }];
+        let is_free = !environment.is_declared || !env.is_empty();
+        let env = if is_free { Cow::Borrowed(env.as_slice()) } else { Cow::Owned(nothing()) };
+        Self { fs, net, env, commands: commands.as_ref() }
     }
 }
 

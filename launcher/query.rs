@@ -1,6 +1,8 @@
 //! Questions about the policy: `check`, `explain`, `compile` and `--dry-run`. Nothing is run, and
 //! nothing on disk is changed.
 
+pub(crate) mod beyond;
+
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -59,23 +61,31 @@ pub(crate) fn check(
         let mut text = String::new();
         for result in &results {
             let path = report::path(&result.path);
-            let verdict = match result.verdict {
-                Verdict::Allow => "allow",
-                Verdict::Prompt => "prompt",
-                Verdict::Deny => "deny",
-            };
+            let verdict = word(result.verdict);
             let message = report::path(&result.message());
             let why = if message.is_empty() { message } else { format!(": {message}") };
             let _ = writeln!(text, "{verdict} {capability} {path}{why}");
         }
         report::output(&text);
     }
-    let some = |verdict| results.iter().any(|result| result.verdict == verdict);
-    Ok(match (some(Verdict::Deny), some(Verdict::Prompt)) {
+    Ok(status(&results.iter().map(|result| result.verdict).collect::<Vec<_>>()))
+}
+
+/// The exit status that tells of verdicts.
+fn status(verdicts: &[Verdict]) -> u8 {
+    match (verdicts.contains(&Verdict::Deny), verdicts.contains(&Verdict::Prompt)) {
         (true, _) => 1,
         (false, true) => 2,
         (false, false) => 0,
-    })
+    }
+}
+
+const fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Allow => "allow",
+        Verdict::Prompt => "prompt",
+        Verdict::Deny => "deny",
+    }
 }
 
 /// `explain`: who decides what about a path, and how it was resolved.
@@ -106,7 +116,7 @@ struct Held<'a> {
 }
 
 fn plan(context: &Context, options: &Options, prepared: &Prepared) -> Result<Plan, Failure> {
-    prepared.plan(context.machine(), options.enforce.unwrap_or_default(), &[])
+    prepared.plan(context, context.machine(), options.enforce.unwrap_or_default(), &[])
 }
 
 /// The policy that the options select, for a question about it; its warnings are printed.

@@ -22,7 +22,7 @@ const LONGEST: usize = 240;
 /// `path` as a word for a shell.
 pub(crate) fn quoted(path: &[u8]) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,@%=:".contains(byte);
-    if path.iter().all(plain) {
+    if !path.is_empty() && path.iter().all(plain) {
         return printable(path);
     }
     match std::str::from_utf8(path) {

@@ -2,10 +2,14 @@
 
 use std::fmt::Write as _;
 
+use jp_confine_policy::commands::CommandRule;
 use jp_confine_policy::net::NetRule;
 use jp_confine_policy::{Capabilities, Capability};
 
 use crate::report;
+
+/// So that it can be read in any terminal where it stands indented.
+const WIDTH: usize = 72;
 
 /// The header of a rule, in the list of `tool` if one is named.
 pub(crate) fn header(tool: Option<&str>) -> String {
@@ -49,6 +53,57 @@ pub(crate) fn net(tool: Option<&str>, rule: &NetRule) -> String {
     format!("{header}\nhost = {}\n{port}allow = {}\n", string(&rule.host), rule.allow)
 }
 
+/// The rule on the program `key`, in the table of `tool` if one is named.
+pub(crate) fn command(tool: Option<&str>, key: &str, rule: &CommandRule) -> String {
+    let tool = tool.map(|tool| format!("tools.{tool}.")).unwrap_or_default();
+    let mut text = format!("[{tool}{}]\n", command_table(key));
+    if let Some(lines) = &rule.args {
+        let lines =
+            lines.iter().map(|line| listed("[", line.iter().map(|it| string(it)).collect()));
+        wrap(&mut text, &listed("args = [", lines.flatten().collect()));
+    }
+    if !rule.envs.is_empty() {
+        wrap(&mut text, &listed("envs = [", rule.envs.iter().map(|it| string(it)).collect()));
+    }
+    text
+}
+
+/// The table of the rule on the program `key`.
+pub(crate) fn command_table(key: &str) -> String {
+    let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let key = if key.bytes().all(is_bare) { key.to_owned() } else { string(key) };
+    format!("access.commands.{key}")
+}
+
+/// The parts of a list, with its beginning before the first and its end behind the last.
+fn listed(begin: &str, mut parts: Vec<String>) -> Vec<String> {
+    match parts.as_mut_slice() {
+        [] => vec![format!("{begin}]")],
+        [only] => vec![format!("{begin}{only}]")],
+        [first, .., last] => {
+            first.insert_str(0, begin);
+            last.push(']');
+            parts
+        }
+    }
+}
+
+/// Writes the parts of a list, between which lines may end.
+fn wrap(text: &mut String, parts: &[String]) {
+    let mut width = 0;
+    for (index, part) in parts.iter().enumerate() {
+        let length = part.chars().count();
+        if index > 0 {
+            let fits = width + length + 3 <= WIDTH;
+            text.push_str(if fits { ", " } else { ",\n  " });
+            width = if fits { width + 2 } else { 2 };
+        }
+        text.push_str(part);
+        width += length;
+    }
+    text.push('\n');
+}
+
 /// A basic string (TOML 1.0), in which nothing is written that a reader does not see.
 fn string(text: &str) -> String {
     let mut quoted = String::from('"');
@@ -81,6 +136,37 @@ mod tests {
             let read = table.get_ref()["access"].get_ref()["fs"].get_ref()[0].get_ref();
             assert_eq!(read["path"].get_ref().as_str(), Some(path), "{text}");
         }
+    }
+
+    #[test]
+    fn programs_are_read_back_as_they_were_meant() {
+        for key in ["git", "./a b", "a\"b", "-", "日本"] {
+            let rule = CommandRule {
+                args: Some(vec![vec!["log".to_owned(), "**".to_owned()], vec![]]),
+                envs: vec!["A_*".to_owned()],
+                ..CommandRule::default()
+            };
+            let text = command(Some("t"), key, &rule);
+            let table = toml::de::DeTable::parse(&text).expect("TOML");
+            let tool = table.get_ref()["tools"].get_ref()["t"].get_ref();
+            let read = tool["access"].get_ref()["commands"].get_ref()[key].get_ref();
+            let line = read["args"].get_ref()[0].get_ref();
+            assert_eq!(line[0].get_ref().as_str(), Some("log"), "{text}");
+            assert_eq!(line[1].get_ref().as_str(), Some("**"), "{text}");
+            assert_eq!(read["envs"].get_ref()[0].get_ref().as_str(), Some("A_*"), "{text}");
+        }
+        assert_eq!(command(None, "ls", &CommandRule::default()), "[access.commands.ls]\n");
+        let long = CommandRule {
+            args: Some(vec![vec!["a long word, with a comma".to_owned(); 9], vec!["b".to_owned()]]),
+            ..CommandRule::default()
+        };
+        let text = command(None, "ls", &long);
+        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
+        let table = toml::de::DeTable::parse(&text).expect("TOML");
+        let read = table.get_ref()["access"].get_ref()["commands"].get_ref()["ls"].get_ref();
+        let lines = read["args"].get_ref();
+        assert_eq!(lines[0].get_ref().as_array().map(|line| line.len()), Some(9), "{text}");
+        assert_eq!(lines[1].get_ref()[0].get_ref().as_str(), Some("b"), "{text}");
     }
 
     #[test]

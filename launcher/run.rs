@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use crate::advice::Advisor;
+use crate::advice::{Advisor, Programs};
 use crate::cli::Options;
 use crate::context::Context;
 use crate::denials::Denials;
@@ -85,6 +85,7 @@ pub(crate) fn run(
         tiers: &prepared.tiers,
         declared: prepared.declared,
         net: &prepared.resources.net,
+        programs: Programs::of(context, &prepared),
     };
     let mut denials = Denials::default();
     let mut take = |denial: Denial, log: Option<&mut Log>| {

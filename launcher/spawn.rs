@@ -10,16 +10,12 @@ use std::path::Path;
 use rustix::process::Pid;
 
 use crate::context::Context;
+use crate::environment::Environment;
 use crate::failure::{Failure, Refusal};
 use crate::net::proxy;
 use crate::outer::Outer;
 use crate::sys::child::{self, Kernel};
 use crate::sys::signals::Inherited;
-
-/// Variables by which the loader or libc's start-up code, which no hook sees, would run code before
-/// the preload library or write files (`ld.so(8)`).
-const BYPASSES: [&str; 5] =
-    ["LD_AUDIT", "LD_DEBUG_OUTPUT", "LD_PROFILE", "LD_PROFILE_OUTPUT", "GMON_OUT_PREFIX"];
 
 /// The variable that names the descriptors for the library.
 pub(crate) const HANDLES: &str = "JP_CONFINE";
@@ -40,10 +36,11 @@ pub(crate) struct Confined<'a> {
     pub(crate) outer: Option<&'a Outer>,
     /// The value of `TMPDIR`.
     pub(crate) temp: &'a Path,
-    /// The environment that the launcher was started with.
+    /// The environment that the launcher was started with, and what it has of that.
     pub(crate) context: &'a Context,
     /// The proxy that it is to use, if it is.
     pub(crate) proxy: Option<SocketAddr>,
+    pub(crate) variables: &'a Environment,
 }
 
 impl Confined<'_> {
@@ -69,11 +66,12 @@ impl Confined<'_> {
         .start()
     }
 
-    /// The environment of this process, and what a confined one needs.
+    /// What the program may have of the environment of this process, and what a confined one needs.
     fn environment(&self) -> io::Result<Vec<CString>> {
         // Nothing stands before the library: libc there would hide its functions.
         let mut preload = self.shim.as_os_str().to_owned();
-        if let Some(given) = self.context.variable(OsStr::new("LD_PRELOAD")) {
+        let own_preloads = self.context.variable(OsStr::new("LD_PRELOAD"));
+        if let Some(given) = own_preloads.filter(|_| !self.variables.is_declared) {
             preload.push(":");
             preload.push(given);
         }
@@ -87,8 +85,7 @@ impl Confined<'_> {
         ];
         own.extend(self.proxy.into_iter().flat_map(proxy::variables));
         let kept = |name: &OsStr| {
-            own.iter().all(|(known, _)| name != *known)
-                && BYPASSES.iter().all(|known| name != *known)
+            own.iter().all(|(known, _)| name != *known) && self.variables.passes(name)
         };
         let given = self.context.environment.iter().map(|(name, value)| (name.as_os_str(), value));
         let own = own.iter().map(|(name, value)| (OsStr::new(*name), value));

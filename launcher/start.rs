@@ -95,7 +95,7 @@ impl Start<'_> {
             own.push(Rule::writing(self.scratch.denials()));
         }
         own.extend(self.outer.iter().flat_map(|outer| outer.needs()));
-        let mut plan = prepared.plan(machine, self.enforce(), &own)?;
+        let mut plan = prepared.plan(self.context, machine, self.enforce(), &own)?;
         if self.outer.is_some() {
             let held =
                 if plan.static_programs_allowed() { "" } else { "; static programs do not start" };
@@ -136,6 +136,7 @@ impl Start<'_> {
             temp: self.temp,
             context: self.context,
             proxy: judged.as_ref().and_then(Judged::proxy),
+            variables: &prepared.environment,
         };
         let bounds = plan.bounds.as_ref().map(landlock::ruleset).transpose()?;
         if self.lesson.is_some() && plan.traps.is_none() {

@@ -91,6 +91,12 @@ fn refuse_what_runs_do(options: &Options) -> Result<(), Failure> {
             "leave out --net-proxy and --resolve; rules about paths hold here",
         ));
     }
+    if options.isolated {
+        return Err(Failure::advised(
+            "the file service is no run to isolate",
+            "leave out --isolated; a tool has no network, and of the environment the base set",
+        ));
+    }
     if options.events.is_some() {
         return Err(Failure::advised(
             "the file service has no event log",

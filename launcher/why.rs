@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::advice::{Advice, Advisor};
 use crate::cli::Options;
+use crate::command_line::{self, CommandLine};
 use crate::context::Context;
 use crate::denials::Denials;
 use crate::events::Denial;
@@ -44,6 +45,9 @@ struct Explained {
     capability: Vec<String>,
     path: String,
     route: String,
+    /// What a refused program was to be given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    arguments: Option<Vec<String>>,
     program: String,
     call: String,
     times: u64,
@@ -116,24 +120,31 @@ impl Ended<'_> {
     }
 
     fn explain(&self, denial: &Denial, times: u64) -> Explained {
-        let rule = |(path, caps): &(String, _)| rule_text::rule(self.tool, path, *caps);
         let (options, toml, never) = match self.advisor.advise(denial) {
             Advice::Grant { options, rules } => {
+                let rule = |(path, caps): &(String, _)| rule_text::rule(self.tool, path, *caps);
                 let toml = rules.iter().map(rule).collect::<Vec<_>>().join("\n");
-                (Some(report::words(&options)), toml, None)
+                (Some(report::words(&options)), (!toml.is_empty()).then_some(toml), None)
             }
             Advice::Connection(way) => {
                 let option = format!("--net {}", report::quoted(way.typed.as_bytes()));
-                (Some(option), way.toml(self.tool), None)
+                (Some(option), Some(way.toml(self.tool)), None)
             }
-            Advice::Never(reason) => (None, String::new(), Some(reason)),
+            Advice::Command { key, rule, instead } => {
+                let toml = rule_text::command(self.tool, &key, &rule);
+                let note = instead.map(|rule| format!("# in place of {rule}\n"));
+                (None, Some(format!("{}{toml}", note.unwrap_or_default())), None)
+            }
+            Advice::Never(reason) => (None, None, Some(reason)),
         };
-        let toml = (!toml.is_empty()).then_some(toml);
+        let arguments = CommandLine::arguments_of(denial);
+        let route = if arguments.is_some() { &denial.path } else { &denial.route };
         Explained {
             denied: report::asked(denial),
             capability: capability(denial),
             path: report::printable(&denial.path),
-            route: report::printable(&denial.route),
+            route: report::printable(route),
+            arguments,
             program: report::printable(&denial.program),
             call: report::printable(&denial.call),
             times,
@@ -223,7 +234,9 @@ impl Explained {
     fn words(&self, workspace: &Workspace) -> String {
         let times = if self.times > 1 { format!(" ({}×)", self.times) } else { String::new() };
         let path = report::shown(self.path.as_bytes(), &workspace.root);
-        let mut text = format!("denied {} {path} by {}{times}\n", self.denied, self.program);
+        let words = self.arguments.iter().flatten().map(|word| report::quoted(word.as_bytes()));
+        let what = command_line::shortened(&path, words);
+        let mut text = format!("denied {} {what} by {}{times}\n", self.denied, self.program);
         if self.route != self.path {
             let _ = writeln!(text, "  in {} with {}", self.call, self.route);
         }
@@ -241,7 +254,8 @@ impl Explained {
         }
         if let Some(toml) = &self.toml {
             let file = self.file.as_deref().unwrap_or("the policy file");
-            let _ = writeln!(text, "  or add to {}:", report::path(file));
+            let or = if self.options.is_some() { "or add" } else { "allow: add" };
+            let _ = writeln!(text, "  {or} to {}:", report::path(file));
             for line in toml.lines() {
                 let _ = writeln!(text, "    {line}");
             }

@@ -10,13 +10,15 @@ use jp_confine_fuzz::policy::Policy;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Destination, OpenRequest, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::{Image, Text, checksum};
+use jp_confine_policy::invocation::{self, Admission, Invocation};
+use jp_confine_policy::variables;
 use libfuzzer_sys::fuzz_target;
 
 /// Where the header keeps the checksum, where what it covers begins, and where the header says
 /// that it ends.
 const CHECKSUM: usize = 16;
 const COVERED: usize = 24;
-const END: usize = 136;
+const END: usize = 180;
 
 fuzz_target!(|data: &[u8]| {
     let _ = judge(&mut Unstructured::new(data));
@@ -107,6 +109,7 @@ fn check(bytes: &[u8], paths: &[Vec<u8>; 2]) {
     }
     assert!(image.json().len() <= bytes.len());
     let [one, two] = paths;
+    check_beyond(&image, one, two);
     for request in [Request::canonical(one), Request::by_route(one, two)] {
         check_one(&image, &request);
     }
@@ -122,6 +125,23 @@ fn check(bytes: &[u8], paths: &[Vec<u8>; 2]) {
     if decide::link(&image, &one, &two) == Verdict::Allow {
         let held = decide::lookup(&image, &one).caps;
         assert!(held.contains(decide::lookup(&image, &two).caps), "gained by a link");
+    }
+}
+
+/// Any bytes may be the path of a program, what it is called, an argument, and the name of a variable.
+fn check_beyond(image: &Image<'_>, one: &[u8], two: &[u8]) {
+    for arguments in 0..3 {
+        let invocation = Invocation { program: one, called: two, arguments };
+        let judged = invocation::judge(image, &invocation, &mut |_, word| word == two);
+        assert!(judged.is_ok() || invocation::is_limited(image));
+        for name in [one, two] {
+            let admission = judged.unwrap_or(Admission::FREE);
+            let withheld = variables::is_withheld(image, &admission, name);
+            assert!(!withheld || variables::are_withheld(image));
+        }
+        for name in variables::OWNED {
+            assert!(!variables::is_withheld(image, &Admission::FREE, name.as_bytes()));
+        }
     }
 }
 

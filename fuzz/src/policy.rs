@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin, build};
+use jp_confine_policy::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
+use jp_confine_policy::commands::{CommandRule, Listed};
+use jp_confine_policy::env::{Env, EnvRule};
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tier::Tier;
@@ -16,11 +18,17 @@ use crate::tree::name;
 const PATTERNS: [&str; 8] =
     ["/w/a/**", "**/b", "/w/*/c", "**/a*", "/w/{a,ab}/**", "/w/?", "/**", "/w/**/c/[!a]"];
 
-/// Up to eight grants on the names of a tree and above it, with relative anchors; and tiers.
+/// Words that rules about variables and programs are made of.
+const WORDS: [&str; 6] = ["/w/a", "a", "b", "/w/a/b", "ab", ""];
+
+/// Up to eight grants on the names of a tree and above it, with relative anchors; tiers; and rules about
+/// variables and programs.
 #[derive(Debug)]
 pub struct Policy {
     grants: Vec<Grant>,
     tiers: FilePolicy,
+    env: Vec<EnvRule>,
+    commands: Option<Vec<Listed>>,
 }
 
 impl Arbitrary<'_> for Policy {
@@ -36,8 +44,29 @@ impl Arbitrary<'_> for Policy {
                 tiers.list_mut(tier).push((*u.choose(&PATTERNS)?).to_owned());
             }
         }
-        Ok(Self { grants, tiers })
+        let env = (0..u.int_in_range(0..=2)?).map(|_| variable(u)).collect::<Result<_>>()?;
+        let limited = u.ratio(1, 3)?;
+        let commands = (0..u.int_in_range(0..=2)?).map(|_| program(u)).collect::<Result<_>>()?;
+        Ok(Self { grants, tiers, env, commands: limited.then_some(commands) })
     }
+}
+
+fn word(u: &mut Unstructured<'_>) -> Result<String> {
+    u.choose(&WORDS).map(|word| (*word).to_owned())
+}
+
+fn variable(u: &mut Unstructured<'_>) -> Result<EnvRule> {
+    let name = if u.ratio(1, 2)? { "a*" } else { "/w/a" };
+    Ok(EnvRule { name: name.to_owned(), read: u.arbitrary()?, ..EnvRule::default() })
+}
+
+fn program(u: &mut Unstructured<'_>) -> Result<Listed> {
+    let mut rule = CommandRule { envs: vec!["a*".to_owned()], ..CommandRule::default() };
+    if u.arbitrary()? {
+        let words = (0..u.int_in_range(0..=2)?).map(|_| word(u)).collect::<Result<_>>()?;
+        rule.args = Some(vec![words, vec!["**".to_owned()]]);
+    }
+    Ok(Listed { key: word(u)?, program: word(u)?.into(), rule })
 }
 
 fn grant(u: &mut Unstructured<'_>) -> Result<Grant> {
@@ -78,9 +107,11 @@ impl Policy {
         let nowhere = Path::new("/nowhere");
         let places = Places { home: None, workspace: folder };
         let tiers = Tiers::new(&self.tiers, None, places).expect("generated patterns stand");
+        let env = Env::new(&self.env).expect("generated names stand");
         let spec = ImageSpec {
             grants: &grants,
             tiers: (!tiers.is_empty()).then_some(&tiers),
+            beyond: Beyond { env: Some(&env), commands: self.commands.as_deref() },
             workspace: folder,
             aliases: &aliases,
             session: 7,

@@ -43,6 +43,7 @@ fn advise(grants: &[Grant], denial: &Denial) -> Advice {
         tiers: &Tiers::default(),
         declared: true,
         net: &Net::default(),
+        programs: None,
     }
     .advise(denial)
 }
@@ -52,6 +53,7 @@ fn line(grants: &[Grant], denial: &Denial) -> String {
     match advise(grants, denial) {
         Advice::Never(why) => why,
         Advice::Connection(way) => way.typed,
+        Advice::Command { .. } => unreachable!("no programs are listed"),
         Advice::Grant { options, rules } => {
             let options = options.iter().map(|(flag, path)| format!("{flag} {}", path.display()));
             let rules = rules.iter().map(|(path, caps)| format!("{path}: {caps}"));

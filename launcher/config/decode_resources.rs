@@ -1,16 +1,18 @@
 //! Decoding what `access` says of other things than files: hosts, variables, programs. The file service
-//! holds tools to it; a run is held to what it says of hosts, and refuses the rest (spec §13).
+//! holds tools to it all; a run has no requests in which variables could stand (spec §13).
 
 use std::ops::Range;
 
 use jp_confine_policy::commands::{CommandRule, Commands};
 use jp_confine_policy::env::{Env, EnvRule};
 use jp_confine_policy::layers::Layered;
+use jp_confine_policy::model::RuleSource;
 use jp_confine_policy::net::{Net, NetRule};
 
 use super::decode::{Decoded, Decoder, File};
 use super::diagnostic::Diagnostic;
 use super::document::{Entry, Node, Value};
+use crate::{commands, environment};
 
 /// The keys of this part of `access`.
 pub(super) const KEYS: [&str; 4] = ["net", "env", "commands", "net_env"];
@@ -36,7 +38,7 @@ impl Decoder<'_> {
         if entry.value.value == Value::Array(Vec::new()) {
             return Ok(());
         }
-        if entry.key != "net" {
+        if entry.key == "net_env" {
             let first = || (entry.key.clone().into_owned(), entry.key_span.clone());
             into.first.get_or_insert_with(first);
         }
@@ -75,24 +77,29 @@ impl Decoder<'_> {
         Ok(rule)
     }
 
-    fn env_rule(&mut self, _: usize, node: &Node<'_>) -> Decoded<EnvRule> {
+    fn env_rule(&mut self, index: usize, node: &Node<'_>) -> Decoded<EnvRule> {
         let mut rule = EnvRule::default();
         for entry in self.table(node)? {
             match &*entry.key {
-                "name" => self.string(&entry.value)?.clone_into(&mut rule.name),
+                "name" => {
+                    self.string(&entry.value)?.clone_into(&mut rule.name);
+                    rule.source = self.source_of(index, entry.key_span.start);
+                }
                 "read" => rule.read = self.boolean(&entry.value)?,
                 _ => return self.unknown(entry, &ENV_KEYS),
             }
         }
         let wrong = Env::new(std::slice::from_ref(&rule)).err();
         self.sound(node, wrong)?;
+        self.sound(node, environment::beyond_rules(&rule.name))?;
         Ok(rule)
     }
 
     fn commands(&mut self, node: &Node<'_>) -> Decoded<Commands> {
         let mut commands = Commands::default();
-        for program in self.table(node)? {
-            let mut rule = CommandRule::default();
+        for (index, program) in self.table(node)?.iter().enumerate() {
+            let source = self.source_of(index, program.key_span.start);
+            let mut rule = CommandRule { source, ..CommandRule::default() };
             for entry in self.table(&program.value)? {
                 match &*entry.key {
                     "args" => rule.args = Some(self.patterns_of_words(&entry.value)?),
@@ -100,9 +107,17 @@ impl Decoder<'_> {
                     _ => return self.unknown(entry, &COMMAND_KEYS),
                 }
             }
+            let wrong = rule.variables().err();
+            self.sound(&program.value, wrong)?;
+            self.sound(&program.value, commands::unsound(&program.key))?;
             commands.0.insert(program.key.clone().into_owned(), rule);
         }
         Ok(commands)
+    }
+
+    /// Where a rule stands that begins at byte `offset`.
+    fn source_of(&mut self, index: usize, offset: usize) -> RuleSource {
+        RuleSource { layer: self.layer(), index, line: Some(self.line(offset)) }
     }
 
     fn patterns_of_words(&self, node: &Node<'_>) -> Decoded<Vec<Vec<String>>> {

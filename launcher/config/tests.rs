@@ -102,22 +102,23 @@ fn what_runs_are_not_held_to() {
   = help: remove it, or keep it below `[tools.NAME]` for `jp-confine vfs --tool NAME`"
     );
     for text in [
-        "[access.commands.git]\n",
-        "[tools.x.sandbox]\nnetwork.allow = []\n",
-        "[tools.x.sandbox]\nnetwork.envs = [\"X\"]\n",
         "access.net_env = [\"X\"]\n",
-        "[tools.x.access.commands.git]\n",
+        "[tools.x.access]\nnet_env = [\"X\"]\n",
+        "[tools.x.sandbox]\nnetwork.envs = [\"X\"]\n",
     ] {
         assert!(unheld(text, Some("x")).is_some(), "{text}");
     }
     for text in [
+        "[access.commands.git]\n",
+        "[[access.env]]\nname = \"X\"\n",
+        "[tools.x.access.commands.git]\n",
         "[[access.net]]\nhost = \"example.org\"\n",
         "[conversation.tools.x.access]\nnet = [{host = \"h\"}]\n",
         "[tools.x.sandbox]\nnetwork.allow = [\"https://h/\"]\n",
     ] {
         assert_eq!(unheld(text, Some("x")), None, "{text}");
     }
-    assert_eq!(unheld("[tools.x.access.commands.git]\n", Some("y")), None);
+    assert_eq!(unheld("tools.x.access.net_env = [\"X\"]\n", Some("y")), None);
     assert_eq!(unheld("access.net = []\n[tools.x]\nruntime = \"vfs\"\n", Some("x")), None);
 }
 

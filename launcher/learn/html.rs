@@ -11,6 +11,7 @@ use super::{Learned, short, shown, tally, write};
 use crate::advice::{Advice, Advisor};
 use crate::events::Denial;
 use crate::report;
+use crate::rule_text;
 
 const STYLE: &str = include_str!("page/style.css");
 const SCRIPT: &str = include_str!("page/search.js");
@@ -117,6 +118,7 @@ fn denials(text: &mut String, learned: &Learned<'_>, stage: &Stage<'_>) {
         tiers: &learned.ran.prepared.tiers,
         declared: false,
         net: &learned.ran.prepared.resources.net,
+        programs: None,
     };
     if denials.total() + denials.total_hidden() == 0 {
         return;
@@ -138,6 +140,7 @@ fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
     let way = match advisor.advise(denial) {
         Advice::Grant { options, .. } => report::words(&options),
         Advice::Connection(way) => format!("--net {}", way.typed),
+        Advice::Command { key, .. } => rule_text::command_table(&key),
         Advice::Never(reason) => reason,
     };
     let rule = advisor.rule(denial).unwrap_or_else(|| "no rule covers it".to_owned());

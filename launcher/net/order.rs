@@ -66,7 +66,7 @@ pub(crate) struct Judged {
 
 /// The rules that count for a run: those of files, unless they are taken back, and then those typed.
 pub(crate) fn rules(options: &Options, of_files: Vec<NetRule>) -> Vec<NetRule> {
-    let of_files = if options.no_net && !options.service { Vec::new() } else { of_files };
+    let of_files = if options.has_no_network() && !options.service { Vec::new() } else { of_files };
     of_files.into_iter().chain(options.hosts.net.iter().cloned()).collect()
 }
 
@@ -74,7 +74,7 @@ impl Order {
     /// What `rules`, all that count for the run, and the options come to. Tools that are served have no
     /// network of their own; their rules are for what they are served.
     pub(crate) fn of(options: &Options, rules: &Net) -> Self {
-        if options.service || options.no_net && options.hosts.net.is_empty() {
+        if options.service || options.has_no_network() && options.hosts.net.is_empty() {
             return Self::Nothing;
         }
         if !rules.is_declared() {

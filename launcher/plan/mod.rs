@@ -53,6 +53,8 @@ pub(crate) struct Order<'a> {
     pub(crate) enforce: Enforce,
     /// Whether there are rules about hosts.
     pub(crate) judges_network: bool,
+    /// Whether only listed programs may be started: Landlock knows no arguments.
+    pub(crate) lists_programs: bool,
 }
 
 /// Which layer holds what.
@@ -275,6 +277,9 @@ impl Draft {
 
     fn plan(mut self, order: &Order<'_>) -> Plan {
         let supervised = order.machine.supervises();
+        if order.lists_programs {
+            self.inexact = self.inexact.union(Capabilities::EXECUTE);
+        }
         if !supervised {
             // Metadata and sockets are beyond Landlock.
             self.inexact = self.inexact.union(Capabilities::UPDATE);

@@ -5,7 +5,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 
-use jp_confine_policy::build::{GrantKind, ImageSpec, Origin};
+use jp_confine_policy::build::{Beyond, GrantKind, ImageSpec, Origin};
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::pattern::Places;
@@ -67,6 +67,7 @@ impl Scene {
         prepare::build_image(&ImageSpec {
             grants: &self.grants,
             tiers: (!self.tiers.is_empty()).then_some(&self.tiers),
+            beyond: Beyond::default(),
             workspace: &self.root(),
             aliases: &[],
             session: 0,
@@ -91,6 +92,7 @@ impl Scene {
             machine,
             enforce,
             judges_network: false,
+            lists_programs: false,
         })
     }
 

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 use super::{Style, printable, quoted, shown};
 use crate::advice::{Advice, Advisor};
+use crate::command_line::CommandLine;
 use crate::denials::Denials;
-use crate::events::{Denial, Layer};
+use crate::events::{Denial, Layer, Reason};
 use crate::rule_text;
 
 /// The longest block.
@@ -83,6 +84,8 @@ fn describe(denial: &Denial, count: u64, advisor: Advisor<'_>, style: Style) -> 
     let program = if program.is_empty() { "?".to_owned() } else { printable(program) };
     let times = if count > 1 { format!(" ({count}×)") } else { String::new() };
     let path = shown(&denial.path, advisor.workspace);
+    let path =
+        if denial.reason == Reason::Command { CommandLine::of(denial).shown(&path) } else { path };
     let what = style.bad(&format!("denied {}", asked(denial)));
     let layer = match denial.layer {
         Layer::Shim => "",
@@ -98,6 +101,12 @@ fn describe(denial: &Denial, count: u64, advisor: Advisor<'_>, style: Style) -> 
             let why = format!("{why}; allow: jp-confine --net {}", quoted(way.typed.as_bytes()));
             lines.push(format!("    {}", style.faint(&why)));
         }
+        Advice::Command { key, rule, instead } => {
+            let place = if instead.is_some() { "replace it by" } else { "allow it in a policy" };
+            lines.push(format!("    {}", style.faint(&format!("{why}; {place}:"))));
+            let text = rule_text::command(None, &key, &rule);
+            lines.extend(text.lines().map(|line| format!("      {}", style.faint(line))));
+        }
         Advice::Grant { options, rules } => {
             let why = format!("{why}; allow: jp-confine {}", words(&options));
             lines.push(format!("    {}", style.faint(&why)));
@@ -111,10 +120,12 @@ fn describe(denial: &Denial, count: u64, advisor: Advisor<'_>, style: Style) -> 
 
 /// What was asked for: capabilities, or the call where no rule decided.
 pub(crate) fn asked(denial: &Denial) -> String {
-    if denial.reason.is_network() {
-        return "net".to_owned();
+    match denial.reason {
+        Reason::Command => "command".to_owned(),
+        reason if reason.is_network() => "net".to_owned(),
+        _ if denial.missing.is_empty() => printable(&denial.call),
+        _ => denial.missing.to_string(),
     }
-    if denial.missing.is_empty() { printable(&denial.call) } else { denial.missing.to_string() }
 }
 
 /// Options as words for a shell.

@@ -58,6 +58,7 @@ fn render(denials: &[Denial], declared: bool) -> String {
             tiers: &Tiers::default(),
             declared,
             net: &Net::default(),
+            programs: None,
         },
         verbose: true,
         damaged: false,

@@ -82,8 +82,12 @@ mod common {
     table! { task, a:
         libc::SYS_openat => "openat", open::open(task, a.int(0), a.word(1), How::new(a.int(2), a.unsigned(3)));
         libc::SYS_openat2 => "openat2", openat2::open(task, a.int(0), a.word(1), a.word(2), a.word(3));
-        libc::SYS_execve => "execve", programs::execute(task, AT_FDCWD, a.word(0), 0);
-        libc::SYS_execveat => "execveat", programs::execute(task, a.int(0), a.word(1), a.int(4));
+        libc::SYS_execve => "execve", programs::execute(
+            task, AT_FDCWD, a.word(0), a.word(1), 0,
+        );
+        libc::SYS_execveat => "execveat", programs::execute(
+            task, a.int(0), a.word(1), a.word(2), a.int(4),
+        );
 
         libc::SYS_mkdirat => "mkdirat", entries::make_directory(task, a.int(0), a.word(1), a.unsigned(2));
         libc::SYS_mknodat => "mknodat", entries::make_node(

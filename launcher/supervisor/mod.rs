@@ -29,6 +29,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 mod waiting;
+mod words;
 mod workers;
 
 use std::fs::File;

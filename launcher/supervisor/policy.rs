@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use jp_confine_policy::image::{Image, Text};
 use rustix::io::Errno;
@@ -32,6 +33,8 @@ pub(crate) struct Policy {
     pub(crate) network: Option<Network>,
     /// Who learns what the run uses, if anybody does.
     pub(crate) learner: Option<Recorder>,
+    /// Whether the program that was typed has been started: before that nothing of the run's own runs.
+    pub(crate) begun: AtomicBool,
 }
 
 impl Policy {
@@ -49,7 +52,8 @@ impl Policy {
     ) -> io::Result<Self> {
         let image = Image::parse(image.leak()).map_err(|_| Errno::INVAL)?;
         let (generation, page) = (Generation::map(page)?, page.try_clone()?);
-        Ok(Self { image, record, consent, generation, page, network, learner })
+        let begun = AtomicBool::new(false);
+        Ok(Self { image, record, consent, generation, page, network, learner, begun })
     }
 
     /// The page that the processes of the run share, if that is what `path` names: a process whose

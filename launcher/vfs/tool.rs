@@ -1,12 +1,14 @@
 //! The tool as a confined program: its file and the system's libraries are all that it is granted.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use jp_confine_policy::coverage::Coverage;
 use jp_confine_policy::env::Env;
+use jp_confine_policy::variables;
 use tempfile::TempDir;
 
 use crate::cli::{Enforce, Options};
@@ -14,9 +16,6 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::machine;
 use crate::program;
-
-/// What programs have of the environment, whatever is declared (spec §11.2).
-const BASE: [&str; 4] = ["PATH", "HOME", "USER", "LANG"];
 
 /// By which this program finds the user's policy, and its own files.
 const OWN: [&str; 4] = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "TMPDIR", machine::WITHOUT];
@@ -53,8 +52,10 @@ impl Hosted {
             let dir = context.temp.display();
             Failure::own(format!("no temporary files can be made in {dir}: {error}"))
         })?;
-        let is_granted = |name: &OsStr| {
-            is_base(name) || name.to_str().is_some_and(|it| env.judge(it) == Coverage::Allowed)
+        let is_granted = |name: &OsStr| match env.judge(name.as_bytes()) {
+            Coverage::Allowed => true,
+            Coverage::Denied => false,
+            Coverage::Uncovered => is_base(name),
         };
         let granted = context.environment.iter().filter(|(name, _)| is_granted(name));
         let mut environment: Vec<_> = granted.cloned().collect();
@@ -139,7 +140,7 @@ pub(super) fn surroundings(context: &Context) -> Vec<(OsString, OsString)> {
 }
 
 fn is_base(name: &OsStr) -> bool {
-    BASE.iter().any(|known| name == *known) || name.to_string_lossy().starts_with("LC_")
+    variables::is_base(name.as_bytes())
 }
 
 fn launcher() -> Result<PathBuf, Failure> {

@@ -1,13 +1,14 @@
 //! The writer of images: compiled grants in, one flat piece of memory out.
 
 pub(crate) mod automaton;
+mod beyond;
+mod origin;
 mod reach;
 mod trie;
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::string::String;
-use std::sync::Arc;
 use std::vec;
 use std::vec::Vec;
 
@@ -16,6 +17,8 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes as _, IntoBytes as _};
 
 use self::automaton::{NO_PATTERNS, Table};
+pub use self::beyond::Beyond;
+pub use self::origin::Origin;
 use self::trie::{Place, Prefix, Trie};
 use crate::capability::Capabilities;
 use crate::image::{
@@ -77,68 +80,6 @@ pub enum GrantKind {
     Control,
 }
 
-/// Who declared a grant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "from", rename_all = "snake_case")]
-pub enum Origin {
-    /// The runtime baseline.
-    Baseline {
-        /// The entry as the baseline spells it.
-        entry: String,
-    },
-    /// A tool profile.
-    Profile {
-        /// The profile.
-        name: String,
-        /// The entry as the profile spells it.
-        entry: String,
-    },
-    /// A file that was open when the run began.
-    Inherited {
-        /// Its descriptor.
-        fd: i32,
-    },
-    /// A rule of a policy file.
-    Rule {
-        /// The file, or another name of the configuration layer.
-        layer: Arc<str>,
-        /// Its place in that layer's list, from zero.
-        index: usize,
-        /// Its line in the file, from one.
-        line: Option<u32>,
-        /// Its path as written.
-        path: String,
-    },
-    /// A command line flag.
-    Flag {
-        /// The flag with its value.
-        text: String,
-    },
-    /// The product's own.
-    Product {
-        /// What for.
-        why: String,
-    },
-}
-
-impl std::fmt::Display for Origin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Baseline { entry } => write!(f, "baseline {entry}"),
-            Self::Profile { name, entry } => write!(f, "profile {name}: {entry}"),
-            Self::Inherited { fd } => write!(f, "inherited descriptor {fd}"),
-            Self::Rule { layer, line: Some(line), path, .. } => {
-                write!(f, "rule `{path}` ({layer}:{line})")
-            }
-            Self::Rule { layer, index, path, .. } => {
-                write!(f, "rule `{path}` ({layer}, rule {})", index + 1)
-            }
-            Self::Flag { text } => write!(f, "flag {text}"),
-            Self::Product { why } => f.write_str(why),
-        }
-    }
-}
-
 /// Everything an image is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageSpec<'a> {
@@ -146,6 +87,8 @@ pub struct ImageSpec<'a> {
     pub grants: &'a [Grant],
     /// The tier layer, if there is one.
     pub tiers: Option<&'a Tiers>,
+    /// The rules about other things than files.
+    pub beyond: Beyond<'a>,
     /// Canonical workspace root; external rules' routes are below it.
     pub workspace: &'a Path,
     /// Links known when the policy was compiled: absolute spelling, canonical absolute target.
@@ -175,6 +118,9 @@ pub enum BuildError {
         "the patterns of file_policy are too intricate together: use fewer `*` and `?` in one part"
     )]
     TooManyPatterns,
+    /// No name of variables.
+    #[error("`{0}` is no name of variables")]
+    Variable(String),
     /// More than 4 GiB of policy.
     #[error("the policy is too large")]
     TooLarge,
@@ -291,6 +237,7 @@ impl<'a> Tables<'a> {
     fn write(mut self, spec: &ImageSpec<'_>) -> Result<Vec<u8>, BuildError> {
         let nodes: Vec<Node> = self.trie.prefixes.iter().map(|prefix| prefix.node).collect();
         let slots = self.slots()?;
+        let beyond = beyond::Tables::of(spec.beyond, &mut self.bytes)?;
         let mut texts = [Span::default(); Text::COUNT];
         texts[Text::ShimPath as usize] =
             intern(&mut self.bytes, spec.shim_path.as_os_str().as_bytes())?;
@@ -314,6 +261,10 @@ impl<'a> Tables<'a> {
         let classes = append(&self.table.classes, self.table.classes.len())?;
         let states = append(self.table.states.as_bytes(), self.table.states.len())?;
         let edges = append(self.table.edges.as_bytes(), self.table.edges.len())?;
+        let variables = append(beyond.variables.as_bytes(), beyond.variables.len())?;
+        let commands = append(beyond.commands.as_bytes(), beyond.commands.len())?;
+        let lines = append(beyond.lines.as_bytes(), beyond.lines.len())?;
+        let words = append(beyond.words.as_bytes(), beyond.words.len())?;
         let bytes = append(&self.bytes, self.bytes.len())?;
         let json = append(spec.json, spec.json.len())?;
         let length = size(image.len())?;
@@ -334,6 +285,12 @@ impl<'a> Tables<'a> {
             classes,
             states,
             edges,
+            variables,
+            environment: beyond.environment,
+            limits: beyond.limits.into(),
+            commands,
+            lines,
+            words,
             bytes,
             texts,
             json,

@@ -1,26 +1,72 @@
 //! Rules about programs that may be started on request (spec §11.3).
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::string::String;
 use std::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
 use crate::coverage::Coverage;
+use crate::env::{Env, EnvError};
+use crate::invocation;
+use crate::model::RuleSource;
 
 /// As the last word of a pattern: any further arguments.
 const REST: &str = "**";
 
 /// What is allowed of one program (spec §2.4).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// Two rules are equal when they say the same, wherever they were written.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandRule {
     /// The patterns of which the arguments must match one; absent: any arguments.
     #[serde(default)]
     pub args: Option<Vec<Vec<String>>>,
-    /// Names of variables that it may have of the environment.
+    /// Names of variables that it may have of the environment, as in `access.env`.
     #[serde(default)]
     pub envs: Vec<String>,
+    /// Where it was written.
+    #[serde(skip)]
+    pub source: RuleSource,
+}
+
+impl PartialEq for CommandRule {
+    fn eq(&self, other: &Self) -> bool {
+        self.args == other.args && self.envs == other.envs
+    }
+}
+
+impl Eq for CommandRule {}
+
+impl CommandRule {
+    /// The variables that it may have, ready to be asked.
+    ///
+    /// # Errors
+    /// [`EnvError`] for the first name that cannot stand.
+    pub fn variables(&self) -> Result<Env, EnvError> {
+        Env::readable(&self.envs)
+    }
+}
+
+/// A rule about a program whose file is known.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// The key: what the program must be called, but for folders in it.
+    pub key: String,
+    /// The canonical absolute path of the file.
+    pub program: PathBuf,
+    /// What it may do.
+    pub rule: CommandRule,
+}
+
+impl Listed {
+    /// What the program must be called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.key.rsplit('/').next().unwrap_or_default()
+    }
 }
 
 /// The rules of a policy by the program as it is invoked: a bare name, or a path.
@@ -33,8 +79,13 @@ impl Commands {
     #[must_use]
     pub fn judge(&self, program: &str, args: &[String]) -> Coverage {
         let Some(rule) = self.0.get(program) else { return Coverage::Uncovered };
-        let matches = |patterns: &Vec<Vec<String>>| patterns.iter().any(|it| matches(it, args));
-        Coverage::of(rule.args.as_ref().is_none_or(matches))
+        let mut is = |place: usize, word: &[u8]| args[place].as_bytes() == word;
+        let mut matches = |pattern: &[String]| {
+            let (words, rest) = words(pattern);
+            invocation::fits(words.iter().map(String::as_bytes), rest, args.len(), &mut is)
+        };
+        let mut any = |patterns: &Vec<Vec<String>>| patterns.iter().any(|it| matches(it));
+        Coverage::of(rule.args.as_ref().is_none_or(&mut any))
     }
 
     /// The names of variables that `program` may have.
@@ -44,11 +95,12 @@ impl Commands {
     }
 }
 
-/// Word by word; [`REST`] is something else than a word only at the end.
-fn matches(pattern: &[String], args: &[String]) -> bool {
+/// The words of a pattern, and whether more may follow: [`REST`] is something else than a word only at
+/// the end.
+pub(crate) fn words(pattern: &[String]) -> (&[String], bool) {
     match pattern.split_last() {
-        Some((last, words)) if last == REST => args.starts_with(words),
-        _ => pattern == args,
+        Some((last, words)) if last == REST => (words, true),
+        _ => (pattern, false),
     }
 }
 

@@ -6,9 +6,13 @@ use std::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::coverage::Coverage;
+use crate::model::RuleSource;
+use crate::variables::{self, LONGEST, Rule};
 
 /// One rule as written (spec §2.4).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// Two rules are equal when they say the same, wherever they were written.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EnvRule {
     /// A name or, with `*` at its end, the beginning of names.
@@ -16,11 +20,25 @@ pub struct EnvRule {
     /// Whether it may be read.
     #[serde(default)]
     pub read: bool,
+    /// Where it was written.
+    #[serde(skip)]
+    pub source: RuleSource,
 }
+
+impl PartialEq for EnvRule {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.read == other.read
+    }
+}
+
+impl Eq for EnvRule {}
 
 /// A name that cannot stand.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is no name of variables: `*` stands at the end or nowhere, and `=` nowhere")]
+#[error(
+    "`{name}` is no name of variables: `*` stands at the end or nowhere, `=` nowhere, and {LONGEST} \
+     bytes are the most"
+)]
 pub struct EnvError {
     /// What was written.
     pub name: String,
@@ -37,13 +55,26 @@ struct Compiled {
     read: bool,
 }
 
+/// A rule that is about a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its place in the order declared.
+    pub index: usize,
+    /// Whether it decides.
+    pub wins: bool,
+}
+
 impl Env {
     /// Compiles rules in the order declared.
     ///
     /// # Errors
     /// [`EnvError`] for the first that cannot stand.
     pub fn new(rules: &[EnvRule]) -> Result<Self, EnvError> {
-        rules.iter().map(Compiled::of).collect::<Result<_, _>>().map(Self)
+        rules
+            .iter()
+            .map(|rule| Compiled::of(&rule.name, rule.read))
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 
     /// Compiles a list of names that may be read.
@@ -51,8 +82,7 @@ impl Env {
     /// # Errors
     /// [`EnvError`] for the first that cannot stand.
     pub fn readable(names: &[String]) -> Result<Self, EnvError> {
-        let rule = |name: &String| Compiled::of(&EnvRule { name: name.clone(), read: true });
-        names.iter().map(rule).collect::<Result<_, _>>().map(Self)
+        names.iter().map(|name| Compiled::of(name, true)).collect::<Result<_, _>>().map(Self)
     }
 
     /// Whether there are rules.
@@ -63,25 +93,37 @@ impl Env {
 
     /// What the rule with the longest literal part says; of equals an exact one, then the last.
     #[must_use]
-    pub fn judge(&self, name: &str) -> Coverage {
-        let matching = self.0.iter().filter(|rule| rule.matches(name));
-        let winner = matching.max_by_key(|rule| (rule.literal.len(), !rule.is_prefix));
-        winner.map_or(Coverage::Uncovered, |rule| Coverage::of(rule.read))
+    pub fn judge(&self, name: impl AsRef<[u8]>) -> Coverage {
+        variables::judge(self.rules(), name.as_ref())
+    }
+
+    /// The rules that are about `name`, in the order declared.
+    #[must_use]
+    pub fn candidates(&self, name: &[u8]) -> Vec<Candidate> {
+        let winner = variables::winner(self.rules(), name).map(|(index, _)| index);
+        let matching = self.rules().enumerate().filter(|(_, rule)| rule.matches(name));
+        matching.map(|(index, _)| Candidate { index, wins: winner == Some(index) }).collect()
+    }
+
+    /// The rules as they are judged.
+    pub(crate) fn rules(&self) -> impl Iterator<Item = Rule<'_>> {
+        self.0.iter().map(|rule| Rule {
+            literal: rule.literal.as_bytes(),
+            is_prefix: rule.is_prefix,
+            read: rule.read,
+        })
     }
 }
 
 impl Compiled {
-    fn of(rule: &EnvRule) -> Result<Self, EnvError> {
+    fn of(name: &str, read: bool) -> Result<Self, EnvError> {
         let (literal, is_prefix) =
-            rule.name.strip_suffix('*').map_or((rule.name.as_str(), false), |name| (name, true));
-        if rule.name.is_empty() || literal.contains(['*', '=', '\0']) {
-            return Err(EnvError { name: rule.name.clone() });
+            name.strip_suffix('*').map_or((name, false), |name| (name, true));
+        let is_sound = !name.is_empty() && literal.len() <= LONGEST;
+        if !is_sound || literal.contains(['*', '=', '\0']) {
+            return Err(EnvError { name: name.to_string() });
         }
-        Ok(Self { literal: literal.to_string(), is_prefix, read: rule.read })
-    }
-
-    fn matches(&self, name: &str) -> bool {
-        if self.is_prefix { name.starts_with(&self.literal) } else { name == self.literal }
+        Ok(Self { literal: literal.to_string(), is_prefix, read })
     }
 }
 
@@ -91,7 +133,11 @@ mod tests {
     use Coverage::{Allowed, Denied, Uncovered};
 
     fn env(rules: &[(&str, bool)]) -> Env {
-        let rule = |&(name, read): &(&str, bool)| EnvRule { name: name.to_string(), read };
+        let rule = |&(name, read): &(&str, bool)| EnvRule {
+            name: name.to_string(),
+            read,
+            ..EnvRule::default()
+        };
         Env::new(&rules.iter().map(rule).collect::<Vec<_>>()).unwrap()
     }
 
@@ -129,9 +175,8 @@ mod tests {
 
     #[test]
     fn names_that_cannot_stand() {
-        for name in ["", "A*B", "*A", "**", "A=B"] {
-            let rule = EnvRule { name: name.to_string(), read: true };
-            assert_eq!(Env::new(&[rule]).map(drop).unwrap_err().name, name);
+        for name in ["", "A*B", "*A", "**", "A=B", &"A".repeat(LONGEST + 1)] {
+            assert_eq!(Env::readable(&[name.to_string()]).map(drop).unwrap_err().name, name);
         }
     }
 }

@@ -8,9 +8,17 @@
 //! Invariants: this module never allocates and cannot panic; every index read from the image is
 //! checked where it is used, so that no image, however damaged, leads outside of it.
 
+mod beyond;
+mod sums;
+
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+pub(crate) use self::beyond::{Command, Line, Variable};
+pub use self::sums::checksum;
+pub(crate) use self::sums::edge_hash;
+#[cfg(feature = "std")]
+pub(crate) use self::sums::mix;
 use crate::automaton::{Automaton, State};
 use crate::tier::Tiers;
 
@@ -53,6 +61,16 @@ pub(crate) struct Header {
     pub(crate) classes: Span,
     pub(crate) states: Span,
     pub(crate) edges: Span,
+    /// Rules about environment variables, in lists.
+    pub(crate) variables: Span,
+    /// The list of them that is about every program: a span of `variables`.
+    pub(crate) environment: Span,
+    /// [`LISTED`].
+    pub(crate) limits: U32,
+    /// Rules about programs, see [`crate::invocation`].
+    pub(crate) commands: Span,
+    pub(crate) lines: Span,
+    pub(crate) words: Span,
     pub(crate) bytes: Span,
     pub(crate) texts: [Span; Text::COUNT],
     /// Last in the image, and outside the checksum: no decision depends on it.
@@ -68,6 +86,9 @@ impl Header {
 pub(crate) const SUPERVISED: u32 = 1;
 /// The kernel holds the whole policy for programs without the preload library.
 pub(crate) const BOUNDED: u32 = 2;
+
+/// Only programs that the image lists may be started.
+pub(crate) const LISTED: u32 = 1;
 
 /// How many runs there can be, one inside the other.
 pub const LEVELS: usize = 8;
@@ -194,6 +215,10 @@ pub struct Image<'a> {
     rules: &'a [Rule],
     patterns: &'a [Span],
     tiers: Option<Tiers<'a>>,
+    variables: &'a [Variable],
+    commands: &'a [Command],
+    lines: &'a [Line],
+    words: &'a [Span],
     bytes: &'a [u8],
     whole: &'a [u8],
     outer: Option<&'a Image<'a>>,
@@ -226,6 +251,10 @@ impl<'a> Image<'a> {
             rules: table(whole, header.rules)?,
             patterns: table(whole, header.patterns)?,
             tiers: tiers(whole, header)?,
+            variables: table(whole, header.variables)?,
+            commands: table(whole, header.commands)?,
+            lines: table(whole, header.lines)?,
+            words: table(whole, header.words)?,
             bytes: table(whole, header.bytes)?,
             whole,
             outer: None,
@@ -317,16 +346,12 @@ impl<'a> Image<'a> {
     }
 
     pub(crate) fn string(&self, span: Span) -> &'a [u8] {
-        let start = span.offset.get() as usize;
-        let end = start.saturating_add(span.count.get() as usize);
-        self.bytes.get(start..end).unwrap_or(&[])
+        part(self.bytes, span)
     }
 
     pub(crate) fn patterns_of(&self, rule: &Rule) -> impl Iterator<Item = &'a [u8]> {
-        let start = rule.patterns.offset.get() as usize;
-        let end = start.saturating_add(rule.patterns.count.get() as usize);
         let image = *self;
-        self.patterns.get(start..end).unwrap_or(&[]).iter().map(move |&span| image.string(span))
+        part(self.patterns, rule.patterns).iter().map(move |&span| image.string(span))
     }
 
     /// The child of node `parent` along the component `name`.
@@ -374,40 +399,9 @@ fn table<T: FromBytes + Immutable + KnownLayout + Unaligned>(
         .map_err(|_| ImageError::Layout)
 }
 
-/// The hash of an edge: of the parent, and of the component word by word.
-#[expect(clippy::cast_possible_truncation, reason = "the lower half is mixed as well as the upper")]
-pub(crate) fn edge_hash(parent: u32, name: &[u8]) -> u32 {
-    let seed = u64::from(parent) << 32 | name.len() as u64;
-    let (words, rest) = name.as_chunks::<8>();
-    let hash = words.iter().fold(seed, |hash, word| mix(hash, u64::from_le_bytes(*word)));
-    let rest = match (rest.first_chunk(), rest.last_chunk()) {
-        // They may overlap.
-        (Some(first), Some(last)) => {
-            u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
-        }
-        _ => rest.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)),
-    };
-    mix(hash, rest) as u32
-}
-
-/// A checksum against damage, not against an adversary: the memfd's seals are for those.
-#[must_use]
-pub fn checksum(bytes: &[u8]) -> u64 {
-    let mut lanes = [0x9e37_79b9_7f4a_7c15_u64, 1, 2, 3];
-    let (chunks, rest) = bytes.as_chunks::<32>();
-    for chunk in chunks {
-        let (words, _) = chunk.as_chunks::<8>();
-        for (lane, word) in lanes.iter_mut().zip(words) {
-            *lane = mix(*lane, u64::from_le_bytes(*word));
-        }
-    }
-    for &byte in rest {
-        lanes[0] = mix(lanes[0], u64::from(byte));
-    }
-    lanes.into_iter().fold(bytes.len() as u64, mix)
-}
-
-/// A digest with one more word in it.
-pub(crate) const fn mix(lane: u64, word: u64) -> u64 {
-    (lane ^ word).wrapping_mul(0x9fb2_1c65_1e98_df25).rotate_left(29)
+/// The elements of a table that `span` says; none where they do not lie in it.
+fn part<T>(table: &[T], span: Span) -> &[T] {
+    let start = span.offset.get() as usize;
+    let end = start.saturating_add(span.count.get() as usize);
+    table.get(start..end).unwrap_or(&[])
 }

@@ -50,7 +50,7 @@
 //!
 //! # Features
 //!
-//! The half that is always here ([`capability`], [`image`], [`decide`]) is `no_std` and never
+//! The half that is always here ([`capability`], [`image`], [`decide`], [`variables`], [`invocation`]) is `no_std` and never
 //! allocates: the preload library is built on it. The rest, behind the feature `std`, turns what
 //! people write into an image, and answers questions about it; pins, and what hands them out, are for
 //! Linux alone.
@@ -63,11 +63,14 @@ extern crate std;
 
 mod automaton;
 pub mod capability;
+pub mod coverage;
 pub mod decide;
 pub mod image;
+pub mod invocation;
 mod lookup;
 pub mod telling;
 pub mod tier;
+pub mod variables;
 mod walk;
 
 #[cfg(feature = "std")]
@@ -86,8 +89,6 @@ pub mod commands;
 pub mod compile;
 #[cfg(feature = "std")]
 pub mod compile_error;
-#[cfg(feature = "std")]
-pub mod coverage;
 #[cfg(feature = "std")]
 mod denial;
 #[cfg(feature = "std")]

@@ -13,6 +13,13 @@ pub const CALL: i64 = 0x3fff_0000;
 /// How many vectors there are: the fixed part, path, route, program and call.
 pub const VECTORS: usize = 5;
 
+/// The number of the reason that no rule about programs lets one start with its arguments.
+pub const COMMAND: u16 = 32;
+
+/// So much is told of the words that a program was to be started with: in place of the route, each with
+/// a NUL behind it. The last is cut where it has none.
+pub const LINE: usize = 512;
+
 /// What the call returns where the record was a question and a person consented; else it is zero.
 pub const CONSENT: u32 = 1;
 

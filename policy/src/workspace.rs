@@ -7,7 +7,7 @@ use std::vec::Vec;
 
 use crate::Capabilities;
 use crate::approvals::{Approvals, ApprovedTargets};
-use crate::build::{self, BuildError, Grant, GrantKind, ImageSpec, Origin};
+use crate::build::{self, Beyond, BuildError, Grant, GrantKind, ImageSpec, Origin};
 use crate::canonical::{Op, ResolveError, Root};
 use crate::check::Context;
 use crate::compile::{self, Compiled};
@@ -94,6 +94,7 @@ impl Workspace {
         let image = build::build(&ImageSpec {
             grants: &grants,
             tiers: (!tiers.is_empty()).then_some(tiers),
+            beyond: Beyond::default(),
             workspace: root.as_path(),
             aliases: &[],
             session: 0,

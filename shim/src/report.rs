@@ -5,7 +5,7 @@ use core::ffi::CStr;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::{Image, RuleId, Text};
-use jp_confine_policy::telling::{CONSENT, Flags, VECTORS};
+use jp_confine_policy::telling::{COMMAND, CONSENT, Flags, VECTORS};
 
 use crate::buffer::Buffer;
 use crate::errno::Errno;
@@ -34,6 +34,8 @@ pub(crate) enum Reason {
     /// The object belongs to another process, which `/proc` shows.
     #[cfg(target_os = "linux")]
     OtherProcess = 6,
+    /// No rule about programs lets it start with these arguments, which stand in place of the route.
+    Command = COMMAND,
 }
 
 /// An operation being judged: which libc function, on which path, spelled how.

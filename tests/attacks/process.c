@@ -259,6 +259,76 @@ static int v_thread_fork(char **a)
 
 /* Another program, as it is: `ok` when it could be started and ended with 0. */
 static int v_exec(char **a) { return execv(a[0], a); }
+static int v_execvp(char **a) { return execvp(a[0], a); }
+static int v_exec_called(char **a)
+{
+    char *path = a[1];
+    a[1] = a[0];
+    return execv(path, a + 1);
+}
+static int v_exec_held(char **a)
+{
+    int fd = open(a[0], O_PATH | O_CLOEXEC);
+    return fd < 0 ? FAILED : fexecve(fd, a, environ);
+}
+static int v_spawn(char **a)
+{
+    pid_t child;
+    errno = posix_spawnp(&child, a[0], NULL, NULL, a, environ);
+    return errno ? FAILED : waited(child);
+}
+
+/* `PROGRAM A`, again and again, while another thread makes the word `B` and `A` by turns. */
+static char racing[] = "A";
+static volatile int racing_is_over;
+static void *racer(void *none)
+{
+    while (!racing_is_over)
+        for (volatile int i = 0; i < 200; i++)
+            *(volatile char *)racing = i < 100 ? 'A' : 'B';
+    return none;
+}
+static int v_spawn_racing(char **a)
+{
+    char *line[] = {a[0], racing, NULL};
+    pthread_t thread;
+    pid_t child;
+    if ((errno = pthread_create(&thread, NULL, racer, NULL)))
+        return FAILED;
+    for (int i = 0; i < 100; i++)
+        if (posix_spawnp(&child, a[0], NULL, NULL, line, environ) == 0)
+            waited(child);
+    racing_is_over = 1;
+    pthread_join(thread, NULL);
+    return DONE;
+}
+
+/* What there is of the environment: by libc, and as the kernel keeps it. */
+static int v_variable(char **a)
+{
+    const char *value = getenv(a[0]);
+    if (value)
+        found(value);
+    errno = ENOENT;
+    return value ? DONE : FAILED;
+}
+static int v_kept_variable(char **a)
+{
+    static char block[65536];
+    int fd = open("/proc/self/environ", O_RDONLY);
+    ssize_t length = fd < 0 ? FAILED : read(fd, block, sizeof block - 1);
+    size_t name = strlen(a[0]);
+    if (length < 0)
+        return FAILED;
+    close(fd);
+    for (char *at = block; at < block + length; at += strlen(at) + 1)
+        if (strncmp(at, a[0], name) == 0 && at[name] == '=') {
+            found(at + name + 1);
+            return DONE;
+        }
+    errno = ENOENT;
+    return FAILED;
+}
 
 const struct verb process_verbs[] = {
     {"chdir", 1, v_chdir},
@@ -295,5 +365,12 @@ const struct verb process_verbs[] = {
     {"spawn_addchdir", 1, v_spawn_addchdir},
     {"thread_fork", 0, v_thread_fork},
     {"exec", 1, v_exec},
+    {"execvp", 1, v_execvp},
+    {"exec_called", 2, v_exec_called},
+    {"exec_held", 1, v_exec_held},
+    {"spawn", 1, v_spawn},
+    {"spawn_racing", 1, v_spawn_racing},
+    {"variable", 1, v_variable},
+    {"kept_variable", 1, v_kept_variable},
     {0},
 };

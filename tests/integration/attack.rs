@@ -110,6 +110,20 @@ pub(crate) fn answer(outcome: &Outcome) -> &str {
     outcome.stdout.trim_end_matches('\n')
 }
 
+/// What the attack program prints for each of these calls, made one after the other in one run, which
+/// `run` makes of the script.
+pub(crate) fn answers<'a>(
+    lines: impl Iterator<Item = &'a str>,
+    run: impl FnOnce(&str) -> Outcome,
+) -> (Vec<String>, Outcome) {
+    let calls: Vec<String> = lines.map(|line| format!("echo {MARK}; bin/attack {line}")).collect();
+    let outcome = run(&calls.join("\n"));
+    let answers = outcome.stdout.split(MARK).skip(1);
+    (answers.map(|answer| answer.trim().to_owned()).collect(), outcome)
+}
+
+const MARK: &str = "====";
+
 /// The attack must succeed bare; confined it must answer one of `expected` and have no effect.
 pub(crate) fn assert_refused(setup: &str, line: &str, expected: &str) {
     assert_refused_to("ws/bin/attack", &|| arena(Scratch::new()), setup, line, expected);

@@ -58,11 +58,11 @@ fn without_rules_the_workspace_may_be_read_and_nothing_else() {
 #[test]
 fn a_run_is_not_held_to_what_only_tools_are() {
     let scratch = Scratch::new();
-    let policy = "[tools.t.access.commands.echo]\nargs = [['hello']]\n";
+    let policy = "[tools.t.access]\nnet_env = ['X']\ncommands.echo.args = [['hello']]\n";
     scratch.write("ws/jp-confine.toml", policy);
     Run::new(&scratch, "true", &[]).mode(Mode::Confined).run().assert_ok();
     let run = Run::new(&scratch, "true", &[]).flags(&["--tool", "t"]).mode(Mode::Confined);
-    run.run().assert_code(125).assert_stderr("`commands` is not enforced for runs");
+    run.run().assert_code(125).assert_stderr("`net_env` is not enforced for runs");
     let script = r#"ask process.run '{"program":"echo","args":["hello"]}'; show
         tell result '{"content":""}'"#;
     let run = confined(&scratch, &["--tool", "t"], script).run();

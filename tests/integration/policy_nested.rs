@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin, build};
+use jp_confine_policy::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
 
 use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};
 use crate::scratch::Scratch;
@@ -124,6 +124,7 @@ fn made_up(scratch: &Scratch) -> Vec<u8> {
     build(&ImageSpec {
         grants: &[everything],
         tiers: None,
+        beyond: Beyond::default(),
         workspace: Path::new("/"),
         aliases: &[],
         session: 0,

@@ -1,13 +1,16 @@
 //! execve(2): what runs is judged as the kernel will find it, program, interpreter and loader, and
 //! then the caller makes the call itself. It is the one call that can be made by nobody else; whoever
-//! changes the path meanwhile is left with what Landlock lets be executed.
+//! changes the path or the arguments meanwhile is left with what Landlock lets be executed.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::atomic::Ordering;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::Image;
+use jp_confine_policy::invocation::{self, Invocation};
+use jp_confine_policy::telling;
 use rustix::fs::{Access, AtFlags, FileType, OFlags, accessat};
 use rustix::io::{Errno, pread};
 
@@ -17,13 +20,37 @@ use crate::supervisor::proc::{HERE, name_of};
 use crate::supervisor::program::{self, Kind};
 use crate::supervisor::resolve::{Argument, Object};
 use crate::supervisor::task::{Subject, Task};
+use crate::supervisor::words;
 use crate::sys::notification::Answer;
 
 /// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
 const SCRIPT_DEPTH: u32 = 5;
 
-/// execve(2), execveat(2).
-pub(crate) fn execute(task: &Task<'_>, dirfd: i32, path: u64, flags: i32) -> Result<Answer, Errno> {
+/// execve(2), execveat(2). The first program was typed, and with it its arguments: no rule about
+/// programs counts for it.
+pub(crate) fn execute(
+    task: &Task<'_>,
+    dirfd: i32,
+    path: u64,
+    argv: u64,
+    flags: i32,
+) -> Result<Answer, Errno> {
+    let begun = &task.policy.begun;
+    let is_judged = invocation::is_limited(task.image()) && begun.load(Ordering::Acquire);
+    let words = if is_judged { Some(words::read(&task.caller, argv)?) } else { None };
+    let answer = start(task, dirfd, path, words.as_deref(), flags)?;
+    begun.store(true, Ordering::Release);
+    Ok(answer)
+}
+
+/// Judges a program, and the words that it is to be started with where rules may be about them.
+fn start(
+    task: &Task<'_>,
+    dirfd: i32,
+    path: u64,
+    words: Option<&[Vec<u8>]>,
+    flags: i32,
+) -> Result<Answer, Errno> {
     if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
         return Err(Errno::INVAL);
     }
@@ -36,12 +63,30 @@ pub(crate) fn execute(task: &Task<'_>, dirfd: i32, path: u64, flags: i32) -> Res
             task.settle(may_execute(task.image(), &Request::canonical(path)), Subject::new(path))?;
             task.learn(How::Used, path, Capabilities::EXECUTE);
         }
+        judge_words(task, &object, words)?;
         return admit(task, object);
     }
     let argument = Argument::of_text(task.caller, dirfd, text)?;
     let _acting = task.begin()?;
     let object = find(task, &argument, flags & libc::AT_SYMLINK_NOFOLLOW != 0)?;
+    judge_words(task, &object, words)?;
     admit(task, object)
+}
+
+/// Whether the rules about programs let it start with these words (spec §11.3).
+fn judge_words(task: &Task<'_>, program: &Object, words: Option<&[Vec<u8>]>) -> Result<(), Errno> {
+    let Some(words) = words else { return Ok(()) };
+    let (called, arguments) =
+        words.split_first().map_or((&[][..], &[][..]), |(first, rest)| (first.as_slice(), rest));
+    let path = program.path().unwrap_or_default();
+    let invocation = Invocation { program: path, called, arguments: arguments.len() };
+    let mut is = |place: usize, word: &[u8]| arguments.get(place).is_some_and(|it| it == word);
+    if invocation::judge(task.image(), &invocation, &mut is).is_ok() {
+        return Ok(());
+    }
+    let line = words.iter().flat_map(|word| word.iter().copied().chain([0]));
+    let line: Vec<u8> = line.take(telling::LINE).collect();
+    Err(task.refused(Reason::Command, Subject { path, route: &line }))
 }
 
 fn may_execute(image: &Image<'_>, request: &Request<'_>) -> Verdict {

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin, build};
+use jp_confine_policy::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
 use jp_confine_policy::tiers::Tiers;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::Pid;
@@ -91,6 +91,7 @@ impl Ground {
         build(&ImageSpec {
             grants: &self.grants,
             tiers: None,
+            beyond: Beyond::default(),
             workspace: &self.path(""),
             aliases: &[],
             session: 1,

@@ -4,6 +4,7 @@ mod authorize;
 #[allow(dead_code, reason = "it has a `main` of its own")]
 #[path = "../../examples/authorize.rs"]
 mod authorize_example;
+mod beyond;
 mod canonical;
 mod check;
 mod compile;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capability;
 use jp_confine_policy::approvals::ApprovedTargets;
-use jp_confine_policy::build::{BuildError, Grant, ImageSpec, build};
+use jp_confine_policy::build::{Beyond, BuildError, Grant, ImageSpec, build};
 use jp_confine_policy::canonical::Root;
 use jp_confine_policy::check::Context;
 use jp_confine_policy::compile::{Compiled, compile};
@@ -115,6 +115,7 @@ pub(crate) fn try_image_with(
     let spec = ImageSpec {
         grants,
         tiers,
+        beyond: Beyond::default(),
         workspace,
         aliases: &[],
         session: 0,

@@ -4,18 +4,51 @@
 use core::ffi::c_char;
 
 use jp_confine_policy::image::{Image, Text};
+use jp_confine_policy::invocation::Admission;
+use jp_confine_policy::variables::{self, LONGEST};
 
 use super::handle::{Handle, Variable};
 use super::reader::Reader;
 use super::scratch::{Scratch, bytes_of};
+use crate::buffer::Buffer;
 use crate::errno::Errno;
 use crate::sys::preload::{BYPASS_INITIALS, BYPASSES, PRELOAD, separates};
 use crate::sys::process::Strings;
 
-/// Calls `run` with `envp`, or with a copy of it that carries the shim. Returns what `run` says,
-/// or why there is no such copy.
-pub(crate) fn with_repaired(
-    image: &Image<'_>,
+/// What the next program may not have of an environment.
+pub(super) struct Withheld<'i> {
+    image: &'i Image<'i>,
+    admission: Admission,
+    /// Whether there can be anything.
+    any: bool,
+}
+
+impl<'i> Withheld<'i> {
+    pub(super) fn of(image: &'i Image<'i>, admission: Admission) -> Self {
+        Self { image, admission, any: variables::are_withheld(image) }
+    }
+
+    /// Whether it may not have the variable `text`, with its value.
+    fn covers(&self, reader: &mut Reader, text: *const c_char) -> Result<bool, Errno> {
+        if !self.any {
+            return Ok(false);
+        }
+        // A name that is longer is told by its beginning.
+        let mut name = Buffer::<{ LONGEST + 2 }>::new();
+        for offset in 0_usize.. {
+            let byte = reader.byte(text, offset)?;
+            if matches!(byte, 0 | b'=') || name.push(&[byte]).is_err() {
+                break;
+            }
+        }
+        Ok(variables::is_withheld(self.image, &self.admission, name.as_bytes()))
+    }
+}
+
+/// Calls `run` with `envp`, or with a copy of it that carries the shim and nothing that is withheld.
+/// Returns what `run` says, or why there is no such copy.
+pub(super) fn with_repaired(
+    withheld: &Withheld<'_>,
     envp: Strings,
     run: impl FnOnce(Strings) -> Errno,
 ) -> Errno {
@@ -25,12 +58,19 @@ pub(crate) fn with_repaired(
     };
     let variable = handle.variable();
     // Of runs inside, any program could have made up the image.
-    let shim = image.outermost().text(Text::ShimPath);
-    match Survey::of(envp, &variable, shim) {
+    let shim = withheld.image.outermost().text(Text::ShimPath);
+    let own = Own { variable: &variable, shim };
+    match Survey::of(envp, &own, withheld) {
         Ok(survey) if survey.is_complete() => run(envp),
-        Ok(survey) => rebuild(envp, &survey, &variable, shim, run),
+        Ok(survey) => rebuild(envp, &survey, &own, withheld, run),
         Err(errno) => errno,
     }
+}
+
+/// What every environment has of the shim: the variable that names the policy, and the path of itself.
+struct Own<'a> {
+    variable: &'a Variable,
+    shim: &'a [u8],
 }
 
 /// What an environment holds of the two variables that matter.
@@ -42,11 +82,12 @@ struct Survey {
     begins_with_shim: bool,
     handles: usize,
     names_handle: bool,
-    bypasses: usize,
+    /// What the next program must not get.
+    banned: usize,
 }
 
 impl Survey {
-    fn of(envp: Strings, variable: &Variable, shim: &[u8]) -> Result<Self, Errno> {
+    fn of(envp: Strings, own: &Own<'_>, withheld: &Withheld<'_>) -> Result<Self, Errno> {
         let mut survey = Self {
             count: 0,
             preload: core::ptr::null(),
@@ -54,7 +95,7 @@ impl Survey {
             begins_with_shim: false,
             handles: 0,
             names_handle: false,
-            bypasses: 0,
+            banned: 0,
         };
         let mut list = Reader::new();
         let mut texts = Reader::new();
@@ -69,13 +110,13 @@ impl Survey {
                 survey.preload = value;
             } else if texts.after(text, crate::handle::VARIABLE)?.is_some() {
                 survey.handles = survey.handles.saturating_add(1);
-                survey.names_handle = names(&mut texts, text, variable)?;
-            } else if bypasses(&mut texts, text)? {
-                survey.bypasses = survey.bypasses.saturating_add(1);
+                survey.names_handle = names(&mut texts, text, own.variable)?;
+            } else if bypasses(&mut texts, text)? || withheld.covers(&mut texts, text)? {
+                survey.banned = survey.banned.saturating_add(1);
             }
         }
         survey.begins_with_shim =
-            !survey.preload.is_null() && begins_with(&mut texts, survey.preload, shim)?;
+            !survey.preload.is_null() && begins_with(&mut texts, survey.preload, own.shim)?;
         Ok(survey)
     }
 
@@ -84,7 +125,7 @@ impl Survey {
             && self.preloads == 1
             && self.names_handle
             && self.handles == 1
-            && self.bypasses == 0
+            && self.banned == 0
     }
 }
 
@@ -119,12 +160,12 @@ fn begins_with(reader: &mut Reader, list: *const c_char, path: &[u8]) -> Result<
 fn rebuild(
     envp: Strings,
     survey: &Survey,
-    variable: &Variable,
-    shim: &[u8],
+    own: &Own<'_>,
+    withheld: &Withheld<'_>,
     run: impl FnOnce(Strings) -> Errno,
 ) -> Errno {
     let mut scratch = Scratch::new();
-    match fill(&mut scratch, envp, survey, variable, shim) {
+    match fill(&mut scratch, envp, survey, own, withheld) {
         Ok(list) => run(list),
         Err(errno) => errno,
     }
@@ -134,15 +175,15 @@ fn fill(
     scratch: &mut Scratch,
     envp: Strings,
     survey: &Survey,
-    variable: &Variable,
-    shim: &[u8],
+    &Own { variable, shim }: &Own<'_>,
+    withheld: &Withheld<'_>,
 ) -> Result<Strings, Errno> {
     let mut reader = Reader::new();
-    let own = if survey.preload.is_null() { 0 } else { reader.length(survey.preload)? };
+    let given = if survey.preload.is_null() { 0 } else { reader.length(survey.preload)? };
     // The two variables and the null pointer.
     let pointers = survey.count.saturating_add(3);
     // The colon and the NUL.
-    let text = PRELOAD.len().saturating_add(own).saturating_add(shim.len()).saturating_add(2);
+    let text = PRELOAD.len().saturating_add(given).saturating_add(shim.len()).saturating_add(2);
     let words = scratch.words(pointers.saturating_add(text.div_ceil(size_of::<usize>())))?;
     let (list, room) = words.split_at_mut_checked(pointers).ok_or(Errno::ENOMEM)?;
     let preload = Preload::write(&mut reader, bytes_of(room), survey, shim)?;
@@ -155,7 +196,8 @@ fn fill(
         }
         let dropped = texts.after(entry, PRELOAD)?.is_some()
             || texts.after(entry, crate::handle::VARIABLE)?.is_some()
-            || bypasses(&mut texts, entry)?;
+            || bypasses(&mut texts, entry)?
+            || withheld.covers(&mut texts, entry)?;
         if !dropped && let Some(slot) = slots.next() {
             *slot = entry.expose_provenance();
         }

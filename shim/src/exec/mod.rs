@@ -4,6 +4,7 @@
 
 mod environment;
 mod handle;
+mod invocation;
 #[cfg(target_os = "linux")]
 mod loader;
 mod program;
@@ -11,12 +12,14 @@ pub(crate) mod reader;
 mod scratch;
 pub(crate) mod search;
 pub(crate) mod shell;
+mod words;
 
 use core::ffi::{CStr, c_char, c_int};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::{Image, Text};
+use jp_confine_policy::invocation::Admission;
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
@@ -25,6 +28,7 @@ use crate::report::{self, Reason, Subject};
 use crate::sys::process::{self, Strings};
 use crate::sys::{self, Object};
 use crate::{memory, resolve, session};
+use environment::Withheld;
 use program::Kind;
 
 /// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
@@ -41,43 +45,69 @@ pub(crate) fn execute(
     envp: Strings,
     flags: c_int,
 ) -> Errno {
-    with_judged(call, dirfd, path, envp, flags, |path, envp| {
+    let program = Program { dirfd, path, argv, flags };
+    with_judged(call, program, envp, |path, argv, envp| {
         process::execute(dirfd, path, argv, envp, flags)
     })
 }
 
-/// Calls `run` with the path of a program that may run, and an environment that confines it. Returns
-/// what `run` says, or why there is no such program or environment.
+/// A program as it was named to be started.
+#[derive(Clone, Copy)]
+pub(crate) struct Program {
+    pub(crate) dirfd: c_int,
+    pub(crate) path: *const c_char,
+    pub(crate) argv: Strings,
+    /// As for execveat(2).
+    pub(crate) flags: c_int,
+}
+
+/// Calls `run` with the path of a program that may run, its words, and an environment that confines it.
+/// Returns what `run` says, or why there is no such program or environment.
 pub(crate) fn with_judged(
     call: &CStr,
-    dirfd: c_int,
-    path: *const c_char,
+    program: Program,
     envp: Strings,
-    flags: c_int,
-    run: impl FnOnce(&CStr, Strings) -> Errno,
+    run: impl FnOnce(&CStr, Strings, Strings) -> Errno,
 ) -> Errno {
     let image = match session::image() {
         Ok(image) => image,
         Err(errno) => return errno,
     };
+    if jp_confine_policy::invocation::is_limited(image) {
+        return words::with_copy(program.argv, |argv| {
+            judge_and_run(image, call, Program { argv, ..program }, envp, run)
+        });
+    }
+    judge_and_run(image, call, program, envp, run)
+}
+
+fn judge_and_run(
+    image: &Image<'_>,
+    call: &CStr,
+    program: Program,
+    envp: Strings,
+    run: impl FnOnce(&CStr, Strings, Strings) -> Errno,
+) -> Errno {
     let mut text = PathBuffer::new();
-    match prepare(image, call, dirfd, path, flags, &mut text) {
-        Ok(()) => environment::with_repaired(image, envp, |envp| run(text.c_str(0), envp)),
+    match prepare(image, call, program, &mut text) {
+        Ok(admission) => {
+            let withheld = Withheld::of(image, admission);
+            let path = text.c_str(0);
+            environment::with_repaired(&withheld, envp, |envp| run(path, program.argv, envp))
+        }
         Err(errno) => errno,
     }
 }
 
-/// Judges the program. Its path ends up in `text` as the program spelled it, for the kernel: a
-/// script and the process list show that spelling.
+/// Judges the program: the rules by which it may be started with its arguments. Its path ends up in
+/// `text` as the program spelled it, for the kernel: a script and the process list show that spelling.
 #[inline(never)]
 fn prepare(
     image: &Image<'_>,
     call: &CStr,
-    dirfd: c_int,
-    path: *const c_char,
-    flags: c_int,
+    Program { dirfd, path, argv, flags }: Program,
     text: &mut PathBuffer,
-) -> Result<(), Errno> {
+) -> Result<Admission, Errno> {
     if flags & !(sys::EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
         return Err(Errno::EINVAL);
     }
@@ -85,16 +115,18 @@ fn prepare(
     #[cfg(target_os = "linux")]
     if text.len() == 0 && flags & sys::EMPTY_PATH != 0 {
         let program = loader::held(image, call, dirfd)?;
+        let admission = invocation::judge(image, call, &program, argv)?;
         admit(image, call, program)?;
-        return can_carry_shim(image, call, text.as_bytes());
+        return can_carry_shim(image, call, text.as_bytes()).map(|()| admission);
     }
     if text.len() == 0 {
         return Err(Errno::ENOENT);
     }
     let stop_at_link = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
     let program = find(image, call, dirfd, text.as_bytes(), stop_at_link)?;
+    let admission = invocation::judge(image, call, &program, argv)?;
     admit(image, call, program)?;
-    can_carry_shim(image, call, text.as_bytes())
+    can_carry_shim(image, call, text.as_bytes()).map(|()| admission)
 }
 
 fn may_execute(image: &Image<'_>, request: &Request<'_>) -> Verdict {

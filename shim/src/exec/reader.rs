@@ -92,7 +92,6 @@ impl Reader {
     ///
     /// # Errors
     /// `EFAULT`.
-    #[cfg(target_os = "linux")]
     pub(crate) fn equals(&mut self, text: *const c_char, other: &[u8]) -> Result<bool, Errno> {
         match self.after(text, other)? {
             Some(rest) => Ok(self.byte(rest, 0)? == 0),

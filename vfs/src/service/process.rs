@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use jp_confine_policy::coverage::Coverage;
+use jp_confine_policy::env::Env;
 
 use super::Service;
 use super::caller::Caller;
@@ -78,11 +79,13 @@ impl Service<'_> {
     /// variables. From now on these values are secrets.
     fn forwarded(&mut self, params: &RunParams) -> Vec<(String, String)> {
         let granted = self.resources.commands.envs(&params.program);
+        let granted = Env::readable(granted).unwrap_or_default();
         let env = &self.resources.env;
         let may = |name: &&String| {
             let coverage = env.judge(name);
             let undeclared = coverage == Coverage::Uncovered && !env.is_declared();
-            granted.contains(name) && (undeclared || coverage == Coverage::Allowed)
+            granted.judge(name) == Coverage::Allowed
+                && (undeclared || coverage == Coverage::Allowed)
         };
         let value = |name: &String| Some((name.clone(), (self.variables)(name)?));
         let forwarded: Vec<_> = params.envs.iter().filter(may).filter_map(value).collect();

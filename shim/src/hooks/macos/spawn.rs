@@ -8,7 +8,7 @@ use jp_confine_policy::decide::OpenVerdict;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
-use crate::exec::{self, search, shell};
+use crate::exec::{self, Program, search, shell};
 use crate::hooks::metadata;
 use crate::hooks::open::How;
 use crate::path::Spelling;
@@ -60,14 +60,15 @@ struct Start {
 impl Start {
     /// Starts the program at `path`: zero, or an error number.
     fn start(self, call: &CStr, path: *const c_char) -> Errno {
-        exec::with_judged(call, libc::AT_FDCWD, path, self.envp, 0, |path, envp| {
+        let program = Program { dirfd: libc::AT_FDCWD, path, argv: self.argv, flags: 0 };
+        exec::with_judged(call, program, self.envp, |path, argv, envp| {
             let mut absolute = PathBuffer::new();
             // The file actions may change the directory before the kernel looks for the program.
             if let Err(errno) = spell_out(path, &mut absolute) {
                 return errno;
             }
             let path = absolute.c_str(0).as_ptr();
-            let Self { pid, actions, attributes, argv, .. } = self;
+            let Self { pid, actions, attributes, .. } = self;
             // SAFETY: the program's arguments, but for a path and an environment of the shim's.
             Errno(unsafe { bare::posix_spawn(pid, path, actions, attributes, argv, envp) })
         })
@@ -161,17 +162,19 @@ pub(super) extern "C" fn posix_spawn_file_actions_addchdir_np(
 }
 
 /// Whether a shell that libSystem starts with the caller's environment will be confined.
-fn shell_is_confined(call: &CStr) -> Result<(), Errno> {
+fn shell_is_confined(call: &CStr, command: *const c_char) -> Result<(), Errno> {
     let environ = search::environ();
     let path = shell::SHELL.as_ptr();
-    let outcome = exec::with_judged(call, libc::AT_FDCWD, path, environ, 0, |_, envp| {
+    let argv = [c"sh".as_ptr(), c"-c".as_ptr(), command, core::ptr::null()];
+    let program = Program { dirfd: libc::AT_FDCWD, path, argv: argv.as_ptr(), flags: 0 };
+    let outcome = exec::with_judged(call, program, environ, |_, _, envp| {
         if envp == environ { Errno(0) } else { Errno::EACCES }
     });
     if outcome.0 == 0 { Ok(()) } else { Err(outcome) }
 }
 
 pub(super) extern "C" fn system(command: *const c_char) -> c_int {
-    match shell_is_confined(c"system") {
+    match shell_is_confined(c"system", command) {
         // SAFETY: the program's own argument.
         Ok(()) => unsafe { bare::system(command) },
         // No shell.
@@ -181,7 +184,7 @@ pub(super) extern "C" fn system(command: *const c_char) -> c_int {
 }
 
 pub(super) extern "C" fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void {
-    match shell_is_confined(c"popen") {
+    match shell_is_confined(c"popen", command) {
         // SAFETY: the program's own arguments.
         Ok(()) => unsafe { bare::popen(command, mode) },
         Err(errno) => Err::<*mut c_void, _>(errno).reply(),

@@ -1,0 +1,118 @@
+//! What would have allowed a program that no rule lets start: the narrowest rule that does, tried on the
+//! evaluator.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use jp_confine_policy::canonical;
+use jp_confine_policy::commands::{CommandRule, Listed};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::invocation::{self, Invocation};
+
+use super::Advice;
+use crate::asked::path_of;
+use crate::command_line::CommandLine;
+use crate::commands;
+use crate::context::Context;
+use crate::events::Denial;
+use crate::prepare::{self, Prepared};
+use crate::report;
+use crate::rule_text;
+
+/// The list of a run, and where programs are looked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Programs<'a> {
+    listed: &'a [Listed],
+    context: &'a Context,
+    workspace: &'a Path,
+    private_temp: Option<&'a Path>,
+}
+
+impl<'a> Programs<'a> {
+    /// Those of a policy that lists any.
+    pub(crate) fn of(context: &'a Context, prepared: &'a Prepared) -> Option<Self> {
+        let listed = prepared.commands.as_deref()?;
+        let private_temp = prepared.private_temp.as_deref();
+        Some(Self { listed, context, workspace: prepared.root.as_path(), private_temp })
+    }
+
+    /// The rule that refused to start a program, for people.
+    pub(super) fn rule(&self, denial: &Denial) -> String {
+        let line = CommandLine::of(denial);
+        match self.about(denial, line.name()) {
+            Some(listed) => named(listed),
+            None => "access.commands does not list it".to_owned(),
+        }
+    }
+
+    /// The way out.
+    pub(super) fn advise(&self, denial: &Denial) -> Advice {
+        let line = CommandLine::of(denial);
+        let why = self.rule(denial);
+        let Some(key) = self.key(denial, line.name()) else {
+            let name = report::printable(line.name());
+            return Advice::Never(format!("{why}; no rule can: its file is not called `{name}`"));
+        };
+        let known = self.about(denial, line.name());
+        let mut rule = known.map_or_else(CommandRule::default, |listed| listed.rule.clone());
+        let passing = self.private_temp.and_then(Path::to_str);
+        rule.args.get_or_insert_default().push(line.pattern(passing));
+        let instead = known.map(named);
+        let addition = Listed { key, program: path_of(&denial.path).to_owned(), rule };
+        if self.is_allowed_with(&addition, denial, &line) {
+            Advice::Command { key: addition.key, rule: addition.rule, instead }
+        } else {
+            Advice::Never(format!("{why}; a run around this one may not list it either"))
+        }
+    }
+
+    fn about(&self, denial: &Denial, name: &[u8]) -> Option<&Listed> {
+        let program = path_of(&denial.path);
+        let mut about = self.listed.iter().filter(|listed| listed.program == program);
+        about.find(|listed| listed.name().as_bytes() == name)
+    }
+
+    /// The key of a program that is called `name`: that name where it means this file, or the path.
+    fn key(&self, denial: &Denial, name: &[u8]) -> Option<String> {
+        let name =
+            std::str::from_utf8(name).ok().filter(|name| commands::unsound(name).is_none())?;
+        if let Some(listed) = self.about(denial, name.as_bytes()) {
+            return Some(listed.key.clone());
+        }
+        let program = path_of(&denial.path);
+        let meant = commands::along_path(self.context, name).and_then(|it| it.canonicalize().ok());
+        if meant.as_deref() == Some(program) {
+            return Some(name.to_owned());
+        }
+        if program.file_name().map(std::ffi::OsStr::as_bytes) != Some(name.as_bytes()) {
+            return None;
+        }
+        let inside = canonical::below(self.workspace, program).and_then(Path::to_str);
+        inside.map(|inside| format!("./{inside}")).or_else(|| program.to_str().map(str::to_owned))
+    }
+
+    fn is_allowed_with(&self, addition: &Listed, denial: &Denial, line: &CommandLine<'_>) -> bool {
+        let mut listed: Vec<Listed> = self.listed.to_vec();
+        listed.retain(|known| known.key != addition.key);
+        listed.push(addition.clone());
+        let image = commands::image_of(&listed);
+        let allows = |image: &Image<'_>| {
+            let arguments = line.arguments();
+            let invocation = Invocation {
+                program: &denial.path,
+                called: line.name(),
+                arguments: arguments.len(),
+            };
+            let mut is = |at: usize, word: &[u8]| arguments.get(at).is_some_and(|it| *it == word);
+            invocation::judge(image, &invocation, &mut is).is_ok()
+        };
+        image.is_ok_and(|image| prepare::parse_image(&image).is_ok_and(|image| allows(&image)))
+    }
+}
+
+/// A rule by its key and its place.
+fn named(listed: &Listed) -> String {
+    let source = &listed.rule.source;
+    let place = source.line.map(|line| format!(" ({}:{line})", source.layer)).unwrap_or_default();
+    format!("{}{place}", rule_text::command_table(&listed.key))
+}

@@ -1,0 +1,94 @@
+//! Questions about other things than files: hosts, variables, programs.
+
+mod answer;
+mod command;
+mod env;
+mod net;
+
+use std::ffi::OsString;
+
+use jp_confine_policy::Capability;
+
+use self::answer::{Answer, Explained};
+use super::status;
+use crate::cli::{Beyond, Options};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::prepare::Prepared;
+use crate::report;
+
+/// Whom a question is put to.
+struct Asked<'a> {
+    context: &'a Context,
+    options: &'a Options,
+    prepared: Prepared,
+}
+
+impl<'a> Asked<'a> {
+    fn of(context: &'a Context, options: &'a Options, topic: Beyond) -> Result<Self, Failure> {
+        let prepared = match topic {
+            // Rules about hosts are for the file service, until a run is held to them.
+            Beyond::Net => {
+                let service = Options { service: true, ..options.clone() };
+                super::prepared(context, &service, None)?
+            }
+            Beyond::Env | Beyond::Command => super::prepared(context, options, None)?,
+        };
+        Ok(Self { context, options, prepared })
+    }
+
+    /// What is to say of the targets; a program and its arguments are one.
+    fn answers(&self, topic: Beyond, targets: &[OsString]) -> Result<Vec<Explained>, Failure> {
+        match topic {
+            Beyond::Net => targets.iter().map(|target| self.net(target)).collect(),
+            Beyond::Env => targets.iter().map(|target| self.env(target)).collect(),
+            Beyond::Command => Ok(vec![self.command(targets)?]),
+        }
+    }
+
+    /// The layers that hold which programs are started.
+    fn holders_of_programs(&self) -> Result<String, Failure> {
+        let plan = super::plan(self.context, self.options, &self.prepared)?;
+        let mut holders = plan.holders.iter();
+        let holder = holders.find(|holder| holder.capability == Capability::Execute);
+        Ok(holder.map(|holder| holder.layers()).unwrap_or_default())
+    }
+}
+
+/// `check net`, `check env`, `check command`: one verdict for each target, with the exit status of
+/// `check`.
+pub(crate) fn check(
+    context: &Context,
+    options: &Options,
+    topic: Beyond,
+    targets: &[OsString],
+    json: bool,
+) -> Result<u8, Failure> {
+    let answers = Asked::of(context, options, topic)?.answers(topic, targets)?;
+    let answers: Vec<Answer> = answers.into_iter().map(|explained| explained.answer).collect();
+    if json {
+        report::json(&answers)?;
+    } else {
+        let lines: String = answers.iter().map(Answer::line).collect();
+        report::output(&lines);
+    }
+    Ok(status(&answers.iter().map(|answer| answer.verdict).collect::<Vec<_>>()))
+}
+
+/// `explain net`, `explain env`, `explain command`: which rule decides, of which, and who holds it.
+pub(crate) fn explain(
+    context: &Context,
+    options: &Options,
+    topic: Beyond,
+    targets: &[OsString],
+    json: bool,
+) -> Result<u8, Failure> {
+    let answers = Asked::of(context, options, topic)?.answers(topic, targets)?;
+    if json {
+        report::json(&answers)?;
+    } else {
+        let text: Vec<String> = answers.iter().map(Explained::text).collect();
+        report::output(&text.join("\n"));
+    }
+    Ok(0)
+}

@@ -1,0 +1,130 @@
+//! Questions about programs and their arguments.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::canonical::{self, Op};
+use jp_confine_policy::check::Verdict;
+use jp_confine_policy::commands::Listed;
+use jp_confine_policy::coverage::Coverage;
+use jp_confine_policy::decide::{self, Denial, Request};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::invocation::{self, Invocation};
+
+use super::Asked;
+use super::answer::{Answer, Candidate, Explained, place};
+use crate::asked::path_of;
+use crate::commands;
+use crate::failure::Failure;
+use crate::prepare;
+use crate::report;
+use crate::rule_text;
+
+impl Asked<'_> {
+    /// Whether a program of the run may start the first of `words` with the others.
+    pub(super) fn command(&self, words: &[OsString]) -> Result<Explained, Failure> {
+        let line: Vec<String> = words.iter().map(|word| report::quoted(word.as_bytes())).collect();
+        let file = words.first().and_then(|name| self.file_of(&name.to_string_lossy()));
+        let listed = self.prepared.commands.as_deref().unwrap_or_default();
+        let mut answer = Answer {
+            target: line.join(" "),
+            capability: "command",
+            verdict: Verdict::Deny,
+            reason: Some("resolution_failed"),
+            resolved: file.as_ref().map(|file| file.display().to_string()),
+            rule: Some("there is no such program".to_owned()),
+            granting: listed.iter().map(|listed| listed.key.clone()).collect(),
+        };
+        let mut candidates = Vec::new();
+        if let Some(file) = &file {
+            let image = prepare::parse_image(&self.prepared.image)?;
+            let called = words.first().map(|name| name.as_bytes()).unwrap_or_default();
+            let arguments = words.get(1..).unwrap_or_default();
+            let program = file.as_os_str().as_bytes();
+            let invocation = Invocation { program, called, arguments: arguments.len() };
+            self.judge(&image, &invocation, arguments, &mut answer);
+            let about = listed.iter().filter(|listed| listed.program == *file);
+            candidates.extend(about.map(|listed| candidate(listed, &invocation)));
+        }
+        Ok(Explained { answer, candidates, held_by: self.holders_of_programs()? })
+    }
+
+    /// The file that a name means along `PATH`, or a path from the workspace.
+    fn file_of(&self, name: &str) -> Option<PathBuf> {
+        let root = self.prepared.root.as_path();
+        let found = if name.contains('/') {
+            root.join(name)
+        } else {
+            commands::along_path(self.context, name)?
+        };
+        canonical::resolve(root, &found, Op::Content).ok().map(|resolved| resolved.path)
+    }
+
+    /// Both must allow it: what the rules about files say of executing it, and the list of programs.
+    fn judge(
+        &self,
+        image: &Image<'_>,
+        invocation: &Invocation<'_>,
+        arguments: &[OsString],
+        answer: &mut Answer,
+    ) {
+        let request = Request::canonical(invocation.program);
+        let mut is =
+            |at: usize, word: &[u8]| arguments.get(at).is_some_and(|it| it.as_bytes() == word);
+        let of_files = decide::access(image, &request, Capabilities::EXECUTE);
+        let of_list = invocation::judge(image, invocation, &mut is);
+        answer.reason = Some("denied");
+        (answer.verdict, answer.rule) = match (of_files, of_list) {
+            (decide::Verdict::Deny(denial), _) if !denial.ask => {
+                (Verdict::Deny, Some(self.rule_about_files(&denial, invocation.program)))
+            }
+            (_, Err(Coverage::Uncovered)) => {
+                (Verdict::Deny, Some("access.commands does not list it".to_owned()))
+            }
+            (_, Err(_)) => (Verdict::Deny, self.rule_of_list(invocation)),
+            (decide::Verdict::Deny(denial), Ok(_)) => {
+                (Verdict::Prompt, Some(self.rule_about_files(&denial, invocation.program)))
+            }
+            (decide::Verdict::Allow, Ok(_)) => {
+                answer.reason = None;
+                let free = || "no programs are listed, so any may be started".to_owned();
+                (Verdict::Allow, Some(self.rule_of_list(invocation).unwrap_or_else(free)))
+            }
+        };
+    }
+
+    fn rule_of_list(&self, invocation: &Invocation<'_>) -> Option<String> {
+        let mut listed = self.prepared.commands.iter().flatten();
+        listed.find(|listed| is_about(listed, invocation)).map(described)
+    }
+
+    fn rule_about_files(&self, denial: &Denial, program: &[u8]) -> String {
+        let path = path_of(program);
+        let pattern = denial.restraint.map(|it| self.prepared.tiers.described(it, path, path));
+        let grant = denial.rule.and_then(|rule| self.prepared.grants.get(rule.index()));
+        let rule = pattern.or_else(|| grant.map(|grant| grant.origin.to_string()));
+        format!("execute: {}", rule.unwrap_or_else(|| "no rule covers it".to_owned()))
+    }
+}
+
+fn candidate(listed: &Listed, invocation: &Invocation<'_>) -> Candidate {
+    let text = rule_text::command(None, &listed.key, &listed.rule);
+    let says: Vec<&str> = text.lines().skip(1).collect();
+    let says = if listed.rule.args.is_none() {
+        [&["any arguments"], says.as_slice()].concat()
+    } else {
+        says
+    };
+    Candidate { rule: described(listed), says: says.join(", "), wins: is_about(listed, invocation) }
+}
+
+fn is_about(listed: &Listed, invocation: &Invocation<'_>) -> bool {
+    listed.program.as_os_str().as_bytes() == invocation.program
+        && listed.name().as_bytes() == invocation.name()
+}
+
+fn described(listed: &Listed) -> String {
+    format!("{} ({})", rule_text::command_table(&listed.key), place(&listed.rule.source))
+}

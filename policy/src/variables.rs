@@ -1,0 +1,97 @@
+//! Rules about environment variables as they are judged (spec §11.2): those that were written
+//! ([`crate::env`]), and those that an image holds for programs that start programs.
+
+use crate::coverage::Coverage;
+use crate::image::{Image, Span};
+use crate::invocation::{self, Admission};
+
+/// What every program has where rules are declared and none is about it. `TERM` says how to write on
+/// the terminal, which is passed on too.
+const BASE: [&[u8]; 5] = [b"PATH", b"HOME", b"USER", b"LANG", b"TERM"];
+
+/// What the names of the base set that there are many of begin with.
+const BASE_PREFIX: &[u8] = b"LC_";
+
+/// What the launcher sets for every program of a run. No rule is about these.
+pub const OWNED: [&str; 3] = ["LD_PRELOAD", "JP_CONFINE", "TMPDIR"];
+
+/// The longest name, or beginning of one, that a rule may have. So much of a name tells which rules
+/// match it.
+pub const LONGEST: usize = 255;
+
+/// The rule matches every name that begins with its literal part.
+pub(crate) const PREFIX: u32 = 1;
+/// What it matches may be read.
+pub(crate) const READ: u32 = 2;
+
+/// A rule, wherever it is kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule<'a> {
+    pub(crate) literal: &'a [u8],
+    pub(crate) is_prefix: bool,
+    pub(crate) read: bool,
+}
+
+impl Rule<'_> {
+    pub(crate) fn matches(&self, name: &[u8]) -> bool {
+        if self.is_prefix { name.starts_with(self.literal) } else { name == self.literal }
+    }
+}
+
+/// The place of the rule that decides about `name`: the one with the longest literal part; of equals an
+/// exact one, then the last.
+pub(crate) fn winner<'a>(
+    rules: impl Iterator<Item = Rule<'a>>,
+    name: &[u8],
+) -> Option<(usize, Rule<'a>)> {
+    let matching = rules.enumerate().filter(|(_, rule)| rule.matches(name));
+    matching.max_by_key(|(_, rule)| (rule.literal.len(), !rule.is_prefix))
+}
+
+/// What the rules say of `name`.
+pub(crate) fn judge<'a>(rules: impl Iterator<Item = Rule<'a>>, name: &[u8]) -> Coverage {
+    winner(rules, name).map_or(Coverage::Uncovered, |(_, rule)| Coverage::of(rule.read))
+}
+
+/// Whether `name` is one of the base set (spec §11.2).
+#[must_use]
+pub fn is_base(name: &[u8]) -> bool {
+    BASE.contains(&name) || name.starts_with(BASE_PREFIX)
+}
+
+/// Whether the launcher sets `name`.
+#[must_use]
+pub fn is_owned(name: &[u8]) -> bool {
+    OWNED.iter().any(|owned| owned.as_bytes() == name)
+}
+
+/// Whether there is anything that programs may have to do without when they are started.
+#[must_use]
+pub fn are_withheld(image: &Image<'_>) -> bool {
+    image.levels().any(|level| level.environment().count.get() > 0 || level.lists_programs())
+}
+
+/// Whether a program that is started by the rules of `admission` may not have the variable `name` of
+/// whoever starts it: a rule denies it, or the rule about the program does not list it. What no rule is
+/// about passes: it was set inside, for what is not granted is not in the run at all.
+///
+/// Of a longer name the first [`LONGEST`] bytes and one more suffice.
+#[must_use]
+pub fn is_withheld(image: &Image<'_>, admission: &Admission, name: &[u8]) -> bool {
+    let is_denied =
+        |level: &Image<'_>| judge(level.rules_about(level.environment()), name) == Coverage::Denied;
+    !is_owned(name)
+        && (image.levels().any(is_denied) || !invocation::hands_on(image, admission, name))
+}
+
+impl<'a> Image<'a> {
+    /// The rules of one list of them.
+    pub(crate) fn rules_about(&self, list: Span) -> impl Iterator<Item = Rule<'a>> {
+        let image = *self;
+        self.variables(list).iter().map(move |rule| Rule {
+            literal: image.string(rule.name),
+            is_prefix: rule.flags.get() & PREFIX != 0,
+            read: rule.flags.get() & READ != 0,
+        })
+    }
+}

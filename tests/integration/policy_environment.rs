@@ -1,0 +1,104 @@
+//! Rules about environment variables: what is withheld is not in the run, whoever looks for it and
+//! however; what is denied is handed to no program; what programs set for themselves goes on working.
+
+use crate::attack::{Linking, answers, arena_with};
+use crate::run::{PRODUCT, Run};
+use crate::scratch::Scratch;
+
+/// Whoever looks, and what it finds: the value in the run, or the errno of there being none. `DENIED` is
+/// denied, `SECRET` no rule is about, `GIVEN` is granted.
+const LIBRARY: &[(&str, &str)] = &[
+    ("variable SECRET", "ENOENT"),
+    ("variable DENIED", "ENOENT"),
+    ("kept_variable SECRET", "ENOENT"),
+    ("clearenv exec_self variable SECRET", "ENOENT"),
+    ("empty_env spawn_self variable DENIED", "ENOENT"),
+    ("set DENIED own exec_self variable DENIED", "ENOENT"),
+    ("set DENIED own exec_self kept_variable DENIED", "ENOENT"),
+    ("set DENIED own execvp_self variable DENIED", "ENOENT"),
+    ("set DENIED own fexecve_self variable DENIED", "ENOENT"),
+    ("set DENIED own sys_execve_self variable DENIED", "ENOENT"),
+    ("set DENIED own vfork_self variable DENIED", "ENOENT"),
+    ("set DENIED own spawn_self variable DENIED", "ENOENT"),
+    ("set DENIED own system_self variable DENIED", "ENOENT"),
+    ("set DENIED own popen_self variable DENIED", "ENOENT"),
+    ("set DENIED own variable DENIED", "ok own"),
+    ("variable GIVEN", "ok given"),
+    ("exec_self variable GIVEN", "ok given"),
+    ("empty_env exec_self variable GIVEN", "ENOENT"),
+    ("exec_self variable TERM", "ok xterm"),
+    ("set MAKEFLAGS own spawn_self variable MAKEFLAGS", "ok own"),
+];
+
+/// The same of a program that the library is not in: its own calls hand on what it says.
+const STATIC: &[(&str, &str)] = &[
+    ("variable SECRET", "ENOENT"),
+    ("kept_variable DENIED", "ENOENT"),
+    ("exec_self variable SECRET", "ENOENT"),
+    ("variable GIVEN", "ok given"),
+    ("set DENIED own exec_self variable DENIED", "ok own"),
+];
+
+const RULES: &str = "[[access.env]]\nname = 'GIVEN'\nread = true\n\
+                     [[access.env]]\nname = 'DEN*'\n";
+
+fn assert_rows(linking: Linking, flags: &[&str], rows: &[(&str, &str)]) {
+    let scratch = arena_with(linking, Scratch::for_ordinary_user());
+    scratch.write("ws/jp-confine.toml", RULES);
+    let run = |script: &str| {
+        let run = Run::sh(&scratch, script).flags(flags).env("GIVEN", "given");
+        run.env("SECRET", "TOPSECRET").env("DENIED", "TOPSECRET").run()
+    };
+    let (seen, outcome) = answers(rows.iter().map(|(line, _)| *line), run);
+    outcome.assert_no_secret();
+    for ((line, expected), seen) in rows.iter().zip(&seen) {
+        assert_eq!(seen, expected, "{line}: {outcome}");
+    }
+    assert_eq!(seen.len(), rows.len(), "{outcome}");
+}
+
+#[test]
+fn whoever_looks_finds_what_is_granted() {
+    assert_rows(Linking::Dynamic, &[], LIBRARY);
+}
+
+#[test]
+fn whoever_avoids_the_library_finds_no_more() {
+    assert_rows(Linking::Static, &["--enforce=layered"], STATIC);
+}
+
+#[test]
+fn the_process_that_has_it_does_not_show_it() {
+    let scratch = Scratch::for_ordinary_user();
+    let script = "echo $SECRET; tr '\\0' '\\n' < /proc/$PPID/environ";
+    let run = Run::sh(&scratch, script).flags(&["--env", "GIVEN", "-v"]).env("SECRET", "TOPSECRET");
+    run.run().assert_no_secret().assert_stderr("withheld").assert_stderr(" SECRET");
+}
+
+#[test]
+fn isolated_is_the_base_set_and_what_was_typed() {
+    let scratch = Scratch::for_ordinary_user();
+    scratch.write("ws/jp-confine.toml", "[[access.env]]\nname = 'SECRET'\nread = true\n");
+    let script = "echo $HOME:$SECRET:$GIVEN:$SET";
+    let run = Run::sh(&scratch, script).flags(&["--isolated", "--env", "GIVEN", "--env", "SET=1"]);
+    let run = run.env("SECRET", "TOPSECRET").env("GIVEN", "given").run();
+    let home = scratch.home();
+    run.assert_ok().assert_no_secret().assert_stdout(&format!("{}::given:1", home.display()));
+}
+
+/// Programs inside are told of the policy by variables that no rule reaches.
+#[test]
+fn variables_of_the_launcher_are_beyond_rules() {
+    let scratch = Scratch::for_ordinary_user();
+    scratch.write("ws/jp-confine.toml", "[[access.env]]\nname = '*'\n");
+    let script = "test -n \"$TMPDIR$PATH\" && exec env";
+    let run = Run::sh(&scratch, script).env("SECRET", "TOPSECRET").run();
+    run.assert_ok().assert_no_secret().assert_stdout("LD_PRELOAD=").assert_stdout("TMPDIR=");
+    assert!(!run.stdout.contains("HOME="), "{run}");
+    for (option, name) in [("--env=TMPDIR=/tmp", "TMPDIR"), ("--env=JP_CONFINE", "JP_CONFINE")] {
+        Run::new(&scratch, "true", &[]).flags(&[option]).run().assert_code(125).assert_stderr(name);
+    }
+    scratch.write("ws/jp-confine.toml", "[[access.env]]\nname = 'LD_PRELOAD'\n");
+    let run = Run::new(&scratch, PRODUCT, &["--help"]).run();
+    run.assert_code(125).assert_stderr("jp-confine.toml:1").assert_stderr("by jp-confine itself");
+}
