@@ -31,6 +31,9 @@ const MOST: usize = 200;
 /// The run, the first line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
+    /// Whose run it was.
+    #[serde(default)]
+    workspace: String,
     command: Vec<String>,
     status: u8,
     denials: u64,
@@ -93,7 +96,13 @@ impl Ended<'_> {
             std::iter::once(self.name).chain(self.arguments.iter().map(OsString::as_os_str));
         let command = words.map(|word| word.to_string_lossy().into_owned()).collect();
         let hidden: u64 = explained.iter().filter(|one| one.hidden).map(|one| one.times).sum();
-        let head = Head { command, status: self.status, denials: self.denials.total() + hidden };
+        let workspace = workspace.label();
+        let head = Head {
+            workspace,
+            command,
+            status: self.status,
+            denials: self.denials.total() + hidden,
+        };
         let mut text = serde_json::to_string(&head)?;
         for one in &explained {
             text.push('\n');
@@ -162,6 +171,7 @@ pub(crate) fn last(context: &Context, options: &Options, json: bool) -> Result<u
     };
     let text = place.as_deref().map_or(Ok(None), read).map_err(|error| unreadable(&error))?;
     let kept = text.as_deref().map(parse).transpose().map_err(|error| unreadable(&error.into()))?;
+    let kept = kept.filter(|(head, _)| head.workspace == workspace.label());
     match kept {
         Some((_, denials)) if json => report::output(&format!("{}\n", pretty(&denials)?)),
         None if json => report::output("[]\n"),

@@ -211,3 +211,19 @@ fn without_a_home_nothing_is_kept() {
     store.approve("fork".into(), "/a".into());
     assert!(store.save().is_err());
 }
+
+/// Two workspaces whose folders are called alike do not share what was approved.
+#[test]
+fn approvals_are_of_one_workspace() {
+    let place = Place::new();
+    place.approve("fork", "/a");
+    let kept = fs::read_to_string(place.file()).expect("read");
+    place.write(&kept.replace("/ws\"", "/other\""));
+    assert_eq!(place.kept(), "");
+    let warning = place.open().warning.expect("a warning");
+    assert!(warning.contains("is of another workspace"), "{warning}");
+    place.approve("fork", "/b");
+    assert_eq!(place.kept(), "fork=/b");
+    let aside = place.file().with_file_name("approvals.json.unusable-1");
+    assert!(fs::read_to_string(aside).expect("kept aside").contains("/other\""));
+}
