@@ -12,6 +12,7 @@ use jp_confine_policy::tiers::Tiers;
 
 use crate::asked::{Asked, Step, lacking, path_of};
 use crate::events::{Denial, Reason};
+use crate::failure::Failure;
 use crate::grants;
 use crate::prepare;
 use crate::report;
@@ -29,6 +30,8 @@ pub(crate) enum Advice {
         /// Rules of `access.fs` that do, workspace-relative; none where rules cannot.
         rules: Vec<(String, Capabilities)>,
     },
+    /// By approving where the rule of this path leads.
+    Approve(String),
     /// Not at all, and why.
     Never(String),
 }
@@ -41,8 +44,12 @@ pub(crate) struct Advisor<'a> {
     /// The canonical workspace.
     pub(crate) workspace: &'a Path,
     pub(crate) tiers: &'a Tiers,
+    /// What rules would grant if a person approved where they lead.
+    pub(crate) unapproved: &'a [Grant],
     /// Whether `access.fs` is declared, so that rules can be advised.
     pub(crate) declared: bool,
+    /// Whose rules count, if not those of every run.
+    pub(crate) tool: Option<&'a str>,
 }
 
 impl Advisor<'_> {
@@ -72,11 +79,14 @@ impl Advisor<'_> {
             return Advice::Never(reason.to_owned());
         }
         if let Some(reason) = beyond_grants(denial) {
-            return Advice::Never(format!("{}: {reason}", self.rule(denial).unwrap_or_default()));
+            return Advice::Never(reason.to_owned());
         }
         let asked = asked_by(denial);
-        if let Some(control) = self.control_over(denial) {
-            return Advice::Never(format!("{}: cannot be allowed", control.origin));
+        if self.is_control(denial) {
+            return Advice::Never("cannot be allowed".to_owned());
+        }
+        if let Some(name) = self.approval(denial, asked) {
+            return Advice::Approve(name);
         }
         let options = match self.solve(asked, |missing| option_for(missing).1) {
             Ok(steps) => steps,
@@ -90,13 +100,29 @@ impl Advisor<'_> {
         }
     }
 
-    /// The file of the launcher's own that a denied change would have been to.
-    fn control_over(&self, denial: &Denial) -> Option<&Grant> {
+    /// Whether the denied change would have been to a file of the launcher's own.
+    fn is_control(&self, denial: &Denial) -> bool {
         let path = path_of(&denial.path);
         let changes = denial.missing.intersects(Capabilities::WRITE);
         let controls =
             |grant: &&Grant| grant.kind == GrantKind::Control && path.starts_with(&grant.anchor);
-        self.grants.iter().find(controls).filter(|_| changes)
+        changes && self.grants.iter().any(|grant| controls(&grant))
+    }
+
+    /// The path of the rule that would allow `asked` if it were approved where that leads.
+    fn approval(&self, denial: &Denial, asked: Asked<'_>) -> Option<String> {
+        let decided = self.grants.get(denial.rule?)?;
+        let approved = self.unapproved.iter().find(|grant| grant.origin == decided.origin)?;
+        let GrantKind::External { lexical_path } = &approved.kind else { return None };
+        let others = self.grants.iter().filter(|grant| grant.origin != decided.origin);
+        let grants: Vec<Grant> = others.chain([approved]).cloned().collect();
+        let image = self.image(&grants, asked).ok()?;
+        let image = prepare::parse_image(&image).ok()?;
+        (asked.judge(&image) == Verdict::Allow).then(|| lexical_path.clone())
+    }
+
+    fn image(&self, grants: &[Grant], asked: Asked<'_>) -> Result<Vec<u8>, Failure> {
+        grants::image_over(grants, Some(self.tiers), &asked.paths(), self.workspace)
     }
 
     /// What must be added for `asked` to be allowed, if `widen` says how much is added for what lacks.
@@ -109,9 +135,7 @@ impl Advisor<'_> {
         let mut grants = self.grants.to_vec();
         let mut steps: Vec<Step> = Vec::new();
         for _ in 0..STEPS {
-            let image =
-                grants::image_over(&grants, Some(self.tiers), &asked.paths(), self.workspace);
-            let image = image.map_err(useless)?;
+            let image = self.image(&grants, asked).map_err(useless)?;
             let image = prepare::parse_image(&image).map_err(useless)?;
             let Verdict::Deny(denied) = asked.judge(&image) else {
                 let outside = "the policy allows it now; a run around this one may not";

@@ -55,6 +55,8 @@ pub(crate) struct Prepared {
     pub(crate) root: Root,
     /// In the order that rule numbers count.
     pub(crate) grants: Vec<Grant>,
+    /// What rules would grant if a person approved where they lead.
+    pub(crate) unapproved: Vec<Grant>,
     /// Whether `access.fs` is declared.
     pub(crate) declared: bool,
     pub(crate) image: Vec<u8>,
@@ -92,7 +94,7 @@ pub(crate) fn prepare(
     let purpose = if run.is_some() { Purpose::Run } else { Purpose::Question };
     let outcome = externals::compile(&asked, &layers, declared, purpose)?;
     let served = options.service && !outcome.declared;
-    let Compiled { grants: rules, rules: wire, warnings } =
+    let Compiled { grants: rules, unapproved, rules: wire, warnings } =
         if served { outcome.compiled.for_service() } else { outcome.compiled };
 
     let baseline = if options.no_baseline { None } else { Some(Profile::baseline()?) };
@@ -151,6 +153,7 @@ pub(crate) fn prepare(
     Ok(Prepared {
         root,
         grants,
+        unapproved,
         declared: outcome.declared,
         image,
         tiers,

@@ -83,7 +83,9 @@ pub(crate) fn run(
         grants: &prepared.grants,
         workspace: &workspace.root,
         tiers: &prepared.tiers,
+        unapproved: &prepared.unapproved,
         declared: prepared.declared,
+        tool: options.tool.as_deref(),
     };
     let mut denials = Denials::default();
     let mut take = |denial: Denial, log: Option<&mut Log>| {
@@ -115,8 +117,7 @@ pub(crate) fn run(
     for (times, what) in running.answered() {
         report::note(&format!("the supervisor answered {times}: {what}"));
     }
-    let tool = options.tool.as_deref();
-    let ended = Ended { name, arguments, status, denials: &denials, advisor, tool };
+    let ended = Ended { name, arguments, status, denials: &denials, advisor };
     let kept = ended.keep(context, &workspace);
     if let Err(error) = &kept
         && options.verbose

@@ -58,6 +58,9 @@ struct Explained {
     hidden: bool,
     /// Options that allow it, as words for a shell.
     options: Option<String>,
+    /// The rule whose target is to be approved, as a command.
+    #[serde(default)]
+    approve: Option<String>,
     /// Rules for a policy file that allow it.
     toml: Option<String>,
     /// The file that they are for.
@@ -74,8 +77,6 @@ pub(crate) struct Ended<'a> {
     pub(crate) status: u8,
     pub(crate) denials: &'a Denials,
     pub(crate) advisor: Advisor<'a>,
-    /// Whose rules the policy file would list.
-    pub(crate) tool: Option<&'a str>,
 }
 
 impl Ended<'_> {
@@ -125,11 +126,15 @@ impl Ended<'_> {
     }
 
     fn explain(&self, denial: &Denial, times: u64) -> Explained {
-        let (options, rules, never) = match self.advisor.advise(denial) {
-            Advice::Grant { options, rules } => (Some(report::words(&options)), rules, None),
-            Advice::Never(reason) => (None, Vec::new(), Some(reason)),
-        };
-        let rule = |(path, caps): &(String, _)| rule_text::rule(self.tool, path, *caps);
+        let (mut options, mut rules, mut approve, mut never) = (None, Vec::new(), None, None);
+        match self.advisor.advise(denial) {
+            Advice::Grant { options: words, rules: them } => {
+                (options, rules) = (Some(report::words(&words)), them);
+            }
+            Advice::Approve(name) => approve = Some(report::approval(&name)),
+            Advice::Never(reason) => never = Some(reason),
+        }
+        let rule = |(path, caps): &(String, _)| rule_text::rule(self.advisor.tool, path, *caps);
         let toml = rules.iter().map(rule).collect::<Vec<_>>().join("\n");
         let toml = (!toml.is_empty()).then_some(toml);
         Explained {
@@ -145,6 +150,7 @@ impl Ended<'_> {
             layer: denial.layer.as_str().to_owned(),
             hidden: denial.hidden,
             options,
+            approve,
             file: toml.as_ref().and_then(|_| self.advisor.file()),
             toml,
             never,
@@ -237,6 +243,9 @@ impl Explained {
         }
         if let Some(options) = &self.options {
             let _ = writeln!(text, "  allow: jp-confine {options}");
+        }
+        if let Some(approve) = &self.approve {
+            let _ = writeln!(text, "  allow: {approve}");
         }
         if let Some(toml) = &self.toml {
             let file = self.file.as_deref().unwrap_or("the policy file");

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::Denial;
+use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::Restraint;
 use jp_confine_policy::tiers::Tiers;
 
@@ -53,12 +54,17 @@ impl About {
         let pattern = restraint.and_then(|why| self.tiers.reported(why, path, route));
         match (restraint, pattern) {
             (Some(Restraint::Sensitive), Some(pattern)) => {
-                format!("sensitive: `{pattern}`, and no rule names it")
+                format!("sensitive: `{}`{}, and no rule names it", pattern.text, place(pattern))
             }
-            (_, Some(pattern)) => format!("prompt_paths has `{pattern}`"),
+            (_, Some(pattern)) => format!("prompt_paths has `{}`{}", pattern.text, place(pattern)),
             _ => "file_policy has `default = \"prompt\"`".to_owned(),
         }
     }
+}
+
+/// Where a pattern is written, in brackets.
+fn place(pattern: &Pattern) -> String {
+    pattern.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default()
 }
 
 /// One thing that somebody wants to do.

@@ -115,7 +115,9 @@ fn denials(text: &mut String, learned: &Learned<'_>, stage: &Stage<'_>) {
         grants: &learned.ran.prepared.grants,
         workspace: stage.root,
         tiers: &learned.ran.prepared.tiers,
+        unapproved: &learned.ran.prepared.unapproved,
         declared: false,
+        tool: learned.tool,
     };
     if denials.total() + denials.total_hidden() == 0 {
         return;
@@ -136,6 +138,7 @@ fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
     let asked = escaped(&report::asked(denial));
     let way = match advisor.advise(denial) {
         Advice::Grant { options, .. } => report::words(&options),
+        Advice::Approve(name) => report::approval(&name),
         Advice::Never(reason) => reason,
     };
     let rule = advisor.rule(denial).unwrap_or_else(|| "no rule covers it".to_owned());

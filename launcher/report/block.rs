@@ -1,10 +1,13 @@
 //! The block after a run that was refused something (spec §18).
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use super::{Style, printable, quoted, shown};
+use jp_confine_policy::Capabilities;
+
+use super::{Style, fitted, printable, quoted, shown};
 use crate::advice::{Advice, Advisor};
 use crate::denials::Denials;
 use crate::events::{Denial, Layer};
@@ -41,14 +44,25 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
     }
     let mut shown = 0;
     let mut room = FOR_DENIALS;
+    let mut rules: BTreeMap<String, Capabilities> = BTreeMap::new();
     for (denial, count) in denials.open() {
-        let lines = describe(denial, *count, about.advisor, style);
+        let advice = about.advisor.advise(denial);
+        let lines = describe(denial, *count, about.advisor, &advice, style);
         let Some(left) = room.checked_sub(lines.len()) else { break };
         room = left;
         shown += 1;
         for line in lines {
             let _ = writeln!(text, "{line}");
         }
+        if let Advice::Grant { rules: theirs, .. } = advice {
+            for (path, caps) in theirs {
+                let all = rules.entry(path).or_default();
+                *all = all.union(caps);
+            }
+        }
+    }
+    for line in pasted(&rules, about.advisor, room) {
+        let _ = writeln!(text, "{}", style.faint(&line));
     }
     let more = (denials.open().len() - shown) as u64 + denials.untold();
     let more = (more > 0).then(|| format!("and {more} more"));
@@ -78,7 +92,13 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
 }
 
 /// One denial: what, and below it why and the way out.
-fn describe(denial: &Denial, count: u64, advisor: Advisor<'_>, style: Style) -> Vec<String> {
+fn describe(
+    denial: &Denial,
+    count: u64,
+    advisor: Advisor<'_>,
+    advice: &Advice,
+    style: Style,
+) -> Vec<String> {
     let program = denial.program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let program = if program.is_empty() { "?".to_owned() } else { printable(program) };
     let times = if count > 1 { format!(" ({count}×)") } else { String::new() };
@@ -90,19 +110,35 @@ fn describe(denial: &Denial, count: u64, advisor: Advisor<'_>, style: Style) -> 
     };
     let mut lines = vec![format!("  {what} {path} by {program}{times}{layer}")];
     let why = advisor.rule(denial).unwrap_or_else(|| "no rule covers it".to_owned());
-    match advisor.advise(denial) {
-        Advice::Never(reason) => {
-            lines.push(format!("    {}", style.faint(&reason)));
-        }
-        Advice::Grant { options, rules } => {
-            let why = format!("{why}; allow: jp-confine {}", words(&options));
-            lines.push(format!("    {}", style.faint(&why)));
-            let keys = |(path, caps): &(String, _)| rule_text::keys(path, *caps).join(", ");
-            let rules = rules.iter().map(|rule| format!("    or: [[access.fs]] {}", keys(rule)));
-            lines.extend(rules.map(|rule| style.faint(&rule)));
-        }
-    }
+    let parts = match advice {
+        Advice::Never(reason) => advisor.rule(denial).into_iter().chain([reason.clone()]).collect(),
+        Advice::Approve(name) => vec![why, format!("allow: {}", approval(name))],
+        Advice::Grant { options, .. } => vec![why, format!("allow: jp-confine {}", words(options))],
+    };
+    lines.extend(fitted("    ", &parts, "; ").iter().map(|line| style.faint(line)));
     lines
+}
+
+/// What to add to the policy file that allows all of it, ready to be pasted, if it fits into `room` lines.
+fn pasted(
+    rules: &BTreeMap<String, Capabilities>,
+    advisor: Advisor<'_>,
+    room: usize,
+) -> Vec<String> {
+    if rules.is_empty() {
+        return Vec::new();
+    }
+    let file = advisor.file().unwrap_or_else(|| "the policy file".to_owned());
+    let mut lines = vec![format!("  or add to {}:", printable(file.as_bytes()))];
+    for (path, caps) in rules {
+        lines.extend(rule_text::rule(advisor.tool, path, *caps).lines().map(str::to_owned));
+    }
+    if lines.len() > room { Vec::new() } else { lines }
+}
+
+/// The command that approves where the rule of this path leads.
+pub(crate) fn approval(name: &str) -> String {
+    format!("jp-confine approvals approve {}", quoted(name.as_bytes()))
 }
 
 /// What was asked for: capabilities, or the call where no rule decided.

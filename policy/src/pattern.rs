@@ -56,6 +56,8 @@ pub struct Places<'a> {
 pub struct Pattern {
     /// As written.
     pub text: String,
+    /// Where it is written, if that is known: a file and a line, for messages.
+    pub place: Option<String>,
     /// As written, expanded, and with the links on its literal part resolved.
     globs: Vec<Glob>,
 }
@@ -112,7 +114,7 @@ impl Pattern {
         }
         spellings.dedup();
         let globs = spellings.iter().map(|spelling| glob(spelling)).collect::<Result<_, _>>()?;
-        Ok(Self { text: text.to_owned(), globs })
+        Ok(Self { text: text.to_owned(), place: None, globs })
     }
 
     /// Regular expressions, over bytes, of whole paths that it matches.

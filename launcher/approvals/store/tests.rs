@@ -96,7 +96,8 @@ fn the_file_is_as_documented() {
     let entry = serde_json::json!({
         "rule_path": "fork", "canonical_target": "/a", "approved_at": time
     });
-    assert_eq!(json, serde_json::json!({ "mounts": [entry] }));
+    let workspace = place.workspace.root.to_str().expect("UTF-8");
+    assert_eq!(json, serde_json::json!({ "workspace": workspace, "mounts": [entry] }));
     let mode = fs::metadata(place.file()).expect("a file").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let dir = fs::metadata(place.file().parent().expect("a parent")).expect("a directory");
