@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use camino::Utf8Path;
 use jp_confine_policy::Capability;
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::tier::Restraint;
@@ -46,7 +47,7 @@ impl Log {
     }
 
     /// A refused request, or one that a person consented to.
-    pub(crate) fn denial(&mut self, denial: &Denial, advisor: Advisor<'_>) {
+    pub(crate) fn denial(&self, denial: &Denial, advisor: Advisor<'_>) {
         let consent = match denial.reason {
             Reason::Once => Some("once"),
             Reason::ThisRun => Some("run"),
@@ -73,13 +74,24 @@ impl Log {
         }));
     }
 
+    /// What a person said before the run to what the rule or pattern `name`, as it is approved under,
+    /// leads to.
+    pub(crate) fn approval(&self, name: &Utf8Path, target: &Utf8Path, yes: bool) {
+        self.write(&json!({
+            "event": "prompt",
+            "approval": name,
+            "target": target,
+            "verdict": if yes { "allow" } else { "deny" },
+        }));
+    }
+
     /// Something that a person should know.
-    pub(crate) fn warning(&mut self, text: &str) {
+    pub(crate) fn warning(&self, text: &str) {
         self.write(&json!({ "event": "warning", "message": text }));
     }
 
     /// Which layer holds a capability, and how firmly.
-    pub(crate) fn layer(&mut self, holder: Holder) {
+    pub(crate) fn layer(&self, holder: Holder) {
         self.write(&json!({
             "event": "layer",
             "capability": holder.capability.as_str(),
@@ -91,8 +103,8 @@ impl Log {
     }
 
     /// One line in one write. A full disk must not end the run.
-    fn write(&mut self, event: &Value) {
-        let _ = self.file.write_all(format!("{event}\n").as_bytes());
+    fn write(&self, event: &Value) {
+        let _ = (&self.file).write_all(format!("{event}\n").as_bytes());
     }
 }
 

@@ -24,6 +24,7 @@ use crate::context::Context;
 use crate::externals::{self, Purpose};
 use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
+use crate::log::Log;
 use crate::machine::Machine;
 use crate::mounts::Asked;
 use crate::own_folders;
@@ -43,8 +44,8 @@ pub(crate) struct Run<'a> {
     pub(crate) page: &'a SharedPage,
     /// The program's directory for temporary files: private, or the host's with `--share-tmp`.
     pub(crate) temp: &'a Path,
-    /// Where events go, resolved; the program may not tamper with it.
-    pub(crate) events: Option<&'a Path>,
+    /// Where events go; the program may not tamper with it.
+    pub(crate) log: Option<&'a Log>,
     /// Whether rules are to be learned: those that are declared do not count then.
     pub(crate) learning: bool,
 }
@@ -90,7 +91,8 @@ pub(crate) fn prepare(
     if run.is_some_and(|run| run.learning) {
         declared = declared.outside();
     }
-    let asked = Asked { context, workspace, root: &root, options };
+    let log = run.and_then(|run| run.log);
+    let asked = Asked { context, workspace, root: &root, options, log };
     let purpose = if run.is_some() { Purpose::Run } else { Purpose::Question };
     let outcome = externals::compile(&asked, &layers, declared, purpose)?;
     let served = options.service && !outcome.declared;
@@ -194,9 +196,9 @@ impl Run<'_> {
                 "the record of denials, never writable from inside".to_owned(),
             ),
         ];
-        if let Some(events) = self.events {
+        if let Some(log) = self.log {
             control
-                .push((events.to_owned(), "the event log, never writable from inside".to_owned()));
+                .push((log.path.clone(), "the event log, never writable from inside".to_owned()));
         }
         control
     }

@@ -29,6 +29,7 @@ use crate::cli::Options;
 use crate::config::layers::Layers;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::log::Log;
 use crate::report;
 use crate::terminal::Terminal;
 use crate::workspace::Workspace;
@@ -40,6 +41,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) workspace: &'a Workspace,
     pub(crate) root: &'a Root,
     pub(crate) options: &'a Options,
+    /// Where answers are put on record.
+    pub(crate) log: Option<&'a Log>,
 }
 
 /// The same, found to be possible.
@@ -75,7 +78,7 @@ impl Mounts {
         rules: &[FsRule],
         store: &Store,
     ) -> Result<Self, Failure> {
-        let Asked { context, workspace, root, options } = *asked;
+        let Asked { context, workspace, root, options, .. } = *asked;
         if options.mounts.is_empty() && options.no_mounts.is_empty() {
             return Ok(Self::default());
         }
@@ -124,7 +127,7 @@ impl Mounts {
                 report::path(mounted.target.as_str()),
                 Capabilities::READ,
             );
-            if !terminal.confirm(&question) {
+            if !about.confirm(terminal, &question, &mounted.name, &mounted.target) {
                 return Err(Failure::own(format!(
                     "nothing was run: no to --mount {}",
                     mounted.typed

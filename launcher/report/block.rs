@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 
@@ -109,9 +109,11 @@ fn describe(
         Layer::Supervisor => ", stopped by the supervisor",
     };
     let mut lines = vec![format!("  {what} {path} by {program}{times}{layer}")];
-    let why = advisor.rule(denial).unwrap_or_else(|| "no rule covers it".to_owned());
+    let why = rule(denial, advisor).unwrap_or_else(|| "no rule covers it".to_owned());
     let parts = match advice {
-        Advice::Never(reason) => advisor.rule(denial).into_iter().chain([reason.clone()]).collect(),
+        Advice::Never(reason) => {
+            rule(denial, advisor).into_iter().chain([reason.clone()]).collect()
+        }
         Advice::Approve(name) => vec![why, format!("allow: {}", approval(name))],
         Advice::Grant { options, .. } => vec![why, format!("allow: jp-confine {}", words(options))],
     };
@@ -119,21 +121,28 @@ fn describe(
     lines
 }
 
-/// What to add to the policy file that allows all of it, ready to be pasted, if it fits into `room` lines.
+/// What decided, files of the workspace named as seen from there.
+fn rule(denial: &Denial, advisor: Advisor<'_>) -> Option<String> {
+    let around = format!("({}/", shown(advisor.workspace.as_os_str().as_bytes(), Path::new("")));
+    Some(advisor.rule(denial)?.replace(&around, "("))
+}
+
+/// What to add to the policy file to allow it, ready to be pasted: as many rules as fit into `room` lines.
 fn pasted(
     rules: &BTreeMap<String, Capabilities>,
     advisor: Advisor<'_>,
     room: usize,
 ) -> Vec<String> {
-    if rules.is_empty() {
-        return Vec::new();
-    }
     let file = advisor.file().unwrap_or_else(|| "the policy file".to_owned());
     let mut lines = vec![format!("  or add to {}:", printable(file.as_bytes()))];
     for (path, caps) in rules {
-        lines.extend(rule_text::rule(advisor.tool, path, *caps).lines().map(str::to_owned));
+        let rule = rule_text::rule(advisor.tool, path, *caps);
+        if lines.len() + rule.lines().count() > room {
+            break;
+        }
+        lines.extend(rule.lines().map(str::to_owned));
     }
-    if lines.len() > room { Vec::new() } else { lines }
+    if lines.len() > 1 { lines } else { Vec::new() }
 }
 
 /// The command that approves where the rule of this path leads.
