@@ -227,15 +227,15 @@ fn beyond_grants(denial: &Denial) -> Option<&'static str> {
 
 /// What was asked for when `denial` was the answer.
 fn asked_by(denial: &Denial) -> Asked<'_> {
-    let Denial { path, route, missing, .. } = denial;
-    let (first, second) = if denial.second { (route, path) } else { (path, route) };
+    let Denial { path, other, missing, .. } = denial;
+    let (first, second) = if denial.second { (other, path) } else { (path, other) };
     match denial.call.as_slice() {
         // One path alone where the other leads nowhere.
-        _ if first == second && *missing == Capabilities::DELETE => Asked::Removal(path),
-        b"rename" | b"renameat" | b"renameat2" if first != second => {
+        _ if other.is_empty() && *missing == Capabilities::DELETE => Asked::Removal(path),
+        b"rename" | b"renameat" | b"renameat2" if !other.is_empty() => {
             Asked::Rename { from: first, to: second, destination: destination(denial, second) }
         }
-        b"link" | b"linkat" if first != second => Asked::Link { old: first, new: second },
+        b"link" | b"linkat" if !other.is_empty() => Asked::Link { old: first, new: second },
         b"fts_open" => Asked::Beneath(path, *missing),
         _ if *missing == Capabilities::DELETE => Asked::Removal(path),
         _ => Asked::Access(path, *missing),

@@ -63,6 +63,7 @@ impl Log {
             "capability": missing,
             "path": text(&denial.path),
             "route": text(&denial.route),
+            "other_path": (!denial.other.is_empty()).then(|| text(&denial.other)),
             "second_path": denial.second,
             "verdict": if consent.is_some() { "allow" } else { "deny" },
             "consent": consent,

@@ -47,6 +47,9 @@ struct Explained {
     capability: Vec<String>,
     path: String,
     route: String,
+    /// The other path of a call that names two.
+    #[serde(default)]
+    other: Option<String>,
     program: String,
     call: String,
     times: u64,
@@ -142,6 +145,7 @@ impl Ended<'_> {
             capability: denial.missing.iter().map(|one| one.to_string()).collect(),
             path: report::printable(&denial.path),
             route: report::printable(&denial.route),
+            other: (!denial.other.is_empty()).then(|| report::printable(&denial.other)),
             program: report::printable(&denial.program),
             call: report::printable(&denial.call),
             times,
@@ -230,7 +234,10 @@ impl Explained {
         let path = report::shown(self.path.as_bytes(), &workspace.root);
         let mut text = format!("denied {} {path} by {}{times}\n", self.denied, self.program);
         if self.route != self.path {
-            let _ = writeln!(text, "  in {} with {}", self.call, self.route);
+            let _ = writeln!(text, "  reached by {}", self.route);
+        }
+        if let Some(other) = &self.other {
+            let _ = writeln!(text, "  in {} with {other}", self.call);
         }
         let rule = self.rule.as_deref().unwrap_or("no rule covers it");
         let layer = match self.layer.as_str() {

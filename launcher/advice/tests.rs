@@ -26,14 +26,16 @@ fn denial(call: &str, path: &str, missing: Capabilities) -> Denial {
         layer: crate::events::Layer::Shim,
         path: path.into(),
         route: path.into(),
+        other: Vec::new(),
+        also: Capabilities::NONE,
         program: b"/bin/sh".to_vec(),
         call: call.into(),
     }
 }
 
 fn pair(call: &str, from: &str, to: &str, missing: Capabilities, second: bool) -> Denial {
-    let (path, route) = if second { (to, from) } else { (from, to) };
-    Denial { second, route: route.into(), ..denial(call, path, missing) }
+    let (path, other) = if second { (to, from) } else { (from, to) };
+    Denial { second, other: other.into(), ..denial(call, path, missing) }
 }
 
 fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -> Advisor<'a> {

@@ -11,7 +11,9 @@ use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::Restraint;
 use jp_confine_policy::tiers::Tiers;
 
+use crate::asked::path_of;
 use crate::report;
+use crate::supervisor::task::Subject;
 
 /// How many questions are put together: an answer is only for what can be read.
 pub(super) const TOGETHER: usize = 6;
@@ -27,26 +29,33 @@ pub(crate) struct About {
 }
 
 impl About {
-    /// The question that would lift `denial` of a canonical path, reached by `route`.
+    /// The question that would lift `denial` of what `subject` is about.
     pub(crate) fn question(
         &self,
         denial: &Denial,
-        (path, route): (&[u8], &[u8]),
+        subject: Subject<'_>,
         program: Vec<u8>,
         pid: u32,
     ) -> Question {
-        let place = Path::new(OsStr::from_bytes(path));
-        let inside = place.strip_prefix(&self.workspace).ok();
-        let shown = inside.filter(|inside| !inside.as_os_str().is_empty()).unwrap_or(place);
+        let Subject { path, route, other, also } = subject;
+        let mut wishes = vec![self.wish(path, denial.missing)];
+        if !also.is_empty() {
+            wishes.push(self.wish(other, also));
+        }
         Question {
-            path: path.to_owned(),
-            shown: shown.as_os_str().as_bytes().to_owned(),
-            wanted: denial.missing,
+            wishes,
             program,
             pid,
-            reason: self.reason(denial.restraint, place, OsStr::from_bytes(route)),
+            reason: self.reason(denial.restraint, path_of(path), OsStr::from_bytes(route)),
             warning: denial.restraint == Some(Restraint::Sensitive),
         }
+    }
+
+    fn wish(&self, path: &[u8], wanted: Capabilities) -> Wish {
+        let place = path_of(path);
+        let inside = place.strip_prefix(&self.workspace).ok();
+        let shown = inside.filter(|inside| !inside.as_os_str().is_empty()).unwrap_or(place);
+        Wish { path: path.to_owned(), shown: shown.as_os_str().as_bytes().to_owned(), wanted }
     }
 
     fn reason(&self, restraint: Option<Restraint>, path: &Path, route: &OsStr) -> String {
@@ -67,15 +76,29 @@ fn place(pattern: &Pattern) -> String {
     pattern.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default()
 }
 
-/// One thing that somebody wants to do.
+/// What somebody wants to do at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Question {
+pub(crate) struct Wish {
     /// Canonical path.
     pub(crate) path: Vec<u8>,
     /// The same as people see it: relative to the workspace where it is in it.
     pub(crate) shown: Vec<u8>,
     /// What is granted only with consent.
     pub(crate) wanted: Capabilities,
+}
+
+impl Wish {
+    /// Whether consent to this is consent to the other.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        self.path == other.path && self.wanted.contains(other.wanted)
+    }
+}
+
+/// One thing that somebody wants to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Question {
+    /// Where, and what there: two places where something is moved.
+    pub(crate) wishes: Vec<Wish>,
     /// The program that wants it.
     pub(crate) program: Vec<u8>,
     pub(crate) pid: u32,
@@ -88,7 +111,7 @@ pub(crate) struct Question {
 impl Question {
     /// Whether an answer to the one is an answer to the other.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        self.path == other.path && self.wanted == other.wanted && self.program == other.program
+        self.wishes == other.wishes && self.program == other.program
     }
 }
 
@@ -104,12 +127,15 @@ pub(super) fn offer(questions: &[&Question]) -> String {
 /// The questions in words, without the answers to choose from.
 pub(super) fn words(questions: &[&Question]) -> String {
     let mut text = String::new();
-    for Question { shown, wanted, program, pid, reason, .. } in questions {
+    for Question { wishes, program, pid, reason, .. } in questions {
         let name = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let (name, shown, reason) =
-            (report::short(name), report::short(shown), report::short(reason.as_bytes()));
-        let _ = writeln!(text, "jp-confine: {name} ({pid}) wants to {wanted}");
-        let _ = writeln!(text, "    {shown}");
+        let (name, reason) = (report::short(name), report::short(reason.as_bytes()));
+        let mut lead = format!("jp-confine: {name} ({pid}) wants to");
+        for Wish { shown, wanted, .. } in wishes {
+            let _ = writeln!(text, "{lead} {wanted}");
+            let _ = writeln!(text, "    {}", report::short(shown));
+            "  and with that to".clone_into(&mut lead);
+        }
         let _ = writeln!(text, "  {reason}");
     }
     text
@@ -120,10 +146,9 @@ mod tests {
     use super::*;
 
     fn asked(shown: &[u8], reason: &str) -> String {
+        let (path, wanted) = (b"/w/f".to_vec(), Capabilities::READ);
         words(&[&Question {
-            path: b"/w/f".to_vec(),
-            shown: shown.to_vec(),
-            wanted: Capabilities::READ,
+            wishes: vec![Wish { path, shown: shown.to_vec(), wanted }],
             program: b"/usr/bin/c\x1b[2Jat".to_vec(),
             pid: 7,
             reason: reason.to_owned(),

@@ -27,6 +27,8 @@ fn denial(path: &[u8], missing: Capabilities, rule: Option<usize>) -> Denial {
         layer: crate::events::Layer::Shim,
         path: path.to_owned(),
         route: path.to_owned(),
+        other: Vec::new(),
+        also: Capabilities::NONE,
         program: b"/usr/bin/cat".to_vec(),
         call: b"open".to_vec(),
     }

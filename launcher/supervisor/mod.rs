@@ -24,7 +24,7 @@ mod proc;
 mod program;
 mod resolve;
 mod status;
-mod task;
+pub(crate) mod task;
 #[cfg(test)]
 mod tests;
 mod waiting;

@@ -185,6 +185,23 @@ fn rename_at(
     ])
 }
 
+/// What tiers withhold of the spelling by which an entry is named, whatever they say of the entry itself: a
+/// pattern may have been written by way of a link (spec §9.1). It can only restrict.
+#[must_use]
+pub fn spelled(
+    image: &Image<'_>,
+    spelling: &[u8],
+    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+) -> Option<Denial> {
+    if image.levels().all(|image| image.tiers().is_none()) {
+        return None;
+    }
+    match judge(image, &Request::canonical(spelling)) {
+        Verdict::Deny(denial) => Some(denial).filter(|denial| denial.restraint.is_some()),
+        Verdict::Allow => None,
+    }
+}
+
 /// Whether what is moved has no more rights at `to` than it had at `from` (R5); [`rename`] asks that
 /// too.
 #[must_use]

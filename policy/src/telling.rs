@@ -10,8 +10,8 @@ use crate::tier::Restraint;
 /// of a denial. So the record of a run need not be writable from inside.
 pub const CALL: i64 = 0x3fff_0000;
 
-/// How many vectors there are: the fixed part, path, route, program and call.
-pub const VECTORS: usize = 5;
+/// How many vectors there are: the fixed part, path, route, the other path of a pair, program and call.
+pub const VECTORS: usize = 6;
 
 /// What the call returns where the record was a question and a person consented; else it is zero.
 pub const CONSENT: u32 = 1;

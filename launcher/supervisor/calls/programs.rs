@@ -119,7 +119,7 @@ fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<Answer, Errno> {
     };
     let path = loader.path().ok_or(Errno::ACCESS)?;
     let route = loader.route(&argument);
-    let subject = Subject { path, route: &route };
+    let subject = Subject::by_route(path, &route);
     match decide::loader(task.image(), &subject.request()) {
         Verdict::Allow => Ok(Answer::Continue),
         Verdict::Deny(_) => Err(task.refused(Reason::Loader, subject)),
