@@ -5,6 +5,7 @@ mod fs;
 mod gate;
 mod grep;
 mod http;
+mod ignored;
 mod process;
 mod secrets;
 mod substitution;

@@ -2,6 +2,7 @@
 
 mod both;
 mod disk;
+mod ignored;
 mod methods;
 mod network;
 mod people;
