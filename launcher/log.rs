@@ -8,6 +8,8 @@ use camino::Utf8Path;
 use jp_confine_policy::Capability;
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::tier::Restraint;
+use jp_confine_vfs::message::Request;
+use jp_confine_vfs::person::{Answer, Question};
 use serde_json::{Value, json};
 
 use crate::advice::Advisor;
@@ -83,6 +85,41 @@ impl Log {
             "approval": name,
             "target": target,
             "verdict": if yes { "allow" } else { "deny" },
+        }));
+    }
+
+    /// A request of the tool `tool` that the file service refused, and its words for that.
+    pub(crate) fn refusal(&self, tool: &str, request: &Request, message: &str) {
+        let params: Value = serde_json::from_str(request.params.get()).unwrap_or_default();
+        let about = ["path", "from", "paths", "url", "program"].map(|key| params.get(key));
+        self.write(&json!({
+            "event": "denial",
+            "tool": tool,
+            "call": request.method,
+            "path": about.into_iter().flatten().next(),
+            "verdict": "deny",
+            "reason": "denied",
+            "message": message,
+            "layer": "service",
+        }));
+    }
+
+    /// What a person said to what the tool `tool` asked of the file service.
+    pub(crate) fn answer(&self, tool: &str, question: &Question, answer: Answer) {
+        let consent = match answer {
+            Answer::Once => Some("once"),
+            Answer::Session => Some("run"),
+            Answer::No => None,
+        };
+        self.write(&json!({
+            "event": "prompt",
+            "tool": tool,
+            "capability": [question.action],
+            "path": question.what,
+            "verdict": if consent.is_some() { "allow" } else { "deny" },
+            "consent": consent,
+            "rule": question.reason,
+            "layer": "service",
         }));
     }
 

@@ -36,7 +36,45 @@ use crate::seal::SharedPage;
 use crate::tier_layer::{Granted, TierLayer};
 use crate::workspace::{self, Workspace};
 
-/// What only a run has, and a question about the policy has not.
+/// What a policy is prepared for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stage<'a> {
+    /// To know what it says.
+    Question,
+    /// For the file service.
+    Service {
+        /// Where events go; the tool may not tamper with it.
+        log: Option<&'a Log>,
+    },
+    /// For a program that is about to run.
+    Run(Run<'a>),
+}
+
+impl<'a> Stage<'a> {
+    const fn run(self) -> Option<Run<'a>> {
+        match self {
+            Self::Run(run) => Some(run),
+            Self::Question | Self::Service { .. } => None,
+        }
+    }
+
+    const fn log(self) -> Option<&'a Log> {
+        match self {
+            Self::Question => None,
+            Self::Service { log } | Self::Run(Run { log, .. }) => log,
+        }
+    }
+
+    /// Whether links may be made and a person be asked.
+    const fn purpose(self) -> Purpose {
+        match self {
+            Self::Question => Purpose::Question,
+            Self::Service { .. } | Self::Run(_) => Purpose::Run,
+        }
+    }
+}
+
+/// What only a run has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run<'a> {
     pub(crate) scratch: &'a Scratch,
@@ -78,8 +116,9 @@ pub(crate) fn prepare(
     workspace: &Workspace,
     options: &Options,
     program: Option<&OsStr>,
-    run: Option<Run<'_>>,
+    stage: Stage<'_>,
 ) -> Result<Prepared, Failure> {
+    let (run, log) = (stage.run(), stage.log());
     let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
     let mut layers = Layers::load(context, &workspace.root, &options.policies)?;
     if !options.service {
@@ -91,10 +130,8 @@ pub(crate) fn prepare(
     if run.is_some_and(|run| run.learning) {
         declared = declared.outside();
     }
-    let log = run.and_then(|run| run.log);
     let asked = Asked { context, workspace, root: &root, options, log };
-    let purpose = if run.is_some() { Purpose::Run } else { Purpose::Question };
-    let outcome = externals::compile(&asked, &layers, declared, purpose)?;
+    let outcome = externals::compile(&asked, &layers, declared, stage.purpose())?;
     let served = options.service && !outcome.declared;
     let Compiled { grants: rules, unapproved, rules: wire, warnings } =
         if served { outcome.compiled.for_service() } else { outcome.compiled };
@@ -113,6 +150,9 @@ pub(crate) fn prepare(
 
     let mut control = grants::control(context, workspace, &layers.policy_files);
     control.extend(run.iter().flat_map(Run::control));
+    control.extend(
+        log.map(|log| (log.path.clone(), "the event log, never writable from inside".to_owned())),
+    );
     let mut grants = Parts {
         context,
         workspace,
@@ -128,7 +168,7 @@ pub(crate) fn prepare(
 
     let granted = Granted { by_rules: outcome.declared, by_flags: flags.grant() };
     let TierLayer { tiers, exposed, warnings: of_tiers } =
-        TierLayer::of(&asked, &layers, granted, purpose)?;
+        TierLayer::of(&asked, &layers, granted, stage.purpose())?;
     let aliases = grants::aliases(workspace, &tables, &mut anchors);
     let nowhere = Path::new("/");
     let json = serde_json::to_string(&WireForm::of(&wire))
@@ -189,18 +229,13 @@ pub(crate) fn parse_image(image: &[u8]) -> Result<Image<'_>, Failure> {
 impl Run<'_> {
     fn control(&self) -> Vec<(PathBuf, String)> {
         let shim = self.shim.parent().unwrap_or(self.shim).to_owned();
-        let mut control = vec![
+        vec![
             (shim, "the preload library, never writable from inside".to_owned()),
             (
                 self.scratch.denials().to_owned(),
                 "the record of denials, never writable from inside".to_owned(),
             ),
-        ];
-        if let Some(log) = self.log {
-            control
-                .push((log.path.clone(), "the event log, never writable from inside".to_owned()));
-        }
-        control
+        ]
     }
 }
 

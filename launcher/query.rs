@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::plan::holder::Holder;
-use crate::prepare::{self, Prepared};
+use crate::prepare::{self, Prepared, Stage};
 use crate::report;
 
 /// `compile`: prints the compiled policy.
@@ -114,8 +114,18 @@ pub(crate) fn prepared(
     options: &Options,
     program: Option<&OsStr>,
 ) -> Result<Prepared, Failure> {
+    prepared_for(context, options, program, Stage::Question)
+}
+
+/// As [`prepared`], for another stage that runs no program itself.
+pub(crate) fn prepared_for(
+    context: &Context,
+    options: &Options,
+    program: Option<&OsStr>,
+    stage: Stage<'_>,
+) -> Result<Prepared, Failure> {
     let workspace = prepare::find_workspace(context, options)?;
-    let prepared = prepare::prepare(context, &workspace, options, program, None)?;
+    let prepared = prepare::prepare(context, &workspace, options, program, stage)?;
     if !options.quiet {
         for warning in &prepared.warnings {
             report::warning(warning);

@@ -14,7 +14,7 @@ use crate::learn::Lesson;
 use crate::log::Log;
 use crate::outer::Outer;
 use crate::plan::Plan;
-use crate::prepare::{self, Prepared, Run};
+use crate::prepare::{self, Prepared, Run, Stage};
 use crate::report::{self, Circumstances};
 use crate::scratch::Scratch;
 use crate::seal::SharedPage;
@@ -58,7 +58,8 @@ pub(crate) fn run(
         log: log.as_ref(),
         learning: lesson.is_some(),
     };
-    let mut prepared = prepare::prepare(context, &workspace, options, Some(name), Some(parts))?;
+    let mut prepared =
+        prepare::prepare(context, &workspace, options, Some(name), Stage::Run(parts))?;
     let mut record = Record::new(scratch.open_denials()?);
     let recording = lesson.as_ref().map(|lesson| lesson.recording()).transpose()?;
     let start = Start {

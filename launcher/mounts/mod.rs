@@ -7,10 +7,11 @@
 pub(crate) mod grammar;
 mod links;
 pub(crate) mod list;
-mod place;
+pub(crate) mod place;
 mod rules;
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fmt;
 use std::io;
 
@@ -173,6 +174,19 @@ impl Mounts {
     fn unlinked_yet(&self) -> impl Iterator<Item = &Mounted> {
         self.mounted.iter().filter(|mounted| !mounted.linked)
     }
+}
+
+/// The options that mean the same mounts to a run that begins in the root of the workspace.
+pub(crate) fn from_root(place: Place<'_>, mounts: &[Mount]) -> Result<Vec<OsString>, Failure> {
+    let mut words = Vec::new();
+    for mount in mounts {
+        let name = place.name(&mount.name).map_err(|why| Why::from(why).about(mount))?;
+        let target = place.target(&mount.path).map_err(|why| Why::from(why).about(mount))?;
+        let (tool, path) = (mount.tool.clone(), target.into());
+        let same = Mount { tool, name: name.into(), path, writable: mount.writable };
+        words.extend(["--mount".into(), same.word()]);
+    }
+    Ok(words)
 }
 
 /// A mount is for the tool that runs, and tools that do not run here are held by nobody (spec §2.6).

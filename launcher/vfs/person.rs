@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use jp_confine_vfs::person::{Answer, Person, Question};
 
+use crate::log::Log;
 use crate::report;
 use crate::terminal::Terminal;
 
@@ -12,15 +13,17 @@ const SHOWN: usize = 12;
 
 /// Whoever sits at the terminal.
 #[derive(Debug)]
-pub(super) struct OnTerminal {
+pub(super) struct OnTerminal<'a> {
     non_interactive: bool,
     tool: String,
+    /// Where answers are put on record.
+    log: Option<&'a Log>,
 }
 
-impl OnTerminal {
+impl<'a> OnTerminal<'a> {
     /// Somebody to ask on behalf of `tool`, unless nobody is to be asked.
-    pub(super) const fn new(non_interactive: bool, tool: String) -> Self {
-        Self { non_interactive, tool }
+    pub(super) const fn new(non_interactive: bool, tool: String, log: Option<&'a Log>) -> Self {
+        Self { non_interactive, tool, log }
     }
 
     fn words(&self, questions: &[Question]) -> String {
@@ -41,7 +44,7 @@ impl OnTerminal {
     }
 }
 
-impl Person for OnTerminal {
+impl Person for OnTerminal<'_> {
     fn is_there(&self) -> bool {
         Terminal::open(self.non_interactive).is_some()
     }
@@ -49,11 +52,15 @@ impl Person for OnTerminal {
     fn ask(&mut self, questions: &[Question], _: &mut dyn FnMut() -> bool) -> Answer {
         let words = self.words(questions);
         let answer = Terminal::open(self.non_interactive).and_then(|mut it| it.ask(&words).ok());
-        match answer.unwrap_or_default().trim() {
+        let answer = match answer.unwrap_or_default().trim() {
             "y" | "yes" => Answer::Once,
             "r" | "Y" => Answer::Session,
             _ => Answer::No,
+        };
+        if let Some(log) = self.log {
+            questions.iter().for_each(|question| log.answer(&self.tool, question, answer));
         }
+        answer
     }
 }
 
@@ -68,7 +75,7 @@ mod tests {
             what: "/w/a\u{1b}[2Jb".to_owned(),
             reason: "no rule is about it".to_owned(),
         };
-        let person = OnTerminal::new(false, "edit".to_owned());
+        let person = OnTerminal::new(false, "edit".to_owned(), None);
         assert_eq!(
             person.words(&[question]),
             "jp-confine: the tool edit wants to update\n    /w/a\\x1b[2Jb\n  no rule is about it\n  \

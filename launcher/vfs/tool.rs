@@ -2,9 +2,10 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
+use jp_confine_policy::canonical::Root;
 use jp_confine_policy::coverage::Coverage;
 use jp_confine_policy::env::Env;
 use tempfile::TempDir;
@@ -13,7 +14,9 @@ use crate::cli::{Enforce, Options};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::machine;
+use crate::mounts::{self, place::Place};
 use crate::program;
+use crate::workspace::Workspace;
 
 /// What programs have of the environment, whatever is declared (spec §11.2).
 const BASE: [&str; 4] = ["PATH", "HOME", "USER", "LANG"];
@@ -95,13 +98,18 @@ impl Hosted {
 pub(super) fn wrapper(
     context: &Context,
     options: &Options,
-    root: &Path,
+    workspace: &Workspace,
+    root: &Root,
 ) -> Result<Vec<OsString>, Failure> {
     let mut words: Vec<OsString> = vec![launcher()?.into()];
     words.extend(
         ["--service", "--no-net", "--non-interactive", "--kill-leftovers"].map(OsString::from),
     );
-    words.extend(["-C".into(), root.into()]);
+    words.extend(["-C".into(), root.as_path().into()]);
+    words.extend(mounts::from_root(Place { context, workspace, root }, &options.mounts)?);
+    if let Some(events) = &options.events {
+        words.extend(["--events".into(), context.absolute(events).into()]);
+    }
     let lists = [
         ("--policy", &options.policies),
         ("-r", &options.read),

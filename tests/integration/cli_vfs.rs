@@ -122,13 +122,42 @@ fn a_key_calls_it_off() {
 }
 
 #[test]
-fn what_only_runs_do_is_refused() {
+fn a_mount_is_for_the_tool_and_its_programs() {
     let scratch = Scratch::new();
-    let run = |flags: &[&str]| {
-        let run = Run::new(&scratch, "touch", &["out"]).flags(&["vfs"]).flags(flags);
-        run.mode(Mode::Confined).run()
-    };
-    run(&["--no-mount"]).assert_code(125).assert_stderr("makes no links");
-    run(&["--events", "log"]).assert_code(125).assert_stderr("no event log");
-    run(&["--dry-run"]).assert_ok().assert_stdout("the workspace, which may be read");
+    let mount = scratch.expand("t:fork=$OUT:rw");
+    scratch.write("ws/jp-confine.toml", "[tools.t.access.commands.cat]\n");
+    let script = r#"
+        ask fs.read '{"path":"fork/secret"}'; show
+        ask process.run '{"program":"cat","args":["fork/secret"]}'; show
+        ask fs.write '{"path":"fork/new","content":"made"}'; tell result '{"content":""}'"#;
+    let run = confined(&scratch, &["--tool", "t", "--mount", &mount], script).run();
+    run.assert_ok().assert_stderr(r#""content":"#).assert_stderr(r#""stdout":"#);
+    assert_eq!(scratch.read("out/new"), "made");
+    let unmount =
+        confined(&scratch, &["--tool", "t", "--no-mount"], "tell result '{\"content\":\"\"}'");
+    unmount.run().assert_ok();
+    assert!(scratch.ws().join("fork").symlink_metadata().is_err());
+}
+
+#[test]
+fn what_is_refused_and_asked_is_on_record() {
+    let scratch = Scratch::new();
+    let script = r#"
+        ask fs.read '{"path":"../secret"}'; ask fs.write '{"path":"log","content":"forged"}'
+        ask fs.read '{"path":"gone"}'; tell result '{"content":""}'"#;
+    confined(&scratch, &["-w", ".", "--events", "log"], script).run().assert_ok();
+    let log = scratch.read("ws/log");
+    let denied: Vec<&str> = log.lines().filter(|line| line.contains("\"denial\"")).collect();
+    assert_eq!(denied.len(), 2, "{log}");
+    assert!(
+        denied[0].contains(r#""call":"fs.read""#) && denied[0].contains(r#""path":"../secret""#)
+    );
+    assert!(denied[1].contains(r#""call":"fs.write""#) && !log.contains("forged"), "{log}");
+}
+
+#[test]
+fn what_would_be_held_is_shown() {
+    let scratch = Scratch::new();
+    let run = Run::new(&scratch, "touch", &["out"]).flags(&["vfs", "--dry-run"]);
+    run.mode(Mode::Confined).run().assert_ok().assert_stdout("the workspace, which may be read");
 }
