@@ -15,7 +15,9 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::machine;
 use crate::mounts::{self, place::Place};
+use crate::outer::Outer;
 use crate::program;
+use crate::report;
 use crate::workspace::Workspace;
 
 /// What programs have of the environment, whatever is declared (spec §11.2).
@@ -34,6 +36,8 @@ pub(super) struct Hosted {
     /// More that the tool may execute.
     libraries: Vec<PathBuf>,
     environment: Vec<(OsString, OsString)>,
+    /// How firmly it is held.
+    enforce: &'static str,
     verbose: bool,
 }
 
@@ -45,6 +49,7 @@ impl Hosted {
         env: &Env,
         name: &OsStr,
     ) -> Result<Self, Failure> {
+        let enforce = firmness(context, options)?;
         let is_program = |file: &PathBuf| {
             let found = context.absolute(file).metadata();
             found.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
@@ -69,6 +74,7 @@ impl Hosted {
             folder,
             libraries: options.exec.iter().map(|path| context.absolute(path)).collect(),
             environment,
+            enforce,
             verbose: options.verbose,
         })
     }
@@ -81,7 +87,14 @@ impl Hosted {
     /// This program again, to run the tool strictly confined in a workspace where nothing is.
     pub(super) fn command(&self, arguments: &[OsString]) -> Command {
         let mut command = Command::new(&self.launcher);
-        command.args(["--enforce", "strict", "--no-net", "--non-interactive", "--profile", "none"]);
+        command.args([
+            "--enforce",
+            self.enforce,
+            "--no-net",
+            "--non-interactive",
+            "--profile",
+            "none",
+        ]);
         command.args(["--kill-leftovers", if self.verbose { "-v" } else { "-q" }]);
         command.arg("-C").arg(self.folder.path());
         for path in self.libraries.iter().chain([&self.file]) {
@@ -92,6 +105,27 @@ impl Hosted {
         command.env_clear().envs(self.environment.iter().cloned());
         command
     }
+}
+
+/// How firmly the tool can be held: strictly, but for inside another run, which has the one supervisor that
+/// a process can have.
+fn firmness(context: &Context, options: &Options) -> Result<&'static str, Failure> {
+    if Outer::find(context)?.is_none() {
+        return Ok("strict");
+    }
+    if options.enforce == Some(Enforce::Strict) {
+        return Err(Failure::advised(
+            "inside another run a tool cannot be held strictly: the supervisor is that run's",
+            "start the service outside of it, or leave out --enforce",
+        ));
+    }
+    if !options.quiet {
+        report::warning(
+            "inside another run: the tool is held by the policies of both, by its own through the \
+             preload library and Landlock alone",
+        );
+    }
+    Ok("layered")
 }
 
 /// This program with the options that make it hold a program of the tool's to the service's policy.

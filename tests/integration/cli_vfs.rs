@@ -1,6 +1,6 @@
 //! `jp-confine vfs`: what it prints, how it ends, and whom it asks.
 
-use crate::run::{Mode, Run, have};
+use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
 use crate::terminal::Terminal;
 
@@ -160,4 +160,30 @@ fn what_would_be_held_is_shown() {
     let scratch = Scratch::new();
     let run = Run::new(&scratch, "touch", &["out"]).flags(&["vfs", "--dry-run"]);
     run.mode(Mode::Confined).run().assert_ok().assert_stdout("the workspace, which may be read");
+}
+
+/// Inside another run the service gives what both policies grant, and the tool has no other way.
+#[test]
+fn inside_a_run_both_policies_hold() {
+    let scratch = Scratch::new();
+    scratch.copy_program(PRODUCT.as_ref(), "ws/bin/inner");
+    scratch.write("ws/dir/other", "other\n");
+    let script = format!(
+        "{SPEAK} ask fs.read '{{\"path\":\"file\"}}'; show; ask fs.read '{{\"path\":\"dir/other\"}}'; show
+        cat {}/file; tell result '{{\"content\":\"done\"}}'",
+        scratch.ws().display()
+    );
+    let run = |flags: &[&str]| {
+        let words = [&["vfs"], flags, &["--", "sh", "-c", &script]].concat();
+        let inner = Run::new(&scratch, "bin/inner", &words);
+        inner.flags(&["--deny", "dir/other"]).mode(Mode::Confined).run()
+    };
+    let served = run(&[]);
+    served
+        .assert_ok()
+        .assert_stderr(r#""content":"inside\n""#)
+        .assert_stderr("held by the policies");
+    assert!(served.stderr.contains("-32001") && !served.stderr.contains("other\\n"), "{served}");
+    assert_eq!(served.stdout, "done\n");
+    run(&["--enforce", "strict"]).assert_code(125).assert_stderr("cannot be held strictly");
 }
