@@ -162,6 +162,20 @@ fn what_would_be_held_is_shown() {
     run.mode(Mode::Confined).run().assert_ok().assert_stdout("the workspace, which may be read");
 }
 
+/// Lines of standard input are applied to a tool that runs, one for each time that it says so.
+#[test]
+fn a_tool_that_lives_on_is_given_lines() {
+    let scratch = Scratch::new();
+    let script = r#"
+        while tell state '{"type":"running","content":"next"}'; read -r line; [ -z "${line##*apply*}" ]; do
+            case $line in *end*) break;; esac; echo "$line" >&2
+        done
+        tell state '{"type":"stopped","result":"staged"}'"#;
+    let run = confined(&scratch, &["--idle", "20"], script).input(b"one\ntwo\nend").run();
+    run.assert_ok().assert_stderr(r#"{"input":"one"}"#).assert_stderr(r#"{"input":"two"}"#);
+    assert_eq!(run.stdout, "staged\n");
+}
+
 /// Inside another run the service gives what both policies grant, and the tool has no other way.
 #[test]
 fn inside_a_run_both_policies_hold() {

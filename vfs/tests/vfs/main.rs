@@ -2,6 +2,7 @@
 
 mod both;
 mod disk;
+mod handles;
 mod ignored;
 mod methods;
 mod network;
