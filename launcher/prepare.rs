@@ -192,6 +192,10 @@ pub(crate) fn prepare(
     }
 
     let covered = warning::covered_baseline(&grants);
+    let lent = match stage {
+        Stage::Service { .. } => layers.lent(options.tool.as_deref(), &context.variable_names()),
+        Stage::Question | Stage::Run(_) => Vec::new(),
+    };
     Ok(Prepared {
         root,
         grants,
@@ -210,6 +214,7 @@ pub(crate) fn prepare(
             .chain(covered.iter().map(ToString::to_string))
             .chain(flags.warnings)
             .chain(of_tiers)
+            .chain(lent)
             .collect(),
         profiles: picked.iter().map(|profile| profile.name.clone()).collect(),
     })

@@ -11,6 +11,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jp_confine_policy::check;
+use jp_confine_policy::coverage::Coverage;
+use jp_confine_policy::env::Env;
 use jp_confine_vfs::Fault;
 use jp_confine_vfs::files::OnDisk;
 use jp_confine_vfs::message::{Init, PROTOCOL_VERSION, Request, ToolCall};
@@ -46,6 +48,10 @@ pub(crate) fn serve(
     let log = options.events.as_ref().map(open).transpose()?;
     let log = log.as_ref();
     let prepared = query::prepared_for(context, options, None, Stage::Service { log })?;
+    if !options.quiet {
+        let guessable = guessable(context, &prepared.resources.net_env);
+        guessable.iter().for_each(|warning| report::warning(warning));
+    }
     if let Some(log) = log {
         prepared.warnings.iter().for_each(|warning| log.warning(warning));
     }
@@ -92,6 +98,20 @@ pub(crate) fn serve(
     };
     let ending = session.run(&mut hosted.command(arguments), &init)?;
     Ok(conclude(&ending))
+}
+
+/// What is said of variables that stand in headers and whose values are too short to be kept from a tool: it
+/// writes all there are into a file, and sees which is left out when it reads that.
+fn guessable(context: &Context, net_env: &Env) -> Vec<String> {
+    const SHORT: usize = 8;
+    let is_sent = |name: &&str| net_env.judge(name) == Coverage::Allowed;
+    let is_short = |name: &&str| {
+        let value = context.variable(OsStr::new(name)).unwrap_or_default();
+        !value.is_empty() && value.len() < SHORT
+    };
+    let names = context.variable_names().into_iter().filter(is_sent).filter(is_short);
+    let warning = |name| format!("the value of {name} is so short that the tool can find it out");
+    names.map(warning).collect()
 }
 
 fn init(options: &Options, call: &Call, hosted: &Hosted) -> Init {

@@ -176,6 +176,22 @@ fn a_tool_that_lives_on_is_given_lines() {
     assert_eq!(run.stdout, "staged\n");
 }
 
+/// Whoever starts a tool hears what a committed file lends it of theirs, and what it could guess.
+#[test]
+fn what_a_workspace_lends_is_said() {
+    let scratch = Scratch::new();
+    let script = "tell result '{\"content\":\"\"}'";
+    let policy =
+        "[access]\nnet_env = ['TOKEN', 'UNSET']\n[[access.env]]\nname = 'KEY_*'\nread = true\n";
+    scratch.write("ws/jp-confine.toml", policy);
+    let run = confined(&scratch, &[], script).env("TOKEN", "1234").env("KEY_A", "x").run();
+    run.assert_ok().assert_stderr("allows the tool to see KEY_A, and to send in headers TOKEN\n");
+    run.assert_stderr("the value of TOKEN is so short");
+    let run = confined(&scratch, &[], script).env("TOKEN", "0123456789abcdef").run();
+    run.assert_stderr("allows the tool to send in headers TOKEN\n");
+    assert!(!run.stderr.contains("short"), "{run}");
+}
+
 /// Inside another run the service gives what both policies grant, and the tool has no other way.
 #[test]
 fn inside_a_run_both_policies_hold() {
