@@ -55,7 +55,6 @@ pub(crate) fn check(
     if json {
         report::json(&results)?;
     } else {
-        let mut text = String::new();
         for result in &results {
             let path = report::path(&result.path);
             let verdict = match result.verdict {
@@ -65,9 +64,8 @@ pub(crate) fn check(
             };
             let message = report::path(&result.message());
             let why = if message.is_empty() { message } else { format!(": {message}") };
-            let _ = writeln!(text, "{verdict} {capability} {path}{why}");
+            report::line(&format!("{verdict} {capability} {path}{why}"));
         }
-        report::output(&text);
     }
     let some = |verdict| results.iter().any(|result| result.verdict == verdict);
     Ok(match (some(Verdict::Deny), some(Verdict::Prompt)) {

@@ -52,11 +52,19 @@ pub(crate) fn fitted(indent: &str, parts: &[String], between: &str) -> Vec<Strin
         return vec![whole];
     }
     let indents = std::iter::once("").chain(std::iter::repeat("    "));
-    parts
-        .iter()
-        .zip(indents)
-        .map(|(part, more)| format!("{indent}{more}{}", part.trim_end()))
-        .collect()
+    let line = |(part, more): (&String, &str)| split(&format!("{indent}{more}{}", part.trim_end()));
+    parts.iter().zip(indents).flat_map(line).collect()
+}
+
+/// A line that is too long, broken before the bracket that it ends with: the place of a rule.
+fn split(line: &str) -> Vec<String> {
+    let indent = line.len() - line.trim_start().len();
+    match line.rsplit_once(" (") {
+        Some((words, place)) if line.ends_with(')') && line.chars().count() > WIDTH => {
+            vec![words.to_owned(), format!("{:indent$}    ({place}", "")]
+        }
+        _ => vec![line.to_owned()],
+    }
 }
 
 /// Text that leaves a terminal as it is: names can hold any byte but NUL and `/`.
@@ -258,6 +266,12 @@ pub(crate) fn is_terminal() -> bool {
 pub(crate) fn status(text: &str) {
     let short: String = text.chars().take(STATUS).collect();
     stderr(&format!("\r\x1b[K{short}\r"));
+}
+
+/// Prints one line that was asked for, which a terminal gets in several if it is too long.
+pub(crate) fn line(text: &str) {
+    let text = if std::io::stdout().is_terminal() { wrapped(text, 0) } else { text.to_owned() };
+    output(&format!("{text}\n"));
 }
 
 /// Prints what was asked for. A reader that has had enough is no failure.

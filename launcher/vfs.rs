@@ -50,7 +50,9 @@ pub(crate) fn serve(
     let prepared = query::prepared_for(context, options, None, Stage::Service { log })?;
     if !options.quiet {
         let guessable = guessable(context, &prepared.resources.net_env);
-        guessable.iter().for_each(|warning| report::warning(warning));
+        for warning in guessable {
+            report::warning(&warning);
+        }
     }
     if let Some(log) = log {
         prepared.warnings.iter().for_each(|warning| log.warning(warning));

@@ -199,7 +199,7 @@ impl Decoder<'_> {
                     access.fs = Some(self.list("fs", &RULE_KEYS, &entry.value, Self::rule)?);
                 }
                 "sensitive_paths" => {
-                    access.sensitive = self.patterns("sensitive_paths", &entry.value)?
+                    access.sensitive = self.patterns("sensitive_paths", &entry.value)?;
                 }
                 key if decode_resources::KEYS.contains(&key) => {
                     self.resource(entry, &mut access.resources)?;

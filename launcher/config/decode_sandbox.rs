@@ -21,7 +21,7 @@ impl Decoder<'_> {
                 "network" => self.network(entry, tool)?,
                 "commands" => self.resource(entry, &mut tool.resources)?,
                 "sensitive_paths" => {
-                    tool.sensitive = self.patterns("sensitive_paths", &entry.value)?
+                    tool.sensitive = self.patterns("sensitive_paths", &entry.value)?;
                 }
                 _ => {
                     let known = ["filesystem", "network", "commands", "sensitive_paths"];

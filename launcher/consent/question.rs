@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::Denial;
-use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::Restraint;
 use jp_confine_policy::tiers::Tiers;
 
@@ -58,22 +57,18 @@ impl About {
         Wish { path: path.to_owned(), shown: shown.as_os_str().as_bytes().to_owned(), wanted }
     }
 
-    fn reason(&self, restraint: Option<Restraint>, path: &Path, route: &OsStr) -> String {
+    fn reason(&self, restraint: Option<Restraint>, path: &Path, route: &OsStr) -> Reason {
         let route = Path::new(route);
         let pattern = restraint.and_then(|why| self.tiers.reported(why, path, route));
-        match (restraint, pattern) {
+        let words = match (restraint, pattern) {
             (Some(Restraint::Sensitive), Some(pattern)) => {
-                format!("sensitive: `{}`{}, and no rule names it", pattern.text, place(pattern))
+                format!("sensitive: `{}`, and no rule names it", pattern.text)
             }
-            (_, Some(pattern)) => format!("prompt_paths has `{}`{}", pattern.text, place(pattern)),
+            (_, Some(pattern)) => format!("prompt_paths has `{}`", pattern.text),
             _ => "file_policy has `default = \"prompt\"`".to_owned(),
-        }
+        };
+        Reason { words, place: pattern.and_then(|pattern| pattern.place.clone()) }
     }
-}
-
-/// Where a pattern is written, in brackets.
-fn place(pattern: &Pattern) -> String {
-    pattern.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default()
 }
 
 /// What somebody wants to do at one place.
@@ -94,6 +89,14 @@ impl Wish {
     }
 }
 
+/// What somebody is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reason {
+    words: String,
+    /// The file and the line that say so.
+    place: Option<String>,
+}
+
 /// One thing that somebody wants to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Question {
@@ -103,7 +106,7 @@ pub(crate) struct Question {
     pub(crate) program: Vec<u8>,
     pub(crate) pid: u32,
     /// Why it is asked about.
-    pub(crate) reason: String,
+    pub(crate) reason: Reason,
     /// It is about a sensitive path, of which a person is warned once.
     pub(crate) warning: bool,
 }
@@ -129,14 +132,20 @@ pub(super) fn words(questions: &[&Question]) -> String {
     let mut text = String::new();
     for Question { wishes, program, pid, reason, .. } in questions {
         let name = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let (name, reason) = (report::short(name), report::short(reason.as_bytes()));
+        let name = report::short(name);
+        let place = reason.place.as_ref().map(|place| format!("({place})"));
+        let reason = [Some(reason.words.clone()), place];
+        let reason: Vec<String> =
+            reason.iter().flatten().map(|part| report::short(part.as_bytes())).collect();
         let mut lead = format!("jp-confine: {name} ({pid}) wants to");
         for Wish { shown, wanted, .. } in wishes {
             let _ = writeln!(text, "{lead} {wanted}");
             let _ = writeln!(text, "    {}", report::short(shown));
             "  and with that to".clone_into(&mut lead);
         }
-        let _ = writeln!(text, "  {reason}");
+        for line in report::fitted("  ", &reason, " ") {
+            let _ = writeln!(text, "{line}");
+        }
     }
     text
 }
@@ -151,7 +160,7 @@ mod tests {
             wishes: vec![Wish { path, shown: shown.to_vec(), wanted }],
             program: b"/usr/bin/c\x1b[2Jat".to_vec(),
             pid: 7,
-            reason: reason.to_owned(),
+            reason: Reason { words: reason.to_owned(), place: None },
             warning: false,
         }])
     }

@@ -68,6 +68,8 @@ struct Mounted {
     linked: bool,
     /// Whether the target was approved before.
     approved: bool,
+    /// The other target that was.
+    previous: Option<Utf8PathBuf>,
 }
 
 impl Mounts {
@@ -122,8 +124,10 @@ impl Mounts {
                 None => "this run".to_owned(),
             };
             let warnings = about.warnings(&mounted.target);
+            let was = mounted.previous.as_ref().map(|target| report::path(target.as_str()));
+            let was = was.map(|target| format!("  was: {target}\n")).unwrap_or_default();
             let question = format!(
-                "jp-confine: mount from outside the workspace\n  {} → {}\n  {who}: {}\n{warnings}Mount it?",
+                "jp-confine: mount from outside the workspace\n  {} → {}\n{was}  {who}: {}\n{warnings}Mount it?",
                 report::path(mounted.name.as_str()),
                 report::path(mounted.target.as_str()),
                 Capabilities::READ,
@@ -271,8 +275,10 @@ impl Checker<'_> {
             Entry::Link => self.has_target(&name, &target)?,
             Entry::Other => return Err(Why::from(format!("{name} exists and is no link"))),
         };
-        let approved = store.has(&name, &target);
-        Ok(Mounted { typed: mount.clone(), name, target, linked, approved })
+        let before = store.get(name.as_str()).map(|entry| entry.canonical_target.clone());
+        let approved = before.as_ref() == Some(&target);
+        let previous = before.filter(|_| !approved);
+        Ok(Mounted { typed: mount.clone(), name, target, linked, approved, previous })
     }
 
     /// Whether the link `name` leads to `target`; that it leads elsewhere is an error.

@@ -58,7 +58,9 @@ impl Person for OnTerminal<'_> {
             _ => Answer::No,
         };
         if let Some(log) = self.log {
-            questions.iter().for_each(|question| log.answer(&self.tool, question, answer));
+            for question in questions {
+                log.answer(&self.tool, question, answer);
+            }
         }
         answer
     }

@@ -122,6 +122,12 @@ fn a_bare_mount_is_confirmed_where_somebody_can_be_asked() {
     terminal.keys("y\n");
     terminal.see(SECRET);
     assert_eq!((terminal.end(), approved(&scratch)), (Some(0), "fork=dir".to_owned()));
+    // Another target is shown with the one that was approved.
+    fs::remove_file(scratch.path("ws/fork")).expect("removed");
+    let mut terminal = in_terminal(&scratch, &["--mount", "fork=../out", "--", "true"]);
+    terminal.see(&scratch.expand("was: $OUT/dir\r\n"));
+    terminal.keys("n\n");
+    assert_eq!(terminal.end(), Some(125));
 }
 
 #[test]

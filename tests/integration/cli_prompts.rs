@@ -29,7 +29,7 @@ fn yes_is_for_once() {
     let mut terminal = start(&scratch, "cat ask/a; cat ask/a; echo status:$?");
     terminal.see("wants to read");
     terminal.see("ask/a");
-    terminal.see("prompt_paths has `<workspace>/ask/**` (");
+    terminal.see("prompt_paths has `<workspace>/ask/**`");
     terminal.see("jp-confine.toml:2)");
     terminal.see(QUESTION);
     terminal.keys("y\n");

@@ -163,7 +163,9 @@ impl<'scope, 'env> Handles<'scope, 'env> {
     /// Ends what is left, as at the end of a turn; how many were not done.
     pub fn abort_all(&mut self) -> usize {
         let left = std::mem::take(&mut self.active);
-        left.values().for_each(|handle| handle.shared.tool().aborted = true);
+        for handle in left.values() {
+            handle.shared.tool().aborted = true;
+        }
         left.into_values().map(Handle::end).filter(|was_active| *was_active).count()
     }
 

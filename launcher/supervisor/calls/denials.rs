@@ -30,10 +30,12 @@ pub(crate) fn take(task: &Task<'_>, vectors: u64, count: u64) -> Result<Answer, 
         // Only a person can give that.
         return Err(Errno::INVAL);
     }
+    // Whoever is ended while a question stands cannot be looked at afterwards.
+    let program = program_of(&task.caller);
     if told.question && asks(task, &told)? {
         return Ok(Answer::Value(CONSENT.into()));
     }
-    task.tell(events::Denial { program: program_of(&task.caller), layer: Layer::Shim, ..told });
+    task.tell(events::Denial { program, layer: Layer::Shim, ..told });
     Ok(Answer::Value(0))
 }
 

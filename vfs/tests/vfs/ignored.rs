@@ -16,7 +16,7 @@ fn found(said: &[(&str, &str)], paths: &[&str], expected: &[&str]) {
         ("fs.write", json!({"path": path, "content": text}), json!({}))
     };
     let line = |path: &&str| {
-        let content = if path.ends_with(".rs") { "fn spring() {}" } else { "spring" };
+        let content = if path.contains(".rs") { "fn spring() {}" } else { "spring" };
         let line = json!({"line_number": 1, "content": content, "is_match": true});
         json!({"path": path, "lines": [line]})
     };
