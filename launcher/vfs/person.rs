@@ -49,9 +49,10 @@ impl Person for OnTerminal<'_> {
         Terminal::open(self.non_interactive).is_some()
     }
 
-    fn ask(&mut self, questions: &[Question], _: &mut dyn FnMut() -> bool) -> Answer {
+    fn ask(&mut self, questions: &[Question], gone: &mut dyn FnMut() -> bool) -> Answer {
         let words = self.words(questions);
-        let answer = Terminal::open(self.non_interactive).and_then(|mut it| it.ask(&words).ok());
+        let terminal = Terminal::open(self.non_interactive);
+        let answer = terminal.and_then(|mut it| it.ask_unless(&words, gone).ok()?);
         let answer = match answer.unwrap_or_default().trim() {
             "y" | "yes" => Answer::Once,
             "r" | "Y" => Answer::Session,

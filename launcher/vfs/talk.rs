@@ -1,6 +1,7 @@
 //! Going on with a tool that asks as it goes (spec §14.9).
 
 use std::io::{self, IsTerminal as _};
+use std::time::Duration;
 
 use jp_confine_vfs::message::Contents;
 use jp_confine_vfs::session::{Conversation, Next};
@@ -15,6 +16,8 @@ use crate::terminal::Terminal;
 #[derive(Debug)]
 pub(super) struct Talk {
     non_interactive: bool,
+    /// Where a question stands.
+    asked: Option<Terminal>,
     /// What was read of standard input and is with nobody yet.
     unread: Vec<u8>,
     /// Standard input has ended.
@@ -24,7 +27,7 @@ pub(super) struct Talk {
 impl Talk {
     /// A conversation, unless nobody is to be asked.
     pub(super) const fn new(non_interactive: bool) -> Self {
-        Self { non_interactive, unread: Vec::new(), is_over: false }
+        Self { non_interactive, asked: None, unread: Vec::new(), is_over: false }
     }
 }
 
@@ -38,12 +41,18 @@ impl Conversation for Talk {
     fn waiting(&mut self, content: &Contents, question: &Value) -> Next {
         let content = report::path(&content.to_text());
         let question = report::path(words(question));
-        let terminal = Terminal::open(self.non_interactive);
-        let answer = terminal.and_then(|mut it| it.ask(&format!("{content}\n{question} ")).ok());
-        answer.map_or(Next::Nothing, |answer| Next::Apply(Value::String(answer)))
+        self.asked = Terminal::open(self.non_interactive)
+            .and_then(|mut it| it.put(&format!("{content}\n{question} ")).ok().map(|()| it));
+        if self.asked.is_some() { Next::Later } else { Next::Nothing }
     }
 
     fn later(&mut self) -> Option<Value> {
+        if let Some(terminal) = &mut self.asked {
+            // A terminal that has gone answers as if nothing were typed.
+            let answer = terminal.answer(Duration::ZERO).unwrap_or_else(|_| Some(String::new()))?;
+            self.asked = None;
+            return Some(Value::String(answer));
+        }
         // Whoever reads a terminal in the background is stopped.
         let unheard = io::stdin().is_terminal() && Terminal::open(false).is_none();
         let mut ready = [PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];

@@ -162,6 +162,31 @@ fn what_would_be_held_is_shown() {
     run.mode(Mode::Confined).run().assert_ok().assert_stdout("the workspace, which may be read");
 }
 
+/// A question is over when the tool does not want the answer any more, and when a key calls all off.
+#[test]
+fn a_question_can_be_called_off() {
+    let scratch = Scratch::new();
+    if !have("script") {
+        return;
+    }
+    let script = r#"
+        printf '{"jsonrpc":"2.0","id":1,"method":"fs.write","params":{"path":"new","content":"x"}}\n'
+        read -r line; sleep 0.3; tell cancel '{}'; read -r line; printf '%s\n' "$line" >&2
+        tell state '{"type":"waiting","content":"Well","question":"really?"}'; read -r line; echo "$line" >&2
+        ask fs.write '{"path":"new","content":"x"}'"#;
+    let mut terminal = Terminal::start(&confined(&scratch, &[], script));
+    terminal.see("wants to create");
+    terminal.see("-32005");
+    terminal.see("really?");
+    terminal.keys("so\n");
+    terminal.see(r#"{"input":"so"}"#);
+    terminal.see("wants to create");
+    terminal.see("[N] no: ");
+    terminal.keys("\u{3}");
+    assert_eq!(terminal.end(), Some(130));
+    assert!(!scratch.path("ws/new").exists());
+}
+
 /// Lines of standard input are applied to a tool that runs, one for each time that it says so.
 #[test]
 fn a_tool_that_lives_on_is_given_lines() {
