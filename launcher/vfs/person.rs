@@ -30,7 +30,7 @@ impl<'a> OnTerminal<'a> {
         let mut text = String::new();
         let tool = report::path(&self.tool);
         for Question { action, what, reason } in questions.iter().take(SHOWN) {
-            let (what, reason) = (report::path(what), report::path(reason));
+            let (what, reason) = (report::short(what.as_bytes()), report::short(reason.as_bytes()));
             let _ = writeln!(
                 text,
                 "jp-confine: the tool {tool} wants to {action}\n    {what}\n  {reason}"
