@@ -185,8 +185,8 @@ fn rename_at(
     ])
 }
 
-/// What tiers withhold of the spelling by which an entry is named, whatever they say of the entry itself: a
-/// pattern may have been written by way of a link (spec §9.1). It can only restrict.
+/// What patterns of `deny_paths` and `prompt_paths` withhold of the spelling by which an entry is named,
+/// whatever tiers say of the entry itself: they may have been written by way of a link (spec §9.1).
 #[must_use]
 pub fn spelled(
     image: &Image<'_>,
@@ -197,7 +197,10 @@ pub fn spelled(
         return None;
     }
     match judge(image, &Request::canonical(spelling)) {
-        Verdict::Deny(denial) => Some(denial).filter(|denial| denial.restraint.is_some()),
+        Verdict::Deny(denial) => match denial.restraint {
+            Some(Restraint::Deny | Restraint::Prompt) => Some(denial),
+            _ => None,
+        },
         Verdict::Allow => None,
     }
 }

@@ -67,6 +67,22 @@ fn deny_knows_spellings_by_links() {
     );
 }
 
+/// What the way leads through is no place of its own for all other tiers.
+#[test]
+fn a_way_from_elsewhere_takes_nothing() {
+    assert_answers(
+        "mkdir a; touch a/x a/y; ln -s ../ws/a ../out/way",
+        "[file_policy]\ndefault = 'deny'\nwrite_paths = ['$WS/**']\ndeny_paths = ['$WS/a/y']\n",
+        "",
+        &[
+            ("mkdir $OUT/way/d", "ok"),
+            ("rename $OUT/way/x $OUT/way/z", "ok"),
+            ("unlink $OUT/way/z", "ok"),
+            ("unlink $OUT/way/y", "EACCES"),
+        ],
+    );
+}
+
 #[test]
 fn read_takes_writing() {
     assert_answers(

@@ -51,7 +51,7 @@ fn on_entry(
             }
             let Request { path, route, .. } = entry.request();
             report::settle(image, verdict, Subject { call, path, route })?;
-            settle_spelling(image, call, argument, spelled, verdict)?;
+            settle_spelling(image, call, argument, spelled, || verdict)?;
             act(entry.dirfd(), entry.name())
         }
         Ok(None) => Err(no_entry),
@@ -59,16 +59,18 @@ fn on_entry(
     }
 }
 
-/// Deals with what the spelling of an entry takes, if the entry itself, by this verdict, takes nothing.
+/// Deals with what the spelling of an entry takes, if the entry itself, by its verdict, takes nothing.
 fn settle_spelling(
     image: &Image<'_>,
     call: &CStr,
     argument: Argument,
     spelled: Option<Denial>,
-    verdict: Verdict,
+    verdict: impl FnOnce() -> Verdict,
 ) -> Result<(), Errno> {
-    match (spelled, verdict) {
-        (Some(denial), Verdict::Allow) => settle_by_spelling(image, call, argument, denial),
+    match spelled {
+        Some(denial) if verdict() == Verdict::Allow => {
+            settle_by_spelling(image, call, argument, denial)
+        }
         _ => Ok(()),
     }
 }
@@ -221,7 +223,7 @@ fn link_object(
         decide::link(image, &old, &entry.request())
     };
     settle_pair(image, call, verdict, (&old, &entry.request()), Capabilities::NONE)?;
-    settle_spelling(image, call, new, spelled, may_create(image, &entry.request()))?;
+    settle_spelling(image, call, new, spelled, || may_create(image, &entry.request()))?;
     act(entry.dirfd(), entry.name())
 }
 
@@ -269,8 +271,8 @@ pub(super) fn move_entry(
         Plan::OnlyNew(flags, denial) => (flags, Some(denial)),
         Plan::Refuse(_) => return Err(Errno::EACCES),
     };
-    settle_spelling(image, call, old, spelled_from, decide::remove(image, &source.request()))?;
-    settle_spelling(image, call, new, spelled_to, may_create(image, &target.request()))?;
+    settle_spelling(image, call, old, spelled_from, || decide::remove(image, &source.request()))?;
+    settle_spelling(image, call, new, spelled_to, || may_create(image, &target.request()))?;
     let (from, to) = ((source.dirfd(), source.name()), (target.dirfd(), target.name()));
     let outcome = sys::rename(from, to, flags);
     working_directory::announce_change();
