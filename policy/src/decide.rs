@@ -7,6 +7,7 @@
 use crate::capability::Capabilities;
 use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, Image, RuleId};
 pub use crate::lookup::{Lookup, Request, lookup};
+pub use crate::spelled::spelled;
 use crate::tier::Restraint;
 use crate::walk::{Components, Walk, leads_below};
 
@@ -183,26 +184,6 @@ fn rename_at(
         gain(&source, &target),
         if destination == Destination::Exchange { gain(&target, &source) } else { Verdict::Allow },
     ])
-}
-
-/// What patterns of `deny_paths` and `prompt_paths` withhold of the spelling by which an entry is named,
-/// whatever tiers say of the entry itself: they may have been written by way of a link (spec §9.1).
-#[must_use]
-pub fn spelled(
-    image: &Image<'_>,
-    spelling: &[u8],
-    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
-) -> Option<Denial> {
-    if image.levels().all(|image| image.tiers().is_none()) {
-        return None;
-    }
-    match judge(image, &Request::canonical(spelling)) {
-        Verdict::Deny(denial) => match denial.restraint {
-            Some(Restraint::Deny | Restraint::Prompt) => Some(denial),
-            _ => None,
-        },
-        Verdict::Allow => None,
-    }
 }
 
 /// Whether what is moved has no more rights at `to` than it had at `from` (R5); [`rename`] asks that

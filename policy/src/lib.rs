@@ -66,6 +66,7 @@ pub mod capability;
 pub mod decide;
 pub mod image;
 mod lookup;
+mod spelled;
 pub mod telling;
 pub mod tier;
 mod walk;
