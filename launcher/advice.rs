@@ -16,11 +16,13 @@ use jp_confine_policy::tiers::Tiers;
 
 pub(crate) use self::commands::Programs;
 use crate::asked::{Asked, Step, lacking, path_of};
+use crate::context::Context;
 use crate::events::{Denial, Reason};
+use crate::failure::Failure;
 use crate::grants;
 use crate::net;
 use crate::net::advice::Way;
-use crate::prepare;
+use crate::prepare::{self, Prepared};
 use crate::report;
 
 /// A rename between two rules may lack something at each end, and gain something at each.
@@ -45,6 +47,8 @@ pub(crate) enum Advice {
         /// What it is to replace, for people.
         instead: Option<String>,
     },
+    /// By approving where the rule of this path leads.
+    Approve(String),
     /// Not at all, and why.
     Never(String),
 }
@@ -57,15 +61,33 @@ pub(crate) struct Advisor<'a> {
     /// The canonical workspace.
     pub(crate) workspace: &'a Path,
     pub(crate) tiers: &'a Tiers,
+    /// What rules would grant if a person approved where they lead.
+    pub(crate) unapproved: &'a [Grant],
     /// Whether `access.fs` is declared, so that rules can be advised.
     pub(crate) declared: bool,
     /// The rules about hosts.
     pub(crate) net: &'a Net,
     /// The programs that may be started, unless all may.
     pub(crate) programs: Option<Programs<'a>>,
+    /// Whose rules count, if not those of every run.
+    pub(crate) tool: Option<&'a str>,
 }
 
-impl Advisor<'_> {
+impl<'a> Advisor<'a> {
+    /// Whom to ask about what the policy of a run refused, with the rules of `tool` if one is named.
+    pub(crate) fn of(context: &'a Context, prepared: &'a Prepared, tool: Option<&'a str>) -> Self {
+        Self {
+            grants: &prepared.grants,
+            workspace: prepared.root.as_path(),
+            tiers: &prepared.tiers,
+            unapproved: &prepared.unapproved,
+            declared: prepared.declared,
+            net: &prepared.resources.net,
+            programs: Programs::of(context, prepared),
+            tool,
+        }
+    }
+
     /// The rule that decided a denial, or the pattern that withholds what the rule grants, for people.
     pub(crate) fn rule(&self, denial: &Denial) -> Option<String> {
         if denial.reason.is_network() {
@@ -105,11 +127,14 @@ impl Advisor<'_> {
             return Advice::Never(reason.to_owned());
         }
         if let Some(reason) = beyond_grants(denial) {
-            return Advice::Never(format!("{}: {reason}", self.rule(denial).unwrap_or_default()));
+            return Advice::Never(reason.to_owned());
         }
         let asked = asked_by(denial);
-        if let Some(control) = self.control_over(denial) {
-            return Advice::Never(format!("{}: cannot be allowed", control.origin));
+        if self.is_control(denial) {
+            return Advice::Never("cannot be allowed".to_owned());
+        }
+        if let Some(name) = self.approval(denial, asked) {
+            return Advice::Approve(name);
         }
         let options = match self.solve(asked, |missing| option_for(missing).1) {
             Ok(steps) => steps,
@@ -128,13 +153,29 @@ impl Advisor<'_> {
         self.programs.filter(|_| denial.reason == Reason::Command)
     }
 
-    /// The file of the launcher's own that a denied change would have been to.
-    fn control_over(&self, denial: &Denial) -> Option<&Grant> {
+    /// Whether the denied change would have been to a file of the launcher's own.
+    fn is_control(&self, denial: &Denial) -> bool {
         let path = path_of(&denial.path);
         let changes = denial.missing.intersects(Capabilities::WRITE);
         let controls =
             |grant: &&Grant| grant.kind == GrantKind::Control && path.starts_with(&grant.anchor);
-        self.grants.iter().find(controls).filter(|_| changes)
+        changes && self.grants.iter().any(|grant| controls(&grant))
+    }
+
+    /// The path of the rule that would allow `asked` if it were approved where that leads.
+    fn approval(&self, denial: &Denial, asked: Asked<'_>) -> Option<String> {
+        let decided = self.grants.get(denial.rule?)?;
+        let approved = self.unapproved.iter().find(|grant| grant.origin == decided.origin)?;
+        let GrantKind::External { lexical_path } = &approved.kind else { return None };
+        let others = self.grants.iter().filter(|grant| grant.origin != decided.origin);
+        let grants: Vec<Grant> = others.chain([approved]).cloned().collect();
+        let image = self.image(&grants, asked).ok()?;
+        let image = prepare::parse_image(&image).ok()?;
+        (asked.judge(&image) == Verdict::Allow).then(|| lexical_path.clone())
+    }
+
+    fn image(&self, grants: &[Grant], asked: Asked<'_>) -> Result<Vec<u8>, Failure> {
+        grants::image_over(grants, Some(self.tiers), &asked.paths(), self.workspace)
     }
 
     /// What must be added for `asked` to be allowed, if `widen` says how much is added for what lacks.
@@ -147,9 +188,7 @@ impl Advisor<'_> {
         let mut grants = self.grants.to_vec();
         let mut steps: Vec<Step> = Vec::new();
         for _ in 0..STEPS {
-            let image =
-                grants::image_over(&grants, Some(self.tiers), &asked.paths(), self.workspace);
-            let image = image.map_err(useless)?;
+            let image = self.image(&grants, asked).map_err(useless)?;
             let image = prepare::parse_image(&image).map_err(useless)?;
             let Verdict::Deny(denied) = asked.judge(&image) else {
                 let outside = "the policy allows it now; a run around this one may not";
@@ -251,15 +290,15 @@ fn beyond_grants(denial: &Denial) -> Option<&'static str> {
 
 /// What was asked for when `denial` was the answer.
 fn asked_by(denial: &Denial) -> Asked<'_> {
-    let Denial { path, route, missing, .. } = denial;
-    let (first, second) = if denial.second { (route, path) } else { (path, route) };
+    let Denial { path, other, missing, .. } = denial;
+    let (first, second) = if denial.second { (other, path) } else { (path, other) };
     match denial.call.as_slice() {
         // One path alone where the other leads nowhere.
-        _ if first == second && *missing == Capabilities::DELETE => Asked::Removal(path),
-        b"rename" | b"renameat" | b"renameat2" if first != second => {
+        _ if other.is_empty() && *missing == Capabilities::DELETE => Asked::Removal(path),
+        b"rename" | b"renameat" | b"renameat2" if !other.is_empty() => {
             Asked::Rename { from: first, to: second, destination: destination(denial, second) }
         }
-        b"link" | b"linkat" if first != second => Asked::Link { old: first, new: second },
+        b"link" | b"linkat" if !other.is_empty() => Asked::Link { old: first, new: second },
         b"fts_open" => Asked::Beneath(path, *missing),
         _ if *missing == Capabilities::DELETE => Asked::Removal(path),
         _ => Asked::Access(path, *missing),

@@ -74,6 +74,11 @@ impl Context {
         let (_, value) = self.environment.iter().find(|(known, _)| known == name)?;
         (!value.is_empty()).then_some(value)
     }
+
+    /// The names of the environment's variables, as far as rules can name them.
+    pub(crate) fn variable_names(&self) -> Vec<&str> {
+        self.environment.iter().filter_map(|(name, _)| name.to_str()).collect()
+    }
 }
 
 impl Context {

@@ -13,7 +13,7 @@ use jp_confine_policy::tier::Restraint;
 
 const MAGIC: u32 = 0x4556_504a;
 /// Bytes before the texts of a record.
-const FIXED: usize = 4 + 4 + 4 + 4 + 1 + 1 + 2 + 4 * 2;
+const FIXED: usize = 4 + 4 + 4 + 4 + 1 + 1 + 2 + 5 * 2 + 2;
 
 /// Longer texts are cut: what does not fit in a path cannot be in a policy.
 pub(crate) const LONGEST: usize = 4096;
@@ -136,6 +136,10 @@ pub(crate) struct Denial {
     pub(crate) path: Vec<u8>,
     /// The spelling it was reached by.
     pub(crate) route: Vec<u8>,
+    /// The other path of a call that names two, canonical; else empty.
+    pub(crate) other: Vec<u8>,
+    /// What was to be done there and is withheld until a person consents.
+    pub(crate) also: Capabilities,
     /// The program that asked.
     pub(crate) program: Vec<u8>,
     /// The library function it asked with.
@@ -145,7 +149,7 @@ pub(crate) struct Denial {
 impl Denial {
     /// The record of this denial, as [`Record`] reads it.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let texts = [&self.path, &self.route, &self.program, &self.call]
+        let texts = [&self.path, &self.route, &self.other, &self.program, &self.call]
             .map(|text| text.get(..text.len().min(LONGEST)).unwrap_or_default());
         let length = FIXED + texts.iter().map(|text| text.len()).sum::<usize>();
         let rule = self.rule.and_then(|rule| u32::try_from(rule).ok()).unwrap_or(u32::MAX);
@@ -168,6 +172,7 @@ impl Denial {
         for text in texts {
             record.extend(u16::try_from(text.len()).unwrap_or(0).to_le_bytes());
         }
+        record.extend(u16::from(self.also.bits()).to_le_bytes());
         record.extend(texts.concat());
         record
     }
@@ -240,13 +245,14 @@ fn parse(bytes: &[u8]) -> Parsed<'_> {
     let length = fields.u32() as usize;
     let (pid, rule) = (fields.u32(), fields.u32());
     let (missing, flags, reason) = (fields.u8(), fields.u8(), fields.u16());
-    let lengths: [usize; 4] = std::array::from_fn(|_| usize::from(fields.u16()));
+    let lengths: [usize; 5] = std::array::from_fn(|_| usize::from(fields.u16()));
+    let also = u8::try_from(fields.u16()).unwrap_or(0);
     if length < FIXED + lengths.iter().sum::<usize>() {
         return Parsed::Garbage;
     }
     let Some((record, after)) = bytes.split_at_checked(length) else { return Parsed::Cut };
     let mut texts = Fields(record.get(FIXED..).unwrap_or_default());
-    let [path, route, program, call] = lengths.map(|length| texts.take(length).to_vec());
+    let [path, route, other, program, call] = lengths.map(|length| texts.take(length).to_vec());
     let flags = Flags::from_bits(flags);
     let denial = Denial {
         pid,
@@ -260,6 +266,8 @@ fn parse(bytes: &[u8]) -> Parsed<'_> {
         layer: if flags.contains(Flags::BY_SUPERVISOR) { Layer::Supervisor } else { Layer::Shim },
         path,
         route,
+        other,
+        also: Capabilities::from_bits(also),
         program,
         call,
     };
@@ -296,7 +304,7 @@ pub(crate) mod tests {
     use super::*;
 
     fn record(path: &[u8]) -> Vec<u8> {
-        let texts: [&[u8]; 4] = [path, path, b"/usr/bin/cat", b"open"];
+        let texts: [&[u8]; 5] = [path, path, b"", b"/usr/bin/cat", b"open"];
         let length = FIXED + texts.iter().map(|text| text.len()).sum::<usize>();
         let mut bytes = Vec::new();
         bytes.extend_from_slice(&MAGIC.to_le_bytes());
@@ -307,6 +315,7 @@ pub(crate) mod tests {
         for text in texts {
             bytes.extend_from_slice(&u16::try_from(text.len()).unwrap_or(0).to_le_bytes());
         }
+        bytes.extend_from_slice(&[0, 0]);
         bytes.extend(texts.concat());
         bytes
     }
@@ -345,6 +354,8 @@ pub(crate) mod tests {
             layer: Layer::Supervisor,
             path: b"/a".to_vec(),
             route: b"/b/\xff".to_vec(),
+            other: b"/c".to_vec(),
+            also: Capabilities::CREATE,
             program: b"/usr/bin/cat".to_vec(),
             call: b"rename".to_vec(),
         }

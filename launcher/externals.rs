@@ -75,9 +75,9 @@ fn ask(
     questions: &[Question],
     store: &mut Store,
 ) -> Result<(), Failure> {
-    let Asked { context, root, options, .. } = *asked;
+    let Asked { context, root, options, log, .. } = *asked;
     let Some(mut terminal) = Terminal::open(options.non_interactive) else { return Ok(()) };
-    let about = About { context, root, scopes };
+    let about = About { context, root, scopes, log };
     mounts.confirm(&mut terminal, &about, options)?;
     question::ask(&mut terminal, &about, questions, store);
     Ok(())

@@ -4,9 +4,12 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use camino::Utf8Path;
 use jp_confine_policy::Capability;
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::tier::Restraint;
+use jp_confine_vfs::message::Request;
+use jp_confine_vfs::person::{Answer, Question};
 use serde_json::{Value, json};
 
 use crate::advice::Advisor;
@@ -47,7 +50,7 @@ impl Log {
     }
 
     /// A refused request, or one that a person consented to.
-    pub(crate) fn denial(&mut self, denial: &Denial, advisor: Advisor<'_>) {
+    pub(crate) fn denial(&self, denial: &Denial, advisor: Advisor<'_>) {
         let consent = match denial.reason {
             Reason::Once => Some("once"),
             Reason::ThisRun => Some("run"),
@@ -66,6 +69,7 @@ impl Log {
             "path": text(&denial.path),
             "route": text(if arguments.is_some() { &denial.path } else { &denial.route }),
             "arguments": arguments,
+            "other_path": (!denial.other.is_empty()).then(|| text(&denial.other)),
             "second_path": denial.second,
             "verdict": if consent.is_some() { "allow" } else { "deny" },
             "consent": consent,
@@ -77,13 +81,59 @@ impl Log {
         }));
     }
 
+    /// What a person said before the run to what the rule or pattern `name`, as it is approved under,
+    /// leads to.
+    pub(crate) fn approval(&self, name: &Utf8Path, target: &Utf8Path, yes: bool) {
+        self.write(&json!({
+            "event": "prompt",
+            "approval": name,
+            "target": target,
+            "verdict": if yes { "allow" } else { "deny" },
+        }));
+    }
+
+    /// A request of the tool `tool` that the file service refused, and its words for that.
+    pub(crate) fn refusal(&self, tool: &str, request: &Request, message: &str) {
+        let params: Value = serde_json::from_str(request.params.get()).unwrap_or_default();
+        let about = ["path", "from", "paths", "url", "program"].map(|key| params.get(key));
+        self.write(&json!({
+            "event": "denial",
+            "tool": tool,
+            "call": request.method,
+            "path": about.into_iter().flatten().next(),
+            "verdict": "deny",
+            "reason": "denied",
+            "message": message,
+            "layer": "service",
+        }));
+    }
+
+    /// What a person said to what the tool `tool` asked of the file service.
+    pub(crate) fn answer(&self, tool: &str, question: &Question, answer: Answer) {
+        let consent = match answer {
+            Answer::Once => Some("once"),
+            Answer::Session => Some("run"),
+            Answer::No => None,
+        };
+        self.write(&json!({
+            "event": "prompt",
+            "tool": tool,
+            "capability": [question.action],
+            "path": question.what,
+            "verdict": if consent.is_some() { "allow" } else { "deny" },
+            "consent": consent,
+            "rule": question.reason,
+            "layer": "service",
+        }));
+    }
+
     /// Something that a person should know.
-    pub(crate) fn warning(&mut self, text: &str) {
+    pub(crate) fn warning(&self, text: &str) {
         self.write(&json!({ "event": "warning", "message": text }));
     }
 
     /// Which layer holds a capability, and how firmly.
-    pub(crate) fn layer(&mut self, holder: Holder) {
+    pub(crate) fn layer(&self, holder: Holder) {
         self.write(&json!({
             "event": "layer",
             "capability": holder.capability.as_str(),
@@ -95,13 +145,13 @@ impl Log {
     }
 
     /// Which layers judge connections.
-    pub(crate) fn network(&mut self, held_by: &str) {
+    pub(crate) fn network(&self, held_by: &str) {
         self.write(&json!({ "event": "layer", "capability": "net", "held_by": held_by }));
     }
 
     /// One line in one write. A full disk must not end the run.
-    fn write(&mut self, event: &Value) {
-        let _ = self.file.write_all(format!("{event}\n").as_bytes());
+    fn write(&self, event: &Value) {
+        let _ = (&self.file).write_all(format!("{event}\n").as_bytes());
     }
 }
 

@@ -17,7 +17,7 @@ use jp_confine_policy::model::CompiledRule;
 use jp_confine_policy::net::NetRule;
 use jp_confine_policy::resources::{Resources, Written};
 use jp_confine_policy::tiers::Tiers;
-use jp_confine_policy::warning;
+use jp_confine_policy::warning::{self, Warning};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -30,6 +30,7 @@ use crate::environment::Environment;
 use crate::externals::{self, Purpose};
 use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
+use crate::log::Log;
 use crate::machine::Machine;
 use crate::mounts::Asked;
 use crate::net;
@@ -42,7 +43,53 @@ use crate::seal::SharedPage;
 use crate::tier_layer::{Granted, TierLayer};
 use crate::workspace::{self, Workspace};
 
-/// What only a run has, and a question about the policy has not.
+/// What a policy is prepared for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stage<'a> {
+    /// To know what it says.
+    Question,
+    /// For the file service.
+    Service {
+        /// Where events go; the tool may not tamper with it.
+        log: Option<&'a Log>,
+    },
+    /// For a program that is about to run.
+    Run(Run<'a>),
+}
+
+impl<'a> Stage<'a> {
+    const fn run(self) -> Option<Run<'a>> {
+        match self {
+            Self::Run(run) => Some(run),
+            Self::Question | Self::Service { .. } => None,
+        }
+    }
+
+    const fn log(self) -> Option<&'a Log> {
+        match self {
+            Self::Question => None,
+            Self::Service { log } | Self::Run(Run { log, .. }) => log,
+        }
+    }
+
+    /// Files that are never writable from inside, and what they are.
+    fn control(self) -> impl Iterator<Item = (PathBuf, String)> {
+        let of_log =
+            |log: &Log| (log.path.clone(), "the event log, never writable from inside".into());
+        let of_run = self.run().into_iter().flat_map(|run| run.control());
+        of_run.chain(self.log().map(of_log))
+    }
+
+    /// Whether links may be made and a person be asked.
+    const fn purpose(self) -> Purpose {
+        match self {
+            Self::Question => Purpose::Question,
+            Self::Service { .. } | Self::Run(_) => Purpose::Run,
+        }
+    }
+}
+
+/// What only a run has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run<'a> {
     pub(crate) scratch: &'a Scratch,
@@ -50,8 +97,8 @@ pub(crate) struct Run<'a> {
     pub(crate) page: &'a SharedPage,
     /// The program's directory for temporary files: private, or the host's with `--share-tmp`.
     pub(crate) temp: &'a Path,
-    /// Where events go, resolved; the program may not tamper with it.
-    pub(crate) events: Option<&'a Path>,
+    /// Where events go; the program may not tamper with it.
+    pub(crate) log: Option<&'a Log>,
     /// Whether rules are to be learned: those that are declared do not count then.
     pub(crate) learning: bool,
 }
@@ -62,6 +109,8 @@ pub(crate) struct Prepared {
     pub(crate) root: Root,
     /// In the order that rule numbers count.
     pub(crate) grants: Vec<Grant>,
+    /// What rules would grant if a person approved where they lead.
+    pub(crate) unapproved: Vec<Grant>,
     /// Whether `access.fs` is declared.
     pub(crate) declared: bool,
     pub(crate) image: Vec<u8>,
@@ -91,20 +140,15 @@ pub(crate) fn prepare(
     workspace: &Workspace,
     options: &Options,
     program: Option<&OsStr>,
-    run: Option<Run<'_>>,
+    stage: Stage<'_>,
 ) -> Result<Prepared, Failure> {
+    let (run, log) = (stage.run(), stage.log());
     let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
     let mut layers = Layers::load(context, &workspace.root, &options.policies)?;
     if !options.service {
         layers.refuse_unheld(options.tool.as_deref())?;
     }
-    let (mut written, resource_warnings) = layers.resources(options.tool.as_deref());
-    written.net = net::order::rules(options, written.net);
-    if options.isolated {
-        // What a file grants is less than what was typed.
-        written.env.retain(|rule| !rule.read);
-    }
-    written.env.extend(options.env.iter().enumerate().map(|(index, env)| env.rule(index)));
+    let (written, resource_warnings) = beyond_files(&layers, options);
     let resources = written.compile().map_err(|error| Failure::own(error.to_string()))?;
     let network = net::order::Order::of(options, &resources.net);
     let held = Held::of(context, workspace, options, &written, &resources)?;
@@ -112,11 +156,10 @@ pub(crate) fn prepare(
     if run.is_some_and(|run| run.learning) {
         declared = declared.outside();
     }
-    let asked = Asked { context, workspace, root: &root, options };
-    let purpose = if run.is_some() { Purpose::Run } else { Purpose::Question };
-    let outcome = externals::compile(&asked, &layers, declared, purpose)?;
+    let asked = Asked { context, workspace, root: &root, options, log };
+    let outcome = externals::compile(&asked, &layers, declared, stage.purpose())?;
     let served = options.service && !outcome.declared;
-    let Compiled { grants: rules, rules: wire, warnings } =
+    let Compiled { grants: rules, unapproved, rules: wire, warnings } =
         if served { outcome.compiled.for_service() } else { outcome.compiled };
 
     let baseline = if options.no_baseline { None } else { Some(Profile::baseline()?) };
@@ -132,7 +175,7 @@ pub(crate) fn prepare(
     let flags = Flags::resolve(context, options)?;
 
     let mut control = grants::control(context, workspace, &layers.policy_files);
-    control.extend(run.iter().flat_map(Run::control));
+    control.extend(stage.control());
     let mut grants = Parts {
         context,
         workspace,
@@ -148,7 +191,7 @@ pub(crate) fn prepare(
 
     let granted = Granted { by_rules: outcome.declared, by_flags: flags.grant() };
     let TierLayer { tiers, exposed, warnings: of_tiers } =
-        TierLayer::of(&asked, &layers, granted, purpose)?;
+        TierLayer::of(&asked, &layers, granted, stage.purpose())?;
     let aliases = grants::aliases(workspace, &tables, &mut anchors);
     let nowhere = Path::new("/");
     let json = serde_json::to_string(&WireForm::of(&wire, &written, &held.environment))
@@ -173,9 +216,14 @@ pub(crate) fn prepare(
     }
 
     let covered = warning::covered_baseline(&grants);
+    let lent = match stage {
+        Stage::Service { .. } => layers.lent(options.tool.as_deref(), &context.variable_names()),
+        Stage::Question | Stage::Run(_) => Vec::new(),
+    };
     Ok(Prepared {
         root,
         grants,
+        unapproved,
         declared: outcome.declared,
         image,
         tiers,
@@ -196,9 +244,22 @@ pub(crate) fn prepare(
             .chain(covered.iter().map(ToString::to_string))
             .chain(flags.warnings)
             .chain(of_tiers)
+            .chain(lent)
             .collect(),
         profiles: picked.iter().map(|profile| profile.name.clone()).collect(),
     })
+}
+
+/// What files and options say of hosts, variables and programs, and what a person should know of that.
+fn beyond_files(layers: &Layers, options: &Options) -> (Written, Vec<Warning>) {
+    let (mut written, warnings) = layers.resources(options.tool.as_deref());
+    written.net = net::order::rules(options, written.net);
+    if options.isolated {
+        // What a file grants is less than what was typed.
+        written.env.retain(|rule| !rule.read);
+    }
+    written.env.extend(options.env.iter().enumerate().map(|(index, env)| env.rule(index)));
+    (written, warnings)
 }
 
 /// What a run is held to beside files. What the file service starts was judged by it.
@@ -250,18 +311,13 @@ pub(crate) fn parse_image(image: &[u8]) -> Result<Image<'_>, Failure> {
 impl Run<'_> {
     fn control(&self) -> Vec<(PathBuf, String)> {
         let shim = self.shim.parent().unwrap_or(self.shim).to_owned();
-        let mut control = vec![
+        vec![
             (shim, "the preload library, never writable from inside".to_owned()),
             (
                 self.scratch.denials().to_owned(),
                 "the record of denials, never writable from inside".to_owned(),
             ),
-        ];
-        if let Some(events) = self.events {
-            control
-                .push((events.to_owned(), "the event log, never writable from inside".to_owned()));
-        }
-        control
+        ]
     }
 }
 

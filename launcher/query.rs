@@ -10,7 +10,7 @@ use std::path::Path;
 
 use jp_confine_policy::Capability;
 use jp_confine_policy::check::{self, Verdict};
-use jp_confine_policy::explain::{self, Explanation};
+use jp_confine_policy::explain::{self, Explanation, Judgement};
 use serde::Serialize;
 
 use crate::cli::Options;
@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::plan::holder::Holder;
-use crate::prepare::{self, Prepared};
+use crate::prepare::{self, Prepared, Stage};
 use crate::report;
 
 /// `compile`: prints the compiled policy.
@@ -58,15 +58,13 @@ pub(crate) fn check(
     if json {
         report::json(&results)?;
     } else {
-        let mut text = String::new();
         for result in &results {
             let path = report::path(&result.path);
             let verdict = word(result.verdict);
             let message = report::path(&result.message());
             let why = if message.is_empty() { message } else { format!(": {message}") };
-            let _ = writeln!(text, "{verdict} {capability} {path}{why}");
+            report::line(&format!("{verdict} {capability} {path}{why}"));
         }
-        report::output(&text);
     }
     Ok(status(&results.iter().map(|result| result.verdict).collect::<Vec<_>>()))
 }
@@ -125,8 +123,18 @@ pub(crate) fn prepared(
     options: &Options,
     program: Option<&OsStr>,
 ) -> Result<Prepared, Failure> {
+    prepared_for(context, options, program, Stage::Question)
+}
+
+/// As [`prepared`], for another stage that runs no program itself.
+pub(crate) fn prepared_for(
+    context: &Context,
+    options: &Options,
+    program: Option<&OsStr>,
+    stage: Stage<'_>,
+) -> Result<Prepared, Failure> {
     let workspace = prepare::find_workspace(context, options)?;
-    let prepared = prepare::prepare(context, &workspace, options, program, None)?;
+    let prepared = prepare::prepare(context, &workspace, options, program, stage)?;
     if !options.quiet {
         for warning in &prepared.warnings {
             report::warning(warning);
@@ -149,24 +157,18 @@ fn words(explanation: &Explanation, holders: &[Holder]) -> String {
     if let Some(error) = &explanation.error {
         let _ = writeln!(text, "  cannot be resolved: {error}");
     }
-    for (judgement, holder) in explanation.capabilities.iter().zip(holders) {
-        let verdict = match judgement.verdict {
-            Verdict::Allow => "allow",
-            Verdict::Prompt => "ask  ",
-            Verdict::Deny => "deny ",
-        };
-        let rule = report::path(judgement.rule.as_deref().unwrap_or("no rule covers it"));
-        let hidden = if judgement.hidden { ", looks absent" } else { "" };
-        let _ = writeln!(
-            text,
-            "  {:<8} {verdict} {rule}{hidden}; held by: {}",
-            judgement.capability.as_str(),
-            holder.layers()
-        );
+    for judgement in &explanation.capabilities {
+        lines(&mut text, "  ", &[verdict_on(judgement), rule_of(judgement)], "  ");
+    }
+    for (layers, held) in by_layers(holders) {
+        lines(&mut text, "  ", &[format!("held by {layers}:"), held.join(", ")], " ");
     }
     for matched in &explanation.patterns {
-        let _ =
-            writeln!(text, "  `{}` of {} matches", report::path(&matched.pattern), matched.list);
+        let place = matched.place.as_ref().map(|place| format!("({place})"));
+        let words = format!("`{}` of {} matches", matched.pattern, matched.list);
+        let parts: Vec<String> =
+            [Some(words), place].iter().flatten().map(|part| report::path(part)).collect();
+        lines(&mut text, "  ", &parts, " ");
     }
     for candidate in &explanation.candidates {
         let mark = if candidate.wins { "*" } else { " " };
@@ -174,11 +176,48 @@ fn words(explanation: &Explanation, holders: &[Holder]) -> String {
             candidate.grants.iter().map(|capability| capability.as_str()).collect();
         let grants = if grants.is_empty() { "nothing".to_owned() } else { grants.join(", ") };
         let anchor = report::path(&candidate.anchor);
-        let _ = write!(text, "  {mark} {anchor}: {grants} ({})", report::path(&candidate.rule));
+        let mut parts = vec![
+            format!("{mark} {anchor}: {grants}"),
+            format!("({})", report::path(&candidate.rule)),
+        ];
         if !candidate.except.is_empty() {
-            let _ = write!(text, ", except {}", report::path(&candidate.except.join(", ")));
+            parts.push(format!("except {}", report::path(&candidate.except.join(", "))));
         }
-        text.push('\n');
+        lines(&mut text, "  ", &parts, " ");
     }
     text
+}
+
+/// Puts `parts` on one line, or on several where that would be too long.
+fn lines(text: &mut String, indent: &str, parts: &[String], between: &str) {
+    for line in report::fitted(indent, parts, between) {
+        let _ = writeln!(text, "{line}");
+    }
+}
+
+fn verdict_on(judgement: &Judgement) -> String {
+    let verdict = match judgement.verdict {
+        Verdict::Allow => "allow",
+        Verdict::Prompt => "ask",
+        Verdict::Deny if judgement.hidden => "deny, looks absent",
+        Verdict::Deny => "deny",
+    };
+    format!("{:<8} {verdict:<5}", judgement.capability.as_str())
+}
+
+fn rule_of(judgement: &Judgement) -> String {
+    report::path(judgement.rule.as_deref().unwrap_or("no rule covers it"))
+}
+
+/// Who holds what, each set of layers once.
+fn by_layers(holders: &[Holder]) -> Vec<(String, Vec<&'static str>)> {
+    let mut groups: Vec<(String, Vec<&'static str>)> = Vec::new();
+    for holder in holders {
+        let (layers, capability) = (holder.layers(), holder.capability.as_str());
+        match groups.iter_mut().find(|(known, _)| *known == layers) {
+            Some((_, held)) => held.push(capability),
+            None => groups.push((layers, vec![capability])),
+        }
+    }
+    groups
 }

@@ -11,9 +11,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use self::block::block;
-pub(crate) use self::block::{Circumstances, asked, words};
+pub(crate) use self::block::{Circumstances, approval, asked, words};
 use crate::failure::{Failure, Refusal};
 
+/// What every message begins with.
+const NAME: &str = "jp-confine:";
+/// How wide a terminal is at least; what is longer is broken where that can be.
+const WIDTH: usize = 80;
 /// The longest line of a status: it must not wrap.
 const STATUS: usize = 78;
 /// So much of a name is shown; more could push what stands above it off the screen.
@@ -38,6 +42,29 @@ pub(crate) fn shown(path: &[u8], workspace: &Path) -> String {
     let path = Path::new(OsStr::from_bytes(path));
     let inside = path.strip_prefix(workspace).ok().filter(|rest| !rest.as_os_str().is_empty());
     printable(inside.unwrap_or(path).as_os_str().as_bytes())
+}
+
+/// `parts` with `between` in between, on one line if that is not too long, else on a line each; all with
+/// `indent` in front, and more of it in front of what continues a line.
+pub(crate) fn fitted(indent: &str, parts: &[String], between: &str) -> Vec<String> {
+    let whole = format!("{indent}{}", parts.join(between));
+    if whole.chars().count() <= WIDTH {
+        return vec![whole];
+    }
+    let indents = std::iter::once("").chain(std::iter::repeat("    "));
+    let line = |(part, more): (&String, &str)| split(&format!("{indent}{more}{}", part.trim_end()));
+    parts.iter().zip(indents).flat_map(line).collect()
+}
+
+/// A line that is too long, broken before the bracket that it ends with: the place of a rule.
+fn split(line: &str) -> Vec<String> {
+    let indent = line.len() - line.trim_start().len();
+    match line.rsplit_once(" (") {
+        Some((words, place)) if line.ends_with(')') && line.chars().count() > WIDTH => {
+            vec![words.to_owned(), format!("{:indent$}    ({place}", "")]
+        }
+        _ => vec![line.to_owned()],
+    }
 }
 
 /// Text that leaves a terminal as it is: names can hold any byte but NUL and `/`.
@@ -110,7 +137,7 @@ impl Style {
     }
 
     fn name(self) -> String {
-        self.wrap("1", "jp-confine:")
+        self.wrap("1", NAME)
     }
 
     fn bad(self, text: &str) -> String {
@@ -175,20 +202,44 @@ fn lines(text: &str) -> String {
 
 /// Says what should be known although the run goes on; `text` is one line, whatever names are in it.
 pub(crate) fn warning(text: &str) {
-    let style = Style::of_stderr();
-    stderr(&format!("{} warning: {}\n", style.name(), printable(text.as_bytes())));
+    say(&format!("warning: {}", printable(text.as_bytes())));
 }
 
 /// Says what was chosen (`-v`).
 pub(crate) fn note(text: &str) {
-    let style = Style::of_stderr();
-    stderr(&format!("{} {text}\n", style.name()));
+    say(text);
 }
 
 /// Says what went wrong with what was run; `text` is one line, whatever is in it.
 pub(crate) fn problem(text: &str) {
+    say(&printable(text.as_bytes()));
+}
+
+/// One line, which a terminal gets in several if it is too long.
+fn say(text: &str) {
     let style = Style::of_stderr();
-    stderr(&format!("{} {}\n", style.name(), printable(text.as_bytes())));
+    let text = if is_terminal() { wrapped(text, NAME.len() + 1) } else { text.to_owned() };
+    stderr(&format!("{} {text}\n", style.name()));
+}
+
+/// `text` broken between words, as far as these allow it; so much of the first line is taken already.
+fn wrapped(text: &str, taken: usize) -> String {
+    const CONTINUED: &str = "\n  ";
+    let mut out = String::new();
+    let mut column = taken;
+    for (place, word) in text.split(' ').enumerate() {
+        let length = word.chars().count();
+        if place > 0 && column + 1 + length > WIDTH {
+            out.push_str(CONTINUED);
+            column = CONTINUED.len() - 1;
+        } else if place > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out
 }
 
 /// Where what a tool says of itself goes, as it is.
@@ -215,6 +266,12 @@ pub(crate) fn is_terminal() -> bool {
 pub(crate) fn status(text: &str) {
     let short: String = text.chars().take(STATUS).collect();
     stderr(&format!("\r\x1b[K{short}\r"));
+}
+
+/// Prints one line that was asked for, which a terminal gets in several if it is too long.
+pub(crate) fn line(text: &str) {
+    let text = if std::io::stdout().is_terminal() { wrapped(text, 0) } else { text.to_owned() };
+    output(&format!("{text}\n"));
 }
 
 /// Prints what was asked for. A reader that has had enough is no failure.

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use crate::advice::{Advisor, Programs};
+use crate::advice::Advisor;
 use crate::cli::Options;
 use crate::context::Context;
 use crate::denials::Denials;
@@ -14,7 +14,7 @@ use crate::learn::Lesson;
 use crate::log::Log;
 use crate::outer::Outer;
 use crate::plan::Plan;
-use crate::prepare::{self, Prepared, Run};
+use crate::prepare::{self, Prepared, Run, Stage};
 use crate::report::{self, Circumstances};
 use crate::scratch::Scratch;
 use crate::seal::SharedPage;
@@ -39,7 +39,7 @@ pub(crate) fn run(
     mut lesson: Option<&mut Lesson>,
 ) -> Result<Ran, Failure> {
     let workspace = prepare::find_workspace(context, options)?;
-    let mut log = match &options.events {
+    let log = match &options.events {
         Some(path) => Some(Log::open(context, &workspace.root, path)?),
         None => None,
     };
@@ -49,17 +49,17 @@ pub(crate) fn run(
         .map_err(|error| Failure::own(format!("the preload library cannot be written: {error}")))?;
     let outer = Outer::find(context)?;
     let page = outer.as_ref().map_or_else(SharedPage::new, Outer::page)?;
-    let events = log.as_ref().map(|log| log.path.clone());
     let temp = scratch.temp().unwrap_or(&context.temp);
     let parts = Run {
         scratch: &scratch,
         shim: &shim,
         page: &page,
         temp,
-        events: events.as_deref(),
+        log: log.as_ref(),
         learning: lesson.is_some(),
     };
-    let mut prepared = prepare::prepare(context, &workspace, options, Some(name), Some(parts))?;
+    let mut prepared =
+        prepare::prepare(context, &workspace, options, Some(name), Stage::Run(parts))?;
     let mut record = Record::new(scratch.open_denials()?);
     let recording = lesson.as_ref().map(|lesson| lesson.recording()).transpose()?;
     let start = Start {
@@ -75,21 +75,14 @@ pub(crate) fn run(
         lesson: recording.as_ref(),
     };
     let mut running = start
-        .run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_mut()))?;
+        .run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_ref()))?;
     // Now, when it costs no time: the program has only begun.
     scratch.sweep();
 
-    let advisor = Advisor {
-        grants: &prepared.grants,
-        workspace: &workspace.root,
-        tiers: &prepared.tiers,
-        declared: prepared.declared,
-        net: &prepared.resources.net,
-        programs: Programs::of(context, &prepared),
-    };
+    let advisor = Advisor::of(context, &prepared, options.tool.as_deref());
     let mut denials = Denials::default();
-    let mut take = |denial: Denial, log: Option<&mut Log>| {
-        if let Some(log) = log {
+    let mut take = |denial: Denial| {
+        if let Some(log) = &log {
             log.denial(&denial, advisor);
         }
         if !denial.reason.is_consent() {
@@ -99,7 +92,7 @@ pub(crate) fn run(
     let status = if log.is_some() || lesson.is_some() {
         let mut watch = || {
             // What cannot be read now is read at the end, or reported as lost there.
-            let _ = record.drain(|denial| take(denial, log.as_mut()));
+            let _ = record.drain(&mut take);
             if let Some(lesson) = &mut lesson {
                 lesson.look();
             }
@@ -112,13 +105,12 @@ pub(crate) fn run(
         lesson.end()?;
     }
     let status = status.map_err(|error| Failure::own(format!("waiting failed: {error}")))?;
-    let lost = record.drain(|denial| take(denial, log.as_mut())).is_err();
+    let lost = record.drain(&mut take).is_err();
     let damaged = record.damaged || lost;
     for (times, what) in running.answered() {
         report::note(&format!("the supervisor answered {times}: {what}"));
     }
-    let tool = options.tool.as_deref();
-    let ended = Ended { name, arguments, status, denials: &denials, advisor, tool };
+    let ended = Ended { name, arguments, status, denials: &denials, advisor };
     let kept = ended.keep(context, &workspace);
     if let Err(error) = &kept
         && options.verbose
@@ -152,7 +144,7 @@ fn no_scratch(context: &Context, error: &std::io::Error) -> Failure {
 }
 
 /// What is to say before the program starts.
-fn announce(options: &Options, prepared: &Prepared, plan: &Plan, log: Option<&mut Log>) {
+fn announce(options: &Options, prepared: &Prepared, plan: &Plan, log: Option<&Log>) {
     if !options.quiet {
         for warning in &prepared.warnings {
             report::warning(warning);

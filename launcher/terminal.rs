@@ -2,9 +2,15 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read as _, Write as _};
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process;
 use rustix::termios::{self, QueueSelector};
+
+/// How often it is looked whether a question is over.
+const TICK: Duration = Duration::from_millis(100);
 
 /// No answer is this long.
 const LONGEST: usize = 4096;
@@ -33,8 +39,53 @@ impl Terminal {
     /// # Errors
     /// Where the terminal cannot be used any more.
     pub(crate) fn ask(&mut self, question: &str) -> io::Result<String> {
+        self.put(question)?;
+        self.read()
+    }
+
+    /// As [`Self::ask`], for as long as nobody says that it is `over`; `None` then.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn ask_unless(
+        &mut self,
+        question: &str,
+        over: &mut dyn FnMut() -> bool,
+    ) -> io::Result<Option<String>> {
+        self.put(question)?;
+        while !over() {
+            if let Some(line) = self.answer(TICK)? {
+                return Ok(Some(line));
+            }
+        }
+        self.file.write_all(b"\n")?;
+        Ok(None)
+    }
+
+    /// Writes `question`, as it is; what was typed before it is no answer to it.
+    ///
+    /// # Errors
+    /// Where the terminal cannot be used any more.
+    pub(crate) fn put(&mut self, question: &str) -> io::Result<()> {
         termios::tcflush(&self.file, QueueSelector::IFlush)?;
-        self.file.write_all(question.as_bytes())?;
+        self.file.write_all(question.as_bytes())
+    }
+
+    /// The line that was typed by now, or is within `patience`.
+    ///
+    /// # Errors
+    /// As of [`Self::put`].
+    pub(crate) fn answer(&mut self, patience: Duration) -> io::Result<Option<String>> {
+        let patience = Timespec::try_from(patience).unwrap_or_default();
+        let mut ready = [PollFd::new(&self.file, PollFlags::IN)];
+        match poll(&mut ready, Some(&patience)) {
+            Ok(0) | Err(Errno::INTR) => Ok(None),
+            Ok(_) => self.read().map(Some),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn read(&self) -> io::Result<String> {
         let mut line = Vec::new();
         // One at a time: what follows the line is for whoever reads next.
         for byte in BufReader::with_capacity(1, &self.file).bytes().take(LONGEST) {

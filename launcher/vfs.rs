@@ -7,11 +7,15 @@ mod tool;
 
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jp_confine_policy::check;
+use jp_confine_policy::coverage::Coverage;
+use jp_confine_policy::env::Env;
+use jp_confine_vfs::Fault;
 use jp_confine_vfs::files::OnDisk;
-use jp_confine_vfs::message::{Init, PROTOCOL_VERSION, ToolCall};
+use jp_confine_vfs::message::{Init, PROTOCOL_VERSION, Request, ToolCall};
 use jp_confine_vfs::service::{FILE_LIMIT, Programs, Service};
 use jp_confine_vfs::session::{Ending, Limits, Session};
 use serde_json::{Value, json};
@@ -22,6 +26,8 @@ use self::tool::Hosted;
 use crate::cli::{Call, Options};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::log::Log;
+use crate::prepare::{self, Stage};
 use crate::query;
 use crate::report;
 use crate::sys::signals::Signals;
@@ -38,11 +44,24 @@ pub(crate) fn serve(
     arguments: &[OsString],
 ) -> Result<u8, Failure> {
     refuse_what_runs_do(options)?;
-    let prepared = query::prepared(context, options, None)?;
+    let workspace = prepare::find_workspace(context, options)?;
+    let open = |path: &PathBuf| Log::open(context, &workspace.root, path);
+    let log = options.events.as_ref().map(open).transpose()?;
+    let log = log.as_ref();
+    let prepared = query::prepared_for(context, options, None, Stage::Service { log })?;
+    if !options.quiet {
+        let guessable = guessable(context, &prepared.resources.net_env);
+        for warning in guessable {
+            report::warning(&warning);
+        }
+    }
+    if let Some(log) = log {
+        prepared.warnings.iter().for_each(|warning| log.warning(warning));
+    }
     let hosted = Hosted::find(context, options, &prepared.resources.env, program)?;
     let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
     let programs = Programs {
-        wrapper: tool::wrapper(context, options, prepared.root.as_path())?,
+        wrapper: tool::wrapper(context, options, &workspace, &prepared.root)?,
         directory: prepared.root.as_path().to_owned(),
         environment: tool::surroundings(context),
     };
@@ -51,10 +70,17 @@ pub(crate) fn serve(
         value.to_str().map(ToOwned::to_owned)
     };
     let init = init(options, call, &hosted);
-    let mut person = OnTerminal::new(options.non_interactive, init.tool.name.clone());
+    let name = &init.tool.name;
+    let mut person = OnTerminal::new(options.non_interactive, name.clone(), log);
+    let refused = |request: &Request, fault: &Fault| {
+        if let Some(log) = log {
+            log.refusal(name, request, &fault.message);
+        }
+    };
     let mut service = Service::new(policy, &OnDisk, &mut person)
         .with_resources(prepared.resources, &variables)
         .with_programs(programs)
+        .with_witness(&refused)
         .with_limit(call.file_limit.unwrap_or(FILE_LIMIT));
 
     let signals = Signals::of(&ENDING);
@@ -79,12 +105,6 @@ pub(crate) fn serve(
 
 /// What is asked for and would not be done.
 fn refuse_what_runs_do(options: &Options) -> Result<(), Failure> {
-    if !options.mounts.is_empty() || !options.no_mounts.is_empty() {
-        return Err(Failure::advised(
-            "the file service makes no links",
-            "mount with `jp-confine --mount … -- true` first; the link and its approval stay",
-        ));
-    }
     if options.hosts.net_proxy || !options.hosts.resolve.is_empty() {
         return Err(Failure::advised(
             "the file service makes requests itself, and needs no proxy and no other addresses",
@@ -97,13 +117,21 @@ fn refuse_what_runs_do(options: &Options) -> Result<(), Failure> {
             "leave out --isolated; a tool has no network, and of the environment the base set",
         ));
     }
-    if options.events.is_some() {
-        return Err(Failure::advised(
-            "the file service has no event log",
-            "leave out --events; the tool is told of every refusal",
-        ));
-    }
     Ok(())
+}
+
+/// What is said of variables that stand in headers and whose values are too short to be kept from a tool: it
+/// writes all there are into a file, and sees which is left out when it reads that.
+fn guessable(context: &Context, net_env: &Env) -> Vec<String> {
+    const SHORT: usize = 8;
+    let is_sent = |name: &&str| net_env.judge(name) == Coverage::Allowed;
+    let is_short = |name: &&str| {
+        let value = context.variable(OsStr::new(name)).unwrap_or_default();
+        !value.is_empty() && value.len() < SHORT
+    };
+    let names = context.variable_names().into_iter().filter(is_sent).filter(is_short);
+    let warning = |name| format!("the value of {name} is so short that the tool can find it out");
+    names.map(warning).collect()
 }
 
 fn init(options: &Options, call: &Call, hosted: &Hosted) -> Init {

@@ -32,6 +32,9 @@ const MOST: usize = 200;
 /// The run, the first line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
+    /// Whose run it was.
+    #[serde(default)]
+    workspace: String,
     command: Vec<String>,
     status: u8,
     denials: u64,
@@ -48,6 +51,9 @@ struct Explained {
     /// What a refused program was to be given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     arguments: Option<Vec<String>>,
+    /// The other path of a call that names two.
+    #[serde(default)]
+    other: Option<String>,
     program: String,
     call: String,
     times: u64,
@@ -59,6 +65,9 @@ struct Explained {
     hidden: bool,
     /// Options that allow it, as words for a shell.
     options: Option<String>,
+    /// The rule whose target is to be approved, as a command.
+    #[serde(default)]
+    approve: Option<String>,
     /// Rules for a policy file that allow it.
     toml: Option<String>,
     /// The file that they are for.
@@ -75,8 +84,6 @@ pub(crate) struct Ended<'a> {
     pub(crate) status: u8,
     pub(crate) denials: &'a Denials,
     pub(crate) advisor: Advisor<'a>,
-    /// Whose rules the policy file would list.
-    pub(crate) tool: Option<&'a str>,
 }
 
 impl Ended<'_> {
@@ -97,7 +104,13 @@ impl Ended<'_> {
             std::iter::once(self.name).chain(self.arguments.iter().map(OsString::as_os_str));
         let command = words.map(|word| word.to_string_lossy().into_owned()).collect();
         let hidden: u64 = explained.iter().filter(|one| one.hidden).map(|one| one.times).sum();
-        let head = Head { command, status: self.status, denials: self.denials.total() + hidden };
+        let workspace = workspace.label();
+        let head = Head {
+            workspace,
+            command,
+            status: self.status,
+            denials: self.denials.total() + hidden,
+        };
         let mut text = serde_json::to_string(&head)?;
         for one in &explained {
             text.push('\n');
@@ -120,23 +133,26 @@ impl Ended<'_> {
     }
 
     fn explain(&self, denial: &Denial, times: u64) -> Explained {
-        let (options, toml, never) = match self.advisor.advise(denial) {
-            Advice::Grant { options, rules } => {
-                let rule = |(path, caps): &(String, _)| rule_text::rule(self.tool, path, *caps);
-                let toml = rules.iter().map(rule).collect::<Vec<_>>().join("\n");
-                (Some(report::words(&options)), (!toml.is_empty()).then_some(toml), None)
+        let rule = |(path, caps): &(String, _)| rule_text::rule(self.advisor.tool, path, *caps);
+        let (mut options, mut toml, mut approve, mut never) = (None, String::new(), None, None);
+        match self.advisor.advise(denial) {
+            Advice::Grant { options: words, rules } => {
+                options = Some(report::words(&words));
+                toml = rules.iter().map(rule).collect::<Vec<_>>().join("\n");
             }
             Advice::Connection(way) => {
-                let option = format!("--net {}", report::quoted(way.typed.as_bytes()));
-                (Some(option), Some(way.toml(self.tool)), None)
+                options = Some(format!("--net {}", report::quoted(way.typed.as_bytes())));
+                toml = way.toml(self.advisor.tool);
             }
             Advice::Command { key, rule, instead } => {
-                let toml = rule_text::command(self.tool, &key, &rule);
                 let note = instead.map(|rule| format!("# in place of {rule}\n"));
-                (None, Some(format!("{}{toml}", note.unwrap_or_default())), None)
+                toml = note.unwrap_or_default();
+                toml.push_str(&rule_text::command(self.advisor.tool, &key, &rule));
             }
-            Advice::Never(reason) => (None, None, Some(reason)),
-        };
+            Advice::Approve(name) => approve = Some(report::approval(&name)),
+            Advice::Never(reason) => never = Some(reason),
+        }
+        let toml = (!toml.is_empty()).then_some(toml);
         let arguments = CommandLine::arguments_of(denial);
         let route = if arguments.is_some() { &denial.path } else { &denial.route };
         Explained {
@@ -144,6 +160,7 @@ impl Ended<'_> {
             capability: capability(denial),
             path: report::printable(&denial.path),
             route: report::printable(route),
+            other: (!denial.other.is_empty()).then(|| report::printable(&denial.other)),
             arguments,
             program: report::printable(&denial.program),
             call: report::printable(&denial.call),
@@ -153,6 +170,7 @@ impl Ended<'_> {
             layer: denial.layer.as_str().to_owned(),
             hidden: denial.hidden,
             options,
+            approve,
             file: toml.as_ref().and_then(|_| self.advisor.file()),
             toml,
             never,
@@ -184,6 +202,7 @@ pub(crate) fn last(context: &Context, options: &Options, json: bool) -> Result<u
     };
     let text = place.as_deref().map_or(Ok(None), read).map_err(|error| unreadable(&error))?;
     let kept = text.as_deref().map(parse).transpose().map_err(|error| unreadable(&error.into()))?;
+    let kept = kept.filter(|(head, _)| head.workspace == workspace.label());
     match kept {
         Some((_, denials)) if json => report::output(&format!("{}\n", pretty(&denials)?)),
         None if json => report::output("[]\n"),
@@ -238,7 +257,10 @@ impl Explained {
         let what = command_line::shortened(&path, words);
         let mut text = format!("denied {} {what} by {}{times}\n", self.denied, self.program);
         if self.route != self.path {
-            let _ = writeln!(text, "  in {} with {}", self.call, self.route);
+            let _ = writeln!(text, "  reached by {}", self.route);
+        }
+        if let Some(other) = &self.other {
+            let _ = writeln!(text, "  in {} with {other}", self.call);
         }
         let rule = self.rule.as_deref().unwrap_or("no rule covers it");
         let layer = match self.layer.as_str() {
@@ -251,6 +273,9 @@ impl Explained {
         }
         if let Some(options) = &self.options {
             let _ = writeln!(text, "  allow: jp-confine {options}");
+        }
+        if let Some(approve) = &self.approve {
+            let _ = writeln!(text, "  allow: {approve}");
         }
         if let Some(toml) = &self.toml {
             let file = self.file.as_deref().unwrap_or("the policy file");

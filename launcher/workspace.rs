@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::report;
 
 /// The policy file of a workspace.
 pub(crate) const FILE: &str = jp_confine_policy::workspace::POLICY_FILE;
@@ -29,6 +30,11 @@ impl Workspace {
             name.iter().map(|byte| if kept(byte) { char::from(*byte) } else { '_' }).collect();
         let id = format!("{:016x}-{name}", fnv1a(root));
         Some(context.data_home.as_ref()?.join("jp-confine/workspaces").join(id))
+    }
+
+    /// What files in [`Self::data_dir`] name the workspace by, so that two with one hash are told apart.
+    pub(crate) fn label(&self) -> String {
+        report::printable(self.root.as_os_str().as_bytes())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Advice for each kind of request: the least that the evaluator is content with.
 
+use std::sync::LazyLock;
+
 use super::*;
 
 const R: Capabilities = Capabilities::READ;
@@ -26,26 +28,34 @@ fn denial(call: &str, path: &str, missing: Capabilities) -> Denial {
         layer: crate::events::Layer::Shim,
         path: path.into(),
         route: path.into(),
+        other: Vec::new(),
+        also: Capabilities::NONE,
         program: b"/bin/sh".to_vec(),
         call: call.into(),
     }
 }
 
 fn pair(call: &str, from: &str, to: &str, missing: Capabilities, second: bool) -> Denial {
-    let (path, route) = if second { (to, from) } else { (from, to) };
-    Denial { second, route: route.into(), ..denial(call, path, missing) }
+    let (path, other) = if second { (to, from) } else { (from, to) };
+    Denial { second, other: other.into(), ..denial(call, path, missing) }
 }
 
-fn advise(grants: &[Grant], denial: &Denial) -> Advice {
+fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -> Advisor<'a> {
+    static FREE: LazyLock<Net> = LazyLock::new(Net::default);
     Advisor {
         grants,
         workspace: Path::new("/w"),
-        tiers: &Tiers::default(),
+        tiers,
+        unapproved,
         declared: true,
-        net: &Net::default(),
+        net: &FREE,
         programs: None,
+        tool: None,
     }
-    .advise(denial)
+}
+
+fn advise(grants: &[Grant], denial: &Denial) -> Advice {
+    advisor(grants, &[], &Tiers::default()).advise(denial)
 }
 
 /// Advice as one line: options, then rules.
@@ -54,6 +64,7 @@ fn line(grants: &[Grant], denial: &Denial) -> String {
         Advice::Never(why) => why,
         Advice::Connection(way) => way.typed,
         Advice::Command { .. } => unreachable!("no programs are listed"),
+        Advice::Approve(name) => format!("approve {name}"),
         Advice::Grant { options, rules } => {
             let options = options.iter().map(|(flag, path)| format!("{flag} {}", path.display()));
             let rules = rules.iter().map(|(path, caps)| format!("{path}: {caps}"));
@@ -116,7 +127,7 @@ fn what_cannot_be_allowed_says_so() {
     let flag = Grant::new("/w/.env".into(), Capabilities::NONE, GrantKind::Plain, flag);
     let grants = [grant("/w", R), control, flag];
     let rows = [
-        (denial("open", "/w/jp-confine.toml", U), "the policy: cannot be allowed"),
+        (denial("open", "/w/jp-confine.toml", U), "cannot be allowed"),
         (denial("open", "/w/.env", R), "leave out `--deny /w/.env`"),
         (denial("open", "/w/a", R), "the policy allows it now; a run around this one may not"),
         (denial("open", "not/absolute", R), "no option and no rule can allow it"),
@@ -128,4 +139,28 @@ fn what_cannot_be_allowed_says_so() {
     for (denial, expected) in rows {
         assert_eq!(line(&grants, &denial), expected);
     }
+}
+
+/// Where approval is what lacks, nothing else is advised; where it would not be enough, the rest is.
+#[test]
+fn what_is_not_approved_is_to_be_approved() {
+    let at = |anchor: &str, caps, kind| {
+        let origin =
+            Origin::Rule { layer: "f".into(), index: 0, line: Some(1), path: "fork".to_owned() };
+        Grant::new(anchor.into(), caps, kind, origin)
+    };
+    let tombstone = |lexical_path| GrantKind::Tombstone { lexical_path };
+    let external = GrantKind::External { lexical_path: "fork".to_owned() };
+    let grants = [
+        grant("/w", R),
+        at("/w/fork", Capabilities::NONE, tombstone(None)),
+        at("/srv/fork", Capabilities::NONE, tombstone(Some("fork".to_owned()))),
+    ];
+    let unapproved = [at("/srv/fork", R, external)];
+    let tiers = Tiers::default();
+    let advisor = advisor(&grants, &unapproved, &tiers);
+    let asked = |missing| Denial { rule: Some(2), ..denial("open", "/srv/fork/a", missing) };
+    assert_eq!(advisor.advise(&asked(R)), Advice::Approve("fork".to_owned()));
+    let options = vec![("-w", "/srv/fork/a".into())];
+    assert_eq!(advisor.advise(&asked(U)), Advice::Grant { options, rules: Vec::new() });
 }

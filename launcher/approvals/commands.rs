@@ -56,7 +56,7 @@ pub(crate) fn approve(context: &Context, options: &Options, name: &str) -> Resul
     if let Some(previous) = previous {
         let _ = write!(text, " (it was {})", shown(&previous));
     }
-    let about = About { context, root: &root, scopes: &[] };
+    let about = About { context, root: &root, scopes: &[], log: None };
     report::output(&format!("{text}\n{}", about.warnings(&target)));
     Ok(0)
 }

@@ -42,7 +42,7 @@ impl Wide {
             return true;
         }
         let Some(terminal) = terminal else { return false };
-        let yes = terminal.confirm(&self.words(&stem, about));
+        let yes = about.confirm(terminal, &self.words(&stem, about), &self.name(), &stem);
         if yes {
             store.approve(&self.name(), &stem);
         }

@@ -12,6 +12,7 @@ use jp_confine_policy::model::FsRule;
 use super::store::Store;
 use crate::config::scope::{self, Scope};
 use crate::context::Context;
+use crate::log::Log;
 use crate::report;
 use crate::terminal::Terminal;
 
@@ -58,7 +59,8 @@ pub(crate) fn ask(
     store: &mut Store,
 ) {
     for question in questions {
-        if terminal.confirm(&about.words(question)) {
+        let Question { name, target, .. } = question;
+        if about.confirm(terminal, &about.words(question), name, target) {
             store.approve(&question.name, &question.target);
         }
     }
@@ -71,9 +73,26 @@ pub(crate) struct About<'a> {
     pub(crate) root: &'a Root,
     /// Who has which external rules.
     pub(crate) scopes: &'a [Scope],
+    /// Where the answer is put on record.
+    pub(crate) log: Option<&'a Log>,
 }
 
 impl About<'_> {
+    /// Asks whether `name` may lead to `target`, in these words.
+    pub(crate) fn confirm(
+        &self,
+        terminal: &mut Terminal,
+        words: &str,
+        name: &Utf8Path,
+        target: &Utf8Path,
+    ) -> bool {
+        let yes = terminal.confirm(words);
+        if let Some(log) = self.log {
+            log.approval(name, target, yes);
+        }
+        yes
+    }
+
     fn words(&self, question: &Question) -> String {
         let Question { name, previous, target } = question;
         let shown = |path: &str| report::short(path.as_bytes());
@@ -151,7 +170,7 @@ mod tests {
             scope(Some("edit"), FsRule::new("fork").with_write(true)),
             scope(Some("other"), FsRule::new("vendor").with_write(true)),
         ];
-        let about = About { context: &context, root: &root, scopes: &scopes };
+        let about = About { context: &context, root: &root, scopes: &scopes, log: None };
         let question = Question {
             name: name.into(),
             previous: previous.map(|previous| place.join(previous)),

@@ -45,6 +45,9 @@ pub(crate) struct Binding {
 /// What the file holds; keys that this version does not know are kept.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Content {
+    /// Whose approvals these are: the name of a folder here is too short to tell all workspaces apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    workspace: Option<String>,
     #[serde(default)]
     mounts: Vec<Binding>,
     #[serde(flatten)]
@@ -56,6 +59,8 @@ struct Content {
 pub(crate) struct Store {
     /// `None` where the user has no place for data.
     dir: Option<PathBuf>,
+    /// The workspace, as the file names it.
+    workspace: String,
     content: Content,
     /// `None`: revoked.
     changes: BTreeMap<String, Option<Binding>>,
@@ -68,6 +73,8 @@ impl Store {
     /// used, with a warning.
     pub(crate) fn open(context: &Context, workspace: &Workspace) -> Self {
         let dir = workspace.data_dir(context);
+        let workspace = workspace.label();
+        let read = |dir: &Path| read(dir, &workspace);
         let read = dir.as_deref().map_or_else(|| Ok(Content::default()), read);
         let (found, warning) = match read {
             Ok(found) => (found, None),
@@ -77,7 +84,7 @@ impl Store {
                 (Content::default(), Some(format!("{file} {why}: nothing counts as approved")))
             }
         };
-        Self { dir, content: found, changes: BTreeMap::new(), warning }
+        Self { dir, workspace, content: found, changes: BTreeMap::new(), warning }
     }
 
     /// What is approved, in the order of the file.
@@ -126,7 +133,7 @@ impl Store {
                 "set HOME or XDG_DATA_HOME",
             ));
         };
-        write(dir, changes).map_err(|error| {
+        write(dir, &self.workspace, changes).map_err(|error| {
             let file = report::path(&dir.join(FILE).to_string_lossy());
             Failure::own(format!("{file} cannot be written: {error}"))
         })
@@ -171,8 +178,8 @@ impl Content {
     }
 }
 
-/// What the file in `dir` holds, or why it cannot be used.
-fn read(dir: &Path) -> Result<Content, String> {
+/// What the file in `dir` holds for `workspace`, or why it cannot be used.
+fn read(dir: &Path, workspace: &str) -> Result<Content, String> {
     let text = match fs::read(dir.join(FILE)) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::default()),
@@ -180,6 +187,9 @@ fn read(dir: &Path) -> Result<Content, String> {
     };
     let content: Content =
         serde_json::from_slice(&text).map_err(|error| format!("is malformed ({error})"))?;
+    if let Some(other) = content.workspace.as_deref().filter(|of| *of != workspace) {
+        return Err(format!("is of another workspace, {other}"));
+    }
     let mut seen = BTreeSet::new();
     match content.mounts.iter().find(|entry| !seen.insert(&entry.rule_path)) {
         Some(twice) => Err(format!("is malformed ({} is in it twice)", twice.rule_path)),
@@ -187,15 +197,20 @@ fn read(dir: &Path) -> Result<Content, String> {
     }
 }
 
-/// Applies `changes` to the file in `dir`, which is never seen half written.
-fn write(dir: &Path, changes: BTreeMap<String, Option<Binding>>) -> io::Result<()> {
+/// Applies `changes` to the file of `workspace` in `dir`, which is never seen half written.
+fn write(
+    dir: &Path,
+    workspace: &str,
+    changes: BTreeMap<String, Option<Binding>>,
+) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let lock = File::options().create(true).append(true).open(dir.join(LOCK))?;
     wait_for(&lock, PATIENCE)?;
-    let mut content = match read(dir) {
+    let mut content = match read(dir, workspace) {
         Ok(content) => content,
         Err(_) => keep_aside(dir).map(|()| Content::default())?,
     };
+    content.workspace = Some(workspace.to_owned());
     for (rule_path, entry) in changes {
         content.set(&rule_path, entry);
     }

@@ -46,6 +46,16 @@ pub(crate) struct File {
     pub(crate) tools: Vec<Tool>,
     pub(crate) profiles: Vec<Profile>,
     marks: Vec<Mark>,
+    patterns: Vec<Written>,
+}
+
+/// Where a pattern of paths stands.
+#[derive(Debug)]
+struct Written {
+    /// The key of its list.
+    field: &'static str,
+    text: String,
+    line: u32,
 }
 
 /// `[tools.NAME]`, or `[conversation.tools.NAME]` of a JP file.
@@ -89,12 +99,18 @@ impl File {
         let mark = self.marks.iter().find(|mark| mark.rule == *rule)?;
         Some(if field == "path" { mark.path.clone() } else { mark.whole.clone() })
     }
+
+    /// The line that has `text` in the list of patterns `field`, if one has.
+    pub(crate) fn line_of_pattern(&self, field: &str, text: &str) -> Option<u32> {
+        let it = self.patterns.iter().find(|it| it.field == field && it.text == text)?;
+        Some(it.line)
+    }
 }
 
 /// Decodes the text of a policy file.
 pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Decoded<File> {
     let root = document::parse(source, notation)?;
-    let mut decoder = Decoder { source, marks: Vec::new(), counted: (0, 0) };
+    let mut decoder = Decoder::new(source);
     let entries = decoder.table(&root)?;
     let is_jp = entries.iter().any(|entry| entry.key == "conversation");
     let (mut access, mut tiers) = (Access::default(), None);
@@ -142,23 +158,24 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
             _ => return decoder.unknown(entry, &["access", "file_policy", "tools", "profiles"]),
         }
     }
-    let marks = decoder.marks;
+    let Decoder { marks, patterns, .. } = decoder;
     let Access { fs, sensitive, resources } = access;
     let source = Rc::clone(source);
-    Ok(File { source, trust, fs, tiers, sensitive, resources, tools, profiles, marks })
+    Ok(File { source, trust, fs, tiers, sensitive, resources, tools, profiles, marks, patterns })
 }
 
 /// Decodes a profile or the baseline that is part of this program.
 pub(crate) fn built_in(name: &str, text: &str) -> Result<Profile, Failure> {
     let source = Rc::new(Source::new(&format!("profiles/{name}.toml"), text.to_owned()));
     let root = document::parse(&source, Notation::Toml).map_err(Failure::Configuration)?;
-    let mut decoder = Decoder { source: &source, marks: Vec::new(), counted: (0, 0) };
+    let mut decoder = Decoder::new(&source);
     decoder.profile(name, &root).map_err(Failure::Configuration)
 }
 
 pub(super) struct Decoder<'a> {
     source: &'a Rc<Source>,
     marks: Vec<Mark>,
+    patterns: Vec<Written>,
     /// A place whose line is known, and how many lines end before it: rules stand one after the
     /// other, and the text is to be read once for the lines of all of them.
     counted: (usize, usize),
@@ -166,6 +183,12 @@ pub(super) struct Decoder<'a> {
 
 const RULE_KEYS: [&str; 8] =
     ["path", "external", "read", "write", "create", "update", "delete", "execute"];
+
+impl<'a> Decoder<'a> {
+    fn new(source: &'a Rc<Source>) -> Self {
+        Self { source, marks: Vec::new(), patterns: Vec::new(), counted: (0, 0) }
+    }
+}
 
 impl Decoder<'_> {
     fn access(&mut self, node: &Node<'_>) -> Decoded<Access> {
@@ -175,7 +198,9 @@ impl Decoder<'_> {
                 "fs" => {
                     access.fs = Some(self.list("fs", &RULE_KEYS, &entry.value, Self::rule)?);
                 }
-                "sensitive_paths" => access.sensitive = self.patterns(&entry.value)?,
+                "sensitive_paths" => {
+                    access.sensitive = self.patterns("sensitive_paths", &entry.value)?;
+                }
                 key if decode_resources::KEYS.contains(&key) => {
                     self.resource(entry, &mut access.resources)?;
                 }
@@ -237,6 +262,12 @@ impl Decoder<'_> {
         let (place, before) = if offset < self.counted.0 { (0, 0) } else { self.counted };
         self.counted = (offset, before + self.source.breaks(place..offset));
         u32::try_from(self.counted.1).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
+    /// Notes where a pattern of the list `field` stands.
+    pub(super) fn note_pattern(&mut self, field: &'static str, text: &str, offset: usize) {
+        let (text, line) = (text.to_owned(), self.line(offset));
+        self.patterns.push(Written { field, text, line });
     }
 
     /// A table of tools. JP describes its tools with many more keys; they are JP's to check.

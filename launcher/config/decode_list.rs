@@ -9,8 +9,8 @@ use super::document::{Node, Value};
 const MERGE_KEYS: [&str; 4] = ["strategy", "value", "dedup", "discard_when_merged"];
 
 impl Decoder<'_> {
-    /// A list of rules, plain or with the way it merges (spec §2.6).
-    /// Of `access.NAME`; each rule is decoded by `one`, and has some of `keys`.
+    /// The list of rules `access.NAME`, plain or with the way it merges (spec §2.6). Each rule is decoded
+    /// by `one`, and has some of `keys`.
     pub(super) fn list<T>(
         &mut self,
         name: &str,

@@ -20,7 +20,9 @@ impl Decoder<'_> {
                 "filesystem" => self.filesystem(&entry.value, &mut rules)?,
                 "network" => self.network(entry, tool)?,
                 "commands" => self.resource(entry, &mut tool.resources)?,
-                "sensitive_paths" => tool.sensitive = self.patterns(&entry.value)?,
+                "sensitive_paths" => {
+                    tool.sensitive = self.patterns("sensitive_paths", &entry.value)?;
+                }
                 _ => {
                     let known = ["filesystem", "network", "commands", "sensitive_paths"];
                     return self.unknown(entry, &known);

@@ -13,12 +13,12 @@ const TIERS: [&str; 4] = ["deny", "prompt", "read", "write"];
 
 impl Decoder<'_> {
     /// A `file_policy` table (spec §9.1).
-    pub(super) fn file_policy(&self, node: &Node<'_>, trust: Trust) -> Decoded<FilePolicy> {
+    pub(super) fn file_policy(&mut self, node: &Node<'_>, trust: Trust) -> Decoded<FilePolicy> {
         let mut policy = FilePolicy::default();
         for entry in self.table(node)? {
             let field = |tier: &Tier| tier.field() == entry.key;
             if let Some(tier) = Tier::ALL.into_iter().find(field) {
-                *policy.list_mut(tier) = self.patterns(&entry.value)?;
+                *policy.list_mut(tier) = self.patterns(tier.field(), &entry.value)?;
             } else if entry.key == "default" {
                 policy.default = Some(self.default_tier(&entry.value, trust)?);
             } else {
@@ -51,15 +51,22 @@ impl Decoder<'_> {
         Ok(tier)
     }
 
-    /// A list of patterns, each looked at as far as that needs no disk.
-    pub(super) fn patterns(&self, node: &Node<'_>) -> Decoded<Vec<String>> {
+    /// The list of patterns `field`, each looked at as far as that needs no disk.
+    pub(super) fn patterns(
+        &mut self,
+        field: &'static str,
+        node: &Node<'_>,
+    ) -> Decoded<Vec<String>> {
         let Value::Array(items) = &node.value else {
             return self.expected(node, "a list of patterns", "write `[\"…\"]`");
         };
-        let pattern = |item: &Node<'_>| {
+        let mut pattern = |item: &Node<'_>| {
             let text = self.string(item)?;
             match Pattern::check(text) {
-                Ok(()) => Ok(text.to_owned()),
+                Ok(()) => {
+                    self.note_pattern(field, text, item.span.start);
+                    Ok(text.to_owned())
+                }
                 Err(problem) => Err(Box::new(
                     self.at(&item.span, "not a pattern of paths")
                         .label(problem.to_string())
@@ -67,6 +74,6 @@ impl Decoder<'_> {
                 )),
             }
         };
-        items.iter().map(pattern).collect()
+        items.iter().map(&mut pattern).collect()
     }
 }

@@ -9,6 +9,7 @@ mod decode_tiers;
 pub(crate) mod diagnostic;
 pub(crate) mod document;
 pub(crate) mod layers;
+mod lent;
 mod resources;
 pub(crate) mod scope;
 mod tiers;

@@ -35,7 +35,7 @@ impl Layers {
 }
 
 /// What a file says of a run, and then of a tool.
-fn of<'f>(file: &'f File, tool: Option<&str>) -> impl Iterator<Item = &'f Resources> {
+pub(super) fn of<'f>(file: &'f File, tool: Option<&str>) -> impl Iterator<Item = &'f Resources> {
     let named = file.tools.iter().find(|known| Some(known.name.as_str()) == tool);
     std::iter::once(&file.resources).chain(named.map(|tool| &tool.resources))
 }

@@ -26,8 +26,18 @@ impl Layers {
         tool: Option<&str>,
         places: Places<'_>,
     ) -> Result<Tiers, Failure> {
-        Tiers::new(&FilePolicy::default(), Some(&self.added(tool)), places)
-            .map_err(|error| refused(&error))
+        let tiers = Tiers::new(&FilePolicy::default(), Some(&self.added(tool)), places);
+        let mut tiers = tiers.map_err(|error| refused(&error))?;
+        tiers.locate(|field, text| self.place_of_pattern(field, text));
+        Ok(tiers)
+    }
+
+    /// The file and the line that have `text` in the list of patterns `field`; of several the last.
+    fn place_of_pattern(&self, field: &str, text: &str) -> Option<String> {
+        self.files().iter().rev().find_map(|file| {
+            let line = file.line_of_pattern(field, text)?;
+            Some(format!("{}:{line}", file.source.name))
+        })
     }
 
     /// The patterns that files add to the list of sensitive paths.
@@ -77,6 +87,7 @@ impl Layers {
                 }
             }
         }
+        tiers.locate(|field, text| self.place_of_pattern(field, text));
         warnings.extend(tiers.dropped.iter().map(|error| format!("left out: {error}")));
         Ok((tiers, warnings))
     }

@@ -20,7 +20,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 
 use foreground::Foreground;
-pub(crate) use question::{About, Question};
+pub(crate) use question::{About, Question, Wish};
 
 /// For so long more questions are waited for, so that a person reads them together.
 const GATHER: Duration = Duration::from_millis(60);
@@ -65,7 +65,7 @@ struct State {
     pending: Vec<Pending>,
     remembered: HashMap<Vec<u8>, Remembered>,
     /// Answers for one call, and whose.
-    single: Vec<(i32, Vec<u8>, Capabilities, Instant)>,
+    single: Vec<(i32, Wish, Instant)>,
     next: u64,
     started: bool,
     /// The run is over.
@@ -133,7 +133,8 @@ impl Consent {
         let answer = Answer::of(word);
         if answer == Answer::Once && asker == Asker::Library {
             let until = Instant::now() + ONE_CALL;
-            self.state().single.push((tid, question.path.clone(), question.wanted, until));
+            let wishes = question.wishes.iter();
+            self.state().single.extend(wishes.map(|wish| (tid, wish.clone(), until)));
         }
         Ok(answer)
     }
@@ -152,26 +153,24 @@ impl Consent {
         }
     }
 
-    /// What was answered before.
+    /// What was answered before: to all that the question is about, or with a no to any of it.
     fn known(&self, (asker, tid): (Asker, i32), question: &Question) -> Option<Answer> {
         let mut state = self.state();
         let now = Instant::now();
-        state.single.retain(|(_, _, _, until)| *until > now);
-        let single = state.single.iter().position(|(whose, path, caps, _)| {
-            asker == Asker::Call
-                && *whose == tid
-                && *path == question.path
-                && caps.contains(question.wanted)
-        });
-        if let Some(place) = single {
-            state.single.swap_remove(place);
-            return Some(Answer::Once);
-        }
-        let known = state.remembered.get(&question.path)?;
-        if question.wanted.intersects(known.refused) {
+        state.single.retain(|(_, _, until)| *until > now);
+        let answers: Vec<Option<Answer>> =
+            question.wishes.iter().map(|wish| state.known((asker, tid), wish)).collect();
+        if answers.contains(&Some(Answer::No)) {
             return Some(Answer::No);
         }
-        known.granted.contains(question.wanted).then_some(Answer::Run)
+        let answers: Vec<Answer> = answers.into_iter().collect::<Option<_>>()?;
+        if !answers.contains(&Answer::Once) {
+            return Some(Answer::Run);
+        }
+        state.single.retain(|(whose, wish, _)| {
+            !(*whose == tid && question.wishes.iter().any(|wanted| wish.covers(wanted)))
+        });
+        Some(Answer::Once)
     }
 
     /// Starts the thread that asks, if it is not there.
@@ -287,14 +286,16 @@ impl Consent {
         let mut state = self.state();
         let Some(place) = state.pending.iter().position(|pending| pending.id == id) else { return };
         let pending = state.pending.swap_remove(place);
-        let Question { path, wanted, warning, .. } = pending.question;
-        let known = state.remembered.entry(path).or_default();
-        match answer {
-            Answer::No => known.refused = known.refused.union(wanted),
-            // Of a warning there is one in a run (spec §10).
-            Answer::Run => known.granted = known.granted.union(wanted),
-            Answer::Once if warning => known.granted = known.granted.union(wanted),
-            Answer::Once => {}
+        let Question { wishes, warning, .. } = pending.question;
+        for Wish { path, wanted, .. } in wishes {
+            let known = state.remembered.entry(path).or_default();
+            match answer {
+                Answer::No => known.refused = known.refused.union(wanted),
+                // Of a warning there is one in a run (spec §10).
+                Answer::Run => known.granted = known.granted.union(wanted),
+                Answer::Once if warning => known.granted = known.granted.union(wanted),
+                Answer::Once => {}
+            }
         }
         for (_, bell) in pending.waiters {
             // Whoever has gone does not hear it.
@@ -304,6 +305,22 @@ impl Consent {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// What was answered before to one part of a question.
+    fn known(&self, (asker, tid): (Asker, i32), wish: &Wish) -> Option<Answer> {
+        let answers =
+            |(whose, known, _): &(i32, Wish, Instant)| *whose == tid && known.covers(wish);
+        if asker == Asker::Call && self.single.iter().any(answers) {
+            return Some(Answer::Once);
+        }
+        let known = self.remembered.get(&wish.path)?;
+        if wish.wanted.intersects(known.refused) {
+            return Some(Answer::No);
+        }
+        known.granted.contains(wish.wanted).then_some(Answer::Run)
     }
 }
 

@@ -10,7 +10,9 @@ use jp_confine_policy::decide::Denial;
 use jp_confine_policy::tier::Restraint;
 use jp_confine_policy::tiers::Tiers;
 
+use crate::asked::path_of;
 use crate::report;
+use crate::supervisor::task::Subject;
 
 /// How many questions are put together: an answer is only for what can be read.
 pub(super) const TOGETHER: usize = 6;
@@ -26,55 +28,85 @@ pub(crate) struct About {
 }
 
 impl About {
-    /// The question that would lift `denial` of a canonical path, reached by `route`.
+    /// The question that would lift `denial` of what `subject` is about.
     pub(crate) fn question(
         &self,
         denial: &Denial,
-        (path, route): (&[u8], &[u8]),
+        subject: Subject<'_>,
         program: Vec<u8>,
         pid: u32,
     ) -> Question {
-        let place = Path::new(OsStr::from_bytes(path));
-        let inside = place.strip_prefix(&self.workspace).ok();
-        let shown = inside.filter(|inside| !inside.as_os_str().is_empty()).unwrap_or(place);
+        let Subject { path, route, other, also } = subject;
+        let mut wishes = vec![self.wish(path, denial.missing)];
+        if !also.is_empty() {
+            wishes.push(self.wish(other, also));
+        }
         Question {
-            path: path.to_owned(),
-            shown: shown.as_os_str().as_bytes().to_owned(),
-            wanted: denial.missing,
+            wishes,
             program,
             pid,
-            reason: self.reason(denial.restraint, place, OsStr::from_bytes(route)),
+            reason: self.reason(denial.restraint, path_of(path), OsStr::from_bytes(route)),
             warning: denial.restraint == Some(Restraint::Sensitive),
         }
     }
 
-    fn reason(&self, restraint: Option<Restraint>, path: &Path, route: &OsStr) -> String {
+    fn wish(&self, path: &[u8], wanted: Capabilities) -> Wish {
+        let place = path_of(path);
+        let inside = place.strip_prefix(&self.workspace).ok();
+        let shown = inside.filter(|inside| !inside.as_os_str().is_empty()).unwrap_or(place);
+        Wish { path: path.to_owned(), shown: shown.as_os_str().as_bytes().to_owned(), wanted }
+    }
+
+    fn reason(&self, restraint: Option<Restraint>, path: &Path, route: &OsStr) -> Reason {
         let route = Path::new(route);
         let pattern = restraint.and_then(|why| self.tiers.reported(why, path, route));
-        match (restraint, pattern) {
+        let words = match (restraint, pattern) {
             (Some(Restraint::Sensitive), Some(pattern)) => {
-                format!("sensitive: `{pattern}`, and no rule names it")
+                format!("sensitive: `{}`, and no rule names it", pattern.text)
             }
-            (_, Some(pattern)) => format!("prompt_paths has `{pattern}`"),
+            (_, Some(pattern)) => format!("prompt_paths has `{}`", pattern.text),
             _ => "file_policy has `default = \"prompt\"`".to_owned(),
-        }
+        };
+        Reason { words, place: pattern.and_then(|pattern| pattern.place.clone()) }
     }
 }
 
-/// One thing that somebody wants to do.
+/// What somebody wants to do at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Question {
+pub(crate) struct Wish {
     /// Canonical path.
     pub(crate) path: Vec<u8>,
     /// The same as people see it: relative to the workspace where it is in it.
     pub(crate) shown: Vec<u8>,
     /// What is granted only with consent.
     pub(crate) wanted: Capabilities,
+}
+
+impl Wish {
+    /// Whether consent to this is consent to the other.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        self.path == other.path && self.wanted.contains(other.wanted)
+    }
+}
+
+/// What somebody is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reason {
+    words: String,
+    /// The file and the line that say so.
+    place: Option<String>,
+}
+
+/// One thing that somebody wants to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Question {
+    /// Where, and what there: two places where something is moved.
+    pub(crate) wishes: Vec<Wish>,
     /// The program that wants it.
     pub(crate) program: Vec<u8>,
     pub(crate) pid: u32,
     /// Why it is asked about.
-    pub(crate) reason: String,
+    pub(crate) reason: Reason,
     /// It is about a sensitive path, of which a person is warned once.
     pub(crate) warning: bool,
 }
@@ -82,7 +114,7 @@ pub(crate) struct Question {
 impl Question {
     /// Whether an answer to the one is an answer to the other.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        self.path == other.path && self.wanted == other.wanted && self.program == other.program
+        self.wishes == other.wishes && self.program == other.program
     }
 }
 
@@ -98,13 +130,22 @@ pub(super) fn offer(questions: &[&Question]) -> String {
 /// The questions in words, without the answers to choose from.
 pub(super) fn words(questions: &[&Question]) -> String {
     let mut text = String::new();
-    for Question { shown, wanted, program, pid, reason, .. } in questions {
+    for Question { wishes, program, pid, reason, .. } in questions {
         let name = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let (name, shown, reason) =
-            (report::short(name), report::short(shown), report::short(reason.as_bytes()));
-        let _ = writeln!(text, "jp-confine: {name} ({pid}) wants to {wanted}");
-        let _ = writeln!(text, "    {shown}");
-        let _ = writeln!(text, "  {reason}");
+        let name = report::short(name);
+        let place = reason.place.as_ref().map(|place| format!("({place})"));
+        let reason = [Some(reason.words.clone()), place];
+        let reason: Vec<String> =
+            reason.iter().flatten().map(|part| report::short(part.as_bytes())).collect();
+        let mut lead = format!("jp-confine: {name} ({pid}) wants to");
+        for Wish { shown, wanted, .. } in wishes {
+            let _ = writeln!(text, "{lead} {wanted}");
+            let _ = writeln!(text, "    {}", report::short(shown));
+            "  and with that to".clone_into(&mut lead);
+        }
+        for line in report::fitted("  ", &reason, " ") {
+            let _ = writeln!(text, "{line}");
+        }
     }
     text
 }
@@ -114,13 +155,12 @@ mod tests {
     use super::*;
 
     fn asked(shown: &[u8], reason: &str) -> String {
+        let (path, wanted) = (b"/w/f".to_vec(), Capabilities::READ);
         words(&[&Question {
-            path: b"/w/f".to_vec(),
-            shown: shown.to_vec(),
-            wanted: Capabilities::READ,
+            wishes: vec![Wish { path, shown: shown.to_vec(), wanted }],
             program: b"/usr/bin/c\x1b[2Jat".to_vec(),
             pid: 7,
-            reason: reason.to_owned(),
+            reason: Reason { words: reason.to_owned(), place: None },
             warning: false,
         }])
     }

@@ -116,9 +116,11 @@ fn denials(text: &mut String, learned: &Learned<'_>, stage: &Stage<'_>) {
         grants: &learned.ran.prepared.grants,
         workspace: stage.root,
         tiers: &learned.ran.prepared.tiers,
+        unapproved: &learned.ran.prepared.unapproved,
         declared: false,
         net: &learned.ran.prepared.resources.net,
         programs: None,
+        tool: learned.tool,
     };
     if denials.total() + denials.total_hidden() == 0 {
         return;
@@ -141,6 +143,7 @@ fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
         Advice::Grant { options, .. } => report::words(&options),
         Advice::Connection(way) => format!("--net {}", way.typed),
         Advice::Command { key, .. } => rule_text::command_table(&key),
+        Advice::Approve(name) => report::approval(&name),
         Advice::Never(reason) => reason,
     };
     let rule = advisor.rule(denial).unwrap_or_else(|| "no rule covers it".to_owned());

@@ -111,7 +111,7 @@ pub(crate) fn learn(
 
     let mut lesson = Lesson::new()?;
     let ran = run::run(context, options, name, arguments, Some(&mut lesson))?;
-    let stage = Stage::new(&workspace.root, &ran.prepared.grants);
+    let stage = Stage::new(&workspace.root, &ran.prepared);
     let words = std::iter::once(name).chain(arguments.iter().map(OsString::as_os_str));
     let mut learned = Learned {
         command: words.collect(),
@@ -152,9 +152,9 @@ impl Learned<'_> {
             looks.retain(|one| !refused.contains(one));
             uses.extend(refused);
         }
-        self.searched = protect::protect(stage.root, &mut self.rules);
+        self.searched = protect::protect(stage, &mut self.rules);
         protect::keep_what_was_there(stage, self.uses, &mut self.rules);
-        prune(&mut self.rules);
+        prune(&mut self.rules, |path| stage.is_secret(path));
         self.refused = stage.widen(&mut self.rules, &uses)?;
         if self.rules.is_empty() {
             // Without a rule nothing would be declared, and everything inside be granted.
@@ -172,7 +172,7 @@ fn rules_for(stage: &Stage<'_>, uses: &[&Use]) -> Vec<Rule> {
     let mut tree = Node::default();
     for part in uses.iter().flat_map(|one| one.parts()) {
         if let Some(path) = stage.inside(part.path) {
-            tree.add(readable(path), part);
+            tree.add(readable(path), part, |path| stage.is_secret(path));
         }
     }
     tree.rules()
@@ -190,14 +190,14 @@ fn readable(path: &[u8]) -> &[u8] {
 
 /// Leaves out rules that say what the one above them says, unless they are about what may hold a secret,
 /// which is to be named.
-fn prune(rules: &mut Vec<Rule>) {
+fn prune(rules: &mut Vec<Rule>, is_secret: impl Fn(&[u8]) -> bool) {
     let mut place = 0;
     rules.sort_by_key(|rule| std::cmp::Reverse(rule.path.len()));
     while let Some(rule) = rules.get(place).cloned() {
         rules.remove(place);
         let above = tree::nearest(rules, &rule.path).and_then(|place| rules.get(place));
         let says_it = above.is_some_and(|above| match rule.purpose {
-            Purpose::Narrows if names::is_secret(tree::name(&rule.path)) => false,
+            Purpose::Narrows if is_secret(&rule.path) => false,
             Purpose::Narrows | Purpose::Withholds => above.caps == rule.caps,
             Purpose::Used | Purpose::Gathered => above.caps.contains(rule.caps),
         });
@@ -241,7 +241,7 @@ mod tests {
             rule("b", all, Purpose::Narrows),
             rule("src/.env", read, Purpose::Narrows),
         ];
-        prune(&mut rules);
+        prune(&mut rules, |path| names::is_secret(tree::name(path)));
         let mut left: Vec<&[u8]> = rules.iter().map(|rule| rule.path.as_slice()).collect();
         left.sort_unstable();
         assert_eq!(left, [&b""[..], b"src", b"src/.env"]);

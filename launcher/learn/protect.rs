@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 
 use jp_confine_policy::Capabilities;
 
@@ -11,20 +10,19 @@ use super::names;
 use super::record::{Part, Use, Uses};
 use super::replay::Stage;
 use super::tree::{Purpose, Rule, is_below, join, nearest};
-use crate::asked::path_of;
 
 /// So many entries are looked at.
 const LIMIT: usize = 100_000;
 
-/// Adds rules to `rules` that take such files below the workspace's `root` out of them again; whether
-/// everything that is granted was looked at.
-pub(crate) fn protect(root: &Path, rules: &mut Vec<Rule>) -> bool {
+/// Adds rules to `rules` that take such files of the workspace out of them again; whether everything that
+/// is granted was looked at.
+pub(crate) fn protect(stage: &Stage<'_>, rules: &mut Vec<Rule>) -> bool {
     let mut seen = 0;
     let anchors: Vec<Vec<u8>> = rules.iter().map(|rule| rule.path.clone()).collect();
     for anchor in &anchors {
         let covered = anchors.iter().any(|other| other != anchor && is_below(anchor, other));
         if !covered {
-            look(root, anchor, rules, &mut seen);
+            look(stage, anchor, rules, &mut seen);
         }
     }
     seen < LIMIT
@@ -52,8 +50,8 @@ pub(crate) fn keep_what_was_there(stage: &Stage<'_>, uses: &Uses, rules: &mut Ve
 }
 
 /// Goes through the directory at `path`, workspace-relative, without following links.
-fn look(root: &Path, path: &[u8], rules: &mut Vec<Rule>, seen: &mut usize) {
-    let Ok(entries) = fs::read_dir(root.join(path_of(path))) else { return };
+fn look(stage: &Stage<'_>, path: &[u8], rules: &mut Vec<Rule>, seen: &mut usize) {
+    let Ok(entries) = fs::read_dir(stage.place(path)) else { return };
     for entry in entries.flatten() {
         *seen += 1;
         if *seen >= LIMIT {
@@ -61,18 +59,18 @@ fn look(root: &Path, path: &[u8], rules: &mut Vec<Rule>, seen: &mut usize) {
         }
         let name = entry.file_name();
         let path = join(path, name.as_bytes());
-        if let Some(caps) = less(rules, &path, name.as_bytes()) {
+        if let Some(caps) = less(stage, rules, &path) {
             rules.push(Rule { path, caps, purpose: Purpose::Withholds });
         } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            look(root, &path, rules, seen);
+            look(stage, &path, rules, seen);
         }
     }
 }
 
 /// What is to be granted at `path` where that is less than what the rules grant that are for others.
-fn less(rules: &[Rule], path: &[u8], name: &[u8]) -> Option<Capabilities> {
+fn less(stage: &Stage<'_>, rules: &[Rule], path: &[u8]) -> Option<Capabilities> {
     let rule = nearest(rules, path).and_then(|place| rules.get(place))?;
-    let left = if names::is_secret(name) {
+    let left = if stage.is_secret(path) {
         Capabilities::NONE
     } else if names::decides_what_runs(path) {
         rule.caps.difference(Capabilities::WRITE)

@@ -8,14 +8,16 @@ use std::path::{Path, PathBuf};
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::decide::{Denial, Destination, Verdict};
 use jp_confine_policy::image::Image;
+use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::{Capabilities, canonical};
 
+use super::names;
 use super::record::{How, Use};
-use super::tree::{Purpose, Rule, nearest};
+use super::tree::{Purpose, Rule, name, nearest};
 use crate::asked::{Asked, Step, lacking, path_of};
 use crate::failure::Failure;
 use crate::grants;
-use crate::prepare;
+use crate::prepare::{self, Prepared};
 
 /// So often rules are widened before what is still denied stays so.
 const ROUNDS: usize = 32;
@@ -27,18 +29,27 @@ pub(crate) struct Stage<'a> {
     pub(crate) root: &'a Path,
     /// What is granted besides the rules: by the baseline, profiles and options.
     around: Vec<Grant>,
+    /// What is on the list of sensitive paths.
+    sensitive: &'a Tiers,
 }
 
 impl<'a> Stage<'a> {
-    /// Of a run in the workspace `root` that had these `grants`: those inside are what the rules are to
-    /// take the place of, but for those that deny.
-    pub(crate) fn new(root: &'a Path, grants: &[Grant]) -> Self {
+    /// Of a run in the workspace `root` under this policy: what it grants inside is what the rules are to
+    /// take the place of, but for what it denies.
+    pub(crate) fn new(root: &'a Path, policy: &'a Prepared) -> Self {
         let stays = |grant: &&Grant| {
             canonical::below(root, &grant.anchor).is_none()
                 || grant.kind == GrantKind::Control
                 || grant.caps.is_empty()
         };
-        Self { root, around: grants.iter().filter(stays).cloned().collect() }
+        let around = policy.grants.iter().filter(stays).cloned().collect();
+        Self { root, around, sensitive: policy.exposed.as_ref().unwrap_or(&policy.tiers) }
+    }
+
+    /// Whether what is at `path` in the workspace may hold a secret: by its name, or because somebody says
+    /// so. A broader rule would have a person asked about that.
+    pub(crate) fn is_secret(&self, path: &[u8]) -> bool {
+        names::is_secret(name(path)) || self.sensitive.is_sensitive(&self.place(path))
     }
 
     /// The path of what is at `path` in the workspace.

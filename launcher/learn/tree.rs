@@ -42,15 +42,23 @@ pub(crate) struct Node {
     needs: Capabilities,
     /// The run made it.
     made: bool,
+    /// It may hold a secret.
+    secret: bool,
     /// What is granted to all that is in it, if it stands for that.
     gathered: Option<Capabilities>,
 }
 
 impl Node {
-    /// Adds what a use takes of `path`, workspace-relative.
-    pub(crate) fn add(&mut self, path: &[u8], part: Part<'_>) {
-        let names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
-        let node = names.fold(self, |node, name| node.children.entry(name.to_vec()).or_default());
+    /// Adds what a use takes of `path`, workspace-relative; `is_secret` tells of such a path whether it may
+    /// hold a secret.
+    pub(crate) fn add(&mut self, path: &[u8], part: Part<'_>, is_secret: impl Fn(&[u8]) -> bool) {
+        let mut node = self;
+        let mut place = Vec::new();
+        for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
+            place = join(&place, name);
+            let secret = || Self { secret: is_secret(&place), ..Self::default() };
+            node = node.children.entry(name.to_vec()).or_insert_with(secret);
+        }
         node.needs = node.needs.union(part.caps);
         node.made |= part.made;
     }
@@ -115,13 +123,18 @@ impl Node {
             child.needs.union(child.gathered.unwrap_or_default()).intersects(ENTRIES)
         };
         let children = self.children.iter().map(|(name, child)| (name.as_slice(), child));
-        children.filter(move |(name, child)| changed(child) && !names::is_secret(name))
+        children.filter(move |(_, child)| changed(child) && !child.secret)
+    }
+
+    /// Whether it has a rule of its own at `path`, whatever is granted around it.
+    fn is_kept_apart(&self, path: &[u8]) -> bool {
+        self.secret || names::decides_what_runs(path)
     }
 
     /// In how many children something is read.
     fn reads(&self, path: &[u8]) -> usize {
         let read = |child: &Self, path: &[u8]| {
-            !is_kept_apart(path) && child.needs_of_all(path).contains(Capabilities::READ)
+            !child.is_kept_apart(path) && child.needs_of_all(path).contains(Capabilities::READ)
         };
         self.children.iter().filter(|(name, child)| read(child, &join(path, name))).count()
     }
@@ -132,14 +145,14 @@ impl Node {
         let own = self.needs.difference(Capabilities::EXECUTE);
         self.children.iter().fold(own, |caps, (name, child)| {
             let path = join(path, name);
-            if is_kept_apart(&path) { caps } else { caps.union(child.needs_of_all(&path)) }
+            if child.is_kept_apart(&path) { caps } else { caps.union(child.needs_of_all(&path)) }
         })
     }
 
     /// Adds the rules for what is at `path` and below, where `held` is granted already; `narrow` says
     /// that there shall be no more than what is needed.
     fn emit(&self, path: &[u8], held: Capabilities, narrow: bool, rules: &mut Vec<Rule>) {
-        let narrow = narrow || is_kept_apart(path);
+        let narrow = narrow || self.is_kept_apart(path);
         let wanted = match self.gathered {
             Some(caps) => caps,
             None if narrow && !self.children.is_empty() => self.needs_of_all(path),
@@ -175,7 +188,7 @@ impl Node {
     fn emit_apart(&self, path: &[u8], held: Capabilities, rules: &mut Vec<Rule>) {
         for (name, child) in &self.children {
             let path = join(path, name);
-            if is_kept_apart(&path) {
+            if child.is_kept_apart(&path) {
                 child.emit(&path, held, true, rules);
             } else {
                 child.emit_apart(&path, held, rules);
@@ -193,7 +206,7 @@ impl Node {
         for (name, child) in &self.children {
             let below = join(path, name);
             let lasts = stable == path && !child.is_made_up(name);
-            if !is_kept_apart(&below) {
+            if !child.is_kept_apart(&below) {
                 child.programs(&below, if lasts { &below } else { stable }, found);
             }
         }
@@ -206,11 +219,6 @@ fn grant(rules: &mut Vec<Rule>, path: &[u8], caps: Capabilities, purpose: Purpos
         Some(rule) => rule.caps = rule.caps.union(caps),
         None => rules.push(Rule { path: path.to_vec(), caps, purpose }),
     }
-}
-
-/// Whether what is at `path` has a rule of its own, whatever is granted around it.
-fn is_kept_apart(path: &[u8]) -> bool {
-    names::is_secret(name(path)) || names::decides_what_runs(path)
 }
 
 /// The last component of `path`.

@@ -70,6 +70,18 @@ impl Mount {
     }
 }
 
+impl Mount {
+    /// The word that is read as this.
+    pub(crate) fn word(&self) -> OsString {
+        let tool = self.tool.iter().flat_map(|tool| [tool.as_str(), ":"]);
+        let left: String = tool.chain([self.name.as_str(), "="]).collect();
+        let mut word = OsString::from(left);
+        word.push(&self.path);
+        word.push(if self.writable { ":rw" } else { ":ro" });
+        word
+    }
+}
+
 impl Unmount {
     /// What stands for "no name": nothing that can be typed holds this character.
     pub(crate) const ALL: &str = "\0";

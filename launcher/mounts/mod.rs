@@ -7,10 +7,11 @@
 pub(crate) mod grammar;
 mod links;
 pub(crate) mod list;
-mod place;
+pub(crate) mod place;
 mod rules;
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fmt;
 use std::io;
 
@@ -29,6 +30,7 @@ use crate::cli::Options;
 use crate::config::layers::Layers;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::log::Log;
 use crate::report;
 use crate::terminal::Terminal;
 use crate::workspace::Workspace;
@@ -40,6 +42,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) workspace: &'a Workspace,
     pub(crate) root: &'a Root,
     pub(crate) options: &'a Options,
+    /// Where answers are put on record.
+    pub(crate) log: Option<&'a Log>,
 }
 
 /// The same, found to be possible.
@@ -64,6 +68,8 @@ struct Mounted {
     linked: bool,
     /// Whether the target was approved before.
     approved: bool,
+    /// The other target that was.
+    previous: Option<Utf8PathBuf>,
 }
 
 impl Mounts {
@@ -75,7 +81,7 @@ impl Mounts {
         rules: &[FsRule],
         store: &Store,
     ) -> Result<Self, Failure> {
-        let Asked { context, workspace, root, options } = *asked;
+        let Asked { context, workspace, root, options, .. } = *asked;
         if options.mounts.is_empty() && options.no_mounts.is_empty() {
             return Ok(Self::default());
         }
@@ -118,13 +124,15 @@ impl Mounts {
                 None => "this run".to_owned(),
             };
             let warnings = about.warnings(&mounted.target);
+            let was = mounted.previous.as_ref().map(|target| report::path(target.as_str()));
+            let was = was.map(|target| format!("  was: {target}\n")).unwrap_or_default();
             let question = format!(
-                "jp-confine: mount from outside the workspace\n  {} → {}\n  {who}: {}\n{warnings}Mount it?",
+                "jp-confine: mount from outside the workspace\n  {} → {}\n{was}  {who}: {}\n{warnings}Mount it?",
                 report::path(mounted.name.as_str()),
                 report::path(mounted.target.as_str()),
                 Capabilities::READ,
             );
-            if !terminal.confirm(&question) {
+            if !about.confirm(terminal, &question, &mounted.name, &mounted.target) {
                 return Err(Failure::own(format!(
                     "nothing was run: no to --mount {}",
                     mounted.typed
@@ -170,6 +178,19 @@ impl Mounts {
     fn unlinked_yet(&self) -> impl Iterator<Item = &Mounted> {
         self.mounted.iter().filter(|mounted| !mounted.linked)
     }
+}
+
+/// The options that mean the same mounts to a run that begins in the root of the workspace.
+pub(crate) fn from_root(place: Place<'_>, mounts: &[Mount]) -> Result<Vec<OsString>, Failure> {
+    let mut words = Vec::new();
+    for mount in mounts {
+        let name = place.name(&mount.name).map_err(|why| Why::from(why).about(mount))?;
+        let target = place.target(&mount.path).map_err(|why| Why::from(why).about(mount))?;
+        let (tool, path) = (mount.tool.clone(), target.into());
+        let same = Mount { tool, name: name.into(), path, writable: mount.writable };
+        words.extend(["--mount".into(), same.word()]);
+    }
+    Ok(words)
 }
 
 /// A mount is for the tool that runs, and tools that do not run here are held by nobody (spec §2.6).
@@ -254,8 +275,10 @@ impl Checker<'_> {
             Entry::Link => self.has_target(&name, &target)?,
             Entry::Other => return Err(Why::from(format!("{name} exists and is no link"))),
         };
-        let approved = store.has(&name, &target);
-        Ok(Mounted { typed: mount.clone(), name, target, linked, approved })
+        let before = store.get(name.as_str()).map(|entry| entry.canonical_target.clone());
+        let approved = before.as_ref() == Some(&target);
+        let previous = before.filter(|_| !approved);
+        Ok(Mounted { typed: mount.clone(), name, target, linked, approved, previous })
     }
 
     /// Whether the link `name` leads to `target`; that it leads elsewhere is an error.

@@ -92,7 +92,14 @@ mod tests {
             let name = word.trim_end_matches(":rw").to_owned();
             let writable = word.ends_with(":rw");
             let typed = Mount { tool: None, name: name.clone(), path: "/t".into(), writable };
-            Mounted { typed, name: name.into(), target: "/t".into(), linked: true, approved: true }
+            Mounted {
+                typed,
+                name: name.into(),
+                target: "/t".into(),
+                linked: true,
+                approved: true,
+                previous: None,
+            }
         });
         let mounts = Mounts {
             gone: names(gone).into_iter().map(Utf8PathBuf::from).collect(),
@@ -147,8 +154,14 @@ mod tests {
     #[test]
     fn a_mount_is_of_the_layer_of_what_is_typed() {
         let typed = Mount { tool: None, name: "f".into(), path: "/t".into(), writable: false };
-        let mounted =
-            Mounted { typed, name: "f".into(), target: "/t".into(), linked: true, approved: true };
+        let mounted = Mounted {
+            typed,
+            name: "f".into(),
+            target: "/t".into(),
+            linked: true,
+            approved: true,
+            previous: None,
+        };
         let mounts = Mounts { mounted: vec![mounted], ..Mounts::default() };
         let rules = mounts.among(None).expect("declared");
         assert!(rules.iter().all(|rule| &*rule.source().layer == "flags"));

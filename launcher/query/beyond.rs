@@ -25,15 +25,8 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn of(context: &'a Context, options: &'a Options, topic: Beyond) -> Result<Self, Failure> {
-        let prepared = match topic {
-            // Rules about hosts are for the file service, until a run is held to them.
-            Beyond::Net => {
-                let service = Options { service: true, ..options.clone() };
-                super::prepared(context, &service, None)?
-            }
-            Beyond::Env | Beyond::Command => super::prepared(context, options, None)?,
-        };
+    fn of(context: &'a Context, options: &'a Options) -> Result<Self, Failure> {
+        let prepared = super::prepared(context, options, None)?;
         Ok(Self { context, options, prepared })
     }
 
@@ -64,7 +57,7 @@ pub(crate) fn check(
     targets: &[OsString],
     json: bool,
 ) -> Result<u8, Failure> {
-    let answers = Asked::of(context, options, topic)?.answers(topic, targets)?;
+    let answers = Asked::of(context, options)?.answers(topic, targets)?;
     let answers: Vec<Answer> = answers.into_iter().map(|explained| explained.answer).collect();
     if json {
         report::json(&answers)?;
@@ -83,7 +76,7 @@ pub(crate) fn explain(
     targets: &[OsString],
     json: bool,
 ) -> Result<u8, Failure> {
-    let answers = Asked::of(context, options, topic)?.answers(topic, targets)?;
+    let answers = Asked::of(context, options)?.answers(topic, targets)?;
     if json {
         report::json(&answers)?;
     } else {

@@ -1,10 +1,13 @@
 //! The block after a run that was refused something (spec §18).
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::{Style, printable, quoted, shown};
+use jp_confine_policy::Capabilities;
+
+use super::{Style, fitted, printable, quoted, shown};
 use crate::advice::{Advice, Advisor};
 use crate::command_line::CommandLine;
 use crate::denials::Denials;
@@ -42,14 +45,25 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
     }
     let mut shown = 0;
     let mut room = FOR_DENIALS;
+    let mut rules: BTreeMap<String, Capabilities> = BTreeMap::new();
     for (denial, count) in denials.open() {
-        let lines = describe(denial, *count, about.advisor, style);
+        let advice = about.advisor.advise(denial);
+        let lines = describe(denial, *count, about.advisor, &advice, style);
         let Some(left) = room.checked_sub(lines.len()) else { break };
         room = left;
         shown += 1;
         for line in lines {
             let _ = writeln!(text, "{line}");
         }
+        if let Advice::Grant { rules: theirs, .. } = advice {
+            for (path, caps) in theirs {
+                let all = rules.entry(path).or_default();
+                *all = all.union(caps);
+            }
+        }
+    }
+    for line in pasted(&rules, about.advisor, room) {
+        let _ = writeln!(text, "{}", style.faint(&line));
     }
     let more = (denials.open().len() - shown) as u64 + denials.untold();
     let more = (more > 0).then(|| format!("and {more} more"));
@@ -79,7 +93,13 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
 }
 
 /// One denial: what, and below it why and the way out.
-fn describe(denial: &Denial, count: u64, advisor: Advisor<'_>, style: Style) -> Vec<String> {
+fn describe(
+    denial: &Denial,
+    count: u64,
+    advisor: Advisor<'_>,
+    advice: &Advice,
+    style: Style,
+) -> Vec<String> {
     let program = denial.program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let program = if program.is_empty() { "?".to_owned() } else { printable(program) };
     let times = if count > 1 { format!(" ({count}×)") } else { String::new() };
@@ -92,30 +112,56 @@ fn describe(denial: &Denial, count: u64, advisor: Advisor<'_>, style: Style) -> 
         Layer::Supervisor => ", stopped by the supervisor",
     };
     let mut lines = vec![format!("  {what} {path} by {program}{times}{layer}")];
-    let why = advisor.rule(denial).unwrap_or_else(|| "no rule covers it".to_owned());
-    match advisor.advise(denial) {
+    let why = rule(denial, advisor).unwrap_or_else(|| "no rule covers it".to_owned());
+    let parts = match advice {
         Advice::Never(reason) => {
-            lines.push(format!("    {}", style.faint(&reason)));
+            rule(denial, advisor).into_iter().chain([reason.clone()]).collect()
         }
+        Advice::Approve(name) => vec![why, format!("allow: {}", approval(name))],
         Advice::Connection(way) => {
-            let why = format!("{why}; allow: jp-confine --net {}", quoted(way.typed.as_bytes()));
-            lines.push(format!("    {}", style.faint(&why)));
+            vec![why, format!("allow: jp-confine --net {}", quoted(way.typed.as_bytes()))]
         }
-        Advice::Command { key, rule, instead } => {
+        Advice::Command { instead, .. } => {
             let place = if instead.is_some() { "replace it by" } else { "allow it in a policy" };
-            lines.push(format!("    {}", style.faint(&format!("{why}; {place}:"))));
-            let text = rule_text::command(None, &key, &rule);
-            lines.extend(text.lines().map(|line| format!("      {}", style.faint(line))));
+            vec![why, format!("{place}:")]
         }
-        Advice::Grant { options, rules } => {
-            let why = format!("{why}; allow: jp-confine {}", words(&options));
-            lines.push(format!("    {}", style.faint(&why)));
-            let keys = |(path, caps): &(String, _)| rule_text::keys(path, *caps).join(", ");
-            let rules = rules.iter().map(|rule| format!("    or: [[access.fs]] {}", keys(rule)));
-            lines.extend(rules.map(|rule| style.faint(&rule)));
-        }
+        Advice::Grant { options, .. } => vec![why, format!("allow: jp-confine {}", words(options))],
+    };
+    lines.extend(fitted("    ", &parts, "; ").iter().map(|line| style.faint(line)));
+    if let Advice::Command { key, rule, .. } = advice {
+        let text = rule_text::command(advisor.tool, key, rule);
+        lines.extend(text.lines().map(|line| format!("      {}", style.faint(line))));
     }
     lines
+}
+
+/// What decided, files of the workspace named as seen from there.
+fn rule(denial: &Denial, advisor: Advisor<'_>) -> Option<String> {
+    let around = format!("({}/", shown(advisor.workspace.as_os_str().as_bytes(), Path::new("")));
+    Some(advisor.rule(denial)?.replace(&around, "("))
+}
+
+/// What to add to the policy file to allow it, ready to be pasted: as many rules as fit into `room` lines.
+fn pasted(
+    rules: &BTreeMap<String, Capabilities>,
+    advisor: Advisor<'_>,
+    room: usize,
+) -> Vec<String> {
+    let file = advisor.file().unwrap_or_else(|| "the policy file".to_owned());
+    let mut lines = vec![format!("  or add to {}:", printable(file.as_bytes()))];
+    for (path, caps) in rules {
+        let rule = rule_text::rule(advisor.tool, path, *caps);
+        if lines.len() + rule.lines().count() > room {
+            break;
+        }
+        lines.extend(rule.lines().map(str::to_owned));
+    }
+    if lines.len() > 1 { lines } else { Vec::new() }
+}
+
+/// The command that approves where the rule of this path leads.
+pub(crate) fn approval(name: &str) -> String {
+    format!("jp-confine approvals approve {}", quoted(name.as_bytes()))
 }
 
 /// What was asked for: capabilities, or the call where no rule decided.

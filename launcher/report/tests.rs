@@ -28,6 +28,8 @@ fn denial(path: &[u8], missing: Capabilities, rule: Option<usize>) -> Denial {
         layer: crate::events::Layer::Shim,
         path: path.to_owned(),
         route: path.to_owned(),
+        other: Vec::new(),
+        also: Capabilities::NONE,
         program: b"/usr/bin/cat".to_vec(),
         call: b"open".to_vec(),
     }
@@ -56,9 +58,11 @@ fn render(denials: &[Denial], declared: bool) -> String {
             grants: &grants,
             workspace: Path::new("/w"),
             tiers: &Tiers::default(),
+            unapproved: &[],
             declared,
             net: &Net::default(),
             programs: None,
+            tool: None,
         },
         verbose: true,
         damaged: false,
@@ -90,13 +94,29 @@ jp-confine: 3 denials
 fn declared_workspaces_are_told_the_rule() {
     let text = render(&[denial(b"/w/src/x", Capabilities::UPDATE, None)], true);
     assert!(text.contains("allow: jp-confine -w /w/src/x\n"), "{text}");
-    assert!(text.contains("    or: [[access.fs]] path = \"src/x\", update = true\n"), "{text}");
+    let rule = "  or add to the policy file:\n[[access.fs]]\npath = \"src/x\"\nupdate = true\n";
+    assert!(text.contains(rule), "{text}");
+}
+
+#[test]
+fn rules_on_one_path_are_one_rule() {
+    let denied = |missing| denial(b"/w/src/x", missing, None);
+    let text = render(&[denied(Capabilities::UPDATE), denied(Capabilities::DELETE)], true);
+    assert!(text.contains("update = true\ndelete = true\n"), "{text}");
+    assert_eq!(text.matches("[[access.fs]]").count(), 1, "{text}");
+}
+
+#[test]
+fn lines_are_broken_where_they_can_be() {
+    let long = format!("/srv/{}", "x".repeat(70));
+    let text = render(&[denial(long.as_bytes(), Capabilities::READ, None)], true);
+    assert!(text.contains("    no rule covers it\n        allow: jp-confine -r /srv/xx"), "{text}");
 }
 
 #[test]
 fn control_files_cannot_be_allowed() {
     let text = render(&[denial(b"/w/jp-confine.toml", Capabilities::UPDATE, Some(1))], false);
-    assert!(text.contains("a policy file, never writable from inside: cannot be"), "{text}");
+    assert!(text.contains("a policy file, never writable from inside; cannot be"), "{text}");
 }
 
 #[test]
@@ -116,6 +136,17 @@ fn the_block_never_exceeds_twenty_lines() {
     let text = render(&many, false);
     assert!(text.lines().count() <= LINES, "{text}");
     assert!(text.contains("and 92 more"), "{text}");
+}
+
+#[test]
+fn words_stay_whole_where_lines_are_broken() {
+    let text = format!("{} {} end", "word ".repeat(20).trim_end(), "x".repeat(100));
+    let text = wrapped(&text, 12);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 4, "{text}");
+    assert!(lines[0].len() + 12 <= 80 && lines[1].len() <= 80, "{text}");
+    assert_eq!(text.split_whitespace().count(), 22, "{text}");
+    assert_eq!(lines[3], "  end");
 }
 
 #[test]

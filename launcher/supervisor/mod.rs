@@ -25,7 +25,7 @@ mod program;
 mod resolve;
 mod services;
 mod status;
-mod task;
+pub(crate) mod task;
 #[cfg(test)]
 mod tests;
 mod waiting;

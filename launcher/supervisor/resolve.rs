@@ -70,6 +70,8 @@ pub(crate) struct Entry {
     pub(crate) name: CString,
     /// Its canonical path.
     pub(crate) path: Vec<u8>,
+    /// The spelling by which it was reached.
+    pub(crate) route: Vec<u8>,
     /// A slash was given.
     pub(crate) slash: bool,
 }
@@ -129,7 +131,12 @@ impl Object {
 
 impl Entry {
     pub(crate) fn request(&self) -> Request<'_> {
-        Request::canonical(&self.path)
+        Request::by_route(&self.path, &self.route)
+    }
+
+    /// The same, reached by this spelling.
+    fn by_route(self, route: Vec<u8>) -> Self {
+        Self { route, ..self }
     }
 
     fn new(
@@ -148,7 +155,7 @@ impl Entry {
         path.extend_from_slice(name);
         let name = [name, if slash { b"/" } else { b"" }].concat();
         let name = CString::new(name).map_err(|_| Errno::ACCESS)?;
-        Ok(Self { directory, name, path, slash })
+        Ok(Self { directory, name, route: path.clone(), path, slash })
     }
 }
 
@@ -242,10 +249,17 @@ impl<'a> Argument<'a> {
             }
             Err(Errno::NOENT) => match self.missing() {
                 Some(entry) => Ok(Found::Missing(entry)),
-                None => self.walk(self.text.to_bytes(), stops),
+                None => self.find_by_links(stops),
             },
-            Err(_) => self.walk(self.text.to_bytes(), stops),
+            Err(_) => self.find_by_links(stops),
         }
+    }
+
+    fn find_by_links(&self, stops: bool) -> Result<Found, Errno> {
+        Ok(match self.walk(self.text.to_bytes(), stops)? {
+            Found::Missing(entry) => Found::Missing(entry.by_route(self.lexical()?)),
+            found @ Found::Object(_) => found,
+        })
     }
 
     /// Holds the directory that the last component is an entry of. `None` where that is `.`, `..` or
@@ -268,7 +282,9 @@ impl<'a> Argument<'a> {
                 Found::Missing(_) => return Err(Errno::NOENT),
             },
         };
-        Entry::new(&self.caller, directory, name, slash).map(Some)
+        let entry = Entry::new(&self.caller, directory, name, slash)?;
+        let route = self.lexical().unwrap_or_else(|_| entry.path.clone());
+        Ok(Some(entry.by_route(route)))
     }
 
     /// The entry that no object has, where no link is on the way to its directory.

@@ -36,11 +36,19 @@ pub(crate) struct Task<'a> {
 pub(crate) struct Subject<'p> {
     pub(crate) path: &'p [u8],
     pub(crate) route: &'p [u8],
+    /// The other path of a call that names two; else empty.
+    pub(crate) other: &'p [u8],
+    /// What a person is to consent to there as well.
+    pub(crate) also: Capabilities,
 }
 
 impl<'p> Subject<'p> {
     pub(crate) fn new(path: &'p [u8]) -> Self {
-        Self { path, route: path }
+        Self::by_route(path, path)
+    }
+
+    pub(crate) fn by_route(path: &'p [u8], route: &'p [u8]) -> Self {
+        Self { path, route, other: &[], also: Capabilities::NONE }
     }
 
     pub(crate) fn request(&self) -> Request<'p> {
@@ -144,7 +152,7 @@ impl<'a> Task<'a> {
         };
         let Some(path) = self.judged_path(&found)? else { return Ok(found) };
         let route = found.route(argument);
-        let subject = Subject { path, route: &route };
+        let subject = Subject::by_route(path, &route);
         self.settle(judge(self.image(), &subject.request()), subject)?;
         self.learn_judged(How::Used, subject, judge);
         Ok(found)
@@ -254,8 +262,7 @@ impl<'a> Task<'a> {
         let program = program_of(&self.caller);
         let pid = self.caller.status()?.process.unsigned_abs();
         let consent = &self.policy.consent;
-        let Subject { path, route } = subject;
-        let question = consent.about().question(&denial, (path, route), program, pid);
+        let question = consent.about().question(&denial, subject, program, pid);
         let answer = consent.ask((asker, self.caller.tid()), &question, |answer| self.wait(answer));
         let answer = answer.inspect_err(|_| {
             if self.caller.confirm().is_err() {
@@ -297,6 +304,8 @@ impl<'a> Task<'a> {
             layer: Layer::Supervisor,
             path: subject.path.to_vec(),
             route: subject.route.to_vec(),
+            other: subject.other.to_vec(),
+            also: subject.also,
             program: program_of(&self.caller),
             call: self.call.as_bytes().to_vec(),
         });

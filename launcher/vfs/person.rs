@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use jp_confine_vfs::person::{Answer, Person, Question};
 
+use crate::log::Log;
 use crate::report;
 use crate::terminal::Terminal;
 
@@ -12,22 +13,24 @@ const SHOWN: usize = 12;
 
 /// Whoever sits at the terminal.
 #[derive(Debug)]
-pub(super) struct OnTerminal {
+pub(super) struct OnTerminal<'a> {
     non_interactive: bool,
     tool: String,
+    /// Where answers are put on record.
+    log: Option<&'a Log>,
 }
 
-impl OnTerminal {
+impl<'a> OnTerminal<'a> {
     /// Somebody to ask on behalf of `tool`, unless nobody is to be asked.
-    pub(super) const fn new(non_interactive: bool, tool: String) -> Self {
-        Self { non_interactive, tool }
+    pub(super) const fn new(non_interactive: bool, tool: String, log: Option<&'a Log>) -> Self {
+        Self { non_interactive, tool, log }
     }
 
     fn words(&self, questions: &[Question]) -> String {
         let mut text = String::new();
         let tool = report::path(&self.tool);
         for Question { action, what, reason } in questions.iter().take(SHOWN) {
-            let (what, reason) = (report::path(what), report::path(reason));
+            let (what, reason) = (report::short(what.as_bytes()), report::short(reason.as_bytes()));
             let _ = writeln!(
                 text,
                 "jp-confine: the tool {tool} wants to {action}\n    {what}\n  {reason}"
@@ -41,19 +44,26 @@ impl OnTerminal {
     }
 }
 
-impl Person for OnTerminal {
+impl Person for OnTerminal<'_> {
     fn is_there(&self) -> bool {
         Terminal::open(self.non_interactive).is_some()
     }
 
-    fn ask(&mut self, questions: &[Question], _: &mut dyn FnMut() -> bool) -> Answer {
+    fn ask(&mut self, questions: &[Question], gone: &mut dyn FnMut() -> bool) -> Answer {
         let words = self.words(questions);
-        let answer = Terminal::open(self.non_interactive).and_then(|mut it| it.ask(&words).ok());
-        match answer.unwrap_or_default().trim() {
+        let terminal = Terminal::open(self.non_interactive);
+        let answer = terminal.and_then(|mut it| it.ask_unless(&words, gone).ok()?);
+        let answer = match answer.unwrap_or_default().trim() {
             "y" | "yes" => Answer::Once,
             "r" | "Y" => Answer::Session,
             _ => Answer::No,
+        };
+        if let Some(log) = self.log {
+            for question in questions {
+                log.answer(&self.tool, question, answer);
+            }
         }
+        answer
     }
 }
 
@@ -68,7 +78,7 @@ mod tests {
             what: "/w/a\u{1b}[2Jb".to_owned(),
             reason: "no rule is about it".to_owned(),
         };
-        let person = OnTerminal::new(false, "edit".to_owned());
+        let person = OnTerminal::new(false, "edit".to_owned(), None);
         assert_eq!(
             person.words(&[question]),
             "jp-confine: the tool edit wants to update\n    /w/a\\x1b[2Jb\n  no rule is about it\n  \

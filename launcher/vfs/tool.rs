@@ -3,9 +3,10 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
+use jp_confine_policy::canonical::Root;
 use jp_confine_policy::coverage::Coverage;
 use jp_confine_policy::env::Env;
 use jp_confine_policy::variables;
@@ -15,7 +16,11 @@ use crate::cli::{Enforce, Options};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::machine;
+use crate::mounts::{self, place::Place};
+use crate::outer::Outer;
 use crate::program;
+use crate::report;
+use crate::workspace::Workspace;
 
 /// By which this program finds the user's policy, and its own files.
 const OWN: [&str; 4] = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "TMPDIR", machine::WITHOUT];
@@ -30,6 +35,8 @@ pub(super) struct Hosted {
     /// More that the tool may execute.
     libraries: Vec<PathBuf>,
     environment: Vec<(OsString, OsString)>,
+    /// How firmly it is held.
+    enforce: &'static str,
     verbose: bool,
 }
 
@@ -41,6 +48,7 @@ impl Hosted {
         env: &Env,
         name: &OsStr,
     ) -> Result<Self, Failure> {
+        let enforce = firmness(context, options)?;
         let is_program = |file: &PathBuf| {
             let found = context.absolute(file).metadata();
             found.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
@@ -67,6 +75,7 @@ impl Hosted {
             folder,
             libraries: options.exec.iter().map(|path| context.absolute(path)).collect(),
             environment,
+            enforce,
             verbose: options.verbose,
         })
     }
@@ -79,7 +88,14 @@ impl Hosted {
     /// This program again, to run the tool strictly confined in a workspace where nothing is.
     pub(super) fn command(&self, arguments: &[OsString]) -> Command {
         let mut command = Command::new(&self.launcher);
-        command.args(["--enforce", "strict", "--no-net", "--non-interactive", "--profile", "none"]);
+        command.args([
+            "--enforce",
+            self.enforce,
+            "--no-net",
+            "--non-interactive",
+            "--profile",
+            "none",
+        ]);
         command.args(["--kill-leftovers", if self.verbose { "-v" } else { "-q" }]);
         command.arg("-C").arg(self.folder.path());
         for path in self.libraries.iter().chain([&self.file]) {
@@ -92,17 +108,43 @@ impl Hosted {
     }
 }
 
+/// How firmly the tool can be held: strictly, but for inside another run, which has the one supervisor that
+/// a process can have.
+fn firmness(context: &Context, options: &Options) -> Result<&'static str, Failure> {
+    if Outer::find(context)?.is_none() {
+        return Ok("strict");
+    }
+    if options.enforce == Some(Enforce::Strict) {
+        return Err(Failure::advised(
+            "inside another run a tool cannot be held strictly: the supervisor is that run's",
+            "start the service outside of it, or leave out --enforce",
+        ));
+    }
+    if !options.quiet {
+        report::warning(
+            "inside another run: the tool is held by the policies of both, by its own through the \
+             preload library and Landlock alone",
+        );
+    }
+    Ok("layered")
+}
+
 /// This program with the options that make it hold a program of the tool's to the service's policy.
 pub(super) fn wrapper(
     context: &Context,
     options: &Options,
-    root: &Path,
+    workspace: &Workspace,
+    root: &Root,
 ) -> Result<Vec<OsString>, Failure> {
     let mut words: Vec<OsString> = vec![launcher()?.into()];
     words.extend(
         ["--service", "--no-net", "--non-interactive", "--kill-leftovers"].map(OsString::from),
     );
-    words.extend(["-C".into(), root.into()]);
+    words.extend(["-C".into(), root.as_path().into()]);
+    words.extend(mounts::from_root(Place { context, workspace, root }, &options.mounts)?);
+    if let Some(events) = &options.events {
+        words.extend(["--events".into(), context.absolute(events).into()]);
+    }
     let lists = [
         ("--policy", &options.policies),
         ("-r", &options.read),

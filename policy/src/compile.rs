@@ -22,6 +22,8 @@ use crate::warning::{DropReason, Warning};
 pub struct Compiled {
     /// The grants of the workspace itself and of its rules, in declared order.
     pub grants: Vec<Grant>,
+    /// What dropped rules would grant were their targets approved: for messages.
+    pub unapproved: Vec<Grant>,
     /// The rules for tools that check themselves; empty exactly when nothing was declared.
     pub rules: Vec<CompiledRule>,
     /// What the person should know.
@@ -60,7 +62,12 @@ pub fn compile(
         root,
         approvals,
         lookups: Lookups::default(),
-        compiled: Compiled { grants: vec![ground], rules: Vec::new(), warnings: Vec::new() },
+        compiled: Compiled {
+            grants: vec![ground],
+            unapproved: Vec::new(),
+            rules: Vec::new(),
+            warnings: Vec::new(),
+        },
     };
     if let Some(rules) = declared {
         for rule in rules {
@@ -176,6 +183,11 @@ impl Compiler<'_> {
         anchors.extend(entry.map(|entry| entry.path));
         anchors.extend(target);
         anchors.dedup();
+        if let DropReason::Unapproved { target } | DropReason::Retargeted { target, .. } = &why {
+            let kind = GrantKind::External { lexical_path: lexical.to_string() };
+            let grant = grant(rule, target.clone(), rule.capabilities(), kind);
+            self.compiled.unapproved.push(grant);
+        }
         for anchor in anchors {
             let outside = !self.root.contains(&anchor);
             let lexical_path = outside.then(|| lexical.to_string());
@@ -190,9 +202,7 @@ impl Compiler<'_> {
     }
 
     fn grant(&mut self, rule: &FsRule, anchor: PathBuf, caps: Capabilities, kind: GrantKind) {
-        let RuleSource { layer, index, line } = rule.source().clone();
-        let origin = Origin::Rule { layer, index, line, path: rule.path().to_string() };
-        self.compiled.grants.push(Grant::new(anchor, caps, kind, origin));
+        self.compiled.grants.push(grant(rule, anchor, caps, kind));
     }
 
     /// A tool that reads an empty list would take it for "unrestricted".
@@ -203,4 +213,10 @@ impl Compiler<'_> {
             self.compiled.rules.push(CompiledRule::deny_all(""));
         }
     }
+}
+
+fn grant(rule: &FsRule, anchor: PathBuf, caps: Capabilities, kind: GrantKind) -> Grant {
+    let RuleSource { layer, index, line } = rule.source().clone();
+    let origin = Origin::Rule { layer, index, line, path: rule.path().to_string() };
+    Grant::new(anchor, caps, kind, origin)
 }

@@ -8,6 +8,7 @@ use crate::capability::Capabilities;
 use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, Image, RuleId};
 use crate::lookup;
 pub use crate::lookup::{Lookup, Request, lookup};
+pub use crate::spelled::spelled;
 use crate::tier::Restraint;
 use crate::walk::{Components, Walk, leads_below};
 

@@ -11,7 +11,8 @@ use crate::canonical::{self, Op, ResolveError, Resolved};
 use crate::capability::{Capabilities, Capability};
 use crate::check::{self, Context, Verdict, bytes};
 use crate::decide::{self, Request};
-use crate::tiers::Tiers;
+use crate::pattern::Pattern;
+use crate::tiers::{List, Tiers};
 
 /// Everything that is to say about one path, judged as a system call would be. Paths are shown
 /// lossily where they are not UTF-8.
@@ -67,6 +68,8 @@ pub struct Matched {
     pub list: &'static str,
     /// As written.
     pub pattern: String,
+    /// Where it is written, if that is known.
+    pub place: Option<String>,
 }
 
 /// A grant that covers the path.
@@ -160,7 +163,12 @@ fn judgement(
 
 fn matched(tiers: &Tiers, path: &Path) -> Vec<Matched> {
     let matching = tiers.matching(path);
-    matching.map(|(list, text)| Matched { list: list.field(), pattern: text.to_string() }).collect()
+    let matched = |(list, pattern): (List, &Pattern)| Matched {
+        list: list.field(),
+        pattern: pattern.text.clone(),
+        place: pattern.place.clone(),
+    };
+    matching.map(matched).collect()
 }
 
 fn candidates(context: &Context<'_>, path: &Path, route: &Path) -> Vec<Candidate> {

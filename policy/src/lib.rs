@@ -68,6 +68,7 @@ pub mod decide;
 pub mod image;
 pub mod invocation;
 mod lookup;
+mod spelled;
 pub mod telling;
 pub mod tier;
 pub mod variables;

@@ -56,6 +56,8 @@ pub struct Places<'a> {
 pub struct Pattern {
     /// As written.
     pub text: String,
+    /// Where it is written, if that is known: a file and a line, for messages.
+    pub place: Option<String>,
     /// As written, expanded, and with the links on its literal part resolved.
     globs: Vec<Glob>,
 }
@@ -88,7 +90,9 @@ impl Pattern {
     }
 
     /// Expands `text` and resolves the links on its literal part; looks at the disk. Of a directory
-    /// that it `restricts` it matches the directory itself, too (R19).
+    /// that it `restricts` it matches the directory itself, too (R19); and what it `restricts` by its plain
+    /// name it matches with all below, should that be a directory: nobody closes a folder and means to
+    /// leave its contents open.
     ///
     /// # Errors
     /// [`PatternError`].
@@ -104,11 +108,13 @@ impl Pattern {
         if restricts {
             let of_itself = |spelling: &String| spelling.strip_suffix("/**").map(str::to_owned);
             let whole: Vec<String> = spellings.iter().filter_map(of_itself).collect();
+            let below: Vec<String> = spellings.iter().filter_map(|text| all_below(text)).collect();
             spellings.extend(whole.into_iter().filter(|spelling| !spelling.is_empty()));
+            spellings.extend(below);
         }
         spellings.dedup();
         let globs = spellings.iter().map(|spelling| glob(spelling)).collect::<Result<_, _>>()?;
-        Ok(Self { text: text.to_owned(), globs })
+        Ok(Self { text: text.to_owned(), place: None, globs })
     }
 
     /// Regular expressions, over bytes, of whole paths that it matches.
@@ -202,6 +208,11 @@ fn resolved(text: &str) -> Result<Option<String>, PatternError> {
     };
     let canonical = found.path.to_str().ok_or(PatternError::NotUtf8)?.trim_end_matches('/');
     Ok((canonical != stem).then(|| globset::escape(canonical) + rest))
+}
+
+/// The pattern of all that is below the one path that `text` means, if it means one.
+fn all_below(text: &str) -> Option<String> {
+    (literal_part(text).len() == text.len()).then(|| text.trim_end_matches('/').to_owned() + "/**")
 }
 
 /// The part of a pattern before the first component with anything special in it, or all of it.

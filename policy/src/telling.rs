@@ -10,8 +10,8 @@ use crate::tier::Restraint;
 /// of a denial. So the record of a run need not be writable from inside.
 pub const CALL: i64 = 0x3fff_0000;
 
-/// How many vectors there are: the fixed part, path, route, program and call.
-pub const VECTORS: usize = 5;
+/// How many vectors there are: the fixed part, path, route, the other path of a pair, program and call.
+pub const VECTORS: usize = 6;
 
 /// The number of the reason that no rule about programs lets one start with its arguments.
 pub const COMMAND: u16 = 32;

@@ -188,6 +188,13 @@ impl Tiers {
         Ok(())
     }
 
+    /// Notes where each pattern is written, as `place` knows it by its list and text.
+    pub fn locate(&mut self, place: impl Fn(&str, &str) -> Option<String>) {
+        for (list, pattern) in &mut self.patterns {
+            pattern.place = place(list.field(), &pattern.text);
+        }
+    }
+
     /// Whether there is nothing to match.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -217,29 +224,32 @@ impl Tiers {
     /// The most specific pattern by which `restraint` withholds the path, or the spelling by which it
     /// was reached: for messages (spec §9.2).
     #[must_use]
-    pub fn reported(&self, restraint: Restraint, path: &Path, route: &Path) -> Option<&str> {
+    pub fn reported(&self, restraint: Restraint, path: &Path, route: &Path) -> Option<&Pattern> {
         let list = List::of(restraint)?;
         let matching = self.patterns.iter().filter(|(of, pattern)| {
             of.field() == list.field() && (pattern.matches(path) || pattern.matches(route))
         });
         let narrowest = matching.max_by_key(|(_, pattern)| pattern.specificity());
-        narrowest.map(|(_, pattern)| pattern.text.as_str())
+        narrowest.map(|(_, pattern)| pattern)
     }
 
-    /// What withholds the path, in words: the pattern, and the list that it is of.
+    /// What withholds the path, in words: the pattern, the list that it is of, and where it is written.
     #[must_use]
     pub fn described(&self, restraint: Restraint, path: &Path, route: &Path) -> String {
         let list = List::of(restraint).map_or("default", List::field);
         match self.reported(restraint, path, route) {
-            Some(pattern) => format!("`{pattern}` of {list}"),
+            Some(Pattern { text, place: Some(place), .. }) => {
+                format!("`{text}` of {list} ({place})")
+            }
+            Some(Pattern { text, .. }) => format!("`{text}` of {list}"),
             None => format!("{list} of file_policy"),
         }
     }
 
     /// Every pattern that matches the path, with its list.
-    pub fn matching(&self, path: &Path) -> impl Iterator<Item = (List, &str)> {
+    pub fn matching(&self, path: &Path) -> impl Iterator<Item = (List, &Pattern)> {
         let matching = self.patterns.iter().filter(move |(_, pattern)| pattern.matches(path));
-        matching.map(|(list, pattern)| (*list, pattern.text.as_str()))
+        matching.map(|(list, pattern)| (*list, pattern))
     }
 
     /// Whether the canonical path is on the list of sensitive paths, be it only warned of.

@@ -13,7 +13,7 @@ use crate::sys;
 
 /// The first four bytes of a record: `JPVE`.
 const MAGIC: u32 = 0x4556_504a;
-const HEADER: usize = 28;
+const HEADER: usize = 32;
 /// Longer texts are cut: what does not fit in a path cannot be in a policy.
 const LONGEST: usize = 4096;
 /// Beyond this size of the file nothing more is recorded.
@@ -58,6 +58,17 @@ impl<'a> Subject<'a> {
     }
 }
 
+/// The other of two paths that a call names, canonical, with what a person is to consent to there as well.
+#[derive(Clone, Copy)]
+pub(crate) struct Other<'a> {
+    pub(crate) path: &'a [u8],
+    pub(crate) wanted: Capabilities,
+}
+
+impl Other<'_> {
+    const NONE: Self = Self { path: &[], wanted: Capabilities::NONE };
+}
+
 /// Turns a verdict into the hook's result: reports a denial, or asks where a person may lift it.
 ///
 /// # Errors
@@ -69,13 +80,21 @@ pub(crate) fn settle(
 ) -> Result<(), Errno> {
     match verdict {
         Verdict::Allow => Ok(()),
-        Verdict::Deny(denial) => {
-            if is_lifted(image, denial, subject) {
-                return Ok(());
-            }
-            Err(errno_of(denial))
-        }
+        Verdict::Deny(denial) => settle_pair(image, denial, subject, Other::NONE),
     }
+}
+
+/// As [`settle`], for a denial of a call that names two paths.
+///
+/// # Errors
+/// As [`settle`].
+pub(crate) fn settle_pair(
+    image: &Image<'_>,
+    denial: Denial,
+    subject: Subject<'_>,
+    other: Other<'_>,
+) -> Result<(), Errno> {
+    if is_lifted(image, denial, subject, other) { Ok(()) } else { Err(errno_of(denial)) }
 }
 
 /// As [`settle`], for a path that leads nowhere: about that nobody is asked.
@@ -104,7 +123,7 @@ pub(crate) fn settle_open(
     subject: Subject<'_>,
 ) -> Result<OpenVerdict, Errno> {
     match judge(image, request) {
-        OpenVerdict::Deny(denial) if is_lifted(image, denial, subject) => {
+        OpenVerdict::Deny(denial) if is_lifted(image, denial, subject, Other::NONE) => {
             match judge(image, &request.consented()) {
                 OpenVerdict::Deny(denial) => Err(errno_of(denial)),
                 other => Ok(other),
@@ -119,15 +138,16 @@ pub(crate) fn settle_open(
 #[cold]
 #[inline(never)]
 pub(crate) fn denied(image: &Image<'_>, denial: Denial, subject: Subject<'_>) -> Errno {
-    record(image, Some(Denial { ask: false, ..denial }), Reason::Rule, subject);
+    let denial = Denial { ask: false, ..denial };
+    record(image, Some(denial), Reason::Rule, subject, Other::NONE);
     errno_of(denial)
 }
 
 /// Reports a denial, or has a person asked; whether that person consents.
 #[cold]
 #[inline(never)]
-fn is_lifted(image: &Image<'_>, denial: Denial, subject: Subject<'_>) -> bool {
-    record(image, Some(denial), Reason::Rule, subject) && denial.ask
+fn is_lifted(image: &Image<'_>, denial: Denial, subject: Subject<'_>, other: Other<'_>) -> bool {
+    record(image, Some(denial), Reason::Rule, subject, other) && denial.ask
 }
 
 const fn errno_of(denial: Denial) -> Errno {
@@ -137,21 +157,29 @@ const fn errno_of(denial: Denial) -> Errno {
 /// Reports a refusal that no rule decided.
 #[cold]
 pub(crate) fn refused(image: &Image<'_>, reason: Reason, subject: Subject<'_>) -> Errno {
-    record(image, None, reason, subject);
+    record(image, None, reason, subject, Other::NONE);
     Errno::EACCES
 }
 
 /// Whether a person was asked, and consented.
 #[inline(never)]
-fn record(image: &Image<'_>, denial: Option<Denial>, reason: Reason, subject: Subject<'_>) -> bool {
+fn record(
+    image: &Image<'_>,
+    denial: Option<Denial>,
+    reason: Reason,
+    subject: Subject<'_>,
+    other: Other<'_>,
+) -> bool {
     // The stack is short here; of a longer name nothing is told.
     let mut program = Buffer::<512>::new();
     let _ = program.fill(sys::own_program);
-    let parts = [subject.path, subject.route, program.as_bytes(), subject.call.to_bytes()];
+    let Subject { call, path, route } = subject;
+    let parts = [path, route, other.path, program.as_bytes(), call.to_bytes()];
     let parts = parts.map(|part| part.get(..part.len().min(LONGEST)).unwrap_or(&[]));
-    let head = head(denial, reason, parts.map(|part| u16::try_from(part.len()).unwrap_or(0)));
-    let [path, route, program, call] = parts;
-    let record: [&[u8]; VECTORS] = [&head, path, route, program, call];
+    let lengths = parts.map(|part| u16::try_from(part.len()).unwrap_or(0));
+    let head = head(denial, reason, other.wanted, lengths);
+    let [path, route, other, program, call] = parts;
+    let record: [&[u8]; VECTORS] = [&head, path, route, other, program, call];
     let decided = image.at_level(denial.map_or(0, |denial| denial.level));
     let answer = if decided.behind().supervisor { sys::tell_supervisor(record) } else { None };
     if answer.is_none() {
@@ -184,8 +212,13 @@ fn open_record(image: &Image<'_>, path: &mut Buffer<1024>) -> Result<sys::Fd, Er
     }
 }
 
-/// The fixed part of a record, whose parts have these lengths.
-fn head(denial: Option<Denial>, reason: Reason, lengths: [u16; 4]) -> [u8; HEADER] {
+/// The fixed part of a record, whose parts have these lengths; `wanted` is of the other path.
+fn head(
+    denial: Option<Denial>,
+    reason: Reason,
+    wanted: Capabilities,
+    lengths: [u16; 5],
+) -> [u8; HEADER] {
     let rule = denial.and_then(|denial| denial.rule).map_or(u32::MAX, RuleId::raw);
     let missing = denial.map_or(0, |denial| denial.missing.bits());
     let flags = denial.map_or(Flags::RULELESS, |denial| Flags::of(&denial)).bits();
@@ -199,6 +232,7 @@ fn head(denial: Option<Denial>, reason: Reason, lengths: [u16; 4]) -> [u8; HEADE
         u32::from_le_bytes([missing, flags, reason_low, reason_high]),
         pair(lengths[0], lengths[1]),
         pair(lengths[2], lengths[3]),
+        pair(lengths[4], u16::from(wanted.bits())),
     ];
     let mut head = [0; HEADER];
     for (to, from) in head.iter_mut().zip(words.iter().flat_map(|word| word.to_le_bytes())) {

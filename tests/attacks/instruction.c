@@ -59,10 +59,10 @@ static int v_openat2(char **a)
 /* What the library tells the supervisor (policy/src/telling.rs), with a reason of one's own. */
 static int v_tell(char **a)
 {
-    struct { uint32_t magic, length, pid, rule; uint8_t missing, flags; uint16_t reason, lengths[4]; } head =
-        {0x4556504a, sizeof head, 0, UINT32_MAX, 1, 4, (uint16_t)atoi(a[0]), {0, 0, 0, 0}};
-    struct iovec vectors[5] = {{&head, sizeof head}};
-    return done(call(0x3fff0000, (long)vectors, 5, 0, 0, 0));
+    struct { uint32_t magic, length, pid, rule; uint8_t missing, flags; uint16_t reason, lengths[5], other; } head =
+        {0x4556504a, sizeof head, 0, UINT32_MAX, 1, 4, (uint16_t)atoi(a[0]), {0}, 0};
+    struct iovec vectors[6] = {{&head, sizeof head}};
+    return done(call(0x3fff0000, (long)vectors, 6, 0, 0, 0));
 }
 static int v_by_descriptor(char **a)
 {

@@ -103,3 +103,33 @@ fn the_last_run_is_explained_and_no_other() {
     product(&scratch, &["why", "--last"]).run().assert_stdout("no denials are on record");
     product(&scratch, &["why"]).run().assert_code(125);
 }
+
+/// The block's own rules, pasted as they stand, allow all that it shows.
+#[test]
+fn what_the_block_prints_can_be_pasted() {
+    let scratch = tree();
+    let script = "echo x >> file; rm -f file";
+    let denied = attempt(&scratch, script);
+    let from = denied.stderr.find("[[access.fs]]").unwrap_or_else(|| panic!("{denied}"));
+    let end = denied.stderr.find("  all of them").unwrap_or_else(|| panic!("{denied}"));
+    scratch.write("ws/jp-confine.toml", &format!("{POLICY}\n{}", &denied.stderr[from..end]));
+    let again = attempt(&scratch, script);
+    assert!(!again.stderr.contains("denied"), "{again}");
+    assert!(!scratch.ws().join("file").exists());
+}
+
+/// Where nobody approved what a rule leads to, the command that does is advised, and works.
+#[test]
+fn an_approval_is_advised_where_it_lacks() {
+    let scratch = Scratch::new();
+    let rule = "[[access.fs]]\npath = 'a fork'\nexternal = true\nread = true\n";
+    scratch.write("ws/jp-confine.toml", rule);
+    std::os::unix::fs::symlink(scratch.path("out"), scratch.ws().join("a fork")).expect("linked");
+    let script = "cat 'a fork/secret'";
+    attempt(&scratch, script).assert_stderr("allow: jp-confine approvals approve 'a fork'");
+    let command = texts(&denials(&scratch), "approve").join("");
+    let line = command.replacen("jp-confine", PRODUCT, 1);
+    let run = Run::new(&scratch, "sh", &["-c", &line]).mode(crate::run::Mode::Bare);
+    run.run().assert_ok();
+    attempt(&scratch, script).assert_ok();
+}

@@ -75,6 +75,23 @@ fn what_is_learned_is_enough_and_no_more() {
     }
 }
 
+/// What a person calls sensitive is learned by its name, so that nobody is asked about it, and what was not
+/// used stays closed.
+#[test]
+fn what_a_person_calls_sensitive_is_learned_by_name() {
+    let scratch = tree();
+    let config = "[access]\nsensitive_paths = ['**/*.token']\n";
+    scratch.write("home/.config/jp-confine/config.toml", config);
+    scratch.write("ws/src/used.token", "1");
+    scratch.write("ws/src/other.token", "2");
+    let script = "cat src/a src/b src/c src/used.token";
+    let Some(learned) = learn(&scratch, script) else { return };
+    learned.assert_ok();
+    let again = ["--non-interactive", "-p", "jp-confine.learned.toml"];
+    run(&scratch, &again, script).assert_ok();
+    run(&scratch, &again, "cat src/other.token").assert_code(1);
+}
+
 #[test]
 fn the_bounds_hold_while_it_learns() {
     let scratch = tree();

@@ -65,11 +65,15 @@ fn the_first_use_is_asked_about() {
         assert!(!terminal.screen().contains(SECRET), "{}", terminal.screen());
         assert_eq!(approved(&scratch), "");
     }
-    let mut terminal = in_terminal(&scratch, cat);
+    let events = scratch.path("events");
+    let recorded = [&["--events", events.to_str().expect("UTF-8")][..], cat].concat();
+    let mut terminal = in_terminal(&scratch, &recorded);
     terminal.see("[y/N] ");
     terminal.keys("y\n");
     terminal.see(SECRET);
     assert_eq!((terminal.end(), approved(&scratch)), (Some(0), "fork=dir".to_owned()));
+    let told = scratch.read("events");
+    assert!(told.contains(r#"{"approval":"fork","event":"prompt","#), "{told}");
     let mut again = in_terminal(&scratch, cat);
     again.see(SECRET);
     assert_eq!(again.end(), Some(0));
@@ -118,6 +122,12 @@ fn a_bare_mount_is_confirmed_where_somebody_can_be_asked() {
     terminal.keys("y\n");
     terminal.see(SECRET);
     assert_eq!((terminal.end(), approved(&scratch)), (Some(0), "fork=dir".to_owned()));
+    // Another target is shown with the one that was approved.
+    fs::remove_file(scratch.path("ws/fork")).expect("removed");
+    let mut terminal = in_terminal(&scratch, &["--mount", "fork=../out", "--", "true"]);
+    terminal.see(&scratch.expand("was: $OUT/dir\r\n"));
+    terminal.keys("n\n");
+    assert_eq!(terminal.end(), Some(125));
 }
 
 #[test]

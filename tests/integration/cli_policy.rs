@@ -161,7 +161,7 @@ fn explain_names_the_layers() {
     let run = product(&scratch, &["explain", "--json", "dir"]).run();
     let layers = json(run.assert_ok())["held_by"].clone();
     assert_eq!(layers.as_array().map(Vec::len), Some(5), "{run}");
-    product(&scratch, &["explain", "dir"]).run().assert_stdout("held by: shim");
+    product(&scratch, &["explain", "dir"]).run().assert_stdout("held by shim");
 }
 
 #[test]

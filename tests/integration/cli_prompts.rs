@@ -30,6 +30,7 @@ fn yes_is_for_once() {
     terminal.see("wants to read");
     terminal.see("ask/a");
     terminal.see("prompt_paths has `<workspace>/ask/**`");
+    terminal.see("jp-confine.toml:2)");
     terminal.see(QUESTION);
     terminal.keys("y\n");
     terminal.see("content-a");
@@ -96,6 +97,46 @@ fn what_changes_is_asked_about_as_well() {
     terminal.end();
     assert_eq!(scratch.read("ws/ask/c"), "inside\n");
     assert_eq!(scratch.read("ws/ask/a"), "content-a\n");
+}
+
+/// One question names both ends of a move, for programs with the library and without.
+#[test]
+fn a_move_is_one_question() {
+    let scratch = arena_with(Linking::Static, place());
+    if !have("script") {
+        return;
+    }
+    let mut terminal = start(&scratch, "mv ask/a ask/c; bin/attack rename ask/b ask/d");
+    for (from, to, seen) in [("a", "c", ""), ("b", "d", "ok")] {
+        terminal.see("wants to delete");
+        terminal.see(&format!("ask/{from}\r\n  and with that to create\r\n    ask/{to}\r\n"));
+        terminal.see(QUESTION);
+        terminal.keys("y\n");
+        terminal.see(seen);
+    }
+    assert_eq!(terminal.end(), Some(0));
+    assert_eq!(terminal.screen().matches("wants to").count(), 2, "{}", terminal.screen());
+    assert_eq!(scratch.read("ws/ask/c"), "content-a\n");
+}
+
+/// A pattern that is written by way of a link asks of moves, too.
+#[test]
+fn a_spelling_by_a_link_is_asked_about() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    scratch.write("ws/jp-confine.toml", "[file_policy]\nprompt_paths = ['**/alias/*']\n");
+    std::os::unix::fs::symlink("ask", scratch.ws().join("alias")).expect("linked");
+    let mut terminal = start(&scratch, "mv alias/a alias/c; ln file alias/d; mv ask/b ask/e");
+    for asked in ["wants to delete", "wants to create", "wants to create"] {
+        terminal.see(asked);
+        terminal.see(QUESTION);
+        terminal.keys("y\n");
+    }
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+    assert_eq!(scratch.read("ws/ask/c"), "content-a\n");
+    assert_eq!(scratch.read("ws/ask/d"), "inside\n");
 }
 
 /// Both wait; one screen has both questions, and one answer counts for both. Meanwhile others run.

@@ -1,6 +1,6 @@
 //! `jp-confine vfs`: what it prints, how it ends, and whom it asks.
 
-use crate::run::{Mode, Run, have};
+use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
 use crate::terminal::Terminal;
 
@@ -122,13 +122,123 @@ fn a_key_calls_it_off() {
 }
 
 #[test]
-fn what_only_runs_do_is_refused() {
+fn a_mount_is_for_the_tool_and_its_programs() {
     let scratch = Scratch::new();
+    let mount = scratch.expand("t:fork=$OUT:rw");
+    scratch.write("ws/jp-confine.toml", "[tools.t.access.commands.cat]\n");
+    let script = r#"
+        ask fs.read '{"path":"fork/secret"}'; show
+        ask process.run '{"program":"cat","args":["fork/secret"]}'; show
+        ask fs.write '{"path":"fork/new","content":"made"}'; tell result '{"content":""}'"#;
+    let run = confined(&scratch, &["--tool", "t", "--mount", &mount], script).run();
+    run.assert_ok().assert_stderr(r#""content":"#).assert_stderr(r#""stdout":"#);
+    assert_eq!(scratch.read("out/new"), "made");
+    let unmount =
+        confined(&scratch, &["--tool", "t", "--no-mount"], "tell result '{\"content\":\"\"}'");
+    unmount.run().assert_ok();
+    assert!(scratch.ws().join("fork").symlink_metadata().is_err());
+}
+
+#[test]
+fn what_is_refused_and_asked_is_on_record() {
+    let scratch = Scratch::new();
+    let script = r#"
+        ask fs.read '{"path":"../secret"}'; ask fs.write '{"path":"log","content":"forged"}'
+        ask fs.read '{"path":"gone"}'; tell result '{"content":""}'"#;
+    confined(&scratch, &["-w", ".", "--events", "log"], script).run().assert_ok();
+    let log = scratch.read("ws/log");
+    let denied: Vec<&str> = log.lines().filter(|line| line.contains("\"denial\"")).collect();
+    assert_eq!(denied.len(), 2, "{log}");
+    assert!(
+        denied[0].contains(r#""call":"fs.read""#) && denied[0].contains(r#""path":"../secret""#)
+    );
+    assert!(denied[1].contains(r#""call":"fs.write""#) && !log.contains("forged"), "{log}");
+}
+
+#[test]
+fn what_would_be_held_is_shown() {
+    let scratch = Scratch::new();
+    let run = Run::new(&scratch, "touch", &["out"]).flags(&["vfs", "--dry-run"]);
+    run.mode(Mode::Confined).run().assert_ok().assert_stdout("the workspace, which may be read");
+}
+
+/// A question is over when the tool does not want the answer any more, and when a key calls all off.
+#[test]
+fn a_question_can_be_called_off() {
+    let scratch = Scratch::new();
+    if !have("script") {
+        return;
+    }
+    let script = r#"
+        printf '{"jsonrpc":"2.0","id":1,"method":"fs.write","params":{"path":"new","content":"x"}}\n'
+        read -r line; sleep 0.3; tell cancel '{}'; read -r line; printf '%s\n' "$line" >&2
+        tell state '{"type":"waiting","content":"Well","question":"really?"}'; read -r line; echo "$line" >&2
+        ask fs.write '{"path":"new","content":"x"}'"#;
+    let mut terminal = Terminal::start(&confined(&scratch, &[], script));
+    terminal.see("wants to create");
+    terminal.see("-32005");
+    terminal.see("really?");
+    terminal.keys("so\n");
+    terminal.see(r#"{"input":"so"}"#);
+    terminal.see("wants to create");
+    terminal.see("[N] no: ");
+    terminal.keys("\u{3}");
+    assert_eq!(terminal.end(), Some(130));
+    assert!(!scratch.path("ws/new").exists());
+}
+
+/// Lines of standard input are applied to a tool that runs, one for each time that it says so.
+#[test]
+fn a_tool_that_lives_on_is_given_lines() {
+    let scratch = Scratch::new();
+    let script = r#"
+        while tell state '{"type":"running","content":"next"}'; read -r line; [ -z "${line##*apply*}" ]; do
+            case $line in *end*) break;; esac; echo "$line" >&2
+        done
+        tell state '{"type":"stopped","result":"staged"}'"#;
+    let run = confined(&scratch, &["--idle", "20"], script).input(b"one\ntwo\nend").run();
+    run.assert_ok().assert_stderr(r#"{"input":"one"}"#).assert_stderr(r#"{"input":"two"}"#);
+    assert_eq!(run.stdout, "staged\n");
+}
+
+/// Whoever starts a tool hears what a committed file lends it of theirs, and what it could guess.
+#[test]
+fn what_a_workspace_lends_is_said() {
+    let scratch = Scratch::new();
+    let script = "tell result '{\"content\":\"\"}'";
+    let policy =
+        "[access]\nnet_env = ['TOKEN', 'UNSET']\n[[access.env]]\nname = 'KEY_*'\nread = true\n";
+    scratch.write("ws/jp-confine.toml", policy);
+    let run = confined(&scratch, &[], script).env("TOKEN", "1234").env("KEY_A", "x").run();
+    run.assert_ok().assert_stderr("allows the tool to see KEY_A, and to send in headers TOKEN\n");
+    run.assert_stderr("the value of TOKEN is so short");
+    let run = confined(&scratch, &[], script).env("TOKEN", "0123456789abcdef").run();
+    run.assert_stderr("allows the tool to send in headers TOKEN\n");
+    assert!(!run.stderr.contains("short"), "{run}");
+}
+
+/// Inside another run the service gives what both policies grant, and the tool has no other way.
+#[test]
+fn inside_a_run_both_policies_hold() {
+    let scratch = Scratch::new();
+    scratch.copy_program(PRODUCT.as_ref(), "ws/bin/inner");
+    scratch.write("ws/dir/other", "other\n");
+    let script = format!(
+        "{SPEAK} ask fs.read '{{\"path\":\"file\"}}'; show; ask fs.read '{{\"path\":\"dir/other\"}}'; show
+        cat {}/file; tell result '{{\"content\":\"done\"}}'",
+        scratch.ws().display()
+    );
     let run = |flags: &[&str]| {
-        let run = Run::new(&scratch, "touch", &["out"]).flags(&["vfs"]).flags(flags);
-        run.mode(Mode::Confined).run()
+        let words = [&["vfs"], flags, &["--", "sh", "-c", &script]].concat();
+        let inner = Run::new(&scratch, "bin/inner", &words);
+        inner.flags(&["--deny", "dir/other"]).mode(Mode::Confined).run()
     };
-    run(&["--no-mount"]).assert_code(125).assert_stderr("makes no links");
-    run(&["--events", "log"]).assert_code(125).assert_stderr("no event log");
-    run(&["--dry-run"]).assert_ok().assert_stdout("the workspace, which may be read");
+    let served = run(&[]);
+    served
+        .assert_ok()
+        .assert_stderr(r#""content":"inside\n""#)
+        .assert_stderr("held by the policies");
+    assert!(served.stderr.contains("-32001") && !served.stderr.contains("other\\n"), "{served}");
+    assert_eq!(served.stdout, "done\n");
+    run(&["--enforce", "strict"]).assert_code(125).assert_stderr("cannot be held strictly");
 }

@@ -48,6 +48,41 @@ fn deny_takes_from_the_workspace() {
     );
 }
 
+/// A pattern written by way of a link holds for entries as for files.
+#[test]
+fn deny_knows_spellings_by_links() {
+    assert_answers(
+        "mkdir a; touch a/x a/y; ln -s a alias",
+        "[file_policy]\ndeny_paths = ['**/alias/*']\n",
+        "",
+        &[
+            ("open alias/x", "EACCES"),
+            ("unlink alias/x", "EACCES"),
+            ("rename alias/x a/z", "EACCES"),
+            ("rename a/x alias/z", "EACCES"),
+            ("link file alias/z", "EACCES"),
+            ("mkdir alias/d", "EACCES"),
+            ("unlink a/y", "ok"),
+        ],
+    );
+}
+
+/// What the way leads through is no place of its own for all other tiers.
+#[test]
+fn a_way_from_elsewhere_takes_nothing() {
+    assert_answers(
+        "mkdir a; touch a/x a/y; ln -s ../ws/a ../out/way",
+        "[file_policy]\ndefault = 'deny'\nwrite_paths = ['$WS/**']\ndeny_paths = ['$WS/a/y']\n",
+        "",
+        &[
+            ("mkdir $OUT/way/d", "ok"),
+            ("rename $OUT/way/x $OUT/way/z", "ok"),
+            ("unlink $OUT/way/z", "ok"),
+            ("unlink $OUT/way/y", "EACCES"),
+        ],
+    );
+}
+
 #[test]
 fn read_takes_writing() {
     assert_answers(

@@ -12,8 +12,9 @@
 //! | [`sdk`] | for tools in Rust: a client that waits for each answer |
 //! | [`service`], [`files`], [`person`] | what a request comes to: the policy is asked, perhaps a person, then the files |
 //! | [`session`] | one tool from start to end: its lines, its time, its process group |
+//! | [`handles`] | tools that live longer than one call, several at once |
 //!
-//! The last two need the feature `host`, which is on by default and for Linux alone.
+//! The last three need the feature `host`, which is on by default and for Linux alone.
 //!
 //! There is one evaluator of policies, `jp_confine_policy`; nothing here decides what is allowed.
 
@@ -29,6 +30,8 @@ pub mod sdk;
 pub mod files;
 #[cfg(all(feature = "host", target_os = "linux"))]
 mod group;
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub mod handles;
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub mod person;
 #[cfg(all(feature = "host", target_os = "linux"))]

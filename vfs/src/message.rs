@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
@@ -141,7 +142,8 @@ pub enum State {
         /// What it has to say so far.
         #[serde(default)]
         content: Contents,
-        /// The question.
+        /// The question, one of them: an object or a text.
+        #[serde(deserialize_with = "one_question")]
         question: Value,
     },
     /// It is done.
@@ -150,6 +152,13 @@ pub enum State {
         #[serde(default)]
         result: Contents,
     },
+}
+
+fn one_question<'de, D: Deserializer<'de>>(from: D) -> Result<Value, D::Error> {
+    match Value::deserialize(from)? {
+        question @ (Value::Object(_) | Value::String(_)) => Ok(question),
+        other => Err(D::Error::custom(format!("`{other}` is not one question"))),
+    }
 }
 
 /// What a tool is told first.
@@ -311,7 +320,10 @@ mod tests {
         malformed(r#"{"jsonrpc":"2.0","id":{},"method":"fs.read"}"#, None);
         malformed(r#"[{"jsonrpc":"2.0","id":7,"method":"fs.read"}]"#, None);
         malformed(r#"{"jsonrpc":"2.0","method":"result","params":{}}"#, None);
-        malformed(r#"{"jsonrpc":"2.0","method":"state","params":{"type":"waiting"}}"#, None);
+        for more in ["", r#","question":null"#, r#","question":["a","b"]"#] {
+            let state = format!(r#"{{"type":"waiting"{more}}}"#);
+            malformed(&format!(r#"{{"jsonrpc":"2.0","method":"state","params":{state}}}"#), None);
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod fs;
 mod gate;
 mod grep;
 mod http;
+mod ignored;
 mod process;
 mod secrets;
 mod substitution;
@@ -45,7 +46,11 @@ pub struct Service<'a> {
     http: Http,
     secrets: Secrets,
     limit: u64,
+    refused: Witness<'a>,
 }
+
+/// Who hears of what was refused, and why.
+type Witness<'a> = &'a dyn Fn(&Request, &Fault);
 
 impl fmt::Debug for Service<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,6 +75,7 @@ impl<'a> Service<'a> {
             http: Http::default(),
             secrets: Secrets::default(),
             limit: FILE_LIMIT,
+            refused: &|_, _| {},
         }
     }
 
@@ -85,6 +91,13 @@ impl<'a> Service<'a> {
     #[must_use]
     pub fn with_programs(mut self, programs: Programs) -> Self {
         self.programs = Some(programs);
+        self
+    }
+
+    /// With somebody who hears of each request that is refused, and why, in the words that the tool gets.
+    #[must_use]
+    pub const fn with_witness(mut self, refused: &'a dyn Fn(&Request, &Fault)) -> Self {
+        self.refused = refused;
         self
     }
 
@@ -112,7 +125,13 @@ impl<'a> Service<'a> {
     ) -> Result<Box<RawValue>, Fault> {
         let answer = self.fulfil(request, caller);
         // Errors may have words of others in them, such as a server's.
-        answer.map_err(|fault| Fault { message: self.secrets.scrub_text(fault.message), ..fault })
+        answer.map_err(|fault| {
+            let fault = Fault { message: self.secrets.scrub_text(fault.message), ..fault };
+            if fault.code == Code::Denied {
+                (self.refused)(request, &fault);
+            }
+            fault
+        })
     }
 
     fn fulfil(

@@ -16,7 +16,7 @@ use crate::service::{Caller, Service};
 
 use channel::Channel;
 
-pub use conversation::{Conversation, OneShot};
+pub use conversation::{Conversation, Next, OneShot};
 
 /// How long it is waited before the tool is looked at again.
 const TICK: Duration = Duration::from_millis(50);
@@ -102,17 +102,24 @@ impl Session<'_, '_> {
     /// Serves the tool until it is to end; `None` where it did so by itself.
     fn serve(&mut self, tool: &Group, channel: &mut Channel) -> io::Result<Option<Ending>> {
         let mut last = Instant::now();
+        let mut turn = Turn::Tools;
         loop {
             if (self.interrupted)() {
                 channel.send(message::notification("cancel", &json!({})));
                 return Ok(Some(Ending::Cancelled));
             }
             if let Some(line) = channel.next_line() {
-                if let Some(ending) = self.take(line, channel) {
+                if let Some(ending) = self.take(line, channel, &mut turn) {
                     return Ok(Some(ending));
                 }
                 last = Instant::now();
                 continue;
+            }
+            if turn != Turn::Tools
+                && let Some(input) = self.conversation.later()
+            {
+                channel.send(apply(&input));
+                (turn, last) = (Turn::Tools, Instant::now());
             }
             if channel.is_closed() {
                 return Ok(None);
@@ -124,19 +131,24 @@ impl Session<'_, '_> {
                 last = Instant::now();
             } else if exited {
                 return Ok(None);
-            } else if last.elapsed() > self.limits.idle {
+            } else if turn != Turn::Hosts && last.elapsed() > self.limits.idle {
                 return Ok(Some(Ending::Hung));
             }
         }
     }
 
     /// Takes one line; the ending, if it is that.
-    fn take(&mut self, line: Result<Incoming, Malformed>, channel: &mut Channel) -> Option<Ending> {
+    fn take(
+        &mut self,
+        line: Result<Incoming, Malformed>,
+        channel: &mut Channel,
+        turn: &mut Turn,
+    ) -> Option<Ending> {
         match line {
             Ok(Incoming::Request(request)) => self.answer(&request, channel),
             Ok(Incoming::Result(contents)) => return Some(Ending::Result(contents)),
             Ok(Incoming::Error(error)) => return Some(Ending::Failed(error)),
-            Ok(Incoming::State(state)) => return self.go_on(state, channel),
+            Ok(Incoming::State(state)) => return self.go_on(state, channel, turn),
             // There is no request that it could be about.
             Ok(Incoming::Cancel | Incoming::Other) => {}
             Err(Malformed { id, fault }) => channel.send(message::reply(id.as_ref(), Err(&fault))),
@@ -159,21 +171,43 @@ impl Session<'_, '_> {
         channel.send(message::reply(Some(&request.id), answer.as_deref()));
     }
 
-    fn go_on(&mut self, state: State, channel: &mut Channel) -> Option<Ending> {
-        let input = match state {
+    fn go_on(&mut self, state: State, channel: &mut Channel, turn: &mut Turn) -> Option<Ending> {
+        let (next, question) = match state {
             State::Stopped { result } => return Some(Ending::Result(result)),
-            State::Running { content } => self.conversation.running(&content)?,
+            State::Running { content } => (self.conversation.running(&content), None),
             State::Waiting { content, question } => {
-                let Some(input) = self.conversation.waiting(&content, &question) else {
-                    channel.send(message::notification("cancel", &json!({})));
-                    return Some(Ending::Unanswered(question));
-                };
-                input
+                (self.conversation.waiting(&content, &question), Some(question))
             }
         };
-        channel.send(message::notification("apply", &json!({ "input": input })));
+        *turn = match (next, question) {
+            (Next::Apply(input), _) => {
+                channel.send(apply(&input));
+                Turn::Tools
+            }
+            (Next::Later, _) => Turn::Hosts,
+            (Next::Nothing, None) => Turn::Either,
+            (Next::Nothing, Some(question)) => {
+                channel.send(message::notification("cancel", &json!({})));
+                return Some(Ending::Unanswered(question));
+            }
+        };
         None
     }
+}
+
+/// Who is to say something next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// The tool, and within its time.
+    Tools,
+    /// The host; for the tool no time passes.
+    Hosts,
+    /// The tool within its time, unless the host has something.
+    Either,
+}
+
+fn apply(input: &Value) -> Vec<u8> {
+    message::notification("apply", &json!({ "input": input }))
 }
 
 /// The tool, while one of its requests is answered.

@@ -96,7 +96,8 @@ fn the_file_is_as_documented() {
     let entry = serde_json::json!({
         "rule_path": "fork", "canonical_target": "/a", "approved_at": time
     });
-    assert_eq!(json, serde_json::json!({ "mounts": [entry] }));
+    let workspace = place.workspace.root.to_str().expect("UTF-8");
+    assert_eq!(json, serde_json::json!({ "workspace": workspace, "mounts": [entry] }));
     let mode = fs::metadata(place.file()).expect("a file").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let dir = fs::metadata(place.file().parent().expect("a parent")).expect("a directory");
@@ -210,4 +211,20 @@ fn without_a_home_nothing_is_kept() {
     let mut store = place.open();
     store.approve("fork".into(), "/a".into());
     assert!(store.save().is_err());
+}
+
+/// Two workspaces whose folders are called alike do not share what was approved.
+#[test]
+fn approvals_are_of_one_workspace() {
+    let place = Place::new();
+    place.approve("fork", "/a");
+    let kept = fs::read_to_string(place.file()).expect("read");
+    place.write(&kept.replace("/ws\"", "/other\""));
+    assert_eq!(place.kept(), "");
+    let warning = place.open().warning.expect("a warning");
+    assert!(warning.contains("is of another workspace"), "{warning}");
+    place.approve("fork", "/b");
+    assert_eq!(place.kept(), "fork=/b");
+    let aside = place.file().with_file_name("approvals.json.unusable-1");
+    assert!(fs::read_to_string(aside).expect("kept aside").contains("/other\""));
 }

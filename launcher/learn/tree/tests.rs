@@ -14,7 +14,7 @@ fn rules(uses: &[(&str, Capabilities)]) -> String {
     for (path, caps) in uses {
         let (path, made) = path.strip_prefix('+').map_or((*path, false), |path| (path, true));
         let part = Part { path: path.as_bytes(), caps: *caps, made };
-        tree.add(path.as_bytes(), part);
+        tree.add(path.as_bytes(), part, |path| names::is_secret(name(path)) || path == b"vault");
     }
     let line = |rule: &Rule| format!("{}: {}", String::from_utf8_lossy(&rule.path), rule.caps);
     tree.rules().iter().map(line).collect::<Vec<_>>().join("; ")
@@ -96,4 +96,12 @@ fn the_longest_path_decides() {
     assert_eq!(nearest(&rules, b"src/a/b"), Some(2));
     assert_eq!(nearest(&rules, b"src/ab"), Some(1));
     assert_eq!(nearest(&rules, b"srcs"), Some(0));
+}
+
+/// What a person calls sensitive is no more part of its directory than what is known to be.
+#[test]
+fn secrets_have_rules_of_their_own() {
+    let read = |name| (name, R);
+    assert_eq!(rules(&["a/.env", "a/x", "a/y", "a/z"].map(read)), "a: read; a/.env: read");
+    assert_eq!(rules(&["vault/a", "vault/b", "c"].map(read)), "c: read; vault: read");
 }

@@ -49,8 +49,18 @@ impl Asked<'_> {
             says: format!("allow = {}", rule.allow),
             wins: winner == Some(at),
         });
-        let held_by = "the file service, for http.* of its tools".to_owned();
+        let held_by = self.holder_of_hosts()?.to_owned();
         Ok(Explained { answer, candidates: candidates.collect(), held_by })
+    }
+
+    /// Who holds a run to the rules about hosts.
+    fn holder_of_hosts(&self) -> Result<&'static str, Failure> {
+        let plan = crate::query::plan(self.context, self.options, &self.prepared)?;
+        Ok(match plan.network {
+            Some(holder) => holder,
+            None if self.options.has_no_network() => "the filter: only local sockets are made",
+            None => "nobody: no rules about hosts are declared",
+        })
     }
 }
 

@@ -30,20 +30,28 @@ pub(crate) fn take(task: &Task<'_>, vectors: u64, count: u64) -> Result<Answer, 
         // Only a person can give that.
         return Err(Errno::INVAL);
     }
+    // Whoever is ended while a question stands cannot be looked at afterwards.
+    let program = program_of(&task.caller);
     if told.question && asks(task, &told)? {
         return Ok(Answer::Value(CONSENT.into()));
     }
-    task.tell(events::Denial { program: program_of(&task.caller), layer: Layer::Shim, ..told });
+    task.tell(events::Denial { program, layer: Layer::Shim, ..told });
     Ok(Answer::Value(0))
 }
 
 /// Whether a person consents to what the library asks about. That it is a question at all is judged here:
 /// who asks could ask for anything.
 fn asks(task: &Task<'_>, told: &events::Denial) -> Result<bool, Errno> {
+    let beyond = Request::canonical(&told.other);
+    if matches!(decide::access(task.image(), &beyond, told.also), Verdict::Deny(denial) if !denial.ask)
+    {
+        return Ok(false);
+    }
     let request = Request::by_route(&told.path, &told.route);
     match decide::access(task.image(), &request, told.missing) {
         Verdict::Deny(denial) if denial.ask => {
-            let subject = Subject { path: &told.path, route: &told.route };
+            let events::Denial { path, route, other, also, .. } = told;
+            let subject = Subject { path, route, other, also: *also };
             Ok(task.ask(Asker::Library, denial, subject)?.consents())
         }
         _ => Ok(false),

@@ -34,7 +34,7 @@ fn on_entry(
     if is_making_what_exists(verdict, &entry) {
         return Err(Errno::EXIST);
     }
-    let subject = Subject::new(&entry.path);
+    let subject = Subject::by_route(&entry.path, &entry.route);
     task.settle(verdict, subject)?;
     let outcome = act(&entry);
     let how = match outcome {

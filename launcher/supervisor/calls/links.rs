@@ -54,7 +54,7 @@ pub(crate) fn make_link(
     if let Some(path) = task.judged_path(&object)? {
         let source = Request::canonical(path);
         let verdict = decide::link(task.image(), &source, &entry.request());
-        settle_pair(task, verdict, path, &entry.path)?;
+        settle_pair(task, verdict, (&source, &entry.request()), Capabilities::NONE)?;
         task.learn_pair(How::Linked, path, &entry.path, Capabilities::CREATE);
     } else {
         task.settle(may_create(task.image(), &entry.request()), Subject::new(&entry.path))?;
@@ -73,19 +73,16 @@ fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object,
     }
 }
 
-/// Reports a refusal about the one of two paths that it is about, with the other as its route.
+/// Reports a refusal about the one of two paths that it is about, with the other beside it; or asks a
+/// person, about both if `also` is wanted at the other.
 pub(super) fn settle_pair(
     task: &Task<'_>,
     verdict: Verdict,
-    first: &[u8],
-    second: &[u8],
+    (first, second): (&Request<'_>, &Request<'_>),
+    also: Capabilities,
 ) -> Result<(), Errno> {
-    let subject = match verdict {
-        Verdict::Deny(denial) if denial.ask => {
-            Subject::new(if denial.second { second } else { first })
-        }
-        Verdict::Deny(denial) if denial.second => Subject { path: second, route: first },
-        _ => Subject { path: first, route: second },
-    };
+    let Verdict::Deny(denial) = verdict else { return Ok(()) };
+    let (about, other) = if denial.second { (second, first) } else { (first, second) };
+    let subject = Subject { path: about.path, route: about.route, other: other.path, also };
     task.settle(verdict, subject)
 }

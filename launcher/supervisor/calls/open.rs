@@ -169,7 +169,7 @@ pub(crate) fn open_argument(
             }
             Ok(Found::Missing(entry)) if how.has(libc::O_CREAT) => {
                 // A dangling link whose text ends in a slash.
-                let subject = Subject::new(&entry.path);
+                let subject = Subject::by_route(&entry.path, &entry.route);
                 task.settle_open(|image, request| how.judge(image, request), subject)?;
                 return Err(Errno::ISDIR);
             }
@@ -206,7 +206,7 @@ fn open_object(
 ) -> Result<Option<OwnedFd>, Errno> {
     if let Some(path) = task.judged_path(object)? {
         let route = object.route(argument);
-        let subject = Subject { path, route: &route };
+        let subject = Subject::by_route(path, &route);
         let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
         task.settle_open(|image, request| existing.judge(image, request), subject)?;
         if how.exclusive() {
@@ -265,7 +265,7 @@ fn open_fifo(task: &Task<'_>, object: &Object, flags: OFlags) -> Result<OwnedFd,
 
 /// Creates a file, if the policy lets new ones be made there. `EEXIST` where one stands there now.
 fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<OwnedFd, Errno> {
-    let subject = Subject::new(&entry.path);
+    let subject = Subject::by_route(&entry.path, &entry.route);
     match task.settle_open(|image, request| how.judge(image, request), subject)? {
         OpenVerdict::Allow | OpenVerdict::OnlyNew(_) => {}
         OpenVerdict::OnlyExisting(denial) | OpenVerdict::Deny(denial) => {
@@ -327,7 +327,9 @@ fn make_directory(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Errno {
     match argument.entry() {
         Ok(Some(entry)) => {
             let verdict = judge(task.image(), &entry.request());
-            task.settle(verdict, Subject::new(&entry.path)).err().unwrap_or(Errno::ISDIR)
+            task.settle(verdict, Subject::by_route(&entry.path, &entry.route))
+                .err()
+                .unwrap_or(Errno::ISDIR)
         }
         Ok(None) => Errno::ISDIR,
         Err(errno) => nowhere(task, argument, how, errno),

@@ -86,7 +86,7 @@ fn judge_words(task: &Task<'_>, program: &Object, words: Option<&[Vec<u8>]>) -> 
     }
     let line = words.iter().flat_map(|word| word.iter().copied().chain([0]));
     let line: Vec<u8> = line.take(telling::LINE).collect();
-    Err(task.refused(Reason::Command, Subject { path, route: &line }))
+    Err(task.refused(Reason::Command, Subject::by_route(path, &line)))
 }
 
 fn may_execute(image: &Image<'_>, request: &Request<'_>) -> Verdict {
@@ -164,7 +164,7 @@ fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<Answer, Errno> {
     };
     let path = loader.path().ok_or(Errno::ACCESS)?;
     let route = loader.route(&argument);
-    let subject = Subject { path, route: &route };
+    let subject = Subject::by_route(path, &route);
     match decide::loader(task.image(), &subject.request()) {
         Verdict::Allow => Ok(Answer::Continue),
         Verdict::Deny(_) => Err(task.refused(Reason::Loader, subject)),

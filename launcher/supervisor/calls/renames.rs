@@ -53,7 +53,8 @@ pub(crate) fn rename(
     match (outcome, if_exists) {
         (Err(Errno::EXIST), Some(denial)) => {
             let denial = Verdict::Deny(Denial { ask: false, ..denial });
-            settle_pair(task, denial, &source.path, &target.path)?;
+            let pair = (&source.request(), &target.request());
+            settle_pair(task, denial, pair, Capabilities::NONE)?;
             Err(Errno::ACCESS)
         }
         (outcome, _) => outcome.map(|()| Answer::Value(0)),
@@ -81,8 +82,7 @@ enum Plan {
     Refuse(Denial),
 }
 
-/// What of a rename is allowed, once everybody was asked who is to be: about the one path, then about
-/// the other.
+/// What of a rename is allowed, once a person was asked who is to be: about both paths at once.
 fn settled_plan(
     task: &Task<'_>,
     source: &Entry,
@@ -90,15 +90,26 @@ fn settled_plan(
     flags: RenameFlags,
 ) -> Result<Plan, Errno> {
     let (mut from, mut to) = (source.request(), target.request());
+    let mut question: Option<Denial> = None;
+    let mut also = Capabilities::NONE;
     loop {
         let plan = plan(task, (source, &from), (target, &to), flags);
-        let Plan::Refuse(denial) = plan else { return Ok(plan) };
-        settle_pair(task, Verdict::Deny(denial), &source.path, &target.path)?;
+        let settle = |denial| settle_pair(task, Verdict::Deny(denial), (&from, &to), also);
+        let Plan::Refuse(denial) = plan else {
+            return question.map_or(Ok(()), settle).map(|()| plan);
+        };
+        if !denial.ask {
+            return settle(denial).map(|()| plan);
+        }
         let about = if denial.second { &mut to } else { &mut from };
         if about.consented {
             return Ok(plan);
         }
         *about = about.consented();
+        match question {
+            Some(_) => also = denial.missing,
+            None => question = Some(denial),
+        }
     }
 }
 

@@ -132,6 +132,11 @@ rows! {
     deny_before_prompt: "deny=/w/s/* prompt=/w/**", "read" "/w/s/f" => "deny deny";
     prompt_before_read: "prompt=/w/s/* read=/w/**", "read" "/w/s/f" => "ask prompt";
     read_before_write: "read=/w/s/* write=/w/**", "write" "/w/s/f" => "deny read";
+    a_name_denies_what_is_below: "deny=/w/s", "read" "/w/s/a/f" => "deny deny";
+    a_name_asks_about_what_is_below: "prompt=/w/s", "read" "/w/s/a/f" => "ask prompt";
+    a_name_is_no_beginning: "deny=/w/s", "read" "/w/st" => "allow";
+    a_name_opens_itself_alone: "read=/o/s", "read" "/o/s/f" => "deny";
+    a_name_after_a_star_means_itself: "deny=/w/*/s", "read" "/w/a/s/f" => "allow";
     a_star_stays_in_its_component: "deny=/w/*.key", "read" "/w/a/b.key" => "allow";
     a_star_matches_in_its_component: "deny=/w/*.key", "read" "/w/b.key" => "deny deny";
     a_question_mark_is_no_separator: "deny=/w?f", "read" "/w/f" => "allow";
@@ -391,7 +396,10 @@ fn overlays_replace_what_they_say_and_add_denials() {
 fn the_narrowest_pattern_is_reported() {
     let tiers =
         Tiers::new(&policy("deny=/w/** deny=/w/s/* deny=**/k"), None, places()).expect("ok");
-    let reported = |path: &str| tiers.reported(Restraint::Deny, Path::new(path), Path::new(path));
+    let reported = |path: &str| {
+        let found = tiers.reported(Restraint::Deny, Path::new(path), Path::new(path));
+        found.map(|pattern| pattern.text.as_str())
+    };
     assert_eq!(reported("/w/s/k"), Some("/w/s/*"));
     assert_eq!(reported("/w/k"), Some("/w/**"));
     assert_eq!(reported("/o/k"), Some("**/k"));

@@ -10,7 +10,7 @@ use libc::dev_t;
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
 use crate::path::Spelling;
-use crate::report::{self, Subject};
+use crate::report::{self, Other, Subject};
 use crate::resolve::{self, Entry};
 use crate::{session, sys, working_directory};
 
@@ -42,6 +42,7 @@ fn on_entry(
     let image = session::image()?;
     let mut spelling = Spelling::new();
     spelling.read(argument.dirfd, argument.path)?;
+    let spelled = decide::spelled(image, spelling.lexical(), &judge);
     match resolve::entry(image, &mut spelling) {
         Ok(Some(entry)) => {
             let verdict = judge(image, &entry.request());
@@ -50,11 +51,41 @@ fn on_entry(
             }
             let Request { path, route, .. } = entry.request();
             report::settle(image, verdict, Subject { call, path, route })?;
+            settle_spelling(image, call, argument, spelled, || verdict)?;
             act(entry.dirfd(), entry.name())
         }
         Ok(None) => Err(no_entry),
         Err(errno) => Err(nowhere(image, call, &mut spelling, judge, errno)),
     }
+}
+
+/// Deals with what the spelling of an entry takes, if the entry itself, by its verdict, takes nothing.
+fn settle_spelling(
+    image: &Image<'_>,
+    call: &CStr,
+    argument: Argument,
+    spelled: Option<Denial>,
+    verdict: impl FnOnce() -> Verdict,
+) -> Result<(), Errno> {
+    match spelled {
+        Some(denial) if verdict() == Verdict::Allow => {
+            settle_by_spelling(image, call, argument, denial)
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn settle_by_spelling(
+    image: &Image<'_>,
+    call: &CStr,
+    argument: Argument,
+    denial: Denial,
+) -> Result<(), Errno> {
+    let mut spelling = Spelling::new();
+    spelling.read(argument.dirfd, argument.path)?;
+    report::settle(image, Verdict::Deny(denial), Subject::new(call, spelling.lexical()))
 }
 
 /// Tools make every directory above the one they want. That one on the way to something granted
@@ -179,6 +210,7 @@ fn link_object(
 ) -> Result<(), Errno> {
     let mut to = Spelling::new();
     to.read(new.dirfd, new.path)?;
+    let spelled = decide::spelled(image, to.lexical(), may_create);
     let entry = match resolve::entry(image, &mut to) {
         Ok(Some(entry)) => entry,
         Ok(None) => return Err(Errno::EEXIST),
@@ -190,28 +222,24 @@ fn link_object(
     } else {
         decide::link(image, &old, &entry.request())
     };
-    settle_pair(image, call, verdict, &old, &entry.request())?;
+    settle_pair(image, call, verdict, (&old, &entry.request()), Capabilities::NONE)?;
+    settle_spelling(image, call, new, spelled, || may_create(image, &entry.request()))?;
     act(entry.dirfd(), entry.name())
 }
 
-/// Reports a refusal about the one of two paths that it is about, with the other as its route.
+/// Reports a refusal about the one of two paths that it is about, with the other beside it; or asks a
+/// person, about both if `also` is wanted at the other.
 fn settle_pair(
     image: &Image<'_>,
     call: &CStr,
     verdict: Verdict,
-    first: &Request<'_>,
-    second: &Request<'_>,
+    (first, second): (&Request<'_>, &Request<'_>),
+    also: Capabilities,
 ) -> Result<(), Errno> {
-    let subject = match verdict {
-        Verdict::Deny(denial) if denial.ask => {
-            Subject::new(call, if denial.second { second.path } else { first.path })
-        }
-        Verdict::Deny(denial) if denial.second => {
-            Subject { call, path: second.path, route: first.path }
-        }
-        _ => Subject { call, path: first.path, route: second.path },
-    };
-    report::settle(image, verdict, subject)
+    let Verdict::Deny(denial) = verdict else { return Ok(()) };
+    let (about, other) = if denial.second { (second, first) } else { (first, second) };
+    let subject = Subject { call, path: about.path, route: about.route };
+    report::settle_pair(image, denial, subject, Other { path: other.path, wanted: also })
 }
 
 /// rename(2), and with flags of [`sys::rename`] what the system has beside it.
@@ -226,6 +254,8 @@ pub(super) fn move_entry(
     let mut to = Spelling::new();
     from.read(old.dirfd, old.path)?;
     to.read(new.dirfd, new.path)?;
+    let spelled_from = decide::spelled(image, from.lexical(), decide::remove);
+    let spelled_to = decide::spelled(image, to.lexical(), may_create);
     let source = match resolve::entry(image, &mut from) {
         Ok(Some(entry)) => entry,
         Ok(None) => return Err(Errno::EBUSY),
@@ -241,20 +271,22 @@ pub(super) fn move_entry(
         Plan::OnlyNew(flags, denial) => (flags, Some(denial)),
         Plan::Refuse(_) => return Err(Errno::EACCES),
     };
+    settle_spelling(image, call, old, spelled_from, || decide::remove(image, &source.request()))?;
+    settle_spelling(image, call, new, spelled_to, || may_create(image, &target.request()))?;
     let (from, to) = ((source.dirfd(), source.name()), (target.dirfd(), target.name()));
     let outcome = sys::rename(from, to, flags);
     working_directory::announce_change();
     match (outcome, if_exists) {
         (Err(Errno::EEXIST), Some(denial)) => {
             let denial = Verdict::Deny(Denial { ask: false, ..denial });
-            settle_pair(image, call, denial, &source.request(), &target.request())
+            let pair = (&source.request(), &target.request());
+            settle_pair(image, call, denial, pair, Capabilities::NONE)
         }
         (outcome, _) => outcome,
     }
 }
 
-/// What of a rename is allowed, once everybody was asked who is to be: about the one path, then about
-/// the other.
+/// What of a rename is allowed, once a person was asked who is to be: about both paths at once.
 fn settled_plan(
     image: &Image<'_>,
     call: &CStr,
@@ -263,15 +295,26 @@ fn settled_plan(
     flags: c_uint,
 ) -> Result<Plan, Errno> {
     let (mut from, mut to) = (source.request(), target.request());
+    let mut question: Option<Denial> = None;
+    let mut also = Capabilities::NONE;
     loop {
         let plan = plan(image, (source, &from), (target, &to), flags);
-        let Plan::Refuse(denial) = plan else { return Ok(plan) };
-        settle_pair(image, call, Verdict::Deny(denial), &from, &to)?;
+        let settle = |denial| settle_pair(image, call, Verdict::Deny(denial), (&from, &to), also);
+        let Plan::Refuse(denial) = plan else {
+            return question.map_or(Ok(()), settle).map(|()| plan);
+        };
+        if !denial.ask {
+            return settle(denial).map(|()| plan);
+        }
         let about = if denial.second { &mut to } else { &mut from };
         if about.consented {
             return Ok(plan);
         }
         *about = about.consented();
+        match question {
+            Some(_) => also = denial.missing,
+            None => question = Some(denial),
+        }
     }
 }
 

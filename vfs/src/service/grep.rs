@@ -1,6 +1,7 @@
 //! `fs.grep`: ripgrep's engine over what may be read.
 
 use std::path::Path;
+use std::rc::Rc;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{
@@ -18,7 +19,8 @@ use crate::method::{FileMatches, Found, GrepParams, Kind, Line};
 
 impl Service<'_> {
     /// Files are searched in the order of their paths, links below directories are not followed, and
-    /// binary files and those over the limit are passed over, as is what may not be read.
+    /// binary files and those over the limit are passed over, as is what may not be read, and what the
+    /// project's ignore files name, unless it is asked for by its path.
     pub(super) fn grep(
         &mut self,
         params: &GrepParams,
@@ -38,24 +40,29 @@ impl Service<'_> {
             match self.look(granted.path(), path)? {
                 None => return Err(missing(path)),
                 Some(Standing::Other) => {}
-                Some(Standing::Dir) => pending.push((path.clone(), granted, Kind::Dir)),
-                Some(Standing::File(_)) => pending.push((path.clone(), granted, Kind::File)),
+                Some(Standing::Dir) => {
+                    let ignored = self.ignored_above(path);
+                    pending.push((path.clone(), granted, Kind::Dir, Some(ignored)));
+                }
+                Some(Standing::File(_)) => pending.push((path.clone(), granted, Kind::File, None)),
             }
         }
         pending.reverse();
-        while let Some((path, granted, kind)) = pending.pop() {
+        while let Some((path, granted, kind, ignored)) = pending.pop() {
             if caller.is_gone() {
                 return Err(Fault::cancelled());
             }
             if kind == Kind::Dir {
+                let ignored = self.ignored_in(&path, ignored.as_ref());
                 let mut names = self.files.names(&granted).unwrap_or_default();
                 names.sort_unstable_by(|one, other| other.cmp(one));
                 for name in names {
                     let (at, path) = (granted.path().join(&name), below(&path, &name));
                     if let Some((granted, kind)) = self.readable(&path)
                         && granted.path() == at
+                        && !ignored.covers(&path, kind == Kind::Dir)
                     {
-                        pending.push((path, granted, kind));
+                        pending.push((path, granted, kind, Some(Rc::clone(&ignored))));
                     }
                 }
                 continue;

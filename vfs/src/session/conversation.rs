@@ -6,13 +6,29 @@ use serde_json::Value;
 
 use crate::message::Contents;
 
+/// What there is for a tool that has said where it is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    /// This.
+    Apply(Value),
+    /// Something, some time: [`Conversation::later`] will have it, and the tool may wait for that.
+    Later,
+    /// Nothing that is known of. A tool that waits for an answer is ended then.
+    Nothing,
+}
+
 /// Who goes on with such a tool.
 pub trait Conversation: fmt::Debug {
-    /// More for a tool that runs, if there is any.
-    fn running(&mut self, content: &Contents) -> Option<Value>;
+    /// More for a tool that runs: data, in whatever form it takes.
+    fn running(&mut self, content: &Contents) -> Next;
 
-    /// The answer to the tool's question; `None` where nobody has one, which ends the tool.
-    fn waiting(&mut self, content: &Contents, question: &Value) -> Option<Value>;
+    /// The answer to the tool's question.
+    fn waiting(&mut self, content: &Contents, question: &Value) -> Next;
+
+    /// What has come in the meantime, for a tool that has said where it is. Does not wait.
+    fn later(&mut self) -> Option<Value> {
+        None
+    }
 }
 
 /// Has nothing more to say.
@@ -20,11 +36,11 @@ pub trait Conversation: fmt::Debug {
 pub struct OneShot;
 
 impl Conversation for OneShot {
-    fn running(&mut self, _: &Contents) -> Option<Value> {
-        None
+    fn running(&mut self, _: &Contents) -> Next {
+        Next::Nothing
     }
 
-    fn waiting(&mut self, _: &Contents, _: &Value) -> Option<Value> {
-        None
+    fn waiting(&mut self, _: &Contents, _: &Value) -> Next {
+        Next::Nothing
     }
 }

@@ -2,6 +2,8 @@
 
 mod both;
 mod disk;
+mod handles;
+mod ignored;
 mod methods;
 mod network;
 mod people;

@@ -1,0 +1,94 @@
+//! Tools that live longer than one call, several at once.
+
+use std::process::Command;
+use std::time::Duration;
+
+use jp_confine_vfs::handles::{HandleError, Handles, Status};
+use jp_confine_vfs::message::{Contents, Init, PROTOCOL_VERSION, State, ToolCall};
+use jp_confine_vfs::person::Nobody;
+use jp_confine_vfs::session::{Conversation, Ending, Limits, Session};
+use serde_json::json;
+
+use crate::both::{POLICY, Place};
+
+/// Long enough on every machine.
+const LONG: Duration = Duration::from_secs(20);
+
+/// Says where it is, adds what it is given to what it has, and asks before it stops.
+const ADDER: &str = r#"
+    state() { printf '{"jsonrpc":"2.0","method":"state","params":%s}\n' "$1"; }
+    given() { read -r line; line=${line#*'"input":"'}; line=${line%%'"'*}; }
+    read -r init; all=
+    while state "{\"type\":\"running\",\"content\":\"$all\"}"; given; [ "$line" != end ]; do all="$all$line"; done
+    state '{"type":"waiting","content":"Sure?","question":{"text":"stop?"}}'; given
+    state "{\"type\":\"stopped\",\"result\":\"$all, $line\"}"
+"#;
+
+fn serve(
+    script: &str,
+    conversation: &mut dyn Conversation,
+    interrupted: &dyn Fn() -> bool,
+) -> std::io::Result<Ending> {
+    let place = Place::on_disk(POLICY);
+    let mut nobody = Nobody;
+    let session = Session {
+        service: &mut place.service(&mut nobody),
+        conversation,
+        diagnostics: &mut Vec::new(),
+        interrupted,
+        // A tool whose turn it is not has all the time there is.
+        limits: Limits { idle: Duration::from_millis(300), grace: Duration::from_millis(100) },
+    };
+    let tool = ToolCall { name: "tool".to_owned(), ..ToolCall::default() };
+    let init = Init { tool, protocol_version: PROTOCOL_VERSION.to_owned() };
+    session.run(Command::new("bash").args(["-c", script]), &init)
+}
+
+fn running(text: &str) -> Status {
+    Status::Active(State::Running { content: Contents::text(text) })
+}
+
+#[test]
+fn several_tools_go_on_at_once() {
+    std::thread::scope(|scope| {
+        let mut handles = Handles::new(scope);
+        let [one, other] =
+            [(); 2].map(|()| handles.spawn(|talk, over| serve(ADDER, talk, over)).to_string());
+        assert_ne!(one, other);
+        for id in [&one, &other] {
+            assert_eq!(handles.wait(id, LONG), Ok(running("")));
+        }
+        for (id, input) in [(&one, "a"), (&other, "x"), (&one, "b")] {
+            handles.apply(id, json!(input)).expect("applied");
+            let _ = handles.wait(id, LONG);
+        }
+        assert_eq!(handles.fetch(&one), Ok(running("ab")));
+        // Nothing is said for longer than a tool may be silent: it is not its turn.
+        std::thread::sleep(Duration::from_millis(400));
+        handles.apply(&one, json!("end")).expect("applied");
+        let (content, question) = (Contents::text("Sure?"), json!({"text": "stop?"}));
+        let waiting = Status::Active(State::Waiting { content, question });
+        assert_eq!(handles.wait(&one, LONG), Ok(waiting));
+        handles.apply(&one, json!("yes")).expect("answered");
+        assert_eq!(handles.wait(&one, LONG), Ok(Status::Stopped(Contents::text("ab, yes"))));
+        assert!(matches!(handles.apply(&one, json!("more")), Err(HandleError::Stopped(_))));
+        assert_eq!(handles.fetch(&other), Ok(running("x")));
+        assert_eq!(handles.abort_all(), 1);
+        assert!(matches!(handles.fetch(&other), Err(HandleError::Unknown(_))));
+    });
+}
+
+#[test]
+fn a_tool_that_is_busy_takes_nothing_and_can_be_aborted() {
+    std::thread::scope(|scope| {
+        let mut handles = Handles::new(scope);
+        let script = "read -r init; trap '' TERM; sleep 100";
+        let id = handles.spawn(|talk, over| serve(script, talk, over)).to_string();
+        assert!(matches!(handles.apply(&id, json!("x")), Err(HandleError::Busy(_))));
+        assert_eq!(handles.abort(&id), Ok(()));
+        assert_eq!(handles.abort(&id), Err(HandleError::Unknown(id)));
+        let silent = handles.spawn(|talk, over| serve("sleep 100", talk, over)).to_string();
+        let ended = handles.wait(&silent, LONG);
+        assert!(matches!(&ended, Ok(Status::Failed(why)) if why.contains("too long")), "{ended:?}");
+    });
+}
