@@ -162,7 +162,7 @@ pub(crate) fn prepare(
     let Compiled { grants: rules, unapproved, rules: wire, warnings } =
         if served { outcome.compiled.for_service() } else { outcome.compiled };
 
-    let baseline = if options.no_baseline { None } else { Some(Profile::baseline()?) };
+    let baseline = (!options.no_baseline).then(Profile::baseline).transpose()?;
     let profiles = Profiles::with(layers.profiles())?;
     let base_name = program.and_then(|program| Path::new(program).file_name());
     let picked = profiles.pick(&options.profiles, base_name)?;
@@ -216,10 +216,8 @@ pub(crate) fn prepare(
     }
 
     let covered = warning::covered_baseline(&grants);
-    let lent = match stage {
-        Stage::Service { .. } => layers.lent(options.tool.as_deref(), &context.variable_names()),
-        Stage::Question | Stage::Run(_) => Vec::new(),
-    };
+    let lent = || layers.lent(options.tool.as_deref(), &context.variable_names());
+    let lent = matches!(stage, Stage::Service { .. }).then(lent).unwrap_or_default();
     Ok(Prepared {
         root,
         grants,
