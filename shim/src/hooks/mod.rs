@@ -10,6 +10,7 @@ pub(crate) mod metadata;
 pub(crate) mod object;
 pub(crate) mod open;
 mod refusal;
+mod renames;
 pub(crate) mod sockets;
 pub(crate) mod streams;
 pub(crate) mod temporary;

@@ -5,7 +5,8 @@ use core::ffi::{c_char, c_int, c_uint};
 use libc::dev_t;
 
 use crate::errno::{Errno, Reply};
-use crate::hooks::entries::{Argument, make_node, move_entry};
+use crate::hooks::entries::{Argument, make_node};
+use crate::hooks::renames::move_entry;
 use crate::memory;
 
 /// `mknod` of programs built before glibc 2.33.

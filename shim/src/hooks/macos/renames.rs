@@ -3,7 +3,8 @@
 use core::ffi::{CStr, c_char, c_int, c_uint, c_ulong};
 
 use crate::errno::{Errno, Reply};
-use crate::hooks::entries::{Argument, move_entry};
+use crate::hooks::entries::Argument;
+use crate::hooks::renames::move_entry;
 use crate::sys;
 
 /// Flags that change which entries are meant, or that are not known here, are refused.
