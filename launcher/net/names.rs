@@ -72,11 +72,13 @@ impl Names {
         known.current = found;
     }
 
-    /// The names that were found to have an address.
+    /// The names that were found to have an address, in order.
     pub(crate) fn of(&self, address: IpAddr) -> Vec<String> {
         let known = self.known();
         let having = known.iter().filter(|(_, known)| known.addresses.contains(&address));
-        having.map(|(name, _)| name.clone()).collect()
+        let mut names: Vec<String> = having.map(|(name, _)| name.clone()).collect();
+        names.sort_unstable();
+        names
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Known>> {
