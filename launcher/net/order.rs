@@ -191,7 +191,7 @@ mod tests {
     fn options(no_net: bool, service: bool, net: &[&str]) -> Options {
         let net = net.iter().map(|word| rule(word)).collect();
         let hosts = HostOptions { net, ..HostOptions::default() };
-        Options { no_net, service, hosts, ..Options::default() }
+        Options { hosts, no_net, service, ..Options::default() }
     }
 
     #[test]
