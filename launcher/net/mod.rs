@@ -118,11 +118,13 @@ impl Network {
         }
     }
 
-    /// How a person would name the target: by a name that was looked up for the run, if there is one.
+    /// How a person would name a target that was refused: by a name that was looked up for the run, if there
+    /// is one, and no rule about the address itself refused it.
     pub(crate) fn shown(&self, target: SocketAddr) -> String {
+        let reach = self.rules.reach(&host_of(target.ip()), target.port());
         match self.names.of(target.ip()).first() {
-            Some(name) => format!("{name}:{}", target.port()),
-            None => address::shown(target),
+            Some(name) if reach == Reach::Uncovered => format!("{name}:{}", target.port()),
+            _ => address::shown(target),
         }
     }
 

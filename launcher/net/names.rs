@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
 use super::typed::Resolution;
@@ -12,6 +13,8 @@ use super::typed::Resolution;
 const PAUSE: Duration = Duration::from_secs(5);
 /// and than that because of an address that nobody knows: each name that it could be of is looked up then.
 const LONG_PAUSE: Duration = Duration::from_secs(60);
+/// The stack on which the system is asked.
+const STACK: usize = 2 << 20;
 /// More addresses no name of a run has; the oldest known stay.
 const MOST: usize = 4096;
 
@@ -56,8 +59,7 @@ impl Names {
         let typed = self.typed.iter().filter(|one| one.name == name).map(|one| one.address);
         let mut found: Vec<IpAddr> = typed.collect();
         if found.is_empty() {
-            let system = (name, 0).to_socket_addrs().into_iter().flatten();
-            found = system.map(|address| address.ip().to_canonical()).collect();
+            found = asked_of_system(name);
             found.retain(|address| is_own_name(name) || may_be_a_host(*address));
             // One for each kind of socket.
             found.dedup();
@@ -70,16 +72,31 @@ impl Names {
         known.current = found;
     }
 
-    /// The names that were found to have an address.
+    /// The names that were found to have an address, in order.
     pub(crate) fn of(&self, address: IpAddr) -> Vec<String> {
         let known = self.known();
         let having = known.iter().filter(|(_, known)| known.addresses.contains(&address));
-        having.map(|(name, _)| name.clone()).collect()
+        let mut names: Vec<String> = having.map(|(name, _)| name.clone()).collect();
+        names.sort_unstable();
+        names
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What the system says of a name. It may load modules for that (`nsswitch.conf(5)`), which need more of a
+/// stack than a call that is answered.
+fn asked_of_system(name: &str) -> Vec<IpAddr> {
+    let ask = || {
+        let found = (name, 0).to_socket_addrs().into_iter().flatten();
+        found.map(|address| address.ip().to_canonical()).collect()
+    };
+    thread::scope(|scope| {
+        let asking = Builder::new().stack_size(STACK).spawn_scoped(scope, ask);
+        asking.ok().and_then(|asking| asking.join().ok()).unwrap_or_default()
+    })
 }
 
 /// Whether the name is of this machine by its meaning (RFC 6761 §6.3).

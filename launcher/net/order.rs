@@ -171,3 +171,63 @@ fn invisible(Divided { host, port, rule }: &Divided) -> Failure {
         "`--net-proxy` makes plain HTTP show it; or leave out path_prefix",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(word: &str) -> NetRule {
+        typed::rule(word).expect(word)
+    }
+
+    /// The order for a rule of a file, `file.test`, if there is one, and the rules that count.
+    fn ordered(options: &Options, has_file: bool) -> (Order, Vec<String>) {
+        let of_files = if has_file { vec![rule("file.test")] } else { Vec::new() };
+        let rules = rules(options, of_files);
+        let order = Order::of(options, &Net::new(&rules).expect("rules"));
+        (order, rules.into_iter().map(|rule| rule.host).collect())
+    }
+
+    fn options(no_net: bool, service: bool, net: &[&str]) -> Options {
+        let net = net.iter().map(|word| rule(word)).collect();
+        let hosts = HostOptions { net, ..HostOptions::default() };
+        Options { hosts, no_net, service, ..Options::default() }
+    }
+
+    #[test]
+    fn no_net_takes_back_what_files_allow_and_not_what_is_typed() {
+        let row = |no_net, net: &[&str], has_file| {
+            let (order, rules) = ordered(&options(no_net, false, net), has_file);
+            (order.sockets(), rules.join(" "))
+        };
+        assert_eq!(row(false, &[], false), (Sockets::All, String::new()));
+        assert_eq!(row(false, &[], true), (Sockets::Judged, "file.test".to_owned()));
+        assert_eq!(row(false, &["a.test"], true), (Sockets::Judged, "file.test a.test".to_owned()));
+        assert_eq!(row(true, &[], true), (Sockets::Local, String::new()));
+        assert_eq!(row(true, &["a.test"], true), (Sockets::Judged, "a.test".to_owned()));
+    }
+
+    #[test]
+    fn tools_that_are_served_keep_their_rules_and_have_no_network() {
+        let (order, rules) = ordered(&options(true, true, &["a.test"]), true);
+        assert_eq!((order.sockets(), rules.len()), (Sockets::Local, 2));
+    }
+
+    #[test]
+    fn nothing_runs_that_could_not_be_held() {
+        let machine = Machine::look("");
+        let with = |net: &[&str], enforce| Options { enforce, ..options(false, false, net) };
+        let fails = |options: &Options, machine: Machine| {
+            ordered(options, false).0.require(options, machine).is_err()
+        };
+        assert!(fails(&with(&["a.test"], Some(Enforce::Cooperative)), machine));
+        assert!(fails(&with(&["a.test"], None), machine.without_listener()));
+        assert!(!fails(&with(&[], None), machine.without_listener()));
+        assert_eq!(fails(&with(&["a.test"], None), machine), !machine.supervises());
+        let mut divided = with(&[], None);
+        divided.hosts.net = vec![NetRule { path_prefix: Some("/x".to_owned()), ..rule("a.test") }];
+        assert!(fails(&divided, machine));
+        divided.hosts.net_proxy = true;
+        assert_eq!(fails(&divided, machine), !machine.supervises());
+    }
+}

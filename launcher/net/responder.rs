@@ -16,8 +16,8 @@ use super::query::{Finding, Query};
 /// The port of name servers.
 pub(crate) const PORT: u16 = 53;
 
-/// The stack of a thread: the system's resolver needs more than others.
-const STACK: usize = 512 * 1024;
+/// The stack of a thread.
+const STACK: usize = 256 * 1024;
 /// So many questions are answered at the same time; more are not heard, and asked again.
 const MOST: usize = 64;
 /// A datagram that is longer is no question.

@@ -48,6 +48,13 @@ fn a_rule_about_the_address_outweighs_its_names() {
     let network = network(&["a.test:80", "!10.0.0.2:80"], &["a.test=10.0.0.2", "a.test=10.0.0.3"]);
     assert!(!allows(&network, "10.0.0.2:80"));
     assert!(allows(&network, "10.0.0.3:80"));
+    let shown = |target: &str| network.shown(target.parse().expect(target));
+    assert_eq!(
+        shown("10.0.0.2:80"),
+        "10.0.0.2:80",
+        "what is advised about must be what was refused"
+    );
+    assert_eq!(shown("10.0.0.2:81"), "a.test:81");
 }
 
 #[test]

@@ -43,7 +43,11 @@ impl Plan {
             };
             [format!("{asks}: {judged}"), "about 20 µs for a call, 40 µs for an open".to_owned()]
         });
-        lines.into_iter().flatten()
+        let network = self.network.map(|_| {
+            "looks up names, makes all connections, and sends all messages that have an address"
+                .to_owned()
+        });
+        lines.into_iter().flatten().chain(network)
     }
 
     fn landlock(&self) -> impl Iterator<Item = String> {
@@ -59,7 +63,11 @@ impl Plan {
             "CAP_SYS_RAWIO, CAP_SYS_ADMIN, CAP_PERFMON and CAP_BPF are dropped, with which root reads \
              the memory of all".to_owned()
         });
-        rules.into_iter().chain(absent).chain(withheld)
+        let of_network = self.withholds.contains(child::NETWORK).then(|| {
+            "CAP_NET_ADMIN and CAP_NET_RAW are dropped, with which root goes around rules about hosts"
+                .to_owned()
+        });
+        rules.into_iter().chain(absent).chain(withheld).chain(of_network)
     }
 
     fn limits(&self) -> Vec<&'static str> {

@@ -94,7 +94,7 @@ for receive in [lambda s: s.recvfrom(512), lambda s: s.recvmsg(512)[::3]]:
         print(name.decode(), answer[3] & 15, socket.inet_ntoa(answer[-4:]) if answer[7] else '')
 s = socket.create_connection(server)
 s.send(bytes([0, len(ask(b'a.test'))]) + ask(b'a.test'))
-print('stream', s.recv(512)[-4:] == b'\x7f\0\0\1')
+print('stream', s.recvmsg(512)[0][-4:] == b'\x7f\0\0\1')
 ";
 
 #[test]

@@ -24,8 +24,8 @@ const VARIABLES: [&str; 6] =
 /// By which they are told of hosts that need none.
 const EXCEPTIONS: [&str; 2] = ["NO_PROXY", "no_proxy"];
 
-/// The stack of a thread: the system's resolver needs more than others.
-const STACK: usize = 512 * 1024;
+/// The stack of a thread.
+const STACK: usize = 256 * 1024;
 /// So many connections are served at the same time.
 const MOST: usize = 256;
 /// For how long the head of a request, and a server, is waited for.

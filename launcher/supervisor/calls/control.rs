@@ -1,9 +1,11 @@
 //! What goes along with a message (`cmsg(3)`): read from the caller's copy, and made anew for the
-//! supervisor, which sends it. Descriptors in it become the supervisor's.
+//! supervisor, which sends it. Descriptors in it become the supervisor's, and so does the number of the
+//! process that says who sends: the kernel lets nobody use another's.
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
 use rustix::io::Errno;
+use rustix::process::getpid;
 
 /// The size of `struct cmsghdr`, and what its records are aligned to.
 const HEADER: usize = size_of::<usize>() + 2 * size_of::<i32>();
@@ -30,12 +32,13 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// What the caller gave, with its descriptors as `descriptor` finds them.
+    /// What the process `sender` gave, with its descriptors as `descriptor` finds them.
     ///
     /// # Errors
     /// `EINVAL` for what has no form; what `descriptor` says.
     pub(super) fn translated(
         given: &[u8],
+        sender: i32,
         descriptor: impl Fn(i32) -> Result<OwnedFd, Errno>,
     ) -> Result<Self, Errno> {
         let mut control = Self::default();
@@ -48,6 +51,12 @@ impl Control {
                 let data = held.iter().flat_map(|fd| fd.as_raw_fd().to_ne_bytes());
                 control.push(record, &data.collect::<Vec<u8>>());
                 control.held.extend(held);
+            } else if (record.level, record.kind) == (libc::SOL_SOCKET, libc::SCM_CREDENTIALS)
+                && let Some((number, ids)) = record.data.split_first_chunk::<4>()
+                && *number == sender.to_ne_bytes()
+            {
+                let own = getpid().as_raw_nonzero().get().to_ne_bytes();
+                control.push(record, &[&own, ids].concat());
             } else {
                 control.push(record, record.data);
             }
@@ -113,15 +122,27 @@ mod tests {
     fn what_is_no_descriptor_is_passed_on_as_it_is() {
         let credentials = record(libc::SOL_SOCKET, libc::SCM_CREDENTIALS, &[7; 12]);
         let given = [credentials, record(1, 2, b"x")].concat();
-        assert_eq!(Control::translated(&given, none).expect("control").bytes, given);
+        assert_eq!(Control::translated(&given, 7, none).expect("control").bytes, given);
+    }
+
+    #[test]
+    fn the_sender_becomes_the_supervisor_and_nobody_else_does() {
+        let credentials = |pid: i32| {
+            let data = [&pid.to_ne_bytes()[..], &[9; 8]].concat();
+            record(libc::SOL_SOCKET, libc::SCM_CREDENTIALS, &data)
+        };
+        let own = credentials(getpid().as_raw_nonzero().get());
+        let sent = |pid| Control::translated(&credentials(pid), 7, none).expect("control").bytes;
+        assert_eq!(sent(7), own);
+        assert_eq!(sent(8), credentials(8));
     }
 
     #[test]
     fn descriptors_become_the_supervisor_s() {
         let given = record(libc::SOL_SOCKET, libc::SCM_RIGHTS, &[5, 0, 0, 0, 6, 0, 0, 0]);
-        assert_eq!(Control::translated(&given, none).err(), Some(Errno::BADF));
+        assert_eq!(Control::translated(&given, 7, none).err(), Some(Errno::BADF));
         let null = |_| Ok(std::fs::File::open("/dev/null").expect("open").into());
-        let control = Control::translated(&given, null).expect("control");
+        let control = Control::translated(&given, 7, null).expect("control");
         let numbers: Vec<u8> =
             control.held.iter().flat_map(|fd| fd.as_raw_fd().to_ne_bytes()).collect();
         assert_eq!(control.bytes, record(libc::SOL_SOCKET, libc::SCM_RIGHTS, &numbers));

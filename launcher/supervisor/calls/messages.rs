@@ -191,7 +191,7 @@ fn send(task: &Task<'_>, socket: &OwnedFd, message: &Message) -> Result<usize, E
     if judges && network::is_internet(domain) && !leads_nowhere(&message.control)? {
         return Err(Errno::ACCESS);
     }
-    let control = Control::translated(&message.control, |number| task.caller.descriptor(number))?;
+    let control = control(task, &message.control)?;
     let destination = destination(task, socket, domain, &message.address)?;
     let flags = message.flags & !libc::MSG_ZEROCOPY;
     let outgoing = messages::Message {
@@ -208,6 +208,14 @@ fn send(task: &Task<'_>, socket: &OwnedFd, message: &Message) -> Result<usize, E
         let _ = Pid::from_raw(process).map(|process| kill_process(process, Signal::PIPE));
     }
     sent
+}
+
+fn control(task: &Task<'_>, given: &[u8]) -> Result<Control, Errno> {
+    if given.is_empty() {
+        return Ok(Control::default());
+    }
+    let sender = task.caller.status()?.process;
+    Control::translated(given, sender, |number| task.caller.descriptor(number))
 }
 
 /// Where a message goes: as given, unless that is judged.

@@ -89,8 +89,9 @@ pub(super) fn connect(
         return actions::connect(socket, given).map(|()| Answer::Value(0));
     }
     let wanted = address::plain(address::read(given)?);
-    if let Some(place) = network.own_place(wanted, is_datagram(socket)?) {
-        if place != wanted {
+    let is_datagram = is_datagram(socket)?;
+    if let Some(place) = network.own_place(wanted, is_datagram) {
+        if is_datagram {
             network.askers.pretend(socket_cookie(socket)?, wanted);
         }
         return connect_to_own(task, network, socket, place);
