@@ -147,7 +147,7 @@ impl File {
         let of_tool = self.tools.iter().filter(|known| Some(known.name.as_str()) == tool);
         let mut all = std::iter::once(&self.resources).chain(of_tool.map(|tool| &tool.resources));
         let (key, span) = all.find_map(|resources| resources.first.clone())?;
-        let title = format!("`{key}` is not enforced for runs by this version");
+        let title = format!("`{key}` is about requests, which only the file service makes");
         Some(
             Diagnostic::at(&self.source, span, title).label("would be ignored").help(
                 "remove it, or keep it below `[tools.NAME]` for `jp-confine vfs --tool NAME`",

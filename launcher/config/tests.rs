@@ -92,12 +92,12 @@ fn what_runs_are_not_held_to() {
         file.unheld(tool).map(|diagnostic| diagnostic.render(false))
     };
     assert_eq!(
-        unheld("[[access.env]]\nname = \"X\"\n", None).expect("a complaint").trim_end(),
-        "error: `env` is not enforced for runs by this version
- --> policy:1:10
+        unheld("[access]\nnet_env = [\"X\"]\n", None).expect("a complaint").trim_end(),
+        "error: `net_env` is about requests, which only the file service makes
+ --> policy:2:1
   |
-1 | [[access.env]]
-  |          ^^^ would be ignored
+2 | net_env = [\"X\"]
+  | ^^^^^^^ would be ignored
   |
   = help: remove it, or keep it below `[tools.NAME]` for `jp-confine vfs --tool NAME`"
     );

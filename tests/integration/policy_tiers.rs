@@ -57,6 +57,8 @@ fn deny_knows_spellings_by_links() {
         "",
         &[
             ("open alias/x", "EACCES"),
+            ("write_excl alias/new", "EACCES"),
+            ("write_excl a/new", "ok"),
             ("unlink alias/x", "EACCES"),
             ("rename alias/x a/z", "EACCES"),
             ("rename a/x alias/z", "EACCES"),

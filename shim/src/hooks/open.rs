@@ -108,6 +108,14 @@ impl How {
         decide::open(image, request, how)
     }
 
+    /// Whether the policy says anything but no.
+    fn judge_at_all(self, image: &Image<'_>, request: &Request<'_>) -> Verdict {
+        match self.judge(image, request) {
+            OpenVerdict::Deny(denial) => Verdict::Deny(denial),
+            _ => Verdict::Allow,
+        }
+    }
+
     /// Judges, and deals with a denial.
     ///
     /// # Errors
@@ -229,6 +237,7 @@ fn create(
     how: How,
     why: Errno,
 ) -> Result<c_int, Failure> {
+    settle_spelling(image, call, spelling, how).map_err(Failure::Settled)?;
     for _ in 0..LINK_BUDGET {
         let mut next = PathBuffer::new();
         let entry = resolve::entry(image, spelling).map_err(Failure::Nowhere)?;
@@ -256,6 +265,19 @@ fn create(
         spelling.follow(next.as_bytes()).map_err(Failure::Settled)?;
     }
     Err(Failure::Settled(Errno::ELOOP))
+}
+
+/// Deals with what withholds the way that leads to what is to be made.
+fn settle_spelling(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &Spelling,
+    how: How,
+) -> Result<(), Errno> {
+    let judge = |image: &Image<'_>, request: &Request<'_>| how.judge_at_all(image, request);
+    decide::spelled(image, spelling.lexical(), judge).map_or(Ok(()), |denial| {
+        report::settle(image, Verdict::Deny(denial), Subject::new(call, spelling.lexical()))
+    })
 }
 
 /// As [`in_place_of`], where a directory may have been held.

@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_int};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
+use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request};
 use jp_confine_policy::image::Image;
 
 use super::{Failure, How, attempt, create, in_place_of, nowhere, refuse_directory};
@@ -105,10 +105,7 @@ pub(crate) fn open_spelled(
 fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: How) -> Errno {
     let outcome = if spelling.is_dotted() {
         let flags = libc::O_DIRECTORY;
-        let judge = |image: &Image<'_>, request: &Request<'_>| match how.judge(image, request) {
-            OpenVerdict::Deny(denial) => Verdict::Deny(denial),
-            _ => Verdict::Allow,
-        };
+        let judge = |image: &Image<'_>, request: &Request<'_>| how.judge_at_all(image, request);
         resolve::pin_judged(image, call, spelling, flags, judge).map(|_| ())
     } else {
         match resolve::entry(image, spelling) {
