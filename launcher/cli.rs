@@ -1,18 +1,17 @@
 //! The command line, as written. Syntax only: nothing here looks at a file or knows a default that
 //! depends on the machine.
 
+mod options;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use jp_confine_policy::Capability;
 use serde_json::Value;
 
-use crate::environment::Granted;
-use crate::mounts::grammar::{Mount, Unmount};
-use crate::net::order::HostOptions;
+pub(crate) use self::options::{Enforce, Options};
 
 /// Run a program so that it touches only what a path policy grants.
 #[derive(Debug, Parser)]
@@ -334,144 +333,6 @@ pub(crate) struct Lesson {
     pub(crate) html: Option<PathBuf>,
 }
 
-/// How far enforcement must reach (spec §18).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Enforce {
-    /// The preload library alone: precise, but a program can avoid it
-    Cooperative,
-    /// With the kernel behind it
-    #[default]
-    Layered,
-    /// Kernel decisions only
-    Strict,
-}
-
-/// The options that every command takes.
-#[derive(Args, Clone, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one switch of the command line")]
-pub(crate) struct Options {
-    /// Workspace root [default: nearest directory upwards with jp-confine.toml or .git, else here]
-    #[arg(short = 'C', long, value_name = "DIR")]
-    pub(crate) workspace: Option<PathBuf>,
-    /// Policy file, TOML or JSON; repeatable, later ones on top
-    #[arg(short, long = "policy", value_name = "FILE")]
-    pub(crate) policies: Vec<PathBuf>,
-    /// Apply [tools.NAME] of the policy
-    #[arg(long, value_name = "NAME")]
-    pub(crate) tool: Option<String>,
-    /// Grant read
-    #[arg(short, long, value_name = "PATH")]
-    pub(crate) read: Vec<PathBuf>,
-    /// Grant read, create, update and delete
-    #[arg(short, long, value_name = "PATH")]
-    pub(crate) write: Vec<PathBuf>,
-    /// Grant read and execute
-    #[arg(short = 'x', long, value_name = "PATH")]
-    pub(crate) exec: Vec<PathBuf>,
-    /// Deny everything
-    #[arg(long, value_name = "PATH")]
-    pub(crate) deny: Vec<PathBuf>,
-    /// Link a path outside the workspace as NAME and grant it for this run; the link stays
-    #[arg(long = "mount", value_name = "[TOOL:]NAME=PATH[:ro|rw]")]
-    #[arg(value_parser = OsStringValueParser::new().try_map(|word| Mount::parse(&word)))]
-    pub(crate) mounts: Vec<Mount>,
-    /// Remove such a link with its rules and approval; without NAME all of them
-    #[arg(long = "no-mount", value_name = "NAME", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = Unmount::ALL)]
-    #[arg(value_parser = OsStringValueParser::new().try_map(|word| Unmount::parse(&word)))]
-    pub(crate) no_mounts: Vec<Unmount>,
-    /// Use this profile instead of those chosen by the program's name; `none` for no profile
-    #[arg(long = "profile", value_name = "NAME")]
-    pub(crate) profiles: Vec<String>,
-    /// Leave out the built-in grants on system directories, devices and /proc
-    #[arg(long)]
-    pub(crate) no_baseline: bool,
-    /// Grant the host's /tmp instead of a private directory
-    #[arg(long)]
-    pub(crate) share_tmp: bool,
-    /// Which hosts the program may connect to
-    #[command(flatten)]
-    pub(crate) hosts: HostOptions,
-    /// No network: only local sockets are made
-    #[arg(long)]
-    pub(crate) no_net: bool,
-    /// Grant a variable, a beginning of names with `*` behind it, or set one; then no other is handed on
-    /// but the base set
-    #[arg(long, value_name = "NAME[=VALUE]")]
-    #[arg(value_parser = OsStringValueParser::new().try_map(|word| Granted::parse(&word)))]
-    pub(crate) env: Vec<Granted>,
-    /// No network, and of the environment the base set alone, but for what options grant
-    #[arg(long)]
-    pub(crate) isolated: bool,
-    /// Answer EACCES, never ENOENT: nothing is hidden
-    #[arg(long)]
-    pub(crate) show_denied: bool,
-    /// What must hold the policy [default: layered]
-    #[arg(long, value_name = "LAYERS")]
-    pub(crate) enforce: Option<Enforce>,
-    /// End what the program leaves running, instead of waiting for it
-    #[arg(long)]
-    pub(crate) kill_leftovers: bool,
-    /// Never ask
-    #[arg(long)]
-    pub(crate) non_interactive: bool,
-    /// Append one JSON line for each denial, warning and layer decision
-    #[arg(long, value_name = "FILE")]
-    pub(crate) events: Option<PathBuf>,
-    /// Print the compiled policy and the plan, run nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// By the file service's rules, for what it starts for a tool after judging it
-    #[arg(long, hide = true)]
-    pub(crate) service: bool,
-    /// No warnings and no report of denials
-    #[arg(short, long, conflicts_with = "verbose")]
-    pub(crate) quiet: bool,
-    /// Say what was chosen
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
-}
-
-impl Options {
-    /// Whether the program makes no sockets but local ones.
-    pub(crate) const fn has_no_network(&self) -> bool {
-        self.no_net || self.isolated
-    }
-
-    /// The options before and after the subcommand's name, as one: lists in order, the later of two
-    /// single values.
-    fn then(mut self, later: Self) -> Self {
-        self.policies.extend(later.policies);
-        self.read.extend(later.read);
-        self.write.extend(later.write);
-        self.exec.extend(later.exec);
-        self.deny.extend(later.deny);
-        self.mounts.extend(later.mounts);
-        self.no_mounts.extend(later.no_mounts);
-        self.profiles.extend(later.profiles);
-        self.env.extend(later.env);
-        Self {
-            workspace: later.workspace.or(self.workspace),
-            tool: later.tool.or(self.tool),
-            enforce: later.enforce.or(self.enforce),
-            events: later.events.or(self.events),
-            no_baseline: self.no_baseline | later.no_baseline,
-            share_tmp: self.share_tmp | later.share_tmp,
-            show_denied: self.show_denied | later.show_denied,
-            hosts: self.hosts.then(later.hosts),
-            no_net: self.no_net | later.no_net,
-            isolated: self.isolated | later.isolated,
-            non_interactive: self.non_interactive | later.non_interactive,
-            kill_leftovers: self.kill_leftovers | later.kill_leftovers,
-            dry_run: self.dry_run | later.dry_run,
-            service: self.service | later.service,
-            quiet: self.quiet | later.quiet,
-            verbose: self.verbose | later.verbose,
-            ..self
-        }
-    }
-}
-
 /// Reads the command line of this process.
 ///
 /// The error is clap's: a usage error, or the text that `--help` and `--version` ask for.
@@ -567,102 +428,4 @@ fn topic(word: &str) -> Result<Topic, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn line(words: &str) -> Result<(Options, Command), clap::Error> {
-        from(words.split_whitespace().map(OsString::from))
-    }
-
-    #[test]
-    fn options_stand_on_either_side_of_the_subcommand() {
-        let (options, command) =
-            line("jp-confine -r a --deny b check -r c read p q --json --deny d").expect("right");
-        assert_eq!(options.read, [PathBuf::from("a"), PathBuf::from("c")]);
-        assert_eq!(options.deny, [PathBuf::from("b"), PathBuf::from("d")]);
-        let Command::Check { topic, targets, json } = command else { panic!("not check") };
-        assert_eq!((topic, targets.len(), json), (Topic::Path(Capability::Read), 2, true));
-    }
-
-    #[test]
-    fn one_word_to_explain_is_a_path_and_more_say_what_they_are() {
-        for (words, topic) in [
-            ("jp-confine explain net", None),
-            ("jp-confine explain -- -x", None),
-            ("jp-confine explain env HOME", Some(Beyond::Env)),
-            ("jp-confine explain --json command -- git log -p", Some(Beyond::Command)),
-            ("jp-confine explain command git log -q", Some(Beyond::Command)),
-        ] {
-            let (_, command) = line(words).expect(words);
-            match command {
-                Command::Explain { .. } => assert_eq!(topic, None, "{words}"),
-                Command::ExplainBeyond { topic: found, .. } => assert_eq!(topic, Some(found)),
-                _ => panic!("{words}"),
-            }
-        }
-        let (_, command) = line("jp-confine check command -- git log -p").expect("right");
-        assert!(matches!(command, Command::Check { targets, .. } if targets.len() == 3));
-    }
-
-    #[test]
-    fn what_follows_the_dashes_is_the_programs() {
-        let (options, command) = line("jp-confine -q -- check -v -- --events").expect("right");
-        assert!(options.quiet && !options.verbose && options.events.is_none());
-        let Command::Run { program, arguments } = command else { panic!("not a run") };
-        assert_eq!(program, "check");
-        assert_eq!(arguments, ["-v", "--", "--events"]);
-    }
-
-    #[test]
-    fn wrong_lines_are_refused() {
-        for words in [
-            "jp-confine",
-            "jp-confine --",
-            "jp-confine true",
-            "jp-confine check write p",
-            "jp-confine check read",
-            "jp-confine explain",
-            "jp-confine explain a b",
-            "jp-confine check env",
-            "jp-confine --env A*B -- true",
-            "jp-confine why",
-            "jp-confine vfs",
-            "jp-confine vfs tool",
-            "jp-confine vfs --arguments { -- tool",
-            "jp-confine authorize create /p",
-            "jp-confine authorize read",
-            "jp-confine completions csh",
-            "jp-confine --enforce soft -- true",
-            "jp-confine --net ::1 -- true",
-            "jp-confine approvals",
-            "jp-confine approvals approve",
-            "jp-confine approvals list fork",
-            "jp-confine --mount fork -- true",
-            "jp-confine --mount fork=/p:rw -- true",
-            "jp-confine --no-mount= -- true",
-            "jp-confine -q -v -- true",
-        ] {
-            let failure = line(words).expect_err(words);
-            assert!(failure.use_stderr(), "{words}");
-        }
-    }
-
-    #[test]
-    fn mounts_are_read_where_they_stand() {
-        let (options, _) =
-            line("jp-confine --mount a=/p --no-mount --no-mount=b --mount t:c=/q:rw -- true")
-                .expect("right");
-        let names: Vec<&str> = options.mounts.iter().map(|mount| mount.name.as_str()).collect();
-        assert_eq!(names, ["a", "c"]);
-        assert_eq!(options.no_mounts, [Unmount::All, Unmount::Named("b".to_owned())]);
-        let (_, command) = line("jp-confine approvals approve -C ws fork").expect("right");
-        assert!(
-            matches!(command, Command::Approvals(Approvals::Approve { name }) if name == "fork")
-        );
-    }
-
-    #[test]
-    fn the_definition_is_consistent() {
-        definition().debug_assert();
-    }
-}
+mod tests;

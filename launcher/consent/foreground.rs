@@ -5,10 +5,13 @@
 //! begins to read now is stopped by the terminal, and who waits for a key already is stopped here, else
 //! it would take the answer; both are continued at the end.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process_group};
@@ -22,6 +25,10 @@ use crate::sys::stopping;
 
 /// How often it is looked whether somebody still waits.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// How often, and after how long, it is looked again who reads.
+const LOOKS: u32 = 50;
+const LOOK: Duration = Duration::from_millis(1);
 
 /// The terminal, taken.
 #[derive(Debug)]
@@ -173,18 +180,42 @@ fn is_of_run(group: Pid) -> bool {
         || descendants::all().iter().any(|process| is_in_group(Pid::from_raw(process.pid)))
 }
 
-/// Stops those of the run who wait for keys.
+/// Stops those of the run who wait for keys. Who is on a processor just now may be about to wait, past the
+/// point at which the terminal would stop it: such are looked at again for a moment.
 fn stop_readers() {
-    for Descendant { pid, .. } in descendants::all() {
-        if let Some(thread) = waits_for_keys(pid) {
-            stopping::stop(pid, thread);
+    let mut stopped = Vec::new();
+    for _ in 0..LOOKS {
+        let mut all_known = true;
+        for Descendant { pid, .. } in descendants::all() {
+            match reader(pid) {
+                Reader::Nobody => {}
+                Reader::Perhaps => all_known = false,
+                Reader::Waits(_) if stopped.contains(&pid) => {}
+                Reader::Waits(thread) => {
+                    stopping::stop(pid, thread);
+                    stopped.push(pid);
+                }
+            }
         }
+        if all_known {
+            return;
+        }
+        thread::sleep(LOOK);
     }
+}
+
+/// Who of a process takes keys.
+enum Reader {
+    Nobody,
+    /// A thread that runs, of which nothing can be known.
+    Perhaps,
+    /// This thread.
+    Waits(i32),
 }
 
 /// The thread of a process that is in a call that reads, or waits for something to read, if the process
 /// has a terminal open (`proc_pid_syscall(5)`).
-fn waits_for_keys(pid: i32) -> Option<i32> {
+fn reader(pid: i32) -> Reader {
     const WAITING: [libc::c_long; 7] = [
         libc::SYS_read,
         libc::SYS_readv,
@@ -201,8 +232,8 @@ fn waits_for_keys(pid: i32) -> Option<i32> {
         libc::SYS_preadv,
     ];
     let process = Path::new("/proc").join(pid.to_string());
-    let waits = |thread: &Path| {
-        let call = fs::read_to_string(thread.join("syscall")).unwrap_or_default();
+    let call = |thread: &Path| fs::read_to_string(thread.join("syscall")).unwrap_or_default();
+    let waits = |call: &str| {
         let number = call.split(' ').next().and_then(|word| word.parse().ok());
         number.is_some_and(|number| WAITING.contains(&number))
     };
@@ -210,9 +241,21 @@ fn waits_for_keys(pid: i32) -> Option<i32> {
         let file = fs::read_link(descriptor).unwrap_or_default();
         file.starts_with("/dev/pts") || file.starts_with("/dev/tty")
     };
-    let thread = entries(&process.join("task")).find(|thread| waits(thread))?;
-    entries(&process.join("fd")).find(|descriptor| is_terminal(descriptor))?;
-    thread.file_name()?.to_str()?.parse().ok()
+    if !entries(&process.join("fd")).any(|descriptor| is_terminal(&descriptor)) {
+        return Reader::Nobody;
+    }
+    let mut reader = Reader::Nobody;
+    for thread in entries(&process.join("task")) {
+        let call = call(&thread);
+        if waits(&call) {
+            let number = thread.file_name().and_then(OsStr::to_str).and_then(|it| it.parse().ok());
+            return number.map_or(Reader::Nobody, Reader::Waits);
+        }
+        if call.starts_with("running") {
+            reader = Reader::Perhaps;
+        }
+    }
+    reader
 }
 
 fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {

@@ -62,7 +62,7 @@ fn a_run_is_not_held_to_what_only_tools_are() {
     scratch.write("ws/jp-confine.toml", policy);
     Run::new(&scratch, "true", &[]).mode(Mode::Confined).run().assert_ok();
     let run = Run::new(&scratch, "true", &[]).flags(&["--tool", "t"]).mode(Mode::Confined);
-    run.run().assert_code(125).assert_stderr("`net_env` is not enforced for runs");
+    run.run().assert_code(125).assert_stderr("`net_env` is about requests");
     let script = r#"ask process.run '{"program":"echo","args":["hello"]}'; show
         tell result '{"content":""}'"#;
     let run = confined(&scratch, &["--tool", "t"], script).run();

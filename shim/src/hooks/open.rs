@@ -237,7 +237,8 @@ fn create(
     how: How,
     why: Errno,
 ) -> Result<c_int, Failure> {
-    settle_spelling(image, call, spelling, how).map_err(Failure::Settled)?;
+    let judge = |image: &Image<'_>, request: &Request<'_>| how.judge_at_all(image, request);
+    let spelled = decide::spelled(image, spelling.lexical(), judge);
     for _ in 0..LINK_BUDGET {
         let mut next = PathBuffer::new();
         let entry = resolve::entry(image, spelling).map_err(Failure::Nowhere)?;
@@ -249,6 +250,12 @@ fn create(
             next.fill(|bytes, room| sys::readlinkat(entry.dirfd(), entry.name(), bytes, room));
         if link.is_err() || how.stops_at_link() {
             let subject = Subject::new(call, entry.path());
+            if let Some(denial) = spelled
+                && judge(image, &entry.request()) == Verdict::Allow
+            {
+                let denied = Verdict::Deny(denial);
+                report::settle(image, denied, subject).map_err(Failure::Settled)?;
+            }
             let verdict = how.settle(image, &entry.request(), subject).map_err(Failure::Settled)?;
             let how_here = how.with(libc::O_NOFOLLOW);
             match attempt(image, verdict, subject, entry.dirfd(), entry.name(), how_here) {
@@ -265,19 +272,6 @@ fn create(
         spelling.follow(next.as_bytes()).map_err(Failure::Settled)?;
     }
     Err(Failure::Settled(Errno::ELOOP))
-}
-
-/// Deals with what withholds the way that leads to what is to be made.
-fn settle_spelling(
-    image: &Image<'_>,
-    call: &CStr,
-    spelling: &Spelling,
-    how: How,
-) -> Result<(), Errno> {
-    let judge = |image: &Image<'_>, request: &Request<'_>| how.judge_at_all(image, request);
-    decide::spelled(image, spelling.lexical(), judge).map_or(Ok(()), |denial| {
-        report::settle(image, Verdict::Deny(denial), Subject::new(call, spelling.lexical()))
-    })
 }
 
 /// As [`in_place_of`], where a directory may have been held.

@@ -1,0 +1,98 @@
+//! Command lines as they are read.
+
+use super::*;
+use crate::mounts::grammar::Unmount;
+
+fn line(words: &str) -> Result<(Options, Command), clap::Error> {
+    from(words.split_whitespace().map(OsString::from))
+}
+
+#[test]
+fn options_stand_on_either_side_of_the_subcommand() {
+    let (options, command) =
+        line("jp-confine -r a --deny b check -r c read p q --json --deny d").expect("right");
+    assert_eq!(options.read, [PathBuf::from("a"), PathBuf::from("c")]);
+    assert_eq!(options.deny, [PathBuf::from("b"), PathBuf::from("d")]);
+    let Command::Check { topic, targets, json } = command else { panic!("not check") };
+    assert_eq!((topic, targets.len(), json), (Topic::Path(Capability::Read), 2, true));
+}
+
+#[test]
+fn one_word_to_explain_is_a_path_and_more_say_what_they_are() {
+    for (words, topic) in [
+        ("jp-confine explain net", None),
+        ("jp-confine explain -- -x", None),
+        ("jp-confine explain env HOME", Some(Beyond::Env)),
+        ("jp-confine explain --json command -- git log -p", Some(Beyond::Command)),
+        ("jp-confine explain command git log -q", Some(Beyond::Command)),
+    ] {
+        let (_, command) = line(words).expect(words);
+        match command {
+            Command::Explain { .. } => assert_eq!(topic, None, "{words}"),
+            Command::ExplainBeyond { topic: found, .. } => assert_eq!(topic, Some(found)),
+            _ => panic!("{words}"),
+        }
+    }
+    let (_, command) = line("jp-confine check command -- git log -p").expect("right");
+    assert!(matches!(command, Command::Check { targets, .. } if targets.len() == 3));
+}
+
+#[test]
+fn what_follows_the_dashes_is_the_programs() {
+    let (options, command) = line("jp-confine -q -- check -v -- --events").expect("right");
+    assert!(options.quiet && !options.verbose && options.events.is_none());
+    let Command::Run { program, arguments } = command else { panic!("not a run") };
+    assert_eq!(program, "check");
+    assert_eq!(arguments, ["-v", "--", "--events"]);
+}
+
+#[test]
+fn wrong_lines_are_refused() {
+    for words in [
+        "jp-confine",
+        "jp-confine --",
+        "jp-confine true",
+        "jp-confine check write p",
+        "jp-confine check read",
+        "jp-confine explain",
+        "jp-confine explain a b",
+        "jp-confine check env",
+        "jp-confine --env A*B -- true",
+        "jp-confine why",
+        "jp-confine vfs",
+        "jp-confine vfs tool",
+        "jp-confine vfs --arguments { -- tool",
+        "jp-confine authorize create /p",
+        "jp-confine authorize read",
+        "jp-confine completions csh",
+        "jp-confine --enforce soft -- true",
+        "jp-confine --net ::1 -- true",
+        "jp-confine approvals",
+        "jp-confine approvals approve",
+        "jp-confine approvals list fork",
+        "jp-confine --mount fork -- true",
+        "jp-confine --mount fork=/p:rw -- true",
+        "jp-confine --no-mount= -- true",
+        "jp-confine -q -v -- true",
+    ] {
+        let failure = line(words).expect_err(words);
+        assert!(failure.use_stderr(), "{words}");
+    }
+}
+
+#[test]
+fn mounts_are_read_where_they_stand() {
+    let (options, _) =
+        line("jp-confine --mount a=/p --no-mount --no-mount=b --mount t:c=/q:rw -- true")
+            .expect("right");
+    let names: Vec<&str> = options.mounts.iter().map(|mount| mount.name.as_str()).collect();
+    assert_eq!(names, ["a", "c"]);
+    assert_eq!(options.no_mounts, [Unmount::All, Unmount::Named("b".to_owned())]);
+    let (_, command) = line("jp-confine approvals approve -C ws fork").expect("right");
+    assert!(matches!(command, Command::Approvals(Approvals::Approve { name }) if name == "fork"));
+}
+
+#[test]
+fn the_definition_is_consistent() {
+    definition().debug_assert();
+}
