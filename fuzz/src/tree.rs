@@ -90,10 +90,14 @@ pub fn name(u: &mut Unstructured<'_>) -> Result<String> {
 }
 
 impl Tree {
-    /// Puts the entries below the empty `folder`, those that can be put there.
+    /// Puts the entries below the empty `folder`, those that can be put there: nothing is made by way of
+    /// links, which lead anywhere.
     pub fn grow(&self, folder: &Path) {
         for (name, entry) in &self.0 {
             let path = folder.join(name);
+            if fs::symlink_metadata(&path).is_ok() || !stays_within(folder, &path) {
+                continue;
+            }
             let _ = match entry {
                 Entry::Directory => fs::create_dir_all(&path),
                 Entry::File => fs::write(&path, name),
@@ -101,6 +105,15 @@ impl Tree {
             };
         }
     }
+}
+
+/// Whether what there is on the way to `path` is in the folder.
+fn stays_within(folder: &Path, path: &Path) -> bool {
+    let mut ancestors = path.ancestors().skip(1);
+    let existing = ancestors.find(|ancestor| fs::symlink_metadata(ancestor).is_ok());
+    let place = existing.and_then(|existing| existing.canonicalize().ok());
+    let within = folder.canonicalize().ok();
+    place.zip(within).is_some_and(|(place, folder)| place.starts_with(folder))
 }
 
 /// An empty folder in memory, where the system has such a place.
