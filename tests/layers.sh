@@ -8,7 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-[ $# -gt 0 ] || set -- answers attacks_ policy_ layers::
+[ $# -gt 0 ] || set -- answers:: attacks_ policy_ layers::
 
 # About the machine, or about the library alone.
 skipped="--skip attacks_race --skip attacks_faults --skip attacks_machines"
