@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use jp_confine_policy::canonical::{Lookups, Op, ResolveError, resolve};
+use jp_confine_policy::canonical::{Lookups, Op, ResolveError, Resolved, resolve};
 use proptest::prelude::*;
 
 use crate::place::Place;
@@ -36,17 +36,34 @@ fn entry() -> impl Strategy<Value = Entry> {
     ]
 }
 
-/// Puts entries where they can be put; the rest of the names stay missing.
+/// Puts entries where they can be put, none by way of links that lead out of the scratch folder; the rest of
+/// the names stay missing.
 fn grow(place: &Place, entries: &[(String, Entry)]) {
     let base = place.path("");
     for (name, entry) in entries {
         let path = place.root.as_path().join(name);
+        if fs::symlink_metadata(&path).is_ok() || !stays_within(&base, &path) {
+            continue;
+        }
         let _ = match entry {
             Entry::Directory => fs::create_dir_all(&path),
             Entry::File => fs::write(&path, ""),
             Entry::Link(text) => symlink(text.replace("@/", base.to_str().unwrap()), &path),
         };
     }
+}
+
+/// Whether what there is on the way to `path` is in the folder, whose path is canonical.
+fn stays_within(folder: &Path, path: &Path) -> bool {
+    let mut ancestors = path.ancestors().skip(1);
+    let existing = ancestors.find(|ancestor| fs::symlink_metadata(ancestor).is_ok());
+    let place = existing.and_then(|existing| fs::canonicalize(existing).ok());
+    place.is_some_and(|place| place.starts_with(folder))
+}
+
+/// Whether a path leads out of the scratch folder, where nothing is to be made or removed.
+fn leads_out(place: &Place, found: &Result<Resolved, ResolveError>) -> bool {
+    found.as_ref().is_ok_and(|found| !found.path.starts_with(place.path("")))
 }
 
 fn names() -> impl Strategy<Value = Vec<(String, Entry)>> {
@@ -109,6 +126,7 @@ proptest! {
         let place = Place::new("");
         grow(&place, &entries);
         let ours = resolve(place.root.as_path(), Path::new(&asked), Op::Content);
+        prop_assume!(!leads_out(&place, &ours));
         let spelled = place.root.as_path().join(&asked);
         let before = fs::canonicalize(&spelled).is_ok();
         let made = OpenOptions::new().write(true).create(true).truncate(false).open(&spelled);
@@ -125,6 +143,7 @@ proptest! {
         let place = Place::new("");
         grow(&place, &entries);
         let ours = resolve(place.root.as_path(), Path::new(&asked), Op::Entry);
+        prop_assume!(!leads_out(&place, &ours));
         let spelled = place.root.as_path().join(&asked);
         let there = ours.as_ref().is_ok_and(|ours| fs::symlink_metadata(&ours.path).is_ok());
         if fs::remove_file(&spelled).is_ok() {
