@@ -89,19 +89,9 @@ pub(crate) fn notes<'l>(
 
 /// An image that says of nothing but these programs that they may be started, to ask it.
 pub(crate) fn image_of(listed: &[Listed]) -> Result<Vec<u8>, Failure> {
-    let nowhere = Path::new("/");
     prepare::build_image(&ImageSpec {
-        grants: &[],
-        tiers: None,
         beyond: Beyond { commands: Some(listed), ..Beyond::default() },
-        workspace: nowhere,
-        aliases: &[],
-        session: 0,
-        shim_path: nowhere,
-        events_path: nowhere,
-        temp_dir: nowhere,
-        shared_page: nowhere,
-        json: &[],
+        ..ImageSpec::to_ask(&[], Path::new("/"))
     })
 }
 

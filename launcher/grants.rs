@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Beyond, Grant, GrantKind, ImageSpec, Origin};
+use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin};
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::decide::{self, Request};
 use jp_confine_policy::tiers::Tiers;
@@ -265,21 +265,11 @@ pub(crate) fn image_over(
         canonical::below(one, other).is_some() || canonical::below(other, one).is_some()
     };
     let covers = |grant: &&Grant| paths.iter().any(|path| touches(&grant.anchor, path));
-    let nowhere = Path::new("/");
-    let spec = ImageSpec {
-        grants: &grants.iter().filter(covers).cloned().collect::<Vec<_>>(),
+    let grants: Vec<Grant> = grants.iter().filter(covers).cloned().collect();
+    prepare::build_image(&ImageSpec {
         tiers: tiers.filter(|tiers| !tiers.is_empty()),
-        beyond: Beyond::default(),
-        workspace,
-        aliases: &[],
-        session: 0,
-        shim_path: nowhere,
-        events_path: nowhere,
-        temp_dir: nowhere,
-        shared_page: nowhere,
-        json: &[],
-    };
-    prepare::build_image(&spec)
+        ..ImageSpec::to_ask(&grants, workspace)
+    })
 }
 
 fn bytes(path: &Path) -> &[u8] {

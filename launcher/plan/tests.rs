@@ -5,7 +5,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 
-use jp_confine_policy::build::{Beyond, GrantKind, ImageSpec, Origin};
+use jp_confine_policy::build::{GrantKind, ImageSpec, Origin};
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::pattern::Places;
@@ -63,19 +63,9 @@ impl Scene {
     }
 
     fn image(&self) -> Result<Vec<u8>, Failure> {
-        let nowhere = Path::new("/");
         prepare::build_image(&ImageSpec {
-            grants: &self.grants,
             tiers: (!self.tiers.is_empty()).then_some(&self.tiers),
-            beyond: Beyond::default(),
-            workspace: &self.root(),
-            aliases: &[],
-            session: 0,
-            shim_path: nowhere,
-            events_path: nowhere,
-            temp_dir: nowhere,
-            shared_page: nowhere,
-            json: &[],
+            ..ImageSpec::to_ask(&self.grants, &self.root())
         })
     }
 

@@ -107,6 +107,28 @@ pub struct ImageSpec<'a> {
     pub json: &'a [u8],
 }
 
+impl<'a> ImageSpec<'a> {
+    /// An image that no program is started with, and that is only asked: of the grants in the canonical
+    /// `workspace`, and nothing else.
+    #[must_use]
+    pub fn to_ask(grants: &'a [Grant], workspace: &'a Path) -> Self {
+        let nowhere = Path::new("/");
+        Self {
+            grants,
+            tiers: None,
+            beyond: Beyond::default(),
+            workspace,
+            aliases: &[],
+            session: 0,
+            shim_path: nowhere,
+            events_path: nowhere,
+            temp_dir: nowhere,
+            shared_page: nowhere,
+            json: &[],
+        }
+    }
+}
+
 /// Why no image could be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {

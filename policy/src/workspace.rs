@@ -7,7 +7,7 @@ use std::vec::Vec;
 
 use crate::Capabilities;
 use crate::approvals::{Approvals, ApprovedTargets};
-use crate::build::{self, Beyond, BuildError, Grant, GrantKind, ImageSpec, Origin};
+use crate::build::{self, BuildError, Grant, GrantKind, ImageSpec, Origin};
 use crate::canonical::{Op, ResolveError, Root};
 use crate::check::Context;
 use crate::compile::{self, Compiled};
@@ -90,19 +90,9 @@ impl Workspace {
         tiers: &Tiers,
     ) -> Result<Self, OpenError> {
         grants.extend(policy_file(&root));
-        let nowhere = Path::new("/");
         let image = build::build(&ImageSpec {
-            grants: &grants,
             tiers: (!tiers.is_empty()).then_some(tiers),
-            beyond: Beyond::default(),
-            workspace: root.as_path(),
-            aliases: &[],
-            session: 0,
-            shim_path: nowhere,
-            events_path: nowhere,
-            temp_dir: nowhere,
-            shared_page: nowhere,
-            json: &[],
+            ..ImageSpec::to_ask(&grants, root.as_path())
         })?;
         Ok(Self::compiled(root, grants, image))
     }

@@ -13,21 +13,7 @@ use jp_confine_policy::variables;
 const ECHO: &str = "/bin/echo";
 
 fn image(beyond: Beyond<'_>) -> Vec<u8> {
-    let nowhere = Path::new("/nowhere");
-    build(&ImageSpec {
-        grants: &[],
-        tiers: None,
-        beyond,
-        workspace: nowhere,
-        aliases: &[],
-        session: 0,
-        shim_path: nowhere,
-        events_path: nowhere,
-        temp_dir: nowhere,
-        shared_page: nowhere,
-        json: b"{}",
-    })
-    .expect("an image")
+    build(&ImageSpec { beyond, ..ImageSpec::to_ask(&[], Path::new("/nowhere")) }).expect("an image")
 }
 
 /// Every program is `ECHO`, whatever its key.
