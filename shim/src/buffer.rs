@@ -10,7 +10,7 @@ pub(crate) const CAPACITY: usize = libc::PATH_MAX as usize;
 
 /// A NUL-terminated path of at most `N` bytes with the NUL; made without clearing its memory.
 ///
-/// Stacks may be small: at most two of full size are alive at any time in a call.
+/// Stacks may be small: at most two of full size are alive at any time in a call, but for walks.
 pub(crate) struct Buffer<const N: usize> {
     bytes: [MaybeUninit<u8>; N],
     len: usize,

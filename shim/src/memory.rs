@@ -7,7 +7,7 @@
 use core::ffi::c_char;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::buffer::PathBuffer;
+use crate::buffer::Buffer;
 use crate::errno::Errno;
 #[cfg(target_os = "linux")]
 use crate::libc_functions;
@@ -71,7 +71,7 @@ impl Text {
     ///
     /// # Errors
     /// `EFAULT`, or `ENAMETOOLONG` where it does not fit.
-    pub(crate) fn copy_to(self, to: &mut PathBuffer) -> Result<(), Errno> {
+    pub(crate) fn copy_to<const N: usize>(self, to: &mut Buffer<N>) -> Result<(), Errno> {
         to.append(|room, len| self.copy_into(room, len))
     }
 
@@ -132,7 +132,10 @@ pub(crate) fn first_byte(text: *const c_char) -> Result<u8, Errno> {
 ///
 /// # Errors
 /// `EFAULT`, or `ENAMETOOLONG` where it does not fit.
-pub(crate) fn copy_path(text: *const c_char, to: &mut PathBuffer) -> Result<(), Errno> {
+pub(crate) fn copy_path<const N: usize>(
+    text: *const c_char,
+    to: &mut Buffer<N>,
+) -> Result<(), Errno> {
     Text::at(text)?.copy_to(to)
 }
 

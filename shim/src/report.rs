@@ -188,10 +188,13 @@ fn record(
     answer == Some(CONSENT as usize)
 }
 
+/// The stack is short here, too; the record lies in a folder of the run's own, not deep.
+const EVENTS: usize = 512;
+
 /// Appends to the record of the run whose policy decided.
 #[inline(never)]
 fn append(decided: &Image<'_>, record: [&[u8]; VECTORS]) {
-    let mut path = Buffer::<1024>::new();
+    let mut path = Buffer::<EVENTS>::new();
     let Ok(file) = open_record(decided, &mut path) else { return };
     if sys::fstat(file.raw()).is_ok_and(|stat| stat.st_size <= ENOUGH) {
         let _ = sys::write_all(file.raw(), record);
@@ -200,7 +203,7 @@ fn append(decided: &Image<'_>, record: [&[u8]; VECTORS]) {
 
 /// Opens the record of the run whose policy decided. What any program could have made up, a run inside
 /// another, is held to the policy of that: no link leads out of it.
-fn open_record(image: &Image<'_>, path: &mut Buffer<1024>) -> Result<sys::Fd, Errno> {
+fn open_record(image: &Image<'_>, path: &mut Buffer<EVENTS>) -> Result<sys::Fd, Errno> {
     path.push(image.text(Text::EventsPath))?;
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
     let Some(outer) = image.outer() else {

@@ -49,6 +49,19 @@ pub(crate) fn pin_judged(
     {
         return settled;
     }
+    pin_by_place(image, call, spelling, flags, judge)
+}
+
+/// As [`pin_judged`], judging the object by where it is. Apart from it, because the kernel's proof needs
+/// no second buffer.
+#[inline(never)]
+fn pin_by_place(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &mut Spelling,
+    flags: c_int,
+    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+) -> Result<Object, Errno> {
     let mut path = PathBuffer::new();
     match pin(spelling, flags, &mut path) {
         Ok(fd) if is_anonymous(path.as_bytes()) => {

@@ -122,6 +122,8 @@ fn smallest_stack() {
          , small_stack mkdir d/one , small_stack rename d/one d/two , small_stack link d/new d/other \
          , small_stack chmod d/l , small_stack truncate d/new , small_stack opendir d \
          , small_stack fopen d/l , small_stack unlink d/other , small_stack rmdir d/two \
-         , small_stack spawn_self open d/l",
+         , small_stack freopen d/l , small_stack sys_openat2 d/l \
+         , small_stack spawn_self open d/l , small_stack exec_self open d/l \
+         , small_stack execvp_self open d/l",
     );
 }

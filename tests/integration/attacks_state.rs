@@ -23,6 +23,9 @@ attacks! {
     smallest_stack_by_link: "ln -s $OUT d", "small_stack open d/dir/../secret" => "EACCES";
     smallest_stack_rename: "ln -s $OUT d", "small_stack rename d/secret got" => "EACCES";
     smallest_stack_mkdir: "ln -s $OUT d", "small_stack mkdir d/new" => "EACCES";
+    smallest_stack_exec: "", "small_stack exec_self open $OUT/secret" => "EACCES";
+    smallest_stack_exec_by_link: "printf '#!/bin/sh\necho ok\n' > $OUT/ok; chmod +x $OUT/ok; ln -s $OUT d", "small_stack exec d/ok" => "EACCES";
+    smallest_stack_connect: "$ATTACK hold_socket $OUT/socket; ln -s $OUT d", "small_stack connect d/socket" => "EACCES";
     smallest_stack_spawn: "", "small_stack spawn_self open $OUT/secret" => "EACCES";
 
     environment_of_another_process: "", "other_environment" => "EACCES";

@@ -47,6 +47,7 @@ impl<'i> Withheld<'i> {
 
 /// Calls `run` with `envp`, or with a copy of it that carries the shim and nothing that is withheld.
 /// Returns what `run` says, or why there is no such copy.
+#[inline(never)]
 pub(super) fn with_repaired(
     withheld: &Withheld<'_>,
     envp: Strings,
@@ -155,6 +156,9 @@ fn begins_with(reader: &mut Reader, list: *const c_char, path: &[u8]) -> Result<
     Ok(end == 0 || separates(end))
 }
 
+/// An environment of this many variables, less the words of what is preloaded, needs no mapping.
+const NEAR: usize = 512;
+
 /// Calls `run` with a copy in which each of the two variables stands once, at the end.
 #[inline(never)]
 fn rebuild(
@@ -164,7 +168,7 @@ fn rebuild(
     withheld: &Withheld<'_>,
     run: impl FnOnce(Strings) -> Errno,
 ) -> Errno {
-    let mut scratch = Scratch::new();
+    let mut scratch = Scratch::<NEAR>::new();
     match fill(&mut scratch, envp, survey, own, withheld) {
         Ok(list) => run(list),
         Err(errno) => errno,
@@ -172,7 +176,7 @@ fn rebuild(
 }
 
 fn fill(
-    scratch: &mut Scratch,
+    scratch: &mut Scratch<NEAR>,
     envp: Strings,
     survey: &Survey,
     &Own { variable, shim }: &Own<'_>,

@@ -15,6 +15,7 @@ use crate::resolve;
 use crate::sys::{self, Object};
 
 /// The program that the descriptor itself denotes (fexecve(3)).
+#[inline(never)]
 pub(super) fn held(image: &Image<'_>, call: &CStr, fd: c_int) -> Result<Object, Errno> {
     sys::fcntl(fd, libc::F_GETFD, 0)?;
     let link = DescriptorLink::new(fd);
@@ -28,6 +29,7 @@ pub(super) fn held(image: &Image<'_>, call: &CStr, fd: c_int) -> Result<Object, 
 }
 
 /// The loader that the program names must be the system's: it is what brings the shim in.
+#[inline(never)]
 pub(super) fn admit(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), Errno> {
     let mut spelling = Spelling::new();
     spelling.read_own(libc::AT_FDCWD, path)?;

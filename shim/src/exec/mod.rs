@@ -21,7 +21,7 @@ use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::{Image, Text};
 use jp_confine_policy::invocation::Admission;
 
-use crate::buffer::PathBuffer;
+use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
 use crate::path::Spelling;
 use crate::report::{self, Reason, Subject};
@@ -29,7 +29,7 @@ use crate::sys::process::{self, Strings};
 use crate::sys::{self, Object};
 use crate::{memory, resolve, session};
 use environment::Withheld;
-use program::Kind;
+use program::{Interpreter, Kind};
 
 /// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
 const SCRIPT_DEPTH: u32 = 5;
@@ -81,6 +81,10 @@ pub(crate) fn with_judged(
     judge_and_run(image, call, program, envp, run)
 }
 
+/// Paths of programs are seldom longer; a thread may have a stack of 16 KiB, and what judging needs at once
+/// is to fit in 12.
+const SHORT: usize = 256;
+
 fn judge_and_run(
     image: &Image<'_>,
     call: &CStr,
@@ -88,45 +92,71 @@ fn judge_and_run(
     envp: Strings,
     run: impl FnOnce(&CStr, Strings, Strings) -> Errno,
 ) -> Errno {
+    let mut text = Buffer::<SHORT>::new();
+    match memory::copy_path(program.path, &mut text) {
+        Ok(()) => run_if_judged(image, call, text.c_str(0), program, envp, run),
+        Err(Errno::ENAMETOOLONG) => judge_and_run_long(image, call, program, envp, run),
+        Err(errno) => errno,
+    }
+}
+
+#[inline(never)]
+fn judge_and_run_long(
+    image: &Image<'_>,
+    call: &CStr,
+    program: Program,
+    envp: Strings,
+    run: impl FnOnce(&CStr, Strings, Strings) -> Errno,
+) -> Errno {
     let mut text = PathBuffer::new();
-    match prepare(image, call, program, &mut text) {
+    match memory::copy_path(program.path, &mut text) {
+        Ok(()) => run_if_judged(image, call, text.c_str(0), program, envp, run),
+        Err(errno) => errno,
+    }
+}
+
+/// As [`with_judged`]; `path` is the copy of the program's, which the kernel gets as it was spelled: a
+/// script and the process list show that spelling.
+fn run_if_judged(
+    image: &Image<'_>,
+    call: &CStr,
+    path: &CStr,
+    program: Program,
+    envp: Strings,
+    run: impl FnOnce(&CStr, Strings, Strings) -> Errno,
+) -> Errno {
+    match judge(image, call, path.to_bytes(), program) {
         Ok(admission) => {
             let withheld = Withheld::of(image, admission);
-            let path = text.c_str(0);
             environment::with_repaired(&withheld, envp, |envp| run(path, program.argv, envp))
         }
         Err(errno) => errno,
     }
 }
 
-/// Judges the program: the rules by which it may be started with its arguments. Its path ends up in
-/// `text` as the program spelled it, for the kernel: a script and the process list show that spelling.
+/// Judges the program at `path`: the rules by which it may be started with its arguments.
 #[inline(never)]
-fn prepare(
+fn judge(
     image: &Image<'_>,
     call: &CStr,
-    Program { dirfd, path, argv, flags }: Program,
-    text: &mut PathBuffer,
+    path: &[u8],
+    Program { dirfd, argv, flags, .. }: Program,
 ) -> Result<Admission, Errno> {
     if flags & !(sys::EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
         return Err(Errno::EINVAL);
     }
-    memory::copy_path(path, text)?;
-    #[cfg(target_os = "linux")]
-    if text.len() == 0 && flags & sys::EMPTY_PATH != 0 {
-        let program = loader::held(image, call, dirfd)?;
-        let admission = invocation::judge(image, call, &program, argv)?;
-        admit(image, call, program)?;
-        return can_carry_shim(image, call, text.as_bytes()).map(|()| admission);
-    }
-    if text.len() == 0 {
-        return Err(Errno::ENOENT);
-    }
-    let stop_at_link = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
-    let program = find(image, call, dirfd, text.as_bytes(), stop_at_link)?;
+    let program = match path {
+        #[cfg(target_os = "linux")]
+        [] if flags & sys::EMPTY_PATH != 0 => loader::held(image, call, dirfd)?,
+        [] => return Err(Errno::ENOENT),
+        path => {
+            let stop_at_link = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
+            find(image, call, dirfd, path, stop_at_link)?
+        }
+    };
     let admission = invocation::judge(image, call, &program, argv)?;
     admit(image, call, program)?;
-    can_carry_shim(image, call, text.as_bytes()).map(|()| admission)
+    can_carry_shim(image, call, path).map(|()| admission)
 }
 
 fn may_execute(image: &Image<'_>, request: &Request<'_>) -> Verdict {
@@ -134,6 +164,7 @@ fn may_execute(image: &Image<'_>, request: &Request<'_>) -> Verdict {
 }
 
 /// Holds the program at `path`, if it may be executed.
+#[inline(never)]
 fn find(
     image: &Image<'_>,
     call: &CStr,
@@ -157,15 +188,22 @@ fn find(
 fn is_absent(image: &Image<'_>, spelling: &Spelling) -> bool {
     let hidden = matches!(may_execute(image, &spelling.request()),
         Verdict::Deny(denial) if denial.hidden);
+    hidden && leads_nowhere(spelling)
+}
+
+#[inline(never)]
+fn leads_nowhere(spelling: &Spelling) -> bool {
     let mut path = PathBuffer::new();
-    hidden && matches!(resolve::pin(spelling, 0, &mut path), Err(Errno::ENOENT | Errno::ENOTDIR))
+    matches!(resolve::pin(spelling, 0, &mut path), Err(Errno::ENOENT | Errno::ENOTDIR))
 }
 
 /// A file without a name was written by whoever holds it; no rule covers it.
 fn judge_unnamed(image: &Image<'_>, call: &CStr, program: &Object) -> Result<(), Errno> {
-    if sys::status(program)?.st_nlink > 0 {
-        return Ok(());
-    }
+    if sys::status(program)?.st_nlink > 0 { Ok(()) } else { judge_nameless(image, call, program) }
+}
+
+#[inline(never)]
+fn judge_nameless(image: &Image<'_>, call: &CStr, program: &Object) -> Result<(), Errno> {
     let mut path = PathBuffer::new();
     resolve::place_of(program, &mut path)?;
     let verdict = may_execute(image, &Request::canonical(path.as_bytes()));
@@ -174,10 +212,11 @@ fn judge_unnamed(image: &Image<'_>, call: &CStr, program: &Object) -> Result<(),
 
 /// Follows the program to what the processor will run first, and refuses what cannot carry the
 /// shim (spec §13).
+#[inline(never)]
 fn admit(image: &Image<'_>, call: &CStr, program: Object) -> Result<(), Errno> {
     let mut program = program;
     for _ in 0..=SCRIPT_DEPTH {
-        let mut next = PathBuffer::new();
+        let mut next = Interpreter::new();
         let reason = match program::inspect(&program, &mut next) {
             Ok(Kind::Script) => {
                 program = find(image, call, libc::AT_FDCWD, next.as_bytes(), false)?;
@@ -208,11 +247,18 @@ fn admit(image: &Image<'_>, call: &CStr, program: Object) -> Result<(), Errno> {
             Err(Errno::EACCES) => Reason::ShimUnreachable,
             Err(errno) => return Err(errno),
         };
-        let mut path = PathBuffer::new();
-        resolve::place_of(&program, &mut path)?;
-        return Err(report::refused(image, reason, Subject::new(call, path.as_bytes())));
+        return Err(refuse(image, call, &program, reason));
     }
     Err(Errno::ELOOP)
+}
+
+#[inline(never)]
+fn refuse(image: &Image<'_>, call: &CStr, program: &Object, reason: Reason) -> Errno {
+    let mut path = PathBuffer::new();
+    match resolve::place_of(program, &mut path) {
+        Ok(()) => report::refused(image, reason, Subject::new(call, path.as_bytes())),
+        Err(errno) => errno,
+    }
 }
 
 /// Neither a script nor a binary: what the kernel answers, without asking it, because an
@@ -223,6 +269,7 @@ fn not_a_program(file: &Object) -> Result<(), Errno> {
 }
 
 /// Whether the loader of the new program will find the shim, and not refuse to preload it.
+#[inline(never)]
 fn can_carry_shim(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), Errno> {
     if image.holds_other_programs() {
         return Ok(());

@@ -1,6 +1,6 @@
 //! What kind of program a file is, read as the kernel reads it.
 
-use crate::buffer::PathBuffer;
+use crate::buffer::Buffer;
 use crate::errno::Errno;
 use crate::sys::{self, Fd, Object};
 
@@ -15,6 +15,10 @@ mod system;
 const LINE: usize = 256;
 /// Enough for the header and the program headers of nearly every binary.
 const HEAD: usize = 1024;
+/// The path of the interpreter of a script, which a line of [`LINE`] names, or of a loader, of which there
+/// is one, with a shorter path, on every system.
+pub(crate) type Interpreter = Buffer<LINE>;
+
 /// A kind of executable file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -37,8 +41,9 @@ pub(crate) enum Kind {
 /// of the loader of a dynamic program.
 ///
 /// # Errors
-/// `EACCES` for what is no regular file, or may not be read.
-pub(crate) fn inspect(file: &Object, next: &mut PathBuffer) -> Result<Kind, Errno> {
+/// `EACCES` for what is no regular file, or may not be read; `ENAMETOOLONG` for a loader of no system.
+#[inline(never)]
+pub(crate) fn inspect(file: &Object, next: &mut Interpreter) -> Result<Kind, Errno> {
     if !is_file(file) {
         return Err(Errno::EACCES);
     }

@@ -103,7 +103,6 @@ impl Reader {
     ///
     /// # Errors
     /// `EFAULT`.
-    #[cfg(target_os = "linux")]
     pub(crate) fn contains(&mut self, text: *const c_char, wanted: u8) -> Result<bool, Errno> {
         let mut at = 0_usize;
         loop {

@@ -3,17 +3,14 @@
 use crate::errno::Errno;
 use crate::sys::process::Memory;
 
-/// Words on the stack: an environment of this many variables needs no mapping.
-const NEAR: usize = 1024;
-
-/// Words for pointers and bytes, zeroed. A larger piece is a mapping, which a `vfork` child whose
-/// exec succeeds leaves to its parent: rare, and better than refusing.
-pub(crate) struct Scratch {
+/// Words for pointers and bytes, zeroed; up to `NEAR` of them on the stack. A larger piece is a mapping,
+/// which a `vfork` child whose exec succeeds leaves to its parent: rare, and better than refusing.
+pub(crate) struct Scratch<const NEAR: usize> {
     near: [usize; NEAR],
     far: Option<Memory>,
 }
 
-impl Scratch {
+impl<const NEAR: usize> Scratch<NEAR> {
     pub(crate) const fn new() -> Self {
         Self { near: [0; NEAR], far: None }
     }

@@ -2,8 +2,9 @@
 
 use core::ffi::c_char;
 
+use super::SHORT;
 use super::reader::Reader;
-use crate::buffer::PathBuffer;
+use crate::buffer::{Buffer, CAPACITY};
 use crate::errno::Errno;
 use crate::sys::process::Strings;
 use crate::{memory, sys};
@@ -31,24 +32,26 @@ pub(crate) fn along(
     list: Option<*const c_char>,
     mut attempt: impl FnMut(*const c_char) -> Errno,
 ) -> Errno {
-    let mut name = PathBuffer::new();
-    if let Err(errno) = memory::copy_path(file, &mut name) {
-        return errno;
+    match Reader::new().contains(file, b'/') {
+        Ok(true) => attempt(file),
+        Ok(false) => search(file, list, &mut attempt).unwrap_or_else(|errno| errno),
+        Err(errno) => errno,
     }
-    if name.len() == 0 {
-        return Errno::ENOENT;
-    }
-    if name.as_bytes().contains(&b'/') {
-        return attempt(name.c_str(0).as_ptr());
-    }
-    search(name.as_bytes(), list, &mut attempt).unwrap_or_else(|errno| errno)
 }
 
+/// The longest name of a file that execvp(3) looks for (`NAME_MAX`), with its NUL.
+const NAME: usize = 256;
+
 fn search(
-    name: &[u8],
+    file: *const c_char,
     list: Option<*const c_char>,
     attempt: &mut impl FnMut(*const c_char) -> Errno,
 ) -> Result<Errno, Errno> {
+    let mut name = Buffer::<NAME>::new();
+    memory::copy_path(file, &mut name)?;
+    if name.len() == 0 {
+        return Err(Errno::ENOENT);
+    }
     let mut refused = None;
     let mut reader = Reader::new();
     let list = match list {
@@ -57,17 +60,20 @@ fn search(
     };
     let mut at = 0_usize;
     loop {
-        let mut candidate = PathBuffer::new();
-        let element = element(&mut reader, list, at, &mut candidate)?;
-        if element.fits && candidate.push(name).is_ok() {
-            match attempt(candidate.c_str(0).as_ptr()) {
-                Errno::EACCES => refused = Some(Errno::EACCES),
-                // The last three: a file server that does not answer.
+        let (element, answer) = match candidate::<SHORT>(&mut reader, (list, at), &name, attempt)? {
+            (_, None) => candidate::<CAPACITY>(&mut reader, (list, at), &name, attempt)?,
+            attempted => attempted,
+        };
+        match answer {
+            Some(Errno::EACCES) => refused = Some(Errno::EACCES),
+            // The last three: a file server that does not answer.
+            None
+            | Some(
                 Errno::ENOENT
                 | Errno::ENOTDIR
-                | Errno(libc::ESTALE | libc::ENODEV | libc::ETIMEDOUT) => {}
-                errno => return Ok(errno),
-            }
+                | Errno(libc::ESTALE | libc::ENODEV | libc::ETIMEDOUT),
+            ) => {}
+            Some(errno) => return Ok(errno),
         }
         if element.last {
             return Ok(refused.unwrap_or(Errno::ENOENT));
@@ -76,11 +82,27 @@ fn search(
     }
 }
 
+/// Tries `name` in the element of a list that begins at a place in it. No answer where that path has
+/// `N` bytes or more.
+#[inline(never)]
+fn candidate<const N: usize>(
+    reader: &mut Reader,
+    (list, at): (*const c_char, usize),
+    name: &Buffer<NAME>,
+    attempt: &mut impl FnMut(*const c_char) -> Errno,
+) -> Result<(Element, Option<Errno>), Errno> {
+    let mut path = Buffer::<N>::new();
+    let element = element(reader, list, at, &mut path)?;
+    let fits = element.fits && path.push(name.as_bytes()).is_ok();
+    let answer = fits.then(|| attempt(path.c_str(0).as_ptr()));
+    Ok((element, answer))
+}
+
 /// One entry of `PATH`.
 pub(crate) struct Element {
     pub(crate) end: usize,
     pub(crate) last: bool,
-    /// It is no longer than a path may be; others lead nowhere.
+    /// There was room for it; what is longer than a path may be leads nowhere.
     pub(crate) fits: bool,
 }
 
@@ -89,11 +111,11 @@ pub(crate) struct Element {
 ///
 /// # Errors
 /// `EFAULT`.
-pub(crate) fn element(
+pub(crate) fn element<const N: usize>(
     reader: &mut Reader,
     list: *const c_char,
     at: usize,
-    to: &mut PathBuffer,
+    to: &mut Buffer<N>,
 ) -> Result<Element, Errno> {
     let mut element = Element { end: at, last: false, fits: true };
     loop {

@@ -10,6 +10,9 @@ use crate::sys::process::Strings;
 /// The shell of system(3), popen(3) and execvp(3).
 pub(crate) const SHELL: &CStr = c"/bin/sh";
 
+/// A command line of this many words needs no mapping.
+const ARGUMENTS: usize = 64;
+
 /// Runs the program `path`; where the kernel answers `ENOEXEC`, the shell with it as a script.
 /// Returns only with an error.
 pub(crate) fn or_script(call: &CStr, path: *const c_char, argv: Strings, envp: Strings) -> Errno {
@@ -23,14 +26,18 @@ pub(crate) fn or_script(call: &CStr, path: *const c_char, argv: Strings, envp: S
 /// Calls `run` with `sh PATH ARGUMENTS…` in place of `argv`.
 #[inline(never)]
 fn with_script(path: *const c_char, argv: Strings, run: impl FnOnce(Strings) -> Errno) -> Errno {
-    let mut scratch = Scratch::new();
+    let mut scratch = Scratch::<ARGUMENTS>::new();
     match fill(&mut scratch, path, argv) {
         Ok(list) => run(list),
         Err(errno) => errno,
     }
 }
 
-fn fill(scratch: &mut Scratch, path: *const c_char, argv: Strings) -> Result<Strings, Errno> {
+fn fill(
+    scratch: &mut Scratch<ARGUMENTS>,
+    path: *const c_char,
+    argv: Strings,
+) -> Result<Strings, Errno> {
     let mut reader = Reader::new();
     let count = reader.count(argv)?;
     // The shell, the script and the null pointer; the script's own name is left out.

@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
-use crate::buffer::PathBuffer;
+use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::{Errno, Reply};
 use crate::hooks::open::{How, open_at};
 use crate::places::DescriptorLink;
@@ -29,9 +29,10 @@ pub(crate) fn open(
     if how.resolve == 0 {
         return open_at(CALL, dirfd, path, how);
     }
-    let mut text = PathBuffer::new();
-    memory::copy_path(path, &mut text)?;
-    open_resolved(dirfd, &text, how)
+    let Resolved { held, entry } = resolve_as_asked(dirfd, path, how)?;
+    let Some(name) = entry else { return open_found(&held, how) };
+    let how = How { flags: how.flags | libc::O_NOFOLLOW, resolve: 0, ..how };
+    open_at(CALL, held.raw(), name.c_str(0).as_ptr(), how)
 }
 
 #[unsafe(no_mangle)]
@@ -73,18 +74,48 @@ fn field(how: *const u64, index: usize) -> Result<u64, Errno> {
     Ok(unsafe { at.read_unaligned() })
 }
 
-/// Lets the kernel resolve the path as asked, and opens what it found, mediated.
-fn open_resolved(dirfd: c_int, path: &PathBuffer, how: How) -> Result<c_int, Errno> {
+/// The longest name, with its NUL.
+const NAME: usize = 256;
+
+/// Where the kernel arrived.
+struct Resolved {
+    held: Fd,
+    /// The name of what is to be opened or created in the directory that is held. A link there is not
+    /// followed: where it leads could not be bounded any more.
+    entry: Option<Buffer<NAME>>,
+}
+
+/// Lets the kernel resolve the path as asked.
+#[inline(never)]
+fn resolve_as_asked(dirfd: c_int, path: *const c_char, how: How) -> Result<Resolved, Errno> {
+    let mut text = PathBuffer::new();
+    memory::copy_path(path, &mut text)?;
     let create = how.flags & libc::O_CREAT != 0;
     let exclusive = create && how.flags & libc::O_EXCL != 0;
     let stop = if exclusive { libc::O_NOFOLLOW } else { how.flags & libc::O_NOFOLLOW };
     let pin = libc::O_PATH | libc::O_CLOEXEC;
-    match sys::openat2(dirfd, path.c_str(0), pin | stop, 0, how.resolve) {
-        Ok(_) if exclusive => open_in_parent(dirfd, path, how),
-        Ok(found) => open_found(&found, how),
-        Err(Errno::ENOENT) if create => open_in_parent(dirfd, path, how),
+    match sys::openat2(dirfd, text.c_str(0), pin | stop, 0, how.resolve) {
+        Ok(_) if exclusive => resolve_entry(dirfd, &mut text, how),
+        Ok(held) => Ok(Resolved { held, entry: None }),
+        Err(Errno::ENOENT) if create => resolve_entry(dirfd, &mut text, how),
         Err(errno) => Err(errno),
     }
+}
+
+fn resolve_entry(dirfd: c_int, text: &mut PathBuffer, how: How) -> Result<Resolved, Errno> {
+    let slash = text.as_bytes().iter().rposition(|&byte| byte == b'/');
+    let name_at = slash.map_or(0, |slash| slash.saturating_add(1));
+    let mut name = Buffer::<NAME>::new();
+    name.push(text.as_bytes().get(name_at..).unwrap_or(&[]))?;
+    if matches!(name.as_bytes(), b"" | b"." | b"..") {
+        return Err(Errno::EISDIR);
+    }
+    let pin = libc::O_PATH | libc::O_CLOEXEC | libc::O_DIRECTORY;
+    let held = text.with_part(0, name_at, |parent| {
+        let parent = if parent.is_empty() { c"." } else { parent };
+        sys::openat2(dirfd, parent, pin, 0, how.resolve)
+    })?;
+    Ok(Resolved { held, entry: Some(name) })
 }
 
 /// Opens an object that is held.
@@ -95,33 +126,17 @@ fn open_found(found: &Fd, how: How) -> Result<c_int, Errno> {
         return Err(Errno::ELOOP);
     }
     if is_link {
-        let mut place = PathBuffer::new();
-        resolve::locate(found.raw(), &mut place)?;
-        let path = place.c_str(0).as_ptr();
-        return open_at(CALL, libc::AT_FDCWD, path, How { resolve: 0, ..how });
+        return open_link(found, how);
     }
     let link = DescriptorLink::new(found.raw());
     let how = How { flags, resolve: 0, ..how };
     open_at(CALL, libc::AT_FDCWD, link.as_c_str().as_ptr(), how)
 }
 
-/// Opens or creates the last component of `path` in its directory. A link there is not followed:
-/// where it leads could not be bounded any more.
-fn open_in_parent(dirfd: c_int, path: &PathBuffer, how: How) -> Result<c_int, Errno> {
-    let text = path.as_bytes();
-    let name_at =
-        text.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash.saturating_add(1));
-    let mut parent = PathBuffer::new();
-    parent.push(text.get(..name_at).unwrap_or(&[]))?;
-    if name_at == 0 {
-        parent.push(b".")?;
-    }
-    let name = text.get(name_at..).unwrap_or(&[]);
-    if matches!(name, b"" | b"." | b"..") {
-        return Err(Errno::EISDIR);
-    }
-    let pin = libc::O_PATH | libc::O_CLOEXEC | libc::O_DIRECTORY;
-    let directory = sys::openat2(dirfd, parent.c_str(0), pin, 0, how.resolve)?;
-    let how = How { flags: how.flags | libc::O_NOFOLLOW, resolve: 0, ..how };
-    open_at(CALL, directory.raw(), path.c_str(name_at).as_ptr(), how)
+/// Opens a link itself, which has no name among the descriptors.
+#[inline(never)]
+fn open_link(link: &Fd, how: How) -> Result<c_int, Errno> {
+    let mut place = PathBuffer::new();
+    resolve::locate(link.raw(), &mut place)?;
+    open_at(CALL, libc::AT_FDCWD, place.c_str(0).as_ptr(), How { resolve: 0, ..how })
 }

@@ -13,7 +13,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, OpenRequest, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::{Image, Text};
 
-use crate::buffer::PathBuffer;
+use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};
 use crate::hooks::entries;
 use crate::hooks::open::{How, open_at};
@@ -25,6 +25,8 @@ const SHARED_MEMORY: &[u8] = b"/dev/shm";
 const QUEUES: &[u8] = b"/dev/mqueue/";
 /// What a run needs of `/dev/shm` to use it.
 const EVERYTHING: Capabilities = Capabilities::READ.union(Capabilities::WRITE);
+/// The path of a file in the run's temporary directory, or in a shorter one.
+type Name = Buffer<512>;
 /// `NAME_MAX`.
 const LONGEST: usize = 255;
 /// The size of `sem_t`, of glibc and of musl; it is mapped in a page of its own.
@@ -36,8 +38,8 @@ const ATTEMPTS: u32 = 1000;
 ///
 /// # Errors
 /// `EINVAL` for an empty name or one with a slash inside; `ENAMETOOLONG`; `EFAULT`.
-fn plain_name(name: *const c_char, to: &mut PathBuffer) -> Result<(), Errno> {
-    let mut text = PathBuffer::new();
+fn plain_name(name: *const c_char, to: &mut Name) -> Result<(), Errno> {
+    let mut text = Name::new();
     memory::copy_path(name, &mut text)?;
     let start = text.as_bytes().iter().position(|&byte| byte != b'/').unwrap_or(text.len());
     let plain = text.as_bytes().get(start..).unwrap_or(&[]);
@@ -55,7 +57,7 @@ fn file_of(
     image: &Image<'_>,
     name: *const c_char,
     kind: &[u8],
-    to: &mut PathBuffer,
+    to: &mut Name,
 ) -> Result<(), Errno> {
     let public = decide::grants_beneath(image, SHARED_MEMORY, EVERYTHING);
     to.push(if public { SHARED_MEMORY } else { image.text(Text::TempDir) })?;
@@ -68,7 +70,7 @@ const MEMORY: &[u8] = b"shm.";
 const SEMAPHORES: &[u8] = b"sem.";
 
 fn open_memory(name: *const c_char, flags: c_int, mode: c_uint) -> Result<c_int, Errno> {
-    let mut path = PathBuffer::new();
+    let mut path = Name::new();
     file_of(session::image()?, name, MEMORY, &mut path)?;
     let always = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
     let how = How::new(flags | always, mode);
@@ -76,7 +78,7 @@ fn open_memory(name: *const c_char, flags: c_int, mode: c_uint) -> Result<c_int,
 }
 
 fn remove(name: *const c_char, kind: &[u8]) -> Result<c_int, Errno> {
-    let mut path = PathBuffer::new();
+    let mut path = Name::new();
     file_of(session::image()?, name, kind, &mut path)?;
     Ok(entries::unlink(path.c_str(0).as_ptr()))
 }
@@ -114,7 +116,7 @@ fn open_semaphore(
     value: c_uint,
 ) -> Result<*mut c_void, Errno> {
     let image = session::image()?;
-    let mut path = PathBuffer::new();
+    let mut path = Name::new();
     file_of(image, name, SEMAPHORES, &mut path)?;
     let flags = flags & (libc::O_CREAT | libc::O_EXCL);
     loop {
@@ -132,14 +134,14 @@ fn open_semaphore(
     }
 }
 
-fn open_file(path: &PathBuffer, flags: c_int, mode: c_uint) -> Result<Fd, Errno> {
+fn open_file(path: &Name, flags: c_int, mode: c_uint) -> Result<Fd, Errno> {
     let flags = flags | libc::O_RDWR | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     open_at(c"sem_open", libc::AT_FDCWD, path.c_str(0).as_ptr(), How::new(flags, mode))
         .map(Fd::adopt)
 }
 
 /// Makes the semaphore under another name first: others must find it whole or not at all.
-fn make_semaphore(path: &PathBuffer, mode: c_uint, value: c_uint) -> Result<*mut c_void, Errno> {
+fn make_semaphore(path: &Name, mode: c_uint, value: c_uint) -> Result<*mut c_void, Errno> {
     let mut semaphore = MaybeUninit::<[u8; SEMAPHORE]>::zeroed();
     if libc_functions::jp_sem_init(semaphore.as_mut_ptr().cast(), value) != 0 {
         return Err(Errno::last());
@@ -147,7 +149,7 @@ fn make_semaphore(path: &PathBuffer, mode: c_uint, value: c_uint) -> Result<*mut
     // SAFETY: all zeros before, and libc's semaphore now.
     let bytes = unsafe { semaphore.assume_init() };
     for _ in 0..ATTEMPTS {
-        let mut draft = PathBuffer::new();
+        let mut draft = Name::new();
         draft.push(path.as_bytes())?;
         draft.push(b".")?;
         push_letters(&mut draft)?;
@@ -164,14 +166,14 @@ fn make_semaphore(path: &PathBuffer, mode: c_uint, value: c_uint) -> Result<*mut
     Err(Errno::EEXIST)
 }
 
-fn name_it(draft: &PathBuffer, path: &PathBuffer) -> Result<(), Errno> {
+fn name_it(draft: &Name, path: &Name) -> Result<(), Errno> {
     match entries::link(draft.c_str(0).as_ptr(), path.c_str(0).as_ptr()) {
         0 => Ok(()),
         _ => Err(Errno::last()),
     }
 }
 
-fn push_letters(to: &mut PathBuffer) -> Result<(), Errno> {
+fn push_letters(to: &mut Name) -> Result<(), Errno> {
     let mut random = [0_u8; 8];
     sys::random(&mut random)?;
     for byte in random {
@@ -201,7 +203,7 @@ fn queue(
     call: &CStr,
     name: *const c_char,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> OpenVerdict,
-    to: &mut PathBuffer,
+    to: &mut Name,
 ) -> Result<OpenVerdict, Errno> {
     let image = session::image()?;
     to.push(QUEUES)?;
@@ -211,7 +213,7 @@ fn queue(
 }
 
 /// The name as the kernel takes it.
-fn kernel_name(path: &PathBuffer) -> usize {
+fn kernel_name(path: &Name) -> usize {
     path.c_str(QUEUES.len()).as_ptr().expose_provenance()
 }
 
@@ -229,7 +231,7 @@ fn open_queue(
         create,
         exclusive: create && flags & libc::O_EXCL != 0,
     };
-    let mut path = PathBuffer::new();
+    let mut path = Name::new();
     let judge = |image: &Image<'_>, request: &Request<'_>| decide::open(image, request, how);
     let flags = match queue(c"mq_open", name, judge, &mut path)? {
         OpenVerdict::OnlyNew(_) => flags | libc::O_EXCL,
@@ -264,7 +266,7 @@ fn remove_queue(name: *const c_char) -> Result<(), Errno> {
         Verdict::Allow => OpenVerdict::Allow,
         Verdict::Deny(denial) => OpenVerdict::Deny(denial),
     };
-    let mut path = PathBuffer::new();
+    let mut path = Name::new();
     queue(c"mq_unlink", name, judge, &mut path)?;
     sys::call(libc::SYS_mq_unlink, [kernel_name(&path), 0, 0, 0, 0, 0]).map(|_| ())
 }

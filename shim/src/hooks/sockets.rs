@@ -6,7 +6,7 @@ use core::mem::offset_of;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide;
 
-use crate::buffer::PathBuffer;
+use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};
 #[cfg(target_os = "linux")]
 use crate::hooks::linux::sockets::send_by_libc;
@@ -19,6 +19,9 @@ use crate::{cancellation, memory, resolve, session};
 
 /// Where the path of a unix socket's address begins.
 const PATH_AT: usize = offset_of!(libc::sockaddr_un, sun_path);
+
+/// The path in an address, with its NUL.
+pub(super) type SocketPath = Buffer<{ size_of::<libc::sockaddr_un>() }>;
 
 /// A socket address of the program's.
 #[derive(Clone, Copy)]
@@ -36,7 +39,7 @@ impl Address {
     ///
     /// # Errors
     /// `EFAULT`.
-    pub(super) fn path(self, to: &mut PathBuffer) -> Result<Option<()>, Errno> {
+    pub(super) fn path(self, to: &mut SocketPath) -> Result<Option<()>, Errno> {
         let path_len = self.len.saturating_sub(PATH_AT);
         if self.at.is_null() || path_len == 0 || path_len > size_of::<libc::sockaddr_un>() {
             return Ok(None);
@@ -64,7 +67,7 @@ struct Substitute {
 impl Substitute {
     /// # Errors
     /// As connect(2); `EACCES` or `ENOENT` where the policy refuses.
-    fn of(call: &CStr, path: &PathBuffer) -> Result<Self, Errno> {
+    fn of(call: &CStr, path: &SocketPath) -> Result<Self, Errno> {
         let image = session::image()?;
         let mut spelling = Spelling::new();
         spelling.read_own(libc::AT_FDCWD, path.as_bytes())?;
@@ -87,7 +90,7 @@ const SUBSTITUTE_LEN: usize = size_of::<libc::sockaddr_un>();
 /// # Errors
 /// As connect(2); `EACCES` or `ENOENT` where the policy refuses.
 pub(super) fn connect_to(fd: c_int, address: Address) -> Result<(), Errno> {
-    let mut path = PathBuffer::new();
+    let mut path = SocketPath::new();
     if address.path(&mut path)?.is_none() {
         return cancellation::point(|| sys::connect(fd, address.at.cast(), address.len));
     }
@@ -102,7 +105,7 @@ pub(crate) extern "C" fn connect(fd: c_int, address: *const c_void, len: libc::s
 
 /// The name that is bound stays the program's own: peers see it.
 fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
-    let mut path = PathBuffer::new();
+    let mut path = SocketPath::new();
     if address.path(&mut path)?.is_some() {
         let image = session::image()?;
         let mut spelling = Spelling::new();
@@ -127,7 +130,7 @@ fn send_to(
     flags: c_int,
     address: Address,
 ) -> Result<usize, Errno> {
-    let mut path = PathBuffer::new();
+    let mut path = SocketPath::new();
     if address.path(&mut path)?.is_none() {
         let to = (address.at.cast(), address.len);
         return cancellation::point(|| sys::sendto(fd, message, flags, to));
@@ -174,7 +177,7 @@ pub(super) fn send_message(
     };
     let mut header = header(message)?;
     let address = Address::new(header.msg_name, header.msg_namelen);
-    let mut path = PathBuffer::new();
+    let mut path = SocketPath::new();
     if address.path(&mut path)?.is_none() {
         return send(message);
     }

@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use crate::buffer::PathBuffer;
+use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};
 use crate::hooks::open::{How, judge_reopen, open_at};
 use crate::places::DescriptorLink;
@@ -10,17 +10,20 @@ use crate::sys::next::Original;
 use crate::sys::{self, Fd};
 use crate::{libc_functions, memory};
 
+/// The text of a mode, with room for a character set (`,ccs=NAME`).
+pub(super) type ModeText = Buffer<128>;
+
 /// A mode string of fopen(3).
 struct Mode {
-    text: PathBuffer,
+    text: ModeText,
     flags: c_int,
 }
 
 impl Mode {
     /// # Errors
-    /// `EFAULT`, or `EINVAL` where it begins with none of `r`, `w` and `a`.
+    /// `EFAULT`, or `EINVAL` where it begins with none of `r`, `w` and `a`; `ENAMETOOLONG`.
     fn read(mode: *const c_char) -> Result<Self, Errno> {
-        let mut text = PathBuffer::new();
+        let mut text = ModeText::new();
         memory::copy_path(mode, &mut text)?;
         let (access, mut flags) = match text.as_bytes().first() {
             Some(b'r') => (libc::O_RDONLY, 0),

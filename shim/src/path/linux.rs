@@ -32,6 +32,7 @@ impl Spelling {
     }
 
     /// Whether the directory that the path is relative to still is where it was.
+    #[inline(never)]
     fn stands(&self) -> bool {
         let mut place = PathBuffer::new();
         places::ask(self.dirfd, &mut place).is_ok()

@@ -1,7 +1,7 @@
 //! ELF files (elf(5)).
 
-use super::{Kind, fetch, number};
-use crate::buffer::{CAPACITY, PathBuffer};
+use super::{Interpreter, Kind, fetch, number};
+use crate::buffer::CAPACITY;
 use crate::errno::Errno;
 use crate::sys::Fd;
 
@@ -20,7 +20,7 @@ const MACHINE: u64 = 62;
 const MACHINE: u64 = 183;
 
 /// Looks for `PT_INTERP` in an ELF file that begins with `head`.
-pub(super) fn binary(file: &Fd, head: &[u8], next: &mut PathBuffer) -> Result<Kind, Errno> {
+pub(super) fn binary(file: &Fd, head: &[u8], next: &mut Interpreter) -> Result<Kind, Errno> {
     if !head.starts_with(b"\x7fELF") || head.len() < FILE_HEADER {
         return Ok(Kind::Other);
     }
@@ -53,7 +53,7 @@ fn loader(
     file: &Fd,
     head: &[u8],
     (offset, size): (u64, u64),
-    next: &mut PathBuffer,
+    next: &mut Interpreter,
 ) -> Result<Kind, Errno> {
     let mut left = usize::try_from(size).unwrap_or(usize::MAX);
     if !(2..=CAPACITY).contains(&left) {

@@ -1,7 +1,6 @@
 //! Mach-O files (`mach-o/loader.h`, `mach-o/fat.h`), and whether dyld will preload into them.
 
-use super::{Kind, fetch, number};
-use crate::buffer::PathBuffer;
+use super::{Interpreter, Kind, fetch, number};
 use crate::errno::Errno;
 use crate::sys::{self, Fd};
 
@@ -41,7 +40,7 @@ const RESTRICTED: u32 = 0x0008_0000;
 ///
 /// # Errors
 /// The kernel's.
-pub(super) fn binary(file: &Fd, head: &[u8], _next: &mut PathBuffer) -> Result<Kind, Errno> {
+pub(super) fn binary(file: &Fd, head: &[u8], _next: &mut Interpreter) -> Result<Kind, Errno> {
     let stat = sys::fstat(file.raw())?;
     let set_id = stat.st_mode & (libc::S_ISUID | libc::S_ISGID) != 0;
     let kind = if head.len() >= 8 && big(head, 0, 4) == FAT {

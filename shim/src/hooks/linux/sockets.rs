@@ -3,9 +3,8 @@
 use core::ffi::{c_int, c_uint};
 use core::mem::offset_of;
 
-use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
-use crate::hooks::sockets::{Address, header, send_message};
+use crate::hooks::sockets::{Address, SocketPath, header, send_message};
 use crate::sys::next::Original;
 use crate::sys::{self, word};
 use crate::{cancellation, libc_functions};
@@ -65,7 +64,7 @@ pub(in crate::hooks) fn send_messages(
     for message in places() {
         let header = header(message.cast())?;
         let address = Address::new(header.msg_name, header.msg_namelen);
-        one_by_one |= address.path(&mut PathBuffer::new())?.is_some();
+        one_by_one |= address.path(&mut SocketPath::new())?.is_some();
     }
     if !one_by_one {
         let args = [word(fd), messages.expose_provenance(), count as usize, word(flags), 0, 0];

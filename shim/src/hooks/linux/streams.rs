@@ -2,9 +2,8 @@
 
 use core::ffi::{c_char, c_void};
 
-use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
-use crate::hooks::streams::{fopen, freopen, open_stream};
+use crate::hooks::streams::{ModeText, fopen, freopen, open_stream};
 use crate::memory;
 
 /// setmntent(3), the descriptor of which no child inherits.
@@ -15,7 +14,7 @@ pub(in crate::hooks) fn open_table(
     path: *const c_char,
     mode: *const c_char,
 ) -> Result<*mut c_void, Errno> {
-    let mut text = PathBuffer::new();
+    let mut text = ModeText::new();
     memory::copy_path(mode, &mut text)?;
     text.push(b"e")?;
     open_stream(c"setmntent", path, text.c_str(0).as_ptr())

@@ -6,7 +6,7 @@ use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
 use crate::hooks::directories;
 use crate::hooks::open::{How, open_at};
-use crate::hooks::sockets::Address;
+use crate::hooks::sockets::{Address, SocketPath};
 use crate::memory;
 
 /// `__opendir2(3)`, whose flags say what to do about union mounts and whiteouts.
@@ -66,7 +66,7 @@ pub(super) extern "C" fn connectx(
             // SAFETY: the first and the last byte were just found readable.
             let endpoints = unsafe { endpoints.read_unaligned() };
             let to = Address::new(endpoints.to, endpoints.to_len);
-            match to.path(&mut PathBuffer::new())? {
+            match to.path(&mut SocketPath::new())? {
                 Some(()) => Err(Errno(libc::EOPNOTSUPP)),
                 None => Ok(()),
             }
