@@ -329,8 +329,18 @@ pub(crate) fn control(
     control
 }
 
+/// The loaders of programs, as they are named in them. Where `/lib64` is a link the name there often is
+/// one, too.
+const LOADERS: [&str; 5] = [
+    "/lib64/ld-linux-x86-64.so.2",
+    "/lib/ld-linux-x86-64.so.2",
+    "/lib/ld-linux-aarch64.so.1",
+    "/lib/ld-musl-x86_64.so.1",
+    "/lib/ld-musl-aarch64.so.1",
+];
+
 /// Links that programs go through all the time, so that the image resolves them once: those of the
-/// ready-made tables, those at the top of the tree, and the workspace's own spelling.
+/// ready-made tables, those at the top of the tree, the loaders, and the workspace's own spelling.
 pub(crate) fn aliases(
     workspace: &Workspace,
     tables: &[Resolved],
@@ -341,6 +351,15 @@ pub(crate) fn aliases(
     for link in top.map(PathBuf::from) {
         if let Some(target) = anchors.canonical(&link)
             && target != link
+        {
+            aliases.insert(link, target);
+        }
+    }
+    for loader in LOADERS.map(Path::new) {
+        let directory = loader.parent().and_then(|parent| anchors.canonical(parent));
+        let link = directory.zip(loader.file_name()).map(|(parent, name)| parent.join(name));
+        if let Some((link, target)) = link.zip(anchors.canonical(loader))
+            && link != target
         {
             aliases.insert(link, target);
         }

@@ -21,9 +21,9 @@ mod system;
 #[path = "resolve/macos.rs"]
 mod system;
 
+pub(crate) use system::{is_anonymous, locate, open_held, pin, place_of, require_own};
 #[cfg(target_os = "linux")]
-pub(crate) use system::pin_from_root;
-pub(crate) use system::{is_anonymous, locate, pin, place_of, require_own};
+pub(crate) use system::{pin_from_root, pin_without_links};
 
 /// How many links are followed by hand before `ELOOP` (`path_resolution(7)`).
 pub(crate) const LINK_BUDGET: u32 = 40;

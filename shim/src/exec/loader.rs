@@ -6,17 +6,18 @@ use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::Image;
 
 use super::may_execute;
+use super::program::{Executable, FLAGS};
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::path::Spelling;
 use crate::places::DescriptorLink;
 use crate::report::{self, Reason, Subject};
 use crate::resolve;
-use crate::sys::{self, Object};
+use crate::sys;
 
 /// The program that the descriptor itself denotes (fexecve(3)).
 #[inline(never)]
-pub(super) fn held(image: &Image<'_>, call: &CStr, fd: c_int) -> Result<Object, Errno> {
+pub(super) fn held(image: &Image<'_>, call: &CStr, fd: c_int) -> Result<Executable, Errno> {
     sys::fcntl(fd, libc::F_GETFD, 0)?;
     let link = DescriptorLink::new(fd);
     let flags = libc::O_PATH | libc::O_CLOEXEC;
@@ -25,7 +26,8 @@ pub(super) fn held(image: &Image<'_>, call: &CStr, fd: c_int) -> Result<Object, 
     resolve::locate(program.raw(), &mut path)?;
     let verdict = may_execute(image, &Request::canonical(path.as_bytes()));
     report::settle(image, verdict, Subject::new(call, path.as_bytes()))?;
-    Ok(program)
+    let status = sys::status(&program)?;
+    Ok(Executable::new(program, status, |program, _| sys::reopen(program, FLAGS)))
 }
 
 /// The loader that the program names must be the system's: it is what brings the shim in.
@@ -33,13 +35,7 @@ pub(super) fn held(image: &Image<'_>, call: &CStr, fd: c_int) -> Result<Object, 
 pub(super) fn admit(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), Errno> {
     let mut spelling = Spelling::new();
     spelling.read_own(libc::AT_FDCWD, path)?;
-    resolve::expand_alias(image, &mut spelling, true)?;
-    let (root, path) = spelling.rooted();
-    let flags = libc::O_PATH | libc::O_CLOEXEC;
-    if spelling.is_lexical()
-        && decide::loader(image, &spelling.request()) == Verdict::Allow
-        && sys::openat2(root, path, flags, 0, sys::NO_SYMLINKS).is_ok()
-    {
+    if is_systems(image, &mut spelling)? {
         return Ok(());
     }
     let mut place = PathBuffer::new();
@@ -55,3 +51,25 @@ pub(super) fn admit(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), E
         }
     }
 }
+
+/// Whether the loader is the system's already by its spelling: where a link is on the way that was known
+/// when the policy was compiled, that link, too.
+fn is_systems(image: &Image<'_>, spelling: &mut Spelling) -> Result<bool, Errno> {
+    resolve::expand_alias(image, spelling, true)?;
+    for _ in 0..LINKS {
+        let judged = || decide::loader(image, &spelling.request());
+        if !spelling.is_lexical() || judged() != Verdict::Allow {
+            return Ok(false);
+        }
+        let Some((consumed, target)) = decide::alias(image, spelling.lexical()) else {
+            let (root, path) = spelling.rooted();
+            let flags = libc::O_PATH | libc::O_CLOEXEC;
+            return Ok(sys::openat2(root, path, flags, 0, sys::NO_SYMLINKS).is_ok());
+        };
+        spelling.rewrite(consumed, target)?;
+    }
+    Ok(false)
+}
+
+/// How many spellings of a loader are judged: a link, and where it leads.
+const LINKS: u32 = 2;

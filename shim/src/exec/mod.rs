@@ -6,6 +6,8 @@ mod environment;
 mod handle;
 mod invocation;
 #[cfg(target_os = "linux")]
+mod links;
+#[cfg(target_os = "linux")]
 mod loader;
 mod program;
 pub(crate) mod reader;
@@ -29,7 +31,7 @@ use crate::sys::process::{self, Strings};
 use crate::sys::{self, Object};
 use crate::{memory, resolve, session};
 use environment::Withheld;
-use program::{Interpreter, Kind};
+use program::{Executable, Interpreter, Kind};
 
 /// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
 const SCRIPT_DEPTH: u32 = 5;
@@ -154,7 +156,7 @@ fn judge(
             find(image, call, dirfd, path, stop_at_link)?
         }
     };
-    let admission = invocation::judge(image, call, &program, argv)?;
+    let admission = invocation::judge(image, call, &program.object, argv)?;
     admit(image, call, program)?;
     can_carry_shim(image, call, path).map(|()| admission)
 }
@@ -171,16 +173,41 @@ fn find(
     dirfd: c_int,
     path: &[u8],
     stop_at_link: bool,
-) -> Result<Object, Errno> {
+) -> Result<Executable, Errno> {
     let mut spelling = Spelling::new();
     spelling.read_own(dirfd, path)?;
     if is_absent(image, &spelling) {
         return Err(Errno::ENOENT);
     }
-    let flags = if stop_at_link { libc::O_NOFOLLOW } else { 0 };
-    let program = resolve::pin_judged(image, call, &mut spelling, flags, may_execute)?;
-    judge_unnamed(image, call, &program)?;
+    let program = if let Some(found) = follow(image, &mut spelling, stop_at_link) {
+        found?
+    } else {
+        spelling.read_own(dirfd, path)?;
+        let flags = if stop_at_link { libc::O_NOFOLLOW } else { 0 };
+        let object = resolve::pin_judged(image, call, &mut spelling, flags, may_execute)?;
+        let status = sys::status(&object)?;
+        Executable::spelled(object, status, &spelling)
+    };
+    if !program.is_named() {
+        judge_nameless(image, call, &program.object)?;
+    }
     Ok(program)
+}
+
+/// As [`links::follow`], where a link at the end is to be followed.
+#[cfg(target_os = "linux")]
+fn follow(
+    image: &Image<'_>,
+    spelling: &mut Spelling,
+    stop_at_link: bool,
+) -> Option<Result<Executable, Errno>> {
+    if stop_at_link { None } else { links::follow(image, spelling) }
+}
+
+/// No spelling is trusted there.
+#[cfg(target_os = "macos")]
+const fn follow(_: &Image<'_>, _: &mut Spelling, _: bool) -> Option<Result<Executable, Errno>> {
+    None
 }
 
 /// A name in a hidden area that is not there: whoever searches `PATH` asks for many of those, and
@@ -198,10 +225,6 @@ fn leads_nowhere(spelling: &Spelling) -> bool {
 }
 
 /// A file without a name was written by whoever holds it; no rule covers it.
-fn judge_unnamed(image: &Image<'_>, call: &CStr, program: &Object) -> Result<(), Errno> {
-    if sys::status(program)?.st_nlink > 0 { Ok(()) } else { judge_nameless(image, call, program) }
-}
-
 #[inline(never)]
 fn judge_nameless(image: &Image<'_>, call: &CStr, program: &Object) -> Result<(), Errno> {
     let mut path = PathBuffer::new();
@@ -213,7 +236,7 @@ fn judge_nameless(image: &Image<'_>, call: &CStr, program: &Object) -> Result<()
 /// Follows the program to what the processor will run first, and refuses what cannot carry the
 /// shim (spec §13).
 #[inline(never)]
-fn admit(image: &Image<'_>, call: &CStr, program: Object) -> Result<(), Errno> {
+fn admit(image: &Image<'_>, call: &CStr, program: Executable) -> Result<(), Errno> {
     let mut program = program;
     for _ in 0..=SCRIPT_DEPTH {
         let mut next = Interpreter::new();
@@ -223,9 +246,7 @@ fn admit(image: &Image<'_>, call: &CStr, program: Object) -> Result<(), Errno> {
                 continue;
             }
             #[cfg(target_os = "linux")]
-            Ok(Kind::Dynamic)
-                if sys::has_capabilities(&program) && !image.holds_other_programs() =>
-            {
+            Ok(Kind::Dynamic) if !image.holds_other_programs() && program.has_capabilities() => {
                 Reason::ShimUnreachable
             }
             #[cfg(target_os = "linux")]
@@ -235,19 +256,19 @@ fn admit(image: &Image<'_>, call: &CStr, program: Object) -> Result<(), Errno> {
             Ok(Kind::Dynamic) => return Ok(()),
             #[cfg(target_os = "macos")]
             Ok(Kind::Protected) => Reason::ShimUnreachable,
-            Ok(Kind::Other) => return not_a_program(&program),
+            Ok(Kind::Other) => return not_a_program(&program.object),
             // The kernel holds it.
             Ok(Kind::Static) if image.holds_other_programs() => return Ok(()),
             Ok(Kind::Static) => Reason::StaticProgram,
             Ok(Kind::Foreign) => Reason::ForeignProgram,
             // No program for anybody.
-            Err(Errno::EACCES) if !program::is_file(&program) => return Err(Errno::EACCES),
+            Err(Errno::EACCES) if !program.is_file() => return Err(Errno::EACCES),
             // The kernel would run what nobody may read, but the shim does not work in it.
             Err(Errno::EACCES) if image.holds_other_programs() => return Ok(()),
             Err(Errno::EACCES) => Reason::ShimUnreachable,
             Err(errno) => return Err(errno),
         };
-        return Err(refuse(image, call, &program, reason));
+        return Err(refuse(image, call, &program.object, reason));
     }
     Err(Errno::ELOOP)
 }

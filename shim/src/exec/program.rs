@@ -1,7 +1,11 @@
 //! What kind of program a file is, read as the kernel reads it.
 
+use core::ffi::c_int;
+
 use crate::buffer::Buffer;
 use crate::errno::Errno;
+use crate::path::Spelling;
+use crate::resolve;
 use crate::sys::{self, Fd, Object};
 
 #[cfg(target_os = "linux")]
@@ -37,19 +41,69 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// Looks into the held `file`. Afterwards `next` is the path of the interpreter of a script, or
+/// A file that is to be started, held.
+pub(crate) struct Executable {
+    pub(crate) object: Object,
+    status: libc::stat,
+    /// The same, open for reading.
+    file: Result<Fd, Errno>,
+}
+
+impl Executable {
+    /// Opens what is held; `open` does it for a regular file, which every program is.
+    pub(crate) fn new(
+        object: Object,
+        status: libc::stat,
+        open: impl FnOnce(&Object, &libc::stat) -> Result<Fd, Errno>,
+    ) -> Self {
+        let mut program = Self { object, status, file: Err(Errno::EACCES) };
+        if program.is_file() {
+            program.file = open(&program.object, &program.status);
+        }
+        program
+    }
+
+    /// As [`Self::new`], of what a spelling leads to.
+    pub(crate) fn spelled(object: Object, status: libc::stat, spelling: &Spelling) -> Self {
+        Self::new(object, status, |object, status| {
+            resolve::open_held(object, status, spelling, FLAGS)
+        })
+    }
+
+    pub(crate) const fn is_file(&self) -> bool {
+        self.status.st_mode & libc::S_IFMT == libc::S_IFREG
+    }
+
+    /// Whether it still has a name.
+    pub(crate) const fn is_named(&self) -> bool {
+        self.status.st_nlink > 0
+    }
+
+    /// Whether it has capabilities of its own.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn has_capabilities(&self) -> bool {
+        self.file.as_ref().is_ok_and(sys::has_capabilities)
+    }
+}
+
+/// How a program is opened to look into it. What it is was asked before; should it be something else by
+/// now, nobody waits for that.
+pub(crate) const FLAGS: c_int =
+    libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NOCTTY | libc::O_NONBLOCK;
+
+/// Looks into the program. Afterwards `next` is the path of the interpreter of a script, or
 /// of the loader of a dynamic program.
 ///
 /// # Errors
 /// `EACCES` for what is no regular file, or may not be read; `ENAMETOOLONG` for a loader of no system.
 #[inline(never)]
-pub(crate) fn inspect(file: &Object, next: &mut Interpreter) -> Result<Kind, Errno> {
-    if !is_file(file) {
-        return Err(Errno::EACCES);
-    }
-    let file = sys::reopen(file, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NOCTTY)?;
+pub(crate) fn inspect(program: &Executable, next: &mut Interpreter) -> Result<Kind, Errno> {
+    let file = match &program.file {
+        Ok(file) => file,
+        Err(errno) => return Err(*errno),
+    };
     let mut head = [0_u8; HEAD];
-    let len = read_at(&file, &mut head, 0)?;
+    let len = read_at(file, &mut head, 0)?;
     let found = head.get(..len).unwrap_or(&[]);
     if let Some(line) = found.strip_prefix(b"#!") {
         let room = LINE.saturating_sub(2);
@@ -58,12 +112,7 @@ pub(crate) fn inspect(file: &Object, next: &mut Interpreter) -> Result<Kind, Err
             None => Ok(Kind::Other),
         };
     }
-    system::binary(&file, found, next)
-}
-
-/// Whether it is a regular file, which every program is.
-pub(crate) fn is_file(file: &Object) -> bool {
-    sys::status(file).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFREG)
+    system::binary(file, found, next)
 }
 
 /// The interpreter that a `#!` line names; `room` is what the kernel would read of it.

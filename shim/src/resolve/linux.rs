@@ -47,7 +47,7 @@ fn looked_up_again(dirfd: c_int, path: &CStr, flags: c_int) -> Option<Fd> {
 
 /// Pins what `spelling` leads to if no link is on the way; `None` where one is, or the kernel cannot
 /// tell.
-pub(super) fn pin_without_links(
+pub(crate) fn pin_without_links(
     spelling: &Spelling,
     flags: c_int,
 ) -> Option<Result<Object, Errno>> {
@@ -57,6 +57,28 @@ pub(super) fn pin_without_links(
         Err(Errno::ELOOP | Errno::ENOSYS | Errno::EPERM) => None,
         Err(errno) if spelling.is_elsewhere(errno) => None,
         settled => Some(settled),
+    }
+}
+
+/// Opens the held object of which `status` is told. Its path is the quicker way where that leads to it: the
+/// names in `/proc` are made when a process uses the first of them, and taken down when it ends.
+///
+/// # Errors
+/// As open(2).
+pub(crate) fn open_held(
+    object: &Object,
+    status: &libc::stat,
+    spelling: &Spelling,
+    flags: c_int,
+) -> Result<Fd, Errno> {
+    if !spelling.is_lexical() {
+        return sys::reopen(object, flags);
+    }
+    let (root, path) = spelling.rooted();
+    match sys::openat2(root, path, flags, 0, sys::NO_SYMLINKS) {
+        Ok(file) if sys::identity(&sys::fstat(file.raw())?) == sys::identity(status) => Ok(file),
+        Err(Errno::EACCES) if !spelling.is_elsewhere(Errno::EACCES) => Err(Errno::EACCES),
+        _ => sys::reopen(object, flags),
     }
 }
 

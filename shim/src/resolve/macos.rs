@@ -30,6 +30,19 @@ pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
     places::of_descriptor(fd, to)
 }
 
+/// Opens the held object.
+///
+/// # Errors
+/// As open(2).
+pub(crate) fn open_held(
+    object: &Object,
+    _status: &libc::stat,
+    _spelling: &Spelling,
+    flags: c_int,
+) -> Result<Fd, Errno> {
+    sys::reopen(object, flags)
+}
+
 /// Puts the canonical path of a held object into `to`.
 ///
 /// # Errors

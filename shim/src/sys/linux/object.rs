@@ -219,9 +219,9 @@ pub(crate) fn read_link(
 
 /// Whether the file has capabilities of its own (`capabilities(7)`): the loader of such a program
 /// ignores `LD_PRELOAD` unless its user is root, even where the kernel does not grant them.
-pub(crate) fn has_capabilities(file: &Object) -> bool {
+pub(crate) fn has_capabilities(file: &Fd) -> bool {
     let name = c"security.capability".as_ptr().expose_provenance();
-    through_link(file, |link| judged(libc::SYS_getxattr, [link, name, 0, 0, 0])).is_ok()
+    judged(libc::SYS_fgetxattr, [word(file.raw()), name, 0, 0, 0]).is_ok()
 }
 
 /// Whether the effective ids may use the object so (`faccessat2(2)`).

@@ -1,0 +1,50 @@
+//! Programs whose names are links, as `sh` and `python3` are: followed one by one. Asking `/proc` where a
+//! descriptor is would cost a process that was just forked ten times as much.
+
+use jp_confine_policy::decide::{Request, Verdict};
+use jp_confine_policy::image::Image;
+
+use super::may_execute;
+use super::program::Executable;
+use crate::buffer::Buffer;
+use crate::errno::Errno;
+use crate::path::Spelling;
+use crate::resolve;
+use crate::sys;
+
+/// More links than names of programs have.
+const LINKS: u32 = 8;
+/// Longer spellings and targets are left to `/proc`.
+const SHORT: usize = 256;
+
+/// Holds the program that `spelling` leads to, if it may be executed and no link is on the way but at the
+/// end. `None` where another way is to tell; `spelling` is then any of those on the way.
+pub(super) fn follow(
+    image: &Image<'_>,
+    spelling: &mut Spelling,
+) -> Option<Result<Executable, Errno>> {
+    let mut route = Buffer::<SHORT>::new();
+    resolve::expand_alias(image, spelling, true).ok()?;
+    route.push(spelling.lexical()).ok()?;
+    for _ in 0..LINKS {
+        let lexical = spelling.lexical();
+        if !spelling.is_lexical() || lexical.starts_with(b"/proc/") {
+            return None;
+        }
+        let request = Request::by_route(lexical, route.as_bytes());
+        let allowed = may_execute(image, &request) == Verdict::Allow;
+        let object = match resolve::pin_without_links(spelling, libc::O_NOFOLLOW)? {
+            Ok(object) => object,
+            Err(errno) => return allowed.then_some(Err(errno)),
+        };
+        let status = sys::status(&object).ok()?;
+        if status.st_mode & libc::S_IFMT != libc::S_IFLNK {
+            return allowed.then(|| Ok(Executable::spelled(object, status, spelling)));
+        }
+        let mut target = Buffer::<SHORT>::new();
+        target.fill(|bytes, room| sys::readlinkat(object.raw(), c"", bytes, room)).ok()?;
+        spelling.follow(target.as_bytes()).ok()?;
+        resolve::expand_alias(image, spelling, true).ok()?;
+    }
+    None
+}
