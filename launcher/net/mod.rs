@@ -58,7 +58,7 @@ impl Network {
         if proxy == Some(target) && !is_datagram {
             return proxy;
         }
-        if target.port() != responder::PORT || self.allows(target) {
+        if target.port() != responder::PORT || !self.is_watched_only() && self.allows(target) {
             return None;
         }
         self.responder.instead_of(target, is_datagram)
@@ -72,9 +72,14 @@ impl Network {
         server.unwrap_or(sender)
     }
 
+    /// Whether nothing is ruled, and the network is only looked at.
+    pub(crate) fn is_watched_only(&self) -> bool {
+        !self.rules.is_declared()
+    }
+
     /// Whether the name may be asked for: whether anything is allowed there.
     pub(crate) fn admits(&self, name: &str) -> bool {
-        self.rules.admits(&domain(name))
+        self.is_watched_only() || self.rules.admits(&domain(name))
     }
 
     /// What is to be said of a name that may be asked for.
@@ -111,6 +116,9 @@ impl Network {
     /// Whether there may be a connection to an address, in its plain form (see [`address::plain`]): rules
     /// about the address itself decide, and else those about the names that it stands for.
     pub(crate) fn allows(&self, target: SocketAddr) -> bool {
+        if self.is_watched_only() {
+            return true;
+        }
         match self.rules.reach(&host_of(target.ip()), target.port()) {
             Reach::Everything => true,
             Reach::Nothing | Reach::Parts => false,
@@ -126,6 +134,21 @@ impl Network {
             Some(name) if reach == Reach::Uncovered => format!("{name}:{}", target.port()),
             _ => address::shown(target),
         }
+    }
+
+    /// The targets that rules would have to allow for this one to be reached again: it by all the names that
+    /// were looked up for the run, or, where there is none, by its address; as `--net` takes them.
+    pub(crate) fn names_of(&self, target: SocketAddr) -> Vec<String> {
+        let is_ruled = self.rules.reach(&host_of(target.ip()), target.port()) != Reach::Uncovered;
+        let mut names = if is_ruled { Vec::new() } else { self.names.of(target.ip()) };
+        if !self.is_watched_only() {
+            names
+                .retain(|name| self.rules.reach(&domain(name), target.port()) == Reach::Everything);
+        }
+        if names.is_empty() {
+            return vec![address::shown(target)];
+        }
+        names.into_iter().map(|name| format!("{name}:{}", target.port())).collect()
     }
 
     fn allows_by_name(&self, target: SocketAddr) -> bool {

@@ -34,6 +34,7 @@ mod cli_authorize;
 mod cli_beyond;
 mod cli_init;
 mod cli_learn;
+mod cli_learn_hosts;
 mod cli_manual;
 mod cli_mounts;
 mod cli_policy;

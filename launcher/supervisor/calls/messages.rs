@@ -14,7 +14,7 @@ use crate::events::Reason;
 use crate::supervisor::caller::Caller;
 use crate::supervisor::proc::name_of;
 use crate::supervisor::resolve::{Argument, Object};
-use crate::supervisor::task::{Subject, Task};
+use crate::supervisor::task::Task;
 use crate::sys::messages;
 use crate::sys::notification::Answer;
 
@@ -248,7 +248,8 @@ fn destination(
             Ok(Destination { name, _held: Some(object) })
         }
         None if domain == libc::AF_UNIX && given.len() > 2 => {
-            Err(task.refused(Reason::Peer, Subject::new(b"a socket without a path")))
+            network::refuse_unruled(task, Reason::Peer, b"a socket without a path")?;
+            Ok(as_given())
         }
         None => Ok(as_given()),
     }

@@ -11,6 +11,7 @@ use rustix::net::{Shutdown, SocketType, getsockname, listen as make_listen, shut
 use rustix::process::getpid;
 
 use crate::events::Reason;
+use crate::learn::record::How;
 use crate::net::askers::Asker;
 use crate::net::{Network, address};
 use crate::supervisor::task::{Subject, Task, program_of};
@@ -70,10 +71,22 @@ pub(super) fn judged(
 ) -> Result<Vec<u8>, Errno> {
     let target = address::plain(address::read(given)?);
     if network.allows(target) {
+        learn_target(task, network, target);
         return Ok(address::write(target, domain));
     }
     let shown = network.shown(target);
     Err(task.refused(Reason::Connect, Subject::new(shown.as_bytes())))
+}
+
+/// Has whoever learns know where a program wants to go. Nothing is sent to port 0: whoever connects to it
+/// asks for a route.
+fn learn_target(task: &Task<'_>, network: &Network, target: SocketAddr) {
+    if !task.is_lesson() || target.port() == 0 {
+        return;
+    }
+    for host in network.names_of(target) {
+        task.learn_host(How::Connected, &host);
+    }
 }
 
 /// connect(2) of a socket of the internet.
@@ -163,14 +176,11 @@ pub(super) fn connect_to_abstract(
     socket: &OwnedFd,
     given: &[u8],
 ) -> Result<Answer, Errno> {
-    let refused = || {
-        let name = given.get(2..).unwrap_or_default().strip_prefix(b"\0").unwrap_or_default();
-        let shown = [b"@", name].concat();
-        task.refused(Reason::Peer, Subject::new(&shown))
-    };
+    let name = given.get(2..).unwrap_or_default().strip_prefix(b"\0").unwrap_or_default();
+    let shown = [b"@", name].concat();
     let names_nobody = given.len() <= 2 || address::family(given) != libc::AF_UNIX;
     if is_datagram(socket)? && !names_nobody {
-        return Err(refused());
+        refuse_unruled(task, Reason::Peer, &shown)?;
     }
     let _acting = task.begin()?;
     task.wait(|| actions::connect(socket, given))?;
@@ -178,8 +188,23 @@ pub(super) fn connect_to_abstract(
     if names_nobody || socket_peercred(socket).is_ok_and(|peer| peer.pid == getpid()) {
         return Ok(Answer::Value(0));
     }
-    let _ = shutdown(socket, Shutdown::Both);
-    Err(refused())
+    refuse_unruled(task, Reason::Peer, &shown).inspect_err(|_| {
+        let _ = shutdown(socket, Shutdown::Both);
+    })?;
+    Ok(Answer::Value(0))
+}
+
+/// Refuses what no rule about hosts can allow; where nothing is ruled, whoever learns gets to know of it.
+///
+/// # Errors
+/// `EACCES`.
+pub(super) fn refuse_unruled(task: &Task<'_>, reason: Reason, shown: &[u8]) -> Result<(), Errno> {
+    if task.policy.network.as_ref().is_some_and(Network::is_watched_only) {
+        let verb = if reason == Reason::Listen { "listen on" } else { "connect to" };
+        task.learn_host(How::Unruled, &format!("{verb} {}", String::from_utf8_lossy(shown)));
+        return Ok(());
+    }
+    Err(task.refused(reason, Subject::new(shown)))
 }
 
 /// bind(2) of a socket of the internet. A stream is not open to anybody before it listens; datagrams come
@@ -208,5 +233,5 @@ fn admit_only_own(task: &Task<'_>, place: SocketAddr) -> Result<(), Errno> {
     if place.ip().to_canonical().is_loopback() {
         return Ok(());
     }
-    Err(task.refused(Reason::Listen, Subject::new(address::shown(place).as_bytes())))
+    refuse_unruled(task, Reason::Listen, address::shown(place).as_bytes())
 }
