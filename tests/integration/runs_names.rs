@@ -44,6 +44,32 @@ fn names_are_looked_up_for_the_run_where_rules_allow_them() {
     note(&table);
 }
 
+/// Looks up names, of which one is allowed and has several addresses; each program its own way.
+const LOOK_UPS: &str = r"
+import socket
+for port in [None, 1]:
+    socket.getaddrinfo('a.test', port)
+for name in ['b.test', 'b.test', 'c.test']:
+    try: socket.getaddrinfo(name, None)
+    except socket.gaierror: pass
+";
+
+/// A look-up is one denial, whatever a resolver asks for it, and one that is allowed is none.
+#[test]
+fn look_ups_are_counted_and_not_their_questions() {
+    if !have("python3") {
+        return skip("python looks up names");
+    }
+    let scratch = Scratch::for_ordinary_user();
+    let names =
+        ["127.0.0.1", "127.0.0.2", "::1"].map(|address| format!("--resolve=a.test={address}"));
+    let flags: Vec<&str> =
+        ["--net", "a.test:1"].into_iter().chain(names.iter().map(|it| &**it)).collect();
+    let run = run(&scratch, &Server::start(), &flags, &["python3", "-c", LOOK_UPS]);
+    run.assert_ok().assert_stderr("3 denials\n").assert_stderr("denied net b.test by python3");
+    assert!(run.stderr.contains("(2×)") && !run.stderr.contains("a.test:"), "{run}");
+}
+
 /// What curl asks for, whether the server gets to see it, and what curl gets to read.
 const DOCUMENTS: [(&str, bool, &str); 6] = [
     ("http://127.0.0.1:PORT/v1/x", true, SECRET),

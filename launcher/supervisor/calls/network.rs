@@ -70,6 +70,10 @@ pub(super) fn judged(
     given: &[u8],
 ) -> Result<Vec<u8>, Errno> {
     let target = address::plain(address::read(given)?);
+    if target.port() == 0 && !network.is_watched_only() {
+        // Nobody is there. Resolvers ask so by which way a host is reached, and do without.
+        return Err(Errno::ACCESS);
+    }
     if network.allows(target) {
         learn_target(task, network, target);
         return Ok(address::write(target, domain));
@@ -78,8 +82,7 @@ pub(super) fn judged(
     Err(task.refused(Reason::Connect, Subject::new(shown.as_bytes())))
 }
 
-/// Has whoever learns know where a program wants to go. Nothing is sent to port 0: whoever connects to it
-/// asks for a route.
+/// Has whoever learns know where a program wants to go.
 fn learn_target(task: &Task<'_>, network: &Network, target: SocketAddr) {
     if !task.is_lesson() || target.port() == 0 {
         return;
