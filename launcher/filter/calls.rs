@@ -166,6 +166,8 @@ pub(super) const NETWORK: &[(c_long, Fate)] = &[
     (libc::SYS_sendmmsg, Fate::Send { flags: 3, address: None }),
     (libc::SYS_recvfrom, Fate::Receive { address: 4 }),
     (libc::SYS_recvmsg, Fate::TrapAlways),
+    (libc::SYS_recvmmsg, Fate::TrapAlways),
+    (libc::SYS_getpeername, Fate::TrapAlways),
     (libc::SYS_setsockopt, Fate::SocketOption),
 ];
 

@@ -81,9 +81,11 @@ impl Responder {
         places.find(|place| place.is_ipv4() == server.is_ipv4())
     }
 
-    /// Whether datagrams from an address are its own.
+    /// Whether an address is one of its own.
     pub(crate) fn is_at(&self, place: SocketAddr) -> bool {
-        self.datagrams.iter().any(|socket| socket.local_addr().is_ok_and(|own| own == place))
+        let datagrams = self.datagrams.iter().map(|socket| socket.local_addr());
+        let streams = self.streams.iter().map(|socket| socket.local_addr());
+        datagrams.chain(streams).flatten().any(|own| own == place)
     }
 
     /// Answers from now on, on threads of its own.

@@ -163,6 +163,10 @@ mod common {
             task, a.int(0), (a.word(1), a.word(2)), a.int(3), (a.word(4), a.word(5)),
         );
         libc::SYS_recvmsg => "recvmsg", receptions::receive_message(task, a.int(0), a.word(1), a.int(2));
+        libc::SYS_recvmmsg => "recvmmsg", receptions::receive_messages(
+            task, a.int(0), (a.word(1), a.unsigned(2)), a.int(3), a.word(4),
+        );
+        libc::SYS_getpeername => "getpeername", receptions::peer_name(task, a.int(0), a.word(1), a.word(2));
         libc::SYS_sendmsg => "sendmsg", messages::send_message(task, a.int(0), a.word(1), a.int(2));
         libc::SYS_sendmmsg => "sendmmsg", messages::send_messages(
             task, a.int(0), a.word(1), a.unsigned(2), a.int(3),

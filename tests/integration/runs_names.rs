@@ -105,12 +105,19 @@ fn paths_hold_where_the_proxy_sees_them() {
 
 /// Asks a name server without a connection, and wants to hear from the one that it asked.
 const RESOLVER: &str = r"
-import socket
+import ctypes, select, socket
 def ask(name):
     labels = b''.join(bytes([len(label)]) + label for label in name.split(b'.'))
     return b'\x12\x34\1\0\0\1\0\0\0\0\0\0' + labels + b'\0\0\1\0\1'
+def recvmmsg(s):
+    select.select([s], [], [], 10)
+    data, name = ctypes.create_string_buffer(512), ctypes.create_string_buffer(16)
+    piece = (ctypes.c_uint64 * 2)(ctypes.addressof(data), 512)
+    header = (ctypes.c_uint64 * 8)(ctypes.addressof(name), 16, ctypes.addressof(piece), 1)
+    assert ctypes.CDLL(None).recvmmsg(s.fileno(), header, 1, 0, None) == 1
+    return data.raw[:header[7]], (socket.inet_ntoa(name.raw[4:8]), name.raw[3])
 server = ('192.0.2.53', 53)
-for receive in [lambda s: s.recvfrom(512), lambda s: s.recvmsg(512)[::3]]:
+for receive in [lambda s: s.recvfrom(512), lambda s: s.recvmsg(512)[::3], recvmmsg]:
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     s.settimeout(10)
     for name in [b'a.test', b'secrets.b.test']:
@@ -118,9 +125,12 @@ for receive in [lambda s: s.recvfrom(512), lambda s: s.recvmsg(512)[::3]]:
         answer, sender = receive(s)
         assert sender == server, sender
         print(name.decode(), answer[3] & 15, socket.inet_ntoa(answer[-4:]) if answer[7] else '')
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(server)
+print('peer', s.getpeername())
 s = socket.create_connection(server)
 s.send(bytes([0, len(ask(b'a.test'))]) + ask(b'a.test'))
-print('stream', s.recvmsg(512)[0][-4:] == b'\x7f\0\0\1')
+print('stream', s.recvmsg(512)[0][-4:] == b'\x7f\0\0\1', s.getpeername() == server)
 ";
 
 #[test]
@@ -133,6 +143,7 @@ fn resolvers_of_their_own_get_the_answers_of_the_run_alone() {
     let flags = ["--net", "a.test:1", "--resolve", "a.test=127.0.0.1"];
     let run = run(&scratch, &server, &flags, &["python3", "-c", RESOLVER]);
     let both = "a.test 0 127.0.0.1\nsecrets.b.test 3 \n";
-    run.assert_ok().assert_stdout(&format!("{both}{both}stream True\n"));
+    let peer = "peer ('192.0.2.53', 53)\nstream True True\n";
+    run.assert_ok().assert_stdout(&format!("{both}{both}{both}{peer}"));
     run.assert_stderr("denied net secrets.b.test by python3");
 }

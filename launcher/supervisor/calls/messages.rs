@@ -21,12 +21,12 @@ use crate::sys::notification::Answer;
 /// So much of a stream is sent at once; a datagram that long no kernel takes.
 const LONGEST: usize = 16 << 20;
 /// The kernel takes no more pieces, and no more messages, at a time (`UIO_MAXIOV`).
-const MOST: usize = 1024;
+pub(super) const MOST: usize = 1024;
 /// Nor more control data than that, by its own default.
 const LONGEST_CONTROL: usize = 128 << 10;
 /// The words of `struct msghdr`, and the size of `struct mmsghdr`, in which a length follows it.
 pub(super) const WORDS: usize = 7;
-const MMSGHDR: u64 = 64;
+pub(super) const MMSGHDR: u64 = 64;
 
 /// A message of the caller's, copied.
 struct Message {

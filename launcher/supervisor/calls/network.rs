@@ -7,7 +7,9 @@ use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 use rustix::net::sockopt::{socket_cookie, socket_domain, socket_peercred, socket_type};
-use rustix::net::{Shutdown, SocketType, getsockname, listen as make_listen, shutdown};
+use rustix::net::{
+    Shutdown, SocketAddrAny, SocketType, getsockname, listen as make_listen, shutdown,
+};
 use rustix::process::getpid;
 
 use crate::events::Reason;
@@ -107,7 +109,7 @@ pub(super) fn connect(
     let wanted = address::plain(address::read(given)?);
     let is_datagram = is_datagram(socket)?;
     if let Some(place) = network.own_place(wanted, is_datagram) {
-        if is_datagram {
+        if wanted != place {
             network.askers.pretend(socket_cookie(socket)?, wanted);
         }
         return connect_to_own(task, network, socket, place);
@@ -169,7 +171,13 @@ pub(super) fn destination(
 }
 
 fn own_address(socket: &OwnedFd) -> Result<SocketAddr, Errno> {
-    SocketAddr::try_from(getsockname(socket)?).map_err(|_| Errno::ACCESS)
+    socket_address(getsockname(socket)?)
+}
+
+/// # Errors
+/// `EACCES` for what is no address of the internet.
+pub(super) fn socket_address(address: SocketAddrAny) -> Result<SocketAddr, Errno> {
+    SocketAddr::try_from(address).map_err(|_| Errno::ACCESS)
 }
 
 /// connect(2) of a local socket to a name without a path: the server must be of the run. Who it is shows
