@@ -4,6 +4,7 @@
 pub(crate) mod address;
 pub(crate) mod advice;
 pub(crate) mod askers;
+pub(crate) mod listeners;
 pub(crate) mod names;
 pub(crate) mod order;
 pub(crate) mod proxy;
@@ -20,6 +21,7 @@ use jp_confine_policy::net::{Host, Net, Reach};
 use url::Url;
 
 use self::askers::Askers;
+use self::listeners::Listeners;
 use self::names::Names;
 use self::query::Finding;
 use self::responder::Responder;
@@ -35,6 +37,8 @@ pub(crate) struct Network {
     pub(crate) proxy: Option<Arc<TcpListener>>,
     /// Which programs are connected to either.
     pub(crate) askers: Askers,
+    /// Which sockets of the run listen.
+    pub(crate) listeners: Listeners,
 }
 
 impl Network {
@@ -48,7 +52,8 @@ impl Network {
         proxy: Option<Arc<TcpListener>>,
     ) -> io::Result<Self> {
         let responder = Arc::new(Responder::open()?);
-        Ok(Self { rules, names, responder, proxy, askers: Askers::default() })
+        let (askers, listeners) = (Askers::default(), Listeners::default());
+        Ok(Self { rules, names, responder, proxy, askers, listeners })
     }
 
     /// Where on loopback a program is to be connected that wants to reach `target`, in its plain form: to
@@ -126,12 +131,16 @@ impl Network {
         }
     }
 
+    /// Whether a rule is about the address itself.
+    pub(crate) fn is_ruled(&self, target: SocketAddr) -> bool {
+        self.rules.reach(&host_of(target.ip()), target.port()) != Reach::Uncovered
+    }
+
     /// How a person would name a target that was refused: by a name that was looked up for the run, if there
     /// is one, and no rule about the address itself refused it.
     pub(crate) fn shown(&self, target: SocketAddr) -> String {
-        let reach = self.rules.reach(&host_of(target.ip()), target.port());
         match self.names.of(target.ip()).first() {
-            Some(name) if reach == Reach::Uncovered => format!("{name}:{}", target.port()),
+            Some(name) if !self.is_ruled(target) => format!("{name}:{}", target.port()),
             _ => address::shown(target),
         }
     }
@@ -139,8 +148,7 @@ impl Network {
     /// The targets that rules would have to allow for this one to be reached again: it by all the names that
     /// were looked up for the run, or, where there is none, by its address; as `--net` takes them.
     pub(crate) fn names_of(&self, target: SocketAddr) -> Vec<String> {
-        let is_ruled = self.rules.reach(&host_of(target.ip()), target.port()) != Reach::Uncovered;
-        let mut names = if is_ruled { Vec::new() } else { self.names.of(target.ip()) };
+        let mut names = if self.is_ruled(target) { Vec::new() } else { self.names.of(target.ip()) };
         if !self.is_watched_only() {
             names
                 .retain(|name| self.rules.reach(&domain(name), target.port()) == Reach::Everything);

@@ -60,6 +60,7 @@ mod programs_python;
 mod programs_rust;
 mod programs_shell;
 mod programs_terminal;
+mod runs_loopback;
 mod runs_names;
 mod runs_net;
 mod shim_binary;

@@ -6,12 +6,15 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
-use rustix::net::sockopt::{socket_cookie, socket_domain, socket_peercred, socket_type};
+use rustix::net::sockopt::{
+    socket_acceptconn, socket_cookie, socket_domain, socket_peercred, socket_type,
+};
 use rustix::net::{
     Shutdown, SocketAddrAny, SocketType, getsockname, listen as make_listen, shutdown,
 };
 use rustix::process::getpid;
 
+use super::loopback;
 use crate::events::Reason;
 use crate::learn::record::How;
 use crate::net::askers::Asker;
@@ -114,6 +117,9 @@ pub(super) fn connect(
         }
         return connect_to_own(task, network, socket, place);
     }
+    if !is_datagram && let Some(held) = loopback::hold(network, socket, wanted) {
+        return loopback::connect(task, network, socket, &held);
+    }
     let target = judged(task, network, domain(socket)?, given)?;
     let _acting = task.begin()?;
     task.wait(|| actions::connect(socket, &target)).map(|()| Answer::Value(0))
@@ -170,7 +176,7 @@ pub(super) fn destination(
     Ok(address::write(place, domain))
 }
 
-fn own_address(socket: &OwnedFd) -> Result<SocketAddr, Errno> {
+pub(super) fn own_address(socket: &OwnedFd) -> Result<SocketAddr, Errno> {
     socket_address(getsockname(socket)?)
 }
 
@@ -232,11 +238,21 @@ pub(super) fn bind(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<An
 /// listen(2), which other sockets than those of the internet do as they are.
 pub(crate) fn listen(task: &Task<'_>, fd: i32, backlog: i32) -> Result<Answer, Errno> {
     let socket = task.caller.descriptor(fd)?;
-    if task.policy.network.is_some() && is_internet(domain(&socket)?) {
-        admit_only_own(task, own_address(&socket)?)?;
+    let network = task.policy.network.as_ref();
+    let Some(network) = network.filter(|_| domain(&socket).is_ok_and(is_internet)) else {
+        let _acting = task.begin()?;
+        return make_listen(&socket, backlog).map(|()| Answer::Value(0));
+    };
+    admit_only_own(task, own_address(&socket)?)?;
+    let is_new = !socket_acceptconn(&socket)?;
+    {
+        let _acting = task.begin()?;
+        make_listen(&socket, backlog)?;
     }
-    let _acting = task.begin()?;
-    make_listen(&socket, backlog).map(|()| Answer::Value(0))
+    if is_new {
+        loopback::note(task, network, fd, &socket)?;
+    }
+    Ok(Answer::Value(0))
 }
 
 /// Fails unless only programs of this machine can reach the address.
