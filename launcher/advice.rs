@@ -121,15 +121,15 @@ impl<'a> Advisor<'a> {
     }
 
     /// What was asked for, if grants may allow it; else the way out.
-    fn grantable<'d>(&self, denial: &'d Denial) -> Result<Asked<'d>, Advice> {
+    fn grantable<'d>(&self, denial: &'d Denial) -> Result<Asked<'d>, Box<Advice>> {
         if denial.reason.is_network() {
             let advice = net::advice::advise(self.net, denial);
-            return Err(advice.map_or_else(Advice::Never, Advice::Connection));
+            return Err(Box::new(advice.map_or_else(Advice::Never, Advice::Connection)));
         }
         if let Some(programs) = self.programs_about(denial) {
-            return Err(programs.advise(denial));
+            return Err(Box::new(programs.advise(denial)));
         }
-        let never = |reason: &str| Err(Advice::Never(reason.to_owned()));
+        let never = |reason: &str| Err(Box::new(Advice::Never(reason.to_owned())));
         if let Some(reason) = beyond_rules(denial.reason).or_else(|| beyond_grants(denial)) {
             return never(reason);
         }
@@ -137,7 +137,7 @@ impl<'a> Advisor<'a> {
         if self.is_control(denial) {
             return never("cannot be allowed");
         }
-        self.approval(denial, asked).map_or(Ok(asked), |name| Err(Advice::Approve(name)))
+        self.approval(denial, asked).map_or(Ok(asked), |name| Err(Box::new(Advice::Approve(name))))
     }
 
     /// The list that a denial is about.

@@ -20,14 +20,14 @@ type Steps = Result<Vec<Step>, String>;
 impl Advisor<'_> {
     /// The ways out of `denials`, each with all that the others want at the same places.
     pub(crate) fn advise_all(&self, denials: &[&Denial]) -> Vec<Advice> {
-        let asked: Vec<Result<Asked<'_>, Advice>> =
+        let asked: Vec<Result<Asked<'_>, Box<Advice>>> =
             denials.iter().map(|denial| self.grantable(denial)).collect();
         let requests: Vec<Asked<'_>> = asked.iter().flatten().copied().collect();
         let options = self.solve_all(&requests, |missing| super::option_for(missing).1);
         let rules = self.solve_all(&requests, |missing| missing);
         let mut solved = options.into_iter().zip(rules);
-        let advice = |one: Result<_, Advice>| match one {
-            Err(advice) => advice,
+        let advice = |one: Result<_, Box<Advice>>| match one {
+            Err(advice) => *advice,
             Ok(_) => solved.next().map_or_else(
                 || Advice::Never(String::new()),
                 |(options, rules)| self.advice_of(options, rules),
