@@ -2,6 +2,7 @@
 //! it, so that advice which is given is advice that works.
 
 mod commands;
+mod together;
 
 use std::path::{Path, PathBuf};
 
@@ -116,36 +117,27 @@ impl<'a> Advisor<'a> {
 
     /// The way out of `denial`.
     pub(crate) fn advise(&self, denial: &Denial) -> Advice {
+        self.advise_all(&[denial]).pop().unwrap_or_else(|| Advice::Never(String::new()))
+    }
+
+    /// What was asked for, if grants may allow it; else the way out.
+    fn grantable<'d>(&self, denial: &'d Denial) -> Result<Asked<'d>, Box<Advice>> {
         if denial.reason.is_network() {
-            return net::advice::advise(self.net, denial)
-                .map_or_else(Advice::Never, Advice::Connection);
+            let advice = net::advice::advise(self.net, denial);
+            return Err(Box::new(advice.map_or_else(Advice::Never, Advice::Connection)));
         }
         if let Some(programs) = self.programs_about(denial) {
-            return programs.advise(denial);
+            return Err(Box::new(programs.advise(denial)));
         }
-        if let Some(reason) = beyond_rules(denial.reason) {
-            return Advice::Never(reason.to_owned());
-        }
-        if let Some(reason) = beyond_grants(denial) {
-            return Advice::Never(reason.to_owned());
+        let never = |reason: &str| Err(Box::new(Advice::Never(reason.to_owned())));
+        if let Some(reason) = beyond_rules(denial.reason).or_else(|| beyond_grants(denial)) {
+            return never(reason);
         }
         let asked = asked_by(denial);
         if self.is_control(denial) {
-            return Advice::Never("cannot be allowed".to_owned());
+            return never("cannot be allowed");
         }
-        if let Some(name) = self.approval(denial, asked) {
-            return Advice::Approve(name);
-        }
-        let options = match self.solve(asked, |missing| option_for(missing).1) {
-            Ok(steps) => steps,
-            Err(why) => return Advice::Never(why),
-        };
-        let rules = self.solve(asked, |missing| missing).ok().and_then(|steps| self.rules(&steps));
-        let option = |step: Step| (option_for(step.missing).0, step.place);
-        Advice::Grant {
-            options: options.into_iter().map(option).collect(),
-            rules: rules.unwrap_or_default(),
-        }
+        self.approval(denial, asked).map_or(Ok(asked), |name| Err(Box::new(Advice::Approve(name))))
     }
 
     /// The list that a denial is about.
@@ -178,14 +170,16 @@ impl<'a> Advisor<'a> {
         grants::image_over(grants, Some(self.tiers), &asked.paths(), self.workspace)
     }
 
-    /// What must be added for `asked` to be allowed, if `widen` says how much is added for what lacks.
+    /// What must be added to `grants` for `asked` to be allowed, if `widen` says how much is added for what
+    /// lacks.
     fn solve(
         &self,
+        grants: &[Grant],
         asked: Asked<'_>,
         widen: impl Fn(Capabilities) -> Capabilities,
     ) -> Result<Vec<Step>, String> {
         let useless = |_| "no option and no rule can allow it".to_owned();
-        let mut grants = self.grants.to_vec();
+        let mut grants = grants.to_vec();
         let mut steps: Vec<Step> = Vec::new();
         for _ in 0..STEPS {
             let image = self.image(&grants, asked).map_err(useless)?;
@@ -199,10 +193,9 @@ impl<'a> Advisor<'a> {
                 if let Some(flag) = denied_by_flag(&grants, &step.place) {
                     return Err(format!("leave out `{flag}`"));
                 }
-                let caps = step.held.union(widen(step.missing));
-                let origin = Origin::Product { why: String::new() };
-                grants.push(Grant::new(step.place.clone(), caps, GrantKind::Plain, origin));
-                note(&mut steps, Step { held: caps, ..step });
+                let step = Step { held: step.held.union(widen(step.missing)), ..step };
+                grants.push(granted(&step));
+                note(&mut steps, step);
             }
         }
         Err("no option and no rule can allow it".to_owned())
@@ -222,7 +215,7 @@ impl<'a> Advisor<'a> {
 fn note(steps: &mut Vec<Step>, step: Step) {
     match steps.iter_mut().find(|known| known.place == step.place) {
         Some(known) => {
-            known.held = step.held;
+            known.held = known.held.union(step.held);
             known.missing = known.missing.union(step.missing);
         }
         None => steps.push(step),
@@ -237,6 +230,20 @@ fn denied_by_flag<'g>(grants: &'g [Grant], place: &Path) -> Option<&'g str> {
         }
         _ => None,
     })
+}
+
+/// The step as a grant.
+fn granted(step: &Step) -> Grant {
+    let origin = Origin::Product { why: String::new() };
+    Grant::new(step.place.clone(), step.held, GrantKind::Plain, origin)
+}
+
+/// The options that add what a step lacks.
+fn options_of(step: &Step) -> Vec<(&'static str, PathBuf)> {
+    let (first, added) = option_for(step.missing);
+    let rest = step.missing.difference(added);
+    let second = (!rest.is_empty()).then(|| option_for(rest).0);
+    std::iter::once(first).chain(second).map(|option| (option, step.place.clone())).collect()
 }
 
 /// The narrowest option that adds `missing`, and all that it adds.

@@ -69,7 +69,7 @@ impl<'d> Asked<'d> {
 }
 
 /// Something that lacks at a place.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) place: PathBuf,
     /// What is granted there.

@@ -2,6 +2,7 @@
 //! depends on the machine.
 
 mod options;
+mod tip;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -35,6 +36,7 @@ pub(crate) use self::options::{Enforce, Options};
                       jp-confine completions SHELL",
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
+    max_term_width = 80,
     after_help = "Exit status: the program's own; 128+N if signal N ended it; 125 jp-confine \
                   failed and nothing was run; 126 the program may not be executed; 127 not found."
 )]
@@ -346,7 +348,7 @@ pub(crate) fn definition() -> clap::Command {
 }
 
 fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Command), clap::Error> {
-    let line = Line::try_parse_from(arguments)?;
+    let line = Line::try_parse_from(arguments).map_err(tip::tipped)?;
     Ok(match line.command {
         None => {
             let (program, arguments) = split(line.program);

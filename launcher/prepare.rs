@@ -150,11 +150,12 @@ pub(crate) fn prepare(
     }
     let (written, resource_warnings) = beyond_files(&layers, options);
     let resources = written.compile().map_err(|error| Failure::own(error.to_string()))?;
-    let network = net::order::Order::of(options, &resources.net);
+    let mut network = net::order::Order::of(options, &resources.net);
     let held = Held::of(context, workspace, options, &written, &resources)?;
     let mut declared = layers.declared(options.tool.as_deref())?;
     if run.is_some_and(|run| run.learning) {
         declared = declared.outside();
+        network = network.watched(options);
     }
     let asked = Asked { context, workspace, root: &root, options, log };
     let outcome = externals::compile(&asked, &layers, declared, stage.purpose())?;

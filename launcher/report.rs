@@ -10,6 +10,9 @@ use std::io::{IsTerminal as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use rustix::process;
+use rustix::termios::{self, LocalModes};
+
 use self::block::block;
 pub(crate) use self::block::{Circumstances, approval, asked, words};
 use crate::failure::{Failure, Refusal};
@@ -18,8 +21,8 @@ use crate::failure::{Failure, Refusal};
 const NAME: &str = "jp-confine:";
 /// How wide a terminal is at least; what is longer is broken where that can be.
 const WIDTH: usize = 80;
-/// The longest line of a status: it must not wrap.
-const STATUS: usize = 78;
+/// The longest title of a window.
+const TITLE: usize = 78;
 /// So much of a name is shown; more could push what stands above it off the screen.
 const LONGEST: usize = 240;
 
@@ -262,10 +265,26 @@ pub(crate) fn is_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// Shows `text` on a line of its own that the next one replaces; none takes it away.
-pub(crate) fn status(text: &str) {
-    let short: String = text.chars().take(STATUS).collect();
-    stderr(&format!("\r\x1b[K{short}\r"));
+/// Has the window's title be `text` for a while, and then again what it was (`ctlseqs`, OSC 2 and the stack
+/// of titles): what programs write stays as it is.
+pub(crate) fn title(text: Option<&str>, is_first: bool) {
+    let keep = if is_first { "\x1b[22;2t" } else { "" };
+    match text {
+        Some(text) => {
+            let short: String = text.chars().take(TITLE).collect();
+            stderr(&format!("{keep}\x1b]2;{}\x1b\\", printable(short.as_bytes())));
+        }
+        None => stderr("\x1b]2;\x1b\\\x1b[23;2t"),
+    }
+}
+
+/// Whether the terminal is there to write lines to: nobody else uses it as a screen, or reads from it what
+/// is not to be seen, and this process is in its foreground.
+pub(crate) fn has_plain_terminal() -> bool {
+    let stderr = std::io::stderr();
+    let Ok(modes) = termios::tcgetattr(&stderr) else { return false };
+    let is_plain = modes.local_modes.contains(LocalModes::ICANON | LocalModes::ECHO);
+    is_plain && termios::tcgetpgrp(&stderr).is_ok_and(|group| group == process::getpgrp())
 }
 
 /// Prints one line that was asked for, which a terminal gets in several if it is too long.

@@ -1,6 +1,7 @@
 //! `why --last`: what the last run of a workspace was refused, why, and what would allow it. The run
 //! leaves that behind it, with the advice that its own policy gives.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs;
@@ -129,13 +130,17 @@ impl Ended<'_> {
         };
         let hidden = self.denials.hidden().iter().filter(is_there);
         let all = self.denials.open().iter().chain(hidden).take(MOST);
-        all.map(|(denial, times)| self.explain(denial, *times)).collect()
+        let (denials, times): (Vec<&Denial>, Vec<u64>) =
+            all.map(|(denial, times)| (denial, *times)).unzip();
+        let advice = self.advisor.advise_all(&denials);
+        let whole = denials.into_iter().zip(times).zip(advice);
+        whole.map(|((denial, times), advice)| self.explain(denial, times, advice)).collect()
     }
 
-    fn explain(&self, denial: &Denial, times: u64) -> Explained {
+    fn explain(&self, denial: &Denial, times: u64, advice: Advice) -> Explained {
         let rule = |(path, caps): &(String, _)| rule_text::rule(self.advisor.tool, path, *caps);
         let (mut options, mut toml, mut approve, mut never) = (None, String::new(), None, None);
-        match self.advisor.advise(denial) {
+        match advice {
             Advice::Grant { options: words, rules } => {
                 options = Some(report::words(&words));
                 toml = rules.iter().map(rule).collect::<Vec<_>>().join("\n");
@@ -239,8 +244,11 @@ fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
         command.join(" "),
         head.status
     );
+    let mut told = BTreeSet::new();
     for denial in denials {
-        let _ = write!(text, "\n{}", denial.words(workspace));
+        let rules = denial.toml.iter().flat_map(|toml| toml.split("\n\n")).map(str::trim_end);
+        let news: Vec<&str> = rules.filter(|rule| told.insert(*rule)).collect();
+        let _ = write!(text, "\n{}", denial.words(workspace, &news));
     }
     let more = head.denials.saturating_sub(denials.iter().map(|one| one.times).sum());
     if more > 0 {
@@ -250,7 +258,8 @@ fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
 }
 
 impl Explained {
-    fn words(&self, workspace: &Workspace) -> String {
+    /// For people; of its rules those that were not shown before.
+    fn words(&self, workspace: &Workspace, rules: &[&str]) -> String {
         let times = if self.times > 1 { format!(" ({}×)", self.times) } else { String::new() };
         let path = report::shown(self.path.as_bytes(), &workspace.root);
         let words = self.arguments.iter().flatten().map(|word| report::quoted(word.as_bytes()));
@@ -277,13 +286,16 @@ impl Explained {
         if let Some(approve) = &self.approve {
             let _ = writeln!(text, "  allow: {approve}");
         }
-        if let Some(toml) = &self.toml {
+        if !rules.is_empty() {
             let file = self.file.as_deref().unwrap_or("the policy file");
             let or = if self.options.is_some() { "or add" } else { "allow: add" };
             let _ = writeln!(text, "  {or} to {}:", report::path(file));
-            for line in toml.lines() {
-                let _ = writeln!(text, "    {line}");
+            for line in rules.join("\n\n").lines() {
+                let _ = writeln!(text, "{}", format!("    {line}").trim_end());
             }
+        }
+        if self.toml.is_some() && rules.is_empty() {
+            text.push_str("  or as above\n");
         }
         if let Some(never) = &self.never {
             let _ = writeln!(text, "  {never}");

@@ -58,9 +58,13 @@ fn advise(grants: &[Grant], denial: &Denial) -> Advice {
     advisor(grants, &[], &Tiers::default()).advise(denial)
 }
 
-/// Advice as one line: options, then rules.
 fn line(grants: &[Grant], denial: &Denial) -> String {
-    match advise(grants, denial) {
+    in_line(advise(grants, denial))
+}
+
+/// Advice as one line: options, then rules.
+fn in_line(advice: Advice) -> String {
+    match advice {
         Advice::Never(why) => why,
         Advice::Connection(way) => way.typed,
         Advice::Command { .. } => unreachable!("no programs are listed"),
@@ -113,6 +117,29 @@ fn what_is_denied_below_a_directory_must_be_granted_to_remove_it() {
         line(&grants, &denial("rmdir", "/w/dir", D)),
         "-w /w/dir/kept; dir/kept: read, delete"
     );
+}
+
+/// Rules on one path are followed together, and so is what they gain for each other.
+#[test]
+fn what_is_advised_for_one_path_is_one_rule() {
+    let grants = [grant("/w", R)];
+    let rename = pair("rename", "/w/missing-a", "/w/missing-b", D, false);
+    let denials = [
+        denial("open", "/w/a", U),
+        denial("execve", "/w/a", X),
+        denial("open", "/w/other", U),
+        rename,
+        denial("open", "/w/missing-b", X),
+    ];
+    let denials: Vec<&Denial> = denials.iter().collect();
+    let tiers = Tiers::default();
+    let shown: Vec<String> =
+        advisor(&grants, &[], &tiers).advise_all(&denials).into_iter().map(in_line).collect();
+    let both = "-w /w/a; -x /w/a; a: read, update, execute";
+    assert_eq!(shown[..3], [both, both, "-w /w/other; other: read, update"]);
+    // What may be executed where it goes must be so where it comes from.
+    assert!(shown[3].contains("missing-a: read, create, delete, execute"), "{shown:?}");
+    assert!(shown[3].contains("missing-b: read, create, execute"), "{shown:?}");
 }
 
 #[test]

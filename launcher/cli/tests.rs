@@ -47,6 +47,33 @@ fn what_follows_the_dashes_is_the_programs() {
 }
 
 #[test]
+fn a_program_without_the_dashes_is_told_of_them() {
+    for (words, tip) in [
+        ("jp-confine ls", "jp-confine -- ls"),
+        ("jp-confine -r x make", "jp-confine -- make"),
+        ("jp-confine learn make", "behind `--`"),
+    ] {
+        let error = line(words).expect_err(words).to_string();
+        assert!(error.contains(tip), "{error}");
+    }
+    let slip = line("jp-confine --rea x -- true").expect_err("a slip").to_string();
+    assert!(slip.contains("--read") && !slip.contains("behind"), "{slip}");
+}
+
+#[test]
+fn help_fits_a_terminal() {
+    let mut command = definition();
+    command.build();
+    let names: Vec<String> =
+        command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    for name in names.iter().map(String::as_str).chain([""]) {
+        let words = format!("jp-confine {name} --help");
+        let help = line(&words).expect_err("help").to_string();
+        assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
+    }
+}
+
+#[test]
 fn wrong_lines_are_refused() {
     for words in [
         "jp-confine",

@@ -166,6 +166,8 @@ pub(super) const NETWORK: &[(c_long, Fate)] = &[
     (libc::SYS_sendmmsg, Fate::Send { flags: 3, address: None }),
     (libc::SYS_recvfrom, Fate::Receive { address: 4 }),
     (libc::SYS_recvmsg, Fate::TrapAlways),
+    (libc::SYS_recvmmsg, Fate::TrapAlways),
+    (libc::SYS_getpeername, Fate::TrapAlways),
     (libc::SYS_setsockopt, Fate::SocketOption),
 ];
 
@@ -176,7 +178,13 @@ pub(super) const ROUTING_OPTIONS: &[(c_int, c_int)] = &[
     (libc::IPPROTO_IPV6, libc::IPV6_RTHDR),
     (libc::IPPROTO_IPV6, 5), // IPV6_2292RTHDR
     (libc::IPPROTO_IPV6, 6), // IPV6_2292PKTOPTIONS
+    // Or leave by a device of the program's choice, and let two sockets listen at one port.
+    (libc::SOL_SOCKET, libc::SO_BINDTODEVICE),
+    (libc::SOL_SOCKET, libc::SO_BINDTOIFINDEX),
 ];
+
+/// The option by which sockets share a port; the supervisor sets it.
+pub(super) const SHARING_OPTION: (c_int, c_int) = (libc::SOL_SOCKET, libc::SO_REUSEPORT);
 
 /// What starts programs.
 pub(super) const EXECUTES: &[c_long] = &[libc::SYS_execve, libc::SYS_execveat];

@@ -68,13 +68,14 @@ impl Writer {
 
     pub(super) fn socket_option(&mut self) {
         let refusal = self.refusal(libc::EACCES);
-        for &(level, option) in calls::ROUTING_OPTIONS {
+        let refused = calls::ROUTING_OPTIONS.iter().map(|&option| (option, refusal));
+        for ((level, option), fate) in refused.chain([(calls::SHARING_OPTION, self.notify)]) {
             let [same_level, next] = [(); 2].map(|()| self.program.label());
             self.load_argument(1);
             self.program.branch(Test::Is(level.cast_unsigned()), same_level, next);
             self.program.place(same_level);
             self.load_argument(2);
-            self.program.branch(Test::Is(option.cast_unsigned()), refusal, next);
+            self.program.branch(Test::Is(option.cast_unsigned()), fate, next);
             self.program.place(next);
         }
         self.jump(self.allow);

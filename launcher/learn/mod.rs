@@ -1,6 +1,7 @@
 //! `learn`: runs a program under the outer bounds alone, with every call judged by the supervisor, who
 //! records what is used; and makes of that the smallest policy under which it can do so again.
 
+mod hosts;
 mod html;
 mod names;
 mod output;
@@ -18,6 +19,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use self::hosts::Hosts;
 use self::output::Output;
 use self::outside::Outside;
 use self::progress::Progress;
@@ -85,6 +87,8 @@ pub(crate) struct Learned<'a> {
     tallies: Vec<Tally>,
     /// What was used outside of the workspace that is not granted to everything.
     outside: Outside,
+    /// Where it connected to.
+    hosts: Hosts,
     /// Uses that the rules do not allow.
     refused: usize,
     /// Whether everything that the rules grant was searched for secrets.
@@ -120,6 +124,7 @@ pub(crate) fn learn(
         rules: Vec::new(),
         tallies: Vec::new(),
         outside: Outside::of(&ran, &stage, &lesson.uses)?,
+        hosts: Hosts::of(&ran.prepared.network, &lesson.uses),
         refused: 0,
         searched: true,
         tool: options.tool.as_deref(),

@@ -33,10 +33,14 @@ pub(crate) enum How {
     Exchanged,
     /// It made the other path a second name of the one.
     Linked,
+    /// It reached for a host, which stands in the place of the path, as `--net` takes it.
+    Connected,
+    /// It used what no rule about hosts could allow, which stands in the place of the path.
+    Unruled,
 }
 
 impl How {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::Used,
         Self::Made,
         Self::Existed,
@@ -45,13 +49,15 @@ impl How {
         Self::Replaced,
         Self::Exchanged,
         Self::Linked,
+        Self::Connected,
+        Self::Unruled,
     ];
 }
 
 /// One way in which a program used a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Use {
-    /// Canonical, absolute.
+    /// Canonical, absolute; or a host.
     pub(crate) path: Vec<u8>,
     /// The second path of a move or link; else empty.
     pub(crate) other: Vec<u8>,
@@ -83,6 +89,7 @@ impl Use {
             How::Replaced => (delete, Some(update)),
             How::Exchanged => (delete.union(update), Some(delete.union(update))),
             How::Linked => (Capabilities::NONE, Some(create)),
+            How::Connected | How::Unruled => (Capabilities::NONE, None),
         };
         let made = matches!(self.how, How::Moved | How::Linked);
         let second = second.map(|caps| Part { path: &self.other, caps, made });

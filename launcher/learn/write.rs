@@ -44,6 +44,7 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
         let rule = rule_text::external(learned.tool, path, *caps);
         let _ = write!(text, "\n# outside of the workspace: used {times}×\n{rule}");
     }
+    text.push_str(&learned.hosts.policy(learned.tool));
     text
 }
 
@@ -74,6 +75,7 @@ pub(crate) fn summary(
     if !kept_out.is_empty() {
         lines.push(format!("kept out, as they were not used: {}", kept_out.join(", ")));
     }
+    lines.extend(learned.hosts.summary());
     if learned.uses.are_cut() {
         lines.push("too many different uses: what came later is not learned".to_owned());
     }

@@ -55,6 +55,11 @@ pub(crate) fn write(address: SocketAddr, domain: i32) -> Vec<u8> {
     }
 }
 
+/// No address (`AF_UNSPEC`), by which a connection is dissolved.
+pub(crate) fn nowhere() -> Vec<u8> {
+    vec![0; V4_SIZE]
+}
+
 /// The form in which addresses are judged: IPv4 inside IPv6 is IPv4, and the address of no host is that of
 /// this one, as the kernel has it for whoever connects.
 pub(crate) fn plain(address: SocketAddr) -> SocketAddr {

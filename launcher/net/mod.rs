@@ -4,6 +4,7 @@
 pub(crate) mod address;
 pub(crate) mod advice;
 pub(crate) mod askers;
+pub(crate) mod listeners;
 pub(crate) mod names;
 pub(crate) mod order;
 pub(crate) mod proxy;
@@ -20,6 +21,7 @@ use jp_confine_policy::net::{Host, Net, Reach};
 use url::Url;
 
 use self::askers::Askers;
+use self::listeners::Listeners;
 use self::names::Names;
 use self::query::Finding;
 use self::responder::Responder;
@@ -35,6 +37,8 @@ pub(crate) struct Network {
     pub(crate) proxy: Option<Arc<TcpListener>>,
     /// Which programs are connected to either.
     pub(crate) askers: Askers,
+    /// Which sockets of the run listen.
+    pub(crate) listeners: Listeners,
 }
 
 impl Network {
@@ -48,7 +52,8 @@ impl Network {
         proxy: Option<Arc<TcpListener>>,
     ) -> io::Result<Self> {
         let responder = Arc::new(Responder::open()?);
-        Ok(Self { rules, names, responder, proxy, askers: Askers::default() })
+        let (askers, listeners) = (Askers::default(), Listeners::default());
+        Ok(Self { rules, names, responder, proxy, askers, listeners })
     }
 
     /// Where on loopback a program is to be connected that wants to reach `target`, in its plain form: to
@@ -58,7 +63,7 @@ impl Network {
         if proxy == Some(target) && !is_datagram {
             return proxy;
         }
-        if target.port() != responder::PORT || self.allows(target) {
+        if target.port() != responder::PORT || !self.is_watched_only() && self.allows(target) {
             return None;
         }
         self.responder.instead_of(target, is_datagram)
@@ -72,9 +77,14 @@ impl Network {
         server.unwrap_or(sender)
     }
 
+    /// Whether nothing is ruled, and the network is only looked at.
+    pub(crate) fn is_watched_only(&self) -> bool {
+        !self.rules.is_declared()
+    }
+
     /// Whether the name may be asked for: whether anything is allowed there.
     pub(crate) fn admits(&self, name: &str) -> bool {
-        self.rules.admits(&domain(name))
+        self.is_watched_only() || self.rules.admits(&domain(name))
     }
 
     /// What is to be said of a name that may be asked for.
@@ -111,6 +121,9 @@ impl Network {
     /// Whether there may be a connection to an address, in its plain form (see [`address::plain`]): rules
     /// about the address itself decide, and else those about the names that it stands for.
     pub(crate) fn allows(&self, target: SocketAddr) -> bool {
+        if self.is_watched_only() {
+            return true;
+        }
         match self.rules.reach(&host_of(target.ip()), target.port()) {
             Reach::Everything => true,
             Reach::Nothing | Reach::Parts => false,
@@ -118,14 +131,32 @@ impl Network {
         }
     }
 
+    /// Whether a rule is about the address itself.
+    pub(crate) fn is_ruled(&self, target: SocketAddr) -> bool {
+        self.rules.reach(&host_of(target.ip()), target.port()) != Reach::Uncovered
+    }
+
     /// How a person would name a target that was refused: by a name that was looked up for the run, if there
     /// is one, and no rule about the address itself refused it.
     pub(crate) fn shown(&self, target: SocketAddr) -> String {
-        let reach = self.rules.reach(&host_of(target.ip()), target.port());
         match self.names.of(target.ip()).first() {
-            Some(name) if reach == Reach::Uncovered => format!("{name}:{}", target.port()),
+            Some(name) if !self.is_ruled(target) => format!("{name}:{}", target.port()),
             _ => address::shown(target),
         }
+    }
+
+    /// The targets that rules would have to allow for this one to be reached again: it by all the names that
+    /// were looked up for the run, or, where there is none, by its address; as `--net` takes them.
+    pub(crate) fn names_of(&self, target: SocketAddr) -> Vec<String> {
+        let mut names = if self.is_ruled(target) { Vec::new() } else { self.names.of(target.ip()) };
+        if !self.is_watched_only() {
+            names
+                .retain(|name| self.rules.reach(&domain(name), target.port()) == Reach::Everything);
+        }
+        if names.is_empty() {
+            return vec![address::shown(target)];
+        }
+        names.into_iter().map(|name| format!("{name}:{}", target.port())).collect()
     }
 
     fn allows_by_name(&self, target: SocketAddr) -> bool {

@@ -88,6 +88,19 @@ impl Order {
         })
     }
 
+    /// The same for a run that is learned from: connections are seen, though nothing is ruled.
+    pub(crate) fn watched(self, options: &Options) -> Self {
+        match self {
+            Self::Free => Self::Judged(Judged {
+                rules: Net::default(),
+                typed: options.hosts.resolve.clone(),
+                has_proxy: false,
+                proxy: None,
+            }),
+            order => order,
+        }
+    }
+
     /// Fails where a run could not be held to it.
     ///
     /// # Errors
@@ -97,6 +110,10 @@ impl Order {
         let Self::Judged(Judged { rules, has_proxy, .. }) = self else {
             return useless(options);
         };
+        if !rules.is_declared() {
+            // Whoever learns says so where there is nobody to watch.
+            return if options.hosts.net_proxy { useless(options) } else { Ok(()) };
+        }
         if let Some(divided) = rules.divided().filter(|_| !has_proxy) {
             return Err(invisible(&divided));
         }
@@ -124,6 +141,11 @@ impl Order {
     /// Whether connections are judged.
     pub(crate) fn is_judged(&self) -> bool {
         matches!(self, Self::Judged(_))
+    }
+
+    /// Whether programs may ask a proxy for documents.
+    pub(crate) fn has_proxy(&self) -> bool {
+        matches!(self, Self::Judged(Judged { has_proxy: true, .. }))
     }
 
     /// What the supervisor is to judge by, if anything.

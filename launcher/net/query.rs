@@ -54,6 +54,11 @@ impl<'a> Query<'a> {
         question.map(|it| it.qname.as_bytes().collect::<Vec<_>>().join(&b'.')).unwrap_or_default()
     }
 
+    /// The number of what is asked for (`A`, `AAAA` …); zero where nothing is.
+    pub(crate) fn kind(&self) -> u16 {
+        self.packet.questions.first().map_or(0, |question| question.qtype.into())
+    }
+
     /// Whether addresses are asked for, so that they must be known to answer.
     pub(crate) fn wants_addresses(&self) -> bool {
         self.wants(TYPE::A) || self.wants(TYPE::AAAA)

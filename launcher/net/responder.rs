@@ -2,7 +2,7 @@
 //! else, and neither do questions about them. It stands on loopback, and answers programs of the run only,
 //! which the supervisor connects to it in place of any other name server.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,7 +26,7 @@ const LONGEST: usize = 4096;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long nothing is done about a socket that fails.
 const PAUSE: Duration = Duration::from_millis(10);
-/// So many names are remembered to have been asked for.
+/// So many names are remembered to have been asked for, and so many to have been refused.
 const REMEMBERED: usize = 1024;
 
 /// Who knows what names stand for, and hears of those that are refused.
@@ -48,6 +48,8 @@ pub(crate) struct Responder {
     streams: Vec<Arc<TcpListener>>,
     /// Names that were asked for.
     asked: Mutex<HashSet<Vec<u8>>>,
+    /// What of a name a process asked for first.
+    kinds: Mutex<HashMap<(u32, Vec<u8>), u16>>,
     busy: AtomicUsize,
 }
 
@@ -65,6 +67,7 @@ impl Responder {
             datagrams: datagrams.map(Arc::new).collect(),
             streams: streams.map(Arc::new).collect(),
             asked: Mutex::default(),
+            kinds: Mutex::default(),
             busy: AtomicUsize::new(0),
         })
     }
@@ -78,9 +81,11 @@ impl Responder {
         places.find(|place| place.is_ipv4() == server.is_ipv4())
     }
 
-    /// Whether datagrams from an address are its own.
+    /// Whether an address is one of its own.
     pub(crate) fn is_at(&self, place: SocketAddr) -> bool {
-        self.datagrams.iter().any(|socket| socket.local_addr().is_ok_and(|own| own == place))
+        let datagrams = self.datagrams.iter().map(|socket| socket.local_addr());
+        let streams = self.streams.iter().map(|socket| socket.local_addr());
+        datagrams.chain(streams).flatten().any(|own| own == place)
     }
 
     /// Answers from now on, on threads of its own.
@@ -178,7 +183,7 @@ impl Responder {
             Some(name) if query.wants_addresses() => query.answer(&book.look_up(&name)),
             Some(_) => query.answer(&Finding::Addresses(Vec::new())),
             None => {
-                if is_first {
+                if is_first && self.begins(asker, &shown, query.kind()) {
                     book.refused(&shown, asker);
                 }
                 query.answer(&Finding::Unknown)
@@ -197,6 +202,17 @@ impl Responder {
             asked.insert(name.to_owned());
         }
         !is_appended
+    }
+
+    /// Whether a question is the first of those that make up a look-up: a resolver asks for addresses of
+    /// each kind.
+    fn begins(&self, asker: &Asker, name: &[u8], kind: u16) -> bool {
+        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (asker.pid, name.to_owned());
+        if kinds.len() >= REMEMBERED && !kinds.contains_key(&key) {
+            return true;
+        }
+        *kinds.entry(key).or_insert(kind) == kind
     }
 }
 

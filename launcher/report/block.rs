@@ -46,8 +46,10 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
     let mut shown = 0;
     let mut room = FOR_DENIALS;
     let mut rules: BTreeMap<String, Capabilities> = BTreeMap::new();
-    for (denial, count) in denials.open() {
-        let advice = about.advisor.advise(denial);
+    let first: Vec<&Denial> =
+        denials.open().iter().map(|(denial, _)| denial).take(FOR_DENIALS / 2).collect();
+    let advice = about.advisor.advise_all(&first);
+    for ((denial, count), advice) in denials.open().iter().zip(advice) {
         let lines = describe(denial, *count, about.advisor, &advice, style);
         let Some(left) = room.checked_sub(lines.len()) else { break };
         room = left;

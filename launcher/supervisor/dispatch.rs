@@ -8,8 +8,8 @@ use super::calls::attributes::Unit;
 use super::calls::open::How;
 use super::calls::xattrs::At;
 use super::calls::{
-    attributes, denials, entries, links, messages, network, open, openat2, programs, receptions,
-    renames, sockets, watches, xattrs,
+    attributes, denials, entries, links, loopback, messages, network, open, openat2, programs,
+    receptions, renames, sockets, watches, xattrs,
 };
 use super::task::Task;
 use crate::sys::notification::{Answer, Notification};
@@ -75,8 +75,8 @@ mod recent {
 mod common {
     use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
-        AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, links, messages, network,
-        open, openat2, programs, receptions, renames, sockets, telling, watches, xattrs,
+        AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, links, loopback, messages,
+        network, open, openat2, programs, receptions, renames, sockets, telling, watches, xattrs,
     };
 
     table! { task, a:
@@ -163,10 +163,16 @@ mod common {
             task, a.int(0), (a.word(1), a.word(2)), a.int(3), (a.word(4), a.word(5)),
         );
         libc::SYS_recvmsg => "recvmsg", receptions::receive_message(task, a.int(0), a.word(1), a.int(2));
+        libc::SYS_recvmmsg => "recvmmsg", receptions::receive_messages(
+            task, a.int(0), (a.word(1), a.unsigned(2)), a.int(3), a.word(4),
+        );
+        libc::SYS_getpeername => "getpeername", receptions::peer_name(task, a.int(0), a.word(1), a.word(2));
         libc::SYS_sendmsg => "sendmsg", messages::send_message(task, a.int(0), a.word(1), a.int(2));
         libc::SYS_sendmmsg => "sendmmsg", messages::send_messages(
             task, a.int(0), a.word(1), a.unsigned(2), a.int(3),
         );
+        // Of the options one alone is trapped.
+        libc::SYS_setsockopt => "setsockopt", loopback::share_port(task, a.int(0), a.word(3), a.unsigned(4));
         libc::SYS_inotify_add_watch => "inotify_add_watch", watches::add(
             task, a.int(0), a.word(1), a.unsigned(2),
         );

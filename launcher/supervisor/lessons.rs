@@ -34,6 +34,13 @@ impl Task<'_> {
         }
     }
 
+    /// Has the learner know of a host, or of what no rule about hosts could allow.
+    pub(crate) fn learn_host(&self, how: How, host: &str) {
+        let Some(learner) = &self.policy.learner else { return };
+        let (path, program) = (host.as_bytes().to_vec(), program_of(&self.caller));
+        learner.add(Use { path, other: Vec::new(), how, bits: 0, program });
+    }
+
     /// As [`Self::learn`], of a call with two paths.
     pub(crate) fn learn_pair(&self, how: How, path: &[u8], other: &[u8], caps: Capabilities) {
         let Some(learner) = &self.policy.learner else { return };

@@ -37,6 +37,22 @@ pub(crate) fn bind(socket: impl AsFd, address: &[u8]) -> Result<(), Errno> {
     settle(unsafe { libc::bind(socket, address.as_ptr().cast(), length) }).map(|_| ())
 }
 
+/// The number of the network namespace that a socket is of (`SO_NETNS_COOKIE`, Linux 5.14).
+///
+/// # Errors
+/// As `getsockopt(2)`.
+pub(crate) fn network_namespace(socket: impl AsFd) -> Result<u64, Errno> {
+    let mut cookie = 0_u64;
+    let mut length = libc::socklen_t::try_from(size_of::<u64>()).map_err(|_| Errno::INVAL)?;
+    let (level, option) = (libc::SOL_SOCKET, libc::SO_NETNS_COOKIE);
+    let socket = socket.as_fd().as_raw_fd();
+    // SAFETY: room for the value, and its size.
+    settle(unsafe {
+        libc::getsockopt(socket, level, option, (&raw mut cookie).cast(), &raw mut length)
+    })?;
+    Ok(cookie)
+}
+
 /// The limit of the size of files of another process.
 ///
 /// # Errors

@@ -66,7 +66,7 @@ pub(crate) struct Other<'a> {
 }
 
 impl Other<'_> {
-    const NONE: Self = Self { path: &[], wanted: Capabilities::NONE };
+    pub(crate) const NONE: Self = Self { path: &[], wanted: Capabilities::NONE };
 }
 
 /// Turns a verdict into the hook's result: reports a denial, or asks where a person may lift it.

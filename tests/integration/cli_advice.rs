@@ -89,6 +89,28 @@ fn rules_that_are_advised_allow_it() {
     }
 }
 
+/// What is refused on one path in several ways is allowed by one rule, and by the same options.
+#[test]
+fn what_is_refused_on_one_path_is_allowed_by_one_rule() {
+    let script = "echo >> dir/program; dir/program; mv dir/program moved; rm -f moved";
+    for by_options in [false, true] {
+        let scratch = tree();
+        attempt(&scratch, script);
+        let advice = denials(&scratch);
+        let told = product(&scratch, &["why", "--last"]).run();
+        let shown = told.stdout.matches("path = \"dir/program\"").count();
+        assert_eq!(shown, 1, "{told}");
+        let options = if by_options { texts(&advice, "options").join(" ") } else { String::new() };
+        let rules = if by_options { String::new() } else { texts(&advice, "toml").concat() };
+        scratch.write("ws/jp-confine.toml", &format!("{POLICY}\n{rules}"));
+        let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
+        let run = Run::new(&scratch, "sh", &["-c", &line, script]);
+        let again = run.mode(crate::run::Mode::Bare).run();
+        assert!(!again.stderr.contains("denied"), "{options}{rules}: {again}");
+        assert!(!scratch.ws().join("moved").exists(), "{again}");
+    }
+}
+
 #[test]
 fn the_last_run_is_explained_and_no_other() {
     let scratch = tree();

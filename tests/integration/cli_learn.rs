@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::cli_status::product;
 use crate::run::{Outcome, PRODUCT, note};
 use crate::scratch::Scratch;
+use crate::terminal::Terminal;
 
 /// A command, and neighbouring ones that it did not need.
 const ROWS: &[(&str, &[&str])] = &[
@@ -140,4 +141,35 @@ fn without_a_supervisor_nothing_is_run() {
     let inside = [&["-x", PRODUCT, "--", PRODUCT][..], &line].concat();
     product(&scratch, &inside).run().assert_code(125).assert_stderr("inside another run");
     assert!(!scratch.ws().join("new").exists());
+}
+
+/// Without titles of the window.
+fn untitled(screen: &str) -> String {
+    let mut pieces = screen.split("\x1b]2;");
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    text.extend(pieces.map(|piece| piece.split_once("\x1b\\").map_or("", |(_, rest)| rest)));
+    text.replace("\x1b[22;2t", "").replace("\x1b[23;2t", "")
+}
+
+/// What a command writes stays as it is while it is learned from, and who uses the terminal as a screen
+/// has it alone.
+#[test]
+fn learning_shows_itself_beside_what_the_command_writes() {
+    let scratch = Scratch::new();
+    if learn(&scratch, "true").is_none() {
+        return;
+    }
+    let script = "printf begin; read word; stty -icanon -echo; printf RAW; sleep 0.5; printf DONE; \
+                  stty icanon echo; echo -end";
+    let run = product(&scratch, &["learn", "-o", "learned", "--", "sh", "-c", script]);
+    let mut terminal = Terminal::start(&run.env("TERM", "xterm"));
+    terminal.see("begin");
+    terminal.see("\x1b]2;jp-confine learn: ");
+    terminal.keys("\n");
+    terminal.see("jp-confine:");
+    terminal.see("learned from");
+    assert_eq!(terminal.end(), Some(0));
+    let screen = terminal.screen();
+    assert!(screen.contains("RAWDONE"), "{screen}");
+    assert!(untitled(&screen).contains("begin\r\nRAWDONE-end\r\n"), "{screen}");
 }

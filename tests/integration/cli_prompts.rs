@@ -119,7 +119,7 @@ fn a_move_is_one_question() {
     assert_eq!(scratch.read("ws/ask/c"), "content-a\n");
 }
 
-/// A pattern that is written by way of a link asks of moves, too.
+/// A pattern that is written by way of a link asks of moves, too, and once of one.
 #[test]
 fn a_spelling_by_a_link_is_asked_about() {
     let scratch = place();
@@ -129,12 +129,13 @@ fn a_spelling_by_a_link_is_asked_about() {
     scratch.write("ws/jp-confine.toml", "[file_policy]\nprompt_paths = ['**/alias/*']\n");
     std::os::unix::fs::symlink("ask", scratch.ws().join("alias")).expect("linked");
     let mut terminal = start(&scratch, "mv alias/a alias/c; ln file alias/d; mv ask/b ask/e");
-    for asked in ["wants to delete", "wants to create", "wants to create"] {
+    for asked in ["alias/a\r\n  and with that to create\r\n    ask/c\r\n", "wants to create"] {
         terminal.see(asked);
         terminal.see(QUESTION);
         terminal.keys("y\n");
     }
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+    assert_eq!(terminal.screen().matches("wants to").count(), 2, "{}", terminal.screen());
     assert_eq!(scratch.read("ws/ask/c"), "content-a\n");
     assert_eq!(scratch.read("ws/ask/d"), "inside\n");
 }

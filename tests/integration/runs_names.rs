@@ -44,6 +44,32 @@ fn names_are_looked_up_for_the_run_where_rules_allow_them() {
     note(&table);
 }
 
+/// Looks up names, of which one is allowed and has several addresses; each program its own way.
+const LOOK_UPS: &str = r"
+import socket
+for port in [None, 1]:
+    socket.getaddrinfo('a.test', port)
+for name in ['b.test', 'b.test', 'c.test']:
+    try: socket.getaddrinfo(name, None)
+    except socket.gaierror: pass
+";
+
+/// A look-up is one denial, whatever a resolver asks for it, and one that is allowed is none.
+#[test]
+fn look_ups_are_counted_and_not_their_questions() {
+    if !have("python3") {
+        return skip("python looks up names");
+    }
+    let scratch = Scratch::for_ordinary_user();
+    let names =
+        ["127.0.0.1", "127.0.0.2", "::1"].map(|address| format!("--resolve=a.test={address}"));
+    let flags: Vec<&str> =
+        ["--net", "a.test:1"].into_iter().chain(names.iter().map(|it| &**it)).collect();
+    let run = run(&scratch, &Server::start(), &flags, &["python3", "-c", LOOK_UPS]);
+    run.assert_ok().assert_stderr("3 denials\n").assert_stderr("denied net b.test by python3");
+    assert!(run.stderr.contains("(2×)") && !run.stderr.contains("a.test:"), "{run}");
+}
+
 /// What curl asks for, whether the server gets to see it, and what curl gets to read.
 const DOCUMENTS: [(&str, bool, &str); 6] = [
     ("http://127.0.0.1:PORT/v1/x", true, SECRET),
@@ -79,12 +105,19 @@ fn paths_hold_where_the_proxy_sees_them() {
 
 /// Asks a name server without a connection, and wants to hear from the one that it asked.
 const RESOLVER: &str = r"
-import socket
+import ctypes, select, socket
 def ask(name):
     labels = b''.join(bytes([len(label)]) + label for label in name.split(b'.'))
     return b'\x12\x34\1\0\0\1\0\0\0\0\0\0' + labels + b'\0\0\1\0\1'
+def recvmmsg(s):
+    select.select([s], [], [], 10)
+    data, name = ctypes.create_string_buffer(512), ctypes.create_string_buffer(16)
+    piece = (ctypes.c_uint64 * 2)(ctypes.addressof(data), 512)
+    header = (ctypes.c_uint64 * 8)(ctypes.addressof(name), 16, ctypes.addressof(piece), 1)
+    assert ctypes.CDLL(None).recvmmsg(s.fileno(), header, 1, 0, None) == 1
+    return data.raw[:header[7]], (socket.inet_ntoa(name.raw[4:8]), name.raw[3])
 server = ('192.0.2.53', 53)
-for receive in [lambda s: s.recvfrom(512), lambda s: s.recvmsg(512)[::3]]:
+for receive in [lambda s: s.recvfrom(512), lambda s: s.recvmsg(512)[::3], recvmmsg]:
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     s.settimeout(10)
     for name in [b'a.test', b'secrets.b.test']:
@@ -92,9 +125,12 @@ for receive in [lambda s: s.recvfrom(512), lambda s: s.recvmsg(512)[::3]]:
         answer, sender = receive(s)
         assert sender == server, sender
         print(name.decode(), answer[3] & 15, socket.inet_ntoa(answer[-4:]) if answer[7] else '')
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(server)
+print('peer', s.getpeername())
 s = socket.create_connection(server)
 s.send(bytes([0, len(ask(b'a.test'))]) + ask(b'a.test'))
-print('stream', s.recvmsg(512)[0][-4:] == b'\x7f\0\0\1')
+print('stream', s.recvmsg(512)[0][-4:] == b'\x7f\0\0\1', s.getpeername() == server)
 ";
 
 #[test]
@@ -107,6 +143,7 @@ fn resolvers_of_their_own_get_the_answers_of_the_run_alone() {
     let flags = ["--net", "a.test:1", "--resolve", "a.test=127.0.0.1"];
     let run = run(&scratch, &server, &flags, &["python3", "-c", RESOLVER]);
     let both = "a.test 0 127.0.0.1\nsecrets.b.test 3 \n";
-    run.assert_ok().assert_stdout(&format!("{both}{both}stream True\n"));
+    let peer = "peer ('192.0.2.53', 53)\nstream True True\n";
+    run.assert_ok().assert_stdout(&format!("{both}{both}{both}{peer}"));
     run.assert_stderr("denied net secrets.b.test by python3");
 }

@@ -14,19 +14,19 @@ use crate::events::Reason;
 use crate::supervisor::caller::Caller;
 use crate::supervisor::proc::name_of;
 use crate::supervisor::resolve::{Argument, Object};
-use crate::supervisor::task::{Subject, Task};
+use crate::supervisor::task::Task;
 use crate::sys::messages;
 use crate::sys::notification::Answer;
 
 /// So much of a stream is sent at once; a datagram that long no kernel takes.
 const LONGEST: usize = 16 << 20;
 /// The kernel takes no more pieces, and no more messages, at a time (`UIO_MAXIOV`).
-const MOST: usize = 1024;
+pub(super) const MOST: usize = 1024;
 /// Nor more control data than that, by its own default.
 const LONGEST_CONTROL: usize = 128 << 10;
 /// The words of `struct msghdr`, and the size of `struct mmsghdr`, in which a length follows it.
 pub(super) const WORDS: usize = 7;
-const MMSGHDR: u64 = 64;
+pub(super) const MMSGHDR: u64 = 64;
 
 /// A message of the caller's, copied.
 struct Message {
@@ -248,7 +248,8 @@ fn destination(
             Ok(Destination { name, _held: Some(object) })
         }
         None if domain == libc::AF_UNIX && given.len() > 2 => {
-            Err(task.refused(Reason::Peer, Subject::new(b"a socket without a path")))
+            network::refuse_unruled(task, Reason::Peer, b"a socket without a path")?;
+            Ok(as_given())
         }
         None => Ok(as_given()),
     }

@@ -6,11 +6,17 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
-use rustix::net::sockopt::{socket_cookie, socket_domain, socket_peercred, socket_type};
-use rustix::net::{Shutdown, SocketType, getsockname, listen as make_listen, shutdown};
+use rustix::net::sockopt::{
+    socket_acceptconn, socket_cookie, socket_domain, socket_peercred, socket_type,
+};
+use rustix::net::{
+    Shutdown, SocketAddrAny, SocketType, getsockname, listen as make_listen, shutdown,
+};
 use rustix::process::getpid;
 
+use super::loopback;
 use crate::events::Reason;
+use crate::learn::record::How;
 use crate::net::askers::Asker;
 use crate::net::{Network, address};
 use crate::supervisor::task::{Subject, Task, program_of};
@@ -69,11 +75,26 @@ pub(super) fn judged(
     given: &[u8],
 ) -> Result<Vec<u8>, Errno> {
     let target = address::plain(address::read(given)?);
+    if target.port() == 0 && !network.is_watched_only() {
+        // Nobody is there. Resolvers ask so by which way a host is reached, and do without.
+        return Err(Errno::ACCESS);
+    }
     if network.allows(target) {
+        learn_target(task, network, target);
         return Ok(address::write(target, domain));
     }
     let shown = network.shown(target);
     Err(task.refused(Reason::Connect, Subject::new(shown.as_bytes())))
+}
+
+/// Has whoever learns know where a program wants to go.
+fn learn_target(task: &Task<'_>, network: &Network, target: SocketAddr) {
+    if !task.is_lesson() || target.port() == 0 {
+        return;
+    }
+    for host in network.names_of(target) {
+        task.learn_host(How::Connected, &host);
+    }
 }
 
 /// connect(2) of a socket of the internet.
@@ -91,10 +112,13 @@ pub(super) fn connect(
     let wanted = address::plain(address::read(given)?);
     let is_datagram = is_datagram(socket)?;
     if let Some(place) = network.own_place(wanted, is_datagram) {
-        if is_datagram {
+        if wanted != place {
             network.askers.pretend(socket_cookie(socket)?, wanted);
         }
         return connect_to_own(task, network, socket, place);
+    }
+    if !is_datagram && let Some(held) = loopback::hold(network, socket, wanted) {
+        return loopback::connect(task, network, socket, &held);
     }
     let target = judged(task, network, domain(socket)?, given)?;
     let _acting = task.begin()?;
@@ -152,8 +176,14 @@ pub(super) fn destination(
     Ok(address::write(place, domain))
 }
 
-fn own_address(socket: &OwnedFd) -> Result<SocketAddr, Errno> {
-    SocketAddr::try_from(getsockname(socket)?).map_err(|_| Errno::ACCESS)
+pub(super) fn own_address(socket: &OwnedFd) -> Result<SocketAddr, Errno> {
+    socket_address(getsockname(socket)?)
+}
+
+/// # Errors
+/// `EACCES` for what is no address of the internet.
+pub(super) fn socket_address(address: SocketAddrAny) -> Result<SocketAddr, Errno> {
+    SocketAddr::try_from(address).map_err(|_| Errno::ACCESS)
 }
 
 /// connect(2) of a local socket to a name without a path: the server must be of the run. Who it is shows
@@ -163,14 +193,11 @@ pub(super) fn connect_to_abstract(
     socket: &OwnedFd,
     given: &[u8],
 ) -> Result<Answer, Errno> {
-    let refused = || {
-        let name = given.get(2..).unwrap_or_default().strip_prefix(b"\0").unwrap_or_default();
-        let shown = [b"@", name].concat();
-        task.refused(Reason::Peer, Subject::new(&shown))
-    };
+    let name = given.get(2..).unwrap_or_default().strip_prefix(b"\0").unwrap_or_default();
+    let shown = [b"@", name].concat();
     let names_nobody = given.len() <= 2 || address::family(given) != libc::AF_UNIX;
     if is_datagram(socket)? && !names_nobody {
-        return Err(refused());
+        refuse_unruled(task, Reason::Peer, &shown)?;
     }
     let _acting = task.begin()?;
     task.wait(|| actions::connect(socket, given))?;
@@ -178,8 +205,23 @@ pub(super) fn connect_to_abstract(
     if names_nobody || socket_peercred(socket).is_ok_and(|peer| peer.pid == getpid()) {
         return Ok(Answer::Value(0));
     }
-    let _ = shutdown(socket, Shutdown::Both);
-    Err(refused())
+    refuse_unruled(task, Reason::Peer, &shown).inspect_err(|_| {
+        let _ = shutdown(socket, Shutdown::Both);
+    })?;
+    Ok(Answer::Value(0))
+}
+
+/// Refuses what no rule about hosts can allow; where nothing is ruled, whoever learns gets to know of it.
+///
+/// # Errors
+/// `EACCES`.
+pub(super) fn refuse_unruled(task: &Task<'_>, reason: Reason, shown: &[u8]) -> Result<(), Errno> {
+    if task.policy.network.as_ref().is_some_and(Network::is_watched_only) {
+        let verb = if reason == Reason::Listen { "listen on" } else { "connect to" };
+        task.learn_host(How::Unruled, &format!("{verb} {}", String::from_utf8_lossy(shown)));
+        return Ok(());
+    }
+    Err(task.refused(reason, Subject::new(shown)))
 }
 
 /// bind(2) of a socket of the internet. A stream is not open to anybody before it listens; datagrams come
@@ -196,11 +238,21 @@ pub(super) fn bind(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<An
 /// listen(2), which other sockets than those of the internet do as they are.
 pub(crate) fn listen(task: &Task<'_>, fd: i32, backlog: i32) -> Result<Answer, Errno> {
     let socket = task.caller.descriptor(fd)?;
-    if task.policy.network.is_some() && is_internet(domain(&socket)?) {
-        admit_only_own(task, own_address(&socket)?)?;
+    let network = task.policy.network.as_ref();
+    let Some(network) = network.filter(|_| domain(&socket).is_ok_and(is_internet)) else {
+        let _acting = task.begin()?;
+        return make_listen(&socket, backlog).map(|()| Answer::Value(0));
+    };
+    admit_only_own(task, own_address(&socket)?)?;
+    let is_new = !socket_acceptconn(&socket)?;
+    {
+        let _acting = task.begin()?;
+        make_listen(&socket, backlog)?;
     }
-    let _acting = task.begin()?;
-    make_listen(&socket, backlog).map(|()| Answer::Value(0))
+    if is_new {
+        loopback::note(task, network, fd, &socket)?;
+    }
+    Ok(Answer::Value(0))
 }
 
 /// Fails unless only programs of this machine can reach the address.
@@ -208,5 +260,5 @@ fn admit_only_own(task: &Task<'_>, place: SocketAddr) -> Result<(), Errno> {
     if place.ip().to_canonical().is_loopback() {
         return Ok(());
     }
-    Err(task.refused(Reason::Listen, Subject::new(address::shown(place).as_bytes())))
+    refuse_unruled(task, Reason::Listen, address::shown(place).as_bytes())
 }

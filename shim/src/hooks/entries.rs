@@ -61,7 +61,7 @@ fn on_entry(
 }
 
 /// Deals with what the spelling of an entry takes, if the entry itself, by its verdict, takes nothing.
-pub(super) fn settle_spelling(
+fn settle_spelling(
     image: &Image<'_>,
     call: &CStr,
     argument: Argument,
@@ -70,23 +70,26 @@ pub(super) fn settle_spelling(
 ) -> Result<(), Errno> {
     match spelled {
         Some(denial) if verdict() == Verdict::Allow => {
-            settle_by_spelling(image, call, argument, denial)
+            settle_by_spelling(image, call, argument, denial, Other::NONE)
         }
         _ => Ok(()),
     }
 }
 
+/// Reports a refusal about the spelling of an entry; or asks a person, about what is wanted at the other
+/// path of the call, too.
 #[cold]
 #[inline(never)]
-fn settle_by_spelling(
+pub(super) fn settle_by_spelling(
     image: &Image<'_>,
     call: &CStr,
     argument: Argument,
     denial: Denial,
+    other: Other<'_>,
 ) -> Result<(), Errno> {
     let mut spelling = Spelling::new();
     spelling.read(argument.dirfd, argument.path)?;
-    report::settle(image, Verdict::Deny(denial), Subject::new(call, spelling.lexical()))
+    report::settle_pair(image, denial, Subject::new(call, spelling.lexical()), other)
 }
 
 /// Tools make every directory above the one they want. That one on the way to something granted

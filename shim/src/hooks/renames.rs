@@ -6,9 +6,10 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
 
-use super::entries::{Argument, exists, may_create, nowhere, settle_pair, settle_spelling};
+use super::entries::{Argument, exists, may_create, nowhere, settle_by_spelling, settle_pair};
 use crate::errno::Errno;
 use crate::path::Spelling;
+use crate::report::Other;
 use crate::resolve::{self, Entry};
 use crate::{session, sys, working_directory};
 
@@ -41,8 +42,10 @@ pub(super) fn move_entry(
         Plan::OnlyNew(flags, denial) => (flags, Some(denial)),
         Plan::Refuse(_) => return Err(Errno::EACCES),
     };
-    settle_spelling(image, call, old, spelled_from, || decide::remove(image, &source.request()))?;
-    settle_spelling(image, call, new, spelled_to, || may_create(image, &target.request()))?;
+    let spelled_from =
+        spelled_from.filter(|_| decide::remove(image, &source.request()) == Verdict::Allow);
+    let spelled_to = spelled_to.filter(|_| may_create(image, &target.request()) == Verdict::Allow);
+    settle_spellings(image, call, (old, spelled_from), (new, spelled_to), &target)?;
     let (from, to) = ((source.dirfd(), source.name()), (target.dirfd(), target.name()));
     let outcome = sys::rename(from, to, flags);
     working_directory::announce_change();
@@ -53,6 +56,28 @@ pub(super) fn move_entry(
             settle_pair(image, call, denial, pair, Capabilities::NONE)
         }
         (outcome, _) => outcome,
+    }
+}
+
+/// Deals with what the spellings of both ends take: where both are asked about it is asked once, and a
+/// refusal asks nobody.
+fn settle_spellings(
+    image: &Image<'_>,
+    call: &CStr,
+    (old, from): (Argument, Option<Denial>),
+    (new, to): (Argument, Option<Denial>),
+    target: &Entry<'_>,
+) -> Result<(), Errno> {
+    match (from, to) {
+        (Some(from), Some(to)) if from.ask && to.ask => {
+            let other = Other { path: target.path(), wanted: to.missing };
+            settle_by_spelling(image, call, old, from, other)
+        }
+        (from, Some(to)) if from.is_none() || !to.ask => {
+            settle_by_spelling(image, call, new, to, Other::NONE)
+        }
+        (Some(from), _) => settle_by_spelling(image, call, old, from, Other::NONE),
+        (None, _) => Ok(()),
     }
 }
 

@@ -1,0 +1,100 @@
+//! Advice about several denials that is followed as one: of rules on one path the last decides, so that there
+//! must be one for all that was refused there.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::Grant;
+
+use super::{Advice, Advisor, note, options_of};
+use crate::asked::{Asked, Step};
+use crate::events::Denial;
+
+/// What is granted for one denial may be what another lacks, and so on.
+const ROUNDS: usize = 3;
+
+/// What must be granted for one denial, or why nothing helps.
+type Steps = Result<Vec<Step>, String>;
+
+impl Advisor<'_> {
+    /// The ways out of `denials`, each with all that the others want at the same places.
+    pub(crate) fn advise_all(&self, denials: &[&Denial]) -> Vec<Advice> {
+        let asked: Vec<Result<Asked<'_>, Box<Advice>>> =
+            denials.iter().map(|denial| self.grantable(denial)).collect();
+        let requests: Vec<Asked<'_>> = asked.iter().flatten().copied().collect();
+        let options = self.solve_all(&requests, |missing| super::option_for(missing).1);
+        let rules = self.solve_all(&requests, |missing| missing);
+        let mut solved = options.into_iter().zip(rules);
+        let advice = |one: Result<_, Box<Advice>>| match one {
+            Err(advice) => *advice,
+            Ok(_) => solved.next().map_or_else(
+                || Advice::Never(String::new()),
+                |(options, rules)| self.advice_of(options, rules),
+            ),
+        };
+        asked.into_iter().map(advice).collect()
+    }
+
+    fn advice_of(&self, options: Steps, rules: Steps) -> Advice {
+        let options = match options {
+            Ok(steps) => steps.iter().flat_map(options_of).collect(),
+            Err(why) => return Advice::Never(why),
+        };
+        let rules = rules.ok().and_then(|steps| self.rules(&steps)).unwrap_or_default();
+        Advice::Grant { options, rules }
+    }
+
+    /// As [`Advisor::solve`], for requests that are to be allowed at the same time.
+    fn solve_all(
+        &self,
+        asked: &[Asked<'_>],
+        widen: impl Fn(Capabilities) -> Capabilities,
+    ) -> Vec<Steps> {
+        let mut all: Vec<Steps> =
+            asked.iter().map(|asked| self.solve(self.grants, *asked, &widen)).collect();
+        let shared = shared_places(&all);
+        let concerned = |steps: &Steps| {
+            steps.as_ref().is_ok_and(|steps| steps.iter().any(|it| shared.contains(&it.place)))
+        };
+        let together: Vec<usize> = (0..all.len()).filter(|at| concerned(&all[*at])).collect();
+        let mut united: Vec<Step> = Vec::new();
+        for step in together.iter().filter_map(|at| all[*at].as_ref().ok()).flatten() {
+            note(&mut united, step.clone());
+        }
+        for _ in 0..ROUNDS {
+            let grants: Vec<Grant> =
+                self.grants.iter().cloned().chain(united.iter().map(super::granted)).collect();
+            let lacking = |at: &usize| Some((*at, self.solve(&grants, asked[*at], &widen).ok()?));
+            let more: Vec<(usize, Vec<Step>)> = together.iter().filter_map(lacking).collect();
+            for (at, steps) in &more {
+                for step in steps {
+                    note(&mut united, step.clone());
+                    if let Ok(own) = &mut all[*at] {
+                        note(own, step.clone());
+                    }
+                }
+            }
+            if more.is_empty() {
+                break;
+            }
+        }
+        for at in together {
+            for step in all[at].iter_mut().flatten() {
+                if let Some(whole) = united.iter().find(|whole| whole.place == step.place) {
+                    *step = whole.clone();
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Where more than one denial wants something.
+fn shared_places(all: &[Steps]) -> Vec<PathBuf> {
+    let mut counts: BTreeMap<&PathBuf, usize> = BTreeMap::new();
+    for step in all.iter().flatten().flatten() {
+        *counts.entry(&step.place).or_default() += 1;
+    }
+    counts.into_iter().filter(|(_, count)| *count > 1).map(|(place, _)| place.clone()).collect()
+}

@@ -1,0 +1,154 @@
+//! Which hosts a run connected to, as rules of `access.net`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use jp_confine_policy::net::NetRule;
+
+use super::record::{How, Uses};
+use super::{short, tally};
+use crate::net::order::Order;
+use crate::net::typed;
+use crate::report;
+use crate::rule_text;
+
+/// So many hosts are named for whoever waits.
+const NAMED: usize = 3;
+
+/// What a run had of the network.
+#[derive(Debug)]
+pub(super) enum Hosts {
+    /// Nothing, by order.
+    Closed,
+    /// What it was asked for only the proxy saw.
+    Unseen,
+    /// These targets, as `--net` takes them, and what no rule can allow.
+    Seen { targets: BTreeMap<String, Visits>, unruled: BTreeSet<String> },
+}
+
+/// How often a target was connected to, by which programs.
+#[derive(Debug, Default)]
+pub(super) struct Visits {
+    times: u64,
+    programs: BTreeMap<String, u64>,
+}
+
+impl Hosts {
+    /// Goes through what was used in a run that had the network as `order` says.
+    pub(super) fn of(order: &Order, uses: &Uses) -> Self {
+        if order.has_proxy() {
+            return Self::Unseen;
+        }
+        if !order.is_judged() {
+            return Self::Closed;
+        }
+        let mut targets: BTreeMap<String, Visits> = BTreeMap::new();
+        let mut unruled = BTreeSet::new();
+        for (one, count) in &uses.counts {
+            let target = || String::from_utf8_lossy(&one.path).into_owned();
+            match one.how {
+                How::Connected => {
+                    let visits = targets.entry(target()).or_default();
+                    visits.times += count;
+                    *visits.programs.entry(short(&one.program)).or_default() += count;
+                }
+                How::Unruled => {
+                    unruled.insert(target());
+                }
+                _ => {}
+            }
+        }
+        Self::Seen { targets, unruled }
+    }
+
+    /// The end of the policy file: rules in the list of `tool` if one is named, or why there are none.
+    pub(super) fn policy(&self, tool: Option<&str>) -> String {
+        let (targets, unruled) = match self {
+            Self::Closed => return String::new(),
+            Self::Unseen => {
+                return "\n# What the proxy was asked for is not learned: add [[access.net]].\n"
+                    .into();
+            }
+            Self::Seen { targets, unruled } => (targets, unruled),
+        };
+        if targets.is_empty() {
+            return "\n# It connected to no host: `--no-net` takes the network away.\n".to_owned();
+        }
+        let mut text = String::new();
+        for target in targets {
+            text.push('\n');
+            text.push_str(&rule(tool, target));
+        }
+        if unruled.is_empty() {
+            return text;
+        }
+        let mut why = String::from(
+            "\n# With rules about hosts it could not do the following, and so they are left out:\n",
+        );
+        for one in unruled {
+            let _ = writeln!(why, "#   {}", report::path(one));
+        }
+        let commented = text.trim_start().lines().map(|line| format!("# {line}"));
+        why + &commented.map(|line| line.trim_end().to_owned() + "\n").collect::<String>()
+    }
+
+    /// A line for whoever waits, if there is anything to say.
+    pub(super) fn summary(&self) -> Option<String> {
+        let Self::Seen { targets, unruled } = self else { return None };
+        if targets.is_empty() {
+            return Some("it connected to no host: `--no-net` takes the network away".to_owned());
+        }
+        let names: Vec<String> =
+            targets.keys().take(NAMED).map(|name| report::path(name)).collect();
+        let more = targets.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" (+{more})") } else { String::new() };
+        let names = names.join(", ");
+        Some(match unruled.first() {
+            None => format!("hosts: {names}{more}"),
+            Some(first) => format!(
+                "hosts, left out as rules would not let it {}: {names}{more}",
+                report::path(first)
+            ),
+        })
+    }
+}
+
+/// The rule that allows one target, and what it was used for.
+fn rule(tool: Option<&str>, (target, visits): (&String, &Visits)) -> String {
+    let Visits { times, programs } = visits;
+    // It was written to be read so.
+    let rule: Option<NetRule> = typed::rule(target).ok();
+    let rule = rule.map(|rule| rule_text::net(tool, &rule)).unwrap_or_default();
+    format!("# connected {times}× by {}\n{rule}", tally::named(programs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(targets: &[&str], unruled: &[&str]) -> Hosts {
+        let visits = || Visits { times: 2, programs: BTreeMap::from([("curl".to_owned(), 2)]) };
+        let targets = targets.iter().map(|target| ((*target).to_owned(), visits())).collect();
+        Hosts::Seen { targets, unruled: unruled.iter().map(ToString::to_string).collect() }
+    }
+
+    #[test]
+    fn targets_become_rules() {
+        let rules = "\n# connected 2× by curl\n[[access.net]]\nhost = \"[::1]\"\nport = 5\n\
+                     allow = true\n\n# connected 2× by curl\n[[access.net]]\nhost = \"a.test\"\n\
+                     port = 443\nallow = true\n";
+        let hosts = seen(&["a.test:443", "[::1]:5"], &[]);
+        assert_eq!(hosts.policy(None), rules);
+        assert!(hosts.policy(Some("t")).contains("[[tools.t.access.net]]"));
+        assert_eq!(hosts.summary().as_deref(), Some("hosts: [::1]:5, a.test:443"));
+    }
+
+    #[test]
+    fn rules_that_would_break_the_command_are_left_out() {
+        let hosts = seen(&["a.test:443"], &["listen on 0.0.0.0:80"]);
+        let text = hosts.policy(None);
+        assert!(text.lines().all(|line| line.is_empty() || line.starts_with('#')), "{text}");
+        assert!(text.contains("\n# host = \"a.test\"\n") && text.contains("0.0.0.0:80"), "{text}");
+        assert!(seen(&[], &[]).policy(None).contains("--no-net"));
+    }
+}

@@ -1,0 +1,99 @@
+//! Which sockets of the run listen on loopback. Who connects to one of them gets nowhere but into the run.
+
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// More sockets are not told apart; then none is of the run.
+const MOST: usize = 1 << 16;
+
+/// A socket that was made to listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Listener {
+    /// The process that did so, and its descriptor.
+    pub(crate) process: i32,
+    pub(crate) fd: i32,
+    /// What no other socket has while the system runs (`SO_COOKIE`).
+    pub(crate) cookie: u64,
+    /// Which time it was, of all sockets that began to listen.
+    turn: u64,
+}
+
+/// The sockets that listen, as far as the supervisor made them.
+#[derive(Debug, Default)]
+pub(crate) struct Listeners(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// By address and port.
+    places: HashMap<SocketAddr, Listener>,
+    /// Sockets that others may share an address with.
+    shared: HashSet<u64>,
+    turns: u64,
+}
+
+impl Listeners {
+    /// Takes note of a socket that began to listen at `place`.
+    pub(crate) fn begin(&self, place: SocketAddr, process: i32, fd: i32, cookie: u64) {
+        let mut state = self.state();
+        state.turns += 1;
+        let turn = state.turns;
+        if state.places.len() < MOST {
+            state.places.insert(key(place), Listener { process, fd, cookie, turn });
+        }
+    }
+
+    /// Takes note that a socket may share its address with others (`SO_REUSEPORT`), of which nobody knows
+    /// whose they are.
+    pub(crate) fn share(&self, cookie: u64) {
+        self.state().shared.insert(cookie);
+    }
+
+    /// What began to listen at `place` last, unless it may share that.
+    pub(crate) fn find(&self, place: SocketAddr) -> Option<Listener> {
+        let state = self.state();
+        let listener = state.places.get(&key(place))?;
+        let is_alone = state.shared.len() < MOST && !state.shared.contains(&listener.cookie);
+        is_alone.then_some(*listener)
+    }
+
+    /// It is not there any more.
+    pub(crate) fn forget(&self, place: SocketAddr, listener: Listener) {
+        let mut state = self.state();
+        if state.places.get(&key(place)) == Some(&listener) {
+            state.places.remove(&key(place));
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Without zone and flow.
+fn key(place: SocketAddr) -> SocketAddr {
+    SocketAddr::new(place.ip(), place.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_at_a_place_counts_unless_it_is_shared() {
+        let (listeners, place) = (Listeners::default(), SocketAddr::from(([127, 0, 0, 1], 80)));
+        assert_eq!(listeners.find(place), None);
+        listeners.begin(place, 1, 3, 10);
+        let first = listeners.find(place).expect("one");
+        listeners.begin(place, 1, 3, 10);
+        let second = listeners.find(place).expect("one");
+        assert_ne!(first, second, "it may have stopped in between");
+        listeners.forget(place, first);
+        assert_eq!(listeners.find(place), Some(second));
+        listeners.share(10);
+        assert_eq!(listeners.find(place), None);
+        listeners.begin(place, 1, 3, 11);
+        assert!(listeners.find(place).is_some());
+        assert_eq!(listeners.find(SocketAddr::from(([127, 0, 0, 2], 80))), None);
+    }
+}

@@ -1,0 +1,136 @@
+//! Connections from the run into the run, by loopback: to a socket that one of its processes listens on. It
+//! is held, so that nobody else can come to its place meanwhile, and looked at again afterwards.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::{
+    set_socket_reuseport, socket_acceptconn, socket_cookie, socket_reuseport,
+};
+use rustix::net::{Shutdown, getpeername, shutdown};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+
+use super::network::{domain, own_address};
+use crate::descendants;
+use crate::events::Reason;
+use crate::net::listeners::Listener;
+use crate::net::{Network, address};
+use crate::supervisor::task::{Subject, Task};
+use crate::sys::actions;
+use crate::sys::notification::Answer;
+
+/// For so long a connection is waited for: whoever is asked takes it at once, or has too many.
+const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+
+/// A socket of the run's that listens. As long as it is held nobody else can listen there.
+pub(super) struct Held {
+    socket: OwnedFd,
+    listener: Listener,
+    place: SocketAddr,
+}
+
+impl Held {
+    /// Whether it has been listening all the time since it was found.
+    fn listens(&self, network: &Network) -> bool {
+        network.listeners.find(self.place) == Some(self.listener)
+            && socket_acceptconn(&self.socket) == Ok(true)
+            && own_address(&self.socket).is_ok_and(|own| {
+                let own = address::plain(own);
+                (own.ip(), own.port()) == (self.place.ip(), self.place.port())
+            })
+    }
+}
+
+/// Takes note of a socket that began to listen.
+pub(super) fn note(
+    task: &Task<'_>,
+    network: &Network,
+    fd: i32,
+    socket: &OwnedFd,
+) -> Result<(), Errno> {
+    let cookie = socket_cookie(socket)?;
+    if socket_reuseport(socket)? {
+        network.listeners.share(cookie);
+    }
+    let place = address::plain(own_address(socket)?);
+    let process = task.caller.status()?.process;
+    network.listeners.begin(place, process, fd, cookie);
+    Ok(())
+}
+
+/// setsockopt(2) of `SO_REUSEPORT`: whose port others may listen at is not the run's alone.
+pub(crate) fn share_port(task: &Task<'_>, fd: i32, at: u64, size: u32) -> Result<Answer, Errno> {
+    let socket = task.caller.descriptor(fd)?;
+    if (size as usize) < size_of::<i32>() {
+        return Err(Errno::INVAL);
+    }
+    let value = task.caller.bytes(at, size_of::<i32>())?;
+    if let Some(network) = &task.policy.network {
+        network.listeners.share(socket_cookie(&socket)?);
+    }
+    let _acting = task.begin()?;
+    set_socket_reuseport(&socket, value.iter().any(|byte| *byte != 0))?;
+    Ok(Answer::Value(0))
+}
+
+/// The socket of the run that `socket` would be connected to at `target`, in its plain form, if no rule is
+/// about that.
+pub(super) fn hold(network: &Network, socket: &OwnedFd, target: SocketAddr) -> Option<Held> {
+    if !target.ip().is_loopback() || network.is_ruled(target) {
+        return None;
+    }
+    let listener = network.listeners.find(target)?;
+    let Some(found) = find(listener) else {
+        network.listeners.forget(target, listener);
+        return None;
+    };
+    let held = Held { socket: found, listener, place: target };
+    // A process may have gone where there is another loopback.
+    let [here, there] = [socket, &held.socket].map(actions::network_namespace);
+    (here.is_ok() && here == there && held.listens(network)).then_some(held)
+}
+
+/// The socket, of the process that made it listen, or of one that inherited it.
+fn find(listener: Listener) -> Option<OwnedFd> {
+    let of = |process: i32| {
+        let process = pidfd_open(Pid::from_raw(process)?, PidfdFlags::empty()).ok()?;
+        let socket = pidfd_getfd(process, listener.fd, PidfdGetfdFlags::empty()).ok()?;
+        (socket_cookie(&socket) == Ok(listener.cookie)).then_some(socket)
+    };
+    of(listener.process).or_else(|| descendants::all().iter().find_map(|one| of(one.pid)))
+}
+
+/// connect(2) to what is held: the outcome stands once there is a connection, or none.
+pub(super) fn connect(
+    task: &Task<'_>,
+    network: &Network,
+    socket: &OwnedFd,
+    held: &Held,
+) -> Result<Answer, Errno> {
+    let target = address::write(held.place, domain(socket)?);
+    let _acting = task.begin()?;
+    let outcome = task.wait(|| actions::connect(socket, &target));
+    if !matches!(outcome, Ok(()) | Err(Errno::INPROGRESS | Errno::INTR)) {
+        return outcome.map(|()| Answer::Value(0));
+    }
+    let mut ready = [PollFd::new(socket, PollFlags::OUT)];
+    let _ = task.wait(|| poll(&mut ready, Some(&PATIENCE)));
+    let has_failed = ready[0].revents().intersects(PollFlags::ERR | PollFlags::HUP);
+    if !matches!(getpeername(socket.as_fd()), Ok(Some(_))) {
+        if has_failed {
+            return outcome.map(|()| Answer::Value(0));
+        }
+        // It must not come about when nobody looks.
+        let nowhere = address::nowhere();
+        let _ = actions::connect(socket, &nowhere);
+        return Err(outcome.err().filter(|errno| *errno == Errno::INTR).unwrap_or(Errno::TIMEDOUT));
+    }
+    if held.listens(network) {
+        return outcome.map(|()| Answer::Value(0));
+    }
+    let _ = shutdown(socket, Shutdown::Both);
+    let shown = address::shown(held.place);
+    Err(task.refused(Reason::Connect, Subject::new(shown.as_bytes())))
+}

@@ -1,0 +1,149 @@
+//! Rules about hosts, and programs of a run that listen on loopback: the run may connect to them, and to
+//! nobody who comes to their place.
+
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+
+use rustix::net::sockopt::set_socket_reuseport;
+use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
+
+use crate::run::{have, skip};
+use crate::runs_net::{Server, run};
+use crate::scratch::Scratch;
+
+const FLAGS: [&str; 2] = ["--net", "example.com"];
+
+/// A server and its client, each in its own way; what each script prints is what the one sent the other.
+const OWN: [&str; 5] = [
+    // Blocking, of both families.
+    r"
+import socket
+for family, host in [(socket.AF_INET, '127.0.0.1'), (socket.AF_INET6, '::1')]:
+    server = socket.create_server((host, 0), family=family)
+    client = socket.create_connection(server.getsockname()[:2])
+    server.accept()[0].send(b'x')
+    assert client.recv(1) == b'x'
+print('own')
+",
+    // By an event loop.
+    r"
+import asyncio
+async def main():
+    async def serve(reader, writer):
+        writer.write(b'own'); await writer.drain(); writer.close()
+    server = await asyncio.start_server(serve, '127.0.0.1', 0)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    print((await reader.read()).decode())
+asyncio.run(main())
+",
+    // By a process that inherited the socket from one that ended.
+    r"
+import os, socket, time
+server = socket.create_server(('127.0.0.1', 0))
+read, write = os.pipe()
+if os.fork() == 0:
+    if os.fork() == 0:
+        os.close(write); os.read(read, 1)
+        server.accept()[0].send(b'own')
+    os._exit(0)
+os.wait()
+place = server.getsockname(); server.close(); os.close(write)
+print(socket.create_connection(place).recv(3).decode())
+",
+    // The browser's own way: `localhost`, and an answer by HTTP.
+    r"
+import http.server, threading, urllib.request
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.end_headers(); self.wfile.write(b'own')
+    def log_message(self, *_): pass
+server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+print(urllib.request.urlopen(f'http://localhost:{server.server_port}/').read().decode())
+",
+    // Many that come before anybody is taken.
+    r"
+import socket
+server = socket.create_server(('127.0.0.1', 0), backlog=16)
+clients = []
+for _ in range(12):
+    client = socket.socket(); client.setblocking(False)
+    client.connect_ex(server.getsockname()); clients.append(client)
+for _ in clients: server.accept()[0].send(b'x')
+for client in clients: client.setblocking(True); assert client.recv(1) == b'x'
+print('own')
+",
+];
+
+#[test]
+fn servers_of_the_run_are_connected_to() {
+    if !have("python3") {
+        return skip("python serves");
+    }
+    let scratch = Scratch::for_ordinary_user();
+    let server = Server::start();
+    for script in OWN {
+        let run = run(&scratch, &server, &FLAGS, &["python3", "-c", script]);
+        run.assert_ok().assert_stdout("own\n");
+        assert!(!run.stderr.contains("denied net"), "{run}");
+    }
+    // And nobody else for that.
+    let script = "import socket; socket.create_server(('127.0.0.1', 0)); \
+                  print(socket.create_connection(('127.0.0.1', PORT)).recv(99))";
+    let run = run(&scratch, &server, &FLAGS, &["python3", "-c", script]);
+    run.assert_code(1).assert_no_secret().assert_stderr(
+        "denied net 127.0.0.1:PORT".replace("PORT", &server.port.to_string()).as_str(),
+    );
+}
+
+/// Once it is closed, whoever is there is somebody else.
+#[test]
+fn a_place_that_was_left_is_nobody_s() {
+    if !have("python3") {
+        return skip("python serves");
+    }
+    let scratch = Scratch::for_ordinary_user();
+    let server = Server::start();
+    let script = r"
+import socket
+server = socket.create_server(('127.0.0.1', 0)); place = server.getsockname()
+socket.create_connection(place)
+server.shutdown(socket.SHUT_RDWR)
+for leave in [lambda: None, server.close]:
+    leave()
+    try: print(socket.create_connection(place))
+    except PermissionError: print('refused')
+";
+    let run = run(&scratch, &server, &FLAGS, &["python3", "-c", script]);
+    run.assert_ok().assert_stdout("refused\nrefused\n");
+}
+
+/// Two sockets that share a port get what comes by turns: the one outside would, too.
+#[test]
+fn a_port_that_is_shared_is_not_the_run_s_own() {
+    if !have("python3") {
+        return skip("python serves");
+    }
+    let scratch = Scratch::new();
+    let server = Server::start();
+    let outside = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+    set_socket_reuseport(&outside, true).expect("an option");
+    bind(&outside, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    listen(&outside, 64).expect("listening");
+    let outside = TcpListener::from(outside);
+    outside.set_nonblocking(true).expect("a socket");
+    let port = outside.local_addr().expect("an address").port();
+    let script = r"
+import socket
+server = socket.socket()
+server.setsockopt(socket.SOL_SOCKET, 15, 1)
+server.bind(('127.0.0.1', SHARED)); server.listen(64)
+server.setsockopt(socket.SOL_SOCKET, 15, 0)
+for _ in range(16):
+    try: socket.create_connection(('127.0.0.1', SHARED)); print('connected')
+    except PermissionError: pass
+";
+    let script = script.replace("SHARED", &port.to_string());
+    let run = run(&scratch, &server, &FLAGS, &["python3", "-c", &script]);
+    run.assert_ok().assert_stderr("(16×)");
+    assert!(outside.accept().is_err() && !run.stdout.contains("connected"), "{run}");
+}
