@@ -141,6 +141,7 @@ faults! { within_and_from_the_start, CALLS:
     getdents64: SYS_getdents64;
     getpgid: SYS_getpgid;
     getxattr: SYS_getxattr;
+    fgetxattr: SYS_fgetxattr;
     inotify_add_watch: SYS_inotify_add_watch;
     ioctl: SYS_ioctl;
     lgetxattr: SYS_lgetxattr;

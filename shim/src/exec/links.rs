@@ -19,6 +19,7 @@ const SHORT: usize = 256;
 
 /// Holds the program that `spelling` leads to, if it may be executed and no link is on the way but at the
 /// end. `None` where another way is to tell; `spelling` is then any of those on the way.
+#[inline(never)]
 pub(super) fn follow(
     image: &Image<'_>,
     spelling: &mut Spelling,
@@ -39,7 +40,7 @@ pub(super) fn follow(
         };
         let status = sys::status(&object).ok()?;
         if status.st_mode & libc::S_IFMT != libc::S_IFLNK {
-            return allowed.then(|| Ok(Executable::spelled(object, status, spelling)));
+            return allowed.then(|| Ok(Executable::spelled(object, &status, spelling)));
         }
         let mut target = Buffer::<SHORT>::new();
         target.fill(|bytes, room| sys::readlinkat(object.raw(), c"", bytes, room)).ok()?;

@@ -27,7 +27,7 @@ pub(super) fn held(image: &Image<'_>, call: &CStr, fd: c_int) -> Result<Executab
     let verdict = may_execute(image, &Request::canonical(path.as_bytes()));
     report::settle(image, verdict, Subject::new(call, path.as_bytes()))?;
     let status = sys::status(&program)?;
-    Ok(Executable::new(program, status, |program, _| sys::reopen(program, FLAGS)))
+    Ok(Executable::new(program, &status, |program| sys::reopen(program, FLAGS)))
 }
 
 /// The loader that the program names must be the system's: it is what brings the shim in.

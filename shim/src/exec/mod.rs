@@ -186,9 +186,9 @@ fn find(
         let flags = if stop_at_link { libc::O_NOFOLLOW } else { 0 };
         let object = resolve::pin_judged(image, call, &mut spelling, flags, may_execute)?;
         let status = sys::status(&object)?;
-        Executable::spelled(object, status, &spelling)
+        Executable::spelled(object, &status, &spelling)
     };
-    if !program.is_named() {
+    if !program.is_named {
         judge_nameless(image, call, &program.object)?;
     }
     Ok(program)
@@ -262,7 +262,7 @@ fn admit(image: &Image<'_>, call: &CStr, program: Executable) -> Result<(), Errn
             Ok(Kind::Static) => Reason::StaticProgram,
             Ok(Kind::Foreign) => Reason::ForeignProgram,
             // No program for anybody.
-            Err(Errno::EACCES) if !program.is_file() => return Err(Errno::EACCES),
+            Err(Errno::EACCES) if !program.is_file => return Err(Errno::EACCES),
             // The kernel would run what nobody may read, but the shim does not work in it.
             Err(Errno::EACCES) if image.holds_other_programs() => return Ok(()),
             Err(Errno::EACCES) => Reason::ShimUnreachable,

@@ -44,39 +44,30 @@ pub(crate) enum Kind {
 /// A file that is to be started, held.
 pub(crate) struct Executable {
     pub(crate) object: Object,
-    status: libc::stat,
+    /// Whether it is a regular file, which every program is.
+    pub(crate) is_file: bool,
+    /// Whether it still has a name.
+    pub(crate) is_named: bool,
     /// The same, open for reading.
     file: Result<Fd, Errno>,
 }
 
 impl Executable {
-    /// Opens what is held; `open` does it for a regular file, which every program is.
+    /// What is held, with what fstat(2) says of it; `open` opens a regular file.
+    #[inline(never)]
     pub(crate) fn new(
         object: Object,
-        status: libc::stat,
-        open: impl FnOnce(&Object, &libc::stat) -> Result<Fd, Errno>,
+        status: &libc::stat,
+        open: impl FnOnce(&Object) -> Result<Fd, Errno>,
     ) -> Self {
-        let mut program = Self { object, status, file: Err(Errno::EACCES) };
-        if program.is_file() {
-            program.file = open(&program.object, &program.status);
-        }
-        program
+        let is_file = status.st_mode & libc::S_IFMT == libc::S_IFREG;
+        let file = if is_file { open(&object) } else { Err(Errno::EACCES) };
+        Self { object, is_file, is_named: status.st_nlink > 0, file }
     }
 
     /// As [`Self::new`], of what a spelling leads to.
-    pub(crate) fn spelled(object: Object, status: libc::stat, spelling: &Spelling) -> Self {
-        Self::new(object, status, |object, status| {
-            resolve::open_held(object, status, spelling, FLAGS)
-        })
-    }
-
-    pub(crate) const fn is_file(&self) -> bool {
-        self.status.st_mode & libc::S_IFMT == libc::S_IFREG
-    }
-
-    /// Whether it still has a name.
-    pub(crate) const fn is_named(&self) -> bool {
-        self.status.st_nlink > 0
+    pub(crate) fn spelled(object: Object, status: &libc::stat, spelling: &Spelling) -> Self {
+        Self::new(object, status, |object| resolve::open_held(object, status, spelling, FLAGS))
     }
 
     /// Whether it has capabilities of its own.
