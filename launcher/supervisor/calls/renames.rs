@@ -1,7 +1,8 @@
 //! rename(2), and what renameat2(2) has beside it.
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Denial, Destination, Request, Verdict};
+use jp_confine_policy::decide::{self, Denial, Verdict};
+use jp_confine_policy::moves::{self, End, Ends, Kind, Move, Plan};
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
@@ -35,13 +36,18 @@ pub(crate) fn rename(
     let target = new.entry().map_err(|errno| task.nowhere(&new, may_create, errno))?;
     let no_entry = if flags.contains(RenameFlags::NOREPLACE) { Errno::EXIST } else { Errno::BUSY };
     let (source, target) = (source.ok_or(Errno::BUSY)?, target.ok_or(no_entry)?);
-    let (flags, if_exists) = match settled_plan(task, &source, &target, flags)? {
-        Plan::Go(flags) => (flags, None),
-        Plan::OnlyNew(flags, denial) => (flags, Some(denial)),
+    let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
+    let pair = (&asked.from, &asked.to);
+    let ends = Held { source: &source, target: &target };
+    let (flags, if_exists) = match moves::settled(task.image(), &asked, &ends, |denial, also| {
+        settle_pair(task, Verdict::Deny(denial), pair, also)
+    })? {
+        Plan::Go => (flags, None),
+        Plan::OnlyNew(denial) => (flags | RenameFlags::NOREPLACE, Some(denial)),
         Plan::Refuse(_) => return Err(Errno::ACCESS),
     };
     let (from, to) = (&source.directory, &target.directory);
-    let how = kind(task, &target, flags);
+    let how = learnt(task, &target, flags);
     let outcome = renameat_with(from, &source.name, to, &target.name, flags);
     task.policy.generation.advance();
     match outcome {
@@ -53,7 +59,6 @@ pub(crate) fn rename(
     match (outcome, if_exists) {
         (Err(Errno::EXIST), Some(denial)) => {
             let denial = Verdict::Deny(Denial { ask: false, ..denial });
-            let pair = (&source.request(), &target.request());
             settle_pair(task, denial, pair, Capabilities::NONE)?;
             Err(Errno::ACCESS)
         }
@@ -62,7 +67,7 @@ pub(crate) fn rename(
 }
 
 /// What a learner is told that the rename was.
-fn kind(task: &Task<'_>, target: &Entry, flags: RenameFlags) -> How {
+fn learnt(task: &Task<'_>, target: &Entry, flags: RenameFlags) -> How {
     if flags.contains(RenameFlags::EXCHANGE) {
         How::Exchanged
     } else if task.is_lesson() && exists(target) {
@@ -72,94 +77,31 @@ fn kind(task: &Task<'_>, target: &Entry, flags: RenameFlags) -> How {
     }
 }
 
-/// What of a rename is allowed.
-enum Plan {
-    /// With these flags.
-    Go(RenameFlags),
-    /// With these flags, which make the kernel refuse an existing destination; the denial is for that
-    /// case, unless the caller asked for the refusal itself.
-    OnlyNew(RenameFlags, Denial),
-    Refuse(Denial),
+/// Both ends of a move, held.
+struct Held<'a> {
+    source: &'a Entry,
+    target: &'a Entry,
 }
 
-/// What of a rename is allowed, once a person was asked who is to be: about both paths at once.
-fn settled_plan(
-    task: &Task<'_>,
-    source: &Entry,
-    target: &Entry,
-    flags: RenameFlags,
-) -> Result<Plan, Errno> {
-    let (mut from, mut to) = (source.request(), target.request());
-    let mut question: Option<Denial> = None;
-    let mut also = Capabilities::NONE;
-    loop {
-        let plan = plan(task, (source, &from), (target, &to), flags);
-        let settle = |denial| settle_pair(task, Verdict::Deny(denial), (&from, &to), also);
-        let Plan::Refuse(denial) = plan else {
-            return question.map_or(Ok(()), settle).map(|()| plan);
-        };
-        if !denial.ask {
-            return settle(denial).map(|()| plan);
-        }
-        let about = if denial.second { &mut to } else { &mut from };
-        if about.consented {
-            return Ok(plan);
-        }
-        *about = about.consented();
-        match question {
-            Some(_) => also = denial.missing,
-            None => question = Some(denial),
-        }
+impl Ends for Held<'_> {
+    fn exists(&self) -> bool {
+        exists(self.target)
+    }
+
+    fn is_directory(&self, end: End) -> bool {
+        is_directory(match end {
+            End::Source => self.source,
+            End::Destination => self.target,
+        })
     }
 }
 
-fn plan(
-    task: &Task<'_>,
-    (source, from): (&Entry, &Request<'_>),
-    (target, to): (&Entry, &Request<'_>),
-    flags: RenameFlags,
-) -> Plan {
-    let judge = |destination| decide::rename(task.image(), from, to, destination);
-    let exchange = flags.contains(RenameFlags::EXCHANGE);
-    if let Some(denial) = relocation(task, (source, from), (target, to), exchange) {
-        return Plan::Refuse(denial);
-    }
-    if exchange {
-        return go_if(judge(Destination::Exchange), flags);
-    }
-    let fresh = judge(Destination::Missing);
-    if flags.contains(RenameFlags::NOREPLACE) {
-        return go_if(fresh, flags);
-    }
-    match (judge(Destination::Exists), fresh) {
-        (Verdict::Allow, Verdict::Allow) => Plan::Go(flags),
-        (Verdict::Deny(denial), Verdict::Allow) => {
-            Plan::OnlyNew(flags | RenameFlags::NOREPLACE, denial)
-        }
-        (Verdict::Allow, Verdict::Deny(_)) if exists(target) => Plan::Go(flags),
-        (Verdict::Deny(denial), Verdict::Deny(_)) if exists(target) => Plan::Refuse(denial),
-        (_, Verdict::Deny(denial)) => Plan::Refuse(denial),
-    }
-}
-
-/// What tiers have against a directory's going elsewhere, if one goes.
-fn relocation(
-    task: &Task<'_>,
-    (source, from): (&Entry, &Request<'_>),
-    (target, to): (&Entry, &Request<'_>),
-    exchange: bool,
-) -> Option<Denial> {
-    let against = |entry, from, to| match decide::relocate(task.image(), from, to) {
-        Verdict::Deny(denial) if is_directory(entry) => Some(denial),
-        _ => None,
-    };
-    let back = || against(target, to, from).filter(|_| exchange);
-    against(source, from, to).or_else(back)
-}
-
-fn go_if(verdict: Verdict, flags: RenameFlags) -> Plan {
-    match verdict {
-        Verdict::Allow => Plan::Go(flags),
-        Verdict::Deny(denial) => Plan::Refuse(denial),
+const fn kind(flags: RenameFlags) -> Kind {
+    if flags.contains(RenameFlags::EXCHANGE) {
+        Kind::Exchange
+    } else if flags.contains(RenameFlags::NOREPLACE) {
+        Kind::KeepIt
+    } else {
+        Kind::Replace
     }
 }

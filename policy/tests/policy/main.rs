@@ -16,6 +16,7 @@ mod kernel;
 mod layers;
 mod lexical;
 mod model;
+mod moves;
 mod operations;
 mod pin;
 mod place;

@@ -3,8 +3,9 @@
 use core::ffi::{CStr, c_uint};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Denial, Destination, Request, Verdict};
+use jp_confine_policy::decide::{self, Denial, Verdict};
 use jp_confine_policy::image::Image;
+use jp_confine_policy::moves::{self, End, Ends, Kind, Move, Plan};
 
 use super::entries::{Argument, exists, may_create, nowhere, settle_by_spelling, settle_pair};
 use crate::errno::Errno;
@@ -37,9 +38,14 @@ pub(super) fn move_entry(
         Ok(None) => return Err(Errno::EBUSY),
         Err(errno) => return Err(nowhere(image, call, &mut to, may_create, errno)),
     };
-    let (flags, if_exists) = match settled_plan(image, call, &source, &target, flags)? {
-        Plan::Go(flags) => (flags, None),
-        Plan::OnlyNew(flags, denial) => (flags, Some(denial)),
+    let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
+    let pair = (&asked.from, &asked.to);
+    let ends = Held { source: &source, target: &target };
+    let (flags, if_exists) = match moves::settled(image, &asked, &ends, |denial, also| {
+        settle_pair(image, call, Verdict::Deny(denial), pair, also)
+    })? {
+        Plan::Go => (flags, None),
+        Plan::OnlyNew(denial) => (flags | sys::RENAME_NOREPLACE, Some(denial)),
         Plan::Refuse(_) => return Err(Errno::EACCES),
     };
     let spelled_from =
@@ -52,7 +58,6 @@ pub(super) fn move_entry(
     match (outcome, if_exists) {
         (Err(Errno::EEXIST), Some(denial)) => {
             let denial = Verdict::Deny(Denial { ask: false, ..denial });
-            let pair = (&source.request(), &target.request());
             settle_pair(image, call, denial, pair, Capabilities::NONE)
         }
         (outcome, _) => outcome,
@@ -81,99 +86,32 @@ fn settle_spellings(
     }
 }
 
-/// What of a rename is allowed, once a person was asked who is to be: about both paths at once.
-fn settled_plan(
-    image: &Image<'_>,
-    call: &CStr,
-    source: &Entry<'_>,
-    target: &Entry<'_>,
-    flags: c_uint,
-) -> Result<Plan, Errno> {
-    let (mut from, mut to) = (source.request(), target.request());
-    let mut question: Option<Denial> = None;
-    let mut also = Capabilities::NONE;
-    loop {
-        let plan = plan(image, (source, &from), (target, &to), flags);
-        let settle = |denial| settle_pair(image, call, Verdict::Deny(denial), (&from, &to), also);
-        let Plan::Refuse(denial) = plan else {
-            return question.map_or(Ok(()), settle).map(|()| plan);
+/// Both ends of a move, held.
+struct Held<'a> {
+    source: &'a Entry<'a>,
+    target: &'a Entry<'a>,
+}
+
+impl Ends for Held<'_> {
+    fn exists(&self) -> bool {
+        exists(self.target)
+    }
+
+    fn is_directory(&self, end: End) -> bool {
+        let entry = match end {
+            End::Source => self.source,
+            End::Destination => self.target,
         };
-        if !denial.ask {
-            return settle(denial).map(|()| plan);
-        }
-        let about = if denial.second { &mut to } else { &mut from };
-        if about.consented {
-            return Ok(plan);
-        }
-        *about = about.consented();
-        match question {
-            Some(_) => also = denial.missing,
-            None => question = Some(denial),
-        }
+        sys::is_directory(entry.dirfd(), entry.name())
     }
 }
 
-/// What of a rename is allowed.
-enum Plan {
-    /// With these flags of [`sys::rename`].
-    Go(c_uint),
-    /// With these flags, which make the kernel refuse an existing destination; the denial is for
-    /// that case, unless the program asked for the refusal itself.
-    OnlyNew(c_uint, Denial),
-    Refuse(Denial),
-}
-
-fn plan(
-    image: &Image<'_>,
-    (source, from): (&Entry<'_>, &Request<'_>),
-    (target, to): (&Entry<'_>, &Request<'_>),
-    flags: c_uint,
-) -> Plan {
-    let judge = |destination| decide::rename(image, from, to, destination);
-    let exchange = flags & sys::RENAME_EXCHANGE != 0;
-    if let Some(denial) = relocation(image, (source, from), (target, to), exchange) {
-        return Plan::Refuse(denial);
+const fn kind(flags: c_uint) -> Kind {
+    if flags & sys::RENAME_EXCHANGE != 0 {
+        Kind::Exchange
+    } else if flags & sys::RENAME_NOREPLACE != 0 {
+        Kind::KeepIt
+    } else {
+        Kind::Replace
     }
-    if exchange {
-        return go_if(judge(Destination::Exchange), flags);
-    }
-    let fresh = judge(Destination::Missing);
-    if flags & sys::RENAME_NOREPLACE != 0 {
-        return go_if(fresh, flags);
-    }
-    match (judge(Destination::Exists), fresh) {
-        (Verdict::Allow, Verdict::Allow) => Plan::Go(flags),
-        (Verdict::Deny(denial), Verdict::Allow) => {
-            Plan::OnlyNew(flags | sys::RENAME_NOREPLACE, denial)
-        }
-        (Verdict::Allow, Verdict::Deny(_)) if exists(target) => Plan::Go(flags),
-        (Verdict::Deny(denial), Verdict::Deny(_)) if exists(target) => Plan::Refuse(denial),
-        (_, Verdict::Deny(denial)) => Plan::Refuse(denial),
-    }
-}
-
-fn go_if(verdict: Verdict, flags: c_uint) -> Plan {
-    match verdict {
-        Verdict::Allow => Plan::Go(flags),
-        Verdict::Deny(denial) => Plan::Refuse(denial),
-    }
-}
-
-/// What tiers have against a directory's going elsewhere, if one goes.
-fn relocation(
-    image: &Image<'_>,
-    (source, from): (&Entry<'_>, &Request<'_>),
-    (target, to): (&Entry<'_>, &Request<'_>),
-    exchange: bool,
-) -> Option<Denial> {
-    let against = |entry: &Entry<'_>, from, to| match decide::relocate(image, from, to) {
-        Verdict::Deny(denial) if is_directory(entry) => Some(denial),
-        _ => None,
-    };
-    let back = || against(target, to, from).filter(|_| exchange);
-    against(source, from, to).or_else(back)
-}
-
-fn is_directory(entry: &Entry<'_>) -> bool {
-    sys::is_directory(entry.dirfd(), entry.name())
 }

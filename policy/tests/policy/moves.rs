@@ -1,0 +1,118 @@
+//! What of a move is allowed before the kernel has told whether its destination exists (spec §5.2), and what a
+//! person is asked about it (spec §9.3).
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{Denial, Request};
+use jp_confine_policy::file_policy::FilePolicy;
+use jp_confine_policy::image::Image;
+use jp_confine_policy::moves::{self, End, Ends, Kind, Move, Plan};
+use jp_confine_policy::pattern::Places;
+use jp_confine_policy::tier::Tier;
+use jp_confine_policy::tiers::Tiers;
+
+use crate::place::{Place, image_with, letters};
+
+/// Ends of which is known what they are.
+#[derive(Clone, Copy)]
+struct Known {
+    exists: bool,
+    directory: bool,
+}
+
+impl Ends for Known {
+    fn exists(&self) -> bool {
+        self.exists
+    }
+
+    fn is_directory(&self, end: End) -> bool {
+        self.directory && end == End::Source
+    }
+}
+
+fn kind(word: &str) -> Kind {
+    match word {
+        "replace" => Kind::Replace,
+        "keep" => Kind::KeepIt,
+        "exchange" => Kind::Exchange,
+        _ => panic!("{word}"),
+    }
+}
+
+/// What is planned for `a` to `b`, where a person is asked about the names in `prompts`; what was asked or
+/// told on the way comes before it.
+fn answer(rules: &str, prompts: &str, word: &str, ends: Known, consents: bool) -> String {
+    let place = Place::new("");
+    let root = place.root.as_path();
+    let grants = place.compile(rules, "").unwrap().grants;
+    let image = image_with(&grants, tiers(prompts, root).as_ref(), root);
+    let image = Image::parse(&image).unwrap();
+    let [from, to] = ["a", "b"].map(|name| root.join(name).to_str().unwrap().to_owned());
+    let [from, to] = [&from, &to].map(|path| Request::canonical(path.as_bytes()));
+    let told = RefCell::new(Vec::new());
+    let settle = |denial: Denial, also: Capabilities| {
+        let way = if denial.ask { "ask" } else { "tell" };
+        let caps = [denial.missing, also].map(|caps| letters(caps.iter()));
+        told.borrow_mut().push(format!("{way} {}, ", caps.join(" and ")));
+        if denial.ask && consents { Ok(()) } else { Err(()) }
+    };
+    let plan = match moves::settled(&image, &Move { from, to, kind: kind(word) }, &ends, settle) {
+        Ok(Plan::Go) => "go".to_owned(),
+        Ok(Plan::OnlyNew(denial)) => format!("new, else {}", letters(denial.missing.iter())),
+        Ok(Plan::Refuse(_)) | Err(()) => "no".to_owned(),
+    };
+    told.into_inner().concat() + &plan
+}
+
+fn tiers(prompts: &str, workspace: &Path) -> Option<Tiers> {
+    let mut policy = FilePolicy::default();
+    let asked = prompts.split_whitespace().map(|name| format!("<workspace>/{name}"));
+    policy.list_mut(Tier::Prompt).extend(asked);
+    let places = Places { home: None, workspace };
+    (!prompts.is_empty()).then(|| Tiers::new(&policy, Some(&[]), places).unwrap())
+}
+
+macro_rules! rows {
+    ($($name:ident: $rules:literal, $word:literal, $ends:expr => $expected:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            assert_eq!(answer($rules, "", $word, $ends, false), $expected);
+        }
+    )*};
+}
+
+const NEW: Known = Known { exists: false, directory: false };
+const OLD: Known = Known { exists: true, directory: false };
+const DIRECTORY: Known = Known { exists: false, directory: true };
+
+rows! {
+    all: ".:w", "replace", OLD => "go";
+    may_not_replace: ".:cd", "replace", NEW => "new, else u";
+    may_not_replace_what_is_there: ".:cd", "replace", OLD => "new, else u";
+    need_not_replace: ".:cd", "keep", OLD => "go";
+    may_only_replace: ".:du", "replace", OLD => "go";
+    may_only_replace_and_nothing_is_there: ".:du", "replace", NEW => "tell c and -, no";
+    may_not_leave: ".:cu", "replace", NEW => "tell d and -, no";
+    exchange: ".:du", "exchange", OLD => "go";
+    exchange_needs_both: ".:cd", "exchange", OLD => "tell u and -, no";
+}
+
+macro_rules! questions {
+    ($($name:ident: $prompts:literal, $ends:expr, $consents:literal => $expected:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            assert_eq!(answer(".:w", $prompts, "replace", $ends, $consents), $expected);
+        }
+    )*};
+}
+
+questions! {
+    nothing_leaves_what_is_asked_about: "a", NEW, true => "tell cud and -, no";
+    asks_about_the_destination: "b", NEW, true => "ask c and -, go";
+    asks_about_both_at_once: "a b", NEW, true => "ask d and c, go";
+    a_refusal_is_one: "a b", NEW, false => "ask d and c, no";
+    nothing_leaves_it_with_its_directory: "a/secret", DIRECTORY, true => "tell d and -, no";
+    a_file_takes_nothing_along: "a/secret", NEW, false => "go";
+}
