@@ -35,6 +35,25 @@ fn a_run_without_denials_is_silent() {
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("inside\n", ""));
 }
 
+/// The library looks into a program to know whether it can follow there; of the program that starts it that
+/// would be a read, and not one of those that the rule allows.
+#[test]
+fn looking_into_a_program_is_no_read_of_it() {
+    let scratch = Scratch::new();
+    scratch.write("only.toml", "[[access.fs]]\npath = '.'\nexecute = true\n");
+    std::fs::copy("/bin/true", scratch.path("ws/program")).expect("copied");
+    let policy = scratch.path("only.toml");
+    for enforce in ["cooperative", "layered", "strict"] {
+        let policy = ["-p", policy.to_str().expect("UTF-8"), "--enforce", enforce];
+        let line = ["--", "sh", "-c", "./program && exec $PWD/program"];
+        let run = product(&scratch, &[&policy[..], &line[..]].concat()).run();
+        if enforce == "strict" && run.status.code() == Some(125) {
+            return skip("not every layer is there");
+        }
+        assert_eq!((run.assert_ok().stderr.as_str(), enforce), ("", enforce), "{run}");
+    }
+}
+
 #[test]
 fn the_report_is_at_most_twenty_lines() {
     let scratch = Scratch::new();

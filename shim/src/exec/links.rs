@@ -40,7 +40,7 @@ pub(super) fn follow(
         };
         let status = sys::status(&object).ok()?;
         if status.st_mode & libc::S_IFMT != libc::S_IFLNK {
-            return allowed.then(|| Ok(Executable::spelled(object, &status, spelling)));
+            return allowed.then(|| Ok(Executable::spelled(image, object, &status, spelling)));
         }
         let mut target = Buffer::<SHORT>::new();
         target.fill(|bytes, room| sys::readlinkat(object.raw(), c"", bytes, room)).ok()?;

@@ -186,7 +186,7 @@ fn find(
         let flags = if stop_at_link { libc::O_NOFOLLOW } else { 0 };
         let object = resolve::pin_judged(image, call, &mut spelling, flags, may_execute)?;
         let status = sys::status(&object)?;
-        Executable::spelled(object, &status, &spelling)
+        Executable::spelled(image, object, &status, &spelling)
     };
     if !program.is_named {
         judge_nameless(image, call, &program.object)?;

@@ -2,6 +2,10 @@
 
 use core::ffi::c_int;
 
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Verdict};
+use jp_confine_policy::image::Image;
+
 use crate::buffer::Buffer;
 use crate::errno::Errno;
 use crate::path::Spelling;
@@ -65,9 +69,20 @@ impl Executable {
         Self { object, is_file, is_named: status.st_nlink > 0, file }
     }
 
-    /// As [`Self::new`], of what a spelling leads to.
-    pub(crate) fn spelled(object: Object, status: &libc::stat, spelling: &Spelling) -> Self {
-        Self::new(object, status, |object| resolve::open_held(object, status, spelling, FLAGS))
+    /// As [`Self::new`], of what a spelling leads to. Where the kernel holds what cannot be looked into, it is
+    /// not tried for what the policy keeps from being read: another layer would report that.
+    pub(crate) fn spelled(
+        image: &Image<'_>,
+        object: Object,
+        status: &libc::stat,
+        spelling: &Spelling,
+    ) -> Self {
+        let read = || decide::access(image, &spelling.request(), Capabilities::READ);
+        let may_look = !image.holds_other_programs() || read() == Verdict::Allow;
+        Self::new(object, status, |object| {
+            let file = || resolve::open_held(object, status, spelling, FLAGS);
+            if may_look { file() } else { Err(Errno::EACCES) }
+        })
     }
 
     /// Whether it has capabilities of its own.
