@@ -2,6 +2,7 @@
 //! it, so that advice which is given is advice that works.
 
 mod commands;
+mod gathered;
 mod together;
 
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use jp_confine_policy::tier::Restraint;
 use jp_confine_policy::tiers::Tiers;
 
 pub(crate) use self::commands::Programs;
+pub(crate) use self::gathered::Gathered;
 use crate::asked::{Asked, Step, lacking, path_of};
 use crate::context::Context;
 use crate::events::{Denial, Reason};

@@ -152,6 +152,7 @@ impl Parts<'_> {
             let origin = Origin::Product { why: why.clone() };
             Grant::new(path.clone(), Capabilities::NONE, GrantKind::Control, origin)
         }));
+        drop_hidden(&mut grants);
         Ok(grants)
     }
 
@@ -237,6 +238,20 @@ fn merge_equal(grants: &mut Vec<Grant>) {
         }
     }
     *grants = merged;
+}
+
+/// Leaves out what is denied where all is hidden anyway: the place that a rule stands on is always seen, and
+/// this is to look absent like the rest.
+fn drop_hidden(grants: &mut Vec<Grant>) {
+    let kinds: HashMap<OsString, bool> = grants
+        .iter()
+        .map(|grant| (grant.anchor.clone().into(), grant.kind == GrantKind::Hidden))
+        .collect();
+    grants.retain(|grant| {
+        let mut above = grant.anchor.ancestors().skip(1);
+        let nearest = above.find_map(|dir| kinds.get(dir.as_os_str()));
+        grant.kind != GrantKind::Hidden || nearest != Some(&true)
+    });
 }
 
 /// Leaves out ready-made grants that say what the nearest one above says already, as `/usr/bin`

@@ -47,6 +47,7 @@ mod rule_text;
 mod run;
 mod scratch;
 mod seal;
+mod search;
 mod spawn;
 mod start;
 mod supervise;

@@ -33,9 +33,12 @@ use crate::failure::Failure;
 
 const BASELINE: &str = include_str!("../profiles/baseline.toml");
 
-const BUILT_IN: [(&str, &str); 4] = [
+const BUILT_IN: [(&str, &str); 7] = [
     ("c", include_str!("../profiles/c.toml")),
     ("git", include_str!("../profiles/git.toml")),
+    ("go", include_str!("../profiles/go.toml")),
+    ("java", include_str!("../profiles/java.toml")),
+    ("node", include_str!("../profiles/node.toml")),
     ("python", include_str!("../profiles/python.toml")),
     ("rust", include_str!("../profiles/rust.toml")),
 ];
@@ -252,7 +255,11 @@ mod tests {
     fn the_program_picks_the_profile() {
         assert_eq!(picked(&[], "cargo"), ["rust", "c", "git"]);
         assert_eq!(picked(&[], "python3.12"), ["python", "c", "git"]);
-        assert_eq!(picked(&[], "bash"), ["c", "git", "python", "rust"]);
+        for (program, name) in [("npm", "node"), ("go", "go"), ("mvn", "java"), ("gradlew", "java")]
+        {
+            assert_eq!(picked(&[], program), [name, "c", "git"]);
+        }
+        assert_eq!(picked(&[], "bash"), ["c", "git", "go", "java", "node", "python", "rust"]);
         assert_eq!(picked(&["git"], "cargo"), ["git"]);
         assert_eq!(picked(&["none"], "cargo"), [""; 0]);
     }
@@ -285,17 +292,41 @@ mod tests {
         assert_eq!(expand(&context, "${CARGO_HOME:-~/.cargo}/bin"), None);
     }
 
+    /// What a built-in table grants in a home, by path; nothing where it names none.
+    fn granted(name: &str, dir: &tempfile::TempDir) -> impl Fn(&str) -> Option<Grant> {
+        let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).expect("a table");
+        let profile = decode::built_in(name, text).expect("a right table");
+        let grants = profile.resolve(&home(dir), &mut Anchors::default(), true).grants;
+        let root = dir.path().canonicalize().expect("canonical");
+        move |path| grants.iter().find(|grant| grant.anchor == root.join(path)).cloned()
+    }
+
+    #[test]
+    fn caches_are_granted_before_they_exist_and_passwords_are_not() {
+        let dir = tempfile::tempdir().expect("a directory");
+        for parent in [".cache", ".m2"] {
+            fs::create_dir(dir.path().join(parent)).expect("a directory");
+        }
+        for (name, cache, secret) in [
+            ("node", ".npm", ".npmrc"),
+            ("go", ".cache/go-build", ".netrc"),
+            ("java", ".m2/repository", ".m2/settings.xml"),
+            ("python", ".cache/pip", ".pypirc"),
+        ] {
+            let of = granted(name, &dir);
+            assert!(
+                of(cache).is_some_and(|grant| grant.caps.contains(Capabilities::WRITE)),
+                "{name}"
+            );
+            assert!(of(secret).is_some_and(|grant| grant.caps.is_empty()), "{name}");
+        }
+    }
+
     #[test]
     fn credentials_are_denied_and_lock_files_granted_before_they_exist() {
         let dir = tempfile::tempdir().expect("a directory");
         fs::create_dir_all(dir.path().join(".cargo/bin")).expect("a directory");
-        let context = home(&dir);
-        let rust = decode::built_in("rust", BUILT_IN[3].1).expect("a right table");
-        let grants = rust.resolve(&context, &mut Anchors::default(), true).grants;
-        let of = |path: &str| {
-            let anchor = dir.path().canonicalize().expect("canonical").join(path);
-            grants.iter().find(|grant| grant.anchor == anchor)
-        };
+        let of = granted("rust", &dir);
         let credentials = of(".cargo/credentials.toml").expect("named");
         assert!(credentials.caps.is_empty() && credentials.kind == GrantKind::Hidden);
         let lock = of(".cargo/.package-cache").expect("named");

@@ -18,6 +18,7 @@ use crate::prepare::{self, Prepared, Run, Stage};
 use crate::report::{self, Circumstances};
 use crate::scratch::Scratch;
 use crate::seal::SharedPage;
+use crate::search;
 use crate::start::Start;
 use crate::why::Ended;
 
@@ -85,7 +86,7 @@ pub(crate) fn run(
         if let Some(log) = &log {
             log.denial(&denial, advisor);
         }
-        if !denial.reason.is_consent() {
+        if !denial.reason.is_consent() && !search::finds_elsewhere(context, &denial) {
             denials.add(denial);
         }
     };

@@ -100,7 +100,7 @@ pub(crate) fn serve(
         limits: limits(call),
     };
     let ending = session.run(&mut hosted.command(arguments), &init)?;
-    Ok(conclude(&ending))
+    Ok(conclude(&ending, options.verbose))
 }
 
 /// What is asked for and would not be done.
@@ -154,7 +154,7 @@ fn limits(call: &Call) -> Limits {
 }
 
 /// Prints what came of it; the exit status.
-fn conclude(ending: &Ending) -> u8 {
+fn conclude(ending: &Ending, is_verbose: bool) -> u8 {
     match ending {
         Ending::Result(contents) => {
             let text = contents.to_text();
@@ -168,11 +168,8 @@ fn conclude(ending: &Ending) -> u8 {
         }
         Ending::Died { status, .. } => {
             let code = status.code().and_then(|code| u8::try_from(code).ok());
-            // What the confinement itself says of these was said already.
-            if let Some(code @ 125..=127) = code {
-                return code;
-            }
-            report::problem("the tool ended without a result");
+            let more = if is_verbose { "" } else { "; -v says what it was refused" };
+            report::problem(&format!("the tool ended without a result{more}"));
             return code.filter(|code| *code != 0).unwrap_or(1);
         }
         Ending::Hung => report::problem("the tool said nothing for too long, and was ended"),

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::advice::{Advice, Advisor};
+use crate::advice::{Advice, Advisor, Gathered};
 use crate::cli::Options;
 use crate::command_line::{self, CommandLine};
 use crate::context::Context;
@@ -39,6 +39,19 @@ struct Head {
     command: Vec<String>,
     status: u8,
     denials: u64,
+    #[serde(default)]
+    together: Vec<Together>,
+}
+
+/// Denials in one directory, and what allows all of them.
+#[derive(Debug, Serialize, Deserialize)]
+struct Together {
+    directory: String,
+    paths: usize,
+    /// Options, as words for a shell.
+    options: String,
+    /// Rules for a policy file.
+    toml: Option<String>,
 }
 
 /// A denial, as it is kept and as `--json` prints it.
@@ -111,6 +124,7 @@ impl Ended<'_> {
             command,
             status: self.status,
             denials: self.denials.total() + hidden,
+            together: self.together(),
         };
         let mut text = serde_json::to_string(&head)?;
         for one in &explained {
@@ -120,6 +134,18 @@ impl Ended<'_> {
         text.push('\n');
         write(&dir, &text)?;
         Ok(true)
+    }
+
+    fn together(&self) -> Vec<Together> {
+        let all: Vec<&Denial> = self.denials.open().iter().map(|(denial, _)| denial).collect();
+        let rule = |(path, caps): &(String, _)| rule_text::rule(self.advisor.tool, path, *caps);
+        let one = |one: Gathered| Together {
+            directory: report::printable(one.directory.as_os_str().as_bytes()),
+            paths: one.members.len(),
+            options: report::words(&one.options),
+            toml: one.rules.first().map(rule),
+        };
+        self.advisor.gather(&all).into_iter().map(one).collect()
     }
 
     /// Every denial that is worth an explanation. That something looks absent which is not there is
@@ -249,6 +275,16 @@ fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
         let rules = denial.toml.iter().flat_map(|toml| toml.split("\n\n")).map(str::trim_end);
         let news: Vec<&str> = rules.filter(|rule| told.insert(*rule)).collect();
         let _ = write!(text, "\n{}", denial.words(workspace, &news));
+    }
+    for Together { directory, paths, options, toml } in &head.together {
+        let directory = report::shown(directory.as_bytes(), &workspace.root);
+        let _ = writeln!(text, "\nall {paths} in {directory}\n  allow: jp-confine {options}");
+        if let Some(toml) = toml {
+            text.push_str("  or add in place of theirs:\n");
+            for line in toml.lines() {
+                let _ = writeln!(text, "    {line}");
+            }
+        }
     }
     let more = head.denials.saturating_sub(denials.iter().map(|one| one.times).sum());
     if more > 0 {

@@ -142,6 +142,38 @@ fn what_is_advised_for_one_path_is_one_rule() {
     assert!(shown[3].contains("missing-b: read, create, execute"), "{shown:?}");
 }
 
+/// Many in one directory have one way out, unless that is the workspace's own or the home.
+#[test]
+fn many_denials_in_one_directory_are_gathered() {
+    let hidden = Grant::new(
+        "/home/u".into(),
+        Capabilities::NONE,
+        GrantKind::Hidden,
+        Origin::Product { why: "home".to_owned() },
+    );
+    let grants = [grant("/w", R), hidden];
+    let tiers = Tiers::default();
+    let gather = |denials: &[Denial]| {
+        let denials: Vec<&Denial> = denials.iter().collect();
+        advisor(&grants, &[], &tiers).gather(&denials)
+    };
+    let three = |directory: &str| {
+        let at = |(name, caps)| denial("open", &format!("{directory}/{name}"), caps);
+        [("a", C), ("b", U), ("c", U)].map(at)
+    };
+    let found = gather(&three("/w/dir"));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].members, [0, 1, 2]);
+    assert_eq!(found[0].options, [("-w", PathBuf::from("/w/dir"))]);
+    assert_eq!(found[0].rules, [("dir".to_owned(), R.union(C).union(U))]);
+    for directory in ["/w", "/home/u", "/home", ""] {
+        assert_eq!(gather(&three(directory)), [], "{directory}");
+    }
+    assert_eq!(gather(&three("/srv/x")[..2]), []);
+    let same = denial("open", "/srv/x/a", C);
+    assert_eq!(gather(&[same.clone(), same.clone(), same]), [], "one path is not many");
+}
+
 #[test]
 fn what_cannot_be_allowed_says_so() {
     let control = Grant::new(

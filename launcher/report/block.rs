@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use jp_confine_policy::Capabilities;
 
 use super::{Style, fitted, printable, quoted, shown};
-use crate::advice::{Advice, Advisor};
+use crate::advice::{Advice, Advisor, Gathered};
 use crate::command_line::CommandLine;
 use crate::denials::Denials;
 use crate::events::{Denial, Layer, Reason};
@@ -46,22 +46,35 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
     let mut shown = 0;
     let mut room = FOR_DENIALS;
     let mut rules: BTreeMap<String, Capabilities> = BTreeMap::new();
-    let first: Vec<&Denial> =
-        denials.open().iter().map(|(denial, _)| denial).take(FOR_DENIALS / 2).collect();
+    let all: Vec<&Denial> = denials.open().iter().map(|(denial, _)| denial).collect();
+    let gathered = about.advisor.gather(&all);
+    let is_first = |place: &usize| {
+        gathered
+            .iter()
+            .all(|one| one.members.first() == Some(place) || !one.members.contains(place))
+    };
+    let places: Vec<usize> = (0..all.len()).filter(is_first).take(FOR_DENIALS / 2).collect();
+    let first: Vec<&Denial> = places.iter().map(|place| all[*place]).collect();
     let advice = about.advisor.advise_all(&first);
-    for ((denial, count), advice) in denials.open().iter().zip(advice) {
-        let lines = describe(denial, *count, about.advisor, &advice, style);
+    for (place, advice) in places.iter().zip(advice) {
+        let (denial, count) = &denials.open()[*place];
+        let together = gathered.iter().find(|one| one.members.first() == Some(place));
+        let mut lines = describe(denial, *count, about.advisor, &advice, style);
+        lines.extend(together.into_iter().flat_map(|one| others(one, about.advisor, style)));
         let Some(left) = room.checked_sub(lines.len()) else { break };
         room = left;
-        shown += 1;
+        shown += together.map_or(1, |one| one.members.len());
         for line in lines {
             let _ = writeln!(text, "{line}");
         }
-        if let Advice::Grant { rules: theirs, .. } = advice {
-            for (path, caps) in theirs {
-                let all = rules.entry(path).or_default();
-                *all = all.union(caps);
-            }
+        let theirs = match (together, advice) {
+            (Some(one), _) => one.rules.clone(),
+            (None, Advice::Grant { rules, .. }) => rules,
+            _ => Vec::new(),
+        };
+        for (path, caps) in theirs {
+            let all = rules.entry(path).or_default();
+            *all = all.union(caps);
         }
     }
     for line in pasted(&rules, about.advisor, room) {
@@ -135,6 +148,16 @@ fn describe(
         lines.extend(text.lines().map(|line| format!("      {}", style.faint(line))));
     }
     lines
+}
+
+/// The denials beside the first of a directory.
+fn others(gathered: &Gathered, advisor: Advisor<'_>, style: Style) -> Vec<String> {
+    let directory = shown(gathered.directory.as_os_str().as_bytes(), advisor.workspace);
+    let parts = [
+        format!("and {} more in {directory}", gathered.members.len() - 1),
+        format!("allow all: jp-confine {}", words(&gathered.options)),
+    ];
+    fitted("  ", &parts, "; ").iter().map(|line| style.faint(line)).collect()
 }
 
 /// What decided, files of the workspace named as seen from there.

@@ -131,11 +131,25 @@ fn names_cannot_control_the_terminal() {
 #[test]
 fn the_block_never_exceeds_twenty_lines() {
     let many: Vec<Denial> = (0..100)
-        .map(|n| denial(format!("/srv/{n}").as_bytes(), Capabilities::READ, None))
+        .map(|n| denial(format!("/srv/{n}/file").as_bytes(), Capabilities::READ, None))
         .collect();
     let text = render(&many, false);
     assert!(text.lines().count() <= LINES, "{text}");
     assert!(text.contains("and 92 more"), "{text}");
+}
+
+#[test]
+fn many_in_one_directory_are_one_entry() {
+    let of = |names: std::ops::Range<u32>, directory: &str| -> Vec<Denial> {
+        let path = |n| format!("{directory}/{n}");
+        names.map(|n| denial(path(n).as_bytes(), Capabilities::READ, None)).collect()
+    };
+    let many = [of(0..100, "/srv/x"), of(0..2, "/srv/y")].concat();
+    let text = render(&many, false);
+    assert_eq!(text.lines().count(), 9, "{text}");
+    let others = "  and 99 more in /srv/x; allow all: jp-confine -r /srv/x\n";
+    assert!(text.contains(others) && text.contains("denied read /srv/y/1"), "{text}");
+    assert!(!text.contains("and 1"), "all are told of: {text}");
 }
 
 #[test]

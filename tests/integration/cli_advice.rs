@@ -111,6 +111,29 @@ fn what_is_refused_on_one_path_is_allowed_by_one_rule() {
     }
 }
 
+/// Many files in one directory have one way out, in the block and afterwards.
+#[test]
+fn what_is_refused_in_one_directory_is_allowed_by_one_rule() {
+    let script = "for i in 1 2 3 4 5; do echo x > dir/$i; done; echo x >> dir/program";
+    for by_option in [false, true] {
+        let scratch = tree();
+        let denied = attempt(&scratch, script);
+        denied.assert_stderr("6 denials").assert_stderr("and 5 more in dir");
+        let told = product(&scratch, &["why", "--last"]).run();
+        let (_, all) = told.stdout.split_once("all 6 in dir\n").unwrap_or_else(|| panic!("{told}"));
+        let (option, rule) = all.split_once("  or add").unwrap_or_else(|| panic!("{told}"));
+        let option = option.trim().trim_start_matches("allow: jp-confine ");
+        let option = if by_option { option } else { "" };
+        let rule = if by_option { "" } else { &rule[rule.find('[').expect("a rule")..] };
+        scratch.write("ws/jp-confine.toml", &format!("{POLICY}\n{rule}"));
+        let line = format!("{PRODUCT} {option} -- sh -c \"$0\"");
+        let run = Run::new(&scratch, "sh", &["-c", &line, script]);
+        let again = run.mode(crate::run::Mode::Bare).run();
+        assert!(!again.stderr.contains("denied"), "{option}{rule}: {again}");
+        assert!(scratch.ws().join("dir/5").exists(), "{again}");
+    }
+}
+
 #[test]
 fn the_last_run_is_explained_and_no_other() {
     let scratch = tree();

@@ -1,5 +1,7 @@
 //! What is said about denials, on stderr and in `--events`; and what no rule can give away.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::cli_status::product;
@@ -25,6 +27,25 @@ fn a_denial_is_reported_shortly() {
     product(&scratch, &["-q", "--", "sh", "-c", "cat ../out/secret 2>/dev/null; true"])
         .run()
         .assert_ok();
+}
+
+/// A folder of `PATH` that is out of reach and does not have the program is passed over without a word; a
+/// program that is there is not, and neither is one that is nowhere. What a profile denies in the home looks
+/// absent, as does the rest of that.
+#[test]
+fn what_is_found_elsewhere_is_no_denial() {
+    let scratch = Scratch::new();
+    scratch.copy_program(Path::new("/bin/true"), "out/there");
+    scratch.write("home/.npmrc", "TOPSECRET");
+    let path = format!("{}:/usr/bin:/bin", scratch.out().display());
+    let run =
+        |script: &str| product(&scratch, &["--", "sh", "-c", script]).env("PATH", &path).run();
+    let found = run("env ls; cat ~/.npmrc");
+    assert!(!found.stderr.contains("denial"), "{found}");
+    found.assert_stderr("No such file").assert_no_secret();
+    for name in ["there", "nowhere"] {
+        run(&format!("env {name}")).assert_stderr(&format!("out/{name} by env"));
+    }
 }
 
 #[test]

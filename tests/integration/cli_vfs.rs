@@ -32,7 +32,7 @@ fn a_result_is_printed_and_a_failure_is_a_status() {
     let failed = run(r#"tell error '{"message":"it cannot be","trace":["a\u001b[2J"]}'"#);
     failed.assert_code(1).assert_stderr("the tool failed: it cannot be");
     failed.assert_stderr(r"a\x1b[2J");
-    run("exit 3").assert_code(3).assert_stderr("without a result");
+    run("exit 3").assert_code(3).assert_stderr("without a result; -v says what it was refused");
     run("true").assert_code(1).assert_stderr("without a result");
     let nowhere = Run::new(&scratch, "no-such-tool", &[]).flags(&["vfs"]).mode(Mode::Confined);
     nowhere.run().assert_code(127);
