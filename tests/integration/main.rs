@@ -61,6 +61,7 @@ mod programs_shell;
 mod programs_terminal;
 mod runs_names;
 mod runs_net;
+mod runs_wide;
 mod shim_binary;
 mod truth_document;
 mod truth_rows;
