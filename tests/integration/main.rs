@@ -5,6 +5,7 @@
 
 mod attack;
 mod layers;
+mod layers_callers;
 mod layers_document;
 mod run;
 mod scratch;

@@ -41,6 +41,10 @@ static const struct {
     {"intrude", intrude},
     {"write-to", write_to},
     {"namespaces", namespaces},
+    {"unserved", unserved},
+    {"few-files", few_files},
+    {"no-processes", no_processes},
+    {"seized", seized},
 };
 
 int main(int count, char **arguments) {
