@@ -291,6 +291,7 @@ impl Draft {
             listings: self.unlisted,
             writes: self.inexact.intersects(Capabilities::WRITE),
             executes: self.inexact.intersects(Capabilities::EXECUTE),
+            processes: self.bounds.is_none(),
         };
         let traps = supervised.then_some(traps);
         if let Some(traps) = traps {

@@ -24,6 +24,7 @@ mod attacks_limits;
 mod attacks_machines;
 mod attacks_metadata;
 mod attacks_open;
+mod attacks_outside;
 mod attacks_path;
 mod attacks_process;
 mod attacks_programs;

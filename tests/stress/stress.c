@@ -41,6 +41,8 @@ static const struct {
     {"intrude", intrude},
     {"write-to", write_to},
     {"namespaces", namespaces},
+    {"abstract", abstract},
+    {"reach", reach},
     {"unserved", unserved},
     {"few-files", few_files},
     {"no-processes", no_processes},
