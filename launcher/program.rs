@@ -70,6 +70,10 @@ fn has_capabilities(path: &Path) -> bool {
     rustix::fs::getxattr(path, "security.capability", &mut [0; 64]).is_ok()
 }
 
+/// Why the library cannot rely on a loader that may be written to, and the way out.
+const REPLACEABLE: &str = "the run may change it, and so lose the preload library, which alone holds \
+     this run; name a smaller workspace, or see `jp-confine doctor` for other layers";
+
 struct Judge<'a> {
     image: &'a Image<'a>,
     grants: &'a [Grant],
@@ -121,12 +125,11 @@ impl Judge<'_> {
         };
         let canonical = path.canonicalize().map_err(|error| named(&error))?;
         let request = Request::canonical(canonical.as_os_str().as_bytes());
-        let verdict = if self.image.behind().other_programs {
-            decide::access(self.image, &request, Capabilities::EXECUTE)
-        } else {
-            decide::loader(self.image, &request)
-        };
-        self.refuse(verdict).map_err(|reason| named(&reason))
+        self.refuse(decide::access(self.image, &request, Capabilities::EXECUTE))
+            .map_err(|reason| named(&reason))?;
+        let held = self.image.behind().other_programs
+            || decide::loader(self.image, &request) == Verdict::Allow;
+        if held { Ok(()) } else { Err(named(&REPLACEABLE)) }
     }
 
     fn refuse(&self, verdict: Verdict) -> Result<(), Refusal> {

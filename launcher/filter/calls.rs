@@ -186,6 +186,15 @@ pub(super) const ROUTING_OPTIONS: &[(c_int, c_int)] = &[
 /// The option by which sockets share a port; the supervisor sets it.
 pub(super) const SHARING_OPTION: (c_int, c_int) = (libc::SOL_SOCKET, libc::SO_REUSEPORT);
 
+/// What reaches into other processes, by their numbers or by handles. Landlock leaves only those of the run
+/// within reach.
+pub(super) const PROCESSES: &[c_long] = &[
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+];
+
 /// What starts programs.
 pub(super) const EXECUTES: &[c_long] = &[libc::SYS_execve, libc::SYS_execveat];
 

@@ -49,11 +49,15 @@ pub(crate) struct Traps {
     pub(crate) writes: bool,
     /// The starting of programs.
     pub(crate) executes: bool,
+    /// Reaching into other processes, where Landlock does not keep those outside of the run apart. It is
+    /// refused, not judged.
+    pub(crate) processes: bool,
 }
 
 impl Traps {
     /// Everything that there is to judge.
-    pub(crate) const ALL: Self = Self { reads: true, listings: true, writes: true, executes: true };
+    pub(crate) const ALL: Self =
+        Self { reads: true, listings: true, writes: true, executes: true, processes: false };
 }
 
 /// Which sockets may be made.
@@ -116,6 +120,9 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
     }
     for &number in calls::WITHOUT_COOKIE {
         add(number, Fate::TrapAlways);
+    }
+    for &number in calls::PROCESSES.iter().filter(|_| traps.processes) {
+        add(number, Fate::Refuse(libc::EPERM));
     }
     let groups = [
         (true, calls::BEYOND_LANDLOCK),

@@ -9,10 +9,11 @@ const COOKIE: u64 = 0x1234_5678_9abc_def0;
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const NOTIFY: u32 = libc::SECCOMP_RET_USER_NOTIF;
 
-const NOTHING: Traps = Traps { reads: false, listings: false, writes: false, executes: false };
+const NOTHING: Traps =
+    Traps { reads: false, listings: false, writes: false, executes: false, processes: false };
 const LISTINGS: Traps = Traps { listings: true, ..NOTHING };
 const WRITES: Traps = Traps { writes: true, ..NOTHING };
-const EVERYTHING: Traps = Traps { reads: true, listings: true, writes: true, executes: true };
+const EVERYTHING: Traps = Traps::ALL;
 
 const fn fails(errno: c_int) -> u32 {
     libc::SECCOMP_RET_ERRNO | errno.cast_unsigned()
@@ -308,6 +309,17 @@ fn foreign_and_future_calls_do_not_exist() {
     assert_eq!(answer(&filter, Call { number: u32::MAX, ..read }), absent);
     assert_eq!(answer(&filter, Call::of(calls::LAST_KNOWN, &[])), NOTIFY, "file_setattr");
     assert_eq!(answer(&filter, Call::of(calls::LAST_KNOWN + 1, &[])), absent);
+}
+
+#[test]
+fn other_processes_are_reached_where_landlock_keeps_those_outside_apart() {
+    let refused = fails(libc::EPERM);
+    let without = assemble(Traps { processes: true, ..NOTHING }, Some(COOKIE), Sockets::All);
+    let with = assemble(NOTHING, Some(COOKIE), Sockets::All);
+    for &number in calls::PROCESSES {
+        assert_eq!(answer(&without, Call::of(number, &[]).with_cookie(COOKIE)), refused);
+        assert_eq!(answer(&with, Call::of(number, &[])), ALLOW);
+    }
 }
 
 #[test]

@@ -109,9 +109,11 @@ impl Plan {
         }
     }
 
-    /// Whether programs may run that the library is not loaded into: what they do is held by others.
+    /// Whether programs may run that the library is not loaded into: somebody else judges their calls. Landlock
+    /// alone never suffices, whatever the policy: it has no right for metadata, extended attributes and
+    /// connecting to sockets (`docs/decisions/0026`).
     pub(crate) fn static_programs_allowed(&self) -> bool {
-        self.traps.is_some() || self.holders.iter().all(|holder| holder.landlock == Kernel::Exact)
+        self.traps.is_some()
     }
 }
 
@@ -289,6 +291,7 @@ impl Draft {
             listings: self.unlisted,
             writes: self.inexact.intersects(Capabilities::WRITE),
             executes: self.inexact.intersects(Capabilities::EXECUTE),
+            processes: self.bounds.is_none(),
         };
         let traps = supervised.then_some(traps);
         if let Some(traps) = traps {

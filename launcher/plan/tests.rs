@@ -240,7 +240,7 @@ fn reads_are_trapped_where_denied_names_may_appear() {
         &[],
     );
     let plan = scene.plan();
-    let all = Traps { reads: true, listings: false, writes: true, executes: true };
+    let all = Traps { listings: false, ..Traps::ALL };
     assert_eq!(traps(&plan), all);
     assert!(plan.notes.iter().any(|note| note.contains("may appear")), "{:?}", plan.notes);
 }
@@ -300,6 +300,7 @@ fn a_machine_that_lacks_something_is_told_of() {
     let on = |machine: Machine| scene.plan_on(machine, Enforce::Layered).expect("a plan");
     let no_landlock = on(Machine { landlock: 0, ..NEW });
     assert!(no_landlock.bounds.is_none() && no_landlock.static_programs_allowed());
+    assert!(traps(&no_landlock).processes);
     assert!(traps(&no_landlock).reads && traps(&no_landlock).executes);
     let alone = on(NEW.without_listener());
     assert!(alone.bounds.is_some() && alone.traps.is_none() && !alone.static_programs_allowed());

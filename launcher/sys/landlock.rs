@@ -34,7 +34,8 @@ pub(crate) fn ruleset(bounds: &Bounds) -> io::Result<OwnedFd> {
         .handle_access(AccessFs::from_all(bounds.version))
         .map_err(io::Error::other)?;
     if bounds.version >= ABI::V6 {
-        ruleset = ruleset.scope(Scope::Signal).map_err(io::Error::other)?;
+        let scopes = Scope::Signal | Scope::AbstractUnixSocket;
+        ruleset = ruleset.scope(scopes).map_err(io::Error::other)?;
     }
     if bounds.judges_network && bounds.version >= ABI::V4 {
         // With no rule for any port.

@@ -117,12 +117,12 @@ fn assert_not_started(scratch: &Scratch, why: &str) {
 }
 
 /// The attack program, linked without a loader in one of two ways: the library alone cannot hold it,
-/// the other layers can.
-fn assert_static_program_held(how: &str) {
+/// the other layers can. `compile` is a compiler and how it links.
+fn assert_static_program_held(compile: &str) {
     let scratch = arena(Scratch::new());
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attacks");
     let compile =
-        format!("cc {how} -DSTATIC -o bin/unreachable {sources}/*.c -pthread 2>/dev/null || :");
+        format!("{compile} -DSTATIC -o bin/unreachable {sources}/*.c -pthread 2>/dev/null || :");
     set_up(&scratch, &compile);
     if !scratch.path("ws/bin/unreachable").exists() {
         return skip("no static libc");
@@ -140,12 +140,19 @@ fn assert_static_program_held(how: &str) {
 
 #[test]
 fn static_program() {
-    assert_static_program_held("-static");
+    assert_static_program_held("cc -static");
+}
+
+#[test]
+fn static_program_for_musl() {
+    if have("musl-gcc") {
+        assert_static_program_held("musl-gcc -static");
+    }
 }
 
 #[test]
 fn static_program_at_any_address() {
-    assert_static_program_held("-static-pie");
+    assert_static_program_held("cc -static-pie");
 }
 
 /// A program for another kind of processor has another loader, for which the library is the wrong

@@ -15,12 +15,12 @@ const LIMIT: Duration = Duration::from_secs(90);
 
 /// How a program that disturbs is linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Linked {
+pub(crate) enum Linked {
     Statically,
     Dynamically,
 }
 
-const BOTH: [Linked; 2] = [Linked::Statically, Linked::Dynamically];
+pub(crate) const BOTH: [Linked; 2] = [Linked::Statically, Linked::Dynamically];
 
 /// The program, compiled once for all tests.
 fn compiled(linked: Linked) -> PathBuf {
@@ -43,7 +43,7 @@ fn compiled(linked: Linked) -> PathBuf {
 }
 
 /// A scratch tree with the program and a fifo in its workspace.
-fn ground(scratch: Scratch, linked: Linked) -> Scratch {
+pub(crate) fn ground(scratch: Scratch, linked: Linked) -> Scratch {
     scratch.copy_program(&compiled(linked), "ws/stress");
     scratch.write("ws/dir/inner", "inner\n");
     let fifo = scratch.path("ws/fifo");
@@ -53,7 +53,7 @@ fn ground(scratch: Scratch, linked: Linked) -> Scratch {
 }
 
 /// A run of the program with a line of arguments; `None` where no layer but the library is tested.
-fn run(scratch: &Scratch, mode: Mode, line: &str) -> Option<Outcome> {
+pub(crate) fn run(scratch: &Scratch, mode: Mode, line: &str) -> Option<Outcome> {
     if Holder::under_test() == Holder::Library {
         skip("the library is not in programs like these");
         return None;
@@ -68,19 +68,19 @@ fn run(scratch: &Scratch, mode: Mode, line: &str) -> Option<Outcome> {
 }
 
 /// What the program says of `line`, linked as `linked`, must be `expected`.
-fn assert_says(linked: Linked, line: &str, expected: &str) {
+pub(crate) fn assert_says(linked: Linked, line: &str, expected: &str) {
     let scratch = ground(Scratch::new(), linked);
     let Some(outcome) = run(&scratch, Mode::under_test(), line) else { return };
     assert_eq!(outcome.stdout.trim_end(), expected, "{linked:?} {outcome}");
 }
 
 /// What the program says of `line` must be what it says bare.
-fn assert_as_bare(line: &str) {
+pub(crate) fn assert_as_bare(line: &str) {
     assert_linked_as_bare(&BOTH, line);
 }
 
 /// The same where the library, by making every path absolute first, is less exact than this.
-fn assert_static_as_bare(line: &str) {
+pub(crate) fn assert_static_as_bare(line: &str) {
     assert_linked_as_bare(&[Linked::Statically], line);
 }
 

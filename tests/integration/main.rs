@@ -5,6 +5,7 @@
 
 mod attack;
 mod layers;
+mod layers_callers;
 mod layers_document;
 mod run;
 mod scratch;
@@ -23,6 +24,7 @@ mod attacks_limits;
 mod attacks_machines;
 mod attacks_metadata;
 mod attacks_open;
+mod attacks_outside;
 mod attacks_path;
 mod attacks_process;
 mod attacks_programs;
@@ -63,6 +65,7 @@ mod programs_terminal;
 mod runs_loopback;
 mod runs_names;
 mod runs_net;
+mod runs_wide;
 mod shim_binary;
 mod truth_document;
 mod truth_rows;

@@ -41,6 +41,12 @@ static const struct {
     {"intrude", intrude},
     {"write-to", write_to},
     {"namespaces", namespaces},
+    {"abstract", abstract},
+    {"reach", reach},
+    {"unserved", unserved},
+    {"few-files", few_files},
+    {"no-processes", no_processes},
+    {"seized", seized},
 };
 
 int main(int count, char **arguments) {

@@ -1,4 +1,4 @@
-//! Sockets of the internet, and local ones without a path, where rules about hosts are declared. The
+//! Sockets of the internet where rules about hosts are declared, and local ones without a path. The
 //! supervisor does what it has judged on its own duplicate of the socket, with its own copy of the address:
 //! the caller can change neither.
 
@@ -12,13 +12,14 @@ use rustix::net::sockopt::{
 use rustix::net::{
     Shutdown, SocketAddrAny, SocketType, getsockname, listen as make_listen, shutdown,
 };
-use rustix::process::getpid;
+use rustix::process::{Pid, getpid};
 
 use super::loopback;
 use crate::events::Reason;
 use crate::learn::record::How;
 use crate::net::askers::Asker;
 use crate::net::{Network, address};
+use crate::supervisor::proc::is_of_this_run;
 use crate::supervisor::task::{Subject, Task, program_of};
 use crate::sys::actions;
 use crate::sys::notification::Answer;
@@ -201,8 +202,7 @@ pub(super) fn connect_to_abstract(
     }
     let _acting = task.begin()?;
     task.wait(|| actions::connect(socket, given))?;
-    // Whoever listens in the run has the supervisor do so.
-    if names_nobody || socket_peercred(socket).is_ok_and(|peer| peer.pid == getpid()) {
+    if names_nobody || socket_peercred(socket).is_ok_and(|peer| listens_in_run(task, peer.pid)) {
         return Ok(Answer::Value(0));
     }
     refuse_unruled(task, Reason::Peer, &shown).inspect_err(|_| {
@@ -222,6 +222,15 @@ pub(super) fn refuse_unruled(task: &Task<'_>, reason: Reason, shown: &[u8]) -> R
         return Ok(());
     }
     Err(task.refused(reason, Subject::new(shown)))
+}
+
+/// Whether that process of whoever listens is of the run. Where the network is judged, they have the
+/// supervisor do so.
+fn listens_in_run(task: &Task<'_>, process: Pid) -> bool {
+    if task.policy.network.is_some() {
+        return process == getpid();
+    }
+    is_of_this_run(task.caller.proc(), process.as_raw_nonzero().to_string().as_bytes())
 }
 
 /// bind(2) of a socket of the internet. A stream is not open to anybody before it listens; datagrams come

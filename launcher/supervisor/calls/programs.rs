@@ -154,7 +154,8 @@ fn read_at(file: &OwnedFd, offset: u64, to: &mut [u8]) -> Result<usize, Errno> {
     Ok(filled)
 }
 
-/// The loader that the program names must be the system's.
+/// The loader that the program names is a program, and no more: where there is a supervisor, whatever does
+/// not bring in the library is held all the same.
 fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<Answer, Errno> {
     let path = CString::new(path).map_err(|_| Errno::NOEXEC)?;
     let argument = Argument::of_text(task.caller, libc::AT_FDCWD, path)?;
@@ -165,7 +166,7 @@ fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<Answer, Errno> {
     let path = loader.path().ok_or(Errno::ACCESS)?;
     let route = loader.route(&argument);
     let subject = Subject::by_route(path, &route);
-    match decide::loader(task.image(), &subject.request()) {
+    match may_execute(task.image(), &subject.request()) {
         Verdict::Allow => Ok(Answer::Continue),
         Verdict::Deny(_) => Err(task.refused(Reason::Loader, subject)),
     }

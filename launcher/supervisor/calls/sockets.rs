@@ -58,13 +58,13 @@ pub(super) fn unix_address(path: &[u8]) -> Vec<u8> {
 pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Answer, Errno> {
     let address = Address::read(task, at, length)?;
     let socket = task.caller.descriptor(fd)?;
+    let domain = network::domain(&socket)?;
+    if domain == libc::AF_UNIX && address.path().is_none() {
+        return network::connect_to_abstract(task, &socket, &address.bytes);
+    }
     if let Some(network) = &task.policy.network {
-        let domain = network::domain(&socket)?;
         if network::is_internet(domain) {
             return network::connect(task, network, &socket, &address.bytes);
-        }
-        if domain == libc::AF_UNIX && address.path().is_none() {
-            return network::connect_to_abstract(task, &socket, &address.bytes);
         }
         network::admit_family(domain)?;
     }

@@ -1,0 +1,51 @@
+//! Ways to processes outside of the run that lead over no file: abstract sockets, and what one process of
+//! a user may do to another.
+
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::process::Command;
+
+use crate::layers::Holder;
+use crate::layers_stress::{BOTH, Linked, ground, run};
+use crate::run::{Mode, Run, skip};
+use crate::scratch::Scratch;
+
+/// No rule can name a server without a path (spec §12.1): only those of the run are reached.
+#[test]
+fn abstract_sockets() {
+    let outside = format!("jp-confine-outside-{}", std::process::id());
+    let place = SocketAddr::from_abstract_name(&outside).expect("a name");
+    let _listener = UnixListener::bind_addr(&place).expect("a listener");
+    for linked in BOTH {
+        let scratch = ground(Scratch::new(), linked);
+        let line = format!("abstract {outside} {outside}-own");
+        let Some(outcome) = run(&scratch, Mode::under_test(), &line) else { return };
+        let refused = ["outside EACCES own ok", "outside EPERM own ok"];
+        assert!(refused.contains(&outcome.stdout.trim_end()), "{linked:?} {outcome}");
+    }
+}
+
+/// Landlock keeps processes outside apart, and the filter does where there is no Landlock.
+#[test]
+fn other_processes_of_the_user() {
+    if Holder::under_test() == Holder::Library {
+        return skip("the library is not in programs like these");
+    }
+    let mut outsider = Command::new("sleep").arg("60").spawn().expect("a process");
+    for (without, strict) in [("", true), ("landlock", false)] {
+        if Holder::under_test() == Holder::Strict && !strict {
+            continue;
+        }
+        let scratch = ground(Scratch::new(), Linked::Statically);
+        let run = Run::new(&scratch, "./stress", &["reach", &outsider.id().to_string()]);
+        let outcome = run.env("JP_CONFINE_WITHOUT", without).run();
+        let refused = "descriptor EPERM read EPERM write EPERM trace EPERM\n";
+        let as_refused = outcome.stdout == refused;
+        if !as_refused {
+            let _ = outsider.kill();
+        }
+        assert!(as_refused, "without {without}: {outcome}");
+    }
+    let _ = outsider.kill();
+    let _ = outsider.wait();
+}

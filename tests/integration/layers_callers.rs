@@ -1,0 +1,89 @@
+//! Programs that the library is not in, and that make it hard to answer them: without room, without a
+//! page for their paths, stopped in the middle of a call. They get what the kernel would give them.
+
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt as _, lchown, symlink};
+
+use crate::layers::Holder;
+use crate::layers_stress::{
+    Linked, assert_as_bare, assert_says, assert_static_as_bare, ground, run,
+};
+use crate::run::{Mode, PRODUCT, Run, have, skip};
+use crate::scratch::{NOBODY, Scratch};
+
+/// Somebody who owns nothing else.
+const STRANGER: u32 = 1234;
+
+/// The kernel waits for the page on root's behalf, and fails everybody else's call.
+#[test]
+fn a_path_that_never_comes_stalls_nobody() {
+    for scratch in [Scratch::new(), Scratch::for_ordinary_user()] {
+        let scratch = ground(scratch, Linked::Statically);
+        let bare = run(&scratch, Mode::Bare, "unserved 50");
+        let confined = run(&scratch, Mode::under_test(), "unserved 50");
+        let (Some(bare), Some(confined)) = (bare, confined) else { return };
+        if bare.stdout == "none\n" {
+            return skip("no userfaultfd");
+        }
+        bare.assert_stdout("others 50");
+        assert_eq!(confined.assert_ok().stdout, bare.stdout, "{confined}");
+    }
+}
+
+#[test]
+fn callers_without_room_for_descriptors() {
+    for most in [3, 4, 8, 16] {
+        assert_static_as_bare(&format!("few-files {most}"));
+    }
+}
+
+#[test]
+fn a_caller_that_may_start_nothing() {
+    let made = |mode| {
+        let scratch = ground(Scratch::for_ordinary_user(), Linked::Statically);
+        run(&scratch, mode, "no-processes").map(|outcome| outcome.stdout)
+    };
+    let Some(bare) = made(Mode::Bare) else { return };
+    assert_eq!(bare, "fork EAGAIN open ok mkdir ok\n");
+    assert_eq!(made(Mode::under_test()), Some(bare));
+}
+
+#[test]
+fn a_tracer_that_stops_who_waits_in_a_call() {
+    assert_as_bare("seized fifo");
+    assert_says(Linked::Statically, "seized fifo", "stopped then 7");
+}
+
+/// Where links that others left are not followed (`fs.protected_symlinks`), the supervisor follows none
+/// for its callers either. The setting is one of the machine's; here it is laid over with that of another.
+#[test]
+fn links_that_others_left_where_everybody_may() {
+    if Holder::under_test() == Holder::Library {
+        return skip("the kernel follows links for the library");
+    }
+    if !rustix::process::geteuid().is_root() || !have("unshare") {
+        return skip("only root can mount");
+    }
+    let scratch = ground(Scratch::new(), Linked::Statically);
+    scratch.write("on", "1\n");
+    let shared = scratch.path("ws/shared");
+    std::fs::create_dir(&shared).expect("a folder");
+    std::fs::set_permissions(&shared, Permissions::from_mode(0o1777)).expect("chmod");
+    lchown(&shared, Some(NOBODY), None).expect("chown");
+    let links =
+        [("own", "../file", 0), ("host", "../file", NOBODY), ("planted", "../file", STRANGER)];
+    for (name, target, owner) in [&links[..], &[("way", "../dir", STRANGER)]].concat() {
+        symlink(target, shared.join(name)).expect("a link");
+        lchown(shared.join(name), Some(owner), None).expect("chown");
+    }
+    let script = format!(
+        "mount --bind $WS/../on /proc/sys/fs/protected_symlinks || exit 77; exec {PRODUCT} -- ./stress \
+         write-to shared/own shared/host shared/planted shared/way/inner"
+    );
+    let args = ["-m", "--propagation", "private", "sh", "-c", &scratch.expand(&script)];
+    let outcome = Run::new(&scratch, "unshare", &args).mode(Mode::Bare).run();
+    if outcome.code() == 77 || outcome.stderr.contains("unshare failed") {
+        return skip("nothing can be mounted");
+    }
+    assert_eq!(outcome.stdout.trim_end(), "ok ok EACCES ok", "{outcome}");
+}

@@ -1,0 +1,42 @@
+/* Reaching who is not of the run by other ways than files. */
+#include "stress.h"
+#include <stddef.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+
+static socklen_t address(struct sockaddr_un *to, const char *name) {
+    memset(to, 0, sizeof *to);
+    to->sun_family = AF_UNIX;
+    strncpy(to->sun_path + 1, name, sizeof to->sun_path - 2);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(to->sun_path + 1));
+}
+
+static const char *connected(const char *name) {
+    struct sockaddr_un to;
+    socklen_t length = address(&to, name);
+    return said(connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&to, length));
+}
+
+/* NAME OTHER: a server outside that listens at an abstract name, and one of this program's own. */
+void abstract(char **arguments) {
+    struct sockaddr_un own;
+    socklen_t length = address(&own, arguments[1]);
+    int server = socket(AF_UNIX, SOCK_STREAM, 0);
+    must(bind(server, (struct sockaddr *)&own, length) == 0 && listen(server, 1) == 0, "a server");
+    printf("outside %s", connected(arguments[0]));
+    printf(" own %s\n", connected(arguments[1]));
+}
+
+/* PID: what one may do to a process of the same user. */
+void reach(char **arguments) {
+    pid_t pid = number(arguments[0]);
+    char byte;
+    struct iovec here = {&byte, 1}, there = {0, 1};
+    long handle = syscall(SYS_pidfd_open, pid, 0);
+    printf("descriptor %s", said(syscall(SYS_pidfd_getfd, handle, 0, 0)));
+    printf(" read %s", said(process_vm_readv(pid, &here, 1, &there, 1, 0)));
+    printf(" write %s", said(process_vm_writev(pid, &here, 1, &there, 1, 0)));
+    printf(" trace %s\n", said(ptrace(PTRACE_SEIZE, pid, 0, 0)));
+}
