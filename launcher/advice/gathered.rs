@@ -9,7 +9,7 @@ use jp_confine_policy::build::Grant;
 use jp_confine_policy::decide::{self, Request, Verdict};
 
 use super::{Advisor, granted, option_for, options_of};
-use crate::asked::{Asked, Step};
+use crate::asked::{Asked, Step, path_of};
 use crate::events::Denial;
 use crate::grants;
 use crate::prepare;
@@ -47,9 +47,9 @@ impl Advisor<'_> {
                 directories.entry(directory).or_default().push((place, asked));
             }
         }
-        let many = directories.into_iter().filter(|(_, members)| {
+        let many = directories.into_iter().filter(|(directory, members)| {
             let paths: BTreeSet<_> = members.iter().flat_map(|(_, asked)| asked.paths()).collect();
-            paths.len() >= MANY
+            paths.len() >= MANY && count_in(directory, denials) == members.len()
         });
         many.filter_map(|(directory, members)| self.gathered(directory, &members, denials))
             .collect()
@@ -104,4 +104,11 @@ impl Advisor<'_> {
             || directory.parent().is_none()
             || self.grants.iter().any(is_home)
     }
+}
+
+/// How many denials name something in a directory: a rule there for one of them alone, of a move for instance,
+/// would outweigh that on the directory.
+fn count_in(directory: &Path, denials: &[&Denial]) -> usize {
+    let is_in = |path: &[u8]| path_of(path).parent() == Some(directory);
+    denials.iter().take(MOST).filter(|one| is_in(&one.path) || is_in(&one.other)).count()
 }

@@ -170,6 +170,9 @@ fn many_denials_in_one_directory_are_gathered() {
         assert_eq!(gather(&three(directory)), [], "{directory}");
     }
     assert_eq!(gather(&three("/srv/x")[..2]), []);
+    let moved = pair("rename", "/srv/x/a", "/srv/y/a", D, false);
+    let [a, b, c] = three("/srv/x");
+    assert_eq!(gather(&[a, b, c, moved]), [], "a move has rules of its own");
     let same = denial("open", "/srv/x/a", C);
     assert_eq!(gather(&[same.clone(), same.clone(), same]), [], "one path is not many");
 }

@@ -27,6 +27,9 @@ pub(crate) fn list(context: &Context, options: &Options, json: bool) -> Result<u
         report::json(&store.entries())?;
         return Ok(0);
     }
+    if store.entries().is_empty() && !options.quiet {
+        report::note("nothing outside of this workspace is approved");
+    }
     let mut text = String::new();
     for entry in store.entries() {
         let (name, target) =

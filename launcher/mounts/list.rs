@@ -74,6 +74,9 @@ pub(crate) fn mounts(context: &Context, options: &Options, json: bool) -> Result
     if json {
         report::json(&lines)?;
     } else {
+        if lines.is_empty() && !options.quiet {
+            report::note("no rule and no approval leads outside of this workspace");
+        }
         report::output(&lines.iter().map(words).collect::<String>());
     }
     Ok(0)

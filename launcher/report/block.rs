@@ -43,9 +43,41 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
         let noun = if denials.total() == 1 { "denial" } else { "denials" };
         let _ = writeln!(text, "{} {} {noun}", style.name(), denials.total());
     }
+    let shown = entries(&mut text, about, style);
+    let more = (denials.open().len() - shown) as u64 + denials.untold();
+    let more = (more > 0).then(|| format!("and {more} more"));
+    let rest = match (about.kept, about.logged) {
+        _ if denials.total() == 0 => None,
+        (true, _) => Some("all of them, and rules to paste: jp-confine why --last".to_owned()),
+        (false, false) => Some("all of them, as they happen: --events FILE".to_owned()),
+        (false, true) => None,
+    };
+    let tail: Vec<String> = more.into_iter().chain(rest).collect();
+    if !tail.is_empty() {
+        let _ = writeln!(text, "  {}", tail.join("; "));
+    }
+    if denials.total_hidden() > 0 && about.verbose {
+        let count = denials.total_hidden();
+        let names = if count == 1 { "name" } else { "names" };
+        let _ = writeln!(
+            text,
+            "{} {count} {names} in the home directory looked absent (--show-denied shows which)",
+            style.name(),
+        );
+    }
+    if about.damaged {
+        let _ = writeln!(text, "{} the record of denials is damaged; some are lost", style.name());
+    }
+    text
+}
+
+/// Writes what fits of the denials, those in one directory together, and rules that allow them; how many
+/// there were.
+fn entries(text: &mut String, about: Circumstances<'_>, style: Style) -> usize {
     let mut shown = 0;
     let mut room = FOR_DENIALS;
     let mut rules: BTreeMap<String, Capabilities> = BTreeMap::new();
+    let denials = about.denials;
     let all: Vec<&Denial> = denials.open().iter().map(|(denial, _)| denial).collect();
     let gathered = about.advisor.gather(&all);
     let is_first = |place: &usize| {
@@ -80,31 +112,7 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
     for line in pasted(&rules, about.advisor, room) {
         let _ = writeln!(text, "{}", style.faint(&line));
     }
-    let more = (denials.open().len() - shown) as u64 + denials.untold();
-    let more = (more > 0).then(|| format!("and {more} more"));
-    let rest = match (about.kept, about.logged) {
-        _ if denials.total() == 0 => None,
-        (true, _) => Some("all of them, and rules to paste: jp-confine why --last".to_owned()),
-        (false, false) => Some("all of them, as they happen: --events FILE".to_owned()),
-        (false, true) => None,
-    };
-    let tail: Vec<String> = more.into_iter().chain(rest).collect();
-    if !tail.is_empty() {
-        let _ = writeln!(text, "  {}", tail.join("; "));
-    }
-    if denials.total_hidden() > 0 && about.verbose {
-        let count = denials.total_hidden();
-        let names = if count == 1 { "name" } else { "names" };
-        let _ = writeln!(
-            text,
-            "{} {count} {names} in the home directory looked absent (--show-denied shows which)",
-            style.name(),
-        );
-    }
-    if about.damaged {
-        let _ = writeln!(text, "{} the record of denials is damaged; some are lost", style.name());
-    }
-    text
+    shown
 }
 
 /// One denial: what, and below it why and the way out.

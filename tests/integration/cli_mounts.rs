@@ -309,3 +309,13 @@ fn what_cannot_be_read_is_said_and_kept() {
     let aside = fs::read_to_string(dir.join("approvals.json.unusable-1"));
     assert_eq!(aside.expect("kept"), "{ broken");
 }
+
+#[test]
+fn that_there_is_nothing_to_list_is_said() {
+    let scratch = Scratch::new();
+    for line in [&["mounts"][..], &["approvals", "list"]] {
+        let run = product(&scratch, line).run();
+        run.assert_ok().assert_stderr("outside").assert_stderr("workspace");
+        assert_eq!(run.stdout, "", "{run}");
+    }
+}
