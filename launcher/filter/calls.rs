@@ -26,6 +26,8 @@ pub(super) enum Fate {
     Send { flags: u32, address: Option<u32> },
     /// Receiving where the network is judged: whoever wants to know from whom is told by the supervisor.
     Receive { address: u32 },
+    /// `prlimit64`: the supervisor judges whose limits are set, unless they are the caller's.
+    Limits,
     /// `setsockopt` where the network is judged: some options make packets go elsewhere first.
     SocketOption,
 }

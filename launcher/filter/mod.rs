@@ -121,6 +121,7 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
     for &number in calls::WITHOUT_COOKIE {
         add(number, Fate::TrapAlways);
     }
+    add(libc::SYS_prlimit64, Fate::Limits);
     for &number in calls::PROCESSES.iter().filter(|_| traps.processes) {
         add(number, Fate::Refuse(libc::EPERM));
     }
@@ -231,6 +232,7 @@ impl Writer {
             | Fate::LocalSocket
             | Fate::Send { .. }
             | Fate::Receive { .. }
+            | Fate::Limits
             | Fate::SocketOption => {
                 if let Some((known, _)) = details.iter().find(|(_, known)| *known == fate) {
                     return *known;
@@ -250,6 +252,7 @@ impl Writer {
             Fate::Send { flags, address } => self.send(flags, address),
             Fate::Receive { address } => self.notify_with(address),
             Fate::SocketOption => self.socket_option(),
+            Fate::Limits => self.limits(),
             Fate::LocalSocket => {
                 let others = self.other_sockets();
                 self.load_argument(0);
@@ -269,6 +272,15 @@ impl Writer {
             None => self.jump(self.trap),
             Some(flags) => self.program.branch(Test::Any(flags), self.trap, self.allow),
         }
+    }
+
+    /// The number of the process that it is about, and then whether there is something to set.
+    fn limits(&mut self) {
+        let another = self.program.label();
+        self.load_argument(0);
+        self.program.branch(Test::Is(0), self.allow, another);
+        self.program.place(another);
+        self.notify_with(2);
     }
 
     fn control(&mut self) {

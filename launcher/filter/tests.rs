@@ -323,6 +323,16 @@ fn other_processes_are_reached_where_landlock_keeps_those_outside_apart() {
 }
 
 #[test]
+fn limits_of_others_are_judged_where_they_are_set() {
+    let filter = assemble(NOTHING, Some(COOKIE), Sockets::All);
+    let call = |process, new| answer(&filter, Call::of(libc::SYS_prlimit64, &[process, 7, new]));
+    assert_eq!(
+        (call(0, 1), call(5, 0), call(5, 1), call(5, 1 << 40)),
+        (ALLOW, ALLOW, NOTIFY, NOTIFY)
+    );
+}
+
+#[test]
 fn what_always_passes_is_told_by_its_number() {
     let filter = assemble(EVERYTHING, Some(COOKIE), Sockets::All);
     let special = fates(Some(EVERYTHING), Sockets::All);

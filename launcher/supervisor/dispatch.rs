@@ -8,8 +8,8 @@ use super::calls::attributes::Unit;
 use super::calls::open::How;
 use super::calls::xattrs::At;
 use super::calls::{
-    attributes, denials, entries, links, loopback, messages, network, open, openat2, programs,
-    receptions, renames, sockets, watches, xattrs,
+    attributes, denials, entries, limits, links, loopback, messages, network, open, openat2,
+    programs, receptions, renames, sockets, watches, xattrs,
 };
 use super::task::Task;
 use crate::sys::notification::{Answer, Notification};
@@ -75,8 +75,9 @@ mod recent {
 mod common {
     use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
-        AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, links, loopback, messages,
-        network, open, openat2, programs, receptions, renames, sockets, telling, watches, xattrs,
+        AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, limits, links, loopback,
+        messages, network, open, openat2, programs, receptions, renames, sockets, telling, watches,
+        xattrs,
     };
 
     table! { task, a:
@@ -173,6 +174,7 @@ mod common {
         );
         // Of the options one alone is trapped.
         libc::SYS_setsockopt => "setsockopt", loopback::share_port(task, a.int(0), a.word(3), a.unsigned(4));
+        libc::SYS_prlimit64 => "prlimit64", limits::set(task, a.int(0));
         libc::SYS_inotify_add_watch => "inotify_add_watch", watches::add(
             task, a.int(0), a.word(1), a.unsigned(2),
         );

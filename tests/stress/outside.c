@@ -2,6 +2,7 @@
 #include "stress.h"
 #include <stddef.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -38,5 +39,8 @@ void reach(char **arguments) {
     printf("descriptor %s", said(syscall(SYS_pidfd_getfd, handle, 0, 0)));
     printf(" read %s", said(process_vm_readv(pid, &here, 1, &there, 1, 0)));
     printf(" write %s", said(process_vm_writev(pid, &here, 1, &there, 1, 0)));
+    struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+    printf(" limits %s", said(prlimit(pid, RLIMIT_CPU, &all, 0)));
+    printf(" own %s", said(prlimit(getpid(), RLIMIT_CPU, &all, 0)));
     printf(" trace %s\n", said(ptrace(PTRACE_SEIZE, pid, 0, 0)));
 }

@@ -80,22 +80,17 @@ void no_processes(char **arguments) {
     printf(" open %s mkdir %s\n", said(open_at("file")), said(syscall(SYS_mkdirat, AT_FDCWD, "none", 0700)));
 }
 
-/* FIFO: a tracer stops who waits in a call, lets it go on, and the call ends as it would have. */
-void seized(char **arguments) {
+/* FIFO: a tracer stops who waits in a call, as debuggers do, lets it go on, and the call ends as it would have. */
+void attached(char **arguments) {
     pid_t child = fork();
-    if (child == 0) {
-        long file = open_at("file");
-        must(file >= 0, "a file");
-        _exit(syscall(SYS_openat, AT_FDCWD, arguments[0], O_RDONLY) >= 0 ? 7 : 8);
-    }
+    if (child == 0) _exit(syscall(SYS_openat, AT_FDCWD, arguments[0], O_WRONLY) >= 0 ? 7 : 8);
     int status;
-    must(ptrace(PTRACE_SEIZE, child, 0, 0) == 0, "a tracee");
     usleep(50000);
-    must(ptrace(PTRACE_INTERRUPT, child, 0, 0) == 0, "an interruption");
+    must(ptrace(PTRACE_ATTACH, child, 0, 0) == 0, "a tracee");
     must(waitpid(child, &status, 0) == child, "a stop");
     printf("%s", WIFSTOPPED(status) ? "stopped" : "ended");
     must(ptrace(PTRACE_DETACH, child, 0, 0) == 0, "a farewell");
-    must(syscall(SYS_openat, AT_FDCWD, arguments[0], O_WRONLY) >= 0, "the other end");
+    must(syscall(SYS_openat, AT_FDCWD, arguments[0], O_RDONLY) >= 0, "the other end");
     waitpid(child, &status, 0);
     printf(" then %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }

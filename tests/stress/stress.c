@@ -46,7 +46,7 @@ static const struct {
     {"unserved", unserved},
     {"few-files", few_files},
     {"no-processes", no_processes},
-    {"seized", seized},
+    {"attached", attached},
 };
 
 int main(int count, char **arguments) {

@@ -6,6 +6,7 @@ pub(super) mod attributes;
 mod control;
 pub(super) mod denials;
 pub(super) mod entries;
+pub(super) mod limits;
 pub(super) mod links;
 pub(super) mod loopback;
 pub(super) mod messages;

@@ -60,7 +60,8 @@ fn addresses_without_a_file() {
         let fd = usize::try_from(datagram.as_raw_fd()).expect("open");
         let family = [1_u8, 0, 0, 0];
         let at = family.as_ptr().expose_provenance();
-        for length in [0, 1, 2, 3, 500, usize::MAX] {
+        // One byte more would be an abstract name, which datagrams are not sent to.
+        for length in [0, 1, 2, 500, usize::MAX] {
             let _ = writeln!(text, "{}", said(call(libc::SYS_connect, &[fd, at, length])));
         }
         let _ = writeln!(text, "{}", said(call(libc::SYS_bind, &[fd, at, 2])));
