@@ -60,3 +60,11 @@ unsafe extern "C" {
 pub(crate) fn is_glibc() -> bool {
     jp_libc_is_glibc() != 0
 }
+
+/// Whether opening a stream is a cancellation point.
+pub(crate) fn cancels_in_streams() -> bool {
+    #[cfg(target_os = "linux")]
+    return is_glibc();
+    #[cfg(target_os = "macos")]
+    true
+}

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::attack::{answer, arena, set_up};
+use crate::cli_status::product;
 use crate::layers::{Difference, Holder};
 use crate::run::{Mode, Outcome, Run, have, skip};
 use crate::scratch::{SECRET, Scratch};
@@ -210,6 +211,41 @@ fn program_for_musl() {
     let line = scratch.expand("bin/cat $OUT/secret");
     Run::sh(&scratch, &line).mode(Mode::Bare).run().assert_stdout(SECRET);
     Run::sh(&scratch, &line).run().assert_no_secret();
+}
+
+/// musl's glob lists where no hook sees it: the layers behind the library hold that, or it lists nothing.
+#[test]
+fn listing_by_musl() {
+    if !have("musl-gcc") {
+        return;
+    }
+    let scratch = arena(Scratch::new());
+    scratch.write(
+        "ws/list.c",
+        "#include <glob.h>\n#include <stdio.h>\nint main(int n, char **a) { glob_t found;\
+         if (glob(a[n - 1], 0, NULL, &found)) return 1;\
+         for (size_t i = 0; i < found.gl_pathc; i++) puts(found.gl_pathv[i]); return 0; }\n",
+    );
+    set_up(
+        &scratch,
+        "musl-gcc -o bin/list list.c; mkdir inside; touch inside/name; ln -s $OUT led",
+    );
+    let list = |pattern: &str, mode| {
+        let line = scratch.expand(&format!("bin/list '{pattern}'"));
+        Run::sh(&scratch, &line).mode(mode).run().stdout
+    };
+    for pattern in ["$OUT/*", "led/*"] {
+        assert!(list(pattern, Mode::Bare).contains("secret"), "{pattern}");
+        assert_eq!(list(pattern, Mode::under_test()), "", "{pattern}");
+    }
+    let inside = list("inside/*", Mode::under_test());
+    assert!(matches!(inside.as_str(), "inside/name\n" | ""), "{inside}");
+    let layered = product(&scratch, &["--", "bin/list", "inside/*"]).run();
+    assert_eq!(
+        (layered.status.code(), layered.stdout.as_str()),
+        (Some(0), "inside/name\n"),
+        "{layered}"
+    );
 }
 
 /// A set-user-ID program gets no privilege, so that the loader does not take the preload from it.

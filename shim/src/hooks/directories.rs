@@ -2,6 +2,8 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
+use jp_confine_policy::image::Image;
+
 use crate::errno::{Errno, Reply};
 use crate::hooks::metadata;
 use crate::hooks::open::{How, open_at};
@@ -9,7 +11,7 @@ use crate::libc_functions;
 use crate::sys::glob::{ABORTED, GlobTable, OWN_FUNCTIONS, has_known_table};
 use crate::sys::next::Original;
 use crate::sys::{self, Fd, process};
-use crate::working_directory;
+use crate::{session, working_directory};
 
 pub(super) const LISTING: c_int =
     libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC | libc::O_NONBLOCK;
@@ -98,7 +100,9 @@ pub(super) extern "C" fn glob(
         return original(pattern, flags, on_error, table);
     }
     if !has_known_table() {
-        return ABORTED;
+        // What that lists no hook sees. Another layer may.
+        let is_held = session::image().is_ok_and(Image::holds_other_programs);
+        return if is_held { original(pattern, flags, on_error, table) } else { ABORTED };
     }
     // SAFETY: glob's caller passes a table of its own, as libc relies on too.
     let functions = unsafe { &mut *table };

@@ -55,6 +55,12 @@ impl Mode {
     }
 }
 
+/// musl does not let a thread be cancelled here.
+fn opening(flags: c_int) -> How {
+    let how = How::new(flags, 0o666);
+    if libc_functions::cancels_in_streams() { how.cancellable() } else { how }
+}
+
 /// fopen(3).
 ///
 /// # Errors
@@ -65,7 +71,7 @@ pub(super) fn open_stream(
     mode: *const c_char,
 ) -> Result<*mut c_void, Errno> {
     let wanted = Mode::read(mode)?;
-    let how = How::new(wanted.flags, 0o666).cancellable();
+    let how = opening(wanted.flags);
     let fd = Fd::adopt(open_at(call, libc::AT_FDCWD, path, how)?);
     let stream = libc_functions::jp_fdopen(fd.raw(), mode);
     if !stream.is_null() {
@@ -98,7 +104,7 @@ fn reopen_stream(
         let fd = libc_functions::jp_fileno(stream);
         judge_reopen(c"freopen", fd, How::new(wanted.flags, 0)).map(|()| None)
     } else {
-        open_at(c"freopen", libc::AT_FDCWD, path, How::new(wanted.flags, 0o666).cancellable())
+        open_at(c"freopen", libc::AT_FDCWD, path, opening(wanted.flags))
             .map(|fd| Some(Fd::adopt(fd)))
     };
     let plain = wanted.plain();
