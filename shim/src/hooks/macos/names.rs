@@ -2,7 +2,6 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
-use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
 use crate::hooks::directories;
 use crate::hooks::open::{How, open_at};
