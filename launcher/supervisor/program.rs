@@ -1,6 +1,8 @@
 //! What kind of program a file is, read as the kernel reads it (`execve(2)`, `elf(5)`).
 
-use rustix::io::Errno;
+use std::os::fd::AsFd;
+
+use rustix::io::{Errno, pread};
 
 /// How much of a file the kernel looks at for a `#!` line (`BINPRM_BUF_SIZE`).
 const LINE: usize = 256;
@@ -53,6 +55,23 @@ pub(crate) fn inspect(
         return Ok(interpreter(line, room).map_or(Kind::Other, |path| Kind::Script(path.to_vec())));
     }
     binary(head, read)
+}
+
+/// Reads until `to` is full or the file ends; how much that was.
+///
+/// # Errors
+/// As pread(2).
+pub(crate) fn read_at(file: impl AsFd, offset: u64, to: &mut [u8]) -> Result<usize, Errno> {
+    let mut filled = 0;
+    while let Some(rest) = to.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match pread(&file, rest, offset.saturating_add(filled as u64)) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(filled)
 }
 
 /// The interpreter that a `#!` line names; `room` is what the kernel would read of it. A short file goes on
@@ -167,6 +186,25 @@ mod tests {
         assert_eq!(kind(&foreign), Kind::Foreign);
         assert_eq!(kind(&own[..70]), Kind::Other);
         assert_eq!(kind(b"data"), Kind::Other);
+    }
+
+    /// Who gives a program another loader puts the longer path behind all else.
+    #[test]
+    fn loaders_are_named_anywhere() {
+        let mut own = std::fs::read("/proc/self/exe").expect("read");
+        let headers = FILE_HEADER..FILE_HEADER + 16 * PROGRAM_HEADER;
+        let (headers, _) = own[headers].as_chunks::<PROGRAM_HEADER>();
+        let place = headers.iter().position(|it| number(it, 0, 4) == PT_INTERP).expect("a loader");
+        let header = FILE_HEADER + place * PROGRAM_HEADER;
+        let end = own.len() as u64;
+        own[header + 8..header + 16].copy_from_slice(&end.to_le_bytes());
+        own[header + 32..header + 40].copy_from_slice(&5_u64.to_le_bytes());
+        assert_eq!(inspected(&own), Err(Errno::IO));
+        own.extend(b"/ld\0\0");
+        assert_eq!(kind(&own), Kind::Dynamic(b"/ld".to_vec()));
+        own.extend([b'/'; 9]);
+        own[header + 32..header + 40].copy_from_slice(&9_u64.to_le_bytes());
+        assert_eq!(kind(&own), Kind::Other);
     }
 
     #[test]

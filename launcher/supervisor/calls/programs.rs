@@ -3,7 +3,7 @@
 //! changes the path or the arguments meanwhile is left with what Landlock lets be executed.
 
 use std::ffi::CString;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::AsFd as _;
 use std::sync::atomic::Ordering;
 
 use jp_confine_policy::Capabilities;
@@ -12,7 +12,7 @@ use jp_confine_policy::image::Image;
 use jp_confine_policy::invocation::{self, Invocation};
 use jp_confine_policy::telling;
 use rustix::fs::{Access, AtFlags, FileType, OFlags, accessat};
-use rustix::io::{Errno, pread};
+use rustix::io::Errno;
 
 use crate::events::Reason;
 use crate::learn::record::How;
@@ -141,21 +141,7 @@ fn inspect(task: &Task<'_>, program: &Object) -> Result<Kind, Errno> {
     }
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
     let file = task.caller.proc().reopen(program.file.as_fd(), flags)?;
-    program::inspect(|offset, to| read_at(&file, offset, to))
-}
-
-/// Reads until `to` is full or the file ends; how much that was.
-fn read_at(file: &OwnedFd, offset: u64, to: &mut [u8]) -> Result<usize, Errno> {
-    let mut filled = 0;
-    while let Some(rest) = to.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match pread(file, rest, offset.saturating_add(filled as u64)) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-    Ok(filled)
+    program::inspect(|offset, to| program::read_at(&file, offset, to))
 }
 
 /// What a program names to be started by; the empty path is the working directory to the kernel.
