@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -14,12 +13,10 @@ use jp_confine_policy::image::Image;
 
 use crate::context::Context;
 use crate::failure::{Failure, Refusal};
+use crate::supervisor::program::{Kind, inspect, read_at};
 
-/// Interpreters of interpreters that the kernel follows (`execve(2)`, `BINPRM_MAX_RECURSION`).
-const INTERPRETERS: usize = 4;
-
-/// As much of a file as the kernel looks at to tell what it is, and the program headers after it.
-const HEAD: u64 = 4096;
+/// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
+const INTERPRETERS: usize = 5;
 
 /// The file that `name` means, looked up in `PATH` as the shell would, which may be executed and
 /// which the preload library will see (spec §13).
@@ -84,9 +81,8 @@ impl Judge<'_> {
         let canonical = path.canonicalize().map_err(|error| Refusal::Unfit(error.to_string()))?;
         let request = Request::canonical(canonical.as_os_str().as_bytes());
         self.refuse(decide::access(self.image, &request, Capabilities::EXECUTE))?;
-        let head = head(&canonical)?;
-        match Kind::of(&head) {
-            Kind::Dynamic { .. }
+        match kind(&canonical)? {
+            Kind::Dynamic(_)
                 if has_capabilities(&canonical) && !self.image.behind().other_programs =>
             {
                 Err(Refusal::Unfit(
@@ -95,16 +91,16 @@ impl Judge<'_> {
                         .to_owned(),
                 ))
             }
-            Kind::Dynamic { loader } => self.loader(Path::new(OsStr::from_bytes(loader))),
-            Kind::Script { interpreter } if interpreters > 0 => {
-                let interpreter = Path::new(OsStr::from_bytes(interpreter));
+            Kind::Dynamic(loader) => self.loader(Path::new(OsStr::from_bytes(&loader))),
+            Kind::Script(interpreter) if interpreters > 0 => {
+                let interpreter = Path::new(OsStr::from_bytes(&interpreter));
                 self.program(interpreter, interpreters - 1).map_err(|reason| {
                     Refusal::Unfit(format!("its interpreter {}: {reason}", interpreter.display()))
                 })
             }
-            Kind::Script { .. } => Err(Refusal::Unfit("interpreters in a circle".to_owned())),
+            Kind::Script(_) => Err(Refusal::Unfit("interpreters in a circle".to_owned())),
             // No magic number: the C library runs it with the shell (`exec(3)`, ENOEXEC).
-            Kind::Text => self.program(Path::new("/bin/sh"), 0),
+            Kind::Other => self.program(Path::new("/bin/sh"), 0),
             Kind::Static if self.image.behind().other_programs => Ok(()),
             Kind::Static => Err(Refusal::Unfit(
                 "it is statically linked, so the preload library cannot hold it to the policy, \
@@ -142,110 +138,35 @@ impl Judge<'_> {
     }
 }
 
-fn head(path: &Path) -> Result<Vec<u8>, Refusal> {
-    let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
-    read.map_err(|error| {
-        Refusal::Unfit(format!("what kind of program it is is unknown: {error}"))
-    })?;
-    Ok(head)
-}
-
-/// What the first bytes of a program say about it.
-#[derive(Debug, PartialEq, Eq)]
-enum Kind<'a> {
-    /// An ELF program of this architecture that names a loader.
-    Dynamic { loader: &'a [u8] },
-    /// An ELF program without a loader.
-    Static,
-    /// An ELF program of another class or machine.
-    Foreign,
-    /// `#!`.
-    Script { interpreter: &'a [u8] },
-    /// Neither.
-    Text,
-}
-
-impl<'a> Kind<'a> {
-    fn of(head: &'a [u8]) -> Self {
-        if let Some(line) = head.strip_prefix(b"#!") {
-            let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
-            let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-            return words.next().map_or(Self::Text, |interpreter| Self::Script { interpreter });
-        }
-        if !head.starts_with(b"\x7fELF") {
-            return Self::Text;
-        }
-        Self::of_elf(head).unwrap_or(Self::Static)
+/// What kind of program a file is; of what is no regular file nobody can tell without waiting for it.
+fn kind(path: &Path) -> Result<Kind, Refusal> {
+    let unknown = |error| Refusal::Unfit(format!("what kind of program it is is unknown: {error}"));
+    if !path.metadata().map_err(unknown)?.is_file() {
+        return Err(Refusal::Unfit("it is no regular file".to_owned()));
     }
-
-    /// `elf(5)`; `None` where the headers are cut off or name no loader.
-    fn of_elf(head: &'a [u8]) -> Option<Self> {
-        const PT_INTERP: u32 = 3;
-        const CLASS_64: u8 = 2;
-        let class = *head.get(4)?;
-        if class != CLASS_64 || word16(head, 18)? != MACHINE {
-            return Some(Self::Foreign);
-        }
-        let table = usize::try_from(word64(head, 32)?).ok()?;
-        let size = usize::from(word16(head, 54)?);
-        let count = usize::from(word16(head, 56)?);
-        for index in 0..count {
-            let entry = head.get(table.checked_add(index.checked_mul(size)?)?..)?;
-            if word32(entry, 0)? != PT_INTERP {
-                continue;
-            }
-            let offset = usize::try_from(word64(entry, 8)?).ok()?;
-            let length = usize::try_from(word64(entry, 32)?).ok()?;
-            let text = head.get(offset..offset.checked_add(length)?)?;
-            let loader = text.split(|byte| *byte == 0).next().unwrap_or_default();
-            return Some(Self::Dynamic { loader });
-        }
-        None
-    }
-}
-
-/// `e_machine` of programs that the preload library can be loaded into.
-const MACHINE: u16 = if cfg!(target_arch = "aarch64") { 183 } else { 62 };
-
-fn word16(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-fn word32(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-fn word64(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+    let file = File::open(path).map_err(unknown)?;
+    inspect(|offset, to| read_at(&file, offset, to)).map_err(|errno| unknown(errno.into()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Kind;
+    use super::*;
 
     #[test]
-    fn scripts_name_their_interpreter() {
-        let script = |text: &'static [u8]| Kind::of(text);
-        assert_eq!(script(b"#! /bin/sh -e\n"), Kind::Script { interpreter: b"/bin/sh" });
-        assert_eq!(script(b"#!/usr/bin/env"), Kind::Script { interpreter: b"/usr/bin/env" });
-        assert_eq!(script(b"#!\n"), Kind::Text);
-        assert_eq!(script(b""), Kind::Text);
-    }
-
-    #[test]
-    fn elf_headers_cut_short_are_never_dynamic() {
-        let own = std::fs::read("/proc/self/exe").unwrap_or_default();
-        for length in 4..64.min(own.len()) {
-            assert!(!matches!(Kind::of(&own[..length]), Kind::Dynamic { .. }), "{length}");
+    fn nobody_waits_to_know_what_a_program_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let fifo = folder.path().join("fifo");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .expect("a fifo");
+        for path in [folder.path(), &fifo, Path::new("/dev/null")] {
+            assert!(matches!(kind(path), Err(Refusal::Unfit(_))), "{}", path.display());
         }
-        assert!(matches!(Kind::of(&own), Kind::Dynamic { .. } | Kind::Static));
-    }
-
-    #[test]
-    fn another_architecture_is_foreign() {
-        let mut head = vec![0; 64];
-        head[..5].copy_from_slice(b"\x7fELF\x01");
-        assert_eq!(Kind::of(&head), Kind::Foreign);
+        assert!(matches!(kind(Path::new("/proc/self/exe")), Ok(Kind::Dynamic(_))));
     }
 }

@@ -21,7 +21,7 @@ mod lessons;
 mod place;
 mod policy;
 mod proc;
-mod program;
+pub(crate) mod program;
 mod resolve;
 mod services;
 mod status;

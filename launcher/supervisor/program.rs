@@ -1,6 +1,8 @@
 //! What kind of program a file is, read as the kernel reads it (`execve(2)`, `elf(5)`).
 
-use rustix::io::Errno;
+use std::os::fd::AsFd;
+
+use rustix::io::{Errno, pread};
 
 /// How much of a file the kernel looks at for a `#!` line (`BINPRM_BUF_SIZE`).
 const LINE: usize = 256;
@@ -55,19 +57,39 @@ pub(crate) fn inspect(
     binary(head, read)
 }
 
-/// The interpreter that a `#!` line names; `room` is what the kernel would read of it.
+/// Reads until `to` is full or the file ends; how much that was.
+///
+/// # Errors
+/// As pread(2).
+pub(crate) fn read_at(file: impl AsFd, offset: u64, to: &mut [u8]) -> Result<usize, Errno> {
+    let mut filled = 0;
+    while let Some(rest) = to.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match pread(&file, rest, offset.saturating_add(filled as u64)) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(filled)
+}
+
+/// The interpreter that a `#!` line names; `room` is what the kernel would read of it. A short file goes on
+/// with NULs, so that one may name the empty path.
 fn interpreter(line: &[u8], room: usize) -> Option<&[u8]> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let newline = line.iter().position(|&byte| byte == b'\n');
-    let end = newline.unwrap_or(line.len());
-    let text = line.get(..end)?;
-    let start = text.iter().position(|byte| !is_blank(byte))?;
-    let text = text.get(start..)?;
-    let ends = text.iter().position(|byte| is_blank(byte) || *byte == 0);
-    if ends.is_none() && newline.is_none() && end >= room {
+    let line = line.get(..newline.unwrap_or(line.len()))?;
+    let is_whole = newline.is_some() || line.len() >= room;
+    let Some(start) = line.iter().position(|byte| !is_blank(byte)) else {
+        return (!is_whole).then_some(&[]);
+    };
+    let text = line.get(start..)?;
+    let end = text.iter().position(|byte| is_blank(byte) || *byte == 0);
+    if end.is_none() && newline.is_none() && is_whole {
         return None;
     }
-    text.get(..ends.unwrap_or(text.len())).filter(|path| !path.is_empty())
+    text.get(..end.unwrap_or(text.len()))
 }
 
 /// Looks for `PT_INTERP` in an ELF file that begins with `head`.
@@ -109,11 +131,14 @@ fn loader(
         return Ok(Kind::Other);
     }
     let mut text = vec![0; size];
-    if read(offset, &mut text)? != size || text.last() != Some(&0) {
+    if read(offset, &mut text)? != size {
+        return Err(Errno::IO);
+    }
+    if text.last() != Some(&0) {
         return Ok(Kind::Other);
     }
     let path = text.split(|&byte| byte == 0).next().unwrap_or_default();
-    Ok(if path.is_empty() { Kind::Other } else { Kind::Dynamic(path.to_vec()) })
+    Ok(Kind::Dynamic(path.to_vec()))
 }
 
 /// A little-endian number of `size` bytes at `at`.
@@ -126,14 +151,18 @@ fn number(bytes: &[u8], at: usize, size: usize) -> u64 {
 mod tests {
     use super::*;
 
-    fn kind(bytes: &[u8]) -> Kind {
+    fn inspected(bytes: &[u8]) -> Result<Kind, Errno> {
         let read = |offset: u64, to: &mut [u8]| {
             let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
             let count = to.len().min(bytes.len() - start);
             to[..count].copy_from_slice(&bytes[start..start + count]);
             Ok(count)
         };
-        inspect(read).expect("read")
+        inspect(read)
+    }
+
+    fn kind(bytes: &[u8]) -> Kind {
+        inspected(bytes).expect("read")
     }
 
     #[test]
@@ -141,7 +170,11 @@ mod tests {
         assert_eq!(kind(b"#!/bin/sh\n"), Kind::Script(b"/bin/sh".to_vec()));
         assert_eq!(kind(b"#! \t/bin/env sh -x\nrest"), Kind::Script(b"/bin/env".to_vec()));
         assert_eq!(kind(b"#!\n"), Kind::Other);
+        assert_eq!(kind(b"#! \t\n/bin/sh"), Kind::Other);
+        assert_eq!(kind(b"#!"), Kind::Script(Vec::new()));
+        assert_eq!(kind(b"#! \0/bin/sh\n"), Kind::Script(Vec::new()));
         assert_eq!(kind(&[&b"#!"[..], &[b'a'; 300]].concat()), Kind::Other);
+        assert_eq!(kind(&[&b"#!"[..], &[b' '; 300]].concat()), Kind::Other);
     }
 
     #[test]
@@ -155,14 +188,32 @@ mod tests {
         assert_eq!(kind(b"data"), Kind::Other);
     }
 
+    /// Who gives a program another loader puts the longer path behind all else.
+    #[test]
+    fn loaders_are_named_anywhere() {
+        let mut own = std::fs::read("/proc/self/exe").expect("read");
+        let headers = FILE_HEADER..FILE_HEADER + 16 * PROGRAM_HEADER;
+        let (headers, _) = own[headers].as_chunks::<PROGRAM_HEADER>();
+        let place = headers.iter().position(|it| number(it, 0, 4) == PT_INTERP).expect("a loader");
+        let header = FILE_HEADER + place * PROGRAM_HEADER;
+        let end = own.len() as u64;
+        own[header + 8..header + 16].copy_from_slice(&end.to_le_bytes());
+        own[header + 32..header + 40].copy_from_slice(&5_u64.to_le_bytes());
+        assert_eq!(inspected(&own), Err(Errno::IO));
+        own.extend(b"/ld\0\0");
+        assert_eq!(kind(&own), Kind::Dynamic(b"/ld".to_vec()));
+        own.extend([b'/'; 9]);
+        own[header + 32..header + 40].copy_from_slice(&9_u64.to_le_bytes());
+        assert_eq!(kind(&own), Kind::Other);
+    }
+
     #[test]
     fn no_damage_does_harm() {
         let own = std::fs::read("/proc/self/exe").expect("read");
         for at in 0..HEAD {
             let mut bytes = own[..HEAD * 2].to_vec();
             bytes[at] ^= 0xff;
-            kind(&bytes);
-            kind(&bytes[..at]);
+            let _ = (inspected(&bytes), inspected(&bytes[..at]));
         }
     }
 }

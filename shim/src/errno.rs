@@ -25,6 +25,7 @@ names!(
     EFAULT,
     EINTR,
     EINVAL,
+    EIO,
     EISDIR,
     ELOOP,
     EMFILE,

@@ -2,6 +2,7 @@
  * flags of odd shapes, the numbers of descriptors. */
 #include "attack.h"
 #include <dirent.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -173,6 +174,52 @@ static int v_odd_names(char **a)
     return DONE;
 }
 
+static void program(const char *name, const void *start, size_t size)
+{
+    static char *const vector[] = {"x", NULL};
+    FILE *file = fopen(name, "w");
+    if (!file || fwrite(start, 1, size, file) != size || fclose(file) || chmod(name, 0755))
+        printf("%s: not made\n", name);
+    line(name, "execve", execve(name, vector, environ));
+}
+
+/* A program that names `size` bytes at `offset` as its loader's path. */
+static void named_loader(const char *name, size_t offset, size_t size)
+{
+    struct { Elf64_Ehdr file; Elf64_Phdr loader; char text[16]; } elf = {
+        .file = {.e_ident = ELFMAG "\2\1\1", .e_type = ET_DYN, .e_version = 1,
+#ifdef __x86_64__
+                 .e_machine = EM_X86_64,
+#else
+                 .e_machine = EM_AARCH64,
+#endif
+                 .e_ehsize = sizeof(Elf64_Ehdr), .e_phoff = sizeof(Elf64_Ehdr),
+                 .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1},
+        .loader = {.p_type = PT_INTERP, .p_offset = offset, .p_filesz = size},
+    };
+    program(name, &elf, sizeof elf);
+}
+
+/* Programs that cannot be started. */
+static int v_odd_programs(char **a)
+{
+    static char *const vector[] = {"x", NULL};
+    (void)a;
+    program("no_line", "#!", 2);
+    program("blank_line", "#! \t\n", 5);
+    program("empty_name", "#!\0/bin/sh\n", 11);
+    named_loader("loader_without_name", sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr), 2);
+    named_loader("loader_beyond_the_end", 1 << 20, 8);
+    (void)(symlink("bin/attack", "link") | symlink("loop", "loop"));
+    line("link", "execveat", execveat(AT_FDCWD, "link", vector, environ, AT_SYMLINK_NOFOLLOW));
+    line("loop", "execve", execve("loop", vector, environ));
+    line("link, held", "fexecve", fexecve(open("link", O_PATH | O_NOFOLLOW), vector, environ));
+    line("link, held", "execveat",
+         execveat(open("link", O_PATH | O_NOFOLLOW), "", vector, environ, AT_EMPTY_PATH));
+    line("working directory", "execveat", execveat(AT_FDCWD, "", vector, environ, AT_EMPTY_PATH));
+    return DONE;
+}
+
 /* The one directory whose path ends with its slash: what is relative to it, and to a descriptor of it. */
 static int v_in_root(char **a)
 {
@@ -312,6 +359,7 @@ const struct verb answer_verbs[] = {
     {"pointers", 0, v_pointers},
     {"null_pointers", 0, v_null_pointers},
     {"odd_names", 0, v_odd_names},
+    {"odd_programs", 0, v_odd_programs},
     {"descriptor_numbers", 0, v_descriptor_numbers},
     {"odd_flags", 0, v_odd_flags},
     {"in_root", 0, v_in_root},

@@ -36,6 +36,11 @@ fn odd_names() {
 }
 
 #[test]
+fn odd_programs() {
+    assert_same_answers("odd_programs");
+}
+
+#[test]
 fn odd_flags() {
     assert_same_answers("odd_flags");
 }

@@ -282,6 +282,26 @@ fn program_with_file_capabilities() {
     }
 }
 
+/// A script that nobody may look into names a program that may not be executed, where Landlock alone would
+/// let it: the library cannot judge it, and leaves that to others.
+#[test]
+fn interpreter_of_an_unreadable_script() {
+    let scratch = Scratch::new();
+    let rules = "[[access.fs]]\npath = '.'\nread = true\nexecute = true\n\
+         [[access.fs]]\npath = 'scripts'\nexecute = true\n\
+         [[access.fs]]\npath = 'forbidden'\nread = true\n";
+    scratch.write("ws/jp-confine.toml", rules);
+    let line = "mkdir scripts forbidden; cp -L /bin/cat forbidden/cat; echo TOPSECRET > file
+        for s in scripts/kept locked; do printf '#!%s/forbidden/cat\n#TOPSECRET\n' $PWD > $s; chmod 755 $s; done
+        chmod 111 locked";
+    Run::sh(&scratch, line).mode(Mode::Bare).run().assert_ok();
+    for script in ["scripts/kept", "locked"] {
+        let line = format!("echo started; ./{script} file; exec ./{script} file");
+        let run = Run::sh(&scratch, &line).run();
+        run.assert_stdout("started").assert_no_secret();
+    }
+}
+
 /// The attack program, made privileged by `give`, tries to read a file that any user may, after it
 /// could not read one of the superuser's. `None` where no program can be made privileged.
 fn open_secret_by_privileged(give: impl FnOnce(&Path)) -> Option<Outcome> {

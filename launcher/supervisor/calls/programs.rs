@@ -3,7 +3,7 @@
 //! changes the path or the arguments meanwhile is left with what Landlock lets be executed.
 
 use std::ffi::CString;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::AsFd as _;
 use std::sync::atomic::Ordering;
 
 use jp_confine_policy::Capabilities;
@@ -12,7 +12,7 @@ use jp_confine_policy::image::Image;
 use jp_confine_policy::invocation::{self, Invocation};
 use jp_confine_policy::telling;
 use rustix::fs::{Access, AtFlags, FileType, OFlags, accessat};
-use rustix::io::{Errno, pread};
+use rustix::io::Errno;
 
 use crate::events::Reason;
 use crate::learn::record::How;
@@ -57,6 +57,9 @@ fn start(
     let text = task.caller.text(path)?;
     let held = text.is_empty() && flags & libc::AT_EMPTY_PATH != 0;
     if held {
+        if dirfd == libc::AT_FDCWD {
+            return Err(Errno::ACCESS);
+        }
         let object = Object::of_descriptor(&task.caller, task.caller.object(dirfd)?)?;
         let _acting = task.begin()?;
         if let Some(path) = task.judged_path(&object)? {
@@ -115,8 +118,7 @@ fn admit(task: &Task<'_>, program: Object) -> Result<Answer, Errno> {
     for _ in 0..=SCRIPT_DEPTH {
         match inspect(task, &program)? {
             Kind::Script(interpreter) => {
-                let interpreter = CString::new(interpreter).map_err(|_| Errno::NOEXEC)?;
-                let argument = Argument::of_text(task.caller, libc::AT_FDCWD, interpreter)?;
+                let argument = named(task, interpreter)?;
                 program = find(task, &argument, false)?;
             }
             Kind::Dynamic(loader) => return admit_loader(task, loader),
@@ -132,33 +134,27 @@ fn admit(task: &Task<'_>, program: Object) -> Result<Answer, Errno> {
 }
 
 fn inspect(task: &Task<'_>, program: &Object) -> Result<Kind, Errno> {
-    if program.kind() != FileType::RegularFile {
-        return Err(Errno::ACCESS);
+    match program.kind() {
+        FileType::RegularFile => {}
+        FileType::Symlink => return Err(Errno::LOOP),
+        _ => return Err(Errno::ACCESS),
     }
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
     let file = task.caller.proc().reopen(program.file.as_fd(), flags)?;
-    program::inspect(|offset, to| read_at(&file, offset, to))
+    program::inspect(|offset, to| program::read_at(&file, offset, to))
 }
 
-/// Reads until `to` is full or the file ends; how much that was.
-fn read_at(file: &OwnedFd, offset: u64, to: &mut [u8]) -> Result<usize, Errno> {
-    let mut filled = 0;
-    while let Some(rest) = to.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match pread(file, rest, offset.saturating_add(filled as u64)) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-    Ok(filled)
+/// What a program names to be started by; the empty path is the working directory to the kernel.
+fn named<'a>(task: &Task<'a>, path: Vec<u8>) -> Result<Argument<'a>, Errno> {
+    let path = if path.is_empty() { b".".to_vec() } else { path };
+    let path = CString::new(path).map_err(|_| Errno::NOEXEC)?;
+    Argument::of_text(task.caller, libc::AT_FDCWD, path)
 }
 
 /// The loader that the program names is a program, and no more: where there is a supervisor, whatever does
 /// not bring in the library is held all the same.
 fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<Answer, Errno> {
-    let path = CString::new(path).map_err(|_| Errno::NOEXEC)?;
-    let argument = Argument::of_text(task.caller, libc::AT_FDCWD, path)?;
+    let argument = named(task, path)?;
     let found = argument.find(false)?;
     let crate::supervisor::resolve::Found::Object(loader) = found else {
         return Err(Errno::NOENT);

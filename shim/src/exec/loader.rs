@@ -18,6 +18,9 @@ use crate::sys;
 /// The program that the descriptor itself denotes (fexecve(3)).
 #[inline(never)]
 pub(super) fn held(image: &Image<'_>, call: &CStr, fd: c_int) -> Result<Executable, Errno> {
+    if fd == libc::AT_FDCWD {
+        return Err(Errno::EACCES);
+    }
     sys::fcntl(fd, libc::F_GETFD, 0)?;
     let link = DescriptorLink::new(fd);
     let flags = libc::O_PATH | libc::O_CLOEXEC;

@@ -48,9 +48,18 @@ pub(crate) fn execute(
     flags: c_int,
 ) -> Errno {
     let program = Program { dirfd, path, argv, flags };
-    with_judged(call, program, envp, |path, argv, envp| {
-        process::execute(dirfd, path, argv, envp, flags)
+    with_judged(call, program, envp, |path, argv, envp, sight| {
+        process::execute(dirfd, path, argv, envp, flags, sight == Sight::Whole)
     })
+}
+
+/// How much of a program was judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// All that it consists of: interpreter and loader, too.
+    Whole,
+    /// The program alone, which nobody could look into here; the other layers are to judge the call.
+    Outside,
 }
 
 /// A program as it was named to be started.
@@ -63,13 +72,13 @@ pub(crate) struct Program {
     pub(crate) flags: c_int,
 }
 
-/// Calls `run` with the path of a program that may run, its words, and an environment that confines it.
-/// Returns what `run` says, or why there is no such program or environment.
+/// Calls `run` with the path of a program that may run, its words, an environment that confines it, and
+/// how much was judged. Returns what `run` says, or why there is no such program or environment.
 pub(crate) fn with_judged(
     call: &CStr,
     program: Program,
     envp: Strings,
-    run: impl FnOnce(&CStr, Strings, Strings) -> Errno,
+    run: impl FnOnce(&CStr, Strings, Strings, Sight) -> Errno,
 ) -> Errno {
     let image = match session::image() {
         Ok(image) => image,
@@ -92,7 +101,7 @@ fn judge_and_run(
     call: &CStr,
     program: Program,
     envp: Strings,
-    run: impl FnOnce(&CStr, Strings, Strings) -> Errno,
+    run: impl FnOnce(&CStr, Strings, Strings, Sight) -> Errno,
 ) -> Errno {
     let mut text = Buffer::<SHORT>::new();
     match memory::copy_path(program.path, &mut text) {
@@ -108,7 +117,7 @@ fn judge_and_run_long(
     call: &CStr,
     program: Program,
     envp: Strings,
-    run: impl FnOnce(&CStr, Strings, Strings) -> Errno,
+    run: impl FnOnce(&CStr, Strings, Strings, Sight) -> Errno,
 ) -> Errno {
     let mut text = PathBuffer::new();
     match memory::copy_path(program.path, &mut text) {
@@ -125,25 +134,26 @@ fn run_if_judged(
     path: &CStr,
     program: Program,
     envp: Strings,
-    run: impl FnOnce(&CStr, Strings, Strings) -> Errno,
+    run: impl FnOnce(&CStr, Strings, Strings, Sight) -> Errno,
 ) -> Errno {
     match judge(image, call, path.to_bytes(), program) {
-        Ok(admission) => {
+        Ok((admission, sight)) => {
             let withheld = Withheld::of(image, admission);
-            environment::with_repaired(&withheld, envp, |envp| run(path, program.argv, envp))
+            environment::with_repaired(&withheld, envp, |envp| run(path, program.argv, envp, sight))
         }
         Err(errno) => errno,
     }
 }
 
-/// Judges the program at `path`: the rules by which it may be started with its arguments.
+/// Judges the program at `path`: the rules by which it may be started with its arguments, and how much of
+/// it was judged.
 #[inline(never)]
 fn judge(
     image: &Image<'_>,
     call: &CStr,
     path: &[u8],
     Program { dirfd, argv, flags, .. }: Program,
-) -> Result<Admission, Errno> {
+) -> Result<(Admission, Sight), Errno> {
     if flags & !(sys::EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
         return Err(Errno::EINVAL);
     }
@@ -157,8 +167,8 @@ fn judge(
         }
     };
     let admission = invocation::judge(image, call, &program.object, argv)?;
-    admit(image, call, program)?;
-    can_carry_shim(image, call, path).map(|()| admission)
+    let sight = admit(image, call, program)?;
+    can_carry_shim(image, call, path).map(|()| (admission, sight))
 }
 
 fn may_execute(image: &Image<'_>, request: &Request<'_>) -> Verdict {
@@ -236,7 +246,7 @@ fn judge_nameless(image: &Image<'_>, call: &CStr, program: &Object) -> Result<()
 /// Follows the program to what the processor will run first, and refuses what cannot carry the
 /// shim (spec §13).
 #[inline(never)]
-fn admit(image: &Image<'_>, call: &CStr, program: Executable) -> Result<(), Errno> {
+fn admit(image: &Image<'_>, call: &CStr, program: Executable) -> Result<Sight, Errno> {
     let mut program = program;
     for _ in 0..=SCRIPT_DEPTH {
         let mut next = Interpreter::new();
@@ -250,22 +260,29 @@ fn admit(image: &Image<'_>, call: &CStr, program: Executable) -> Result<(), Errn
                 Reason::ShimUnreachable
             }
             #[cfg(target_os = "linux")]
-            Ok(Kind::Dynamic) => return loader::admit(image, call, next.as_bytes()),
+            Ok(Kind::Dynamic) => {
+                return loader::admit(image, call, next.as_bytes()).map(|()| Sight::Whole);
+            }
             // The kernel starts no loader but its own.
             #[cfg(target_os = "macos")]
-            Ok(Kind::Dynamic) => return Ok(()),
+            Ok(Kind::Dynamic) => return Ok(Sight::Whole),
             #[cfg(target_os = "macos")]
             Ok(Kind::Protected) => Reason::ShimUnreachable,
-            Ok(Kind::Other) => return not_a_program(&program.object),
+            Ok(Kind::Other) => return Err(not_a_program(&program.object)),
             // The kernel holds it.
-            Ok(Kind::Static) if image.holds_other_programs() => return Ok(()),
+            Ok(Kind::Static) if image.holds_other_programs() => return Ok(Sight::Whole),
             Ok(Kind::Static) => Reason::StaticProgram,
             Ok(Kind::Foreign) => Reason::ForeignProgram,
             // No program for anybody.
-            Err(Errno::EACCES) if !program.is_file => return Err(Errno::EACCES),
-            // The kernel would run what nobody may read, but the shim does not work in it.
-            Err(Errno::EACCES) if image.holds_other_programs() => return Ok(()),
+            Err(errno) if !program.is_file => return Err(errno),
+            // The kernel would run what nobody may read, but the shim does not work in it, and its
+            // interpreter is anybody's guess.
+            Err(Errno::EACCES | Errno::ENAMETOOLONG) if image.holds_other_programs() => {
+                return Ok(Sight::Outside);
+            }
             Err(Errno::EACCES) => Reason::ShimUnreachable,
+            #[cfg(target_os = "linux")]
+            Err(Errno::ENAMETOOLONG) => Reason::Loader,
             Err(errno) => return Err(errno),
         };
         return Err(refuse(image, call, &program.object, reason));
@@ -284,9 +301,8 @@ fn refuse(image: &Image<'_>, call: &CStr, program: &Object, reason: Reason) -> E
 
 /// Neither a script nor a binary: what the kernel answers, without asking it, because an
 /// interpreter registered for such files (`binfmt_misc`) would run unjudged.
-fn not_a_program(file: &Object) -> Result<(), Errno> {
-    sys::accessible(file, libc::X_OK)?;
-    Err(Errno::ENOEXEC)
+fn not_a_program(file: &Object) -> Errno {
+    sys::accessible(file, libc::X_OK).err().unwrap_or(Errno::ENOEXEC)
 }
 
 /// Whether the loader of the new program will find the shim, and not refuse to preload it.

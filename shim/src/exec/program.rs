@@ -64,9 +64,13 @@ impl Executable {
         status: &libc::stat,
         open: impl FnOnce(&Object) -> Result<Fd, Errno>,
     ) -> Self {
-        let is_file = status.st_mode & libc::S_IFMT == libc::S_IFREG;
-        let file = if is_file { open(&object) } else { Err(Errno::EACCES) };
-        Self { object, is_file, is_named: status.st_nlink > 0, file }
+        let kind = status.st_mode & libc::S_IFMT;
+        let file = match kind {
+            libc::S_IFREG => open(&object),
+            libc::S_IFLNK => Err(Errno::ELOOP),
+            _ => Err(Errno::EACCES),
+        };
+        Self { object, is_file: kind == libc::S_IFREG, is_named: status.st_nlink > 0, file }
     }
 
     /// As [`Self::new`], of what a spelling leads to. Where the kernel holds what cannot be looked into, it is
@@ -101,7 +105,8 @@ pub(crate) const FLAGS: c_int =
 /// of the loader of a dynamic program.
 ///
 /// # Errors
-/// `EACCES` for what is no regular file, or may not be read; `ENAMETOOLONG` for a loader of no system.
+/// `ELOOP` for a link, `EACCES` for what else is no regular file, or may not be read; `ENAMETOOLONG` for a
+/// loader of no system.
 #[inline(never)]
 pub(crate) fn inspect(program: &Executable, next: &mut Interpreter) -> Result<Kind, Errno> {
     let file = match &program.file {
@@ -121,19 +126,22 @@ pub(crate) fn inspect(program: &Executable, next: &mut Interpreter) -> Result<Ki
     system::binary(file, found, next)
 }
 
-/// The interpreter that a `#!` line names; `room` is what the kernel would read of it.
+/// The interpreter that a `#!` line names; `room` is what the kernel would read of it. A short file goes on
+/// with NULs, so that one may name the empty path.
 fn interpreter(line: &[u8], room: usize) -> Option<&[u8]> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let newline = line.iter().position(|&byte| byte == b'\n');
-    let line_end = newline.unwrap_or(line.len());
-    let line = line.get(..line_end)?;
-    let start = line.iter().position(|byte| !is_blank(byte))?;
+    let line = line.get(..newline.unwrap_or(line.len()))?;
+    let is_whole = newline.is_some() || line.len() >= room;
+    let Some(start) = line.iter().position(|byte| !is_blank(byte)) else {
+        return (!is_whole).then_some(&[]);
+    };
     let text = line.get(start..)?;
     let end = text.iter().position(|byte| is_blank(byte) || *byte == 0);
-    if end.is_none() && newline.is_none() && line_end >= room {
+    if end.is_none() && newline.is_none() && is_whole {
         return None;
     }
-    text.get(..end.unwrap_or(text.len())).filter(|path| !path.is_empty())
+    text.get(..end.unwrap_or(text.len()))
 }
 
 /// Fills `to` from `offset` of the file, whose beginning is `head`; whether that much is there.

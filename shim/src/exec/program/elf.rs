@@ -66,7 +66,7 @@ fn loader(
         let mut chunk = [0_u8; 64];
         let Some(part) = chunk.get_mut(..left.min(64)) else { break };
         if !fetch(file, head, at, part)? {
-            return Ok(Kind::Other);
+            return Err(Errno::EIO);
         }
         let text = part.split(|&byte| byte == 0).next().unwrap_or(&[]);
         if !ended {
@@ -77,5 +77,5 @@ fn loader(
         left = left.saturating_sub(part.len());
         at = at.saturating_add(part.len() as u64);
     }
-    Ok(if last == 0 && next.len() > 0 { Kind::Dynamic } else { Kind::Other })
+    Ok(if last == 0 { Kind::Dynamic } else { Kind::Other })
 }

@@ -61,7 +61,7 @@ impl Start {
     /// Starts the program at `path`: zero, or an error number.
     fn start(self, call: &CStr, path: *const c_char) -> Errno {
         let program = Program { dirfd: libc::AT_FDCWD, path, argv: self.argv, flags: 0 };
-        exec::with_judged(call, program, self.envp, |path, argv, envp| {
+        exec::with_judged(call, program, self.envp, |path, argv, envp, _| {
             let mut absolute = PathBuffer::new();
             // The file actions may change the directory before the kernel looks for the program.
             if let Err(errno) = spell_out(path, &mut absolute) {
@@ -167,7 +167,7 @@ fn shell_is_confined(call: &CStr, command: *const c_char) -> Result<(), Errno> {
     let path = shell::SHELL.as_ptr();
     let argv = [c"sh".as_ptr(), c"-c".as_ptr(), command, core::ptr::null()];
     let program = Program { dirfd: libc::AT_FDCWD, path, argv: argv.as_ptr(), flags: 0 };
-    let outcome = exec::with_judged(call, program, environ, |_, _, envp| {
+    let outcome = exec::with_judged(call, program, environ, |_, _, envp, _| {
         if envp == environ { Errno(0) } else { Errno::EACCES }
     });
     if outcome.0 == 0 { Ok(()) } else { Err(outcome) }

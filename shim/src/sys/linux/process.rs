@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use super::{call, call_out, only_judged, word};
+use super::{call, call_out, only_judged, unjudged, word};
 use crate::errno::Errno;
 use crate::sys::Fd;
 
@@ -57,20 +57,23 @@ pub(super) const fn int(value: usize) -> c_int {
 
 const SET_SIZE: usize = size_of::<Signals>();
 
-/// execve(2), or execveat(2) where that says more. Returns only with an error.
+/// execve(2), or execveat(2) where that says more; `judged` says whether all of the program was. Returns
+/// only with an error.
 pub(crate) fn execute(
     dirfd: c_int,
     path: &CStr,
     argv: Strings,
     envp: Strings,
     flags: c_int,
+    judged: bool,
 ) -> Errno {
     let path = path.as_ptr().expose_provenance();
     let (argv, envp) = (argv.expose_provenance(), envp.expose_provenance());
+    let make = if judged { only_judged } else { unjudged };
     let outcome = if dirfd == libc::AT_FDCWD && flags == 0 {
-        only_judged(libc::SYS_execve, [path, argv, envp, 0, 0])
+        make(libc::SYS_execve, [path, argv, envp, 0, 0])
     } else {
-        only_judged(libc::SYS_execveat, [word(dirfd), path, argv, envp, word(flags)])
+        make(libc::SYS_execveat, [word(dirfd), path, argv, envp, word(flags)])
     };
     outcome.err().unwrap_or(Errno::EACCES)
 }

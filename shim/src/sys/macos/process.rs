@@ -15,6 +15,7 @@ pub(crate) fn execute(
     argv: Strings,
     envp: Strings,
     _flags: c_int,
+    _judged: bool,
 ) -> Errno {
     // SAFETY: the kernel checks the program's lists.
     unsafe { libc::execve(path.as_ptr(), argv, envp) };
