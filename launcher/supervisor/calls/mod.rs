@@ -7,6 +7,7 @@ mod control;
 pub(super) mod denials;
 pub(super) mod entries;
 pub(super) mod links;
+pub(super) mod listening;
 pub(super) mod loopback;
 pub(super) mod messages;
 pub(super) mod network;
