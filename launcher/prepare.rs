@@ -167,6 +167,12 @@ pub(crate) fn prepare(
     let profiles = Profiles::with(layers.profiles())?;
     let base_name = program.and_then(|program| Path::new(program).file_name());
     let picked = profiles.pick(&options.profiles, base_name)?;
+    if run.is_some() && !options.service {
+        let program = base_name.and_then(OsStr::to_str).unwrap_or_default();
+        let is_meant =
+            |profile: &&&Profile| !options.profiles.is_empty() || profile.claims(program);
+        picked.iter().filter(is_meant).for_each(|profile| profile.make_folders(context));
+    }
     let mut anchors = Anchors::default();
     let tables: Vec<Resolved> = baseline
         .iter()
