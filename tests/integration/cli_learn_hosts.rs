@@ -48,8 +48,12 @@ fn hosts_are_learned_by_the_name_that_was_looked_up() {
     let mut table = String::from("\nconnection   learned\n");
     for (name, script, rule) in ROWS {
         let (script, rule) = (server.text(script), server.text(rule));
-        let Some(learned) = learn(&scratch, &[], &script) else { return };
+        let page = ["--html", "../page.html", "--force"];
+        let Some(learned) = learn(&scratch, &page, &script) else { return };
         learned.assert_ok().assert_stdout(&rule);
+        let page = scratch.read("page.html");
+        let listed = page.contains(&server.text(":PORT</td><td>"));
+        assert_eq!(listed, name != "nothing", "{name}: {page}");
         let reached = server.was_reached();
         assert!(!learned.stderr.contains("denied net"), "{name}: {learned}");
         let policy = learned.stdout.split_once("# Learned").expect("a policy").1;
