@@ -2,8 +2,12 @@
 //! run (spec §10).
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::image::Image;
 use jp_confine_policy::tiers::Tiers;
 
 use crate::report;
@@ -17,11 +21,16 @@ const DEPTH: usize = 2;
 /// How many are named.
 const NAMED: usize = 3;
 
-/// What there is near the top of the workspace at `root`, in words; `None` where there is nothing. The
-/// list of `tiers` says what is sensitive.
-pub(crate) fn warning(root: &Path, tiers: &Tiers) -> Option<String> {
+/// What there is near the top of the workspace at `root` that `image` lets programs read, in words; `None`
+/// where there is nothing. The list of `tiers` says what is sensitive.
+pub(crate) fn warning(root: &Path, tiers: &Tiers, image: &Image<'_>) -> Option<String> {
     let tiers = tiers.about(root);
-    let found: Vec<PathBuf> = entries(root).filter(|path| tiers.is_sensitive(path)).collect();
+    let may_read = |path: &Path| {
+        let request = Request::canonical(path.as_os_str().as_bytes());
+        decide::access(image, &request, Capabilities::READ) == Verdict::Allow
+    };
+    let found: Vec<PathBuf> =
+        entries(root).filter(|path| tiers.is_sensitive(path) && may_read(path)).collect();
     let shown =
         |path: &PathBuf| report::path(&path.strip_prefix(root).unwrap_or(path).to_string_lossy());
     let names: Vec<String> = found.iter().take(NAMED).map(shown).collect();

@@ -42,6 +42,7 @@ mod prepare;
 mod profile;
 mod program;
 mod query;
+mod ready_made;
 mod report;
 mod rule_text;
 mod run;

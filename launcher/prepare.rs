@@ -21,7 +21,6 @@ use jp_confine_policy::warning::{self, Warning};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::anchors::Anchors;
 use crate::cli::{Enforce, Options};
 use crate::commands;
 use crate::config::layers::Layers;
@@ -37,7 +36,7 @@ use crate::net;
 use crate::own_folders;
 use crate::plan::bounds::Rule;
 use crate::plan::{Order, Plan};
-use crate::profile::{Profile, Profiles, Resolved};
+use crate::ready_made::ReadyMade;
 use crate::scratch::Scratch;
 use crate::seal::SharedPage;
 use crate::tier_layer::{Granted, TierLayer};
@@ -163,16 +162,9 @@ pub(crate) fn prepare(
     let Compiled { grants: rules, unapproved, rules: wire, warnings } =
         if served { outcome.compiled.for_service() } else { outcome.compiled };
 
-    let baseline = (!options.no_baseline).then(Profile::baseline).transpose()?;
-    let profiles = Profiles::with(layers.profiles())?;
-    let base_name = program.and_then(|program| Path::new(program).file_name());
-    let picked = profiles.pick(&options.profiles, base_name)?;
-    let mut anchors = Anchors::default();
-    let tables: Vec<Resolved> = baseline
-        .iter()
-        .chain(picked.iter().copied())
-        .map(|table| table.resolve(context, &mut anchors, !options.show_denied))
-        .collect();
+    let begins = run.is_some() && !options.service;
+    let ReadyMade { tables, profiles, mut anchors } =
+        ReadyMade::pick(context, options, &layers, program, begins)?;
     let flags = Flags::resolve(context, options)?;
 
     let mut control = grants::control(context, workspace, &layers.policy_files);
@@ -245,7 +237,7 @@ pub(crate) fn prepare(
             .chain(of_tiers)
             .chain(lent)
             .collect(),
-        profiles: picked.iter().map(|profile| profile.name.clone()).collect(),
+        profiles,
     })
 }
 

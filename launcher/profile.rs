@@ -10,6 +10,7 @@
 //! | `write` | paths to read, create, update and delete |
 //! | `deny` | paths to keep away from, whatever is granted above them |
 //! | `except` | `"PATH" = ["PATTERN"]`: what to leave out of the grant on PATH (`*` within a name) |
+//! | `make` | folders that a run makes before it begins, if the program is one of `programs` |
 //! | `programs` | names of programs that select this profile |
 //! | `includes` | further profiles that it brings along |
 //!
@@ -19,6 +20,8 @@
 //! unless they grant creation: a lock file is granted before its first use.
 
 use std::ffi::OsStr;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
@@ -54,6 +57,8 @@ pub(crate) struct Profile {
     pub(crate) entries: Vec<(Capabilities, String)>,
     /// Path of an entry and the patterns left out of it.
     pub(crate) except: Vec<(String, Vec<String>)>,
+    /// Folders to make.
+    pub(crate) make: Vec<String>,
 }
 
 /// The profiles that may be named: the built-in ones and those of the user's own files, where a
@@ -147,9 +152,18 @@ impl Profile {
     }
 
     /// Whether the profile is for `program`, be it with a version at its end (`python3.12`).
-    fn claims(&self, program: &str) -> bool {
+    pub(crate) fn claims(&self, program: &str) -> bool {
         let plain = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
         self.programs.iter().any(|name| name == program || name == plain)
+    }
+
+    /// Makes the folders that the tools of this profile make on their first use, which a
+    /// grant on something in them does not let them do, with the mode that `$XDG_CACHE_HOME` is to have. What cannot be made the tools miss as they
+    /// would without it.
+    pub(crate) fn make_folders(&self, context: &Context) {
+        for path in self.make.iter().filter_map(|entry| expand(context, entry)) {
+            let _ = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        }
     }
 
     /// What this table comes to on this machine. What is denied in the hidden home looks absent
@@ -232,6 +246,7 @@ fn anchor(anchors: &mut Anchors, path: &Path, caps: Capabilities) -> Option<Path
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
 
@@ -319,6 +334,29 @@ mod tests {
                 "{name}"
             );
             assert!(of(secret).is_some_and(|grant| grant.caps.is_empty()), "{name}");
+        }
+    }
+
+    #[test]
+    fn folders_that_caches_are_in_are_made_for_the_user_alone() {
+        for name in ["go", "node", "python", "rust"] {
+            let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).expect("a table");
+            let dir = tempfile::tempdir().expect("a directory");
+            let profile = decode::built_in(name, text).expect("a right table");
+            profile.make_folders(&home(&dir));
+            assert!(!profile.make.is_empty());
+            for folder in fs::read_dir(&dir).expect("a directory").flatten() {
+                let mode = folder.metadata().expect("metadata").permissions().mode();
+                assert_eq!(mode & 0o777, 0o700, "{name}: {}", folder.path().display());
+            }
+            let of = granted(name, &dir);
+            let cache = match name {
+                "go" => ".cache/go-build",
+                "node" => ".cache/yarn",
+                "rust" => ".cargo/registry",
+                _ => ".cache/pip",
+            };
+            assert!(of(cache).is_some(), "{name}");
         }
     }
 

@@ -120,7 +120,8 @@ pub(crate) fn run(
     }
     if !options.quiet {
         let exposed = prepared.exposed.as_ref();
-        let exposed = exposed.and_then(|tiers| exposed::warning(&workspace.root, tiers));
+        let image = prepare::parse_image(&prepared.image)?;
+        let exposed = exposed.and_then(|tiers| exposed::warning(&workspace.root, tiers, &image));
         if let Some(warning) = exposed {
             report::warning(&warning);
         }

@@ -8,8 +8,8 @@ use super::decode::{Decoded, Decoder};
 use super::document::{Node, Value};
 use crate::profile::Profile;
 
-const PROFILE_KEYS: [&str; 8] =
-    ["read", "exec", "update", "write", "deny", "except", "programs", "includes"];
+const PROFILE_KEYS: [&str; 9] =
+    ["read", "exec", "update", "write", "deny", "except", "make", "programs", "includes"];
 
 impl Decoder<'_> {
     /// A table of ready-made grants (see [`Profile`]).
@@ -29,6 +29,10 @@ impl Decoder<'_> {
                 "update" => update,
                 "write" => Capabilities::READ.union(Capabilities::WRITE),
                 "deny" => Capabilities::NONE,
+                "make" => {
+                    profile.make = self.paths(&entry.value)?;
+                    continue;
+                }
                 "programs" => {
                     profile.programs = self.strings(&entry.value)?;
                     continue;

@@ -29,8 +29,8 @@ pub(super) enum Hosts {
 /// How often a target was connected to, by which programs.
 #[derive(Debug, Default)]
 pub(super) struct Visits {
-    times: u64,
-    programs: BTreeMap<String, u64>,
+    pub(super) times: u64,
+    pub(super) programs: BTreeMap<String, u64>,
 }
 
 impl Hosts {

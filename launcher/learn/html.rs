@@ -1,5 +1,7 @@
 //! A page that shows what was touched: one file that loads nothing, readable without its script.
 
+mod hosts;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -23,7 +25,7 @@ const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\
     <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
 
 const BAR: &str = "<div class=\"bar\"><input type=\"search\" aria-label=\"Search\" \
-    placeholder=\"Search paths, programs, capabilities ( / )\"><output></output>\
+    placeholder=\"Search paths, hosts, programs, capabilities ( / )\"><output></output>\
     <button id=\"open\">Open all</button><button id=\"close\">Close all</button></div>\n";
 
 /// A path, what was used of it, and what is below.
@@ -50,7 +52,9 @@ pub(crate) fn page(learned: &Learned<'_>, stage: &Stage<'_>) -> String {
             }
         }
     }
-    for (denial, times) in learned.ran.denials.open().iter().chain(learned.ran.denials.hidden()) {
+    let denials = &learned.ran.denials;
+    let refused = denials.open().iter().chain(denials.hidden());
+    for (denial, times) in refused.filter(|(denial, _)| !denial.reason.is_network()) {
         let place = pick(&mut inside, &mut outside, stage, &denial.path);
         place.programs.insert(short(&denial.program));
         *place.denied.entry(report::asked(denial)).or_default() += times;
@@ -63,7 +67,8 @@ pub(crate) fn page(learned: &Learned<'_>, stage: &Stage<'_>) -> String {
          <h1>What <code>{command}</code> touched</h1>\n<p>{}</p>\n{BAR}",
         escaped(&facts(learned, stage))
     );
-    denials(&mut text, learned, stage);
+    table_of_denials(&mut text, learned, stage);
+    hosts::write(&mut text, &learned.hosts);
     let root = escaped(&stage.root.to_string_lossy());
     let _ = write!(text, "<h2>In the workspace {root}</h2>\n<ul class=\"top\">\n");
     inside.write_all(&mut text, "", true);
@@ -110,7 +115,7 @@ fn pick<'t>(
 }
 
 /// What was refused, each with its way out.
-fn denials(text: &mut String, learned: &Learned<'_>, stage: &Stage<'_>) {
+fn table_of_denials(text: &mut String, learned: &Learned<'_>, stage: &Stage<'_>) {
     let denials = &learned.ran.denials;
     let advisor = Advisor {
         grants: &learned.ran.prepared.grants,

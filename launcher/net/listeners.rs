@@ -10,6 +10,8 @@ const MOST: usize = 1 << 16;
 /// A socket that was made to listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Listener {
+    /// Where it is.
+    pub(crate) place: SocketAddr,
     /// The process that did so, and its descriptor.
     pub(crate) process: i32,
     pub(crate) fd: i32,
@@ -33,13 +35,20 @@ struct State {
 }
 
 impl Listeners {
-    /// Takes note of a socket that began to listen at `place`.
-    pub(crate) fn begin(&self, place: SocketAddr, process: i32, fd: i32, cookie: u64) {
+    /// Takes note of a socket that began to listen at `place`, and is to be found at `name`.
+    pub(crate) fn begin(
+        &self,
+        name: SocketAddr,
+        place: SocketAddr,
+        process: i32,
+        fd: i32,
+        cookie: u64,
+    ) {
         let mut state = self.state();
         state.turns += 1;
         let turn = state.turns;
         if state.places.len() < MOST {
-            state.places.insert(key(place), Listener { process, fd, cookie, turn });
+            state.places.insert(key(name), Listener { place, process, fd, cookie, turn });
         }
     }
 
@@ -83,16 +92,16 @@ mod tests {
     fn the_last_at_a_place_counts_unless_it_is_shared() {
         let (listeners, place) = (Listeners::default(), SocketAddr::from(([127, 0, 0, 1], 80)));
         assert_eq!(listeners.find(place), None);
-        listeners.begin(place, 1, 3, 10);
+        listeners.begin(place, place, 1, 3, 10);
         let first = listeners.find(place).expect("one");
-        listeners.begin(place, 1, 3, 10);
+        listeners.begin(place, place, 1, 3, 10);
         let second = listeners.find(place).expect("one");
         assert_ne!(first, second, "it may have stopped in between");
         listeners.forget(place, first);
         assert_eq!(listeners.find(place), Some(second));
         listeners.share(10);
         assert_eq!(listeners.find(place), None);
-        listeners.begin(place, 1, 3, 11);
+        listeners.begin(place, place, 1, 3, 11);
         assert!(listeners.find(place).is_some());
         assert_eq!(listeners.find(SocketAddr::from(([127, 0, 0, 2], 80))), None);
     }

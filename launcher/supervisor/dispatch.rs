@@ -8,7 +8,7 @@ use super::calls::attributes::Unit;
 use super::calls::open::How;
 use super::calls::xattrs::At;
 use super::calls::{
-    attributes, denials, entries, limits, links, loopback, messages, network, open, openat2,
+    attributes, denials, entries, limits, links, listening, loopback, messages, open, openat2,
     programs, receptions, renames, sockets, watches, xattrs,
 };
 use super::task::Task;
@@ -75,9 +75,9 @@ mod recent {
 mod common {
     use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
-        AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, limits, links, loopback,
-        messages, network, open, openat2, programs, receptions, renames, sockets, telling, watches,
-        xattrs,
+        AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, limits, links, listening,
+        loopback, messages, open, openat2, programs, receptions, renames, sockets, telling,
+        watches, xattrs,
     };
 
     table! { task, a:
@@ -156,7 +156,7 @@ mod common {
 
         libc::SYS_connect => "connect", sockets::connect(task, a.int(0), a.word(1), a.int(2));
         libc::SYS_bind => "bind", sockets::bind(task, a.int(0), a.word(1), a.int(2));
-        libc::SYS_listen => "listen", network::listen(task, a.int(0), a.int(1));
+        libc::SYS_listen => "listen", listening::listen(task, a.int(0), a.int(1));
         libc::SYS_sendto => "sendto", messages::send_to(
             task, a.int(0), (a.word(1), a.word(2)), a.int(3), (a.word(4), a.int(5)),
         );

@@ -112,18 +112,29 @@ static int route(const struct target *to)
         < 0 ? FAILED : DONE;
 }
 
+/* Whether a socket listens, and other machines can connect to it. */
+static int listens_to_others(int fd)
+{
+    struct sockaddr_in own;
+    socklen_t length = sizeof own;
+    if (syscall(SYS_listen, (long)fd, 1L) < 0 || getsockname(fd, (struct sockaddr *)&own, &length) < 0)
+        return FAILED;
+    errno = EACCES;
+    return own.sin_addr.s_addr == htonl(INADDR_LOOPBACK) ? FAILED : DONE;
+}
+
 static int listens(const struct target *to)
 {
     int fd = make(to, SOCK_STREAM);
     if (fd < 0 || syscall(SYS_bind, (long)fd, (long)&to->address, (long)to->length) < 0)
         return FAILED;
-    return syscall(SYS_listen, (long)fd, 1L) < 0 ? FAILED : DONE;
+    return listens_to_others(fd);
 }
 
 static int listens_unbound(const struct target *to)
 {
     int fd = make(to, SOCK_STREAM);
-    return fd < 0 || syscall(SYS_listen, (long)fd, 1L) < 0 ? FAILED : DONE;
+    return fd < 0 ? FAILED : listens_to_others(fd);
 }
 
 static int receives(const struct target *to)

@@ -48,8 +48,12 @@ fn hosts_are_learned_by_the_name_that_was_looked_up() {
     let mut table = String::from("\nconnection   learned\n");
     for (name, script, rule) in ROWS {
         let (script, rule) = (server.text(script), server.text(rule));
-        let Some(learned) = learn(&scratch, &[], &script) else { return };
+        let page = ["--html", "../page.html", "--force"];
+        let Some(learned) = learn(&scratch, &page, &script) else { return };
         learned.assert_ok().assert_stdout(&rule);
+        let page = scratch.read("page.html");
+        let listed = page.contains(&server.text(":PORT</td><td>"));
+        assert_eq!(listed, name != "nothing", "{name}: {page}");
         let reached = server.was_reached();
         assert!(!learned.stderr.contains("denied net"), "{name}: {learned}");
         let policy = learned.stdout.split_once("# Learned").expect("a policy").1;
@@ -82,7 +86,7 @@ fn rules_about_hosts_hold_meanwhile() {
     }
 }
 
-/// A program that other machines may connect to cannot be held to rules about hosts: they would break it.
+/// A program that takes datagrams of other machines cannot be held to rules about hosts: they would break it.
 #[test]
 fn hosts_are_left_out_where_rules_would_break_the_command() {
     if !have("python3") {
@@ -91,8 +95,8 @@ fn hosts_are_left_out_where_rules_would_break_the_command() {
     let scratch = Scratch::new();
     let server = Server::start();
     let script = server.text(
-        "python3 -c \"import socket as s; s.create_server(('0.0.0.0', 0)); \
-         s.create_connection(('127.0.0.1', PORT))\"",
+        "python3 -c \"import socket as s; port = s.create_server(('', 0)).getsockname()[1]; \
+         s.socket(type=s.SOCK_DGRAM).bind(('', port)); s.create_connection(('127.0.0.1', PORT))\"",
     );
     let Some(learned) = learn(&scratch, &[], &script) else { return };
     learned.assert_ok().assert_stdout("#   listen on 0.0.0.0:").assert_stdout("# [[access.net]]");

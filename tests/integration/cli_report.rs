@@ -172,3 +172,14 @@ fn closed_descriptors_are_no_denial() {
     run.assert_ok();
     assert!(scratch.ws().join("made").exists() && !run.stderr.contains("denied"), "{run}");
 }
+
+/// Whoever followed the advice is not given it again.
+#[test]
+fn sensitive_files_are_warned_of_until_they_are_denied() {
+    let scratch = Scratch::new();
+    scratch.write("ws/.env", "TOPSECRET");
+    let run = |options: &[&str]| product(&scratch, &[options, &["--", "true"][..]].concat()).run();
+    run(&[]).assert_ok().assert_stderr("programs here may read .env");
+    let denied = run(&["--deny", ".env"]);
+    assert!(!denied.assert_ok().stderr.contains(".env"), "{denied}");
+}

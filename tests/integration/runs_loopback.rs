@@ -13,7 +13,7 @@ use crate::scratch::Scratch;
 const FLAGS: [&str; 2] = ["--net", "example.com"];
 
 /// A server and its client, each in its own way; what each script prints is what the one sent the other.
-const OWN: [&str; 5] = [
+const OWN: [&str; 6] = [
     // Blocking, of both families.
     r"
 import socket
@@ -59,6 +59,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
 server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 print(urllib.request.urlopen(f'http://localhost:{server.server_port}/').read().decode())
+",
+    // At all addresses, at a port of the kernel's choice and at that port again.
+    r"
+import socket
+def serve(family, host, port, names):
+    with socket.create_server((host, port), family=family, dualstack_ipv6=bool(host == '::')) as server:
+        place = server.getsockname()
+        assert place[0] in ('127.0.0.1', '::ffff:127.0.0.1'), place
+        for name in names:
+            client = socket.create_connection((name, place[1]))
+            server.accept()[0].send(b'x')
+            assert client.recv(1) == b'x'
+        return place[1]
+for family, host, names in [(socket.AF_INET, '', ['127.0.0.1', '0.0.0.0']),
+                            (socket.AF_INET6, '::', ['127.0.0.1', '::1', 'localhost'])]:
+    serve(family, host, serve(family, host, 0, names), names)
+print('own')
 ",
     // Many that come before anybody is taken.
     r"

@@ -1,7 +1,7 @@
 //! Connections from the run into the run, by loopback: to a socket that one of its processes listens on. It
 //! is held, so that nobody else can come to its place meanwhile, and looked at again afterwards.
 
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -36,10 +36,7 @@ impl Held {
     fn listens(&self, network: &Network) -> bool {
         network.listeners.find(self.place) == Some(self.listener)
             && socket_acceptconn(&self.socket) == Ok(true)
-            && own_address(&self.socket).is_ok_and(|own| {
-                let own = address::plain(own);
-                (own.ip(), own.port()) == (self.place.ip(), self.place.port())
-            })
+            && place_of(&self.socket) == Ok(self.listener.place)
     }
 }
 
@@ -54,10 +51,21 @@ pub(super) fn note(
     if socket_reuseport(socket)? {
         network.listeners.share(cookie);
     }
-    let place = address::plain(own_address(socket)?);
+    let place = place_of(socket)?;
     let process = task.caller.status()?.process;
-    network.listeners.begin(place, process, fd, cookie);
+    network.listeners.begin(place, place, process, fd, cookie);
+    if place.is_ipv4() && domain(socket)? == libc::AF_INET6 {
+        // It stands for one at all addresses, of both families.
+        let other = (Ipv6Addr::LOCALHOST, place.port()).into();
+        network.listeners.begin(other, place, process, fd, cookie);
+    }
     Ok(())
+}
+
+/// Where a socket is, without zone and flow.
+fn place_of(socket: &OwnedFd) -> Result<SocketAddr, Errno> {
+    let own = address::plain(own_address(socket)?);
+    Ok(SocketAddr::new(own.ip(), own.port()))
 }
 
 /// setsockopt(2) of `SO_REUSEPORT`: whose port others may listen at is not the run's alone.
@@ -82,6 +90,9 @@ pub(super) fn hold(network: &Network, socket: &OwnedFd, target: SocketAddr) -> O
         return None;
     }
     let listener = network.listeners.find(target)?;
+    if network.is_ruled(listener.place) {
+        return None;
+    }
     let Some(found) = find(listener) else {
         network.listeners.forget(target, listener);
         return None;
@@ -109,7 +120,7 @@ pub(super) fn connect(
     socket: &OwnedFd,
     held: &Held,
 ) -> Result<Answer, Errno> {
-    let target = address::write(held.place, domain(socket)?);
+    let target = address::write(held.listener.place, domain(socket)?);
     let _acting = task.begin()?;
     let outcome = task.wait(|| actions::connect(socket, &target));
     if !matches!(outcome, Ok(()) | Err(Errno::INPROGRESS | Errno::INTR)) {

@@ -8,6 +8,7 @@ pub(super) mod denials;
 pub(super) mod entries;
 pub(super) mod limits;
 pub(super) mod links;
+pub(super) mod listening;
 pub(super) mod loopback;
 pub(super) mod messages;
 pub(super) mod network;

@@ -6,12 +6,8 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
-use rustix::net::sockopt::{
-    socket_acceptconn, socket_cookie, socket_domain, socket_peercred, socket_type,
-};
-use rustix::net::{
-    Shutdown, SocketAddrAny, SocketType, getsockname, listen as make_listen, shutdown,
-};
+use rustix::net::sockopt::{socket_cookie, socket_domain, socket_peercred, socket_type};
+use rustix::net::{Shutdown, SocketAddrAny, SocketType, getsockname, shutdown};
 use rustix::process::{Pid, getpid};
 
 use super::loopback;
@@ -231,43 +227,4 @@ fn listens_in_run(task: &Task<'_>, process: Pid) -> bool {
         return process == getpid();
     }
     is_of_this_run(task.caller.proc(), process.as_raw_nonzero().to_string().as_bytes())
-}
-
-/// bind(2) of a socket of the internet. A stream is not open to anybody before it listens; datagrams come
-/// in from then on, but at a port that the kernel chooses nobody expects them who was not sent one.
-pub(super) fn bind(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<Answer, Errno> {
-    let place = address::read(given)?;
-    if is_datagram(socket)? && place.port() != 0 {
-        admit_only_own(task, place)?;
-    }
-    let _acting = task.begin()?;
-    actions::bind(socket, given).map(|()| Answer::Value(0))
-}
-
-/// listen(2), which other sockets than those of the internet do as they are.
-pub(crate) fn listen(task: &Task<'_>, fd: i32, backlog: i32) -> Result<Answer, Errno> {
-    let socket = task.caller.descriptor(fd)?;
-    let network = task.policy.network.as_ref();
-    let Some(network) = network.filter(|_| domain(&socket).is_ok_and(is_internet)) else {
-        let _acting = task.begin()?;
-        return make_listen(&socket, backlog).map(|()| Answer::Value(0));
-    };
-    admit_only_own(task, own_address(&socket)?)?;
-    let is_new = !socket_acceptconn(&socket)?;
-    {
-        let _acting = task.begin()?;
-        make_listen(&socket, backlog)?;
-    }
-    if is_new {
-        loopback::note(task, network, fd, &socket)?;
-    }
-    Ok(Answer::Value(0))
-}
-
-/// Fails unless only programs of this machine can reach the address.
-fn admit_only_own(task: &Task<'_>, place: SocketAddr) -> Result<(), Errno> {
-    if place.ip().to_canonical().is_loopback() {
-        return Ok(());
-    }
-    refuse_unruled(task, Reason::Listen, address::shown(place).as_bytes())
 }

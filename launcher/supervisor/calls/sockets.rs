@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::process::fchdir;
 
 use super::entries::{make_socket, path_text};
-use super::network;
+use super::{listening, network};
 use crate::supervisor::proc::name_of;
 use crate::supervisor::resolve::{Argument, Entry};
 use crate::supervisor::task::Task;
@@ -88,8 +88,10 @@ pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<
 pub(crate) fn bind(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Answer, Errno> {
     let address = Address::read(task, at, length)?;
     let socket = task.caller.descriptor(fd)?;
-    if task.policy.network.is_some() && network::is_internet(network::domain(&socket)?) {
-        return network::bind(task, &socket, &address.bytes);
+    if let Some(network) = &task.policy.network
+        && network::is_internet(network::domain(&socket)?)
+    {
+        return listening::bind(task, network, &socket, &address.bytes);
     }
     let Some(path) = address.path() else {
         let _acting = task.begin()?;

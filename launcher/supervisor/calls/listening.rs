@@ -1,0 +1,124 @@
+//! Where programs let others come to them while rules about hosts are declared: on this machine, and nowhere
+//! else.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::net::sockopt::{ipv6_v6only, socket_acceptconn};
+use rustix::net::{Shutdown, listen as make_listen, shutdown};
+
+use super::loopback;
+use super::network::{domain, is_datagram, is_internet, own_address, refuse_unruled};
+use crate::events::Reason;
+use crate::net::{Network, address};
+use crate::supervisor::task::Task;
+use crate::sys::actions;
+use crate::sys::notification::Answer;
+
+/// bind(2) of a socket of the internet. A stream is not open to anybody before it listens; datagrams come
+/// in from then on, but at a port that the kernel chooses nobody expects them who was not sent one.
+///
+/// Who binds a stream to a port of all addresses is going to listen there, and gets loopback's. At a port of
+/// the kernel's choice it may as well connect, which a socket bound to loopback could not: that is for
+/// [`listen`] to see.
+pub(super) fn bind(
+    task: &Task<'_>,
+    network: &Network,
+    socket: &OwnedFd,
+    given: &[u8],
+) -> Result<Answer, Errno> {
+    let place = address::read(given)?;
+    if place.port() == 0 {
+        let _acting = task.begin()?;
+        return actions::bind(socket, given).map(|()| Answer::Value(0));
+    }
+    let narrowed = if is_datagram(socket)? {
+        admit_only_own(task, place)?;
+        None
+    } else {
+        on_loopback(network, socket, place)?
+    };
+    let _acting = task.begin()?;
+    match narrowed {
+        Some(place) => actions::bind(socket, &address::write(place, domain(socket)?)),
+        None => actions::bind(socket, given),
+    }
+    .map(|()| Answer::Value(0))
+}
+
+/// listen(2), which other sockets than those of the internet do as they are.
+pub(crate) fn listen(task: &Task<'_>, fd: i32, backlog: i32) -> Result<Answer, Errno> {
+    let socket = task.caller.descriptor(fd)?;
+    let network = task.policy.network.as_ref();
+    let Some(network) = network.filter(|_| domain(&socket).is_ok_and(is_internet)) else {
+        let _acting = task.begin()?;
+        return make_listen(&socket, backlog).map(|()| Answer::Value(0));
+    };
+    let is_new = !socket_acceptconn(&socket)?;
+    if is_new && let Some(place) = on_loopback(network, &socket, own_address(&socket)?)? {
+        let _acting = task.begin()?;
+        move_to(&socket, place)?;
+    }
+    admit_stream(task, network, &socket)?;
+    {
+        let _acting = task.begin()?;
+        make_listen(&socket, backlog)?;
+    }
+    // Another thread may have bound it anew meanwhile.
+    admit_stream(task, network, &socket).inspect_err(|_| {
+        let _ = shutdown(&socket, Shutdown::Both);
+    })?;
+    if is_new {
+        loopback::note(task, network, fd, &socket)?;
+    }
+    Ok(Answer::Value(0))
+}
+
+/// Where on loopback a stream is to listen that is for all addresses, if it is and rules are declared: at
+/// IPv4's, unless it is for IPv6 only.
+fn on_loopback(
+    network: &Network,
+    socket: &OwnedFd,
+    place: SocketAddr,
+) -> Result<Option<SocketAddr>, Errno> {
+    if network.is_watched_only() || !place.ip().to_canonical().is_unspecified() {
+        return Ok(None);
+    }
+    let ip: IpAddr = if place.is_ipv6() && ipv6_v6only(socket)? {
+        Ipv6Addr::LOCALHOST.into()
+    } else {
+        Ipv4Addr::LOCALHOST.into()
+    };
+    Ok(Some(SocketAddr::new(ip, place.port())))
+}
+
+/// Binds a socket anew, to `place`, at the port that the kernel chose for it. It gives that up only after a
+/// connection, and the one that needs nobody else is that to itself.
+fn move_to(socket: &OwnedFd, place: SocketAddr) -> Result<(), Errno> {
+    let wanted = address::write(place, domain(socket)?);
+    if place.port() != 0 {
+        let _ = actions::connect(socket, &wanted);
+        actions::connect(socket, &address::nowhere())?;
+    }
+    // One that does not stays where it is, and is not admitted.
+    let _ = actions::bind(socket, &wanted);
+    Ok(())
+}
+
+/// Fails unless only programs of this machine can connect to the socket, or will where rules are declared.
+fn admit_stream(task: &Task<'_>, network: &Network, socket: &OwnedFd) -> Result<(), Errno> {
+    let place = own_address(socket)?;
+    if network.is_watched_only() && place.ip().to_canonical().is_unspecified() {
+        return Ok(());
+    }
+    admit_only_own(task, place)
+}
+
+/// Fails unless only programs of this machine can reach the address.
+fn admit_only_own(task: &Task<'_>, place: SocketAddr) -> Result<(), Errno> {
+    if place.ip().to_canonical().is_loopback() {
+        return Ok(());
+    }
+    refuse_unruled(task, Reason::Listen, address::shown(place).as_bytes())
+}
