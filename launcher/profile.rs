@@ -157,9 +157,9 @@ impl Profile {
         self.programs.iter().any(|name| name == program || name == plain)
     }
 
-    /// Makes the folders that the tools of this profile make on their first use, which a
-    /// grant on something in them does not let them do, with the mode that `$XDG_CACHE_HOME` is to have. What cannot be made the tools miss as they
-    /// would without it.
+    /// Makes the folders that the tools of this profile make on their first use, which a grant on something
+    /// in them does not let them do, with the mode that `$XDG_CACHE_HOME` is to have. What cannot be made the
+    /// tools miss as they would without it.
     pub(crate) fn make_folders(&self, context: &Context) {
         for path in self.make.iter().filter_map(|entry| expand(context, entry)) {
             let _ = DirBuilder::new().recursive(true).mode(0o700).create(path);
