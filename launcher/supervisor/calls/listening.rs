@@ -11,7 +11,7 @@ use rustix::net::{Shutdown, listen as make_listen, shutdown};
 use super::loopback;
 use super::network::{domain, is_datagram, is_internet, own_address, refuse_unruled};
 use crate::events::Reason;
-use crate::net::{Network, address};
+use crate::net::address;
 use crate::supervisor::task::Task;
 use crate::sys::actions;
 use crate::sys::notification::Answer;
@@ -22,12 +22,7 @@ use crate::sys::notification::Answer;
 /// Who binds a stream to a port of all addresses is going to listen there, and gets loopback's. At a port of
 /// the kernel's choice it may as well connect, which a socket bound to loopback could not: that is for
 /// [`listen`] to see.
-pub(super) fn bind(
-    task: &Task<'_>,
-    network: &Network,
-    socket: &OwnedFd,
-    given: &[u8],
-) -> Result<Answer, Errno> {
+pub(super) fn bind(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<Answer, Errno> {
     let place = address::read(given)?;
     if place.port() == 0 {
         let _acting = task.begin()?;
@@ -37,7 +32,7 @@ pub(super) fn bind(
         admit_only_own(task, place)?;
         None
     } else {
-        on_loopback(network, socket, place)?
+        on_loopback(socket, place)?
     };
     let _acting = task.begin()?;
     match narrowed {
@@ -56,17 +51,17 @@ pub(crate) fn listen(task: &Task<'_>, fd: i32, backlog: i32) -> Result<Answer, E
         return make_listen(&socket, backlog).map(|()| Answer::Value(0));
     };
     let is_new = !socket_acceptconn(&socket)?;
-    if is_new && let Some(place) = on_loopback(network, &socket, own_address(&socket)?)? {
+    if is_new && let Some(place) = on_loopback(&socket, own_address(&socket)?)? {
         let _acting = task.begin()?;
-        move_to(&socket, place)?;
+        move_to(task, &socket, place)?;
     }
-    admit_stream(task, network, &socket)?;
+    admit_only_own(task, own_address(&socket)?)?;
     {
         let _acting = task.begin()?;
         make_listen(&socket, backlog)?;
     }
     // Another thread may have bound it anew meanwhile.
-    admit_stream(task, network, &socket).inspect_err(|_| {
+    admit_only_own(task, own_address(&socket)?).inspect_err(|_| {
         let _ = shutdown(&socket, Shutdown::Both);
     })?;
     if is_new {
@@ -75,14 +70,10 @@ pub(crate) fn listen(task: &Task<'_>, fd: i32, backlog: i32) -> Result<Answer, E
     Ok(Answer::Value(0))
 }
 
-/// Where on loopback a stream is to listen that is for all addresses, if it is and rules are declared: at
-/// IPv4's, unless it is for IPv6 only.
-fn on_loopback(
-    network: &Network,
-    socket: &OwnedFd,
-    place: SocketAddr,
-) -> Result<Option<SocketAddr>, Errno> {
-    if network.is_watched_only() || !place.ip().to_canonical().is_unspecified() {
+/// Where on loopback a stream is to listen that is for all addresses, if it is: at IPv4's, unless it is
+/// for IPv6 only.
+fn on_loopback(socket: &OwnedFd, place: SocketAddr) -> Result<Option<SocketAddr>, Errno> {
+    if !place.ip().to_canonical().is_unspecified() {
         return Ok(None);
     }
     let ip: IpAddr = if place.is_ipv6() && ipv6_v6only(socket)? {
@@ -95,24 +86,15 @@ fn on_loopback(
 
 /// Binds a socket anew, to `place`, at the port that the kernel chose for it. It gives that up only after a
 /// connection, and the one that needs nobody else is that to itself.
-fn move_to(socket: &OwnedFd, place: SocketAddr) -> Result<(), Errno> {
+fn move_to(task: &Task<'_>, socket: &OwnedFd, place: SocketAddr) -> Result<(), Errno> {
     let wanted = address::write(place, domain(socket)?);
     if place.port() != 0 {
-        let _ = actions::connect(socket, &wanted);
+        let _ = task.wait(|| actions::connect(socket, &wanted));
         actions::connect(socket, &address::nowhere())?;
     }
     // One that does not stays where it is, and is not admitted.
     let _ = actions::bind(socket, &wanted);
     Ok(())
-}
-
-/// Fails unless only programs of this machine can connect to the socket, or will where rules are declared.
-fn admit_stream(task: &Task<'_>, network: &Network, socket: &OwnedFd) -> Result<(), Errno> {
-    let place = own_address(socket)?;
-    if network.is_watched_only() && place.ip().to_canonical().is_unspecified() {
-        return Ok(());
-    }
-    admit_only_own(task, place)
 }
 
 /// Fails unless only programs of this machine can reach the address.

@@ -88,10 +88,8 @@ pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<
 pub(crate) fn bind(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Answer, Errno> {
     let address = Address::read(task, at, length)?;
     let socket = task.caller.descriptor(fd)?;
-    if let Some(network) = &task.policy.network
-        && network::is_internet(network::domain(&socket)?)
-    {
-        return listening::bind(task, network, &socket, &address.bytes);
+    if task.policy.network.is_some() && network::is_internet(network::domain(&socket)?) {
+        return listening::bind(task, &socket, &address.bytes);
     }
     let Some(path) = address.path() else {
         let _acting = task.begin()?;
