@@ -140,6 +140,29 @@ fn a_spelling_by_a_link_is_asked_about() {
     assert_eq!(scratch.read("ws/ask/d"), "inside\n");
 }
 
+/// One end by its spelling and the other by what it is: that is one question as well.
+#[test]
+fn ends_of_a_move_that_are_asked_about_for_different_reasons() {
+    let scratch = place();
+    let patterns = "[file_policy]\nprompt_paths = ['**/alias/*', '<workspace>/own/*']\n";
+    scratch.write("ws/jp-confine.toml", patterns);
+    scratch.write("ws/own/x", "own\n");
+    std::os::unix::fs::symlink("ask", scratch.ws().join("alias")).expect("linked");
+    let mut terminal = start(&scratch, "mv alias/a own/y; mv alias/b own/z");
+    for answer in ["y\n", "n\n"] {
+        terminal.see("wants to create");
+        terminal.see("and with that to delete");
+        terminal.see(QUESTION);
+        terminal.keys(answer);
+    }
+    assert_eq!(terminal.end(), Some(1), "{}", terminal.screen());
+    assert_eq!(terminal.screen().matches("wants to").count(), 2, "{}", terminal.screen());
+    assert_eq!(
+        (scratch.read("ws/own/y"), scratch.read("ws/ask/b")),
+        ("content-a\n".into(), "content-b\n".into())
+    );
+}
+
 /// Both wait; one screen has both questions, and one answer counts for both. Meanwhile others run.
 #[test]
 fn two_programs_are_asked_about_together() {

@@ -1,5 +1,6 @@
 //! Moving directory entries: both are held, and both are judged, before one takes the place of the other.
 
+use core::cell::Cell;
 use core::ffi::{CStr, c_uint};
 
 use jp_confine_policy::Capabilities;
@@ -38,20 +39,28 @@ pub(super) fn move_entry(
         Ok(None) => return Err(Errno::EBUSY),
         Err(errno) => return Err(nowhere(image, call, &mut to, may_create, errno)),
     };
+    // What the entry itself takes goes before what its spelling does.
+    let spelled = Spelled {
+        from: spelled_from.filter(|_| decide::remove(image, &source.request()) == Verdict::Allow),
+        to: spelled_to.filter(|_| may_create(image, &target.request()) == Verdict::Allow),
+    };
+    spelled.refuse(image, call, (old, new))?;
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
     let pair = (&asked.from, &asked.to);
     let ends = Held { source: &source, target: &target };
+    let is_asked = Cell::new(false);
     let (flags, if_exists) = match moves::settled(image, &asked, &ends, |denial, also| {
-        settle_pair(image, call, Verdict::Deny(denial), pair, also)
+        let beside = spelled.beside(denial);
+        is_asked.set(is_asked.get() || denial.ask);
+        settle_pair(image, call, Verdict::Deny(denial), pair, also.union(beside))
     })? {
         Plan::Go => (flags, None),
         Plan::OnlyNew(denial) => (flags | sys::RENAME_NOREPLACE, Some(denial)),
         Plan::Refuse(_) => return Err(Errno::EACCES),
     };
-    let spelled_from =
-        spelled_from.filter(|_| decide::remove(image, &source.request()) == Verdict::Allow);
-    let spelled_to = spelled_to.filter(|_| may_create(image, &target.request()) == Verdict::Allow);
-    settle_spellings(image, call, (old, spelled_from), (new, spelled_to), &target)?;
+    if !is_asked.get() {
+        spelled.ask(image, call, (old, new), &target)?;
+    }
     let (from, to) = ((source.dirfd(), source.name()), (target.dirfd(), target.name()));
     let outcome = sys::rename(from, to, flags);
     working_directory::announce_change();
@@ -64,25 +73,51 @@ pub(super) fn move_entry(
     }
 }
 
-/// Deals with what the spellings of both ends take: where both are asked about it is asked once, and a
-/// refusal asks nobody.
-fn settle_spellings(
-    image: &Image<'_>,
-    call: &CStr,
-    (old, from): (Argument, Option<Denial>),
-    (new, to): (Argument, Option<Denial>),
-    target: &Entry<'_>,
-) -> Result<(), Errno> {
-    match (from, to) {
-        (Some(from), Some(to)) if from.ask && to.ask => {
-            let other = Other { path: target.path(), wanted: to.missing };
-            settle_by_spelling(image, call, old, from, other)
+/// What the spellings of both ends take.
+struct Spelled {
+    from: Option<Denial>,
+    to: Option<Denial>,
+}
+
+impl Spelled {
+    /// Refuses what nobody is asked about.
+    fn refuse(
+        &self,
+        image: &Image<'_>,
+        call: &CStr,
+        (old, new): (Argument, Argument),
+    ) -> Result<(), Errno> {
+        for (argument, denial) in [(old, self.from), (new, self.to)] {
+            if let Some(denial) = denial.filter(|denial| !denial.ask) {
+                settle_by_spelling(image, call, argument, denial, Other::NONE)?;
+            }
         }
-        (from, Some(to)) if from.is_none() || !to.ask => {
-            settle_by_spelling(image, call, new, to, Other::NONE)
+        Ok(())
+    }
+
+    /// What a question about one end is to ask for at the other.
+    fn beside(&self, denial: Denial) -> Capabilities {
+        let other = if denial.second { self.from } else { self.to };
+        other.filter(|_| denial.ask).map_or(Capabilities::NONE, |other| other.missing)
+    }
+
+    /// Asks about both ends at once.
+    fn ask(
+        &self,
+        image: &Image<'_>,
+        call: &CStr,
+        (old, new): (Argument, Argument),
+        target: &Entry<'_>,
+    ) -> Result<(), Errno> {
+        match (self.from, self.to) {
+            (Some(from), Some(to)) => {
+                let other = Other { path: target.path(), wanted: to.missing };
+                settle_by_spelling(image, call, old, from, other)
+            }
+            (Some(from), None) => settle_by_spelling(image, call, old, from, Other::NONE),
+            (None, Some(to)) => settle_by_spelling(image, call, new, to, Other::NONE),
+            (None, None) => Ok(()),
         }
-        (Some(from), _) => settle_by_spelling(image, call, old, from, Other::NONE),
-        (None, _) => Ok(()),
     }
 }
 
