@@ -7,7 +7,8 @@ use crate::events::{Denial, Reason};
 /// How many different denials are told apart; the rest is only counted.
 const DISTINCT: usize = 10_000;
 
-/// What makes two denials equal; of a command its arguments too.
+/// What makes two denials equal; of a command its arguments too, and of files of processes not whose they are:
+/// who asks all processes asks for one thing.
 type Key = (u8, Reason, Vec<u8>, Vec<u8>, Vec<u8>);
 
 /// Denials of one kind, and how many of them.
@@ -64,7 +65,8 @@ impl Group {
     fn add(&mut self, denial: Denial) {
         let line = if denial.reason == Reason::Command { denial.route.clone() } else { Vec::new() };
         let Denial { missing, reason, path, program, .. } = &denial;
-        let key = (missing.bits(), *reason, path.clone(), program.clone(), line);
+        let path = of_any_process(path).unwrap_or_else(|| path.clone());
+        let key = (missing.bits(), *reason, path, program.clone(), line);
         if let Some(place) = self.places.get(&key) {
             if let Some((_, count)) = self.distinct.get_mut(*place) {
                 *count += 1;
@@ -79,5 +81,30 @@ impl Group {
 
     fn total(&self) -> u64 {
         self.untold + self.distinct.iter().map(|(_, count)| count).sum::<u64>()
+    }
+}
+
+/// The path of a file of a process, `/proc/PID/…`, without its number.
+pub(crate) fn of_any_process(path: &[u8]) -> Option<Vec<u8>> {
+    let rest = path.strip_prefix(b"/proc/")?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, file) = rest.split_at(digits);
+    (!number.is_empty() && file.first() == Some(&b'/')).then(|| [b"/proc/PID", file].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_processes_are_told_without_their_numbers() {
+        let told = |path: &str| {
+            of_any_process(path.as_bytes()).map(|path| String::from_utf8(path).expect("ASCII"))
+        };
+        assert_eq!(told("/proc/12/environ").as_deref(), Some("/proc/PID/environ"));
+        assert_eq!(told("/proc/12/task/3/mem").as_deref(), Some("/proc/PID/task/3/mem"));
+        for other in ["/proc/12", "/proc/self/mem", "/proc/1x/mem", "/proc//mem", "/srv/1/a"] {
+            assert_eq!(told(other), None, "{other}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use rustix::process;
 use rustix::termios::{self, LocalModes};
 
 use self::block::block;
-pub(crate) use self::block::{Circumstances, approval, asked, words};
+pub(crate) use self::block::{Circumstances, approval, asked, times, words};
 use crate::failure::{Failure, Refusal};
 
 /// What every message begins with.

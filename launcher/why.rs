@@ -296,7 +296,7 @@ fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
 impl Explained {
     /// For people; of its rules those that were not shown before.
     fn words(&self, workspace: &Workspace, rules: &[&str]) -> String {
-        let times = if self.times > 1 { format!(" ({}×)", self.times) } else { String::new() };
+        let times = report::times(self.path.as_bytes(), self.times);
         let path = report::shown(self.path.as_bytes(), &workspace.root);
         let words = self.arguments.iter().flatten().map(|word| report::quoted(word.as_bytes()));
         let what = command_line::shortened(&path, words);

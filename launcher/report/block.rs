@@ -10,7 +10,7 @@ use jp_confine_policy::Capabilities;
 use super::{Style, fitted, printable, quoted, shown};
 use crate::advice::{Advice, Advisor, Gathered};
 use crate::command_line::CommandLine;
-use crate::denials::Denials;
+use crate::denials::{Denials, of_any_process};
 use crate::events::{Denial, Layer, Reason};
 use crate::rule_text;
 
@@ -115,6 +115,17 @@ fn entries(text: &mut String, about: Circumstances<'_>, style: Style) -> usize {
     shown
 }
 
+/// How often what was refused at `path` occurred.
+pub(crate) fn times(path: &[u8], count: u64) -> String {
+    match count {
+        0 | 1 => String::new(),
+        _ if of_any_process(path).is_some() => {
+            format!(" ({count}×, of other processes too)")
+        }
+        _ => format!(" ({count}×)"),
+    }
+}
+
 /// One denial: what, and below it why and the way out.
 fn describe(
     denial: &Denial,
@@ -125,7 +136,7 @@ fn describe(
 ) -> Vec<String> {
     let program = denial.program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let program = if program.is_empty() { "?".to_owned() } else { printable(program) };
-    let times = if count > 1 { format!(" ({count}×)") } else { String::new() };
+    let times = times(&denial.path, count);
     let path = shown(&denial.path, advisor.workspace);
     let path =
         if denial.reason == Reason::Command { CommandLine::of(denial).shown(&path) } else { path };

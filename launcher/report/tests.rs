@@ -90,6 +90,17 @@ jp-confine: 3 denials
     );
 }
 
+/// `ps` asks for the environment of every process.
+#[test]
+fn files_of_processes_are_one_denial() {
+    let environ =
+        |pid: u32| denial(format!("/proc/{pid}/environ").as_bytes(), Capabilities::READ, None);
+    let text = render(&[environ(1), environ(20), environ(300)], false);
+    let told = "denied read /proc/1/environ by cat (3×, of other processes too)";
+    assert!(text.contains(told), "{text}");
+    assert_eq!(text.matches("denied").count(), 1, "{text}");
+}
+
 #[test]
 fn declared_workspaces_are_told_the_rule() {
     let text = render(&[denial(b"/w/src/x", Capabilities::UPDATE, None)], true);
