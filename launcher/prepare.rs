@@ -145,7 +145,8 @@ pub(crate) fn prepare(
     let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
     let mut layers = Layers::load(context, &workspace.root, &options.policies)?;
     if !options.service {
-        layers.refuse_unheld(options.tool.as_deref())?;
+        // Whoever only asks about a tool may ask about one that the file service is to host.
+        layers.refuse_unheld(options.tool.as_deref().filter(|_| program.is_some()))?;
     }
     let (written, resource_warnings) = beyond_files(&layers, options);
     let resources = written.compile().map_err(|error| Failure::own(error.to_string()))?;

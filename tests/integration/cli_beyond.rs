@@ -59,6 +59,19 @@ fn verdicts_and_their_status() {
 }
 
 /// What tools receive: with the launcher's word for a list that is declared and empty.
+/// What only the file service holds a tool to is no reason not to answer about that tool.
+#[test]
+fn tools_of_the_file_service_are_answered_for() {
+    let scratch = Scratch::for_ordinary_user();
+    let tool =
+        "[tools.x.access]\nnet_env = ['TOKEN']\n[[tools.x.access.fs]]\npath = '.'\nread = true\n";
+    scratch.write("ws/jp-confine.toml", tool);
+    asked(&scratch, &["--tool", "x", "check", "read", "file"]).assert_ok().assert_stdout("allow");
+    asked(&scratch, &["--tool", "x", "explain", "file"]).assert_ok();
+    asked(&scratch, &["--tool", "x", "--", "true"]).assert_code(125).assert_stderr("net_env");
+    asked(&scratch, &["--tool", "x", "--dry-run", "--", "true"]).assert_code(125);
+}
+
 #[test]
 fn the_compiled_policy_has_the_rules() {
     let scratch = Scratch::for_ordinary_user();

@@ -192,6 +192,10 @@ pub struct ToolCall {
 /// [`Malformed`]: the line is not JSON, or no message of this protocol.
 pub fn parse(line: &[u8]) -> Result<Incoming, Malformed> {
     let malformed = |id, why: String| Malformed { id, fault: Fault::new(Code::Malformed, why) };
+    // A list would be taken for an object whose names are left out.
+    if !line.trim_ascii_start().starts_with(b"{") {
+        return Err(malformed(None, "not a message: no object".to_owned()));
+    }
     let line: Line<'_> = serde_json::from_slice(line)
         .map_err(|error| malformed(id_of(line), format!("not a message: {error}")))?;
     if line.jsonrpc.as_deref() != Some(JSON_RPC) {
@@ -201,6 +205,9 @@ pub fn parse(line: &[u8]) -> Result<Incoming, Malformed> {
         return Err(malformed(line.id, "a message has a `method`".to_owned()));
     };
     let params = line.params.map_or("{}", RawValue::get);
+    if matches!(&*method, "result" | "error" | "state") && params.starts_with('[') {
+        return Err(malformed(line.id, format!("the parameters of `{method}` are no object")));
+    }
     let wrong = |error| Malformed {
         id: None,
         fault: Fault::new(Code::Malformed, format!("the parameters of `{method}`: {error}")),
@@ -314,6 +321,8 @@ mod tests {
         malformed(r#"{"id":7,"method":"fs.read"}"#, seven.clone());
         malformed(r#"{"jsonrpc":"1.0","id":7,"method":"fs.read"}"#, seven.clone());
         malformed(r#"{"jsonrpc":"2.0","id":7}"#, seven.clone());
+        malformed(r#"["2.0",7,"fs.read",{"path":"a"}]"#, None);
+        malformed(r#"{"jsonrpc":"2.0","method":"result","params":[{"text":"a"}]}"#, None);
         malformed(r#"{"jsonrpc":"2.0","id":7,"method":7}"#, seven);
         malformed(r#"{"jsonrpc":"2.0","method":"fs.read","params":{}}"#, None);
         malformed(r#"{"jsonrpc":"2.0","id":null,"method":"fs.read"}"#, None);

@@ -127,9 +127,9 @@ impl Session<'_, '_> {
             let exited = tool.has_exited()?;
             let progress =
                 channel.turn(if exited { Duration::ZERO } else { TICK }, self.diagnostics)?;
-            if progress {
+            if progress.written {
                 last = Instant::now();
-            } else if exited {
+            } else if exited && !progress.read {
                 return Ok(None);
             } else if turn != Turn::Hosts && last.elapsed() > self.limits.idle {
                 return Ok(Some(Ending::Hung));

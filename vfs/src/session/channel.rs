@@ -42,6 +42,15 @@ pub(super) struct Channel {
     last_words: VecDeque<u8>,
 }
 
+/// What happened on the pipes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
+    /// The tool took something that it was sent.
+    pub(super) written: bool,
+    /// It wrote something, be it no line.
+    pub(super) read: bool,
+}
+
 impl Channel {
     /// A channel over the pipes of `tool`, for lines of at most `longest` bytes.
     pub(super) fn new(tool: &mut Child, longest: usize) -> io::Result<Self> {
@@ -104,12 +113,12 @@ impl Channel {
     }
 
     /// Reads and writes what can be, after waiting for at most `timeout` until something can; what the
-    /// tool writes to its standard error goes to `diagnostics`. Whether something was read or written.
+    /// tool writes to its standard error goes to `diagnostics`.
     pub(super) fn turn(
         &mut self,
         timeout: Duration,
         diagnostics: &mut dyn Write,
-    ) -> io::Result<bool> {
+    ) -> io::Result<Progress> {
         let wants_more = self.wants_more();
         let is_writing = !self.unsent.is_empty();
         let stdout = self.stdout.as_ref().filter(|_| wants_more);
@@ -123,14 +132,14 @@ impl Channel {
         let mut waiting: Vec<PollFd<'_>> = pipes.into_iter().flatten().map(wait_for).collect();
         let timeout = Timespec::try_from(timeout).unwrap_or_default();
         match poll(&mut waiting, Some(&timeout)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(false),
+            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(Progress::default()),
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
         let written = is_writing && self.write();
         let read = wants_more && self.read()?;
         self.pass_on(diagnostics)?;
-        Ok(written || read)
+        Ok(Progress { written, read })
     }
 
     /// Passes over what a tool writes that has nothing more to say.

@@ -82,6 +82,10 @@ fn tools_that_hang_are_ended() {
     assert_eq!(ends("result done; sleep 100 & sleep 100"), "done");
     // Chatter is no sign of life, nor is it lost.
     hangs("while sleep 0.05; do echo still here >&2; done");
+    // Nor is what is no message, with or without an end of the line.
+    hangs("tr '\\0' x < /dev/zero");
+    hangs("yes ''");
+    hangs("while sleep 0.05; do printf x; done");
 }
 
 #[test]
