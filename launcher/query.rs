@@ -163,6 +163,11 @@ fn words(explanation: &Explanation, holders: &[Holder]) -> String {
     for (layers, held) in by_layers(holders) {
         lines(&mut text, "  ", &[format!("held by {layers}:"), held.join(", ")], " ");
     }
+    let alone = asked_by_the_library(explanation, holders);
+    if !alone.is_empty() {
+        let whose = ["asked about by the library alone, which static programs avoid:".to_owned()];
+        lines(&mut text, "  ", &[&whose[..], &[alone.join(", ")]].concat(), " ");
+    }
     for matched in &explanation.patterns {
         let place = matched.place.as_ref().map(|place| format!("({place})"));
         let words = format!("`{}` of {} matches", matched.pattern, matched.list);
@@ -186,6 +191,18 @@ fn words(explanation: &Explanation, holders: &[Holder]) -> String {
         lines(&mut text, "  ", &parts, " ");
     }
     text
+}
+
+/// The capabilities of a sensitive file that nobody but the library asks about: that there is such a list
+/// makes no call trapped (`docs/decisions/0018`).
+fn asked_by_the_library(explanation: &Explanation, holders: &[Holder]) -> Vec<&'static str> {
+    let is_sensitive = explanation.patterns.iter().any(|one| one.list == "sensitive_paths");
+    let asked = explanation.capabilities.iter().filter(|one| one.verdict == Verdict::Prompt);
+    let alone = asked.map(|one| one.capability).filter(|capability| {
+        let mut of = holders.iter().filter(|holder| holder.capability == *capability);
+        is_sensitive && of.all(|holder| !holder.supervisor)
+    });
+    alone.map(Capability::as_str).collect()
 }
 
 /// Puts `parts` on one line, or on several where that would be too long.

@@ -286,7 +286,7 @@ impl Decoder<'_> {
                         tool.resources = access.resources;
                     }
                     "sandbox" => self.sandbox(entry, &mut tool)?,
-                    "source" => tool.origin = Some(self.string(&entry.value)?.to_owned()),
+                    "source" => tool.origin = Some(self.origin(&entry.value)?.to_owned()),
                     "file_policy" => {
                         tool.tiers = Some(self.file_policy(&entry.value, trust)?);
                     }
@@ -310,6 +310,15 @@ impl Decoder<'_> {
         match self.string(node)? {
             "stdio" | "vfs" => Ok(()),
             _ => self.expected(node, "`stdio` or `vfs`", ""),
+        }
+    }
+
+    /// Where the tool comes from; behind a dot stands what the host calls it there.
+    fn origin<'n>(&self, node: &'n Node<'n>) -> Decoded<&'n str> {
+        let text = self.string(node)?;
+        match text.split('.').next() {
+            Some("local" | "builtin" | "mcp") => Ok(text),
+            _ => self.expected(node, "`local`, `builtin` or `mcp`", ""),
         }
     }
 

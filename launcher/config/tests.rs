@@ -86,6 +86,19 @@ error: `access.fs` is a list of rules
 }
 
 #[test]
+fn tools_come_from_somewhere() {
+    let decoded = |source: &str| {
+        decode(&format!("[tools.x]\nsource = '{source}'\n"), Notation::Toml, Trust::Workspace)
+    };
+    for source in ["local", "local.x", "builtin", "mcp", "mcp.server.x"] {
+        assert!(decoded(source).is_ok(), "{source}");
+    }
+    for source in ["", "nonsense", "Local", ".mcp"] {
+        assert!(decoded(source).is_err(), "{source}");
+    }
+}
+
+#[test]
 fn what_runs_are_not_held_to() {
     let unheld = |text: &str, tool: Option<&str>| {
         let file = decode(text, Notation::Toml, Trust::Workspace).expect(text);

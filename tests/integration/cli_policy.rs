@@ -155,6 +155,18 @@ fn a_plan_degrades_and_says_so() {
     run.assert_code(125).assert_stderr("listener").assert_stderr("doctor");
 }
 
+/// Nothing but the library asks about what is sensitive, unless all calls are judged.
+#[test]
+fn explain_tells_who_asks_about_sensitive_files() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
+    scratch.write("ws/.env", "KEY=1\n");
+    let alone = "asked about by the library alone";
+    let told = |path| product(&scratch, &["explain", path]).run().assert_ok().stdout.clone();
+    assert!(told(".env").contains(alone), "{}", told(".env"));
+    assert!(!told("file").contains(alone), "{}", told("file"));
+}
+
 #[test]
 fn explain_names_the_layers() {
     let scratch = workspace();
