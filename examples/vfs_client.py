@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
-"""A client of the file service, for tools in Python. Needs nothing beside Python itself.
+"""A client of the file service, for tools in Python: `Host`. As a program it counts the lines of a file:
 
     jp-confine vfs --arguments '{"path": "README.md"}' -- examples/vfs_client.py
-
-As a program it counts the lines of a file; imported, `Host` is all that a tool needs.
 """
 
 import base64
@@ -13,7 +11,6 @@ import sys
 
 class Refused(Exception):
     """The host says no: `code` is the number, `str()` says why and what to do."""
-
     def __init__(self, error):
         super().__init__(error["message"])
         self.code = error["code"]
@@ -29,18 +26,16 @@ class Host:
     def ask(self, method, **params):
         self._last += 1
         self._send({"id": self._last, "method": method, "params": params})
-        while True:
-            reply = self._receive()
-            if reply.get("id") == self._last:
-                if "error" in reply:
-                    raise Refused(reply["error"])
-                return reply["result"]
+        while (reply := self._receive()).get("id") != self._last:
+            pass
+        if "error" in reply:
+            raise Refused(reply["error"])
+        return reply["result"]
 
     def read(self, path):
         file = self.ask("fs.read", path=path)
-        if file.get("encoding") == "base64":
-            return base64.b64decode(file["content"])
-        return file["content"].encode()
+        content = file["content"].encode()
+        return base64.b64decode(content) if file.get("encoding") == "base64" else content
 
     def result(self, text):
         self._send({"method": "result", "params": {"content": text}})
