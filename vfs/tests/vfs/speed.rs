@@ -15,6 +15,7 @@ use crate::both::{POLICY, Place};
 /// Names the tool that this test program is then.
 const TOOL: &str = "JP_CONFINE_VFS_TEST_TOOL";
 const REQUESTS: u32 = 10_000;
+const NAMES: [&str; 4] = ["a.txt", "rw/a.txt", "rw/b.rs", "rw/sub/c.txt"];
 
 /// The tool: reads small files as fast as it can. As a test it does nothing.
 #[test]
@@ -29,7 +30,7 @@ fn tool() -> Result<(), Box<dyn std::error::Error>> {
     from_host.read_line(&mut line)?;
     let begun = Instant::now();
     for id in 1..=REQUESTS {
-        let name = ["a.txt", "rw/a.txt", "rw/b.rs", "rw/sub/c.txt"][id as usize % 4];
+        let name = NAMES[id as usize % NAMES.len()];
         let params = serde_json::json!({ "path": name });
         to_host.write_all(&jp_confine_vfs::message::request(u64::from(id), "fs.read", &params))?;
         loop {
@@ -66,8 +67,20 @@ fn small_files() -> Result<(), sdk::Error> {
     match session.run(&mut command, &init)? {
         Ending::Result(contents) => {
             writeln!(std::io::stderr(), "{} fs.read: {}", REQUESTS, contents.to_text())?;
-            Ok(())
+            let plain = plain_reads(&place)?;
+            writeln!(std::io::stderr(), "{REQUESTS} plain reads: {plain:.0} reads/s")
+                .map_err(Into::into)
         }
         other => panic!("{other:?}"),
     }
+}
+
+/// How many of the same files a second a program reads by itself.
+fn plain_reads(place: &Place) -> std::io::Result<f64> {
+    let paths = NAMES.map(|name| place.root().join(name));
+    let begun = Instant::now();
+    for path in paths.iter().cycle().take(REQUESTS as usize) {
+        std::hint::black_box(std::fs::read(path)?);
+    }
+    Ok(f64::from(REQUESTS) / begun.elapsed().as_secs_f64())
 }
