@@ -4,8 +4,8 @@
 use jp_confine_policy::decide::{Request, Verdict};
 use jp_confine_policy::image::Image;
 
-use super::may_execute;
 use super::program::Executable;
+use super::{SHORT, may_execute};
 use crate::buffer::Buffer;
 use crate::errno::Errno;
 use crate::path::Spelling;
@@ -14,11 +14,10 @@ use crate::sys;
 
 /// More links than names of programs have.
 const LINKS: u32 = 8;
-/// Longer spellings and targets are left to `/proc`.
-const SHORT: usize = 256;
 
 /// Holds the program that `spelling` leads to, if it may be executed and no link is on the way but at the
-/// end. `None` where another way is to tell; `spelling` is then any of those on the way.
+/// end. `None` where another way is to tell, as for spellings and targets that are not [`SHORT`]; `spelling` is
+/// then any of those on the way.
 #[inline(never)]
 pub(super) fn follow(
     image: &Image<'_>,
