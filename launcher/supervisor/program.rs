@@ -2,6 +2,7 @@
 
 use std::os::fd::AsFd;
 
+use jp_confine_policy::script::interpreter;
 use rustix::io::{Errno, pread};
 
 /// How much of a file the kernel looks at for a `#!` line (`BINPRM_BUF_SIZE`).
@@ -72,24 +73,6 @@ pub(crate) fn read_at(file: impl AsFd, offset: u64, to: &mut [u8]) -> Result<usi
         }
     }
     Ok(filled)
-}
-
-/// The interpreter that a `#!` line names; `room` is what the kernel would read of it. A short file goes on
-/// with NULs, so that one may name the empty path.
-fn interpreter(line: &[u8], room: usize) -> Option<&[u8]> {
-    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-    let newline = line.iter().position(|&byte| byte == b'\n');
-    let line = line.get(..newline.unwrap_or(line.len()))?;
-    let is_whole = newline.is_some() || line.len() >= room;
-    let Some(start) = line.iter().position(|byte| !is_blank(byte)) else {
-        return (!is_whole).then_some(&[]);
-    };
-    let text = line.get(start..)?;
-    let end = text.iter().position(|byte| is_blank(byte) || *byte == 0);
-    if end.is_none() && newline.is_none() && is_whole {
-        return None;
-    }
-    text.get(..end.unwrap_or(text.len()))
 }
 
 /// Looks for `PT_INTERP` in an ELF file that begins with `head`.

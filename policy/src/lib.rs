@@ -50,10 +50,10 @@
 //!
 //! # Features
 //!
-//! The half that is always here ([`capability`], [`image`], [`decide`], [`moves`], [`variables`],
-//! [`invocation`]) is `no_std` and never allocates: the preload library is built on it. The rest, behind
-//! the feature `std`, turns what people write into an image, and answers questions about it; pins, and
-//! what hands them out, are for Linux alone.
+//! The half that is always here ([`capability`], [`image`], [`decide`], [`moves`], [`script`],
+//! [`variables`], [`invocation`]) is `no_std` and never allocates: the preload library is built on it. The
+//! rest, behind the feature `std`, turns what people write into an image, and answers questions about it;
+//! pins, and what hands them out, are for Linux alone.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -69,6 +69,7 @@ pub mod image;
 pub mod invocation;
 mod lookup;
 pub mod moves;
+pub mod script;
 mod spelled;
 pub mod telling;
 pub mod tier;

@@ -5,6 +5,7 @@ use core::ffi::c_int;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Verdict};
 use jp_confine_policy::image::Image;
+use jp_confine_policy::script::interpreter;
 
 use crate::buffer::Buffer;
 use crate::errno::Errno;
@@ -124,24 +125,6 @@ pub(crate) fn inspect(program: &Executable, next: &mut Interpreter) -> Result<Ki
         };
     }
     system::binary(file, found, next)
-}
-
-/// The interpreter that a `#!` line names; `room` is what the kernel would read of it. A short file goes on
-/// with NULs, so that one may name the empty path.
-fn interpreter(line: &[u8], room: usize) -> Option<&[u8]> {
-    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-    let newline = line.iter().position(|&byte| byte == b'\n');
-    let line = line.get(..newline.unwrap_or(line.len()))?;
-    let is_whole = newline.is_some() || line.len() >= room;
-    let Some(start) = line.iter().position(|byte| !is_blank(byte)) else {
-        return (!is_whole).then_some(&[]);
-    };
-    let text = line.get(start..)?;
-    let end = text.iter().position(|byte| is_blank(byte) || *byte == 0);
-    if end.is_none() && newline.is_none() && is_whole {
-        return None;
-    }
-    text.get(..end.unwrap_or(text.len()))
 }
 
 /// Fills `to` from `offset` of the file, whose beginning is `head`; whether that much is there.

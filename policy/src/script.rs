@@ -1,0 +1,21 @@
+//! Scripts, as the kernel starts them (execve(2)).
+
+/// The interpreter that `line` names, which is what follows `#!`, of at most `room` bytes: what the kernel would
+/// read of it. A short file goes on with NULs, so that one may name the empty path. `None` where the kernel
+/// finds none (`load_script` in `fs/binfmt_script.c`).
+#[must_use]
+pub fn interpreter(line: &[u8], room: usize) -> Option<&[u8]> {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let newline = line.iter().position(|&byte| byte == b'\n');
+    let line = line.get(..newline.unwrap_or(line.len()))?;
+    let is_whole = newline.is_some() || line.len() >= room;
+    let Some(start) = line.iter().position(|byte| !is_blank(byte)) else {
+        return (!is_whole).then_some(&[]);
+    };
+    let text = line.get(start..)?;
+    let end = text.iter().position(|byte| is_blank(byte) || *byte == 0);
+    if end.is_none() && newline.is_none() && is_whole {
+        return None;
+    }
+    text.get(..end.unwrap_or(text.len()))
+}
