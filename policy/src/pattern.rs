@@ -8,6 +8,7 @@ use std::vec::Vec;
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
 
+use crate::build::automaton::Listed;
 use crate::canonical::{self, Op};
 
 /// No path is longer (`PATH_MAX`), and what is nested deeper would take too much stack.
@@ -117,16 +118,19 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), place: None, globs })
     }
 
-    /// Regular expressions, over bytes, of whole paths that it matches.
-    pub(crate) fn exact(&self) -> impl Iterator<Item = String> {
-        let exact = self.globs.iter().filter(|glob| directory_of(glob).is_none());
-        exact.map(|glob| within_components(glob.regex()))
-    }
-
-    /// The same of directories below which it matches everything.
-    pub(crate) fn below(&self) -> impl Iterator<Item = String> {
-        let directories = self.globs.iter().filter_map(directory_of);
-        directories.filter_map(|text| glob(text).ok()).map(|glob| within_components(glob.regex()))
+    /// Adds what it matches to a list.
+    pub(crate) fn list(&self, listed: &mut Listed) {
+        for matcher in &self.globs {
+            let (matching, text) = match directory_of(matcher) {
+                Some(directory) => (&mut listed.below, directory),
+                None => (&mut listed.exact, matcher.glob()),
+            };
+            if literal_part(text).len() == text.len() {
+                matching.names.push(unescaped(text));
+            } else if let Ok(matcher) = glob(text) {
+                matching.expressions.push(within_components(matcher.regex()));
+            }
+        }
     }
 
     /// Whether it matches a path. For messages: what is allowed is for the evaluator to say.

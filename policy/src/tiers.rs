@@ -9,7 +9,7 @@ use std::vec::Vec;
 
 use crate::automaton::Marks;
 use crate::build::BuildError;
-use crate::build::automaton::{self, Expressions, Table};
+use crate::build::automaton::{self, Listed, Table};
 use crate::check::bytes;
 use crate::file_policy::FilePolicy;
 use crate::pattern::{Pattern, PatternError, Places};
@@ -206,19 +206,18 @@ impl Tiers {
         self.table.get_or_init(|| automaton::table(&self.lists())).as_ref().map_err(Clone::clone)
     }
 
-    /// The expressions of each list.
-    fn lists(&self) -> Vec<Expressions> {
+    /// What the patterns of each list match.
+    fn lists(&self) -> Vec<Listed> {
         let others = [List::Sensitive, List::Question];
         let lists = Tier::ALL.into_iter().map(List::Tier).chain(others);
-        let expressions = |list: List| {
-            let own = || self.patterns.iter().filter(|(of, _)| *of == list).map(|(_, own)| own);
-            Expressions {
-                marks: list.marks(),
-                exact: own().flat_map(Pattern::exact).collect(),
-                below: own().flat_map(Pattern::below).collect(),
+        let listed = |list: List| {
+            let mut listed = Listed::new(list.marks());
+            for (_, pattern) in self.patterns.iter().filter(|(of, _)| *of == list) {
+                pattern.list(&mut listed);
             }
+            listed
         };
-        lists.map(expressions).collect()
+        lists.map(listed).collect()
     }
 
     /// The most specific pattern by which `restraint` withholds the path, or the spelling by which it

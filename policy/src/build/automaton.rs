@@ -17,9 +17,13 @@ use regex_automata::util::syntax;
 use regex_automata::{Anchored, MatchKind};
 use zerocopy::little_endian::U16;
 
+use self::least::{States, least};
+use self::names::Names;
 use super::BuildError;
 use crate::automaton::{Automaton, Marks, Seen, State};
-use crate::image::mix;
+
+mod least;
+mod names;
 
 /// How large the library's table may become. A thousand names need a tenth of it; few patterns with many
 /// `*` or `?` in one part may need more than there is.
@@ -27,15 +31,31 @@ const TABLE_ROOM: usize = 16 << 20;
 /// What the library may use beside it. The time that it takes goes with this: seconds at the worst.
 const WORK_ROOM: usize = 6 << 20;
 
-/// Expressions, over bytes, of one list of patterns, and the mark that the list stands for.
+/// One list of patterns, and the mark that it stands for.
 #[derive(Debug)]
-pub(crate) struct Expressions {
+pub(crate) struct Listed {
     pub(crate) marks: Marks,
-    /// Of whole paths.
-    pub(crate) exact: Vec<String>,
-    /// Of directories: what is below them is meant. Written into the expression this would have the
-    /// library tell apart which of them were passed, and there may be many.
-    pub(crate) below: Vec<String>,
+    /// What means whole paths.
+    pub(crate) exact: Matching,
+    /// What means directories, and with them all that is below. Written into the expression this would
+    /// have the library tell apart which of them were passed, and there may be many.
+    pub(crate) below: Matching,
+}
+
+impl Listed {
+    /// A list of no pattern.
+    pub(crate) fn new(marks: Marks) -> Self {
+        Self { marks, exact: Matching::default(), below: Matching::default() }
+    }
+}
+
+/// What patterns match.
+#[derive(Debug, Default)]
+pub(crate) struct Matching {
+    /// The paths of those without anything special in them.
+    pub(crate) names: Vec<String>,
+    /// Regular expressions, over bytes, of the others.
+    pub(crate) expressions: Vec<String>,
 }
 
 /// The parts of the table, see [`crate::automaton::Automaton`].
@@ -67,75 +87,89 @@ impl Table {
 pub(super) static NO_PATTERNS: Table =
     Table { classes: Vec::new(), states: Vec::new(), edges: Vec::new() };
 
-/// States, the first being where paths begin: which comes next by each column, and the marks of each.
-struct Determined {
-    /// The column of each byte.
-    columns: Vec<usize>,
-    next: Vec<Vec<u32>>,
-    here: Vec<Marks>,
-}
-
 /// The table for lists of patterns.
-pub(crate) fn table(lists: &[Expressions]) -> Result<Table, BuildError> {
-    let determined = determine(lists)?;
-    let (merged, blocks) = merge(&determined);
-    // The block of a state and a state of each block are all that is needed from here on.
-    let mut representatives = vec![0; blocks];
-    for (state, &block) in merged.iter().enumerate() {
-        representatives[block] = state;
-    }
-    let width = determined.next.first().map_or(0, Vec::len);
-    let target = |block: usize, column: usize| {
-        merged[determined.next[representatives[block]][column] as usize]
-    };
-    let (classes, columns) = classes(blocks, width, &target);
-    let here: Vec<Marks> = representatives.iter().map(|&state| determined.here[state]).collect();
-    let mut edges = Vec::with_capacity(blocks * columns.len());
-    for block in 0..blocks {
-        for &column in &columns {
-            let next = u16::try_from(target(block, column)).map_err(|_| BuildError::TooLarge)?;
+///
+/// Names are a tree already, so that the library need not find out what follows each of their bytes: it
+/// determines the other patterns alone, and the names are put over what it found.
+pub(crate) fn table(lists: &[Listed]) -> Result<Table, BuildError> {
+    let names = Names::of(lists);
+    let States { columns, next, here } = least(&determine(lists, &names)?, &names);
+    let (classes, distinct) = classes(&next);
+    let mut edges = Vec::with_capacity(next.len() * distinct.len());
+    for row in &next {
+        for &column in &distinct {
+            let next = u16::try_from(row[column]).map_err(|_| BuildError::TooLarge)?;
             edges.push(U16::new(next));
         }
     }
-    let ahead = ahead(&here, &edges, columns.len());
+    let ahead = ahead(&here, &edges, distinct.len());
     let states = here.iter().zip(ahead);
     let states =
         states.map(|(here, ahead)| State { here: here.bits(), ahead: ahead.bits() }).collect();
-    let classes = determined.columns.iter().map(|&column| classes[column]).collect();
+    let classes = columns.iter().map(|&column| classes[column]).collect();
     Ok(Table { classes, states, edges })
 }
 
 /// A state of the library's automaton, and the marks that hold for all that is below a directory passed.
 type Passed = (StateID, Marks);
 
-fn determine(lists: &[Expressions]) -> Result<Determined, BuildError> {
+/// What follows, as far as the library's automaton knows it.
+struct Determined {
+    /// Of every state that any path leads to when it has left the names.
+    states: States,
+    /// Of each name: where its bytes lead that are not the beginning of a longer one.
+    names: States,
+}
+
+fn determine(lists: &[Listed], names: &Names) -> Result<Determined, BuildError> {
     let automaton = library_automaton(lists)?;
     let begin = start::Config::new().anchored(Anchored::Yes);
     let begin = automaton.start_state(&begin).map_err(|_| BuildError::TooManyPatterns)?;
-    let (columns, bytes) = columns(&automaton);
-    let mut numbers = HashMap::from([((begin, Marks::NONE), 0_u32)]);
-    let mut found: Vec<Passed> = vec![(begin, Marks::NONE)];
-    let mut determined = Determined { columns, next: Vec::new(), here: Vec::new() };
-    while let Some(&(state, passed)) = found.get(determined.next.len()) {
-        let (exact, below) = marks(&automaton, state, lists);
-        let mut row = Vec::with_capacity(bytes.len());
-        for &byte in &bytes {
-            let within = if byte == b'/' { passed.union(below) } else { passed };
-            let to = (automaton.next_state(state, byte), within);
-            let fresh = u32::try_from(found.len()).map_err(|_| BuildError::TooLarge)?;
-            row.push(*numbers.entry(to).or_insert_with(|| {
+    let (columns, bytes) = columns(&automaton, names);
+    let mut numbers = HashMap::new();
+    let mut found: Vec<Passed> = Vec::new();
+    let step = |(state, passed): Passed, below: Marks, byte| {
+        let within = if byte == b'/' { passed.union(below) } else { passed };
+        (automaton.next_state(state, byte), within)
+    };
+    let mut row = |found: &mut Vec<Passed>, (at, below): (Passed, Marks)| {
+        let number = |&byte: &u8| {
+            let to = step(at, below, byte);
+            *numbers.entry(to).or_insert_with(|| {
                 found.push(to);
-                fresh
-            }));
+                found.len() - 1
+            })
+        };
+        bytes.iter().map(number).collect::<Vec<usize>>()
+    };
+    let mut of_names = States { columns: columns.clone(), ..States::default() };
+    let mut rows = HashMap::new();
+    let mut places = vec![(begin, Marks::NONE); names.nodes().len()];
+    for (number, node) in names.nodes().iter().enumerate() {
+        let at = places[number];
+        let (exact, below) = marks(&automaton, at.0, lists);
+        let below = below.union(node.below);
+        of_names.here.push(exact.union(node.exact).union(at.1));
+        // Most names stand where others do.
+        let next = rows.entry((at, below)).or_insert_with_key(|&place| row(&mut found, place));
+        of_names.next.push(next.clone());
+        for &(byte, child) in &node.children {
+            places[child] = step(at, below, byte);
         }
-        determined.next.push(row);
-        determined.here.push(exact.union(passed));
     }
-    Ok(determined)
+    let mut states = States { columns, ..States::default() };
+    while let Some(&at) = found.get(states.next.len()) {
+        let (exact, below) = marks(&automaton, at.0, lists);
+        states.here.push(exact.union(at.1));
+        states.next.push(row(&mut found, (at, below)));
+    }
+    Ok(Determined { states, names: of_names })
 }
 
-fn library_automaton(lists: &[Expressions]) -> Result<dense::DFA<Vec<u32>>, BuildError> {
-    let both = |list: &Expressions| [alternation(&list.exact), alternation(&list.below)];
+fn library_automaton(lists: &[Listed]) -> Result<dense::DFA<Vec<u32>>, BuildError> {
+    let both = |list: &Listed| {
+        [alternation(&list.exact.expressions), alternation(&list.below.expressions)]
+    };
     let patterns: Vec<String> = lists.iter().flat_map(both).collect();
     dense::Builder::new()
         .configure(
@@ -153,11 +187,7 @@ fn library_automaton(lists: &[Expressions]) -> Result<dense::DFA<Vec<u32>>, Buil
 }
 
 /// The lists that match a path which ends in this state: it itself, and as a directory.
-fn marks(
-    automaton: &dense::DFA<Vec<u32>>,
-    state: StateID,
-    lists: &[Expressions],
-) -> (Marks, Marks) {
+fn marks(automaton: &dense::DFA<Vec<u32>>, state: StateID, lists: &[Listed]) -> (Marks, Marks) {
     let end = automaton.next_eoi_state(state);
     let matched = if automaton.is_match_state(end) { automaton.match_len(end) } else { 0 };
     let (mut exact, mut below) = (Marks::NONE, Marks::NONE);
@@ -169,13 +199,16 @@ fn marks(
     (exact, below)
 }
 
-/// The column of each byte, and a byte of each column: the library's classes, the separator apart.
-fn columns(automaton: &dense::DFA<Vec<u32>>) -> (Vec<usize>, Vec<u8>) {
-    let mut known: HashMap<(u8, bool), usize> = HashMap::new();
+/// The column of each byte, and a byte of each column: the library's classes, the separator apart, and
+/// what is in names.
+fn columns(automaton: &dense::DFA<Vec<u32>>, names: &Names) -> (Vec<usize>, Vec<u8>) {
+    let mut known = HashMap::new();
     let mut bytes = Vec::new();
+    let apart = names.bytes();
     let column = |byte: u8| {
         let fresh = bytes.len();
-        *known.entry((automaton.byte_classes().get(byte), byte == b'/')).or_insert_with(|| {
+        let apart = (byte == b'/' || apart.contains(&byte)).then_some(byte);
+        *known.entry((automaton.byte_classes().get(byte), apart)).or_insert_with(|| {
             bytes.push(byte);
             fresh
         })
@@ -208,70 +241,20 @@ fn alternation(list: &[String]) -> String {
     groups.iter().map(group).collect::<Vec<_>>().join("|")
 }
 
-/// Numbers the states such that equal numbers have equal futures (Moore's algorithm), the first state
-/// being of the first block; and how many numbers there are.
-fn merge(determined: &Determined) -> (Vec<usize>, usize) {
-    let mut blocks: Vec<usize> =
-        determined.here.iter().map(|marks| usize::from(marks.bits())).collect();
-    let mut count = 0;
-    loop {
-        let (refined, found) = refine(determined, &blocks);
-        if found == count {
-            return (refined, found);
-        }
-        (blocks, count) = (refined, found);
-    }
-}
-
-/// Parts what is in one block and leads to different ones; the blocks are numbered by their first states.
-fn refine(determined: &Determined, blocks: &[usize]) -> (Vec<usize>, usize) {
-    let future = |state: usize| {
-        let next = determined.next[state].iter().map(|&next| blocks[next as usize]);
-        core::iter::once(blocks[state]).chain(next)
-    };
-    // Futures are compared whole only where their digests are equal.
-    let digest = |state| future(state).fold(0, |digest, block| mix(digest, block as u64));
-    let mut order: Vec<(u64, usize)> =
-        (0..blocks.len()).map(|state| (digest(state), state)).collect();
-    order.sort_unstable_by(|&(digest, a), &(other, b)| {
-        digest.cmp(&other).then_with(|| future(a).cmp(future(b))).then(a.cmp(&b))
-    });
-    let same = |&(digest, a): &(u64, usize), &(other, b): &(u64, usize)| {
-        digest == other && future(a).eq(future(b))
-    };
-    let mut firsts = vec![0; blocks.len()];
-    for equals in order.chunk_by(same) {
-        for &(_, state) in equals {
-            firsts[state] = equals[0].1;
-        }
-    }
-    let mut numbers = vec![0; blocks.len()];
-    let mut count = 0;
-    for (state, &first) in firsts.iter().enumerate() {
-        numbers[state] = if first == state { count } else { numbers[first] };
-        count += usize::from(first == state);
-    }
-    (numbers, count)
-}
-
 /// The class of each column, and a column of each class.
-fn classes(
-    blocks: usize,
-    width: usize,
-    target: &impl Fn(usize, usize) -> usize,
-) -> (Vec<u8>, Vec<usize>) {
+fn classes(next: &[Vec<usize>]) -> (Vec<u8>, Vec<usize>) {
     let mut known: HashMap<Vec<usize>, u8> = HashMap::new();
-    let mut columns = Vec::new();
+    let mut distinct = Vec::new();
     let class = |column: usize| {
-        let futures: Vec<usize> = (0..blocks).map(|block| target(block, column)).collect();
+        let futures: Vec<usize> = next.iter().map(|row| row[column]).collect();
         let fresh = u8::try_from(known.len()).unwrap_or(u8::MAX);
         *known.entry(futures).or_insert_with(|| {
-            columns.push(column);
+            distinct.push(column);
             fresh
         })
     };
-    let classes = (0..width).map(class).collect();
-    (classes, columns)
+    let classes = (0..next.first().map_or(0, Vec::len)).map(class).collect();
+    (classes, distinct)
 }
 
 /// The marks that each state may still come to.

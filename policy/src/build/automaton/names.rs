@@ -1,0 +1,68 @@
+//! The patterns that are plain paths, as one tree of their bytes.
+
+use std::collections::BTreeSet;
+use std::vec;
+use std::vec::Vec;
+
+use super::Listed;
+use crate::automaton::Marks;
+
+/// What begins equally is there once. Children come behind their parents.
+pub(super) struct Names {
+    nodes: Vec<Node>,
+}
+
+/// A beginning of names.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Node {
+    /// By the next byte.
+    pub(super) children: Vec<(u8, usize)>,
+    /// Of the path that ends here.
+    pub(super) exact: Marks,
+    /// Of all below the directory that ends here.
+    pub(super) below: Marks,
+}
+
+impl Names {
+    /// The names of all lists.
+    pub(super) fn of(lists: &[Listed]) -> Self {
+        let mut names = Self { nodes: vec![Node::default()] };
+        for list in lists {
+            for name in &list.exact.names {
+                let node = names.node(name.as_bytes());
+                node.exact = node.exact.union(list.marks);
+            }
+            for name in &list.below.names {
+                let node = names.node(name.as_bytes());
+                node.below = node.below.union(list.marks);
+            }
+        }
+        names
+    }
+
+    /// The first is where every path begins.
+    pub(super) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Every byte that leads from one to another.
+    pub(super) fn bytes(&self) -> BTreeSet<u8> {
+        self.nodes.iter().flat_map(|node| &node.children).map(|&(byte, _)| byte).collect()
+    }
+
+    fn node(&mut self, name: &[u8]) -> &mut Node {
+        let node = name.iter().fold(0, |node, &byte| self.child(node, byte));
+        &mut self.nodes[node]
+    }
+
+    fn child(&mut self, node: usize, byte: u8) -> usize {
+        let fresh = self.nodes.len();
+        let children = &mut self.nodes[node].children;
+        if let Some(&(_, child)) = children.iter().find(|&&(known, _)| known == byte) {
+            return child;
+        }
+        children.push((byte, fresh));
+        self.nodes.push(Node::default());
+        fresh
+    }
+}
