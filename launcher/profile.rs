@@ -236,11 +236,9 @@ fn anchor(anchors: &mut Anchors, path: &Path, caps: Capabilities) -> Option<Path
         return canonical::resolve(Path::new("/"), path, Op::Content).ok().map(|found| found.path);
     }
     let missing_matters = caps.is_empty() || caps.contains(Capabilities::CREATE);
+    let place = anchors.canonical(path.parent()?).filter(|_| missing_matters)?;
     let dangling = path.symlink_metadata().is_ok();
-    if !missing_matters || dangling {
-        return None;
-    }
-    Some(anchors.canonical(path.parent()?)?.join(path.file_name()?))
+    if dangling { None } else { Some(place.join(path.file_name()?)) }
 }
 
 #[cfg(test)]
