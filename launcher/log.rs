@@ -175,7 +175,8 @@ pub(crate) fn reason(denial: &Denial) -> &'static str {
         | Reason::Connect
         | Reason::Listen
         | Reason::Peer
-        | Reason::Resolve => "denied",
+        | Reason::Resolve
+        | Reason::Socket => "denied",
         Reason::Static => "static_program",
         Reason::Foreign => "foreign_program",
         Reason::Loader => "loader_not_in_baseline",

@@ -61,6 +61,7 @@ fn render(denials: &[Denial], declared: bool) -> String {
             unapproved: &[],
             declared,
             net: &Net::default(),
+            without_network: None,
             programs: None,
             tool: None,
         },
