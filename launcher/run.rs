@@ -112,7 +112,7 @@ pub(crate) fn run(
         report::note(&format!("the supervisor answered {times}: {what}"));
     }
     let ended = Ended { name, arguments, status, denials: &denials, advisor };
-    let kept = ended.keep(context, &workspace);
+    let kept = ended.keep(context, &workspace, options.service);
     if let Err(error) = &kept
         && options.verbose
     {

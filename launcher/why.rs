@@ -1,6 +1,8 @@
 //! `why --last`: what the last run of a workspace was refused, why, and what would allow it. The run
 //! leaves that behind it, with the advice that its own policy gives.
 
+mod served;
+
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -10,6 +12,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+
+pub(crate) use self::served::Served;
 
 use crate::advice::{Advice, Advisor, Gathered};
 use crate::cli::Options;
@@ -31,7 +35,7 @@ const FILE: &str = "last.jsonl";
 const MOST: usize = 200;
 
 /// The run, the first line of the file.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Head {
     /// Whose run it was.
     #[serde(default)]
@@ -55,7 +59,7 @@ struct Together {
 }
 
 /// A denial, as it is kept and as `--json` prints it.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Explained {
     /// Capabilities, or the call where no rule decided.
     denied: String,
@@ -88,6 +92,9 @@ struct Explained {
     file: Option<String>,
     /// Why nothing allows it.
     never: Option<String>,
+    /// What a tool was told, with the way out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
 }
 
 /// A run that has ended.
@@ -101,39 +108,32 @@ pub(crate) struct Ended<'a> {
 }
 
 impl Ended<'_> {
-    /// Keeps the denials of this run in place of those of the one before; whether there are any.
+    /// Keeps the denials of this run in place of those of the one before; whether there are any. What is
+    /// started for a tool is part of the tool's run, and its denials stand behind those before.
     ///
     /// # Errors
     /// Where they cannot be written. A run inside a run has nowhere to write.
-    pub(crate) fn keep(&self, context: &Context, workspace: &Workspace) -> io::Result<bool> {
-        let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
+    pub(crate) fn keep(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        for_tool: bool,
+    ) -> io::Result<bool> {
         let explained = self.explained();
-        if explained.is_empty() {
-            return match fs::remove_file(dir.join(FILE)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(false),
-            };
+        if explained.is_empty() && for_tool {
+            return Ok(false);
         }
-        let words =
-            std::iter::once(self.name).chain(self.arguments.iter().map(OsString::as_os_str));
-        let command = words.map(|word| word.to_string_lossy().into_owned()).collect();
         let hidden: u64 = explained.iter().filter(|one| one.hidden).map(|one| one.times).sum();
-        let workspace = workspace.label();
         let head = Head {
-            workspace,
-            command,
+            workspace: workspace.label(),
+            command: command(self.name, self.arguments),
             status: self.status,
             denials: self.denials.total() + hidden,
             together: self.together(),
         };
-        let mut text = serde_json::to_string(&head)?;
-        for one in &explained {
-            text.push('\n');
-            text.push_str(&serde_json::to_string(one)?);
-        }
-        text.push('\n');
-        write(&dir, &text)?;
-        Ok(true)
+        let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
+        let earlier = if for_tool { of_last_run(context, workspace)? } else { None };
+        replace(&dir, head, explained, earlier)
     }
 
     fn together(&self) -> Vec<Together> {
@@ -205,6 +205,7 @@ impl Ended<'_> {
             file: toml.as_ref().and_then(|_| self.advisor.file()),
             toml,
             never,
+            message: None,
         }
     }
 }
@@ -212,6 +213,55 @@ impl Ended<'_> {
 fn capability(denial: &Denial) -> Vec<String> {
     let net = denial.reason.is_network().then(|| "net".to_owned());
     denial.missing.iter().map(|one| one.to_string()).chain(net).collect()
+}
+
+/// A line that was typed, as text.
+fn command(name: &OsStr, arguments: &[OsString]) -> Vec<String> {
+    let words = std::iter::once(name).chain(arguments.iter().map(OsString::as_os_str));
+    words.map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// Keeps denials, behind those that came earlier, in place of what is kept; whether there are any.
+fn replace(
+    dir: &Path,
+    mut head: Head,
+    mut denials: Vec<Explained>,
+    earlier: Option<(Head, Vec<Explained>)>,
+) -> io::Result<bool> {
+    if let Some((before, mut all)) = earlier {
+        head.denials += before.denials;
+        head.together.splice(0..0, before.together);
+        all.append(&mut denials);
+        all.truncate(MOST);
+        denials = all;
+    }
+    if denials.is_empty() {
+        return match fs::remove_file(dir.join(FILE)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(false),
+        };
+    }
+    let mut text = serde_json::to_string(&head)?;
+    for one in &denials {
+        text.push('\n');
+        text.push_str(&serde_json::to_string(one)?);
+    }
+    text.push('\n');
+    write(dir, &text)?;
+    Ok(true)
+}
+
+/// What is kept of the last run of the workspace.
+fn of_last_run(
+    context: &Context,
+    workspace: &Workspace,
+) -> io::Result<Option<(Head, Vec<Explained>)>> {
+    let Some(dir) = workspace.data_dir(context) else { return Ok(None) };
+    let text = match fs::read_to_string(dir.join(FILE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        outcome => outcome?,
+    };
+    Ok(Some(parse(&text)?).filter(|(head, _)| head.workspace == workspace.label()))
 }
 
 /// In one step, so that a reader finds the one or the other; nobody else may read it.
@@ -226,15 +276,7 @@ fn write(dir: &Path, text: &str) -> io::Result<()> {
 /// `why --last`: explains the denials of the last run of the workspace.
 pub(crate) fn last(context: &Context, options: &Options, json: bool) -> Result<u8, Failure> {
     let workspace = prepare::find_workspace(context, options)?;
-    let place = workspace.data_dir(context);
-    let read = |dir: &Path| match fs::read_to_string(dir.join(FILE)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        outcome => outcome.map(Some),
-    };
-    let text = place.as_deref().map_or(Ok(None), read).map_err(|error| unreadable(&error))?;
-    let kept = text.as_deref().map(parse).transpose().map_err(|error| unreadable(&error.into()))?;
-    let kept = kept.filter(|(head, _)| head.workspace == workspace.label());
-    match kept {
+    match of_last_run(context, &workspace).map_err(|error| unreadable(&error))? {
         Some((_, denials)) if json => report::output(&format!("{}\n", pretty(&denials)?)),
         None if json => report::output("[]\n"),
         Some((head, denials)) => report::output(&words(&head, &denials, &workspace)),
@@ -306,6 +348,13 @@ impl Explained {
         }
         if let Some(other) = &self.other {
             let _ = writeln!(text, "  in {} with {other}", self.call);
+        }
+        if let Some(message) = &self.message {
+            let sentences: Vec<String> = message.split(". ").map(report::path).collect();
+            for line in report::fitted("  ", &sentences, ". ") {
+                let _ = writeln!(text, "{line}");
+            }
+            return text;
         }
         let rule = self.rule.as_deref().unwrap_or("no rule covers it");
         let layer = match self.layer.as_str() {
