@@ -1,18 +1,20 @@
 //! `why --last`: what the last run of a workspace was refused, why, and what would allow it. The run
 //! leaves that behind it, with the advice that its own policy gives.
 
+mod kept;
+mod missed;
 mod served;
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use self::kept::{of_last_run, replace};
 pub(crate) use self::served::Served;
 
 use crate::advice::{Advice, Advisor, Gathered};
@@ -28,9 +30,6 @@ use crate::report;
 use crate::rule_text;
 use crate::workspace::Workspace;
 
-/// The file of a workspace's last run: a line for the run, then one for each denial.
-const FILE: &str = "last.jsonl";
-
 /// More is not useful to anybody.
 const MOST: usize = 200;
 
@@ -45,6 +44,9 @@ struct Head {
     denials: u64,
     #[serde(default)]
     together: Vec<Together>,
+    /// Variables that it may have missed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    missed: Vec<String>,
 }
 
 /// Denials in one directory, and what allows all of them.
@@ -105,6 +107,8 @@ pub(crate) struct Ended<'a> {
     pub(crate) status: u8,
     pub(crate) denials: &'a Denials,
     pub(crate) advisor: Advisor<'a>,
+    /// Variables that the program may have missed.
+    pub(crate) missed: &'a [String],
 }
 
 impl Ended<'_> {
@@ -130,6 +134,7 @@ impl Ended<'_> {
             status: self.status,
             denials: self.denials.total() + hidden,
             together: self.together(),
+            missed: self.missed.to_owned(),
         };
         let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
         let earlier = if for_tool { of_last_run(context, workspace)? } else { None };
@@ -221,63 +226,14 @@ fn command(name: &OsStr, arguments: &[OsString]) -> Vec<String> {
     words.map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// Keeps denials, behind those that came earlier, in place of what is kept; whether there are any.
-fn replace(
-    dir: &Path,
-    mut head: Head,
-    mut denials: Vec<Explained>,
-    earlier: Option<(Head, Vec<Explained>)>,
-) -> io::Result<bool> {
-    if let Some((before, mut all)) = earlier {
-        head.denials += before.denials;
-        head.together.splice(0..0, before.together);
-        all.append(&mut denials);
-        all.truncate(MOST);
-        denials = all;
-    }
-    if denials.is_empty() {
-        return match fs::remove_file(dir.join(FILE)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(false),
-        };
-    }
-    let mut text = serde_json::to_string(&head)?;
-    for one in &denials {
-        text.push('\n');
-        text.push_str(&serde_json::to_string(one)?);
-    }
-    text.push('\n');
-    write(dir, &text)?;
-    Ok(true)
-}
-
-/// What is kept of the last run of the workspace.
-fn of_last_run(
-    context: &Context,
-    workspace: &Workspace,
-) -> io::Result<Option<(Head, Vec<Explained>)>> {
-    let Some(dir) = workspace.data_dir(context) else { return Ok(None) };
-    let text = match fs::read_to_string(dir.join(FILE)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        outcome => outcome?,
-    };
-    Ok(Some(parse(&text)?).filter(|(head, _)| head.workspace == workspace.label()))
-}
-
-/// In one step, so that a reader finds the one or the other; nobody else may read it.
-fn write(dir: &Path, text: &str) -> io::Result<()> {
-    fs::create_dir_all(dir)?;
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(dir.join(FILE))?;
-    Ok(())
-}
-
 /// `why --last`: explains the denials of the last run of the workspace.
 pub(crate) fn last(context: &Context, options: &Options, json: bool) -> Result<u8, Failure> {
     let workspace = prepare::find_workspace(context, options)?;
     match of_last_run(context, &workspace).map_err(|error| unreadable(&error))? {
-        Some((_, denials)) if json => report::output(&format!("{}\n", pretty(&denials)?)),
+        Some((head, mut denials)) if json => {
+            denials.extend(head.missed.iter().map(|name| missed::explained(name, &head)));
+            report::output(&format!("{}\n", pretty(&denials)?));
+        }
         None if json => report::output("[]\n"),
         Some((head, denials)) => report::output(&words(&head, &denials, &workspace)),
         None => report::output(&format!(
@@ -294,12 +250,6 @@ fn pretty(denials: &[Explained]) -> Result<String, Failure> {
 
 fn unreadable(error: &io::Error) -> Failure {
     Failure::own(format!("the record of the last run cannot be read: {error}"))
-}
-
-fn parse(text: &str) -> serde_json::Result<(Head, Vec<Explained>)> {
-    let (head, rest) = text.split_once('\n').unwrap_or((text, ""));
-    let denials = rest.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
-    Ok((serde_json::from_str(head)?, denials))
 }
 
 fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
@@ -328,6 +278,7 @@ fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
             }
         }
     }
+    text.push_str(&missed::words(&head.missed));
     let more = head.denials.saturating_sub(denials.iter().map(|one| one.times).sum());
     if more > 0 {
         let _ = writeln!(text, "\nand {more} more");

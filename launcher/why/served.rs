@@ -3,7 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 
-use super::{Explained, Head, MOST, command, of_last_run, replace};
+use super::kept::{of_last_run, replace};
+use super::{Explained, Head, MOST, command};
 use crate::context::Context;
 use crate::report;
 use crate::vfs::refusals::{Refusal, Refusals};
@@ -43,7 +44,7 @@ impl Served<'_> {
             command: command(self.name, self.arguments),
             status: self.status,
             denials: self.refusals.total(),
-            together: Vec::new(),
+            ..Head::default()
         };
         replace(&dir, head, denials, of_last_run(context, workspace)?)
     }

@@ -2,6 +2,7 @@
 //! however; what is denied is handed to no program; what programs set for themselves goes on working.
 
 use crate::attack::{Linking, answers, arena_with};
+use crate::cli_status::product;
 use crate::run::{PRODUCT, Run};
 use crate::scratch::Scratch;
 
@@ -73,6 +74,22 @@ fn the_process_that_has_it_does_not_show_it() {
     let script = "echo $SECRET; tr '\\0' '\\n' < /proc/$PPID/environ";
     let run = Run::sh(&scratch, script).flags(&["--env", "GIVEN", "-v"]).env("SECRET", "TOPSECRET");
     run.run().assert_no_secret().assert_stderr("withheld").assert_stderr(" SECRET");
+}
+
+#[test]
+fn whoever_fails_is_told_what_it_may_have_missed() {
+    let scratch = Scratch::for_ordinary_user();
+    let ends = |status: &str| {
+        let run = Run::new(&scratch, "sh", &["-c", &format!("exit {status}")]);
+        run.flags(&["--env", "GIVEN"]).env("SECRET", "x").env("MORE", "y").run()
+    };
+    ends("3").assert_stderr("jp-confine: 2 variables withheld: MORE, SECRET; allow: --env NAME\n");
+    let why = product(&scratch, &["why", "--last"]).run();
+    why.assert_stdout(
+        "withheld of the environment\n  MORE, SECRET\n  allow: jp-confine --env NAME",
+    );
+    assert_eq!(ends("0").stderr, "");
+    product(&scratch, &["why", "--last"]).run().assert_stdout("no denials are on record");
 }
 
 #[test]
