@@ -103,6 +103,19 @@ fn isolated_is_the_base_set_and_what_was_typed() {
     run.assert_ok().assert_no_secret().assert_stdout(&format!("{}::given:1", home.display()));
 }
 
+/// Whoever starts a program with an environment of its own means no other folder for temporary files than the one
+/// that there is, unless it says so.
+#[test]
+fn programs_find_their_temporary_files_whatever_is_left_of_the_environment() {
+    let scratch = Scratch::for_ordinary_user();
+    let script =
+        "test \"$(env -i sh -c 'echo $TMPDIR')\" = \"$TMPDIR\" && env -i mktemp > /dev/null &&
+        env -i A=1 TMPDIR=/own env";
+    let run = Run::sh(&scratch, script).run();
+    run.assert_ok().assert_stdout("TMPDIR=/own\n");
+    assert_eq!(run.stdout.matches("TMPDIR").count(), 1, "{run}");
+}
+
 /// Programs inside are told of the policy by variables that no rule reaches.
 #[test]
 fn variables_of_the_launcher_are_beyond_rules() {
