@@ -7,7 +7,11 @@ use jp_confine_vfs::message::Request;
 use serde_json::Value;
 
 /// How many different refusals are told apart; the rest is only counted.
-const DISTINCT: usize = 1000;
+const DISTINCT: usize = 200;
+
+/// A tool may ask with texts and lists of any length; so much of them is kept.
+const LONGEST: usize = 4096;
+const MOST_ARGUMENTS: usize = 48;
 
 /// A request that was refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -29,15 +33,20 @@ impl Refusal {
         let about = about.into_iter().flatten().next().unwrap_or_default();
         let words = |value: &Value| -> Vec<String> {
             let words = value.as_array().into_iter().flatten();
-            words.filter_map(|word| word.as_str().map(ToOwned::to_owned)).collect()
+            words.filter_map(Value::as_str).take(MOST_ARGUMENTS).map(cut).collect()
         };
         Self {
-            method: request.method.clone(),
-            about: about.as_str().map_or_else(|| words(about).join(" "), ToOwned::to_owned),
+            method: cut(&request.method),
+            about: about.as_str().map_or_else(|| words(about).join(" "), cut),
             arguments: params.get("program").and(params.get("args")).map(words),
-            message: fault.message.clone(),
+            message: cut(&fault.message),
         }
     }
+}
+
+/// The beginning of a text.
+fn cut(text: &str) -> String {
+    text[..text.floor_char_boundary(LONGEST)].to_owned()
 }
 
 /// All that was refused, equal refusals counted, in the order in which they first occurred.
@@ -102,6 +111,16 @@ mod tests {
         let run = refused("process.run", r#"{"program":"ls","args":["-l"]}"#);
         assert_eq!(run.arguments.as_deref(), Some(&["-l".to_owned()][..]));
         assert_eq!(refused("fs.read", r#"{"path":"a","args":["-l"]}"#).arguments, None);
+    }
+
+    #[test]
+    fn little_is_kept_of_much() {
+        let long = "\u{e9}".repeat(LONGEST);
+        let path = refused("fs.read", &format!(r#"{{"path":"a{long}"}}"#)).about;
+        assert!(path.len() <= LONGEST && path.starts_with('a'), "{}", path.len());
+        let many = vec![format!("\"{long}\""); 1000].join(",");
+        let run = refused("process.run", &format!(r#"{{"program":"ls","args":[{many}]}}"#));
+        assert_eq!(run.arguments.map(|words| words.len()), Some(MOST_ARGUMENTS));
     }
 
     #[test]
