@@ -25,11 +25,15 @@ use crate::failure::Failure;
 use crate::grants;
 use crate::net;
 use crate::net::advice::Way;
+use crate::net::order::Without;
 use crate::prepare::{self, Prepared};
 use crate::report;
 
 /// A rename between two rules may lack something at each end, and gain something at each.
 const STEPS: usize = 8;
+
+/// Why rules about hosts allow no such socket.
+const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets there are none";
 
 /// How to have a request allowed that was denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +74,8 @@ pub(crate) struct Advisor<'a> {
     pub(crate) declared: bool,
     /// The rules about hosts.
     pub(crate) net: &'a Net,
+    /// What takes the network away from the run, if anything does.
+    pub(crate) without_network: Option<Without>,
     /// The programs that may be started, unless all may.
     pub(crate) programs: Option<Programs<'a>>,
     /// Whose rules count, if not those of every run.
@@ -86,6 +92,7 @@ impl<'a> Advisor<'a> {
             unapproved: &prepared.unapproved,
             declared: prepared.declared,
             net: &prepared.resources.net,
+            without_network: prepared.network.without(),
             programs: Programs::of(context, prepared),
             tool,
         }
@@ -93,6 +100,9 @@ impl<'a> Advisor<'a> {
 
     /// The rule that decided a denial, or the pattern that withholds what the rule grants, for people.
     pub(crate) fn rule(&self, denial: &Denial) -> Option<String> {
+        if denial.reason == Reason::Socket {
+            return self.without_network.map(|without| without.name().to_owned());
+        }
         if denial.reason.is_network() {
             return net::advice::rule(self.net, denial).map(|words| report::path(&words));
         }
@@ -124,6 +134,10 @@ impl<'a> Advisor<'a> {
 
     /// What was asked for, if grants may allow it; else the way out.
     fn grantable<'d>(&self, denial: &'d Denial) -> Result<Asked<'d>, Box<Advice>> {
+        if denial.reason == Reason::Socket {
+            let advice = self.without_network.map_or(UNJUDGED, Without::way_out);
+            return Err(Box::new(Advice::Never(advice.to_owned())));
+        }
         if denial.reason.is_network() {
             let advice = net::advice::advise(self.net, denial);
             return Err(Box::new(advice.map_or_else(Advice::Never, Advice::Connection)));
@@ -269,7 +283,8 @@ fn beyond_rules(reason: Reason) -> Option<&'static str> {
         | Reason::Connect
         | Reason::Listen
         | Reason::Peer
-        | Reason::Resolve => return None,
+        | Reason::Resolve
+        | Reason::Socket => return None,
         Reason::Static => "statically linked: nothing in this run could hold it to the policy",
         Reason::Foreign => "built for another architecture, whose system calls are refused",
         Reason::Loader => "its loader is not part of the system",

@@ -16,6 +16,9 @@ use crate::report;
 const BYPASSES: [&str; 5] =
     ["LD_AUDIT", "LD_DEBUG_OUTPUT", "LD_PROFILE", "LD_PROFILE_OUTPUT", "GMON_OUT_PREFIX"];
 
+/// What shells set for whatever they start, and nobody else.
+const OF_SHELLS: [&str; 4] = ["OLDPWD", "PWD", "SHLVL", "_"];
+
 /// What `--env` says: `NAME`, the beginning of names with `*` behind it, or `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Granted {
@@ -83,15 +86,31 @@ impl Environment {
         }
     }
 
-    /// Which of the variables `given` are withheld, for people; never what they are.
-    pub(crate) fn note(&self, given: &[(OsString, OsString)]) -> Option<String> {
+    /// The names of those of the variables `given` that are withheld, in order, for people.
+    fn withheld(&self, given: &[(OsString, OsString)]) -> Vec<String> {
         let names = given.iter().map(|(name, _)| name.as_os_str());
         let withheld =
             names.filter(|name| !variables::is_owned(name.as_bytes()) && !self.passes(name));
         let mut names: Vec<String> =
             withheld.map(|name| report::printable(name.as_bytes())).collect();
         names.sort_unstable();
+        names
+    }
+
+    /// Which of the variables `given` are withheld, for people; never what they are.
+    pub(crate) fn note(&self, given: &[(OsString, OsString)]) -> Option<String> {
+        let names = self.withheld(given);
         (!names.is_empty()).then(|| format!("environment: withheld are {}", names.join(", ")))
+    }
+
+    /// Which of the variables `given` a program may have missed that failed: those that rules withhold.
+    pub(crate) fn missed(&self, given: &[(OsString, OsString)], status: u8) -> Vec<String> {
+        if !self.is_declared || status == 0 {
+            return Vec::new();
+        }
+        let mut names = self.withheld(given);
+        names.retain(|name| !OF_SHELLS.contains(&name.as_str()));
+        names
     }
 }
 
@@ -140,10 +159,14 @@ mod tests {
     #[test]
     fn withheld_names_are_told_and_nothing_else() {
         let some = environment(&[("A", true)], true);
-        let given = ["B\x1b", "PATH", "A", "TMPDIR", "LD_PRELOAD", "C"];
+        let given = ["B\x1b", "PATH", "A", "TMPDIR", "LD_PRELOAD", "C", "PWD"];
         let given = given.map(|name| (OsString::from(name), OsString::from("value")));
-        assert_eq!(some.note(&given).as_deref(), Some("environment: withheld are B\\x1b, C"));
+        assert_eq!(some.note(&given).as_deref(), Some("environment: withheld are B\\x1b, C, PWD"));
         assert_eq!(environment(&[], false).note(&given), None);
+        assert_eq!(some.missed(&given, 1), ["B\\x1b", "C"]);
+        assert!(some.missed(&given, 0).is_empty());
+        let bypass = [("LD_AUDIT".into(), "x".into())];
+        assert!(environment(&[], false).missed(&bypass, 1).is_empty());
     }
 
     #[test]

@@ -66,6 +66,8 @@ pub(crate) enum Reason {
     Listen,
     /// The server of a socket without a path is not of the run.
     Peer,
+    /// No such socket may be made; the path says of which family it was to be.
+    Socket,
     /// No rule about programs lets it start with these arguments, which stand in place of the route.
     Command,
     /// Something went wrong inside.
@@ -73,7 +75,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    const NUMBERED: [Self; 13] = [
+    const NUMBERED: [Self; 14] = [
         Self::Rule,
         Self::Static,
         Self::Foreign,
@@ -87,11 +89,12 @@ impl Reason {
         Self::Listen,
         Self::Peer,
         Self::Resolve,
+        Self::Socket,
     ];
 
     /// Whether it is about the network: what it names is then no path.
     pub(crate) const fn is_network(self) -> bool {
-        matches!(self, Self::Connect | Self::Listen | Self::Peer | Self::Resolve)
+        matches!(self, Self::Connect | Self::Listen | Self::Peer | Self::Resolve | Self::Socket)
     }
 
     /// Whether nothing was refused: a person consented.

@@ -8,7 +8,6 @@ use camino::Utf8Path;
 use jp_confine_policy::Capability;
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::tier::Restraint;
-use jp_confine_vfs::message::Request;
 use jp_confine_vfs::person::{Answer, Question};
 use serde_json::{Value, json};
 
@@ -18,6 +17,7 @@ use crate::context::Context;
 use crate::events::{Denial, Reason};
 use crate::failure::Failure;
 use crate::plan::holder::Holder;
+use crate::vfs::refusals::Refusal;
 
 /// An open event log.
 #[derive(Debug)]
@@ -92,18 +92,17 @@ impl Log {
         }));
     }
 
-    /// A request of the tool `tool` that the file service refused, and its words for that.
-    pub(crate) fn refusal(&self, tool: &str, request: &Request, message: &str) {
-        let params: Value = serde_json::from_str(request.params.get()).unwrap_or_default();
-        let about = ["path", "from", "paths", "url", "program"].map(|key| params.get(key));
+    /// A request of the tool `tool` that the file service refused.
+    pub(crate) fn refusal(&self, tool: &str, refusal: &Refusal) {
         self.write(&json!({
             "event": "denial",
             "tool": tool,
-            "call": request.method,
-            "path": about.into_iter().flatten().next(),
+            "call": refusal.method,
+            "path": refusal.about,
+            "arguments": refusal.arguments,
             "verdict": "deny",
             "reason": "denied",
-            "message": message,
+            "message": refusal.message,
             "layer": "service",
         }));
     }
@@ -175,7 +174,8 @@ pub(crate) fn reason(denial: &Denial) -> &'static str {
         | Reason::Connect
         | Reason::Listen
         | Reason::Peer
-        | Reason::Resolve => "denied",
+        | Reason::Resolve
+        | Reason::Socket => "denied",
         Reason::Static => "static_program",
         Reason::Foreign => "foreign_program",
         Reason::Loader => "loader_not_in_baseline",

@@ -226,7 +226,7 @@ fn say(text: &str) {
 }
 
 /// `text` broken between words, as far as these allow it; so much of the first line is taken already.
-fn wrapped(text: &str, taken: usize) -> String {
+pub(crate) fn wrapped(text: &str, taken: usize) -> String {
     const CONTINUED: &str = "\n  ";
     let mut out = String::new();
     let mut column = taken;

@@ -111,8 +111,9 @@ pub(crate) fn run(
     for (times, what) in running.answered() {
         report::note(&format!("the supervisor answered {times}: {what}"));
     }
-    let ended = Ended { name, arguments, status, denials: &denials, advisor };
-    let kept = ended.keep(context, &workspace);
+    let missed = prepared.environment.missed(&context.environment, status);
+    let ended = Ended { name, arguments, status, denials: &denials, advisor, missed: &missed };
+    let kept = ended.keep(context, &workspace, options.service);
     if let Err(error) = &kept
         && options.verbose
     {
@@ -127,6 +128,7 @@ pub(crate) fn run(
         }
         report::denials(Circumstances {
             denials: &denials,
+            missed: &missed,
             advisor,
             verbose: options.verbose,
             damaged,

@@ -2,10 +2,11 @@
 //! (spec §14).
 
 mod person;
+pub(crate) mod refusals;
 mod talk;
 mod tool;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use jp_confine_vfs::session::{Ending, Limits, Session};
 use serde_json::{Value, json};
 
 use self::person::OnTerminal;
+use self::refusals::{Refusal, Refusals};
 use self::talk::Talk;
 use self::tool::Hosted;
 use crate::cli::{Call, Options};
@@ -31,6 +33,7 @@ use crate::prepare::{self, Stage};
 use crate::query;
 use crate::report;
 use crate::sys::signals::Signals;
+use crate::why::Served;
 
 /// By which users end what they wait for.
 const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
@@ -72,10 +75,13 @@ pub(crate) fn serve(
     let init = init(options, call, &hosted);
     let name = &init.tool.name;
     let mut person = OnTerminal::new(options.non_interactive, name.clone(), log);
+    let refusals = RefCell::new(Refusals::default());
     let refused = |request: &Request, fault: &Fault| {
+        let refusal = Refusal::of(request, fault);
         if let Some(log) = log {
-            log.refusal(name, request, &fault.message);
+            log.refusal(name, &refusal);
         }
+        refusals.borrow_mut().add(refusal);
     };
     let mut service = Service::new(policy, &OnDisk, &mut person)
         .with_resources(prepared.resources, &variables)
@@ -99,8 +105,25 @@ pub(crate) fn serve(
         interrupted: &interrupted,
         limits: limits(call),
     };
+    let begun = Served::begin(context, &workspace);
     let ending = session.run(&mut hosted.command(arguments), &init)?;
-    Ok(conclude(&ending, options.verbose))
+    let status = conclude(&ending, options.verbose);
+    let refusals = &refusals.borrow();
+    let served = Served { tool: name, name: program, arguments, status, refusals };
+    let kept = begun.and_then(|()| served.keep(context, &workspace));
+    if !options.quiet {
+        tell(refusals.total(), kept.is_ok());
+    }
+    Ok(status)
+}
+
+/// Says that the tool was refused something; it was told itself what.
+fn tell(refusals: u64, kept: bool) {
+    let noun = if refusals == 1 { "request" } else { "requests" };
+    let more = if kept { "; which and why: jp-confine why --last" } else { "" };
+    if refusals > 0 {
+        report::note(&format!("{refusals} {noun} of the tool refused{more}"));
+    }
 }
 
 /// What is asked for and would not be done.

@@ -1,15 +1,21 @@
 //! `why --last`: what the last run of a workspace was refused, why, and what would allow it. The run
 //! leaves that behind it, with the advice that its own policy gives.
 
+mod kept;
+mod missed;
+mod served;
+
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+
+use self::kept::{of_last_run, replace};
+pub(crate) use self::served::Served;
 
 use crate::advice::{Advice, Advisor, Gathered};
 use crate::cli::Options;
@@ -24,14 +30,11 @@ use crate::report;
 use crate::rule_text;
 use crate::workspace::Workspace;
 
-/// The file of a workspace's last run: a line for the run, then one for each denial.
-const FILE: &str = "last.jsonl";
-
 /// More is not useful to anybody.
 const MOST: usize = 200;
 
 /// The run, the first line of the file.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Head {
     /// Whose run it was.
     #[serde(default)]
@@ -41,6 +44,9 @@ struct Head {
     denials: u64,
     #[serde(default)]
     together: Vec<Together>,
+    /// Variables that it may have missed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    missed: Vec<String>,
 }
 
 /// Denials in one directory, and what allows all of them.
@@ -55,7 +61,7 @@ struct Together {
 }
 
 /// A denial, as it is kept and as `--json` prints it.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Explained {
     /// Capabilities, or the call where no rule decided.
     denied: String,
@@ -88,6 +94,9 @@ struct Explained {
     file: Option<String>,
     /// Why nothing allows it.
     never: Option<String>,
+    /// What a tool was told, with the way out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
 }
 
 /// A run that has ended.
@@ -98,42 +107,38 @@ pub(crate) struct Ended<'a> {
     pub(crate) status: u8,
     pub(crate) denials: &'a Denials,
     pub(crate) advisor: Advisor<'a>,
+    /// Variables that the program may have missed.
+    pub(crate) missed: &'a [String],
 }
 
 impl Ended<'_> {
-    /// Keeps the denials of this run in place of those of the one before; whether there are any.
+    /// Keeps the denials of this run in place of those of the one before; whether there are any. What is
+    /// started for a tool is part of the tool's run, and its denials stand behind those before.
     ///
     /// # Errors
     /// Where they cannot be written. A run inside a run has nowhere to write.
-    pub(crate) fn keep(&self, context: &Context, workspace: &Workspace) -> io::Result<bool> {
-        let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
+    pub(crate) fn keep(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        for_tool: bool,
+    ) -> io::Result<bool> {
         let explained = self.explained();
-        if explained.is_empty() {
-            return match fs::remove_file(dir.join(FILE)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(false),
-            };
+        if explained.is_empty() && for_tool {
+            return Ok(false);
         }
-        let words =
-            std::iter::once(self.name).chain(self.arguments.iter().map(OsString::as_os_str));
-        let command = words.map(|word| word.to_string_lossy().into_owned()).collect();
         let hidden: u64 = explained.iter().filter(|one| one.hidden).map(|one| one.times).sum();
-        let workspace = workspace.label();
         let head = Head {
-            workspace,
-            command,
+            workspace: workspace.label(),
+            command: command(self.name, self.arguments),
             status: self.status,
             denials: self.denials.total() + hidden,
             together: self.together(),
+            missed: self.missed.to_owned(),
         };
-        let mut text = serde_json::to_string(&head)?;
-        for one in &explained {
-            text.push('\n');
-            text.push_str(&serde_json::to_string(one)?);
-        }
-        text.push('\n');
-        write(&dir, &text)?;
-        Ok(true)
+        let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
+        let earlier = if for_tool { of_last_run(context, workspace)? } else { None };
+        replace(&dir, head, explained, earlier)
     }
 
     fn together(&self) -> Vec<Together> {
@@ -205,6 +210,7 @@ impl Ended<'_> {
             file: toml.as_ref().and_then(|_| self.advisor.file()),
             toml,
             never,
+            message: None,
         }
     }
 }
@@ -214,28 +220,20 @@ fn capability(denial: &Denial) -> Vec<String> {
     denial.missing.iter().map(|one| one.to_string()).chain(net).collect()
 }
 
-/// In one step, so that a reader finds the one or the other; nobody else may read it.
-fn write(dir: &Path, text: &str) -> io::Result<()> {
-    fs::create_dir_all(dir)?;
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(dir.join(FILE))?;
-    Ok(())
+/// A line that was typed, as text.
+fn command(name: &OsStr, arguments: &[OsString]) -> Vec<String> {
+    let words = std::iter::once(name).chain(arguments.iter().map(OsString::as_os_str));
+    words.map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// `why --last`: explains the denials of the last run of the workspace.
 pub(crate) fn last(context: &Context, options: &Options, json: bool) -> Result<u8, Failure> {
     let workspace = prepare::find_workspace(context, options)?;
-    let place = workspace.data_dir(context);
-    let read = |dir: &Path| match fs::read_to_string(dir.join(FILE)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        outcome => outcome.map(Some),
-    };
-    let text = place.as_deref().map_or(Ok(None), read).map_err(|error| unreadable(&error))?;
-    let kept = text.as_deref().map(parse).transpose().map_err(|error| unreadable(&error.into()))?;
-    let kept = kept.filter(|(head, _)| head.workspace == workspace.label());
-    match kept {
-        Some((_, denials)) if json => report::output(&format!("{}\n", pretty(&denials)?)),
+    match of_last_run(context, &workspace).map_err(|error| unreadable(&error))? {
+        Some((head, mut denials)) if json => {
+            denials.extend(head.missed.iter().map(|name| missed::explained(name, &head)));
+            report::output(&format!("{}\n", pretty(&denials)?));
+        }
         None if json => report::output("[]\n"),
         Some((head, denials)) => report::output(&words(&head, &denials, &workspace)),
         None => report::output(&format!(
@@ -252,12 +250,6 @@ fn pretty(denials: &[Explained]) -> Result<String, Failure> {
 
 fn unreadable(error: &io::Error) -> Failure {
     Failure::own(format!("the record of the last run cannot be read: {error}"))
-}
-
-fn parse(text: &str) -> serde_json::Result<(Head, Vec<Explained>)> {
-    let (head, rest) = text.split_once('\n').unwrap_or((text, ""));
-    let denials = rest.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
-    Ok((serde_json::from_str(head)?, denials))
 }
 
 fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
@@ -286,6 +278,7 @@ fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
             }
         }
     }
+    text.push_str(&missed::words(&head.missed));
     let more = head.denials.saturating_sub(denials.iter().map(|one| one.times).sum());
     if more > 0 {
         let _ = writeln!(text, "\nand {more} more");
@@ -306,6 +299,13 @@ impl Explained {
         }
         if let Some(other) = &self.other {
             let _ = writeln!(text, "  in {} with {other}", self.call);
+        }
+        if let Some(message) = &self.message {
+            let sentences: Vec<String> = message.split(". ").map(report::path).collect();
+            for line in report::fitted("  ", &sentences, ". ") {
+                let _ = writeln!(text, "{line}");
+            }
+            return text;
         }
         let rule = self.rule.as_deref().unwrap_or("no rule covers it");
         let layer = match self.layer.as_str() {

@@ -49,6 +49,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         unapproved,
         declared: true,
         net: &FREE,
+        without_network: None,
         programs: None,
         tool: None,
     }

@@ -254,7 +254,7 @@ impl Writer {
             Fate::SocketOption => self.socket_option(),
             Fate::Limits => self.limits(),
             Fate::LocalSocket => {
-                let others = self.other_sockets();
+                let others = self.refusal(libc::EACCES);
                 self.load_argument(0);
                 self.program.branch(Test::Is(libc::AF_UNIX.cast_unsigned()), self.allow, others);
             }
@@ -297,8 +297,7 @@ impl Writer {
     }
 
     fn socket(&mut self) {
-        let [unix, datagram, judged] = [(); 3].map(|()| self.program.label());
-        let others = if self.sockets == Sockets::Judged { judged } else { self.other_sockets() };
+        let [unix, datagram, others] = [(); 3].map(|()| self.program.label());
         self.load_argument(0);
         self.program.branch(Test::Is(libc::AF_UNIX.cast_unsigned()), unix, others);
         self.program.place(unix);
@@ -311,15 +310,11 @@ impl Writer {
         self.program.place(datagram);
         let refusal = self.refusal(libc::EACCES);
         self.unless_cookie(refusal);
-        self.program.place(judged);
-        self.internet_socket();
-    }
-
-    /// Where the making of sockets goes that are not local.
-    fn other_sockets(&mut self) -> Label {
+        self.program.place(others);
         match self.sockets {
-            Sockets::All => self.allow,
-            Sockets::Local | Sockets::Judged => self.refusal(libc::EACCES),
+            Sockets::All => self.jump(self.allow),
+            Sockets::Local => self.unwanted_socket(),
+            Sockets::Judged => self.internet_socket(),
         }
     }
 

@@ -14,6 +14,14 @@ const KINDS: [c_int; 2] = [libc::SOCK_STREAM, libc::SOCK_DGRAM];
 const PROTOCOLS: [c_int; 4] = [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_MPTCP];
 
 impl Writer {
+    /// A socket that is not to be made: the supervisor refuses it, and tells. By the one kind the C library asks
+    /// for the addresses of this machine, and does without; that is no news.
+    pub(super) fn unwanted_socket(&mut self) {
+        let refusal = self.refusal(libc::EACCES);
+        self.load_argument(0);
+        self.program.branch(Test::Is(libc::AF_NETLINK.cast_unsigned()), refusal, self.notify);
+    }
+
     /// The rest of `socket`, for families but the local one.
     pub(super) fn internet_socket(&mut self) {
         let [internet, protocols] = [(); 2].map(|()| self.program.label());
@@ -24,7 +32,7 @@ impl Writer {
         }
         // By which the C library learns the addresses of this machine.
         let netlink = self.program.label();
-        self.program.branch(Test::Is(libc::AF_NETLINK.cast_unsigned()), netlink, refusal);
+        self.program.branch(Test::Is(libc::AF_NETLINK.cast_unsigned()), netlink, self.notify);
         self.program.place(netlink);
         self.load_argument(2);
         let route = Test::Is(libc::NETLINK_ROUTE.cast_unsigned());
@@ -36,13 +44,13 @@ impl Writer {
         for kind in KINDS {
             self.program.branch_away(Test::Is(kind.cast_unsigned()), protocols);
         }
-        self.jump(refusal);
+        self.jump(self.notify);
         self.program.place(protocols);
         self.load_argument(2);
         for protocol in PROTOCOLS {
             self.program.branch_away(Test::Is(protocol.cast_unsigned()), self.allow);
         }
-        self.jump(refusal);
+        self.jump(self.notify);
     }
 
     /// Sending: without an address it passes, and what would connect and send at once fails as where the

@@ -124,6 +124,7 @@ fn table_of_denials(text: &mut String, learned: &Learned<'_>, stage: &Stage<'_>)
         unapproved: &learned.ran.prepared.unapproved,
         declared: false,
         net: &learned.ran.prepared.resources.net,
+        without_network: learned.ran.prepared.network.without(),
         programs: None,
         tool: learned.tool,
     };

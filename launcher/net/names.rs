@@ -7,6 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
+use jp_confine_policy::net::may_stand_for;
+
 use super::typed::Resolution;
 
 /// The system is not asked for one name more often than that when a program asks for it,
@@ -60,7 +62,7 @@ impl Names {
         let mut found: Vec<IpAddr> = typed.collect();
         if found.is_empty() {
             found = asked_of_system(name);
-            found.retain(|address| is_own_name(name) || may_be_a_host(*address));
+            found.retain(|address| may_stand_for(name, *address));
             // One for each kind of socket.
             found.dedup();
         }
@@ -99,42 +101,12 @@ fn asked_of_system(name: &str) -> Vec<IpAddr> {
     })
 }
 
-/// Whether the name is of this machine by its meaning (RFC 6761 §6.3).
-fn is_own_name(name: &str) -> bool {
-    name == "localhost" || name.ends_with(".localhost")
-}
-
-/// Whether an address may be that of a host somewhere. Whoever owns a name says what it stands for, and must
-/// not reach this machine and its closest neighbours by that: these are for rules about addresses, and
-/// `--resolve`.
-fn may_be_a_host(address: IpAddr) -> bool {
-    let is_near = match address {
-        IpAddr::V4(address) => address.is_link_local() || address.is_broadcast(),
-        IpAddr::V6(address) => address.is_unicast_link_local(),
-    };
-    !(is_near || address.is_loopback() || address.is_unspecified() || address.is_multicast())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn names_do_not_lead_to_this_machine_unless_that_is_typed() {
-        for (address, expected) in [
-            ("10.0.0.1", true),
-            ("93.184.216.34", true),
-            ("fd00::1", true),
-            ("127.0.0.1", false),
-            ("0.0.0.0", false),
-            ("169.254.169.254", false),
-            ("224.0.0.1", false),
-            ("255.255.255.255", false),
-            ("::1", false),
-            ("fe80::1", false),
-        ] {
-            assert_eq!(may_be_a_host(address.parse().expect("one")), expected, "{address}");
-        }
         let names = Names::new(vec![Resolution {
             name: "a.test".to_owned(),
             address: [127, 0, 0, 1].into(),

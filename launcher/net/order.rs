@@ -50,9 +50,49 @@ pub(crate) enum Order {
     /// All, because nothing is said.
     Free,
     /// Local sockets alone.
-    Nothing,
+    Nothing(Without),
     /// What rules allow.
     Judged(Judged),
+}
+
+/// What takes the network away from a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Without {
+    /// `--no-net`.
+    NoNet,
+    /// `--isolated`.
+    Isolated,
+    /// The program is a tool that is served, or was started for one.
+    Service,
+}
+
+impl Without {
+    const fn of(options: &Options) -> Self {
+        match (options.service, options.isolated) {
+            (true, _) => Self::Service,
+            (false, true) => Self::Isolated,
+            (false, false) => Self::NoNet,
+        }
+    }
+
+    /// What it is, for people.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::NoNet => "--no-net",
+            Self::Isolated => "--isolated",
+            Self::Service => "the file service",
+        }
+    }
+
+    /// What to do about it.
+    pub(crate) const fn way_out(self) -> &'static str {
+        match self {
+            Self::NoNet | Self::Isolated => {
+                "leave it out, or allow a host beside it: --net HOST[:PORT]"
+            }
+            Self::Service => "a tool's programs have no network: it asks for documents by http.get",
+        }
+    }
 }
 
 /// What connections are judged by.
@@ -75,7 +115,7 @@ impl Order {
     /// network of their own; their rules are for what they are served.
     pub(crate) fn of(options: &Options, rules: &Net) -> Self {
         if options.service || options.has_no_network() && options.hosts.net.is_empty() {
-            return Self::Nothing;
+            return Self::Nothing(Without::of(options));
         }
         if !rules.is_declared() {
             return Self::Free;
@@ -133,8 +173,16 @@ impl Order {
     pub(crate) fn sockets(&self) -> Sockets {
         match self {
             Self::Free => Sockets::All,
-            Self::Nothing => Sockets::Local,
+            Self::Nothing(_) => Sockets::Local,
             Self::Judged(_) => Sockets::Judged,
+        }
+    }
+
+    /// What takes the network away, if anything does.
+    pub(crate) const fn without(&self) -> Option<Without> {
+        match self {
+            Self::Nothing(without) => Some(*without),
+            Self::Free | Self::Judged(_) => None,
         }
     }
 

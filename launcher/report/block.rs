@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 
-use super::{Style, fitted, printable, quoted, shown};
+use super::{NAME, Style, WIDTH, fitted, printable, quoted, shown};
 use crate::advice::{Advice, Advisor, Gathered};
 use crate::command_line::CommandLine;
 use crate::denials::{Denials, of_any_process};
@@ -17,14 +17,16 @@ use crate::rule_text;
 /// The longest block.
 pub(super) const LINES: usize = 20;
 
-/// What the block may use for denials: one line is for the head, and up to three for what else is to say.
-const FOR_DENIALS: usize = LINES - 4;
+/// What the block may use for denials: one line is for the head, and up to four for what else is to say.
+const FOR_DENIALS: usize = LINES - 5;
 
 /// What the block is about.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, named at the call")]
 pub(crate) struct Circumstances<'a> {
     pub(crate) denials: &'a Denials,
+    /// Variables that the program may have missed.
+    pub(crate) missed: &'a [String],
     pub(crate) advisor: Advisor<'a>,
     pub(crate) verbose: bool,
     /// The record of denials was damaged.
@@ -65,10 +67,32 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
             style.name(),
         );
     }
+    if !about.missed.is_empty() {
+        let _ = writeln!(text, "{} {}", style.name(), missed(about.missed));
+    }
     if about.damaged {
         let _ = writeln!(text, "{} the record of denials is damaged; some are lost", style.name());
     }
     text
+}
+
+/// The variables that were withheld, as many as one line has room for.
+fn missed(names: &[String]) -> String {
+    let noun = if names.len() == 1 { "variable" } else { "variables" };
+    let begin = format!("{} {noun} withheld: ", names.len());
+    let end = "; allow: --env NAME";
+    let mut shown = String::new();
+    for (count, name) in names.iter().enumerate() {
+        let separator = if count == 0 { "" } else { ", " };
+        let length = [NAME, &begin, &shown, separator, name, " …", end].map(str::len);
+        if count > 0 && length.iter().sum::<usize>() >= WIDTH {
+            shown.push_str(" …");
+            break;
+        }
+        shown.push_str(separator);
+        shown.push_str(name);
+    }
+    format!("{begin}{shown}{end}")
 }
 
 /// Writes what fits of the denials, those in one directory together, and rules that allow them; how many

@@ -47,6 +47,10 @@ fn grants() -> Vec<Grant> {
 }
 
 fn render(denials: &[Denial], declared: bool) -> String {
+    rendered(denials, declared, &[])
+}
+
+fn rendered(denials: &[Denial], declared: bool, missed: &[String]) -> String {
     let mut counted = Denials::default();
     for denial in denials {
         counted.add(denial.clone());
@@ -54,6 +58,7 @@ fn render(denials: &[Denial], declared: bool) -> String {
     let grants = grants();
     let about = Circumstances {
         denials: &counted,
+        missed,
         advisor: Advisor {
             grants: &grants,
             workspace: Path::new("/w"),
@@ -61,6 +66,7 @@ fn render(denials: &[Denial], declared: bool) -> String {
             unapproved: &[],
             declared,
             net: &Net::default(),
+            without_network: None,
             programs: None,
             tool: None,
         },
@@ -144,9 +150,21 @@ fn the_block_never_exceeds_twenty_lines() {
     let many: Vec<Denial> = (0..100)
         .map(|n| denial(format!("/srv/{n}/file").as_bytes(), Capabilities::READ, None))
         .collect();
-    let text = render(&many, false);
+    let text = rendered(&many, false, &["A".to_owned()]);
     assert!(text.lines().count() <= LINES, "{text}");
-    assert!(text.contains("and 92 more"), "{text}");
+    assert!(text.contains("and 93 more"), "{text}");
+}
+
+#[test]
+fn variables_are_one_line_whatever_they_are_called() {
+    let names = |count: usize| (0..count).map(|n| format!("NAME_{n}")).collect::<Vec<_>>();
+    let begin = "jp-confine: 1 variable withheld: ";
+    assert_eq!(rendered(&[], false, &names(1)), format!("{begin}NAME_0; allow: --env NAME\n"));
+    let text = rendered(&[], false, &names(300));
+    assert!(text.starts_with("jp-confine: 300 variables withheld: NAME_0, "));
+    assert!(text.lines().count() == 1 && text.len() <= 80, "{text}");
+    let long = "X".repeat(100);
+    assert_eq!(rendered(&[], false, std::slice::from_ref(&long)).matches(&long).count(), 1);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use super::calls::attributes::Unit;
 use super::calls::open::How;
 use super::calls::xattrs::At;
 use super::calls::{
-    attributes, denials, entries, limits, links, listening, loopback, messages, open, openat2,
-    programs, receptions, renames, sockets, watches, xattrs,
+    attributes, denials, entries, limits, links, listening, loopback, messages, network, open,
+    openat2, programs, receptions, renames, sockets, watches, xattrs,
 };
 use super::task::Task;
 use crate::sys::notification::{Answer, Notification};
@@ -76,8 +76,8 @@ mod common {
     use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
         AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, limits, links, listening,
-        loopback, messages, open, openat2, programs, receptions, renames, sockets, telling,
-        watches, xattrs,
+        loopback, messages, network, open, openat2, programs, receptions, renames, sockets,
+        telling, watches, xattrs,
     };
 
     table! { task, a:
@@ -154,6 +154,8 @@ mod common {
 
         telling::CALL => "tell", denials::take(task, a.word(0), a.word(1));
 
+        libc::SYS_socket => "socket", network::refuse_socket(task, a.int(0));
+        libc::SYS_socketpair => "socketpair", network::refuse_socket(task, a.int(0));
         libc::SYS_connect => "connect", sockets::connect(task, a.int(0), a.word(1), a.int(2));
         libc::SYS_bind => "bind", sockets::bind(task, a.int(0), a.word(1), a.int(2));
         libc::SYS_listen => "listen", listening::listen(task, a.int(0), a.int(1));

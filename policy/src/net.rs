@@ -1,6 +1,7 @@
 //! Rules about hosts (spec §11.1): matched against parsed URLs, never against their text. What they come to
 //! for connections, of which nobody knows the path, is in [`Reach`].
 
+mod named;
 mod reach;
 
 use std::fmt;
@@ -12,6 +13,7 @@ pub use url::Host;
 use url::Url;
 
 use crate::coverage::Coverage;
+pub use named::may_stand_for;
 pub use reach::{Divided, Reach};
 
 /// One rule as written (spec §2.4).

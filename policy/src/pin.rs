@@ -8,7 +8,6 @@ use std::fs::{File, Metadata};
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
@@ -211,8 +210,8 @@ impl Pin {
         self.rest.as_os_str().is_empty()
     }
 
-    /// Opens what is meant with other rights, never waiting for the other side of a pipe. `/proc` leads from the descriptor to its object; that
-    /// it did is looked at, because anything may be mounted there.
+    /// Opens what is meant with other rights, never waiting for the other side of a pipe. `/proc` leads from the
+    /// descriptor to its object; that it did is looked at, because anything may be mounted there.
     fn reopen(&self, flags: OFlags) -> io::Result<File> {
         let flags = flags | OFlags::NOCTTY | OFlags::NONBLOCK;
         if !self.is_object() {
@@ -220,8 +219,8 @@ impl Pin {
         }
         let link = link_to(&self.held);
         let file = File::from(rustix::fs::open(link, flags | OFlags::CLOEXEC, Mode::empty())?);
-        let (opened, held) = (file.metadata()?, self.metadata()?);
-        if (opened.dev(), opened.ino()) == (held.dev(), held.ino()) {
+        let (opened, held) = (fstat(&file)?, fstat(&self.held)?);
+        if (opened.st_dev, opened.st_ino) == (held.st_dev, held.st_ino) {
             Ok(file)
         } else {
             Err(io::Error::other("/proc/self/fd leads to another file"))

@@ -1,5 +1,6 @@
 //! `jp-confine vfs`: what it prints, how it ends, and whom it asks.
 
+use crate::cli_status::product;
 use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
 use crate::terminal::Terminal;
@@ -53,6 +54,27 @@ fn without_rules_the_workspace_may_be_read_and_nothing_else() {
     let run = confined(&scratch, &["-w", "file"], script).run();
     assert_eq!(run.stderr.matches(r#""code":-32001"#).count(), 2, "{run}");
     assert_eq!(scratch.read("ws/file"), "");
+    run.assert_stderr("2 requests of the tool refused; which and why: jp-confine why --last");
+    let why = product(&scratch, &["why", "--last"]).run();
+    why.assert_stdout("denied process.run true by sh\n")
+        .assert_stdout("denied http.get http://127.");
+    confined(&scratch, &[], r#"tell result '{"content":""}'"#).run().assert_ok();
+    let why = product(&scratch, &["why", "--last"]).run();
+    why.assert_stdout("no denials are on record");
+}
+
+/// What was refused by the service, and to the programs that it started, is one record.
+#[test]
+fn programs_of_a_tool_have_their_denials_beside_its_own() {
+    let scratch = Scratch::new();
+    let policy = "[[access.fs]]\npath = '.'\nread = true\n[access.commands.cat]\n";
+    scratch.write("ws/jp-confine.toml", policy);
+    let script = r#"ask process.run '{"program":"cat","args":["../out/secret"]}'
+        ask fs.read '{"path":"../out/secret"}'; tell result '{"content":""}'"#;
+    confined(&scratch, &[], script).run().assert_ok();
+    let why = product(&scratch, &["why", "--last"]).run();
+    why.assert_stdout("2 denials in the last run: sh -c").assert_stdout("out/secret by /");
+    why.assert_stdout("denied fs.read ../out/secret by sh");
 }
 
 #[test]

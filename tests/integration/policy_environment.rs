@@ -2,6 +2,7 @@
 //! however; what is denied is handed to no program; what programs set for themselves goes on working.
 
 use crate::attack::{Linking, answers, arena_with};
+use crate::cli_status::product;
 use crate::run::{PRODUCT, Run};
 use crate::scratch::Scratch;
 
@@ -76,6 +77,22 @@ fn the_process_that_has_it_does_not_show_it() {
 }
 
 #[test]
+fn whoever_fails_is_told_what_it_may_have_missed() {
+    let scratch = Scratch::for_ordinary_user();
+    let ends = |status: &str| {
+        let run = Run::new(&scratch, "sh", &["-c", &format!("exit {status}")]);
+        run.flags(&["--env", "GIVEN"]).env("SECRET", "x").env("MORE", "y").run()
+    };
+    ends("3").assert_stderr("jp-confine: 2 variables withheld: MORE, SECRET; allow: --env NAME\n");
+    let why = product(&scratch, &["why", "--last"]).run();
+    why.assert_stdout(
+        "withheld of the environment\n  MORE, SECRET\n  allow: jp-confine --env NAME",
+    );
+    assert_eq!(ends("0").stderr, "");
+    product(&scratch, &["why", "--last"]).run().assert_stdout("no denials are on record");
+}
+
+#[test]
 fn isolated_is_the_base_set_and_what_was_typed() {
     let scratch = Scratch::for_ordinary_user();
     scratch.write("ws/jp-confine.toml", "[[access.env]]\nname = 'SECRET'\nread = true\n");
@@ -84,6 +101,19 @@ fn isolated_is_the_base_set_and_what_was_typed() {
     let run = run.env("SECRET", "TOPSECRET").env("GIVEN", "given").run();
     let home = scratch.home();
     run.assert_ok().assert_no_secret().assert_stdout(&format!("{}::given:1", home.display()));
+}
+
+/// Whoever starts a program with an environment of its own means no other folder for temporary files than the one
+/// that there is, unless it says so.
+#[test]
+fn programs_find_their_temporary_files_whatever_is_left_of_the_environment() {
+    let scratch = Scratch::for_ordinary_user();
+    let script =
+        "test \"$(env -i sh -c 'echo $TMPDIR')\" = \"$TMPDIR\" && env -i mktemp > /dev/null &&
+        env -i A=1 TMPDIR=/own env";
+    let run = Run::sh(&scratch, script).run();
+    run.assert_ok().assert_stdout("TMPDIR=/own\n");
+    assert_eq!(run.stdout.matches("TMPDIR").count(), 1, "{run}");
 }
 
 /// Programs inside are told of the policy by variables that no rule reaches.

@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use rustix::net::sockopt::set_socket_reuseport;
 use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
 
+use crate::attack::{Linking, arena_with};
 use crate::run::{have, skip};
 use crate::runs_net::{Server, run};
 use crate::scratch::Scratch;
@@ -132,6 +133,22 @@ for leave in [lambda: None, server.close]:
 ";
     let run = run(&scratch, &server, &FLAGS, &["python3", "-c", script]);
     run.assert_ok().assert_stdout("refused\nrefused\n");
+}
+
+/// A socket in a network of its own stands on another loopback: what is at its place here is somebody else's.
+#[test]
+fn a_listener_in_another_network_opens_no_place_here() {
+    // The library refuses what makes such networks.
+    let scratch = arena_with(Linking::Static, Scratch::for_ordinary_user());
+    let server = Server::start();
+    let line = ["bin/attack", "net", "tcp-beside", "127.0.0.1", "PORT"];
+    let run = run(&scratch, &server, &FLAGS, &line);
+    if run.stdout.trim() == "EOPNOTSUPP" {
+        return skip("no networks of their own for ordinary users");
+    }
+    assert_eq!(run.stdout.trim(), "EACCES", "{run}");
+    assert!(!server.was_reached(), "{run}");
+    run.assert_no_secret().assert_stderr(&server.text("denied net 127.0.0.1:PORT by attack"));
 }
 
 /// Two sockets that share a port get what comes by turns: the one outside would, too.

@@ -1,8 +1,10 @@
 //! Rules about names of hosts, and about paths there, for runs: names from the command line, all on loopback.
 
 use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
 
-use crate::run::{have, note, skip};
+use crate::run::{Mode, Run, have, note, skip};
 use crate::runs_net::{Server, run};
 use crate::scratch::{SECRET, Scratch};
 
@@ -42,6 +44,53 @@ fn names_are_looked_up_for_the_run_where_rules_allow_them() {
         }
     }
     note(&table);
+}
+
+const REQUESTS: &str =
+    "import requests; print(requests.get('http://a.test:PORT/', timeout=20).text)";
+
+/// cargo by which these tests run, asked for what is in a registry.
+fn cargo() -> Option<Vec<String>> {
+    let cargo = std::env::var("CARGO").ok()?;
+    let words = ["search", "--index", "sparse+http://a.test:PORT/", "spring"];
+    Some(std::iter::once(cargo.as_str()).chain(words).map(ToOwned::to_owned).collect())
+}
+
+/// Programs that bring a client along, for a registry and for whoever imports it.
+#[test]
+fn cargo_and_requests_reach_what_rules_allow() {
+    let scratch = Scratch::new();
+    let server = Server::start();
+    let mut clients: Vec<(&str, Vec<String>)> = Vec::new();
+    match cargo() {
+        Some(line) => clients.push(("cargo", line)),
+        None => skip("nobody says where cargo is"),
+    }
+    let line = ["python3", "-c", REQUESTS].map(ToOwned::to_owned);
+    if Run::new(&scratch, "python3", &["-c", "import requests"]).mode(Mode::Bare).run().code() == 0
+    {
+        clients.push(("python", line.into()));
+    } else {
+        skip("python has no requests");
+    }
+    for (name, line) in &clients {
+        let line: Vec<String> = line.iter().map(|word| server.text(word)).collect();
+        let words: Vec<&str> = line.iter().map(String::as_str).collect();
+        let tool_chain = Path::new(words[0]).ancestors().nth(2).and_then(Path::to_str);
+        for (rule, allowed) in [("a.test:PORT", true), ("b.test:PORT", false)] {
+            let rule = server.text(rule);
+            let mut run = Run::new(&scratch, words[0], &words[1..]);
+            run = run.flags(&["--resolve", "a.test=127.0.0.1", "--net", &rule]);
+            if let Some(tool_chain) = tool_chain.filter(|folder| !folder.is_empty()) {
+                run = run.flags(&["-x", tool_chain]);
+            }
+            let run = run.env("CARGO_NET_RETRY", "0").limit(Duration::from_secs(60)).run();
+            assert_eq!(server.was_reached(), allowed, "{name} {rule}: {run}");
+            if !allowed {
+                run.assert_no_secret().assert_stderr(&format!("denied net a.test by {name}"));
+            }
+        }
+    }
 }
 
 /// Looks up names, of which one is allowed and has several addresses; each program its own way.

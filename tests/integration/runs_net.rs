@@ -289,8 +289,12 @@ fn rules_of_files_hold_runs_and_advice_about_them_works() {
     assert!(!server.was_reached(), "{refused}");
     run(&scratch, &server, &["--net", &option], &line).assert_ok();
     assert!(server.was_reached());
-    let none = run(&scratch, &server, &["--no-net"], &line);
-    assert!(none.code() != 0 && !server.was_reached(), "{none}");
+    for flag in ["--no-net", "--isolated"] {
+        let none = run(&scratch, &server, &[flag], &line);
+        assert!(none.code() != 0 && !server.was_reached(), "{none}");
+        none.assert_stderr("denied net sockets of the internet by bash");
+        none.assert_stderr(&format!("{flag}; leave it out, or allow a host beside it"));
+    }
 }
 
 #[test]

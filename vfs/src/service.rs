@@ -7,12 +7,14 @@ mod grep;
 mod http;
 mod ignored;
 mod process;
+mod resolver;
 mod secrets;
 mod substitution;
 
 use std::fmt;
 
 use jp_confine_policy::check::Context;
+use jp_confine_policy::net::Net;
 use jp_confine_policy::resources::Resources;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -72,7 +74,7 @@ impl<'a> Service<'a> {
             resources: Resources::default(),
             variables: &|_| None,
             programs: None,
-            http: Http::default(),
+            http: Http::new(Net::default()),
             secrets: Secrets::default(),
             limit: FILE_LIMIT,
             refused: &|_, _| {},
@@ -82,6 +84,7 @@ impl<'a> Service<'a> {
     /// With rules about hosts, variables and programs, and the environment that these variables are of.
     #[must_use]
     pub fn with_resources(mut self, resources: Resources, variables: Variables<'a>) -> Self {
+        self.http = Http::new(resources.net.clone());
         self.resources = resources;
         self.variables = variables;
         self

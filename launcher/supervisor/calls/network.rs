@@ -42,6 +42,20 @@ pub(super) const fn is_internet(domain: i32) -> bool {
     matches!(domain, libc::AF_INET | libc::AF_INET6)
 }
 
+/// socket(2) and socketpair(2) of a family whose sockets are not made in this run: the filter lets the others
+/// pass.
+///
+/// # Errors
+/// `EACCES`.
+pub(crate) fn refuse_socket(task: &Task<'_>, domain: i32) -> Result<Answer, Errno> {
+    let what = if is_internet(domain) {
+        "sockets of the internet".to_owned()
+    } else {
+        format!("sockets of family {domain}")
+    };
+    Err(task.refused(Reason::Socket, Subject::new(what.as_bytes())))
+}
+
 /// Fails for sockets of other families than those that are judged, and the one by which the C library asks
 /// for the addresses of this machine. The filter lets none be made, but one may turn into another
 /// (`TCP_ULP`), or come from outside.

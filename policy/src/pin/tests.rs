@@ -1,7 +1,7 @@
 //! Holding without `openat2`, which a kernel that has it never does.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::thread;
 
 use rustix::fs::{RenameFlags, renameat_with};

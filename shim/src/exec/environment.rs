@@ -1,5 +1,5 @@
-//! The environment of the next program: it must load the shim and find the policy, whatever the
-//! program made of its own (spec §11.2, §13).
+//! The environment of the next program: it must load the shim and find the policy, and the folder for temporary
+//! files if it is told of no other, whatever the program made of its own (spec §11.2, §13).
 
 use core::ffi::c_char;
 
@@ -60,7 +60,7 @@ pub(super) fn with_repaired(
     let variable = handle.variable();
     // Of runs inside, any program could have made up the image.
     let shim = withheld.image.outermost().text(Text::ShimPath);
-    let own = Own { variable: &variable, shim };
+    let own = Own { variable: &variable, shim, temp: withheld.image.text(Text::TempDir) };
     match Survey::of(envp, &own, withheld) {
         Ok(survey) if survey.is_complete() => run(envp),
         Ok(survey) => rebuild(envp, &survey, &own, withheld, run),
@@ -68,13 +68,18 @@ pub(super) fn with_repaired(
     }
 }
 
-/// What every environment has of the shim: the variable that names the policy, and the path of itself.
+/// The variable that names the folder for temporary files. A value of the program's own stays.
+const TEMP: &[u8] = b"TMPDIR=";
+
+/// What every environment has of the shim: the variable that names the policy, the path of itself, and that of
+/// the folder for temporary files.
 struct Own<'a> {
     variable: &'a Variable,
     shim: &'a [u8],
+    temp: &'a [u8],
 }
 
-/// What an environment holds of the two variables that matter.
+/// What an environment holds of the variables that matter.
 struct Survey {
     count: usize,
     /// The value of the last [`PRELOAD`], the one that loaders heed; null for none.
@@ -83,6 +88,7 @@ struct Survey {
     begins_with_shim: bool,
     handles: usize,
     names_handle: bool,
+    has_temp: bool,
     /// What the next program must not get.
     banned: usize,
 }
@@ -96,6 +102,7 @@ impl Survey {
             begins_with_shim: false,
             handles: 0,
             names_handle: false,
+            has_temp: own.temp.is_empty(),
             banned: 0,
         };
         let mut list = Reader::new();
@@ -112,6 +119,8 @@ impl Survey {
             } else if texts.after(text, crate::handle::VARIABLE)?.is_some() {
                 survey.handles = survey.handles.saturating_add(1);
                 survey.names_handle = names(&mut texts, text, own.variable)?;
+            } else if texts.after(text, TEMP)?.is_some() {
+                survey.has_temp = true;
             } else if bypasses(&mut texts, text)? || withheld.covers(&mut texts, text)? {
                 survey.banned = survey.banned.saturating_add(1);
             }
@@ -126,6 +135,7 @@ impl Survey {
             && self.preloads == 1
             && self.names_handle
             && self.handles == 1
+            && self.has_temp
             && self.banned == 0
     }
 }
@@ -159,7 +169,7 @@ fn begins_with(reader: &mut Reader, list: *const c_char, path: &[u8]) -> Result<
 /// An environment of this many variables, less the words of what is preloaded, needs no mapping.
 const NEAR: usize = 512;
 
-/// Calls `run` with a copy in which each of the two variables stands once, at the end.
+/// Calls `run` with a copy in which each of the two variables of the shim stands once, at the end.
 #[inline(never)]
 fn rebuild(
     envp: Strings,
@@ -179,57 +189,60 @@ fn fill(
     scratch: &mut Scratch<NEAR>,
     envp: Strings,
     survey: &Survey,
-    &Own { variable, shim }: &Own<'_>,
+    &Own { variable, shim, temp }: &Own<'_>,
     withheld: &Withheld<'_>,
 ) -> Result<Strings, Errno> {
     let mut reader = Reader::new();
     let given = if survey.preload.is_null() { 0 } else { reader.length(survey.preload)? };
-    // The two variables and the null pointer.
-    let pointers = survey.count.saturating_add(3);
-    // The colon and the NUL.
-    let text = PRELOAD.len().saturating_add(given).saturating_add(shim.len()).saturating_add(2);
+    // The three variables and the null pointer.
+    let pointers = survey.count.saturating_add(4);
+    // The colon, and a NUL for each.
+    let names = PRELOAD.len().saturating_add(TEMP.len()).saturating_add(3);
+    let text = names.saturating_add(given).saturating_add(shim.len()).saturating_add(temp.len());
     let words = scratch.words(pointers.saturating_add(text.div_ceil(size_of::<usize>())))?;
     let (list, room) = words.split_at_mut_checked(pointers).ok_or(Errno::ENOMEM)?;
-    let preload = Preload::write(&mut reader, bytes_of(room), survey, shim)?;
+    let mut texts = Texts { room: bytes_of(room) };
+    let preload = texts.preload(&mut reader, survey, shim)?;
+    let temp = if survey.has_temp { None } else { Some(texts.entry(&[TEMP, temp])?) };
     let mut slots = list.iter_mut();
-    let mut texts = Reader::new();
+    let mut entries = Reader::new();
     for index in 0..survey.count {
         let entry = reader.string(envp, index)?;
         if entry.is_null() {
             break;
         }
-        let dropped = texts.after(entry, PRELOAD)?.is_some()
-            || texts.after(entry, crate::handle::VARIABLE)?.is_some()
-            || bypasses(&mut texts, entry)?
-            || withheld.covers(&mut texts, entry)?;
+        let dropped = entries.after(entry, PRELOAD)?.is_some()
+            || entries.after(entry, crate::handle::VARIABLE)?.is_some()
+            || bypasses(&mut entries, entry)?
+            || withheld.covers(&mut entries, entry)?;
         if !dropped && let Some(slot) = slots.next() {
             *slot = entry.expose_provenance();
         }
     }
-    for added in [preload.expose_provenance(), variable.as_ptr().expose_provenance(), 0] {
-        *slots.next().ok_or(Errno::EFAULT)? = added;
+    for added in [Some(preload), temp, Some(variable.as_ptr())].into_iter().flatten() {
+        *slots.next().ok_or(Errno::EFAULT)? = added.expose_provenance();
     }
+    *slots.next().ok_or(Errno::EFAULT)? = 0;
     Ok(list.as_ptr().cast())
 }
 
-/// Writes the new [`PRELOAD`] entry.
-struct Preload<'a> {
-    room: core::slice::IterMut<'a, u8>,
+/// Where new entries are written, one behind the other.
+struct Texts<'a> {
+    room: &'a mut [u8],
 }
 
-impl<'a> Preload<'a> {
-    /// The shim, then the user's own entries; the address of the entry.
-    fn write(
+impl Texts<'_> {
+    /// The new [`PRELOAD`] entry: the shim, then the user's own; its address.
+    fn preload(
+        &mut self,
         reader: &mut Reader,
-        room: &'a mut [u8],
         survey: &Survey,
         shim: &[u8],
     ) -> Result<*const u8, Errno> {
-        let start = room.as_ptr();
-        let mut entry = Self { room: room.iter_mut() };
-        entry.push(PRELOAD)?;
+        let start = self.room.as_ptr();
+        self.push(PRELOAD)?;
         if !survey.begins_with_shim {
-            entry.push(shim)?;
+            self.push(shim)?;
         }
         let mut separator: &[u8] = if survey.begins_with_shim { b"" } else { b":" };
         let mut length = 0_usize;
@@ -238,20 +251,33 @@ impl<'a> Preload<'a> {
             if byte == 0 {
                 break;
             }
-            entry.push(core::mem::take(&mut separator))?;
-            entry.push(&[byte])?;
+            self.push(core::mem::take(&mut separator))?;
+            self.push(&[byte])?;
             length = length.saturating_add(1);
         }
-        entry.push(&[0])?;
+        self.push(&[0])?;
+        Ok(start)
+    }
+
+    /// An entry of these parts; its address.
+    fn entry(&mut self, parts: &[&[u8]]) -> Result<*const u8, Errno> {
+        let start = self.room.as_ptr();
+        for part in parts {
+            self.push(part)?;
+        }
+        self.push(&[0])?;
         Ok(start)
     }
 
     /// # Errors
     /// `EFAULT` where the program changed the string meanwhile.
     fn push(&mut self, text: &[u8]) -> Result<(), Errno> {
-        for &byte in text {
-            *self.room.next().ok_or(Errno::EFAULT)? = byte;
+        let room = core::mem::take(&mut self.room);
+        let (here, rest) = room.split_at_mut_checked(text.len()).ok_or(Errno::EFAULT)?;
+        for (to, from) in here.iter_mut().zip(text) {
+            *to = *from;
         }
+        self.room = rest;
         Ok(())
     }
 }

@@ -8,6 +8,9 @@ use jp_confine_policy::pin::Pin;
 
 use super::{ProjectFiles, Standing};
 
+/// So much of a file is read at once; more of those that are larger.
+const SMALL: usize = 8 << 10;
+
 /// The files where the paths say they are.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OnDisk;
@@ -22,7 +25,7 @@ impl ProjectFiles for OnDisk {
     }
 
     fn read(&self, file: &Granted, longest: u64) -> io::Result<Vec<u8>> {
-        let mut contents = Vec::new();
+        let mut contents = Vec::with_capacity(SMALL);
         file.pin()?.open()?.take(longest).read_to_end(&mut contents)?;
         Ok(contents)
     }

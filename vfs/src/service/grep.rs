@@ -17,6 +17,9 @@ use crate::fault::{Code, Fault};
 use crate::files::Standing;
 use crate::method::{FileMatches, Found, GrepParams, Kind, Line};
 
+/// No reply has more lines: empty ones are nothing to the limit, and still take room.
+const MOST_LINES: usize = 100_000;
+
 impl Service<'_> {
     /// Files are searched in the order of their paths, links below directories are not followed, and
     /// binary files and those over the limit are passed over, as is what may not be read, and what the
@@ -34,7 +37,7 @@ impl Service<'_> {
         let checks: Vec<CheckResult> = paths.iter().map(check).collect();
         let granted = self.gate.pass_all(checks, caller)?;
         let mut found = Found::default();
-        let mut size = 0;
+        let (mut size, mut count) = (0, 0);
         let mut pending = Vec::new();
         for (path, granted) in paths.iter().zip(granted) {
             match self.look(granted.path(), path)? {
@@ -71,9 +74,10 @@ impl Service<'_> {
                 continue;
             }
             let Ok(contents) = self.contents(&granted, &path) else { continue };
-            let lines = search.lines(&self.secrets.scrub(contents))?;
+            let lines = search.lines(&self.secrets.scrub(contents), MOST_LINES - count)?;
+            count += lines.len();
             size += lines.iter().map(|line| line.content.len() as u64).sum::<u64>();
-            if size > self.limit {
+            if size > self.limit || count == MOST_LINES {
                 return Err(Fault::new(
                     Code::TooLarge,
                     "too many matches: narrow the pattern or the paths",
@@ -116,16 +120,20 @@ impl<'a> Search<'a> {
         self.extensions.is_none_or(|extensions| extensions.iter().any(is))
     }
 
-    fn lines(&mut self, contents: &[u8]) -> Result<Vec<Line>, Fault> {
-        let mut lines = Lines(Vec::new());
+    /// The lines that are found, but no more than `most`.
+    fn lines(&mut self, contents: &[u8], most: usize) -> Result<Vec<Line>, Fault> {
+        let mut lines = Lines { found: Vec::new(), most };
         let searched = self.searcher.search_slice(&self.matcher, contents, &mut lines);
         searched.map_err(|error: Failed| Fault::new(Code::Internal, error.0))?;
-        Ok(lines.0)
+        Ok(lines.found)
     }
 }
 
 /// Lines as they are found.
-struct Lines(Vec<Line>);
+struct Lines {
+    found: Vec<Line>,
+    most: usize,
+}
 
 /// Why a search failed.
 struct Failed(String);
@@ -137,11 +145,13 @@ impl SinkError for Failed {
 }
 
 impl Lines {
-    fn add(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
+    /// Adds a line; whether there is room for more.
+    fn add(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) -> bool {
         let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let content = String::from_utf8_lossy(line).into_owned();
-        self.0.push(Line { line_number: number.unwrap_or(0), content, is_match });
+        self.found.push(Line { line_number: number.unwrap_or(0), content, is_match });
+        self.found.len() < self.most
     }
 }
 
@@ -149,12 +159,10 @@ impl Sink for Lines {
     type Error = Failed;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Failed> {
-        self.add(found.line_number(), found.bytes(), true);
-        Ok(true)
+        Ok(self.add(found.line_number(), found.bytes(), true))
     }
 
     fn context(&mut self, _: &Searcher, near: &SinkContext<'_>) -> Result<bool, Failed> {
-        self.add(near.line_number(), near.bytes(), false);
-        Ok(true)
+        Ok(self.add(near.line_number(), near.bytes(), false))
     }
 }

@@ -4,13 +4,16 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use jp_confine_policy::net::Net;
 use ureq::Agent;
 use ureq::http::header::{HeaderName, HeaderValue, LOCATION};
 use ureq::http::{HeaderMap, Request, Response};
+use ureq::unversioned::transport::DefaultConnector;
 use url::Url;
 
 use super::Service;
 use super::caller::Caller;
+use super::resolver::{Forbidden, Judging};
 use super::substitution;
 use crate::content::Content;
 use crate::fault::{Code, Fault};
@@ -46,14 +49,16 @@ const OF_ONE_HOST: [&str; 3] = ["authorization", "cookie", "proxy-authorization"
 #[derive(Debug)]
 pub(super) struct Http(Agent);
 
-impl Default for Http {
-    fn default() -> Self {
+impl Http {
+    /// A client that goes nowhere that these rules forbid by its address.
+    pub(super) fn new(rules: Net) -> Self {
         let config = Agent::config_builder()
             .max_redirects(0)
             .http_status_as_error(false)
             .proxy(None)
             .timeout_global(Some(PATIENCE));
-        Self(config.build().into())
+        let (config, connector) = (config.build(), DefaultConnector::default());
+        Self(Agent::with_parts(config, connector, Judging(rules)))
     }
 }
 
@@ -242,6 +247,7 @@ fn fault(error: &ureq::Error) -> Fault {
     let code = match error {
         ureq::Error::BodyExceedsLimit(_) => Code::TooLarge,
         ureq::Error::Timeout(_) => Code::Timeout,
+        ureq::Error::Other(why) if why.is::<Forbidden>() => Code::Denied,
         _ => Code::Internal,
     };
     Fault::new(code, format!("the request failed: {error}"))

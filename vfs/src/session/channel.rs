@@ -33,6 +33,8 @@ pub(super) struct Channel {
     sent: usize,
     /// What was read and is no whole line.
     unread: Vec<u8>,
+    /// Where it is read to first.
+    chunk: Box<[u8]>,
     /// As far as there is no end of a line in it.
     looked_at: usize,
     /// A line was longer than `longest`, and its rest is passed over.
@@ -68,6 +70,7 @@ impl Channel {
             unsent: Vec::new(),
             sent: 0,
             unread: Vec::new(),
+            chunk: vec![0; CHUNK].into(),
             looked_at: 0,
             is_skipping: false,
             longest,
@@ -124,8 +127,8 @@ impl Channel {
         let stdout = self.stdout.as_ref().filter(|_| wants_more);
         let stdin = self.stdin.as_ref().filter(|_| is_writing);
         let pipes = [
-            stdout.map(|pipe| (pipe.as_fd(), PollFlags::IN)),
             self.stderr.as_ref().map(|pipe| (pipe.as_fd(), PollFlags::IN)),
+            stdout.map(|pipe| (pipe.as_fd(), PollFlags::IN)),
             stdin.map(|pipe| (pipe.as_fd(), PollFlags::OUT)),
         ];
         let wait_for = |(pipe, flags)| PollFd::from_borrowed_fd(pipe, flags);
@@ -136,9 +139,13 @@ impl Channel {
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
+        // It is the first, if it is there.
+        let complains = waiting.first().is_some_and(|pipe| !pipe.revents().is_empty());
         let written = is_writing && self.write();
         let read = wants_more && self.read()?;
-        self.pass_on(diagnostics)?;
+        if complains {
+            self.pass_on(diagnostics)?;
+        }
         Ok(Progress { written, read })
     }
 
@@ -204,13 +211,12 @@ impl Channel {
 
     fn read(&mut self) -> io::Result<bool> {
         let Some(stdout) = &mut self.stdout else { return Ok(false) };
-        let from = self.unread.len();
-        self.unread.resize(from + CHUNK, 0);
-        let read = stdout.read(&mut self.unread[from..]);
-        self.unread.truncate(from + *read.as_ref().unwrap_or(&0));
-        match read {
+        match stdout.read(&mut self.chunk) {
             Ok(0) => self.stdout = None,
-            Ok(_) => return Ok(true),
+            Ok(count) => {
+                self.unread.extend(self.chunk.get(..count).unwrap_or_default());
+                return Ok(true);
+            }
             Err(error) if is_passing(&error) => {}
             Err(error) => return Err(error),
         }

@@ -1,5 +1,6 @@
 //! One project on disk and in memory, under one policy, and the same requests to both.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use jp_confine_policy::approvals::ApprovedTargets;
@@ -41,7 +42,7 @@ pub(crate) struct Place {
     pub(crate) workspace: Workspace,
     pub(crate) files: Box<dyn ProjectFiles>,
     /// Removed with the place.
-    _folder: Option<tempfile::TempDir>,
+    folder: Option<tempfile::TempDir>,
 }
 
 impl Place {
@@ -57,7 +58,7 @@ impl Place {
         let policy = serde_json::from_str(policy).expect("a policy");
         let workspace = Workspace::open(&root, &policy, &ApprovedTargets::default());
         let workspace = workspace.expect("a workspace");
-        Self { workspace, files: Box::new(OnDisk), _folder: Some(folder) }
+        Self { workspace, files: Box::new(OnDisk), folder: Some(folder) }
     }
 
     /// The project in memory.
@@ -69,7 +70,7 @@ impl Place {
             files.with(&root.join(name), contents)
         };
         let files = FILES.into_iter().fold(InMemory::new(root), with);
-        Self { files: Box::new(files), workspace, _folder: None }
+        Self { files: Box::new(files), workspace, folder: None }
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -85,6 +86,35 @@ impl Place {
     pub(crate) fn ask_with(&self, person: &mut dyn Person, method: &str, params: &Value) -> Value {
         let mut service = self.service(person).with_limit(200);
         answer(&mut service, method, params)
+    }
+
+    /// Every file there is, whatever the policy says of it: what reading it comes to.
+    pub(crate) fn tree(&self) -> BTreeMap<String, Value> {
+        let everything = json!({"access": {"fs": [{"path": ".", "read": true}]}});
+        let policy = serde_json::from_value(everything).expect("a policy");
+        let workspace = match &self.folder {
+            Some(_) => Workspace::open(self.root(), &policy, &ApprovedTargets::default()),
+            None => Workspace::imagined(&policy),
+        };
+        let workspace = workspace.expect("a workspace");
+        let mut nobody = Nobody;
+        let mut service = Service::new(workspace.context(), &*self.files, &mut nobody);
+        let mut tree = BTreeMap::new();
+        let mut open = vec![".".to_owned()];
+        while let Some(dir) = open.pop() {
+            let listed = answer(&mut service, "fs.list_dir", &json!({"path": dir}));
+            for entry in listed["entries"].as_array().expect("a list") {
+                let path = format!("{dir}/{}", entry["path"].as_str().expect("a name"));
+                let path = path.trim_start_matches("./").to_owned();
+                if entry["kind"] == "dir" {
+                    open.push(path);
+                } else {
+                    let read = answer(&mut service, "fs.read", &json!({"path": path}));
+                    tree.insert(path, read);
+                }
+            }
+        }
+        tree
     }
 
     pub(crate) fn service<'a>(&'a self, person: &'a mut dyn Person) -> Service<'a> {

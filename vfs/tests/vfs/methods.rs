@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::both::{POLICY, Place, answer_in_full, rows};
+use crate::both::{POLICY, Place, answer, answer_in_full, rows};
 
 const DENIED: i32 = -32001;
 const NOT_FOUND: i32 = -32002;
@@ -209,6 +209,26 @@ fn grep() {
             ("fs.grep", json!({"pattern": "a\nb"}), json!(PARAMS)),
         ],
     );
+}
+
+/// Lines with nothing in them are little on disk, and much in a reply.
+#[test]
+fn a_reply_has_an_end_however_little_is_in_its_lines() {
+    let place = Place::in_memory(POLICY);
+    let mut nobody = jp_confine_vfs::person::Nobody;
+    let mut service = place.service(&mut nobody);
+    let mut found = |lines: usize, context: u64| {
+        let content = "\n".repeat(lines);
+        let written = json!({"path": "rw/sub/lines", "content": content});
+        assert_eq!(answer(&mut service, "fs.write", &written), json!({}));
+        let asked = json!({"pattern": "^$", "paths": ["rw/sub"], "context": context});
+        let found = answer(&mut service, "fs.grep", &asked);
+        let lines = found["matches"][0]["lines"].as_array();
+        lines.map_or_else(|| found.clone(), |lines| lines.len().into())
+    };
+    assert_eq!(found(99_999, 0), json!(99_999));
+    assert_eq!(found(200_000, 0), json!(-32006));
+    assert_eq!(found(10, u64::from(u32::MAX)), json!(10));
 }
 
 /// An oracle of existence would be one in words, too.

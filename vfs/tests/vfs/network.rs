@@ -9,7 +9,7 @@ use jp_confine_policy::resources::Written;
 use jp_confine_vfs::person::Nobody;
 use serde_json::{Value, json};
 
-use crate::both::{POLICY, Place, answer_in_full};
+use crate::both::{POLICY, Place, answer, answer_in_full};
 
 /// A server that says back what it is told, and sends `/to/PORT/PATH` elsewhere.
 struct Server {
@@ -142,6 +142,29 @@ fn every_hop_is_judged() {
     assert_eq!(ask(&[first.port], "http.get", &inside), json!(-32001));
     let circle = json!({"url": first.url("/to/PORT/").replace("PORT", &first.port.to_string())});
     assert_eq!(ask(&[first.port], "http.get", &circle)["status"], 404);
+}
+
+/// A name is judged as such, and again by where it leads when the connection is made.
+#[test]
+fn a_name_leads_to_no_address_that_rules_forbid() {
+    let server = Server::start();
+    let place = Place::on_disk(POLICY);
+    let url = json!({"url": format!("http://localhost:{}/x", server.port)});
+    let asked = |forbidden: &[&str]| {
+        let rule = |host: &str, allow: bool| {
+            let rule = json!({"host": host, "port": server.port, "allow": allow});
+            serde_json::from_value(rule).expect("a rule")
+        };
+        let mut written = Written { net: vec![rule("localhost", true)], ..Written::default() };
+        written.net.extend(forbidden.iter().map(|host| rule(host, false)));
+        let mut nobody = Nobody;
+        let resources = written.compile().expect("rules");
+        let mut service = place.service(&mut nobody).with_resources(resources, &|_| None);
+        answer(&mut service, "http.get", &url)
+    };
+    assert_eq!(asked(&["127.0.0.1", "::1"]), json!(-32001));
+    assert!(server.heard().is_empty());
+    assert_eq!(asked(&[])["status"], 404);
 }
 
 #[test]

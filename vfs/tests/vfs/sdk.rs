@@ -1,7 +1,8 @@
 //! The client for tools in Rust, against a service at the other end of a pipe; and the example.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, PipeReader, PipeWriter, Write as _};
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 use jp_confine_vfs::Code;
 use jp_confine_vfs::message::{self, Contents, Incoming, Init, State, ToolCall};
@@ -16,42 +17,90 @@ use crate::edit_example::edit;
 
 type Host = Client<BufReader<PipeReader>, PipeWriter>;
 
-/// A client, and what its tool said last. Questions are answered with `answer`.
-fn connect(call: ToolCall, answer: Option<&'static str>) -> (Host, JoinHandle<Incoming>) {
-    let (from_tool, to_host) = std::io::pipe().expect("a pipe");
-    let (from_host, mut to_tool) = std::io::pipe().expect("a pipe");
-    let host = thread::spawn(move || {
-        let place = Place::in_memory(POLICY);
-        let mut nobody = Nobody;
-        let mut service = place.service(&mut nobody);
-        let init = Init { tool: call, protocol_version: "0.1.0".to_owned() };
-        to_tool.write_all(&message::notification("init", &init)).expect("written");
-        for line in BufReader::new(from_tool).lines() {
-            let reply = match message::parse(line.expect("a line").as_bytes()).expect("a message") {
-                Incoming::Request(request) => {
-                    let result = service.answer(&request, &mut Patient);
-                    let waiting = json!({"request_id": request.id, "reason": "awaiting"});
-                    let pending = message::notification("pending", &waiting);
-                    let result = result.as_deref();
-                    [pending, message::reply(Some(&request.id), result)].concat()
-                }
-                Incoming::State(State::Waiting { .. }) => match answer {
-                    Some(answer) => message::notification("apply", &json!({"input": answer})),
-                    None => message::notification("cancel", &json!({})),
-                },
-                last => return last,
-            };
-            to_tool.write_all(&reply).expect("written");
-        }
-        Incoming::Other
+/// What came of one call of a tool.
+#[derive(Debug, PartialEq)]
+struct Told {
+    /// What tool and host said, by turns.
+    lines: Vec<String>,
+    /// What is in the project then.
+    tree: BTreeMap<String, Value>,
+}
+
+impl Told {
+    /// What the tool said last.
+    fn last(&self) -> Incoming {
+        let last = self.lines.last().map(String::as_bytes).unwrap_or_default();
+        message::parse(last).expect("a message")
+    }
+}
+
+/// Serves `place` to whoever is at the other ends, until they have said their last. Questions are answered
+/// with `answer`.
+fn host(
+    place: &Place,
+    call: ToolCall,
+    answer: Option<&str>,
+    from_tool: PipeReader,
+    mut to_tool: PipeWriter,
+) -> Told {
+    let mut nobody = Nobody;
+    let mut service = place.service(&mut nobody);
+    let init = Init { tool: call, protocol_version: "0.1.0".to_owned() };
+    let mut lines = Vec::new();
+    let mut reply = message::notification("init", &init);
+    let mut from_tool = BufReader::new(from_tool).lines();
+    loop {
+        lines.push(String::from_utf8(reply.clone()).expect("UTF-8"));
+        to_tool.write_all(&reply).expect("written");
+        let Some(line) = from_tool.next() else { break };
+        lines.push(line.expect("a line"));
+        let said = lines.last().map(String::as_bytes).unwrap_or_default();
+        reply = match message::parse(said).expect("a message") {
+            Incoming::Request(request) => {
+                let result = service.answer(&request, &mut Patient);
+                let waiting = json!({"request_id": request.id, "reason": "awaiting"});
+                let pending = message::notification("pending", &waiting);
+                let result = result.as_deref();
+                [pending, message::reply(Some(&request.id), result)].concat()
+            }
+            Incoming::State(State::Waiting { .. }) => match answer {
+                Some(answer) => message::notification("apply", &json!({"input": answer})),
+                None => message::notification("cancel", &json!({})),
+            },
+            _ => break,
+        };
+    }
+    Told { lines, tree: place.tree() }
+}
+
+/// Has `tool` called with the project on disk and with it in memory; what came of it, which is the same.
+fn call(call: &ToolCall, answer: Option<&'static str>, tool: impl Fn(Host)) -> Told {
+    let [on_disk, in_memory] = [Place::on_disk, Place::in_memory].map(|place| {
+        let (from_tool, to_host) = std::io::pipe().expect("a pipe");
+        let (from_host, to_tool) = std::io::pipe().expect("a pipe");
+        let call = call.clone();
+        let host = thread::spawn(move || host(&place(POLICY), call, answer, from_tool, to_tool));
+        tool(Client::new(BufReader::new(from_host), to_host).expect("a host"));
+        host.join().expect("a host")
     });
-    (Client::new(BufReader::new(from_host), to_host).expect("a host"), host)
+    assert_eq!(on_disk, in_memory);
+    on_disk
 }
 
 #[test]
 fn every_method_has_its_function() {
-    let call = ToolCall { name: "t".to_owned(), arguments: json!({"a": 1}), ..ToolCall::default() };
-    let (mut host, end) = connect(call, None);
+    let arguments = json!({"a": 1});
+    let told =
+        call(&ToolCall { name: "t".to_owned(), arguments, ..ToolCall::default() }, None, ask);
+    assert!(
+        matches!(told.last(), Incoming::Result(contents) if contents == Contents::text("done"))
+    );
+    assert_eq!(told.tree["rw/kept/file"], json!({"content": "kept", "size": 4}));
+    assert_eq!(told.tree.get("rw/new"), None);
+}
+
+/// A tool that uses each method.
+fn ask(mut host: Host) {
     assert_eq!((host.tool().name.as_str(), &host.tool().arguments["a"]), ("t", &json!(1)));
     assert_eq!(host.read("rw/kept/file").expect("text"), "kept");
     assert!(matches!(host.read("rw/bytes"), Err(Error::NotText(_))));
@@ -70,30 +119,40 @@ fn every_method_has_its_function() {
     assert_eq!(refused.code(), Some(Code::Denied));
     assert!(refused.to_string().contains("does not grant it"), "{refused}");
     host.result("done").expect("told");
-    let last = end.join().expect("a host");
-    assert!(matches!(last, Incoming::Result(contents) if contents == Contents::text("done")));
 }
 
-/// What the example says last, called to change `spring` in a file.
-fn edited(path: &str, answers: Value, answer: Option<&'static str>) -> String {
+/// What the example says last, called to change `spring` in a file, and what is in that then.
+fn edited(path: &str, answers: Value, answer: Option<&'static str>) -> (String, Value) {
     let changes = "@@ -1,2 +1,2 @@\n-spring\n+SPRING\n summer\n";
     let arguments = json!({"path": path, "patch": changes});
-    let call = ToolCall { name: "edit".to_owned(), arguments, answers, ..ToolCall::default() };
-    let (host, end) = connect(call, answer);
-    edit(host).expect("a host");
-    match end.join().expect("a host") {
+    let edit_call = ToolCall { name: "edit".to_owned(), arguments, answers, ..ToolCall::default() };
+    let mut told = call(&edit_call, answer, |host| edit(host).expect("a host"));
+    let said = match told.last() {
         Incoming::Result(contents) => contents.to_text(),
         Incoming::Error(error) => error.message,
         other => panic!("{other:?}"),
-    }
+    };
+    (said, told.tree.remove(path).unwrap_or_default()["content"].take())
 }
 
 #[test]
 fn the_example_asks_before_it_overwrites() {
-    assert_eq!(edited("rw/seasons", json!({}), Some("y")), "Modified rw/seasons");
-    assert_eq!(edited("rw/seasons", json!({}), Some("n")), "rw/seasons was left as it is");
-    assert_eq!(edited("rw/seasons", json!({}), None), "rw/seasons was left as it is");
-    assert_eq!(edited("rw/seasons", json!({"overwrite": true}), None), "Modified rw/seasons");
-    assert!(edited("a.txt", json!({"overwrite": true}), None).starts_with("cannot update a.txt"));
-    assert!(edited("rw/b.rs", json!({}), Some("y")).contains("hunk"));
+    let (before, after) = (json!("spring\nsummer\n"), json!("SPRING\nsummer\n"));
+    let modified = ("Modified rw/seasons".to_owned(), after);
+    let left = ("rw/seasons was left as it is".to_owned(), before);
+    assert_eq!(edited("rw/seasons", json!({}), Some("y")), modified);
+    assert_eq!(edited("rw/seasons", json!({}), Some("n")), left);
+    assert_eq!(edited("rw/seasons", json!({}), None), left);
+    assert_eq!(edited("rw/seasons", json!({"overwrite": true}), None), modified);
+    for (path, said) in [
+        ("a.txt", "cannot update a.txt"),
+        ("rw/b.rs", "error applying hunk"),
+        ("rw/bytes", "not UTF-8"),
+        ("rw/gone", "does not exist"),
+        ("rw/sub", "is a directory"),
+        ("none/secret.txt", "cannot read none/secret.txt"),
+    ] {
+        let (told, _) = edited(path, json!({"overwrite": true}), Some("y"));
+        assert!(told.contains(said), "{path}: {told}");
+    }
 }

@@ -13,7 +13,7 @@ use crate::{cancellation, libc_functions};
 /// sees: where one stands behind this library it lets no other caller make such a socket.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
-    sys::judged(libc::SYS_socket, [word(domain), word(kind), word(protocol), 0, 0])
+    sys::only_judged(libc::SYS_socket, [word(domain), word(kind), word(protocol), 0, 0])
         .map(|fd| c_int::try_from(fd).unwrap_or(-1))
         .reply()
 }
@@ -28,7 +28,7 @@ pub(crate) extern "C" fn socketpair(
 ) -> c_int {
     let pair = pair.expose_provenance();
     let args = [word(domain), word(kind), word(protocol), pair, 0];
-    sys::judged(libc::SYS_socketpair, args).map(|_| ()).reply()
+    sys::only_judged(libc::SYS_socketpair, args).map(|_| ()).reply()
 }
 
 /// The program's libc sends the message: musl's headers are the kernel's but for padding that programs

@@ -117,7 +117,7 @@ pub(crate) fn judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno>
 }
 
 /// As [`judged`], of a call that nobody could do for the process.
-pub(super) fn only_judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
+pub(crate) fn only_judged(nr: libc::c_long, args: [usize; 5]) -> Result<usize, Errno> {
     let [first, second, third, fourth, fifth] = args;
     call(nr, [first, second, third, fourth, fifth, COOKIE.load(Ordering::Relaxed)])
 }

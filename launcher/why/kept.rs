@@ -1,0 +1,70 @@
+//! The file in which a workspace keeps its last run.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use super::{Explained, Head, MOST};
+use crate::context::Context;
+use crate::workspace::Workspace;
+
+/// The file of a workspace's last run: a line for the run, then one for each denial.
+const FILE: &str = "last.jsonl";
+
+/// Keeps denials, behind those that came earlier, in place of what is kept; whether there are any.
+pub(super) fn replace(
+    dir: &Path,
+    mut head: Head,
+    mut denials: Vec<Explained>,
+    earlier: Option<(Head, Vec<Explained>)>,
+) -> io::Result<bool> {
+    if let Some((before, mut all)) = earlier {
+        head.denials += before.denials;
+        head.together.splice(0..0, before.together);
+        all.append(&mut denials);
+        all.truncate(MOST);
+        denials = all;
+    }
+    if denials.is_empty() && head.missed.is_empty() {
+        return match fs::remove_file(dir.join(FILE)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(false),
+        };
+    }
+    let mut text = serde_json::to_string(&head)?;
+    for one in &denials {
+        text.push('\n');
+        text.push_str(&serde_json::to_string(one)?);
+    }
+    text.push('\n');
+    write(dir, &text)?;
+    Ok(true)
+}
+
+/// What is kept of the last run of the workspace.
+pub(super) fn of_last_run(
+    context: &Context,
+    workspace: &Workspace,
+) -> io::Result<Option<(Head, Vec<Explained>)>> {
+    let Some(dir) = workspace.data_dir(context) else { return Ok(None) };
+    let text = match fs::read_to_string(dir.join(FILE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        outcome => outcome?,
+    };
+    Ok(Some(parse(&text)?).filter(|(head, _)| head.workspace == workspace.label()))
+}
+
+/// In one step, so that a reader finds the one or the other; nobody else may read it.
+fn write(dir: &Path, text: &str) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(dir.join(FILE))?;
+    Ok(())
+}
+
+fn parse(text: &str) -> serde_json::Result<(Head, Vec<Explained>)> {
+    let (head, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let denials = rest.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    Ok((serde_json::from_str(head)?, denials))
+}

@@ -1,0 +1,70 @@
+//! What a tool was refused by the file service.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+
+use super::kept::{of_last_run, replace};
+use super::{Explained, Head, MOST, command};
+use crate::context::Context;
+use crate::report;
+use crate::vfs::refusals::{Refusal, Refusals};
+use crate::workspace::Workspace;
+
+/// The run of a tool that has ended.
+#[derive(Debug)]
+pub(crate) struct Served<'a> {
+    pub(crate) tool: &'a str,
+    pub(crate) name: &'a OsStr,
+    pub(crate) arguments: &'a [OsString],
+    pub(crate) status: u8,
+    pub(crate) refusals: &'a Refusals,
+}
+
+impl Served<'_> {
+    /// Forgets the run before, to which nothing that is started for the tool shall be added.
+    ///
+    /// # Errors
+    /// Where its record cannot be removed.
+    pub(crate) fn begin(context: &Context, workspace: &Workspace) -> io::Result<()> {
+        let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
+        replace(&dir, Head::default(), Vec::new(), None).map(|_| ())
+    }
+
+    /// Keeps what the tool was refused, behind what the programs were that were started for it; whether there
+    /// is anything.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub(crate) fn keep(&self, context: &Context, workspace: &Workspace) -> io::Result<bool> {
+        let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
+        let denials = self.refusals.distinct().iter().take(MOST);
+        let denials = denials.map(|(refusal, times)| self.explain(refusal, *times)).collect();
+        let head = Head {
+            workspace: workspace.label(),
+            command: command(self.name, self.arguments),
+            status: self.status,
+            denials: self.refusals.total(),
+            ..Head::default()
+        };
+        replace(&dir, head, denials, of_last_run(context, workspace)?)
+    }
+
+    fn explain(&self, refusal: &Refusal, times: u64) -> Explained {
+        let about = report::printable(refusal.about.as_bytes());
+        let net = refusal.method.starts_with("http.").then(|| "net".to_owned());
+        Explained {
+            denied: report::printable(refusal.method.as_bytes()),
+            capability: net.into_iter().collect(),
+            path: about.clone(),
+            route: about,
+            arguments: refusal.arguments.clone(),
+            program: report::printable(self.tool.as_bytes()),
+            call: report::printable(refusal.method.as_bytes()),
+            times,
+            reason: "denied".to_owned(),
+            layer: "service".to_owned(),
+            message: Some(refusal.message.clone()),
+            ..Explained::default()
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Which addresses a name may stand for, whatever its owner says.
+
+use std::net::{IpAddr, SocketAddr};
+
+use super::{Host, Net, Reach};
+
+/// Whether a name, in the form of [`super::host`], may stand for an address. Whoever owns a name says what it
+/// stands for, and must not reach this machine and its closest neighbours by that: these are for rules about
+/// addresses. Names of this machine by their meaning (RFC 6761 §6.3) may.
+#[must_use]
+pub fn may_stand_for(name: &str, address: IpAddr) -> bool {
+    name == "localhost" || name.ends_with(".localhost") || may_be_a_host(address.to_canonical())
+}
+
+fn may_be_a_host(address: IpAddr) -> bool {
+    let is_near = match address {
+        IpAddr::V4(address) => address.is_link_local() || address.is_broadcast(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    !(is_near || address.is_loopback() || address.is_unspecified() || address.is_multicast())
+}
+
+impl Net {
+    /// Whether a request to `host`, judged as such, may go to `address`, where that is said to be: not where
+    /// the name may not stand for it, nor where rules about the address itself allow nothing.
+    #[must_use]
+    pub fn may_go_to(&self, host: &Host, address: SocketAddr) -> bool {
+        let Host::Domain(name) = host else { return true };
+        let place = match address.ip().to_canonical() {
+            IpAddr::V4(address) => Host::Ipv4(address),
+            IpAddr::V6(address) => Host::Ipv6(address),
+        };
+        may_stand_for(name, address.ip()) && self.reach(&place, address.port()) != Reach::Nothing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{NetRule, host};
+    use super::*;
+
+    #[test]
+    fn names_do_not_lead_to_this_machine() {
+        for (address, expected) in [
+            ("10.0.0.1", true),
+            ("93.184.216.34", true),
+            ("fd00::1", true),
+            ("127.0.0.1", false),
+            ("::ffff:127.0.0.1", false),
+            ("0.0.0.0", false),
+            ("169.254.169.254", false),
+            ("224.0.0.1", false),
+            ("255.255.255.255", false),
+            ("::1", false),
+            ("fe80::1", false),
+        ] {
+            let address = address.parse().expect("an address");
+            assert_eq!(may_stand_for("a.test", address), expected, "{address}");
+            assert!(may_stand_for("localhost", address) && may_stand_for("a.localhost", address));
+        }
+    }
+
+    #[test]
+    fn rules_about_the_address_itself_count_where_a_name_leads() {
+        let rule = |host: &str, allow| NetRule {
+            host: host.into(),
+            port: Some(80),
+            allow,
+            ..NetRule::default()
+        };
+        let net = Net::new(&[rule("a.test", true), rule("10.0.0.1", false)]).expect("rules");
+        let goes = |name: &str, place: &str| {
+            net.may_go_to(&host(name).expect("a host"), place.parse().expect("an address"))
+        };
+        assert!(goes("a.test", "10.0.0.2:80") && goes("a.test", "10.0.0.1:81"));
+        assert!(!goes("a.test", "10.0.0.1:80") && !goes("a.test", "[::ffff:10.0.0.1]:80"));
+        assert!(!goes("a.test", "127.0.0.1:80") && goes("127.0.0.1", "127.0.0.1:80"));
+    }
+}
