@@ -26,8 +26,14 @@ pub(super) enum Fate {
     Send { flags: u32, address: Option<u32> },
     /// Receiving where the network is judged: whoever wants to know from whom is told by the supervisor.
     Receive { address: u32 },
-    /// `prlimit64`: the supervisor judges whose limits are set, unless they are the caller's.
+    /// What is done to the process whose number is this argument: the supervisor judges it, unless that is
+    /// zero, which is the caller's own.
+    Process { number: u32 },
+    /// `prlimit64`: the same, where there are limits to set.
     Limits,
+    /// `setpriority`, `ioprio_set`: the first argument tells what the second is the number of, `one` being a
+    /// process.
+    Priority { one: u32 },
     /// `setsockopt` where the network is judged: some options make packets go elsewhere first.
     SocketOption,
 }
@@ -41,6 +47,11 @@ const SYS_OPEN_TREE_ATTR: c_long = 467;
 const SYS_FILE_SETATTR: c_long = 469;
 // And one that it has a name for with some C libraries only.
 const SYS_KEXEC_FILE_LOAD: c_long = if cfg!(target_arch = "aarch64") { 294 } else { 320 };
+
+/// Of `linux/resource.h`: the number that the call gets is that of a process.
+const PRIO_PROCESS: u32 = 0;
+/// The same of `linux/ioprio.h`.
+const IOPRIO_WHO_PROCESS: u32 = 1;
 
 /// The last call that these tables were checked against (Linux 6.18). A newer one may take a path,
 /// so it does not exist yet as far as confined programs are told.
@@ -194,7 +205,27 @@ pub(super) const PROCESSES: &[c_long] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd,
+];
+
+/// Who runs first, and on which processor.
+pub(super) const SCHEDULING: &[(c_long, Fate)] = &[
+    (libc::SYS_prlimit64, Fate::Limits),
+    (libc::SYS_setpriority, Fate::Priority { one: PRIO_PROCESS }),
+    (libc::SYS_ioprio_set, Fate::Priority { one: IOPRIO_WHO_PROCESS }),
+    (libc::SYS_sched_setaffinity, Fate::Process { number: 0 }),
+    (libc::SYS_sched_setattr, Fate::Process { number: 0 }),
+    (libc::SYS_sched_setparam, Fate::Process { number: 0 }),
+    (libc::SYS_sched_setscheduler, Fate::Process { number: 0 }),
+];
+
+/// What else is done to the memory of processes, and what is counted of them, where Landlock does not keep
+/// those outside apart.
+pub(super) const PAGES: &[(c_long, Fate)] = &[
+    (libc::SYS_migrate_pages, Fate::Process { number: 0 }),
+    (libc::SYS_move_pages, Fate::Process { number: 0 }),
+    (libc::SYS_perf_event_open, Fate::Process { number: 1 }),
 ];
 
 /// What starts programs.

@@ -7,6 +7,7 @@
 mod assembler;
 mod calls;
 mod network;
+mod processes;
 #[cfg(test)]
 mod tests;
 
@@ -49,8 +50,8 @@ pub(crate) struct Traps {
     pub(crate) writes: bool,
     /// The starting of programs.
     pub(crate) executes: bool,
-    /// Reaching into other processes, where Landlock does not keep those outside of the run apart. It is
-    /// refused, not judged.
+    /// Reaching into other processes, where Landlock does not keep those outside of the run apart. Most of it
+    /// is refused, not judged.
     pub(crate) processes: bool,
 }
 
@@ -121,7 +122,12 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
     for &number in calls::WITHOUT_COOKIE {
         add(number, Fate::TrapAlways);
     }
-    add(libc::SYS_prlimit64, Fate::Limits);
+    for &(number, fate) in calls::SCHEDULING {
+        add(number, fate);
+    }
+    for &(number, fate) in calls::PAGES.iter().filter(|_| traps.processes) {
+        add(number, fate);
+    }
     for &number in calls::PROCESSES.iter().filter(|_| traps.processes) {
         add(number, Fate::Refuse(libc::EPERM));
     }
@@ -232,7 +238,9 @@ impl Writer {
             | Fate::LocalSocket
             | Fate::Send { .. }
             | Fate::Receive { .. }
+            | Fate::Process { .. }
             | Fate::Limits
+            | Fate::Priority { .. }
             | Fate::SocketOption => {
                 if let Some((known, _)) = details.iter().find(|(_, known)| *known == fate) {
                     return *known;
@@ -252,7 +260,9 @@ impl Writer {
             Fate::Send { flags, address } => self.send(flags, address),
             Fate::Receive { address } => self.notify_with(address),
             Fate::SocketOption => self.socket_option(),
+            Fate::Process { number } => self.process(number),
             Fate::Limits => self.limits(),
+            Fate::Priority { one } => self.priority(one),
             Fate::LocalSocket => {
                 let others = self.other_sockets();
                 self.load_argument(0);
@@ -272,15 +282,6 @@ impl Writer {
             None => self.jump(self.trap),
             Some(flags) => self.program.branch(Test::Any(flags), self.trap, self.allow),
         }
-    }
-
-    /// The number of the process that it is about, and then whether there is something to set.
-    fn limits(&mut self) {
-        let another = self.program.label();
-        self.load_argument(0);
-        self.program.branch(Test::Is(0), self.allow, another);
-        self.program.place(another);
-        self.notify_with(2);
     }
 
     fn control(&mut self) {

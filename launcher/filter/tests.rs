@@ -1,5 +1,7 @@
 //! The filter, asked call by call: by an interpreter here, and once by the kernel.
 
+mod processes;
+
 use libc::c_long;
 
 use super::*;
@@ -309,27 +311,6 @@ fn foreign_and_future_calls_do_not_exist() {
     assert_eq!(answer(&filter, Call { number: u32::MAX, ..read }), absent);
     assert_eq!(answer(&filter, Call::of(calls::LAST_KNOWN, &[])), NOTIFY, "file_setattr");
     assert_eq!(answer(&filter, Call::of(calls::LAST_KNOWN + 1, &[])), absent);
-}
-
-#[test]
-fn other_processes_are_reached_where_landlock_keeps_those_outside_apart() {
-    let refused = fails(libc::EPERM);
-    let without = assemble(Traps { processes: true, ..NOTHING }, Some(COOKIE), Sockets::All);
-    let with = assemble(NOTHING, Some(COOKIE), Sockets::All);
-    for &number in calls::PROCESSES {
-        assert_eq!(answer(&without, Call::of(number, &[]).with_cookie(COOKIE)), refused);
-        assert_eq!(answer(&with, Call::of(number, &[])), ALLOW);
-    }
-}
-
-#[test]
-fn limits_of_others_are_judged_where_they_are_set() {
-    let filter = assemble(NOTHING, Some(COOKIE), Sockets::All);
-    let call = |process, new| answer(&filter, Call::of(libc::SYS_prlimit64, &[process, 7, new]));
-    assert_eq!(
-        (call(0, 1), call(5, 0), call(5, 1), call(5, 1 << 40)),
-        (ALLOW, ALLOW, NOTIFY, NOTIFY)
-    );
 }
 
 #[test]

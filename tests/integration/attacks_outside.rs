@@ -39,7 +39,8 @@ fn other_processes_of_the_user() {
         let scratch = ground(Scratch::new(), Linked::Statically);
         let run = Run::new(&scratch, "./stress", &["reach", &outsider.id().to_string()]);
         let outcome = run.env("JP_CONFINE_WITHOUT", without).run();
-        let refused = "descriptor EPERM read EPERM write EPERM limits EPERM own ok trace EPERM\n";
+        let refused = "descriptor EPERM read EPERM write EPERM limits EPERM priority EPERM group EPERM \
+            processors EPERM pages EPERM own ok ok ok trace EPERM\n";
         let as_refused = outcome.stdout == refused;
         if !as_refused {
             let _ = outsider.kill();

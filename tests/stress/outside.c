@@ -1,5 +1,6 @@
 /* Reaching who is not of the run by other ways than files. */
 #include "stress.h"
+#include <sched.h>
 #include <stddef.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -41,6 +42,14 @@ void reach(char **arguments) {
     printf(" write %s", said(process_vm_writev(pid, &here, 1, &there, 1, 0)));
     struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
     printf(" limits %s", said(prlimit(pid, RLIMIT_CPU, &all, 0)));
+    printf(" priority %s", said(setpriority(PRIO_PROCESS, pid, 1)));
+    printf(" group %s", said(setpriority(PRIO_PGRP, 0, 0)));
+    cpu_set_t cpus;
+    must(sched_getaffinity(0, sizeof cpus, &cpus) == 0, "processors");
+    printf(" processors %s", said(sched_setaffinity(pid, sizeof cpus, &cpus)));
+    printf(" pages %s", said(syscall(SYS_move_pages, pid, 0, 0, 0, 0, 0)));
     printf(" own %s", said(prlimit(getpid(), RLIMIT_CPU, &all, 0)));
+    printf(" %s", said(setpriority(PRIO_PROCESS, getpid(), 0)));
+    printf(" %s", said(sched_setaffinity(getpid(), sizeof cpus, &cpus)));
     printf(" trace %s\n", said(ptrace(PTRACE_SEIZE, pid, 0, 0)));
 }
