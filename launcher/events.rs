@@ -66,6 +66,8 @@ pub(crate) enum Reason {
     Listen,
     /// The server of a socket without a path is not of the run.
     Peer,
+    /// A program that its user may start and not look into.
+    Unreadable,
     /// No rule about programs lets it start with these arguments, which stand in place of the route.
     Command,
     /// Something went wrong inside.
@@ -73,7 +75,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    const NUMBERED: [Self; 13] = [
+    const NUMBERED: [Self; 14] = [
         Self::Rule,
         Self::Static,
         Self::Foreign,
@@ -87,6 +89,7 @@ impl Reason {
         Self::Listen,
         Self::Peer,
         Self::Resolve,
+        Self::Unreadable,
     ];
 
     /// Whether it is about the network: what it names is then no path.
