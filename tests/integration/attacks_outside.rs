@@ -2,7 +2,7 @@
 //! a user may do to another.
 
 use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::process::Command;
 
 use crate::layers::Holder;
@@ -16,12 +16,16 @@ fn abstract_sockets() {
     let outside = format!("jp-confine-outside-{}", std::process::id());
     let place = SocketAddr::from_abstract_name(&outside).expect("a name");
     let _listener = UnixListener::bind_addr(&place).expect("a listener");
+    let messages = format!("{outside}-messages");
+    let place = SocketAddr::from_abstract_name(&messages).expect("a name");
+    let _receiver = UnixDatagram::bind_addr(&place).expect("a receiver");
     for linked in BOTH {
         let scratch = ground(Scratch::new(), linked);
-        let line = format!("abstract {outside} {outside}-own");
+        let line = format!("abstract {outside} {messages} {outside}-own");
         let Some(outcome) = run(&scratch, Mode::under_test(), &line) else { return };
-        let refused = ["outside EACCES own ok", "outside EPERM own ok"];
-        assert!(refused.contains(&outcome.stdout.trim_end()), "{linked:?} {outcome}");
+        let refused = "outside EACCES sent EACCES own ok\n";
+        assert_eq!(outcome.stdout, refused, "{linked:?} {outcome}");
+        outcome.assert_stderr(&format!("denied net @{outside} by stress"));
     }
 }
 

@@ -21,14 +21,23 @@ static const char *connected(const char *name) {
     return said(connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&to, length));
 }
 
-/* NAME OTHER: a server outside that listens at an abstract name, and one of this program's own. */
+static const char *sent(const char *name) {
+    struct sockaddr_un to;
+    socklen_t length = address(&to, name);
+    int from = socket(AF_UNIX, SOCK_DGRAM, 0);
+    return said(from < 0 ? from : sendto(from, "x", 1, 0, (struct sockaddr *)&to, length));
+}
+
+/* NAME MESSAGES OTHER: servers outside that have abstract names, for streams and for messages, and one of this
+ * program's own. */
 void abstract(char **arguments) {
     struct sockaddr_un own;
-    socklen_t length = address(&own, arguments[1]);
+    socklen_t length = address(&own, arguments[2]);
     int server = socket(AF_UNIX, SOCK_STREAM, 0);
     must(bind(server, (struct sockaddr *)&own, length) == 0 && listen(server, 1) == 0, "a server");
     printf("outside %s", connected(arguments[0]));
-    printf(" own %s\n", connected(arguments[1]));
+    printf(" sent %s", sent(arguments[1]));
+    printf(" own %s\n", connected(arguments[2]));
 }
 
 /* PID: what one may do to a process of the same user. */

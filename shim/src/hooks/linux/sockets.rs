@@ -1,13 +1,14 @@
 //! sendmmsg(2), which only Linux's libraries have, and sending by musl.
 
-use core::ffi::{c_int, c_uint};
+use core::ffi::{CStr, c_int, c_uint};
 use core::mem::offset_of;
 
 use crate::errno::{Errno, Reply};
-use crate::hooks::sockets::{Address, SocketPath, header, send_message};
+use crate::hooks::sockets::{Address, SocketPath, header, send_message, told};
+use crate::report::{self, Reason, Subject};
 use crate::sys::next::Original;
 use crate::sys::{self, word};
-use crate::{cancellation, libc_functions};
+use crate::{cancellation, libc_functions, session};
 
 /// socket(2). What is sent from a unix datagram socket may go to any path, in memory that no filter
 /// sees: where one stands behind this library it lets no other caller make such a socket.
@@ -46,6 +47,19 @@ pub(in crate::hooks) fn send_by_libc(
     usize::try_from(original(fd, message, flags)).map_err(|_| Errno::last())
 }
 
+/// Reports that the server of an abstract name is not of the run.
+#[inline(never)]
+pub(in crate::hooks) fn out_of_reach(call: &CStr, name: &[u8]) -> Errno {
+    let report = || -> Result<Errno, Errno> {
+        let mut shown = SocketPath::new();
+        shown.push(b"@")?;
+        shown.push(name)?;
+        let subject = Subject::new(call, shown.as_bytes());
+        Ok(report::refused(session::image()?, Reason::Peer, subject))
+    };
+    report().unwrap_or(Errno::EACCES)
+}
+
 /// sendmmsg(2): as one call where no message has a path, else message by message, as musl does.
 ///
 /// # Errors
@@ -69,7 +83,13 @@ pub(in crate::hooks) fn send_messages(
     if !one_by_one {
         let args = [word(fd), messages.expose_provenance(), count as usize, word(flags), 0, 0];
         let sent = cancellation::point(|| sys::call(libc::SYS_sendmmsg, args));
-        return sent.map(|sent| c_int::try_from(sent).unwrap_or(0));
+        return match sent {
+            Ok(sent) => Ok(c_int::try_from(sent).unwrap_or(0)),
+            Err(errno) => {
+                let header = header(messages.cast())?;
+                Err(told(c"sendmmsg", errno, Address::new(header.msg_name, header.msg_namelen)))
+            }
+        };
     }
     let mut sent = 0_i32;
     for message in places() {
