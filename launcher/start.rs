@@ -20,6 +20,7 @@ use crate::grants;
 use crate::learn::record::Recorder;
 use crate::machine::Machine;
 use crate::net::order::Judged;
+use crate::outer::Outer;
 use crate::plan::Plan;
 use crate::plan::bounds::Rule;
 use crate::premises::Premises;
@@ -96,7 +97,7 @@ impl Start<'_> {
             // Else the library tells the supervisor what it refused.
             own.push(Rule::writing(self.premises.scratch.denials()));
         }
-        own.extend(self.premises.outer.iter().flat_map(|outer| outer.needs()));
+        own.extend(self.premises.outer.iter().flat_map(Outer::needs));
         let mut plan = prepared.plan(self.context, machine, self.enforce(), &own)?;
         if self.premises.outer.is_some() {
             let held =

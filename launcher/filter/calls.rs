@@ -19,13 +19,13 @@ pub(super) enum Fate {
     Control,
     /// `socket`, where only local ones may be made and nothing else is asked of them.
     LocalSocket,
-    /// `socket`, `socketpair`: some sockets send to paths without a call that could be trapped.
+    /// `socket`, where only such may be made whose addresses can be judged.
     Socket,
     /// Sending where the network is judged: the flags are the argument of the one number, the address is
     /// that of the other, or in memory.
     Send { flags: u32, address: Option<u32> },
-    /// Receiving where the network is judged: whoever wants to know from whom is told by the supervisor.
-    Receive { address: u32 },
+    /// With an address in this argument the supervisor judges it, and no cookie counts.
+    Addressed { address: u32 },
     /// What is done to the process whose number is this argument: the supervisor judges it, unless that is
     /// zero, which is the caller's own.
     Process { number: u32 },
@@ -168,6 +168,13 @@ pub(super) const WRITES: &[c_long] = &[
     libc::SYS_bind,
 ];
 
+/// What may send to a path.
+pub(super) const MESSAGES: &[(c_long, Fate)] = &[
+    (libc::SYS_sendto, Fate::Addressed { address: 4 }),
+    (libc::SYS_sendmsg, Fate::Trap),
+    (libc::SYS_sendmmsg, Fate::Trap),
+];
+
 /// What leads to hosts, or lets hosts in: judged wherever the network is, whoever calls. That the library
 /// has seen a call says nothing of its address.
 pub(super) const NETWORK: &[(c_long, Fate)] = &[
@@ -177,7 +184,7 @@ pub(super) const NETWORK: &[(c_long, Fate)] = &[
     (libc::SYS_sendto, Fate::Send { flags: 3, address: Some(4) }),
     (libc::SYS_sendmsg, Fate::Send { flags: 2, address: None }),
     (libc::SYS_sendmmsg, Fate::Send { flags: 3, address: None }),
-    (libc::SYS_recvfrom, Fate::Receive { address: 4 }),
+    (libc::SYS_recvfrom, Fate::Addressed { address: 4 }),
     (libc::SYS_recvmsg, Fate::TrapAlways),
     (libc::SYS_recvmmsg, Fate::TrapAlways),
     (libc::SYS_getpeername, Fate::TrapAlways),

@@ -26,9 +26,6 @@ const ARCHITECTURE: u32 = if cfg!(target_arch = "aarch64") { 0xc000_00b7 } else 
 /// What the numbers of x32's calls have in common.
 const X32: u32 = 0x4000_0000;
 
-/// Sockets that send to a path without connecting; the kernel takes `SOCK_RAW` for `SOCK_DGRAM`.
-const DATAGRAMS: [c_int; 2] = [libc::SOCK_DGRAM, libc::SOCK_RAW];
-
 /// The part of a socket's type that is no flag.
 const SOCKET_TYPE: u32 = 0xf;
 
@@ -75,7 +72,7 @@ pub(crate) enum Sockets {
 
 /// The filter that sends to the supervisor what `traps` says, unless the call carries the cookie.
 pub(crate) fn assemble(traps: Traps, cookie: Option<u64>, sockets: Sockets) -> Vec<sock_filter> {
-    let writer = Writer::new(cookie, sockets);
+    let writer = Writer::new(cookie);
     let teller = writer.notify;
     writer.write(teller, &fates(Some(traps), sockets), trapped_flags(traps))
 }
@@ -89,7 +86,7 @@ pub(crate) fn nothing() -> Vec<sock_filter> {
 
 /// The filter for a run without a supervisor: it only refuses.
 pub(crate) fn refusals(sockets: Sockets) -> Vec<sock_filter> {
-    let writer = Writer::new(None, sockets);
+    let writer = Writer::new(None);
     // A supervisor of a run around this one may hear it.
     let teller = writer.allow;
     writer.write(teller, &fates(None, sockets), Some(0))
@@ -112,13 +109,14 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
         add(number, Fate::Refuse(errno));
     }
     add(libc::SYS_ioctl, Fate::Control);
-    if sockets == Sockets::Local {
-        add(libc::SYS_socket, Fate::LocalSocket);
+    for number in [libc::SYS_socket, libc::SYS_socketpair] {
+        match sockets {
+            Sockets::All => {}
+            Sockets::Local => add(number, Fate::LocalSocket),
+            Sockets::Judged => add(number, Fate::Socket),
+        }
     }
     let Some(traps) = traps else { return fates };
-    for number in [libc::SYS_socket, libc::SYS_socketpair] {
-        add(number, Fate::Socket);
-    }
     for &number in calls::WITHOUT_COOKIE {
         add(number, Fate::TrapAlways);
     }
@@ -146,10 +144,9 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
             add(number, Fate::Open { flags });
         }
     }
-    if sockets == Sockets::Judged {
-        for &(number, fate) in calls::NETWORK {
-            add(number, fate);
-        }
+    let sending = if sockets == Sockets::Judged { calls::NETWORK } else { calls::MESSAGES };
+    for &(number, fate) in sending {
+        add(number, fate);
     }
     fates
 }
@@ -158,7 +155,6 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
 struct Writer {
     program: Assembler,
     cookie: Option<u64>,
-    sockets: Sockets,
     allow: Label,
     /// To the supervisor, unless there is a cookie.
     trap: Label,
@@ -169,10 +165,10 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(cookie: Option<u64>, sockets: Sockets) -> Self {
+    fn new(cookie: Option<u64>) -> Self {
         let mut program = Assembler::default();
         let [allow, trap, notify] = [(); 3].map(|()| program.label());
-        Self { program, cookie, sockets, allow, trap, notify, refusals: BTreeMap::new() }
+        Self { program, cookie, allow, trap, notify, refusals: BTreeMap::new() }
     }
 
     /// The whole filter; the library's reports go to `teller`.
@@ -237,7 +233,7 @@ impl Writer {
             | Fate::Socket
             | Fate::LocalSocket
             | Fate::Send { .. }
-            | Fate::Receive { .. }
+            | Fate::Addressed { .. }
             | Fate::Process { .. }
             | Fate::Limits
             | Fate::Priority { .. }
@@ -258,15 +254,14 @@ impl Writer {
             Fate::Control => self.control(),
             Fate::Socket => self.socket(),
             Fate::Send { flags, address } => self.send(flags, address),
-            Fate::Receive { address } => self.notify_with(address),
+            Fate::Addressed { address } => self.notify_with(address),
             Fate::SocketOption => self.socket_option(),
             Fate::Process { number } => self.process(number),
             Fate::Limits => self.limits(),
             Fate::Priority { one } => self.priority(one),
             Fate::LocalSocket => {
-                let others = self.other_sockets();
-                self.load_argument(0);
-                self.program.branch(Test::Is(libc::AF_UNIX.cast_unsigned()), self.allow, others);
+                let others = self.refusal(libc::EACCES);
+                self.local_socket(others);
             }
             Fate::Refuse(_) | Fate::Trap | Fate::TrapAlways => {
                 unreachable!("these are told by number")
@@ -295,33 +290,6 @@ impl Writer {
             }
         }
         self.jump(self.allow);
-    }
-
-    fn socket(&mut self) {
-        let [unix, datagram, judged] = [(); 3].map(|()| self.program.label());
-        let others = if self.sockets == Sockets::Judged { judged } else { self.other_sockets() };
-        self.load_argument(0);
-        self.program.branch(Test::Is(libc::AF_UNIX.cast_unsigned()), unix, others);
-        self.program.place(unix);
-        self.load_argument(1);
-        self.program.mask(SOCKET_TYPE);
-        for kind in DATAGRAMS {
-            self.program.branch_away(Test::Is(kind.cast_unsigned()), datagram);
-        }
-        self.jump(self.allow);
-        self.program.place(datagram);
-        let refusal = self.refusal(libc::EACCES);
-        self.unless_cookie(refusal);
-        self.program.place(judged);
-        self.internet_socket();
-    }
-
-    /// Where the making of sockets goes that are not local.
-    fn other_sockets(&mut self) -> Label {
-        match self.sockets {
-            Sockets::All => self.allow,
-            Sockets::Local | Sockets::Judged => self.refusal(libc::EACCES),
-        }
     }
 
     fn answers(&mut self) {

@@ -3,7 +3,7 @@
 
 use libc::c_int;
 
-use super::assembler::Test;
+use super::assembler::{Label, Test};
 use super::{SOCKET_TYPE, Writer, calls};
 
 /// Families of the internet.
@@ -14,8 +14,21 @@ const KINDS: [c_int; 2] = [libc::SOCK_STREAM, libc::SOCK_DGRAM];
 const PROTOCOLS: [c_int; 4] = [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_MPTCP];
 
 impl Writer {
-    /// The rest of `socket`, for families but the local one.
-    pub(super) fn internet_socket(&mut self) {
+    /// Local sockets pass; making others goes to `others`.
+    pub(super) fn local_socket(&mut self, others: Label) {
+        self.load_argument(0);
+        self.program.branch(Test::Is(libc::AF_UNIX.cast_unsigned()), self.allow, others);
+    }
+
+    /// `socket`, for local ones and those whose addresses can be judged.
+    pub(super) fn socket(&mut self) {
+        let others = self.program.label();
+        self.local_socket(others);
+        self.program.place(others);
+        self.internet_socket();
+    }
+
+    fn internet_socket(&mut self) {
         let [internet, protocols] = [(); 2].map(|()| self.program.label());
         let refusal = self.refusal(libc::EACCES);
         self.load_argument(0);

@@ -6,31 +6,9 @@ use core::mem::offset_of;
 use crate::errno::{Errno, Reply};
 use crate::hooks::sockets::{Address, SocketPath, header, send_message, told};
 use crate::report::{self, Reason, Subject};
+use crate::sys;
 use crate::sys::next::Original;
-use crate::sys::{self, word};
 use crate::{cancellation, libc_functions, session};
-
-/// socket(2). What is sent from a unix datagram socket may go to any path, in memory that no filter
-/// sees: where one stands behind this library it lets no other caller make such a socket.
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
-    sys::judged(libc::SYS_socket, [word(domain), word(kind), word(protocol), 0, 0])
-        .map(|fd| c_int::try_from(fd).unwrap_or(-1))
-        .reply()
-}
-
-/// socketpair(2); see [`socket`].
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn socketpair(
-    domain: c_int,
-    kind: c_int,
-    protocol: c_int,
-    pair: *mut c_int,
-) -> c_int {
-    let pair = pair.expose_provenance();
-    let args = [word(domain), word(kind), word(protocol), pair, 0];
-    sys::judged(libc::SYS_socketpair, args).map(|_| ()).reply()
-}
 
 /// The program's libc sends the message: musl's headers are the kernel's but for padding that programs
 /// need not clear, in what is sent along too, and musl clears it in a copy.
@@ -81,8 +59,7 @@ pub(in crate::hooks) fn send_messages(
         one_by_one |= address.path(&mut SocketPath::new())?.is_some();
     }
     if !one_by_one {
-        let args = [word(fd), messages.expose_provenance(), count as usize, word(flags), 0, 0];
-        let sent = cancellation::point(|| sys::call(libc::SYS_sendmmsg, args));
+        let sent = cancellation::point(|| sys::sendmmsg(fd, messages, count, flags));
         return match sent {
             Ok(sent) => Ok(c_int::try_from(sent).unwrap_or(0)),
             Err(errno) => {
