@@ -22,7 +22,7 @@ use crate::machine::Machine;
 use crate::net::order::Judged;
 use crate::outer::Outer;
 use crate::plan::Plan;
-use crate::plan::bounds::Rule;
+use crate::plan::bounds::{Bounds, Rule};
 use crate::premises::Premises;
 use crate::prepare::{self, Prepared};
 use crate::program;
@@ -109,6 +109,7 @@ impl Start<'_> {
         let behind = Behind {
             supervisor: plan.traps.is_some(),
             other_programs: plan.static_programs_allowed(),
+            scoped: plan.bounds.as_ref().is_some_and(Bounds::scopes),
         };
         build::set_behind(&mut prepared.image, behind)
             .map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))?;

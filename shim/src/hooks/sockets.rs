@@ -9,7 +9,7 @@ use jp_confine_policy::decide;
 use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};
 #[cfg(target_os = "linux")]
-use crate::hooks::linux::sockets::send_by_libc;
+use crate::hooks::linux::sockets::{is_for_others, send_by_libc};
 #[cfg(target_os = "linux")]
 use crate::libc_functions;
 use crate::path::Spelling;
@@ -116,6 +116,10 @@ const SUBSTITUTE_LEN: usize = size_of::<libc::sockaddr_un>();
 pub(super) fn connect_to(fd: c_int, address: Address) -> Result<(), Errno> {
     let mut path = SocketPath::new();
     if address.path(&mut path)?.is_none() {
+        #[cfg(target_os = "linux")]
+        if is_for_others(address) {
+            return cancellation::point(|| sys::connect_name(fd, address.at.cast(), address.len));
+        }
         let connected = cancellation::point(|| sys::connect(fd, address.at.cast(), address.len));
         return connected.map_err(|errno| told(c"connect", errno, address));
     }
@@ -158,6 +162,10 @@ fn send_to(
     let mut path = SocketPath::new();
     if address.path(&mut path)?.is_none() {
         let to = (address.at.cast(), address.len);
+        #[cfg(target_os = "linux")]
+        if is_for_others(address) {
+            return cancellation::point(|| sys::sendto_name(fd, message, flags, to));
+        }
         let sent = cancellation::point(|| sys::sendto(fd, message, flags, to));
         return sent.map_err(|errno| told(c"sendto", errno, address));
     }
@@ -205,6 +213,10 @@ pub(super) fn send_message(
     let address = Address::new(header.msg_name, header.msg_namelen);
     let mut path = SocketPath::new();
     if address.path(&mut path)?.is_none() {
+        #[cfg(target_os = "linux")]
+        if is_for_others(address) {
+            return cancellation::point(|| sys::sendmsg_name(fd, message, flags));
+        }
         return send(message).map_err(|errno| told(c"sendmsg", errno, address));
     }
     let substitute = Substitute::of(c"sendmsg", &path)?;

@@ -3,6 +3,8 @@
 use core::ffi::{CStr, c_int, c_uint};
 use core::mem::offset_of;
 
+use jp_confine_policy::image::Image;
+
 use crate::errno::{Errno, Reply};
 use crate::hooks::sockets::{Address, SocketPath, header, send_message, told};
 use crate::report::{self, Reason, Subject};
@@ -23,6 +25,12 @@ pub(in crate::hooks) fn send_by_libc(
     // SAFETY: the address is that of libc's function of this name and type.
     let original = unsafe { core::mem::transmute::<usize, Send>(original) };
     usize::try_from(original(fd, message, flags)).map_err(|_| Errno::last())
+}
+
+/// Whether it is an abstract name that the supervisor alone can judge.
+pub(in crate::hooks) fn is_for_others(address: Address) -> bool {
+    matches!(address.name(), Ok(Some([0, ..])))
+        && session::image().is_ok_and(Image::judges_abstract_names)
 }
 
 /// Reports that the server of an abstract name is not of the run.
@@ -56,7 +64,7 @@ pub(in crate::hooks) fn send_messages(
     for message in places() {
         let header = header(message.cast())?;
         let address = Address::new(header.msg_name, header.msg_namelen);
-        one_by_one |= address.path(&mut SocketPath::new())?.is_some();
+        one_by_one |= address.path(&mut SocketPath::new())?.is_some() || is_for_others(address);
     }
     if !one_by_one {
         let sent = cancellation::point(|| sys::sendmmsg(fd, messages, count, flags));

@@ -234,6 +234,11 @@ pub(crate) fn connect(fd: c_int, address: *const c_void, len: usize) -> Result<(
     only_judged(libc::SYS_connect, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
 }
 
+/// As [`connect`], to a name that a supervisor is to judge.
+pub(crate) fn connect_name(fd: c_int, address: *const c_void, len: usize) -> Result<(), Errno> {
+    unjudged(libc::SYS_connect, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
+}
+
 /// bind(2), to an address that is no path.
 pub(crate) fn bind(fd: c_int, address: *const c_void, len: usize) -> Result<(), Errno> {
     only_judged(libc::SYS_bind, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
@@ -254,8 +259,7 @@ pub(crate) fn sendto(
     (address, len): (*const c_void, usize),
 ) -> Result<usize, Errno> {
     if address.is_null() || len > size_of::<libc::sockaddr_storage>() {
-        let (bytes, address) = (bytes.expose_provenance(), address.expose_provenance());
-        return call(libc::SYS_sendto, [word(fd), bytes, count, word(flags), address, len]);
+        return sendto_name(fd, (bytes, count), flags, (address, len));
     }
     let mut piece = libc::iovec { iov_base: bytes.cast_mut(), iov_len: count };
     // SAFETY: a structure of numbers and pointers, for which zero is nothing.
@@ -265,6 +269,26 @@ pub(crate) fn sendto(
     message.msg_iov = &raw mut piece;
     message.msg_iovlen = 1;
     sendmsg(fd, &raw const message, flags)
+}
+
+/// As [`sendto`], to a name that a supervisor is to judge.
+pub(crate) fn sendto_name(
+    fd: c_int,
+    (bytes, count): (*const c_void, usize),
+    flags: c_int,
+    (address, len): (*const c_void, usize),
+) -> Result<usize, Errno> {
+    let (bytes, address) = (bytes.expose_provenance(), address.expose_provenance());
+    call(libc::SYS_sendto, [word(fd), bytes, count, word(flags), address, len])
+}
+
+/// As [`sendmsg`], to a name that a supervisor is to judge.
+pub(crate) fn sendmsg_name(
+    fd: c_int,
+    message: *const libc::msghdr,
+    flags: c_int,
+) -> Result<usize, Errno> {
+    unjudged(libc::SYS_sendmsg, [word(fd), message.expose_provenance(), word(flags), 0, 0])
 }
 
 /// sendmsg(2).
