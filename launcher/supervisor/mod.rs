@@ -28,7 +28,6 @@ mod status;
 pub(crate) mod task;
 #[cfg(test)]
 mod tests;
-mod tracers;
 mod waiting;
 mod words;
 mod workers;

@@ -15,7 +15,6 @@ use rustix::thread::{Pid, gettid};
 use super::caller::Caller;
 use super::proc::Proc;
 use super::status::Status;
-use super::tracers::Tracers;
 use crate::sys::interruption;
 use crate::sys::notification::Listener;
 
@@ -123,12 +122,11 @@ impl Waiting {
             return;
         }
         let waiting = Arc::clone(self);
-        let mut tracers = Tracers::default();
         let watch = move || loop {
             waiting.interrupt_where(|caller| {
                 let listener = waiting.listener.upgrade();
                 if listener.is_some_and(|listener| listener.is_waiting(caller.id)) {
-                    answer_to_signals(&waiting.proc, caller.tid, &mut tracers)
+                    answer_to_interruption(&waiting.proc, caller.tid)
                 } else {
                     Some(Errno::INTR)
                 }
@@ -140,7 +138,7 @@ impl Waiting {
 
     /// Waits until there are waiters and time has passed, and looks at each: what to tell it if it
     /// shall not wait any longer.
-    fn interrupt_where(&self, mut condition: impl FnMut(&For) -> Option<Errno>) {
+    fn interrupt_where(&self, condition: impl Fn(&For) -> Option<Errno>) {
         let waiters = self.waiters();
         let waiters = self.changed.wait_while(waiters, |waiters| waiters.is_empty());
         let count = waiters.map_or(0, |waiters| waiters.len());
@@ -173,24 +171,13 @@ fn most() -> usize {
     MOST.min(descriptors.saturating_sub(RESERVED) / HELD)
 }
 
-/// What to tell a waiting thread that a signal is to reach; `None` where there is none for it.
+/// What to tell a waiting thread that was interrupted, by a signal, by a tracer, or because its process stops;
+/// `None` where it was not.
 ///
-/// A thread begins its call again only if the kernel has a signal for it: told so without one, its
-/// program would see a number that is no errno. Of a signal for the process the kernel takes the first
-/// thread if that can have it, and else one that cannot be known from here.
-fn answer_to_signals(proc: &Proc, tid: i32, tracers: &mut Tracers) -> Option<Errno> {
-    let status = Status::read(proc, tid).ok()?;
-    if status.own_signals != 0 {
-        return Some(BEGIN_AGAIN);
-    }
-    tracers.see(tid, &status);
-    if status.threads == 1 || status.process == tid {
-        return (status.shared_signals != 0).then_some(BEGIN_AGAIN);
-    }
-    let first = Status::read(proc, status.process).ok()?;
-    if first.stopped {
-        // All threads are to stop.
-        return Some(BEGIN_AGAIN);
-    }
-    (status.shared_signals & first.blocked != 0).then_some(Errno::INTR)
+/// A thread begins its call again only if the kernel interrupted it: told so without that, its program would see
+/// a number that is no errno. Who waits for an answer sleeps lightly at first. An interruption wakes it, and as
+/// its call was taken by then it falls asleep again, for deadly signals only (`seccomp_do_user_notification` in
+/// kernel/seccomp.c): that shows.
+fn answer_to_interruption(proc: &Proc, tid: i32) -> Option<Errno> {
+    Status::read(proc, tid).ok()?.is_fast_asleep.then_some(BEGIN_AGAIN)
 }

@@ -101,7 +101,13 @@ static void attach(pid_t child) {
 
 static void interrupt(pid_t child) {
     must(ptrace(PTRACE_SEIZE, child, 0, 0) == 0, "a tracee");
-    must(ptrace(PTRACE_INTERRUPT, child, 0, 0) == 0, "an interruption");
+    for (int again = 1; again >= 0; again--) {
+        must(ptrace(PTRACE_INTERRUPT, child, 0, 0) == 0, "an interruption");
+        if (!again) return;
+        must(waitpid(child, 0, 0) == child, "a stop");
+        must(ptrace(PTRACE_CONT, child, 0, 0) == 0, "a tracee that goes on");
+        usleep(50000);
+    }
 }
 
 /* FIFO: as debuggers do. */
@@ -109,7 +115,7 @@ void attached(char **arguments) {
     stopped_by(attach, arguments[0]);
 }
 
-/* FIFO: as strace does. */
+/* FIFO: as strace does when it comes, and again when it leaves. */
 void seized(char **arguments) {
     stopped_by(interrupt, arguments[0]);
 }
