@@ -33,6 +33,11 @@ const RESERVED: usize = 32;
 /// How the kernel is told to make the caller begin its call again after a signal (`ERESTARTSYS`).
 const BEGIN_AGAIN: Errno = Errno::from_raw_os_error(512);
 
+/// Whether a call ended because its caller is not to wait any longer.
+pub(super) fn is_interruption(errno: Errno) -> bool {
+    matches!(errno, Errno::INTR | BEGIN_AGAIN)
+}
+
 /// Who waits for whom: a thread of the supervisor's, and the caller it acts for.
 type Waiters = HashMap<Pid, For>;
 
