@@ -287,6 +287,7 @@ fn beyond_rules(reason: Reason) -> Option<&'static str> {
         | Reason::Socket => return None,
         Reason::Static => "statically linked: nothing in this run could hold it to the policy",
         Reason::Foreign => "built for another architecture, whose system calls are refused",
+        Reason::Unreadable => "its user may not read it, so that nobody can tell what it starts",
         Reason::Loader => "its loader is not part of the system",
         Reason::Shim => "the preload library was out of reach",
         Reason::OtherProcess => "it belongs to another process",

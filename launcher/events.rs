@@ -68,6 +68,8 @@ pub(crate) enum Reason {
     Peer,
     /// No such socket may be made; the path says of which family it was to be.
     Socket,
+    /// A program that its user may start and not look into.
+    Unreadable,
     /// No rule about programs lets it start with these arguments, which stand in place of the route.
     Command,
     /// Something went wrong inside.
@@ -75,7 +77,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    const NUMBERED: [Self; 14] = [
+    const NUMBERED: [Self; 15] = [
         Self::Rule,
         Self::Static,
         Self::Foreign,
@@ -90,6 +92,7 @@ impl Reason {
         Self::Peer,
         Self::Resolve,
         Self::Socket,
+        Self::Unreadable,
     ];
 
     /// Whether it is about the network: what it names is then no path.

@@ -24,19 +24,14 @@ const CHUNK: usize = 16 * 1024;
 ///
 /// The name carries a hash of the contents, so that versions live side by side and a daemon that
 /// outlives its run keeps its own; it is never deleted. Root installs for everybody, because what
-/// root starts may change its user; others install among their own data. Where that cannot be
-/// written, or has a character that `LD_PRELOAD` takes for a separator, a directory of the user's
-/// own in the host's temporary directory serves.
+/// root starts may change its user; others, and who is root in a namespace of its own only, install among
+/// their own data. Where that cannot be written, or has a character that `LD_PRELOAD` takes for a separator,
+/// a directory of the user's own in the host's temporary directory serves.
 pub(crate) fn ensure(context: &Context) -> io::Result<PathBuf> {
     let folder = format!("shim-{HASH:016x}");
-    let root = rustix::process::geteuid().is_root();
-    let usual = if root {
-        Some(PathBuf::from("/var/lib/jp-confine"))
-    } else {
-        context.data_home.as_ref().map(|dir| dir.join("jp-confine"))
-    };
-    if let Some(base) = usual {
-        let path = base.join(&folder).join(NAME);
+    let of_root = rustix::process::geteuid().is_root().then(|| PathBuf::from("/var/lib"));
+    for base in of_root.iter().chain(&context.data_home) {
+        let path = base.join("jp-confine").join(&folder).join(NAME);
         if preloadable(&path) && install(&path).is_ok() {
             return Ok(path);
         }

@@ -178,6 +178,7 @@ pub(crate) fn reason(denial: &Denial) -> &'static str {
         | Reason::Socket => "denied",
         Reason::Static => "static_program",
         Reason::Foreign => "foreign_program",
+        Reason::Unreadable => "unreadable_program",
         Reason::Loader => "loader_not_in_baseline",
         Reason::Shim => "shim_unreachable",
         Reason::Internal => "policy_unavailable",

@@ -38,6 +38,7 @@ mod net;
 mod outer;
 mod own_folders;
 mod plan;
+mod premises;
 mod prepare;
 mod profile;
 mod program;

@@ -1,6 +1,8 @@
 //! From the command line to a policy that can be sealed: everything that happens before anything
 //! runs, and all that `check`, `explain` and `compile` need.
 
+mod stage;
+
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -26,10 +28,9 @@ use crate::commands;
 use crate::config::layers::Layers;
 use crate::context::Context;
 use crate::environment::Environment;
-use crate::externals::{self, Purpose};
+use crate::externals;
 use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
-use crate::log::Log;
 use crate::machine::Machine;
 use crate::mounts::Asked;
 use crate::net;
@@ -37,70 +38,9 @@ use crate::own_folders;
 use crate::plan::bounds::Rule;
 use crate::plan::{Order, Plan};
 use crate::ready_made::ReadyMade;
-use crate::scratch::Scratch;
-use crate::seal::SharedPage;
 use crate::tier_layer::{Granted, TierLayer};
 use crate::workspace::{self, Workspace};
-
-/// What a policy is prepared for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Stage<'a> {
-    /// To know what it says.
-    Question,
-    /// For the file service.
-    Service {
-        /// Where events go; the tool may not tamper with it.
-        log: Option<&'a Log>,
-    },
-    /// For a program that is about to run.
-    Run(Run<'a>),
-}
-
-impl<'a> Stage<'a> {
-    const fn run(self) -> Option<Run<'a>> {
-        match self {
-            Self::Run(run) => Some(run),
-            Self::Question | Self::Service { .. } => None,
-        }
-    }
-
-    const fn log(self) -> Option<&'a Log> {
-        match self {
-            Self::Question => None,
-            Self::Service { log } | Self::Run(Run { log, .. }) => log,
-        }
-    }
-
-    /// Files that are never writable from inside, and what they are.
-    fn control(self) -> impl Iterator<Item = (PathBuf, String)> {
-        let of_log =
-            |log: &Log| (log.path.clone(), "the event log, never writable from inside".into());
-        let of_run = self.run().into_iter().flat_map(|run| run.control());
-        of_run.chain(self.log().map(of_log))
-    }
-
-    /// Whether links may be made and a person be asked.
-    const fn purpose(self) -> Purpose {
-        match self {
-            Self::Question => Purpose::Question,
-            Self::Service { .. } | Self::Run(_) => Purpose::Run,
-        }
-    }
-}
-
-/// What only a run has.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Run<'a> {
-    pub(crate) scratch: &'a Scratch,
-    pub(crate) shim: &'a Path,
-    pub(crate) page: &'a SharedPage,
-    /// The program's directory for temporary files: private, or the host's with `--share-tmp`.
-    pub(crate) temp: &'a Path,
-    /// Where events go; the program may not tamper with it.
-    pub(crate) log: Option<&'a Log>,
-    /// Whether rules are to be learned: those that are declared do not count then.
-    pub(crate) learning: bool,
-}
+pub(crate) use stage::{Run, Stage};
 
 /// A compiled policy.
 #[derive(Debug)]
@@ -163,9 +103,9 @@ pub(crate) fn prepare(
     let Compiled { grants: rules, unapproved, rules: wire, warnings } =
         if served { outcome.compiled.for_service() } else { outcome.compiled };
 
-    let begins = run.is_some() && !options.service;
+    let begins = matches!(stage, Stage::Run(_));
     let ReadyMade { tables, profiles, mut anchors } =
-        ReadyMade::pick(context, options, &layers, program, begins)?;
+        ReadyMade::pick(context, options, &layers, program, begins && !options.service)?;
     let flags = Flags::resolve(context, options)?;
 
     let mut control = grants::control(context, workspace, &layers.policy_files);
@@ -205,7 +145,7 @@ pub(crate) fn prepare(
         json: json.as_bytes(),
     })?;
 
-    if run.is_some() {
+    if begins {
         own_folders::make_where_reachable(context, &parse_image(&image)?)?;
     }
 
@@ -298,19 +238,6 @@ pub(crate) fn build_image(spec: &ImageSpec<'_>) -> Result<Vec<u8>, Failure> {
 /// An image, to ask it: there is one evaluator, and it reads images.
 pub(crate) fn parse_image(image: &[u8]) -> Result<Image<'_>, Failure> {
     Image::parse(image).map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))
-}
-
-impl Run<'_> {
-    fn control(&self) -> Vec<(PathBuf, String)> {
-        let shim = self.shim.parent().unwrap_or(self.shim).to_owned();
-        vec![
-            (shim, "the preload library, never writable from inside".to_owned()),
-            (
-                self.scratch.denials().to_owned(),
-                "the record of denials, never writable from inside".to_owned(),
-            ),
-        ]
-    }
 }
 
 impl Prepared {

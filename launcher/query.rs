@@ -1,5 +1,5 @@
 //! Questions about the policy: `check`, `explain`, `compile` and `--dry-run`. Nothing is run, and
-//! nothing on disk is changed.
+//! nothing on disk is changed; but a dry run has files of its own while it lasts.
 
 pub(crate) mod beyond;
 
@@ -18,8 +18,10 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::plan::holder::Holder;
+use crate::premises::Premises;
 use crate::prepare::{self, Prepared, Stage};
 use crate::report;
+use crate::start::Start;
 
 /// `compile`: prints the compiled policy.
 pub(crate) fn compile(context: &Context, options: &Options) -> Result<u8, Failure> {
@@ -36,10 +38,23 @@ pub(crate) fn dry_run(
 ) -> Result<u8, Failure> {
     let prepared = prepared(context, options, program)?;
     prepared.network.require(options, context.machine())?;
-    let plan = plan(context, options, &prepared)?;
+    let plan = match program {
+        Some(name) => rehearse(context, options, name)?,
+        None => plan(context, options, &prepared)?,
+    };
     report::json(&prepared.to_json())?;
     report::output(&plan.describe());
     Ok(0)
+}
+
+/// The plan of a run of `name`, by all that it would stand on, which is there for as long as that takes.
+fn rehearse(context: &Context, options: &Options, name: &OsStr) -> Result<Plan, Failure> {
+    let workspace = prepare::find_workspace(context, options)?;
+    let premises = Premises::make(context, options)?;
+    let stage = Stage::Rehearsal(premises.parts());
+    let mut prepared = prepare::prepare(context, &workspace, options, Some(name), stage)?;
+    let start = Start { context, options, name, arguments: &[], premises: &premises, lesson: None };
+    start.plan(&mut prepared, start.machine())
 }
 
 /// `check`: one verdict for each path; 0 when all are allowed, 1 when some are denied, else 2 when a

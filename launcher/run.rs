@@ -9,15 +9,12 @@ use crate::denials::Denials;
 use crate::events::{Denial, Record};
 use crate::exposed;
 use crate::failure::Failure;
-use crate::install;
 use crate::learn::Lesson;
 use crate::log::Log;
-use crate::outer::Outer;
 use crate::plan::Plan;
+use crate::premises::Premises;
 use crate::prepare::{self, Prepared, Run, Stage};
 use crate::report::{self, Circumstances};
-use crate::scratch::Scratch;
-use crate::seal::SharedPage;
 use crate::search;
 use crate::start::Start;
 use crate::why::Ended;
@@ -44,41 +41,24 @@ pub(crate) fn run(
         Some(path) => Some(Log::open(context, &workspace.root, path)?),
         None => None,
     };
-    let scratch = Scratch::new(&context.temp, options.share_tmp)
-        .map_err(|error| no_scratch(context, &error))?;
-    let shim = install::ensure(context)
-        .map_err(|error| Failure::own(format!("the preload library cannot be written: {error}")))?;
-    let outer = Outer::find(context)?;
-    let page = outer.as_ref().map_or_else(SharedPage::new, Outer::page)?;
-    let temp = scratch.temp().unwrap_or(&context.temp);
-    let parts = Run {
-        scratch: &scratch,
-        shim: &shim,
-        page: &page,
-        temp,
-        log: log.as_ref(),
-        learning: lesson.is_some(),
-    };
+    let premises = Premises::make(context, options)?;
+    let parts = Run { log: log.as_ref(), learning: lesson.is_some(), ..premises.parts() };
     let mut prepared =
         prepare::prepare(context, &workspace, options, Some(name), Stage::Run(parts))?;
-    let mut record = Record::new(scratch.open_denials()?);
+    let mut record = Record::new(premises.scratch.open_denials()?);
     let recording = lesson.as_ref().map(|lesson| lesson.recording()).transpose()?;
     let start = Start {
         context,
         options,
         name,
         arguments,
-        scratch: &scratch,
-        shim: &shim,
-        page: &page,
-        outer: outer.as_ref(),
-        temp,
+        premises: &premises,
         lesson: recording.as_ref(),
     };
     let mut running = start
         .run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_ref()))?;
     // Now, when it costs no time: the program has only begun.
-    scratch.sweep();
+    premises.scratch.sweep();
 
     let advisor = Advisor::of(context, &prepared, options.tool.as_deref());
     let mut denials = Denials::default();
@@ -137,14 +117,6 @@ pub(crate) fn run(
         });
     }
     Ok(Ran { status, prepared, denials })
-}
-
-fn no_scratch(context: &Context, error: &std::io::Error) -> Failure {
-    let dir = context.temp.display();
-    Failure::advised(
-        format!("no temporary files can be made in {dir}: {error}"),
-        "set TMPDIR to a directory that you may write to",
-    )
 }
 
 /// What is to say before the program starts.

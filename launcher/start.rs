@@ -22,11 +22,11 @@ use crate::machine::Machine;
 use crate::net::order::Judged;
 use crate::outer::Outer;
 use crate::plan::Plan;
-use crate::plan::bounds::Rule;
+use crate::plan::bounds::{Bounds, Rule};
+use crate::premises::Premises;
 use crate::prepare::{self, Prepared};
 use crate::program;
-use crate::scratch::Scratch;
-use crate::seal::{self, SharedPage};
+use crate::seal;
 use crate::spawn::Confined;
 use crate::supervise::Supervision;
 use crate::sys::child::Kernel;
@@ -40,13 +40,7 @@ pub(crate) struct Start<'a> {
     /// The program's name as typed, and its arguments.
     pub(crate) name: &'a OsStr,
     pub(crate) arguments: &'a [OsString],
-    pub(crate) scratch: &'a Scratch,
-    pub(crate) shim: &'a Path,
-    pub(crate) page: &'a SharedPage,
-    /// The run around this one, if there is one.
-    pub(crate) outer: Option<&'a Outer>,
-    /// The value of `TMPDIR`.
-    pub(crate) temp: &'a Path,
+    pub(crate) premises: &'a Premises,
     /// Where it is recorded what the run uses, if that is to be learned.
     pub(crate) lesson: Option<&'a File>,
 }
@@ -63,12 +57,7 @@ impl Start<'_> {
         mut announce: impl FnMut(&Prepared, &Plan),
     ) -> Result<Running, Failure> {
         let ready = Ready::new()?;
-        let mut machine = self.context.machine();
-        if self.outer.is_some() {
-            // One listener is all that a process can have, and a supervisor within a run would be
-            // held to that run's policy itself.
-            machine = machine.without_listener();
-        }
+        let machine = self.machine();
         let plan = self.plan(prepared, machine)?;
         announce(prepared, &plan);
         match self.attempt(&ready, prepared, &plan) {
@@ -86,17 +75,31 @@ impl Start<'_> {
         })
     }
 
+    /// What there is of the machine for this run.
+    pub(crate) fn machine(&self) -> Machine {
+        let machine = self.context.machine();
+        if self.premises.outer.is_some() {
+            // One listener is all that a process can have, and a supervisor within a run would be
+            // held to that run's policy itself.
+            return machine.without_listener();
+        }
+        machine
+    }
+
     /// Plans who holds the policy, and writes into its image what stands behind the library.
-    fn plan(&self, prepared: &mut Prepared, machine: Machine) -> Result<Plan, Failure> {
+    ///
+    /// # Errors
+    /// Where nothing would run.
+    pub(crate) fn plan(&self, prepared: &mut Prepared, machine: Machine) -> Result<Plan, Failure> {
         prepared.network.require(self.options, machine)?;
-        let mut own = vec![Rule::reading(self.shim)];
+        let mut own = vec![Rule::reading(&self.premises.shim)];
         if !machine.supervises() {
             // Else the library tells the supervisor what it refused.
-            own.push(Rule::writing(self.scratch.denials()));
+            own.push(Rule::writing(self.premises.scratch.denials()));
         }
-        own.extend(self.outer.iter().flat_map(|outer| outer.needs()));
+        own.extend(self.premises.outer.iter().flat_map(Outer::needs));
         let mut plan = prepared.plan(self.context, machine, self.enforce(), &own)?;
-        if self.outer.is_some() {
+        if self.premises.outer.is_some() {
             let held =
                 if plan.static_programs_allowed() { "" } else { "; static programs do not start" };
             plan.weaker = Some(format!(
@@ -106,6 +109,7 @@ impl Start<'_> {
         let behind = Behind {
             supervisor: plan.traps.is_some(),
             other_programs: plan.static_programs_allowed(),
+            scoped: plan.bounds.as_ref().is_some_and(Bounds::scopes),
         };
         build::set_behind(&mut prepared.image, behind)
             .map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))?;
@@ -130,17 +134,21 @@ impl Start<'_> {
             file: &file,
             name: self.name,
             arguments: self.arguments,
-            shim: self.shim,
-            handles: if self.outer.is_some() { &[&sealed] } else { &[&sealed, &self.page.file] },
-            outer: self.outer,
-            temp: self.temp,
+            shim: &self.premises.shim,
+            handles: if self.premises.outer.is_some() {
+                &[&sealed]
+            } else {
+                &[&sealed, &self.premises.page.file]
+            },
+            outer: self.premises.outer.as_ref(),
+            temp: &self.premises.temp,
             context: self.context,
             proxy: judged.as_ref().and_then(Judged::proxy),
             variables: &prepared.environment,
         };
         let bounds = plan.bounds.as_ref().map(landlock::ruleset).transpose()?;
         if self.lesson.is_some() && plan.traps.is_none() {
-            return Err(Obstacle::Other(unobserved(self.outer.is_some())));
+            return Err(Obstacle::Other(unobserved(self.premises.outer.is_some())));
         }
         let sockets = prepared.network.sockets();
         let Some(traps) = plan.traps else {
@@ -166,8 +174,8 @@ impl Start<'_> {
             withholds: plan.withholds,
             image: &prepared.image,
             network: judged,
-            record: self.scratch.open_record()?,
-            page: &self.page.file,
+            record: self.premises.scratch.open_record()?,
+            page: &self.premises.page.file,
             about: About {
                 interactive: !self.options.non_interactive,
                 workspace: prepared.root.as_path().to_owned(),

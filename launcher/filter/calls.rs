@@ -17,17 +17,23 @@ pub(super) enum Fate {
     Open { flags: u32 },
     /// `ioctl`: some commands are refused.
     Control,
-    /// `socket`, where only local ones may be made and nothing else is asked of them.
-    LocalSocket,
-    /// `socket`, `socketpair`: some sockets send to paths without a call that could be trapped.
+    /// `socket`, where only local ones may be made; if others are `told` of, the supervisor refuses them.
+    LocalSocket { told: bool },
+    /// `socket`, where only such may be made whose addresses can be judged.
     Socket,
     /// Sending where the network is judged: the flags are the argument of the one number, the address is
     /// that of the other, or in memory.
     Send { flags: u32, address: Option<u32> },
-    /// Receiving where the network is judged: whoever wants to know from whom is told by the supervisor.
-    Receive { address: u32 },
-    /// `prlimit64`: the supervisor judges whose limits are set, unless they are the caller's.
+    /// With an address in this argument the supervisor judges it, and no cookie counts.
+    Addressed { address: u32 },
+    /// What is done to the process whose number is this argument: the supervisor judges it, unless that is
+    /// zero, which is the caller's own.
+    Process { number: u32 },
+    /// `prlimit64`: the same, where there are limits to set.
     Limits,
+    /// `setpriority`, `ioprio_set`: the first argument tells what the second is the number of, `one` being a
+    /// process.
+    Priority { one: u32 },
     /// `setsockopt` where the network is judged: some options make packets go elsewhere first.
     SocketOption,
 }
@@ -41,6 +47,11 @@ const SYS_OPEN_TREE_ATTR: c_long = 467;
 const SYS_FILE_SETATTR: c_long = 469;
 // And one that it has a name for with some C libraries only.
 const SYS_KEXEC_FILE_LOAD: c_long = if cfg!(target_arch = "aarch64") { 294 } else { 320 };
+
+/// Of `linux/resource.h`: the number that the call gets is that of a process.
+const PRIO_PROCESS: u32 = 0;
+/// The same of `linux/ioprio.h`.
+const IOPRIO_WHO_PROCESS: u32 = 1;
 
 /// The last call that these tables were checked against (Linux 6.18). A newer one may take a path,
 /// so it does not exist yet as far as confined programs are told.
@@ -157,6 +168,13 @@ pub(super) const WRITES: &[c_long] = &[
     libc::SYS_bind,
 ];
 
+/// What may send to a path.
+pub(super) const MESSAGES: &[(c_long, Fate)] = &[
+    (libc::SYS_sendto, Fate::Addressed { address: 4 }),
+    (libc::SYS_sendmsg, Fate::Trap),
+    (libc::SYS_sendmmsg, Fate::Trap),
+];
+
 /// What leads to hosts, or lets hosts in: judged wherever the network is, whoever calls. That the library
 /// has seen a call says nothing of its address.
 pub(super) const NETWORK: &[(c_long, Fate)] = &[
@@ -166,7 +184,7 @@ pub(super) const NETWORK: &[(c_long, Fate)] = &[
     (libc::SYS_sendto, Fate::Send { flags: 3, address: Some(4) }),
     (libc::SYS_sendmsg, Fate::Send { flags: 2, address: None }),
     (libc::SYS_sendmmsg, Fate::Send { flags: 3, address: None }),
-    (libc::SYS_recvfrom, Fate::Receive { address: 4 }),
+    (libc::SYS_recvfrom, Fate::Addressed { address: 4 }),
     (libc::SYS_recvmsg, Fate::TrapAlways),
     (libc::SYS_recvmmsg, Fate::TrapAlways),
     (libc::SYS_getpeername, Fate::TrapAlways),
@@ -194,7 +212,27 @@ pub(super) const PROCESSES: &[c_long] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd,
+];
+
+/// Who runs first, and on which processor.
+pub(super) const SCHEDULING: &[(c_long, Fate)] = &[
+    (libc::SYS_prlimit64, Fate::Limits),
+    (libc::SYS_setpriority, Fate::Priority { one: PRIO_PROCESS }),
+    (libc::SYS_ioprio_set, Fate::Priority { one: IOPRIO_WHO_PROCESS }),
+    (libc::SYS_sched_setaffinity, Fate::Process { number: 0 }),
+    (libc::SYS_sched_setattr, Fate::Process { number: 0 }),
+    (libc::SYS_sched_setparam, Fate::Process { number: 0 }),
+    (libc::SYS_sched_setscheduler, Fate::Process { number: 0 }),
+];
+
+/// What else is done to the memory of processes, and what is counted of them, where Landlock does not keep
+/// those outside apart.
+pub(super) const PAGES: &[(c_long, Fate)] = &[
+    (libc::SYS_migrate_pages, Fate::Process { number: 0 }),
+    (libc::SYS_move_pages, Fate::Process { number: 0 }),
+    (libc::SYS_perf_event_open, Fate::Process { number: 1 }),
 ];
 
 /// What starts programs.

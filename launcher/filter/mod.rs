@@ -7,6 +7,7 @@
 mod assembler;
 mod calls;
 mod network;
+mod processes;
 #[cfg(test)]
 mod tests;
 
@@ -24,9 +25,6 @@ const ARCHITECTURE: u32 = if cfg!(target_arch = "aarch64") { 0xc000_00b7 } else 
 
 /// What the numbers of x32's calls have in common.
 const X32: u32 = 0x4000_0000;
-
-/// Sockets that send to a path without connecting; the kernel takes `SOCK_RAW` for `SOCK_DGRAM`.
-const DATAGRAMS: [c_int; 2] = [libc::SOCK_DGRAM, libc::SOCK_RAW];
 
 /// The part of a socket's type that is no flag.
 const SOCKET_TYPE: u32 = 0xf;
@@ -49,8 +47,8 @@ pub(crate) struct Traps {
     pub(crate) writes: bool,
     /// The starting of programs.
     pub(crate) executes: bool,
-    /// Reaching into other processes, where Landlock does not keep those outside of the run apart. It is
-    /// refused, not judged.
+    /// Reaching into other processes, where Landlock does not keep those outside of the run apart. Most of it
+    /// is refused, not judged.
     pub(crate) processes: bool,
 }
 
@@ -74,7 +72,7 @@ pub(crate) enum Sockets {
 
 /// The filter that sends to the supervisor what `traps` says, unless the call carries the cookie.
 pub(crate) fn assemble(traps: Traps, cookie: Option<u64>, sockets: Sockets) -> Vec<sock_filter> {
-    let writer = Writer::new(cookie, sockets);
+    let writer = Writer::new(cookie);
     let teller = writer.notify;
     writer.write(teller, &fates(Some(traps), sockets), trapped_flags(traps))
 }
@@ -88,7 +86,7 @@ pub(crate) fn nothing() -> Vec<sock_filter> {
 
 /// The filter for a run without a supervisor: it only refuses.
 pub(crate) fn refusals(sockets: Sockets) -> Vec<sock_filter> {
-    let writer = Writer::new(None, sockets);
+    let writer = Writer::new(None);
     // A supervisor of a run around this one may hear it.
     let teller = writer.allow;
     writer.write(teller, &fates(None, sockets), Some(0))
@@ -111,17 +109,23 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
         add(number, Fate::Refuse(errno));
     }
     add(libc::SYS_ioctl, Fate::Control);
-    if sockets == Sockets::Local {
-        add(libc::SYS_socket, Fate::LocalSocket);
+    for number in [libc::SYS_socket, libc::SYS_socketpair] {
+        match sockets {
+            Sockets::All => {}
+            Sockets::Local => add(number, Fate::LocalSocket { told: traps.is_some() }),
+            Sockets::Judged => add(number, Fate::Socket),
+        }
     }
     let Some(traps) = traps else { return fates };
-    for number in [libc::SYS_socket, libc::SYS_socketpair] {
-        add(number, Fate::Socket);
-    }
     for &number in calls::WITHOUT_COOKIE {
         add(number, Fate::TrapAlways);
     }
-    add(libc::SYS_prlimit64, Fate::Limits);
+    for &(number, fate) in calls::SCHEDULING {
+        add(number, fate);
+    }
+    for &(number, fate) in calls::PAGES.iter().filter(|_| traps.processes) {
+        add(number, fate);
+    }
     for &number in calls::PROCESSES.iter().filter(|_| traps.processes) {
         add(number, Fate::Refuse(libc::EPERM));
     }
@@ -140,10 +144,9 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
             add(number, Fate::Open { flags });
         }
     }
-    if sockets == Sockets::Judged {
-        for &(number, fate) in calls::NETWORK {
-            add(number, fate);
-        }
+    let sending = if sockets == Sockets::Judged { calls::NETWORK } else { calls::MESSAGES };
+    for &(number, fate) in sending {
+        add(number, fate);
     }
     fates
 }
@@ -152,7 +155,6 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
 struct Writer {
     program: Assembler,
     cookie: Option<u64>,
-    sockets: Sockets,
     allow: Label,
     /// To the supervisor, unless there is a cookie.
     trap: Label,
@@ -163,10 +165,10 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(cookie: Option<u64>, sockets: Sockets) -> Self {
+    fn new(cookie: Option<u64>) -> Self {
         let mut program = Assembler::default();
         let [allow, trap, notify] = [(); 3].map(|()| program.label());
-        Self { program, cookie, sockets, allow, trap, notify, refusals: BTreeMap::new() }
+        Self { program, cookie, allow, trap, notify, refusals: BTreeMap::new() }
     }
 
     /// The whole filter; the library's reports go to `teller`.
@@ -229,10 +231,12 @@ impl Writer {
             Fate::Open { .. }
             | Fate::Control
             | Fate::Socket
-            | Fate::LocalSocket
+            | Fate::LocalSocket { .. }
             | Fate::Send { .. }
-            | Fate::Receive { .. }
+            | Fate::Addressed { .. }
+            | Fate::Process { .. }
             | Fate::Limits
+            | Fate::Priority { .. }
             | Fate::SocketOption => {
                 if let Some((known, _)) = details.iter().find(|(_, known)| *known == fate) {
                     return *known;
@@ -250,14 +254,12 @@ impl Writer {
             Fate::Control => self.control(),
             Fate::Socket => self.socket(),
             Fate::Send { flags, address } => self.send(flags, address),
-            Fate::Receive { address } => self.notify_with(address),
+            Fate::Addressed { address } => self.notify_with(address),
             Fate::SocketOption => self.socket_option(),
+            Fate::Process { number } => self.process(number),
             Fate::Limits => self.limits(),
-            Fate::LocalSocket => {
-                let others = self.refusal(libc::EACCES);
-                self.load_argument(0);
-                self.program.branch(Test::Is(libc::AF_UNIX.cast_unsigned()), self.allow, others);
-            }
+            Fate::Priority { one } => self.priority(one),
+            Fate::LocalSocket { told } => self.only_local_socket(told),
             Fate::Refuse(_) | Fate::Trap | Fate::TrapAlways => {
                 unreachable!("these are told by number")
             }
@@ -274,15 +276,6 @@ impl Writer {
         }
     }
 
-    /// The number of the process that it is about, and then whether there is something to set.
-    fn limits(&mut self) {
-        let another = self.program.label();
-        self.load_argument(0);
-        self.program.branch(Test::Is(0), self.allow, another);
-        self.program.place(another);
-        self.notify_with(2);
-    }
-
     fn control(&mut self) {
         self.load_argument(1);
         let groups =
@@ -294,28 +287,6 @@ impl Writer {
             }
         }
         self.jump(self.allow);
-    }
-
-    fn socket(&mut self) {
-        let [unix, datagram, others] = [(); 3].map(|()| self.program.label());
-        self.load_argument(0);
-        self.program.branch(Test::Is(libc::AF_UNIX.cast_unsigned()), unix, others);
-        self.program.place(unix);
-        self.load_argument(1);
-        self.program.mask(SOCKET_TYPE);
-        for kind in DATAGRAMS {
-            self.program.branch_away(Test::Is(kind.cast_unsigned()), datagram);
-        }
-        self.jump(self.allow);
-        self.program.place(datagram);
-        let refusal = self.refusal(libc::EACCES);
-        self.unless_cookie(refusal);
-        self.program.place(others);
-        match self.sockets {
-            Sockets::All => self.jump(self.allow),
-            Sockets::Local => self.unwanted_socket(),
-            Sockets::Judged => self.internet_socket(),
-        }
     }
 
     fn answers(&mut self) {

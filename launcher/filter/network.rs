@@ -3,7 +3,7 @@
 
 use libc::c_int;
 
-use super::assembler::Test;
+use super::assembler::{Label, Test};
 use super::{SOCKET_TYPE, Writer, calls};
 
 /// Families of the internet.
@@ -14,16 +14,34 @@ const KINDS: [c_int; 2] = [libc::SOCK_STREAM, libc::SOCK_DGRAM];
 const PROTOCOLS: [c_int; 4] = [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_MPTCP];
 
 impl Writer {
-    /// A socket that is not to be made: the supervisor refuses it, and tells. By the one kind the C library asks
-    /// for the addresses of this machine, and does without; that is no news.
-    pub(super) fn unwanted_socket(&mut self) {
+    /// `socket`, where only local ones may be made.
+    pub(super) fn only_local_socket(&mut self, told: bool) {
         let refusal = self.refusal(libc::EACCES);
-        self.load_argument(0);
-        self.program.branch(Test::Is(libc::AF_NETLINK.cast_unsigned()), refusal, self.notify);
+        let others = if told { self.program.label() } else { refusal };
+        self.local_socket(others);
+        if told {
+            self.program.place(others);
+            // By these the C library asks for the addresses of this machine, and does without: no news.
+            self.load_argument(0);
+            self.program.branch(Test::Is(libc::AF_NETLINK.cast_unsigned()), refusal, self.notify);
+        }
     }
 
-    /// The rest of `socket`, for families but the local one.
-    pub(super) fn internet_socket(&mut self) {
+    /// Local sockets pass; making others goes to `others`.
+    fn local_socket(&mut self, others: Label) {
+        self.load_argument(0);
+        self.program.branch(Test::Is(libc::AF_UNIX.cast_unsigned()), self.allow, others);
+    }
+
+    /// `socket`, for local ones and those whose addresses can be judged.
+    pub(super) fn socket(&mut self) {
+        let others = self.program.label();
+        self.local_socket(others);
+        self.program.place(others);
+        self.internet_socket();
+    }
+
+    fn internet_socket(&mut self) {
         let [internet, protocols] = [(); 2].map(|()| self.program.label());
         let refusal = self.refusal(libc::EACCES);
         self.load_argument(0);

@@ -1,5 +1,7 @@
 //! The filter, asked call by call: by an interpreter here, and once by the kernel.
 
+mod processes;
+
 use libc::c_long;
 
 use super::*;
@@ -278,24 +280,29 @@ fn some_calls_are_refused_whoever_makes_them() {
 }
 
 #[test]
-fn commands_and_sockets_are_told_by_their_arguments() {
+fn commands_are_told_by_their_arguments() {
     let filter = assemble(NOTHING, Some(COOKIE), Sockets::All);
     let ioctl = |command: u64| answer(&filter, Call::of(libc::SYS_ioctl, &[0, command]));
     assert_eq!(ioctl(0x5401), ALLOW, "TCGETS");
     assert_eq!(ioctl(0x5412), fails(libc::EPERM), "TIOCSTI");
     assert_eq!(ioctl(0xffff_ffff_0000_5412), fails(libc::EPERM), "commands have 32 bits");
     assert_eq!(ioctl(0x4008_6602), fails(libc::ENOTTY), "FS_IOC_SETFLAGS");
-    for number in [libc::SYS_socket, libc::SYS_socketpair] {
-        let socket = |domain: c_int, kind: c_int| Call::of(number, &[flags(domain), flags(kind)]);
-        let datagram = socket(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC);
-        assert_eq!(answer(&filter, datagram), fails(libc::EACCES));
-        assert_eq!(answer(&filter, datagram.with_cookie(COOKIE)), ALLOW);
-        let raw = socket(libc::AF_UNIX, libc::SOCK_RAW);
-        assert_eq!(answer(&filter, raw), fails(libc::EACCES));
-        for kind in [libc::SOCK_STREAM, libc::SOCK_SEQPACKET | libc::SOCK_NONBLOCK] {
-            assert_eq!(answer(&filter, socket(libc::AF_UNIX, kind)), ALLOW);
-        }
-        assert_eq!(answer(&filter, socket(libc::AF_INET, libc::SOCK_DGRAM)), ALLOW);
+}
+
+/// A path may be in the address of a message: the library says by its cookie that it has judged that.
+#[test]
+fn messages_are_judged_where_they_may_have_an_address() {
+    let filter = assemble(NOTHING, Some(COOKIE), Sockets::All);
+    for number in [libc::SYS_sendmsg, libc::SYS_sendmmsg] {
+        let call = Call::of(number, &[3, 1]);
+        assert_eq!(
+            (answer(&filter, call), answer(&filter, call.with_cookie(COOKIE))),
+            (NOTIFY, ALLOW)
+        );
+    }
+    for (address, expected) in [(0, ALLOW), (1, NOTIFY)] {
+        let call = Call::of(libc::SYS_sendto, &[3, 1, 1, 0, address]);
+        assert_eq!(answer(&filter, call.with_cookie(COOKIE)), expected);
     }
 }
 
@@ -309,27 +316,6 @@ fn foreign_and_future_calls_do_not_exist() {
     assert_eq!(answer(&filter, Call { number: u32::MAX, ..read }), absent);
     assert_eq!(answer(&filter, Call::of(calls::LAST_KNOWN, &[])), NOTIFY, "file_setattr");
     assert_eq!(answer(&filter, Call::of(calls::LAST_KNOWN + 1, &[])), absent);
-}
-
-#[test]
-fn other_processes_are_reached_where_landlock_keeps_those_outside_apart() {
-    let refused = fails(libc::EPERM);
-    let without = assemble(Traps { processes: true, ..NOTHING }, Some(COOKIE), Sockets::All);
-    let with = assemble(NOTHING, Some(COOKIE), Sockets::All);
-    for &number in calls::PROCESSES {
-        assert_eq!(answer(&without, Call::of(number, &[]).with_cookie(COOKIE)), refused);
-        assert_eq!(answer(&with, Call::of(number, &[])), ALLOW);
-    }
-}
-
-#[test]
-fn limits_of_others_are_judged_where_they_are_set() {
-    let filter = assemble(NOTHING, Some(COOKIE), Sockets::All);
-    let call = |process, new| answer(&filter, Call::of(libc::SYS_prlimit64, &[process, 7, new]));
-    assert_eq!(
-        (call(0, 1), call(5, 0), call(5, 1), call(5, 1 << 40)),
-        (ALLOW, ALLOW, NOTIFY, NOTIFY)
-    );
 }
 
 #[test]

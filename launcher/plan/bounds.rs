@@ -26,6 +26,13 @@ pub(crate) struct Bounds {
     pub(crate) judges_network: bool,
 }
 
+impl Bounds {
+    /// Whether signals and abstract names reach nobody outside of the run.
+    pub(crate) fn scopes(&self) -> bool {
+        self.version >= ABI::V6
+    }
+}
+
 /// Rights on an object and all below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {

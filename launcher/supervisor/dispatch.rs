@@ -8,8 +8,8 @@ use super::calls::attributes::Unit;
 use super::calls::open::How;
 use super::calls::xattrs::At;
 use super::calls::{
-    attributes, denials, entries, limits, links, listening, loopback, messages, network, open,
-    openat2, programs, receptions, renames, sockets, watches, xattrs,
+    attributes, denials, entries, links, listening, loopback, messages, network, open, openat2,
+    processes, programs, receptions, renames, sockets, watches, xattrs,
 };
 use super::task::Task;
 use crate::sys::notification::{Answer, Notification};
@@ -75,8 +75,8 @@ mod recent {
 mod common {
     use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
-        AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, limits, links, listening,
-        loopback, messages, network, open, openat2, programs, receptions, renames, sockets,
+        AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, links, listening, loopback,
+        messages, network, open, openat2, processes, programs, receptions, renames, sockets,
         telling, watches, xattrs,
     };
 
@@ -176,7 +176,20 @@ mod common {
         );
         // Of the options one alone is trapped.
         libc::SYS_setsockopt => "setsockopt", loopback::share_port(task, a.int(0), a.word(3), a.unsigned(4));
-        libc::SYS_prlimit64 => "prlimit64", limits::set(task, a.int(0));
+        libc::SYS_prlimit64 => "prlimit64", processes::one(task, a.int(0));
+        libc::SYS_setpriority => "setpriority", processes::prioritise(
+            task, a.int(0), processes::PRIO_PROCESS, a.int(1),
+        );
+        libc::SYS_ioprio_set => "ioprio_set", processes::prioritise(
+            task, a.int(0), processes::IOPRIO_WHO_PROCESS, a.int(1),
+        );
+        libc::SYS_sched_setaffinity => "sched_setaffinity", processes::one(task, a.int(0));
+        libc::SYS_sched_setattr => "sched_setattr", processes::one(task, a.int(0));
+        libc::SYS_sched_setparam => "sched_setparam", processes::one(task, a.int(0));
+        libc::SYS_sched_setscheduler => "sched_setscheduler", processes::one(task, a.int(0));
+        libc::SYS_migrate_pages => "migrate_pages", processes::one(task, a.int(0));
+        libc::SYS_move_pages => "move_pages", processes::one(task, a.int(0));
+        libc::SYS_perf_event_open => "perf_event_open", processes::one(task, a.int(1));
         libc::SYS_inotify_add_watch => "inotify_add_watch", watches::add(
             task, a.int(0), a.word(1), a.unsigned(2),
         );

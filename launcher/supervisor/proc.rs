@@ -19,6 +19,7 @@ pub(crate) struct Proc {
     descriptors: OwnedFd,
     root: [u64; 2],
     user_namespace: u64,
+    pid_namespace: u64,
     protects_links: bool,
 }
 
@@ -34,9 +35,10 @@ impl Proc {
         }
         let descriptors = openat(&all, "self/fd", HELD, Mode::empty())?;
         let root = identity(&open("/", HELD, Mode::empty())?)?;
-        let user_namespace = user_namespace(&all, "self")?;
+        let user_namespace = namespace(&all, "self", "user")?;
+        let pid_namespace = namespace(&all, "self", "pid")?;
         let protects_links = is_on(&all, "sys/fs/protected_symlinks");
-        Ok(Self { all, descriptors, root, user_namespace, protects_links })
+        Ok(Self { all, descriptors, root, user_namespace, pid_namespace, protects_links })
     }
 
     /// Whether a held directory is what the supervisor has as its root.
@@ -54,7 +56,12 @@ impl Proc {
 
     /// Whether capabilities of a thread's mean what the supervisor's do.
     pub(crate) fn is_own_user_namespace(&self, tid: i32) -> bool {
-        user_namespace(&self.all, &tid.to_string()) == Ok(self.user_namespace)
+        namespace(&self.all, &tid.to_string(), "user") == Ok(self.user_namespace)
+    }
+
+    /// Whether numbers of processes mean others to a thread than to the supervisor.
+    pub(crate) fn is_other_pid_namespace(&self, tid: i32) -> bool {
+        namespace(&self.all, &tid.to_string(), "pid").is_ok_and(|its| its != self.pid_namespace)
     }
 
     /// Where a held object is: a path, or `pipe:[…]` and the like.
@@ -94,13 +101,18 @@ fn is_on(proc: &OwnedFd, name: &str) -> bool {
     })
 }
 
-fn user_namespace(proc: &OwnedFd, process: &str) -> Result<u64, Errno> {
-    statat(proc, format!("{process}/ns/user"), AtFlags::empty()).map(|stat| stat.st_ino)
+fn namespace(proc: &OwnedFd, process: &str, kind: &str) -> Result<u64, Errno> {
+    statat(proc, format!("{process}/ns/{kind}"), AtFlags::empty()).map(|stat| stat.st_ino)
 }
 
 fn identity(object: &OwnedFd) -> Result<[u64; 2], Errno> {
     let stat = fstat(object)?;
     Ok([stat.st_dev, stat.st_ino])
+}
+
+/// Whether there is a process or thread of that number.
+pub(crate) fn exists(proc: &Proc, number: &str) -> bool {
+    statat(&proc.all, number, AtFlags::empty()).is_ok()
 }
 
 /// Whether a process has descended from this one, and so belongs to the run.

@@ -21,16 +21,8 @@ pub(crate) struct Status {
     pub(crate) mask: u32,
     /// The thread that traces it; zero if there is none.
     pub(crate) tracer: i32,
-    /// Signals that wait to be delivered to it, that it does not block.
-    pub(crate) own_signals: u64,
-    /// The same of signals for its process, of which any thread may be given one.
-    pub(crate) shared_signals: u64,
-    /// Signals that it blocks.
-    pub(crate) blocked: u64,
-    /// How many threads its process has.
-    pub(crate) threads: u32,
-    /// It is stopped, as by ^Z.
-    pub(crate) stopped: bool,
+    /// It sleeps so that only deadly signals wake it.
+    pub(crate) is_fast_asleep: bool,
 }
 
 impl Status {
@@ -64,7 +56,6 @@ impl Status {
         let bits = |name: &str| u64::from_str_radix(line(name)?, 16).ok();
         // Real, effective, saved, file system.
         let effective_and_fs = |ids: Vec<u32>| Some([*ids.get(1)?, *ids.get(3)?]);
-        let blocked = bits("SigBlk")?;
         Some(Self {
             process: line("Tgid")?.parse().ok()?,
             identity: Identity {
@@ -75,11 +66,7 @@ impl Status {
             },
             mask: u32::from_str_radix(line("Umask")?, 8).ok()?,
             tracer: line("TracerPid")?.parse().ok()?,
-            own_signals: bits("SigPnd")? & !blocked,
-            shared_signals: bits("ShdPnd")? & !blocked,
-            blocked,
-            threads: line("Threads")?.parse().ok()?,
-            stopped: line("State")?.starts_with('T'),
+            is_fast_asleep: line("State")?.starts_with('D'),
         })
     }
 }
@@ -89,15 +76,14 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "Name:\ta Uid:\\n9\nUmask:\t0027\nState:\tS (sleeping)\nTgid:\t12\nUid:\t1\t2\t3\t4\n\
-        Gid:\t5\t6\t7\t8\nGroups:\t10 20 \nTracerPid:\t0\nThreads:\t3\nSigPnd:\t0000000000000001\nShdPnd:\t0000000000000003\n\
-        SigBlk:\t0000000000000001\nCapEff:\t000001ffffffffff\n";
+        Gid:\t5\t6\t7\t8\nGroups:\t10 20 \nTracerPid:\t0\n\
+        CapEff:\t000001ffffffffff\n";
 
     #[test]
     fn a_status_is_read() {
         let status = Status::parse(TEXT).expect("read");
-        assert_eq!((status.process, status.mask, status.threads), (12, 0o27, 3));
-        assert_eq!((status.own_signals, status.shared_signals, status.blocked), (0, 2, 1));
-        assert!(!status.stopped);
+        assert_eq!((status.process, status.mask, status.tracer), (12, 0o27, 0));
+        assert!(!status.is_fast_asleep);
         assert_eq!(status.identity.user, [2, 4]);
         assert_eq!(status.identity.group, [6, 8]);
         assert_eq!(status.identity.groups, [10, 20]);
@@ -106,9 +92,7 @@ mod tests {
 
     #[test]
     fn what_lacks_a_line_is_none() {
-        for name in
-            ["Umask", "Tgid", "Uid", "Gid", "Groups", "CapEff", "SigBlk", "Threads", "TracerPid"]
-        {
+        for name in ["Umask", "State", "Tgid", "Uid", "Gid", "Groups", "CapEff", "TracerPid"] {
             assert_eq!(Status::parse(&TEXT.replace(&format!("\n{name}:"), "\nX:")), None, "{name}");
         }
     }

@@ -33,6 +33,11 @@ const RESERVED: usize = 32;
 /// How the kernel is told to make the caller begin its call again after a signal (`ERESTARTSYS`).
 const BEGIN_AGAIN: Errno = Errno::from_raw_os_error(512);
 
+/// Whether a call ended because its caller is not to wait any longer.
+pub(super) fn is_interruption(errno: Errno) -> bool {
+    matches!(errno, Errno::INTR | BEGIN_AGAIN)
+}
+
 /// Who waits for whom: a thread of the supervisor's, and the caller it acts for.
 type Waiters = HashMap<Pid, For>;
 
@@ -126,7 +131,7 @@ impl Waiting {
             waiting.interrupt_where(|caller| {
                 let listener = waiting.listener.upgrade();
                 if listener.is_some_and(|listener| listener.is_waiting(caller.id)) {
-                    answer_to_signals(&waiting.proc, caller.tid)
+                    answer_to_interruption(&waiting.proc, caller.tid)
                 } else {
                     Some(Errno::INTR)
                 }
@@ -171,23 +176,13 @@ fn most() -> usize {
     MOST.min(descriptors.saturating_sub(RESERVED) / HELD)
 }
 
-/// What to tell a waiting thread that a signal is to reach; `None` where there is none for it.
+/// What to tell a waiting thread that was interrupted, by a signal, by a tracer, or because its process stops;
+/// `None` where it was not.
 ///
-/// A thread begins its call again only if the kernel has a signal for it: told so without one, its
-/// program would see a number that is no errno. Of a signal for the process the kernel takes the first
-/// thread if that can have it, and else one that cannot be known from here.
-fn answer_to_signals(proc: &Proc, tid: i32) -> Option<Errno> {
-    let status = Status::read(proc, tid).ok()?;
-    if status.own_signals != 0 {
-        return Some(BEGIN_AGAIN);
-    }
-    if status.threads == 1 || status.process == tid {
-        return (status.shared_signals != 0).then_some(BEGIN_AGAIN);
-    }
-    let first = Status::read(proc, status.process).ok()?;
-    if first.stopped {
-        // All threads are to stop.
-        return Some(BEGIN_AGAIN);
-    }
-    (status.shared_signals & first.blocked != 0).then_some(Errno::INTR)
+/// A thread begins its call again only if the kernel interrupted it: told so without that, its program would see
+/// a number that is no errno. Who waits for an answer sleeps lightly at first. An interruption wakes it, and as
+/// its call was taken by then it falls asleep again, for deadly signals only (`seccomp_do_user_notification` in
+/// kernel/seccomp.c): that shows.
+fn answer_to_interruption(proc: &Proc, tid: i32) -> Option<Errno> {
+    Status::read(proc, tid).ok()?.is_fast_asleep.then_some(BEGIN_AGAIN)
 }

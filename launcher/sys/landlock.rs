@@ -33,7 +33,7 @@ pub(crate) fn ruleset(bounds: &Bounds) -> io::Result<OwnedFd> {
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(bounds.version))
         .map_err(io::Error::other)?;
-    if bounds.version >= ABI::V6 {
+    if bounds.scopes() {
         let scopes = Scope::Signal | Scope::AbstractUnixSocket;
         ruleset = ruleset.scope(scopes).map_err(io::Error::other)?;
     }

@@ -48,7 +48,7 @@ pub(crate) struct Header {
     /// [`checksum`] of everything from here ([`Header::SUMMED`]) to the JSON text.
     pub(crate) checksum: U64,
     pub(crate) session: U64,
-    /// [`SUPERVISED`] and [`BOUNDED`].
+    /// [`SUPERVISED`], [`BOUNDED`] and [`SCOPED`].
     pub(crate) behind: U32,
     pub(crate) nodes: Span,
     /// A power of two, at least twice the number of edges.
@@ -87,6 +87,8 @@ pub(crate) const SUPERVISED: u32 = 1;
 /// The kernel holds the whole policy for programs without the preload library.
 pub(crate) const BOUNDED: u32 = 2;
 
+/// See [`Behind::scoped`].
+pub(crate) const SCOPED: u32 = 4;
 /// Only programs that the image lists may be started.
 pub(crate) const LISTED: u32 = 1;
 
@@ -101,6 +103,8 @@ pub struct Behind {
     pub supervisor: bool,
     /// The whole policy is held for programs that the library cannot be in: they may start.
     pub other_programs: bool,
+    /// Landlock leaves servers of abstract names outside of the run out of reach.
+    pub scoped: bool,
 }
 
 /// A path prefix that a rule stands on or leads to.
@@ -304,7 +308,11 @@ impl<'a> Image<'a> {
     #[must_use]
     pub fn behind(&self) -> Behind {
         let flags = self.header.behind.get();
-        Behind { supervisor: flags & SUPERVISED != 0, other_programs: flags & BOUNDED != 0 }
+        Behind {
+            supervisor: flags & SUPERVISED != 0,
+            other_programs: flags & BOUNDED != 0,
+            scoped: flags & SCOPED != 0,
+        }
     }
 
     /// Whether programs that the preload library cannot be in are held by this run and by those
@@ -312,6 +320,13 @@ impl<'a> Image<'a> {
     #[must_use]
     pub fn holds_other_programs(&self) -> bool {
         self.levels().all(|image| image.behind().other_programs)
+    }
+
+    /// Whether a supervisor is there to judge servers of abstract names, and nobody else does.
+    #[must_use]
+    pub fn judges_abstract_names(&self) -> bool {
+        let any = |is: fn(&Behind) -> bool| self.levels().any(|image| is(&image.behind()));
+        any(|behind| behind.supervisor) && !any(|behind| behind.scoped)
     }
 
     /// One of the texts, without a terminating NUL; empty where the writer gave none.

@@ -34,6 +34,9 @@ pub(crate) enum Reason {
     /// The object belongs to another process, which `/proc` shows.
     #[cfg(target_os = "linux")]
     OtherProcess = 6,
+    /// The server of a socket without a path is not of the run.
+    #[cfg(target_os = "linux")]
+    Peer = 11,
     /// No rule about programs lets it start with these arguments, which stand in place of the route.
     Command = COMMAND,
 }

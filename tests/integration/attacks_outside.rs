@@ -2,26 +2,40 @@
 //! a user may do to another.
 
 use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::process::Command;
 
 use crate::layers::Holder;
-use crate::layers_stress::{BOTH, Linked, ground, run};
+use crate::layers_stress::{BOTH, Linked, ground};
 use crate::run::{Mode, Run, skip};
 use crate::scratch::Scratch;
 
 /// No rule can name a server without a path (spec §12.1): only those of the run are reached.
 #[test]
 fn abstract_sockets() {
+    if Holder::under_test() == Holder::Library {
+        return skip("the library is not in programs like these");
+    }
     let outside = format!("jp-confine-outside-{}", std::process::id());
     let place = SocketAddr::from_abstract_name(&outside).expect("a name");
     let _listener = UnixListener::bind_addr(&place).expect("a listener");
-    for linked in BOTH {
+    let messages = format!("{outside}-messages");
+    let place = SocketAddr::from_abstract_name(&messages).expect("a name");
+    let _receiver = UnixDatagram::bind_addr(&place).expect("a receiver");
+    for (without, linked) in ["", "landlock:5"].into_iter().flat_map(|it| BOTH.map(|one| (it, one)))
+    {
+        if !without.is_empty() && Holder::under_test() == Holder::Strict {
+            continue;
+        }
         let scratch = ground(Scratch::new(), linked);
-        let line = format!("abstract {outside} {outside}-own");
-        let Some(outcome) = run(&scratch, Mode::under_test(), &line) else { return };
-        let refused = ["outside EACCES own ok", "outside EPERM own ok"];
-        assert!(refused.contains(&outcome.stdout.trim_end()), "{linked:?} {outcome}");
+        let line = format!("abstract {outside} {messages} {outside}-own");
+        let line: Vec<&str> = line.split(' ').collect();
+        let run = Run::new(&scratch, "./stress", &line).env("JP_CONFINE_WITHOUT", without);
+        let outcome = run.mode(Mode::under_test()).run();
+        let refused = "outside EACCES sent EACCES own ok\n";
+        assert_eq!(outcome.stdout, refused, "{linked:?} without {without}: {outcome}");
+        outcome.assert_stderr(&format!("denied net @{outside} by stress"));
+        outcome.assert_stderr(&format!("denied net @{messages} by stress"));
     }
 }
 
@@ -39,7 +53,8 @@ fn other_processes_of_the_user() {
         let scratch = ground(Scratch::new(), Linked::Statically);
         let run = Run::new(&scratch, "./stress", &["reach", &outsider.id().to_string()]);
         let outcome = run.env("JP_CONFINE_WITHOUT", without).run();
-        let refused = "descriptor EPERM read EPERM write EPERM limits EPERM own ok trace EPERM\n";
+        let refused = "descriptor EPERM read EPERM write EPERM limits EPERM priority EPERM group EPERM \
+            processors EPERM pages EPERM own ok ok ok trace EPERM\n";
         let as_refused = outcome.stdout == refused;
         if !as_refused {
             let _ = outsider.kill();

@@ -302,6 +302,18 @@ fn interpreter_of_an_unreadable_script() {
     }
 }
 
+/// Such a script may start anything, so it is refused where programs are judged, and that is told.
+#[test]
+fn an_unreadable_program_is_refused_and_reported() {
+    if Holder::under_test() == Holder::Library {
+        return skip("the library alone tells of itself");
+    }
+    let scratch = Scratch::for_ordinary_user();
+    Run::sh(&scratch, "cp -L /bin/true . && chmod 111 true").mode(Mode::Bare).run().assert_ok();
+    let run = Run::sh(&scratch, "./true").flags(&["--deny", "other"]).run();
+    run.assert_code(126).assert_stderr("denied execve true").assert_stderr("may not read it");
+}
+
 /// The attack program, made privileged by `give`, tries to read a file that any user may, after it
 /// could not read one of the superuser's. `None` where no program can be made privileged.
 fn open_secret_by_privileged(give: impl FnOnce(&Path)) -> Option<Outcome> {

@@ -142,6 +142,23 @@ fn a_dry_run_says_who_holds_what() {
     assert!(plan.contains("shim (cooperative)") && !plan.contains("landlock"), "{plan}");
 }
 
+/// Also where the workspace has in it what the run itself needs.
+#[test]
+fn a_dry_run_plans_what_a_run_does() {
+    for options in [&[][..], &["-C", "/"]] {
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let plan = words(&planned(options, ""));
+        let run = product(&workspace(), &[options, &["-v", "--", "true"]].concat()).run();
+        let lines = run.assert_ok().stderr.lines();
+        let held: Vec<_> = lines.filter_map(|line| line.split_once(" is held by: ")).collect();
+        assert_eq!(held.len(), 5, "{run}");
+        for (capability, layers) in held {
+            let capability = capability.trim_start_matches("jp-confine: ");
+            assert!(plan.contains(&format!("{capability} {}", words(layers))), "{run}{plan}");
+        }
+    }
+}
+
 #[test]
 fn a_plan_degrades_and_says_so() {
     for without in ["landlock", "listener", "openat2", "proc", "ptrace", "landlock,listener"] {

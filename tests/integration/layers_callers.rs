@@ -50,8 +50,10 @@ fn a_caller_that_may_start_nothing() {
 
 #[test]
 fn a_tracer_that_stops_who_waits_in_a_call() {
-    assert_as_bare("attached fifo");
-    assert_says(Linked::Statically, "attached fifo", "stopped then 7");
+    for verb in ["attached fifo", "seized fifo"] {
+        assert_as_bare(verb);
+        assert_says(Linked::Statically, verb, "stopped then 7");
+    }
 }
 
 /// Where links that others left are not followed (`fs.protected_symlinks`), the supervisor follows none

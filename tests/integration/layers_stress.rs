@@ -348,13 +348,14 @@ fn the_run_in_namespaces() {
     if !have("unshare") || Holder::under_test() == Holder::Library {
         return;
     }
-    let inside = |options: &[&str]| {
-        let scratch = ground(Scratch::new(), Linked::Statically);
+    let inside_of = |scratch: Scratch, options: &[&str]| {
+        let scratch = ground(scratch, Linked::Statically);
         let forbidden = scratch.expand("$OUT/target");
         let line = ["--", PRODUCT, "--", "./stress", "write-to", "file", &forbidden];
         let run = Run::new(&scratch, "unshare", &[options, &line].concat());
         run.mode(Mode::Bare).limit(LIMIT).run()
     };
+    let inside = |options: &[&str]| inside_of(Scratch::new(), options);
     if inside(&["-U"]).stderr.contains("unshare failed") {
         return skip("no namespaces can be made here");
     }
@@ -363,4 +364,8 @@ fn the_run_in_namespaces() {
         assert_eq!(outcome.stdout, "ok EACCES\n", "{options:?} {outcome}");
     }
     inside(&["-Urpf"]).assert_code(126).assert_stderr("no proc here");
+    // Who is root there only finds the folder that root keeps for itself.
+    let scratch = Scratch::for_ordinary_user();
+    std::fs::create_dir(scratch.path("tmp/jp-confine-0")).expect("a folder");
+    assert_eq!(inside_of(scratch, &["-Ur"]).stdout, "ok EACCES\n");
 }

@@ -151,6 +151,31 @@ fn a_listener_in_another_network_opens_no_place_here() {
     run.assert_no_secret().assert_stderr(&server.text("denied net 127.0.0.1:PORT by attack"));
 }
 
+/// What a signal interrupts does not come about later, when somebody else may be there.
+#[test]
+fn a_connection_that_is_interrupted_is_dissolved() {
+    if !have("python3") {
+        return skip("python serves");
+    }
+    let scratch = Scratch::for_ordinary_user();
+    let server = Server::start();
+    let script = r"
+import ctypes, errno, signal, socket, struct
+libc = ctypes.CDLL(None, use_errno=True)
+server = socket.create_server(('127.0.0.1', 0), backlog=0)
+place = server.getsockname()
+first, client = socket.create_connection(place), socket.socket()
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+address = struct.pack('=H', socket.AF_INET) + struct.pack('!H4s8x', place[1], bytes([127, 0, 0, 1]))
+assert libc.connect(client.fileno(), address, len(address)) == -1
+state = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+print(errno.errorcode[ctypes.get_errno()], 'closed' if state == 7 else state)
+";
+    let run = run(&scratch, &server, &FLAGS, &["python3", "-c", script]);
+    run.assert_ok().assert_stdout("EINTR closed\n");
+}
+
 /// Two sockets that share a port get what comes by turns: the one outside would, too.
 #[test]
 fn a_port_that_is_shared_is_not_the_run_s_own() {

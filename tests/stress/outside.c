@@ -1,5 +1,6 @@
 /* Reaching who is not of the run by other ways than files. */
 #include "stress.h"
+#include <sched.h>
 #include <stddef.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -20,14 +21,23 @@ static const char *connected(const char *name) {
     return said(connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&to, length));
 }
 
-/* NAME OTHER: a server outside that listens at an abstract name, and one of this program's own. */
+static const char *sent(const char *name) {
+    struct sockaddr_un to;
+    socklen_t length = address(&to, name);
+    int from = socket(AF_UNIX, SOCK_DGRAM, 0);
+    return said(from < 0 ? from : sendto(from, "x", 1, 0, (struct sockaddr *)&to, length));
+}
+
+/* NAME MESSAGES OTHER: servers outside that have abstract names, for streams and for messages, and one of this
+ * program's own. */
 void abstract(char **arguments) {
     struct sockaddr_un own;
-    socklen_t length = address(&own, arguments[1]);
+    socklen_t length = address(&own, arguments[2]);
     int server = socket(AF_UNIX, SOCK_STREAM, 0);
     must(bind(server, (struct sockaddr *)&own, length) == 0 && listen(server, 1) == 0, "a server");
     printf("outside %s", connected(arguments[0]));
-    printf(" own %s\n", connected(arguments[1]));
+    printf(" sent %s", sent(arguments[1]));
+    printf(" own %s\n", connected(arguments[2]));
 }
 
 /* PID: what one may do to a process of the same user. */
@@ -41,6 +51,14 @@ void reach(char **arguments) {
     printf(" write %s", said(process_vm_writev(pid, &here, 1, &there, 1, 0)));
     struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
     printf(" limits %s", said(prlimit(pid, RLIMIT_CPU, &all, 0)));
+    printf(" priority %s", said(setpriority(PRIO_PROCESS, pid, 1)));
+    printf(" group %s", said(setpriority(PRIO_PGRP, 0, 0)));
+    cpu_set_t cpus;
+    must(sched_getaffinity(0, sizeof cpus, &cpus) == 0, "processors");
+    printf(" processors %s", said(sched_setaffinity(pid, sizeof cpus, &cpus)));
+    printf(" pages %s", said(syscall(SYS_move_pages, pid, 0, 0, 0, 0, 0)));
     printf(" own %s", said(prlimit(getpid(), RLIMIT_CPU, &all, 0)));
+    printf(" %s", said(setpriority(PRIO_PROCESS, getpid(), 0)));
+    printf(" %s", said(sched_setaffinity(getpid(), sizeof cpus, &cpus)));
     printf(" trace %s\n", said(ptrace(PTRACE_SEIZE, pid, 0, 0)));
 }

@@ -80,17 +80,42 @@ void no_processes(char **arguments) {
     printf(" open %s mkdir %s\n", said(open_at("file")), said(syscall(SYS_mkdirat, AT_FDCWD, "none", 0700)));
 }
 
-/* FIFO: a tracer stops who waits in a call, as debuggers do, lets it go on, and the call ends as it would have. */
-void attached(char **arguments) {
+/* Who traces stops who waits in a call, lets it go on, and the call ends as it would have. */
+static void stopped_by(void (*stop)(pid_t), const char *fifo) {
     pid_t child = fork();
-    if (child == 0) _exit(syscall(SYS_openat, AT_FDCWD, arguments[0], O_WRONLY) >= 0 ? 7 : 8);
+    if (child == 0) _exit(syscall(SYS_openat, AT_FDCWD, fifo, O_WRONLY) >= 0 ? 7 : 8);
     int status;
     usleep(50000);
-    must(ptrace(PTRACE_ATTACH, child, 0, 0) == 0, "a tracee");
+    stop(child);
     must(waitpid(child, &status, 0) == child, "a stop");
     printf("%s", WIFSTOPPED(status) ? "stopped" : "ended");
     must(ptrace(PTRACE_DETACH, child, 0, 0) == 0, "a farewell");
-    must(syscall(SYS_openat, AT_FDCWD, arguments[0], O_RDONLY) >= 0, "the other end");
+    must(syscall(SYS_openat, AT_FDCWD, fifo, O_RDONLY) >= 0, "the other end");
     waitpid(child, &status, 0);
     printf(" then %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+static void attach(pid_t child) {
+    must(ptrace(PTRACE_ATTACH, child, 0, 0) == 0, "a tracee");
+}
+
+static void interrupt(pid_t child) {
+    must(ptrace(PTRACE_SEIZE, child, 0, 0) == 0, "a tracee");
+    for (int again = 1; again >= 0; again--) {
+        must(ptrace(PTRACE_INTERRUPT, child, 0, 0) == 0, "an interruption");
+        if (!again) return;
+        must(waitpid(child, 0, 0) == child, "a stop");
+        must(ptrace(PTRACE_CONT, child, 0, 0) == 0, "a tracee that goes on");
+        usleep(50000);
+    }
+}
+
+/* FIFO: as debuggers do. */
+void attached(char **arguments) {
+    stopped_by(attach, arguments[0]);
+}
+
+/* FIFO: as strace does when it comes, and again when it leaves. */
+void seized(char **arguments) {
+    stopped_by(interrupt, arguments[0]);
 }

@@ -47,6 +47,7 @@ static const struct {
     {"few-files", few_files},
     {"no-processes", no_processes},
     {"attached", attached},
+    {"seized", seized},
 };
 
 int main(int count, char **arguments) {

@@ -27,7 +27,7 @@ verb open_files, file_size, identity;
 verb memory, self, places;
 verb intrude, write_to, namespaces;
 verb abstract, reach;
-verb unserved, few_files, no_processes, attached;
+verb unserved, few_files, no_processes, attached, seized;
 
 /* Ends the program with a message where something that must work does not. */
 void must(int condition, const char *what);

@@ -18,6 +18,7 @@ use crate::events::Reason;
 use crate::net::listeners::Listener;
 use crate::net::{Network, address};
 use crate::supervisor::task::{Subject, Task};
+use crate::supervisor::waiting::is_interruption;
 use crate::sys::actions;
 use crate::sys::notification::Answer;
 
@@ -123,11 +124,12 @@ pub(super) fn connect(
     let target = address::write(held.listener.place, domain(socket)?);
     let _acting = task.begin()?;
     let outcome = task.wait(|| actions::connect(socket, &target));
-    if !matches!(outcome, Ok(()) | Err(Errno::INPROGRESS | Errno::INTR)) {
+    let may_come_about = |errno| errno == Errno::INPROGRESS || is_interruption(errno);
+    if outcome.is_err_and(|errno| !may_come_about(errno)) {
         return outcome.map(|()| Answer::Value(0));
     }
     let mut ready = [PollFd::new(socket, PollFlags::OUT)];
-    let _ = task.wait(|| poll(&mut ready, Some(&PATIENCE)));
+    let waited = task.wait(|| poll(&mut ready, Some(&PATIENCE)));
     let has_failed = ready[0].revents().intersects(PollFlags::ERR | PollFlags::HUP);
     if !matches!(getpeername(socket.as_fd()), Ok(Some(_))) {
         if has_failed {
@@ -136,7 +138,9 @@ pub(super) fn connect(
         // It must not come about when nobody looks.
         let nowhere = address::nowhere();
         let _ = actions::connect(socket, &nowhere);
-        return Err(outcome.err().filter(|errno| *errno == Errno::INTR).unwrap_or(Errno::TIMEDOUT));
+        let ends = [outcome.err(), waited.err()];
+        let interrupted = ends.into_iter().flatten().find(|errno| is_interruption(*errno));
+        return Err(interrupted.unwrap_or(Errno::TIMEDOUT));
     }
     if held.listens(network) {
         return outcome.map(|()| Answer::Value(0));

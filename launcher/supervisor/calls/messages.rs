@@ -227,16 +227,21 @@ fn destination(
 ) -> Result<Destination, Errno> {
     let given = &address.bytes;
     let as_given = || Destination { name: given.clone(), _held: None };
-    let Some(network) = task.policy.network.as_ref().filter(|_| !given.is_empty()) else {
+    if given.is_empty() {
         return Ok(as_given());
-    };
-    network::admit_family(domain)?;
-    if network::is_internet(domain) {
-        // The address of a message means nothing to a stream.
-        let streams = !network::is_datagram(socket)?;
-        let judged = || network::destination(task, network, socket, given);
-        let name = if streams { Vec::new() } else { judged()? };
-        return Ok(Destination { name, _held: None });
+    }
+    if let Some(network) = &task.policy.network {
+        network::admit_family(domain)?;
+        if network::is_internet(domain) {
+            // The address of a message means nothing to a stream.
+            let streams = !network::is_datagram(socket)?;
+            let judged = || network::destination(task, network, socket, given);
+            let name = if streams { Vec::new() } else { judged()? };
+            return Ok(Destination { name, _held: None });
+        }
+    }
+    if domain != libc::AF_UNIX {
+        return Ok(as_given());
     }
     match address.path() {
         Some(path) => {
@@ -247,8 +252,8 @@ fn destination(
             let name = unix_address(name_of(object.file.as_fd()).as_bytes());
             Ok(Destination { name, _held: Some(object) })
         }
-        None if domain == libc::AF_UNIX && given.len() > 2 => {
-            network::refuse_unruled(task, Reason::Peer, b"a socket without a path")?;
+        None if given.len() > 2 => {
+            network::refuse_unruled(task, Reason::Peer, &network::shown_name(given))?;
             Ok(as_given())
         }
         None => Ok(as_given()),

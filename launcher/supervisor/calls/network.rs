@@ -197,6 +197,12 @@ pub(super) fn socket_address(address: SocketAddrAny) -> Result<SocketAddr, Errno
     SocketAddr::try_from(address).map_err(|_| Errno::ACCESS)
 }
 
+/// How the address of a local socket without a path is written.
+pub(super) fn shown_name(given: &[u8]) -> Vec<u8> {
+    let name = given.get(2..).unwrap_or_default().strip_prefix(b"\0").unwrap_or_default();
+    [b"@", name].concat()
+}
+
 /// connect(2) of a local socket to a name without a path: the server must be of the run. Who it is shows
 /// when there is a connection.
 pub(super) fn connect_to_abstract(
@@ -204,8 +210,7 @@ pub(super) fn connect_to_abstract(
     socket: &OwnedFd,
     given: &[u8],
 ) -> Result<Answer, Errno> {
-    let name = given.get(2..).unwrap_or_default().strip_prefix(b"\0").unwrap_or_default();
-    let shown = [b"@", name].concat();
+    let shown = shown_name(given);
     let names_nobody = given.len() <= 2 || address::family(given) != libc::AF_UNIX;
     if is_datagram(socket)? && !names_nobody {
         refuse_unruled(task, Reason::Peer, &shown)?;

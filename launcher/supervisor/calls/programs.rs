@@ -140,7 +140,13 @@ fn inspect(task: &Task<'_>, program: &Object) -> Result<Kind, Errno> {
         _ => return Err(Errno::ACCESS),
     }
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let file = task.caller.proc().reopen(program.file.as_fd(), flags)?;
+    let file = match task.caller.proc().reopen(program.file.as_fd(), flags) {
+        Err(Errno::ACCESS) if may_be_started(program).is_ok() => {
+            let path = program.path().unwrap_or_default();
+            return Err(task.refused(Reason::Unreadable, Subject::new(path)));
+        }
+        file => file?,
+    };
     program::inspect(|offset, to| program::read_at(&file, offset, to))
 }
 
@@ -171,6 +177,10 @@ fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<Answer, Errno> {
 /// Neither a script nor a binary: what the kernel answers, without asking it, because an interpreter
 /// registered for such files (`binfmt_misc`) would run unjudged.
 fn not_a_program(file: &Object) -> Errno {
-    let name = name_of(file.file.as_fd());
-    accessat(HERE, name, Access::EXEC_OK, AtFlags::EACCESS).err().unwrap_or(Errno::NOEXEC)
+    may_be_started(file).err().unwrap_or(Errno::NOEXEC)
+}
+
+/// Whether the caller has the permission, whatever the file is.
+fn may_be_started(file: &Object) -> Result<(), Errno> {
+    accessat(HERE, name_of(file.file.as_fd()), Access::EXEC_OK, AtFlags::EACCESS)
 }

@@ -49,6 +49,23 @@ fn names_are_bound_and_reached() {
 }
 
 #[test]
+fn messages_reach_paths() {
+    agree(|| {
+        let receiver = UnixDatagram::bind("sock").expect("bound");
+        let sender = UnixDatagram::bind("d/from").expect("bound");
+        let mut text = String::new();
+        for name in ["sock", "ld/../sock", "none", "f", "d", "loop"] {
+            let sent = sender.send_to(b"hello", name);
+            let _ = writeln!(text, "{name} {:?}", sent.map_err(|error| error.raw_os_error()));
+        }
+        let mut room = [0; 16];
+        let (length, from) = receiver.recv_from(&mut room).expect("received");
+        let _ = writeln!(text, "{:?} {from:?}", &room[..length]);
+        text
+    });
+}
+
+#[test]
 fn addresses_without_a_file() {
     agree(|| {
         let mut text = String::new();
@@ -76,17 +93,19 @@ fn addresses_without_a_file() {
 fn names_outside_are_refused() {
     let ground = Ground::new(&[("d", Capabilities::READ)]);
     let _listener = UnixListener::bind(ground.path("d/sock")).expect("bound");
+    let _receiver = UnixDatagram::bind(ground.path("d/messages")).expect("bound");
     let (text, denials) = ground.trapped(|| {
         let here = std::env::current_dir().expect("here");
         let outcomes = [
             UnixStream::connect("d/sock").err(),
             UnixStream::connect(here.join("ld/sock")).err(),
+            UnixDatagram::unbound().and_then(|socket| socket.send_to(b"x", "d/messages")).err(),
             UnixListener::bind("d/new").err(),
             UnixListener::bind(here.join("ld/new")).err(),
         ];
         let codes = outcomes.iter().flatten().map(std::io::Error::raw_os_error);
         format!("{:?}", codes.collect::<Vec<_>>())
     });
-    assert_eq!(text, format!("{:?}", [Some(libc::EACCES); 4]), "{:?}", shown(&denials));
-    assert_eq!(denials.len(), 4);
+    assert_eq!(text, format!("{:?}", [Some(libc::EACCES); 5]), "{:?}", shown(&denials));
+    assert_eq!(denials.len(), 5);
 }

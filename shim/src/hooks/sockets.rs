@@ -9,7 +9,7 @@ use jp_confine_policy::decide;
 use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};
 #[cfg(target_os = "linux")]
-use crate::hooks::linux::sockets::send_by_libc;
+use crate::hooks::linux::sockets::{is_for_others, send_by_libc};
 #[cfg(target_os = "linux")]
 use crate::libc_functions;
 use crate::path::Spelling;
@@ -40,8 +40,20 @@ impl Address {
     /// # Errors
     /// `EFAULT`.
     pub(super) fn path(self, to: &mut SocketPath) -> Result<Option<()>, Errno> {
-        let path_len = self.len.saturating_sub(PATH_AT);
-        if self.at.is_null() || path_len == 0 || path_len > size_of::<libc::sockaddr_un>() {
+        let path = self.name()?.and_then(|name| name.split(|&byte| byte == 0).next());
+        match path {
+            None | Some([]) => Ok(None),
+            Some(path) => to.push(path).map(Some),
+        }
+    }
+
+    /// The name of a unix socket, which begins with a NUL where it is no path.
+    ///
+    /// # Errors
+    /// `EFAULT`.
+    pub(super) fn name(&self) -> Result<Option<&[u8]>, Errno> {
+        let name_len = self.len.saturating_sub(PATH_AT);
+        if self.at.is_null() || name_len == 0 || name_len > size_of::<libc::sockaddr_un>() {
             return Ok(None);
         }
         memory::check(self.at.addr())?;
@@ -49,12 +61,10 @@ impl Address {
         // SAFETY: the first and the last byte were just found readable, and an address is smaller
         // than a page.
         let bytes = unsafe { core::slice::from_raw_parts(self.at, self.len) };
-        let (family, path) = bytes.split_at_checked(PATH_AT).unwrap_or((&[], &[]));
-        let path = path.split(|&byte| byte == 0).next().unwrap_or(&[]);
-        if !sys::is_unix(family) || path.is_empty() {
-            return Ok(None);
-        }
-        to.push(path).map(Some)
+        Ok(bytes
+            .split_at_checked(PATH_AT)
+            .filter(|(family, _)| sys::is_unix(family))
+            .map(|(_, name)| name))
     }
 }
 
@@ -83,6 +93,20 @@ impl Substitute {
     }
 }
 
+/// What the program is told where a call without a path failed. Landlock refuses servers outside of the run
+/// without a word, and with an errno of its own (spec R18).
+pub(super) fn told(call: &CStr, errno: Errno, address: Address) -> Errno {
+    #[cfg(target_os = "linux")]
+    if errno == Errno::EPERM
+        && let Ok(Some([0, name @ ..])) = address.name()
+    {
+        return crate::hooks::linux::sockets::out_of_reach(call, name);
+    }
+    #[cfg(target_os = "macos")]
+    let _ = (call, address);
+    errno
+}
+
 const SUBSTITUTE_LEN: usize = size_of::<libc::sockaddr_un>();
 
 /// connect(2).
@@ -92,7 +116,12 @@ const SUBSTITUTE_LEN: usize = size_of::<libc::sockaddr_un>();
 pub(super) fn connect_to(fd: c_int, address: Address) -> Result<(), Errno> {
     let mut path = SocketPath::new();
     if address.path(&mut path)?.is_none() {
-        return cancellation::point(|| sys::connect(fd, address.at.cast(), address.len));
+        #[cfg(target_os = "linux")]
+        if is_for_others(address) {
+            return cancellation::point(|| sys::connect_name(fd, address.at.cast(), address.len));
+        }
+        let connected = cancellation::point(|| sys::connect(fd, address.at.cast(), address.len));
+        return connected.map_err(|errno| told(c"connect", errno, address));
     }
     let substitute = Substitute::of(c"connect", &path)?;
     cancellation::point(|| sys::connect(fd, substitute.pointer(), SUBSTITUTE_LEN))
@@ -133,7 +162,12 @@ fn send_to(
     let mut path = SocketPath::new();
     if address.path(&mut path)?.is_none() {
         let to = (address.at.cast(), address.len);
-        return cancellation::point(|| sys::sendto(fd, message, flags, to));
+        #[cfg(target_os = "linux")]
+        if is_for_others(address) {
+            return cancellation::point(|| sys::sendto_name(fd, message, flags, to));
+        }
+        let sent = cancellation::point(|| sys::sendto(fd, message, flags, to));
+        return sent.map_err(|errno| told(c"sendto", errno, address));
     }
     let substitute = Substitute::of(c"sendto", &path)?;
     let to = (substitute.pointer(), SUBSTITUTE_LEN);
@@ -179,7 +213,11 @@ pub(super) fn send_message(
     let address = Address::new(header.msg_name, header.msg_namelen);
     let mut path = SocketPath::new();
     if address.path(&mut path)?.is_none() {
-        return send(message);
+        #[cfg(target_os = "linux")]
+        if is_for_others(address) {
+            return cancellation::point(|| sys::sendmsg_name(fd, message, flags));
+        }
+        return send(message).map_err(|errno| told(c"sendmsg", errno, address));
     }
     let substitute = Substitute::of(c"sendmsg", &path)?;
     header.msg_name = (&raw const substitute.address).cast_mut().cast();

@@ -173,9 +173,6 @@ mod common {
         libc::SYS_mq_open => posix_names::jp_mq_open(a.pointer(0), a.int(1), a.unsigned(2), a.pointer(3)),
         libc::SYS_mq_unlink => posix_names::mq_unlink(a.pointer(0)),
 
-        libc::SYS_socket => linux::sockets::socket(a.int(0), a.int(1), a.int(2)),
-        libc::SYS_socketpair =>
-            linux::sockets::socketpair(a.int(0), a.int(1), a.int(2), a.pointer(3)),
         libc::SYS_bind => sockets::bind(a.int(0), a.pointer(1), a.unsigned(2)),
         libc::SYS_connect => sockets::connect(a.int(0), a.pointer(1), a.unsigned(2)),
         libc::SYS_sendto => sockets::sendto(

@@ -1,35 +1,16 @@
 //! sendmmsg(2), which only Linux's libraries have, and sending by musl.
 
-use core::ffi::{c_int, c_uint};
+use core::ffi::{CStr, c_int, c_uint};
 use core::mem::offset_of;
 
+use jp_confine_policy::image::Image;
+
 use crate::errno::{Errno, Reply};
-use crate::hooks::sockets::{Address, SocketPath, header, send_message};
+use crate::hooks::sockets::{Address, SocketPath, header, send_message, told};
+use crate::report::{self, Reason, Subject};
+use crate::sys;
 use crate::sys::next::Original;
-use crate::sys::{self, word};
-use crate::{cancellation, libc_functions};
-
-/// socket(2). What is sent from a unix datagram socket may go to any path, in memory that no filter
-/// sees: where one stands behind this library it lets no other caller make such a socket.
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
-    sys::only_judged(libc::SYS_socket, [word(domain), word(kind), word(protocol), 0, 0])
-        .map(|fd| c_int::try_from(fd).unwrap_or(-1))
-        .reply()
-}
-
-/// socketpair(2); see [`socket`].
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn socketpair(
-    domain: c_int,
-    kind: c_int,
-    protocol: c_int,
-    pair: *mut c_int,
-) -> c_int {
-    let pair = pair.expose_provenance();
-    let args = [word(domain), word(kind), word(protocol), pair, 0];
-    sys::only_judged(libc::SYS_socketpair, args).map(|_| ()).reply()
-}
+use crate::{cancellation, libc_functions, session};
 
 /// The program's libc sends the message: musl's headers are the kernel's but for padding that programs
 /// need not clear, in what is sent along too, and musl clears it in a copy.
@@ -44,6 +25,25 @@ pub(in crate::hooks) fn send_by_libc(
     // SAFETY: the address is that of libc's function of this name and type.
     let original = unsafe { core::mem::transmute::<usize, Send>(original) };
     usize::try_from(original(fd, message, flags)).map_err(|_| Errno::last())
+}
+
+/// Whether it is an abstract name that the supervisor alone can judge.
+pub(in crate::hooks) fn is_for_others(address: Address) -> bool {
+    matches!(address.name(), Ok(Some([0, ..])))
+        && session::image().is_ok_and(Image::judges_abstract_names)
+}
+
+/// Reports that the server of an abstract name is not of the run.
+#[inline(never)]
+pub(in crate::hooks) fn out_of_reach(call: &CStr, name: &[u8]) -> Errno {
+    let report = || -> Result<Errno, Errno> {
+        let mut shown = SocketPath::new();
+        shown.push(b"@")?;
+        shown.push(name)?;
+        let subject = Subject::new(call, shown.as_bytes());
+        Ok(report::refused(session::image()?, Reason::Peer, subject))
+    };
+    report().unwrap_or(Errno::EACCES)
 }
 
 /// sendmmsg(2): as one call where no message has a path, else message by message, as musl does.
@@ -64,12 +64,17 @@ pub(in crate::hooks) fn send_messages(
     for message in places() {
         let header = header(message.cast())?;
         let address = Address::new(header.msg_name, header.msg_namelen);
-        one_by_one |= address.path(&mut SocketPath::new())?.is_some();
+        one_by_one |= address.path(&mut SocketPath::new())?.is_some() || is_for_others(address);
     }
     if !one_by_one {
-        let args = [word(fd), messages.expose_provenance(), count as usize, word(flags), 0, 0];
-        let sent = cancellation::point(|| sys::call(libc::SYS_sendmmsg, args));
-        return sent.map(|sent| c_int::try_from(sent).unwrap_or(0));
+        let sent = cancellation::point(|| sys::sendmmsg(fd, messages, count, flags));
+        return match sent {
+            Ok(sent) => Ok(c_int::try_from(sent).unwrap_or(0)),
+            Err(errno) => {
+                let header = header(messages.cast())?;
+                Err(told(c"sendmmsg", errno, Address::new(header.msg_name, header.msg_namelen)))
+            }
+        };
     }
     let mut sent = 0_i32;
     for message in places() {

@@ -234,6 +234,11 @@ pub(crate) fn connect(fd: c_int, address: *const c_void, len: usize) -> Result<(
     only_judged(libc::SYS_connect, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
 }
 
+/// As [`connect`], to a name that a supervisor is to judge.
+pub(crate) fn connect_name(fd: c_int, address: *const c_void, len: usize) -> Result<(), Errno> {
+    unjudged(libc::SYS_connect, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
+}
+
 /// bind(2), to an address that is no path.
 pub(crate) fn bind(fd: c_int, address: *const c_void, len: usize) -> Result<(), Errno> {
     only_judged(libc::SYS_bind, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
@@ -245,8 +250,29 @@ pub(crate) fn bind_name(fd: c_int, address: *const c_void, len: usize) -> Result
     unjudged(libc::SYS_bind, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
 }
 
-/// sendto(2) of the program's bytes.
+/// sendto(2) of the program's bytes. With an address it is sent as a message, whose call has room for the
+/// mark of what was judged; an address longer than any is the kernel's to refuse.
 pub(crate) fn sendto(
+    fd: c_int,
+    (bytes, count): (*const c_void, usize),
+    flags: c_int,
+    (address, len): (*const c_void, usize),
+) -> Result<usize, Errno> {
+    if address.is_null() || len > size_of::<libc::sockaddr_storage>() {
+        return sendto_name(fd, (bytes, count), flags, (address, len));
+    }
+    let mut piece = libc::iovec { iov_base: bytes.cast_mut(), iov_len: count };
+    // SAFETY: a structure of numbers and pointers, for which zero is nothing.
+    let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
+    message.msg_name = address.cast_mut();
+    message.msg_namelen = u32::try_from(len).unwrap_or(0);
+    message.msg_iov = &raw mut piece;
+    message.msg_iovlen = 1;
+    sendmsg(fd, &raw const message, flags)
+}
+
+/// As [`sendto`], to a name that a supervisor is to judge.
+pub(crate) fn sendto_name(
     fd: c_int,
     (bytes, count): (*const c_void, usize),
     flags: c_int,
@@ -256,13 +282,33 @@ pub(crate) fn sendto(
     call(libc::SYS_sendto, [word(fd), bytes, count, word(flags), address, len])
 }
 
+/// As [`sendmsg`], to a name that a supervisor is to judge.
+pub(crate) fn sendmsg_name(
+    fd: c_int,
+    message: *const libc::msghdr,
+    flags: c_int,
+) -> Result<usize, Errno> {
+    unjudged(libc::SYS_sendmsg, [word(fd), message.expose_provenance(), word(flags), 0, 0])
+}
+
 /// sendmsg(2).
 pub(crate) fn sendmsg(
     fd: c_int,
     message: *const libc::msghdr,
     flags: c_int,
 ) -> Result<usize, Errno> {
-    call(libc::SYS_sendmsg, [word(fd), message.expose_provenance(), word(flags), 0, 0, 0])
+    only_judged(libc::SYS_sendmsg, [word(fd), message.expose_provenance(), word(flags), 0, 0])
+}
+
+/// sendmmsg(2).
+pub(crate) fn sendmmsg(
+    fd: c_int,
+    messages: *mut libc::mmsghdr,
+    count: c_uint,
+    flags: c_int,
+) -> Result<usize, Errno> {
+    let messages = messages.expose_provenance();
+    only_judged(libc::SYS_sendmmsg, [word(fd), messages, count as usize, word(flags), 0])
 }
 
 /// An address by which a unix socket is reached that is held: through its descriptor.

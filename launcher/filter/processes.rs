@@ -1,0 +1,30 @@
+//! The part of the filter for what is done to processes by their numbers. What a process does to itself passes.
+
+use super::Writer;
+use super::assembler::Test;
+
+impl Writer {
+    /// About the process whose number that argument is.
+    pub(super) fn process(&mut self, number: u32) {
+        self.load_argument(number);
+        self.program.branch(Test::Is(0), self.allow, self.notify);
+    }
+
+    /// The same, where there is something to set.
+    pub(super) fn limits(&mut self) {
+        let another = self.program.label();
+        self.load_argument(0);
+        self.program.branch(Test::Is(0), self.allow, another);
+        self.program.place(another);
+        self.notify_with(2);
+    }
+
+    /// About one process if the first argument is `one`, else about many.
+    pub(super) fn priority(&mut self, one: u32) {
+        let process = self.program.label();
+        self.load_argument(0);
+        self.program.branch(Test::Is(one), process, self.notify);
+        self.program.place(process);
+        self.process(1);
+    }
+}

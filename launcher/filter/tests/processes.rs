@@ -1,0 +1,40 @@
+//! What is done to processes by their numbers.
+
+use super::*;
+
+#[test]
+fn other_processes_are_reached_where_landlock_keeps_those_outside_apart() {
+    let refused = fails(libc::EPERM);
+    let without = assemble(Traps { processes: true, ..NOTHING }, Some(COOKIE), Sockets::All);
+    let with = assemble(NOTHING, Some(COOKIE), Sockets::All);
+    for &number in calls::PROCESSES {
+        assert_eq!(answer(&without, Call::of(number, &[]).with_cookie(COOKIE)), refused);
+        assert_eq!(answer(&with, Call::of(number, &[])), ALLOW);
+    }
+}
+
+#[test]
+fn limits_of_others_are_judged_where_they_are_set() {
+    let filter = assemble(NOTHING, Some(COOKIE), Sockets::All);
+    let call = |process, new| answer(&filter, Call::of(libc::SYS_prlimit64, &[process, 7, new]));
+    assert_eq!(
+        (call(0, 1), call(5, 0), call(5, 1), call(5, 1 << 40)),
+        (ALLOW, ALLOW, NOTIFY, NOTIFY)
+    );
+}
+
+#[test]
+fn who_runs_first_is_judged_where_it_is_about_others() {
+    let filter = assemble(NOTHING, Some(COOKIE), Sockets::All);
+    let call =
+        |number, one, two| answer(&filter, Call::of(number, &[one, two]).with_cookie(COOKIE));
+    for number in [libc::SYS_sched_setaffinity, libc::SYS_sched_setscheduler] {
+        assert_eq!((call(number, 0, 8), call(number, 5, 8)), (ALLOW, NOTIFY));
+    }
+    for (number, process) in [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)] {
+        let calls =
+            [(process, 0), (process, 5), (2, 0)].map(|(which, who)| call(number, which, who));
+        assert_eq!(calls, [ALLOW, NOTIFY, NOTIFY], "{number}");
+    }
+    assert_eq!(call(libc::SYS_move_pages, 5, 0), ALLOW, "Landlock holds it");
+}

@@ -1,0 +1,56 @@
+//! What a run stands on before it has a policy: its files, the library, the page that its processes share.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::cli::Options;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::install;
+use crate::outer::Outer;
+use crate::prepare::Run;
+use crate::scratch::Scratch;
+use crate::seal::SharedPage;
+
+/// The premises of one run; its files are removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Premises {
+    pub(crate) scratch: Scratch,
+    pub(crate) shim: PathBuf,
+    /// The run around this one, if there is one.
+    pub(crate) outer: Option<Outer>,
+    pub(crate) page: SharedPage,
+    /// The value of `TMPDIR`.
+    pub(crate) temp: PathBuf,
+}
+
+impl Premises {
+    /// Makes them.
+    ///
+    /// # Errors
+    /// Where files cannot be made, or the run around this one is not as it should be.
+    pub(crate) fn make(context: &Context, options: &Options) -> Result<Self, Failure> {
+        let scratch = Scratch::new(&context.temp, options.share_tmp)
+            .map_err(|error| no_scratch(&context.temp, &error))?;
+        let shim = install::ensure(context).map_err(|error| {
+            Failure::own(format!("the preload library cannot be written: {error}"))
+        })?;
+        let outer = Outer::find(context)?;
+        let page = outer.as_ref().map_or_else(SharedPage::new, Outer::page)?;
+        let temp = scratch.temp().unwrap_or(&context.temp).to_owned();
+        Ok(Self { scratch, shim, outer, page, temp })
+    }
+
+    /// What the policy of the run is to know of them.
+    pub(crate) fn parts(&self) -> Run<'_> {
+        let Self { scratch, shim, page, temp, .. } = self;
+        Run { scratch, shim, page, temp, log: None, learning: false }
+    }
+}
+
+fn no_scratch(temp: &Path, error: &io::Error) -> Failure {
+    Failure::advised(
+        format!("no temporary files can be made in {}: {error}", temp.display()),
+        "set TMPDIR to a directory that you may write to",
+    )
+}

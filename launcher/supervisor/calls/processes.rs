@@ -1,0 +1,44 @@
+//! What is done to processes by their numbers: by its limits a process can be ended, as by a signal, and by its
+//! priority be starved. Landlock scopes signals and looking into others only.
+
+use rustix::io::Errno;
+
+use crate::supervisor::proc::{exists, is_of_this_run};
+use crate::supervisor::task::Task;
+use crate::sys::notification::Answer;
+
+/// What `setpriority(2)` is told where the number is that of a process (`linux/resource.h`).
+pub(crate) const PRIO_PROCESS: i32 = 0;
+/// The same of `ioprio_set(2)` (`linux/ioprio.h`).
+pub(crate) const IOPRIO_WHO_PROCESS: i32 = 1;
+
+/// A call about the process or thread of that number, zero being the caller's own. The number is in a
+/// register, so that the caller can make the call itself.
+///
+/// # Errors
+/// `EPERM` for a process that is not of the run, `ESRCH` for none.
+pub(crate) fn one(task: &Task<'_>, number: i32) -> Result<Answer, Errno> {
+    let proc = task.caller.proc();
+    let name = number.to_string();
+    // In a pid namespace that the run made there are processes of the run only.
+    if number == 0
+        || is_of_this_run(proc, name.as_bytes())
+        || proc.is_other_pid_namespace(task.caller.tid())
+    {
+        return Ok(Answer::Continue);
+    }
+    Err(if exists(proc, &name) { Errno::PERM } else { Errno::SRCH })
+}
+
+/// `setpriority(2)`, `ioprio_set(2)`: as [`one`] where `which` is `process`, of the call's own numbers.
+///
+/// # Errors
+/// `EPERM` too for a group, to which the shell may have given others, and for all processes of a user.
+pub(crate) fn prioritise(
+    task: &Task<'_>,
+    which: i32,
+    process: i32,
+    number: i32,
+) -> Result<Answer, Errno> {
+    if which == process { one(task, number) } else { Err(Errno::PERM) }
+}
