@@ -37,6 +37,7 @@ mod mounts;
 mod net;
 mod outer;
 mod own_folders;
+mod own_patterns;
 mod plan;
 mod prepare;
 mod profile;

@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 use crate::cli::{Enforce, Options};
 use crate::commands;
 use crate::config::layers::Layers;
+use crate::config::own_lists::OwnLists;
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::externals::{self, Purpose};
@@ -114,6 +115,8 @@ pub(crate) struct Prepared {
     pub(crate) declared: bool,
     pub(crate) image: Vec<u8>,
     pub(crate) tiers: Tiers,
+    /// Where the user's own patterns belong.
+    pub(crate) own_lists: OwnLists,
     /// What is sensitive and yet free to all programs, because nothing is declared.
     pub(crate) exposed: Option<Tiers>,
     pub(crate) rules: Vec<CompiledRule>,
@@ -219,6 +222,7 @@ pub(crate) fn prepare(
         declared: outcome.declared,
         image,
         tiers,
+        own_lists: layers.own_lists(options.tool.as_deref(), context.configuration().as_deref()),
         exposed,
         rules: wire,
         resources,

@@ -38,7 +38,7 @@ pub(crate) fn dry_run(
     prepared.network.require(options, context.machine())?;
     let plan = plan(context, options, &prepared)?;
     report::json(&prepared.to_json())?;
-    report::output(&plan.describe());
+    report::text(&plan.describe());
     Ok(0)
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn check(
             let verdict = word(result.verdict);
             let message = report::path(&result.message());
             let why = if message.is_empty() { message } else { format!(": {message}") };
-            report::line(&format!("{verdict} {capability} {path}{why}"));
+            report::text(&format!("{verdict} {capability} {path}{why}\n"));
         }
     }
     Ok(status(&results.iter().map(|result| result.verdict).collect::<Vec<_>>()))
@@ -100,7 +100,7 @@ pub(crate) fn explain(
     if json {
         report::json(&Held { explanation, held_by: &plan.holders })?;
     } else {
-        report::output(&words(&explanation, &plan.holders));
+        report::text(&words(&explanation, &plan.holders));
     }
     Ok(0)
 }

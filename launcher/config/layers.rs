@@ -61,8 +61,8 @@ impl Layers {
     /// `--policy`.
     pub(crate) fn load(context: &Context, root: &Path, named: &[PathBuf]) -> Result<Self, Failure> {
         let mut files = Vec::new();
-        if let Some(dir) = &context.config_home {
-            files.extend(optional(&dir.join("jp-confine/config.toml"), Trust::User)?);
+        if let Some(file) = context.configuration() {
+            files.extend(optional(&file, Trust::User)?);
         }
         files.extend(optional(&root.join(workspace::FILE), Trust::Workspace)?);
         let mut policy_files = Vec::new();

@@ -77,7 +77,7 @@ pub(crate) fn mounts(context: &Context, options: &Options, json: bool) -> Result
         if lines.is_empty() && !options.quiet {
             report::note("no rule and no approval leads outside of this workspace");
         }
-        report::output(&lines.iter().map(words).collect::<String>());
+        report::text(&lines.iter().map(words).collect::<String>());
     }
     Ok(0)
 }

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use jp_confine_policy::Capabilities;
 
 use super::{Style, fitted, printable, quoted, shown};
-use crate::advice::{Advice, Advisor, Gathered};
+use crate::advice::{Advice, Advisor, Gathered, Written};
 use crate::command_line::CommandLine;
 use crate::denials::{Denials, of_any_process};
 use crate::events::{Denial, Layer, Reason};
+use crate::own_patterns::{self, Addition};
 use crate::rule_text;
 
 /// The longest block.
@@ -77,6 +78,7 @@ fn entries(text: &mut String, about: Circumstances<'_>, style: Style) -> usize {
     let mut shown = 0;
     let mut room = FOR_DENIALS;
     let mut rules: BTreeMap<String, Capabilities> = BTreeMap::new();
+    let mut patterns: Vec<Addition> = Vec::new();
     let denials = about.denials;
     let all: Vec<&Denial> = denials.open().iter().map(|(denial, _)| denial).collect();
     let gathered = about.advisor.gather(&all);
@@ -100,16 +102,23 @@ fn entries(text: &mut String, about: Circumstances<'_>, style: Style) -> usize {
             let _ = writeln!(text, "{line}");
         }
         let theirs = match (together, advice) {
-            (Some(one), _) => one.rules.clone(),
-            (None, Advice::Grant { rules, .. }) => rules,
-            _ => Vec::new(),
+            (Some(one), _) => one.written.clone(),
+            (None, Advice::Grant { written, .. }) => written,
+            _ => Written::default(),
         };
-        for (path, caps) in theirs {
+        for (path, caps) in theirs.rules {
             let all = rules.entry(path).or_default();
             *all = all.union(caps);
         }
+        patterns.extend(own_patterns::additions(about.advisor.own_lists, &theirs.patterns));
     }
-    for line in pasted(&rules, about.advisor, room) {
+    let mut pasted = pasted(&rules, about.advisor, room);
+    let patterns = own_patterns::together(patterns.iter());
+    let patterns = own_patterns::lines("  ", "or add to", &patterns);
+    if pasted.len() + patterns.len() <= room {
+        pasted.extend(patterns);
+    }
+    for line in pasted {
         let _ = writeln!(text, "{}", style.faint(&line));
     }
     shown

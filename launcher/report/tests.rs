@@ -10,6 +10,7 @@ use jp_confine_policy::tiers::Tiers;
 use super::block::LINES;
 use super::*;
 use crate::advice::Advisor;
+use crate::config::own_lists::OwnLists;
 use crate::denials::Denials;
 use crate::events::{Denial, Reason};
 
@@ -63,6 +64,7 @@ fn render(denials: &[Denial], declared: bool) -> String {
             net: &Net::default(),
             programs: None,
             tool: None,
+            own_lists: &OwnLists::of_nobody(),
         },
         verbose: true,
         damaged: false,
@@ -85,6 +87,9 @@ jp-confine: 3 denials
     baseline /etc; allow: jp-confine -r /etc/shadow
   denied create /srv/a b by cat
     no rule covers it; allow: jp-confine -w '/srv/a b'
+  or add to /c/config.toml:
+    [file_policy]
+    write_paths = [\"/srv/a b\"]
   all of them, and rules to paste: jp-confine why --last
 "
     );
@@ -157,7 +162,8 @@ fn many_in_one_directory_are_one_entry() {
     };
     let many = [of(0..100, "/srv/x"), of(0..2, "/srv/y")].concat();
     let text = render(&many, false);
-    assert_eq!(text.lines().count(), 9, "{text}");
+    assert_eq!(text.lines().count(), 12, "{text}");
+    assert!(text.contains("read_paths = [\"/srv/x/*\", \"/srv/y/0\""), "{text}");
     let others = "  and 99 more in /srv/x; allow all: jp-confine -r /srv/x\n";
     assert!(text.contains(others) && text.contains("denied read /srv/y/1"), "{text}");
     assert!(!text.contains("and 1"), "all are told of: {text}");
@@ -166,7 +172,7 @@ fn many_in_one_directory_are_one_entry() {
 #[test]
 fn words_stay_whole_where_lines_are_broken() {
     let text = format!("{} {} end", "word ".repeat(20).trim_end(), "x".repeat(100));
-    let text = wrapped(&text, 12);
+    let text = fold::wrapped(&text, 12, 2);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4, "{text}");
     assert!(lines[0].len() + 12 <= 80 && lines[1].len() <= 80, "{text}");
