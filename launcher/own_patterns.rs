@@ -17,9 +17,9 @@ pub(crate) struct Addition {
 }
 
 impl Addition {
-    /// Whether there is more than one pattern to add.
-    pub(crate) fn has_several(&self) -> bool {
-        self.patterns.len() > 1
+    /// How many patterns there are to add.
+    pub(crate) fn count(&self) -> usize {
+        self.patterns.len()
     }
 }
 

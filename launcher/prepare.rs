@@ -212,7 +212,8 @@ pub(crate) fn prepare(
         own_folders::make_where_reachable(context, &parse_image(&image)?)?;
     }
 
-    let covered = warning::covered_baseline(&grants);
+    let covered = warning::covered_baseline(&grants).into_iter();
+    let covered = covered.chain(warning::named_sensitive(&grants, &tiers));
     let lent = || layers.lent(options.tool.as_deref(), &context.variable_names());
     let lent = matches!(stage, Stage::Service { .. }).then(lent).unwrap_or_default();
     Ok(Prepared {
@@ -237,7 +238,7 @@ pub(crate) fn prepare(
             .chain(resource_warnings.iter().map(ToString::to_string))
             .chain(held.warnings)
             .chain(warnings.iter().map(ToString::to_string))
-            .chain(covered.iter().map(ToString::to_string))
+            .chain(covered.map(|warning| warning.to_string()))
             .chain(flags.warnings)
             .chain(of_tiers)
             .chain(lent)

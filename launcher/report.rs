@@ -136,8 +136,9 @@ impl Style {
 
 /// Says why nothing was run.
 pub(crate) fn failure(failure: &Failure) {
-    if let Failure::Usage(error) = failure {
-        // clap knows which of its texts go to which stream.
+    if let Failure::Usage(error) = failure
+        && !error.use_stderr()
+    {
         let _ = error.print();
         return;
     }
@@ -147,7 +148,8 @@ pub(crate) fn failure(failure: &Failure) {
 fn explanation(failure: &Failure, style: Style) -> String {
     let name = style.name();
     match failure {
-        Failure::Usage(error) => error.to_string(),
+        Failure::Usage(error) if style.coloured => error.render().ansi().to_string(),
+        Failure::Usage(error) => error.render().to_string(),
         Failure::Configuration(diagnostic) => format!("{}\n", diagnostic.render(style.coloured)),
         Failure::Own { message, advice } => {
             let advice = advice.iter().map(|advice| format!("  {}\n", lines(advice)));

@@ -313,7 +313,7 @@ fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
 /// All patterns of several denials, since a list is written once.
 fn everything(patterns: &[Addition], is_gathered: bool) -> String {
     let mut text = String::new();
-    if patterns.iter().any(Addition::has_several) && !is_gathered {
+    if patterns.iter().map(Addition::count).sum::<usize>() > 1 && !is_gathered {
         text.push_str("\nall patterns together\n");
         for line in own_patterns::lines("  ", "add to", patterns) {
             let _ = writeln!(text, "{line}");

@@ -6,6 +6,12 @@ pub(super) const WIDTH: usize = 80;
 /// What continues a line stands so much further in.
 const FURTHER: usize = 4;
 
+/// What a line of a command ends with that goes on.
+const END: &str = " \\";
+
+/// What commands begin with.
+const COMMAND: &str = "jp-confine";
+
 /// `parts` with `between` in between, on one line if that is not too long, else on a line each; all with
 /// `indent` in front, and more of it in front of what continues a line.
 pub(crate) fn fitted(indent: &str, parts: &[String], between: &str) -> Vec<String> {
@@ -49,21 +55,30 @@ pub(super) fn wrapped(text: &str, taken: usize, further: usize) -> String {
     let mut out = String::new();
     let mut column = taken;
     let mut is_command = false;
-    let mut words = units(text).into_iter().peekable();
-    while let Some(word) = words.next() {
-        let end = if is_command && words.peek().is_some() { 2 } else { 0 };
-        if out.is_empty() {
-            column += width(word);
-        } else if column + 1 + width(word) + end > WIDTH && column > further {
-            out.push_str(if is_command { " \\\n" } else { "\n" });
-            out.extend(std::iter::repeat_n(' ', further));
-            column = further + width(word);
+    let units = units(text);
+    for (index, word) in units.iter().enumerate() {
+        let rest = units.get(index + 1..).unwrap_or_default();
+        let begins = !is_command && *word == COMMAND;
+        let whole = width(word) + rest.iter().map(|word| 1 + width(word)).sum::<usize>();
+        // A command that fits a line of its own gets one.
+        let least = if begins && further + whole <= WIDTH {
+            whole
         } else {
+            width(word) + if is_command && !rest.is_empty() { END.len() } else { 0 }
+        };
+        let between = usize::from(index > 0);
+        if column + between + least > WIDTH && column > further {
+            out.push_str(if is_command { END } else { "" });
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', further));
+            column = further;
+        } else if index > 0 {
             out.push(' ');
-            column += 1 + width(word);
+            column += 1;
         }
         out.push_str(word);
-        is_command |= word == "jp-confine";
+        column += width(word);
+        is_command |= begins;
     }
     out
 }
