@@ -223,7 +223,9 @@ fn verdict_on(judgement: &Judgement) -> String {
 }
 
 fn rule_of(judgement: &Judgement) -> String {
-    report::path(judgement.rule.as_deref().unwrap_or("no rule covers it"))
+    let without =
+        if judgement.on.is_some() { "no rule covers it" } else { "it cannot be resolved" };
+    report::path(judgement.rule.as_deref().unwrap_or(without))
 }
 
 /// Who holds what, each set of layers once.
@@ -237,4 +239,21 @@ fn by_layers(holders: &[Holder]) -> Vec<(String, Vec<&'static str>)> {
         }
     }
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What cannot be resolved is denied for that, and not for lack of a rule (spec §4.1).
+    #[test]
+    fn what_cannot_be_resolved_says_so() {
+        let judged = |on: Option<&str>| {
+            let (capability, verdict) = (Capability::Read, Verdict::Deny);
+            let on = on.map(str::to_owned);
+            rule_of(&Judgement { capability, on, verdict, hidden: false, rule: None })
+        };
+        assert_eq!(judged(None), "it cannot be resolved");
+        assert_eq!(judged(Some("/srv/a")), "no rule covers it");
+    }
 }

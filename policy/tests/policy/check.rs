@@ -267,7 +267,7 @@ fn message_of_a_denial() {
     assert_eq!(
         message("w/d/a w/l=d", ".:r src:rw", "", ("l/a", 'u')),
         "cannot update d/a (through l/a): the policy does not grant it. update is granted on: \
-         src. To allow it, ask the user for an `access.fs` rule on this path with `update = \
+         `src`. To allow it, ask the user for an `access.fs` rule on this path with `update = \
          true`, or for the flag `--write PATH`."
     );
 }
