@@ -147,6 +147,33 @@ pub(crate) struct Denial {
 }
 
 impl Denial {
+    /// What the supervisor refused, and nothing known of it but where: the canonical `path`, or the target of a
+    /// connection.
+    pub(crate) fn by_supervisor(
+        reason: Reason,
+        path: &[u8],
+        (pid, program): (u32, Vec<u8>),
+        call: &[u8],
+    ) -> Self {
+        Self {
+            pid,
+            rule: None,
+            missing: Capabilities::NONE,
+            hidden: false,
+            second: false,
+            question: false,
+            restraint: None,
+            reason,
+            layer: Layer::Supervisor,
+            path: path.to_owned(),
+            route: path.to_owned(),
+            other: Vec::new(),
+            also: Capabilities::NONE,
+            program,
+            call: call.to_owned(),
+        }
+    }
+
     /// The record of this denial, as [`Record`] reads it.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let texts = [&self.path, &self.route, &self.other, &self.program, &self.call]

@@ -59,6 +59,7 @@ mod terminal;
 mod tier_layer;
 mod vfs;
 mod why;
+mod wire_form;
 mod workspace;
 
 use std::process::ExitCode;

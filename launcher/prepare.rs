@@ -1,25 +1,19 @@
 //! From the command line to a policy that can be sealed: everything that happens before anything
 //! runs, and all that `check`, `explain` and `compile` need.
 
-use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capability;
-use jp_confine_policy::build::{self, Beyond, Grant, GrantKind, ImageSpec};
+use jp_confine_policy::build::{self, Beyond, Grant, ImageSpec};
 use jp_confine_policy::canonical::Root;
-use jp_confine_policy::commands::{Commands, Listed};
+use jp_confine_policy::commands::Listed;
 use jp_confine_policy::compile::Compiled;
-use jp_confine_policy::env::EnvRule;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::model::CompiledRule;
-use jp_confine_policy::net::NetRule;
 use jp_confine_policy::resources::{Resources, Written};
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::warning::{self, Warning};
-use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::cli::{Enforce, Options};
 use crate::commands;
@@ -41,6 +35,7 @@ use crate::ready_made::ReadyMade;
 use crate::scratch::Scratch;
 use crate::seal::SharedPage;
 use crate::tier_layer::{Granted, TierLayer};
+use crate::wire_form::WireForm;
 use crate::workspace::{self, Workspace};
 
 /// What a policy is prepared for.
@@ -345,62 +340,6 @@ impl Prepared {
         plan.notes.extend(commands::notes(self.commands.as_deref().unwrap_or_default(), &image));
         Ok(plan)
     }
-
-    /// The compiled policy for people and programs: the wire form of spec §2.3 and §2.5, with the
-    /// anchor of each grant and where it comes from.
-    pub(crate) fn to_json(&self) -> Value {
-        let mut value = json!(WireForm::of(&self.rules, &self.written, &self.environment));
-        let grants: Vec<Value> = self.grants.iter().map(grant_json).collect();
-        if let Value::Object(fields) = &mut value {
-            fields.insert("workspace".to_owned(), lossy(self.root.as_path()));
-            fields.insert("profiles".to_owned(), json!(self.profiles));
-            fields.insert("grants".to_owned(), Value::Array(grants));
-        }
-        value
-    }
-}
-
-/// The rules as tools receive them (spec §2.3, §2.5).
-#[derive(Debug, Serialize)]
-struct WireForm<'a> {
-    fs: &'a [CompiledRule],
-    net: &'a [NetRule],
-    env: Cow<'a, [EnvRule]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commands: Option<&'a Commands>,
-}
-
-impl<'a> WireForm<'a> {
-    fn of(fs: &'a [CompiledRule], written: &'a Written, environment: &Environment) -> Self {
-        let Written { net, env, commands, .. } = written;
-        // To tools an empty list means that everything is free.
-        let nothing = || vec![EnvRule { name: "*".to_owned(), ..EnvRule::default() }];
-        let is_free = !environment.is_declared || !env.is_empty();
-        let env = if is_free { Cow::Borrowed(env.as_slice()) } else { Cow::Owned(nothing()) };
-        Self { fs, net, env, commands: commands.as_ref() }
-    }
-}
-
-fn grant_json(grant: &Grant) -> Value {
-    let caps: Vec<&str> = grant.caps.iter().map(Capability::as_str).collect();
-    let mut value = json!({
-        "anchor": lossy(&grant.anchor),
-        "capabilities": caps,
-        "tombstone": matches!(grant.kind, GrantKind::Tombstone { .. }),
-        "origin": grant.origin,
-        "except": grant.carve_outs,
-    });
-    // The kind serialises as fields of its own: its name, and what some kinds carry.
-    if let (Value::Object(fields), Ok(Value::Object(kind))) =
-        (&mut value, serde_json::to_value(&grant.kind))
-    {
-        fields.extend(kind);
-    }
-    value
-}
-
-fn lossy(path: &Path) -> Value {
-    Value::String(path.to_string_lossy().into_owned())
 }
 
 /// The workspace that the options select.

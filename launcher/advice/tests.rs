@@ -16,23 +16,9 @@ fn grant(anchor: &str, caps: Capabilities) -> Grant {
 }
 
 fn denial(call: &str, path: &str, missing: Capabilities) -> Denial {
-    Denial {
-        pid: 1,
-        rule: None,
-        missing,
-        hidden: false,
-        second: false,
-        question: false,
-        restraint: None,
-        reason: Reason::Rule,
-        layer: crate::events::Layer::Shim,
-        path: path.into(),
-        route: path.into(),
-        other: Vec::new(),
-        also: Capabilities::NONE,
-        program: b"/bin/sh".to_vec(),
-        call: call.into(),
-    }
+    let by = (1, b"/bin/sh".to_vec());
+    let denial = Denial::by_supervisor(Reason::Rule, path.as_bytes(), by, call.as_bytes());
+    Denial { missing, layer: crate::events::Layer::Shim, ..denial }
 }
 
 fn pair(call: &str, from: &str, to: &str, missing: Capabilities, second: bool) -> Denial {

@@ -17,23 +17,9 @@ use crate::events::{Denial, Reason};
 const PLAIN: Style = Style { coloured: false };
 
 fn denial(path: &[u8], missing: Capabilities, rule: Option<usize>) -> Denial {
-    Denial {
-        pid: 1,
-        rule,
-        missing,
-        hidden: false,
-        second: false,
-        question: false,
-        restraint: None,
-        reason: Reason::Rule,
-        layer: crate::events::Layer::Shim,
-        path: path.to_owned(),
-        route: path.to_owned(),
-        other: Vec::new(),
-        also: Capabilities::NONE,
-        program: b"/usr/bin/cat".to_vec(),
-        call: b"open".to_vec(),
-    }
+    let by = (1, b"/usr/bin/cat".to_vec());
+    let layer = crate::events::Layer::Shim;
+    Denial { rule, missing, layer, ..Denial::by_supervisor(Reason::Rule, path, by, b"open") }
 }
 
 fn grants() -> Vec<Grant> {

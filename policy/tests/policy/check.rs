@@ -290,7 +290,7 @@ fn message_about_an_external_path_keeps_its_place_secret() {
     assert_eq!(
         nested,
         "cannot read fork/s/a: it leaves the external folder that was approved. read is granted \
-         on: fork. To allow it, ask the user for a second link in the workspace that leads there, \
+         on: `fork`. To allow it, ask the user for a second link in the workspace that leads there, \
          with a rule of its own: `external = true` and `read = true`."
     );
     assert!(!denied.contains('@') && !nested.contains('@'));
