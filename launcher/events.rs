@@ -11,6 +11,8 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::telling::{COMMAND, Flags};
 use jp_confine_policy::tier::Restraint;
 
+use crate::asked::path_of;
+
 const MAGIC: u32 = 0x4556_504a;
 /// Bytes before the texts of a record.
 const FIXED: usize = 4 + 4 + 4 + 4 + 1 + 1 + 2 + 5 * 2 + 2;
@@ -172,6 +174,15 @@ impl Denial {
             program,
             call: call.to_owned(),
         }
+    }
+
+    /// Whether nothing is there that it could have kept from the program, as things are now.
+    pub(crate) fn is_of_nothing(&self) -> bool {
+        const NEW: Capabilities = Capabilities::CREATE.union(Capabilities::DELETE);
+        let absent = || path_of(&self.path).symlink_metadata().err().map(|error| error.kind());
+        self.reason == Reason::Rule
+            && !self.missing.intersects(NEW)
+            && absent() == Some(std::io::ErrorKind::NotFound)
     }
 
     /// The record of this denial, as [`Record`] reads it.

@@ -129,6 +129,7 @@ pub(crate) fn run(
             denials: &denials,
             advisor,
             verbose: options.verbose,
+            succeeded: status == 0,
             damaged,
             kept: kept.is_ok(),
             logged: options.events.is_some(),

@@ -1,6 +1,7 @@
 //! The block after a run, word for word.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
@@ -38,26 +39,36 @@ fn render(denials: &[Denial], declared: bool) -> String {
     for denial in denials {
         counted.add(denial.clone());
     }
-    let grants = grants();
-    let about = Circumstances {
-        denials: &counted,
+    let (grants, lists) = (grants(), OwnLists::of_nobody());
+    let about = circumstances(&counted, &grants, &lists);
+    block(Circumstances { advisor: Advisor { declared, ..about.advisor }, ..about }, PLAIN)
+}
+
+fn circumstances<'a>(
+    denials: &'a Denials,
+    grants: &'a [Grant],
+    own_lists: &'a OwnLists,
+) -> Circumstances<'a> {
+    static FREE: LazyLock<(Net, Tiers)> = LazyLock::new(Default::default);
+    Circumstances {
+        denials,
         advisor: Advisor {
-            grants: &grants,
+            grants,
             workspace: Path::new("/w"),
-            tiers: &Tiers::default(),
+            tiers: &FREE.1,
             unapproved: &[],
-            declared,
-            net: &Net::default(),
+            declared: false,
+            net: &FREE.0,
             programs: None,
             tool: None,
-            own_lists: &OwnLists::of_nobody(),
+            own_lists,
         },
         verbose: true,
+        succeeded: false,
         damaged: false,
         kept: true,
         logged: false,
-    };
-    block(about, PLAIN)
+    }
 }
 
 #[test]
@@ -79,6 +90,24 @@ jp-confine: 3 denials
   all of them, and rules to paste: jp-confine why --last
 "
     );
+}
+
+/// A program that did its work did not need what is not there; one that failed may have.
+#[test]
+fn looking_for_what_is_not_there_is_worth_no_word_where_all_went_well() {
+    let absent = denial(b"/nowhere/at/all", Capabilities::READ, None);
+    let made = denial(b"/nowhere/at/all", Capabilities::CREATE, None);
+    let there = denial(b"/etc/passwd", Capabilities::READ, None);
+    let told = |denial: &Denial, succeeded, verbose| {
+        let mut denials = Denials::default();
+        denials.add(denial.clone());
+        let (grants, lists) = (grants(), OwnLists::of_nobody());
+        let about = circumstances(&denials, &grants, &lists);
+        !block(Circumstances { succeeded, verbose, ..about }, PLAIN).is_empty()
+    };
+    assert!(!told(&absent, true, false));
+    assert!(told(&absent, false, false) && told(&absent, true, true));
+    assert!(told(&made, true, false) && told(&there, true, false));
 }
 
 /// `ps` asks for the environment of every process.
