@@ -48,6 +48,12 @@ pub(crate) fn shown(path: &[u8], workspace: &Path) -> String {
     printable(inside.unwrap_or(path).as_os_str().as_bytes())
 }
 
+/// Words about a rule, its file named as seen from the workspace where it is in it.
+pub(crate) fn within(words: &str, workspace: &Path) -> String {
+    let around = format!("({}/", printable(workspace.as_os_str().as_bytes()));
+    words.replace(&around, "(")
+}
+
 /// Text that leaves a terminal as it is: names can hold any byte but NUL and `/`.
 pub(crate) fn printable(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {

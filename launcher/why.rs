@@ -341,7 +341,8 @@ impl Explained {
             "shim" => "the preload library",
             layer => layer,
         };
-        let parts = [format!("by: {}", report::path(rule)), format!("stopped by {layer}")];
+        let rule = report::within(&report::path(rule), &workspace.root);
+        let parts = [format!("by: {rule}"), format!("stopped by {layer}")];
         for line in report::fitted("  ", &parts, "; ") {
             let _ = writeln!(text, "{line}");
         }

@@ -73,7 +73,9 @@ impl About {
             (_, Some(pattern)) => format!("prompt_paths has `{}`", pattern.text),
             _ => "file_policy has `default = \"prompt\"`".to_owned(),
         };
-        Reason { words, place: pattern.and_then(|pattern| pattern.place.clone()) }
+        let place = pattern.and_then(|pattern| pattern.place.as_ref());
+        let within = |place: &String| report::within(&format!("({place})"), &self.workspace);
+        Reason { words, place: place.map(within) }
     }
 }
 
@@ -99,7 +101,7 @@ impl Wish {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reason {
     words: String,
-    /// The file and the line that say so.
+    /// The file and the line that say so, in brackets.
     place: Option<String>,
 }
 
@@ -141,8 +143,7 @@ pub(super) fn words(questions: &[&Question]) -> String {
     for Question { wishes, via, program, pid, reason, .. } in questions {
         let name = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let name = report::short(name);
-        let place = reason.place.as_ref().map(|place| format!("({place})"));
-        let reason = [Some(reason.words.clone()), place];
+        let reason = [Some(&reason.words), reason.place.as_ref()];
         let reason: Vec<String> =
             reason.iter().flatten().map(|part| report::short(part.as_bytes())).collect();
         let mut lead = format!("jp-confine: {name} ({pid}) wants to");

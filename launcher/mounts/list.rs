@@ -153,7 +153,7 @@ fn words(line: &Line) -> String {
         let _ = writeln!(text, "           {}", held.words);
     }
     if line.made_by == MadeBy::Option {
-        text.push_str("           by --mount: granted in runs that have the option\n");
+        text.push_str("           made by --mount: no rule of a file grants it\n");
     }
     text
 }

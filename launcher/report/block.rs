@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jp_confine_policy::Capabilities;
 
-use super::{Style, fitted, printable, quoted, shown};
+use super::{Style, fitted, printable, quoted, shown, within};
 use crate::advice::{Advice, Advisor, Gathered, Written};
 use crate::command_line::CommandLine;
 use crate::denials::{Denials, of_any_process};
@@ -205,8 +205,7 @@ fn others(gathered: &Gathered, advisor: Advisor<'_>, style: Style) -> Vec<String
 
 /// What decided, files of the workspace named as seen from there.
 fn rule(denial: &Denial, advisor: Advisor<'_>) -> Option<String> {
-    let around = format!("({}/", shown(advisor.workspace.as_os_str().as_bytes(), Path::new("")));
-    Some(advisor.rule(denial)?.replace(&around, "("))
+    Some(within(&advisor.rule(denial)?, advisor.workspace))
 }
 
 /// What to add to the policy file to allow it, ready to be pasted: as many rules as fit into `room` lines.

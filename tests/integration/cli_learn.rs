@@ -34,6 +34,9 @@ fn tree() -> Scratch {
     scratch.write("ws/.env", "KEY=1\n");
     scratch.write("ws/src/.env", "KEY=1\n");
     scratch.copy_program(Path::new("/bin/true"), "ws/bin/program");
+    for (name, target) in [("far", "../out"), ("nowhere", "../missing"), ("way", "src")] {
+        std::os::unix::fs::symlink(target, scratch.ws().join(name)).expect("linked");
+    }
     scratch
 }
 

@@ -294,7 +294,7 @@ fn the_list_of_mounts() {
     let run = say(&scratch, "mounts");
     run.assert_ok().assert_stdout(&scratch.expand("ok         fork → $OUT/dir\n"));
     run.assert_stdout("tool edit: create, update, delete\n").assert_stdout("gone → nothing\n");
-    run.assert_stdout("by --mount: granted in runs that have the option\n");
+    run.assert_stdout("made by --mount: no rule of a file grants it\n");
 }
 
 #[test]
