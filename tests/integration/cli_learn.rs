@@ -115,6 +115,25 @@ fn the_bounds_hold_while_it_learns() {
     assert!(scratch.read("ws/jp-confine.toml").contains("\"dir\""));
 }
 
+/// What is linked in for the run is learned as a rule on the link, and what is inside as ever.
+#[test]
+fn what_is_mounted_is_learned_beside_the_rest() {
+    let script =
+        "d=$(mktemp -d ./tmp.XXXXXX); cat fork/inner > $d/y; cat $d/y; rm -rf works; mv $d works";
+    let scratch = tree();
+    let line = ["--non-interactive", "--mount", "fork=../out/dir", "learn"];
+    let learned = run(&scratch, &line, script);
+    if learned.code() == 125 {
+        return note("skipped: learn cannot be had here");
+    }
+    assert!(!learned.stderr.contains("cannot be granted"), "{learned}");
+    let policy = ["-p", "jp-confine.learned.toml"];
+    let again = run(&scratch, &policy, script);
+    assert!(again.code() == 0 && !again.stderr.contains("denied"), "{again}");
+    let refused = run(&scratch, &policy, "cat src/.env");
+    refused.assert_code(1).assert_stderr("denied read src/.env");
+}
+
 #[test]
 fn nothing_is_replaced_unasked_and_nothing_written_elsewhere() {
     let scratch = tree();
