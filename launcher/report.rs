@@ -2,6 +2,7 @@
 
 mod block;
 mod fold;
+mod screen;
 #[cfg(test)]
 mod tests;
 
@@ -11,19 +12,15 @@ use std::io::{IsTerminal as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use rustix::process;
-use rustix::termios::{self, LocalModes};
-
 use self::block::block;
 pub(crate) use self::block::{Circumstances, approval, asked, times, words};
 pub(crate) use self::fold::fitted;
 use self::fold::folded;
+pub(crate) use self::screen::Screen;
 use crate::failure::{Failure, Refusal};
 
 /// What every message begins with.
 const NAME: &str = "jp-confine:";
-/// The longest title of a window.
-const TITLE: usize = 78;
 /// So much of a name is shown; more could push what stands above it off the screen.
 const LONGEST: usize = 240;
 
@@ -226,28 +223,6 @@ pub(crate) fn block_of(lines: &[String]) {
 /// Whether somebody watches.
 pub(crate) fn is_terminal() -> bool {
     std::io::stderr().is_terminal()
-}
-
-/// Has the window's title be `text` for a while, and then again what it was (`ctlseqs`, OSC 2 and the stack
-/// of titles): what programs write stays as it is.
-pub(crate) fn title(text: Option<&str>, is_first: bool) {
-    let keep = if is_first { "\x1b[22;2t" } else { "" };
-    match text {
-        Some(text) => {
-            let short: String = text.chars().take(TITLE).collect();
-            stderr(&format!("{keep}\x1b]2;{}\x1b\\", printable(short.as_bytes())));
-        }
-        None => stderr("\x1b]2;\x1b\\\x1b[23;2t"),
-    }
-}
-
-/// Whether the terminal is there to write lines to: nobody else uses it as a screen, or reads from it what
-/// is not to be seen, and this process is in its foreground.
-pub(crate) fn has_plain_terminal() -> bool {
-    let stderr = std::io::stderr();
-    let Ok(modes) = termios::tcgetattr(&stderr) else { return false };
-    let is_plain = modes.local_modes.contains(LocalModes::ICANON | LocalModes::ECHO);
-    is_plain && termios::tcgetpgrp(&stderr).is_ok_and(|group| group == process::getpgrp())
 }
 
 /// Prints lines for people, which a terminal gets in several if they are too long.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::cli_status::product;
-use crate::run::{Outcome, PRODUCT, note};
+use crate::run::{Outcome, PRODUCT, Run, note};
 use crate::scratch::Scratch;
 use crate::terminal::Terminal;
 
@@ -163,6 +163,23 @@ fn without_a_supervisor_nothing_is_run() {
     let inside = [&["-x", PRODUCT, "--", PRODUCT][..], &line].concat();
     product(&scratch, &inside).run().assert_code(125).assert_stderr("inside another run");
     assert!(!scratch.ws().join("new").exists());
+}
+
+/// Where all that is written goes elsewhere the terminal is free for it.
+#[test]
+fn learning_shows_itself_where_nothing_else_is_shown() {
+    let scratch = Scratch::new();
+    if learn(&scratch, "true").is_none() {
+        return;
+    }
+    let line = format!("{PRODUCT} learn -o learned -- sh -c 'cat file; sleep 0.5' >../log 2>&1");
+    let run = Run::new(&scratch, "sh", &["-c", &line]).mode(crate::run::Mode::Bare);
+    let mut terminal = Terminal::start(&run.env("TERM", "xterm"));
+    terminal.see("jp-confine learn: ");
+    terminal.see("uses by ");
+    terminal.see("\r\x1b[K");
+    assert_eq!(terminal.end(), Some(0));
+    assert!(!scratch.read("log").contains("learn: "), "{}", scratch.read("log"));
 }
 
 /// Without titles of the window.
