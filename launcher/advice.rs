@@ -214,17 +214,13 @@ impl<'a> Advisor<'a> {
 
 /// Adds `step` to those so far, one for each place; what there is for its place then.
 fn note(steps: &mut Vec<Step>, step: Step) -> Step {
-    match steps.iter_mut().find(|known| known.place == step.place) {
-        Some(known) => {
-            known.held = known.held.union(step.held);
-            known.missing = known.missing.union(step.missing);
-            known.clone()
-        }
-        None => {
-            steps.push(step.clone());
-            step
-        }
+    if let Some(known) = steps.iter_mut().find(|known| known.place == step.place) {
+        known.held = known.held.union(step.held);
+        known.missing = known.missing.union(step.missing);
+        return known.clone();
     }
+    steps.push(step.clone());
+    step
 }
 
 /// The `--deny` on exactly this place, which outweighs every option there.

@@ -85,7 +85,11 @@ pub(crate) fn list(key: &str, items: &[String]) -> String {
 
 /// Strings to be put into a list, a line for each.
 pub(crate) fn items(items: &[String]) -> String {
-    items.iter().map(|item| format!("{},\n", string(item))).collect()
+    let mut text = String::new();
+    for item in items {
+        let _ = writeln!(text, "{},", string(item));
+    }
+    text
 }
 
 /// The parts of a list, with its beginning before the first and its end behind the last.

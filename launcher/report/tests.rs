@@ -103,7 +103,7 @@ fn looking_for_what_is_not_there_is_worth_no_word_where_all_went_well() {
         denials.add(denial.clone());
         let (grants, lists) = (grants(), OwnLists::of_nobody());
         let about = circumstances(&denials, &grants, &lists);
-        !block(Circumstances { succeeded, verbose, ..about }, PLAIN).is_empty()
+        !block(Circumstances { verbose, succeeded, ..about }, PLAIN).is_empty()
     };
     assert!(!told(&absent, true, false));
     assert!(told(&absent, false, false) && told(&absent, true, true));

@@ -95,7 +95,7 @@ fn patterns_that_are_advised_allow_it() {
     let config = "[file_policy]\nread_paths = [\n\"/nowhere\",\n]\n";
     let outside = ["read", "list", "write", "create", "rename out", "execute outside"];
     let names = |name: &str| outside.iter().any(|begin| name.starts_with(begin));
-    let leaves = |script: &str| script.contains("$") || script.contains("link");
+    let leaves = |script: &str| script.contains('$') || script.contains("link");
     for (name, script) in ROWS.iter().filter(|(name, script)| names(name) && leaves(script)) {
         let scratch = tree();
         scratch.write("home/.config/jp-confine/config.toml", config);

@@ -115,7 +115,7 @@ fn candidate(listed: &Listed, invocation: &Invocation<'_>) -> Candidate {
     let mut says: Vec<String> = any.into_iter().collect();
     for line in text.lines().skip(1) {
         match says.last_mut().filter(|_| line.starts_with(' ')) {
-            Some(list) => list.push_str(&format!(" {}", line.trim_start())),
+            Some(list) => list.extend([" ", line.trim_start()]),
             None => says.push(line.to_owned()),
         }
     }
