@@ -4,7 +4,9 @@
 mod commands;
 mod gathered;
 mod together;
+mod trial;
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
@@ -13,24 +15,23 @@ use jp_confine_policy::canonical;
 use jp_confine_policy::commands::CommandRule;
 use jp_confine_policy::decide::{Destination, Verdict};
 use jp_confine_policy::net::Net;
-use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::pattern::Pattern;
+use jp_confine_policy::tier::{Restraint, Tier};
 use jp_confine_policy::tiers::Tiers;
 
 pub(crate) use self::commands::Programs;
 pub(crate) use self::gathered::Gathered;
-use crate::asked::{Asked, Step, lacking, path_of};
+use self::trial::{Means, Trial};
+use crate::asked::{Asked, Step, path_of};
+use crate::config::own_lists::OwnLists;
 use crate::context::Context;
+use crate::denials::of_any_process;
 use crate::events::{Denial, Reason};
-use crate::failure::Failure;
-use crate::grants;
 use crate::net;
 use crate::net::advice::Way;
 use crate::net::order::Without;
 use crate::prepare::{self, Prepared};
 use crate::report;
-
-/// A rename between two rules may lack something at each end, and gain something at each.
-const STEPS: usize = 8;
 
 /// Why rules about hosts allow no such socket.
 const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets there are none";
@@ -42,8 +43,8 @@ pub(crate) enum Advice {
     Grant {
         /// Options of the command line, the narrowest that do; paths are canonical.
         options: Vec<(&'static str, PathBuf)>,
-        /// Rules of `access.fs` that do, workspace-relative; none where rules cannot.
-        rules: Vec<(String, Capabilities)>,
+        /// What does in files; nothing where they cannot.
+        written: Written,
     },
     /// By allowing a connection.
     Connection(Way),
@@ -58,6 +59,15 @@ pub(crate) enum Advice {
     Approve(String),
     /// Not at all, and why.
     Never(String),
+}
+
+/// What grants something for good: together it does, and less of it may not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// Rules of `access.fs`, workspace-relative.
+    pub(crate) rules: Vec<(String, Capabilities)>,
+    /// Patterns of the user's own, and whose list they belong in, for what lies outside.
+    pub(crate) patterns: Vec<(Tier, String)>,
 }
 
 /// Who gives advice about the denials of one run.
@@ -80,6 +90,8 @@ pub(crate) struct Advisor<'a> {
     pub(crate) programs: Option<Programs<'a>>,
     /// Whose rules count, if not those of every run.
     pub(crate) tool: Option<&'a str>,
+    /// Where patterns of the user's own belong.
+    pub(crate) own_lists: &'a OwnLists,
 }
 
 impl<'a> Advisor<'a> {
@@ -95,6 +107,7 @@ impl<'a> Advisor<'a> {
             without_network: prepared.network.without(),
             programs: Programs::of(context, prepared),
             tool,
+            own_lists: &prepared.own_lists,
         }
     }
 
@@ -177,65 +190,51 @@ impl<'a> Advisor<'a> {
         let GrantKind::External { lexical_path } = &approved.kind else { return None };
         let others = self.grants.iter().filter(|grant| grant.origin != decided.origin);
         let grants: Vec<Grant> = others.chain([approved]).cloned().collect();
-        let image = self.image(&grants, asked).ok()?;
+        let advisor = Advisor { grants: &grants, ..*self };
+        let image = Trial::of(advisor, Means::Options).image(asked).ok()?;
         let image = prepare::parse_image(&image).ok()?;
         (asked.judge(&image) == Verdict::Allow).then(|| lexical_path.clone())
     }
 
-    fn image(&self, grants: &[Grant], asked: Asked<'_>) -> Result<Vec<u8>, Failure> {
-        grants::image_over(grants, Some(self.tiers), &asked.paths(), self.workspace)
+    /// The step as a rule of the workspace, where rules are declared and it is inside.
+    fn rule_for(&self, step: &Step) -> Option<(String, Capabilities)> {
+        let inside = canonical::below(self.workspace, &step.place).filter(|_| self.declared)?;
+        let inside = inside.to_str()?;
+        Some((if inside.is_empty() { "." } else { inside }.to_owned(), step.held))
     }
 
-    /// What must be added to `grants` for `asked` to be allowed, if `widen` says how much is added for what
-    /// lacks.
-    fn solve(
-        &self,
-        grants: &[Grant],
-        asked: Asked<'_>,
-        widen: impl Fn(Capabilities) -> Capabilities,
-    ) -> Result<Vec<Step>, String> {
-        let useless = |_| "no option and no rule can allow it".to_owned();
-        let mut grants = grants.to_vec();
-        let mut steps: Vec<Step> = Vec::new();
-        for _ in 0..STEPS {
-            let image = self.image(&grants, asked).map_err(useless)?;
-            let image = prepare::parse_image(&image).map_err(useless)?;
-            let Verdict::Deny(denied) = asked.judge(&image) else {
-                let outside = "the policy allows it now; a run around this one may not";
-                return if steps.is_empty() { Err(outside.to_owned()) } else { Ok(steps) };
-            };
-            let place = asked.place(&denied);
-            for step in lacking(&image, &grants, place, denied.missing) {
-                if let Some(flag) = denied_by_flag(&grants, &step.place) {
-                    return Err(format!("leave out `{flag}`"));
-                }
-                let step = Step { held: step.held.union(widen(step.missing)), ..step };
-                grants.push(granted(&step));
-                note(&mut steps, step);
+    /// The step as a pattern of the user's own, where it is outside and something can be opened there by
+    /// its name: what belongs to a process has another one the next time.
+    fn pattern_for(&self, step: &Step) -> Option<(Tier, String)> {
+        let inside = step.place.starts_with(self.workspace);
+        let passes = of_any_process(step.place.as_os_str().as_bytes()).is_some();
+        let tier = tier_for(step.missing);
+        let pattern = Pattern::literal(&step.place).filter(|_| !inside && !passes)?;
+        self.own_lists.get(tier).map(|_| (tier, pattern))
+    }
+
+    /// The steps as what belongs into files, if all of them can be.
+    fn written(&self, steps: &[Step]) -> Option<Written> {
+        let mut written = Written::default();
+        for step in steps {
+            match self.rule_for(step) {
+                Some(rule) => written.rules.push(rule),
+                None => written.patterns.push(self.pattern_for(step)?),
             }
         }
-        Err("no option and no rule can allow it".to_owned())
-    }
-
-    /// The steps as rules of the workspace, where rules are declared and all places are inside.
-    fn rules(&self, steps: &[Step]) -> Option<Vec<(String, Capabilities)>> {
-        let rule = |step: &Step| {
-            let inside = canonical::below(self.workspace, &step.place)?.to_str()?;
-            Some((if inside.is_empty() { "." } else { inside }.to_owned(), step.held))
-        };
-        if self.declared { steps.iter().map(rule).collect() } else { None }
+        Some(written)
     }
 }
 
-/// Adds `step` to those so far, one for each place.
-fn note(steps: &mut Vec<Step>, step: Step) {
-    match steps.iter_mut().find(|known| known.place == step.place) {
-        Some(known) => {
-            known.held = known.held.union(step.held);
-            known.missing = known.missing.union(step.missing);
-        }
-        None => steps.push(step),
+/// Adds `step` to those so far, one for each place; what there is for its place then.
+fn note(steps: &mut Vec<Step>, step: Step) -> Step {
+    if let Some(known) = steps.iter_mut().find(|known| known.place == step.place) {
+        known.held = known.held.union(step.held);
+        known.missing = known.missing.union(step.missing);
+        return known.clone();
     }
+    steps.push(step.clone());
+    step
 }
 
 /// The `--deny` on exactly this place, which outweighs every option there.
@@ -246,6 +245,11 @@ fn denied_by_flag<'g>(grants: &'g [Grant], place: &Path) -> Option<&'g str> {
         }
         _ => None,
     })
+}
+
+/// The tier whose patterns open a place for what is missing there.
+fn tier_for(missing: Capabilities) -> Tier {
+    if missing.intersects(Capabilities::WRITE) { Tier::Write } else { Tier::Read }
 }
 
 /// The step as a grant.
@@ -303,9 +307,13 @@ fn beyond_rules(reason: Reason) -> Option<&'static str> {
 fn beyond_grants(denial: &Denial) -> Option<&'static str> {
     Some(match denial.restraint? {
         Restraint::Deny => "no option and no rule outweighs it; take the pattern out",
-        Restraint::Read | Restraint::Default if !denial.question => {
-            "no option and no rule outweighs it; put the path into write_paths"
+        Restraint::Read if !denial.question => {
+            "no option and no rule outweighs it; have read_paths leave it out"
         }
+        Restraint::Default if !denial.question => match tier_for(denial.missing) {
+            Tier::Write => "no option and no rule outweighs it; put the path into write_paths",
+            _ => "no option and no rule outweighs it; put the path into read_paths",
+        },
         Restraint::Prompt | Restraint::Read | Restraint::Default => {
             "nobody consented; in a terminal it is asked about"
         }

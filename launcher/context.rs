@@ -55,6 +55,11 @@ impl Context {
         })
     }
 
+    /// The user's configuration file, be it there or not.
+    pub(crate) fn configuration(&self) -> Option<PathBuf> {
+        Some(self.config_home.as_ref()?.join("jp-confine/config.toml"))
+    }
+
     /// `path` made absolute from the working directory; no I/O.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         self.cwd.join(path)

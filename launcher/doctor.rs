@@ -51,7 +51,7 @@ pub(crate) fn doctor(context: &Context, json: bool) -> Result<u8, Failure> {
     } else {
         words(&diagnosis)
     };
-    report::output(&text);
+    report::text(&text);
     Ok(0)
 }
 

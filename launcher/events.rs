@@ -11,6 +11,8 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::telling::{COMMAND, Flags};
 use jp_confine_policy::tier::Restraint;
 
+use crate::asked::path_of;
+
 const MAGIC: u32 = 0x4556_504a;
 /// Bytes before the texts of a record.
 const FIXED: usize = 4 + 4 + 4 + 4 + 1 + 1 + 2 + 5 * 2 + 2;
@@ -153,6 +155,42 @@ pub(crate) struct Denial {
 }
 
 impl Denial {
+    /// What the supervisor refused, and nothing known of it but where: the canonical `path`, or the target of a
+    /// connection.
+    pub(crate) fn by_supervisor(
+        reason: Reason,
+        path: &[u8],
+        (pid, program): (u32, Vec<u8>),
+        call: &[u8],
+    ) -> Self {
+        Self {
+            pid,
+            rule: None,
+            missing: Capabilities::NONE,
+            hidden: false,
+            second: false,
+            question: false,
+            restraint: None,
+            reason,
+            layer: Layer::Supervisor,
+            path: path.to_owned(),
+            route: path.to_owned(),
+            other: Vec::new(),
+            also: Capabilities::NONE,
+            program,
+            call: call.to_owned(),
+        }
+    }
+
+    /// Whether nothing is there that it could have kept from the program, as things are now.
+    pub(crate) fn is_of_nothing(&self) -> bool {
+        const NEW: Capabilities = Capabilities::CREATE.union(Capabilities::DELETE);
+        let absent = || path_of(&self.path).symlink_metadata().err().map(|error| error.kind());
+        self.reason == Reason::Rule
+            && !self.missing.intersects(NEW)
+            && absent() == Some(std::io::ErrorKind::NotFound)
+    }
+
     /// The record of this denial, as [`Record`] reads it.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let texts = [&self.path, &self.route, &self.other, &self.program, &self.call]

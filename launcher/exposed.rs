@@ -24,7 +24,7 @@ const NAMED: usize = 3;
 /// What there is near the top of the workspace at `root` that `image` lets programs read, in words; `None`
 /// where there is nothing. The list of `tiers` says what is sensitive.
 pub(crate) fn warning(root: &Path, tiers: &Tiers, image: &Image<'_>) -> Option<String> {
-    let tiers = tiers.about(root);
+    let tiers = tiers.about(&[root]);
     let may_read = |path: &Path| {
         let request = Request::canonical(path.as_os_str().as_bytes());
         decide::access(image, &request, Capabilities::READ) == Verdict::Allow

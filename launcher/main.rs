@@ -37,6 +37,7 @@ mod mounts;
 mod net;
 mod outer;
 mod own_folders;
+mod own_patterns;
 mod plan;
 mod premises;
 mod prepare;
@@ -59,6 +60,7 @@ mod terminal;
 mod tier_layer;
 mod vfs;
 mod why;
+mod wire_form;
 mod workspace;
 
 use std::process::ExitCode;

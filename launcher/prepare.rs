@@ -3,29 +3,24 @@
 
 mod stage;
 
-use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
 
-use jp_confine_policy::Capability;
-use jp_confine_policy::build::{self, Beyond, Grant, GrantKind, ImageSpec};
+use jp_confine_policy::build::{self, Beyond, Grant, ImageSpec};
 use jp_confine_policy::canonical::Root;
-use jp_confine_policy::commands::{Commands, Listed};
+use jp_confine_policy::commands::Listed;
 use jp_confine_policy::compile::Compiled;
-use jp_confine_policy::env::EnvRule;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::model::CompiledRule;
-use jp_confine_policy::net::NetRule;
 use jp_confine_policy::resources::{Resources, Written};
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::warning::{self, Warning};
-use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::cli::{Enforce, Options};
 use crate::commands;
 use crate::config::layers::Layers;
+use crate::config::own_lists::OwnLists;
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::externals;
@@ -39,6 +34,7 @@ use crate::plan::bounds::Rule;
 use crate::plan::{Order, Plan};
 use crate::ready_made::ReadyMade;
 use crate::tier_layer::{Granted, TierLayer};
+use crate::wire_form::WireForm;
 use crate::workspace::{self, Workspace};
 pub(crate) use stage::{Run, Stage};
 
@@ -54,6 +50,8 @@ pub(crate) struct Prepared {
     pub(crate) declared: bool,
     pub(crate) image: Vec<u8>,
     pub(crate) tiers: Tiers,
+    /// Where the user's own patterns belong.
+    pub(crate) own_lists: OwnLists,
     /// What is sensitive and yet free to all programs, because nothing is declared.
     pub(crate) exposed: Option<Tiers>,
     pub(crate) rules: Vec<CompiledRule>,
@@ -149,7 +147,8 @@ pub(crate) fn prepare(
         own_folders::make_where_reachable(context, &parse_image(&image)?)?;
     }
 
-    let covered = warning::covered_baseline(&grants);
+    let covered = warning::covered_baseline(&grants).into_iter();
+    let covered = covered.chain(warning::named_sensitive(&grants, &tiers));
     let lent = || layers.lent(options.tool.as_deref(), &context.variable_names());
     let lent = matches!(stage, Stage::Service { .. }).then(lent).unwrap_or_default();
     Ok(Prepared {
@@ -159,6 +158,7 @@ pub(crate) fn prepare(
         declared: outcome.declared,
         image,
         tiers,
+        own_lists: layers.own_lists(options.tool.as_deref(), context.configuration().as_deref()),
         exposed,
         rules: wire,
         resources,
@@ -173,7 +173,7 @@ pub(crate) fn prepare(
             .chain(resource_warnings.iter().map(ToString::to_string))
             .chain(held.warnings)
             .chain(warnings.iter().map(ToString::to_string))
-            .chain(covered.iter().map(ToString::to_string))
+            .chain(covered.map(|warning| warning.to_string()))
             .chain(flags.warnings)
             .chain(of_tiers)
             .chain(lent)
@@ -267,62 +267,6 @@ impl Prepared {
         plan.notes.extend(commands::notes(self.commands.as_deref().unwrap_or_default(), &image));
         Ok(plan)
     }
-
-    /// The compiled policy for people and programs: the wire form of spec §2.3 and §2.5, with the
-    /// anchor of each grant and where it comes from.
-    pub(crate) fn to_json(&self) -> Value {
-        let mut value = json!(WireForm::of(&self.rules, &self.written, &self.environment));
-        let grants: Vec<Value> = self.grants.iter().map(grant_json).collect();
-        if let Value::Object(fields) = &mut value {
-            fields.insert("workspace".to_owned(), lossy(self.root.as_path()));
-            fields.insert("profiles".to_owned(), json!(self.profiles));
-            fields.insert("grants".to_owned(), Value::Array(grants));
-        }
-        value
-    }
-}
-
-/// The rules as tools receive them (spec §2.3, §2.5).
-#[derive(Debug, Serialize)]
-struct WireForm<'a> {
-    fs: &'a [CompiledRule],
-    net: &'a [NetRule],
-    env: Cow<'a, [EnvRule]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commands: Option<&'a Commands>,
-}
-
-impl<'a> WireForm<'a> {
-    fn of(fs: &'a [CompiledRule], written: &'a Written, environment: &Environment) -> Self {
-        let Written { net, env, commands, .. } = written;
-        // To tools an empty list means that everything is free.
-        let nothing = || vec![EnvRule { name: "*".to_owned(), ..EnvRule::default() }];
-        let is_free = !environment.is_declared || !env.is_empty();
-        let env = if is_free { Cow::Borrowed(env.as_slice()) } else { Cow::Owned(nothing()) };
-        Self { fs, net, env, commands: commands.as_ref() }
-    }
-}
-
-fn grant_json(grant: &Grant) -> Value {
-    let caps: Vec<&str> = grant.caps.iter().map(Capability::as_str).collect();
-    let mut value = json!({
-        "anchor": lossy(&grant.anchor),
-        "capabilities": caps,
-        "tombstone": matches!(grant.kind, GrantKind::Tombstone { .. }),
-        "origin": grant.origin,
-        "except": grant.carve_outs,
-    });
-    // The kind serialises as fields of its own: its name, and what some kinds carry.
-    if let (Value::Object(fields), Ok(Value::Object(kind))) =
-        (&mut value, serde_json::to_value(&grant.kind))
-    {
-        fields.extend(kind);
-    }
-    value
-}
-
-fn lossy(path: &Path) -> Value {
-    Value::String(path.to_string_lossy().into_owned())
 }
 
 /// The workspace that the options select.

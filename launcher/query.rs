@@ -43,7 +43,7 @@ pub(crate) fn dry_run(
         None => plan(context, options, &prepared)?,
     };
     report::json(&prepared.to_json())?;
-    report::output(&plan.describe());
+    report::text(&plan.describe());
     Ok(0)
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn check(
             let verdict = word(result.verdict);
             let message = report::path(&result.message());
             let why = if message.is_empty() { message } else { format!(": {message}") };
-            report::line(&format!("{verdict} {capability} {path}{why}"));
+            report::text(&format!("{verdict} {capability} {path}{why}\n"));
         }
     }
     Ok(status(&results.iter().map(|result| result.verdict).collect::<Vec<_>>()))
@@ -115,7 +115,7 @@ pub(crate) fn explain(
     if json {
         report::json(&Held { explanation, held_by: &plan.holders })?;
     } else {
-        report::output(&words(&explanation, &plan.holders));
+        report::text(&words(&explanation, &plan.holders));
     }
     Ok(0)
 }
@@ -238,7 +238,9 @@ fn verdict_on(judgement: &Judgement) -> String {
 }
 
 fn rule_of(judgement: &Judgement) -> String {
-    report::path(judgement.rule.as_deref().unwrap_or("no rule covers it"))
+    let without =
+        if judgement.on.is_some() { "no rule covers it" } else { "it cannot be resolved" };
+    report::path(judgement.rule.as_deref().unwrap_or(without))
 }
 
 /// Who holds what, each set of layers once.
@@ -252,4 +254,21 @@ fn by_layers(holders: &[Holder]) -> Vec<(String, Vec<&'static str>)> {
         }
     }
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What cannot be resolved is denied for that, and not for lack of a rule (spec §4.1).
+    #[test]
+    fn what_cannot_be_resolved_says_so() {
+        let judged = |on: Option<&str>| {
+            let (capability, verdict) = (Capability::Read, Verdict::Deny);
+            let on = on.map(str::to_owned);
+            rule_of(&Judgement { capability, on, verdict, hidden: false, rule: None })
+        };
+        assert_eq!(judged(None), "it cannot be resolved");
+        assert_eq!(judged(Some("/srv/a")), "no rule covers it");
+    }
 }

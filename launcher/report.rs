@@ -1,6 +1,8 @@
 //! Everything that people get to read. No other module prints.
 
 mod block;
+mod fold;
+mod screen;
 #[cfg(test)]
 mod tests;
 
@@ -10,19 +12,15 @@ use std::io::{IsTerminal as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use rustix::process;
-use rustix::termios::{self, LocalModes};
-
 use self::block::block;
 pub(crate) use self::block::{Circumstances, approval, asked, times, words};
+pub(crate) use self::fold::fitted;
+use self::fold::folded;
+pub(crate) use self::screen::Screen;
 use crate::failure::{Failure, Refusal};
 
 /// What every message begins with.
 const NAME: &str = "jp-confine:";
-/// How wide a terminal is at least; what is longer is broken where that can be.
-const WIDTH: usize = 80;
-/// The longest title of a window.
-const TITLE: usize = 78;
 /// So much of a name is shown; more could push what stands above it off the screen.
 const LONGEST: usize = 240;
 
@@ -47,27 +45,10 @@ pub(crate) fn shown(path: &[u8], workspace: &Path) -> String {
     printable(inside.unwrap_or(path).as_os_str().as_bytes())
 }
 
-/// `parts` with `between` in between, on one line if that is not too long, else on a line each; all with
-/// `indent` in front, and more of it in front of what continues a line.
-pub(crate) fn fitted(indent: &str, parts: &[String], between: &str) -> Vec<String> {
-    let whole = format!("{indent}{}", parts.join(between));
-    if whole.chars().count() <= WIDTH {
-        return vec![whole];
-    }
-    let indents = std::iter::once("").chain(std::iter::repeat("    "));
-    let line = |(part, more): (&String, &str)| split(&format!("{indent}{more}{}", part.trim_end()));
-    parts.iter().zip(indents).flat_map(line).collect()
-}
-
-/// A line that is too long, broken before the bracket that it ends with: the place of a rule.
-fn split(line: &str) -> Vec<String> {
-    let indent = line.len() - line.trim_start().len();
-    match line.rsplit_once(" (") {
-        Some((words, place)) if line.ends_with(')') && line.chars().count() > WIDTH => {
-            vec![words.to_owned(), format!("{:indent$}    ({place}", "")]
-        }
-        _ => vec![line.to_owned()],
-    }
+/// Words about a rule, its file named as seen from the workspace where it is in it.
+pub(crate) fn within(words: &str, workspace: &Path) -> String {
+    let around = format!("({}/", printable(workspace.as_os_str().as_bytes()));
+    words.replace(&around, "(")
 }
 
 /// Text that leaves a terminal as it is: names can hold any byte but NUL and `/`.
@@ -158,19 +139,20 @@ impl Style {
 
 /// Says why nothing was run.
 pub(crate) fn failure(failure: &Failure) {
-    if let Failure::Usage(error) = failure {
-        // clap knows which of its texts go to which stream.
+    if let Failure::Usage(error) = failure
+        && !error.use_stderr()
+    {
         let _ = error.print();
         return;
     }
-    let style = Style::of_stderr();
-    stderr(&explanation(failure, style));
+    told(&explanation(failure, Style::of_stderr()));
 }
 
 fn explanation(failure: &Failure, style: Style) -> String {
     let name = style.name();
     match failure {
-        Failure::Usage(error) => error.to_string(),
+        Failure::Usage(error) if style.coloured => error.render().ansi().to_string(),
+        Failure::Usage(error) => error.render().to_string(),
         Failure::Configuration(diagnostic) => format!("{}\n", diagnostic.render(style.coloured)),
         Failure::Own { message, advice } => {
             let advice = advice.iter().map(|advice| format!("  {}\n", lines(advice)));
@@ -220,29 +202,7 @@ pub(crate) fn problem(text: &str) {
 
 /// One line, which a terminal gets in several if it is too long.
 fn say(text: &str) {
-    let style = Style::of_stderr();
-    let text = if is_terminal() { wrapped(text, NAME.len() + 1) } else { text.to_owned() };
-    stderr(&format!("{} {text}\n", style.name()));
-}
-
-/// `text` broken between words, as far as these allow it; so much of the first line is taken already.
-pub(crate) fn wrapped(text: &str, taken: usize) -> String {
-    const CONTINUED: &str = "\n  ";
-    let mut out = String::new();
-    let mut column = taken;
-    for (place, word) in text.split(' ').enumerate() {
-        let length = word.chars().count();
-        if place > 0 && column + 1 + length > WIDTH {
-            out.push_str(CONTINUED);
-            column = CONTINUED.len() - 1;
-        } else if place > 0 {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += length;
-    }
-    out
+    told(&format!("{} {text}\n", Style::of_stderr().name()));
 }
 
 /// Where what a tool says of itself goes, as it is.
@@ -252,12 +212,12 @@ pub(crate) fn diagnostics() -> impl std::io::Write {
 
 /// Prints the block after a run.
 pub(crate) fn denials(about: Circumstances<'_>) {
-    stderr(&block(about, Style::of_stderr()));
+    told(&block(about, Style::of_stderr()));
 }
 
 /// Prints a block of lines, the first with the name of the product in front.
 pub(crate) fn block_of(lines: &[String]) {
-    stderr(&format!("{} {}\n", Style::of_stderr().name(), lines.join("\n  ")));
+    told(&format!("{} {}\n", Style::of_stderr().name(), lines.join("\n  ")));
 }
 
 /// Whether somebody watches.
@@ -265,35 +225,12 @@ pub(crate) fn is_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// Has the window's title be `text` for a while, and then again what it was (`ctlseqs`, OSC 2 and the stack
-/// of titles): what programs write stays as it is.
-pub(crate) fn title(text: Option<&str>, is_first: bool) {
-    let keep = if is_first { "\x1b[22;2t" } else { "" };
-    match text {
-        Some(text) => {
-            let short: String = text.chars().take(TITLE).collect();
-            stderr(&format!("{keep}\x1b]2;{}\x1b\\", printable(short.as_bytes())));
-        }
-        None => stderr("\x1b]2;\x1b\\\x1b[23;2t"),
-    }
+/// Prints lines for people, which a terminal gets in several if they are too long.
+pub(crate) fn text(text: &str) {
+    if std::io::stdout().is_terminal() { output(&folded(text)) } else { output(text) }
 }
 
-/// Whether the terminal is there to write lines to: nobody else uses it as a screen, or reads from it what
-/// is not to be seen, and this process is in its foreground.
-pub(crate) fn has_plain_terminal() -> bool {
-    let stderr = std::io::stderr();
-    let Ok(modes) = termios::tcgetattr(&stderr) else { return false };
-    let is_plain = modes.local_modes.contains(LocalModes::ICANON | LocalModes::ECHO);
-    is_plain && termios::tcgetpgrp(&stderr).is_ok_and(|group| group == process::getpgrp())
-}
-
-/// Prints one line that was asked for, which a terminal gets in several if it is too long.
-pub(crate) fn line(text: &str) {
-    let text = if std::io::stdout().is_terminal() { wrapped(text, 0) } else { text.to_owned() };
-    output(&format!("{text}\n"));
-}
-
-/// Prints what was asked for. A reader that has had enough is no failure.
+/// Prints what was asked for, as it is. A reader that has had enough is no failure.
 pub(crate) fn output(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -305,6 +242,11 @@ pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
         .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
     output(&format!("{text}\n"));
     Ok(())
+}
+
+/// Lines for people, which a terminal gets in several if they are too long.
+fn told(text: &str) {
+    if is_terminal() { stderr(&folded(text)) } else { stderr(text) }
 }
 
 /// In one write, so that the lines of concurrent programs do not get in between.

@@ -75,6 +75,23 @@ pub(crate) fn command_table(key: &str) -> String {
     format!("access.commands.{key}")
 }
 
+/// A list of strings under `key`.
+pub(crate) fn list(key: &str, items: &[String]) -> String {
+    let mut text = String::new();
+    let items = items.iter().map(|item| string(item)).collect();
+    wrap(&mut text, &listed(&format!("{key} = ["), items));
+    text
+}
+
+/// Strings to be put into a list, a line for each.
+pub(crate) fn items(items: &[String]) -> String {
+    let mut text = String::new();
+    for item in items {
+        let _ = writeln!(text, "{},", string(item));
+    }
+    text
+}
+
 /// The parts of a list, with its beginning before the first and its end behind the last.
 fn listed(begin: &str, mut parts: Vec<String>) -> Vec<String> {
     match parts.as_mut_slice() {

@@ -111,6 +111,7 @@ pub(crate) fn run(
             missed: &missed,
             advisor,
             verbose: options.verbose,
+            succeeded: status == 0,
             damaged,
             kept: kept.is_ok(),
             logged: options.events.is_some(),

@@ -25,6 +25,7 @@ use crate::denials::Denials;
 use crate::events::Denial;
 use crate::failure::Failure;
 use crate::log;
+use crate::own_patterns::{self, Addition};
 use crate::prepare;
 use crate::report;
 use crate::rule_text;
@@ -58,6 +59,9 @@ struct Together {
     options: String,
     /// Rules for a policy file.
     toml: Option<String>,
+    /// Patterns for files of the user's own.
+    #[serde(default)]
+    patterns: Vec<Addition>,
 }
 
 /// A denial, as it is kept and as `--json` prints it.
@@ -92,6 +96,9 @@ struct Explained {
     toml: Option<String>,
     /// The file that they are for.
     file: Option<String>,
+    /// Patterns for files of the user's own, which allow it together with these rules.
+    #[serde(default)]
+    patterns: Vec<Addition>,
     /// Why nothing allows it.
     never: Option<String>,
     /// What a tool was told, with the way out.
@@ -148,7 +155,8 @@ impl Ended<'_> {
             directory: report::printable(one.directory.as_os_str().as_bytes()),
             paths: one.members.len(),
             options: report::words(&one.options),
-            toml: one.rules.first().map(rule),
+            toml: one.written.rules.first().map(rule),
+            patterns: own_patterns::additions(self.advisor.own_lists, &one.written.patterns),
         };
         self.advisor.gather(&all).into_iter().map(one).collect()
     }
@@ -171,10 +179,12 @@ impl Ended<'_> {
     fn explain(&self, denial: &Denial, times: u64, advice: Advice) -> Explained {
         let rule = |(path, caps): &(String, _)| rule_text::rule(self.advisor.tool, path, *caps);
         let (mut options, mut toml, mut approve, mut never) = (None, String::new(), None, None);
+        let mut patterns = Vec::new();
         match advice {
-            Advice::Grant { options: words, rules } => {
+            Advice::Grant { options: words, written } => {
                 options = Some(report::words(&words));
-                toml = rules.iter().map(rule).collect::<Vec<_>>().join("\n");
+                toml = written.rules.iter().map(rule).collect::<Vec<_>>().join("\n");
+                patterns = own_patterns::additions(self.advisor.own_lists, &written.patterns);
             }
             Advice::Connection(way) => {
                 options = Some(format!("--net {}", report::quoted(way.typed.as_bytes())));
@@ -209,6 +219,7 @@ impl Ended<'_> {
             approve,
             file: toml.as_ref().and_then(|_| self.advisor.file()),
             toml,
+            patterns,
             never,
             message: None,
         }
@@ -235,8 +246,8 @@ pub(crate) fn last(context: &Context, options: &Options, json: bool) -> Result<u
             report::output(&format!("{}\n", pretty(&denials)?));
         }
         None if json => report::output("[]\n"),
-        Some((head, denials)) => report::output(&words(&head, &denials, &workspace)),
-        None => report::output(&format!(
+        Some((head, denials)) => report::text(&words(&head, &denials, &workspace)),
+        None => report::text(&format!(
             "no denials are on record for the last run in {}\n",
             report::printable(workspace.root.as_os_str().as_bytes())
         )),
@@ -268,7 +279,7 @@ fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
         let news: Vec<&str> = rules.filter(|rule| told.insert(*rule)).collect();
         let _ = write!(text, "\n{}", denial.words(workspace, &news));
     }
-    for Together { directory, paths, options, toml } in &head.together {
+    for Together { directory, paths, options, toml, patterns } in &head.together {
         let directory = report::shown(directory.as_bytes(), &workspace.root);
         let _ = writeln!(text, "\nall {paths} in {directory}\n  allow: jp-confine {options}");
         if let Some(toml) = toml {
@@ -277,11 +288,29 @@ fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
                 let _ = writeln!(text, "    {line}");
             }
         }
+        for line in own_patterns::lines("  ", "or add in place of theirs to", patterns) {
+            let _ = writeln!(text, "{line}");
+        }
     }
     text.push_str(&missed::words(&head.missed));
+    let gathered = head.together.iter().flat_map(|one| &one.patterns);
+    let all = denials.iter().flat_map(|one| &one.patterns);
+    text.push_str(&everything(&own_patterns::together(all), gathered.count() > 0));
     let more = head.denials.saturating_sub(denials.iter().map(|one| one.times).sum());
     if more > 0 {
         let _ = writeln!(text, "\nand {more} more");
+    }
+    text
+}
+
+/// All patterns of several denials, since a list is written once.
+fn everything(patterns: &[Addition], is_gathered: bool) -> String {
+    let mut text = String::new();
+    if patterns.iter().map(Addition::count).sum::<usize>() > 1 && !is_gathered {
+        text.push_str("\nall patterns together\n");
+        for line in own_patterns::lines("  ", "add to", patterns) {
+            let _ = writeln!(text, "{line}");
+        }
     }
     text
 }
@@ -312,7 +341,11 @@ impl Explained {
             "shim" => "the preload library",
             layer => layer,
         };
-        let _ = writeln!(text, "  by: {rule}; stopped by {layer}");
+        let rule = report::within(&report::path(rule), &workspace.root);
+        let parts = [format!("by: {rule}"), format!("stopped by {layer}")];
+        for line in report::fitted("  ", &parts, "; ") {
+            let _ = writeln!(text, "{line}");
+        }
         if self.hidden {
             text.push_str("  it looked absent, as in an empty home\n");
         }
@@ -332,6 +365,14 @@ impl Explained {
         }
         if self.toml.is_some() && rules.is_empty() {
             text.push_str("  or as above\n");
+        }
+        let before = match (rules.is_empty(), &self.options) {
+            (false, _) => "and add to",
+            (true, Some(_)) => "or add to",
+            (true, None) => "allow: add to",
+        };
+        for line in own_patterns::lines("  ", before, &self.patterns) {
+            let _ = writeln!(text, "{line}");
         }
         if let Some(never) = &self.never {
             let _ = writeln!(text, "  {never}");

@@ -1,18 +1,15 @@
 //! One way out of many denials in one directory: who was refused file after file there will be refused the next.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::Grant;
-use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::build::{Grant, GrantKind};
 
-use super::{Advisor, granted, option_for, options_of};
+use super::trial::entries_of;
+use super::{Advisor, Means, Trial, Written, options_of};
 use crate::asked::{Asked, Step, path_of};
 use crate::events::Denial;
-use crate::grants;
-use crate::prepare;
 
 /// So many paths in one directory are many.
 const MANY: usize = 3;
@@ -29,8 +26,8 @@ pub(crate) struct Gathered {
     pub(crate) members: Vec<usize>,
     /// Options that allow all of them, and what else would be asked for in the directory.
     pub(crate) options: Vec<(&'static str, PathBuf)>,
-    /// Rules of `access.fs` that do, workspace-relative; none where rules cannot.
-    pub(crate) rules: Vec<(String, Capabilities)>,
+    /// What does in files; nothing where they cannot.
+    pub(crate) written: Written,
 }
 
 impl Advisor<'_> {
@@ -63,13 +60,18 @@ impl Advisor<'_> {
     ) -> Option<Gathered> {
         let wanted = members.iter().filter_map(|(place, _)| denials.get(*place));
         let missing = wanted.fold(Capabilities::NONE, |all, denial| all.union(denial.missing));
-        let options = self.step(directory, missing, members, |missing| option_for(missing).1)?;
-        let rules = self.step(directory, missing, members, |missing| missing);
+        let asked: Vec<Asked<'_>> = members.iter().map(|(_, asked)| *asked).collect();
+        let options = self.step(directory, missing, &asked, Means::Options)?;
+        let rule = self.step(directory, missing, &asked, Means::Files);
+        let written = match rule.and_then(|step| self.rule_for(&step)) {
+            Some(rule) => Written { rules: vec![rule], ..Written::default() },
+            None => self.opened(directory, missing, &asked).unwrap_or_default(),
+        };
         Some(Gathered {
             directory: directory.to_owned(),
             members: members.iter().map(|(place, _)| *place).collect(),
             options: options_of(&options),
-            rules: rules.and_then(|step| self.rules(&[step])).unwrap_or_default(),
+            written,
         })
     }
 
@@ -78,28 +80,38 @@ impl Advisor<'_> {
         &self,
         directory: &Path,
         missing: Capabilities,
-        members: &[(usize, Asked<'_>)],
-        widen: impl Fn(Capabilities) -> Capabilities,
+        asked: &[Asked<'_>],
+        means: Means,
     ) -> Option<Step> {
-        let asked = Asked::Access(directory.as_os_str().as_bytes(), missing);
-        let before = self.image(self.grants, asked).ok()?;
-        let before = prepare::parse_image(&before).ok()?;
-        let request = Request::canonical(directory.as_os_str().as_bytes());
-        let held = decide::lookup(&before, &request).caps;
-        let place = directory.to_owned();
-        let step = Step { place, held: held.union(missing).union(widen(missing)), missing };
-        let grants: Vec<Grant> = self.grants.iter().cloned().chain([granted(&step)]).collect();
-        let paths: Vec<&Path> = members.iter().flat_map(|(_, asked)| asked.paths()).collect();
-        let image = grants::image_over(&grants, Some(self.tiers), &paths, self.workspace).ok()?;
-        let image = prepare::parse_image(&image).ok()?;
-        let allows = |(_, asked): &(usize, Asked<'_>)| asked.judge(&image) == Verdict::Allow;
-        members.iter().all(allows).then_some(step)
+        let mut trial = Trial::of(*self, means);
+        let held = trial.held(directory)?.union(missing).union(means.widen(missing));
+        let step = Step { place: directory.to_owned(), held, missing };
+        (trial.add(&step) && trial.allows(asked)).then_some(step)
+    }
+
+    /// A pattern of what is in the directory, if it allows all of `asked`. Of the user's home nobody is advised
+    /// to open more than what was asked for.
+    fn opened(
+        &self,
+        directory: &Path,
+        missing: Capabilities,
+        asked: &[Asked<'_>],
+    ) -> Option<Written> {
+        let is_hidden =
+            |grant: &Grant| grant.kind == GrantKind::Hidden && directory.starts_with(&grant.anchor);
+        let pattern = entries_of(directory, missing)?;
+        let has_list = self.own_lists.get(pattern.0).is_some();
+        if directory.starts_with(self.workspace) || self.grants.iter().any(is_hidden) || !has_list {
+            return None;
+        }
+        let mut trial = Trial::of(*self, Means::Files);
+        let allows = trial.open(pattern.clone()) && trial.allows(asked);
+        allows.then(|| Written { rules: Vec::new(), patterns: vec![pattern] })
     }
 
     fn is_too_much(&self, directory: &Path) -> bool {
-        let is_home = |grant: &Grant| {
-            grant.kind == super::GrantKind::Hidden && grant.anchor.starts_with(directory)
-        };
+        let is_home =
+            |grant: &Grant| grant.kind == GrantKind::Hidden && grant.anchor.starts_with(directory);
         self.workspace.starts_with(directory)
             || directory.parent().is_none()
             || self.grants.iter().any(is_home)

@@ -16,23 +16,9 @@ fn grant(anchor: &str, caps: Capabilities) -> Grant {
 }
 
 fn denial(call: &str, path: &str, missing: Capabilities) -> Denial {
-    Denial {
-        pid: 1,
-        rule: None,
-        missing,
-        hidden: false,
-        second: false,
-        question: false,
-        restraint: None,
-        reason: Reason::Rule,
-        layer: crate::events::Layer::Shim,
-        path: path.into(),
-        route: path.into(),
-        other: Vec::new(),
-        also: Capabilities::NONE,
-        program: b"/bin/sh".to_vec(),
-        call: call.into(),
-    }
+    let by = (1, b"/bin/sh".to_vec());
+    let denial = Denial::by_supervisor(Reason::Rule, path.as_bytes(), by, call.as_bytes());
+    Denial { missing, layer: crate::events::Layer::Shim, ..denial }
 }
 
 fn pair(call: &str, from: &str, to: &str, missing: Capabilities, second: bool) -> Denial {
@@ -42,6 +28,7 @@ fn pair(call: &str, from: &str, to: &str, missing: Capabilities, second: bool) -
 
 fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -> Advisor<'a> {
     static FREE: LazyLock<Net> = LazyLock::new(Net::default);
+    static LISTS: LazyLock<OwnLists> = LazyLock::new(OwnLists::of_nobody);
     Advisor {
         grants,
         workspace: Path::new("/w"),
@@ -52,6 +39,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         without_network: None,
         programs: None,
         tool: None,
+        own_lists: &LISTS,
     }
 }
 
@@ -70,10 +58,12 @@ fn in_line(advice: Advice) -> String {
         Advice::Connection(way) => way.typed,
         Advice::Command { .. } => unreachable!("no programs are listed"),
         Advice::Approve(name) => format!("approve {name}"),
-        Advice::Grant { options, rules } => {
+        Advice::Grant { options, written } => {
             let options = options.iter().map(|(flag, path)| format!("{flag} {}", path.display()));
-            let rules = rules.iter().map(|(path, caps)| format!("{path}: {caps}"));
-            options.chain(rules).collect::<Vec<_>>().join("; ")
+            let rules = written.rules.iter().map(|(path, caps)| format!("{path}: {caps}"));
+            let patterns = &written.patterns;
+            let patterns = patterns.iter().map(|(tier, text)| format!("{} {text}", tier.field()));
+            options.chain(rules).chain(patterns).collect::<Vec<_>>().join("; ")
         }
     }
 }
@@ -88,9 +78,10 @@ fn rules_restate_what_holds_and_options_need_not() {
         (denial("mkdir", "/w/new", C), "-w /w/new; new: read, create"),
         (denial("unlink", "/w/a", D), "-w /w/a; a: read, delete"),
         (denial("open", "/w", C), "-w /w; .: read, create"),
-        (denial("open", "/srv/a", R), "-r /srv/a"),
-        (denial("open", "/srv/a", U.union(R)), "-w /srv/a"),
-        (denial("execve", "/srv/a", R.union(X)), "-x /srv/a"),
+        (denial("open", "/srv/a", R), "-r /srv/a; read_paths /srv/a"),
+        (denial("open", "/srv/a[1]", R), "-r /srv/a[1]; read_paths /srv/a[[]1[]]"),
+        (denial("open", "/srv/a", U.union(R)), "-w /srv/a; write_paths /srv/a"),
+        (denial("execve", "/srv/a", R.union(X)), "-x /srv/a; read_paths /srv/a"),
     ];
     for (denial, expected) in rows {
         assert_eq!(line(&grants, &denial), expected);
@@ -108,7 +99,10 @@ fn both_ends_of_a_rename_and_of_a_link_are_granted() {
     let link = pair("link", "/w/a", "/w/b", C, true);
     assert_eq!(line(&grants, &link), "-w /w/b; -w /w/a; b: read, create; a: read, create");
     let out = pair("rename", "/w/missing-a", "/srv/missing-b", D, false);
-    assert_eq!(line(&grants, &out), "-w /w/missing-a; -w /srv/missing-b");
+    assert_eq!(
+        line(&grants, &out),
+        "-w /w/missing-a; -w /srv/missing-b; missing-a: read, create, update, delete, execute; write_paths /srv/missing-b"
+    );
 }
 
 #[test]
@@ -166,7 +160,11 @@ fn many_denials_in_one_directory_are_gathered() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].members, [0, 1, 2]);
     assert_eq!(found[0].options, [("-w", PathBuf::from("/w/dir"))]);
-    assert_eq!(found[0].rules, [("dir".to_owned(), R.union(C).union(U))]);
+    assert_eq!(found[0].written.rules, [("dir".to_owned(), R.union(C).union(U))]);
+    let outside = gather(&three("/srv/x"));
+    assert_eq!(outside[0].written.patterns, [(Tier::Write, "/srv/x/*".to_owned())]);
+    let of_home = gather(&three("/home/u/.private"));
+    assert_eq!(of_home[0].written, Written::default(), "nothing wide of a home");
     for directory in ["/w", "/home/u", "/home", ""] {
         assert_eq!(gather(&three(directory)), [], "{directory}");
     }
@@ -225,5 +223,24 @@ fn what_is_not_approved_is_to_be_approved() {
     let asked = |missing| Denial { rule: Some(2), ..denial("open", "/srv/fork/a", missing) };
     assert_eq!(advisor.advise(&asked(R)), Advice::Approve("fork".to_owned()));
     let options = vec![("-w", "/srv/fork/a".into())];
-    assert_eq!(advisor.advise(&asked(U)), Advice::Grant { options, rules: Vec::new() });
+    let written = Written::default();
+    assert_eq!(advisor.advise(&asked(U)), Advice::Grant { options, written });
+}
+
+/// What a rule covers no pattern opens, what is read-only by a pattern no second one changes, and of several
+/// denials on one path the list that grants more must be the only one.
+#[test]
+fn patterns_are_advised_where_they_help() {
+    let covered = [grant("/w", R), grant("/etc", R)];
+    assert_eq!(line(&covered, &denial("open", "/etc/a", U)), "-w /etc/a");
+    assert_eq!(line(&[], &denial("open", "/proc/7/stat", R)), "-r /proc/7/stat");
+    let both = [denial("open", "/srv/a", R), denial("open", "/srv/a", U)];
+    let both: Vec<&Denial> = both.iter().collect();
+    let tiers = Tiers::default();
+    for advice in advisor(&[], &[], &tiers).advise_all(&both) {
+        let Advice::Grant { written, .. } = advice else { panic!("{advice:?}") };
+        assert_eq!(written.patterns, [(Tier::Write, "/srv/a".to_owned())]);
+    }
+    let read_only = Denial { restraint: Some(Restraint::Read), ..denial("open", "/srv/a", U) };
+    assert!(line(&[], &read_only).contains("have read_paths leave it out"));
 }

@@ -4,10 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::Grant;
-
-use super::{Advice, Advisor, note, options_of};
+use super::{Advice, Advisor, Means, Trial, note, options_of};
 use crate::asked::{Asked, Step};
 use crate::events::Denial;
 
@@ -23,36 +20,32 @@ impl Advisor<'_> {
         let asked: Vec<Result<Asked<'_>, Box<Advice>>> =
             denials.iter().map(|denial| self.grantable(denial)).collect();
         let requests: Vec<Asked<'_>> = asked.iter().flatten().copied().collect();
-        let options = self.solve_all(&requests, |missing| super::option_for(missing).1);
-        let rules = self.solve_all(&requests, |missing| missing);
-        let mut solved = options.into_iter().zip(rules);
+        let options = self.solve_all(&requests, Means::Options);
+        let files = self.solve_all(&requests, Means::Files);
+        let mut solved = options.into_iter().zip(files);
         let advice = |one: Result<_, Box<Advice>>| match one {
             Err(advice) => *advice,
             Ok(_) => solved.next().map_or_else(
                 || Advice::Never(String::new()),
-                |(options, rules)| self.advice_of(options, rules),
+                |(options, files)| self.advice_of(options, files),
             ),
         };
         asked.into_iter().map(advice).collect()
     }
 
-    fn advice_of(&self, options: Steps, rules: Steps) -> Advice {
+    fn advice_of(&self, options: Steps, files: Steps) -> Advice {
         let options = match options {
             Ok(steps) => steps.iter().flat_map(options_of).collect(),
             Err(why) => return Advice::Never(why),
         };
-        let rules = rules.ok().and_then(|steps| self.rules(&steps)).unwrap_or_default();
-        Advice::Grant { options, rules }
+        let written = files.ok().and_then(|steps| self.written(&steps)).unwrap_or_default();
+        Advice::Grant { options, written }
     }
 
-    /// As [`Advisor::solve`], for requests that are to be allowed at the same time.
-    fn solve_all(
-        &self,
-        asked: &[Asked<'_>],
-        widen: impl Fn(Capabilities) -> Capabilities,
-    ) -> Vec<Steps> {
+    /// As [`Trial::solve`], for requests that are to be allowed at the same time.
+    fn solve_all(&self, asked: &[Asked<'_>], means: Means) -> Vec<Steps> {
         let mut all: Vec<Steps> =
-            asked.iter().map(|asked| self.solve(self.grants, *asked, &widen)).collect();
+            asked.iter().map(|asked| Trial::of(*self, means).solve(*asked)).collect();
         let shared = shared_places(&all);
         let concerned = |steps: &Steps| {
             steps.as_ref().is_ok_and(|steps| steps.iter().any(|it| shared.contains(&it.place)))
@@ -63,9 +56,11 @@ impl Advisor<'_> {
             note(&mut united, step.clone());
         }
         for _ in 0..ROUNDS {
-            let grants: Vec<Grant> =
-                self.grants.iter().cloned().chain(united.iter().map(super::granted)).collect();
-            let lacking = |at: &usize| Some((*at, self.solve(&grants, asked[*at], &widen).ok()?));
+            let mut trial = Trial::of(*self, means);
+            for step in &united {
+                trial.add(step);
+            }
+            let lacking = |at: &usize| Some((*at, trial.clone().solve(asked[*at]).ok()?));
             let more: Vec<(usize, Vec<Step>)> = together.iter().filter_map(lacking).collect();
             for (at, steps) in &more {
                 for step in steps {

@@ -51,7 +51,7 @@ pub(crate) struct Options {
     #[arg(value_parser = OsStringValueParser::new().try_map(|word| Mount::parse(&word)))]
     pub(crate) mounts: Vec<Mount>,
     /// Remove such a link with its rules and approval; without NAME all of them
-    #[arg(long = "no-mount", value_name = "NAME", num_args = 0..=1, require_equals = true)]
+    #[arg(long = "no-mount", value_name = "NAME", num_args = 0..=1)]
     #[arg(default_missing_value = Unmount::ALL)]
     #[arg(value_parser = OsStringValueParser::new().try_map(|word| Unmount::parse(&word)))]
     pub(crate) no_mounts: Vec<Unmount>,

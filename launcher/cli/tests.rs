@@ -100,6 +100,8 @@ fn wrong_lines_are_refused() {
         "jp-confine --mount fork -- true",
         "jp-confine --mount fork=/p:rw -- true",
         "jp-confine --no-mount= -- true",
+        "jp-confine --no-mount make",
+        "jp-confine --no-mount fork make",
         "jp-confine -q -v -- true",
     ] {
         let failure = line(words).expect_err(words);
@@ -115,6 +117,13 @@ fn mounts_are_read_where_they_stand() {
     let names: Vec<&str> = options.mounts.iter().map(|mount| mount.name.as_str()).collect();
     assert_eq!(names, ["a", "c"]);
     assert_eq!(options.no_mounts, [Unmount::All, Unmount::Named("b".to_owned())]);
+    let (options, command) = line("jp-confine --no-mount fork -q -- make").expect("right");
+    assert_eq!(options.no_mounts, [Unmount::Named("fork".to_owned())]);
+    assert!(matches!(command, Command::Run { program, .. } if program == "make"));
+    let (options, _) = line("jp-confine --no-mount -- make").expect("right");
+    assert_eq!(options.no_mounts, [Unmount::All]);
+    let (options, _) = line("jp-confine mounts --no-mount").expect("right");
+    assert_eq!(options.no_mounts, [Unmount::All]);
     let (_, command) = line("jp-confine approvals approve -C ws fork").expect("right");
     assert!(matches!(command, Command::Approvals(Approvals::Approve { name }) if name == "fork"));
 }

@@ -61,8 +61,8 @@ impl Layers {
     /// `--policy`.
     pub(crate) fn load(context: &Context, root: &Path, named: &[PathBuf]) -> Result<Self, Failure> {
         let mut files = Vec::new();
-        if let Some(dir) = &context.config_home {
-            files.extend(optional(&dir.join("jp-confine/config.toml"), Trust::User)?);
+        if let Some(file) = context.configuration() {
+            files.extend(optional(&file, Trust::User)?);
         }
         files.extend(optional(&root.join(workspace::FILE), Trust::Workspace)?);
         let mut policy_files = Vec::new();
@@ -75,7 +75,9 @@ impl Layers {
             files.push(decode(name, text, trust)?);
             policy_files.push(canonical);
         }
-        Ok(Self { files, policy_files })
+        let layers = Self { files, policy_files };
+        layers.check_origins()?;
+        Ok(layers)
     }
 
     /// Takes out the rules of the run, with those of `tool` if one is named.
@@ -162,21 +164,23 @@ impl Layers {
         Failure::Configuration(Box::new(diagnostic.help(error.help())))
     }
 
-    /// A tool must be known, and run here: what a server or the host itself does for a built-in
-    /// tool is out of reach, and rules for it would be a false promise (spec §2.6).
+    /// A tool must be known.
     fn check_tool(&self, name: &str) -> Result<(), Failure> {
-        let layers: Vec<(&File, &Tool)> = self
-            .files
-            .iter()
-            .flat_map(|file| file.tools.iter().map(move |tool| (file, tool)))
-            .filter(|(_, tool)| tool.name == name)
-            .collect();
-        if layers.is_empty() {
-            return Err(self.no_such_tool(name));
-        }
-        let Some(origin) = self.origin_elsewhere(name) else { return Ok(()) };
-        for (file, tool) in layers {
-            if let Some(span) = &tool.access {
+        let is_known = self.tools().any(|(_, tool)| tool.name == name);
+        if is_known { Ok(()) } else { Err(self.no_such_tool(name)) }
+    }
+
+    /// What the files say of each tool.
+    fn tools(&self) -> impl Iterator<Item = (&File, &Tool)> {
+        self.files.iter().flat_map(|file| file.tools.iter().map(move |tool| (file, tool)))
+    }
+
+    /// Of tools that do not run here, but in the host or on a server, nothing can be held: `access` on one would be
+    /// a false promise, whichever tool the run is for (spec §2.6, RFD 076).
+    fn check_origins(&self) -> Result<(), Failure> {
+        for (file, tool) in self.tools() {
+            let name = &tool.name;
+            if let (Some(span), Some(origin)) = (&tool.access, self.origin_elsewhere(name)) {
                 return Err(Failure::Configuration(Box::new(
                     Diagnostic::at(
                         &file.source,

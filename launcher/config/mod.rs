@@ -10,6 +10,7 @@ pub(crate) mod diagnostic;
 pub(crate) mod document;
 pub(crate) mod layers;
 mod lent;
+pub(crate) mod own_lists;
 mod resources;
 pub(crate) mod scope;
 mod tiers;

@@ -43,6 +43,7 @@ impl About {
         }
         Question {
             wishes,
+            via: (route != path).then(|| self.shown(route)),
             program,
             pid,
             reason: self.reason(denial.restraint, path_of(path), OsStr::from_bytes(route)),
@@ -51,10 +52,15 @@ impl About {
     }
 
     fn wish(&self, path: &[u8], wanted: Capabilities) -> Wish {
+        Wish { path: path.to_owned(), shown: self.shown(path), wanted }
+    }
+
+    /// A path relative to the workspace where it is in it.
+    fn shown(&self, path: &[u8]) -> Vec<u8> {
         let place = path_of(path);
         let inside = place.strip_prefix(&self.workspace).ok();
         let shown = inside.filter(|inside| !inside.as_os_str().is_empty()).unwrap_or(place);
-        Wish { path: path.to_owned(), shown: shown.as_os_str().as_bytes().to_owned(), wanted }
+        shown.as_os_str().as_bytes().to_owned()
     }
 
     fn reason(&self, restraint: Option<Restraint>, path: &Path, route: &OsStr) -> Reason {
@@ -67,7 +73,9 @@ impl About {
             (_, Some(pattern)) => format!("prompt_paths has `{}`", pattern.text),
             _ => "file_policy has `default = \"prompt\"`".to_owned(),
         };
-        Reason { words, place: pattern.and_then(|pattern| pattern.place.clone()) }
+        let place = pattern.and_then(|pattern| pattern.place.as_ref());
+        let within = |place: &String| report::within(&format!("({place})"), &self.workspace);
+        Reason { words, place: place.map(within) }
     }
 }
 
@@ -93,7 +101,7 @@ impl Wish {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reason {
     words: String,
-    /// The file and the line that say so.
+    /// The file and the line that say so, in brackets.
     place: Option<String>,
 }
 
@@ -102,6 +110,8 @@ pub(crate) struct Reason {
 pub(crate) struct Question {
     /// Where, and what there: two places where something is moved.
     pub(crate) wishes: Vec<Wish>,
+    /// How the first place was named, as people see it, where that is by way of a link (spec §9.5).
+    pub(crate) via: Option<Vec<u8>>,
     /// The program that wants it.
     pub(crate) program: Vec<u8>,
     pub(crate) pid: u32,
@@ -130,17 +140,20 @@ pub(super) fn offer(questions: &[&Question]) -> String {
 /// The questions in words, without the answers to choose from.
 pub(super) fn words(questions: &[&Question]) -> String {
     let mut text = String::new();
-    for Question { wishes, program, pid, reason, .. } in questions {
+    for Question { wishes, via, program, pid, reason, .. } in questions {
         let name = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let name = report::short(name);
-        let place = reason.place.as_ref().map(|place| format!("({place})"));
-        let reason = [Some(reason.words.clone()), place];
+        let reason = [Some(&reason.words), reason.place.as_ref()];
         let reason: Vec<String> =
             reason.iter().flatten().map(|part| report::short(part.as_bytes())).collect();
         let mut lead = format!("jp-confine: {name} ({pid}) wants to");
-        for Wish { shown, wanted, .. } in wishes {
+        let ways = via.iter().map(Some).chain(std::iter::repeat(None));
+        for (Wish { shown, wanted, .. }, via) in wishes.iter().zip(ways) {
             let _ = writeln!(text, "{lead} {wanted}");
             let _ = writeln!(text, "    {}", report::short(shown));
+            if let Some(via) = via {
+                let _ = writeln!(text, "    via {}", report::short(via));
+            }
             "  and with that to".clone_into(&mut lead);
         }
         for line in report::fitted("  ", &reason, " ") {
@@ -158,6 +171,7 @@ mod tests {
         let (path, wanted) = (b"/w/f".to_vec(), Capabilities::READ);
         words(&[&Question {
             wishes: vec![Wish { path, shown: shown.to_vec(), wanted }],
+            via: None,
             program: b"/usr/bin/c\x1b[2Jat".to_vec(),
             pid: 7,
             reason: Reason { words: reason.to_owned(), place: None },
@@ -170,6 +184,28 @@ mod tests {
         let text = asked(b"a\njp-confine: b\x1bc", "prompt_paths has `**/{x,\u{1b}c\ry}`");
         assert_eq!(text.lines().count(), 3, "{text}");
         assert!(!text.chars().any(|one| one.is_control() && one != '\n'), "{text:?}");
+    }
+
+    /// What was typed is told where it is another name of what it leads to, however it is judged.
+    #[test]
+    fn the_way_through_a_link_is_told() {
+        let about = About { interactive: true, workspace: "/w".into(), tiers: Tiers::default() };
+        let denial = Denial {
+            rule: None,
+            missing: Capabilities::READ,
+            hidden: false,
+            second: false,
+            level: 0,
+            visible: 0,
+            restraint: Some(Restraint::Prompt),
+            ask: true,
+        };
+        let by = |route: &'static [u8]| {
+            let subject = Subject::by_route(b"/w/infra/f", route);
+            words(&[&about.question(&denial, subject, b"cat".to_vec(), 7)])
+        };
+        assert!(by(b"/w/link/f").contains("    infra/f\n    via link/f\n"), "{}", by(b"/w/link/f"));
+        assert!(!by(b"/w/infra/f").contains("via"));
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub(crate) fn page(learned: &Learned<'_>, stage: &Stage<'_>) -> String {
          <h1>What <code>{command}</code> touched</h1>\n<p>{}</p>\n{BAR}",
         escaped(&facts(learned, stage))
     );
-    table_of_denials(&mut text, learned, stage);
+    table_of_denials(&mut text, learned);
     hosts::write(&mut text, &learned.hosts);
     let root = escaped(&stage.root.to_string_lossy());
     let _ = write!(text, "<h2>In the workspace {root}</h2>\n<ul class=\"top\">\n");
@@ -115,19 +115,9 @@ fn pick<'t>(
 }
 
 /// What was refused, each with its way out.
-fn table_of_denials(text: &mut String, learned: &Learned<'_>, stage: &Stage<'_>) {
+fn table_of_denials(text: &mut String, learned: &Learned<'_>) {
     let denials = &learned.ran.denials;
-    let advisor = Advisor {
-        grants: &learned.ran.prepared.grants,
-        workspace: stage.root,
-        tiers: &learned.ran.prepared.tiers,
-        unapproved: &learned.ran.prepared.unapproved,
-        declared: false,
-        net: &learned.ran.prepared.resources.net,
-        without_network: learned.ran.prepared.network.without(),
-        programs: None,
-        tool: learned.tool,
-    };
+    let advisor = Advisor::of(learned.context, &learned.ran.prepared, learned.tool);
     if denials.total() + denials.total_hidden() == 0 {
         return;
     }

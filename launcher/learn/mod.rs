@@ -94,6 +94,7 @@ pub(crate) struct Learned<'a> {
     /// Whether everything that the rules grant was searched for secrets.
     searched: bool,
     tool: Option<&'a str>,
+    context: &'a Context,
 }
 
 /// Runs `name` with `arguments`, and writes what was learned to where `lesson` says.
@@ -128,6 +129,7 @@ pub(crate) fn learn(
         refused: 0,
         searched: true,
         tool: options.tool.as_deref(),
+        context,
     };
     learned.distil(&stage)?;
     policy.write(&write::policy(&learned))?;

@@ -1,7 +1,7 @@
 //! What must not be granted along with the directory it is in: files that hold secrets or decide what
 //! runs, and that nobody used.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::os::unix::ffi::OsStrExt as _;
 
 use jp_confine_policy::Capabilities;
@@ -41,7 +41,7 @@ pub(crate) fn keep_what_was_there(stage: &Stage<'_>, uses: &Uses, rules: &mut Ve
     let lists = |part: &Part<'_>| stage.inside(part.path) == Some(b"");
     let caps = parts().filter(lists).fold(Capabilities::NONE, |caps, part| caps.union(part.caps));
     let caps = caps.intersection(Capabilities::READ);
-    for entry in fs::read_dir(stage.root).into_iter().flatten().flatten() {
+    for entry in entries(stage, b"") {
         let path = entry.file_name().as_bytes().to_vec();
         if !made.contains(&path.as_slice()) && !rules.iter().any(|rule| rule.path == path) {
             rules.push(Rule { path, caps, purpose: Purpose::Withholds });
@@ -51,8 +51,7 @@ pub(crate) fn keep_what_was_there(stage: &Stage<'_>, uses: &Uses, rules: &mut Ve
 
 /// Goes through the directory at `path`, workspace-relative, without following links.
 fn look(stage: &Stage<'_>, path: &[u8], rules: &mut Vec<Rule>, seen: &mut usize) {
-    let Ok(entries) = fs::read_dir(stage.place(path)) else { return };
-    for entry in entries.flatten() {
+    for entry in entries(stage, path) {
         *seen += 1;
         if *seen >= LIMIT {
             return;
@@ -65,6 +64,13 @@ fn look(stage: &Stage<'_>, path: &[u8], rules: &mut Vec<Rule>, seen: &mut usize)
             look(stage, &path, rules, seen);
         }
     }
+}
+
+/// What is in the directory at `path`, but for links: a rule on one is about what it leads to, which has a rule
+/// of its own, or is outside, where no such rule can stand.
+fn entries(stage: &Stage<'_>, path: &[u8]) -> impl Iterator<Item = DirEntry> {
+    let all = fs::read_dir(stage.place(path)).into_iter().flatten().flatten();
+    all.filter(|entry| !entry.file_type().is_ok_and(|kind| kind.is_symlink()))
 }
 
 /// What is to be granted at `path` where that is less than what the rules grant that are for others.

@@ -40,7 +40,7 @@ impl<'a> Stage<'a> {
         let stays = |grant: &&Grant| {
             canonical::below(root, &grant.anchor).is_none()
                 || grant.kind == GrantKind::Control
-                || grant.caps.is_empty()
+                || grant.caps.is_empty() && grant.kind != GrantKind::Sentinel
         };
         let around = policy.grants.iter().filter(stays).cloned().collect();
         Self { root, around, sensitive: policy.exposed.as_ref().unwrap_or(&policy.tiers) }

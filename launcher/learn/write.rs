@@ -67,6 +67,10 @@ pub(crate) fn summary(
     if let Some(more) = learned.rules.len().checked_sub(LISTED + 1) {
         lines.push(format!("  and {} more rules", more + 1));
     }
+    let outside = learned.outside.external.iter();
+    lines.extend(outside.map(|(path, (caps, _))| {
+        format!("  {:width$}  {caps}, outside of the workspace", report::path(path))
+    }));
     let narrows = |rule: &&Rule| {
         rule.purpose == Purpose::Withholds && rule.caps.is_empty() && !rule.path.is_empty()
     };

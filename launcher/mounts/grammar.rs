@@ -1,4 +1,4 @@
-//! `--mount [TOOL:]NAME=PATH[:MODE]` and `--no-mount[=NAME]` as they are typed (spec §8.3, §8.4). No I/O.
+//! `--mount [TOOL:]NAME=PATH[:MODE]` and `--no-mount [NAME]` as they are typed (spec §8.3, §8.4). No I/O.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};

@@ -32,8 +32,16 @@ enum State {
     Unapproved,
     /// It stays inside the workspace, where no external rule can stand.
     Inside,
-    /// It is approved, and no rule names it.
-    NoRule,
+}
+
+/// By whose word it is a mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum MadeBy {
+    /// A rule of a file.
+    Rule,
+    /// `--mount` alone, whose rule lasted for one run (spec §8.3); link and approval are left of it.
+    Option,
 }
 
 /// One line.
@@ -41,6 +49,7 @@ enum State {
 struct Line {
     name: Utf8PathBuf,
     state: State,
+    made_by: MadeBy,
     /// Where it leads now.
     target: Option<String>,
     approved_target: Option<String>,
@@ -77,7 +86,7 @@ pub(crate) fn mounts(context: &Context, options: &Options, json: bool) -> Result
         if lines.is_empty() && !options.quiet {
             report::note("no rule and no approval leads outside of this workspace");
         }
-        report::output(&lines.iter().map(words).collect::<String>());
+        report::text(&lines.iter().map(words).collect::<String>());
     }
     Ok(0)
 }
@@ -96,7 +105,7 @@ fn line(
     scopes: &[Scope],
     store: &Store,
 ) -> Line {
-    let (mut state, target) = match External::look(root, lookups, &name, store) {
+    let (state, target) = match External::look(root, lookups, &name, store) {
         External::Approved { target } => (State::Ok, Some(target)),
         External::Retargeted { target, .. } => (State::Retargeted, Some(target)),
         External::Unapproved { target } => (State::Unapproved, Some(target)),
@@ -104,12 +113,11 @@ fn line(
         External::Missing { .. } | External::Unresolvable(_) => (State::Dangling, None),
     };
     let grants: Vec<Held> = scope::grants_on(scopes, &name).into_iter().map(held).collect();
-    if grants.is_empty() && state == State::Ok {
-        state = State::NoRule;
-    }
+    let made_by = if grants.is_empty() { MadeBy::Option } else { MadeBy::Rule };
     let approved = store.get(name.as_str());
     Line {
         state,
+        made_by,
         target: target.map(|target| target.to_string_lossy().into_owned()),
         approved_target: approved.map(|entry| entry.canonical_target.to_string()),
         approved_at: approved.map(|entry| entry.approved_at.clone()),
@@ -133,7 +141,6 @@ fn words(line: &Line) -> String {
         State::Retargeted => "retargeted",
         State::Unapproved => "unapproved",
         State::Inside => "inside",
-        State::NoRule => "no rule",
     };
     let target = line.target.as_deref().map_or("nothing".to_owned(), report::path);
     let mut text = format!("{state:<11}{} → {target}\n", report::path(line.name.as_str()));
@@ -144,6 +151,9 @@ fn words(line: &Line) -> String {
     }
     for held in &line.grants {
         let _ = writeln!(text, "           {}", held.words);
+    }
+    if line.made_by == MadeBy::Option {
+        text.push_str("           made by --mount: no rule of a file grants it\n");
     }
     text
 }

@@ -148,7 +148,7 @@ impl Mounts {
         for name in &self.unlinked {
             links.remove(name).map_err(|error| {
                 let name = report::path(name.as_str());
-                Failure::own(format!("--no-mount={name}: the link cannot be removed: {error}"))
+                Failure::own(format!("--no-mount {name}: the link cannot be removed: {error}"))
             })?;
         }
         for mounted in self.unlinked_yet() {
@@ -232,7 +232,7 @@ impl Checker<'_> {
     /// The names that a `--no-mount` takes away.
     fn gone(&self, unmount: &Unmount) -> Result<BTreeSet<Utf8PathBuf>, Failure> {
         let Unmount::Named(typed) = unmount else { return Ok(self.known.clone()) };
-        let option = format!("--no-mount={}", report::path(typed));
+        let option = format!("--no-mount {}", report::path(typed));
         let name =
             self.place.name(typed).map_err(|why| Failure::own(format!("{option}: {why}")))?;
         if self.known.contains(&name) {
@@ -291,7 +291,7 @@ impl Checker<'_> {
         }
         let found = report::path(&found.path.to_string_lossy());
         let way_out = if self.known.contains(name) {
-            format!("--no-mount={shown} removes it, in the same command too")
+            format!("--no-mount {shown} removes it, in the same command too")
         } else {
             "remove it, or choose another name".to_owned()
         };

@@ -85,27 +85,9 @@ fn bare(host: &Host) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::events::Layer;
-    use jp_confine_policy::Capabilities;
 
     fn denial(reason: Reason, target: &str) -> Denial {
-        Denial {
-            pid: 1,
-            rule: None,
-            missing: Capabilities::NONE,
-            hidden: false,
-            second: false,
-            also: Capabilities::NONE,
-            question: false,
-            restraint: None,
-            reason,
-            layer: Layer::Supervisor,
-            path: target.into(),
-            route: target.into(),
-            other: Vec::new(),
-            program: b"/bin/sh".to_vec(),
-            call: b"connect".to_vec(),
-        }
+        Denial::by_supervisor(reason, target.as_bytes(), (1, b"/bin/sh".to_vec()), b"connect")
     }
 
     fn net(rules: &[(&str, Option<u16>, bool)]) -> Net {

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jp_confine_policy::Capabilities;
 
-use super::{NAME, Style, WIDTH, fitted, printable, quoted, shown};
-use crate::advice::{Advice, Advisor, Gathered};
+use super::fold::WIDTH;
+use super::{NAME, Style, fitted, printable, quoted, shown, within};
+use crate::advice::{Advice, Advisor, Gathered, Written};
 use crate::command_line::CommandLine;
 use crate::denials::{Denials, of_any_process};
 use crate::events::{Denial, Layer, Reason};
+use crate::own_patterns::{self, Addition};
 use crate::rule_text;
 
 /// The longest block.
@@ -29,6 +31,8 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) missed: &'a [String],
     pub(crate) advisor: Advisor<'a>,
     pub(crate) verbose: bool,
+    /// The program ended well, and so got over what it did not find.
+    pub(crate) succeeded: bool,
     /// The record of denials was damaged.
     pub(crate) damaged: bool,
     /// Whether `why --last` knows more.
@@ -41,15 +45,17 @@ pub(crate) struct Circumstances<'a> {
 pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
     let mut text = String::new();
     let denials = about.denials;
-    if denials.total() > 0 {
-        let noun = if denials.total() == 1 { "denial" } else { "denials" };
-        let _ = writeln!(text, "{} {} {noun}", style.name(), denials.total());
+    let told = told(about);
+    let total = told.iter().map(|(_, count)| count).sum::<u64>() + denials.untold();
+    if total > 0 {
+        let noun = if total == 1 { "denial" } else { "denials" };
+        let _ = writeln!(text, "{} {total} {noun}", style.name());
     }
-    let shown = entries(&mut text, about, style);
-    let more = (denials.open().len() - shown) as u64 + denials.untold();
+    let shown = entries(&mut text, about, &told, style);
+    let more = (told.len() - shown) as u64 + denials.untold();
     let more = (more > 0).then(|| format!("and {more} more"));
     let rest = match (about.kept, about.logged) {
-        _ if denials.total() == 0 => None,
+        _ if total == 0 => None,
         (true, _) => Some("all of them, and rules to paste: jp-confine why --last".to_owned()),
         (false, false) => Some("all of them, as they happen: --events FILE".to_owned()),
         (false, true) => None,
@@ -95,14 +101,26 @@ fn missed(names: &[String]) -> String {
     format!("{begin}{shown}{end}")
 }
 
+/// The denials that are worth a word. That a program looked for what is not there kept nothing from it, and
+/// if it did its work all the same nobody misses that; `why --last` tells of it.
+fn told(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
+    let is_idle = |denial: &Denial| about.succeeded && !about.verbose && denial.is_of_nothing();
+    about.denials.open().iter().filter(|(denial, _)| !is_idle(denial)).collect()
+}
+
 /// Writes what fits of the denials, those in one directory together, and rules that allow them; how many
 /// there were.
-fn entries(text: &mut String, about: Circumstances<'_>, style: Style) -> usize {
+fn entries(
+    text: &mut String,
+    about: Circumstances<'_>,
+    told: &[&(Denial, u64)],
+    style: Style,
+) -> usize {
     let mut shown = 0;
     let mut room = FOR_DENIALS;
     let mut rules: BTreeMap<String, Capabilities> = BTreeMap::new();
-    let denials = about.denials;
-    let all: Vec<&Denial> = denials.open().iter().map(|(denial, _)| denial).collect();
+    let mut patterns: Vec<Addition> = Vec::new();
+    let all: Vec<&Denial> = told.iter().map(|(denial, _)| denial).collect();
     let gathered = about.advisor.gather(&all);
     let is_first = |place: &usize| {
         gathered
@@ -113,7 +131,7 @@ fn entries(text: &mut String, about: Circumstances<'_>, style: Style) -> usize {
     let first: Vec<&Denial> = places.iter().map(|place| all[*place]).collect();
     let advice = about.advisor.advise_all(&first);
     for (place, advice) in places.iter().zip(advice) {
-        let (denial, count) = &denials.open()[*place];
+        let (denial, count) = told[*place];
         let together = gathered.iter().find(|one| one.members.first() == Some(place));
         let mut lines = describe(denial, *count, about.advisor, &advice, style);
         lines.extend(together.into_iter().flat_map(|one| others(one, about.advisor, style)));
@@ -124,16 +142,23 @@ fn entries(text: &mut String, about: Circumstances<'_>, style: Style) -> usize {
             let _ = writeln!(text, "{line}");
         }
         let theirs = match (together, advice) {
-            (Some(one), _) => one.rules.clone(),
-            (None, Advice::Grant { rules, .. }) => rules,
-            _ => Vec::new(),
+            (Some(one), _) => one.written.clone(),
+            (None, Advice::Grant { written, .. }) => written,
+            _ => Written::default(),
         };
-        for (path, caps) in theirs {
+        for (path, caps) in theirs.rules {
             let all = rules.entry(path).or_default();
             *all = all.union(caps);
         }
+        patterns.extend(own_patterns::additions(about.advisor.own_lists, &theirs.patterns));
     }
-    for line in pasted(&rules, about.advisor, room) {
+    let mut pasted = pasted(&rules, about.advisor, room);
+    let patterns = own_patterns::together(patterns.iter());
+    let patterns = own_patterns::lines("  ", "or add to", &patterns);
+    if pasted.len() + patterns.len() <= room {
+        pasted.extend(patterns);
+    }
+    for line in pasted {
         let _ = writeln!(text, "{}", style.faint(&line));
     }
     shown
@@ -205,8 +230,7 @@ fn others(gathered: &Gathered, advisor: Advisor<'_>, style: Style) -> Vec<String
 
 /// What decided, files of the workspace named as seen from there.
 fn rule(denial: &Denial, advisor: Advisor<'_>) -> Option<String> {
-    let around = format!("({}/", shown(advisor.workspace.as_os_str().as_bytes(), Path::new("")));
-    Some(advisor.rule(denial)?.replace(&around, "("))
+    Some(within(&advisor.rule(denial)?, advisor.workspace))
 }
 
 /// What to add to the policy file to allow it, ready to be pasted: as many rules as fit into `room` lines.

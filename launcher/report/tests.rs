@@ -1,6 +1,7 @@
 //! The block after a run, word for word.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
@@ -10,29 +11,16 @@ use jp_confine_policy::tiers::Tiers;
 use super::block::LINES;
 use super::*;
 use crate::advice::Advisor;
+use crate::config::own_lists::OwnLists;
 use crate::denials::Denials;
 use crate::events::{Denial, Reason};
 
 const PLAIN: Style = Style { coloured: false };
 
 fn denial(path: &[u8], missing: Capabilities, rule: Option<usize>) -> Denial {
-    Denial {
-        pid: 1,
-        rule,
-        missing,
-        hidden: false,
-        second: false,
-        question: false,
-        restraint: None,
-        reason: Reason::Rule,
-        layer: crate::events::Layer::Shim,
-        path: path.to_owned(),
-        route: path.to_owned(),
-        other: Vec::new(),
-        also: Capabilities::NONE,
-        program: b"/usr/bin/cat".to_vec(),
-        call: b"open".to_vec(),
-    }
+    let by = (1, b"/usr/bin/cat".to_vec());
+    let layer = crate::events::Layer::Shim;
+    Denial { rule, missing, layer, ..Denial::by_supervisor(Reason::Rule, path, by, b"open") }
 }
 
 fn grants() -> Vec<Grant> {
@@ -55,27 +43,39 @@ fn rendered(denials: &[Denial], declared: bool, missed: &[String]) -> String {
     for denial in denials {
         counted.add(denial.clone());
     }
-    let grants = grants();
-    let about = Circumstances {
-        denials: &counted,
-        missed,
+    let (grants, lists) = (grants(), OwnLists::of_nobody());
+    let about = circumstances(&counted, &grants, &lists);
+    let advisor = Advisor { declared, ..about.advisor };
+    block(Circumstances { missed, advisor, ..about }, PLAIN)
+}
+
+fn circumstances<'a>(
+    denials: &'a Denials,
+    grants: &'a [Grant],
+    own_lists: &'a OwnLists,
+) -> Circumstances<'a> {
+    static FREE: LazyLock<(Net, Tiers)> = LazyLock::new(Default::default);
+    Circumstances {
+        denials,
+        missed: &[],
         advisor: Advisor {
-            grants: &grants,
+            grants,
             workspace: Path::new("/w"),
-            tiers: &Tiers::default(),
+            tiers: &FREE.1,
             unapproved: &[],
-            declared,
-            net: &Net::default(),
+            declared: false,
+            net: &FREE.0,
             without_network: None,
             programs: None,
             tool: None,
+            own_lists,
         },
         verbose: true,
+        succeeded: false,
         damaged: false,
         kept: true,
         logged: false,
-    };
-    block(about, PLAIN)
+    }
 }
 
 #[test]
@@ -91,9 +91,30 @@ jp-confine: 3 denials
     baseline /etc; allow: jp-confine -r /etc/shadow
   denied create /srv/a b by cat
     no rule covers it; allow: jp-confine -w '/srv/a b'
+  or add to /c/config.toml:
+    [file_policy]
+    write_paths = [\"/srv/a b\"]
   all of them, and rules to paste: jp-confine why --last
 "
     );
+}
+
+/// A program that did its work did not need what is not there; one that failed may have.
+#[test]
+fn looking_for_what_is_not_there_is_worth_no_word_where_all_went_well() {
+    let absent = denial(b"/nowhere/at/all", Capabilities::READ, None);
+    let made = denial(b"/nowhere/at/all", Capabilities::CREATE, None);
+    let there = denial(b"/etc/passwd", Capabilities::READ, None);
+    let told = |denial: &Denial, succeeded, verbose| {
+        let mut denials = Denials::default();
+        denials.add(denial.clone());
+        let (grants, lists) = (grants(), OwnLists::of_nobody());
+        let about = circumstances(&denials, &grants, &lists);
+        !block(Circumstances { verbose, succeeded, ..about }, PLAIN).is_empty()
+    };
+    assert!(!told(&absent, true, false));
+    assert!(told(&absent, false, false) && told(&absent, true, true));
+    assert!(told(&made, true, false) && told(&there, true, false));
 }
 
 /// `ps` asks for the environment of every process.
@@ -175,7 +196,8 @@ fn many_in_one_directory_are_one_entry() {
     };
     let many = [of(0..100, "/srv/x"), of(0..2, "/srv/y")].concat();
     let text = render(&many, false);
-    assert_eq!(text.lines().count(), 9, "{text}");
+    assert_eq!(text.lines().count(), 12, "{text}");
+    assert!(text.contains("read_paths = [\"/srv/x/*\", \"/srv/y/0\""), "{text}");
     let others = "  and 99 more in /srv/x; allow all: jp-confine -r /srv/x\n";
     assert!(text.contains(others) && text.contains("denied read /srv/y/1"), "{text}");
     assert!(!text.contains("and 1"), "all are told of: {text}");
@@ -184,7 +206,7 @@ fn many_in_one_directory_are_one_entry() {
 #[test]
 fn words_stay_whole_where_lines_are_broken() {
     let text = format!("{} {} end", "word ".repeat(20).trim_end(), "x".repeat(100));
-    let text = wrapped(&text, 12);
+    let text = fold::wrapped(&text, 12, 2);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4, "{text}");
     assert!(lines[0].len() + 12 <= 80 && lines[1].len() <= 80, "{text}");

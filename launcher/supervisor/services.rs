@@ -5,12 +5,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use jp_confine_policy::Capabilities;
 use jp_confine_policy::net::{Host, Reach};
 use url::Url;
 
 use super::policy::Policy;
-use crate::events::{Denial, Layer, Reason};
+use crate::events::{Denial, Reason};
 use crate::net::askers::Asker;
 use crate::net::proxy::{self, Gate};
 use crate::net::query::Finding;
@@ -76,21 +75,5 @@ impl Gate for Policy {
 }
 
 fn denial(reason: Reason, target: &[u8], call: &[u8], asker: &Asker) -> Denial {
-    Denial {
-        pid: asker.pid,
-        rule: None,
-        missing: Capabilities::NONE,
-        hidden: false,
-        second: false,
-        also: Capabilities::NONE,
-        question: false,
-        restraint: None,
-        reason,
-        layer: Layer::Supervisor,
-        path: target.to_owned(),
-        route: target.to_owned(),
-        other: Vec::new(),
-        program: asker.program.clone(),
-        call: call.to_owned(),
-    }
+    Denial::by_supervisor(reason, target, (asker.pid, asker.program.clone()), call)
 }

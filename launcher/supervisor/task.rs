@@ -16,7 +16,7 @@ use super::policy::Policy;
 use super::resolve::{Argument, Found, Judged, Object};
 use super::waiting::Waiting;
 use crate::consent::{Answer, Asker};
-use crate::events::{self, Layer, Reason};
+use crate::events::{self, Reason};
 use crate::learn::record::How;
 use crate::sys::identity::Brief;
 
@@ -292,22 +292,26 @@ impl<'a> Task<'a> {
     }
 
     fn record(&self, denial: Option<Denial>, reason: Reason, subject: Subject<'_>) {
-        self.tell(events::Denial {
-            pid: 0,
-            rule: denial.and_then(|denial| denial.rule).map(RuleId::index),
-            missing: denial.map_or(Capabilities::NONE, |denial| denial.missing),
-            hidden: denial.is_some_and(|denial| denial.hidden),
-            second: denial.is_some_and(|denial| denial.second),
-            question: denial.is_some_and(|denial| denial.ask),
-            restraint: denial.and_then(|denial| denial.restraint),
-            reason,
-            layer: Layer::Supervisor,
-            path: subject.path.to_vec(),
+        let asker = (0, program_of(&self.caller));
+        let refused =
+            events::Denial::by_supervisor(reason, subject.path, asker, self.call.as_bytes());
+        let refused = events::Denial {
             route: subject.route.to_vec(),
             other: subject.other.to_vec(),
             also: subject.also,
-            program: program_of(&self.caller),
-            call: self.call.as_bytes().to_vec(),
+            ..refused
+        };
+        self.tell(match denial {
+            Some(denial) => events::Denial {
+                rule: denial.rule.map(RuleId::index),
+                missing: denial.missing,
+                hidden: denial.hidden,
+                second: denial.second,
+                question: denial.ask,
+                restraint: denial.restraint,
+                ..refused
+            },
+            None => refused,
         });
     }
 

@@ -8,7 +8,7 @@ pub(super) fn words(names: &[String]) -> String {
     if names.is_empty() {
         return String::new();
     }
-    let names = report::wrapped(&names.join(", "), 2);
+    let names = names.join(", ");
     format!("\nwithheld of the environment\n  {names}\n  allow: jp-confine --env NAME\n")
 }
 

@@ -104,7 +104,8 @@ impl CheckResult {
         if self.granting.is_empty() {
             return format!("Nothing grants {capability}.");
         }
-        format!("{capability} is granted on: {}.", self.granting.join(", "))
+        // In quotes, for the root is `.`, and the sentence has an end of its own.
+        format!("{capability} is granted on: `{}`.", self.granting.join("`, `"))
     }
 
     fn remedy(&self, reason: Reason) -> String {

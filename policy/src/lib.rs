@@ -33,7 +33,7 @@
 //! let refusal = context.check_update("poem".into()).unwrap_err();
 //! assert_eq!(
 //!     refusal.to_string(),
-//!     "cannot update poem: the policy does not grant it. update is granted on: drafts. \
+//!     "cannot update poem: the policy does not grant it. update is granted on: `drafts`. \
 //!      To allow it, ask the user for an `access.fs` rule on this path with `update = true`, \
 //!      or for the flag `--write PATH`."
 //! );

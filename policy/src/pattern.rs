@@ -64,6 +64,13 @@ pub struct Pattern {
 }
 
 impl Pattern {
+    /// The pattern that matches the canonical absolute `path` and nothing else; `None` where its name is not
+    /// UTF-8, which patterns are.
+    #[must_use]
+    pub fn literal(path: &Path) -> Option<String> {
+        path.to_str().map(globset::escape)
+    }
+
     /// Whether `text` can be a pattern, as far as can be said without looking at the disk.
     ///
     /// # Errors

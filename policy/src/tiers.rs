@@ -257,16 +257,26 @@ impl Tiers {
         self.table().is_ok_and(|table| table.look(bytes(path)).here.intersects(Marks::SENSITIVE))
     }
 
-    /// Without the patterns that can match nothing at or below the canonical `directory`: to judge
+    /// Without the patterns that can match nothing at or below the canonical `directories`: to judge
     /// a few paths there by few patterns takes a fraction of the time.
     #[must_use]
-    pub fn about(&self, directory: &Path) -> Self {
+    pub fn about(&self, directories: &[&Path]) -> Self {
         let concerned = |(_, pattern): &&(List, Pattern)| {
             let stem = pattern.stem();
-            stem.starts_with(directory) || directory.starts_with(stem)
+            directories.iter().any(|one| stem.starts_with(one) || one.starts_with(&stem))
         };
         let patterns = self.patterns.iter().filter(concerned).cloned().collect();
         Self { default: self.default, asks: self.asks, patterns, ..Self::default() }
+    }
+
+    /// With one more pattern in the list of `tier`. Looks at the disk.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with(mut self, tier: Tier, text: &str, places: Places<'_>) -> Result<Self, TierError> {
+        self.table = OnceLock::new();
+        self.add(List::Tier(tier), text, places)?;
+        Ok(self)
     }
 
     /// The patterns that may open what no rule does, with the tier of each.

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::string::String;
+use std::string::{String, ToString as _};
 use std::vec::Vec;
 
 use crate::build::{Grant, GrantKind, Origin};
 use crate::canonical::ResolveError;
 use crate::model::RuleSource;
+use crate::tiers::Tiers;
 
 /// Something to print before the run; it never makes a policy wider than it reads.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +41,12 @@ pub enum Warning {
         path: String,
         /// Why it cannot hold.
         why: DropReason,
+    },
+    /// Rules name sensitive paths, which nobody is asked about for that (spec §10).
+    #[error("programs may use sensitive files, because rules name them: {}", listed(rules))]
+    NamesSensitive {
+        /// The rules in words.
+        rules: Vec<String>,
     },
     /// The target of an external rule contains the workspace, which it does not govern (R3).
     #[error(
@@ -114,6 +121,31 @@ pub fn covered_baseline(grants: &[Grant]) -> Vec<Warning> {
     grants.iter().filter(is_tombstone).filter_map(covers).collect()
 }
 
+/// A warning about the rules that grant something on a path of the list of sensitive ones, or below it (spec
+/// §10), if there are any. `tiers` have that list where it counts.
+#[must_use]
+pub fn named_sensitive(grants: &[Grant], tiers: &Tiers) -> Option<Warning> {
+    let names = |grant: &&Grant| {
+        matches!(grant.origin, Origin::Rule { .. })
+            && !grant.caps.is_empty()
+            && tiers.is_sensitive(&grant.anchor)
+    };
+    let mut rules: Vec<String> =
+        grants.iter().filter(names).map(|grant| grant.origin.to_string()).collect();
+    rules.dedup();
+    (!rules.is_empty()).then_some(Warning::NamesSensitive { rules })
+}
+
+/// The first of `rules`, and how many more there are.
+fn listed(rules: &[String]) -> String {
+    const NAMED: usize = 3;
+    let named = rules.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match rules.len().saturating_sub(NAMED) {
+        0 => named,
+        more => std::format!("{named} and {more} more"),
+    }
+}
+
 /// Why an external rule was dropped.
 #[derive(Debug, thiserror::Error)]
 pub enum DropReason {
@@ -148,5 +180,36 @@ impl DropReason {
             }
             Self::Missing | Self::Unresolvable(_) => String::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capability::Capabilities;
+    use crate::file_policy::FilePolicy;
+    use crate::pattern::Places;
+
+    fn rule(anchor: &str, caps: Capabilities) -> Grant {
+        let origin =
+            Origin::Rule { layer: "f".into(), index: 0, line: Some(3), path: anchor.into() };
+        Grant::new(anchor.into(), caps, GrantKind::Plain, origin)
+    }
+
+    #[test]
+    fn rules_that_name_sensitive_paths_are_warned_of() {
+        let places = Places { home: Some(Path::new("/h")), workspace: Path::new("/w") };
+        let tiers = Tiers::new(&FilePolicy::default(), Some(&[]), places).expect("patterns");
+        let told = |grants: &[Grant]| named_sensitive(grants, &tiers).map(|it| it.to_string());
+        let (read, none) = (Capabilities::READ, Capabilities::NONE);
+        let typed =
+            Grant { origin: Origin::Flag { text: "-r /w/.env".into() }, ..rule("/w/.env", read) };
+        assert_eq!(told(&[rule("/w", read), rule("/h/.aws", read), typed]), None);
+        assert_eq!(told(&[rule("/w/.env", none)]), None, "a denial");
+        let named = [rule("/w/.env", read), rule("/h/.ssh/config", read)];
+        let text = told(&named).expect("a warning");
+        assert!(text.ends_with("rule `/w/.env` (f:3), rule `/h/.ssh/config` (f:3)"), "{text}");
+        let many: Vec<Grant> = (0..5).map(|n| rule(&std::format!("/w/{n}/.env"), read)).collect();
+        assert!(told(&many).is_some_and(|text| text.ends_with("and 2 more")));
     }
 }

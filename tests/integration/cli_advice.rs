@@ -89,6 +89,39 @@ fn rules_that_are_advised_allow_it() {
     }
 }
 
+/// Patterns for the user's own configuration, which has some already: they count, what counted does still.
+#[test]
+fn patterns_that_are_advised_allow_it() {
+    let config = "[file_policy]\nread_paths = [\n\"/nowhere\",\n]\n";
+    let outside = ["read", "list", "write", "create", "rename out", "execute outside"];
+    let names = |name: &str| outside.iter().any(|begin| name.starts_with(begin));
+    let leaves = |script: &str| script.contains('$') || script.contains("link");
+    for (name, script) in ROWS.iter().filter(|(name, script)| names(name) && leaves(script)) {
+        let scratch = tree();
+        scratch.write("home/.config/jp-confine/config.toml", config);
+        assert_ne!(attempt(&scratch, script).code(), 0, "{name}: allowed from the start");
+        let advice = denials(&scratch);
+        let rules = texts(&advice, "toml").join("\n");
+        let (mut read, mut write) = (vec!["/nowhere".to_owned()], Vec::new());
+        for one in advice.iter().flat_map(|one| one["patterns"].as_array().expect("a list")) {
+            assert_eq!(
+                one["file"],
+                scratch.path("home/.config/jp-confine/config.toml").to_str().unwrap()
+            );
+            let list = if one["key"] == "read_paths" { &mut read } else { &mut write };
+            list.extend(one["patterns"].as_array().expect("a list").iter().map(Value::to_string));
+        }
+        assert!(read.len() + write.len() > 1, "{name}: {advice:?}");
+        read[0] = "\"/nowhere\"".to_owned();
+        let (read, write) = (read.join(","), write.join(","));
+        let own = format!("[file_policy]\nread_paths = [{read}]\nwrite_paths = [{write}]\n");
+        scratch.write("home/.config/jp-confine/config.toml", &own);
+        scratch.write("ws/jp-confine.toml", &format!("{POLICY}\n{rules}"));
+        let again = attempt(&scratch, script);
+        assert_eq!(again.code(), 0, "{name}: {own}{rules}: {again}");
+    }
+}
+
 /// What is refused on one path in several ways is allowed by one rule, and by the same options.
 #[test]
 fn what_is_refused_on_one_path_is_allowed_by_one_rule() {

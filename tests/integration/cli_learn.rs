@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::cli_status::product;
-use crate::run::{Outcome, PRODUCT, note};
+use crate::run::{Outcome, PRODUCT, Run, note};
 use crate::scratch::Scratch;
 use crate::terminal::Terminal;
 
@@ -34,6 +34,9 @@ fn tree() -> Scratch {
     scratch.write("ws/.env", "KEY=1\n");
     scratch.write("ws/src/.env", "KEY=1\n");
     scratch.copy_program(Path::new("/bin/true"), "ws/bin/program");
+    for (name, target) in [("far", "../out"), ("nowhere", "../missing"), ("way", "src")] {
+        std::os::unix::fs::symlink(target, scratch.ws().join(name)).expect("linked");
+    }
     scratch
 }
 
@@ -112,6 +115,25 @@ fn the_bounds_hold_while_it_learns() {
     assert!(scratch.read("ws/jp-confine.toml").contains("\"dir\""));
 }
 
+/// What is linked in for the run is learned as a rule on the link, and what is inside as ever.
+#[test]
+fn what_is_mounted_is_learned_beside_the_rest() {
+    let script =
+        "d=$(mktemp -d ./tmp.XXXXXX); cat fork/inner > $d/y; cat $d/y; rm -rf works; mv $d works";
+    let scratch = tree();
+    let line = ["--non-interactive", "--mount", "fork=../out/dir", "learn"];
+    let learned = run(&scratch, &line, script);
+    if learned.code() == 125 {
+        return note("skipped: learn cannot be had here");
+    }
+    assert!(!learned.stderr.contains("cannot be granted"), "{learned}");
+    let policy = ["-p", "jp-confine.learned.toml"];
+    let again = run(&scratch, &policy, script);
+    assert!(again.code() == 0 && !again.stderr.contains("denied"), "{again}");
+    let refused = run(&scratch, &policy, "cat src/.env");
+    refused.assert_code(1).assert_stderr("denied read src/.env");
+}
+
 #[test]
 fn nothing_is_replaced_unasked_and_nothing_written_elsewhere() {
     let scratch = tree();
@@ -141,6 +163,23 @@ fn without_a_supervisor_nothing_is_run() {
     let inside = [&["-x", PRODUCT, "--", PRODUCT][..], &line].concat();
     product(&scratch, &inside).run().assert_code(125).assert_stderr("inside another run");
     assert!(!scratch.ws().join("new").exists());
+}
+
+/// Where all that is written goes elsewhere the terminal is free for it.
+#[test]
+fn learning_shows_itself_where_nothing_else_is_shown() {
+    let scratch = Scratch::new();
+    if learn(&scratch, "true").is_none() {
+        return;
+    }
+    let line = format!("{PRODUCT} learn -o learned -- sh -c 'cat file; sleep 0.5' >../log 2>&1");
+    let run = Run::new(&scratch, "sh", &["-c", &line]).mode(crate::run::Mode::Bare);
+    let mut terminal = Terminal::start(&run.env("TERM", "xterm"));
+    terminal.see("jp-confine learn: ");
+    terminal.see("uses by ");
+    terminal.see("\r\x1b[K");
+    assert_eq!(terminal.end(), Some(0));
+    assert!(!scratch.read("log").contains("learn: "), "{}", scratch.read("log"));
 }
 
 /// Without titles of the window.

@@ -234,9 +234,9 @@ fn no_mount_removes_link_and_approval() {
     let scratch = Scratch::new();
     say(&scratch, "--mount fork=../out/dir --mount b=../out/dir -- true").assert_ok();
     assert_leaves_nothing(&scratch, "--no-mount=unknown", "mounted are: b, fork");
-    assert_leaves_nothing(&scratch, "--mount fork=../out/target", "--no-mount=fork removes it");
+    assert_leaves_nothing(&scratch, "--mount fork=../out/target", "--no-mount fork removes it");
     assert_leaves_nothing(&scratch, "--no-mount=fork --mount c=../out/missing", "does not exist");
-    say(&scratch, "--no-mount=fork -- true").assert_ok();
+    say(&scratch, "--no-mount fork -- true").assert_ok();
     assert_eq!((link(&scratch, "fork"), approved(&scratch)), (None, "b=dir".to_owned()));
     // Another target in its place, in one command.
     say(&scratch, "--no-mount=b --mount b=../out/target -- cat b").assert_ok();
@@ -253,9 +253,9 @@ fn no_mount_removes_link_and_approval() {
 #[test]
 fn no_mount_never_lifts_a_restriction() {
     let scratch = forked();
-    let run = say(&scratch, "--no-mount check read file");
+    let run = say(&scratch, "check read file --no-mount");
     run.assert_code(1);
-    say(&scratch, "check --no-mount=fork read file").assert_code(1);
+    say(&scratch, "--no-mount fork check read file").assert_code(1);
     assert_eq!(link(&scratch, "fork").as_deref(), Some("dir"), "a question changes nothing");
 }
 
@@ -285,14 +285,16 @@ fn the_list_of_mounts() {
         .collect();
     assert_eq!(
         states,
-        ["alone no_rule", "fork ok", "gone dangling", "moved retargeted", "new unapproved"]
+        ["alone ok", "fork ok", "gone dangling", "moved retargeted", "new unapproved"]
     );
+    assert_eq!((&lines[0]["made_by"], &lines[1]["made_by"]), (&"option".into(), &"rule".into()));
     assert_eq!(lines[1]["grants"][1]["tool"], "edit", "{run}");
     assert_eq!(lines[2]["grants"].as_array().map(Vec::len), Some(1), "{run}");
     assert_eq!(lines[3]["approved_target"], scratch.expand("$OUT/dir"), "{run}");
     let run = say(&scratch, "mounts");
     run.assert_ok().assert_stdout(&scratch.expand("ok         fork → $OUT/dir\n"));
     run.assert_stdout("tool edit: create, update, delete\n").assert_stdout("gone → nothing\n");
+    run.assert_stdout("made by --mount: no rule of a file grants it\n");
 }
 
 #[test]

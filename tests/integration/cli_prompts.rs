@@ -26,7 +26,8 @@ fn yes_is_for_once() {
     if !have("script") {
         return;
     }
-    let mut terminal = start(&scratch, "cat ask/a; cat ask/a; echo status:$?");
+    std::os::unix::fs::symlink("ask", scratch.ws().join("way")).expect("linked");
+    let mut terminal = start(&scratch, "cat ask/a; cat way/a; echo status:$?");
     terminal.see("wants to read");
     terminal.see("ask/a");
     terminal.see("prompt_paths has `<workspace>/ask/**`");
@@ -34,10 +35,12 @@ fn yes_is_for_once() {
     terminal.see(QUESTION);
     terminal.keys("y\n");
     terminal.see("content-a");
+    terminal.see("via way/a");
     terminal.see(QUESTION);
     terminal.keys("\n");
     terminal.see("status:1");
     assert_eq!(terminal.end(), Some(0));
+    assert_eq!(terminal.screen().matches("via ").count(), 1, "{}", terminal.screen());
     assert_eq!(terminal.screen().matches("content-a").count(), 1);
 }
 
@@ -316,10 +319,12 @@ fn static_programs_wait_too() {
     if !have("script") {
         return;
     }
-    let script = "bin/attack open ask/a; bin/attack write ask/a";
+    std::os::unix::fs::symlink("ask", scratch.ws().join("way")).expect("linked");
+    let script = "bin/attack open way/a; bin/attack write ask/a";
     let mut terminal = start(&scratch, script);
     terminal.see("attack (");
     terminal.see("wants to read");
+    terminal.see("via way/a");
     terminal.see(QUESTION);
     terminal.keys("y\n");
     terminal.see("ok content-a");

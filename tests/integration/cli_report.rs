@@ -79,7 +79,7 @@ fn looking_into_a_program_is_no_read_of_it() {
 fn the_report_is_at_most_twenty_lines() {
     let scratch = Scratch::new();
     let script = scratch
-        .expand("for i in $(seq 200); do : 2>/dev/null < $OUT/missing$i; done 2>/dev/null; exit 0");
+        .expand("for i in $(seq 200); do : 2>/dev/null < $OUT/missing$i; done 2>/dev/null; exit 1");
     let run = product(&scratch, &["--", "bash", "-c", &script]).run();
     let lines = run.stderr.lines().count();
     assert!((1..=20).contains(&lines), "{lines} lines: {run}");
@@ -182,4 +182,22 @@ fn sensitive_files_are_warned_of_until_they_are_denied() {
     run(&[]).assert_ok().assert_stderr("programs here may read .env");
     let denied = run(&["--deny", ".env"]);
     assert!(!denied.assert_ok().stderr.contains(".env"), "{denied}");
+}
+
+/// A rule on the very file is the grant for good: nobody is asked, and everybody is told (spec §10).
+#[test]
+fn a_rule_that_names_a_sensitive_file_is_warned_of() {
+    let scratch = Scratch::new();
+    scratch.write("ws/.env", "TOPSECRET");
+    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = '.env'\nread = true\n");
+    let events = scratch.path("out/events");
+    let events = events.to_str().expect("UTF-8");
+    let told = "because rules name them: rule `.env`";
+    let run =
+        |options: &[&str]| product(&scratch, &[options, &["--", "cat", ".env"]].concat()).run();
+    run(&["--events", events]).assert_ok().assert_stderr(told);
+    let log = std::fs::read_to_string(events).expect("events");
+    assert!(log.lines().any(|line| line.contains("warning") && line.contains(told)), "{log}");
+    run(&["--dry-run"]).assert_ok().assert_stderr(told);
+    assert!(!run(&["-q"]).assert_ok().stderr.contains(told));
 }

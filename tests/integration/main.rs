@@ -44,6 +44,7 @@ mod cli_prompts;
 mod cli_report;
 mod cli_status;
 mod cli_vfs;
+mod cli_width;
 mod inventory;
 mod layers_stress;
 mod layers_stress_roles;

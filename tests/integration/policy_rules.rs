@@ -238,6 +238,22 @@ fn nothing_is_hidden_on_request() {
     assert_answers("", &[], "--show-denied", rows);
 }
 
+/// What is missing beyond a link is missing where that leads, and judged there (spec §4.1).
+#[test]
+fn what_is_missing_beyond_a_link_is_judged_where_it_leads() {
+    let links = "ln -s $OUT/dir far; ln -s dir way";
+    let inside = &["way r", "file r"];
+    let closed = &[("open far/inner", "EACCES"), ("open far/missing", "EACCES")];
+    assert_answers(links, inside, "", &[&[("open way/missing", "ENOENT")], &closed[..]].concat());
+    assert_answers(links, &[], "", closed);
+}
+
+#[test]
+fn what_is_missing_beyond_a_link_to_a_grant_is_no_secret() {
+    let rows = &[("open far/inner", "ok"), ("open far/missing", "ENOENT")];
+    assert_answers("ln -s $OUT/dir far", &["file r"], "-r $OUT/dir", rows);
+}
+
 /// Tools look for files in every directory above their own, and make directories that are there.
 #[test]
 fn names_beside_the_way_to_a_grant_are_no_secret() {

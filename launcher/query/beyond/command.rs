@@ -111,12 +111,14 @@ impl Asked<'_> {
 
 fn candidate(listed: &Listed, invocation: &Invocation<'_>) -> Candidate {
     let text = rule_text::command(None, &listed.key, &listed.rule);
-    let says: Vec<&str> = text.lines().skip(1).collect();
-    let says = if listed.rule.args.is_none() {
-        [&["any arguments"], says.as_slice()].concat()
-    } else {
-        says
-    };
+    let any = listed.rule.args.is_none().then(|| "any arguments".to_owned());
+    let mut says: Vec<String> = any.into_iter().collect();
+    for line in text.lines().skip(1) {
+        match says.last_mut().filter(|_| line.starts_with(' ')) {
+            Some(list) => list.extend([" ", line.trim_start()]),
+            None => says.push(line.to_owned()),
+        }
+    }
     Candidate { rule: described(listed), says: says.join(", "), wins: is_about(listed, invocation) }
 }
 

@@ -267,7 +267,7 @@ fn message_of_a_denial() {
     assert_eq!(
         message("w/d/a w/l=d", ".:r src:rw", "", ("l/a", 'u')),
         "cannot update d/a (through l/a): the policy does not grant it. update is granted on: \
-         src. To allow it, ask the user for an `access.fs` rule on this path with `update = \
+         `src`. To allow it, ask the user for an `access.fs` rule on this path with `update = \
          true`, or for the flag `--write PATH`."
     );
 }
@@ -290,7 +290,7 @@ fn message_about_an_external_path_keeps_its_place_secret() {
     assert_eq!(
         nested,
         "cannot read fork/s/a: it leaves the external folder that was approved. read is granted \
-         on: fork. To allow it, ask the user for a second link in the workspace that leads there, \
+         on: `fork`. To allow it, ask the user for a second link in the workspace that leads there, \
          with a rule of its own: `external = true` and `read = true`."
     );
     assert!(!denied.contains('@') && !nested.contains('@'));

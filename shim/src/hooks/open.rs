@@ -153,8 +153,8 @@ enum Failure {
     Nowhere(Errno),
 }
 
-/// A path that leads nowhere gets the verdict of its spelling, so that a refusal tells nothing
-/// about what exists (spec §1); but tools look for their files in every directory above the
+/// A path that leads nowhere gets the verdict of the place where it would be, as far as its directory exists,
+/// and else of its spelling, so that a refusal tells nothing about what exists (spec §1, §4.1); but tools look for their files in every directory above the
 /// workspace, and there that something is absent is no secret.
 #[cold]
 fn nowhere(
@@ -165,7 +165,13 @@ fn nowhere(
     refusal: Option<Denial>,
     errno: Errno,
 ) -> Errno {
-    spelling.collapse();
+    let judge = |image: &Image<'_>, request: &Request<'_>| how.judge_at_all(image, request);
+    let spelled = decide::spelled(image, spelling.lexical(), judge);
+    let is_placed = matches!(resolve::entry(image, spelling), Ok(Some(_)));
+    if !is_placed {
+        spelling.collapse();
+    }
+    let refusal = if is_placed { spelled } else { refusal };
     let refusal = refusal.or_else(|| match how.judge(image, &spelling.request()) {
         OpenVerdict::Deny(denial) => Some(denial),
         _ => None,

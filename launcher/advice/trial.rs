@@ -1,0 +1,141 @@
+//! A policy with what is advised added to it, step by step until the evaluator allows what was denied.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::Grant;
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::pattern::Places;
+use jp_confine_policy::tier::Tier;
+
+use super::{Advisor, denied_by_flag, granted, note, option_for, tier_for};
+use crate::asked::{Asked, Step, lacking};
+use crate::failure::Failure;
+use crate::grants;
+use crate::prepare;
+
+/// A rename between two rules may lack something at each end, and gain something at each.
+const STEPS: usize = 8;
+
+/// By what something is granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Means {
+    /// Options of the command line.
+    Options,
+    /// Rules of the workspace, and patterns of the user's own for what lies outside.
+    Files,
+}
+
+impl Means {
+    /// All that is granted where `missing` lacks.
+    pub(super) fn widen(self, missing: Capabilities) -> Capabilities {
+        match self {
+            Self::Options => option_for(missing).1,
+            Self::Files => missing,
+        }
+    }
+}
+
+/// A policy, and what is added to it.
+#[derive(Clone, Debug)]
+pub(super) struct Trial<'a> {
+    advisor: Advisor<'a>,
+    means: Means,
+    grants: Vec<Grant>,
+    patterns: Vec<(Tier, String)>,
+}
+
+impl<'a> Trial<'a> {
+    /// As it is.
+    pub(super) fn of(advisor: Advisor<'a>, means: Means) -> Self {
+        Self { advisor, means, grants: advisor.grants.to_vec(), patterns: Vec::new() }
+    }
+
+    /// With more; whether that can be written down, and is news.
+    pub(super) fn add(&mut self, step: &Step) -> bool {
+        if self.means == Means::Options || self.advisor.rule_for(step).is_some() {
+            self.grants.push(granted(step));
+            return true;
+        }
+        let Some(pattern) = self.advisor.pattern_for(step) else { return false };
+        self.open(pattern)
+    }
+
+    /// With a pattern more; whether that is news.
+    pub(super) fn open(&mut self, (tier, pattern): (Tier, String)) -> bool {
+        // Of two lists the one that grants less counts.
+        if tier == Tier::Write {
+            self.patterns.retain(|(_, known)| *known != pattern);
+        }
+        let is_new = self.patterns.iter().all(|(_, known)| *known != pattern);
+        self.patterns.push((tier, pattern));
+        is_new
+    }
+
+    /// To ask about `asked`.
+    pub(super) fn image(&self, asked: Asked<'_>) -> Result<Vec<u8>, Failure> {
+        self.image_on(&asked.paths())
+    }
+
+    /// To ask about canonical `paths`.
+    pub(super) fn image_on(&self, paths: &[&Path]) -> Result<Vec<u8>, Failure> {
+        let Advisor { workspace, tiers, .. } = self.advisor;
+        if self.patterns.is_empty() {
+            return grants::image_over(&self.grants, Some(tiers), paths, workspace);
+        }
+        let places = Places { home: None, workspace };
+        let opened = self.patterns.iter().try_fold(tiers.about(paths), |tiers, (tier, pattern)| {
+            tiers.with(*tier, pattern, places)
+        });
+        let opened = opened.map_err(|error| Failure::own(error.to_string()))?;
+        grants::image_over(&self.grants, Some(&opened), paths, workspace)
+    }
+
+    /// What must be added for `asked` to be allowed, or why nothing helps.
+    pub(super) fn solve(mut self, asked: Asked<'_>) -> Result<Vec<Step>, String> {
+        let useless = || "no option and no rule can allow it".to_owned();
+        let mut steps: Vec<Step> = Vec::new();
+        for _ in 0..STEPS {
+            let image = self.image(asked).map_err(|_| useless())?;
+            let image = prepare::parse_image(&image).map_err(|_| useless())?;
+            let Verdict::Deny(denied) = asked.judge(&image) else {
+                let outside = "the policy allows it now; a run around this one may not";
+                return if steps.is_empty() { Err(outside.to_owned()) } else { Ok(steps) };
+            };
+            let place = asked.place(&denied);
+            for step in lacking(&image, &self.grants, place, denied.missing) {
+                if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
+                    return Err(format!("leave out `{flag}`"));
+                }
+                let held = step.held.union(self.means.widen(step.missing));
+                let step = note(&mut steps, Step { held, ..step });
+                if !self.add(&step) {
+                    return Err(useless());
+                }
+            }
+        }
+        Err(useless())
+    }
+
+    /// What is granted at `place` as things stand.
+    pub(super) fn held(&self, place: &Path) -> Option<Capabilities> {
+        let image = self.image_on(&[place]).ok()?;
+        let image = prepare::parse_image(&image).ok()?;
+        Some(decide::lookup(&image, &Request::canonical(place.as_os_str().as_bytes())).caps)
+    }
+
+    /// Whether all of these are allowed as things stand.
+    pub(super) fn allows(&self, asked: &[Asked<'_>]) -> bool {
+        let paths: Vec<&Path> = asked.iter().flat_map(Asked::paths).collect();
+        let Ok(image) = self.image_on(&paths) else { return false };
+        let Ok(image) = prepare::parse_image(&image) else { return false };
+        asked.iter().all(|one| one.judge(&image) == Verdict::Allow)
+    }
+}
+
+/// The tier that opens a directory for what is missing in it, by the pattern of all entries there.
+pub(super) fn entries_of(directory: &Path, missing: Capabilities) -> Option<(Tier, String)> {
+    let literal = jp_confine_policy::pattern::Pattern::literal(directory)?;
+    Some((tier_for(missing), format!("{literal}/*")))
+}

@@ -1,0 +1,152 @@
+//! What a command line asks for.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use clap_complete::Shell;
+use jp_confine_policy::Capability;
+use serde_json::Value;
+
+/// What was asked for.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// Run a program: its name as typed, and its arguments.
+    Run { program: OsString, arguments: Vec<OsString> },
+    /// `check`.
+    Check { topic: Topic, targets: Vec<OsString>, json: bool },
+    /// `authorize`.
+    Authorize(Request),
+    /// `explain`.
+    Explain { path: OsString, json: bool },
+    /// `explain` of something else than a path.
+    ExplainBeyond { topic: Beyond, targets: Vec<OsString>, json: bool },
+    /// `compile`.
+    Compile,
+    /// `learn`: a program's name as typed, and its arguments.
+    Learn { lesson: Lesson, program: OsString, arguments: Vec<OsString> },
+    /// `vfs`: the tool's name as typed, and its arguments.
+    Vfs { call: Call, program: OsString, arguments: Vec<OsString> },
+    /// `why --last`.
+    Why { json: bool },
+    /// `doctor`.
+    Doctor { json: bool },
+    /// `mounts`.
+    Mounts { json: bool },
+    /// `approvals`.
+    Approvals(Approvals),
+    /// `init`.
+    Init,
+    /// `man`.
+    Man,
+    /// `completions`.
+    Completions { shell: Shell },
+}
+
+/// What is to be done with approvals; names are rule paths as typed.
+#[derive(Debug)]
+pub(crate) enum Approvals {
+    /// `approvals list`.
+    List { json: bool },
+    /// `approvals approve`.
+    Approve { name: String },
+    /// `approvals revoke`.
+    Revoke { name: String },
+}
+
+/// What can be asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Topic {
+    /// A capability on paths.
+    Path(Capability),
+    /// Something else.
+    Beyond(Beyond),
+}
+
+/// What can be asked about beside paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beyond {
+    /// Hosts, by URL.
+    Net,
+    /// Variables.
+    Env,
+    /// A program and its arguments.
+    Command,
+}
+
+impl Beyond {
+    /// As it is typed.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Net => "net",
+            Self::Env => "env",
+            Self::Command => "command",
+        }
+    }
+
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        [Self::Net, Self::Env, Self::Command].into_iter().find(|it| it.as_str() == name)
+    }
+}
+
+/// What `authorize` is asked.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) access: Access,
+    pub(crate) paths: Vec<OsString>,
+    /// Folders beside the workspace.
+    pub(crate) roots: Vec<PathBuf>,
+    pub(crate) source: Option<String>,
+    pub(crate) json: bool,
+}
+
+/// What a tool wants to do with a path (spec §15).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Access {
+    /// Read a file, list a directory
+    Read,
+    /// Create what does not exist, update what does
+    Write,
+}
+
+/// What becomes of what `learn` has learned.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Lesson {
+    /// Where the policy goes, `-` for standard output [default: jp-confine.learned.toml in the
+    /// workspace]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace files that exist
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Write a report of what was touched, to look at in a browser
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+/// What a tool is told that it is called to do.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Call {
+    /// What the tool is to do, a JSON value [default: {}]
+    #[arg(long, value_name = "JSON", value_parser = json_value)]
+    pub(crate) arguments: Option<Value>,
+    /// What was answered to its questions before [default: {}]
+    #[arg(long, value_name = "JSON", value_parser = json_value)]
+    pub(crate) answers: Option<Value>,
+    /// How it is configured [default: {}]
+    #[arg(long = "tool-options", value_name = "JSON", value_parser = json_value)]
+    pub(crate) configuration: Option<Value>,
+    /// The longest file that is read or written [default: 10485760]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) file_limit: Option<u64>,
+    /// For how long the tool may say nothing [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) idle: Option<u64>,
+    /// For how long a tool that is to end may go on [default: 5]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) grace: Option<u64>,
+}
+
+fn json_value(word: &str) -> Result<Value, String> {
+    serde_json::from_str(word).map_err(|error| format!("not JSON: {error}"))
+}

@@ -1,0 +1,100 @@
+//! Where the user's own files take one more pattern, so that it counts and what counted already still does.
+
+use std::path::Path;
+
+use jp_confine_policy::file_policy::FilePolicy;
+use jp_confine_policy::tier::Tier;
+use serde::{Deserialize, Serialize};
+
+use super::decode::{File, Trust};
+use super::layers::Layers;
+
+/// How much of a list is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Begun {
+    /// Not even its table.
+    Nothing,
+    /// Its table, which a file has once.
+    Table,
+    /// Patterns, which a second list would replace (spec §9.4).
+    List,
+}
+
+/// A list of patterns of the user's own, to be added to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OwnList {
+    pub(crate) file: String,
+    /// The table that it is in: `file_policy`, or that of a tool.
+    pub(crate) table: String,
+    /// The key of the list.
+    pub(crate) key: String,
+    pub(crate) begun: Begun,
+}
+
+impl OwnList {
+    /// Whether the other is to be begun in the same table.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        let place = |it: &Self| (it.file.clone(), it.table.clone(), it.begun);
+        self.begun != Begun::List && place(self) == place(other)
+    }
+}
+
+/// The lists that open what lies outside of the workspace.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OwnLists {
+    lists: Vec<(Tier, OwnList)>,
+}
+
+impl OwnLists {
+    /// Those of a configuration that has none yet.
+    #[cfg(test)]
+    pub(crate) fn of_nobody() -> Self {
+        let list = |tier: Tier| {
+            let (file, table) = ("/c/config.toml".to_owned(), "file_policy".to_owned());
+            (tier, OwnList { file, table, key: tier.field().to_owned(), begun: Begun::Nothing })
+        };
+        Self { lists: vec![list(Tier::Read), list(Tier::Write)] }
+    }
+
+    /// The list of `tier`, if there is a place for one.
+    pub(crate) fn get(&self, tier: Tier) -> Option<&OwnList> {
+        self.lists.iter().find(|(of, _)| *of == tier).map(|(_, list)| list)
+    }
+}
+
+impl Layers {
+    /// The lists that count for `tool`, if one is named: where there is none yet, that of `user_file`, the
+    /// user's configuration.
+    pub(crate) fn own_lists(&self, tool: Option<&str>, user_file: Option<&Path>) -> OwnLists {
+        let list = |tier| Some((tier, self.own_list(tool, user_file, tier)?));
+        OwnLists { lists: [Tier::Read, Tier::Write].into_iter().filter_map(list).collect() }
+    }
+
+    fn own_list(&self, tool: Option<&str>, file: Option<&Path>, tier: Tier) -> Option<OwnList> {
+        let key = || tier.field().to_owned();
+        let begun = |policy: &Option<FilePolicy>| {
+            policy.as_ref().is_some_and(|policy| !policy.list(tier).is_empty())
+        };
+        let own = || self.files().iter().rev().filter(|file| file.trust == Trust::User);
+        let of_tool = |file: &File| {
+            let named = file.tools.iter().find(|it| Some(it.name.as_str()) == tool);
+            named.filter(|it| begun(&it.tiers)).map(|it| format!("tools.{}.file_policy", it.name))
+        };
+        let of_file = |file: &File| begun(&file.tiers).then(|| "file_policy".to_owned());
+        let found = |table: &dyn Fn(&File) -> Option<String>| {
+            own().find_map(|file| {
+                let (file, table) = (file.source.name.to_string(), table(file)?);
+                Some(OwnList { file, table, key: key(), begun: Begun::List })
+            })
+        };
+        let new = || {
+            let (file, table) = (file?.to_str()?.to_owned(), "file_policy".to_owned());
+            let known = own().find(|known| *known.source.name == *file);
+            let has_table = known.is_some_and(|known| known.tiers.is_some());
+            let begun = if has_table { Begun::Table } else { Begun::Nothing };
+            Some(OwnList { file, table, key: key(), begun })
+        };
+        found(&of_tool).or_else(|| found(&of_file)).or_else(new)
+    }
+}

@@ -1,0 +1,120 @@
+//! Patterns of the user's own, which open what lies outside of the workspace, as their file has them (spec
+//! §9.4, §18).
+
+use jp_confine_policy::tier::Tier;
+use serde::{Deserialize, Serialize};
+
+use crate::config::own_lists::{Begun, OwnList, OwnLists};
+use crate::report;
+use crate::rule_text;
+
+/// Patterns to add to one list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Addition {
+    #[serde(flatten)]
+    list: OwnList,
+    patterns: Vec<String>,
+}
+
+impl Addition {
+    /// How many patterns there are to add.
+    pub(crate) fn count(&self) -> usize {
+        self.patterns.len()
+    }
+}
+
+/// What `patterns` are as additions, one for each list.
+pub(crate) fn additions(lists: &OwnLists, patterns: &[(Tier, String)]) -> Vec<Addition> {
+    let of_tier = |tier: Tier| {
+        let own = patterns.iter().filter(|(of, _)| *of == tier).map(|(_, text)| text.clone());
+        Some(Addition { list: lists.get(tier)?.clone(), patterns: own.collect() })
+    };
+    let all = [Tier::Read, Tier::Write].into_iter().filter_map(of_tier);
+    all.filter(|one| !one.patterns.is_empty()).collect()
+}
+
+/// Those for one list as one.
+pub(crate) fn together<'a>(additions: impl Iterator<Item = &'a Addition>) -> Vec<Addition> {
+    let mut all: Vec<Addition> = Vec::new();
+    for one in additions {
+        match all.iter_mut().find(|known| known.list == one.list) {
+            Some(known) => {
+                let new = one.patterns.iter().filter(|it| !known.patterns.contains(it));
+                let new: Vec<String> = new.cloned().collect();
+                known.patterns.extend(new);
+            }
+            None => all.push(one.clone()),
+        }
+    }
+    all
+}
+
+/// For people: where they belong, `before` that in the sentence, and what is to be written there, the whole
+/// with `indent` in front.
+pub(crate) fn lines(indent: &str, before: &str, additions: &[Addition]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (index, Addition { list, patterns }) in additions.iter().enumerate() {
+        let shares_table = |other: &Addition| other.list.is_beside(list);
+        if !additions.iter().take(index).any(shares_table) {
+            let place = [format!("{before} {}", place(list)), report::path(&list.file) + ":"];
+            let place = place.map(|part| part.trim_end().to_owned());
+            lines.extend(report::fitted(indent, &place, " "));
+            if list.begun == Begun::Nothing {
+                lines.push(format!("{indent}  [{}]", list.table));
+            }
+        }
+        let text = match list.begun {
+            Begun::List => rule_text::items(patterns),
+            Begun::Nothing | Begun::Table => rule_text::list(&list.key, patterns),
+        };
+        lines.extend(text.lines().map(|line| format!("{indent}  {line}")));
+    }
+    lines
+}
+
+/// The part of its file that patterns are added to.
+fn place(OwnList { table, key, begun, .. }: &OwnList) -> String {
+    match begun {
+        Begun::Nothing => String::new(),
+        Begun::Table => format!("[{table}] in"),
+        Begun::List => format!("{key} of [{table}] in"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addition(key: &str, begun: Begun, patterns: &[&str]) -> Addition {
+        let (file, table) = ("/h/config.toml".to_owned(), "file_policy".to_owned());
+        let list = OwnList { file, table, key: key.to_owned(), begun };
+        Addition { list, patterns: patterns.iter().map(|&text| text.to_owned()).collect() }
+    }
+
+    #[test]
+    fn what_is_there_is_added_to() {
+        let told = |additions: &[Addition]| lines("  ", "or add to", additions).join("\n");
+        let read = |begun| addition("read_paths", begun, &["/a"]);
+        let write = |begun| addition("write_paths", begun, &["/b", "/c"]);
+        assert_eq!(
+            told(&[read(Begun::Nothing), write(Begun::Nothing)]),
+            "  or add to /h/config.toml:\n    [file_policy]\n    read_paths = [\"/a\"]\n    \
+             write_paths = [\"/b\", \"/c\"]"
+        );
+        assert_eq!(
+            told(&[read(Begun::List), write(Begun::Table)]),
+            "  or add to read_paths of [file_policy] in /h/config.toml:\n    \"/a\",\n  or add to \
+             [file_policy] in /h/config.toml:\n    write_paths = [\"/b\", \"/c\"]"
+        );
+    }
+
+    #[test]
+    fn patterns_for_one_list_are_one_addition() {
+        let (first, second) = (
+            addition("read_paths", Begun::Table, &["/a", "/b"]),
+            addition("read_paths", Begun::Table, &["/b", "/c"]),
+        );
+        let all = together([&first, &second].into_iter());
+        assert_eq!(all, [addition("read_paths", Begun::Table, &["/a", "/b", "/c"])]);
+    }
+}
