@@ -101,9 +101,12 @@ pub(crate) fn prepare(
     let Compiled { grants: rules, unapproved, rules: wire, warnings } =
         if served { outcome.compiled.for_service() } else { outcome.compiled };
 
-    let begins = matches!(stage, Stage::Run(_));
-    let ReadyMade { tables, profiles, mut anchors } =
-        ReadyMade::pick(context, options, &layers, program, begins && !options.service)?;
+    let begins = matches!(stage, Stage::Run(_)) && !options.service;
+    let mut ready_made = ReadyMade::pick(context, options, &layers, program, begins)?;
+    if network.without().is_some() {
+        ready_made.leave_out_name_services();
+    }
+    let ReadyMade { tables, profiles, mut anchors } = ready_made;
     let flags = Flags::resolve(context, options)?;
 
     let mut control = grants::control(context, workspace, &layers.policy_files);

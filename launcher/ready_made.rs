@@ -1,6 +1,7 @@
 //! The ready-made grants of a run: the baseline, and the profiles that fit its program (spec §12.1).
 
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use crate::anchors::Anchors;
@@ -8,6 +9,7 @@ use crate::cli::Options;
 use crate::config::layers::Layers;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::net::names;
 use crate::profile::{Profile, Profiles, Resolved};
 
 /// What was picked, and what it comes to on this machine.
@@ -48,5 +50,41 @@ impl ReadyMade {
             .collect();
         let profiles = picked.iter().map(|profile| profile.name.clone()).collect();
         Ok(Self { tables, profiles, anchors })
+    }
+
+    /// Without the sockets of services that look up names: whoever is asked for a name tells it to the network.
+    pub(crate) fn leave_out_name_services(&mut self) {
+        for table in &mut self.tables {
+            table.grants.retain(|grant| !names::is_service(grant.anchor.as_os_str().as_bytes()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jp_confine_policy::Capabilities;
+    use jp_confine_policy::build::{Grant, GrantKind, Origin};
+
+    use super::*;
+
+    #[test]
+    fn without_the_network_nobody_is_asked_for_names() {
+        let origin = Origin::Baseline { entry: String::new() };
+        let grant = |path: &str| {
+            Grant::new(path.into(), Capabilities::UPDATE, GrantKind::Plain, origin.clone())
+        };
+        let baseline = Profile::baseline().expect("the table");
+        let listed = baseline.entries.iter().map(|(_, path)| grant(path)).collect();
+        let tables = vec![Resolved { grants: listed, links: Vec::new() }];
+        let mut all = ReadyMade { tables, profiles: Vec::new(), anchors: Anchors::default() };
+        let before = all.tables[0].grants.len();
+        all.leave_out_name_services();
+        let left: Vec<_> = all.tables[0].grants.iter().map(|grant| grant.anchor.clone()).collect();
+        assert_eq!(left.len() + 2, before, "{left:?}");
+        assert!(
+            !left
+                .iter()
+                .any(|path| path.ends_with("socket") || path.ends_with("io.systemd.Resolve"))
+        );
     }
 }

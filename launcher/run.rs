@@ -11,6 +11,7 @@ use crate::exposed;
 use crate::failure::Failure;
 use crate::learn::Lesson;
 use crate::log::Log;
+use crate::net::names;
 use crate::plan::Plan;
 use crate::premises::Premises;
 use crate::prepare::{self, Prepared, Run, Stage};
@@ -66,7 +67,10 @@ pub(crate) fn run(
         if let Some(log) = &log {
             log.denial(&denial, advisor);
         }
-        if !denial.reason.is_consent() && !search::finds_elsewhere(context, &denial) {
+        // That a resolver finds nobody to ask is no news beside what else it is refused.
+        let is_news =
+            !names::is_service(&denial.path) && !search::finds_elsewhere(context, &denial);
+        if !denial.reason.is_consent() && is_news {
             denials.add(denial);
         }
     };

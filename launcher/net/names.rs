@@ -11,6 +11,15 @@ use jp_confine_policy::net::may_stand_for;
 
 use super::typed::Resolution;
 
+/// Sockets of services that look up names for others, and would look up any. Without them the C library asks
+/// a name server.
+const SERVICES: [&str; 2] = ["/run/nscd/socket", "/run/systemd/resolve/io.systemd.Resolve"];
+
+/// Whether a canonical path is that of a service that looks up names for others.
+pub(crate) fn is_service(path: &[u8]) -> bool {
+    SERVICES.iter().any(|service| service.as_bytes() == path)
+}
+
 /// The system is not asked for one name more often than that when a program asks for it,
 const PAUSE: Duration = Duration::from_secs(5);
 /// and than that because of an address that nobody knows: each name that it could be of is looked up then.

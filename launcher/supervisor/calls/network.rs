@@ -20,15 +20,6 @@ use crate::supervisor::task::{Subject, Task, program_of};
 use crate::sys::actions;
 use crate::sys::notification::Answer;
 
-/// Sockets of services that look up names for others, and would look up any. Without them the C library asks
-/// a name server.
-const NAME_SERVICES: [&[u8]; 2] = [b"/run/nscd/socket", b"/run/systemd/resolve/io.systemd.Resolve"];
-
-/// Whether a path is that of a service that looks up names for others.
-pub(super) fn is_name_service(path: &[u8]) -> bool {
-    NAME_SERVICES.contains(&path)
-}
-
 /// A socket's family, as the numbers have it.
 ///
 /// # Errors

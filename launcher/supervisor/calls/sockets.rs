@@ -12,6 +12,7 @@ use rustix::process::fchdir;
 
 use super::entries::{make_socket, path_text};
 use super::{listening, network};
+use crate::net::names;
 use crate::supervisor::proc::name_of;
 use crate::supervisor::resolve::{Argument, Entry};
 use crate::supervisor::task::Task;
@@ -76,7 +77,7 @@ pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<
     let _acting = task.begin()?;
     let need = Capabilities::READ.union(Capabilities::UPDATE);
     let object = task.object(&argument, false, need)?;
-    if task.policy.network.is_some() && object.path().is_some_and(network::is_name_service) {
+    if task.policy.network.is_some() && object.path().is_some_and(names::is_service) {
         return Err(Errno::CONNREFUSED);
     }
     // By a name that leads to exactly what was judged.
