@@ -22,8 +22,7 @@ pub use self::origin::Origin;
 use self::trie::{Place, Prefix, Trie};
 use crate::capability::Capabilities;
 use crate::image::{
-    BOUNDED, Behind, Header, Image, ImageError, MAGIC, NONE, Node, Rule, SCOPED, SUPERVISED, Slot,
-    Span, Text, VERSION, checksum,
+    Behind, Header, Image, ImageError, MAGIC, NONE, Node, Rule, Slot, Span, Text, VERSION, checksum,
 };
 use crate::tier::{ASKS, Tier};
 use crate::tiers::Tiers;
@@ -340,11 +339,7 @@ impl<'a> Tables<'a> {
 pub fn set_behind(image: &mut [u8], behind: Behind) -> Result<(), ImageError> {
     Image::parse(image)?;
     let (mut header, _) = Header::read_from_prefix(image).map_err(|_| ImageError::Truncated)?;
-    let flag = |set: bool, flag: u32| if set { flag } else { 0 };
-    let flags = flag(behind.supervisor, SUPERVISED)
-        | flag(behind.other_programs, BOUNDED)
-        | flag(behind.scoped, SCOPED);
-    header.behind = flags.into();
+    header.behind = behind.bits().into();
     sum_up(image, &mut header);
     Ok(())
 }

@@ -8,12 +8,14 @@
 //! Invariants: this module never allocates and cannot panic; every index read from the image is
 //! checked where it is used, so that no image, however damaged, leads outside of it.
 
+mod behind;
 mod beyond;
 mod sums;
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+pub use self::behind::Behind;
 pub(crate) use self::beyond::{Command, Line, Variable};
 pub use self::sums::checksum;
 pub(crate) use self::sums::edge_hash;
@@ -48,7 +50,7 @@ pub(crate) struct Header {
     /// [`checksum`] of everything from here ([`Header::SUMMED`]) to the JSON text.
     pub(crate) checksum: U64,
     pub(crate) session: U64,
-    /// [`SUPERVISED`], [`BOUNDED`] and [`SCOPED`].
+    /// The bits of [`Behind`].
     pub(crate) behind: U32,
     pub(crate) nodes: Span,
     /// A power of two, at least twice the number of edges.
@@ -82,30 +84,11 @@ impl Header {
     pub(crate) const SUMMED: usize = core::mem::offset_of!(Self, session);
 }
 
-/// A supervisor answers the system calls that the preload library did not judge.
-pub(crate) const SUPERVISED: u32 = 1;
-/// The kernel holds the whole policy for programs without the preload library.
-pub(crate) const BOUNDED: u32 = 2;
-
-/// See [`Behind::scoped`].
-pub(crate) const SCOPED: u32 = 4;
 /// Only programs that the image lists may be started.
 pub(crate) const LISTED: u32 = 1;
 
 /// How many runs there can be, one inside the other.
 pub const LEVELS: usize = 8;
-
-/// What stands behind the preload library in a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Behind {
-    /// A supervisor answers the system calls that the library did not judge, and performs those
-    /// that the policy allows and Landlock cannot express.
-    pub supervisor: bool,
-    /// The whole policy is held for programs that the library cannot be in: they may start.
-    pub other_programs: bool,
-    /// Landlock leaves servers of abstract names outside of the run out of reach.
-    pub scoped: bool,
-}
 
 /// A path prefix that a rule stands on or leads to.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -307,12 +290,7 @@ impl<'a> Image<'a> {
     /// What stands behind the preload library in this run.
     #[must_use]
     pub fn behind(&self) -> Behind {
-        let flags = self.header.behind.get();
-        Behind {
-            supervisor: flags & SUPERVISED != 0,
-            other_programs: flags & BOUNDED != 0,
-            scoped: flags & SCOPED != 0,
-        }
+        Behind::from_bits(self.header.behind.get())
     }
 
     /// Whether programs that the preload library cannot be in are held by this run and by those

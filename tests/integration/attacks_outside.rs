@@ -60,6 +60,7 @@ fn other_processes_of_the_user() {
             let _ = outsider.kill();
         }
         assert!(as_refused, "without {without}: {outcome}");
+        outcome.assert_stderr(&format!("denied prlimit64 /proc/{}", outsider.id()));
     }
     let _ = outsider.kill();
     let _ = outsider.wait();

@@ -166,7 +166,7 @@ server = socket.create_server(('127.0.0.1', 0), backlog=0)
 place = server.getsockname()
 first, client = socket.create_connection(place), socket.socket()
 signal.signal(signal.SIGALRM, lambda *_: None)
-signal.setitimer(signal.ITIMER_REAL, 0.2)
+signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
 address = struct.pack('=H', socket.AF_INET) + struct.pack('!H4s8x', place[1], bytes([127, 0, 0, 1]))
 assert libc.connect(client.fileno(), address, len(address)) == -1
 state = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]

@@ -3,8 +3,9 @@
 
 use rustix::io::Errno;
 
+use crate::events::Reason;
 use crate::supervisor::proc::{exists, is_of_this_run};
-use crate::supervisor::task::Task;
+use crate::supervisor::task::{Subject, Task};
 use crate::sys::notification::Answer;
 
 /// What `setpriority(2)` is told where the number is that of a process (`linux/resource.h`).
@@ -27,7 +28,7 @@ pub(crate) fn one(task: &Task<'_>, number: i32) -> Result<Answer, Errno> {
     {
         return Ok(Answer::Continue);
     }
-    Err(if exists(proc, &name) { Errno::PERM } else { Errno::SRCH })
+    Err(if exists(proc, &name) { refused(task, &format!("/proc/{name}")) } else { Errno::SRCH })
 }
 
 /// `setpriority(2)`, `ioprio_set(2)`: as [`one`] where `which` is `process`, of the call's own numbers.
@@ -40,5 +41,11 @@ pub(crate) fn prioritise(
     process: i32,
     number: i32,
 ) -> Result<Answer, Errno> {
-    if which == process { one(task, number) } else { Err(Errno::PERM) }
+    if which == process { one(task, number) } else { Err(refused(task, "/proc")) }
+}
+
+/// Reports it; the answer is what the kernel says of processes of others.
+fn refused(task: &Task<'_>, whose: &str) -> Errno {
+    task.refused(Reason::OtherProcess, Subject::new(whose.as_bytes()));
+    Errno::PERM
 }

@@ -1,0 +1,40 @@
+//! What stands behind the preload library in a run, as the image says it in one word.
+
+/// See [`Behind::supervisor`].
+const SUPERVISED: u32 = 1;
+/// See [`Behind::other_programs`].
+const BOUNDED: u32 = 2;
+/// See [`Behind::scoped`].
+const SCOPED: u32 = 4;
+
+/// What stands behind the preload library in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Behind {
+    /// A supervisor answers the system calls that the library did not judge, and performs those
+    /// that the policy allows and Landlock cannot express.
+    pub supervisor: bool,
+    /// The whole policy is held for programs that the library cannot be in: they may start.
+    pub other_programs: bool,
+    /// Landlock leaves servers of abstract names outside of the run out of reach.
+    pub scoped: bool,
+}
+
+impl Behind {
+    /// As the image has it.
+    pub(super) const fn from_bits(bits: u32) -> Self {
+        Self {
+            supervisor: bits & SUPERVISED != 0,
+            other_programs: bits & BOUNDED != 0,
+            scoped: bits & SCOPED != 0,
+        }
+    }
+
+    /// For the image.
+    #[cfg(feature = "std")]
+    pub(crate) fn bits(self) -> u32 {
+        let flag = |set: bool, flag: u32| if set { flag } else { 0 };
+        flag(self.supervisor, SUPERVISED)
+            | flag(self.other_programs, BOUNDED)
+            | flag(self.scoped, SCOPED)
+    }
+}
