@@ -46,6 +46,7 @@ pub(crate) fn together<'a>(additions: impl Iterator<Item = &'a Addition>) -> Vec
             None => all.push(one.clone()),
         }
     }
+    all.sort_by(|one, other| one.list.key.cmp(&other.list.key));
     all
 }
 

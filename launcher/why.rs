@@ -270,7 +270,7 @@ fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
     let mut text = format!(
         "{} {noun} in the last run: {} (exit status {})\n",
         head.denials,
-        command.join(" "),
+        report::short(command.join(" ").as_bytes()),
         head.status
     );
     let mut told = BTreeSet::new();

@@ -98,3 +98,51 @@ impl Layers {
         found(&of_tool).or_else(|| found(&of_file)).or_else(new)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::context::Context;
+
+    /// Where a pattern of `tier` belongs, in runs for `tool`, with these user files: the configuration, and one
+    /// given with `--policy`.
+    fn place(tier: Tier, tool: Option<&str>, config: &str, named: &str) -> (String, Begun) {
+        let place = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| place.path().join(name);
+        fs::create_dir_all(path("config/jp-confine")).expect("a directory");
+        fs::create_dir(path("work")).expect("a directory");
+        fs::write(path("config/jp-confine/config.toml"), config).expect("written");
+        fs::write(path("named.toml"), named).expect("written");
+        let context = Context { config_home: Some(path("config")), ..Context::bare(&path("work")) };
+        let policies: Vec<PathBuf> = vec![path("named.toml")];
+        let layers = Layers::load(&context, &path("work"), &policies).expect("good layers");
+        let lists = layers.own_lists(tool, context.configuration().as_deref());
+        let list = lists.get(tier).expect("a place");
+        let file = Path::new(&list.file).file_name().expect("a name").to_string_lossy();
+        (format!("{file} {}", list.table), list.begun)
+    }
+
+    /// A list replaces the one below it: the pattern belongs where the list that counts is.
+    #[test]
+    fn patterns_belong_in_the_list_that_counts() {
+        let (read, write) = ("[file_policy]\nread_paths = ['/a']\n", Tier::Write);
+        let of_tool = "[tools.t.file_policy]\nread_paths = ['/b']\n";
+        let rows = [
+            (place(Tier::Read, None, "", ""), ("config.toml file_policy", Begun::Nothing)),
+            (place(Tier::Read, None, read, ""), ("config.toml file_policy", Begun::List)),
+            (place(write, None, read, ""), ("config.toml file_policy", Begun::Table)),
+            (place(Tier::Read, None, read, read), ("named.toml file_policy", Begun::List)),
+            (place(Tier::Read, None, of_tool, ""), ("config.toml file_policy", Begun::Nothing)),
+            (
+                place(Tier::Read, Some("t"), of_tool, read),
+                ("config.toml tools.t.file_policy", Begun::List),
+            ),
+        ];
+        for (seen, (table, begun)) in rows {
+            assert_eq!(seen, (table.to_owned(), begun));
+        }
+    }
+}

@@ -241,10 +241,20 @@ fn nothing_is_hidden_on_request() {
 /// What is missing beyond a link is missing where that leads, and judged there (spec §4.1).
 #[test]
 fn what_is_missing_beyond_a_link_is_judged_where_it_leads() {
-    let links = "ln -s $OUT/dir far; ln -s dir way";
+    let links =
+        "ln -s $OUT/dir far; ln -s dir way; ln -s $OUT/none dangling; ln -s none way/dangling";
     let inside = &["way r", "file r"];
-    let closed = &[("open far/inner", "EACCES"), ("open far/missing", "EACCES")];
-    assert_answers(links, inside, "", &[&[("open way/missing", "ENOENT")], &closed[..]].concat());
+    let closed = &[
+        ("open far/inner", "EACCES"),
+        ("open far/missing", "EACCES"),
+        ("open dangling", "EACCES"),
+    ];
+    assert_answers(
+        links,
+        inside,
+        "",
+        &[&[("open way/missing", "ENOENT"), ("open way/dangling", "ENOENT")], &closed[..]].concat(),
+    );
     assert_answers(links, &[], "", closed);
 }
 

@@ -167,7 +167,7 @@ fn nowhere(
 ) -> Errno {
     let judge = |image: &Image<'_>, request: &Request<'_>| how.judge_at_all(image, request);
     let spelled = decide::spelled(image, spelling.lexical(), judge);
-    let is_placed = matches!(resolve::entry(image, spelling), Ok(Some(_)));
+    let is_placed = is_placed(image, spelling, how);
     if !is_placed {
         spelling.collapse();
     }
@@ -183,6 +183,24 @@ fn nowhere(
         }
         _ => errno,
     }
+}
+
+/// Whether the directory exists that something is missing in: then `spelling` is its canonical path and the name
+/// that is missing, beyond all links.
+fn is_placed(image: &Image<'_>, spelling: &mut Spelling, how: How) -> bool {
+    for _ in 0..LINK_BUDGET {
+        let mut next = PathBuffer::new();
+        let Ok(Some(entry)) = resolve::entry(image, spelling) else { return false };
+        let link =
+            next.fill(|bytes, room| sys::readlinkat(entry.dirfd(), entry.name(), bytes, room));
+        if link.is_err() || how.stops_at_link() {
+            return true;
+        }
+        if spelling.follow(next.as_bytes()).is_err() {
+            return false;
+        }
+    }
+    false
 }
 
 /// Whether the path leads nowhere because what everybody may see of it is absent.
