@@ -153,9 +153,10 @@ enum Failure {
     Nowhere(Errno),
 }
 
-/// A path that leads nowhere gets the verdict of the place where it would be, as far as its directory exists,
-/// and else of its spelling, so that a refusal tells nothing about what exists (spec §1, §4.1); but tools look for their files in every directory above the
-/// workspace, and there that something is absent is no secret.
+/// A path that leads nowhere gets the verdict of the place where it would be, as far as its directory
+/// exists, and else of its spelling, so that a refusal tells nothing about what exists (spec §1, §4.1);
+/// but tools look for their files in every directory above the workspace, and there that something is
+/// absent is no secret.
 #[cold]
 fn nowhere(
     image: &Image<'_>,
