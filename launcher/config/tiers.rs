@@ -67,6 +67,9 @@ impl Layers {
         let overlays = own().map(|file| file.tiers.as_ref());
         let overlays = overlays.chain(own().map(|file| of_tool(file, tool))).flatten();
         let written = overlays.fold(FilePolicy::default(), FilePolicy::overlaid);
+        let theirs =
+            self.files().iter().flat_map(|file| [file.tiers.as_ref(), of_tool(file, tool)]);
+        let warns = warns || theirs.flatten().any(FilePolicy::opens);
         let sensitive = warns.then(|| self.added(tool));
         let mut tiers =
             Tiers::new(&written, sensitive.as_deref(), places).map_err(|error| refused(&error))?;

@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::tier::Tier;
 
 /// Which lists have a pattern that matches: a bit for each tier, one for the sensitive paths,
-/// and one for questions that open nothing.
+/// one for questions that open nothing, and one for what opens sensitive paths by their names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Marks(u8);
 
@@ -22,6 +22,9 @@ impl Marks {
     pub(crate) const SENSITIVE: Self = Self(1 << Tier::ALL.len());
     /// A person is asked about what is granted; nothing is opened.
     pub(crate) const ASK: Self = Self(1 << (Tier::ALL.len() + 1));
+
+    /// A pattern that opens names what is sensitive.
+    pub(crate) const OUTSPOKEN: Self = Self(1 << (Tier::ALL.len() + 2));
 
     pub(crate) const fn of(tier: Tier) -> Self {
         Self(1 << tier as u8)

@@ -37,6 +37,13 @@ impl FilePolicy {
         *self == Self::default()
     }
 
+    /// Whether it may open what no rule does.
+    #[must_use]
+    pub fn opens(&self) -> bool {
+        let by_default = matches!(self.default, Some(Tier::Read | Tier::Write));
+        by_default || !self.read_paths.is_empty() || !self.write_paths.is_empty()
+    }
+
     /// The patterns of a tier.
     #[must_use]
     pub fn list(&self, tier: Tier) -> &[String] {

@@ -154,6 +154,12 @@ impl Pattern {
         (literal_part(text).split('/').filter(|name| !name.is_empty()).count(), literal)
     }
 
+    /// The path that it names: the one that it matches if it has nothing special in it, else [`Self::stem`].
+    pub(crate) fn named(&self) -> PathBuf {
+        let text = self.globs.last().map_or("", Glob::glob);
+        if literal_part(text).len() == text.len() { unescaped(text).into() } else { self.stem() }
+    }
+
     /// The directory below which it matches: canonical where its literal part exists.
     #[must_use]
     pub fn stem(&self) -> PathBuf {

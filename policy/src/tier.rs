@@ -226,9 +226,12 @@ impl<'a> Tiers<'a> {
         let explicit = here.tier();
         let tier = explicit.or(self.default);
         let opened = tier.map_or(Capabilities::NONE, Tier::capabilities);
+        let warned = here.intersects(Marks::SENSITIVE)
+            && !here.intersects(Marks::OUTSPOKEN)
+            && !opened.is_empty();
         let (caps, asks) = match tier {
             Some(Tier::Prompt) => (Capabilities::NONE, ASKABLE),
-            _ if self.asks(here) => (Capabilities::NONE, opened),
+            _ if self.asks(here) || warned => (Capabilities::NONE, opened.intersection(ASKABLE)),
             _ => (opened, Capabilities::NONE),
         };
         let withheld =
@@ -241,6 +244,7 @@ impl<'a> Tiers<'a> {
                 Some(Tier::Read | Tier::Write) if here.intersects(Marks::ASK) => {
                     Some(Restraint::Prompt)
                 }
+                _ if warned && !self.asks(here) => Some(Restraint::Sensitive),
                 explicit => explicit.map_or(Some(Restraint::Default), Restraint::of_tier),
             },
             withheld: tier.map_or(asks, |_| withheld),
@@ -272,9 +276,9 @@ impl Marks {
         Tier::ALL.into_iter().find(|&tier| self.intersects(Self::of(tier)))
     }
 
-    /// Without the mark of sensitive paths.
+    /// Without the marks about sensitive paths.
     fn tiers(self) -> Self {
-        self.intersection(Self::SENSITIVE.complement())
+        self.intersection(Self::SENSITIVE.union(Self::OUTSPOKEN).complement())
     }
 
     /// Whether any of these takes something away.

@@ -210,14 +210,32 @@ impl Tiers {
     fn lists(&self) -> Vec<Listed> {
         let others = [List::Sensitive, List::Question];
         let lists = Tier::ALL.into_iter().map(List::Tier).chain(others);
-        let listed = |list: List| {
-            let mut listed = Listed::new(list.marks());
-            for (_, pattern) in self.patterns.iter().filter(|(of, _)| *of == list) {
-                pattern.list(&mut listed);
+        let mut lists: Vec<Listed> = lists.map(|list| self.listed(list)).collect();
+        lists.extend(self.outspoken());
+        lists
+    }
+
+    fn listed(&self, list: List) -> Listed {
+        let mut listed = Listed::new(list.marks());
+        for (_, pattern) in self.patterns.iter().filter(|(of, _)| *of == list) {
+            pattern.list(&mut listed);
+        }
+        listed
+    }
+
+    /// The patterns that open a sensitive path by its name: nobody is asked about it then (spec §10).
+    fn outspoken(&self) -> Option<Listed> {
+        let mut opening = self.opening().filter(|(tier, _)| *tier != Tier::Prompt).peekable();
+        opening.peek()?;
+        let sensitive = automaton::table(&[self.listed(List::Sensitive)]).ok()?;
+        let mut outspoken = Listed::new(Marks::OUTSPOKEN);
+        for (_, pattern) in opening {
+            let named = sensitive.look(bytes(&pattern.named()));
+            if named.here.intersects(Marks::SENSITIVE) {
+                pattern.list(&mut outspoken);
             }
-            listed
-        };
-        lists.map(listed).collect()
+        }
+        Some(outspoken)
     }
 
     /// The most specific pattern by which `restraint` withholds the path, or the spelling by which it

@@ -76,9 +76,10 @@ impl Workspace {
             compile::compile(&root, policy.declared_fs(), approvals)?;
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let places = Places { home: home.as_deref(), workspace: root.as_path() };
-        let sensitive = policy.access.as_ref().map(|access| access.sensitive_paths.as_slice());
-        let sensitive = sensitive.filter(|_| policy.declared_fs().is_some());
         let written = policy.file_policy.clone().unwrap_or_default();
+        let added = policy.access.as_ref().map(|access| access.sensitive_paths.as_slice());
+        let counts = policy.declared_fs().is_some() || written.opens();
+        let sensitive = counts.then(|| added.unwrap_or_default());
         let tiers = Tiers::new(&written, sensitive, places)?;
         Ok(Self { warnings, ..Self::under(root, grants, &tiers)? })
     }

@@ -175,6 +175,13 @@ rows! {
     sensitive_below_a_broader_rule_asks: "", "read" "/h/.aws/credentials" => "ask sensitive";
     sensitive_does_not_outweigh_deny: "deny=**/.env", "read" "/w/.env" => "deny deny";
     sensitive_spares_the_baseline: "", "read" "/usr/.env" => "allow";
+    sensitive_where_a_pattern_opens_asks: "read=/h/**", "read" "/h/.gnupg/k" => "ask sensitive";
+    sensitive_where_the_default_opens_asks: "default=read", "read" "/o/.env" => "ask sensitive";
+    sensitive_named_by_a_pattern_is_opened: "read=~/.gnupg/**", "read" "/h/.gnupg/k" => "allow";
+    sensitive_named_beside_another_pattern_is_opened:
+        "read=~/** read=~/.kube/config", "read" "/h/.kube/config" => "allow";
+    sensitive_opened_for_reading_is_not_for_writing:
+        "read=/h/**", "write" "/h/.gnupg/k" => "deny sensitive";
     sensitive_with_read: "read=/w/**", "write" "/w/.env" => "deny sensitive";
 }
 
