@@ -18,6 +18,7 @@ pub(crate) mod counts;
 mod dispatch;
 mod hands;
 mod lessons;
+mod limits;
 mod place;
 mod policy;
 mod proc;

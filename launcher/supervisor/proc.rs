@@ -10,6 +10,9 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::path::DecInt;
 
+/// More than most files about a thread have.
+const USUAL: usize = 4096;
+
 const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// Directories of `/proc`, and what the supervisor's root is.
@@ -62,6 +65,25 @@ impl Proc {
     /// Whether numbers of processes mean others to a thread than to the supervisor.
     pub(crate) fn is_other_pid_namespace(&self, tid: i32) -> bool {
         namespace(&self.all, &tid.to_string(), "pid").is_ok_and(|its| its != self.pid_namespace)
+    }
+
+    /// One of the files about a thread.
+    ///
+    /// # Errors
+    /// `EACCES` where it cannot be read.
+    pub(crate) fn text(&self, tid: i32, name: &str) -> Result<String, Errno> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let file = openat(&self.all, format!("{tid}/{name}"), flags, Mode::empty())
+            .map_err(|_| Errno::ACCESS)?;
+        let mut text = Vec::with_capacity(USUAL);
+        loop {
+            text.reserve(USUAL);
+            let room = rustix::buffer::spare_capacity(&mut text);
+            // The kernel gives as much as there is, or as there is room for.
+            if rustix::io::read(&file, room).map_err(|_| Errno::ACCESS)? < USUAL {
+                return Ok(String::from_utf8_lossy(&text).into_owned());
+            }
+        }
     }
 
     /// Where a held object is: a path, or `pipe:[…]` and the like.

@@ -1,14 +1,9 @@
 //! `/proc/TID/status` (`proc_pid_status(5)`).
 
-use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
-use std::os::fd::AsFd as _;
 
 use super::proc::Proc;
 use crate::sys::identity::Identity;
-
-/// More than the file has, unless the thread is in very many groups.
-const USUAL: usize = 4096;
 
 /// What a thread's status says of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,19 +26,7 @@ impl Status {
     /// # Errors
     /// `EACCES` where it cannot be told.
     pub(crate) fn read(proc: &Proc, tid: i32) -> Result<Self, Errno> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = openat(proc.as_fd(), format!("{tid}/status"), flags, Mode::empty())
-            .map_err(|_| Errno::ACCESS)?;
-        let mut text = Vec::with_capacity(USUAL);
-        loop {
-            text.reserve(USUAL);
-            let room = rustix::buffer::spare_capacity(&mut text);
-            // The kernel gives as much as there is, or as there is room for.
-            if rustix::io::read(&file, room).map_err(|_| Errno::ACCESS)? < USUAL {
-                break;
-            }
-        }
-        Self::parse(&String::from_utf8_lossy(&text)).ok_or(Errno::ACCESS)
+        Self::parse(&proc.text(tid, "status")?).ok_or(Errno::ACCESS)
     }
 
     fn parse(text: &str) -> Option<Self> {

@@ -4,7 +4,6 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
-use rustix::thread::Pid;
 
 /// truncate(2).
 ///
@@ -51,19 +50,6 @@ pub(crate) fn network_namespace(socket: impl AsFd) -> Result<u64, Errno> {
         libc::getsockopt(socket, level, option, (&raw mut cookie).cast(), &raw mut length)
     })?;
     Ok(cookie)
-}
-
-/// The limit of the size of files of another process.
-///
-/// # Errors
-/// As `prlimit(2)`.
-pub(crate) fn file_size_limit(process: Pid) -> Result<u64, Errno> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    let process = process.as_raw_nonzero().get();
-    let no_new: *const libc::rlimit = std::ptr::null();
-    // SAFETY: no new limit, and room for the old one.
-    settle(unsafe { libc::prlimit(process, libc::RLIMIT_FSIZE, no_new, &raw mut limit) })?;
-    Ok(limit.rlim_cur)
 }
 
 /// Confines the calling thread, for good, to making sockets nowhere but below a directory.

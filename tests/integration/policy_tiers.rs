@@ -48,6 +48,22 @@ fn deny_takes_from_the_workspace() {
     );
 }
 
+/// What opens a folder does not open the secrets in it.
+#[test]
+fn sensitive_files_are_asked_about_where_a_tier_opens_what_is_around_them() {
+    assert_answers(
+        "mkdir $OUT/d $OUT/d/e; touch $OUT/d/f $OUT/d/.env $OUT/d/e/.env",
+        "[file_policy]\nread_paths = ['$OUT/d/**', '$OUT/d/e/.env']\n",
+        "",
+        &[
+            ("open $OUT/d/f", "ok"),
+            ("open $OUT/d/.env", "EACCES"),
+            ("open $OUT/d/e/.env", "ok"),
+            ("write $OUT/d/f", "EACCES"),
+        ],
+    );
+}
+
 /// A pattern written by way of a link holds for entries as for files.
 #[test]
 fn deny_knows_spellings_by_links() {

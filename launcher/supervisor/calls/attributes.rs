@@ -11,9 +11,9 @@ use rustix::fs::{
     fchown, futimens, utimensat,
 };
 use rustix::io::Errno;
-use rustix::thread::Pid;
 
 use crate::learn::record::How;
+use crate::supervisor::limits;
 use crate::supervisor::proc::{HERE, name_of};
 use crate::supervisor::resolve::{Argument, Object};
 use crate::supervisor::task::{Subject, Task};
@@ -104,8 +104,8 @@ pub(crate) fn truncate(task: &Task<'_>, path: u64, length: i64) -> Result<Answer
         return Err(Errno::INVAL);
     }
     let argument = task.argument(libc::AT_FDCWD, path)?;
-    let caller = Pid::from_raw(task.caller.tid()).ok_or(Errno::SRCH)?;
-    let limit = actions::file_size_limit(caller).map_err(|_| Errno::ACCESS)?;
+    let limit = limits::file_size(task.caller.proc(), task.caller.tid())?;
+    task.caller.confirm()?;
     let _acting = task.begin()?;
     let object = task.object(&argument, false, UPDATE)?;
     if length.unsigned_abs() > limit && object.stat.st_size < length {
