@@ -88,9 +88,12 @@ fn finding(feature: Feature, machine: Machine, refusal: Option<Errno>) -> Findin
     let mut lost = Vec::new();
     if !there {
         lost.push(feature.loss());
-    } else if feature == Feature::Landlock {
+    }
+    if feature == Feature::Landlock {
         let later = LANDLOCK_GREW.iter().filter(|(version, _)| *version > machine.landlock);
-        lost.extend(later.map(|(_, loss)| loss));
+        // Without any, all but the last go with the bounds.
+        let gone = if there { 0 } else { LANDLOCK_GREW.len() - 1 };
+        lost.extend(later.skip(gone).map(|(_, loss)| loss));
     }
     let remedy = match (there, lost.is_empty()) {
         (_, true) => None,
