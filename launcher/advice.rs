@@ -295,7 +295,7 @@ fn beyond_rules(reason: Reason) -> Option<&'static str> {
         Reason::Loader => "its loader is not part of the system",
         Reason::Shim => "the preload library was out of reach",
         Reason::OtherProcess => "it belongs to another process",
-        Reason::Namespace => "it would change what paths mean",
+        Reason::Namespace => "it would change what paths mean, or go around them",
         Reason::Command => {
             "access.commands does not list it so; `jp-confine why --last` has the rule"
         }

@@ -52,7 +52,7 @@ pub(crate) enum Reason {
     Loader,
     /// The preload library itself is out of reach.
     Shim,
-    /// The call would have changed what paths mean.
+    /// The call would have changed what paths mean, or made a way around them.
     Namespace,
     /// The object belongs to another process.
     OtherProcess,

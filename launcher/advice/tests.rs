@@ -194,7 +194,7 @@ fn what_cannot_be_allowed_says_so() {
         (denial("open", "not/absolute", R), "no option and no rule can allow it"),
         (
             Denial { reason: Reason::Namespace, ..denial("unshare", "/w", R) },
-            "it would change what paths mean",
+            "it would change what paths mean, or go around them",
         ),
     ];
     for (denial, expected) in rows {

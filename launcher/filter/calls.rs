@@ -101,7 +101,7 @@ pub(super) const OPENS: &[(c_long, u32)] = &[
 ];
 
 /// What no Landlock right stands for, so that it is always judged: metadata, sockets by path,
-/// watching, and `openat2`, whose flags are in memory.
+/// watching, message queues, and `openat2`, whose flags are in memory.
 pub(super) const BEYOND_LANDLOCK: &[c_long] = &[
     libc::SYS_openat2,
     #[cfg(target_arch = "x86_64")]
@@ -134,6 +134,8 @@ pub(super) const BEYOND_LANDLOCK: &[c_long] = &[
     SYS_FILE_SETATTR,
     libc::SYS_connect,
     libc::SYS_inotify_add_watch,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
 ];
 
 /// The same, without a free argument.

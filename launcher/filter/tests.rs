@@ -248,6 +248,17 @@ fn groups_are_trapped_as_the_plan_says() {
     expected(calls::EXECUTES, EVERYTHING, NOTIFY);
 }
 
+/// Landlock is not asked about the names of message queues, so they are judged whatever else is held.
+#[test]
+fn message_queues_are_always_judged() {
+    let filter = assemble(NOTHING, Some(COOKIE), Sockets::All);
+    for number in [libc::SYS_mq_open, libc::SYS_mq_unlink] {
+        let call = Call::of(number, &[1]);
+        assert_eq!(answer(&filter, call), NOTIFY, "call {number}");
+        assert_eq!(answer(&filter, call.with_cookie(COOKIE)), ALLOW, "call {number}");
+    }
+}
+
 #[test]
 fn only_the_whole_cookie_passes() {
     let filter = assemble(EVERYTHING, Some(COOKIE), Sockets::All);

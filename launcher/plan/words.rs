@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use super::Plan;
 use super::bounds::Bounds;
-use super::bounds::Bounds;
 use crate::filter::Traps;
 use crate::sys::child;
 
@@ -81,12 +80,6 @@ impl Plan {
         });
         if self.traps.is_none() {
             limits.push("not held: calls that avoid the library, io_uring");
-        }
-        if !self.bounds.as_ref().is_some_and(Bounds::scopes) {
-            limits.push("not held: signals to processes outside the run (Landlock 6 would)");
-        }
-        if self.bounds.is_some() {
-            limits.push("not reported: what Landlock alone refuses, which nobody sees");
         }
         if !self.bounds.as_ref().is_some_and(Bounds::scopes) {
             limits.push("not held: signals to processes outside the run (Landlock 6 would)");

@@ -9,7 +9,7 @@ use super::calls::open::How;
 use super::calls::xattrs::At;
 use super::calls::{
     attributes, denials, entries, links, listening, loopback, messages, network, open, openat2,
-    processes, programs, receptions, renames, sockets, watches, xattrs,
+    processes, programs, queues, receptions, renames, sockets, watches, xattrs,
 };
 use super::task::Task;
 use crate::sys::notification::{Answer, Notification};
@@ -76,8 +76,8 @@ mod common {
     use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
         AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, links, listening, loopback,
-        messages, network, open, openat2, processes, programs, receptions, renames, sockets,
-        telling, watches, xattrs,
+        messages, network, open, openat2, processes, programs, queues, receptions, renames,
+        sockets, telling, watches, xattrs,
     };
 
     table! { task, a:
@@ -190,6 +190,10 @@ mod common {
         libc::SYS_migrate_pages => "migrate_pages", processes::one(task, a.int(0));
         libc::SYS_move_pages => "move_pages", processes::one(task, a.int(0));
         libc::SYS_perf_event_open => "perf_event_open", processes::one(task, a.int(1));
+        libc::SYS_mq_open => "mq_open", queues::open(
+            task, a.word(0), a.int(1), a.unsigned(2), a.word(3),
+        );
+        libc::SYS_mq_unlink => "mq_unlink", queues::remove(task, a.word(0));
         libc::SYS_inotify_add_watch => "inotify_add_watch", watches::add(
             task, a.int(0), a.word(1), a.unsigned(2),
         );

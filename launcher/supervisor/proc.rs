@@ -23,6 +23,7 @@ pub(crate) struct Proc {
     root: [u64; 2],
     user_namespace: u64,
     pid_namespace: u64,
+    ipc_namespace: Option<u64>,
     protects_links: bool,
 }
 
@@ -40,8 +41,17 @@ impl Proc {
         let root = identity(&open("/", HELD, Mode::empty())?)?;
         let user_namespace = namespace(&all, "self", "user")?;
         let pid_namespace = namespace(&all, "self", "pid")?;
+        let ipc_namespace = namespace(&all, "self", "ipc").ok();
         let protects_links = is_on(&all, "sys/fs/protected_symlinks");
-        Ok(Self { all, descriptors, root, user_namespace, pid_namespace, protects_links })
+        Ok(Self {
+            all,
+            descriptors,
+            root,
+            user_namespace,
+            pid_namespace,
+            ipc_namespace,
+            protects_links,
+        })
     }
 
     /// Whether a held directory is what the supervisor has as its root.
@@ -84,6 +94,12 @@ impl Proc {
                 return Ok(String::from_utf8_lossy(&text).into_owned());
             }
         }
+    }
+
+    /// Whether names of queues mean to a thread what they do to the supervisor. A kernel may have no such
+    /// namespaces.
+    pub(crate) fn is_own_ipc_namespace(&self, tid: i32) -> bool {
+        namespace(&self.all, &tid.to_string(), "ipc").ok() == self.ipc_namespace
     }
 
     /// Where a held object is: a path, or `pipe:[…]` and the like.

@@ -9,6 +9,7 @@ pub(crate) mod landlock;
 pub(crate) mod memory;
 pub(crate) mod messages;
 pub(crate) mod notification;
+pub(crate) mod queues;
 pub(crate) mod signals;
 pub(crate) mod stopping;
 #[cfg(test)]

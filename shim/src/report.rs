@@ -29,7 +29,7 @@ pub(crate) enum Reason {
     #[cfg(target_os = "linux")]
     Loader = 3,
     ShimUnreachable = 4,
-    /// The call would change what paths mean.
+    /// The call would change what paths mean, or make a way around them.
     Namespace = 5,
     /// The object belongs to another process, which `/proc` shows.
     #[cfg(target_os = "linux")]

@@ -146,6 +146,10 @@ static int v_raw_open_wide(char **a)
 
 static int v_mq_open(char **a) { return mq_open(a[0], O_CREAT | O_RDWR, 0600, NULL) < 0 ? FAILED : mq_unlink(a[0]); }
 
+static int v_mq_make(char **a) { return mq_open(a[0], O_CREAT | O_EXCL | O_RDWR, 0600, NULL) < 0 ? FAILED : DONE; }
+static int v_mq_use(char **a) { return mq_open(a[0], O_RDWR) < 0 ? FAILED : DONE; }
+static int v_mq_unlink(char **a) { return mq_unlink(a[0]); }
+
 static void *post(void *semaphore) { sem_post(semaphore); return NULL; }
 
 /* Two semaphores of a name are one, and shared memory holds what was written; where that is is shown. */
@@ -302,6 +306,9 @@ const struct verb inside_verbs[] = {
     {"ftok", 1, v_ftok},
     {"raw_open_wide", 1, v_raw_open_wide},
     {"mq_open", 1, v_mq_open},
+    {"mq_make", 1, v_mq_make},
+    {"mq_use", 1, v_mq_use},
+    {"mq_unlink", 1, v_mq_unlink},
     {"names_work", 0, v_names_work},
     {"host_conf", 1, v_host_conf},
     {"ruserpass", 1, v_ruserpass},

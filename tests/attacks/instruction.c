@@ -107,6 +107,14 @@ static int v_getxattr(char **a)
     found(value);
     return DONE;
 }
+/* Without the slash, as the kernel takes names of queues. */
+static int v_mq_unlink(char **a) { return done(call(SYS_mq_unlink, (long)(a[0] + 1), 0, 0, 0, 0)); }
+static int v_mq_use(char **a) { return done(call(SYS_mq_open, (long)(a[0] + 1), O_RDWR, 0, 0, 0)); }
+static int v_mq_open(char **a)
+{
+    long fd = call(SYS_mq_open, (long)(a[0] + 1), O_CREAT | O_RDWR, 0600, 0, 0);
+    return fd < 0 ? FAILED : v_mq_unlink(a);
+}
 static int v_exec(char **a)
 {
     char *line[] = {a[0], "stat", "/", NULL};
@@ -135,6 +143,9 @@ static int v_exec(char **a)
 #define v_utimes absent
 #define v_setxattr absent
 #define v_getxattr absent
+#define v_mq_unlink absent
+#define v_mq_use absent
+#define v_mq_open absent
 #define v_exec absent
 #endif
 
@@ -161,6 +172,9 @@ const struct verb instruction_verbs[] = {
     {"i_utimes", 1, v_utimes},
     {"i_setxattr", 1, v_setxattr},
     {"i_getxattr", 1, v_getxattr},
+    {"i_mq_open", 1, v_mq_open},
+    {"i_mq_use", 1, v_mq_use},
+    {"i_mq_unlink", 1, v_mq_unlink},
     {"i_exec", 1, v_exec},
     {0},
 };

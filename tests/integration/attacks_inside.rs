@@ -1,7 +1,7 @@
 //! What libc opens inside itself, and other ways past a name that has a hook.
 
-use crate::attack::{answer, arena, attacks, call};
-use crate::layers::Difference;
+use crate::attack::{answer, arena, attacks, call, set_up};
+use crate::layers::{Difference, Holder};
 use crate::run::Mode;
 use crate::scratch::Scratch;
 
@@ -51,4 +51,36 @@ fn names_are_the_run_s_own() {
     }
     assert!(answer(&outcome).starts_with("ok /"), "{outcome}");
     assert!(!answer(&outcome).contains("/dev/shm"), "{outcome}");
+}
+
+/// A message queue that somebody outside made can be neither used nor removed, whoever makes the calls.
+#[test]
+fn message_queue_of_somebody_outside() {
+    let name = format!("/jp-confine-{}", std::process::id());
+    let by_instruction: &[&str] = match Holder::under_test() {
+        Holder::Library => &[],
+        _ => &["i_mq_use", "i_mq_unlink"],
+    };
+    let scratch = arena(Scratch::new());
+    set_up(&scratch, &format!("$ATTACK mq_make {name}"));
+    let verbs = ["mq_use", "mq_unlink"].iter().chain(by_instruction);
+    let answers: Vec<String> = verbs
+        .map(|verb| call(&scratch, Mode::under_test(), &format!("{verb} {name}")))
+        .map(|outcome| answer(&outcome).to_owned())
+        .collect();
+    let removed = call(&scratch, Mode::Bare, &format!("mq_unlink {name}"));
+    assert!(answers.iter().all(|answer| answer == "EACCES"), "{answers:?}");
+    assert_eq!(answer(&removed), "ok", "it is gone: {removed}");
+}
+
+/// A grant on the file that a queue has in `/dev/mqueue` is one on the queue, be that mounted or not.
+#[test]
+fn message_queue_that_is_granted() {
+    let name = format!("jp-confine-granted-{}", std::process::id());
+    let scratch = arena(Scratch::new());
+    let open = |grant: &str| {
+        let line = format!("-w /dev/mqueue/{grant} -- mq_open /{name}");
+        answer(&call(&scratch, Mode::under_test(), &line)).to_owned()
+    };
+    assert_eq!([open("another"), open(&name)], ["EACCES", "ok"]);
 }

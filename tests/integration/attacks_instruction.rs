@@ -50,6 +50,7 @@ rows! {
     utimes: "", "i_utimes $OUT/target" => "EACCES";
     setxattr: "", "i_setxattr $OUT/target" => "EACCES";
     getxattr: "$ATTACK setxattr $OUT/target user.k", "i_getxattr $OUT/target" => "EACCES";
+    message_queue: "", "i_mq_open /jp-confine-by-instruction" => "EACCES";
     exec: "cp $ATTACK $OUT/program", "i_exec $OUT/program" => "EACCES";
     after_the_library_s_own: "", "write_creat known , i_open $OUT/secret" => "EACCES";
     write_what_may_be_read: "", "-r $OUT -- i_write $OUT/target" => "EACCES";

@@ -35,6 +35,19 @@ attacks! {
     block_device: "", "mknod_block new" => "EPERM|EACCES";
 }
 
+/// Nobody hears an `EPERM` of whom it is, so a device that may not be made is told of.
+#[test]
+fn devices_are_told_of() {
+    let scratch = arena(Scratch::new());
+    for verb in ["mknod_char", "mknod_block"] {
+        let outcome = call(&scratch, Mode::under_test(), &format!("{verb} new"));
+        assert_eq!(answer(&outcome), "EPERM", "{outcome}");
+        // The number of the call is that of `mknodat` with some C libraries.
+        let told = ["denied mknod", " new by attack"];
+        assert!(told.iter().all(|part| outcome.stderr.contains(part)), "{outcome}");
+    }
+}
+
 /// What `/proc` shows of a process outside the run is that one's own, whoever makes the calls.
 #[test]
 fn process_outside_the_run() {

@@ -8,6 +8,7 @@ use jp_confine_policy::image::Image;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, mknodat, openat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
+use crate::events::Reason;
 use crate::learn::record::How;
 use crate::supervisor::resolve::{Argument, Entry};
 use crate::supervisor::task::{Subject, Task};
@@ -90,20 +91,30 @@ pub(crate) fn make_node(
     mode: u32,
     device: u64,
 ) -> Result<Answer, Errno> {
+    let argument = task.argument(dirfd, path)?;
+    let _acting = task.begin()?;
     // A device node is a way around every path; 0:0 is the mark of overlay filesystems.
     let kind = match mode & libc::S_IFMT {
-        libc::S_IFBLK => return Err(Errno::PERM),
-        libc::S_IFCHR if device != 0 => return Err(Errno::PERM),
+        libc::S_IFBLK => return Err(refuse_device(task, &argument)),
+        libc::S_IFCHR if device != 0 => return Err(refuse_device(task, &argument)),
         0 => FileType::RegularFile,
         _ => FileType::from_raw_mode(mode),
     };
-    let argument = task.argument(dirfd, path)?;
-    let _acting = task.begin()?;
     on_entry(task, &argument, Errno::EXIST, may_create, |entry| {
         task.prepare_to_make()?;
         let mode = Mode::from_raw_mode(mode & !libc::S_IFMT);
         mknodat(&entry.directory, &entry.name, kind, mode, device)
     })
+}
+
+/// Reports it; the answer is what the kernel says to whoever may not make devices.
+fn refuse_device(task: &Task<'_>, argument: &Argument<'_>) -> Errno {
+    let path = match task.spelled(argument) {
+        Ok(path) => path,
+        Err(unknown) => return unknown,
+    };
+    task.refused(Reason::Namespace, Subject::new(&path));
+    Errno::PERM
 }
 
 /// symlink(2), symlinkat(2).

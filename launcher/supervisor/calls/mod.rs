@@ -15,6 +15,7 @@ pub(super) mod open;
 pub(super) mod openat2;
 pub(super) mod processes;
 pub(super) mod programs;
+pub(super) mod queues;
 pub(super) mod receptions;
 pub(super) mod renames;
 pub(super) mod sockets;

@@ -86,7 +86,7 @@ impl How {
     }
 
     /// What an open takes of what exists; a bare descriptor takes nothing.
-    fn need(self) -> Capabilities {
+    pub(super) fn need(self) -> Capabilities {
         let access = self.flags & libc::O_ACCMODE;
         let writes = access != libc::O_RDONLY || self.has(libc::O_TRUNC);
         if self.has(libc::O_PATH) {
@@ -98,14 +98,14 @@ impl How {
     }
 
     /// What an open takes that may make a file: also what it would if there were one.
-    fn need_to_make(self) -> Capabilities {
+    pub(super) fn need_to_make(self) -> Capabilities {
         let existing = if self.exclusive() { Capabilities::NONE } else { self.need() };
         existing.union(Capabilities::CREATE)
     }
 
     /// What the policy says; a bare descriptor gives no access, so that it only must not show what
     /// is hidden.
-    fn judge(self, image: &Image<'_>, request: &Request<'_>) -> OpenVerdict {
+    pub(super) fn judge(self, image: &Image<'_>, request: &Request<'_>) -> OpenVerdict {
         if self.has(libc::O_PATH) {
             return match decide::metadata(image, request) {
                 Verdict::Allow => OpenVerdict::Allow,

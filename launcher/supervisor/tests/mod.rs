@@ -3,6 +3,7 @@
 mod answers;
 mod caller;
 mod programs;
+mod queues;
 mod refusals;
 mod resolve;
 mod sockets;

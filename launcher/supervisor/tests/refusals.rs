@@ -135,3 +135,32 @@ fn own_process() {
     let answers: Vec<bool> = text.lines().map(|line| line == "0").collect();
     assert_eq!(answers, [true, true, true, false, true], "{text} {:?}", shown(&denials));
 }
+
+/// Devices are refused as the kernel refuses them, and told of; the mark of overlay filesystems is none.
+#[test]
+fn devices() {
+    let ground = Ground::new(&[]);
+    let (text, denials) = ground.trapped(|| {
+        let made = |name: &str, mode: u32, device: usize| {
+            let name = c(name);
+            said(call(libc::SYS_mknod, &[address(&name), mode as usize, device]))
+        };
+        let null = 0x103;
+        let outcomes = [
+            made("null", libc::S_IFCHR | 0o600, null),
+            made("d/block", libc::S_IFBLK | 0o600, 0),
+            made("whiteout", libc::S_IFCHR | 0o600, 0),
+        ];
+        outcomes.join("\n")
+    });
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[..2].iter().all(|line| line.contains("code: 1,")), "{text}");
+    assert_eq!(lines[2], "0");
+    let told: Vec<bool> = [("null", 0), ("d/block", 1)]
+        .iter()
+        .map(|&(name, at)| {
+            shown(&denials)[at].ends_with(&format!("{}", ground.path(name).display()))
+        })
+        .collect();
+    assert_eq!((denials.len(), told), (2, vec![true, true]), "{:?}", shown(&denials));
+}

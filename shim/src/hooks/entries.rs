@@ -11,7 +11,7 @@ use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
 use crate::hooks::renames::move_entry;
 use crate::path::Spelling;
-use crate::report::{self, Other, Subject};
+use crate::report::{self, Other, Reason, Subject};
 use crate::resolve::{self, Entry};
 use crate::{session, sys, working_directory};
 
@@ -148,11 +148,25 @@ pub(super) fn make_node(
     let kind = mode & c_uint::from(libc::S_IFMT);
     // A device node is a way around every path; 0:0 is the mark of overlay filesystems.
     if (kind == c_uint::from(libc::S_IFCHR) && device != 0) || kind == c_uint::from(libc::S_IFBLK) {
-        return Err(Errno::EPERM);
+        return Err(refuse_device(call, at));
     }
     on_entry(call, at, Errno::EEXIST, may_create, |dirfd, name| {
         sys::mknodat(dirfd, name, mode, device)
     })
+}
+
+/// Reports it; the answer is what the kernel says to whoever may not make devices.
+#[cold]
+#[inline(never)]
+fn refuse_device(call: &CStr, at: Argument) -> Errno {
+    let Ok(image) = session::image() else { return Errno::EACCES };
+    let mut spelling = Spelling::new();
+    if let Err(errno) = spelling.read(at.dirfd, at.path) {
+        return errno;
+    }
+    spelling.collapse();
+    report::refused(image, Reason::Namespace, Subject::new(call, spelling.lexical()));
+    Errno::EPERM
 }
 
 fn make_symlink(call: &CStr, target: *const c_char, at: Argument) -> Result<(), Errno> {

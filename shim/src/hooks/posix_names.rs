@@ -233,15 +233,24 @@ fn open_queue(
     };
     let mut path = Name::new();
     let judge = |image: &Image<'_>, request: &Request<'_>| decide::open(image, request, how);
-    let flags = match queue(c"mq_open", name, judge, &mut path)? {
-        OpenVerdict::OnlyNew(_) => flags | libc::O_EXCL,
-        OpenVerdict::OnlyExisting(_) => flags & !libc::O_CREAT,
-        _ => flags,
+    let (flags, otherwise) = match queue(c"mq_open", name, judge, &mut path)? {
+        OpenVerdict::OnlyNew(denial) => (flags | libc::O_EXCL, Some((Errno::EEXIST, denial))),
+        OpenVerdict::OnlyExisting(denial) => {
+            (flags & !libc::O_CREAT, Some((Errno::ENOENT, denial)))
+        }
+        _ => (flags, None),
     };
     let attributes = attributes.expose_provenance();
+    // It says nothing of a judgement: Landlock would let the queue be made and then not opened. The supervisor,
+    // where there is one, does both.
     let arguments = [kernel_name(&path), word(flags), mode as usize, attributes, 0, 0];
-    let queue = sys::call(libc::SYS_mq_open, arguments)?;
-    c_int::try_from(queue).map_err(|_| Errno::EINVAL)
+    match (sys::call(libc::SYS_mq_open, arguments), otherwise) {
+        (Err(errno), Some((other, denial))) if errno == other => {
+            let subject = Subject::new(c"mq_open", path.as_bytes());
+            Err(report::denied(session::image()?, denial, subject))
+        }
+        (outcome, _) => c_int::try_from(outcome?).map_err(|_| Errno::EINVAL),
+    }
 }
 
 /// `mq_open(3)`, without its variable arguments.
@@ -268,7 +277,7 @@ fn remove_queue(name: *const c_char) -> Result<(), Errno> {
     };
     let mut path = Name::new();
     queue(c"mq_unlink", name, judge, &mut path)?;
-    sys::call(libc::SYS_mq_unlink, [kernel_name(&path), 0, 0, 0, 0, 0]).map(|_| ())
+    sys::only_judged(libc::SYS_mq_unlink, [kernel_name(&path), 0, 0, 0, 0]).map(|_| ())
 }
 
 #[unsafe(no_mangle)]

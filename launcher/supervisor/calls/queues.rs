@@ -1,0 +1,106 @@
+//! POSIX message queues. Landlock is not asked about their names, which are judged as those of the files that
+//! the queues are in `/dev/mqueue` (`mq_overview(7)`), be that mounted or not.
+
+use std::ffi::CString;
+
+use jp_confine_policy::decide::{self, OpenVerdict};
+use rustix::io::Errno;
+
+use super::open::How;
+use crate::events::Reason;
+use crate::learn::record::How as Outcome;
+use crate::supervisor::task::{Subject, Task};
+use crate::sys::notification::Answer;
+use crate::sys::queues;
+
+const QUEUES: &[u8] = b"/dev/mqueue/";
+
+/// The flags that mean something here.
+const KNOWN: i32 = libc::O_ACCMODE | libc::O_CREAT | libc::O_EXCL | libc::O_NONBLOCK;
+
+/// The queue that a call names.
+struct Queue {
+    /// As the kernel takes it, without a slash.
+    name: CString,
+    /// What is judged.
+    path: Vec<u8>,
+}
+
+impl Queue {
+    /// # Errors
+    /// The kernel's for what is no name; `EACCES` where the name stands for another queue than here.
+    fn read(task: &Task<'_>, name: u64) -> Result<Self, Errno> {
+        let name = task.caller.text(name)?;
+        let text = name.as_bytes();
+        if text.is_empty() {
+            return Err(Errno::NOENT);
+        }
+        if matches!(text, b"." | b"..") || text.contains(&b'/') {
+            return Err(Errno::ACCESS);
+        }
+        let path = [QUEUES, text].concat();
+        if !task.caller.proc().is_own_ipc_namespace(task.caller.tid()) {
+            return Err(task.refused(Reason::Namespace, Subject::new(&path)));
+        }
+        Ok(Self { name, path })
+    }
+}
+
+/// `mq_open(2)`.
+///
+/// # Errors
+/// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
+pub(crate) fn open(
+    task: &Task<'_>,
+    name: u64,
+    flags: i32,
+    mode: u32,
+    attributes: u64,
+) -> Result<Answer, Errno> {
+    // The kernel reads them first, too.
+    let attributes = match attributes {
+        0 => None,
+        address => Some(task.caller.words(address)?),
+    };
+    let queue = Queue::read(task, name)?;
+    let _acting = task.begin()?;
+    let asked = How::new(flags & KNOWN, mode);
+    let subject = Subject::new(&queue.path);
+    let (how, otherwise) = match task
+        .settle_open(|image, request| asked.judge(image, request), subject)?
+    {
+        OpenVerdict::OnlyNew(denial) => (asked.with(libc::O_EXCL), Some((Errno::EXIST, denial))),
+        OpenVerdict::OnlyExisting(denial) => {
+            (asked.without(libc::O_CREAT), Some((Errno::NOENT, denial)))
+        }
+        _ => (asked, None),
+    };
+    if how.has(libc::O_CREAT) {
+        task.prepare_to_make()?;
+    }
+    let file = queues::open(&queue.name, how.flags(), mode, attributes.as_ref());
+    let file = file.map_err(|errno| match otherwise {
+        Some((other, denial)) if errno == other => task.denied(denial, subject),
+        _ => errno,
+    })?;
+    if how.has(libc::O_CREAT) {
+        task.learn(Outcome::Made, &queue.path, how.need_to_make());
+    } else {
+        task.learn(Outcome::Used, &queue.path, how.need());
+    }
+    Ok(Answer::Descriptor { file, closes: true })
+}
+
+/// `mq_unlink(2)`.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn remove(task: &Task<'_>, name: u64) -> Result<Answer, Errno> {
+    let queue = Queue::read(task, name)?;
+    let _acting = task.begin()?;
+    let subject = Subject::new(&queue.path);
+    task.settle(decide::remove(task.image(), &subject.request()), subject)?;
+    queues::remove(&queue.name)?;
+    task.learn_judged(Outcome::Used, subject, decide::remove);
+    Ok(Answer::Value(0))
+}
