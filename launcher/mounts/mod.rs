@@ -123,11 +123,13 @@ impl Mounts {
                 Some(tool) => format!("tool {tool}"),
                 None => "this run".to_owned(),
             };
-            let warnings = about.warnings(&mounted.target);
+            // In this run the mount's own rule is the last one on its path.
+            let heading = "What rules of files grant there in other runs:";
+            let effect = about.effect(heading, &mounted.name, &mounted.target);
             let was = mounted.previous.as_ref().map(|target| report::path(target.as_str()));
             let was = was.map(|target| format!("  was: {target}\n")).unwrap_or_default();
             let question = format!(
-                "jp-confine: mount from outside the workspace\n  {} → {}\n{was}  {who}: {}\n{warnings}Mount it?",
+                "jp-confine: mount from outside the workspace\n  {} → {}\n{was}  {who}: {}\n{effect}Mount it?",
                 report::path(mounted.name.as_str()),
                 report::path(mounted.target.as_str()),
                 Capabilities::READ,

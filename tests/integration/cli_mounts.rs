@@ -130,6 +130,25 @@ fn a_bare_mount_is_confirmed_where_somebody_can_be_asked() {
     assert_eq!(terminal.end(), Some(125));
 }
 
+/// The approval is for every rule on the name, whoever's it is.
+#[test]
+fn a_mount_shows_what_files_grant_on_its_name() {
+    if !have("script") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let tool =
+        "[[tools.edit.access.fs]]\npath = 'fork'\nexternal = true\nread = true\nwrite = true\n";
+    scratch.write("ws/jp-confine.toml", tool);
+    let mut terminal = in_terminal(&scratch, &["--mount", "fork=../out/dir", "--", "true"]);
+    terminal.see("this run: read\r\n");
+    terminal.see("in other runs:\r\n  tool edit: read, create, update, delete\r\n");
+    terminal.see("The target is remembered.");
+    terminal.see("Mount it? [y/N] ");
+    terminal.keys("n\n");
+    assert_eq!((terminal.end(), approved(&scratch)), (Some(125), String::new()));
+}
+
 #[test]
 fn nobody_is_asked_who_cannot_answer() {
     let scratch = forked();
