@@ -24,6 +24,7 @@ use self::grammar::{Mount, Unmount};
 use self::links::Entry;
 pub(crate) use self::links::Links;
 use self::place::Place;
+use crate::approvals::patterns;
 use crate::approvals::question::About;
 use crate::approvals::store::Store;
 use crate::cli::Options;
@@ -223,10 +224,12 @@ struct Checker<'a> {
     known: BTreeSet<Utf8PathBuf>,
 }
 
-/// The names of the mounts that there are: those of external rules, and of what is approved.
+/// The names of the mounts that there are: those of external rules, and of what is approved but for
+/// patterns, to which no link belongs.
 fn known(rules: &[FsRule], store: &Store) -> BTreeSet<Utf8PathBuf> {
     let external = rules.iter().filter(|rule| rule.external());
-    let approved = store.entries().iter().map(|entry| Utf8PathBuf::from(&entry.rule_path));
+    let approved = store.entries().iter().map(|entry| entry.rule_path.as_str());
+    let approved = approved.filter(|name| !patterns::is_name(name)).map(Utf8PathBuf::from);
     external.filter_map(|rule| rule.lexical_path().ok()).chain(approved).collect()
 }
 

@@ -316,6 +316,33 @@ fn the_list_of_mounts() {
     run.assert_stdout("made by --mount: no rule of a file grants it\n");
 }
 
+/// Patterns that lead outside are approved like links, and are no mounts.
+#[test]
+fn the_list_has_patterns_that_no_mount_takes_back() {
+    let scratch = Scratch::new();
+    let policy = scratch.expand("[file_policy]\nread_paths = ['$OUT/**']\n");
+    scratch.write("ws/jp-confine.toml", &policy);
+    let name = scratch.expand("read_paths $OUT/**");
+    let listed = |state: &str| {
+        let words = scratch.expand(&format!("{state:<11}read_paths $OUT/** → $OUT\n"));
+        let run = say(&scratch, "mounts");
+        run.assert_ok().assert_stdout(&words);
+        assert!(!run.stdout.contains("--mount"), "{run}");
+        let json = say(&scratch, "mounts --json");
+        json.assert_ok().assert_stdout(r#""made_by": "pattern""#);
+    };
+    listed("unapproved");
+    product(&scratch, &["approvals", "approve", &name]).run().assert_ok();
+    listed("ok");
+    say(&scratch, "--no-mount -- true").assert_ok();
+    product(&scratch, &["--no-mount", &name, "--", "true"]).run().assert_code(125);
+    listed("ok");
+    scratch.write("ws/jp-confine.toml", "");
+    listed("unused");
+    product(&scratch, &["approvals", "revoke", &name]).run().assert_ok();
+    say(&scratch, "mounts").assert_ok().assert_stderr("leads outside");
+}
+
 #[test]
 fn what_cannot_be_read_is_said_and_kept() {
     let scratch = forked();
