@@ -8,9 +8,8 @@ use jp_confine_policy::canonical::{Lookups, Root};
 use jp_confine_policy::external::External;
 use jp_confine_policy::model::FsRule;
 use jp_confine_policy::pattern::{Pattern, Places};
-use jp_confine_policy::tier::Tier;
 
-use super::patterns::Wide;
+use super::patterns::{Wide, list_of};
 use super::question::About;
 use super::store::Store;
 use crate::cli::Options;
@@ -118,13 +117,6 @@ fn target(
     let target = Utf8PathBuf::from_path_buf(target)
         .map_err(|_| Failure::own(format!("{shown_name} leads to a name that is not UTF-8")))?;
     Ok((previous, target))
-}
-
-/// The list that `FIELD PATTERN` names, and the pattern.
-fn list_of(name: &str) -> Option<(Tier, &str)> {
-    let (field, text) = name.split_once(' ')?;
-    let tier = [Tier::Read, Tier::Write].into_iter().find(|tier| tier.field() == field)?;
-    Some((tier, text))
 }
 
 /// What a pattern of a workspace file is approved under, and where it leads.

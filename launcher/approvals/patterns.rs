@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use camino::Utf8PathBuf;
+use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::Tier;
 
 use super::question::About;
@@ -21,6 +22,19 @@ pub(crate) struct Wide {
     pub(crate) text: String,
     /// The directory below which it matches, canonical.
     pub(crate) stem: PathBuf,
+}
+
+/// The list that `FIELD PATTERN` names, and the pattern: what [`Wide::name`] puts together.
+pub(crate) fn list_of(name: &str) -> Option<(Tier, &str)> {
+    let (field, text) = name.split_once(' ')?;
+    let tier = [Tier::Read, Tier::Write].into_iter().find(|tier| tier.field() == field)?;
+    Some((tier, text))
+}
+
+/// Whether the approval that is kept under `name` is of a pattern: no mount is, and a folder may be
+/// called nearly so.
+pub(crate) fn is_name(name: &str) -> bool {
+    list_of(name).is_some_and(|(_, text)| Pattern::check(text).is_ok())
 }
 
 impl Wide {

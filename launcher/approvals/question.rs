@@ -107,17 +107,24 @@ impl About<'_> {
                 "jp-confine: a rule leads out of the workspace\n  {shown_name} → {shown_target}\n"
             ),
         };
+        text.push_str(&self.effect("What the rules grant there:", name, target));
+        text.push_str(if previous.is_some() { "Allow the new target?" } else { "Approve?" });
+        text
+    }
+
+    /// What a yes to `name` leading to `target` comes to, in this run and in others: who may do what there,
+    /// below `heading`, what to be careful about, and for how long it holds.
+    pub(crate) fn effect(&self, heading: &str, name: &Utf8Path, target: &Utf8Path) -> String {
+        let mut text = String::new();
         let holders = self.holders(name);
         if !holders.is_empty() {
-            text.push_str("What the rules grant there:\n");
-            text.push_str(&holders);
+            let _ = write!(text, "{heading}\n{holders}");
         }
         text.push_str(&self.warnings(target));
         text.push_str(
             "The target is remembered. While it stays the same, later changes of what the\n\
              rules grant there are not asked about.\n",
         );
-        text.push_str(if previous.is_some() { "Allow the new target?" } else { "Approve?" });
         text
     }
 

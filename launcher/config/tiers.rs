@@ -1,6 +1,7 @@
 //! What the files say of tiers, together: the user's overlay each other, a workspace's restrict (spec
 //! §9.4, §18).
 
+use std::iter;
 use std::path::Path;
 
 use jp_confine_policy::file_policy::FilePolicy;
@@ -93,6 +94,25 @@ impl Layers {
         tiers.locate(|field, text| self.place_of_pattern(field, text));
         warnings.extend(tiers.dropped.iter().map(|error| format!("left out: {error}")));
         Ok((tiers, warnings))
+    }
+
+    /// The patterns of workspace files, for a run or any tool, that count only where a person approves
+    /// what they open. Looks at the disk.
+    ///
+    /// # Errors
+    /// As [`Self::tiers`].
+    pub(crate) fn wide(&self, places: Places<'_>) -> Result<Vec<Wide>, Failure> {
+        let tools = self.files().iter().flat_map(|file| &file.tools);
+        let mut found = Vec::new();
+        for tool in iter::once(None).chain(tools.map(|tool| Some(tool.name.as_str()))) {
+            self.tiers(tool, places, false, |wide| {
+                if !found.contains(wide) {
+                    found.push(wide.clone());
+                }
+                false
+            })?;
+        }
+        Ok(found)
     }
 }
 

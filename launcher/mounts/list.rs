@@ -1,15 +1,18 @@
-//! `mounts`: external rules and approvals, and what they come to (spec §18).
+//! `mounts`: external rules, patterns that lead outside, and approvals, and what they come to (spec §18).
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use camino::Utf8PathBuf;
+use jp_confine_policy::approvals::{Approval, Approvals as _};
 use jp_confine_policy::canonical::{Lookups, Root};
 use jp_confine_policy::external::External;
+use jp_confine_policy::pattern::Places;
 use jp_confine_policy::{Capabilities, Capability};
 use serde::Serialize;
 
-use crate::approvals::store::Store;
+use crate::approvals::patterns::{self, Wide};
+use crate::approvals::store::{Binding, Store};
 use crate::cli::Options;
 use crate::config::layers::Layers;
 use crate::config::scope::{self, Scope};
@@ -32,6 +35,8 @@ enum State {
     Unapproved,
     /// It stays inside the workspace, where no external rule can stand.
     Inside,
+    /// It is approved, and no workspace file has such a pattern, or none that counts.
+    Unused,
 }
 
 /// By whose word it is a mount.
@@ -42,6 +47,8 @@ enum MadeBy {
     Rule,
     /// `--mount` alone, whose rule lasted for one run (spec §8.3); link and approval are left of it.
     Option,
+    /// A pattern of a workspace file (spec §18 "Layers"): no mount, and `--no-mount` leaves it alone.
+    Pattern,
 }
 
 /// One line.
@@ -74,27 +81,40 @@ pub(crate) fn mounts(context: &Context, options: &Options, json: bool) -> Result
     if !options.quiet {
         store.warning.iter().for_each(|warning| report::warning(warning));
     }
-    let scopes = Layers::load(context, &workspace.root, &options.policies)?.scopes();
-    let mut lookups = Lookups::default();
-    let lines: Vec<Line> = names(&scopes, &store)
-        .into_iter()
-        .map(|name| line(name, &root, &mut lookups, &scopes, &store))
-        .collect();
+    let layers = Layers::load(context, &workspace.root, &options.policies)?;
+    let places = Places { home: context.home.as_deref(), workspace: root.as_path() };
+    let (scopes, wide) = (layers.scopes(), layers.wide(places)?);
+    let lines = lines(&root, &scopes, &wide, &store);
     if json {
         report::json(&lines)?;
     } else {
         if lines.is_empty() && !options.quiet {
-            report::note("no rule and no approval leads outside of this workspace");
+            report::note("no rule, pattern or approval of this workspace leads outside of it");
         }
         report::text(&lines.iter().map(words).collect::<String>());
     }
     Ok(0)
 }
 
-/// What external rules and approvals name, in normal form.
+/// Mounts, patterns, and then approvals that are of neither.
+fn lines(root: &Root, scopes: &[Scope], wide: &[Wide], store: &Store) -> Vec<Line> {
+    let mut lookups = Lookups::default();
+    let names = names(scopes, store).into_iter();
+    let mut lines: Vec<Line> =
+        names.map(|name| line(name, root, &mut lookups, scopes, store)).collect();
+    lines.extend(wide.iter().map(|wide| pattern(wide, store)));
+    let is_listed = |entry: &&Binding| lines.iter().any(|line| line.name == entry.rule_path);
+    let left = store.entries().iter().filter(|entry| !is_listed(entry));
+    let left: Vec<Line> = left.map(unused).collect();
+    lines.extend(left);
+    lines
+}
+
+/// What external rules and approvals of mounts name, in normal form.
 fn names(scopes: &[Scope], store: &Store) -> BTreeSet<Utf8PathBuf> {
     let rules = scopes.iter().flat_map(|scope| &scope.rules);
-    let approved = store.entries().iter().map(|entry| Utf8PathBuf::from(&entry.rule_path));
+    let approved = store.entries().iter().map(|entry| entry.rule_path.as_str());
+    let approved = approved.filter(|name| !patterns::is_name(name)).map(Utf8PathBuf::from);
     rules.filter_map(|rule| rule.lexical_path().ok()).chain(approved).collect()
 }
 
@@ -126,6 +146,39 @@ fn line(
     }
 }
 
+/// A pattern of a workspace file that leads outside.
+fn pattern(wide: &Wide, store: &Store) -> Line {
+    let name = wide.name();
+    let approved = store.get(name.as_str());
+    Line {
+        state: match store.lookup(name.as_str(), &wide.stem) {
+            Approval::Approved => State::Ok,
+            Approval::Retargeted { .. } => State::Retargeted,
+            Approval::Unknown => State::Unapproved,
+        },
+        made_by: MadeBy::Pattern,
+        target: Some(wide.stem.to_string_lossy().into_owned()),
+        approved_target: approved.map(|entry| entry.canonical_target.to_string()),
+        approved_at: approved.map(|entry| entry.approved_at.clone()),
+        grants: Vec::new(),
+        name,
+    }
+}
+
+/// An approval of a pattern that no file has.
+fn unused(entry: &Binding) -> Line {
+    let target = Some(entry.canonical_target.to_string());
+    Line {
+        name: entry.rule_path.clone().into(),
+        state: State::Unused,
+        made_by: MadeBy::Pattern,
+        target: target.clone(),
+        approved_target: target,
+        approved_at: Some(entry.approved_at.clone()),
+        grants: Vec::new(),
+    }
+}
+
 fn held((scope, caps): (&Scope, Capabilities)) -> Held {
     Held {
         tool: scope.tool.clone(),
@@ -141,6 +194,7 @@ fn words(line: &Line) -> String {
         State::Retargeted => "retargeted",
         State::Unapproved => "unapproved",
         State::Inside => "inside",
+        State::Unused => "unused",
     };
     let target = line.target.as_deref().map_or("nothing".to_owned(), report::path);
     let mut text = format!("{state:<11}{} → {target}\n", report::path(line.name.as_str()));
@@ -154,6 +208,9 @@ fn words(line: &Line) -> String {
     }
     if line.made_by == MadeBy::Option {
         text.push_str("           made by --mount: no rule of a file grants it\n");
+    }
+    if line.state == State::Unused {
+        text.push_str("           no file has such a pattern that counts\n");
     }
     text
 }

@@ -24,6 +24,7 @@ use self::grammar::{Mount, Unmount};
 use self::links::Entry;
 pub(crate) use self::links::Links;
 use self::place::Place;
+use crate::approvals::patterns;
 use crate::approvals::question::About;
 use crate::approvals::store::Store;
 use crate::cli::Options;
@@ -123,11 +124,13 @@ impl Mounts {
                 Some(tool) => format!("tool {tool}"),
                 None => "this run".to_owned(),
             };
-            let warnings = about.warnings(&mounted.target);
+            // In this run the mount's own rule is the last one on its path.
+            let heading = "What rules of files grant there in other runs:";
+            let effect = about.effect(heading, &mounted.name, &mounted.target);
             let was = mounted.previous.as_ref().map(|target| report::path(target.as_str()));
             let was = was.map(|target| format!("  was: {target}\n")).unwrap_or_default();
             let question = format!(
-                "jp-confine: mount from outside the workspace\n  {} → {}\n{was}  {who}: {}\n{warnings}Mount it?",
+                "jp-confine: mount from outside the workspace\n  {} → {}\n{was}  {who}: {}\n{effect}Mount it?",
                 report::path(mounted.name.as_str()),
                 report::path(mounted.target.as_str()),
                 Capabilities::READ,
@@ -221,10 +224,12 @@ struct Checker<'a> {
     known: BTreeSet<Utf8PathBuf>,
 }
 
-/// The names of the mounts that there are: those of external rules, and of what is approved.
+/// The names of the mounts that there are: those of external rules, and of what is approved but for
+/// patterns, to which no link belongs.
 fn known(rules: &[FsRule], store: &Store) -> BTreeSet<Utf8PathBuf> {
     let external = rules.iter().filter(|rule| rule.external());
-    let approved = store.entries().iter().map(|entry| Utf8PathBuf::from(&entry.rule_path));
+    let approved = store.entries().iter().map(|entry| entry.rule_path.as_str());
+    let approved = approved.filter(|name| !patterns::is_name(name)).map(Utf8PathBuf::from);
     external.filter_map(|rule| rule.lexical_path().ok()).chain(approved).collect()
 }
 

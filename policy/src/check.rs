@@ -1,6 +1,7 @@
 //! Verdicts on workspace-relative input, as tools give it (spec §1, §4.1, §18 `check`).
 
 use std::boxed::Box;
+use std::format;
 use std::path::{Path, PathBuf};
 use std::string::{String, ToString as _};
 use std::vec::Vec;
@@ -9,13 +10,14 @@ use serde::{Serialize, Serializer};
 
 use crate::build::{Grant, GrantKind, Origin};
 use crate::canonical::{Op, Resolved, Root};
-use crate::capability::Capability;
+use crate::capability::{Capabilities, Capability};
 use crate::decide::{self, Request};
 use crate::granting;
 use crate::image::{Image, RuleId};
 use crate::lexical;
 #[cfg(target_os = "linux")]
 use crate::pin::Pin;
+use crate::tiers::List;
 
 mod by_capability;
 
@@ -47,7 +49,8 @@ pub struct CheckResult {
     /// Where the input leads, absolute and canonical, if that could be said.
     #[serde(serialize_with = "lossy")]
     pub resolved: Option<PathBuf>,
-    /// Who declared the rule that decided.
+    /// Who declared the rule that decided; the list of a tier, or its default, where that opens what
+    /// no rule reaches.
     pub rule: Option<String>,
     /// That rule's place among the grants.
     #[serde(skip)]
@@ -227,7 +230,7 @@ impl<'a> Context<'a> {
         let covers = |grant: &&Grant| path.starts_with(&grant.anchor);
         self.root.contains(path)
             || self.grants.iter().filter(covers).any(leads_out)
-            || self.image.as_ref().is_some_and(|image| is_opened(image, path))
+            || self.image.as_ref().is_some_and(|image| !opened(image, path).is_empty())
     }
 
     /// Whether some rule stands on the canonical `path` or above it.
@@ -273,8 +276,13 @@ impl<'a> Context<'a> {
         result: &mut CheckResult,
     ) -> Result<(), Reason> {
         let request = Request::by_route(bytes(path), bytes(route));
-        result.rule_id = decide::lookup(image, &request).rule;
-        result.rule = result.rule_id.and_then(|id| self.origin(id));
+        let found = decide::lookup(image, &request);
+        result.rule_id = found.rule;
+        result.rule = if found.opened(image).is_empty() {
+            found.rule.and_then(|id| self.origin(id))
+        } else {
+            Some(format!("{} of file_policy", List::opener(&found).map_or("default", List::field)))
+        };
         result.uncovered = result.rule_id.is_none_or(|id| self.is_ground(id));
         match verdict(image, &request, result.capability) {
             decide::Verdict::Allow => Ok(()),
@@ -310,7 +318,7 @@ impl<'a> Context<'a> {
         let inside = resolved.strip_prefix(self.root.as_path()).ok();
         let spelled = shown(spelled);
         match inside.map(shown) {
-            Some(path) if path != spelled => std::format!("{path} (through {spelled})"),
+            Some(path) if path != spelled => format!("{path} (through {spelled})"),
             Some(path) => path,
             None => spelled,
         }
@@ -352,10 +360,9 @@ pub(crate) fn verdict(
     }
 }
 
-/// Whether a tier opens the path, which no rule reaches (spec §9.6).
-fn is_opened(image: &Image<'_>, path: &Path) -> bool {
-    let found = decide::lookup(image, &Request::canonical(bytes(path)));
-    found.is_beyond_rules(image) && !found.caps.union(found.asks).is_empty()
+/// What a tier opens on the path, which no rule reaches (spec §9.6).
+fn opened(image: &Image<'_>, path: &Path) -> Capabilities {
+    decide::lookup(image, &Request::canonical(bytes(path))).opened(image)
 }
 
 /// Whether a grant extends the reach of tool input beyond the workspace.

@@ -11,6 +11,7 @@ use crate::canonical::{self, Op, ResolveError, Resolved};
 use crate::capability::{Capabilities, Capability};
 use crate::check::{self, Context, Verdict, bytes};
 use crate::decide::{self, Request};
+use crate::image::RuleId;
 use crate::pattern::Pattern;
 use crate::tiers::{List, Tiers};
 
@@ -32,7 +33,8 @@ pub struct Explanation {
     pub capabilities: Vec<Judgement>,
     /// Every pattern of a tier, or of the sensitive paths, that matches the resolved path.
     pub patterns: Vec<Matched>,
-    /// Every grant that covers the resolved path, from the weakest to the one that wins.
+    /// Every grant that covers the resolved path, from the weakest to the one that wins; last what a
+    /// tier opens where no grant reaches (spec §9.6).
     pub candidates: Vec<Candidate>,
 }
 
@@ -57,7 +59,8 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// Whether the refusal makes the name look absent (R18).
     pub hidden: bool,
-    /// Who declared the rule that decided, or the pattern that withholds what the rule grants.
+    /// Who declared the rule that decided, or the pattern that withholds what the rule grants, or that
+    /// opens what no rule reaches.
     pub rule: Option<String>,
 }
 
@@ -72,18 +75,18 @@ pub struct Matched {
     pub place: Option<String>,
 }
 
-/// A grant that covers the path.
+/// A grant that covers the path, or the tier that opens it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Candidate {
-    /// Who declared it.
+    /// Who declared it; of a tier the pattern, or its default.
     pub rule: String,
-    /// Where it stands.
+    /// Where it stands; of a pattern the directory below which it matches.
     pub anchor: String,
     /// What it grants; for the one that decides, what it grants on this very path.
     pub grants: Vec<Capability>,
-    /// What sort of grant it is.
+    /// What sort of grant it is; `None` of a tier.
     #[serde(flatten)]
-    pub kind: GrantKind,
+    pub kind: Option<GrantKind>,
     /// What below the anchor it does not grant.
     pub except: Vec<String>,
     /// Whether it decides.
@@ -114,7 +117,7 @@ pub fn explain(context: &Context<'_>, tiers: &Tiers, base: &Path, path: &Path) -
         capabilities: Capability::ALL.into_iter().map(judge).collect(),
         patterns: found.map(|resolved| matched(tiers, &resolved.path)).unwrap_or_default(),
         candidates: found
-            .map(|resolved| candidates(context, &resolved.path, &route))
+            .map(|resolved| candidates(context, tiers, &resolved.path, &route))
             .unwrap_or_default(),
     }
 }
@@ -144,8 +147,12 @@ fn judgement(
     };
     let (Some(image), Some(place)) = (context.image(), place) else { return judgement };
     let request = Request::by_route(bytes(&place.path), bytes(route));
-    let rule = decide::lookup(image, &request).rule;
-    judgement.rule = rule.and_then(|id| context.origin(id));
+    let found = decide::lookup(image, &request);
+    judgement.rule = if found.opened(image).is_empty() {
+        found.rule.and_then(|id| context.origin(id))
+    } else {
+        Some(tiers.opener(&found, &place.path, route).0)
+    };
     match check::verdict(image, &request, capability) {
         decide::Verdict::Allow => judgement.verdict = Verdict::Allow,
         decide::Verdict::Deny(denial) => {
@@ -171,17 +178,24 @@ fn matched(tiers: &Tiers, path: &Path) -> Vec<Matched> {
     matching.map(matched).collect()
 }
 
-fn candidates(context: &Context<'_>, path: &Path, route: &Path) -> Vec<Candidate> {
+fn candidates(context: &Context<'_>, tiers: &Tiers, path: &Path, route: &Path) -> Vec<Candidate> {
     let request = Request::by_route(bytes(path), bytes(route));
-    let found = context.image().map(|image| decide::lookup(image, &request));
-    let held = |index| found.filter(|found| found.rule.is_some_and(|id| id.index() == index));
+    let found = context.image().map(|image| (image, decide::lookup(image, &request)));
+    let opened = found.filter(|(image, found)| !found.opened(image).is_empty());
+    let ruled = found.filter(|_| opened.is_none());
+    let held = |index| {
+        let (image, found) =
+            ruled.filter(|(_, found)| found.rule.map(RuleId::index) == Some(index))?;
+        Some(found.granted(image))
+    };
     let grants = context.grants().iter().enumerate();
     let mut candidates: Vec<Candidate> = grants
         .filter(|(_, grant)| path.starts_with(&grant.anchor))
-        .map(|(index, grant)| {
-            let held = held(index).zip(context.image());
-            candidate(grant, held.map(|(found, image)| found.granted(image)))
-        })
+        .map(|(index, grant)| candidate(grant, held(index)))
+        .chain(opened.map(|(image, found)| {
+            let (rule, below) = tiers.opener(&found, path, route);
+            opener(rule, &below, found.opened(image))
+        }))
         .collect();
     candidates.sort_by_key(|candidate| (candidate.wins, candidate.depth));
     candidates
@@ -193,10 +207,23 @@ fn candidate(grant: &Grant, held: Option<Capabilities>) -> Candidate {
         rule: grant.origin.to_string(),
         anchor: lossy(&grant.anchor),
         grants: held.unwrap_or(grant.caps).iter().collect(),
-        kind: grant.kind.clone(),
+        kind: Some(grant.kind.clone()),
         except: grant.carve_outs.clone(),
         wins: held.is_some(),
         depth: grant.anchor.components().count(),
+    }
+}
+
+/// A tier that opens the path, with a pattern that matches below a directory.
+fn opener(rule: String, below: &Path, opened: Capabilities) -> Candidate {
+    Candidate {
+        rule,
+        anchor: lossy(below),
+        grants: opened.iter().collect(),
+        kind: None,
+        except: Vec::new(),
+        wins: true,
+        depth: below.components().count(),
     }
 }
 

@@ -76,6 +76,14 @@ impl Lookup {
         if self.is_beyond_rules(image) { self.caps } else { self.caps.union(self.withheld) }
     }
 
+    /// What tiers open, to whoever asks or with consent, where no rule reaches; nothing elsewhere (spec
+    /// §9.6).
+    #[must_use]
+    pub fn opened(&self, image: &Image<'_>) -> Capabilities {
+        let beyond = self.is_beyond_rules(image);
+        if beyond { self.caps.union(self.asks) } else { Capabilities::NONE }
+    }
+
     /// Whether no rule reaches the path, so that there is only what a tier opens.
     #[must_use]
     pub fn is_beyond_rules(&self, image: &Image<'_>) -> bool {

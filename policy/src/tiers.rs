@@ -2,7 +2,7 @@
 
 use std::borrow::ToOwned as _;
 use std::format;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::string::String;
 use std::sync::OnceLock;
 use std::vec::Vec;
@@ -12,6 +12,7 @@ use crate::build::BuildError;
 use crate::build::automaton::{self, Listed, Table};
 use crate::check::bytes;
 use crate::file_policy::FilePolicy;
+use crate::lookup::Lookup;
 use crate::pattern::{Pattern, PatternError, Places};
 use crate::tier::{Restraint, Tier};
 
@@ -67,6 +68,11 @@ impl List {
             Restraint::Sensitive => Some(Self::Sensitive),
             Restraint::Default => None,
         }
+    }
+
+    /// The list that opens the path of `found`, which no rule reaches; of the default there is none.
+    pub(crate) fn opener(found: &Lookup) -> Option<Self> {
+        found.restraint.map_or(Some(Self::Tier(Tier::Write)), Self::of)
     }
 
     /// Whether its patterns take something away: then those of a directory mean all of it.
@@ -242,9 +248,13 @@ impl Tiers {
     /// was reached: for messages (spec §9.2).
     #[must_use]
     pub fn reported(&self, restraint: Restraint, path: &Path, route: &Path) -> Option<&Pattern> {
-        let list = List::of(restraint)?;
+        self.narrowest(List::of(restraint)?, path, route)
+    }
+
+    fn narrowest(&self, list: List, path: &Path, route: &Path) -> Option<&Pattern> {
         let matching = self.patterns.iter().filter(|(of, pattern)| {
-            of.field() == list.field() && (pattern.matches(path) || pattern.matches(route))
+            let spelled = list.restricts() && pattern.matches(route);
+            of.field() == list.field() && (pattern.matches(path) || spelled)
         });
         let narrowest = matching.max_by_key(|(_, pattern)| pattern.specificity());
         narrowest.map(|(_, pattern)| pattern)
@@ -253,14 +263,15 @@ impl Tiers {
     /// What withholds the path, in words: the pattern, the list that it is of, and where it is written.
     #[must_use]
     pub fn described(&self, restraint: Restraint, path: &Path, route: &Path) -> String {
-        let list = List::of(restraint).map_or("default", List::field);
-        match self.reported(restraint, path, route) {
-            Some(Pattern { text, place: Some(place), .. }) => {
-                format!("`{text}` of {list} ({place})")
-            }
-            Some(Pattern { text, .. }) => format!("`{text}` of {list}"),
-            None => format!("{list} of file_policy"),
-        }
+        in_words(List::of(restraint), self.reported(restraint, path, route))
+    }
+
+    /// What opens the path of `found`, which no rule reaches: in words as [`Self::described`] has them,
+    /// and the directory below which it does.
+    pub(crate) fn opener(&self, found: &Lookup, path: &Path, route: &Path) -> (String, PathBuf) {
+        let list = List::opener(found);
+        let pattern = list.and_then(|list| self.narrowest(list, path, route));
+        (in_words(list, pattern), pattern.map_or_else(|| PathBuf::from("/"), Pattern::stem))
     }
 
     /// Every pattern that matches the path, with its list.
@@ -303,5 +314,15 @@ impl Tiers {
             List::Tier(Tier::Deny) | List::Sensitive | List::Question => None,
             List::Tier(tier) => Some((*tier, pattern)),
         })
+    }
+}
+
+/// The pattern of a list, and where it is written; without one the list, or the default.
+fn in_words(list: Option<List>, pattern: Option<&Pattern>) -> String {
+    let list = list.map_or("default", List::field);
+    match pattern {
+        Some(Pattern { text, place: Some(place), .. }) => format!("`{text}` of {list} ({place})"),
+        Some(Pattern { text, .. }) => format!("`{text}` of {list}"),
+        None => format!("{list} of file_policy"),
     }
 }

@@ -130,6 +130,25 @@ fn a_bare_mount_is_confirmed_where_somebody_can_be_asked() {
     assert_eq!(terminal.end(), Some(125));
 }
 
+/// The approval is for every rule on the name, whoever's it is.
+#[test]
+fn a_mount_shows_what_files_grant_on_its_name() {
+    if !have("script") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let tool =
+        "[[tools.edit.access.fs]]\npath = 'fork'\nexternal = true\nread = true\nwrite = true\n";
+    scratch.write("ws/jp-confine.toml", tool);
+    let mut terminal = in_terminal(&scratch, &["--mount", "fork=../out/dir", "--", "true"]);
+    terminal.see("this run: read\r\n");
+    terminal.see("in other runs:\r\n  tool edit: read, create, update, delete\r\n");
+    terminal.see("The target is remembered.");
+    terminal.see("Mount it? [y/N] ");
+    terminal.keys("n\n");
+    assert_eq!((terminal.end(), approved(&scratch)), (Some(125), String::new()));
+}
+
 #[test]
 fn nobody_is_asked_who_cannot_answer() {
     let scratch = forked();
@@ -295,6 +314,33 @@ fn the_list_of_mounts() {
     run.assert_ok().assert_stdout(&scratch.expand("ok         fork → $OUT/dir\n"));
     run.assert_stdout("tool edit: create, update, delete\n").assert_stdout("gone → nothing\n");
     run.assert_stdout("made by --mount: no rule of a file grants it\n");
+}
+
+/// Patterns that lead outside are approved like links, and are no mounts.
+#[test]
+fn the_list_has_patterns_that_no_mount_takes_back() {
+    let scratch = Scratch::new();
+    let policy = scratch.expand("[file_policy]\nread_paths = ['$OUT/**']\n");
+    scratch.write("ws/jp-confine.toml", &policy);
+    let name = scratch.expand("read_paths $OUT/**");
+    let listed = |state: &str| {
+        let words = scratch.expand(&format!("{state:<11}read_paths $OUT/** → $OUT\n"));
+        let run = say(&scratch, "mounts");
+        run.assert_ok().assert_stdout(&words);
+        assert!(!run.stdout.contains("--mount"), "{run}");
+        let json = say(&scratch, "mounts --json");
+        json.assert_ok().assert_stdout(r#""made_by": "pattern""#);
+    };
+    listed("unapproved");
+    product(&scratch, &["approvals", "approve", &name]).run().assert_ok();
+    listed("ok");
+    say(&scratch, "--no-mount -- true").assert_ok();
+    product(&scratch, &["--no-mount", &name, "--", "true"]).run().assert_code(125);
+    listed("ok");
+    scratch.write("ws/jp-confine.toml", "");
+    listed("unused");
+    product(&scratch, &["approvals", "revoke", &name]).run().assert_ok();
+    say(&scratch, "mounts").assert_ok().assert_stderr("leads outside");
 }
 
 #[test]

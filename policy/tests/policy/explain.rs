@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::check::Verdict;
+use jp_confine_policy::check::{Context, Verdict};
 use jp_confine_policy::explain::{Explanation, explain};
+use jp_confine_policy::file_policy::FilePolicy;
+use jp_confine_policy::pattern::Places;
+use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Tiers;
+use jp_confine_policy::{Capabilities, Capability};
 
-use crate::place::{Place, Policy, letters};
+use crate::place::{Place, Policy, image_with, letters};
 
 fn allowed(explanation: &Explanation) -> String {
     let judgements = explanation.capabilities.iter();
@@ -109,6 +112,62 @@ fn exclusions_are_part_of_the_story() {
     assert!(found.candidates[0].wins && found.candidates[0].grants.is_empty());
     assert_eq!(found.candidates[0].except, ["shadow*"]);
     assert_eq!(allowed(&of(&policy, "passwd")), "rcudx");
+}
+
+/// The tiers of `FIELD=VALUE`, `@` standing for the scratch folder.
+fn tiers(place: &Place, text: &str) -> Tiers {
+    let (field, value) = text.split_once('=').unwrap();
+    let mut policy = FilePolicy::default();
+    match Tier::from_name(field) {
+        Some(tier) => {
+            policy.list_mut(tier).push(value.replace("@", place.path("").to_str().unwrap()))
+        }
+        None => policy.default = Tier::from_name(value),
+    }
+    let places = Places { home: None, workspace: place.root.as_path() };
+    Tiers::new(&policy, None, places).unwrap()
+}
+
+/// Beyond the grants a tier opens, and it is what decides (spec §9.6): for `check` too, which knows no
+/// patterns.
+#[test]
+fn what_a_tier_opens_is_by_its_word() {
+    let place = Place::new("o/a h/a");
+    let mut grants = place.compile(".:r", "").unwrap().grants;
+    let home = Origin::Product { why: "home".to_owned() };
+    grants.push(Grant::new(place.path("h"), Capabilities::NONE, GrantKind::Hidden, home));
+    for (written, path, opened, winner, checked) in [
+        ("read=@o/**", "o/a", "rx", "@/o: `@/o/**` of read_paths", "read_paths of file_policy"),
+        ("read=@h/*", "h/a", "rx", "@/h: `@/h/*` of read_paths", "read_paths of file_policy"),
+        ("write=@h/*", "h/a", "rcudx", "@/h: `@/h/*` of write_paths", "write_paths of file_policy"),
+        ("default=read", "o/a", "rx", "/: default of file_policy", "default of file_policy"),
+        ("default=read", "h/a", "rx", "/: default of file_policy", "default of file_policy"),
+        (
+            "prompt=@h/*",
+            "h/a",
+            "rcud",
+            "@/h: `@/h/*` of prompt_paths",
+            "prompt_paths of file_policy",
+        ),
+        ("write=@w/**", "w/a", "r", "@/w: rule `.` (, rule 1)", "rule `.` (, rule 1)"),
+    ] {
+        let tiers = tiers(&place, written);
+        let image = image_with(&grants, Some(&tiers), place.root.as_path());
+        let context = Context::new(&place.root, &grants, &image);
+        let path = place.path(path);
+        let found = explain(&context, &tiers, place.root.as_path(), &path);
+        let winners: Vec<_> = found.candidates.iter().filter(|one| one.wins).collect();
+        let [wins] = winners[..] else { panic!("{written}: {winners:?}") };
+        assert_eq!(
+            place.anonymous(&format!("{}: {}", wins.anchor, wins.rule)),
+            winner,
+            "{written}"
+        );
+        assert_eq!(letters(wins.grants.iter().copied()), opened, "{written}");
+        assert_eq!(found.capabilities[0].rule.as_ref(), Some(&wins.rule), "{written}");
+        let result = context.check_canonical(&path, Capability::Read);
+        assert_eq!(result.rule.as_deref(), Some(checked), "{written}");
+    }
 }
 
 #[test]
