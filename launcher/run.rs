@@ -104,7 +104,8 @@ pub(crate) fn run(
         report::note(&format!("what was refused cannot be kept for `why --last`: {error}"));
     }
     if !options.quiet {
-        let exposed = prepared.exposed.as_ref();
+        // Standard error is the program's own where a tool gets it.
+        let exposed = prepared.exposed.as_ref().filter(|_| !options.service);
         let image = prepare::parse_image(&prepared.image)?;
         let exposed = exposed.and_then(|tiers| exposed::warning(&workspace.root, tiers, &image));
         if let Some(warning) = exposed {
@@ -126,7 +127,8 @@ pub(crate) fn run(
 
 /// What is to say before the program starts.
 fn announce(options: &Options, prepared: &Prepared, plan: &Plan, log: Option<&Log>) {
-    if !options.quiet {
+    // Whoever started the service heard it there; here standard error goes to the tool.
+    if !options.quiet && !options.service {
         for warning in &prepared.warnings {
             report::warning(warning);
         }

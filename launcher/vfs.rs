@@ -69,7 +69,8 @@ pub(crate) fn serve(
         environment: tool::surroundings(context),
     };
     let variables = |name: &str| {
-        let value = context.variable(OsStr::new(name))?;
+        let mut environment = context.environment.iter();
+        let (_, value) = environment.find(|(known, _)| known == name)?;
         value.to_str().map(ToOwned::to_owned)
     };
     let init = init(options, call, &hosted);

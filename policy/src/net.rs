@@ -108,12 +108,16 @@ impl Net {
     /// denied where rules tell paths apart: servers do not agree about where it leads.
     #[must_use]
     pub fn judge(&self, url: &Url) -> Coverage {
-        let Some(host) = url.host().and_then(|host| normal(&host.to_string())) else {
-            return Coverage::Uncovered;
-        };
-        let mut of_host = self.0.iter().filter(|rule| rule.host == host);
-        if has_encoded_separator(url.path()) && of_host.any(|rule| rule.prefix.is_some()) {
-            return Coverage::Denied;
+        let undecided = if self.is_ambiguous(url) { Coverage::Denied } else { Coverage::Uncovered };
+        self.deciding(url).map_or(undecided, |rule| Coverage::of(rule.allow))
+    }
+
+    /// The rule by which [`Self::judge`] decides about a URL, as written; `None` where no rule is about it,
+    /// and where none counts, because a separator is encoded in its path.
+    #[must_use]
+    pub fn deciding(&self, url: &Url) -> Option<&NetRule> {
+        if self.is_ambiguous(url) {
+            return None;
         }
         let target = Target {
             scheme: url.scheme(),
@@ -122,8 +126,14 @@ impl Net {
             is_own_port: url.port().is_none(),
             path: &segments(url.path()),
         };
-        let winner = self.winner(&host, target);
-        winner.map_or(Coverage::Uncovered, |rule| Coverage::of(rule.allow))
+        self.winner(&host_of(url)?, target).map(|rule| &rule.written)
+    }
+
+    /// Whether a separator is encoded in a path that rules tell from others.
+    fn is_ambiguous(&self, url: &Url) -> bool {
+        let host = host_of(url);
+        let mut of_host = self.0.iter().filter(|rule| Some(&rule.host) == host.as_ref());
+        has_encoded_separator(url.path()) && of_host.any(|rule| rule.prefix.is_some())
     }
 
     /// The most specific rule about the target; of equals the last.
@@ -179,6 +189,11 @@ pub fn host(text: &str) -> Option<Host> {
         return None;
     }
     if bare.contains(':') { normal(&std::format!("[{bare}]")) } else { normal(text) }
+}
+
+/// The host of a URL in that form.
+fn host_of(url: &Url) -> Option<Host> {
+    url.host().and_then(|host| normal(&host.to_string()))
 }
 
 /// In ASCII, in lower case, without a final dot; addresses in their canonical form, which for an IPv4

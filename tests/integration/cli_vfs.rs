@@ -77,6 +77,30 @@ fn programs_of_a_tool_have_their_denials_beside_its_own() {
     why.assert_stdout("denied fs.read ../out/secret by sh");
 }
 
+/// What a run has to say to a person is not what the program says to the tool.
+#[test]
+fn what_a_program_writes_is_its_own() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", "[access.commands.true]\n");
+    scratch.write("ws/.env", "KEY=1\n");
+    let script = r#"ask process.run '{"program":"true"}'; show; tell result '{"content":""}'"#;
+    confined(&scratch, &[], script).run().assert_ok().assert_stderr(r#""stderr":"""#);
+}
+
+/// Variables that are set are set, also to nothing.
+#[test]
+fn an_empty_variable_is_one_for_headers() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", "[access]\nnet_env = ['EMPTY', 'UNSET']\n");
+    let script = r#"
+        get() { ask http.get "{\"url\":\"http://127.0.0.1/\",\"headers\":[{\"name\":\"x\",\"value\":\"\${$1}\"}]}"; show; }
+        get EMPTY; get UNSET; tell result '{"content":""}'"#;
+    let run = confined(&scratch, &[], script).env("EMPTY", "").run();
+    run.assert_ok().assert_stderr("access.net does not allow it");
+    run.assert_stderr("cannot put ${UNSET}");
+    assert!(!run.stderr.contains("${EMPTY}"), "{run}");
+}
+
 #[test]
 fn a_run_is_not_held_to_what_only_tools_are() {
     let scratch = Scratch::new();

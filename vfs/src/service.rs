@@ -1,5 +1,6 @@
 //! What a request comes to: the policy is asked, perhaps a person, then it is done.
 
+mod advice;
 mod caller;
 mod fs;
 mod gate;

@@ -102,6 +102,8 @@ impl Session<'_, '_> {
     /// Serves the tool until it is to end; `None` where it did so by itself.
     fn serve(&mut self, tool: &Group, channel: &mut Channel) -> io::Result<Option<Ending>> {
         let mut last = Instant::now();
+        // Whether the last line was a message. What is none, and the answer to it, is no sign of life.
+        let mut is_message = true;
         let mut turn = Turn::Tools;
         loop {
             if (self.interrupted)() {
@@ -109,10 +111,13 @@ impl Session<'_, '_> {
                 return Ok(Some(Ending::Cancelled));
             }
             if let Some(line) = channel.next_line() {
+                is_message = line.is_ok();
                 if let Some(ending) = self.take(line, channel, &mut turn) {
                     return Ok(Some(ending));
                 }
-                last = Instant::now();
+                if is_message {
+                    last = Instant::now();
+                }
                 continue;
             }
             if turn != Turn::Tools
@@ -127,9 +132,9 @@ impl Session<'_, '_> {
             let exited = tool.has_exited()?;
             let progress =
                 channel.turn(if exited { Duration::ZERO } else { TICK }, self.diagnostics)?;
-            if progress.written {
+            if progress.written && is_message {
                 last = Instant::now();
-            } else if exited && !progress.read {
+            } else if exited && !progress.written && !progress.read {
                 return Ok(None);
             } else if turn != Turn::Hosts && last.elapsed() > self.limits.idle {
                 return Ok(Some(Ending::Hung));

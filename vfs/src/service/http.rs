@@ -12,6 +12,7 @@ use ureq::unversioned::transport::DefaultConnector;
 use url::Url;
 
 use super::Service;
+use super::advice;
 use super::caller::Caller;
 use super::resolver::{Forbidden, Judging};
 use super::substitution;
@@ -138,9 +139,9 @@ impl Service<'_> {
             reason: format!("no rule of access.net is about {host}"),
         };
         let refusal = format!(
-            "cannot {} {shown}: access.net does not allow it. To allow it, ask the user for an \
-             `access.net` rule with `host = {host:?}` and `allow = true`.",
-            question.action
+            "cannot {} {shown}: access.net does not allow it. {}",
+            question.action,
+            advice::net(&self.resources.net, url)
         );
         self.gate.pass_covered(self.resources.net.judge(url), question, refusal, caller)
     }

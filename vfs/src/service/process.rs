@@ -12,6 +12,7 @@ use jp_confine_policy::coverage::Coverage;
 use jp_confine_policy::env::Env;
 
 use super::Service;
+use super::advice;
 use super::caller::Caller;
 use crate::fault::{Code, Fault};
 use crate::group::Group;
@@ -67,10 +68,11 @@ impl Service<'_> {
             what: words.join(" "),
             reason: format!("no rule of access.commands is about {program}"),
         };
-        let coverage = self.resources.commands.judge(program, args);
+        let rules = &self.resources.commands;
+        let coverage = rules.judge(program, args);
         let refusal = format!(
-            "cannot run {program} with these arguments: access.commands does not allow it. To allow \
-             it, ask the user for `[access.commands.{program:?}]`."
+            "cannot run {program} with these arguments: access.commands does not allow it. {}",
+            advice::command(rules, program, args)
         );
         self.gate.pass_covered(coverage, question, refusal, caller)
     }

@@ -2,10 +2,11 @@
 //! that full pipes hold up nobody.
 
 use std::collections::VecDeque;
+use std::hint;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd as _;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
@@ -15,6 +16,14 @@ use crate::message::{self, Incoming, Malformed};
 
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;
+
+/// For how long it is looked again and again for what a tool says to what it was sent, before sleeping: to be
+/// woken takes longer than most tools do.
+const AWAKE: Duration = Duration::from_micros(50);
+
+/// How many answers are not looked for so after that was in vain: such a tool takes its time, or has to wait
+/// for this core.
+const IN_VAIN: u8 = 32;
 
 /// How many bytes of a tool's standard error are kept.
 const LAST_WORDS: usize = 8 * 1024;
@@ -31,6 +40,10 @@ pub(super) struct Channel {
     /// What is still to be written, from `sent` on.
     unsent: Vec<u8>,
     sent: usize,
+    /// Something was sent, and it was not waited since.
+    has_spoken: bool,
+    /// How many times more it is slept at once.
+    inattentive: u8,
     /// What was read and is no whole line.
     unread: Vec<u8>,
     /// Where it is read to first.
@@ -69,6 +82,8 @@ impl Channel {
             stderr: Some(stderr),
             unsent: Vec::new(),
             sent: 0,
+            has_spoken: false,
+            inattentive: 0,
             unread: Vec::new(),
             chunk: vec![0; CHUNK].into(),
             looked_at: 0,
@@ -86,6 +101,7 @@ impl Channel {
         } else {
             self.unsent.extend(line);
         }
+        self.has_spoken = true;
         self.write();
     }
 
@@ -122,6 +138,7 @@ impl Channel {
         timeout: Duration,
         diagnostics: &mut dyn Write,
     ) -> io::Result<Progress> {
+        let awake = timeout.min(self.attention());
         let wants_more = self.wants_more();
         let is_writing = !self.unsent.is_empty();
         let stdout = self.stdout.as_ref().filter(|_| wants_more);
@@ -134,7 +151,12 @@ impl Channel {
         let wait_for = |(pipe, flags)| PollFd::from_borrowed_fd(pipe, flags);
         let mut waiting: Vec<PollFd<'_>> = pipes.into_iter().flatten().map(wait_for).collect();
         let timeout = Timespec::try_from(timeout).unwrap_or_default();
-        match poll(&mut waiting, Some(&timeout)) {
+        let mut usable = look(&mut waiting, awake);
+        if usable == Ok(0) {
+            self.inattentive = if awake.is_zero() { self.inattentive } else { IN_VAIN };
+            usable = poll(&mut waiting, Some(&timeout));
+        }
+        match usable {
             Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(Progress::default()),
             Ok(_) => {}
             Err(error) => return Err(error.into()),
@@ -147,6 +169,16 @@ impl Channel {
             self.pass_on(diagnostics)?;
         }
         Ok(Progress { written, read })
+    }
+
+    /// For how long to look for an answer before sleeping.
+    fn attention(&mut self) -> Duration {
+        if !std::mem::take(&mut self.has_spoken) {
+            return Duration::ZERO;
+        }
+        let is_due = self.inattentive == 0;
+        self.inattentive = self.inattentive.saturating_sub(1);
+        if is_due { AWAKE } else { Duration::ZERO }
     }
 
     /// Passes over what a tool writes that has nothing more to say.
@@ -259,6 +291,18 @@ impl Channel {
         }
         Ok(())
     }
+}
+
+/// Looks at `pipes` again and again for the time of `awake`: how many can be used.
+fn look(pipes: &mut [PollFd<'_>], awake: Duration) -> rustix::io::Result<usize> {
+    let begun = Instant::now();
+    while begun.elapsed() < awake {
+        match poll(pipes, Some(&Timespec::default()))? {
+            0 => hint::spin_loop(),
+            usable => return Ok(usable),
+        }
+    }
+    Ok(0)
 }
 
 /// Whether the same call may work another time.

@@ -86,6 +86,8 @@ fn tools_that_hang_are_ended() {
     hangs("tr '\\0' x < /dev/zero");
     hangs("yes ''");
     hangs("while sleep 0.05; do printf x; done");
+    hangs("while sleep 0.05; do echo bad; read -r answer; done");
+    hangs("yes bad & cat > /dev/null");
 }
 
 #[test]
