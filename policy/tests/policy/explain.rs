@@ -120,7 +120,7 @@ fn tiers(place: &Place, text: &str) -> Tiers {
     let mut policy = FilePolicy::default();
     match Tier::from_name(field) {
         Some(tier) => {
-            policy.list_mut(tier).push(value.replace("@", place.path("").to_str().unwrap()))
+            policy.list_mut(tier).push(value.replace('@', place.path("").to_str().unwrap()));
         }
         None => policy.default = Tier::from_name(value),
     }
