@@ -154,6 +154,12 @@ impl Pattern {
         (literal_part(text).split('/').filter(|name| !name.is_empty()).count(), literal)
     }
 
+    /// Whether it may match something at or below the canonical `directory`.
+    pub(crate) fn is_about(&self, directory: &Path) -> bool {
+        let stem = self.stem();
+        stem.starts_with(directory) || directory.starts_with(stem)
+    }
+
     /// The directory below which it matches: canonical where its literal part exists.
     #[must_use]
     pub fn stem(&self) -> PathBuf {

@@ -237,12 +237,20 @@ impl Tiers {
     pub fn described(&self, restraint: Restraint, path: &Path, route: &Path) -> String {
         let list = List::of(restraint).map_or("default", List::field);
         match self.reported(restraint, path, route) {
-            Some(Pattern { text, place: Some(place), .. }) => {
-                format!("`{text}` of {list} ({place})")
-            }
-            Some(Pattern { text, .. }) => format!("`{text}` of {list}"),
+            Some(pattern) => in_words(list, pattern),
             None => format!("{list} of file_policy"),
         }
+    }
+
+    /// As [`Self::described`], the most specific pattern of those that may match something at or below the
+    /// canonical `directory`, and begin with a place.
+    #[must_use]
+    pub fn described_about(&self, directory: &Path) -> Option<String> {
+        let is_about =
+            |pattern: &Pattern| pattern.stem() != Path::new("/") && pattern.is_about(directory);
+        let about = self.patterns.iter().filter(|(_, pattern)| is_about(pattern));
+        let narrowest = about.max_by_key(|(_, pattern)| pattern.specificity());
+        narrowest.map(|(list, pattern)| in_words(list.field(), pattern))
     }
 
     /// Every pattern that matches the path, with its list.
@@ -262,8 +270,7 @@ impl Tiers {
     #[must_use]
     pub fn about(&self, directories: &[&Path]) -> Self {
         let concerned = |(_, pattern): &&(List, Pattern)| {
-            let stem = pattern.stem();
-            directories.iter().any(|one| stem.starts_with(one) || one.starts_with(&stem))
+            directories.iter().any(|directory| pattern.is_about(directory))
         };
         let patterns = self.patterns.iter().filter(concerned).cloned().collect();
         Self { default: self.default, asks: self.asks, patterns, ..Self::default() }
@@ -286,4 +293,10 @@ impl Tiers {
             List::Tier(tier) => Some((*tier, pattern)),
         })
     }
+}
+
+/// A pattern of the list that is called so, and where it is written.
+fn in_words(list: &str, pattern: &Pattern) -> String {
+    let place = pattern.place.iter().map(|place| format!(" ({place})")).collect::<String>();
+    format!("`{}` of {list}{place}", pattern.text)
 }
