@@ -379,6 +379,9 @@ impl Explained {
         for line in own_patterns::lines("  ", before, &self.patterns) {
             let _ = writeln!(text, "{line}");
         }
+        if self.options.is_some() && self.toml.is_none() && self.patterns.is_empty() {
+            text.push_str("  no rule and no pattern was found that does so for good\n");
+        }
         for words in self.question.iter().chain(&self.never) {
             for line in report::fitted("  ", &[report::within(words, &workspace.root)], "") {
                 let _ = writeln!(text, "{line}");
