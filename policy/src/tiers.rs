@@ -297,6 +297,9 @@ impl Tiers {
 
 /// A pattern of the list that is called so, and where it is written.
 fn in_words(list: &str, pattern: &Pattern) -> String {
-    let place = pattern.place.iter().map(|place| format!(" ({place})")).collect::<String>();
-    format!("`{}` of {list}{place}", pattern.text)
+    let Pattern { text, place, .. } = pattern;
+    place.as_ref().map_or_else(
+        || format!("`{text}` of {list}"),
+        |place| format!("`{text}` of {list} ({place})"),
+    )
 }
