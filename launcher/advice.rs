@@ -5,6 +5,7 @@ mod commands;
 mod gathered;
 mod together;
 mod trial;
+mod withheld;
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use jp_confine_policy::commands::CommandRule;
 use jp_confine_policy::decide::{Destination, Verdict};
 use jp_confine_policy::net::Net;
 use jp_confine_policy::pattern::Pattern;
-use jp_confine_policy::tier::{Restraint, Tier};
+use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Tiers;
 
 pub(crate) use self::commands::Programs;
@@ -45,6 +46,8 @@ pub(crate) enum Advice {
         options: Vec<(&'static str, PathBuf)>,
         /// What does in files; nothing where they cannot.
         written: Written,
+        /// What a person is asked about even then.
+        question: Option<String>,
     },
     /// By allowing a connection.
     Connection(Way),
@@ -159,7 +162,7 @@ impl<'a> Advisor<'a> {
             return Err(Box::new(programs.advise(denial)));
         }
         let never = |reason: &str| Err(Box::new(Advice::Never(reason.to_owned())));
-        if let Some(reason) = beyond_rules(denial.reason).or_else(|| beyond_grants(denial)) {
+        if let Some(reason) = beyond_rules(denial.reason).or_else(|| withheld::way_out_of(denial)) {
             return never(reason);
         }
         let asked = asked_by(denial);
@@ -252,9 +255,9 @@ fn tier_for(missing: Capabilities) -> Tier {
     if missing.intersects(Capabilities::WRITE) { Tier::Write } else { Tier::Read }
 }
 
-/// The step as a grant.
+/// The step as a grant, which tiers withhold as they do that of an option and of a rule.
 fn granted(step: &Step) -> Grant {
-    let origin = Origin::Product { why: String::new() };
+    let origin = Origin::Flag { text: String::new() };
     Grant::new(step.place.clone(), step.held, GrantKind::Plain, origin)
 }
 
@@ -300,24 +303,6 @@ fn beyond_rules(reason: Reason) -> Option<&'static str> {
             "access.commands does not list it so; `jp-confine why --last` has the rule"
         }
         Reason::Internal => "jp-confine could not judge it",
-    })
-}
-
-/// Why no grant outweighs the tier that withholds something.
-fn beyond_grants(denial: &Denial) -> Option<&'static str> {
-    Some(match denial.restraint? {
-        Restraint::Deny => "no option and no rule outweighs it; take the pattern out",
-        Restraint::Read if !denial.question => {
-            "no option and no rule outweighs it; have read_paths leave it out"
-        }
-        Restraint::Default if !denial.question => match tier_for(denial.missing) {
-            Tier::Write => "no option and no rule outweighs it; put the path into write_paths",
-            _ => "no option and no rule outweighs it; put the path into read_paths",
-        },
-        Restraint::Prompt | Restraint::Read | Restraint::Default => {
-            "nobody consented; in a terminal it is asked about"
-        }
-        Restraint::Sensitive => return None,
     })
 }
 

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::Grant;
 use jp_confine_policy::canonical;
-use jp_confine_policy::decide::{self, Destination, Request, Verdict};
+use jp_confine_policy::decide::{self, Destination, Lookup, Request, Verdict};
 use jp_confine_policy::image::Image;
+use jp_confine_policy::tier::Restraint;
 
 /// A request; all paths are canonical and absolute.
 #[derive(Clone, Copy, Debug)]
@@ -85,10 +86,10 @@ pub(crate) fn lacking(
     missing: Capabilities,
 ) -> Vec<Step> {
     let step = |path: &[u8]| {
-        let held = decide::lookup(image, &Request::canonical(path)).caps;
-        let missing = missing.difference(held);
+        let found = decide::lookup(image, &Request::canonical(path));
+        let missing = missing.difference(found.caps);
         let place = path_of(path).to_owned();
-        (!missing.is_empty()).then_some(Step { place, held, missing })
+        (!missing.is_empty()).then_some(Step { place, held: kept(image, &found), missing })
     };
     if let Some(step) = step(path) {
         return vec![step];
@@ -99,6 +100,15 @@ pub(crate) fn lacking(
         .filter(below)
         .filter_map(|grant| step(grant.anchor.as_os_str().as_bytes()))
         .collect()
+}
+
+/// What a rule in place of the one that was found has to grant, so that nobody has less. A sensitive path is
+/// given only what was asked for.
+fn kept(image: &Image<'_>, found: &Lookup) -> Capabilities {
+    match found.restraint {
+        Some(Restraint::Sensitive) => found.caps,
+        _ => found.granted(image),
+    }
 }
 
 /// Bytes as a path.

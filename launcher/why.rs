@@ -99,6 +99,9 @@ struct Explained {
     /// Patterns for files of the user's own, which allow it together with these rules.
     #[serde(default)]
     patterns: Vec<Addition>,
+    /// What a person is asked about once it is granted.
+    #[serde(default)]
+    question: Option<String>,
     /// Why nothing allows it.
     never: Option<String>,
     /// What a tool was told, with the way out.
@@ -179,9 +182,10 @@ impl Ended<'_> {
     fn explain(&self, denial: &Denial, times: u64, advice: Advice) -> Explained {
         let rule = |(path, caps): &(String, _)| rule_text::rule(self.advisor.tool, path, *caps);
         let (mut options, mut toml, mut approve, mut never) = (None, String::new(), None, None);
-        let mut patterns = Vec::new();
+        let (mut patterns, mut question) = (Vec::new(), None);
         match advice {
-            Advice::Grant { options: words, written } => {
+            Advice::Grant { options: words, written, question: asked } => {
+                question = asked;
                 options = Some(report::words(&words));
                 toml = written.rules.iter().map(rule).collect::<Vec<_>>().join("\n");
                 patterns = own_patterns::additions(self.advisor.own_lists, &written.patterns);
@@ -220,6 +224,7 @@ impl Ended<'_> {
             file: toml.as_ref().and_then(|_| self.advisor.file()),
             toml,
             patterns,
+            question,
             never,
             message: None,
         }
@@ -374,8 +379,13 @@ impl Explained {
         for line in own_patterns::lines("  ", before, &self.patterns) {
             let _ = writeln!(text, "{line}");
         }
-        if let Some(never) = &self.never {
-            let _ = writeln!(text, "  {never}");
+        if self.options.is_some() && self.toml.is_none() && self.patterns.is_empty() {
+            text.push_str("  no rule and no pattern was found that does so for good\n");
+        }
+        for words in self.question.iter().chain(&self.never) {
+            for line in report::fitted("  ", &[report::within(words, &workspace.root)], "") {
+                let _ = writeln!(text, "{line}");
+            }
         }
         text
     }

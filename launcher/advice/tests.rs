@@ -2,6 +2,10 @@
 
 use std::sync::LazyLock;
 
+use jp_confine_policy::file_policy::FilePolicy;
+use jp_confine_policy::pattern::Places;
+use jp_confine_policy::tier::Restraint;
+
 use super::*;
 
 const R: Capabilities = Capabilities::READ;
@@ -13,6 +17,10 @@ const X: Capabilities = Capabilities::EXECUTE;
 fn grant(anchor: &str, caps: Capabilities) -> Grant {
     let origin = Origin::Product { why: anchor.to_owned() };
     Grant::new(anchor.into(), caps, GrantKind::Plain, origin)
+}
+
+fn flag(anchor: &str, caps: Capabilities) -> Grant {
+    Grant { origin: Origin::Flag { text: String::new() }, ..grant(anchor, caps) }
 }
 
 fn denial(call: &str, path: &str, missing: Capabilities) -> Denial {
@@ -58,7 +66,7 @@ fn in_line(advice: Advice) -> String {
         Advice::Connection(way) => way.typed,
         Advice::Command { .. } => unreachable!("no programs are listed"),
         Advice::Approve(name) => format!("approve {name}"),
-        Advice::Grant { options, written } => {
+        Advice::Grant { options, written, .. } => {
             let options = options.iter().map(|(flag, path)| format!("{flag} {}", path.display()));
             let rules = written.rules.iter().map(|(path, caps)| format!("{path}: {caps}"));
             let patterns = &written.patterns;
@@ -224,7 +232,45 @@ fn what_is_not_approved_is_to_be_approved() {
     assert_eq!(advisor.advise(&asked(R)), Advice::Approve("fork".to_owned()));
     let options = vec![("-w", "/srv/fork/a".into())];
     let written = Written::default();
-    assert_eq!(advisor.advise(&asked(U)), Advice::Grant { options, written });
+    assert_eq!(advisor.advise(&asked(U)), Advice::Grant { options, written, question: None });
+}
+
+fn tiers(policy: &FilePolicy) -> Tiers {
+    let places = Places { home: None, workspace: Path::new("/w") };
+    Tiers::new(&policy, Some(&[]), places).expect("patterns")
+}
+
+/// No grant is advised that a tier would withhold, and where a person would be asked that is said.
+#[test]
+fn tiers_withhold_what_is_granted_for_advice() {
+    let list = |pattern: &str| vec![format!("<workspace>/{pattern}")];
+    let tiers = tiers(FilePolicy {
+        deny_paths: list("no/**"),
+        prompt_paths: list("asked/**"),
+        read_paths: list("read/**"),
+        ..FilePolicy::default()
+    });
+    let grants = [flag("/w", R)];
+    let told = |denial: &Denial| match advisor(&grants, &[], &tiers).advise(denial) {
+        Advice::Grant { question: Some(question), .. } => question,
+        advice => in_line(advice),
+    };
+    let rows = [
+        (denial("open", "/w/no/a", U), "to be taken out first: `<workspace>/no/**` of deny_paths"),
+        (
+            denial("unlink", "/w/no/a", D),
+            "to be taken out first: `<workspace>/no/**` of deny_paths",
+        ),
+        (
+            denial("open", "/w/read/a", U),
+            "to be taken out first: `<workspace>/read/**` of read_paths",
+        ),
+        (denial("open", "/w/asked/a", U), "then a person is asked, for `<workspace>/asked/**`"),
+        (pair("rename", "/w/a", "/w/no/a", D, false), "`<workspace>/no/**` of deny_paths"),
+    ];
+    for (denial, expected) in rows {
+        assert!(told(&denial).contains(expected), "{expected}: {}", told(&denial));
+    }
 }
 
 /// What a rule covers no pattern opens, what is read-only by a pattern no second one changes, and of several

@@ -25,21 +25,23 @@ impl Advisor<'_> {
         let mut solved = options.into_iter().zip(files);
         let advice = |one: Result<_, Box<Advice>>| match one {
             Err(advice) => *advice,
-            Ok(_) => solved.next().map_or_else(
+            Ok(asked) => solved.next().map_or_else(
                 || Advice::Never(String::new()),
-                |(options, files)| self.advice_of(options, files),
+                |(options, files)| self.advice_of(asked, options, files),
             ),
         };
         asked.into_iter().map(advice).collect()
     }
 
-    fn advice_of(&self, options: Steps, files: Steps) -> Advice {
-        let options = match options {
-            Ok(steps) => steps.iter().flat_map(options_of).collect(),
+    fn advice_of(&self, asked: Asked<'_>, options: Steps, files: Steps) -> Advice {
+        let steps = match options {
+            Ok(steps) => steps,
             Err(why) => return Advice::Never(why),
         };
+        let question = self.question(asked, &steps);
+        let options = steps.iter().flat_map(options_of).collect();
         let written = files.ok().and_then(|steps| self.written(&steps)).unwrap_or_default();
-        Advice::Grant { options, written }
+        Advice::Grant { options, written, question }
     }
 
     /// As [`Trial::solve`], for requests that are to be allowed at the same time.

@@ -5,10 +5,13 @@ use std::path::Path;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::Grant;
-use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::canonical::{self, Op};
+use jp_confine_policy::decide::{Request, Verdict, lookup};
+use jp_confine_policy::image::Image;
 use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tier::Tier;
 
+use super::withheld::is_question;
 use super::{Advisor, denied_by_flag, granted, note, option_for, tier_for};
 use crate::asked::{Asked, Step, lacking};
 use crate::failure::Failure;
@@ -40,8 +43,8 @@ impl Means {
 /// A policy, and what is added to it.
 #[derive(Clone, Debug)]
 pub(super) struct Trial<'a> {
-    advisor: Advisor<'a>,
-    means: Means,
+    pub(super) advisor: Advisor<'a>,
+    pub(super) means: Means,
     grants: Vec<Grant>,
     patterns: Vec<(Tier, String)>,
 }
@@ -99,12 +102,22 @@ impl<'a> Trial<'a> {
         for _ in 0..STEPS {
             let image = self.image(asked).map_err(|_| useless())?;
             let image = prepare::parse_image(&image).map_err(|_| useless())?;
+            if let Some(pattern) = self.kept_by(&image, asked) {
+                return Err(format!("what is below has to stay in its place: {pattern}"));
+            }
             let Verdict::Deny(denied) = asked.judge(&image) else {
                 let outside = "the policy allows it now; a run around this one may not";
                 return if steps.is_empty() { Err(outside.to_owned()) } else { Ok(steps) };
             };
             let place = asked.place(&denied);
+            if is_question(&denied) && !steps.is_empty() {
+                return Ok(steps);
+            }
+            if let Some(why) = self.withheld(place, &denied) {
+                return Err(why);
+            }
             for step in lacking(&image, &self.grants, place, denied.missing) {
+                let step = self.reaching(&image, step).ok_or_else(useless)?;
                 if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
                     return Err(format!("leave out `{flag}`"));
                 }
@@ -118,11 +131,26 @@ impl<'a> Trial<'a> {
         Err(useless())
     }
 
+    /// The step where something can be granted: what names a link means where it leads, so that only a grant
+    /// on its directory reaches the link itself. Patterns match the name alone. Looks at the disk.
+    fn reaching(&self, image: &Image<'_>, step: Step) -> Option<Step> {
+        let named = self.means == Means::Options || step.place.starts_with(self.advisor.workspace);
+        let leads = || canonical::resolve(Path::new("/"), &step.place, Op::Content);
+        if !named || leads().is_ok_and(|found| found.path == step.place) {
+            return Some(step);
+        }
+        let place = step.place.parent()?.to_owned();
+        let held = lookup(image, &Request::canonical(place.as_os_str().as_bytes())).granted(image);
+        // Else it is the link that something is said of.
+        let missing = step.missing.difference(held);
+        (!missing.is_empty()).then_some(Step { place, held, missing })
+    }
+
     /// What is granted at `place` as things stand.
     pub(super) fn held(&self, place: &Path) -> Option<Capabilities> {
         let image = self.image_on(&[place]).ok()?;
         let image = prepare::parse_image(&image).ok()?;
-        Some(decide::lookup(&image, &Request::canonical(place.as_os_str().as_bytes())).caps)
+        Some(lookup(&image, &Request::canonical(place.as_os_str().as_bytes())).caps)
     }
 
     /// Whether all of these are allowed as things stand.

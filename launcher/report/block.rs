@@ -198,7 +198,8 @@ fn describe(
     let why = rule(denial, advisor).unwrap_or_else(|| "no rule covers it".to_owned());
     let parts = match advice {
         Advice::Never(reason) => {
-            rule(denial, advisor).into_iter().chain([reason.clone()]).collect()
+            let reason = within(reason, advisor.workspace);
+            rule(denial, advisor).into_iter().chain([reason]).collect()
         }
         Advice::Approve(name) => vec![why, format!("allow: {}", approval(name))],
         Advice::Connection(way) => {
@@ -208,7 +209,11 @@ fn describe(
             let place = if instead.is_some() { "replace it by" } else { "allow it in a policy" };
             vec![why, format!("{place}:")]
         }
-        Advice::Grant { options, .. } => vec![why, format!("allow: jp-confine {}", words(options))],
+        Advice::Grant { options, question, .. } => {
+            let allow = format!("allow: jp-confine {}", words(options));
+            let question = question.as_ref().map(|words| within(words, advisor.workspace));
+            [why, allow].into_iter().chain(question).collect()
+        }
     };
     lines.extend(fitted("    ", &parts, "; ").iter().map(|line| style.faint(line)));
     if let Advice::Command { key, rule, .. } = advice {

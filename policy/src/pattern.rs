@@ -160,6 +160,12 @@ impl Pattern {
         if literal_part(text).len() == text.len() { unescaped(text).into() } else { self.stem() }
     }
 
+    /// Whether it may match something at or below the canonical `directory`.
+    pub(crate) fn is_about(&self, directory: &Path) -> bool {
+        let stem = self.stem();
+        stem.starts_with(directory) || directory.starts_with(stem)
+    }
+
     /// The directory below which it matches: canonical where its literal part exists.
     #[must_use]
     pub fn stem(&self) -> PathBuf {

@@ -274,6 +274,17 @@ impl Tiers {
         (in_words(list, pattern), pattern.map_or_else(|| PathBuf::from("/"), Pattern::stem))
     }
 
+    /// As [`Self::described`], the most specific pattern of those that may match something at or below the
+    /// canonical `directory`, and begin with a place.
+    #[must_use]
+    pub fn described_about(&self, directory: &Path) -> Option<String> {
+        let is_about =
+            |pattern: &Pattern| pattern.stem() != Path::new("/") && pattern.is_about(directory);
+        let about = self.patterns.iter().filter(|(_, pattern)| is_about(pattern));
+        let narrowest = about.max_by_key(|(_, pattern)| pattern.specificity());
+        narrowest.map(|(list, pattern)| in_words(Some(*list), Some(pattern)))
+    }
+
     /// Every pattern that matches the path, with its list.
     pub fn matching(&self, path: &Path) -> impl Iterator<Item = (List, &Pattern)> {
         let matching = self.patterns.iter().filter(move |(_, pattern)| pattern.matches(path));
@@ -291,8 +302,7 @@ impl Tiers {
     #[must_use]
     pub fn about(&self, directories: &[&Path]) -> Self {
         let concerned = |(_, pattern): &&(List, Pattern)| {
-            let stem = pattern.stem();
-            directories.iter().any(|one| stem.starts_with(one) || one.starts_with(&stem))
+            directories.iter().any(|directory| pattern.is_about(directory))
         };
         let patterns = self.patterns.iter().filter(concerned).cloned().collect();
         Self { default: self.default, asks: self.asks, patterns, ..Self::default() }

@@ -32,6 +32,16 @@ const ROWS: &[(&str, &str)] = &[
     ("rename over", "mv -f file dir/program"),
     ("link inside", "ln file second"),
     ("link a program", "ln bin/program second"),
+    ("remove a link", "rm dir/inner"),
+    ("rename over a link", "mv -f dir/program dir/inner"),
+];
+
+/// What no option and no rule allows: the script, and what the advice names.
+const WITHHELD: &[(&str, &str)] = &[
+    ("echo x >> no/file", "first: `<workspace>/no/**` of deny_paths"),
+    ("touch no/new", "first: `<workspace>/no/**` of deny_paths"),
+    ("rm -f no/file", "first: `<workspace>/no/**` of deny_paths"),
+    ("mv whole dir/whole", "place: `<workspace>/whole/part/*` of prompt_paths"),
 ];
 
 fn tree() -> Scratch {
@@ -42,6 +52,20 @@ fn tree() -> Scratch {
     }
     std::os::unix::fs::symlink(scratch.path("out/secret"), scratch.ws().join("link"))
         .expect("linked");
+    std::os::unix::fs::symlink("program", scratch.ws().join("dir/inner")).expect("linked");
+    scratch
+}
+
+/// As [`tree`], with places that tiers withhold as well as rules.
+fn withheld() -> Scratch {
+    let scratch = tree();
+    for name in ["ws/no/file", "ws/asked/file", "ws/whole/part/file"] {
+        scratch.write(name, "x");
+    }
+    let rule = "[[access.fs]]\npath = \".\"\nread = true\n\n[file_policy]\n";
+    let deny = "deny_paths = [\"<workspace>/no/**\"]\n";
+    let prompt = "prompt_paths = [\"<workspace>/whole/part/*\", \"<workspace>/asked/**\"]\n";
+    scratch.write("ws/jp-confine.toml", &[rule, deny, prompt].concat());
     scratch
 }
 
@@ -87,6 +111,35 @@ fn rules_that_are_advised_allow_it() {
         let again = attempt(&scratch, script);
         assert_eq!(again.code(), 0, "{name}: {rules}: {again}");
     }
+}
+
+/// Where a tier withholds what a rule does not grant either, both are named, and nothing is advised in vain.
+#[test]
+fn what_tiers_withhold_too_is_named() {
+    let scratch = withheld();
+    for (script, pattern) in WITHHELD {
+        attempt(&scratch, script).assert_stderr("rule `.`").assert_stderr(pattern);
+        for denial in denials(&scratch) {
+            assert_eq!(denial["options"], Value::Null, "{script}: {denial}");
+            assert_eq!(denial["toml"], Value::Null, "{script}: {denial}");
+        }
+        product(&scratch, &["why", "--last"]).run().assert_stdout(pattern);
+    }
+}
+
+/// Where a person is asked once it is granted, the advice says so, and what was granted stays granted.
+#[test]
+fn what_is_asked_about_once_it_is_granted_says_so() {
+    let scratch = withheld();
+    let denied = attempt(&scratch, "echo x >> asked/file");
+    denied.assert_stderr("-w ").assert_stderr("then a person is asked, for `<workspace>/asked/**`");
+    let advice = denials(&scratch);
+    assert_eq!(texts(&advice, "question").len(), 1, "{advice:?}");
+    let rules = texts(&advice, "toml").concat();
+    assert!(rules.contains("read = true") && rules.contains("update = true"), "{rules}");
+    let policy = std::fs::read_to_string(scratch.ws().join("jp-confine.toml")).expect("read");
+    scratch.write("ws/jp-confine.toml", &format!("{policy}\n{rules}"));
+    attempt(&scratch, "echo x >> asked/file").assert_stderr("nobody consented");
 }
 
 /// Patterns for the user's own configuration, which has some already: they count, what counted does still.

@@ -1,0 +1,88 @@
+//! What tiers withhold whatever is granted (spec §9.6), and what is to be done about that.
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::tier::{Restraint, Tier};
+
+use super::trial::{Means, Trial};
+use super::{Advisor, tier_for};
+use crate::asked::{Asked, Step, path_of};
+use crate::events::Denial;
+use crate::prepare;
+use crate::report;
+
+/// The way out of `denial` where a tier withholds what a rule grants; none where a grant outweighs it.
+pub(super) fn way_out_of(denial: &Denial) -> Option<&'static str> {
+    way_out(denial.restraint?, denial.question, denial.missing)
+}
+
+fn way_out(restraint: Restraint, is_question: bool, missing: Capabilities) -> Option<&'static str> {
+    Some(match restraint {
+        Restraint::Deny => "no option and no rule outweighs it; take the pattern out",
+        Restraint::Read if !is_question => {
+            "no option and no rule outweighs it; have read_paths leave it out"
+        }
+        Restraint::Default if !is_question => match tier_for(missing) {
+            Tier::Write => "no option and no rule outweighs it; put the path into write_paths",
+            _ => "no option and no rule outweighs it; put the path into read_paths",
+        },
+        Restraint::Prompt | Restraint::Read | Restraint::Default => {
+            "nobody consented; in a terminal it is asked about"
+        }
+        Restraint::Sensitive => return None,
+    })
+}
+
+/// Whether a person's consent lifts it, and no grant does.
+pub(super) fn is_question(denied: &decide::Denial) -> bool {
+    denied.ask && denied.restraint != Some(Restraint::Sensitive)
+}
+
+impl Trial<'_> {
+    /// What is to be done first where a tier withholds what is `denied` at the canonical `place` from every
+    /// grant. What the trial's own patterns open no tier withholds.
+    pub(super) fn withheld(&self, place: &[u8], denied: &decide::Denial) -> Option<String> {
+        let (restraint, place) = (denied.restraint?, path_of(place));
+        let tiers = self.advisor.tiers;
+        let by_pattern = tiers.reported(restraint, place, place).is_some();
+        match restraint {
+            Restraint::Deny | Restraint::Read if by_pattern && !denied.ask => {
+                let pattern = tiers.described(restraint, place, place);
+                Some(format!("to be taken out first: {}", report::path(&pattern)))
+            }
+            Restraint::Default if self.means == Means::Files => None,
+            Restraint::Read if !by_pattern => None,
+            _ => way_out(restraint, denied.ask, denied.missing).map(str::to_owned),
+        }
+    }
+
+    /// The pattern below a directory that is to move, which says nothing of where it would go (spec §9.6).
+    /// Looks at the disk.
+    pub(super) fn kept_by(&self, image: &Image<'_>, asked: Asked<'_>) -> Option<String> {
+        let Asked::Rename { from, to, .. } = asked else { return None };
+        let verdict = decide::relocate(image, &Request::canonical(from), &Request::canonical(to));
+        let moves = verdict == Verdict::Allow || !path_of(from).is_dir();
+        let described = |place| self.advisor.tiers.described_about(path_of(place));
+        let pattern = || described(from).or_else(|| described(to));
+        (!moves).then(|| report::path(&pattern().unwrap_or_else(|| "file_policy".to_owned())))
+    }
+}
+
+impl Advisor<'_> {
+    /// What a person is asked about with all `steps` taken.
+    pub(super) fn question(&self, asked: Asked<'_>, steps: &[Step]) -> Option<String> {
+        let mut trial = Trial::of(*self, Means::Options);
+        for step in steps {
+            trial.add(step);
+        }
+        let image = trial.image(asked).ok()?;
+        let Verdict::Deny(denied) = asked.judge(&prepare::parse_image(&image).ok()?) else {
+            return None;
+        };
+        let place = path_of(asked.place(&denied));
+        let restraint = denied.restraint.filter(|_| is_question(&denied))?;
+        let pattern = report::path(&self.tiers.described(restraint, place, place));
+        Some(format!("then a person is asked, for {pattern}"))
+    }
+}
