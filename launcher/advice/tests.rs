@@ -237,14 +237,14 @@ fn what_is_not_approved_is_to_be_approved() {
 
 fn tiers(policy: &FilePolicy) -> Tiers {
     let places = Places { home: None, workspace: Path::new("/w") };
-    Tiers::new(&policy, Some(&[]), places).expect("patterns")
+    Tiers::new(policy, Some(&[]), places).expect("patterns")
 }
 
 /// No grant is advised that a tier would withhold, and where a person would be asked that is said.
 #[test]
 fn tiers_withhold_what_is_granted_for_advice() {
     let list = |pattern: &str| vec![format!("<workspace>/{pattern}")];
-    let tiers = tiers(FilePolicy {
+    let tiers = tiers(&FilePolicy {
         deny_paths: list("no/**"),
         prompt_paths: list("asked/**"),
         read_paths: list("read/**"),
