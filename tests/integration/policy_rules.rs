@@ -260,7 +260,11 @@ fn what_is_missing_beyond_a_link_is_judged_where_it_leads() {
 
 #[test]
 fn what_is_missing_beyond_a_link_to_a_grant_is_no_secret() {
-    let rows = &[("open far/inner", "ok"), ("open far/missing", "ENOENT")];
+    let rows = &[
+        ("open far/inner", "ok"),
+        ("open far/missing", "ENOENT"),
+        ("creat far/missing", "EACCES"),
+    ];
     assert_answers("ln -s $OUT/dir far", &["file r"], "-r $OUT/dir", rows);
 }
 
