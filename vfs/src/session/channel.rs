@@ -19,11 +19,11 @@ const CHUNK: usize = 64 * 1024;
 
 /// For how long it is looked again and again for what a tool says to what it was sent, before sleeping: to be
 /// woken takes longer than most tools do.
-const AWAKE: Duration = Duration::from_micros(50);
+const AWAKE: Duration = Duration::from_micros(150);
 
 /// How many answers are not looked for so after that was in vain: such a tool takes its time, or has to wait
 /// for this core.
-const IN_VAIN: u8 = 32;
+const IN_VAIN: u8 = 8;
 
 /// How many bytes of a tool's standard error are kept.
 const LAST_WORDS: usize = 8 * 1024;
