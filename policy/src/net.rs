@@ -108,8 +108,11 @@ impl Net {
     /// denied where rules tell paths apart: servers do not agree about where it leads.
     #[must_use]
     pub fn judge(&self, url: &Url) -> Coverage {
-        let undecided = if self.is_ambiguous(url) { Coverage::Denied } else { Coverage::Uncovered };
-        self.deciding(url).map_or(undecided, |rule| Coverage::of(rule.allow))
+        match self.deciding(url) {
+            Some(rule) => Coverage::of(rule.allow),
+            None if self.is_ambiguous(url) => Coverage::Denied,
+            None => Coverage::Uncovered,
+        }
     }
 
     /// The rule by which [`Self::judge`] decides about a URL, as written; `None` where no rule is about it,

@@ -93,7 +93,8 @@ pub(super) static NO_PATTERNS: Table =
 /// determines the other patterns alone, and the names are put over what it found.
 pub(crate) fn table(lists: &[Listed]) -> Result<Table, BuildError> {
     let names = Names::of(lists);
-    let States { columns, next, here } = least(&determine(lists, &names)?, &names);
+    let determined = determine(lists, &names)?;
+    let States { next, here } = least(&determined, &names);
     let (classes, distinct) = classes(&next);
     let mut edges = Vec::with_capacity(next.len() * distinct.len());
     for row in &next {
@@ -106,7 +107,7 @@ pub(crate) fn table(lists: &[Listed]) -> Result<Table, BuildError> {
     let states = here.iter().zip(ahead);
     let states =
         states.map(|(here, ahead)| State { here: here.bits(), ahead: ahead.bits() }).collect();
-    let classes = columns.iter().map(|&column| classes[column]).collect();
+    let classes = determined.columns.iter().map(|&column| classes[column]).collect();
     Ok(Table { classes, states, edges })
 }
 
@@ -115,6 +116,8 @@ type Passed = (StateID, Marks);
 
 /// What follows, as far as the library's automaton knows it.
 struct Determined {
+    /// The column of each byte.
+    columns: Vec<usize>,
     /// Of every state that any path leads to when it has left the names.
     states: States,
     /// Of each name: where its bytes lead that are not the beginning of a longer one.
@@ -142,7 +145,7 @@ fn determine(lists: &[Listed], names: &Names) -> Result<Determined, BuildError> 
         };
         bytes.iter().map(number).collect::<Vec<usize>>()
     };
-    let mut of_names = States { columns: columns.clone(), ..States::default() };
+    let mut of_names = States::default();
     let mut rows = HashMap::new();
     let mut places = vec![(begin, Marks::NONE); names.nodes().len()];
     for (number, node) in names.nodes().iter().enumerate() {
@@ -157,13 +160,13 @@ fn determine(lists: &[Listed], names: &Names) -> Result<Determined, BuildError> 
             places[child] = step(at, below, byte);
         }
     }
-    let mut states = States { columns, ..States::default() };
+    let mut states = States::default();
     while let Some(&at) = found.get(states.next.len()) {
         let (exact, below) = marks(&automaton, at.0, lists);
         states.here.push(exact.union(at.1));
         states.next.push(row(&mut found, (at, below)));
     }
-    Ok(Determined { states, names: of_names })
+    Ok(Determined { columns, states, names: of_names })
 }
 
 fn library_automaton(lists: &[Listed]) -> Result<dense::DFA<Vec<u32>>, BuildError> {

@@ -5,13 +5,11 @@ use std::path::Path;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::check::{Context, Verdict};
 use jp_confine_policy::explain::{Explanation, explain};
-use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::pattern::Places;
-use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::{Capabilities, Capability};
 
-use crate::place::{Place, Policy, image_with, letters};
+use crate::place::{Place, Policy, file_policy, image_with, letters};
 
 fn allowed(explanation: &Explanation) -> String {
     let judgements = explanation.capabilities.iter();
@@ -114,16 +112,9 @@ fn exclusions_are_part_of_the_story() {
     assert_eq!(allowed(&of(&policy, "passwd")), "rcudx");
 }
 
-/// The tiers of `FIELD=VALUE`, `@` standing for the scratch folder.
+/// The tiers of [`file_policy`], `@` standing for the scratch folder.
 fn tiers(place: &Place, text: &str) -> Tiers {
-    let (field, value) = text.split_once('=').unwrap();
-    let mut policy = FilePolicy::default();
-    match Tier::from_name(field) {
-        Some(tier) => {
-            policy.list_mut(tier).push(value.replace('@', place.path("").to_str().unwrap()));
-        }
-        None => policy.default = Tier::from_name(value),
-    }
+    let policy = file_policy(&text.replace('@', place.path("").to_str().unwrap()));
     let places = Places { home: None, workspace: place.root.as_path() };
     Tiers::new(&policy, None, places).unwrap()
 }

@@ -11,7 +11,9 @@ use jp_confine_policy::canonical::Root;
 use jp_confine_policy::check::Context;
 use jp_confine_policy::compile::{Compiled, compile};
 use jp_confine_policy::compile_error::CompileError;
+use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::model::FsRule;
+use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Tiers;
 
 pub(crate) struct Place {
@@ -163,4 +165,16 @@ pub(crate) fn letters(capabilities: impl IntoIterator<Item = Capability>) -> Str
 
 fn initial(capability: Capability) -> char {
     capability.as_str().chars().next().unwrap()
+}
+
+/// `deny=PATTERN`, `prompt=…`, `read=…`, `write=…`, `default=TIER`, separated by spaces.
+pub(crate) fn file_policy(text: &str) -> FilePolicy {
+    let mut policy = FilePolicy::default();
+    for (field, value) in text.split_whitespace().filter_map(|word| word.split_once('=')) {
+        match Tier::from_name(field) {
+            Some(tier) => policy.list_mut(tier).push(value.to_owned()),
+            None => policy.default = Tier::from_name(value),
+        }
+    }
+    policy
 }

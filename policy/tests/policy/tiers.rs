@@ -10,26 +10,14 @@ use jp_confine_policy::decide::{
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::pattern::{Pattern, PatternError, Places};
-use jp_confine_policy::tier::{Restraint, Tier};
+use jp_confine_policy::tier::Restraint;
 use jp_confine_policy::tiers::Tiers;
 use proptest::prelude::*;
 
-use crate::place::{Place, image_with, try_image_with};
+use crate::place::{Place, file_policy, image_with, try_image_with};
 
 fn places() -> Places<'static> {
     Places { home: Some(Path::new("/h")), workspace: Path::new("/w") }
-}
-
-/// `deny=PATTERN`, `prompt=…`, `read=…`, `write=…`, `default=TIER`, separated by spaces.
-fn policy(text: &str) -> FilePolicy {
-    let mut policy = FilePolicy::default();
-    for (field, value) in text.split_whitespace().filter_map(|word| word.split_once('=')) {
-        match Tier::from_name(field) {
-            Some(tier) => policy.list_mut(tier).push(value.to_owned()),
-            None => policy.default = Tier::from_name(value),
-        }
-    }
-    policy
 }
 
 fn rule(anchor: &str, caps: Capabilities, kind: GrantKind) -> Grant {
@@ -69,9 +57,11 @@ impl Judge {
 
     /// `tiers` of the user, with those of a file that anybody can commit.
     fn restricted(tiers: &str, theirs: &str) -> Self {
-        let mut tiers = Tiers::new(&policy(tiers), Some(&[]), places()).expect("patterns");
-        let left_out =
-            tiers.restrict(&policy(theirs), places(), |_, _, _| false).expect("patterns").len();
+        let mut tiers = Tiers::new(&file_policy(tiers), Some(&[]), places()).expect("patterns");
+        let left_out = tiers
+            .restrict(&file_policy(theirs), places(), |_, _, _| false)
+            .expect("patterns")
+            .len();
         assert_eq!(left_out, 0, "{theirs}");
         Self(image_with(&grants(), Some(&tiers), Path::new("/w")))
     }
@@ -216,8 +206,8 @@ fn what_anybody_can_commit_only_restricts() {
 #[test]
 fn what_would_open_more_than_the_workspace_is_left_out() {
     let left_out = |own: &str, theirs: &str| {
-        let theirs = policy(theirs);
-        let mut tiers = Tiers::new(&policy(own), None, places()).expect("patterns");
+        let theirs = file_policy(theirs);
+        let mut tiers = Tiers::new(&file_policy(own), None, places()).expect("patterns");
         tiers.restrict(&theirs, places(), |_, _, _| false).expect("patterns").len()
     };
     assert_eq!(left_out("", "read=/w/a write=<workspace>/b/**"), 0);
@@ -312,7 +302,7 @@ fn a_folder_does_not_leave_its_pattern_behind() {
 #[test]
 fn a_folder_does_not_leave_what_is_sensitive_behind() {
     let home = [rule("/h", Capabilities::ALL, GrantKind::Plain)];
-    let tiers = Tiers::new(&policy(""), Some(&[]), places()).expect("patterns");
+    let tiers = Tiers::new(&file_policy(""), Some(&[]), places()).expect("patterns");
     let image = image_with(&home, Some(&tiers), Path::new("/w"));
     let image = Image::parse(&image).expect("an image");
     let relocate = |from: &str, to: &str| {
@@ -364,9 +354,9 @@ fn wrong_patterns_are_refused() {
         assert!(matches!(check(text), PatternError::Syntax(_)), "{text}");
     }
     let homeless = Places { home: None, ..places() };
-    let denied = Tiers::new(&policy("deny=~/x"), None, homeless);
+    let denied = Tiers::new(&file_policy("deny=~/x"), None, homeless);
     assert_eq!(denied.expect_err("a hole").problem, PatternError::NoHome);
-    let dropped = Tiers::new(&policy("read=~/x"), None, homeless).expect("only less").dropped;
+    let dropped = Tiers::new(&file_policy("read=~/x"), None, homeless).expect("only less").dropped;
     assert_eq!(dropped.len(), 1);
 }
 
@@ -387,22 +377,22 @@ fn a_thousand_patterns_are_one_small_table() {
 #[test]
 fn what_would_need_an_endless_table_is_refused() {
     let text = format!("deny=**/*a{}", "?".repeat(30));
-    let tiers = Tiers::new(&policy(&text), None, places()).expect("a pattern");
+    let tiers = Tiers::new(&file_policy(&text), None, places()).expect("a pattern");
     assert!(try_image_with(&[], Some(&tiers), Path::new("/w")).is_err());
 }
 
 #[test]
 fn overlays_replace_what_they_say_and_add_denials() {
-    let below = policy("deny=/a prompt=/b read=/c default=deny");
-    let merged = below.overlaid(&policy("deny=/d prompt=/e default=read"));
-    assert_eq!(merged, policy("deny=/a deny=/d prompt=/e read=/c default=read"));
+    let below = file_policy("deny=/a prompt=/b read=/c default=deny");
+    let merged = below.overlaid(&file_policy("deny=/d prompt=/e default=read"));
+    assert_eq!(merged, file_policy("deny=/a deny=/d prompt=/e read=/c default=read"));
     assert!(FilePolicy::default().is_empty() && !merged.is_empty());
 }
 
 #[test]
 fn the_narrowest_pattern_is_reported() {
     let tiers =
-        Tiers::new(&policy("deny=/w/** deny=/w/s/* deny=**/k"), None, places()).expect("ok");
+        Tiers::new(&file_policy("deny=/w/** deny=/w/s/* deny=**/k"), None, places()).expect("ok");
     let reported = |path: &str| {
         let found = tiers.reported(Restraint::Deny, Path::new(path), Path::new(path));
         found.map(|pattern| pattern.text.as_str())

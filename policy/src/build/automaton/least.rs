@@ -12,8 +12,6 @@ use crate::image::mix;
 /// States of an automaton.
 #[derive(Clone, Debug, Default)]
 pub(super) struct States {
-    /// The column of each byte.
-    pub(super) columns: Vec<usize>,
     /// Of each state, the next one by each column.
     pub(super) next: Vec<Vec<usize>>,
     /// Of each state, the marks of a path that ends there.
@@ -33,7 +31,7 @@ pub(super) fn least(determined: &Determined, names: &Names) -> States {
         let mut row: Vec<usize> =
             determined.names.next[node].iter().map(|&state| merged[state]).collect();
         for &(byte, child) in &name.children {
-            row[blocks.columns[usize::from(byte)]] = numbers[child];
+            row[determined.columns[usize::from(byte)]] = numbers[child];
         }
         let here = determined.names.here[node];
         numbers[node] = *known.entry((row, here)).or_insert_with_key(|(row, here)| {
@@ -47,15 +45,15 @@ pub(super) fn least(determined: &Determined, names: &Names) -> States {
 
 /// One state for each block of equal ones, and the block of each state.
 fn merged(states: &States) -> (States, Vec<usize>) {
-    let (merged, count) = merge(states);
-    let mut blocks = States { columns: states.columns.clone(), ..States::default() };
+    let merged = merge(states);
+    let mut blocks = States::default();
     for (state, &block) in merged.iter().enumerate() {
+        // Blocks are numbered by their first states.
         if block == blocks.next.len() {
             blocks.next.push(states.next[state].iter().map(|&next| merged[next]).collect());
             blocks.here.push(states.here[state]);
         }
     }
-    debug_assert_eq!(blocks.next.len(), count, "blocks are numbered by their first states");
     (blocks, merged)
 }
 
@@ -64,7 +62,7 @@ fn reachable(states: &States, begin: usize) -> States {
     let mut numbers = vec![None; states.next.len()];
     let mut found = vec![begin];
     numbers[begin] = Some(0);
-    let mut all = States { columns: states.columns.clone(), ..States::default() };
+    let mut all = States::default();
     while let Some(&state) = found.get(all.next.len()) {
         let mut number = |&next: &usize| {
             *numbers[next].get_or_insert_with(|| {
@@ -78,22 +76,22 @@ fn reachable(states: &States, begin: usize) -> States {
     all
 }
 
-/// Numbers the states such that equal numbers have equal futures (Moore's algorithm), the first state
-/// being of the first block; and how many numbers there are.
-fn merge(states: &States) -> (Vec<usize>, usize) {
+/// Numbers the states such that equal numbers have equal futures (Moore's algorithm).
+fn merge(states: &States) -> Vec<usize> {
     let mut blocks: Vec<usize> =
         states.here.iter().map(|marks| usize::from(marks.bits())).collect();
     let mut count = 0;
     loop {
         let (refined, found) = refine(states, &blocks);
         if found == count {
-            return (refined, found);
+            return refined;
         }
         (blocks, count) = (refined, found);
     }
 }
 
 /// Parts what is in one block and leads to different ones; the blocks are numbered by their first states.
+/// And how many there are.
 fn refine(states: &States, blocks: &[usize]) -> (Vec<usize>, usize) {
     let future = |state: usize| {
         let next = states.next[state].iter().map(|&next| blocks[next]);
