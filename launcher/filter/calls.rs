@@ -49,9 +49,9 @@ const SYS_FILE_SETATTR: c_long = 469;
 const SYS_KEXEC_FILE_LOAD: c_long = if cfg!(target_arch = "aarch64") { 294 } else { 320 };
 
 /// Of `linux/resource.h`: the number that the call gets is that of a process.
-const PRIO_PROCESS: u32 = 0;
+pub(crate) const PRIO_PROCESS: u32 = 0;
 /// The same of `linux/ioprio.h`.
-const IOPRIO_WHO_PROCESS: u32 = 1;
+pub(crate) const IOPRIO_WHO_PROCESS: u32 = 1;
 
 /// The last call that these tables were checked against (Linux 6.18). A newer one may take a path,
 /// so it does not exist yet as far as confined programs are told.

@@ -19,6 +19,7 @@ use libc::{c_int, seccomp_data, sock_filter};
 
 use self::assembler::{Assembler, Label, Test};
 use self::calls::Fate;
+pub(crate) use self::calls::{IOPRIO_WHO_PROCESS, PRIO_PROCESS};
 
 /// `seccomp_data.arch` of this architecture's own calls (`linux/audit.h`).
 const ARCHITECTURE: u32 = if cfg!(target_arch = "aarch64") { 0xc000_00b7 } else { 0xc000_003e };

@@ -12,6 +12,7 @@ use super::calls::{
     processes, programs, queues, receptions, renames, sockets, watches, xattrs,
 };
 use super::task::Task;
+use crate::filter;
 use crate::sys::notification::{Answer, Notification};
 
 /// The arguments of a call, each as wide as the kernel takes it.
@@ -75,9 +76,9 @@ mod recent {
 mod common {
     use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
-        AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, links, listening, loopback,
-        messages, network, open, openat2, processes, programs, queues, receptions, renames,
-        sockets, telling, watches, xattrs,
+        AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, filter, links, listening,
+        loopback, messages, network, open, openat2, processes, programs, queues, receptions,
+        renames, sockets, telling, watches, xattrs,
     };
 
     table! { task, a:
@@ -178,10 +179,10 @@ mod common {
         libc::SYS_setsockopt => "setsockopt", loopback::share_port(task, a.int(0), a.word(3), a.unsigned(4));
         libc::SYS_prlimit64 => "prlimit64", processes::one(task, a.int(0));
         libc::SYS_setpriority => "setpriority", processes::prioritise(
-            task, a.int(0), processes::PRIO_PROCESS, a.int(1),
+            task, a.unsigned(0), filter::PRIO_PROCESS, a.int(1),
         );
         libc::SYS_ioprio_set => "ioprio_set", processes::prioritise(
-            task, a.int(0), processes::IOPRIO_WHO_PROCESS, a.int(1),
+            task, a.unsigned(0), filter::IOPRIO_WHO_PROCESS, a.int(1),
         );
         libc::SYS_sched_setaffinity => "sched_setaffinity", processes::one(task, a.int(0));
         libc::SYS_sched_setattr => "sched_setattr", processes::one(task, a.int(0));

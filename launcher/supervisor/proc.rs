@@ -1,6 +1,7 @@
 //! The supervisor's own view of `/proc`, opened once.
 
 use std::ffi::CString;
+use std::fmt::Display;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 
@@ -81,7 +82,7 @@ impl Proc {
     ///
     /// # Errors
     /// `EACCES` where it cannot be read.
-    pub(crate) fn text(&self, tid: i32, name: &str) -> Result<String, Errno> {
+    pub(crate) fn text(&self, tid: impl Display, name: &str) -> Result<String, Errno> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let file = openat(&self.all, format!("{tid}/{name}"), flags, Mode::empty())
             .map_err(|_| Errno::ACCESS)?;
@@ -94,6 +95,13 @@ impl Proc {
                 return Ok(String::from_utf8_lossy(&text).into_owned());
             }
         }
+    }
+
+    /// A number in the status of a process or thread (`proc_pid_stat(5)`), so many behind its name.
+    pub(crate) fn number(&self, of: impl Display, behind: usize) -> Option<i64> {
+        let text = self.text(of, "stat").ok()?;
+        // The name may contain anything, a parenthesis too; what follows the last one is numbers.
+        text.rsplit_once(')')?.1.split_whitespace().nth(behind)?.parse().ok()
     }
 
     /// Whether names of queues mean to a thread what they do to the supervisor. A kernel may have no such
@@ -156,13 +164,7 @@ pub(crate) fn exists(proc: &Proc, number: &str) -> bool {
 /// Whether a process has descended from this one, and so belongs to the run.
 pub(crate) fn is_of_this_run(proc: &Proc, pid: &[u8]) -> bool {
     let own = std::process::id();
-    let parent_of = |pid: &str| -> Option<u32> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = openat(proc.as_fd(), format!("{pid}/stat"), flags, Mode::empty()).ok()?;
-        let text = io::read_to_string(std::fs::File::from(file)).ok()?;
-        // The name may contain anything, a parenthesis too; what follows the last one is numbers.
-        text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-    };
+    let parent_of = |pid: &str| u32::try_from(proc.number(pid, 1)?).ok();
     let mut pid = String::from_utf8_lossy(pid).into_owned();
     while let Some(parent) = parent_of(&pid).filter(|&parent| parent > 1) {
         if parent == own {

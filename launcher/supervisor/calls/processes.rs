@@ -8,11 +8,6 @@ use crate::supervisor::proc::{exists, is_of_this_run};
 use crate::supervisor::task::{Subject, Task};
 use crate::sys::notification::Answer;
 
-/// What `setpriority(2)` is told where the number is that of a process (`linux/resource.h`).
-pub(crate) const PRIO_PROCESS: i32 = 0;
-/// The same of `ioprio_set(2)` (`linux/ioprio.h`).
-pub(crate) const IOPRIO_WHO_PROCESS: i32 = 1;
-
 /// A call about the process or thread of that number, zero being the caller's own. The number is in a
 /// register, so that the caller can make the call itself.
 ///
@@ -37,8 +32,8 @@ pub(crate) fn one(task: &Task<'_>, number: i32) -> Result<Answer, Errno> {
 /// `EPERM` too for a group, to which the shell may have given others, and for all processes of a user.
 pub(crate) fn prioritise(
     task: &Task<'_>,
-    which: i32,
-    process: i32,
+    which: u32,
+    process: u32,
     number: i32,
 ) -> Result<Answer, Errno> {
     if which == process { one(task, number) } else { Err(refused(task, "/proc")) }

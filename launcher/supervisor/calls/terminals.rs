@@ -1,6 +1,6 @@
 //! Terminals: `/dev/tty` is the caller's, not the supervisor's, which has none.
 
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, major, makedev, minor, openat, readlinkat};
 use rustix::io::Errno;
@@ -50,12 +50,8 @@ pub(crate) fn controlling(caller: &Caller<'_>) -> Result<OwnedFd, Errno> {
 
 /// The number of the controlling terminal: `tty_nr` of `proc_pid_stat(5)`.
 fn device_of(caller: &Caller<'_>) -> Option<u64> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let path = format!("{}/stat", caller.tid());
-    let file = openat(caller.proc().as_fd(), path, flags, Mode::empty()).ok()?;
-    let text = std::io::read_to_string(std::fs::File::from(file)).ok()?;
+    let packed = caller.proc().number(caller.tid(), 4)?;
     caller.confirm().ok()?;
-    let packed: i64 = text.rsplit_once(')')?.1.split_whitespace().nth(4)?.parse().ok()?;
     let packed = u32::try_from(packed & i64::from(u32::MAX)).ok()?;
     // The old encoding: the minor number in bits 31 to 20 and 7 to 0, the major one in 15 to 8.
     let (major, minor) = ((packed >> 8) & 0xfff, (packed & 0xff) | ((packed >> 12) & 0xf_ff00));
