@@ -1,8 +1,8 @@
 //! Rules about hosts, for runs: clients × rules × outcomes, all on loopback.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::net::{TcpListener, UdpSocket};
+use std::io::{self, Write as _};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::Arc;
@@ -54,7 +54,16 @@ impl Server {
         while self.datagrams.recv(&mut [0; 16]).is_ok() {
             datagrams += 1;
         }
-        self.visits.swap(0, Ordering::SeqCst) + datagrams > 0
+        // Who came before has been counted when the one who comes now is answered.
+        self.visit();
+        self.visits.swap(0, Ordering::SeqCst) - 1 + datagrams > 0
+    }
+
+    /// Is answered.
+    fn visit(&self) {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server");
+        stream.write_all(b"?").expect("the server listens");
+        io::copy(&mut stream, &mut io::sink()).expect("an answer");
     }
 }
 
