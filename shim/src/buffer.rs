@@ -10,7 +10,8 @@ pub(crate) const CAPACITY: usize = libc::PATH_MAX as usize;
 
 /// A NUL-terminated path of at most `N` bytes with the NUL; made without clearing its memory.
 ///
-/// Stacks may be small: at most two of full size are alive at any time in a call, but for walks.
+/// Stacks may be small: at most two of full size are alive on one at any time in a call. A third is a
+/// [`Far`](crate::far::Far).
 pub(crate) struct Buffer<const N: usize> {
     bytes: [MaybeUninit<u8>; N],
     len: usize,

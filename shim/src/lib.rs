@@ -29,6 +29,7 @@ mod buffer;
 mod cancellation;
 mod errno;
 mod exec;
+mod far;
 mod handle;
 mod hooks;
 mod libc_functions;

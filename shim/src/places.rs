@@ -2,7 +2,7 @@
 
 use core::ffi::c_int;
 
-use crate::buffer::PathBuffer;
+use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
 use crate::remembered::Remembered;
 use crate::{sys, working_directory};
@@ -66,7 +66,7 @@ pub(crate) fn of_directory(dirfd: c_int, to: &mut PathBuffer) -> Result<(), Errn
 /// # Errors
 /// As there.
 #[cfg(target_os = "linux")]
-pub(crate) fn ask(dirfd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
+pub(crate) fn ask<const N: usize>(dirfd: c_int, to: &mut Buffer<N>) -> Result<(), Errno> {
     if dirfd == libc::AT_FDCWD { working_directory::ask(to) } else { of_descriptor(dirfd, to) }
 }
 
@@ -80,7 +80,7 @@ static DIRECTORIES: [Remembered; SLOTS] = [const { Remembered::new() }; SLOTS];
 ///
 /// # Errors
 /// `EBADF` for a descriptor that is not open; `EACCES` where the system does not tell.
-pub(crate) fn of_descriptor(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
+pub(crate) fn of_descriptor<const N: usize>(fd: c_int, to: &mut Buffer<N>) -> Result<(), Errno> {
     if fd < 0 {
         return Err(Errno::EBADF);
     }

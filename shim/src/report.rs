@@ -7,8 +7,9 @@ use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::{Image, RuleId, Text};
 use jp_confine_policy::telling::{COMMAND, CONSENT, Flags, VECTORS};
 
-use crate::buffer::Buffer;
+use crate::buffer::PathBuffer;
 use crate::errno::Errno;
+use crate::far::Far;
 use crate::sys;
 
 /// The first four bytes of a record: `JPVE`.
@@ -173,11 +174,11 @@ fn record(
     subject: Subject<'_>,
     other: Other<'_>,
 ) -> bool {
-    // The stack is short here; of a longer name nothing is told.
-    let mut program = Buffer::<512>::new();
-    let _ = program.fill(sys::own_program);
+    // The stack is short here.
+    let mut program = Far::<PathBuffer>::blank().ok();
+    let program = program.as_mut().map_or(&b""[..], |program| own_program(program));
     let Subject { call, path, route } = subject;
-    let parts = [path, route, other.path, program.as_bytes(), call.to_bytes()];
+    let parts = [path, route, other.path, program, call.to_bytes()];
     let parts = parts.map(|part| part.get(..part.len().min(LONGEST)).unwrap_or(&[]));
     let lengths = parts.map(|part| u16::try_from(part.len()).unwrap_or(0));
     let head = head(denial, reason, other.wanted, lengths);
@@ -191,14 +192,16 @@ fn record(
     answer == Some(CONSENT as usize)
 }
 
-/// The stack is short here, too; the record lies in a folder of the run's own, not deep.
-const EVENTS: usize = 512;
+/// The path of the program itself; nothing where that cannot be told.
+fn own_program(path: &mut PathBuffer) -> &[u8] {
+    let _ = path.fill(sys::own_program);
+    path.as_bytes()
+}
 
 /// Appends to the record of the run whose policy decided.
 #[inline(never)]
 fn append(decided: &Image<'_>, record: [&[u8]; VECTORS]) {
-    let mut path = Buffer::<EVENTS>::new();
-    let Ok(file) = open_record(decided, &mut path) else { return };
+    let Ok(file) = open_record(decided) else { return };
     if sys::fstat(file.raw()).is_ok_and(|stat| stat.st_size <= ENOUGH) {
         let _ = sys::write_all(file.raw(), record);
     }
@@ -206,7 +209,8 @@ fn append(decided: &Image<'_>, record: [&[u8]; VECTORS]) {
 
 /// Opens the record of the run whose policy decided. What any program could have made up, a run inside
 /// another, is held to the policy of that: no link leads out of it.
-fn open_record(image: &Image<'_>, path: &mut Buffer<EVENTS>) -> Result<sys::Fd, Errno> {
+fn open_record(image: &Image<'_>) -> Result<sys::Fd, Errno> {
+    let mut path = Far::<PathBuffer>::blank()?;
     path.push(image.text(Text::EventsPath))?;
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
     let Some(outer) = image.outer() else {

@@ -10,6 +10,7 @@ use jp_confine_policy::image::Image;
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
+use crate::far::Far;
 use crate::path::Spelling;
 use crate::report::{self, Subject};
 use crate::sys::{Fd, Object};
@@ -41,29 +42,74 @@ pub(crate) fn pin_judged(
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
 ) -> Result<Object, Errno> {
     expand_alias(image, spelling, flags & libc::O_NOFOLLOW == 0)?;
-    // Only where the kernel can prove that a spelling is the canonical path may it be judged alone.
-    #[cfg(target_os = "linux")]
-    if spelling.is_lexical()
-        && judge(image, &spelling.request()) == Verdict::Allow
-        && let Some(settled) = system::pin_without_links(spelling, flags)
-    {
+    if let Some(settled) = pin_proven(image, spelling, flags, &judge) {
         return settled;
     }
-    pin_by_place(image, call, spelling, flags, judge)
+    pin_on_stack(image, call, spelling, flags, judge)
 }
 
-/// As [`pin_judged`], judging the object by where it is. Apart from it, because the kernel's proof needs
-/// no second buffer.
-#[inline(never)]
-fn pin_by_place(
+/// As [`pin_judged`], in a call that needs much of the stack otherwise.
+///
+/// # Errors
+/// As there, and `ENOMEM`.
+pub(crate) fn pin_judged_far(
     image: &Image<'_>,
     call: &CStr,
     spelling: &mut Spelling,
     flags: c_int,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
 ) -> Result<Object, Errno> {
-    let mut path = PathBuffer::new();
-    match pin(spelling, flags, &mut path) {
+    expand_alias(image, spelling, flags & libc::O_NOFOLLOW == 0)?;
+    if let Some(settled) = pin_proven(image, spelling, flags, &judge) {
+        return settled;
+    }
+    let mut place = Far::<PathBuffer>::blank()?;
+    pin_by_place(image, call, spelling, flags, &mut place, judge)
+}
+
+/// Pins what may be judged by its spelling alone: the kernel proves that this is the canonical path.
+#[cfg_attr(target_os = "linux", inline(always))]
+#[cfg_attr(
+    target_os = "linux",
+    expect(clippy::inline_always, reason = "it is the way that nearly every call goes")
+)]
+fn pin_proven(
+    image: &Image<'_>,
+    spelling: &Spelling,
+    flags: c_int,
+    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+) -> Option<Result<Object, Errno>> {
+    #[cfg(target_os = "linux")]
+    if spelling.is_lexical() && judge(image, &spelling.request()) == Verdict::Allow {
+        return system::pin_without_links(spelling, flags);
+    }
+    #[cfg(target_os = "macos")]
+    let _ = (image, spelling, flags, judge);
+    None
+}
+
+/// As [`pin_by_place`]. Apart from [`pin_judged`], because the kernel's proof needs no second buffer.
+#[inline(never)]
+fn pin_on_stack(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &mut Spelling,
+    flags: c_int,
+    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+) -> Result<Object, Errno> {
+    pin_by_place(image, call, spelling, flags, &mut PathBuffer::new(), judge)
+}
+
+/// Pins an object and has it judged by where it is, which is put into `path`.
+fn pin_by_place(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &mut Spelling,
+    flags: c_int,
+    path: &mut PathBuffer,
+    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+) -> Result<Object, Errno> {
+    match pin(spelling, flags, path) {
         Ok(fd) if is_anonymous(path.as_bytes()) => {
             require_own(image, call, spelling)?;
             Ok(fd)

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use jp_confine_policy::decide;
 use jp_confine_policy::image::Image;
 
-use crate::buffer::PathBuffer;
+use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
 use crate::remembered::{self, Remembered};
 use crate::sys;
@@ -70,7 +70,7 @@ pub(crate) fn read(to: &mut PathBuffer) -> Result<(), Errno> {
 ///
 /// # Errors
 /// As there.
-pub(crate) fn ask(to: &mut PathBuffer) -> Result<(), Errno> {
+pub(crate) fn ask<const N: usize>(to: &mut Buffer<N>) -> Result<(), Errno> {
     to.fill(sys::getcwd)?;
     if to.as_bytes().first() == Some(&b'/') { Ok(()) } else { Err(Errno::EACCES) }
 }

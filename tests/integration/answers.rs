@@ -129,6 +129,7 @@ fn smallest_stack() {
          , small_stack fopen d/l , small_stack unlink d/other , small_stack rmdir d/two \
          , small_stack freopen d/l , small_stack sys_openat2 d/l \
          , small_stack spawn_self open d/l , small_stack exec_self open d/l \
-         , small_stack execvp_self open d/l",
+         , small_stack execvp_self open d/l , small_stack nftw . , small_stack fts . \
+         , small_stack nftw_chdir . file , small_stack scandir d , small_stack glob d/*",
     );
 }

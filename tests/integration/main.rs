@@ -68,5 +68,6 @@ mod runs_names;
 mod runs_net;
 mod runs_wide;
 mod shim_binary;
+mod shim_stack;
 mod truth_document;
 mod truth_rows;

@@ -9,6 +9,7 @@ use super::may_execute;
 use super::program::{Executable, FLAGS};
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
+use crate::far::Far;
 use crate::path::Spelling;
 use crate::places::DescriptorLink;
 use crate::report::{self, Reason, Subject};
@@ -41,7 +42,7 @@ pub(super) fn admit(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), E
     if is_systems(image, &mut spelling)? {
         return Ok(());
     }
-    let mut place = PathBuffer::new();
+    let mut place = Far::<PathBuffer>::blank()?;
     resolve::pin(&spelling, 0, &mut place)?;
     let request = Request::by_route(place.as_bytes(), spelling.lexical());
     let behind = image.holds_other_programs();

@@ -25,6 +25,7 @@ use jp_confine_policy::invocation::Admission;
 
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
+use crate::far::Far;
 use crate::path::Spelling;
 use crate::report::{self, Reason, Subject};
 use crate::sys::process::{self, Strings};
@@ -119,7 +120,10 @@ fn judge_and_run_long(
     envp: Strings,
     run: impl FnOnce(&CStr, Strings, Strings, Sight) -> Errno,
 ) -> Errno {
-    let mut text = PathBuffer::new();
+    let mut text = match Far::<PathBuffer>::blank() {
+        Ok(text) => text,
+        Err(errno) => return errno,
+    };
     match memory::copy_path(program.path, &mut text) {
         Ok(()) => run_if_judged(image, call, text.c_str(0), program, envp, run),
         Err(errno) => errno,
@@ -194,7 +198,7 @@ fn find(
     } else {
         spelling.read_own(dirfd, path)?;
         let flags = if stop_at_link { libc::O_NOFOLLOW } else { 0 };
-        let object = resolve::pin_judged(image, call, &mut spelling, flags, may_execute)?;
+        let object = resolve::pin_judged_far(image, call, &mut spelling, flags, may_execute)?;
         let status = sys::status(&object)?;
         Executable::spelled(image, object, &status, &spelling)
     };
@@ -230,14 +234,14 @@ fn is_absent(image: &Image<'_>, spelling: &Spelling) -> bool {
 
 #[inline(never)]
 fn leads_nowhere(spelling: &Spelling) -> bool {
-    let mut path = PathBuffer::new();
+    let Ok(mut path) = Far::<PathBuffer>::blank() else { return false };
     matches!(resolve::pin(spelling, 0, &mut path), Err(Errno::ENOENT | Errno::ENOTDIR))
 }
 
 /// A file without a name was written by whoever holds it; no rule covers it.
 #[inline(never)]
 fn judge_nameless(image: &Image<'_>, call: &CStr, program: &Object) -> Result<(), Errno> {
-    let mut path = PathBuffer::new();
+    let mut path = Far::<PathBuffer>::blank()?;
     resolve::place_of(program, &mut path)?;
     let verdict = may_execute(image, &Request::canonical(path.as_bytes()));
     report::settle(image, verdict, Subject::new(call, path.as_bytes()))

@@ -4,8 +4,9 @@ use core::ffi::c_char;
 
 use super::SHORT;
 use super::reader::Reader;
-use crate::buffer::{Buffer, CAPACITY};
+use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
+use crate::far::Far;
 use crate::sys::process::Strings;
 use crate::{memory, sys};
 
@@ -60,8 +61,11 @@ fn search(
     };
     let mut at = 0_usize;
     loop {
-        let (element, answer) = match candidate::<SHORT>(&mut reader, (list, at), &name, attempt)? {
-            (_, None) => candidate::<CAPACITY>(&mut reader, (list, at), &name, attempt)?,
+        let (element, answer) = match near_candidate(&mut reader, (list, at), &name, attempt)? {
+            (_, None) => {
+                let mut path = Far::<PathBuffer>::blank()?;
+                candidate(&mut reader, (list, at), &name, &mut path, attempt)?
+            }
             attempted => attempted,
         };
         match answer {
@@ -82,17 +86,27 @@ fn search(
     }
 }
 
-/// Tries `name` in the element of a list that begins at a place in it. No answer where that path has
-/// `N` bytes or more.
+/// As [`candidate`], of a path that is short.
 #[inline(never)]
+fn near_candidate(
+    reader: &mut Reader,
+    place: (*const c_char, usize),
+    name: &Buffer<NAME>,
+    attempt: &mut impl FnMut(*const c_char) -> Errno,
+) -> Result<(Element, Option<Errno>), Errno> {
+    candidate(reader, place, name, &mut Buffer::<SHORT>::new(), attempt)
+}
+
+/// Tries `name` in the element of a list that begins at a place in it. No answer where that does not fit in
+/// `path`.
 fn candidate<const N: usize>(
     reader: &mut Reader,
     (list, at): (*const c_char, usize),
     name: &Buffer<NAME>,
+    path: &mut Buffer<N>,
     attempt: &mut impl FnMut(*const c_char) -> Errno,
 ) -> Result<(Element, Option<Errno>), Errno> {
-    let mut path = Buffer::<N>::new();
-    let element = element(reader, list, at, &mut path)?;
+    let element = element(reader, list, at, path)?;
     let fits = element.fits && path.push(name.as_bytes()).is_ok();
     let answer = fits.then(|| attempt(path.c_str(0).as_ptr()));
     Ok((element, answer))

@@ -10,6 +10,7 @@ use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::exec::reader::Reader;
 use crate::exec::search;
+use crate::far::Far;
 use crate::memory;
 
 guards! {
@@ -89,8 +90,9 @@ fn list(name: &[u8]) -> Result<(), Errno> {
     let Some(list) = search::value(name)? else { return Ok(()) };
     let mut reader = Reader::new();
     let mut at = 0_usize;
+    let mut directory = Far::<PathBuffer>::blank()?;
     loop {
-        let mut directory = PathBuffer::new();
+        directory.clear();
         let element = search::element(&mut reader, list, at, &mut directory)?;
         if !element.fits || readable(directory.c_str(0).as_ptr()).is_err() {
             return search::forget(name);

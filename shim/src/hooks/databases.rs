@@ -8,6 +8,7 @@ use jp_confine_policy::decide;
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::exec::search;
+use crate::far::Far;
 use crate::hooks::guard::{granted, guards, minus_one, null, zero};
 use crate::hooks::open::{How, open_at};
 use crate::path::Spelling;
@@ -102,7 +103,7 @@ fn made(path: *const c_char, mode: u32) -> Result<(), Errno> {
 /// `~/.netrc`, in whatever directory the program calls its home.
 fn network_passwords() -> Result<(), Errno> {
     let Some(home) = search::value(b"HOME=")? else { return Ok(()) };
-    let mut path = PathBuffer::new();
+    let mut path = Far::<PathBuffer>::blank()?;
     memory::copy_path(home, &mut path)?;
     path.push(b"/.netrc")?;
     granted(c"ruserpass", path.c_str(0).as_ptr(), Capabilities::READ)

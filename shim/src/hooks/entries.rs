@@ -9,6 +9,7 @@ use libc::dev_t;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
+use crate::far::Far;
 use crate::hooks::renames::move_entry;
 use crate::path::Spelling;
 use crate::report::{self, Other, Reason, Subject};
@@ -87,7 +88,7 @@ pub(super) fn settle_by_spelling(
     denial: Denial,
     other: Other<'_>,
 ) -> Result<(), Errno> {
-    let mut spelling = Spelling::new();
+    let mut spelling = Far::<Spelling>::blank()?;
     spelling.read(argument.dirfd, argument.path)?;
     report::settle_pair(image, denial, Subject::new(call, spelling.lexical()), other)
 }

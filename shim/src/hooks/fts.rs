@@ -9,6 +9,7 @@ use jp_confine_policy::image::Image;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
+use crate::far::Far;
 use crate::path::Spelling;
 use crate::report::{self, Subject};
 use crate::sys::next::Original;
@@ -57,7 +58,7 @@ fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), E
     const CALL: &CStr = c"fts_open";
     let mut spelling = Spelling::new();
     spelling.read(libc::AT_FDCWD, path)?;
-    let mut place = PathBuffer::new();
+    let mut place = Far::<PathBuffer>::blank()?;
     let start = match resolve::pin(&spelling, 0, &mut place) {
         Ok(start) => start,
         // The walk says that it is not there.

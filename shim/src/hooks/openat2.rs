@@ -5,6 +5,7 @@ use core::ffi::{CStr, c_char, c_int, c_uint};
 
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::{Errno, Reply};
+use crate::far::Far;
 use crate::hooks::open::{How, open_at};
 use crate::places::DescriptorLink;
 use crate::sys::{self, Fd};
@@ -27,12 +28,22 @@ pub(crate) fn open(
 ) -> Result<c_int, Errno> {
     let how = read(how, size)?;
     if how.resolve == 0 {
-        return open_at(CALL, dirfd, path, how);
+        return open_plainly(dirfd, path, how);
     }
     let Resolved { held, entry } = resolve_as_asked(dirfd, path, how)?;
-    let Some(name) = entry else { return open_found(&held, how) };
-    let how = How { flags: how.flags | libc::O_NOFOLLOW, resolve: 0, ..how };
-    open_at(CALL, held.raw(), name.c_str(0).as_ptr(), how)
+    match entry {
+        Some(name) => {
+            let how = How { flags: how.flags | libc::O_NOFOLLOW, resolve: 0, ..how };
+            open_plainly(held.raw(), name.c_str(0).as_ptr(), how)
+        }
+        None => open_found(&held, how),
+    }
+}
+
+/// As openat(2) does.
+#[inline(never)]
+fn open_plainly(dirfd: c_int, path: *const c_char, how: How) -> Result<c_int, Errno> {
+    open_at(CALL, dirfd, path, how)
 }
 
 #[unsafe(no_mangle)]
@@ -82,7 +93,7 @@ struct Resolved {
     held: Fd,
     /// The name of what is to be opened or created in the directory that is held. A link there is not
     /// followed: where it leads could not be bounded any more.
-    entry: Option<Buffer<NAME>>,
+    entry: Option<Far<Buffer<NAME>>>,
 }
 
 /// Lets the kernel resolve the path as asked.
@@ -105,7 +116,7 @@ fn resolve_as_asked(dirfd: c_int, path: *const c_char, how: How) -> Result<Resol
 fn resolve_entry(dirfd: c_int, text: &mut PathBuffer, how: How) -> Result<Resolved, Errno> {
     let slash = text.as_bytes().iter().rposition(|&byte| byte == b'/');
     let name_at = slash.map_or(0, |slash| slash.saturating_add(1));
-    let mut name = Buffer::<NAME>::new();
+    let mut name = Far::<Buffer<NAME>>::blank()?;
     name.push(text.as_bytes().get(name_at..).unwrap_or(&[]))?;
     if matches!(name.as_bytes(), b"" | b"." | b"..") {
         return Err(Errno::EISDIR);
@@ -130,13 +141,13 @@ fn open_found(found: &Fd, how: How) -> Result<c_int, Errno> {
     }
     let link = DescriptorLink::new(found.raw());
     let how = How { flags, resolve: 0, ..how };
-    open_at(CALL, libc::AT_FDCWD, link.as_c_str().as_ptr(), how)
+    open_plainly(libc::AT_FDCWD, link.as_c_str().as_ptr(), how)
 }
 
 /// Opens a link itself, which has no name among the descriptors.
 #[inline(never)]
 fn open_link(link: &Fd, how: How) -> Result<c_int, Errno> {
-    let mut place = PathBuffer::new();
+    let mut place = Far::<PathBuffer>::blank()?;
     resolve::locate(link.raw(), &mut place)?;
-    open_at(CALL, libc::AT_FDCWD, place.c_str(0).as_ptr(), How { resolve: 0, ..how })
+    open_plainly(libc::AT_FDCWD, place.c_str(0).as_ptr(), How { resolve: 0, ..how })
 }

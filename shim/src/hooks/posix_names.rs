@@ -15,6 +15,7 @@ use jp_confine_policy::image::{Image, Text};
 
 use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};
+use crate::far::Far;
 use crate::hooks::entries;
 use crate::hooks::open::{How, open_at};
 use crate::report::{self, Subject};
@@ -116,7 +117,7 @@ fn open_semaphore(
     value: c_uint,
 ) -> Result<*mut c_void, Errno> {
     let image = session::image()?;
-    let mut path = Name::new();
+    let mut path = Far::<Name>::blank()?;
     file_of(image, name, SEMAPHORES, &mut path)?;
     let flags = flags & (libc::O_CREAT | libc::O_EXCL);
     loop {
@@ -149,7 +150,7 @@ fn make_semaphore(path: &Name, mode: c_uint, value: c_uint) -> Result<*mut c_voi
     // SAFETY: all zeros before, and libc's semaphore now.
     let bytes = unsafe { semaphore.assume_init() };
     for _ in 0..ATTEMPTS {
-        let mut draft = Name::new();
+        let mut draft = Far::<Name>::blank()?;
         draft.push(path.as_bytes())?;
         draft.push(b".")?;
         push_letters(&mut draft)?;

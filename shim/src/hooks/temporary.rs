@@ -14,20 +14,25 @@ const ALPHABET: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
 /// How many names are tried (`TMP_MAX` of glibc).
 const ATTEMPTS: u32 = 238_328;
 
+/// Where the six X of a template begin that has `suffix` bytes behind them.
+#[inline(never)]
+fn place_of_letters(template: *const c_char, suffix: c_int) -> Result<usize, Errno> {
+    let mut text = PathBuffer::new();
+    memory::copy_path(template, &mut text)?;
+    let suffix = usize::try_from(suffix).map_err(|_| Errno::EINVAL)?;
+    let end = text.len().checked_sub(suffix).ok_or(Errno::EINVAL)?;
+    let start = end.checked_sub(LETTERS).ok_or(Errno::EINVAL)?;
+    let letters = text.as_bytes().get(start..end);
+    if letters == Some(&[b'X'; LETTERS]) { Ok(start) } else { Err(Errno::EINVAL) }
+}
+
 /// Fills the six X of a template with made-up letters until `attempt` finds the name free.
 pub(super) fn with_made_up_name<T>(
     template: *mut c_char,
     suffix: c_int,
     attempt: impl Fn(*const c_char) -> Result<T, Errno>,
 ) -> Result<T, Errno> {
-    let mut text = PathBuffer::new();
-    memory::copy_path(template, &mut text)?;
-    let suffix = usize::try_from(suffix).map_err(|_| Errno::EINVAL)?;
-    let end = text.len().checked_sub(suffix).ok_or(Errno::EINVAL)?;
-    let start = end.checked_sub(LETTERS).ok_or(Errno::EINVAL)?;
-    if text.as_bytes().get(start..end) != Some(&[b'X'; LETTERS]) {
-        return Err(Errno::EINVAL);
-    }
+    let start = place_of_letters(template, suffix)?;
     for _ in 0..ATTEMPTS {
         let mut random = [0_u8; LETTERS];
         sys::random(&mut random)?;

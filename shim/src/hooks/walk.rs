@@ -9,6 +9,7 @@ use core::mem::offset_of;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
+use crate::far::Far;
 use crate::hooks::directories::LISTING;
 use crate::hooks::metadata;
 use crate::hooks::open::{How, open_at};
@@ -66,7 +67,7 @@ struct Walk {
     visit: Visit,
     flags: c_int,
     plain: bool,
-    path: PathBuffer,
+    path: Far<PathBuffer>,
     position: Position,
     /// The working directory that the start is relative to.
     from: c_int,
@@ -281,7 +282,8 @@ impl Walk {
     fn run(&mut self, start: *const c_char) -> Result<c_int, Errno> {
         memory::copy_path(start, &mut self.path)?;
         while self.path.len() > 1 && self.path.as_bytes().last() == Some(&b'/') {
-            self.path.truncate(self.path.len().saturating_sub(1));
+            let shorter = self.path.len().saturating_sub(1);
+            self.path.truncate(shorter);
         }
         if self.path.len() == 0 {
             return Err(Errno::ENOENT);
@@ -303,7 +305,7 @@ impl Walk {
 
     /// Changes into the directory of the start.
     fn enter_parent(&self, base: usize) -> Result<(), Errno> {
-        let mut parent = PathBuffer::new();
+        let mut parent = Far::<PathBuffer>::blank()?;
         parent.push(self.path.as_bytes().get(..base).unwrap_or(&[]))?;
         if base == 0 {
             return Ok(());
@@ -331,7 +333,7 @@ fn walk(
         visit,
         flags,
         plain,
-        path: PathBuffer::new(),
+        path: Far::blank()?,
         position: Position { base: 0, level: 0 },
         from: libc::AT_FDCWD,
         device: 0,

@@ -8,6 +8,7 @@ use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::exec::reader::Reader;
 use crate::exec::search;
+use crate::far::Far;
 use crate::hooks::guard::granted;
 use crate::sys::next::Original;
 use crate::sys::process::Strings;
@@ -70,6 +71,7 @@ fn has_pattern(text: *const c_char) -> Result<bool, Errno> {
 }
 
 /// Whether the word is what a tilde stands for, which nothing was listed for.
+#[inline(never)]
 fn is_home(word: *const c_char) -> Result<bool, Errno> {
     let Some(home) = search::value(b"HOME=")? else { return Ok(false) };
     let mut text = PathBuffer::new();
@@ -82,6 +84,7 @@ fn is_home(word: *const c_char) -> Result<bool, Errno> {
 /// # Errors
 /// `EACCES` or `ENOENT` where one is not.
 fn all_readable(list: Strings, count: usize) -> Result<(), Errno> {
+    let mut path = Far::<PathBuffer>::blank()?;
     for index in 0..count {
         let place = list.wrapping_add(index);
         // SAFETY: libc has just filled the list.
@@ -89,7 +92,7 @@ fn all_readable(list: Strings, count: usize) -> Result<(), Errno> {
         if word.is_null() || is_home(word)? {
             continue;
         }
-        let mut path = PathBuffer::new();
+        path.clear();
         memory::copy_path(word, &mut path)?;
         let end = path.as_bytes().iter().rposition(|&byte| byte == b'/');
         path.truncate(end.map_or(0, |slash| slash.max(1)));

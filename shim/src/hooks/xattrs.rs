@@ -30,6 +30,7 @@ fn on_descriptor(call: &CStr, fd: c_int, number: c_long, args: [usize; 5]) -> Re
 
 /// What a call on an extended attribute of that name needs: attributes of the user's are content,
 /// the others describe the file.
+#[inline(never)]
 fn need_to_read(name: *const c_char) -> Result<Option<Capabilities>, Errno> {
     let mut text = crate::buffer::PathBuffer::new();
     memory::copy_path(name, &mut text)?;

@@ -3,9 +3,13 @@
 use core::ffi::{CStr, c_int};
 
 use super::Spelling;
-use crate::buffer::PathBuffer;
+use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
+use crate::far::Far;
 use crate::places;
+
+/// Paths of directories are seldom longer, and stacks may be small.
+const SHORT: usize = 256;
 
 impl Spelling {
     /// Whether the last component is `.` or `..`.
@@ -34,8 +38,15 @@ impl Spelling {
     /// Whether the directory that the path is relative to still is where it was.
     #[inline(never)]
     fn stands(&self) -> bool {
-        let mut place = PathBuffer::new();
-        places::ask(self.dirfd, &mut place).is_ok()
+        if self.tail < SHORT {
+            return self.is_at(&mut Buffer::<SHORT>::new());
+        }
+        Far::<PathBuffer>::blank().is_ok_and(|mut place| self.is_at(&mut place))
+    }
+
+    /// As [`Self::stands`]; `place` has room for that directory.
+    fn is_at<const N: usize>(&self, place: &mut Buffer<N>) -> bool {
+        places::ask(self.dirfd, place).is_ok()
             && place.push_separator().is_ok()
             && self.text.as_bytes().get(..self.tail) == Some(place.as_bytes())
     }

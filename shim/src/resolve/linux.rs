@@ -7,6 +7,7 @@ use jp_confine_policy::image::Image;
 use super::{LINK_BUDGET, entry};
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
+use crate::far::Far;
 use crate::path::Spelling;
 use crate::places;
 use crate::report::{self, Reason, Subject};
@@ -163,8 +164,8 @@ pub(crate) fn require_own(
     call: &CStr,
     spelling: &mut Spelling,
 ) -> Result<(), Errno> {
+    let mut target = Far::<PathBuffer>::blank()?;
     for _ in 0..LINK_BUDGET {
-        let mut target = PathBuffer::new();
         let Some(entry) = entry(image, spelling)? else { break };
         if entry.path().starts_with(b"/proc/self/") {
             return Ok(());

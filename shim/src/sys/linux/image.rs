@@ -6,7 +6,7 @@ use core::ffi::{CStr, c_int};
 use jp_confine_policy::image::{Image, Text};
 
 use super::{call, fcntl, int, map, openat, write};
-use crate::buffer::PathBuffer;
+use crate::buffer::Buffer;
 use crate::errno::Errno;
 use crate::sys::Fd;
 
@@ -59,7 +59,8 @@ pub(crate) fn shared_page(image: &Image<'_>, fd: c_int) -> Option<(*mut u8, c_in
     if fd >= 0 {
         return map(fd).ok().map(|page| (page, fd));
     }
-    let mut path = PathBuffer::new();
+    // It has a name in `/proc`.
+    let mut path = Buffer::<64>::new();
     path.push(image.text(Text::SharedPage)).ok()?;
     let file = openat(libc::AT_FDCWD, path.c_str(0), libc::O_RDWR | libc::O_CLOEXEC, 0).ok()?;
     let seals = fcntl(file.raw(), libc::F_GET_SEALS, 0).ok()?;

@@ -259,10 +259,14 @@ impl Memory {
         self.start.wrapping_add(self.words.wrapping_mul(size_of::<usize>())) & !15
     }
 
+    /// The first word, at the beginning of a page.
+    pub(crate) fn start(&self) -> *mut usize {
+        core::ptr::with_exposed_provenance_mut(self.start)
+    }
+
     pub(crate) fn words(&mut self) -> &mut [usize] {
-        let start = core::ptr::with_exposed_provenance_mut(self.start);
         // SAFETY: the mapping has that many words, aligned to a page, and belongs to `self`.
-        unsafe { core::slice::from_raw_parts_mut(start, self.words) }
+        unsafe { core::slice::from_raw_parts_mut(self.start(), self.words) }
     }
 }
 

@@ -68,6 +68,11 @@ impl Memory {
         Ok(Self { start: start.cast(), words })
     }
 
+    /// The first word, at the beginning of a page.
+    pub(crate) const fn start(&self) -> *mut usize {
+        self.start
+    }
+
     pub(crate) fn words(&mut self) -> &mut [usize] {
         // SAFETY: the mapping has that many words, aligned to a page, and belongs to `self`.
         unsafe { core::slice::from_raw_parts_mut(self.start, self.words) }
