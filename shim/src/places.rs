@@ -54,11 +54,19 @@ pub(crate) fn of_directory(dirfd: c_int, to: &mut PathBuffer) -> Result<(), Errn
     if stat.st_mode & libc::S_IFMT != libc::S_IFDIR {
         return Err(Errno::ENOTDIR);
     }
-    // A directory has one path, whatever descriptors lead to it.
-    let slot = usize::try_from(stat.st_ino).unwrap_or(0) % SLOTS;
-    let remembered = DIRECTORIES.get(slot).ok_or(Errno::EACCES)?;
+    let remembered = slot(&stat).ok_or(Errno::EACCES)?;
     remembered.read(sys::identity(&stat), to, |to| of_descriptor(dirfd, to))?;
     if to.as_bytes().first() == Some(&b'/') { Ok(()) } else { Err(Errno::EACCES) }
+}
+
+/// Keeps in mind that the directory open on `dirfd` was at `path` in the generation `since`
+/// ([`remembered::now`](crate::remembered::now)), for [`of_directory`].
+#[cfg(target_os = "linux")]
+pub(crate) fn remember(dirfd: c_int, path: &[u8], since: u64) {
+    let Ok(stat) = sys::fstat(dirfd) else { return };
+    if let Some(place) = slot(&stat) {
+        place.keep(sys::identity(&stat), path, since);
+    }
 }
 
 /// As [`of_directory`], whatever is remembered.
@@ -74,6 +82,11 @@ const SLOTS: usize = 32;
 
 /// Where directories are that descriptors were open on.
 static DIRECTORIES: [Remembered; SLOTS] = [const { Remembered::new() }; SLOTS];
+
+/// Where to look for a directory, which has one path, whatever descriptors lead to it.
+fn slot(stat: &libc::stat) -> Option<&'static Remembered> {
+    DIRECTORIES.get(usize::try_from(stat.st_ino).unwrap_or(0) % SLOTS)
+}
 
 /// Puts into `to` where the object of a descriptor is: a path, or something that
 /// [`is_anonymous`](crate::resolve::is_anonymous) for one that has none.

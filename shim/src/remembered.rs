@@ -81,6 +81,12 @@ impl Remembered {
         Ok(())
     }
 
+    /// Stores the path of `key` as it was in the generation `since`, which [`now`] gave.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn keep(&self, key: Key, path: &[u8], since: u64) {
+        self.store(self.version.load(Ordering::Acquire), since, key, path);
+    }
+
     fn recall(&self, version: u32, now: u64, key: Key, to: &mut PathBuffer) -> bool {
         if version & 1 == 1 || !self.fits(now, key) {
             return false;

@@ -17,6 +17,11 @@ impl Spelling {
         self.dotted
     }
 
+    /// Whether the path is relative to a descriptor.
+    pub(crate) const fn is_by_descriptor(&self) -> bool {
+        self.tail > 0 && self.dirfd != libc::AT_FDCWD
+    }
+
     /// All of the path, from the root. What it is relative to may be replaced meanwhile, by `chdir`
     /// or `dup2` in another thread: only where no link is followed does the kernel arrive from here
     /// at what was judged.

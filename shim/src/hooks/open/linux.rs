@@ -11,7 +11,7 @@ use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::path::Spelling;
 use crate::report::{self, Subject};
-use crate::{links, resolve, sys};
+use crate::{links, places, remembered, resolve, sys};
 
 /// The flags openat2(2) knows. open(2) ignores others, openat2 refuses them.
 const KNOWN: c_int = libc::O_ACCMODE
@@ -82,7 +82,14 @@ pub(crate) fn open_spelled(
                 }
                 let subject = Subject::new(call, spelling.lexical());
                 let (root, path) = spelling.rooted();
+                let since = if is_walk(spelling, how) { remembered::now() } else { None };
                 match attempt(image, verdict, subject, root, path, how) {
+                    Ok(fd) => {
+                        if let Some(since) = since {
+                            places::remember(fd, spelling.lexical(), since);
+                        }
+                        return Ok(fd);
+                    }
                     Err(Errno::ELOOP) => {
                         links::expect(spelling.lexical());
                         if let Some(fd) = open_beneath(image, spelling, how) {
@@ -97,6 +104,11 @@ pub(crate) fn open_spelled(
         }
     }
     open_through_links(image, call, spelling, how, refusal)
+}
+
+/// Whether a directory is opened by that of its parent: who does so goes on to what is in it.
+const fn is_walk(spelling: &Spelling, how: How) -> bool {
+    how.has(libc::O_DIRECTORY) && spelling.is_by_descriptor() && !spelling.is_dotted()
 }
 
 /// Why no file is made of a name with a slash behind it, nor of `.` or `..`, be there one or not.
