@@ -132,6 +132,22 @@ static int v_reused_inode(char **a)
     return FAILED;
 }
 
+/* A directory goes below a[0] after a walk came into it; what is in it is opened from there. */
+static int v_walked(char **a)
+{
+    char moved[300];
+    int top = open(".", O_RDONLY | O_DIRECTORY);
+    if (top < 0 || mkdir("walked", 0700) || close(open("walked/f", O_WRONLY | O_CREAT, 0600)))
+        return FAILED;
+    int fd = openat(top, "walked", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    int before = openat(fd, "f", O_RDONLY);
+    snprintf(moved, sizeof moved, "%s/walked", a[0]);
+    if (before < 0 || rename("walked", moved))
+        return FAILED;
+    int opened = openat(fd, "f", O_RDONLY);
+    return opened < 0 ? FAILED : show(opened);
+}
+
 /* The rest of the line in a thread with the smallest stack that there may be. */
 static int thread_error;
 static void *on_small_stack(void *line)
@@ -224,6 +240,7 @@ const struct verb state_verbs[] = {
     {"clone_memory", 1, v_clone_memory},
     {"reused_inode", 1, v_reused_inode},
     {"forge", 0, v_forge},
+    {"walked", 1, v_walked},
     {"small_stack", 0, v_small_stack},
     {"other_environment", 0, v_other_environment},
     {"other_environment_by_number", 0, v_other_environment_by_number},

@@ -18,6 +18,9 @@ attacks! {
     inode_number_used_again_and_nobody_told:
         "mkdir drop; printf \"[[access.fs]]\\npath='.'\\nread=true\\nwrite=true\\nexecute=true\\n[[access.fs]]\\npath='drop'\\ncreate=true\\n\" > ../policy.toml",
         "-p ../policy.toml -- forge reused_inode drop" => "EACCES";
+    moved_after_a_walk:
+        "mkdir drop; printf \"[[access.fs]]\\npath='.'\\nread=true\\nwrite=true\\nexecute=true\\n[[access.fs]]\\npath='drop'\\nwrite=true\\n\" > ../policy.toml",
+        "-p ../policy.toml -- walked drop" => "EACCES";
 
     smallest_stack: "", "small_stack open $OUT/secret" => "EACCES";
     smallest_stack_by_link: "ln -s $OUT d", "small_stack open d/dir/../secret" => "EACCES";
