@@ -54,6 +54,8 @@ pub(crate) struct Line {
 }
 
 #[derive(Debug, Subcommand)]
+// The options of a subcommand are made only where it is used: most runs use none.
+#[command(defer = true)]
 enum Sub {
     /// Say whether a tool may use workspace paths, hosts, variables or a program: 0 all allowed,
     /// 1 some denied, 2 some to be asked about, 125 error

@@ -109,7 +109,7 @@ pub(crate) enum Access {
     Write,
 }
 
-/// What becomes of what `learn` has learned.
+// What becomes of what `learn` has learned.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Lesson {
     /// Where the policy goes, `-` for standard output [default: jp-confine.learned.toml in the
@@ -124,7 +124,7 @@ pub(crate) struct Lesson {
     pub(crate) html: Option<PathBuf>,
 }
 
-/// What a tool is told that it is called to do.
+// What a tool is told that it is called to do.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Call {
     /// What the tool is to do, a JSON value [default: {}]

@@ -21,7 +21,7 @@ pub(crate) enum Enforce {
     Strict,
 }
 
-/// The options that every command takes.
+// No `///` on what is flattened into a command: it would be that one's description, which is made first.
 #[derive(Args, Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one switch of the command line")]
 pub(crate) struct Options {

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::filter::Sockets;
 use crate::machine::Machine;
 
-/// The options about hosts.
+// The options about hosts.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HostOptions {
     /// Connect to this host, and else to none; without a port to the scheme's own, or those of http,
