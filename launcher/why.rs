@@ -25,7 +25,7 @@ use crate::denials::Denials;
 use crate::events::Denial;
 use crate::failure::Failure;
 use crate::log;
-use crate::own_patterns::{self, Addition};
+use crate::own_additions::{self, Addition};
 use crate::prepare;
 use crate::report;
 use crate::rule_text;
@@ -59,7 +59,7 @@ struct Together {
     options: String,
     /// Rules for a policy file.
     toml: Option<String>,
-    /// Patterns for files of the user's own.
+    /// Patterns and profiles for files of the user's own.
     #[serde(default)]
     patterns: Vec<Addition>,
 }
@@ -96,7 +96,7 @@ struct Explained {
     toml: Option<String>,
     /// The file that they are for.
     file: Option<String>,
-    /// Patterns for files of the user's own, which allow it together with these rules.
+    /// Patterns and profiles for files of the user's own, which allow it together with these rules.
     #[serde(default)]
     patterns: Vec<Addition>,
     /// What a person is asked about once it is granted.
@@ -159,7 +159,7 @@ impl Ended<'_> {
             paths: one.members.len(),
             options: report::words(&one.options),
             toml: one.written.rules.first().map(rule),
-            patterns: own_patterns::additions(self.advisor.own_lists, &one.written.patterns),
+            patterns: own_additions::additions(self.advisor.own_lists, &one.written),
         };
         self.advisor.gather(&all).into_iter().map(one).collect()
     }
@@ -188,7 +188,7 @@ impl Ended<'_> {
                 question = asked;
                 options = Some(report::words(&words));
                 toml = written.rules.iter().map(rule).collect::<Vec<_>>().join("\n");
-                patterns = own_patterns::additions(self.advisor.own_lists, &written.patterns);
+                patterns = own_additions::additions(self.advisor.own_lists, &written);
             }
             Advice::Connection(way) => {
                 options = Some(format!("--net {}", report::quoted(way.typed.as_bytes())));
@@ -293,14 +293,14 @@ fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
                 let _ = writeln!(text, "    {line}");
             }
         }
-        for line in own_patterns::lines("  ", "or add in place of theirs to", patterns) {
+        for line in own_additions::lines("  ", "or add in place of theirs to", patterns) {
             let _ = writeln!(text, "{line}");
         }
     }
     text.push_str(&missed::words(&head.missed));
     let gathered = head.together.iter().flat_map(|one| &one.patterns);
     let all = denials.iter().flat_map(|one| &one.patterns);
-    text.push_str(&everything(&own_patterns::together(all), gathered.count() > 0));
+    text.push_str(&everything(&own_additions::together(all), gathered.count() > 0));
     let more = head.denials.saturating_sub(denials.iter().map(|one| one.times).sum());
     if more > 0 {
         let _ = writeln!(text, "\nand {more} more");
@@ -308,12 +308,12 @@ fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
     text
 }
 
-/// All patterns of several denials, since a list is written once.
+/// All that several denials want in files of the user's own, since a list is written once.
 fn everything(patterns: &[Addition], is_gathered: bool) -> String {
     let mut text = String::new();
     if patterns.iter().map(Addition::count).sum::<usize>() > 1 && !is_gathered {
-        text.push_str("\nall patterns together\n");
-        for line in own_patterns::lines("  ", "add to", patterns) {
+        text.push_str("\nall of these together\n");
+        for line in own_additions::lines("  ", "add to", patterns) {
             let _ = writeln!(text, "{line}");
         }
     }
@@ -376,11 +376,11 @@ impl Explained {
             (true, Some(_)) => "or add to",
             (true, None) => "allow: add to",
         };
-        for line in own_patterns::lines("  ", before, &self.patterns) {
+        for line in own_additions::lines("  ", before, &self.patterns) {
             let _ = writeln!(text, "{line}");
         }
         if self.options.is_some() && self.toml.is_none() && self.patterns.is_empty() {
-            text.push_str("  no rule and no pattern was found that does so for good\n");
+            text.push_str("  nothing to write down was found that does so for good\n");
         }
         for words in self.question.iter().chain(&self.never) {
             for line in report::fitted("  ", &[report::within(words, &workspace.root)], "") {

@@ -13,7 +13,7 @@ use crate::advice::{Advice, Advisor, Gathered, Written};
 use crate::command_line::CommandLine;
 use crate::denials::{Denials, of_any_process};
 use crate::events::{Denial, Layer, Reason};
-use crate::own_patterns::{self, Addition};
+use crate::own_additions::{self, Addition};
 use crate::rule_text;
 
 /// The longest block.
@@ -146,15 +146,15 @@ fn entries(
             (None, Advice::Grant { written, .. }) => written,
             _ => Written::default(),
         };
-        for (path, caps) in theirs.rules {
-            let all = rules.entry(path).or_default();
-            *all = all.union(caps);
+        for (path, caps) in &theirs.rules {
+            let all = rules.entry(path.clone()).or_default();
+            *all = all.union(*caps);
         }
-        patterns.extend(own_patterns::additions(about.advisor.own_lists, &theirs.patterns));
+        patterns.extend(own_additions::additions(about.advisor.own_lists, &theirs));
     }
     let mut pasted = pasted(&rules, about.advisor, room);
-    let patterns = own_patterns::together(patterns.iter());
-    let patterns = own_patterns::lines("  ", "or add to", &patterns);
+    let patterns = own_additions::together(patterns.iter());
+    let patterns = own_additions::lines("  ", "or add to", &patterns);
     if pasted.len() + patterns.len() <= room {
         pasted.extend(patterns);
     }
