@@ -115,6 +115,12 @@ impl Store {
         self.change(rule_path.as_str(), None);
     }
 
+    /// Has what was approved for `rule_path` since the store was opened count until it is dropped: no approval is
+    /// saved for it, nor left in the file.
+    pub(crate) fn keep_to_this_run(&mut self, rule_path: &Utf8Path) {
+        self.changes.insert(rule_path.to_string(), None);
+    }
+
     fn change(&mut self, rule_path: &str, entry: Option<Binding>) {
         self.content.set(rule_path, entry.clone());
         self.changes.insert(rule_path.to_owned(), entry);

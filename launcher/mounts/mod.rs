@@ -4,6 +4,7 @@
 //! Everything is checked before anything is changed: [`Mounts::check`] looks, [`Mounts::confirm`] asks,
 //! [`Mounts::link`] acts. The rules hold for one run; the link and its approval stay.
 
+mod consent;
 pub(crate) mod grammar;
 mod links;
 pub(crate) mod list;
@@ -16,7 +17,6 @@ use std::fmt;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use jp_confine_policy::Capabilities;
 use jp_confine_policy::canonical::{Lookups, Op, Root};
 use jp_confine_policy::model::FsRule;
 
@@ -25,7 +25,6 @@ use self::links::Entry;
 pub(crate) use self::links::Links;
 use self::place::Place;
 use crate::approvals::patterns;
-use crate::approvals::question::About;
 use crate::approvals::store::Store;
 use crate::cli::Options;
 use crate::config::layers::Layers;
@@ -33,7 +32,6 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::log::Log;
 use crate::report;
-use crate::terminal::Terminal;
 use crate::workspace::Workspace;
 
 /// What the command line asks of mounts.
@@ -108,41 +106,6 @@ impl Mounts {
     /// Whether nothing is asked for.
     pub(crate) fn is_empty(&self) -> bool {
         self.gone.is_empty() && self.mounted.is_empty()
-    }
-
-    /// Asks whether mounts for whoever runs are meant, where somebody can be asked (R10). What was
-    /// approved is not asked about again.
-    pub(crate) fn confirm(
-        &self,
-        terminal: &mut Terminal,
-        about: &About<'_>,
-        options: &Options,
-    ) -> Result<(), Failure> {
-        let open = |mounted: &&Mounted| mounted.typed.tool.is_none() && !mounted.approved;
-        for mounted in self.mounted.iter().filter(open) {
-            let who = match &options.tool {
-                Some(tool) => format!("tool {tool}"),
-                None => "this run".to_owned(),
-            };
-            // In this run the mount's own rule is the last one on its path.
-            let heading = "What rules of files grant there in other runs:";
-            let effect = about.effect(heading, &mounted.name, &mounted.target);
-            let was = mounted.previous.as_ref().map(|target| report::path(target.as_str()));
-            let was = was.map(|target| format!("  was: {target}\n")).unwrap_or_default();
-            let question = format!(
-                "jp-confine: mount from outside the workspace\n  {} → {}\n{was}  {who}: {}\n{effect}Mount it?",
-                report::path(mounted.name.as_str()),
-                report::path(mounted.target.as_str()),
-                Capabilities::READ,
-            );
-            if !about.confirm(terminal, &question, &mounted.name, &mounted.target) {
-                return Err(Failure::own(format!(
-                    "nothing was run: no to --mount {}",
-                    mounted.typed
-                )));
-            }
-        }
-        Ok(())
     }
 
     /// Removes and makes the links; dropped instead of kept, the result takes all of it back.

@@ -191,6 +191,19 @@ fn nobody_waits_for_ever() {
 }
 
 #[test]
+fn what_is_for_one_run_is_not_saved() {
+    let place = Place::new();
+    place.approve("fork", "/old");
+    let mut store = place.open();
+    store.approve("fork".into(), "/a".into());
+    store.approve("other".into(), "/o".into());
+    store.keep_to_this_run("fork".into());
+    assert_eq!(store.lookup("fork", Path::new("/a")), Approval::Approved);
+    store.save().expect("saved");
+    assert_eq!(place.kept(), "other=/o");
+}
+
+#[test]
 fn what_others_changed_meanwhile_stays() {
     let place = Place::new();
     place.approve("gone", "/g");
