@@ -24,8 +24,7 @@ use self::grammar::{Mount, Unmount};
 use self::links::Entry;
 pub(crate) use self::links::Links;
 use self::place::Place;
-use crate::approvals::patterns;
-use crate::approvals::store::Store;
+use crate::approvals::store::{Kind, Store};
 use crate::cli::Options;
 use crate::config::layers::Layers;
 use crate::context::Context;
@@ -127,10 +126,10 @@ impl Mounts {
     /// Brings `store` up to date: what was typed is approved, what was taken back is not.
     pub(crate) fn approve(&self, store: &mut Store) {
         for name in &self.gone {
-            store.revoke(name);
+            store.revoke(Kind::Mount, name);
         }
         for mounted in &self.mounted {
-            store.approve(&mounted.name, &mounted.target);
+            store.approve(Kind::Mount, &mounted.name, &mounted.target);
         }
     }
 
@@ -187,12 +186,10 @@ struct Checker<'a> {
     known: BTreeSet<Utf8PathBuf>,
 }
 
-/// The names of the mounts that there are: those of external rules, and of what is approved but for
-/// patterns, to which no link belongs.
+/// The names of the mounts that there are: those of external rules, and of what is approved.
 fn known(rules: &[FsRule], store: &Store) -> BTreeSet<Utf8PathBuf> {
     let external = rules.iter().filter(|rule| rule.external());
-    let approved = store.entries().iter().map(|entry| entry.rule_path.as_str());
-    let approved = approved.filter(|name| !patterns::is_name(name)).map(Utf8PathBuf::from);
+    let approved = store.entries(Kind::Mount).iter().map(|entry| (&entry.rule_path).into());
     external.filter_map(|rule| rule.lexical_path().ok()).chain(approved).collect()
 }
 
@@ -243,7 +240,8 @@ impl Checker<'_> {
             Entry::Link => self.has_target(&name, &target)?,
             Entry::Other => return Err(Why::from(format!("{name} exists and is no link"))),
         };
-        let before = store.get(name.as_str()).map(|entry| entry.canonical_target.clone());
+        let before =
+            store.get(Kind::Mount, name.as_str()).map(|entry| entry.canonical_target.clone());
         let approved = before.as_ref() == Some(&target);
         let previous = before.filter(|_| !approved);
         Ok(Mounted { typed: mount.clone(), name, target, linked, approved, previous })
