@@ -15,7 +15,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical;
 use jp_confine_policy::commands::CommandRule;
-use jp_confine_policy::decide::{Destination, Verdict};
+use jp_confine_policy::decide::{Destination, Request, Verdict};
 use jp_confine_policy::net::Net;
 use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::Tier;
@@ -320,13 +320,16 @@ fn beyond_rules(reason: Reason) -> Option<&'static str> {
 
 /// What was asked for when `denial` was the answer.
 fn asked_by(denial: &Denial) -> Asked<'_> {
-    let Denial { path, other, missing, .. } = denial;
-    let (first, second) = if denial.second { (other, path) } else { (path, other) };
+    let Denial { other, missing, .. } = denial;
+    let path = Request::by_route(&denial.path, &denial.route);
+    // Of the other path the spelling is not known.
+    let beside = Request::canonical(other);
+    let (first, second) = if denial.second { (beside, path) } else { (path, beside) };
     match denial.call.as_slice() {
         // One path alone where the other leads nowhere.
         _ if other.is_empty() && *missing == Capabilities::DELETE => Asked::Removal(path),
         b"rename" | b"renameat" | b"renameat2" if !other.is_empty() => {
-            Asked::Rename { from: first, to: second, destination: destination(denial, second) }
+            Asked::Rename { from: first, to: second, destination: destination(denial, second.path) }
         }
         b"link" | b"linkat" if !other.is_empty() => Asked::Link { old: first, new: second },
         b"fts_open" => Asked::Beneath(path, *missing),

@@ -39,7 +39,7 @@ impl Advisor<'_> {
             let Ok(asked @ (Asked::Access(..) | Asked::Removal(_))) = self.grantable(denial) else {
                 continue;
             };
-            let path = asked.paths().first().copied().and_then(Path::parent);
+            let path = asked.paths().next().and_then(Path::parent);
             if let Some(directory) = path.filter(|directory| !self.is_too_much(directory)) {
                 directories.entry(directory).or_default().push((place, asked));
             }

@@ -275,6 +275,30 @@ fn tiers_withhold_what_is_granted_for_advice() {
     }
 }
 
+/// A pattern that was written by way of a link restricts by that spelling alone.
+#[test]
+fn tiers_withhold_by_the_spelling_too() {
+    let list = |pattern: &str| vec![pattern.to_owned()];
+    let tiers = tiers(&FilePolicy {
+        deny_paths: list("**/no/*"),
+        prompt_paths: list("**/asked/*"),
+        ..FilePolicy::default()
+    });
+    let grants = [flag("/w", R)];
+    let by = |route: &str| Denial { route: route.into(), ..denial("open", "/w/real/a", U) };
+    let told = |denial: &Denial| advisor(&grants, &[], &tiers).advise(denial);
+    let free = "-w /w/real/a; real/a: read, update";
+    assert_eq!(in_line(told(&by("/w/link/a"))), free);
+    let taken_out = "to be taken out first: `**/no/*` of deny_paths";
+    assert_eq!(in_line(told(&by("/w/no/a"))), taken_out);
+    let Advice::Grant { question: Some(question), .. } = told(&by("/w/asked/a")) else {
+        panic!("a person is asked")
+    };
+    assert!(question.contains("`**/asked/*`"), "{question}");
+    let moved = Denial { route: "/w/no/a".into(), ..pair("rename", "/w/x", "/w/real/a", C, true) };
+    assert_eq!(in_line(told(&moved)), taken_out);
+}
+
 /// What is read-only by a pattern no second one changes, and of several denials on one path the list that
 /// grants more must be the only one.
 #[test]

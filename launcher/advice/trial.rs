@@ -83,7 +83,7 @@ impl<'a> Trial<'a> {
 
     /// To ask about `asked`.
     pub(super) fn image(&self, asked: Asked<'_>) -> Result<Vec<u8>, Failure> {
-        self.image_on(&asked.paths())
+        self.image_on(&asked.spellings().collect::<Vec<_>>())
     }
 
     /// To ask about canonical `paths`.
@@ -121,7 +121,7 @@ impl<'a> Trial<'a> {
             if let Some(why) = self.withheld(place, &denied) {
                 return Err(why);
             }
-            for step in lacking(&image, &self.grants, place, denied.missing) {
+            for step in lacking(&image, &self.grants, place.path, denied.missing) {
                 let step = self.reaching(&image, step).ok_or_else(useless)?;
                 if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
                     return Err(format!("leave out `{flag}`"));
@@ -162,7 +162,7 @@ impl<'a> Trial<'a> {
 
     /// Whether all of these are allowed as things stand.
     pub(super) fn allows(&self, asked: &[Asked<'_>]) -> bool {
-        let paths: Vec<&Path> = asked.iter().flat_map(Asked::paths).collect();
+        let paths: Vec<&Path> = asked.iter().flat_map(Asked::spellings).collect();
         let Ok(image) = self.image_on(&paths) else { return false };
         let Ok(image) = prepare::parse_image(&image) else { return false };
         asked.iter().all(|one| one.judge(&image) == Verdict::Allow)
