@@ -1,6 +1,7 @@
 //! What would have allowed a denied request. Grants are added step by step until the evaluator allows
 //! it, so that advice which is given is advice that works.
 
+mod beside;
 mod commands;
 mod gathered;
 mod profile;

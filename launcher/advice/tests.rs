@@ -363,3 +363,19 @@ fn profiles_are_advised_where_no_pattern_helps() {
     let gathered = advisor(&grants, &[], &tiers).gather(&three);
     assert_eq!(gathered[0].written.entries, [("/etc".to_owned(), R.union(U))]);
 }
+
+/// Of a move one denial is told, whatever its other end lacks.
+#[test]
+fn both_ends_of_a_move_are_told_where_both_are_refused() {
+    let tiers =
+        tiers(&FilePolicy { deny_paths: vec!["/srv/no/**".to_owned()], ..FilePolicy::default() });
+    let grants = [grant("/w", R), grant("/w/free", C.union(U)), flag("/srv/no", Capabilities::ALL)];
+    let moved = |to: &str, missing, second| pair("rename", "/w/missing-a", to, missing, second);
+    let beside = |denial: &Denial| advisor(&grants, &[], &tiers).beside(denial);
+    assert_eq!(beside(&moved("/w/missing-b", D, false)), C);
+    assert_eq!(beside(&moved("/srv/no/b", D, false)), C);
+    assert_eq!(beside(&moved("/", D, false)), U);
+    assert_eq!(beside(&moved("/w/free/b", D, false)), Capabilities::NONE);
+    assert_eq!(beside(&moved("/w/missing-b", C, true)), Capabilities::NONE);
+    assert_eq!(beside(&denial("unlink", "/w/missing-a", D)), Capabilities::NONE);
+}

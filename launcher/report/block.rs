@@ -194,7 +194,8 @@ fn describe(
         Layer::Shim => "",
         Layer::Supervisor => ", stopped by the supervisor",
     };
-    let mut lines = vec![format!("  {what} {path} by {program}{times}{layer}")];
+    let beside = beside(denial, advisor);
+    let mut lines = vec![format!("  {what} {path}{beside} by {program}{times}{layer}")];
     let why = rule(denial, advisor).unwrap_or_else(|| "no rule covers it".to_owned());
     let parts = match advice {
         Advice::Never(reason) => {
@@ -221,6 +222,15 @@ fn describe(
         lines.extend(text.lines().map(|line| format!("      {}", style.faint(line))));
     }
     lines
+}
+
+/// What is refused at the other end of a move, too.
+fn beside(denial: &Denial, advisor: Advisor<'_>) -> String {
+    let missing = advisor.beside(denial);
+    if missing.is_empty() {
+        return String::new();
+    }
+    format!(" and {missing} {}", shown(&denial.other, advisor.workspace))
 }
 
 /// The denials beside the first of a directory.

@@ -141,6 +141,16 @@ fn declared_workspaces_are_told_the_rule() {
 }
 
 #[test]
+fn both_ends_of_a_move_are_named_with_one_way_out() {
+    let moved = denial(b"/w/missing-a", Capabilities::DELETE, None);
+    let moved = Denial { call: b"rename".into(), other: b"/w/missing-b".into(), ..moved };
+    let text = render(&[moved], true);
+    let both = "  denied delete missing-a and create missing-b by cat\n";
+    let way_out = "allow: jp-confine -w /w/missing-a -w /w/missing-b\n";
+    assert!(text.contains(both) && text.contains(way_out), "{text}");
+}
+
+#[test]
 fn rules_on_one_path_are_one_rule() {
     let denied = |missing| denial(b"/w/src/x", missing, None);
     let text = render(&[denied(Capabilities::UPDATE), denied(Capabilities::DELETE)], true);
