@@ -1,8 +1,10 @@
 //! What would have allowed a denied request. Grants are added step by step until the evaluator allows
 //! it, so that advice which is given is advice that works.
 
+mod beside;
 mod commands;
 mod gathered;
+mod profile;
 mod together;
 mod trial;
 mod withheld;
@@ -14,7 +16,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical;
 use jp_confine_policy::commands::CommandRule;
-use jp_confine_policy::decide::{Destination, Verdict};
+use jp_confine_policy::decide::{Destination, Request, Verdict};
 use jp_confine_policy::net::Net;
 use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::Tier;
@@ -71,6 +73,9 @@ pub(crate) struct Written {
     pub(crate) rules: Vec<(String, Capabilities)>,
     /// Patterns of the user's own, and whose list they belong in, for what lies outside.
     pub(crate) patterns: Vec<(Tier, String)>,
+    /// Paths outside that a rule covers, so that no pattern opens them, and what a profile of the user's own
+    /// has to grant there.
+    pub(crate) entries: Vec<(String, Capabilities)>,
 }
 
 /// Who gives advice about the denials of one run.
@@ -206,23 +211,31 @@ impl<'a> Advisor<'a> {
         Some((if inside.is_empty() { "." } else { inside }.to_owned(), step.held))
     }
 
-    /// The step as a pattern of the user's own, where it is outside and something can be opened there by
-    /// its name: what belongs to a process has another one the next time.
+    /// The step as a pattern of the user's own, where it is outside and no rule covers it.
     fn pattern_for(&self, step: &Step) -> Option<(Tier, String)> {
-        let inside = step.place.starts_with(self.workspace);
-        let passes = of_any_process(step.place.as_os_str().as_bytes()).is_some();
+        let is_for_own = self.is_for_own(&step.place) && !self.is_covered(&step.place);
+        let pattern = Pattern::literal(&step.place).filter(|_| is_for_own)?;
         let tier = tier_for(step.missing);
-        let pattern = Pattern::literal(&step.place).filter(|_| !inside && !passes)?;
         self.own_lists.get(tier).map(|_| (tier, pattern))
+    }
+
+    /// Whether files of the user's own may open the place by its name: what belongs to a process has another
+    /// one the next time.
+    fn is_for_own(&self, place: &Path) -> bool {
+        let passes = of_any_process(place.as_os_str().as_bytes()).is_some();
+        !passes && !place.starts_with(self.workspace)
     }
 
     /// The steps as what belongs into files, if all of them can be.
     fn written(&self, steps: &[Step]) -> Option<Written> {
         let mut written = Written::default();
         for step in steps {
-            match self.rule_for(step) {
-                Some(rule) => written.rules.push(rule),
-                None => written.patterns.push(self.pattern_for(step)?),
+            if let Some(rule) = self.rule_for(step) {
+                written.rules.push(rule);
+            } else if let Some(pattern) = self.pattern_for(step) {
+                written.patterns.push(pattern);
+            } else {
+                written.entries.push(self.entry_for(step)?);
             }
         }
         Some(written)
@@ -308,13 +321,16 @@ fn beyond_rules(reason: Reason) -> Option<&'static str> {
 
 /// What was asked for when `denial` was the answer.
 fn asked_by(denial: &Denial) -> Asked<'_> {
-    let Denial { path, other, missing, .. } = denial;
-    let (first, second) = if denial.second { (other, path) } else { (path, other) };
+    let Denial { other, missing, .. } = denial;
+    let path = Request::by_route(&denial.path, &denial.route);
+    // Of the other path the spelling is not known.
+    let beside = Request::canonical(other);
+    let (first, second) = if denial.second { (beside, path) } else { (path, beside) };
     match denial.call.as_slice() {
         // One path alone where the other leads nowhere.
         _ if other.is_empty() && *missing == Capabilities::DELETE => Asked::Removal(path),
         b"rename" | b"renameat" | b"renameat2" if !other.is_empty() => {
-            Asked::Rename { from: first, to: second, destination: destination(denial, second) }
+            Asked::Rename { from: first, to: second, destination: destination(denial, second.path) }
         }
         b"link" | b"linkat" if !other.is_empty() => Asked::Link { old: first, new: second },
         b"fts_open" => Asked::Beneath(path, *missing),

@@ -12,49 +12,55 @@ use jp_confine_policy::decide::{self, Destination, Lookup, Request, Verdict};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::tier::Restraint;
 
-/// A request; all paths are canonical and absolute.
+/// A request; all paths are canonical and absolute, with the spelling they were reached by where that is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Asked<'d> {
     /// For capabilities on one path.
-    Access(&'d [u8], Capabilities),
+    Access(Request<'d>, Capabilities),
     /// For the removal of an entry.
-    Removal(&'d [u8]),
+    Removal(Request<'d>),
     /// Of a walk: the directory and all below it.
-    Beneath(&'d [u8], Capabilities),
+    Beneath(Request<'d>, Capabilities),
     /// For a move.
-    Rename { from: &'d [u8], to: &'d [u8], destination: Destination },
+    Rename { from: Request<'d>, to: Request<'d>, destination: Destination },
     /// For a second name.
-    Link { old: &'d [u8], new: &'d [u8] },
+    Link { old: Request<'d>, new: Request<'d> },
 }
 
 impl<'d> Asked<'d> {
-    /// All that it names.
-    pub(crate) fn paths(&self) -> Vec<&'d Path> {
-        match *self {
-            Self::Access(path, _) | Self::Removal(path) | Self::Beneath(path, _) => {
-                vec![path_of(path)]
-            }
+    /// What it is about, one after the other.
+    fn ends(&self) -> impl Iterator<Item = Request<'d>> {
+        let (first, second) = match *self {
+            Self::Access(path, _) | Self::Removal(path) | Self::Beneath(path, _) => (path, None),
             Self::Rename { from: first, to: second, .. }
-            | Self::Link { old: first, new: second } => vec![path_of(first), path_of(second)],
-        }
+            | Self::Link { old: first, new: second } => (first, Some(second)),
+        };
+        std::iter::once(first).chain(second)
+    }
+
+    /// All that it names.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &'d Path> {
+        self.ends().map(|end| path_of(end.path))
+    }
+
+    /// All that it names, and how that is spelled.
+    pub(crate) fn spellings(&self) -> impl Iterator<Item = &'d Path> {
+        self.ends().flat_map(|end| [path_of(end.path), path_of(end.route)])
     }
 
     /// What a policy says.
     pub(crate) fn judge(&self, image: &Image<'_>) -> Verdict {
-        let request = Request::canonical;
-        match *self {
-            Self::Access(path, need) => decide::access(image, &request(path), need),
-            Self::Removal(path) => decide::remove(image, &request(path)),
-            Self::Beneath(path, need) => decide::beneath(image, &request(path), need),
-            Self::Rename { from, to, destination } => {
-                decide::rename(image, &request(from), &request(to), destination)
-            }
-            Self::Link { old, new } => decide::link(image, &request(old), &request(new)),
+        match self {
+            Self::Access(path, need) => decide::access(image, path, *need),
+            Self::Removal(path) => decide::remove(image, path),
+            Self::Beneath(path, need) => decide::beneath(image, path, *need),
+            Self::Rename { from, to, destination } => decide::rename(image, from, to, *destination),
+            Self::Link { old, new } => decide::link(image, old, new),
         }
     }
 
-    /// The path that a denial of this request is about.
-    pub(crate) fn place(&self, denial: &decide::Denial) -> &'d [u8] {
+    /// What a denial of this request is about.
+    pub(crate) fn place(&self, denial: &decide::Denial) -> Request<'d> {
         match *self {
             Self::Access(path, _) | Self::Removal(path) | Self::Beneath(path, _) => path,
             Self::Rename { from: first, to: second, .. }

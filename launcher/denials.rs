@@ -7,8 +7,8 @@ use crate::events::{Denial, Reason};
 /// How many different denials are told apart; the rest is only counted.
 const DISTINCT: usize = 10_000;
 
-/// What makes two denials equal; of a command its arguments too, and of files of processes not whose they are:
-/// who asks all processes asks for one thing.
+/// What makes two denials equal; of a command its arguments too, of a call that names two paths the other, and of
+/// files of processes not whose they are: who asks all processes asks for one thing.
 type Key = (u8, Reason, Vec<u8>, Vec<u8>, Vec<u8>);
 
 /// Denials of one kind, and how many of them.
@@ -63,10 +63,10 @@ impl Denials {
 
 impl Group {
     fn add(&mut self, denial: Denial) {
-        let line = if denial.reason == Reason::Command { denial.route.clone() } else { Vec::new() };
-        let Denial { missing, reason, path, program, .. } = &denial;
+        let Denial { missing, reason, path, route, other, program, .. } = &denial;
+        let beside = if *reason == Reason::Command { route } else { other };
         let path = of_any_process(path).unwrap_or_else(|| path.clone());
-        let key = (missing.bits(), *reason, path, program.clone(), line);
+        let key = (missing.bits(), *reason, path, program.clone(), beside.clone());
         if let Some(place) = self.places.get(&key) {
             if let Some((_, count)) = self.distinct.get_mut(*place) {
                 *count += 1;
@@ -95,6 +95,20 @@ pub(crate) fn of_any_process(path: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moves_to_two_places_are_two_denials() {
+        let by = (1, b"/bin/mv".to_vec());
+        let moved = |other: &str| Denial {
+            other: other.into(),
+            ..Denial::by_supervisor(Reason::Rule, b"/w/a", by.clone(), b"rename")
+        };
+        let mut denials = Denials::default();
+        ["/w/b", "/w/c", "/w/b"].map(moved).into_iter().for_each(|denial| denials.add(denial));
+        let told: Vec<_> =
+            denials.open().iter().map(|(one, count)| (&*one.other, *count)).collect();
+        assert_eq!(told, [(&b"/w/b"[..], 2), (b"/w/c", 1)]);
+    }
 
     #[test]
     fn files_of_processes_are_told_without_their_numbers() {

@@ -58,7 +58,7 @@ pub(crate) fn compile(
     if !questions.is_empty() || !mounts.is_empty() {
         // An error of a rule comes before anything is asked or made.
         compiled(&store)?;
-        ask(asked, &declared.scopes, &mounts, &questions, &mut store)?;
+        warnings.extend(ask(asked, &declared.scopes, &mounts, &questions, &mut store)?);
     }
     let links = mounts.link(root)?;
     let compiled = compiled(&store)?;
@@ -67,18 +67,20 @@ pub(crate) fn compile(
     Ok(Outcome { compiled, declared: rules.is_some(), warnings })
 }
 
-/// Asks what is to be asked, where somebody can answer.
+/// Asks what is to be asked, where somebody can answer; what a person should know where nobody can.
 fn ask(
     asked: &Asked<'_>,
     scopes: &[Scope],
     mounts: &Mounts,
     questions: &[Question],
     store: &mut Store,
-) -> Result<(), Failure> {
+) -> Result<Vec<String>, Failure> {
     let Asked { context, root, options, log, .. } = *asked;
-    let Some(mut terminal) = Terminal::open(options.non_interactive) else { return Ok(()) };
+    let Some(mut terminal) = Terminal::open(options.non_interactive) else {
+        return Ok(mounts.keep_to_this_run(scopes, store));
+    };
     let about = About { context, root, scopes, log };
     mounts.confirm(&mut terminal, &about, options)?;
     question::ask(&mut terminal, &about, questions, store);
-    Ok(())
+    Ok(Vec::new())
 }

@@ -161,7 +161,7 @@ pub(crate) fn prepare(
         declared: outcome.declared,
         image,
         tiers,
-        own_lists: layers.own_lists(options.tool.as_deref(), context.configuration().as_deref()),
+        own_lists: layers.own_lists(context, options.tool.as_deref(), &profiles),
         exposed,
         rules: wire,
         resources,

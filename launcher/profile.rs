@@ -19,6 +19,8 @@
 //! unknown, or that are not absolute once expanded, say nothing. So do entries that do not exist,
 //! unless they grant creation: a lock file is granted before its first use.
 
+pub(crate) mod keys;
+
 use std::ffi::OsStr;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;

@@ -14,8 +14,7 @@ use std::path::Path;
 
 use self::block::block;
 pub(crate) use self::block::{Circumstances, approval, asked, times, words};
-pub(crate) use self::fold::fitted;
-use self::fold::folded;
+pub(crate) use self::fold::{fitted, folded};
 pub(crate) use self::screen::Screen;
 use crate::failure::{Failure, Refusal};
 

@@ -4,10 +4,9 @@
 mod kept;
 mod missed;
 mod served;
+mod words;
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -19,13 +18,13 @@ pub(crate) use self::served::Served;
 
 use crate::advice::{Advice, Advisor, Gathered};
 use crate::cli::Options;
-use crate::command_line::{self, CommandLine};
+use crate::command_line::CommandLine;
 use crate::context::Context;
 use crate::denials::Denials;
 use crate::events::Denial;
 use crate::failure::Failure;
 use crate::log;
-use crate::own_patterns::{self, Addition};
+use crate::own_additions::{self, Addition};
 use crate::prepare;
 use crate::report;
 use crate::rule_text;
@@ -59,7 +58,7 @@ struct Together {
     options: String,
     /// Rules for a policy file.
     toml: Option<String>,
-    /// Patterns for files of the user's own.
+    /// Patterns and profiles for files of the user's own.
     #[serde(default)]
     patterns: Vec<Addition>,
 }
@@ -78,6 +77,9 @@ struct Explained {
     /// The other path of a call that names two.
     #[serde(default)]
     other: Option<String>,
+    /// What was refused there, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    other_capability: Vec<String>,
     program: String,
     call: String,
     times: u64,
@@ -96,7 +98,7 @@ struct Explained {
     toml: Option<String>,
     /// The file that they are for.
     file: Option<String>,
-    /// Patterns for files of the user's own, which allow it together with these rules.
+    /// Patterns and profiles for files of the user's own, which allow it together with these rules.
     #[serde(default)]
     patterns: Vec<Addition>,
     /// What a person is asked about once it is granted.
@@ -159,7 +161,7 @@ impl Ended<'_> {
             paths: one.members.len(),
             options: report::words(&one.options),
             toml: one.written.rules.first().map(rule),
-            patterns: own_patterns::additions(self.advisor.own_lists, &one.written.patterns),
+            patterns: own_additions::additions(self.advisor.own_lists, &one.written),
         };
         self.advisor.gather(&all).into_iter().map(one).collect()
     }
@@ -188,7 +190,7 @@ impl Ended<'_> {
                 question = asked;
                 options = Some(report::words(&words));
                 toml = written.rules.iter().map(rule).collect::<Vec<_>>().join("\n");
-                patterns = own_patterns::additions(self.advisor.own_lists, &written.patterns);
+                patterns = own_additions::additions(self.advisor.own_lists, &written);
             }
             Advice::Connection(way) => {
                 options = Some(format!("--net {}", report::quoted(way.typed.as_bytes())));
@@ -211,6 +213,7 @@ impl Ended<'_> {
             path: report::printable(&denial.path),
             route: report::printable(route),
             other: (!denial.other.is_empty()).then(|| report::printable(&denial.other)),
+            other_capability: self.advisor.beside(denial).iter().map(|it| it.to_string()).collect(),
             arguments,
             program: report::printable(&denial.program),
             call: report::printable(&denial.call),
@@ -251,7 +254,7 @@ pub(crate) fn last(context: &Context, options: &Options, json: bool) -> Result<u
             report::output(&format!("{}\n", pretty(&denials)?));
         }
         None if json => report::output("[]\n"),
-        Some((head, denials)) => report::text(&words(&head, &denials, &workspace)),
+        Some((head, denials)) => report::text(&words::words(&head, &denials, &workspace)),
         None => report::text(&format!(
             "no denials are on record for the last run in {}\n",
             report::printable(workspace.root.as_os_str().as_bytes())
@@ -266,127 +269,4 @@ fn pretty(denials: &[Explained]) -> Result<String, Failure> {
 
 fn unreadable(error: &io::Error) -> Failure {
     Failure::own(format!("the record of the last run cannot be read: {error}"))
-}
-
-fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
-    let command: Vec<String> =
-        head.command.iter().map(|word| report::quoted(word.as_bytes())).collect();
-    let noun = if head.denials == 1 { "denial" } else { "denials" };
-    let mut text = format!(
-        "{} {noun} in the last run: {} (exit status {})\n",
-        head.denials,
-        report::short(command.join(" ").as_bytes()),
-        head.status
-    );
-    let mut told = BTreeSet::new();
-    for denial in denials {
-        let rules = denial.toml.iter().flat_map(|toml| toml.split("\n\n")).map(str::trim_end);
-        let news: Vec<&str> = rules.filter(|rule| told.insert(*rule)).collect();
-        let _ = write!(text, "\n{}", denial.words(workspace, &news));
-    }
-    for Together { directory, paths, options, toml, patterns } in &head.together {
-        let directory = report::shown(directory.as_bytes(), &workspace.root);
-        let _ = writeln!(text, "\nall {paths} in {directory}\n  allow: jp-confine {options}");
-        if let Some(toml) = toml {
-            text.push_str("  or add in place of theirs:\n");
-            for line in toml.lines() {
-                let _ = writeln!(text, "    {line}");
-            }
-        }
-        for line in own_patterns::lines("  ", "or add in place of theirs to", patterns) {
-            let _ = writeln!(text, "{line}");
-        }
-    }
-    text.push_str(&missed::words(&head.missed));
-    let gathered = head.together.iter().flat_map(|one| &one.patterns);
-    let all = denials.iter().flat_map(|one| &one.patterns);
-    text.push_str(&everything(&own_patterns::together(all), gathered.count() > 0));
-    let more = head.denials.saturating_sub(denials.iter().map(|one| one.times).sum());
-    if more > 0 {
-        let _ = writeln!(text, "\nand {more} more");
-    }
-    text
-}
-
-/// All patterns of several denials, since a list is written once.
-fn everything(patterns: &[Addition], is_gathered: bool) -> String {
-    let mut text = String::new();
-    if patterns.iter().map(Addition::count).sum::<usize>() > 1 && !is_gathered {
-        text.push_str("\nall patterns together\n");
-        for line in own_patterns::lines("  ", "add to", patterns) {
-            let _ = writeln!(text, "{line}");
-        }
-    }
-    text
-}
-
-impl Explained {
-    /// For people; of its rules those that were not shown before.
-    fn words(&self, workspace: &Workspace, rules: &[&str]) -> String {
-        let times = report::times(self.path.as_bytes(), self.times);
-        let path = report::shown(self.path.as_bytes(), &workspace.root);
-        let words = self.arguments.iter().flatten().map(|word| report::quoted(word.as_bytes()));
-        let what = command_line::shortened(&path, words);
-        let mut text = format!("denied {} {what} by {}{times}\n", self.denied, self.program);
-        if self.route != self.path {
-            let _ = writeln!(text, "  reached by {}", self.route);
-        }
-        if let Some(other) = &self.other {
-            let _ = writeln!(text, "  in {} with {other}", self.call);
-        }
-        if let Some(message) = &self.message {
-            let sentences: Vec<String> = message.split(". ").map(report::path).collect();
-            for line in report::fitted("  ", &sentences, ". ") {
-                let _ = writeln!(text, "{line}");
-            }
-            return text;
-        }
-        let rule = self.rule.as_deref().unwrap_or("no rule covers it");
-        let layer = match self.layer.as_str() {
-            "shim" => "the preload library",
-            layer => layer,
-        };
-        let rule = report::within(&report::path(rule), &workspace.root);
-        let parts = [format!("by: {rule}"), format!("stopped by {layer}")];
-        for line in report::fitted("  ", &parts, "; ") {
-            let _ = writeln!(text, "{line}");
-        }
-        if self.hidden {
-            text.push_str("  it looked absent, as in an empty home\n");
-        }
-        if let Some(options) = &self.options {
-            let _ = writeln!(text, "  allow: jp-confine {options}");
-        }
-        if let Some(approve) = &self.approve {
-            let _ = writeln!(text, "  allow: {approve}");
-        }
-        if !rules.is_empty() {
-            let file = self.file.as_deref().unwrap_or("the policy file");
-            let or = if self.options.is_some() { "or add" } else { "allow: add" };
-            let _ = writeln!(text, "  {or} to {}:", report::path(file));
-            for line in rules.join("\n\n").lines() {
-                let _ = writeln!(text, "{}", format!("    {line}").trim_end());
-            }
-        }
-        if self.toml.is_some() && rules.is_empty() {
-            text.push_str("  or as above\n");
-        }
-        let before = match (rules.is_empty(), &self.options) {
-            (false, _) => "and add to",
-            (true, Some(_)) => "or add to",
-            (true, None) => "allow: add to",
-        };
-        for line in own_patterns::lines("  ", before, &self.patterns) {
-            let _ = writeln!(text, "{line}");
-        }
-        if self.options.is_some() && self.toml.is_none() && self.patterns.is_empty() {
-            text.push_str("  no rule and no pattern was found that does so for good\n");
-        }
-        for words in self.question.iter().chain(&self.never) {
-            for line in report::fitted("  ", &[report::within(words, &workspace.root)], "") {
-                let _ = writeln!(text, "{line}");
-            }
-        }
-        text
-    }
 }

@@ -39,7 +39,7 @@ impl Advisor<'_> {
             let Ok(asked @ (Asked::Access(..) | Asked::Removal(_))) = self.grantable(denial) else {
                 continue;
             };
-            let path = asked.paths().first().copied().and_then(Path::parent);
+            let path = asked.paths().next().and_then(Path::parent);
             if let Some(directory) = path.filter(|directory| !self.is_too_much(directory)) {
                 directories.entry(directory).or_default().push((place, asked));
             }
@@ -62,16 +62,14 @@ impl Advisor<'_> {
         let missing = wanted.fold(Capabilities::NONE, |all, denial| all.union(denial.missing));
         let asked: Vec<Asked<'_>> = members.iter().map(|(_, asked)| *asked).collect();
         let options = self.step(directory, missing, &asked, Means::Options)?;
-        let rule = self.step(directory, missing, &asked, Means::Files);
-        let written = match rule.and_then(|step| self.rule_for(&step)) {
-            Some(rule) => Written { rules: vec![rule], ..Written::default() },
-            None => self.opened(directory, missing, &asked).unwrap_or_default(),
-        };
+        let written = self.step(directory, missing, &asked, Means::Files);
+        let written = written.and_then(|step| self.written(&[step]));
+        let written = written.or_else(|| self.opened(directory, missing, &asked));
         Some(Gathered {
             directory: directory.to_owned(),
             members: members.iter().map(|(place, _)| *place).collect(),
             options: options_of(&options),
-            written,
+            written: written.unwrap_or_default(),
         })
     }
 
@@ -106,7 +104,7 @@ impl Advisor<'_> {
         }
         let mut trial = Trial::of(*self, Means::Files);
         let allows = trial.open(pattern.clone()) && trial.allows(asked);
-        allows.then(|| Written { rules: Vec::new(), patterns: vec![pattern] })
+        allows.then(|| Written { patterns: vec![pattern], ..Written::default() })
     }
 
     fn is_too_much(&self, directory: &Path) -> bool {

@@ -71,7 +71,9 @@ fn in_line(advice: Advice) -> String {
             let rules = written.rules.iter().map(|(path, caps)| format!("{path}: {caps}"));
             let patterns = &written.patterns;
             let patterns = patterns.iter().map(|(tier, text)| format!("{} {text}", tier.field()));
-            options.chain(rules).chain(patterns).collect::<Vec<_>>().join("; ")
+            let entries = written.entries.iter();
+            let entries = entries.map(|(path, caps)| format!("profile {path}: {caps}"));
+            options.chain(rules).chain(patterns).chain(entries).collect::<Vec<_>>().join("; ")
         }
     }
 }
@@ -231,7 +233,7 @@ fn what_is_not_approved_is_to_be_approved() {
     let asked = |missing| Denial { rule: Some(2), ..denial("open", "/srv/fork/a", missing) };
     assert_eq!(advisor.advise(&asked(R)), Advice::Approve("fork".to_owned()));
     let options = vec![("-w", "/srv/fork/a".into())];
-    let written = Written::default();
+    let written = Written { entries: vec![("/srv/fork/a".to_owned(), U)], ..Written::default() };
     assert_eq!(advisor.advise(&asked(U)), Advice::Grant { options, written, question: None });
 }
 
@@ -273,12 +275,34 @@ fn tiers_withhold_what_is_granted_for_advice() {
     }
 }
 
-/// What a rule covers no pattern opens, what is read-only by a pattern no second one changes, and of several
-/// denials on one path the list that grants more must be the only one.
+/// A pattern that was written by way of a link restricts by that spelling alone.
+#[test]
+fn tiers_withhold_by_the_spelling_too() {
+    let list = |pattern: &str| vec![pattern.to_owned()];
+    let tiers = tiers(&FilePolicy {
+        deny_paths: list("**/no/*"),
+        prompt_paths: list("**/asked/*"),
+        ..FilePolicy::default()
+    });
+    let grants = [flag("/w", R)];
+    let by = |route: &str| Denial { route: route.into(), ..denial("open", "/w/real/a", U) };
+    let told = |denial: &Denial| advisor(&grants, &[], &tiers).advise(denial);
+    let free = "-w /w/real/a; real/a: read, update";
+    assert_eq!(in_line(told(&by("/w/link/a"))), free);
+    let taken_out = "to be taken out first: `**/no/*` of deny_paths";
+    assert_eq!(in_line(told(&by("/w/no/a"))), taken_out);
+    let Advice::Grant { question: Some(question), .. } = told(&by("/w/asked/a")) else {
+        panic!("a person is asked")
+    };
+    assert!(question.contains("`**/asked/*`"), "{question}");
+    let moved = Denial { route: "/w/no/a".into(), ..pair("rename", "/w/x", "/w/real/a", C, true) };
+    assert_eq!(in_line(told(&moved)), taken_out);
+}
+
+/// What is read-only by a pattern no second one changes, and of several denials on one path the list that
+/// grants more must be the only one.
 #[test]
 fn patterns_are_advised_where_they_help() {
-    let covered = [grant("/w", R), grant("/etc", R)];
-    assert_eq!(line(&covered, &denial("open", "/etc/a", U)), "-w /etc/a");
     assert_eq!(line(&[], &denial("open", "/proc/7/stat", R)), "-r /proc/7/stat");
     let both = [denial("open", "/srv/a", R), denial("open", "/srv/a", U)];
     let both: Vec<&Denial> = both.iter().collect();
@@ -289,4 +313,69 @@ fn patterns_are_advised_where_they_help() {
     }
     let read_only = Denial { restraint: Some(Restraint::Read), ..denial("open", "/srv/a", U) };
     assert!(line(&[], &read_only).contains("have read_paths leave it out"));
+}
+
+/// Where a rule covers what lies outside, a profile is advised, unless there is something that it yields to.
+#[test]
+fn profiles_are_advised_where_no_pattern_helps() {
+    let by = |origin: Origin, kind| Grant { origin, kind, ..grant("/etc", R) };
+    let baseline = by(Origin::Baseline { entry: "/etc".to_owned() }, GrantKind::Plain);
+    let baseline = Grant { carve_outs: vec!["group".to_owned()], ..baseline };
+    let rule = Origin::Rule { layer: "f".into(), index: 0, line: None, path: "fork".to_owned() };
+    let external = by(rule, GrantKind::External { lexical_path: "fork".to_owned() });
+    let inside = grant("/w", R);
+    for covering in [&baseline, &external] {
+        let grants = [inside.clone(), covering.clone()];
+        let rows = [
+            (denial("open", "/etc/new-1", C), "-w /etc/new-1; profile /etc/new-1: read, create"),
+            (denial("open", "/etc/passwd", U), "-w /etc/passwd; profile /etc/passwd: read, update"),
+            (
+                denial("execve", "/etc/passwd", X),
+                "-x /etc/passwd; profile /etc/passwd: read, execute",
+            ),
+            (denial("open", "/etc/none/new", C), "-w /etc/none/new"),
+            (denial("execve", "/etc/none", X), "-x /etc/none"),
+        ];
+        for (denial, expected) in rows {
+            assert_eq!(line(&grants, &denial), expected);
+        }
+    }
+    // Of one path the rule of a file counts; what ready-made grants leave out they add up.
+    let whole = denial("chmod", "/etc", U);
+    assert_eq!(
+        line(&[inside.clone(), baseline.clone()], &whole),
+        "-w /etc; profile /etc: read, update"
+    );
+    assert_eq!(line(&[inside.clone(), external], &whole), "-w /etc");
+    let listed = denial("fts_open", "/etc", U);
+    assert_eq!(line(&[inside.clone(), baseline.clone()], &listed), "-w /etc");
+    // It lifts no `--deny`, and no grant on the same path that denies.
+    let denied = denial("open", "/etc/passwd", U);
+    let closed =
+        Grant { anchor: "/etc/passwd".into(), caps: Capabilities::NONE, ..baseline.clone() };
+    for closing in [flag("/etc", Capabilities::NONE), closed] {
+        let grants = [inside.clone(), baseline.clone(), closing];
+        assert_eq!(line(&grants, &denied), "-w /etc/passwd");
+    }
+    let three = ["passwd", "hosts", "new"].map(|name| denial("open", &format!("/etc/{name}"), U));
+    let three: Vec<&Denial> = three.iter().collect();
+    let (tiers, grants) = (Tiers::default(), [inside, baseline]);
+    let gathered = advisor(&grants, &[], &tiers).gather(&three);
+    assert_eq!(gathered[0].written.entries, [("/etc".to_owned(), R.union(U))]);
+}
+
+/// Of a move one denial is told, whatever its other end lacks.
+#[test]
+fn both_ends_of_a_move_are_told_where_both_are_refused() {
+    let tiers =
+        tiers(&FilePolicy { deny_paths: vec!["/srv/no/**".to_owned()], ..FilePolicy::default() });
+    let grants = [grant("/w", R), grant("/w/free", C.union(U)), flag("/srv/no", Capabilities::ALL)];
+    let moved = |to: &str, missing, second| pair("rename", "/w/missing-a", to, missing, second);
+    let beside = |denial: &Denial| advisor(&grants, &[], &tiers).beside(denial);
+    assert_eq!(beside(&moved("/w/missing-b", D, false)), C);
+    assert_eq!(beside(&moved("/srv/no/b", D, false)), C);
+    assert_eq!(beside(&moved("/", D, false)), U);
+    assert_eq!(beside(&moved("/w/free/b", D, false)), Capabilities::NONE);
+    assert_eq!(beside(&moved("/w/missing-b", C, true)), Capabilities::NONE);
+    assert_eq!(beside(&denial("unlink", "/w/missing-a", D)), Capabilities::NONE);
 }

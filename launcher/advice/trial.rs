@@ -26,7 +26,7 @@ const STEPS: usize = 8;
 pub(super) enum Means {
     /// Options of the command line.
     Options,
-    /// Rules of the workspace, and patterns of the user's own for what lies outside.
+    /// Rules of the workspace, and patterns or a profile of the user's own for what lies outside.
     Files,
 }
 
@@ -61,8 +61,13 @@ impl<'a> Trial<'a> {
             self.grants.push(granted(step));
             return true;
         }
-        let Some(pattern) = self.advisor.pattern_for(step) else { return false };
-        self.open(pattern)
+        if let Some(pattern) = self.advisor.pattern_for(step) {
+            return self.open(pattern);
+        }
+        let entry = self.advisor.entry_for(step).map(|entry| self.advisor.ready_made(&entry));
+        let Some(grant) = entry.filter(|grant| !self.grants.contains(grant)) else { return false };
+        self.grants.push(grant);
+        true
     }
 
     /// With a pattern more; whether that is news.
@@ -78,7 +83,7 @@ impl<'a> Trial<'a> {
 
     /// To ask about `asked`.
     pub(super) fn image(&self, asked: Asked<'_>) -> Result<Vec<u8>, Failure> {
-        self.image_on(&asked.paths())
+        self.image_on(&asked.spellings().collect::<Vec<_>>())
     }
 
     /// To ask about canonical `paths`.
@@ -116,7 +121,7 @@ impl<'a> Trial<'a> {
             if let Some(why) = self.withheld(place, &denied) {
                 return Err(why);
             }
-            for step in lacking(&image, &self.grants, place, denied.missing) {
+            for step in lacking(&image, &self.grants, place.path, denied.missing) {
                 let step = self.reaching(&image, step).ok_or_else(useless)?;
                 if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
                     return Err(format!("leave out `{flag}`"));
@@ -134,7 +139,9 @@ impl<'a> Trial<'a> {
     /// The step where something can be granted: what names a link means where it leads, so that only a grant
     /// on its directory reaches the link itself. Patterns match the name alone. Looks at the disk.
     fn reaching(&self, image: &Image<'_>, step: Step) -> Option<Step> {
-        let named = self.means == Means::Options || step.place.starts_with(self.advisor.workspace);
+        let named = self.means == Means::Options
+            || step.place.starts_with(self.advisor.workspace)
+            || self.advisor.is_covered(&step.place);
         let leads = || canonical::resolve(Path::new("/"), &step.place, Op::Content);
         if !named || leads().is_ok_and(|found| found.path == step.place) {
             return Some(step);
@@ -155,7 +162,7 @@ impl<'a> Trial<'a> {
 
     /// Whether all of these are allowed as things stand.
     pub(super) fn allows(&self, asked: &[Asked<'_>]) -> bool {
-        let paths: Vec<&Path> = asked.iter().flat_map(Asked::paths).collect();
+        let paths: Vec<&Path> = asked.iter().flat_map(Asked::spellings).collect();
         let Ok(image) = self.image_on(&paths) else { return false };
         let Ok(image) = prepare::parse_image(&image) else { return false };
         asked.iter().all(|one| one.judge(&image) == Verdict::Allow)

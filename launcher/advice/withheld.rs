@@ -40,15 +40,16 @@ pub(super) fn is_question(denied: &decide::Denial) -> bool {
 }
 
 impl Trial<'_> {
-    /// What is to be done first where a tier withholds what is `denied` at the canonical `place` from every
-    /// grant. What the trial's own patterns open no tier withholds.
-    pub(super) fn withheld(&self, place: &[u8], denied: &decide::Denial) -> Option<String> {
-        let (restraint, place) = (denied.restraint?, path_of(place));
+    /// What is to be done first where a tier withholds what is `denied` at `place` from every grant. What the
+    /// trial's own patterns open no tier withholds.
+    pub(super) fn withheld(&self, place: Request<'_>, denied: &decide::Denial) -> Option<String> {
+        let restraint = denied.restraint?;
+        let (place, route) = (path_of(place.path), path_of(place.route));
         let tiers = self.advisor.tiers;
-        let by_pattern = tiers.reported(restraint, place, place).is_some();
+        let by_pattern = tiers.reported(restraint, place, route).is_some();
         match restraint {
             Restraint::Deny | Restraint::Read if by_pattern && !denied.ask => {
-                let pattern = tiers.described(restraint, place, place);
+                let pattern = tiers.described(restraint, place, route);
                 Some(format!("to be taken out first: {}", report::path(&pattern)))
             }
             Restraint::Default if self.means == Means::Files => None,
@@ -61,9 +62,10 @@ impl Trial<'_> {
     /// Looks at the disk.
     pub(super) fn kept_by(&self, image: &Image<'_>, asked: Asked<'_>) -> Option<String> {
         let Asked::Rename { from, to, .. } = asked else { return None };
-        let verdict = decide::relocate(image, &Request::canonical(from), &Request::canonical(to));
-        let moves = verdict == Verdict::Allow || !path_of(from).is_dir();
-        let described = |place| self.advisor.tiers.described_about(path_of(place));
+        let verdict = decide::relocate(image, &from, &to);
+        let (from, to) = (path_of(from.path), path_of(to.path));
+        let moves = verdict == Verdict::Allow || !from.is_dir();
+        let described = |place| self.advisor.tiers.described_about(place);
         let pattern = || described(from).or_else(|| described(to));
         (!moves).then(|| report::path(&pattern().unwrap_or_else(|| "file_policy".to_owned())))
     }
@@ -80,9 +82,10 @@ impl Advisor<'_> {
         let Verdict::Deny(denied) = asked.judge(&prepare::parse_image(&image).ok()?) else {
             return None;
         };
-        let place = path_of(asked.place(&denied));
+        let place = asked.place(&denied);
+        let (place, route) = (path_of(place.path), path_of(place.route));
         let restraint = denied.restraint.filter(|_| is_question(&denied))?;
-        let pattern = report::path(&self.tiers.described(restraint, place, place));
+        let pattern = report::path(&self.tiers.described(restraint, place, route));
         Some(format!("then a person is asked, for {pattern}"))
     }
 }

@@ -11,7 +11,7 @@ use jp_confine_policy::pattern::{Pattern, Places};
 
 use super::patterns::{Wide, list_of};
 use super::question::About;
-use super::store::Store;
+use super::store::{Binding, Kind, Store};
 use crate::cli::Options;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -22,15 +22,16 @@ use crate::workspace::Workspace;
 /// `approvals list`: prints what is approved for this workspace.
 pub(crate) fn list(context: &Context, options: &Options, json: bool) -> Result<u8, Failure> {
     let store = open(context, &prepare::find_workspace(context, options)?, options);
+    let entries: Vec<&Binding> = all(&store).collect();
     if json {
-        report::json(&store.entries())?;
+        report::json(&entries)?;
         return Ok(0);
     }
-    if store.entries().is_empty() && !options.quiet {
+    if entries.is_empty() && !options.quiet {
         report::note("nothing outside of this workspace is approved");
     }
     let mut text = String::new();
-    for entry in store.entries() {
+    for entry in entries {
         let (name, target) =
             (report::path(&entry.rule_path), report::path(entry.canonical_target.as_str()));
         let _ = writeln!(text, "{name} → {target} ({})", report::path(&entry.approved_at));
@@ -44,14 +45,15 @@ pub(crate) fn approve(context: &Context, options: &Options, name: &str) -> Resul
     let workspace = prepare::find_workspace(context, options)?;
     let root = Root::open(&workspace.root).map_err(|error| Failure::own(error.to_string()))?;
     let mut store = open(context, &workspace, options);
-    let (name, previous, target) = if let Some((name, stem)) = pattern(context, &root, name)? {
-        (name, None, stem)
+    let pattern = pattern(context, &root, name)?;
+    let (kind, name, previous, target) = if let Some((name, stem)) = pattern {
+        (Kind::Pattern, name, None, stem)
     } else {
         let name = normal_form(name)?;
         let (previous, target) = target(&root, &store, &name)?;
-        (name, previous, target)
+        (Kind::Mount, name, previous, target)
     };
-    store.approve(&name, &target);
+    store.approve(kind, &name, &target);
     store.save()?;
     let mut text =
         format!("approved {} → {}", report::path(name.as_str()), report::path(target.as_str()));
@@ -67,16 +69,24 @@ pub(crate) fn approve(context: &Context, options: &Options, name: &str) -> Resul
 pub(crate) fn revoke(context: &Context, options: &Options, name: &str) -> Result<u8, Failure> {
     let workspace = prepare::find_workspace(context, options)?;
     let mut store = open(context, &workspace, options);
-    let name = if list_of(name).is_some() { name.into() } else { normal_form(name)? };
-    let Some(entry) = store.get(name.as_str()).cloned() else {
+    let (kind, name) = match list_of(name) {
+        Some(_) => (Kind::Pattern, name.into()),
+        None => (Kind::Mount, normal_form(name)?),
+    };
+    let Some(entry) = store.get(kind, name.as_str()).cloned() else {
         return Err(unknown(name.as_str(), &store));
     };
-    store.revoke(&name);
+    store.revoke(kind, &name);
     store.save()?;
     let (name, target) =
         (report::path(name.as_str()), report::path(entry.canonical_target.as_str()));
     report::text(&format!("revoked {name} → {target}\n"));
     Ok(0)
+}
+
+/// All that is approved.
+fn all(store: &Store) -> impl Iterator<Item = &Binding> {
+    [Kind::Mount, Kind::Pattern].into_iter().flat_map(|kind| store.entries(kind))
 }
 
 fn open(context: &Context, workspace: &Workspace, options: &Options) -> Store {
@@ -146,8 +156,7 @@ fn normal_form(name: &str) -> Result<Utf8PathBuf, Failure> {
 }
 
 fn unknown(name: &str, store: &Store) -> Failure {
-    let names: Vec<String> =
-        store.entries().iter().map(|entry| report::path(&entry.rule_path)).collect();
+    let names: Vec<String> = all(store).map(|entry| report::path(&entry.rule_path)).collect();
     let there_are = match names.as_slice() {
         [] => "nothing is approved in this workspace".to_owned(),
         names => format!("approved are: {}", names.join(", ")),

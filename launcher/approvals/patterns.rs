@@ -6,11 +6,12 @@
 use std::path::PathBuf;
 
 use camino::Utf8PathBuf;
+use jp_confine_policy::approvals::Approval;
 use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::Tier;
 
 use super::question::About;
-use super::store::Store;
+use super::store::{Kind, Store};
 use crate::report;
 use crate::terminal::Terminal;
 
@@ -31,8 +32,7 @@ pub(crate) fn list_of(name: &str) -> Option<(Tier, &str)> {
     Some((tier, text))
 }
 
-/// Whether the approval that is kept under `name` is of a pattern: no mount is, and a folder may be
-/// called nearly so.
+/// Whether `name` may be what the approval of a pattern is kept under; a folder may be called so, too.
 pub(crate) fn is_name(name: &str) -> bool {
     list_of(name).is_some_and(|(_, text)| Pattern::check(text).is_ok())
 }
@@ -52,13 +52,13 @@ impl Wide {
     ) -> bool {
         // Of another place nobody could be told.
         let Ok(stem) = Utf8PathBuf::from_path_buf(self.stem.clone()) else { return false };
-        if store.has(&self.name(), &stem) {
+        if store.look(Kind::Pattern, self.name().as_str(), &self.stem) == Approval::Approved {
             return true;
         }
         let Some(terminal) = terminal else { return false };
         let yes = about.confirm(terminal, &self.words(&stem, about), &self.name(), &stem);
         if yes {
-            store.approve(&self.name(), &stem);
+            store.approve(Kind::Pattern, &self.name(), &stem);
         }
         yes
     }

@@ -9,7 +9,7 @@ use jp_confine_policy::canonical::{Lookups, Root};
 use jp_confine_policy::external::External;
 use jp_confine_policy::model::FsRule;
 
-use super::store::Store;
+use super::store::{Kind, Store};
 use crate::config::scope::{self, Scope};
 use crate::context::Context;
 use crate::log::Log;
@@ -61,7 +61,7 @@ pub(crate) fn ask(
     for question in questions {
         let Question { name, target, .. } = question;
         if about.confirm(terminal, &about.words(question), name, target) {
-            store.approve(&question.name, &question.target);
+            store.approve(Kind::Mount, &question.name, &question.target);
         }
     }
 }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
 
+use super::patterns;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::report;
@@ -29,10 +30,19 @@ const LOCK: &str = "approvals.lock";
 const PATIENCE: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// A rule path with the target that was approved for it.
+/// What is approved. A link may be called as the approval of a pattern is, so that each has names of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Where the rule of a path leads: kept under that, in normal form.
+    Mount,
+    /// A pattern of one list: kept under the list's name and the pattern's text.
+    Pattern,
+}
+
+/// A rule path or pattern with the target that was approved for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Binding {
-    /// Relative to the workspace, in normal form.
+    /// What it is kept under.
     pub(crate) rule_path: String,
     /// Absolute and canonical.
     pub(crate) canonical_target: Utf8PathBuf,
@@ -50,9 +60,15 @@ struct Content {
     workspace: Option<String>,
     #[serde(default)]
     mounts: Vec<Binding>,
+    /// `None` where patterns are among the mounts, as they once were.
+    #[serde(default)]
+    patterns: Option<Vec<Binding>>,
     #[serde(flatten)]
     others: Map<String, Value>,
 }
+
+/// Changes of a file: what is approved under each name, nothing where that was taken back.
+type Changes = BTreeMap<(Kind, String), Option<Binding>>;
 
 /// The approvals of a workspace: those of the file, with changes that are not saved yet.
 #[derive(Debug)]
@@ -62,8 +78,7 @@ pub(crate) struct Store {
     /// The workspace, as the file names it.
     workspace: String,
     content: Content,
-    /// `None`: revoked.
-    changes: BTreeMap<String, Option<Binding>>,
+    changes: Changes,
     /// Why the file counts as empty although there is one.
     pub(crate) warning: Option<String>,
 }
@@ -77,7 +92,7 @@ impl Store {
         let read = |dir: &Path| read(dir, &workspace);
         let read = dir.as_deref().map_or_else(|| Ok(Content::default()), read);
         let (found, warning) = match read {
-            Ok(found) => (found, None),
+            Ok(found) => (found.parted(), None),
             Err(why) => {
                 let file = dir.as_deref().unwrap_or(Path::new("")).join(FILE);
                 let file = report::path(&file.to_string_lossy());
@@ -87,37 +102,51 @@ impl Store {
         Self { dir, workspace, content: found, changes: BTreeMap::new(), warning }
     }
 
-    /// What is approved, in the order of the file.
-    pub(crate) fn entries(&self) -> &[Binding] {
-        &self.content.mounts
+    /// What is approved of a kind, in the order of the file.
+    pub(crate) fn entries(&self, kind: Kind) -> &[Binding] {
+        self.content.of(kind)
     }
 
-    /// What is approved for `rule_path`, which is in normal form.
-    pub(crate) fn get(&self, rule_path: &str) -> Option<&Binding> {
-        self.content.mounts.iter().find(|entry| entry.rule_path == rule_path)
+    /// What is approved under `name`.
+    pub(crate) fn get(&self, kind: Kind, name: &str) -> Option<&Binding> {
+        self.entries(kind).iter().find(|entry| entry.rule_path == name)
     }
 
-    /// Approves `target`, absolute and canonical, for `rule_path`, in normal form, instead of what was
-    /// approved for it. Nothing is written before [`Self::save`].
-    pub(crate) fn approve(&mut self, rule_path: &Utf8Path, target: &Utf8Path) {
-        if !self.has(rule_path, target) {
-            self.change(rule_path.as_str(), Some(Binding::now(rule_path, target)));
+    /// Approves `target`, absolute and canonical, for `name` instead of what was approved for it. Nothing is
+    /// written before [`Self::save`].
+    pub(crate) fn approve(&mut self, kind: Kind, name: &Utf8Path, target: &Utf8Path) {
+        if self.look(kind, name.as_str(), target.as_std_path()) != Approval::Approved {
+            self.change(kind, name.as_str(), Some(Binding::now(name, target)));
         }
     }
 
-    /// Whether exactly `target` is approved for `rule_path`.
-    pub(crate) fn has(&self, rule_path: &Utf8Path, target: &Utf8Path) -> bool {
-        self.lookup(rule_path.as_str(), target.as_std_path()) == Approval::Approved
+    /// What is known of `name` and the `target` that it leads to now.
+    pub(crate) fn look(&self, kind: Kind, name: &str, target: &Path) -> Approval {
+        match self.get(kind, name) {
+            None => Approval::Unknown,
+            Some(entry) if target.as_os_str() == entry.canonical_target.as_str() => {
+                Approval::Approved
+            }
+            Some(entry) => Approval::Retargeted {
+                previous: entry.canonical_target.clone().into_std_path_buf(),
+            },
+        }
     }
 
-    /// Takes back what is approved for `rule_path`. Nothing is written before [`Self::save`].
-    pub(crate) fn revoke(&mut self, rule_path: &Utf8Path) {
-        self.change(rule_path.as_str(), None);
+    /// Takes back what is approved for `name`. Nothing is written before [`Self::save`].
+    pub(crate) fn revoke(&mut self, kind: Kind, name: &Utf8Path) {
+        self.change(kind, name.as_str(), None);
     }
 
-    fn change(&mut self, rule_path: &str, entry: Option<Binding>) {
-        self.content.set(rule_path, entry.clone());
-        self.changes.insert(rule_path.to_owned(), entry);
+    /// Has what was approved for the mount `name` since the store was opened count until it is dropped: no
+    /// approval is saved for it, nor left in the file.
+    pub(crate) fn keep_to_this_run(&mut self, name: &Utf8Path) {
+        self.changes.insert((Kind::Mount, name.to_string()), None);
+    }
+
+    fn change(&mut self, kind: Kind, name: &str, entry: Option<Binding>) {
+        self.content.set(kind, name, entry.clone());
+        self.changes.insert((kind, name.to_owned()), entry);
     }
 
     /// Writes the changes into the file as it is by now, which others may have changed as well. A file
@@ -142,15 +171,7 @@ impl Store {
 
 impl Approvals for Store {
     fn lookup(&self, rule_path: &str, target: &Path) -> Approval {
-        match self.get(rule_path) {
-            None => Approval::Unknown,
-            Some(entry) if target.as_os_str() == entry.canonical_target.as_str() => {
-                Approval::Approved
-            }
-            Some(entry) => Approval::Retargeted {
-                previous: entry.canonical_target.clone().into_std_path_buf(),
-            },
-        }
+        self.look(Kind::Mount, rule_path, target)
     }
 }
 
@@ -166,15 +187,36 @@ impl Binding {
 }
 
 impl Content {
-    /// Puts `entry` in the place of the one for `rule_path`, or behind all others.
-    fn set(&mut self, rule_path: &str, entry: Option<Binding>) {
-        let place = self.mounts.iter().position(|known| known.rule_path == rule_path);
+    fn of(&self, kind: Kind) -> &[Binding] {
+        match kind {
+            Kind::Mount => &self.mounts,
+            Kind::Pattern => self.patterns.as_deref().unwrap_or_default(),
+        }
+    }
+
+    /// Puts `entry` in the place of the one for `name`, or behind all others.
+    fn set(&mut self, kind: Kind, name: &str, entry: Option<Binding>) {
+        let entries = match kind {
+            Kind::Mount => &mut self.mounts,
+            Kind::Pattern => self.patterns.get_or_insert_default(),
+        };
+        let place = entries.iter().position(|known| known.rule_path == name);
         match (place, entry) {
-            (Some(place), Some(entry)) => self.mounts[place] = entry,
-            (Some(place), None) => drop(self.mounts.remove(place)),
-            (None, Some(entry)) => self.mounts.push(entry),
+            (Some(place), Some(entry)) => entries[place] = entry,
+            (Some(place), None) => drop(entries.remove(place)),
+            (None, Some(entry)) => entries.push(entry),
             (None, None) => {}
         }
+    }
+
+    /// With patterns apart from mounts. Where they were not, a mount that is called like one has to be approved
+    /// anew.
+    fn parted(mut self) -> Self {
+        if self.patterns.is_none() {
+            let is_pattern = |entry: &mut Binding| patterns::is_name(&entry.rule_path);
+            self.patterns = Some(self.mounts.extract_if(.., is_pattern).collect());
+        }
+        self
     }
 }
 
@@ -190,29 +232,28 @@ fn read(dir: &Path, workspace: &str) -> Result<Content, String> {
     if let Some(other) = content.workspace.as_deref().filter(|of| *of != workspace) {
         return Err(format!("is of another workspace, {other}"));
     }
-    let mut seen = BTreeSet::new();
-    match content.mounts.iter().find(|entry| !seen.insert(&entry.rule_path)) {
-        Some(twice) => Err(format!("is malformed ({} is in it twice)", twice.rule_path)),
-        None => Ok(content),
+    for kind in [Kind::Mount, Kind::Pattern] {
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = content.of(kind).iter().find(|entry| !seen.insert(&entry.rule_path)) {
+            return Err(format!("is malformed ({} is in it twice)", twice.rule_path));
+        }
     }
+    Ok(content)
 }
 
 /// Applies `changes` to the file of `workspace` in `dir`, which is never seen half written.
-fn write(
-    dir: &Path,
-    workspace: &str,
-    changes: BTreeMap<String, Option<Binding>>,
-) -> io::Result<()> {
+fn write(dir: &Path, workspace: &str, changes: Changes) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let lock = File::options().create(true).append(true).open(dir.join(LOCK))?;
     wait_for(&lock, PATIENCE)?;
     let mut content = match read(dir, workspace) {
         Ok(content) => content,
         Err(_) => keep_aside(dir).map(|()| Content::default())?,
-    };
+    }
+    .parted();
     content.workspace = Some(workspace.to_owned());
-    for (rule_path, entry) in changes {
-        content.set(&rule_path, entry);
+    for ((kind, name), entry) in changes {
+        content.set(kind, &name, entry);
     }
     let mut file = NamedTempFile::new_in(dir)?;
     serde_json::to_writer_pretty(&mut file, &content)?;

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
-
 use super::decode::{Decoded, Decoder};
 use super::document::{Node, Value};
 use crate::profile::Profile;
+use crate::profile::keys::KEYS;
 
 const PROFILE_KEYS: [&str; 9] =
     ["read", "exec", "update", "write", "deny", "except", "make", "programs", "includes"];
@@ -21,37 +20,25 @@ impl Decoder<'_> {
             ));
         }
         let mut profile = Profile { name: name.to_owned(), ..Profile::default() };
-        let update = Capabilities::READ.union(Capabilities::UPDATE);
         for entry in self.table(node)? {
-            let caps = match &*entry.key {
-                "read" => Capabilities::READ,
-                "exec" => Capabilities::READ.union(Capabilities::EXECUTE),
-                "update" => update,
-                "write" => Capabilities::READ.union(Capabilities::WRITE),
-                "deny" => Capabilities::NONE,
-                "make" => {
-                    profile.make = self.paths(&entry.value)?;
-                    continue;
-                }
-                "programs" => {
-                    profile.programs = self.strings(&entry.value)?;
-                    continue;
-                }
-                "includes" => {
-                    profile.includes = self.strings(&entry.value)?;
-                    continue;
-                }
+            if let Some(&(_, caps)) = KEYS.iter().find(|(key, _)| *key == entry.key) {
+                let paths = self.paths(&entry.value)?;
+                profile.entries.extend(paths.into_iter().map(|path| (caps, path)));
+                continue;
+            }
+            match &*entry.key {
+                "make" => profile.make = self.paths(&entry.value)?,
+                "programs" => profile.programs = self.strings(&entry.value)?,
+                "includes" => profile.includes = self.strings(&entry.value)?,
                 "except" => {
                     for inner in self.table(&entry.value)? {
                         profile
                             .except
                             .push((inner.key.clone().into_owned(), self.strings(&inner.value)?));
                     }
-                    continue;
                 }
                 _ => return self.unknown(entry, &PROFILE_KEYS),
-            };
-            profile.entries.extend(self.paths(&entry.value)?.into_iter().map(|path| (caps, path)));
+            }
         }
         Ok(profile)
     }

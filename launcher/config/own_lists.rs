@@ -1,4 +1,5 @@
-//! Where the user's own files take one more pattern, so that it counts and what counted already still does.
+//! Where the user's own files take one more pattern, or one more profile, so that it counts and what counted
+//! already still does.
 
 use std::path::Path;
 
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::decode::{File, Trust};
 use super::layers::Layers;
+use crate::context::Context;
 
 /// How much of a list is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +35,14 @@ pub(crate) struct OwnList {
 }
 
 impl OwnList {
+    /// What the tables of profiles begin with.
+    const PROFILES: &str = "profiles.";
+
+    /// The profile that it is of.
+    pub(crate) fn profile(&self) -> Option<&str> {
+        self.table.strip_prefix(Self::PROFILES)
+    }
+
     /// Whether the other is to be begun in the same table.
     pub(crate) fn is_beside(&self, other: &Self) -> bool {
         let place = |it: &Self| (it.file.clone(), it.table.clone(), it.begun);
@@ -40,10 +50,29 @@ impl OwnList {
     }
 }
 
+/// A profile that there is not yet, to be named with `--profile`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OwnProfile {
+    pub(crate) file: String,
+    pub(crate) name: String,
+    /// The profiles of the run, in whose place it would be.
+    pub(crate) includes: Vec<String>,
+}
+
+impl OwnProfile {
+    /// Where its `key` belongs.
+    pub(crate) fn list(&self, key: &str) -> OwnList {
+        let table = format!("{}{}", OwnList::PROFILES, self.name);
+        OwnList { file: self.file.clone(), table, key: key.to_owned(), begun: Begun::Nothing }
+    }
+}
+
 /// The lists that open what lies outside of the workspace.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OwnLists {
     lists: Vec<(Tier, OwnList)>,
+    /// If there is a place for one.
+    pub(crate) profile: Option<OwnProfile>,
 }
 
 impl OwnLists {
@@ -54,7 +83,9 @@ impl OwnLists {
             let (file, table) = ("/c/config.toml".to_owned(), "file_policy".to_owned());
             (tier, OwnList { file, table, key: tier.field().to_owned(), begun: Begun::Nothing })
         };
-        Self { lists: vec![list(Tier::Read), list(Tier::Write)] }
+        let (file, name) = ("/c/config.toml".to_owned(), "mine".to_owned());
+        let profile = OwnProfile { file, name, includes: vec!["c".to_owned()] };
+        Self { lists: vec![list(Tier::Read), list(Tier::Write)], profile: Some(profile) }
     }
 
     /// The list of `tier`, if there is a place for one.
@@ -64,11 +95,33 @@ impl OwnLists {
 }
 
 impl Layers {
-    /// The lists that count for `tool`, if one is named: where there is none yet, that of `user_file`, the
-    /// user's configuration.
-    pub(crate) fn own_lists(&self, tool: Option<&str>, user_file: Option<&Path>) -> OwnLists {
+    /// The lists that count for `tool`, if one is named, in a run with the `picked` profiles: where there is
+    /// none yet, that of the user's configuration.
+    pub(crate) fn own_lists(
+        &self,
+        context: &Context,
+        tool: Option<&str>,
+        picked: &[String],
+    ) -> OwnLists {
+        let user_file = context.configuration();
+        let user_file = user_file.as_deref();
         let list = |tier| Some((tier, self.own_list(tool, user_file, tier)?));
-        OwnLists { lists: [Tier::Read, Tier::Write].into_iter().filter_map(list).collect() }
+        let profile = || {
+            let file = user_file?.to_str()?.to_owned();
+            Some(OwnProfile { file, name: self.new_profile(), includes: picked.to_owned() })
+        };
+        OwnLists {
+            lists: [Tier::Read, Tier::Write].into_iter().filter_map(list).collect(),
+            profile: profile(),
+        }
+    }
+
+    /// A name that no profile of the user's has.
+    fn new_profile(&self) -> String {
+        let known = self.profiles();
+        let is_new = |name: &String| known.iter().all(|profile| profile.name != *name);
+        let more = (2..).map(|number| format!("mine-{number}"));
+        std::iter::once("mine".to_owned()).chain(more).find(is_new).unwrap_or_default()
     }
 
     fn own_list(&self, tool: Option<&str>, file: Option<&Path>, tier: Tier) -> Option<OwnList> {
@@ -105,11 +158,9 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::context::Context;
 
-    /// Where a pattern of `tier` belongs, in runs for `tool`, with these user files: the configuration, and one
-    /// given with `--policy`.
-    fn place(tier: Tier, tool: Option<&str>, config: &str, named: &str) -> (String, Begun) {
+    /// The places in runs for `tool`, with these user files: the configuration, and one given with `--policy`.
+    fn lists(tool: Option<&str>, config: &str, named: &str) -> OwnLists {
         let place = tempfile::tempdir().expect("a directory");
         let path = |name: &str| place.path().join(name);
         fs::create_dir_all(path("config/jp-confine")).expect("a directory");
@@ -119,10 +170,28 @@ mod tests {
         let context = Context { config_home: Some(path("config")), ..Context::bare(&path("work")) };
         let policies: Vec<PathBuf> = vec![path("named.toml")];
         let layers = Layers::load(&context, &path("work"), &policies).expect("good layers");
-        let lists = layers.own_lists(tool, context.configuration().as_deref());
+        layers.own_lists(&context, tool, &["c".to_owned()])
+    }
+
+    /// Where a pattern of `tier` belongs.
+    fn place(tier: Tier, tool: Option<&str>, config: &str, named: &str) -> (String, Begun) {
+        let lists = lists(tool, config, named);
         let list = lists.get(tier).expect("a place");
         let file = Path::new(&list.file).file_name().expect("a name").to_string_lossy();
         (format!("{file} {}", list.table), list.begun)
+    }
+
+    /// It replaces no profile that there is, and is used in place of those of the run.
+    #[test]
+    fn a_new_profile_has_a_name_of_its_own() {
+        let (mine, second) = ("[profiles.mine]\nread = ['/a']\n", "[profiles.mine-2]\n");
+        for (config, named, name) in
+            [("", "", "mine"), (mine, "", "mine-2"), ("", mine, "mine-2"), (mine, second, "mine-3")]
+        {
+            let profile = lists(None, config, named).profile.expect("a place");
+            assert_eq!((profile.name.as_str(), profile.includes), (name, vec!["c".to_owned()]));
+            assert!(profile.file.ends_with("config/jp-confine/config.toml"), "{}", profile.file);
+        }
     }
 
     /// A list replaces the one below it: the pattern belongs where the list that counts is.

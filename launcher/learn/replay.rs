@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::decide::{Denial, Destination, Verdict};
+use jp_confine_policy::decide::{Denial, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::{Capabilities, canonical};
@@ -82,7 +82,9 @@ impl<'a> Stage<'a> {
     ) -> Result<Vec<&'u Use>, Failure> {
         let image = self.image(&self.grants(rules))?;
         let image = prepare::parse_image(&image)?;
-        let refused = |one: &&&Use| match Asked::Access(&one.path, one.caps()).judge(&image) {
+        let judged =
+            |one: &Use| Asked::Access(Request::canonical(&one.path), one.caps()).judge(&image);
+        let refused = |one: &&&Use| match judged(one) {
             Verdict::Allow => false,
             Verdict::Deny(denial) => !is_no_secret(one, denial),
         };
@@ -139,7 +141,9 @@ impl<'a> Stage<'a> {
 fn lacks(image: &Image<'_>, grants: &[Grant], asked: Asked<'_>) -> Option<Vec<Step>> {
     match asked.judge(image) {
         Verdict::Allow => None,
-        Verdict::Deny(denial) => Some(lacking(image, grants, asked.place(&denial), denial.missing)),
+        Verdict::Deny(denial) => {
+            Some(lacking(image, grants, asked.place(&denial).path, denial.missing))
+        }
     }
 }
 
@@ -155,7 +159,7 @@ fn is_no_secret(one: &Use, denial: Denial) -> bool {
 
 /// What must be allowed for a use to be possible, this time and the next.
 fn requests(one: &Use) -> Vec<Asked<'_>> {
-    let (from, to) = (one.path.as_slice(), one.other.as_slice());
+    let (from, to) = (Request::canonical(&one.path), Request::canonical(&one.other));
     let rename = |destination| Asked::Rename { from, to, destination };
     match one.how {
         How::Moved => vec![rename(Destination::Missing), rename(Destination::Exists)],

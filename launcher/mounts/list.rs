@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use camino::Utf8PathBuf;
-use jp_confine_policy::approvals::{Approval, Approvals as _};
+use jp_confine_policy::approvals::Approval;
 use jp_confine_policy::canonical::{Lookups, Root};
 use jp_confine_policy::external::External;
 use jp_confine_policy::pattern::Places;
 use jp_confine_policy::{Capabilities, Capability};
 use serde::Serialize;
 
-use crate::approvals::patterns::{self, Wide};
-use crate::approvals::store::{Binding, Store};
+use crate::approvals::patterns::Wide;
+use crate::approvals::store::{Binding, Kind, Store};
 use crate::cli::Options;
 use crate::config::layers::Layers;
 use crate::config::scope::{self, Scope};
@@ -103,18 +103,16 @@ fn lines(root: &Root, scopes: &[Scope], wide: &[Wide], store: &Store) -> Vec<Lin
     let mut lines: Vec<Line> =
         names.map(|name| line(name, root, &mut lookups, scopes, store)).collect();
     lines.extend(wide.iter().map(|wide| pattern(wide, store)));
-    let is_listed = |entry: &&Binding| lines.iter().any(|line| line.name == entry.rule_path);
-    let left = store.entries().iter().filter(|entry| !is_listed(entry));
-    let left: Vec<Line> = left.map(unused).collect();
-    lines.extend(left);
+    let is_used = |entry: &&Binding| wide.iter().any(|wide| wide.name() == entry.rule_path);
+    let left = store.entries(Kind::Pattern).iter().filter(|entry| !is_used(entry));
+    lines.extend(left.map(unused));
     lines
 }
 
 /// What external rules and approvals of mounts name, in normal form.
 fn names(scopes: &[Scope], store: &Store) -> BTreeSet<Utf8PathBuf> {
     let rules = scopes.iter().flat_map(|scope| &scope.rules);
-    let approved = store.entries().iter().map(|entry| entry.rule_path.as_str());
-    let approved = approved.filter(|name| !patterns::is_name(name)).map(Utf8PathBuf::from);
+    let approved = store.entries(Kind::Mount).iter().map(|entry| (&entry.rule_path).into());
     rules.filter_map(|rule| rule.lexical_path().ok()).chain(approved).collect()
 }
 
@@ -134,7 +132,7 @@ fn line(
     };
     let grants: Vec<Held> = scope::grants_on(scopes, &name).into_iter().map(held).collect();
     let made_by = if grants.is_empty() { MadeBy::Option } else { MadeBy::Rule };
-    let approved = store.get(name.as_str());
+    let approved = store.get(Kind::Mount, name.as_str());
     Line {
         state,
         made_by,
@@ -149,9 +147,9 @@ fn line(
 /// A pattern of a workspace file that leads outside.
 fn pattern(wide: &Wide, store: &Store) -> Line {
     let name = wide.name();
-    let approved = store.get(name.as_str());
+    let approved = store.get(Kind::Pattern, name.as_str());
     Line {
-        state: match store.lookup(name.as_str(), &wide.stem) {
+        state: match store.look(Kind::Pattern, name.as_str(), &wide.stem) {
             Approval::Approved => State::Ok,
             Approval::Retargeted { .. } => State::Retargeted,
             Approval::Unknown => State::Unapproved,

@@ -4,6 +4,7 @@
 //! Everything is checked before anything is changed: [`Mounts::check`] looks, [`Mounts::confirm`] asks,
 //! [`Mounts::link`] acts. The rules hold for one run; the link and its approval stay.
 
+mod consent;
 pub(crate) mod grammar;
 mod links;
 pub(crate) mod list;
@@ -16,7 +17,6 @@ use std::fmt;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use jp_confine_policy::Capabilities;
 use jp_confine_policy::canonical::{Lookups, Op, Root};
 use jp_confine_policy::model::FsRule;
 
@@ -24,16 +24,13 @@ use self::grammar::{Mount, Unmount};
 use self::links::Entry;
 pub(crate) use self::links::Links;
 use self::place::Place;
-use crate::approvals::patterns;
-use crate::approvals::question::About;
-use crate::approvals::store::Store;
+use crate::approvals::store::{Kind, Store};
 use crate::cli::Options;
 use crate::config::layers::Layers;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::log::Log;
 use crate::report;
-use crate::terminal::Terminal;
 use crate::workspace::Workspace;
 
 /// What the command line asks of mounts.
@@ -110,41 +107,6 @@ impl Mounts {
         self.gone.is_empty() && self.mounted.is_empty()
     }
 
-    /// Asks whether mounts for whoever runs are meant, where somebody can be asked (R10). What was
-    /// approved is not asked about again.
-    pub(crate) fn confirm(
-        &self,
-        terminal: &mut Terminal,
-        about: &About<'_>,
-        options: &Options,
-    ) -> Result<(), Failure> {
-        let open = |mounted: &&Mounted| mounted.typed.tool.is_none() && !mounted.approved;
-        for mounted in self.mounted.iter().filter(open) {
-            let who = match &options.tool {
-                Some(tool) => format!("tool {tool}"),
-                None => "this run".to_owned(),
-            };
-            // In this run the mount's own rule is the last one on its path.
-            let heading = "What rules of files grant there in other runs:";
-            let effect = about.effect(heading, &mounted.name, &mounted.target);
-            let was = mounted.previous.as_ref().map(|target| report::path(target.as_str()));
-            let was = was.map(|target| format!("  was: {target}\n")).unwrap_or_default();
-            let question = format!(
-                "jp-confine: mount from outside the workspace\n  {} → {}\n{was}  {who}: {}\n{effect}Mount it?",
-                report::path(mounted.name.as_str()),
-                report::path(mounted.target.as_str()),
-                Capabilities::READ,
-            );
-            if !about.confirm(terminal, &question, &mounted.name, &mounted.target) {
-                return Err(Failure::own(format!(
-                    "nothing was run: no to --mount {}",
-                    mounted.typed
-                )));
-            }
-        }
-        Ok(())
-    }
-
     /// Removes and makes the links; dropped instead of kept, the result takes all of it back.
     pub(crate) fn link(&self, root: &Root) -> Result<Links, Failure> {
         let mut links = Links::of(root)?;
@@ -164,10 +126,10 @@ impl Mounts {
     /// Brings `store` up to date: what was typed is approved, what was taken back is not.
     pub(crate) fn approve(&self, store: &mut Store) {
         for name in &self.gone {
-            store.revoke(name);
+            store.revoke(Kind::Mount, name);
         }
         for mounted in &self.mounted {
-            store.approve(&mounted.name, &mounted.target);
+            store.approve(Kind::Mount, &mounted.name, &mounted.target);
         }
     }
 
@@ -224,12 +186,10 @@ struct Checker<'a> {
     known: BTreeSet<Utf8PathBuf>,
 }
 
-/// The names of the mounts that there are: those of external rules, and of what is approved but for
-/// patterns, to which no link belongs.
+/// The names of the mounts that there are: those of external rules, and of what is approved.
 fn known(rules: &[FsRule], store: &Store) -> BTreeSet<Utf8PathBuf> {
     let external = rules.iter().filter(|rule| rule.external());
-    let approved = store.entries().iter().map(|entry| entry.rule_path.as_str());
-    let approved = approved.filter(|name| !patterns::is_name(name)).map(Utf8PathBuf::from);
+    let approved = store.entries(Kind::Mount).iter().map(|entry| (&entry.rule_path).into());
     external.filter_map(|rule| rule.lexical_path().ok()).chain(approved).collect()
 }
 
@@ -280,7 +240,8 @@ impl Checker<'_> {
             Entry::Link => self.has_target(&name, &target)?,
             Entry::Other => return Err(Why::from(format!("{name} exists and is no link"))),
         };
-        let before = store.get(name.as_str()).map(|entry| entry.canonical_target.clone());
+        let before =
+            store.get(Kind::Mount, name.as_str()).map(|entry| entry.canonical_target.clone());
         let approved = before.as_ref() == Some(&target);
         let previous = before.filter(|_| !approved);
         Ok(Mounted { typed: mount.clone(), name, target, linked, approved, previous })

@@ -37,7 +37,7 @@ impl Mounts {
 }
 
 impl Mounted {
-    fn rule(&self) -> FsRule {
+    pub(super) fn rule(&self) -> FsRule {
         FsRule::new(self.name.clone())
             .with_external(true)
             .with(Capability::Read, true)

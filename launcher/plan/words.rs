@@ -5,10 +5,8 @@ use std::fmt::Write as _;
 use super::Plan;
 use super::bounds::Bounds;
 use crate::filter::Traps;
+use crate::report;
 use crate::sys::child;
-
-/// Nothing is wider, so that it can be read in any terminal.
-const WIDTH: usize = 80;
 
 /// What is under nobody's control, whatever the plan.
 const LIMITS: [&str; 2] = [
@@ -31,7 +29,7 @@ impl Plan {
         let notes = self.weaker.iter().chain(&self.notes);
         section(&mut text, "notes", notes.cloned());
         section(&mut text, "limits", self.limits().into_iter().map(str::to_owned));
-        text
+        report::folded(&text)
     }
 
     fn supervisor(&self) -> impl Iterator<Item = String> {
@@ -57,7 +55,7 @@ impl Plan {
             .map(|bounds| format!("version {}, {} rules", bounds.version, bounds.rules.len()));
         let absent = (!self.absent.is_empty()).then(|| {
             let paths: Vec<String> =
-                self.absent.iter().map(|path| path.display().to_string()).collect();
+                self.absent.iter().map(|path| report::path(&path.to_string_lossy())).collect();
             format!("not there yet, so only through the library: {}", paths.join(", "))
         });
         let withheld = self.withholds.contains(child::WITHHELD).then(|| {
@@ -110,24 +108,6 @@ fn section(text: &mut String, heading: &str, lines: impl Iterator<Item = String>
         if index == 0 {
             let _ = writeln!(text, "{heading}");
         }
-        wrap(text, &line);
+        let _ = writeln!(text, "  {line}");
     }
-}
-
-/// Writes a line between words, indented, the rest of it further.
-fn wrap(text: &mut String, line: &str) {
-    let mut width = 0;
-    for word in line.split(' ') {
-        let length = word.chars().count();
-        if width == 0 || width + 1 + length > WIDTH {
-            text.push_str(if width == 0 { "  " } else { "\n    " });
-            width = if width == 0 { 2 } else { 4 };
-        } else {
-            text.push(' ');
-            width += 1;
-        }
-        text.push_str(word);
-        width += length;
-    }
-    text.push('\n');
 }

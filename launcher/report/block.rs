@@ -13,7 +13,7 @@ use crate::advice::{Advice, Advisor, Gathered, Written};
 use crate::command_line::CommandLine;
 use crate::denials::{Denials, of_any_process};
 use crate::events::{Denial, Layer, Reason};
-use crate::own_patterns::{self, Addition};
+use crate::own_additions::{self, Addition};
 use crate::rule_text;
 
 /// The longest block.
@@ -146,15 +146,15 @@ fn entries(
             (None, Advice::Grant { written, .. }) => written,
             _ => Written::default(),
         };
-        for (path, caps) in theirs.rules {
-            let all = rules.entry(path).or_default();
-            *all = all.union(caps);
+        for (path, caps) in &theirs.rules {
+            let all = rules.entry(path.clone()).or_default();
+            *all = all.union(*caps);
         }
-        patterns.extend(own_patterns::additions(about.advisor.own_lists, &theirs.patterns));
+        patterns.extend(own_additions::additions(about.advisor.own_lists, &theirs));
     }
     let mut pasted = pasted(&rules, about.advisor, room);
-    let patterns = own_patterns::together(patterns.iter());
-    let patterns = own_patterns::lines("  ", "or add to", &patterns);
+    let patterns = own_additions::together(patterns.iter());
+    let patterns = own_additions::lines("  ", "or add to", &patterns);
     if pasted.len() + patterns.len() <= room {
         pasted.extend(patterns);
     }
@@ -194,7 +194,8 @@ fn describe(
         Layer::Shim => "",
         Layer::Supervisor => ", stopped by the supervisor",
     };
-    let mut lines = vec![format!("  {what} {path} by {program}{times}{layer}")];
+    let beside = beside(denial, advisor);
+    let mut lines = vec![format!("  {what} {path}{beside} by {program}{times}{layer}")];
     let why = rule(denial, advisor).unwrap_or_else(|| "no rule covers it".to_owned());
     let parts = match advice {
         Advice::Never(reason) => {
@@ -221,6 +222,15 @@ fn describe(
         lines.extend(text.lines().map(|line| format!("      {}", style.faint(line))));
     }
     lines
+}
+
+/// What is refused at the other end of a move, too.
+fn beside(denial: &Denial, advisor: Advisor<'_>) -> String {
+    let missing = advisor.beside(denial);
+    if missing.is_empty() {
+        return String::new();
+    }
+    format!(" and {missing} {}", shown(&denial.other, advisor.workspace))
 }
 
 /// The denials beside the first of a directory.

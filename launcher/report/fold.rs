@@ -36,7 +36,7 @@ fn split(line: &str) -> Vec<String> {
 }
 
 /// Every line of `text` that is too long, broken.
-pub(super) fn folded(text: &str) -> String {
+pub(crate) fn folded(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 

@@ -94,6 +94,10 @@ jp-confine: 3 denials
   or add to /c/config.toml:
     [file_policy]
     write_paths = [\"/srv/a b\"]
+  or add to /c/config.toml, for runs with --profile mine:
+    [profiles.mine]
+    includes = [\"c\"]
+    read = [\"/etc/shadow\"]
   all of them, and rules to paste: jp-confine why --last
 "
     );
@@ -134,6 +138,16 @@ fn declared_workspaces_are_told_the_rule() {
     assert!(text.contains("allow: jp-confine -w /w/src/x\n"), "{text}");
     let rule = "  or add to the policy file:\n[[access.fs]]\npath = \"src/x\"\nupdate = true\n";
     assert!(text.contains(rule), "{text}");
+}
+
+#[test]
+fn both_ends_of_a_move_are_named_with_one_way_out() {
+    let moved = denial(b"/w/missing-a", Capabilities::DELETE, None);
+    let moved = Denial { call: b"rename".into(), other: b"/w/missing-b".into(), ..moved };
+    let text = render(&[moved], true);
+    let both = "  denied delete missing-a and create missing-b by cat\n";
+    let way_out = "allow: jp-confine -w /w/missing-a -w /w/missing-b\n";
+    assert!(text.contains(both) && text.contains(way_out), "{text}");
 }
 
 #[test]

@@ -7,21 +7,23 @@ use crate::lookup::Request;
 use crate::tier::Restraint;
 
 /// What patterns of `deny_paths` and `prompt_paths` withhold of the spelling by which an entry is named,
-/// whatever tiers say of the entry itself: they may have been written by way of a link (spec §9.1).
+/// whatever tiers say of the entry itself: they may have been written by way of a link (spec §9.1). What rules
+/// grant where the spelling would lead has no part in that.
 #[must_use]
 pub fn spelled(
     image: &Image<'_>,
     spelling: &[u8],
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
 ) -> Option<Denial> {
-    if image.levels().all(|image| image.tiers().is_none()) {
-        return None;
-    }
+    let levels = (0..=u8::MAX).zip(image.levels());
+    let withheld = levels
+        .filter_map(|(level, image)| Some((level, image.tiers()?.withheld_by_spelling(spelling)?)));
+    let (level, restraint) = withheld.min_by_key(|(_, restraint)| *restraint != Restraint::Deny)?;
     match judge(image, &Request::canonical(spelling)) {
-        Verdict::Deny(denial) => match denial.restraint {
-            Some(Restraint::Deny | Restraint::Prompt) => Some(denial),
-            _ => None,
-        },
+        Verdict::Deny(denial) => {
+            let ask = restraint == Restraint::Prompt;
+            Some(Denial { level, restraint: Some(restraint), ask, ..denial })
+        }
         Verdict::Allow => None,
     }
 }

@@ -169,16 +169,28 @@ impl<'a> Tiers<'a> {
         if fixed { unchangeable(found) } else { found }
     }
 
-    /// What the spelling matches: a pattern may have been written by way of a link (spec §9.1). It can
-    /// only restrict.
+    /// What the spelling matches, where it is another.
     fn spelled(&self, request: &Request<'_>) -> Marks {
         if core::ptr::eq(request.route, request.path) || request.route == request.path {
             return Marks::NONE;
         }
-        self.automaton
-            .look(request.route)
-            .here
-            .intersection(Marks::DENY.union(Marks::PROMPT).union(Marks::ASK))
+        self.by_spelling(request.route)
+    }
+
+    /// What a spelling matches: a pattern may have been written by way of a link (spec §9.1). It can only
+    /// restrict.
+    fn by_spelling(&self, spelling: &[u8]) -> Marks {
+        let restricting = Marks::DENY.union(Marks::PROMPT).union(Marks::ASK);
+        self.automaton.look(spelling).here.intersection(restricting)
+    }
+
+    /// Why a spelling alone withholds what is granted, if it does.
+    pub(crate) fn withheld_by_spelling(&self, spelling: &[u8]) -> Option<Restraint> {
+        match self.by_spelling(spelling) {
+            Marks::NONE => None,
+            marks if marks.intersects(Marks::DENY) => Some(Restraint::Deny),
+            _ => Some(Restraint::Prompt),
+        }
     }
 
     fn meet(&self, reach: Reach, here: Marks, seen: Seen, granted: Lookup) -> Lookup {

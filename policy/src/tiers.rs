@@ -209,16 +209,24 @@ impl Tiers {
 
     /// The table of all patterns.
     pub(crate) fn table(&self) -> Result<&Table, BuildError> {
-        self.table.get_or_init(|| automaton::table(&self.lists())).as_ref().map_err(Clone::clone)
+        self.table.get_or_init(|| self.determined()).as_ref().map_err(Clone::clone)
+    }
+
+    /// The table, which is made again only where it says of one of its patterns that nobody is asked for what
+    /// it opens.
+    fn determined(&self) -> Result<Table, BuildError> {
+        let mut lists = self.lists();
+        let table = automaton::table(&lists)?;
+        let Some(outspoken) = self.outspoken(&table) else { return Ok(table) };
+        lists.push(outspoken);
+        automaton::table(&lists)
     }
 
     /// What the patterns of each list match.
     fn lists(&self) -> Vec<Listed> {
         let others = [List::Sensitive, List::Question];
         let lists = Tier::ALL.into_iter().map(List::Tier).chain(others);
-        let mut lists: Vec<Listed> = lists.map(|list| self.listed(list)).collect();
-        lists.extend(self.outspoken());
-        lists
+        lists.map(|list| self.listed(list)).collect()
     }
 
     fn listed(&self, list: List) -> Listed {
@@ -229,19 +237,18 @@ impl Tiers {
         listed
     }
 
-    /// The patterns that open a sensitive path by its name: nobody is asked about it then (spec §10).
-    fn outspoken(&self) -> Option<Listed> {
-        let mut opening = self.opening().filter(|(tier, _)| *tier != Tier::Prompt).peekable();
-        opening.peek()?;
-        let sensitive = automaton::table(&[self.listed(List::Sensitive)]).ok()?;
-        let mut outspoken = Listed::new(Marks::OUTSPOKEN);
-        for (_, pattern) in opening {
-            let named = sensitive.look(bytes(&pattern.named()));
-            if named.here.intersects(Marks::SENSITIVE) {
-                pattern.list(&mut outspoken);
-            }
-        }
-        Some(outspoken)
+    /// The patterns that open a sensitive path by its name, if any does: nobody is asked about it then (spec
+    /// §10). What is sensitive `table` says.
+    fn outspoken(&self, table: &Table) -> Option<Listed> {
+        let names_sensitive = |pattern: &Pattern| {
+            table.look(bytes(&pattern.named())).here.intersects(Marks::SENSITIVE)
+        };
+        let opening = self.opening().filter(|(tier, _)| *tier != Tier::Prompt);
+        let mut outspoken = opening.filter(|(_, pattern)| names_sensitive(pattern)).peekable();
+        outspoken.peek()?;
+        let mut listed = Listed::new(Marks::OUTSPOKEN);
+        outspoken.for_each(|(_, pattern)| pattern.list(&mut listed));
+        Some(listed)
     }
 
     /// The most specific pattern by which `restraint` withholds the path, or the spelling by which it

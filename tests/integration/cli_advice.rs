@@ -175,6 +175,31 @@ fn patterns_that_are_advised_allow_it() {
     }
 }
 
+/// Where a rule covers what lies outside no pattern helps: below what a profile grants, and below an approved link.
+#[test]
+fn profiles_that_are_advised_allow_it() {
+    let rule = "[[access.fs]]\npath = 'out'\nexternal = true\nread = true\n";
+    for script in ["echo x > $HOME/.cargo/bin/new", "echo x >> out/target", "rm out/target"] {
+        let scratch = tree();
+        scratch.write("home/.cargo/bin/program", "x");
+        scratch.write("ws/jp-confine.toml", &format!("{POLICY}{rule}"));
+        std::os::unix::fs::symlink(scratch.path("out"), scratch.ws().join("out")).expect("linked");
+        product(&scratch, &["approvals", "approve", "out"]).run().assert_ok();
+        assert_ne!(attempt(&scratch, script).code(), 0, "{script}: allowed from the start");
+        let advice = denials(&scratch);
+        let [denial] = advice.as_slice() else { panic!("{script}: {advice:?}") };
+        let list =
+            |one: &Value| format!("{} = {}\n", one["key"].as_str().unwrap(), one["patterns"]);
+        let lists: String =
+            denial["patterns"].as_array().expect("a list").iter().map(list).collect();
+        let config = format!("[profiles.mine]\n{lists}");
+        scratch.write("home/.config/jp-confine/config.toml", &config);
+        let line = ["--profile", "mine", "--", "sh", "-c", &scratch.expand(script)];
+        let again = product(&scratch, &line).run();
+        assert_eq!(again.code(), 0, "{script}: {config}: {again}");
+    }
+}
+
 /// What is refused on one path in several ways is allowed by one rule, and by the same options.
 #[test]
 fn what_is_refused_on_one_path_is_allowed_by_one_rule() {

@@ -165,20 +165,23 @@ fn without_a_supervisor_nothing_is_run() {
     assert!(!scratch.ws().join("new").exists());
 }
 
-/// Where all that is written goes elsewhere the terminal is free for it.
+/// Also where all that is written goes elsewhere, but for what the command says to the terminal itself.
 #[test]
-fn learning_shows_itself_where_nothing_else_is_shown() {
+fn learning_shows_itself_in_no_line_of_the_terminal() {
     let scratch = Scratch::new();
     if learn(&scratch, "true").is_none() {
         return;
     }
-    let line = format!("{PRODUCT} learn -o learned -- sh -c 'cat file; sleep 0.5' >../log 2>&1");
+    let script = "cat file; sleep 0.3; printf name: >/dev/tty; sleep 0.5; echo there >/dev/tty";
+    let line = format!("{PRODUCT} learn -o learned -- sh -c '{script}' >../log 2>&1");
     let run = Run::new(&scratch, "sh", &["-c", &line]).mode(crate::run::Mode::Bare);
     let mut terminal = Terminal::start(&run.env("TERM", "xterm"));
-    terminal.see("jp-confine learn: ");
+    terminal.see("\x1b]2;jp-confine learn: ");
     terminal.see("uses by ");
-    terminal.see("\r\x1b[K");
+    terminal.see("\x1b[23;2t");
     assert_eq!(terminal.end(), Some(0));
+    let screen = untitled(&terminal.screen());
+    assert!(screen.contains("name:there\r\n") && !screen.contains("learn"), "{screen}");
     assert!(!scratch.read("log").contains("learn: "), "{}", scratch.read("log"));
 }
 

@@ -149,6 +149,30 @@ fn a_mount_shows_what_files_grant_on_its_name() {
     assert_eq!((terminal.end(), approved(&scratch)), (Some(125), String::new()));
 }
 
+/// A mount that is typed for a tool is no consent to what a file grants that tool beyond it: that is asked about,
+/// or where nobody can be asked it does not come of it.
+#[test]
+fn a_typed_mount_approves_no_more_than_was_typed() {
+    let scratch = Scratch::new();
+    let rule =
+        "[[tools.edit.access.fs]]\npath = 'fork'\nexternal = true\nread = true\nwrite = true\n";
+    scratch.write("ws/jp-confine.toml", rule);
+    let line = "--tool edit --mount edit:fork=../out/dir:ro -- cat fork/inner";
+    let run = say(&scratch, line);
+    run.assert_ok().assert_stdout(SECRET).assert_stderr("is for this run alone");
+    assert_eq!(approved(&scratch), "");
+    say(&scratch, "--tool edit -- touch fork/new").assert_code(1);
+    if have("script") {
+        let mut terminal = in_terminal(&scratch, &line.split(' ').collect::<Vec<_>>());
+        terminal.see("tool edit: read\r\n");
+        terminal.see("in other runs:\r\n  tool edit: read, create, update, delete\r\n");
+        terminal.see("Mount it? [y/N] ");
+        terminal.keys("y\n");
+        terminal.see(SECRET);
+        assert_eq!((terminal.end(), approved(&scratch)), (Some(0), "fork=dir".to_owned()));
+    }
+}
+
 #[test]
 fn nobody_is_asked_who_cannot_answer() {
     let scratch = forked();

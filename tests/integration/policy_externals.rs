@@ -62,6 +62,22 @@ fn the_approved_target_is_the_boundary() {
     }
 }
 
+/// A link may be called as the approval of a pattern is, and lead where that does: to read there was approved, and
+/// not what a rule on the link grants.
+#[test]
+fn an_approved_pattern_approves_no_link() {
+    for &linking in linkings() {
+        let scratch = arena_with(linking, Scratch::new());
+        let name = scratch.expand("read_paths $OUT/**");
+        product(&scratch, &["approvals", "approve", &name]).run().assert_ok();
+        set_up(&scratch, &format!("mkdir -p '{name}'; rmdir '{name}'; ln -s $OUT '{name}'"));
+        scratch.write("ws/jp-confine.toml", &RULES.replace("fork", &name));
+        let rows =
+            [("open file", "ok"), ("open $OUT/secret", "EACCES"), ("creat $OUT/new", "EACCES")];
+        assert_answers(&scratch, "--non-interactive", &rows);
+    }
+}
+
 /// As between a run and the next `git pull`.
 #[test]
 fn another_target_before_the_run_is_not_approved() {

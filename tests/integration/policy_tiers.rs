@@ -85,6 +85,25 @@ fn deny_knows_spellings_by_links() {
     );
 }
 
+/// A rule that grants less where the link is than where it leads has no part in that.
+#[test]
+fn deny_knows_spellings_from_where_less_is_granted() {
+    let rule = |path, caps| format!("[[access.fs]]\npath = '{path}'\nread = true\n{caps} = true\n");
+    let rules = format!("{}{}", rule(".", "execute"), rule("a", "write"));
+    assert_answers(
+        "mkdir a; touch a/x a/y; ln -s a alias",
+        &format!("{rules}[file_policy]\ndeny_paths = ['**/alias/*']\n"),
+        "",
+        &[
+            ("unlink alias/x", "EACCES"),
+            ("rename alias/x a/z", "EACCES"),
+            ("rename a/x alias/z", "EACCES"),
+            ("mkdir alias/d", "EACCES"),
+            ("unlink a/x", "ok"),
+        ],
+    );
+}
+
 /// What the way leads through is no place of its own for all other tiers.
 #[test]
 fn a_way_from_elsewhere_takes_nothing() {

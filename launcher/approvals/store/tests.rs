@@ -36,7 +36,7 @@ impl Place {
 
     fn approve(&self, rule_path: &str, target: &str) {
         let mut store = self.open();
-        store.approve(rule_path.into(), target.into());
+        store.approve(Kind::Mount, rule_path.into(), target.into());
         store.save().expect("saved");
     }
 
@@ -44,14 +44,14 @@ impl Place {
     fn kept(&self) -> String {
         let store = self.open();
         let shown = |entry: &Binding| format!("{}={}", entry.rule_path, entry.canonical_target);
-        store.entries().iter().map(shown).collect::<Vec<_>>().join(" ")
+        store.entries(Kind::Mount).iter().map(shown).collect::<Vec<_>>().join(" ")
     }
 }
 
 #[test]
 fn a_missing_file_is_an_empty_one() {
     let store = Place::new().open();
-    assert_eq!((store.entries(), &store.warning), (&[][..], &None));
+    assert_eq!((store.entries(Kind::Mount), &store.warning), (&[][..], &None));
     assert_eq!(store.lookup("fork", Path::new("/a")), Approval::Unknown);
 }
 
@@ -79,8 +79,8 @@ fn one_entry_for_each_path() {
     place.approve("fork", "/b");
     assert_eq!(place.kept(), "fork=/b other=/o");
     let mut store = place.open();
-    store.revoke("fork".into());
-    store.revoke("unknown".into());
+    store.revoke(Kind::Mount, "fork".into());
+    store.revoke(Kind::Mount, "unknown".into());
     store.save().expect("saved");
     assert_eq!(place.kept(), "other=/o");
 }
@@ -97,7 +97,10 @@ fn the_file_is_as_documented() {
         "rule_path": "fork", "canonical_target": "/a", "approved_at": time
     });
     let workspace = place.workspace.root.to_str().expect("UTF-8");
-    assert_eq!(json, serde_json::json!({ "workspace": workspace, "mounts": [entry] }));
+    assert_eq!(
+        json,
+        serde_json::json!({ "workspace": workspace, "mounts": [entry], "patterns": [] })
+    );
     let mode = fs::metadata(place.file()).expect("a file").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let dir = fs::metadata(place.file().parent().expect("a parent")).expect("a directory");
@@ -112,7 +115,7 @@ fn to_approve_again_changes_nothing() {
     let place = Place::new();
     place.write(r#"{"mounts":[{"rule_path":"f","canonical_target":"/a","approved_at":"x"}]}"#);
     place.approve("f", "/a");
-    assert_eq!(place.open().entries()[0].approved_at, "x");
+    assert_eq!(place.open().entries(Kind::Mount)[0].approved_at, "x");
 }
 
 #[test]
@@ -145,11 +148,11 @@ fn what_cannot_be_used_is_empty_and_kept_aside() {
         let place = Place::new();
         place.write(text);
         let mut store = place.open();
-        assert!(store.entries().is_empty(), "{text}");
+        assert!(store.entries(Kind::Mount).is_empty(), "{text}");
         assert!(store.warning.as_ref().is_some_and(|why| why.contains(FILE)), "{text}");
         store.save().expect("nothing to do");
         assert_eq!(fs::read_to_string(place.file()).expect("text"), text);
-        store.approve("fork".into(), "/a".into());
+        store.approve(Kind::Mount, "fork".into(), "/a".into());
         store.save().expect("saved");
         assert_eq!(place.kept(), "fork=/a", "{text}");
         let aside = place.file().with_file_name(format!("{FILE}.unusable-1"));
@@ -177,7 +180,7 @@ fn writers_at_the_same_time_lose_nothing() {
             scope.spawn(move || place.approve(&format!("fork{writer}"), "/a"));
         }
     });
-    assert_eq!(place.open().entries().len(), 8);
+    assert_eq!(place.open().entries(Kind::Mount).len(), 8);
 }
 
 #[test]
@@ -191,14 +194,27 @@ fn nobody_waits_for_ever() {
 }
 
 #[test]
+fn what_is_for_one_run_is_not_saved() {
+    let place = Place::new();
+    place.approve("fork", "/old");
+    let mut store = place.open();
+    store.approve(Kind::Mount, "fork".into(), "/a".into());
+    store.approve(Kind::Mount, "other".into(), "/o".into());
+    store.keep_to_this_run("fork".into());
+    assert_eq!(store.lookup("fork", Path::new("/a")), Approval::Approved);
+    store.save().expect("saved");
+    assert_eq!(place.kept(), "other=/o");
+}
+
+#[test]
 fn what_others_changed_meanwhile_stays() {
     let place = Place::new();
     place.approve("gone", "/g");
     let mut store = place.open();
-    store.approve("mine".into(), "/m".into());
+    store.approve(Kind::Mount, "mine".into(), "/m".into());
     let mut other = place.open();
-    other.revoke("gone".into());
-    other.approve("theirs".into(), "/t".into());
+    other.revoke(Kind::Mount, "gone".into());
+    other.approve(Kind::Mount, "theirs".into(), "/t".into());
     other.save().expect("saved");
     store.save().expect("saved");
     assert_eq!(place.kept(), "theirs=/t mine=/m");
@@ -209,7 +225,7 @@ fn without_a_home_nothing_is_kept() {
     let mut place = Place::new();
     place.context.data_home = None;
     let mut store = place.open();
-    store.approve("fork".into(), "/a".into());
+    store.approve(Kind::Mount, "fork".into(), "/a".into());
     assert!(store.save().is_err());
 }
 
@@ -227,4 +243,33 @@ fn approvals_are_of_one_workspace() {
     assert_eq!(place.kept(), "fork=/b");
     let aside = place.file().with_file_name("approvals.json.unusable-1");
     assert!(fs::read_to_string(aside).expect("kept aside").contains("/other\""));
+}
+
+/// What is approved of the one kind is not of the other, whatever it is called.
+#[test]
+fn mounts_and_patterns_have_names_of_their_own() {
+    let (place, name) = (Place::new(), "read_paths /a/**");
+    for (kind, other) in [(Kind::Mount, Kind::Pattern), (Kind::Pattern, Kind::Mount)] {
+        let mut store = place.open();
+        store.revoke(other, name.into());
+        store.approve(kind, name.into(), "/a".into());
+        store.save().expect("saved");
+        assert_eq!(place.open().look(other, name, Path::new("/a")), Approval::Unknown);
+    }
+    assert_eq!(place.open().look(Kind::Pattern, name, Path::new("/a")), Approval::Approved);
+}
+
+/// As files had them once: together.
+#[test]
+fn patterns_among_mounts_are_patterns() {
+    let place = Place::new();
+    let entry =
+        |name| format!(r#"{{"rule_path":"{name}","canonical_target":"/a","approved_at":"x"}}"#);
+    let names = ["f", "read_paths /a/**", "read_paths a"].map(entry);
+    place.write(&format!(r#"{{"mounts":[{}]}}"#, names.join(",")));
+    assert_eq!(place.kept(), "f=/a read_paths a=/a");
+    assert_eq!(place.open().entries(Kind::Pattern)[0].rule_path, "read_paths /a/**");
+    place.approve("g", "/b");
+    assert_eq!(place.kept(), "f=/a read_paths a=/a g=/b");
+    assert_eq!(place.open().entries(Kind::Pattern)[0].approved_at, "x");
 }

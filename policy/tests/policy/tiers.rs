@@ -442,3 +442,25 @@ proptest! {
         prop_assert_eq!(found.caps, expected);
     }
 }
+
+/// Of an entry its spelling is judged before it is known where that leads: what a rule grants there is nothing to
+/// the patterns.
+#[test]
+fn the_spelling_of_an_entry_restricts_whatever_is_granted_there() {
+    let judge = Judge::of("deny=**/no/* prompt=**/asked/*");
+    let spelled = |path: &str| {
+        let denied = decide::spelled(&judge.image(), path.as_bytes(), decide::remove);
+        word(denied.map_or(Verdict::Allow, Verdict::Deny))
+    };
+    for (path, expected) in [
+        ("/w/no/f", "deny deny"),
+        ("/w/ro/no/f", "deny deny"),
+        ("/nowhere/no/f", "deny deny"),
+        ("/w/asked/f", "ask prompt"),
+        ("/w/ro/asked/f", "ask prompt"),
+        ("/w/ro/f", "allow"),
+        ("/tmp/run/no/f", "allow"),
+    ] {
+        assert_eq!(spelled(path), expected, "{path}");
+    }
+}

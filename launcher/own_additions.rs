@@ -1,14 +1,16 @@
-//! Patterns of the user's own, which open what lies outside of the workspace, as their file has them (spec
-//! §9.4, §18).
+//! What files of the user's own take more to open what lies outside of the workspace: patterns, and a profile
+//! (spec §9.4, §18).
 
 use jp_confine_policy::tier::Tier;
 use serde::{Deserialize, Serialize};
 
+use crate::advice::Written;
 use crate::config::own_lists::{Begun, OwnList, OwnLists};
+use crate::profile::keys::{KEYS, keys_for};
 use crate::report;
 use crate::rule_text;
 
-/// Patterns to add to one list.
+/// Patterns to add to one list, or, of a profile, what its list begins with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Addition {
     #[serde(flatten)]
@@ -23,14 +25,30 @@ impl Addition {
     }
 }
 
-/// What `patterns` are as additions, one for each list.
-pub(crate) fn additions(lists: &OwnLists, patterns: &[(Tier, String)]) -> Vec<Addition> {
+/// What is `written` into the user's own files as additions, one for each list.
+pub(crate) fn additions(lists: &OwnLists, written: &Written) -> Vec<Addition> {
     let of_tier = |tier: Tier| {
-        let own = patterns.iter().filter(|(of, _)| *of == tier).map(|(_, text)| text.clone());
-        Some(Addition { list: lists.get(tier)?.clone(), patterns: own.collect() })
+        let own = written.patterns.iter().filter(|(of, _)| *of == tier);
+        let patterns = own.map(|(_, text)| text.clone()).collect();
+        Some(Addition { list: lists.get(tier)?.clone(), patterns })
     };
     let all = [Tier::Read, Tier::Write].into_iter().filter_map(of_tier);
+    let all = all.chain(of_profile(lists, written));
     all.filter(|one| !one.patterns.is_empty()).collect()
+}
+
+/// The profile, key for key, if there is anything that it is to grant.
+fn of_profile(lists: &OwnLists, written: &Written) -> Vec<Addition> {
+    let Some(profile) = lists.profile.as_ref().filter(|_| !written.entries.is_empty()) else {
+        return Vec::new();
+    };
+    let under = |key: &str| {
+        let has_key = |caps| keys_for(caps).iter().any(|(one, _)| *one == key);
+        let own = written.entries.iter().filter(|(_, caps)| has_key(*caps));
+        Addition { list: profile.list(key), patterns: own.map(|(path, _)| path.clone()).collect() }
+    };
+    let includes = Addition { list: profile.list("includes"), patterns: profile.includes.clone() };
+    std::iter::once(includes).chain(KEYS.map(|(key, _)| under(key))).collect()
 }
 
 /// Those for one list as one.
@@ -46,7 +64,8 @@ pub(crate) fn together<'a>(additions: impl Iterator<Item = &'a Addition>) -> Vec
             None => all.push(one.clone()),
         }
     }
-    all.sort_by(|one, other| one.list.key.cmp(&other.list.key));
+    let place = |it: &Addition| (it.list.table.clone(), it.list.key.clone());
+    all.sort_by_key(place);
     all
 }
 
@@ -57,7 +76,12 @@ pub(crate) fn lines(indent: &str, before: &str, additions: &[Addition]) -> Vec<S
     for (index, Addition { list, patterns }) in additions.iter().enumerate() {
         let shares_table = |other: &Addition| other.list.is_beside(list);
         if !additions.iter().take(index).any(shares_table) {
-            let place = [format!("{before} {}", place(list)), report::path(&list.file) + ":"];
+            let file = report::path(&list.file);
+            let file = match list.profile() {
+                Some(name) => format!("{file}, for runs with --profile {name}:"),
+                None => file + ":",
+            };
+            let place = [format!("{before} {}", place(list)), file];
             let place = place.map(|part| part.trim_end().to_owned());
             lines.extend(report::fitted(indent, &place, " "));
             if list.begun == Begun::Nothing {
@@ -84,6 +108,8 @@ fn place(OwnList { table, key, begun, .. }: &OwnList) -> String {
 
 #[cfg(test)]
 mod tests {
+    use jp_confine_policy::Capabilities;
+
     use super::*;
 
     fn addition(key: &str, begun: Begun, patterns: &[&str]) -> Addition {
@@ -106,6 +132,26 @@ mod tests {
             told(&[read(Begun::List), write(Begun::Table)]),
             "  or add to read_paths of [file_policy] in /h/config.toml:\n    \"/a\",\n  or add to \
              [file_policy] in /h/config.toml:\n    write_paths = [\"/b\", \"/c\"]"
+        );
+    }
+
+    #[test]
+    fn a_profile_is_a_table_of_its_own() {
+        let entries = vec![
+            ("/usr/a".to_owned(), Capabilities::READ.union(Capabilities::EXECUTE)),
+            ("/usr/b".to_owned(), Capabilities::UPDATE.union(Capabilities::EXECUTE)),
+            ("/etc/c".to_owned(), Capabilities::CREATE),
+        ];
+        let patterns = vec![(Tier::Read, "/srv/d".to_owned())];
+        let written = Written { patterns, entries, ..Written::default() };
+        let additions = additions(&OwnLists::of_nobody(), &written);
+        let told = lines("  ", "or add to", &together(additions.iter())).join("\n");
+        assert_eq!(
+            told,
+            "  or add to /c/config.toml:\n    [file_policy]\n    read_paths = [\"/srv/d\"]\n  \
+             or add to /c/config.toml, for runs with --profile mine:\n    [profiles.mine]\n    \
+             exec = [\"/usr/a\", \"/usr/b\"]\n    includes = [\"c\"]\n    update = [\"/usr/b\"]\n    \
+             write = [\"/etc/c\"]"
         );
     }
 

@@ -1,0 +1,129 @@
+//! What of a mount a person consents to by typing it, and what is asked about (spec §8.3, R10).
+//!
+//! The mount's own rule lasts for one run; its approval is for all rules on that name, in all runs. Where files
+//! grant more there than was typed, typing it is no consent to that.
+
+use jp_confine_policy::Capabilities;
+
+use super::{Mounted, Mounts};
+use crate::approvals::question::About;
+use crate::approvals::store::Store;
+use crate::cli::Options;
+use crate::config::scope::{self, Scope};
+use crate::failure::Failure;
+use crate::report;
+use crate::terminal::Terminal;
+
+impl Mounts {
+    /// Asks whether mounts are meant: those for whoever runs, and those on whose name files grant more. What
+    /// was approved is not asked about again.
+    pub(crate) fn confirm(
+        &self,
+        terminal: &mut Terminal,
+        about: &About<'_>,
+        options: &Options,
+    ) -> Result<(), Failure> {
+        let open =
+            |mounted: &&Mounted| mounted.typed.tool.is_none() || mounted.exceeded(about.scopes);
+        for mounted in self.mounted.iter().filter(|mounted| !mounted.approved).filter(open) {
+            if !about.confirm(
+                terminal,
+                &mounted.question(about, options.tool.as_deref()),
+                &mounted.name,
+                &mounted.target,
+            ) {
+                return Err(Failure::own(format!(
+                    "nothing was run: no to --mount {}",
+                    mounted.typed
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where nobody can be asked: has mounts on whose name files grant more approved for this run alone, in
+    /// which their own rules decide. What a person should know of that.
+    pub(crate) fn keep_to_this_run(&self, scopes: &[Scope], store: &mut Store) -> Vec<String> {
+        let exceeded = |mounted: &&Mounted| !mounted.approved && mounted.exceeded(scopes);
+        let mut warnings = Vec::new();
+        for mounted in self.mounted.iter().filter(exceeded) {
+            store.keep_to_this_run(&mounted.name);
+            warnings.push(format!(
+                "--mount {} is for this run alone, because rules of files grant more there; for those: {}",
+                mounted.typed,
+                report::approval(mounted.name.as_str())
+            ));
+        }
+        warnings
+    }
+}
+
+impl Mounted {
+    /// What was typed grants.
+    fn caps(&self) -> Capabilities {
+        self.rule().capabilities()
+    }
+
+    /// Whether rules of files grant more on the name.
+    fn exceeded(&self, scopes: &[Scope]) -> bool {
+        let granted = scope::grants_on(scopes, &self.name);
+        granted.iter().any(|(_, caps)| !self.caps().contains(*caps))
+    }
+
+    fn question(&self, about: &About<'_>, tool: Option<&str>) -> String {
+        let who = match tool {
+            Some(tool) => format!("tool {tool}"),
+            None => "this run".to_owned(),
+        };
+        // In this run the mount's own rule is the last one on its path.
+        let heading = "What rules of files grant there in other runs:";
+        let effect = about.effect(heading, &self.name, &self.target);
+        let was = self.previous.as_ref().map(|target| report::path(target.as_str()));
+        let was = was.map(|target| format!("  was: {target}\n")).unwrap_or_default();
+        format!(
+            "jp-confine: mount from outside the workspace\n  {} → {}\n{was}  {who}: {}\n{effect}Mount it?",
+            report::path(self.name.as_str()),
+            report::path(self.target.as_str()),
+            self.caps(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jp_confine_policy::Capability;
+    use jp_confine_policy::model::FsRule;
+
+    use super::*;
+    use crate::mounts::grammar::Mount;
+
+    /// Whether a mount on `fork`, typed so, is exceeded by this rule of the tool `edit`.
+    fn exceeded(writable: bool, rule: FsRule) -> bool {
+        let typed = Mount {
+            tool: Some("edit".to_owned()),
+            name: "fork".into(),
+            path: "/t".into(),
+            writable,
+        };
+        let mounted = Mounted {
+            typed,
+            name: "fork".into(),
+            target: "/t".into(),
+            linked: true,
+            approved: false,
+            previous: None,
+        };
+        let scope = Scope { tool: Some("edit".to_owned()), rules: vec![rule.with_external(true)] };
+        mounted.exceeded(&[scope])
+    }
+
+    #[test]
+    fn typing_a_mount_consents_to_what_is_typed() {
+        let rule = |path: &str| FsRule::new(path).with(Capability::Read, true);
+        assert!(!exceeded(false, rule("./fork/")));
+        assert!(exceeded(false, rule("./fork/").with_write(true)));
+        assert!(!exceeded(false, rule("other").with_write(true)));
+        assert!(!exceeded(true, rule("fork").with_write(true)));
+        assert!(exceeded(true, rule("fork").with(Capability::Execute, true)));
+    }
+}

@@ -1,0 +1,140 @@
+//! The denials of a run in words.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::{Explained, Head, Together, missed};
+use crate::command_line;
+use crate::own_additions::{self, Addition};
+use crate::report;
+use crate::workspace::Workspace;
+
+/// For people: the run, and each of its denials with the way out.
+pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
+    let command: Vec<String> =
+        head.command.iter().map(|word| report::quoted(word.as_bytes())).collect();
+    let noun = if head.denials == 1 { "denial" } else { "denials" };
+    let mut text = format!(
+        "{} {noun} in the last run: {} (exit status {})\n",
+        head.denials,
+        report::short(command.join(" ").as_bytes()),
+        head.status
+    );
+    let mut told = BTreeSet::new();
+    for denial in denials {
+        let rules = denial.toml.iter().flat_map(|toml| toml.split("\n\n")).map(str::trim_end);
+        let news: Vec<&str> = rules.filter(|rule| told.insert(*rule)).collect();
+        let _ = write!(text, "\n{}", denial.words(workspace, &news));
+    }
+    for Together { directory, paths, options, toml, patterns } in &head.together {
+        let directory = report::shown(directory.as_bytes(), &workspace.root);
+        let _ = writeln!(text, "\nall {paths} in {directory}\n  allow: jp-confine {options}");
+        if let Some(toml) = toml {
+            text.push_str("  or add in place of theirs:\n");
+            for line in toml.lines() {
+                let _ = writeln!(text, "    {line}");
+            }
+        }
+        for line in own_additions::lines("  ", "or add in place of theirs to", patterns) {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    text.push_str(&missed::words(&head.missed));
+    let gathered = head.together.iter().flat_map(|one| &one.patterns);
+    let all = denials.iter().flat_map(|one| &one.patterns);
+    text.push_str(&everything(&own_additions::together(all), gathered.count() > 0));
+    let more = head.denials.saturating_sub(denials.iter().map(|one| one.times).sum());
+    if more > 0 {
+        let _ = writeln!(text, "\nand {more} more");
+    }
+    text
+}
+
+/// All that several denials want in files of the user's own, since a list is written once.
+fn everything(patterns: &[Addition], is_gathered: bool) -> String {
+    let mut text = String::new();
+    if patterns.iter().map(Addition::count).sum::<usize>() > 1 && !is_gathered {
+        text.push_str("\nall of these together\n");
+        for line in own_additions::lines("  ", "add to", patterns) {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    text
+}
+
+impl Explained {
+    /// For people; of its rules those that were not shown before.
+    fn words(&self, workspace: &Workspace, rules: &[&str]) -> String {
+        let times = report::times(self.path.as_bytes(), self.times);
+        let path = report::shown(self.path.as_bytes(), &workspace.root);
+        let words = self.arguments.iter().flatten().map(|word| report::quoted(word.as_bytes()));
+        let what = command_line::shortened(&path, words);
+        let mut text = format!("denied {} {what} by {}{times}\n", self.denied, self.program);
+        if self.route != self.path {
+            let _ = writeln!(text, "  reached by {}", self.route);
+        }
+        if let Some(other) = &self.other {
+            let mut parts = vec![format!("in {} with {other}", self.call)];
+            if !self.other_capability.is_empty() {
+                parts.push(format!("where {} is denied, too", self.other_capability.join(", ")));
+            }
+            for line in report::fitted("  ", &parts, ", ") {
+                let _ = writeln!(text, "{line}");
+            }
+        }
+        if let Some(message) = &self.message {
+            let sentences: Vec<String> = message.split(". ").map(report::path).collect();
+            for line in report::fitted("  ", &sentences, ". ") {
+                let _ = writeln!(text, "{line}");
+            }
+            return text;
+        }
+        let rule = self.rule.as_deref().unwrap_or("no rule covers it");
+        let layer = match self.layer.as_str() {
+            "shim" => "the preload library",
+            layer => layer,
+        };
+        let rule = report::within(&report::path(rule), &workspace.root);
+        let parts = [format!("by: {rule}"), format!("stopped by {layer}")];
+        for line in report::fitted("  ", &parts, "; ") {
+            let _ = writeln!(text, "{line}");
+        }
+        if self.hidden {
+            text.push_str("  it looked absent, as in an empty home\n");
+        }
+        if let Some(options) = &self.options {
+            let _ = writeln!(text, "  allow: jp-confine {options}");
+        }
+        if let Some(approve) = &self.approve {
+            let _ = writeln!(text, "  allow: {approve}");
+        }
+        if !rules.is_empty() {
+            let file = self.file.as_deref().unwrap_or("the policy file");
+            let or = if self.options.is_some() { "or add" } else { "allow: add" };
+            let _ = writeln!(text, "  {or} to {}:", report::path(file));
+            for line in rules.join("\n\n").lines() {
+                let _ = writeln!(text, "{}", format!("    {line}").trim_end());
+            }
+        }
+        if self.toml.is_some() && rules.is_empty() {
+            text.push_str("  or as above\n");
+        }
+        let before = match (rules.is_empty(), &self.options) {
+            (false, _) => "and add to",
+            (true, Some(_)) => "or add to",
+            (true, None) => "allow: add to",
+        };
+        for line in own_additions::lines("  ", before, &self.patterns) {
+            let _ = writeln!(text, "{line}");
+        }
+        if self.options.is_some() && self.toml.is_none() && self.patterns.is_empty() {
+            text.push_str("  nothing to write down was found that does so for good\n");
+        }
+        for words in self.question.iter().chain(&self.never) {
+            for line in report::fitted("  ", &[report::within(words, &workspace.root)], "") {
+                let _ = writeln!(text, "{line}");
+            }
+        }
+        text
+    }
+}
