@@ -2,28 +2,20 @@
 //! that full pipes hold up nobody.
 
 use std::collections::VecDeque;
-use std::hint;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd as _;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
 
+use crate::attention::Attention;
 use crate::fault::{Code, Fault};
 use crate::message::{self, Incoming, Malformed};
 
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;
-
-/// For how long it is looked again and again for what a tool says to what it was sent, before sleeping: to be
-/// woken takes longer than most tools do.
-const AWAKE: Duration = Duration::from_micros(150);
-
-/// How many answers are not looked for so after that was in vain: such a tool takes its time, or has to wait
-/// for this core.
-const IN_VAIN: u8 = 8;
 
 /// How many bytes of a tool's standard error are kept.
 const LAST_WORDS: usize = 8 * 1024;
@@ -42,8 +34,7 @@ pub(super) struct Channel {
     sent: usize,
     /// Something was sent, and it was not waited since.
     has_spoken: bool,
-    /// How many times more it is slept at once.
-    inattentive: u8,
+    attention: Attention,
     /// What was read and is no whole line.
     unread: Vec<u8>,
     /// Where it is read to first.
@@ -83,7 +74,7 @@ impl Channel {
             unsent: Vec::new(),
             sent: 0,
             has_spoken: false,
-            inattentive: 0,
+            attention: Attention::default(),
             unread: Vec::new(),
             chunk: vec![0; CHUNK].into(),
             looked_at: 0,
@@ -138,7 +129,6 @@ impl Channel {
         timeout: Duration,
         diagnostics: &mut dyn Write,
     ) -> io::Result<Progress> {
-        let awake = timeout.min(self.attention());
         let wants_more = self.wants_more();
         let is_writing = !self.unsent.is_empty();
         let stdout = self.stdout.as_ref().filter(|_| wants_more);
@@ -150,10 +140,12 @@ impl Channel {
         ];
         let wait_for = |(pipe, flags)| PollFd::from_borrowed_fd(pipe, flags);
         let mut waiting: Vec<PollFd<'_>> = pipes.into_iter().flatten().map(wait_for).collect();
-        let timeout = Timespec::try_from(timeout).unwrap_or_default();
-        let mut usable = look(&mut waiting, awake);
+        let mut usable = Ok(0);
+        if std::mem::take(&mut self.has_spoken) {
+            usable = self.attention.look(&mut waiting, timeout);
+        }
         if usable == Ok(0) {
-            self.inattentive = if awake.is_zero() { self.inattentive } else { IN_VAIN };
+            let timeout = Timespec::try_from(timeout).unwrap_or_default();
             usable = poll(&mut waiting, Some(&timeout));
         }
         match usable {
@@ -169,16 +161,6 @@ impl Channel {
             self.pass_on(diagnostics)?;
         }
         Ok(Progress { written, read })
-    }
-
-    /// For how long to look for an answer before sleeping.
-    fn attention(&mut self) -> Duration {
-        if !std::mem::take(&mut self.has_spoken) {
-            return Duration::ZERO;
-        }
-        let is_due = self.inattentive == 0;
-        self.inattentive = self.inattentive.saturating_sub(1);
-        if is_due { AWAKE } else { Duration::ZERO }
     }
 
     /// Passes over what a tool writes that has nothing more to say.
@@ -291,18 +273,6 @@ impl Channel {
         }
         Ok(())
     }
-}
-
-/// Looks at `pipes` again and again for the time of `awake`: how many can be used.
-fn look(pipes: &mut [PollFd<'_>], awake: Duration) -> rustix::io::Result<usize> {
-    let begun = Instant::now();
-    while begun.elapsed() < awake {
-        match poll(pipes, Some(&Timespec::default()))? {
-            0 => hint::spin_loop(),
-            usable => return Ok(usable),
-        }
-    }
-    Ok(0)
 }
 
 /// Whether the same call may work another time.
