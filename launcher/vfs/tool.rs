@@ -140,7 +140,8 @@ pub(super) fn wrapper(
     words.extend(
         ["--service", "--no-net", "--non-interactive", "--kill-leftovers"].map(OsString::from),
     );
-    words.extend(["-C".into(), root.as_path().into()]);
+    // It is started in the workspace.
+    words.extend(["-C", "."].map(OsString::from));
     words.extend(mounts::from_root(Place { context, workspace, root }, &options.mounts)?);
     if let Some(events) = &options.events {
         words.extend(["--events".into(), context.absolute(events).into()]);

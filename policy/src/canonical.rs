@@ -130,6 +130,15 @@ impl Root {
         &self.path
     }
 
+    /// Holds the directory itself by an `O_PATH` descriptor, whatever gets its name later.
+    ///
+    /// # Errors
+    /// The kernel's; `ELOOP` where a link has come in between.
+    #[cfg(target_os = "linux")]
+    pub fn hold(&self) -> io::Result<std::os::fd::OwnedFd> {
+        crate::pin::hold_directory(&self.path)
+    }
+
     /// Where `path`, relative and in normal form, leads from the root: what [`resolve`] says of
     /// workspaces on disk.
     ///

@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -31,8 +32,8 @@ pub struct Programs {
     /// What holds programs to the policy: a program and its arguments, which the program to run and its
     /// arguments are added to.
     pub wrapper: Vec<OsString>,
-    /// The working directory.
-    pub directory: PathBuf,
+    /// The working directory, held: what it is called by then may lead elsewhere.
+    pub directory: Arc<OwnedFd>,
     /// What every program has of the environment.
     pub environment: Vec<(OsString, OsString)>,
 }
@@ -102,7 +103,8 @@ impl Programs {
     fn command(&self) -> Command {
         let mut words = self.wrapper.iter();
         let mut command = Command::new(words.next().cloned().unwrap_or_default());
-        command.args(words).current_dir(&self.directory);
+        let directory = format!("/proc/self/fd/{}", self.directory.as_raw_fd());
+        command.args(words).current_dir(directory);
         command.env_clear().envs(self.environment.iter().cloned());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
