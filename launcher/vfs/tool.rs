@@ -96,7 +96,7 @@ impl Hosted {
             "--profile",
             "none",
         ]);
-        command.args(["--kill-leftovers", if self.verbose { "-v" } else { "-q" }]);
+        command.args(["--hosted", "--kill-leftovers", if self.verbose { "-v" } else { "-q" }]);
         command.arg("-C").arg(self.folder.path());
         for path in self.libraries.iter().chain([&self.file]) {
             command.arg("-x").arg(path);
