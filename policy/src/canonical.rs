@@ -93,6 +93,10 @@ impl ResolveError {
     }
 }
 
+/// `PATH_MAX`, with the NUL at the end of a path, and `NAME_MAX`.
+const LONGEST_PATH: usize = 4096;
+const LONGEST_NAME: usize = 255;
+
 /// The canonical root of a workspace, `Wc`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
@@ -145,7 +149,17 @@ impl Root {
     /// # Errors
     /// [`ResolveError`], as there.
     pub fn resolve(&self, path: &Path, op: Op) -> Result<Resolved, ResolveError> {
+        if self.makes_too_long(path) {
+            let error = io::ErrorKind::InvalidFilename.into();
+            return Err(ResolveError::Io { path: path.to_owned(), error });
+        }
         if self.on_disk { resolve(&self.path, path, op) } else { Ok(self.spelled(path)) }
+    }
+
+    /// Whether nothing can be called so, whatever else is missing on the way (`path_resolution(7)`).
+    fn makes_too_long(&self, path: &Path) -> bool {
+        let whole = self.path.as_os_str().len() + 1 + path.as_os_str().len();
+        whole >= LONGEST_PATH || path.components().any(|it| it.as_os_str().len() > LONGEST_NAME)
     }
 
     fn spelled(&self, path: &Path) -> Resolved {
