@@ -113,6 +113,7 @@ pub(crate) fn run(
         }
         report::denials(Circumstances {
             denials: &denials,
+            program: name,
             missed: &missed,
             advisor,
             verbose: options.verbose,
