@@ -35,8 +35,9 @@ pub(super) struct Channel {
     /// Something was sent, and it was not waited since.
     has_spoken: bool,
     attention: Attention,
-    /// What was read and is no whole line.
+    /// What was read, of which `taken` bytes are done with.
     unread: Vec<u8>,
+    taken: usize,
     /// Where it is read to first.
     chunk: Box<[u8]>,
     /// As far as there is no end of a line in it.
@@ -76,6 +77,7 @@ impl Channel {
             has_spoken: false,
             attention: Attention::default(),
             unread: Vec::new(),
+            taken: 0,
             chunk: vec![0; CHUNK].into(),
             looked_at: 0,
             is_skipping: false,
@@ -169,8 +171,7 @@ impl Channel {
             self.stdin = None;
         }
         let _ = self.turn(Duration::ZERO, diagnostics);
-        self.unread.clear();
-        self.looked_at = 0;
+        self.forget();
         self.lines.clear();
     }
 
@@ -182,11 +183,12 @@ impl Channel {
 
     /// Not while there are lines that nobody took, however many the tool writes.
     fn wants_more(&self) -> bool {
-        self.unread.len() <= self.longest && !(self.lines.len() >= AHEAD && self.has_line())
+        self.unread.len() - self.taken <= self.longest
+            && !(self.lines.len() >= AHEAD && self.has_line())
     }
 
     fn has_line(&self) -> bool {
-        self.unread.contains(&b'\n')
+        self.unread.iter().skip(self.taken).any(|byte| *byte == b'\n')
     }
 
     /// Takes a line off what was read; blank ones do not count.
@@ -197,13 +199,13 @@ impl Channel {
                 self.looked_at = self.unread.len();
                 return self.give_up_long_line();
             };
-            let parsed = match self.unread.get(..end).map(<[u8]>::trim_ascii) {
+            let parsed = match self.unread.get(self.taken..end).map(<[u8]>::trim_ascii) {
                 _ if std::mem::take(&mut self.is_skipping) => None,
                 Some([]) | None => None,
                 Some(line) => Some(message::parse(line)),
             };
-            self.unread.drain(..=end);
-            self.looked_at = 0;
+            self.taken = end + 1;
+            self.looked_at = self.taken;
             if parsed.is_some() {
                 return parsed;
             }
@@ -212,19 +214,27 @@ impl Channel {
 
     /// A line beyond the limit is answered once, and passed over to its end.
     fn give_up_long_line(&mut self) -> Option<Result<Incoming, Malformed>> {
-        if self.unread.len() <= self.longest && !self.is_skipping {
+        if self.unread.len() - self.taken <= self.longest && !self.is_skipping {
             return None;
         }
-        self.unread = Vec::new();
-        self.looked_at = 0;
+        self.forget();
         let was_skipping = std::mem::replace(&mut self.is_skipping, true);
         let why = format!("the line is longer than {} bytes", self.longest);
         let fault = Fault::new(Code::Malformed, why);
         (!was_skipping).then_some(Err(Malformed { id: None, fault }))
     }
 
+    fn forget(&mut self) {
+        self.unread = Vec::new();
+        (self.taken, self.looked_at) = (0, 0);
+    }
+
     fn read(&mut self) -> io::Result<bool> {
         let Some(stdout) = &mut self.stdout else { return Ok(false) };
+        // Here and not line by line: there may be as many lines as bytes.
+        self.unread.drain(..self.taken);
+        self.looked_at -= self.taken;
+        self.taken = 0;
         match stdout.read(&mut self.chunk) {
             Ok(0) => self.stdout = None,
             Ok(count) => {
@@ -278,4 +288,36 @@ impl Channel {
 /// Whether the same call may work another time.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// What `script` writes, all of it read and nothing taken.
+    fn written_by(script: &str) -> Channel {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::piped());
+        let tool = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut tool = tool.expect("a tool");
+        let mut channel = Channel::new(&mut tool, 4 << 20).expect("pipes");
+        while channel.stdout.is_some() {
+            channel.turn(Duration::from_secs(1), &mut io::sink()).expect("a turn");
+        }
+        tool.wait().expect("an end");
+        channel
+    }
+
+    /// If each were moved out of the way by itself, this took minutes.
+    #[test]
+    fn there_may_be_as_many_lines_as_bytes() {
+        let mut channel =
+            written_by("head -c 2000000 /dev/zero | tr '\\0' '\\n'; echo '{}'; echo x");
+        for _ in 0..2 {
+            assert!(matches!(channel.next_line(), Some(Err(Malformed { id: None, .. }))));
+        }
+        assert!(channel.next_line().is_none() && channel.is_closed());
+    }
 }
