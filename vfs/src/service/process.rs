@@ -63,10 +63,9 @@ impl Service<'_> {
 
     fn may_run(&mut self, params: &RunParams, caller: &mut dyn Caller) -> Result<(), Fault> {
         let RunParams { program, args, .. } = params;
-        let words: Vec<&str> = std::iter::once(program).chain(args).map(String::as_str).collect();
         let question = Question {
             action: "run".to_owned(),
-            what: words.join(" "),
+            what: line(program, args),
             reason: format!("no rule of access.commands is about {program}"),
         };
         let rules = &self.resources.commands;
@@ -111,6 +110,21 @@ impl Programs {
     }
 }
 
+/// What a person is asked about: no other program with other arguments looks so.
+fn line(program: &str, args: &[String]) -> String {
+    let words = std::iter::once(program).chain(args.iter().map(String::as_str));
+    words.map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// `text` as a word for a shell.
+fn quoted(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,@%=:".contains(&byte);
+    if !text.is_empty() && text.bytes().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// How a program ended, and what it wrote.
 struct Output {
     status: ExitStatus,
@@ -152,7 +166,27 @@ fn collect(mut pipe: impl Read + Send + 'static, limit: u64) -> JoinHandle<Vec<u
 }
 
 fn not_run(error: &io::Error) -> Fault {
-    let code =
-        if error.kind() == ErrorKind::InvalidInput { Code::BadParams } else { Code::Internal };
+    let code = match error.kind() {
+        ErrorKind::InvalidInput | ErrorKind::ArgumentListTooLong => Code::BadParams,
+        _ => Code::Internal,
+    };
     Fault::new(code, format!("the program was not run: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_about_says_where_words_end() {
+        for (words, shown) in [
+            (&["-c", "echo a"][..], "sh -c 'echo a'"),
+            (&["-c", "echo", "a"], "sh -c echo a"),
+            (&["-c echo a"], "sh '-c echo a'"),
+            (&["", "it's"], r"sh '' 'it'\''s'"),
+        ] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(line("sh", &words), shown);
+        }
+    }
 }

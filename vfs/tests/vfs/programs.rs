@@ -64,6 +64,7 @@ fn only_programs_and_arguments_that_are_listed() {
     assert_eq!(run(&json!({}), &json!({"program": "true"})), json!(-32001));
     assert_eq!(run(&rules, &json!({"program": ""})), json!(-32602));
     assert_eq!(echo(json!(["a", "x\u{0}"])), json!(-32602));
+    assert_eq!(echo(json!(["a", "x".repeat(1 << 20)])), json!(-32602));
 }
 
 #[test]
