@@ -155,6 +155,9 @@ impl<'a> Advisor<'a> {
 
     /// What was asked for, if grants may allow it; else the way out.
     fn grantable<'d>(&self, denial: &'d Denial) -> Result<Asked<'d>, Box<Advice>> {
+        if self.without_network == Some(Without::Tool) {
+            return Err(Box::new(Advice::Never(Without::Tool.way_out().to_owned())));
+        }
         if denial.reason == Reason::Socket {
             let advice = self.without_network.map_or(UNJUDGED, Without::way_out);
             return Err(Box::new(Advice::Never(advice.to_owned())));

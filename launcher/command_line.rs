@@ -1,5 +1,6 @@
 //! The words that a refused program was to be started with, as a denial has them.
 
+use jp_confine_policy::commands;
 use jp_confine_policy::invocation::Invocation;
 use jp_confine_policy::telling;
 
@@ -8,8 +9,6 @@ use crate::report;
 
 /// Enough to know a command again, with what else stands on the line.
 const WIDTH: usize = 56;
-/// More words are not to be read in a rule.
-const MOST: usize = 48;
 /// For what is left out.
 const MORE: &str = "…";
 
@@ -53,12 +52,8 @@ impl<'d> CommandLine<'d> {
     pub(crate) fn pattern(&self, passing: Option<&str>) -> Vec<String> {
         let lasts = |text: &&str| passing.is_none_or(|passing| !text.contains(passing));
         let texts = self.arguments().iter().map_while(|word| std::str::from_utf8(word).ok());
-        let texts = texts.take_while(lasts).take(MOST);
-        let mut pattern: Vec<String> = texts.map(str::to_owned).collect();
-        if self.is_cut || pattern.len() < self.arguments().len() {
-            pattern.push("**".to_owned());
-        }
-        pattern
+        let count = self.arguments().len() + usize::from(self.is_cut);
+        commands::pattern(texts.take_while(lasts), count)
     }
 
     /// `program` and the arguments as words for a shell, as far as a line has room for them.

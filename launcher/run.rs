@@ -113,13 +113,15 @@ pub(crate) fn run(
         }
         report::denials(Circumstances {
             denials: &denials,
+            program: name,
             missed: &missed,
             advisor,
             verbose: options.verbose,
             succeeded: status == 0,
             damaged,
-            kept: kept.is_ok(),
-            logged: options.events.is_some(),
+            // What a hosted tool is refused goes with its folder, and has no rules.
+            kept: kept.is_ok() && !options.hosted,
+            logged: options.events.is_some() || options.hosted,
         });
     }
     Ok(Ran { status, prepared, denials })

@@ -8,6 +8,7 @@ mod tool;
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -63,9 +64,13 @@ pub(crate) fn serve(
     }
     let hosted = Hosted::find(context, options, &prepared.resources.env, program)?;
     let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
+    let held = prepared.root.hold().map_err(|error| {
+        let root = report::printable(prepared.root.as_path().as_os_str().as_bytes());
+        Failure::own(format!("the workspace {root} cannot be opened: {error}"))
+    })?;
     let programs = Programs {
         wrapper: tool::wrapper(context, options, &workspace, &prepared.root)?,
-        directory: prepared.root.as_path().to_owned(),
+        directory: held.into(),
         environment: tool::surroundings(context),
     };
     let variables = |name: &str| {

@@ -115,6 +115,20 @@ fn both_ends_of_a_rename_and_of_a_link_are_granted() {
     );
 }
 
+/// No option would: they are for what the service gives it.
+#[test]
+fn a_hosted_tool_is_advised_to_ask() {
+    let (grants, tiers) = ([grant("/w", R)], Tiers::default());
+    let advisor = Advisor { without_network: Some(Without::Tool), ..advisor(&grants, &[], &tiers) };
+    let socket = Denial { reason: Reason::Socket, ..denial("socket", "", R) };
+    for denial in [denial("open", "/w/a", C), denial("open", "/srv/a", R), socket] {
+        let advice = advisor.advise(&denial);
+        assert_eq!(advice, Advice::Never(Without::Tool.way_out().to_owned()));
+    }
+    let many = ["/srv/x/a", "/srv/x/b", "/srv/x/c"].map(|path| denial("open", path, R));
+    assert_eq!(advisor.gather(&many.iter().collect::<Vec<_>>()), []);
+}
+
 #[test]
 fn what_is_denied_below_a_directory_must_be_granted_to_remove_it() {
     let grants = [grant("/w", Capabilities::ALL), grant("/w/dir/kept", R)];

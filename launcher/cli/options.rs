@@ -99,6 +99,9 @@ pub(crate) struct Options {
     /// By the file service's rules, for what it starts for a tool after judging it
     #[arg(long, hide = true)]
     pub(crate) service: bool,
+    /// For a tool that the file service hosts: there is no access to advise
+    #[arg(long, hide = true)]
+    pub(crate) hosted: bool,
     /// No warnings and no report of denials
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
@@ -140,6 +143,7 @@ impl Options {
             kill_leftovers: self.kill_leftovers | later.kill_leftovers,
             dry_run: self.dry_run | later.dry_run,
             service: self.service | later.service,
+            hosted: self.hosted | later.hosted,
             quiet: self.quiet | later.quiet,
             verbose: self.verbose | later.verbose,
             ..self

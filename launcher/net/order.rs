@@ -62,16 +62,19 @@ pub(crate) enum Without {
     NoNet,
     /// `--isolated`.
     Isolated,
-    /// The program is a tool that is served, or was started for one.
+    /// The program was started for a tool that is served.
     Service,
+    /// The program is such a tool, and has nothing else either.
+    Tool,
 }
 
 impl Without {
     const fn of(options: &Options) -> Self {
-        match (options.service, options.isolated) {
-            (true, _) => Self::Service,
-            (false, true) => Self::Isolated,
-            (false, false) => Self::NoNet,
+        match options {
+            Options { hosted: true, .. } => Self::Tool,
+            Options { service: true, .. } => Self::Service,
+            Options { isolated: true, .. } => Self::Isolated,
+            _ => Self::NoNet,
         }
     }
 
@@ -80,7 +83,7 @@ impl Without {
         match self {
             Self::NoNet => "--no-net",
             Self::Isolated => "--isolated",
-            Self::Service => "the file service",
+            Self::Service | Self::Tool => "the file service",
         }
     }
 
@@ -91,6 +94,9 @@ impl Without {
                 "leave it out, or allow a host beside it: --net HOST[:PORT]"
             }
             Self::Service => "a tool's programs have no network: it asks for documents by http.get",
+            Self::Tool => {
+                "a tool has no access of its own: it asks by fs.*, http.* and process.run"
+            }
         }
     }
 }
@@ -281,6 +287,8 @@ mod tests {
     fn tools_that_are_served_keep_their_rules_and_have_no_network() {
         let (order, rules) = ordered(&options(true, true, &["a.test"]), true);
         assert_eq!((order.sockets(), rules.len()), (Sockets::Local, 2));
+        let tool = Options { hosted: true, ..options(true, false, &[]) };
+        assert_eq!(ordered(&tool, true).0.without(), Some(Without::Tool));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The block after a run that was refused something (spec §18).
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
@@ -27,7 +28,9 @@ const FOR_DENIALS: usize = LINES - 5;
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, named at the call")]
 pub(crate) struct Circumstances<'a> {
     pub(crate) denials: &'a Denials,
-    /// Variables that the program may have missed.
+    /// The program of the run, as it was named.
+    pub(crate) program: &'a OsStr,
+    /// Variables that it may have missed.
     pub(crate) missed: &'a [String],
     pub(crate) advisor: Advisor<'a>,
     pub(crate) verbose: bool,
@@ -74,7 +77,7 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
         );
     }
     if !about.missed.is_empty() {
-        let _ = writeln!(text, "{} {}", style.name(), missed(about.missed));
+        let _ = writeln!(text, "{} {}", style.name(), missed(about.missed, about.program));
     }
     if about.damaged {
         let _ = writeln!(text, "{} the record of denials is damaged; some are lost", style.name());
@@ -83,15 +86,16 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
 }
 
 /// The variables that were withheld, as many as one line has room for.
-fn missed(names: &[String]) -> String {
+fn missed(names: &[String], program: &OsStr) -> String {
     let noun = if names.len() == 1 { "variable" } else { "variables" };
-    let begin = format!("{} {noun} withheld: ", names.len());
+    let begin = format!("{} {noun} withheld from {}: ", names.len(), called(program.as_bytes()));
     let end = "; allow: --env NAME";
     let mut shown = String::new();
     for (count, name) in names.iter().enumerate() {
         let separator = if count == 0 { "" } else { ", " };
-        let length = [NAME, &begin, &shown, separator, name, " …", end].map(str::len);
-        if count > 0 && length.iter().sum::<usize>() >= WIDTH {
+        let parts = [NAME, &begin, &shown, separator, name, " …", end];
+        let length: usize = parts.iter().map(|part| part.chars().count()).sum();
+        if count > 0 && length >= WIDTH {
             shown.push_str(" …");
             break;
         }
@@ -183,8 +187,7 @@ fn describe(
     advice: &Advice,
     style: Style,
 ) -> Vec<String> {
-    let program = denial.program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    let program = if program.is_empty() { "?".to_owned() } else { printable(program) };
+    let program = called(&denial.program);
     let times = times(&denial.path, count);
     let path = shown(&denial.path, advisor.workspace);
     let path =
@@ -231,6 +234,12 @@ fn beside(denial: &Denial, advisor: Advisor<'_>) -> String {
         return String::new();
     }
     format!(" and {missing} {}", shown(&denial.other, advisor.workspace))
+}
+
+/// The program at `path`, for people.
+fn called(path: &[u8]) -> String {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    if name.is_empty() { "?".to_owned() } else { printable(name) }
 }
 
 /// The denials beside the first of a directory.

@@ -57,6 +57,7 @@ fn circumstances<'a>(
     static FREE: LazyLock<(Net, Tiers)> = LazyLock::new(Default::default);
     Circumstances {
         denials,
+        program: OsStr::new("/bin/sh"),
         missed: &[],
         advisor: Advisor {
             grants,
@@ -193,11 +194,11 @@ fn the_block_never_exceeds_twenty_lines() {
 #[test]
 fn variables_are_one_line_whatever_they_are_called() {
     let names = |count: usize| (0..count).map(|n| format!("NAME_{n}")).collect::<Vec<_>>();
-    let begin = "jp-confine: 1 variable withheld: ";
+    let begin = "jp-confine: 1 variable withheld from sh: ";
     assert_eq!(rendered(&[], false, &names(1)), format!("{begin}NAME_0; allow: --env NAME\n"));
     let text = rendered(&[], false, &names(300));
-    assert!(text.starts_with("jp-confine: 300 variables withheld: NAME_0, "));
-    assert!(text.lines().count() == 1 && text.len() <= 80, "{text}");
+    assert!(text.starts_with("jp-confine: 300 variables withheld from sh: NAME_0, "));
+    assert!(text.lines().count() == 1 && text.chars().count() <= 81, "{text}");
     let long = "X".repeat(100);
     assert_eq!(rendered(&[], false, std::slice::from_ref(&long)).matches(&long).count(), 1);
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use jp_confine_vfs::Fault;
 use jp_confine_vfs::message::Request;
 use serde_json::Value;
+use url::Url;
 
 /// How many different refusals are told apart; the rest is only counted.
 const DISTINCT: usize = 200;
@@ -37,11 +38,19 @@ impl Refusal {
         };
         Self {
             method: cut(&request.method),
-            about: about.as_str().map_or_else(|| words(about).join(" "), cut),
+            about: about.as_str().map_or_else(|| words(about).join(" "), |text| cut(&shown(text))),
             arguments: params.get("program").and(params.get("args")).map(words),
             message: cut(&fault.message),
         }
     }
+}
+
+/// `text`, and if it is a URL without the password in it, which is not to be kept.
+fn shown(text: &str) -> String {
+    let with_password = |url: &Url| url.password().is_some();
+    let Some(mut url) = Url::parse(text).ok().filter(with_password) else { return text.to_owned() };
+    let _ = url.set_password(None);
+    url.into()
 }
 
 /// The beginning of a text.
@@ -102,7 +111,8 @@ mod tests {
             ("fs.read", r#"{"path":"a"}"#, "a"),
             ("fs.rename", r#"{"from":"a","to":"b"}"#, "a"),
             ("fs.grep", r#"{"pattern":"x","paths":["a","b"]}"#, "a b"),
-            ("http.get", r#"{"url":"http://a/"}"#, "http://a/"),
+            ("http.get", r#"{"url":"http://a"}"#, "http://a"),
+            ("http.get", r#"{"url":"http://u:hush@a/b"}"#, "http://u@a/b"),
             ("process.run", r#"{"program":"ls","args":["-l"]}"#, "ls"),
             ("fs.read", "[]", ""),
         ] {

@@ -96,7 +96,7 @@ impl Hosted {
             "--profile",
             "none",
         ]);
-        command.args(["--kill-leftovers", if self.verbose { "-v" } else { "-q" }]);
+        command.args(["--hosted", "--kill-leftovers", if self.verbose { "-v" } else { "-q" }]);
         command.arg("-C").arg(self.folder.path());
         for path in self.libraries.iter().chain([&self.file]) {
             command.arg("-x").arg(path);
@@ -140,7 +140,8 @@ pub(super) fn wrapper(
     words.extend(
         ["--service", "--no-net", "--non-interactive", "--kill-leftovers"].map(OsString::from),
     );
-    words.extend(["-C".into(), root.as_path().into()]);
+    // It is started in the workspace.
+    words.extend(["-C", "."].map(OsString::from));
     words.extend(mounts::from_root(Place { context, workspace, root }, &options.mounts)?);
     if let Some(events) = &options.events {
         words.extend(["--events".into(), context.absolute(events).into()]);

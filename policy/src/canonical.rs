@@ -4,6 +4,8 @@
 //! lexically before ([`crate::lexical`]); what a system call would be given is resolved as it is
 //! (R1). Nothing is opened, and nothing is remembered but in [`Lookups`].
 
+mod root;
+
 use std::borrow::{Cow, ToOwned as _};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -12,6 +14,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::vec::Vec;
+
+pub use root::Root;
 
 /// Links followed before a path counts as a loop: the kernel's own number, `path_resolution(7)`.
 const LINK_BUDGET: usize = 40;
@@ -90,64 +94,6 @@ impl ResolveError {
     #[must_use]
     pub fn is_permission(&self) -> bool {
         matches!(self, Self::Io { error, .. } if error.kind() == io::ErrorKind::PermissionDenied)
-    }
-}
-
-/// The canonical root of a workspace, `Wc`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Root {
-    path: PathBuf,
-    /// Whether there is such a directory; if not, nothing on disk says where paths lead.
-    on_disk: bool,
-}
-
-impl Root {
-    /// The root that `path`, relative to the current directory or absolute, leads to (spec §4.3).
-    ///
-    /// # Errors
-    /// Where it cannot be resolved or is not an existing directory, in which case there is
-    /// nothing to confine to.
-    pub fn open(path: &Path) -> Result<Self, ResolveError> {
-        let io_error = |error| ResolveError::Io { path: path.to_owned(), error };
-        let canonical = fs::canonicalize(path).map_err(io_error)?;
-        if fs::metadata(&canonical).map_err(io_error)?.is_dir() {
-            Ok(Self { path: canonical, on_disk: true })
-        } else {
-            Err(ResolveError::NotADirectory { path: canonical })
-        }
-    }
-
-    /// The root of a workspace that is not on disk. There are no links in it: paths lead where they
-    /// are spelled.
-    #[must_use]
-    pub fn imagined() -> Self {
-        Self { path: PathBuf::from("/workspace"), on_disk: false }
-    }
-
-    /// The canonical absolute path.
-    #[must_use]
-    pub fn as_path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Where `path`, relative and in normal form, leads from the root: what [`resolve`] says of
-    /// workspaces on disk.
-    ///
-    /// # Errors
-    /// [`ResolveError`], as there.
-    pub fn resolve(&self, path: &Path, op: Op) -> Result<Resolved, ResolveError> {
-        if self.on_disk { resolve(&self.path, path, op) } else { Ok(self.spelled(path)) }
-    }
-
-    fn spelled(&self, path: &Path) -> Resolved {
-        let path = self.path.join(path).components().collect();
-        Resolved { path, exists: true, steps: Vec::new() }
-    }
-
-    /// Whether a canonical path is the root or below it, component by component.
-    #[must_use]
-    pub fn contains(&self, canonical: &Path) -> bool {
-        below(&self.path, canonical).is_some()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Rules about programs that may be started on request (spec §11.3).
 
+use std::borrow::ToOwned;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::string::String;
@@ -93,6 +94,20 @@ impl Commands {
     pub fn envs(&self, program: &str) -> &[String] {
         self.0.get(program).map_or(&[], |rule| &rule.envs)
     }
+}
+
+/// More words are not to be read in a rule.
+const MOST: usize = 48;
+
+/// The narrowest pattern to write down that lets `count` arguments pass of which these are the first: themselves,
+/// unless they are too many, and [`REST`] for those that are left out.
+#[must_use]
+pub fn pattern<'a>(first: impl Iterator<Item = &'a str>, count: usize) -> Vec<String> {
+    let mut pattern: Vec<String> = first.take(MOST).map(ToOwned::to_owned).collect();
+    if pattern.len() < count {
+        pattern.push(REST.to_owned());
+    }
+    pattern
 }
 
 /// The words of a pattern, and whether more may follow: [`REST`] is something else than a word only at

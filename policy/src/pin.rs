@@ -263,6 +263,11 @@ impl From<Pin> for OwnedFd {
     }
 }
 
+/// Holds the directory at `path`, absolute and canonical, where no symbolic link is on the way.
+pub(crate) fn hold_directory(path: &Path) -> io::Result<OwnedFd> {
+    Ok(hold_plainly(path, OFlags::DIRECTORY)?)
+}
+
 /// Holds what is at `path`, absolute and canonical, where no symbolic link is on the way.
 fn hold_plainly(path: &Path, kind: OFlags) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | kind;

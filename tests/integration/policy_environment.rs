@@ -83,7 +83,9 @@ fn whoever_fails_is_told_what_it_may_have_missed() {
         let run = Run::new(&scratch, "sh", &["-c", &format!("exit {status}")]);
         run.flags(&["--env", "GIVEN"]).env("SECRET", "x").env("MORE", "y").run()
     };
-    ends("3").assert_stderr("jp-confine: 2 variables withheld: MORE, SECRET; allow: --env NAME\n");
+    ends("3").assert_stderr(
+        "jp-confine: 2 variables withheld from sh: MORE, SECRET; allow: --env NAME\n",
+    );
     let why = product(&scratch, &["why", "--last"]).run();
     why.assert_stdout(
         "withheld of the environment\n  MORE, SECRET\n  allow: jp-confine --env NAME",

@@ -50,6 +50,28 @@ fn programs_of_a_tool_are_held_to_the_same_policy() {
     assert!(scratch.path("ws/dir/new").exists() && !scratch.path("ws/new").exists(), "{run}");
 }
 
+/// What gets the name of the workspace meanwhile is not where programs are started.
+#[test]
+fn programs_of_a_tool_start_in_the_workspace_that_was_found() {
+    let scratch = Scratch::for_ordinary_user();
+    scratch.write("ws/jp-confine.toml", "[access.commands.cat]\n");
+    let script = r#"ask fs.write '{"path":"ready","content":""}'
+        while ask fs.exists '{"path":"file"}'; case $answer in *exists*) :;; *) false;; esac; do :; done
+        ask process.run '{"program":"cat","args":["file"]}'; show
+        ask process.run '{"program":"cat","args":["secret"]}'; show
+        tell result '{"content":"done"}'"#;
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| tool(&scratch, &["-w", "ready"], script).run());
+        while !scratch.path("ws/ready").exists() && !run.is_finished() {
+            std::thread::yield_now();
+        }
+        std::fs::rename(scratch.path("ws"), scratch.path("moved")).expect("moved");
+        std::os::unix::fs::symlink(scratch.path("out"), scratch.path("ws")).expect("a link");
+        run.join().expect("a run")
+    });
+    run.assert_no_secret().assert_ok().assert_stderr(r#""stdout":"inside\n""#);
+}
+
 /// Tells the secret if it gets through to a server.
 fn connects(scratch: &Scratch, flags: &[&str], wrap: &str) {
     if !have("bash") {

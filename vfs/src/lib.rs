@@ -20,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+mod attention;
 pub mod content;
 pub mod fault;
 pub mod message;

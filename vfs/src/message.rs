@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use crate::fault::{Code, Fault};
 
@@ -14,15 +14,28 @@ pub const PROTOCOL_VERSION: &str = "0.1.0";
 
 const JSON_RPC: &str = "2.0";
 
-/// What a request is known by.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Id {
-    /// A number, as it was written.
-    Number(Number),
-    /// A string.
-    Text(String),
+/// What a request is known by: a number or a string, as it was written.
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+pub struct Id(Box<RawValue>);
+
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let written = Box::<RawValue>::deserialize(from)?;
+        match written.get().as_bytes() {
+            [b'"' | b'-' | b'0'..=b'9', ..] => Ok(Self(written)),
+            _ => Err(D::Error::custom("an `id` is a number or a string")),
+        }
+    }
 }
+
+impl PartialEq for Id {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get()
+    }
+}
+
+impl Eq for Id {}
 
 /// A request of a tool.
 #[derive(Debug)]
@@ -314,7 +327,7 @@ mod tests {
 
     #[test]
     fn what_is_no_message_is_answered_with_the_id_it_has() {
-        let seven = Some(Id::Number(7.into()));
+        let seven: Option<Id> = serde_json::from_str("7").expect("an id");
         for line in ["", "x", "[]", "7", "null", "{", "{}", r#"{"jsonrpc":"2.0"}"#, "\u{0}"] {
             malformed(line, None);
         }
@@ -337,7 +350,8 @@ mod tests {
 
     #[test]
     fn ids_are_numbers_or_strings_and_come_back_as_they_are() {
-        for id in ["1", "-1", "1.5", "18446744073709551615", "\"a\""] {
+        let exact = ["1", "-1", "1.50", "1e400", "-0", "123456789012345678901234567890"];
+        for id in exact.into_iter().chain([r#""a""#, r#""\u0061\ud800""#, r#""""#]) {
             let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"fs.read","more":[1]}}"#);
             let Ok(Incoming::Request(request)) = parse(line.as_bytes()) else { panic!("{id}") };
             let line = reply(Some(&request.id), Err(&Fault::cancelled()));

@@ -10,6 +10,7 @@
 //! # Ok::<(), sdk::Error>(())
 //! ```
 
+mod attentive;
 mod error;
 
 use std::io::{self, BufRead, BufReader, Stdin, Stdout, Write};
@@ -26,10 +27,11 @@ use crate::method::{
     Metadata, Nothing, PathParams, RenameParams, RunParams, WriteParams,
 };
 
+pub use attentive::Attentive;
 pub use error::Error;
 
 /// The host on the standard streams.
-pub type Host = Client<BufReader<Stdin>, Stdout>;
+pub type Host = Client<BufReader<Attentive<Stdin>>, Stdout>;
 
 /// Waits for the host to say what the tool is called to do. Nothing else may use standard input and
 /// output from then on.
@@ -37,7 +39,7 @@ pub type Host = Client<BufReader<Stdin>, Stdout>;
 /// # Errors
 /// Where there is no host, or one of another protocol.
 pub fn connect() -> Result<Host, Error> {
-    Client::new(BufReader::new(io::stdin()), io::stdout())
+    Client::new(BufReader::new(Attentive::new(io::stdin())), io::stdout())
 }
 
 /// A host, wherever its lines come from and go to.

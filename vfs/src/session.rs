@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::fault::Fault;
@@ -230,6 +231,13 @@ impl std::fmt::Debug for InSession<'_> {
     }
 }
 
+/// What a tool is told before a person is asked. An id is written as it was.
+#[derive(Serialize)]
+struct Pending<'p> {
+    request_id: &'p Id,
+    reason: &'p str,
+}
+
 impl Caller for InSession<'_> {
     fn is_gone(&mut self) -> bool {
         // A failing pipe is noticed by whoever reads from it next.
@@ -239,7 +247,7 @@ impl Caller for InSession<'_> {
     }
 
     fn told_to_wait(&mut self, reason: &str) {
-        let params = json!({"request_id": self.id, "reason": reason});
-        self.channel.send(message::notification("pending", &params));
+        self.channel
+            .send(message::notification("pending", &Pending { request_id: self.id, reason }));
     }
 }

@@ -44,8 +44,9 @@ impl InMemory {
     /// What stands at a path, or why a path like that has no meaning.
     fn node(&self, path: &Path) -> io::Result<Option<Node>> {
         let nodes = self.nodes.borrow();
-        let below_file = |dir: &Path| matches!(nodes.get(dir), Some(Node::File(_)));
-        if path.ancestors().skip(1).any(below_file) {
+        // What is above a node are directories.
+        let nearest = path.ancestors().skip(1).find_map(|dir| nodes.get(dir));
+        if matches!(nearest, Some(Node::File(_))) {
             return Err(ErrorKind::NotADirectory.into());
         }
         Ok(nodes.get(path).cloned())

@@ -1,13 +1,10 @@
 //! The way out of a refusal about hosts or programs, in words for tools: a rule that does.
 
-use jp_confine_policy::commands::Commands;
+use jp_confine_policy::commands::{self, Commands};
 use jp_confine_policy::coverage::Coverage;
 use jp_confine_policy::net::{Net, NetRule};
 use serde_json::json;
 use url::Url;
-
-/// More words are not to be read in a rule.
-const MOST: usize = 48;
 
 /// What would allow `url`, which `rules` do not: the rule that forbids it the other way round, or one more that
 /// was tried on the evaluator.
@@ -34,10 +31,7 @@ pub(super) fn net(rules: &Net, url: &Url) -> String {
 
 /// What would allow `program` with `args`, which `rules` do not: these arguments and no others.
 pub(super) fn command(rules: &Commands, program: &str, args: &[String]) -> String {
-    let mut line: Vec<&str> = args.iter().map(String::as_str).take(MOST).collect();
-    if line.len() < args.len() {
-        line.push("**");
-    }
+    let line = commands::pattern(args.iter().map(String::as_str), args.len());
     // TOML reads strings and lists of JSON.
     let (key, line) = (json!(program), json!(line));
     if rules.0.contains_key(program) {

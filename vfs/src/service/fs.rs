@@ -184,14 +184,20 @@ impl Service<'_> {
         let (update, create) = (check(Capability::Update), check(Capability::Create));
         let is_closed = |check: &CheckResult| !check.is_allowed() && !check.is_open_to_consent();
         let place = update.resolved.clone().filter(|_| !is_closed(&update) || !is_closed(&create));
-        let exists = |place: &Path| matches!(self.files.look(place), Ok(Some(_)));
+        let exists = |place: &Path| {
+            place.parent().is_none() || matches!(self.files.look(place), Ok(Some(_)))
+        };
         match place {
             Some(place) if !exists(&place) => {
-                let missing = |dir: &&Path| !exists(dir);
-                let dirs = place.ancestors().skip(1).take_while(missing);
-                let dirs =
-                    dirs.map(|dir| self.gate.context.check_canonical(dir, Capability::Create));
-                Destination { dirs: dirs.collect(), target: create }
+                let above: Vec<&Path> = place.ancestors().skip(1).collect();
+                // From the outermost on: to look for what stands deep in nothing takes long.
+                let there = match above.first() {
+                    Some(dir) if exists(dir) => above.len(),
+                    _ => above.iter().rev().take_while(|dir| exists(dir)).count(),
+                };
+                let missing = above.into_iter().rev().skip(there).rev();
+                let check = |dir| self.gate.context.check_canonical(dir, Capability::Create);
+                Destination { dirs: missing.map(check).collect(), target: create }
             }
             _ => Destination { dirs: Vec::new(), target: update },
         }

@@ -95,7 +95,8 @@ impl Service<'_> {
             let value = value.map_err(|_| {
                 Fault::params(format!("the header {name} has a value that cannot be sent"))
             })?;
-            hop.headers.append(name, value);
+            let added = hop.headers.try_append(name, value);
+            added.map_err(|_| Fault::params("there are too many headers"))?;
         }
         if method == "POST" {
             let text = body.unwrap_or_default();

@@ -13,12 +13,18 @@ use super::fs::below;
 /// The files that say so, the most decisive first.
 const FILES: [&str; 4] = [".rgignore", ".ignore", ".gitignore", ".git/info/exclude"];
 
+/// So many bytes count of the files of a directory and those above it: patterns take hundreds of times the room when
+/// they are ready.
+const MOST: usize = 256 << 10;
+
 /// What the files of a directory say, and those of the directories above it.
 #[derive(Debug)]
 pub(super) struct Ignored {
     above: Option<Rc<Self>>,
     /// In the order of [`FILES`].
     said: [Option<Gitignore>; FILES.len()],
+    /// How many bytes they and those above have.
+    length: usize,
 }
 
 impl Ignored {
@@ -42,12 +48,14 @@ impl Ignored {
 
 impl Service<'_> {
     /// What is passed over in the directory at `path`, where `above` is what is above it. Files that may
-    /// not be read say nothing.
+    /// not be read say nothing, nor do those that are too long.
     pub(super) fn ignored_in(&self, path: &str, above: Option<&Rc<Ignored>>) -> Rc<Ignored> {
+        let mut length = above.map_or(0, |above| above.length);
         let said = FILES.map(|name| {
             let file = below(path, name);
             let (granted, _) = self.readable(&file)?;
             let contents = self.contents(&granted, &file).ok()?;
+            length = length.checked_add(contents.len()).filter(|length| *length <= MOST)?;
             let mut builder = GitignoreBuilder::new(place(path));
             for line in String::from_utf8_lossy(&contents).lines() {
                 // As ripgrep does, a line that is no pattern is passed over.
@@ -57,7 +65,7 @@ impl Service<'_> {
         });
         match above {
             Some(above) if said.iter().all(Option::is_none) => Rc::clone(above),
-            above => Rc::new(Ignored { above: above.cloned(), said }),
+            above => Rc::new(Ignored { above: above.cloned(), said, length }),
         }
     }
 

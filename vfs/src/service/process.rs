@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -31,8 +32,8 @@ pub struct Programs {
     /// What holds programs to the policy: a program and its arguments, which the program to run and its
     /// arguments are added to.
     pub wrapper: Vec<OsString>,
-    /// The working directory.
-    pub directory: PathBuf,
+    /// The working directory, held: what it is called by then may lead elsewhere.
+    pub directory: Arc<OwnedFd>,
     /// What every program has of the environment.
     pub environment: Vec<(OsString, OsString)>,
 }
@@ -62,10 +63,9 @@ impl Service<'_> {
 
     fn may_run(&mut self, params: &RunParams, caller: &mut dyn Caller) -> Result<(), Fault> {
         let RunParams { program, args, .. } = params;
-        let words: Vec<&str> = std::iter::once(program).chain(args).map(String::as_str).collect();
         let question = Question {
             action: "run".to_owned(),
-            what: words.join(" "),
+            what: line(program, args),
             reason: format!("no rule of access.commands is about {program}"),
         };
         let rules = &self.resources.commands;
@@ -102,11 +102,27 @@ impl Programs {
     fn command(&self) -> Command {
         let mut words = self.wrapper.iter();
         let mut command = Command::new(words.next().cloned().unwrap_or_default());
-        command.args(words).current_dir(&self.directory);
+        let directory = format!("/proc/self/fd/{}", self.directory.as_raw_fd());
+        command.args(words).current_dir(directory);
         command.env_clear().envs(self.environment.iter().cloned());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
+}
+
+/// What a person is asked about: no other program with other arguments looks so.
+fn line(program: &str, args: &[String]) -> String {
+    let words = std::iter::once(program).chain(args.iter().map(String::as_str));
+    words.map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// `text` as a word for a shell.
+fn quoted(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,@%=:".contains(&byte);
+    if !text.is_empty() && text.bytes().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// How a program ended, and what it wrote.
@@ -150,7 +166,27 @@ fn collect(mut pipe: impl Read + Send + 'static, limit: u64) -> JoinHandle<Vec<u
 }
 
 fn not_run(error: &io::Error) -> Fault {
-    let code =
-        if error.kind() == ErrorKind::InvalidInput { Code::BadParams } else { Code::Internal };
+    let code = match error.kind() {
+        ErrorKind::InvalidInput | ErrorKind::ArgumentListTooLong => Code::BadParams,
+        _ => Code::Internal,
+    };
     Fault::new(code, format!("the program was not run: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_about_says_where_words_end() {
+        for (words, shown) in [
+            (&["-c", "echo a"][..], "sh -c 'echo a'"),
+            (&["-c", "echo", "a"], "sh -c echo a"),
+            (&["-c echo a"], "sh '-c echo a'"),
+            (&["", "it's"], r"sh '' 'it'\''s'"),
+        ] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(line("sh", &words), shown);
+        }
+    }
 }

@@ -2,28 +2,20 @@
 //! that full pipes hold up nobody.
 
 use std::collections::VecDeque;
-use std::hint;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd as _;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
 
+use crate::attention::Attention;
 use crate::fault::{Code, Fault};
 use crate::message::{self, Incoming, Malformed};
 
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;
-
-/// For how long it is looked again and again for what a tool says to what it was sent, before sleeping: to be
-/// woken takes longer than most tools do.
-const AWAKE: Duration = Duration::from_micros(150);
-
-/// How many answers are not looked for so after that was in vain: such a tool takes its time, or has to wait
-/// for this core.
-const IN_VAIN: u8 = 8;
 
 /// How many bytes of a tool's standard error are kept.
 const LAST_WORDS: usize = 8 * 1024;
@@ -42,10 +34,10 @@ pub(super) struct Channel {
     sent: usize,
     /// Something was sent, and it was not waited since.
     has_spoken: bool,
-    /// How many times more it is slept at once.
-    inattentive: u8,
-    /// What was read and is no whole line.
+    attention: Attention,
+    /// What was read, of which `taken` bytes are done with.
     unread: Vec<u8>,
+    taken: usize,
     /// Where it is read to first.
     chunk: Box<[u8]>,
     /// As far as there is no end of a line in it.
@@ -83,8 +75,9 @@ impl Channel {
             unsent: Vec::new(),
             sent: 0,
             has_spoken: false,
-            inattentive: 0,
+            attention: Attention::default(),
             unread: Vec::new(),
+            taken: 0,
             chunk: vec![0; CHUNK].into(),
             looked_at: 0,
             is_skipping: false,
@@ -138,7 +131,6 @@ impl Channel {
         timeout: Duration,
         diagnostics: &mut dyn Write,
     ) -> io::Result<Progress> {
-        let awake = timeout.min(self.attention());
         let wants_more = self.wants_more();
         let is_writing = !self.unsent.is_empty();
         let stdout = self.stdout.as_ref().filter(|_| wants_more);
@@ -150,10 +142,12 @@ impl Channel {
         ];
         let wait_for = |(pipe, flags)| PollFd::from_borrowed_fd(pipe, flags);
         let mut waiting: Vec<PollFd<'_>> = pipes.into_iter().flatten().map(wait_for).collect();
-        let timeout = Timespec::try_from(timeout).unwrap_or_default();
-        let mut usable = look(&mut waiting, awake);
+        let mut usable = Ok(0);
+        if std::mem::take(&mut self.has_spoken) {
+            usable = self.attention.look(&mut waiting, timeout);
+        }
         if usable == Ok(0) {
-            self.inattentive = if awake.is_zero() { self.inattentive } else { IN_VAIN };
+            let timeout = Timespec::try_from(timeout).unwrap_or_default();
             usable = poll(&mut waiting, Some(&timeout));
         }
         match usable {
@@ -171,24 +165,13 @@ impl Channel {
         Ok(Progress { written, read })
     }
 
-    /// For how long to look for an answer before sleeping.
-    fn attention(&mut self) -> Duration {
-        if !std::mem::take(&mut self.has_spoken) {
-            return Duration::ZERO;
-        }
-        let is_due = self.inattentive == 0;
-        self.inattentive = self.inattentive.saturating_sub(1);
-        if is_due { AWAKE } else { Duration::ZERO }
-    }
-
     /// Passes over what a tool writes that has nothing more to say.
     pub(super) fn drain(&mut self, diagnostics: &mut dyn Write) {
         if self.unsent.is_empty() {
             self.stdin = None;
         }
         let _ = self.turn(Duration::ZERO, diagnostics);
-        self.unread.clear();
-        self.looked_at = 0;
+        self.forget();
         self.lines.clear();
     }
 
@@ -200,11 +183,12 @@ impl Channel {
 
     /// Not while there are lines that nobody took, however many the tool writes.
     fn wants_more(&self) -> bool {
-        self.unread.len() <= self.longest && !(self.lines.len() >= AHEAD && self.has_line())
+        self.unread.len() - self.taken <= self.longest
+            && !(self.lines.len() >= AHEAD && self.has_line())
     }
 
     fn has_line(&self) -> bool {
-        self.unread.contains(&b'\n')
+        self.unread.iter().skip(self.taken).any(|byte| *byte == b'\n')
     }
 
     /// Takes a line off what was read; blank ones do not count.
@@ -215,13 +199,13 @@ impl Channel {
                 self.looked_at = self.unread.len();
                 return self.give_up_long_line();
             };
-            let parsed = match self.unread.get(..end).map(<[u8]>::trim_ascii) {
+            let parsed = match self.unread.get(self.taken..end).map(<[u8]>::trim_ascii) {
                 _ if std::mem::take(&mut self.is_skipping) => None,
                 Some([]) | None => None,
                 Some(line) => Some(message::parse(line)),
             };
-            self.unread.drain(..=end);
-            self.looked_at = 0;
+            self.taken = end + 1;
+            self.looked_at = self.taken;
             if parsed.is_some() {
                 return parsed;
             }
@@ -230,19 +214,27 @@ impl Channel {
 
     /// A line beyond the limit is answered once, and passed over to its end.
     fn give_up_long_line(&mut self) -> Option<Result<Incoming, Malformed>> {
-        if self.unread.len() <= self.longest && !self.is_skipping {
+        if self.unread.len() - self.taken <= self.longest && !self.is_skipping {
             return None;
         }
-        self.unread = Vec::new();
-        self.looked_at = 0;
+        self.forget();
         let was_skipping = std::mem::replace(&mut self.is_skipping, true);
         let why = format!("the line is longer than {} bytes", self.longest);
         let fault = Fault::new(Code::Malformed, why);
         (!was_skipping).then_some(Err(Malformed { id: None, fault }))
     }
 
+    fn forget(&mut self) {
+        self.unread = Vec::new();
+        (self.taken, self.looked_at) = (0, 0);
+    }
+
     fn read(&mut self) -> io::Result<bool> {
         let Some(stdout) = &mut self.stdout else { return Ok(false) };
+        // Here and not line by line: there may be as many lines as bytes.
+        self.unread.drain(..self.taken);
+        self.looked_at -= self.taken;
+        self.taken = 0;
         match stdout.read(&mut self.chunk) {
             Ok(0) => self.stdout = None,
             Ok(count) => {
@@ -293,19 +285,39 @@ impl Channel {
     }
 }
 
-/// Looks at `pipes` again and again for the time of `awake`: how many can be used.
-fn look(pipes: &mut [PollFd<'_>], awake: Duration) -> rustix::io::Result<usize> {
-    let begun = Instant::now();
-    while begun.elapsed() < awake {
-        match poll(pipes, Some(&Timespec::default()))? {
-            0 => hint::spin_loop(),
-            usable => return Ok(usable),
-        }
-    }
-    Ok(0)
-}
-
 /// Whether the same call may work another time.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// What `script` writes, all of it read and nothing taken.
+    fn written_by(script: &str) -> Channel {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::piped());
+        let tool = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut tool = tool.expect("a tool");
+        let mut channel = Channel::new(&mut tool, 4 << 20).expect("pipes");
+        while channel.stdout.is_some() {
+            channel.turn(Duration::from_secs(1), &mut io::sink()).expect("a turn");
+        }
+        tool.wait().expect("an end");
+        channel
+    }
+
+    /// If each were moved out of the way by itself, this took minutes.
+    #[test]
+    fn there_may_be_as_many_lines_as_bytes() {
+        let mut channel =
+            written_by("head -c 2000000 /dev/zero | tr '\\0' '\\n'; echo '{}'; echo x");
+        for _ in 0..2 {
+            assert!(matches!(channel.next_line(), Some(Err(Malformed { id: None, .. }))));
+        }
+        assert!(channel.next_line().is_none() && channel.is_closed());
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::both::rows;
+use crate::both::{Place, answer, rows};
 
 const POLICY: &str = r#"{"access": {"fs": [
     {"path": ".", "read": true, "write": true},
@@ -49,6 +49,26 @@ fn what_is_named_is_searched_under_what_is_said_above() {
     found(&[(".gitignore", "a.txt\nrw\n")], &["a.txt"], &["a.txt"]);
     found(&[(".gitignore", "a.txt\nrw\n")], &["rw"], &["rw/b.rs", "rw/seasons"]);
     found(&[(".gitignore", "a.txt\n")], &["./rw"], &["./rw/b.rs", "./rw/seasons"]);
+}
+
+/// Patterns that are ready take much more room than those that are written.
+#[test]
+fn what_is_too_long_says_nothing() {
+    let place = Place::in_memory(POLICY);
+    let mut nobody = jp_confine_vfs::person::Nobody;
+    let mut service = place.service(&mut nobody);
+    let mut found = |path: &str, length: usize| {
+        let said = json!({"path": path, "content": format!("b.rs\n#{}", "x".repeat(length - 6))});
+        assert_eq!(answer(&mut service, "fs.write", &said), json!({}));
+        let asked = json!({"pattern": "fn spring", "paths": ["rw"]});
+        answer(&mut service, "fs.grep", &asked)["matches"].as_array().map(Vec::len)
+    };
+    assert_eq!(found("rw/.gitignore", 256 << 10), Some(0));
+    assert_eq!(found("rw/.gitignore", (256 << 10) + 1), Some(1));
+    assert_eq!(found("rw/.gitignore", 200 << 10), Some(0));
+    // What is said above counts, too.
+    assert_eq!(found(".ignore", 100 << 10), Some(0));
+    assert_eq!(found(".ignore", 300 << 10), Some(0));
 }
 
 /// Else a search would tell what is in a file that may not be read.

@@ -15,3 +15,6 @@ mod speed;
 #[expect(dead_code, reason = "its `main` is for programs")]
 #[path = "../../examples/edit.rs"]
 mod edit_example;
+
+#[path = "../../examples/rate.rs"]
+mod rate_example;

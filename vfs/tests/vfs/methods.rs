@@ -125,6 +125,57 @@ fn look() {
     );
 }
 
+/// No file can be called so, whoever keeps the files, and whatever is missing on the way.
+#[test]
+fn what_is_too_long_for_a_name_is_none() {
+    let long = format!("rw/{}", "n".repeat(256));
+    let within = format!("rw/{}", "n".repeat(255));
+    let deep = format!("rw/{}", "d/".repeat(2048));
+    for (path, expected) in [
+        (long.clone(), DENIED),
+        (format!("{long}/x"), DENIED),
+        (format!("rw/gone/{long}"), DENIED),
+        (format!("gone/{long}"), DENIED),
+        (deep, DENIED),
+        (within, NOT_FOUND),
+    ] {
+        let path = path.as_str();
+        let mut expected = vec![
+            ("fs.read", json!({ "path": path }), json!(expected)),
+            ("fs.metadata", json!({ "path": path }), json!(expected)),
+            ("fs.list_dir", json!({ "path": path }), json!(expected)),
+            ("fs.delete", json!({ "path": path }), json!(expected)),
+            ("fs.grep", json!({"pattern": "x", "paths": [path]}), json!(expected)),
+            ("fs.rename", rename(path, "rw/new"), json!(expected)),
+        ];
+        if path.len() > 258 {
+            expected.push(("fs.exists", json!({ "path": path }), json!(DENIED)));
+            expected.push(("fs.write", write(path, "x"), json!(DENIED)));
+            expected.push(("fs.rename", rename("rw/seasons", path), json!(DENIED)));
+        } else {
+            expected.push(("fs.exists", json!({ "path": path }), json!({"exists": false})));
+            expected.push(("fs.write", write(path, "x"), json!({})));
+        }
+        // What may not be deleted is denied before all else.
+        expected.retain(|(method, ..)| !path.starts_with("gone") || *method != "fs.write");
+        rows(POLICY, &expected);
+    }
+}
+
+/// However many are missing; what is above each is looked for once.
+#[test]
+fn many_directories_are_made_at_once() {
+    let deep = format!("rw/{}f", "d/".repeat(600));
+    rows(
+        POLICY,
+        &[
+            ("fs.write", write(&deep, "x"), json!({})),
+            ("fs.read", path(&deep), json!({"content": "x", "size": 1})),
+            ("fs.write", write(&deep, "y"), json!({})),
+        ],
+    );
+}
+
 #[test]
 fn delete() {
     rows(

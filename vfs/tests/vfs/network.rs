@@ -65,6 +65,14 @@ impl Server {
     }
 }
 
+#[test]
+fn more_headers_than_fit_are_refused() {
+    let header = |number: u32| json!({"name": format!("x-{number}"), "value": ""});
+    let headers: Vec<Value> = (0..40_000).map(header).collect();
+    let params = json!({"url": "http://127.0.0.1:1/", "headers": headers});
+    assert_eq!(ask(&[1], "http.get", &params), json!(-32602));
+}
+
 /// What a service answers whose rules allow `ports`, but for `/private`.
 fn ask(ports: &[u16], method: &str, params: &Value) -> Value {
     let place = Place::on_disk(POLICY);

@@ -26,11 +26,15 @@ fn with_service<T>(rules: &Value, ask: impl FnOnce(&mut Service<'_>) -> T) -> T 
     };
     let programs = Programs {
         wrapper: vec!["env".into(), "--".into()],
-        directory: place.root().to_owned(),
+        directory: place.workspace.root().hold().expect("a folder").into(),
         environment: vec![("PATH".into(), std::env::var_os("PATH").expect("a path"))],
     };
     let resources = written.compile().expect("rules");
     let service = place.service(&mut nobody).with_resources(resources, &variables);
+    // Something else gets the name of the workspace: programs run in the workspace.
+    let elsewhere = place.root().with_file_name("elsewhere");
+    std::fs::rename(place.root(), &elsewhere).expect("renamed");
+    std::fs::create_dir(place.root()).expect("a folder");
     ask(&mut service.with_programs(programs).with_limit(1000))
 }
 
@@ -60,6 +64,7 @@ fn only_programs_and_arguments_that_are_listed() {
     assert_eq!(run(&json!({}), &json!({"program": "true"})), json!(-32001));
     assert_eq!(run(&rules, &json!({"program": ""})), json!(-32602));
     assert_eq!(echo(json!(["a", "x\u{0}"])), json!(-32602));
+    assert_eq!(echo(json!(["a", "x".repeat(1 << 20)])), json!(-32602));
 }
 
 #[test]

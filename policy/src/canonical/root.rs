@@ -1,0 +1,90 @@
+//! The root of a workspace, and where paths lead from it (spec §4.3).
+
+use std::borrow::ToOwned as _;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::vec::Vec;
+
+use super::{Op, ResolveError, Resolved, below, resolve};
+
+/// `PATH_MAX`, with the NUL at the end of a path, and `NAME_MAX`.
+const LONGEST_PATH: usize = 4096;
+const LONGEST_NAME: usize = 255;
+
+/// The canonical root of a workspace, `Wc`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    path: PathBuf,
+    /// Whether there is such a directory; if not, nothing on disk says where paths lead.
+    pub(super) on_disk: bool,
+}
+
+impl Root {
+    /// The root that `path`, relative to the current directory or absolute, leads to (spec §4.3).
+    ///
+    /// # Errors
+    /// Where it cannot be resolved or is not an existing directory, in which case there is
+    /// nothing to confine to.
+    pub fn open(path: &Path) -> Result<Self, ResolveError> {
+        let io_error = |error| ResolveError::Io { path: path.to_owned(), error };
+        let canonical = fs::canonicalize(path).map_err(io_error)?;
+        if fs::metadata(&canonical).map_err(io_error)?.is_dir() {
+            Ok(Self { path: canonical, on_disk: true })
+        } else {
+            Err(ResolveError::NotADirectory { path: canonical })
+        }
+    }
+
+    /// The root of a workspace that is not on disk. There are no links in it: paths lead where they
+    /// are spelled.
+    #[must_use]
+    pub fn imagined() -> Self {
+        Self { path: PathBuf::from("/workspace"), on_disk: false }
+    }
+
+    /// The canonical absolute path.
+    #[must_use]
+    pub fn as_path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Holds the directory itself by an `O_PATH` descriptor, whatever gets its name later.
+    ///
+    /// # Errors
+    /// The kernel's; `ELOOP` where a link has come in between.
+    #[cfg(target_os = "linux")]
+    pub fn hold(&self) -> io::Result<std::os::fd::OwnedFd> {
+        crate::pin::hold_directory(&self.path)
+    }
+
+    /// Where `path`, relative and in normal form, leads from the root: what [`resolve`] says of
+    /// workspaces on disk.
+    ///
+    /// # Errors
+    /// [`ResolveError`], as there.
+    pub fn resolve(&self, path: &Path, op: Op) -> Result<Resolved, ResolveError> {
+        if self.makes_too_long(path) {
+            let error = io::ErrorKind::InvalidFilename.into();
+            return Err(ResolveError::Io { path: path.to_owned(), error });
+        }
+        if self.on_disk { resolve(&self.path, path, op) } else { Ok(self.spelled(path)) }
+    }
+
+    /// Whether nothing can be called so, whatever else is missing on the way (`path_resolution(7)`).
+    fn makes_too_long(&self, path: &Path) -> bool {
+        let whole = self.path.as_os_str().len() + 1 + path.as_os_str().len();
+        whole >= LONGEST_PATH || path.components().any(|it| it.as_os_str().len() > LONGEST_NAME)
+    }
+
+    pub(super) fn spelled(&self, path: &Path) -> Resolved {
+        let path = self.path.join(path).components().collect();
+        Resolved { path, exists: true, steps: Vec::new() }
+    }
+
+    /// Whether a canonical path is the root or below it, component by component.
+    #[must_use]
+    pub fn contains(&self, canonical: &Path) -> bool {
+        below(&self.path, canonical).is_some()
+    }
+}
