@@ -211,11 +211,11 @@ impl Consent {
             drop(waiting);
             std::thread::sleep(GATHER);
             let questions = self.next_questions();
-            let answers = self.put(&questions);
-            self.asking.store(false, Ordering::Relaxed);
-            for (id, answer) in answers {
+            for (id, answer) in self.put(&questions) {
                 self.answer(id, answer);
             }
+            // Not before: who is stopped hears the answer while it is known what for.
+            self.asking.store(false, Ordering::Relaxed);
             self.state().pending.retain(Pending::is_wanted);
         }
     }

@@ -98,8 +98,9 @@ impl Supervisor {
         interruption::prepare()?;
         services::serve(&self.policy)?;
         let listener = Arc::new(Listener::new(listener));
+        let consent = Arc::clone(&self.policy.consent);
         let workers = Workers {
-            waiting: Arc::new(Waiting::new(&listener, Arc::clone(&self.proc))),
+            waiting: Arc::new(Waiting::new(&listener, Arc::clone(&self.proc), consent)),
             listener,
             proc: Arc::clone(&self.proc),
             policy: Arc::clone(&self.policy),

@@ -18,6 +18,8 @@ pub(crate) struct Status {
     pub(crate) tracer: i32,
     /// It sleeps so that only deadly signals wake it.
     pub(crate) is_fast_asleep: bool,
+    /// A signal waits for it that it does not block.
+    pub(crate) has_signal: bool,
 }
 
 impl Status {
@@ -50,6 +52,7 @@ impl Status {
             mask: u32::from_str_radix(line("Umask")?, 8).ok()?,
             tracer: line("TracerPid")?.parse().ok()?,
             is_fast_asleep: line("State")?.starts_with('D'),
+            has_signal: (bits("SigPnd")? | bits("ShdPnd")?) & !bits("SigBlk")? != 0,
         })
     }
 }
@@ -60,13 +63,16 @@ mod tests {
 
     const TEXT: &str = "Name:\ta Uid:\\n9\nUmask:\t0027\nState:\tS (sleeping)\nTgid:\t12\nUid:\t1\t2\t3\t4\n\
         Gid:\t5\t6\t7\t8\nGroups:\t10 20 \nTracerPid:\t0\n\
+        SigPnd:\t0000000000000000\nShdPnd:\t0000000000000001\nSigBlk:\t0000000000000001\n\
         CapEff:\t000001ffffffffff\n";
 
     #[test]
     fn a_status_is_read() {
         let status = Status::parse(TEXT).expect("read");
         assert_eq!((status.process, status.mask, status.tracer), (12, 0o27, 0));
-        assert!(!status.is_fast_asleep);
+        assert!(!status.is_fast_asleep && !status.has_signal);
+        let unblocked = TEXT.replace("SigBlk:\t0000000000000001", "SigBlk:\t0000000000000002");
+        assert!(Status::parse(&unblocked).expect("read").has_signal);
         assert_eq!(status.identity.user, [2, 4]);
         assert_eq!(status.identity.group, [6, 8]);
         assert_eq!(status.identity.groups, [10, 20]);
@@ -75,7 +81,19 @@ mod tests {
 
     #[test]
     fn what_lacks_a_line_is_none() {
-        for name in ["Umask", "State", "Tgid", "Uid", "Gid", "Groups", "CapEff", "TracerPid"] {
+        for name in [
+            "Umask",
+            "State",
+            "Tgid",
+            "Uid",
+            "Gid",
+            "Groups",
+            "CapEff",
+            "TracerPid",
+            "SigPnd",
+            "ShdPnd",
+            "SigBlk",
+        ] {
             assert_eq!(Status::parse(&TEXT.replace(&format!("\n{name}:"), "\nX:")), None, "{name}");
         }
     }

@@ -263,7 +263,9 @@ impl<'a> Task<'a> {
         let pid = self.caller.status()?.process.unsigned_abs();
         let consent = &self.policy.consent;
         let question = consent.about().question(&denial, subject, program, pid);
-        let answer = consent.ask((asker, self.caller.tid()), &question, |answer| self.wait(answer));
+        let answer = consent.ask((asker, self.caller.tid()), &question, |answer| {
+            self.waiting.during_question(&self.caller, answer)
+        });
         let answer = answer.inspect_err(|_| {
             if self.caller.confirm().is_err() {
                 consent.drop_question(&question);

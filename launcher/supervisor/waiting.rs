@@ -15,6 +15,7 @@ use rustix::thread::{Pid, gettid};
 use super::caller::Caller;
 use super::proc::Proc;
 use super::status::Status;
+use crate::consent::Consent;
 use crate::sys::interruption;
 use crate::sys::notification::Listener;
 
@@ -47,6 +48,8 @@ struct For {
     tid: i32,
     /// What the caller is told, should the call have been interrupted.
     told: Errno,
+    /// It waits for a person.
+    is_asking: bool,
 }
 
 /// All calls that wait at present, and how many threads there are to make some.
@@ -59,11 +62,12 @@ pub(crate) struct Waiting {
     /// If no thread answers any more, calls must fail: nothing here keeps the listener.
     listener: Weak<Listener>,
     proc: Arc<Proc>,
+    consent: Arc<Consent>,
 }
 
 impl Waiting {
-    /// Nobody waits yet for what `listener` passes on.
-    pub(crate) fn new(listener: &Arc<Listener>, proc: Arc<Proc>) -> Self {
+    /// Nobody waits yet for what `listener` passes on, nor for what `consent` asks.
+    pub(crate) fn new(listener: &Arc<Listener>, proc: Arc<Proc>, consent: Arc<Consent>) -> Self {
         Self {
             waiters: Mutex::default(),
             changed: Condvar::new(),
@@ -71,6 +75,7 @@ impl Waiting {
             watched: AtomicBool::new(false),
             listener: Arc::downgrade(listener),
             proc,
+            consent,
         }
     }
 
@@ -99,8 +104,31 @@ impl Waiting {
         caller: &Caller<'_>,
         call: impl FnOnce() -> Result<T, Errno>,
     ) -> Result<T, Errno> {
+        self.during_for(caller, false, call)
+    }
+
+    /// As [`Self::during`], for an answer of a person. That its process is stopped for the question is no
+    /// reason for the caller to go: it could not come back before the question is gone.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn during_question<T>(
+        &self,
+        caller: &Caller<'_>,
+        call: impl FnOnce() -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        self.during_for(caller, true, call)
+    }
+
+    fn during_for<T>(
+        &self,
+        caller: &Caller<'_>,
+        is_asking: bool,
+        call: impl FnOnce() -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
         let thread = gettid();
-        self.admit(thread, For { id: caller.id(), tid: caller.tid(), told: Errno::INTR })?;
+        let waiter = For { id: caller.id(), tid: caller.tid(), told: Errno::INTR, is_asking };
+        self.admit(thread, waiter)?;
         self.changed.notify_one();
         let outcome = call();
         let told = self.waiters().remove(&thread).map_or(Errno::INTR, |waiter| waiter.told);
@@ -131,7 +159,7 @@ impl Waiting {
             waiting.interrupt_where(|caller| {
                 let listener = waiting.listener.upgrade();
                 if listener.is_some_and(|listener| listener.is_waiting(caller.id)) {
-                    answer_to_interruption(&waiting.proc, caller.tid)
+                    waiting.answer_to_interruption(caller)
                 } else {
                     Some(Errno::INTR)
                 }
@@ -164,6 +192,19 @@ impl Waiting {
         }
     }
 
+    /// What to tell a waiting thread that was interrupted, by a signal, by a tracer, or because its process
+    /// stops; `None` where it was not.
+    ///
+    /// A thread begins its call again only if the kernel interrupted it: told so without that, its program would
+    /// see a number that is no errno. Who waits for an answer sleeps lightly at first. An interruption wakes it,
+    /// and as its call was taken by then it falls asleep again, for deadly signals only
+    /// (`seccomp_do_user_notification` in kernel/seccomp.c): that shows.
+    fn answer_to_interruption(&self, caller: &For) -> Option<Errno> {
+        let status = Status::read(&self.proc, caller.tid).ok()?;
+        let stops_for_question = caller.is_asking && !status.has_signal && self.consent.is_asking();
+        (status.is_fast_asleep && !stops_for_question).then_some(BEGIN_AGAIN)
+    }
+
     fn waiters(&self) -> MutexGuard<'_, Waiters> {
         self.waiters.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -174,15 +215,4 @@ fn most() -> usize {
     let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
     MOST.min(descriptors.saturating_sub(RESERVED) / HELD)
-}
-
-/// What to tell a waiting thread that was interrupted, by a signal, by a tracer, or because its process stops;
-/// `None` where it was not.
-///
-/// A thread begins its call again only if the kernel interrupted it: told so without that, its program would see
-/// a number that is no errno. Who waits for an answer sleeps lightly at first. An interruption wakes it, and as
-/// its call was taken by then it falls asleep again, for deadly signals only (`seccomp_do_user_notification` in
-/// kernel/seccomp.c): that shows.
-fn answer_to_interruption(proc: &Proc, tid: i32) -> Option<Errno> {
-    Status::read(proc, tid).ok()?.is_fast_asleep.then_some(BEGIN_AGAIN)
 }

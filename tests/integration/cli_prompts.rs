@@ -1,5 +1,8 @@
 //! Questions in a terminal, while programs run.
 
+use std::thread;
+use std::time::Duration;
+
 use crate::attack::{Linking, answer, arena, arena_with, call};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
@@ -258,10 +261,13 @@ print(open('ask/a').read(), flush=True)
     let python = Run::new(&scratch, "python3", &["-c", script]);
     let mut terminal = Terminal::start(&python.mode(Mode::Confined));
     terminal.see(QUESTION);
+    // The process that asks is stopped, as it reads. A person takes a while.
+    thread::sleep(Duration::from_millis(1500));
     terminal.keys("y\n");
     terminal.see("content-a");
     terminal.end();
-    assert!(!terminal.screen().contains("stolen"), "{}", terminal.screen());
+    let screen = terminal.screen();
+    assert!(["stolen", "nobody waits"].iter().all(|word| !screen.contains(word)), "{screen}");
 }
 
 /// Where no rule reaches nothing holds but the question; consent is to all that it was about.
