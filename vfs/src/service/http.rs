@@ -1,7 +1,8 @@
 //! `http.get` and `http.post` (spec §11.1, §14.3, §14.6): every hop is judged before it is made.
 
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
+use std::thread::Builder;
 use std::time::Duration;
 
 use jp_confine_policy::net::Net;
@@ -27,6 +28,9 @@ const TICK: Duration = Duration::from_millis(20);
 /// For how long one hop may take (spec §14.5).
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How many requests may be under way: one, and those that were given up and have not ended.
+const MOST: usize = 32;
+
 /// How often a server may send a request elsewhere.
 const HOPS: usize = 10;
 
@@ -48,7 +52,11 @@ const OF_ONE_HOST: [&str; 3] = ["authorization", "cookie", "proxy-authorization"
 
 /// The client. It follows no redirect, uses no proxy, and takes every status for an answer.
 #[derive(Debug)]
-pub(super) struct Http(Agent);
+pub(super) struct Http {
+    agent: Agent,
+    /// Whoever makes a request has one more of this.
+    under_way: Arc<()>,
+}
 
 impl Http {
     /// A client that goes nowhere that these rules forbid by its address.
@@ -59,7 +67,17 @@ impl Http {
             .proxy(None)
             .timeout_global(Some(PATIENCE));
         let (config, connector) = (config.build(), DefaultConnector::default());
-        Self(Agent::with_parts(config, connector, Judging(rules)))
+        let agent = Agent::with_parts(config, connector, Judging(rules));
+        Self { agent, under_way: Arc::default() }
+    }
+
+    /// What one request under way holds until it ends.
+    fn admit(&self) -> Result<Arc<()>, Fault> {
+        if Arc::strong_count(&self.under_way) <= MOST {
+            return Ok(Arc::clone(&self.under_way));
+        }
+        let why = format!("{MOST} requests that were cancelled have not ended yet: wait for them");
+        Err(Fault::new(Code::Internal, why))
     }
 }
 
@@ -153,10 +171,17 @@ impl Service<'_> {
         hop: &Hop,
         caller: &mut dyn Caller,
     ) -> Result<(HttpReply, Option<Url>), Fault> {
-        let (agent, limit, sent) = (self.http.0.clone(), self.limit, hop.clone());
+        let (agent, limit, sent) = (self.http.agent.clone(), self.limit, hop.clone());
         let (sender, receiver) = mpsc::channel();
+        let under_way = self.http.admit()?;
+        let exchange = move || {
+            drop(sender.send(exchange(&agent, sent, limit)));
+            drop(under_way);
+        };
         // Whoever waits for nothing more leaves the thread to its time limit.
-        thread::spawn(move || drop(sender.send(exchange(&agent, sent, limit))));
+        Builder::new().name("http".into()).spawn(exchange).map_err(|error| {
+            Fault::new(Code::Internal, format!("the request was not made: {error}"))
+        })?;
         loop {
             match receiver.recv_timeout(TICK) {
                 Ok(answer) => {
@@ -253,4 +278,18 @@ fn fault(error: &ureq::Error) -> Fault {
         _ => Code::Internal,
     };
     Fault::new(code, format!("the request failed: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_that_were_given_up_are_bounded() {
+        let http = Http::new(Net::default());
+        let mut under_way: Vec<Arc<()>> = (0..MOST).map(|_| http.admit().expect("room")).collect();
+        assert_eq!(http.admit().map_err(|fault| fault.code), Err(Code::Internal));
+        under_way.pop();
+        assert!(http.admit().is_ok());
+    }
 }

@@ -137,6 +137,8 @@ fn run(command: &mut Command, limit: u64, caller: &mut dyn Caller) -> Result<Out
     let mut group = Group::start(command).map_err(|error| not_run(&error))?;
     let stdout = group.process().stdout.take().map(|pipe| collect(pipe, limit));
     let stderr = group.process().stderr.take().map(|pipe| collect(pipe, limit));
+    let stdout = stdout.transpose().map_err(|error| not_run(&error))?;
+    let stderr = stderr.transpose().map_err(|error| not_run(&error))?;
     while !group.has_exited().map_err(|error| not_run(&error))? {
         if caller.is_gone() {
             let _ = group.terminate(GRACE);
@@ -156,8 +158,8 @@ fn run(command: &mut Command, limit: u64, caller: &mut dyn Caller) -> Result<Out
 }
 
 /// Reads a pipe to its end, and keeps what is within the limit and one byte more.
-fn collect(mut pipe: impl Read + Send + 'static, limit: u64) -> JoinHandle<Vec<u8>> {
-    thread::spawn(move || {
+fn collect(mut pipe: impl Read + Send + 'static, limit: u64) -> io::Result<JoinHandle<Vec<u8>>> {
+    thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         let kept = pipe.by_ref().take(limit.saturating_add(1)).read_to_end(&mut bytes);
         let _ = kept.and_then(|_| io::copy(&mut pipe, &mut io::sink()));
