@@ -17,6 +17,7 @@ use crate::cli::Options;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::own_folders;
+use crate::planted::{self, Led};
 use crate::prepare;
 use crate::profile::Resolved;
 use crate::sys::child;
@@ -26,6 +27,8 @@ use crate::workspace::{self, Workspace};
 #[derive(Debug)]
 pub(crate) struct Flags {
     paths: BTreeMap<PathBuf, Flag>,
+    /// Those that grant something elsewhere than they are spelled.
+    led: Vec<Led>,
     /// What looks like a slip.
     pub(crate) warnings: Vec<String>,
 }
@@ -48,7 +51,7 @@ impl Flags {
             ("-x", Some(read.union(Capabilities::EXECUTE)), &options.exec),
             ("--deny", None, &options.deny),
         ];
-        let mut flags = Self { paths: BTreeMap::new(), warnings: Vec::new() };
+        let mut flags = Self { paths: BTreeMap::new(), led: Vec::new(), warnings: Vec::new() };
         for (name, caps, paths) in lists {
             for path in paths {
                 let text = format!("{name} {}", path.display());
@@ -63,6 +66,11 @@ impl Flags {
                 let creates = caps.is_none_or(|caps| caps.contains(Capabilities::CREATE));
                 if !resolved.exists && !creates {
                     flags.warnings.push(format!("{text}: there is no such file"));
+                }
+                if let Some(caps) = caps.filter(|_| !resolved.steps.is_empty()) {
+                    let origin = Origin::Flag { text: text.clone() };
+                    let grant = Grant::new(resolved.path.clone(), caps, GrantKind::Plain, origin);
+                    flags.led.push(Led { grant, spelled: context.cwd.join(path) });
                 }
                 flags.add(resolved.path, caps, &text);
             }
@@ -113,6 +121,7 @@ pub(crate) struct Parts<'a> {
     /// The baseline, unless it is left out, and the profiles that were picked.
     pub(crate) tables: &'a [Resolved],
     pub(crate) flags: &'a Flags,
+    pub(crate) tiers: &'a Tiers,
     /// The grants of `access.fs` and of the workspace itself.
     pub(crate) rules: Vec<Grant>,
     /// The program's private `TMPDIR`, if there is a run.
@@ -124,15 +133,45 @@ pub(crate) struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Puts the grants together.
-    pub(crate) fn assemble(mut self) -> Result<Vec<Grant>, Failure> {
-        let rules = std::mem::take(&mut self.rules);
+    /// Puts the grants together, and says what a person should know of it. Looks at the disk.
+    ///
+    /// # Errors
+    /// Where a flag leads through a link that programs can make.
+    pub(crate) fn assemble(self) -> Result<(Vec<Grant>, Vec<String>), Failure> {
+        let grants = self.without(&[])?;
+        let root = &self.workspace.root;
+        let led = self.flags.led.iter().chain(self.tables.iter().flat_map(|table| &table.led));
+        let planted = planted::planted(led, &grants, self.tiers, root)?;
+        if planted.is_empty() {
+            return Ok((grants, Vec::new()));
+        }
+        // What is granted anyway nobody gains by a link.
+        let all: Vec<&Led> = planted.iter().map(|planted| planted.led).collect();
+        let others = self.without(&all)?;
+        let mut warnings = Vec::new();
+        let mut left_out = Vec::new();
+        for one in &planted {
+            if one.led.is_held(&others, root)? {
+                continue;
+            }
+            if self.flags.led.contains(one.led) {
+                return Err(Failure::advised(one.told(), one.way_out()));
+            }
+            warnings.push(format!("{}: left out; {}", one.told(), one.way_out()));
+            left_out.push(one.led);
+        }
+        Ok((self.without(&left_out)?, warnings))
+    }
+
+    /// All grants but these.
+    fn without(&self, left_out: &[&Led]) -> Result<Vec<Grant>, Failure> {
         let Parts { options, flags, .. } = &self;
         let root = &self.workspace.root;
         let hide = !options.show_denied;
         let mut grants = Vec::new();
         for table in self.tables {
-            grants.extend(table.grants.iter().cloned());
+            let kept = |grant: &&Grant| left_out.iter().all(|led| led.grant != **grant);
+            grants.extend(table.grants.iter().filter(kept).cloned());
         }
         merge_equal(&mut grants);
         drop_redundant(&mut grants);
@@ -142,8 +181,8 @@ impl Parts<'_> {
             grants.into_iter().filter_map(|grant| flags.apply(grant)).collect();
         grants.extend(self.temporary());
         grants.extend(self.home(hide));
-        grants.extend(rules);
-        self.add_flags(&mut grants)?;
+        grants.extend(self.rules.iter().cloned());
+        self.add_flags(&mut grants, left_out)?;
         grants.extend(self.shim.map(|shim| {
             let origin = Origin::Product { why: "the preload library".to_owned() };
             Grant::new(shim.to_owned(), Capabilities::READ, GrantKind::Plain, origin)
@@ -181,14 +220,18 @@ impl Parts<'_> {
 
     /// Flags add to what holds at their path, they take nothing away: `-x .` keeps the workspace
     /// writable.
-    fn add_flags(&self, grants: &mut Vec<Grant>) -> Result<(), Failure> {
-        if self.flags.paths.is_empty() {
+    fn add_flags(&self, grants: &mut Vec<Grant>, left_out: &[&Led]) -> Result<(), Failure> {
+        let is_left_out = |anchor: &Path| {
+            left_out.iter().any(|led| led.grant.anchor == anchor && self.flags.led.contains(led))
+        };
+        let paths = || self.flags.paths.iter().filter(|(anchor, _)| !is_left_out(anchor));
+        let anchors: Vec<&Path> = paths().map(|(anchor, _)| anchor.as_path()).collect();
+        if anchors.is_empty() {
             return Ok(());
         }
-        let paths: Vec<&Path> = self.flags.paths.keys().map(PathBuf::as_path).collect();
-        let before = image_over(grants, None, &paths, &self.workspace.root)?;
+        let before = image_over(grants, None, &anchors, &self.workspace.root)?;
         let image = prepare::parse_image(&before)?;
-        for (anchor, flag) in &self.flags.paths {
+        for (anchor, flag) in paths() {
             let held = decide::lookup(&image, &Request::canonical(bytes(anchor))).caps;
             let caps = if flag.deny { Capabilities::NONE } else { held.union(flag.caps) };
             let origin = Origin::Flag { text: flag.text.clone() };

@@ -39,6 +39,7 @@ mod outer;
 mod own_additions;
 mod own_folders;
 mod plan;
+mod planted;
 mod premises;
 mod prepare;
 mod profile;

@@ -32,6 +32,7 @@ use crate::net;
 use crate::own_folders;
 use crate::plan::bounds::Rule;
 use crate::plan::{Order, Plan};
+use crate::planted;
 use crate::ready_made::ReadyMade;
 use crate::tier_layer::{Granted, TierLayer};
 use crate::wire_form::WireForm;
@@ -102,31 +103,30 @@ pub(crate) fn prepare(
         if served { outcome.compiled.for_service() } else { outcome.compiled };
 
     let begins = matches!(stage, Stage::Run(_)) && !options.service;
-    let mut ready_made = ReadyMade::pick(context, options, &layers, program, begins)?;
-    if network.without().is_some() {
-        ready_made.leave_out_name_services();
-    }
-    let ReadyMade { tables, profiles, mut anchors } = ready_made;
+    let ready_made = ReadyMade::pick(context, options, &layers, program, begins)?;
+    let ReadyMade { tables, profiles, mut anchors } =
+        ready_made.reaching(network.without().is_none());
     let flags = Flags::resolve(context, options)?;
 
+    let granted = Granted { by_rules: outcome.declared, by_flags: flags.grant() };
+    let TierLayer { mut tiers, exposed, warnings: of_tiers } =
+        TierLayer::of(&asked, &layers, granted, stage.purpose())?;
     let mut control = grants::control(context, workspace, &layers.policy_files);
     control.extend(stage.control());
-    let mut grants = Parts {
+    let (mut grants, mut left_out) = Parts {
         context,
         workspace,
         options,
         tables: &tables,
         flags: &flags,
+        tiers: &tiers,
         rules,
         temp: run.and_then(|run| run.scratch.temp()),
         shim: run.and_then(|run| run.shim.parent()),
         control,
     }
     .assemble()?;
-
-    let granted = Granted { by_rules: outcome.declared, by_flags: flags.grant() };
-    let TierLayer { tiers, exposed, warnings: of_tiers } =
-        TierLayer::of(&asked, &layers, granted, stage.purpose())?;
+    left_out.extend(planted::distrust(&mut tiers, &grants, root.as_path())?);
     let aliases = grants::aliases(workspace, &tables, &mut anchors);
     let nowhere = Path::new("/");
     let json = serde_json::to_string(&WireForm::of(&wire, &written, &held.environment))
@@ -150,10 +150,10 @@ pub(crate) fn prepare(
         own_folders::make_where_reachable(context, &parse_image(&image)?)?;
     }
 
-    let covered = warning::covered_baseline(&grants).into_iter();
-    let covered = covered.chain(warning::named_sensitive(&grants, &tiers));
+    let covered = warning::covered_baseline(&grants);
+    let sensitive = warning::named_sensitive(&grants, &tiers);
+    let lends = matches!(stage, Stage::Service { .. });
     let lent = || layers.lent(options.tool.as_deref(), &context.variable_names());
-    let lent = matches!(stage, Stage::Service { .. }).then(lent).unwrap_or_default();
     Ok(Prepared {
         root,
         grants,
@@ -176,10 +176,11 @@ pub(crate) fn prepare(
             .chain(resource_warnings.iter().map(ToString::to_string))
             .chain(held.warnings)
             .chain(warnings.iter().map(ToString::to_string))
-            .chain(covered.map(|warning| warning.to_string()))
+            .chain(covered.iter().chain(&sensitive).map(ToString::to_string))
             .chain(flags.warnings)
+            .chain(left_out)
             .chain(of_tiers)
-            .chain(lent)
+            .chain(lends.then(lent).unwrap_or_default())
             .collect(),
         profiles,
     })

@@ -35,6 +35,7 @@ use crate::config::decode;
 use crate::config::diagnostic::nearest;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::planted::Led;
 
 const BASELINE: &str = include_str!("../profiles/baseline.toml");
 
@@ -145,6 +146,8 @@ pub(crate) struct Resolved {
     /// Entries that stand elsewhere than they are spelled: absolute spelling and canonical path, so
     /// that a program that goes through `/bin` need not have it resolved each time.
     pub(crate) links: Vec<(PathBuf, PathBuf)>,
+    /// Those of its grants that stand elsewhere than they are spelled.
+    pub(crate) led: Vec<Led>,
 }
 
 impl Profile {
@@ -184,12 +187,16 @@ impl Profile {
             } else {
                 GrantKind::Plain
             };
-            if anchor != path {
+            let is_led = anchor != path;
+            if is_led {
                 resolved.links.push((path.components().collect(), anchor.clone()));
             }
             let mut grant = Grant::new(anchor, *caps, kind, self.origin(entry));
             let except = self.except.iter().filter(|(path, _)| path == entry);
             grant.carve_outs = except.flat_map(|(_, patterns)| patterns.iter().cloned()).collect();
+            if is_led && !caps.is_empty() {
+                resolved.led.push(Led { grant: grant.clone(), spelled: path });
+            }
             resolved.grants.push(grant);
         }
         resolved.links.retain(|(spelled, canonical)| spelled != canonical);

@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use jp_confine_policy::build::Grant;
+
 use crate::anchors::Anchors;
 use crate::cli::Options;
 use crate::config::layers::Layers;
@@ -52,18 +54,21 @@ impl ReadyMade {
         Ok(Self { tables, profiles, anchors })
     }
 
-    /// Without the sockets of services that look up names: whoever is asked for a name tells it to the network.
-    pub(crate) fn leave_out_name_services(&mut self) {
+    /// Without a network also without the sockets of services that look up names: whoever is asked for a name
+    /// tells it to the network.
+    pub(crate) fn reaching(mut self, network: bool) -> Self {
         for table in &mut self.tables {
-            table.grants.retain(|grant| !names::is_service(grant.anchor.as_os_str().as_bytes()));
+            let is_service = |grant: &Grant| names::is_service(grant.anchor.as_os_str().as_bytes());
+            table.grants.retain(|grant| network || !is_service(grant));
         }
+        self
     }
 }
 
 #[cfg(test)]
 mod tests {
     use jp_confine_policy::Capabilities;
-    use jp_confine_policy::build::{Grant, GrantKind, Origin};
+    use jp_confine_policy::build::{GrantKind, Origin};
 
     use super::*;
 
@@ -75,10 +80,10 @@ mod tests {
         };
         let baseline = Profile::baseline().expect("the table");
         let listed = baseline.entries.iter().map(|(_, path)| grant(path)).collect();
-        let tables = vec![Resolved { grants: listed, links: Vec::new() }];
-        let mut all = ReadyMade { tables, profiles: Vec::new(), anchors: Anchors::default() };
+        let tables = vec![Resolved { grants: listed, ..Resolved::default() }];
+        let all = ReadyMade { tables, profiles: Vec::new(), anchors: Anchors::default() };
         let before = all.tables[0].grants.len();
-        all.leave_out_name_services();
+        let all = all.reaching(false);
         let left: Vec<_> = all.tables[0].grants.iter().map(|grant| grant.anchor.clone()).collect();
         assert_eq!(left.len() + 2, before, "{left:?}");
         assert!(

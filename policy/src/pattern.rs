@@ -61,6 +61,8 @@ pub struct Pattern {
     pub place: Option<String>,
     /// As written, expanded, and with the links on its literal part resolved.
     globs: Vec<Glob>,
+    /// The links on its literal part, canonical.
+    links: Vec<PathBuf>,
 }
 
 impl Pattern {
@@ -112,7 +114,8 @@ impl Pattern {
             expanded = expanded.replace("/**/**", "/**");
         }
         let mut spellings = vec![expanded.clone()];
-        spellings.extend(resolved(&expanded)?);
+        let Literal { resolved, links } = Literal::of(&expanded)?;
+        spellings.extend(resolved);
         if restricts {
             let of_itself = |spelling: &String| spelling.strip_suffix("/**").map(str::to_owned);
             let whole: Vec<String> = spellings.iter().filter_map(of_itself).collect();
@@ -122,7 +125,18 @@ impl Pattern {
         }
         spellings.dedup();
         let globs = spellings.iter().map(|spelling| glob(spelling)).collect::<Result<_, _>>()?;
-        Ok(Self { text: text.to_owned(), place: None, globs })
+        Ok(Self { text: text.to_owned(), place: None, globs, links })
+    }
+
+    /// The links on its literal part, canonical, as they were when it was made.
+    pub(crate) fn links(&self) -> &[PathBuf] {
+        &self.links
+    }
+
+    /// Goes by its spelling alone from now on, wherever links on it lead.
+    pub(crate) fn forget_links(&mut self) {
+        self.globs.truncate(1);
+        self.links.clear();
     }
 
     /// Adds what it matches to a list.
@@ -218,19 +232,29 @@ fn expand(text: &str, places: Places<'_>) -> Result<String, PatternError> {
     Ok(text.to_owned())
 }
 
-/// The same pattern with its literal part canonical; `None` where that has no link on it.
-fn resolved(text: &str) -> Result<Option<String>, PatternError> {
-    let literal = literal_part(text);
-    let end =
-        if literal.len() == text.len() { text.len() } else { literal.rfind('/').unwrap_or(0) };
-    let (stem, rest) = text.split_at(end);
-    let stem = unescaped(stem);
-    // What cannot be resolved cannot be reached by this spelling either.
-    let Ok(found) = canonical::resolve(Path::new("/"), Path::new(&stem), Op::Content) else {
-        return Ok(None);
-    };
-    let canonical = found.path.to_str().ok_or(PatternError::NotUtf8)?.trim_end_matches('/');
-    Ok((canonical != stem).then(|| globset::escape(canonical) + rest))
+/// Where the literal part of a pattern leads.
+#[derive(Default)]
+struct Literal {
+    /// The same pattern with that part canonical, unless it is already.
+    resolved: Option<String>,
+    links: Vec<PathBuf>,
+}
+
+impl Literal {
+    fn of(text: &str) -> Result<Self, PatternError> {
+        let literal = literal_part(text);
+        let end =
+            if literal.len() == text.len() { text.len() } else { literal.rfind('/').unwrap_or(0) };
+        let (stem, rest) = text.split_at(end);
+        let stem = unescaped(stem);
+        // What cannot be resolved cannot be reached by this spelling either.
+        let Ok(found) = canonical::resolve(Path::new("/"), Path::new(&stem), Op::Content) else {
+            return Ok(Self::default());
+        };
+        let canonical = found.path.to_str().ok_or(PatternError::NotUtf8)?.trim_end_matches('/');
+        let resolved = (canonical != stem).then(|| globset::escape(canonical) + rest);
+        Ok(Self { resolved, links: found.steps.into_iter().map(|step| step.link).collect() })
+    }
 }
 
 /// The pattern of all that is below the one path that `text` means, if it means one.

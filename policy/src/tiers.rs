@@ -325,6 +325,29 @@ impl Tiers {
         Ok(self)
     }
 
+    /// The links, canonical, on the literal parts of `read_paths` and `write_paths`.
+    pub fn opening_links(&self) -> impl Iterator<Item = &Path> {
+        let grants = |(tier, _): &(Tier, &Pattern)| *tier != Tier::Prompt;
+        self.opening().filter(grants).flat_map(|(_, pattern)| pattern.links()).map(PathBuf::as_path)
+    }
+
+    /// Takes patterns of `read_paths` and `write_paths` by their spelling alone where a link on it is not to be
+    /// followed, as `distrusted` says; the first such link of each, with its tier and text.
+    pub fn distrust(&mut self, distrusted: impl Fn(&Path) -> bool) -> Vec<(Tier, String, PathBuf)> {
+        let mut found = Vec::new();
+        for (list, pattern) in &mut self.patterns {
+            let List::Tier(tier @ (Tier::Read | Tier::Write)) = *list else { continue };
+            if let Some(link) = pattern.links().iter().find(|link| distrusted(link)).cloned() {
+                pattern.forget_links();
+                found.push((tier, pattern.text.clone(), link));
+            }
+        }
+        if !found.is_empty() {
+            self.table = OnceLock::new();
+        }
+        found
+    }
+
     /// The patterns that may open what no rule does, with the tier of each.
     pub fn opening(&self) -> impl Iterator<Item = (Tier, &Pattern)> {
         self.patterns.iter().filter_map(|(list, pattern)| match list {

@@ -53,6 +53,7 @@ mod policy_commands;
 mod policy_environment;
 mod policy_externals;
 mod policy_nested;
+mod policy_planted;
 mod policy_rules;
 mod policy_tiers;
 mod policy_truth;

@@ -1,0 +1,154 @@
+//! Grants that stand where a link leads that programs of this very run could make: one like it may have put the
+//! link there, and whoever wrote or typed the path did not mean its target. What a run makes must not widen the
+//! next one (`docs/decisions/0028-planted-links.md`).
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::build::{Grant, Origin};
+use jp_confine_policy::canonical::{self, Op};
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::tier::Tier;
+use jp_confine_policy::tiers::Tiers;
+
+use crate::failure::Failure;
+use crate::grants;
+use crate::prepare;
+use crate::report;
+
+/// A grant that stands elsewhere than its path is spelled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Led {
+    /// What it grants, on its canonical anchor.
+    pub(crate) grant: Grant,
+    /// The absolute path as it is written.
+    pub(crate) spelled: PathBuf,
+}
+
+/// Such a grant, and the link that it must not follow.
+#[derive(Clone, Debug)]
+pub(crate) struct Planted<'l> {
+    pub(crate) led: &'l Led,
+    pub(crate) link: PathBuf,
+}
+
+/// Which of these go through a link that programs can make under `grants` and `tiers`, in the workspace at `root`,
+/// or could have made at the end of the path under the grant itself. Looks at the disk.
+pub(crate) fn planted<'l>(
+    led: impl Iterator<Item = &'l Led>,
+    grants: &[Grant],
+    tiers: &Tiers,
+    root: &Path,
+) -> Result<Vec<Planted<'l>>, Failure> {
+    let creates = |grant: &Grant| grant.caps.contains(Capabilities::CREATE);
+    let makers: Vec<&Path> =
+        grants.iter().filter(|grant| creates(grant)).map(|grant| grant.anchor.as_path()).collect();
+    // Hardly a link is anywhere near such a place.
+    let is_near = |link: &Path| {
+        tiers.opening().next().is_some()
+            || makers.iter().any(|dir| canonical::below(dir, link).is_some())
+    };
+    let mut found = Vec::new();
+    let mut near = Vec::new();
+    for led in led {
+        let own = led.place().filter(|_| creates(&led.grant));
+        for link in led.links() {
+            if own.as_ref() == Some(&link) {
+                found.push(Planted { led, link });
+            } else if is_near(&link) {
+                near.push(Planted { led, link });
+            }
+        }
+    }
+    let links: Vec<&Path> = near.iter().map(|planted| planted.link.as_path()).collect();
+    if !links.is_empty() {
+        let image = grants::image_over(grants, Some(tiers), &links, root)?;
+        let image = prepare::parse_image(&image)?;
+        near.retain(|planted| allows(&image, &planted.link, Capabilities::CREATE));
+        found.append(&mut near);
+    }
+    Ok(found)
+}
+
+/// Has opening patterns of `tiers` go by their spelling where a link on it is one that programs can make under
+/// `grants` and them; what a person should know of that.
+pub(crate) fn distrust(
+    tiers: &mut Tiers,
+    grants: &[Grant],
+    root: &Path,
+) -> Result<Vec<String>, Failure> {
+    let links: Vec<PathBuf> = tiers.opening_links().map(Path::to_owned).collect();
+    if links.is_empty() {
+        return Ok(Vec::new());
+    }
+    let paths: Vec<&Path> = links.iter().map(PathBuf::as_path).collect();
+    let image = grants::image_over(grants, Some(tiers), &paths, root)?;
+    let image = prepare::parse_image(&image)?;
+    let told = |(tier, text, link): (Tier, String, PathBuf)| {
+        format!(
+            "{} {}: {} is a link that what runs here could have made: its target is left out",
+            tier.field(),
+            report::path(&text),
+            report::quoted(bytes(&link))
+        )
+    };
+    let planted = tiers.distrust(|link| allows(&image, link, Capabilities::CREATE));
+    Ok(planted.into_iter().map(told).collect())
+}
+
+impl Led {
+    /// The links on the way; the whole of it where that cannot be told.
+    fn links(&self) -> Vec<PathBuf> {
+        match canonical::resolve(Path::new("/"), &self.spelled, Op::Content) {
+            Ok(found) => found.steps.into_iter().map(|step| step.link).collect(),
+            Err(_) => vec![self.spelled.clone()],
+        }
+    }
+
+    /// Where the last name of its spelling stands.
+    fn place(&self) -> Option<PathBuf> {
+        let parent = canonical::resolve(Path::new("/"), self.spelled.parent()?, Op::Content);
+        Some(parent.ok()?.path.join(self.spelled.file_name()?))
+    }
+
+    /// Whether these grants hold at its anchor what it would.
+    pub(crate) fn is_held(&self, others: &[Grant], root: &Path) -> Result<bool, Failure> {
+        let image = grants::image_over(others, None, &[&self.grant.anchor], root)?;
+        Ok(allows(&prepare::parse_image(&image)?, &self.grant.anchor, self.grant.caps))
+    }
+}
+
+impl Planted<'_> {
+    /// What is the matter.
+    pub(crate) fn told(&self) -> String {
+        let Led { grant, spelled } = self.led;
+        let who = match &grant.origin {
+            Origin::Flag { text } => report::path(text),
+            Origin::Profile { name, entry } => format!("profile {name}, {}", report::path(entry)),
+            _ => report::quoted(spelled.as_os_str().as_bytes()),
+        };
+        let [link, target] = [&self.link, &grant.anchor].map(|it| report::quoted(bytes(it)));
+        format!("{who}: {link} is a link to {target} that what runs here could have made")
+    }
+
+    /// What to type where the target is meant.
+    pub(crate) fn way_out(&self) -> String {
+        let Grant { anchor, caps, .. } = &self.led.grant;
+        let flag = match caps {
+            caps if caps.contains(Capabilities::CREATE) => "-w",
+            caps if caps.contains(Capabilities::EXECUTE) => "-x",
+            _ => "-r",
+        };
+        format!("if its target is meant: {}", report::words(&[(flag, anchor.clone())]))
+    }
+}
+
+fn allows(image: &Image<'_>, place: &Path, caps: Capabilities) -> bool {
+    decide::access(image, &Request::canonical(bytes(place)), caps) == Verdict::Allow
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}

@@ -1,0 +1,91 @@
+//! What a run makes of the places it may write to must not widen the next run: a link put where a grant stands.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::run::{Mode, Outcome, Run};
+use crate::scratch::Scratch;
+
+/// Runs `script` confined with these options in an arena without policy files.
+fn run(scratch: &Scratch, options: &[&str], script: &str) -> Outcome {
+    let options: Vec<String> = options.iter().map(|option| scratch.expand(option)).collect();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    Run::sh(scratch, &scratch.expand(script)).flags(&options).mode(Mode::under_test()).run()
+}
+
+/// A run that puts a link where it may, and then another one like it: what that may not do, and what is said.
+fn planted(options: &[&str], plant: &str, escape: &str, told: &str) {
+    let scratch = Scratch::new();
+    fs::create_dir_all(scratch.path("home/.cargo/registry")).expect("a folder");
+    fs::create_dir_all(scratch.path("ws/made")).expect("a folder");
+    let before = scratch.forbidden();
+    run(&scratch, options, plant);
+    let outcome = run(&scratch, options, &format!("{escape}; echo end"));
+    assert!(!outcome.stdout.contains("escaped"), "{options:?}: {outcome}");
+    outcome.assert_no_secret().assert_stderr(&scratch.expand(told));
+    scratch.assert_nothing_leaked();
+    before.assert_same(&scratch.forbidden());
+}
+
+#[test]
+fn typed_paths_do_not_follow_links_that_programs_make() {
+    let read = "cat $OUT/secret && echo escaped";
+    let write = "echo new > $OUT/target && echo escaped";
+    for (option, path, plant, link) in [
+        ("-w", "made", "rmdir made && ln -s $OUT made", "made"),
+        ("-w", "new", "ln -s $OUT/target new", "new"),
+        ("-r", "new/secret", "ln -s $OUT new", "new"),
+        ("-x", "made/in", "rmdir made && ln -s $OUT made", "made"),
+    ] {
+        let told = format!("{option} {path}: $WS/{link} is a link to $OUT");
+        planted(&["-w", ".", option, path], plant, read, &told);
+        planted(&["-w", ".", option, path], plant, write, &told);
+    }
+}
+
+#[test]
+fn profiles_do_not_follow_links_that_programs_make() {
+    planted(
+        &["--profile", "rust"],
+        "rmdir $HOME/.cargo/registry && ln -s $OUT $HOME/.cargo/registry",
+        "cat $OUT/secret && echo escaped",
+        "profile rust, ${CARGO_HOME:-~/.cargo}/registry: $HOME/.cargo/registry is a link to $OUT",
+    );
+}
+
+#[test]
+fn patterns_do_not_follow_links_that_programs_make() {
+    let scratch = Scratch::new();
+    let own = "[file_policy]\nwrite_paths = ['~/made', '~/made/**']\n";
+    scratch.write("home/.config/jp-confine/config.toml", own);
+    fs::create_dir(scratch.path("home/made")).expect("a folder");
+    run(&scratch, &[], "rmdir $HOME/made && ln -s $OUT $HOME/made");
+    let outcome =
+        run(&scratch, &[], "cat $OUT/secret; cat $HOME/made/secret; echo new > $OUT/target");
+    outcome.assert_no_secret().assert_stderr("made is a link that what runs here could have made");
+    scratch.assert_nothing_leaked();
+}
+
+/// Links that programs cannot make are followed, and those that lead to what is granted anyway.
+#[test]
+fn other_links_are_followed() {
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.path("elsewhere")).expect("a folder");
+    fs::create_dir(scratch.path("ws/inside")).expect("a folder");
+    scratch.write("out/plain", "plain\n");
+    symlink(scratch.out(), scratch.path("elsewhere/link")).expect("a link");
+    symlink("inside", scratch.path("ws/near")).expect("a link");
+    let elsewhere = scratch.path("elsewhere/link").display().to_string();
+    let confined = |options: &[&str], script: &str| {
+        let outcome = run(&scratch, options, &format!("cat $OUT/secret; {script}"));
+        outcome.assert_no_secret();
+        outcome.stdout
+    };
+    let plain = format!("{elsewhere}/plain");
+    assert_eq!(confined(&["-r", &plain], "cat $OUT/plain"), "plain\n");
+    assert_eq!(
+        confined(&["-w", &format!("{elsewhere}/in")], "echo in > $OUT/in; cat $OUT/in"),
+        "in\n"
+    );
+    assert_eq!(confined(&["-w", ".", "-r", "near"], "echo near > near/a; cat inside/a"), "near\n");
+}
