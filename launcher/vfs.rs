@@ -64,13 +64,14 @@ pub(crate) fn serve(
     }
     let hosted = Hosted::find(context, options, &prepared.resources.env, program)?;
     let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
-    let held = prepared.root.hold().map_err(|error| {
+    let closed = |error| {
         let root = report::printable(prepared.root.as_path().as_os_str().as_bytes());
         Failure::own(format!("the workspace {root} cannot be opened: {error}"))
-    })?;
+    };
+    let files = OnDisk::at(&prepared.root).map_err(closed)?;
     let programs = Programs {
         wrapper: tool::wrapper(context, options, &workspace, &prepared.root)?,
-        directory: held.into(),
+        directory: files.directory().map_err(closed)?.into(),
         environment: tool::surroundings(context),
     };
     let variables = |name: &str| {
@@ -89,7 +90,7 @@ pub(crate) fn serve(
         }
         refusals.borrow_mut().add(refusal);
     };
-    let mut service = Service::new(policy, &OnDisk, &mut person)
+    let mut service = Service::new(policy, &files, &mut person)
         .with_resources(prepared.resources, &variables)
         .with_programs(programs)
         .with_witness(&refused)

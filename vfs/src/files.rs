@@ -29,6 +29,14 @@ pub enum Standing {
 /// Errors are told apart by their kind: `NotFound`, `AlreadyExists`, `IsADirectory`, `NotADirectory`,
 /// `PermissionDenied`, and others.
 pub trait ProjectFiles: fmt::Debug {
+    /// Fails once the project is no longer where its paths lead.
+    ///
+    /// # Errors
+    /// `Other`, where something else is there now.
+    fn stand(&self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// What stands at `path` itself, links not followed; `None` where there is nothing.
     ///
     /// # Errors

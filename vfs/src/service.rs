@@ -13,6 +13,7 @@ mod secrets;
 mod substitution;
 
 use std::fmt;
+use std::io;
 
 use jp_confine_policy::check::Context;
 use jp_confine_policy::net::Net;
@@ -144,6 +145,10 @@ impl<'a> Service<'a> {
         caller: &mut dyn Caller,
     ) -> Result<Box<RawValue>, Fault> {
         let given = Given { params: &request.params };
+        if request.method.starts_with("fs.") {
+            let moved = |error: io::Error| Fault::new(Code::Internal, error.to_string());
+            self.files.stand().map_err(moved)?;
+        }
         match request.method.as_str() {
             "fs.read" => raw(&self.read(&given.parse()?, caller)?),
             "fs.write" => raw(&self.write(given.parse()?, caller)?),

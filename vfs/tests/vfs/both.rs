@@ -58,7 +58,8 @@ impl Place {
         let policy = serde_json::from_str(policy).expect("a policy");
         let workspace = Workspace::open(&root, &policy, &ApprovedTargets::default());
         let workspace = workspace.expect("a workspace");
-        Self { workspace, files: Box::new(OnDisk), folder: Some(folder) }
+        let files = OnDisk::at(workspace.root()).expect("a folder");
+        Self { workspace, files: Box::new(files), folder: Some(folder) }
     }
 
     /// The project in memory.

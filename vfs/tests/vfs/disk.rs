@@ -28,6 +28,24 @@ fn linked() -> Place {
     place
 }
 
+/// Who has its place is not the workspace that the tool was started in.
+#[test]
+fn another_folder_in_the_place_of_the_workspace_is_left_alone() {
+    let place = Place::on_disk(POLICY);
+    let root = place.root().to_owned();
+    let read = || place.ask("fs.read", &json!({"path": "rw/kept/file"}));
+    assert_eq!(read(), json!({"content": "kept", "size": 4}));
+    let moved = root.with_extension("moved");
+    std::fs::rename(&root, &moved).expect("moved");
+    assert_eq!(read(), json!(-32603));
+    std::fs::create_dir_all(root.join("rw/kept")).expect("another");
+    std::fs::write(root.join("rw/kept/file"), "other").expect("a file");
+    assert_eq!(read(), json!(-32603));
+    let write = json!({"path": "rw/kept/file", "content": "x"});
+    assert_eq!(place.ask("fs.write", &write), json!(-32603));
+    assert_eq!(std::fs::read(root.join("rw/kept/file")).expect("a file"), b"other");
+}
+
 #[test]
 fn links_are_what_they_lead_to() {
     let place = linked();
