@@ -57,6 +57,11 @@ impl Outer {
         self.texts(Text::EventsPath).map(|record| Rule::writing(&record)).collect()
     }
 
+    /// The preload library of the outermost: only the run that nobody is around of chooses it.
+    pub(crate) fn library(&self) -> PathBuf {
+        self.texts(Text::ShimPath).next().unwrap_or_default()
+    }
+
     /// The page that all of them share.
     pub(crate) fn page(&self) -> io::Result<SharedPage> {
         let path = self.texts(Text::SharedPage).next().unwrap_or_default();

@@ -16,6 +16,7 @@ use crate::seal::SharedPage;
 #[derive(Debug)]
 pub(crate) struct Premises {
     pub(crate) scratch: Scratch,
+    /// The preload library: that of the outermost run, which all programs inside load.
     pub(crate) shim: PathBuf,
     /// The run around this one, if there is one.
     pub(crate) outer: Option<Outer>,
@@ -32,10 +33,11 @@ impl Premises {
     pub(crate) fn make(context: &Context, options: &Options) -> Result<Self, Failure> {
         let scratch = Scratch::new(&context.temp, options.share_tmp)
             .map_err(|error| no_scratch(&context.temp, &error))?;
-        let shim = install::ensure(context).map_err(|error| {
-            Failure::own(format!("the preload library cannot be written: {error}"))
-        })?;
         let outer = Outer::find(context)?;
+        let shim = match &outer {
+            Some(outer) => install::take_over(outer.library())?,
+            None => install::ensure(context, &scratch)?,
+        };
         let page = outer.as_ref().map_or_else(SharedPage::new, Outer::page)?;
         let temp = scratch.temp().unwrap_or(&context.temp).to_owned();
         Ok(Self { scratch, shim, outer, page, temp })
