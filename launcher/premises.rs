@@ -11,6 +11,7 @@ use crate::outer::Outer;
 use crate::prepare::Run;
 use crate::scratch::Scratch;
 use crate::seal::SharedPage;
+use crate::workspace::Workspace;
 
 /// The premises of one run; its files are removed when this is dropped.
 #[derive(Debug)]
@@ -41,6 +42,13 @@ impl Premises {
         let page = outer.as_ref().map_or_else(SharedPage::new, Outer::page)?;
         let temp = scratch.temp().unwrap_or(&context.temp).to_owned();
         Ok(Self { scratch, shim, outer, page, temp })
+    }
+
+    /// Whether a run around this one lets it keep what is kept about `workspace`; else it is not even tried,
+    /// because that would be a denial of the outer run's that nobody can do anything about.
+    pub(crate) fn may_keep(&self, context: &Context, workspace: &Workspace) -> bool {
+        let Some(outer) = &self.outer else { return true };
+        workspace.data_dir(context).is_some_and(|dir| outer.lets_write(&dir))
     }
 
     /// What the policy of the run is to know of them.

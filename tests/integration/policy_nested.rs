@@ -68,6 +68,15 @@ fn the_outer_policy_restricts() {
     assert_restricted(&run);
 }
 
+/// What the inner run would keep of itself is no concern of whoever reads the outer run's report.
+#[test]
+fn the_outer_report_is_of_programs() {
+    let scratch = with_product();
+    let run = nested(&scratch, &["--deny dir", ""], "cat file; ! cat dir/file");
+    assert_restricted(&run);
+    assert!(!run.stderr.contains("jp-confine's own data"), "{run}");
+}
+
 #[test]
 fn a_grant_inside_gives_nothing() {
     let scratch = with_product();
