@@ -142,12 +142,8 @@ fn no_home_at_all() {
 /// Who was root outside and is not inside would have another place for the library.
 #[test]
 fn root_outside_and_an_ordinary_user_inside() {
-    if !rustix::process::geteuid().is_root() {
-        // Nobody becomes another user.
-        return;
-    }
-    if !have("setpriv") {
-        return skip("no setpriv");
+    if !rustix::process::geteuid().is_root() || !have("setpriv") {
+        return skip("only root becomes another user, by setpriv");
     }
     let scratch = with_product();
     let starter = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
