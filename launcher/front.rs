@@ -92,8 +92,7 @@ impl Ready {
         confined: &Confined<'_>,
         kernel: &Kernel<'_>,
     ) -> Result<Running, Failure> {
-        let child =
-            confined.start(self.inherited, kernel).map_err(|error| confined.failed(&error))?;
+        let child = confined.start(self.inherited, kernel).map_err(|why| confined.failed(why))?;
         let front = rustix::process::getpid();
         Ok(Running { front, child, signals: self.signals, supervisor: None })
     }
@@ -121,7 +120,7 @@ impl Ready {
             }),
             Some(Report::Failed(libc::EBUSY)) => Err(Obstacle::Busy),
             Some(Report::Failed(number)) => {
-                Err(confined.failed(&io::Error::from_raw_os_error(number)).into())
+                Err(confined.failed(io::Error::from_raw_os_error(number).into()).into())
             }
             _ => Err(Failure::own("nothing was run: the supervisor ended").into()),
         }

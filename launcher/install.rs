@@ -1,13 +1,16 @@
 //! The preload library as a file that the loader of every confined process can open.
 
-use std::fs::{self, File};
+use std::fmt::Display;
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::context::Context;
-use crate::scratch;
+use crate::failure::Failure;
+use crate::report;
+use crate::scratch::Scratch;
 
 /// The preload library, built by `build.rs` for the target.
 const SHIM: &[u8] = include_bytes!(env!("JP_CONFINE_SHIM"));
@@ -26,8 +29,11 @@ const CHUNK: usize = 16 * 1024;
 /// outlives its run keeps its own; it is never deleted. Root installs for everybody, because what
 /// root starts may change its user; others, and who is root in a namespace of its own only, install among
 /// their own data. Where that cannot be written, or has a character that `LD_PRELOAD` takes for a separator,
-/// a directory of the user's own in the host's temporary directory serves.
-pub(crate) fn ensure(context: &Context) -> io::Result<PathBuf> {
+/// the directory serves that `scratch` is in.
+///
+/// # Errors
+/// Where none of these will do.
+pub(crate) fn ensure(context: &Context, scratch: &Scratch) -> Result<PathBuf, Failure> {
     let folder = format!("shim-{HASH:016x}");
     let of_root = rustix::process::geteuid().is_root().then(|| PathBuf::from("/var/lib"));
     for base in of_root.iter().chain(&context.data_home) {
@@ -36,16 +42,50 @@ pub(crate) fn ensure(context: &Context) -> io::Result<PathBuf> {
             return Ok(path);
         }
     }
-    let base = scratch::common_ground(&context.temp)?;
-    let path = base.join(&folder).join(NAME);
+    let path = scratch.ground().join(&folder).join(NAME);
     if !preloadable(&path) {
-        return Err(io::Error::other(format!(
-            "{} has a space or colon, which LD_PRELOAD cannot carry",
-            path.display()
-        )));
+        return Err(nowhere(&path, &"LD_PRELOAD cannot carry a space or colon"));
     }
-    install(&path)?;
+    install(&path).map_err(|error| nowhere(&path, &error))?;
     Ok(path)
+}
+
+/// Takes over the library at `path`, absolute, which the run around this one has installed: the programs of
+/// that run load it and no other, whatever they are told. Whoever owns it: that run relies on its owner, and
+/// in a namespace there may be no name for who that is.
+///
+/// # Errors
+/// Where it cannot be read, and where it is not this program's library, which reads this program's policies.
+pub(crate) fn take_over(path: PathBuf) -> Result<PathBuf, Failure> {
+    let shown = report::printable(path.as_os_str().as_bytes());
+    match path.symlink_metadata().and_then(|meta| holds_shim(&path, &meta)) {
+        Ok(true) => Ok(path),
+        Ok(false) => Err(Failure::advised(
+            format!(
+                "this is inside a run of another version of jp-confine, whose library is loaded: {shown}"
+            ),
+            "use the same version inside as outside",
+        )),
+        Err(error) => Err(unloadable(&path, &error)),
+    }
+}
+
+/// Why nothing runs whose loader cannot load the library at `path`: it would start without.
+pub(crate) fn unloadable(path: &Path, error: &io::Error) -> Failure {
+    let path = report::printable(path.as_os_str().as_bytes());
+    Failure::advised(
+        format!("nothing was run: the program could not load the preload library {path}: {error}"),
+        "set XDG_DATA_HOME, for the outermost run, to a directory that the program's user may \
+         read and execute from",
+    )
+}
+
+fn nowhere(path: &Path, why: &dyn Display) -> Failure {
+    let path = report::printable(path.as_os_str().as_bytes());
+    Failure::advised(
+        format!("the preload library cannot be written to {path}: {why}"),
+        "set XDG_DATA_HOME or TMPDIR to a directory that you may write to",
+    )
 }
 
 /// `ld.so(8)`: the list is separated by spaces or colons, and there is no escape.
@@ -71,11 +111,13 @@ fn install(path: &Path) -> io::Result<()> {
 fn is_ours(path: &Path) -> bool {
     let Ok(meta) = path.symlink_metadata() else { return false };
     let me = rustix::process::geteuid().as_raw();
-    meta.is_file()
-        && (meta.uid() == me || meta.uid() == 0)
-        && meta.mode() & 0o022 == 0
-        && meta.len() == SHIM.len() as u64
-        && File::open(path).is_ok_and(|file| is_shim(file).unwrap_or(false))
+    (meta.uid() == me || meta.uid() == 0) && holds_shim(path, &meta).unwrap_or(false)
+}
+
+/// Whether the file is byte for byte ours, and its owner's alone to change.
+fn holds_shim(path: &Path, meta: &Metadata) -> io::Result<bool> {
+    let may_be = meta.is_file() && meta.mode() & 0o022 == 0 && meta.len() == SHIM.len() as u64;
+    Ok(may_be && is_shim(File::open(path)?)?)
 }
 
 /// Whether `file` holds the library and nothing else; in pieces, because to make room for all of it
@@ -108,4 +150,34 @@ const fn hash(bytes: &[u8]) -> u64 {
         rest = left;
     }
     hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(bytes: &[u8], mode: u32) -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join(NAME);
+        fs::write(&path, bytes).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("a mode");
+        (dir, path)
+    }
+
+    #[test]
+    fn the_outer_run_has_the_same_library_or_nothing_runs() {
+        let (dir, path) = written(SHIM, 0o644);
+        assert_eq!(take_over(path.clone()).expect("ours"), path);
+        let missing = take_over(dir.path().join("other"));
+        assert_eq!(missing.expect_err("missing").status(), 125);
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).expect("a link");
+        assert_eq!(take_over(link).expect_err("a link").status(), 125);
+
+        for (bytes, mode) in [(&SHIM[1..], 0o644), (b"", 0o644), (SHIM, 0o666)] {
+            let (_dir, path) = written(bytes, mode);
+            assert_eq!(take_over(path).expect_err("another").status(), 125);
+        }
+        assert!(take_over(PathBuf::new()).is_err());
+    }
 }

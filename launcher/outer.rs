@@ -1,11 +1,16 @@
 //! The run around this one: this launcher may be a confined program itself. Its program is then held
 //! by the policies of both.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 use std::os::fd::{OwnedFd, RawFd};
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::canonical::{self, Op};
+use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::{Image, ImageError, LEVELS, Text};
 use rustix::fs::{SealFlags, fcntl_get_seals};
 
@@ -57,6 +62,22 @@ impl Outer {
         self.texts(Text::EventsPath).map(|record| Rule::writing(&record)).collect()
     }
 
+    /// The preload library of the outermost: only the run that nobody is around of chooses it.
+    pub(crate) fn library(&self) -> PathBuf {
+        self.texts(Text::ShimPath).next().unwrap_or_default()
+    }
+
+    /// Whether their policies let files be made, changed and removed in `dir`, absolute.
+    pub(crate) fn lets_write(&self, dir: &Path) -> bool {
+        let Ok(resolved) = canonical::resolve(Path::new("/"), dir, Op::Content) else {
+            return false;
+        };
+        let request = Request::canonical(resolved.path.as_os_str().as_bytes());
+        let allows =
+            |image| decide::access(&image, &request, Capabilities::WRITE) == Verdict::Allow;
+        self.images().all(allows)
+    }
+
     /// The page that all of them share.
     pub(crate) fn page(&self) -> io::Result<SharedPage> {
         let path = self.texts(Text::SharedPage).next().unwrap_or_default();
@@ -72,8 +93,7 @@ impl Outer {
     }
 
     fn texts(&self, text: Text) -> impl Iterator<Item = PathBuf> {
-        use std::os::unix::ffi::OsStrExt as _;
-        let path = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
+        let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
         self.images().map(move |image| path(image.text(text)))
     }
 }

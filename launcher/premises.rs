@@ -11,11 +11,13 @@ use crate::outer::Outer;
 use crate::prepare::Run;
 use crate::scratch::Scratch;
 use crate::seal::SharedPage;
+use crate::workspace::Workspace;
 
 /// The premises of one run; its files are removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Premises {
     pub(crate) scratch: Scratch,
+    /// The preload library: that of the outermost run, which all programs inside load.
     pub(crate) shim: PathBuf,
     /// The run around this one, if there is one.
     pub(crate) outer: Option<Outer>,
@@ -32,13 +34,21 @@ impl Premises {
     pub(crate) fn make(context: &Context, options: &Options) -> Result<Self, Failure> {
         let scratch = Scratch::new(&context.temp, options.share_tmp)
             .map_err(|error| no_scratch(&context.temp, &error))?;
-        let shim = install::ensure(context).map_err(|error| {
-            Failure::own(format!("the preload library cannot be written: {error}"))
-        })?;
         let outer = Outer::find(context)?;
+        let shim = match &outer {
+            Some(outer) => install::take_over(outer.library())?,
+            None => install::ensure(context, &scratch)?,
+        };
         let page = outer.as_ref().map_or_else(SharedPage::new, Outer::page)?;
         let temp = scratch.temp().unwrap_or(&context.temp).to_owned();
         Ok(Self { scratch, shim, outer, page, temp })
+    }
+
+    /// Whether a run around this one lets it keep what is kept about `workspace`; else it is not even tried,
+    /// because that would be a denial of the outer run's that nobody can do anything about.
+    pub(crate) fn may_keep(&self, context: &Context, workspace: &Workspace) -> bool {
+        let Some(outer) = &self.outer else { return true };
+        workspace.data_dir(context).is_some_and(|dir| outer.lets_write(&dir))
     }
 
     /// What the policy of the run is to know of them.

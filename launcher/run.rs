@@ -1,6 +1,7 @@
 //! `jp-confine -- PROGRAM`: from the options to the program's exit status.
 
 use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 
 use crate::advice::Advisor;
 use crate::cli::Options;
@@ -97,7 +98,11 @@ pub(crate) fn run(
     }
     let missed = prepared.environment.missed(&context.environment, status);
     let ended = Ended { name, arguments, status, denials: &denials, advisor, missed: &missed };
-    let kept = ended.keep(context, &workspace, options.service);
+    let kept = if premises.may_keep(context, &workspace) {
+        ended.keep(context, &workspace, options.service)
+    } else {
+        Err(ErrorKind::PermissionDenied.into())
+    };
     if let Err(error) = &kept
         && options.verbose
     {

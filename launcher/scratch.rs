@@ -57,6 +57,11 @@ impl Scratch {
         self.temp.as_deref()
     }
 
+    /// The directory that the files are in: the user's alone.
+    pub(crate) fn ground(&self) -> &Path {
+        self.ground.path()
+    }
+
     /// Where confined processes record denials.
     pub(crate) fn denials(&self) -> &Path {
         self.record.path()
@@ -139,7 +144,7 @@ fn remove_dir(path: &Path) -> io::Result<()> {
 
 /// The directory below `host` that is this user's and nobody else's: anybody can make a name there
 /// first, which is an error then.
-pub(crate) fn common_ground(host: &Path) -> io::Result<PathBuf> {
+fn common_ground(host: &Path) -> io::Result<PathBuf> {
     let me = rustix::process::geteuid().as_raw();
     let dir = host.join(format!("jp-confine-{me}"));
     match DirBuilder::new().mode(0o700).create(&dir) {

@@ -12,9 +12,10 @@ use rustix::process::Pid;
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::failure::{Failure, Refusal};
+use crate::install;
 use crate::net::proxy;
 use crate::outer::Outer;
-use crate::sys::child::{self, Kernel};
+use crate::sys::child::{self, Kernel, NotStarted};
 use crate::sys::signals::Inherited;
 
 /// The variable that names the descriptors for the library.
@@ -48,13 +49,17 @@ impl Confined<'_> {
     /// system calls are answered, if `kernel` has a filter.
     ///
     /// # Errors
-    /// Where there can be no process, and what `execve(2)` answered.
-    pub(crate) fn start(&self, inherited: Inherited, kernel: &Kernel<'_>) -> io::Result<Pid> {
-        let file = CString::new(self.file.as_os_str().as_bytes())?;
+    /// As [`child::Program::start`].
+    pub(crate) fn start(
+        &self,
+        inherited: Inherited,
+        kernel: &Kernel<'_>,
+    ) -> Result<Pid, NotStarted> {
+        let file = c_string(self.file.as_os_str())?;
+        let library = c_string(self.shim.as_os_str())?;
         let words =
             std::iter::once(self.name).chain(self.arguments.iter().map(OsString::as_os_str));
-        let arguments: Vec<CString> =
-            words.map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()?;
+        let arguments: Vec<CString> = words.map(c_string).collect::<Result<_, _>>()?;
         child::Program {
             file: &file,
             arguments: &arguments,
@@ -62,6 +67,7 @@ impl Confined<'_> {
             handles: self.handles,
             inherited,
             kernel,
+            library: &library,
         }
         .start()
     }
@@ -96,11 +102,19 @@ impl Confined<'_> {
     }
 
     /// Why the program was not started, for the person who asked for it.
-    pub(crate) fn failed(&self, error: &io::Error) -> Failure {
+    pub(crate) fn failed(&self, why: NotStarted) -> Failure {
+        let error = match why {
+            NotStarted::Library(error) => return install::unloadable(self.shim, &error.into()),
+            NotStarted::Process(error) => io::Error::from(error),
+        };
         if error.kind() == io::ErrorKind::NotFound {
             return Failure::NotFound { program: self.name.into() };
         }
         let reason = Refusal::Unfit(error.to_string());
         Failure::NotExecutable { path: self.file.to_owned(), reason }
     }
+}
+
+fn c_string(text: &OsStr) -> io::Result<CString> {
+    Ok(CString::new(text.as_bytes())?)
 }

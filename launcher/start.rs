@@ -152,6 +152,7 @@ impl Start<'_> {
         }
         let sockets = prepared.network.sockets();
         let Some(traps) = plan.traps else {
+            refuse_borrowed_identity()?;
             let filtered = bounds.is_some() || sockets == Sockets::Local;
             let refusals = filtered.then(|| filter::refusals(sockets));
             let kernel = Kernel {
@@ -192,6 +193,19 @@ impl Start<'_> {
 fn recorder(file: &File) -> Result<Recorder, Failure> {
     let nothing = grants::image_over(&[], None, &[], Path::new("/"))?;
     Ok(Recorder::new(file.try_clone()?, nothing)?)
+}
+
+/// Refuses to start without a supervisor what is a user or a group in effect only: loaders then heed no
+/// `LD_PRELOAD` with a path (`ld.so(8)`, secure execution).
+fn refuse_borrowed_identity() -> Result<(), Failure> {
+    use rustix::process::{getegid, geteuid, getgid, getuid};
+    if getuid() == geteuid() && getgid() == getegid() {
+        return Ok(());
+    }
+    Err(Failure::advised(
+        "nothing was run: real and effective user or group differ, and so the preload library is not loaded",
+        "start it as one user and group, as `setpriv --reuid USER --regid GROUP` does",
+    ))
 }
 
 /// Why nothing can be learned.

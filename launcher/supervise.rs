@@ -26,7 +26,7 @@ use crate::net::order::Judged;
 use crate::spawn::Confined;
 use crate::supervisor::Supervisor;
 use crate::supervisor::counts::Count;
-use crate::sys::child::{self, Kernel};
+use crate::sys::child::{self, Kernel, NotStarted};
 use crate::sys::signals::{Inherited, Signals};
 
 /// What the front is told, a line each.
@@ -168,7 +168,9 @@ impl Supervision<'_> {
                 }
                 Ok(())
             }
-            Err(error) => front.tell(&Report::Failed(error.raw_os_error().unwrap_or(libc::EIO))),
+            Err(NotStarted::Library(why) | NotStarted::Process(why)) => {
+                front.tell(&Report::Failed(why.raw_os_error()))
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use std::ptr;
 
+use rustix::fs::{Mode, OFlags, StatVfsMountFlags, fstatvfs, open};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal};
 use rustix::thread::{
@@ -48,6 +49,30 @@ pub(crate) struct Program<'a> {
     pub(crate) inherited: Inherited,
     /// What the kernel is to hold it to.
     pub(crate) kernel: &'a Kernel<'a>,
+    /// The path of the preload library: where nobody answers the program's calls, nothing starts that cannot
+    /// load it. The loader would go on without (`ld.so(8)`).
+    pub(crate) library: &'a CStr,
+}
+
+/// Why a program was not started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NotStarted {
+    /// It could not have loaded the preload library.
+    Library(Errno),
+    /// There can be no process, or `execve(2)` refused.
+    Process(Errno),
+}
+
+impl From<Errno> for NotStarted {
+    fn from(error: Errno) -> Self {
+        Self::Process(error)
+    }
+}
+
+impl From<io::Error> for NotStarted {
+    fn from(error: io::Error) -> Self {
+        Self::Process(Errno::from_io_error(&error).unwrap_or(Errno::INVAL))
+    }
 }
 
 /// What the kernel holds a program to, set before its first instruction and inherited by all that
@@ -76,8 +101,8 @@ impl Program<'_> {
     /// is left to it, as when any parent dies.
     ///
     /// # Errors
-    /// Where there can be no process, and what `execve(2)` answered.
-    pub(crate) fn start(&self) -> io::Result<Pid> {
+    /// Where there can be no process, what `execve(2)` answered, and where the library cannot be loaded.
+    pub(crate) fn start(&self) -> Result<Pid, NotStarted> {
         let arguments = pointers(self.arguments.iter().map(CString::as_c_str));
         let script = [SHELL, self.file].into_iter();
         let rest = self.arguments.iter().skip(1).map(CString::as_c_str);
@@ -87,7 +112,7 @@ impl Program<'_> {
             arguments: &arguments,
             script: &pointers(script.chain(rest)),
             environment: &pointers(self.environment.iter().map(CString::as_c_str)),
-            error: None,
+            obstacle: None,
         };
         let mut stack = vec![0u128; STACK / size_of::<u128>()];
         // The stack grows downwards, and must be aligned at its start (`clone(2)`).
@@ -101,10 +126,10 @@ impl Program<'_> {
         let pid = unsafe { libc::clone(enter, top, flags, order_pointer) };
         let pid = (pid > 0).then(|| Pid::from_raw(pid)).flatten();
         let pid = pid.ok_or_else(io::Error::last_os_error)?;
-        let Some(error) = order.error else { return Ok(pid) };
+        let Some(obstacle) = order.obstacle else { return Ok(pid) };
         // It has ended already; nobody else may find it.
         let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
-        Err(error.into())
+        Err(obstacle)
     }
 }
 
@@ -117,34 +142,48 @@ struct Order<'a> {
     script: &'a [*const c_char],
     environment: &'a [*const c_char],
     /// Why it could not be done.
-    error: Option<Errno>,
+    obstacle: Option<NotStarted>,
 }
 
 /// The child's part, in the memory of its parent: system calls only, no allocation, no lock.
 extern "C" fn enter(order: *mut c_void) -> c_int {
     // SAFETY: the parent passed an order, and does not touch it while the child is here.
     let order = unsafe { &mut *order.cast::<Order<'_>>() };
-    order.error = order.execute().err();
+    order.obstacle = order.execute().err();
     127
 }
 
 impl Order<'_> {
     /// Returns only if it fails.
-    fn execute(&self) -> Result<(), Errno> {
+    fn execute(&self) -> Result<(), NotStarted> {
         rustix::thread::set_no_new_privs(true)?;
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         if rustix::process::getppid() != Some(self.front) {
-            return Err(Errno::SRCH);
+            return Err(Errno::SRCH.into());
         }
         for handle in self.program.handles {
             fcntl_setfd(handle.as_fd(), FdFlags::empty())?;
         }
         self.program.inherited.restore();
         self.program.kernel.apply()?;
-        match self.exec(self.program.file, self.arguments) {
-            Errno::NOEXEC => Err(self.exec(SHELL, self.script)),
-            error => Err(error),
+        if self.program.kernel.announce.is_none() {
+            self.find_library().map_err(NotStarted::Library)?;
         }
+        match self.exec(self.program.file, self.arguments) {
+            Errno::NOEXEC => Err(self.exec(SHELL, self.script).into()),
+            error => Err(error.into()),
+        }
+    }
+
+    /// Opens the library as the loader will, by a call that is nobody's hook.
+    fn find_library(&self) -> Result<(), Errno> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let library = open(self.program.library, flags, Mode::empty())?;
+        // The loader maps it to execute.
+        if fstatvfs(&library)?.f_flag.contains(StatVfsMountFlags::NOEXEC) {
+            return Err(Errno::PERM);
+        }
+        Ok(())
     }
 
     fn exec(&self, file: &CStr, arguments: &[*const c_char]) -> Errno {
@@ -241,4 +280,40 @@ pub(crate) fn descends(pid: i32, ancestor: Pid) -> bool {
     };
     std::iter::successors(Some(pid), |&pid| parent_of(pid).filter(|&parent| parent > 1))
         .any(|pid| pid == ancestor.as_raw_nonzero().get())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::bounds::{Bounds, version};
+    use crate::sys::signals::Signals;
+
+    fn start(library: &CStr, bounds: Option<BorrowedFd<'_>>) -> Result<Pid, NotStarted> {
+        let withholds = CapabilitySet::empty();
+        Program {
+            file: c"/bin/true",
+            arguments: &[c"true".to_owned()],
+            environment: &[],
+            handles: &[],
+            inherited: Signals::of(&[]).block(),
+            kernel: &Kernel { bounds, filter: None, announce: None, withholds },
+            library,
+        }
+        .start()
+    }
+
+    #[test]
+    fn nothing_starts_without_the_library() {
+        let missing = start(c"/nowhere/library.so", None);
+        assert!(matches!(missing, Err(NotStarted::Library(Errno::NOENT))), "{missing:?}");
+    }
+
+    #[test]
+    fn nothing_starts_whose_bounds_keep_it_from_the_library() {
+        let Some(version) = version(landlock::version()) else { return };
+        let bounds = Bounds { version, rules: Vec::new(), judges_network: false };
+        let bounds = landlock::ruleset(&bounds).expect("a ruleset");
+        let refused = start(c"/proc/self/exe", Some(bounds.as_fd()));
+        assert!(matches!(refused, Err(NotStarted::Library(Errno::ACCESS))), "{refused:?}");
+    }
 }

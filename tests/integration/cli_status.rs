@@ -1,6 +1,8 @@
 //! What `jp-confine` itself says and returns: exit statuses, streams, signals (spec §18).
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -229,6 +231,36 @@ fn home_and_root_are_no_workspace_unless_named() {
     }
     let home = scratch.expand("$HOME");
     product(&scratch, &["-C", &home, "--", "cat", "plain"]).cwd(&scratch.home()).run().assert_ok();
+}
+
+/// Somebody else may have made the directory for temporary files of all runs.
+#[test]
+fn without_a_place_of_the_users_own_for_the_library() {
+    let scratch = Scratch::for_ordinary_user();
+    let uid = scratch.uid.unwrap_or_else(|| rustix::process::geteuid().as_raw());
+    scratch.write(&format!("tmp/jp-confine-{uid}"), "");
+    let run = product(&scratch, &["--", "cat", "file"]).env("HOME", "/").run();
+    run.assert_ok().assert_stdout("inside");
+    let nowhere = scratch.path("nowhere");
+    let nowhere = nowhere.to_str().expect("UTF-8");
+    let run = product(&scratch, &["--", "true"]).env("HOME", "/").env("TMPDIR", nowhere).run();
+    run.assert_code(125).assert_stderr("set TMPDIR");
+}
+
+/// Loaders heed no `LD_PRELOAD` then.
+#[test]
+fn a_user_in_effect_only_is_not_held_by_the_library_alone() {
+    if !rustix::process::geteuid().is_root() || !have("setpriv") {
+        return;
+    }
+    let scratch = Scratch::new();
+    for path in [scratch.path(""), scratch.ws(), scratch.path("tmp")] {
+        std::fs::set_permissions(path, Permissions::from_mode(0o777)).expect("open to all");
+    }
+    let words = ["--euid=65534", PRODUCT, "--enforce=cooperative", "--", "touch", "ran"];
+    let run = Run::new(&scratch, "setpriv", &words).mode(Mode::Bare).env("HOME", "/").run();
+    run.assert_code(125).assert_stderr("real and effective user");
+    assert!(!scratch.path("ws/ran").exists(), "{run}");
 }
 
 #[test]

@@ -2,17 +2,27 @@
 //! the image of an inner run gains anything.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
 
+use crate::cli_vfs::SPEAK;
 use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};
 use crate::scratch::Scratch;
 
 /// A scratch tree with the product in its workspace.
 fn with_product() -> Scratch {
-    let scratch = Scratch::new();
+    stocked(Scratch::new())
+}
+
+/// The same for an ordinary user, who has the library among their own data.
+fn ordinary_with_product() -> Scratch {
+    stocked(Scratch::for_ordinary_user())
+}
+
+fn stocked(scratch: Scratch) -> Scratch {
     scratch.copy_program(Path::new(PRODUCT), "ws/bin/inner");
     scratch.write("ws/dir/file", "inside\n");
     scratch.hand_over();
@@ -21,9 +31,14 @@ fn with_product() -> Scratch {
 
 /// `script` in runs with these options, the outermost first; in none where nothing is confined.
 fn nested(scratch: &Scratch, runs: &[&str], script: &str) -> Outcome {
+    nested_by(scratch, &[], runs, script)
+}
+
+/// As [`nested`]; `starter` starts what is in the outermost run.
+fn nested_by(scratch: &Scratch, starter: &[&str], runs: &[&str], script: &str) -> Outcome {
     let script = scratch.expand(script);
     let Some((outermost, inner)) = runs.split_first() else { panic!("no run") };
-    let mut words: Vec<String> = Vec::new();
+    let mut words: Vec<String> = starter.iter().map(|word| scratch.expand(word)).collect();
     if Mode::under_test() == Mode::Confined {
         for options in inner {
             words.push("bin/inner".to_owned());
@@ -53,6 +68,15 @@ fn the_outer_policy_restricts() {
     assert_restricted(&run);
 }
 
+/// What the inner run would keep of itself is no concern of whoever reads the outer run's report.
+#[test]
+fn the_outer_report_is_of_programs() {
+    let scratch = with_product();
+    let run = nested(&scratch, &["--deny dir", ""], "cat file; ! cat dir/file");
+    assert_restricted(&run);
+    assert!(!run.stderr.contains("jp-confine's own data"), "{run}");
+}
+
 #[test]
 fn a_grant_inside_gives_nothing() {
     let scratch = with_product();
@@ -74,6 +98,77 @@ fn the_library_alone_outside() {
 fn three_runs() {
     let scratch = with_product();
     assert_restricted(&nested(&scratch, &["", "", "--deny dir"], "cat file; ! cat dir/file"));
+}
+
+/// Whatever the inner run has for a home, its programs load the library that the outer run installed.
+fn assert_restricted_by(scratch: &Scratch, starter: &[&str]) {
+    for runs in [["", "--deny dir"], ["", "--deny dir --enforce=cooperative"]] {
+        let run = nested_by(scratch, starter, &runs, "cat file; ! cat dir/file");
+        assert_restricted(&run);
+    }
+}
+
+#[test]
+fn another_home_inside() {
+    let scratch = with_product();
+    assert_restricted_by(&scratch, &["env", "HOME=$WS/home"]);
+    assert_restricted_by(&scratch, &["env", "XDG_DATA_HOME=$WS/data"]);
+}
+
+#[test]
+fn another_home_inside_for_an_ordinary_user() {
+    let scratch = ordinary_with_product();
+    assert_restricted_by(&scratch, &["env", "HOME=$WS/home"]);
+    assert_restricted_by(&scratch, &["env", "HOME=/"]);
+}
+
+#[test]
+fn no_home_inside() {
+    let scratch = ordinary_with_product();
+    assert_restricted_by(&scratch, &["env", "-u", "HOME"]);
+    assert_restricted_by(&scratch, &["env", "-i"]);
+}
+
+/// Neither run can install the library among the user's own data.
+#[test]
+fn no_home_at_all() {
+    let scratch = ordinary_with_product();
+    let line = ["bin/inner", "--deny", "dir", "--", "sh", "-c", "cat file; ! cat dir/file"];
+    let line = if Mode::under_test() == Mode::Confined { &line } else { &line[4..] };
+    let run = Run::new(&scratch, line[0], &line[1..]).env("HOME", "/").run();
+    assert_restricted(&run);
+}
+
+/// Who was root outside and is not inside would have another place for the library.
+#[test]
+fn root_outside_and_an_ordinary_user_inside() {
+    if !rustix::process::geteuid().is_root() || !have("setpriv") {
+        return skip("only root becomes another user, by setpriv");
+    }
+    let scratch = with_product();
+    let starter = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    let starter = [&starter[..], &["env", "TMPDIR=$WS"]].concat();
+    for path in [scratch.path(""), scratch.ws()] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o777)).expect("open to all");
+    }
+    assert_restricted_by(&scratch, &starter);
+}
+
+/// The file service gives a tool an empty folder for a home.
+#[test]
+fn a_tool_inside_a_run() {
+    let scratch = ordinary_with_product();
+    let script = "while read -r line; do echo \"$line\"; done < $WS/file >&2
+        tell result '{\"content\":\"done\"}'";
+    let script = format!("{SPEAK}{}", scratch.expand(script));
+    let service = if Mode::under_test() == Mode::Confined {
+        &["bin/inner", "vfs", "--", "sh", "-c", &script][..]
+    } else {
+        &["sh", "-c", &script]
+    };
+    let run = Run::new(&scratch, service[0], &service[1..]).input(b"{}\n").run();
+    run.assert_ok().assert_stdout("done").assert_stderr("Permission denied");
+    assert!(!run.stderr.contains("inside\n"), "{run}");
 }
 
 /// The library has room for so many.
