@@ -15,7 +15,7 @@ pub(crate) const WITHOUT: &str = "JP_CONFINE_WITHOUT";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one feature")]
 pub(crate) struct Machine {
-    /// The version of Landlock; zero where there is none.
+    /// The version of Landlock; zero where there is none, as inside a run that has a supervisor.
     pub(crate) landlock: i32,
     /// Trapped calls can be handed to a supervisor, with callers that only a deadly signal wakes.
     /// Whether one more can be had here shows when the filter is installed: there can be one for a
@@ -74,7 +74,7 @@ impl Feature {
     /// How to get it.
     pub(crate) const fn remedy(self) -> &'static str {
         match self {
-            Self::Landlock => "Linux 5.13 or newer, with landlock in the boot parameter lsm=",
+            Self::Landlock => "Linux 5.13 or newer, landlock in boot parameter lsm=, no outer run",
             Self::Listener => "Linux 5.19 or newer, seccomp(2) allowed, no run around this one",
             Self::Openat2 => "Linux 5.6 or newer, and openat2(2) allowed by the container",
             Self::Proc => "mount /proc",

@@ -14,8 +14,11 @@ use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::{Image, ImageError, LEVELS, Text};
 use rustix::fs::{SealFlags, fcntl_get_seals};
 
+use crate::cli::Enforce;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::machine::Machine;
+use crate::plan::Plan;
 use crate::plan::bounds::Rule;
 use crate::seal::SharedPage;
 use crate::spawn::HANDLES;
@@ -57,6 +60,43 @@ impl Outer {
         Ok(Some(Self { handles: handles.to_owned(), images, page: *page }))
     }
 
+    /// Refuses what needs a supervisor of this run's own.
+    ///
+    /// # Errors
+    /// Where `strict` is ordered.
+    pub(crate) fn require(&self, enforce: Enforce) -> Result<(), Failure> {
+        if enforce != Enforce::Strict {
+            return Ok(());
+        }
+        let why = if self.supervises() {
+            "--enforce strict cannot be had inside a supervised run: there is neither a supervisor nor \
+             Landlock for this one"
+        } else {
+            "--enforce strict cannot be had inside another run: there is no supervisor for this one"
+        };
+        Err(Failure::advised(why, "start it outside of that run"))
+    }
+
+    /// How a program is held that is started inside, in one line.
+    pub(crate) fn holding(&self, plan: &Plan) -> String {
+        let held = if plan.bounds.is_some() {
+            "library and Landlock"
+        } else if self.supervises() {
+            "the library alone, so that calls which avoid libc are held by the outer policy only"
+        } else {
+            "the library alone, which a program can evade"
+        };
+        format!(
+            "inside another run: held by both policies, this one by {held}; static programs do not start"
+        )
+    }
+
+    /// Whether one of them has a supervisor. Then there is no Landlock for this one
+    /// (`docs/decisions/0027`).
+    pub(crate) fn supervises(&self) -> bool {
+        self.images().any(|image| image.behind().supervisor)
+    }
+
     /// What their library needs inside this run: their records of denials.
     pub(crate) fn needs(&self) -> Vec<Rule> {
         self.texts(Text::EventsPath).map(|record| Rule::writing(&record)).collect()
@@ -96,6 +136,13 @@ impl Outer {
         let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
         self.images().map(move |image| path(image.text(text)))
     }
+}
+
+/// What there is of the machine for a run inside `outer`. One listener is all that a process can have, and a
+/// supervisor within a run would be held to that run's policy itself.
+pub(crate) fn machine(context: &Context, outer: Option<&Outer>) -> Machine {
+    let machine = context.machine();
+    if outer.is_some() { machine.without_listener() } else { machine }
 }
 
 fn other_version() -> Failure {

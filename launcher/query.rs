@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::cli::Options;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::outer::{self, Outer};
 use crate::plan::Plan;
 use crate::plan::holder::Holder;
 use crate::premises::Premises;
@@ -129,7 +130,8 @@ struct Held<'a> {
 }
 
 fn plan(context: &Context, options: &Options, prepared: &Prepared) -> Result<Plan, Failure> {
-    prepared.plan(context, context.machine(), options.enforce.unwrap_or_default(), &[])
+    let machine = outer::machine(context, Outer::find(context)?.as_ref());
+    prepared.plan(context, machine, options.enforce.unwrap_or_default(), &[])
 }
 
 /// The policy that the options select, for a question about it; its warnings are printed.

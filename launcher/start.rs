@@ -20,7 +20,7 @@ use crate::grants;
 use crate::learn::record::Recorder;
 use crate::machine::Machine;
 use crate::net::order::Judged;
-use crate::outer::Outer;
+use crate::outer::{self, Outer};
 use crate::plan::Plan;
 use crate::plan::bounds::{Bounds, Rule};
 use crate::premises::Premises;
@@ -77,13 +77,7 @@ impl Start<'_> {
 
     /// What there is of the machine for this run.
     pub(crate) fn machine(&self) -> Machine {
-        let machine = self.context.machine();
-        if self.premises.outer.is_some() {
-            // One listener is all that a process can have, and a supervisor within a run would be
-            // held to that run's policy itself.
-            return machine.without_listener();
-        }
-        machine
+        outer::machine(self.context, self.premises.outer.as_ref())
     }
 
     /// Plans who holds the policy, and writes into its image what stands behind the library.
@@ -91,6 +85,9 @@ impl Start<'_> {
     /// # Errors
     /// Where nothing would run.
     pub(crate) fn plan(&self, prepared: &mut Prepared, machine: Machine) -> Result<Plan, Failure> {
+        if let Some(outer) = &self.premises.outer {
+            outer.require(self.enforce())?;
+        }
         prepared.network.require(self.options, machine)?;
         let mut own = vec![Rule::reading(&self.premises.shim)];
         if !machine.supervises() {
@@ -99,12 +96,8 @@ impl Start<'_> {
         }
         own.extend(self.premises.outer.iter().flat_map(Outer::needs));
         let mut plan = prepared.plan(self.context, machine, self.enforce(), &own)?;
-        if self.premises.outer.is_some() {
-            let held =
-                if plan.static_programs_allowed() { "" } else { "; static programs do not start" };
-            plan.weaker = Some(format!(
-                "inside another run: held by both policies, this one by library and Landlock{held}"
-            ));
+        if let Some(outer) = &self.premises.outer {
+            plan.weaker = Some(outer.holding(&plan));
         }
         let behind = Behind {
             supervisor: plan.traps.is_some(),

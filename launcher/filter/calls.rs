@@ -93,6 +93,14 @@ pub(super) const REFUSED: &[(c_long, c_int)] = &[
     (libc::SYS_io_uring_setup, libc::ENOSYS),
 ];
 
+/// By which a program makes a sandbox for itself. What the supervisor does for it would be done outside of
+/// that, so it is told that there is none (`docs/decisions/0027`).
+pub(super) const LANDLOCK: &[c_long] = &[
+    libc::SYS_landlock_create_ruleset,
+    libc::SYS_landlock_add_rule,
+    libc::SYS_landlock_restrict_self,
+];
+
 /// Opens whose flags are in a register, and which argument they are.
 pub(super) const OPENS: &[(c_long, u32)] = &[
     #[cfg(target_arch = "x86_64")]

@@ -118,6 +118,10 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
         }
     }
     let Some(traps) = traps else { return fates };
+    for &number in calls::LANDLOCK {
+        // As by a kernel that was started without it.
+        add(number, Fate::Refuse(libc::EOPNOTSUPP));
+    }
     for &number in calls::WITHOUT_COOKIE {
         add(number, Fate::TrapAlways);
     }

@@ -1,5 +1,6 @@
 //! The filter, asked call by call: by an interpreter here, and once by the kernel.
 
+mod landlock;
 mod processes;
 
 use libc::c_long;

@@ -108,25 +108,40 @@ impl Hosted {
     }
 }
 
-/// How firmly the tool can be held: strictly, but for inside another run, which has the one supervisor that
-/// a process can have.
+/// How firmly the tool can be held: strictly, but for inside another run, where there is no supervisor to be
+/// had. Landlock must do then.
 fn firmness(context: &Context, options: &Options) -> Result<&'static str, Failure> {
-    if Outer::find(context)?.is_none() {
-        return Ok("strict");
+    let Some(outer) = Outer::find(context)? else { return Ok("strict") };
+    if context.machine().landlock == 0 {
+        return Err(unheld(&outer));
     }
     if options.enforce == Some(Enforce::Strict) {
         return Err(Failure::advised(
-            "inside another run a tool cannot be held strictly: the supervisor is that run's",
+            "inside another run a tool cannot be held strictly: there is no supervisor for it",
             "start the service outside of it, or leave out --enforce",
         ));
     }
     if !options.quiet {
         report::warning(
-            "inside another run: the tool is held by the policies of both, by its own through the \
-             preload library and Landlock alone",
+            "inside another run: the tool is held by the preload library and Landlock alone; that run's \
+             library does not see what the service does for it",
         );
     }
     Ok("layered")
+}
+
+/// Why a tool is not run inside `outer`: the library alone does not suffice for it.
+fn unheld(outer: &Outer) -> Failure {
+    if !outer.supervises() {
+        return Failure::advised(
+            "inside another run a tool is held by Landlock, which is not to be had here",
+            "start the service outside of that run",
+        );
+    }
+    Failure::advised(
+        "a tool cannot be held inside a supervised run: there is neither a supervisor nor Landlock for it",
+        "start the service outside of the run",
+    )
 }
 
 /// This program with the options that make it hold a program of the tool's to the service's policy.

@@ -22,6 +22,10 @@ enum { ABSENT = 4095 };
 #define renameat2(...) ((int)syscall(SYS_renameat2, __VA_ARGS__))
 #define close_range(...) ((int)syscall(SYS_close_range, __VA_ARGS__))
 #endif
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_restrict_self 446
+#endif
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
 #define RENAME_EXCHANGE 2

@@ -263,28 +263,33 @@ fn what_a_workspace_lends_is_said() {
     assert!(!run.stderr.contains("short"), "{run}");
 }
 
-/// Inside another run the service gives what both policies grant, and the tool has no other way.
+/// Inside another run there is no supervisor for the tool. Landlock does where programs have it; else nothing
+/// is run.
 #[test]
-fn inside_a_run_both_policies_hold() {
+fn inside_a_run_a_tool_needs_landlock() {
     let scratch = Scratch::new();
     scratch.copy_program(PRODUCT.as_ref(), "ws/bin/inner");
-    scratch.write("ws/dir/other", "other\n");
     let script = format!(
-        "{SPEAK} ask fs.read '{{\"path\":\"file\"}}'; show; ask fs.read '{{\"path\":\"dir/other\"}}'; show
+        "{SPEAK} ask fs.read '{{\"path\":\"file\"}}'; show
         cat {}/file; tell result '{{\"content\":\"done\"}}'",
         scratch.ws().display()
     );
-    let run = |flags: &[&str]| {
+    let run = |outer: &str, flags: &[&str]| {
         let words = [&["vfs"], flags, &["--", "sh", "-c", &script]].concat();
-        let inner = Run::new(&scratch, "bin/inner", &words);
-        inner.flags(&["--deny", "dir/other"]).mode(Mode::Confined).run()
+        Run::new(&scratch, "bin/inner", &words).flags(&[outer]).mode(Mode::Confined).run()
     };
-    let served = run(&[]);
+    let served = run("--enforce=cooperative", &[]);
     served
         .assert_ok()
         .assert_stderr(r#""content":"inside\n""#)
-        .assert_stderr("held by the policies");
-    assert!(served.stderr.contains("-32001") && !served.stderr.contains("other\\n"), "{served}");
+        .assert_stderr("held by the preload library and Landlock alone")
+        .assert_stderr("Permission denied");
     assert_eq!(served.stdout, "done\n");
-    run(&["--enforce", "strict"]).assert_code(125).assert_stderr("cannot be held strictly");
+    let strictly = run("--enforce=cooperative", &["--enforce", "strict"]);
+    strictly.assert_code(125).assert_stderr("cannot be held strictly");
+    for outer in ["--enforce=layered", "--enforce=strict"] {
+        let refused = run(outer, &[]);
+        refused.assert_code(125).assert_stderr("cannot be held inside a supervised run");
+        assert!(!refused.stderr.contains("content"), "{refused}");
+    }
 }

@@ -19,6 +19,7 @@ mod attacks_go;
 mod attacks_image;
 mod attacks_inside;
 mod attacks_instruction;
+mod attacks_landlock;
 mod attacks_library;
 mod attacks_limits;
 mod attacks_machines;

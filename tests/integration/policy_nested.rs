@@ -8,6 +8,7 @@ use std::path::Path;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
 
+use crate::attack::{Linking, arena_with};
 use crate::cli_vfs::SPEAK;
 use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};
 use crate::scratch::Scratch;
@@ -166,7 +167,8 @@ fn a_tool_inside_a_run() {
     } else {
         &["sh", "-c", &script]
     };
-    let run = Run::new(&scratch, service[0], &service[1..]).input(b"{}\n").run();
+    let run = Run::new(&scratch, service[0], &service[1..]).flags(&["--enforce=cooperative"]);
+    let run = run.input(b"{}\n").run();
     run.assert_ok().assert_stdout("done").assert_stderr("Permission denied");
     assert!(!run.stderr.contains("inside\n"), "{run}");
 }
@@ -183,6 +185,41 @@ fn too_many_runs() {
 fn assert_restricted(run: &Outcome) {
     run.assert_ok().assert_stdout("inside").assert_stderr("Permission denied");
     assert_eq!(run.stdout.matches("inside").count(), 1, "{run}");
+}
+
+/// What avoids libc is not held to the inner policy, and the start says so; to the outer one it is.
+#[test]
+fn a_supervised_run_leaves_the_inner_policy_to_the_library() {
+    let scratch = arena_with(Linking::Dynamic, with_product());
+    let outer = "--enforce=layered --deny dir/target";
+    let script =
+        "bin/attack i_open dir/target; bin/attack open dir/file; bin/attack landlock open file";
+    let run = nested(&scratch, &[outer, "--deny dir"], script);
+    run.assert_stderr("this one by the library alone").assert_stderr("by the outer policy only");
+    assert_eq!(run.stdout, "EACCES\nEACCES\nEOPNOTSUPP\n", "{run}");
+}
+
+/// Where nobody acts for programs, Landlock stands behind the inner policy.
+#[test]
+fn landlock_holds_the_inner_policy_where_there_is_no_supervisor() {
+    let scratch = arena_with(Linking::Dynamic, with_product());
+    let outer = "--enforce=cooperative -w $OUT";
+    let script =
+        "bin/attack i_open $OUT/secret; bin/attack i_creat $OUT/new; bin/attack i_open file";
+    let run = nested(&scratch, &[outer, ""], script);
+    run.assert_stderr("this one by library and Landlock;").assert_no_secret();
+    assert_eq!(run.stdout, "EACCES\nEACCES\nok inside\n", "{run}");
+}
+
+/// Nothing runs on more weakly than was ordered.
+#[test]
+fn strict_is_not_to_be_had_inside() {
+    let scratch = with_product();
+    for outer in ["--enforce=layered", "--enforce=strict", "--enforce=cooperative"] {
+        let run = nested(&scratch, &[outer, "--enforce strict"], "touch ran");
+        run.assert_code(125).assert_stderr("start it outside of that run");
+        assert!(!scratch.ws().join("ran").exists(), "{run}");
+    }
 }
 
 /// A program adds an image of its own making, which grants everything, names another library, and a
