@@ -26,6 +26,7 @@ const ROWS: &[(&str, &[&str])] = &[
         "d=$(mktemp -d ./tmp.XXXXXX); echo x > $d/y; cat $d/y; mv $d works",
         &["echo >> src/a", "cat .git/config"],
     ),
+    ("ln src/a dir/; mv src/b dir/", &["ln src/c dir/", "echo x > dir/new"]),
     ("cat .env", &["echo x > .env"]),
 ];
 
