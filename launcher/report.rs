@@ -33,7 +33,15 @@ pub(crate) fn quoted(path: &[u8]) -> String {
         Ok(text) if !text.chars().any(is_disruptive) => {
             format!("'{}'", text.replace('\'', r"'\''"))
         }
-        _ => format!("$'{}'", escaped(path)),
+        _ => format!("$'{}'", escaped(path, |one| is_disruptive(one) || one == '\'')),
+    }
+}
+
+/// An option as it was typed, with a value that is a word for a shell.
+pub(crate) fn option(typed: &str) -> String {
+    match typed.split_once(' ') {
+        Some((option, value)) => format!("{option} {}", quoted(value.as_bytes())),
+        None => path(typed),
     }
 }
 

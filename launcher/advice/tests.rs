@@ -210,8 +210,11 @@ fn what_cannot_be_allowed_says_so() {
     );
     let flag = Origin::Flag { text: "--deny /w/.env".to_owned() };
     let flag = Grant::new("/w/.env".into(), Capabilities::NONE, GrantKind::Plain, flag);
-    let grants = [grant("/w", R), control, flag];
+    let typed = Origin::Flag { text: "--deny a\u{1b}\nb".to_owned() };
+    let typed = Grant::new("/w/a\u{1b}\nb".into(), Capabilities::NONE, GrantKind::Plain, typed);
+    let grants = [grant("/w", R), control, flag, typed];
     let rows = [
+        (denial("open", "/w/a\u{1b}\nb", R), r"leave out `--deny $'a\x1b\x0ab'`"),
         (denial("open", "/w/jp-confine.toml", U), "cannot be allowed"),
         (denial("open", "/w/.env", R), "leave out `--deny /w/.env`"),
         (denial("open", "/w/a", R), "the policy allows it now; a run around this one may not"),
