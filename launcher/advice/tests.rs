@@ -41,6 +41,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         grants,
         workspace: Path::new("/w"),
         tiers,
+        asked: false,
         unapproved,
         declared: true,
         net: &FREE,
@@ -198,6 +199,19 @@ fn many_denials_in_one_directory_are_gathered() {
     assert_eq!(gather(&[a, b, c, moved]), [], "a move has rules of its own");
     let same = denial("open", "/srv/x/a", C);
     assert_eq!(gather(&[same.clone(), same.clone(), same]), [], "one path is not many");
+}
+
+#[test]
+fn who_said_no_is_not_nobody() {
+    let question =
+        Denial { restraint: Some(Restraint::Prompt), question: true, ..denial("open", "/w/a", R) };
+    let (grants, tiers) = ([grant("/w", R)], Tiers::default());
+    let told = |asked| {
+        let advisor = Advisor { asked, ..advisor(&grants, &[], &tiers) };
+        in_line(advisor.advise(&question))
+    };
+    assert_eq!(told(false), "nobody consented; in a terminal it is asked about");
+    assert_eq!(told(true), "a person said no; the next run asks again");
 }
 
 #[test]
