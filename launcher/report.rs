@@ -62,7 +62,7 @@ pub(crate) fn within(words: &str, workspace: &Path) -> String {
 pub(crate) fn printable(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.chars().any(is_disruptive) => text.to_owned(),
-        _ => escaped(bytes),
+        _ => escaped(bytes, is_disruptive),
     }
 }
 
@@ -95,11 +95,12 @@ pub(crate) fn is_disruptive(character: char) -> bool {
         )
 }
 
-fn escaped(bytes: &[u8]) -> String {
+/// With what is `special` in hexadecimal, the backslash too, which stands before that.
+fn escaped(bytes: &[u8], special: impl Fn(char) -> bool) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
-            if is_disruptive(character) || character == '\'' || character == '\\' {
+            if special(character) || character == '\\' {
                 for byte in character.encode_utf8(&mut [0; 4]).bytes() {
                     let _ = write!(text, "\\x{byte:02x}");
                 }
