@@ -86,6 +86,8 @@ pub(crate) struct Advisor<'a> {
     /// The canonical workspace.
     pub(crate) workspace: &'a Path,
     pub(crate) tiers: &'a Tiers,
+    /// Whether there was a person to ask.
+    pub(crate) asked: bool,
     /// What rules would grant if a person approved where they lead.
     pub(crate) unapproved: &'a [Grant],
     /// Whether `access.fs` is declared, so that rules can be advised.
@@ -103,12 +105,14 @@ pub(crate) struct Advisor<'a> {
 }
 
 impl<'a> Advisor<'a> {
-    /// Whom to ask about what the policy of a run refused, with the rules of `tool` if one is named.
+    /// Whom to ask about what the policy of a run refused that had no person to ask, with the rules of `tool` if
+    /// one is named.
     pub(crate) fn of(context: &'a Context, prepared: &'a Prepared, tool: Option<&'a str>) -> Self {
         Self {
             grants: &prepared.grants,
             workspace: prepared.root.as_path(),
             tiers: &prepared.tiers,
+            asked: false,
             unapproved: &prepared.unapproved,
             declared: prepared.declared,
             net: &prepared.resources.net,
@@ -170,7 +174,7 @@ impl<'a> Advisor<'a> {
             return Err(Box::new(programs.advise(denial)));
         }
         let never = |reason: &str| Err(Box::new(Advice::Never(reason.to_owned())));
-        if let Some(reason) = beyond_rules(denial.reason).or_else(|| withheld::way_out_of(denial)) {
+        if let Some(reason) = beyond_rules(denial.reason).or_else(|| self.way_out_of(denial)) {
             return never(reason);
         }
         let asked = asked_by(denial);

@@ -43,8 +43,7 @@ pub(crate) fn compile(
     let mut warnings: Vec<String> = declared.warnings.iter().map(ToString::to_string).collect();
     warnings.extend(store.warning.clone());
 
-    let mounts =
-        Mounts::check(asked, layers, declared.rules.as_deref().unwrap_or_default(), &store)?;
+    let mounts = Mounts::check(asked, layers, &declared.scopes, &store)?;
     let rules = mounts.among(declared.rules);
     let compiled = |store: &Store| {
         compile::compile(root, rules.as_deref(), store).map_err(|error| layers.locate(&error))

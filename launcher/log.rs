@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::events::{Denial, Reason};
 use crate::failure::Failure;
 use crate::plan::holder::Holder;
-use crate::vfs::refusals::Refusal;
+use crate::vfs::refusals::{Refusal, without_passwords};
 
 /// An open event log.
 #[derive(Debug)]
@@ -118,10 +118,10 @@ impl Log {
             "event": "prompt",
             "tool": tool,
             "capability": [question.action],
-            "path": question.what,
+            "path": without_passwords(&question.what),
             "verdict": if consent.is_some() { "allow" } else { "deny" },
             "consent": consent,
-            "rule": question.reason,
+            "rule": without_passwords(&question.reason),
             "layer": "service",
         }));
     }

@@ -77,12 +77,13 @@ pub(crate) fn lines(indent: &str, before: &str, additions: &[Addition]) -> Vec<S
         let shares_table = |other: &Addition| other.list.is_beside(list);
         if !additions.iter().take(index).any(shares_table) {
             let file = report::path(&list.file);
-            let file = match list.profile() {
-                Some(name) => format!("{file}, for runs with --profile {name}:"),
-                None => file + ":",
+            let place = format!("{before} {}", place(list)).trim_end().to_owned();
+            let place = match list.profile() {
+                Some(name) => {
+                    vec![place, file + ",", format!("for runs with --profile {name}:")]
+                }
+                None => vec![place, file + ":"],
             };
-            let place = [format!("{before} {}", place(list)), file];
-            let place = place.map(|part| part.trim_end().to_owned());
             lines.extend(report::fitted(indent, &place, " "));
             if list.begun == Begun::Nothing {
                 lines.push(format!("{indent}  [{}]", list.table));

@@ -33,7 +33,15 @@ pub(crate) fn quoted(path: &[u8]) -> String {
         Ok(text) if !text.chars().any(is_disruptive) => {
             format!("'{}'", text.replace('\'', r"'\''"))
         }
-        _ => format!("$'{}'", escaped(path)),
+        _ => format!("$'{}'", escaped(path, |one| is_disruptive(one) || one == '\'')),
+    }
+}
+
+/// An option as it was typed, with a value that is a word for a shell.
+pub(crate) fn option(typed: &str) -> String {
+    match typed.split_once(' ') {
+        Some((option, value)) => format!("{option} {}", quoted(value.as_bytes())),
+        None => path(typed),
     }
 }
 
@@ -54,7 +62,7 @@ pub(crate) fn within(words: &str, workspace: &Path) -> String {
 pub(crate) fn printable(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.chars().any(is_disruptive) => text.to_owned(),
-        _ => escaped(bytes),
+        _ => escaped(bytes, is_disruptive),
     }
 }
 
@@ -87,11 +95,12 @@ pub(crate) fn is_disruptive(character: char) -> bool {
         )
 }
 
-fn escaped(bytes: &[u8]) -> String {
+/// With what is `special` in hexadecimal, the backslash too, which stands before that.
+fn escaped(bytes: &[u8], special: impl Fn(char) -> bool) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
-            if is_disruptive(character) || character == '\'' || character == '\\' {
+            if special(character) || character == '\\' {
                 for byte in character.encode_utf8(&mut [0; 4]).bytes() {
                     let _ = write!(text, "\\x{byte:02x}");
                 }

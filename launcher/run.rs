@@ -19,6 +19,7 @@ use crate::prepare::{self, Prepared, Run, Stage};
 use crate::report::{self, Circumstances};
 use crate::search;
 use crate::start::Start;
+use crate::terminal::Terminal;
 use crate::why::Ended;
 
 /// A run that has ended: the exit status that says how, its policy, and what that refused.
@@ -62,7 +63,10 @@ pub(crate) fn run(
     // Now, when it costs no time: the program has only begun.
     premises.scratch.sweep();
 
-    let advisor = Advisor::of(context, &prepared, options.tool.as_deref());
+    // Nobody is asked where no tier says so.
+    let asked = !prepared.tiers.is_empty() && Terminal::open(options.non_interactive).is_some();
+    let tool = options.tool.as_deref();
+    let advisor = Advisor { asked, ..Advisor::of(context, &prepared, tool) };
     let mut denials = Denials::default();
     let mut take = |denial: Denial| {
         if let Some(log) = &log {

@@ -41,6 +41,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         grants,
         workspace: Path::new("/w"),
         tiers,
+        asked: false,
         unapproved,
         declared: true,
         net: &FREE,
@@ -138,7 +139,8 @@ fn what_is_denied_below_a_directory_must_be_granted_to_remove_it() {
     );
 }
 
-/// Rules on one path are followed together, and so is what they gain for each other.
+/// Rules on one path are followed together, and so is what they gain for each other. Options add up, and each
+/// is for what was refused.
 #[test]
 fn what_is_advised_for_one_path_is_one_rule() {
     let grants = [grant("/w", R)];
@@ -154,8 +156,9 @@ fn what_is_advised_for_one_path_is_one_rule() {
     let tiers = Tiers::default();
     let shown: Vec<String> =
         advisor(&grants, &[], &tiers).advise_all(&denials).into_iter().map(in_line).collect();
-    let both = "-w /w/a; -x /w/a; a: read, update, execute";
-    assert_eq!(shown[..3], [both, both, "-w /w/other; other: read, update"]);
+    let both = ["-w", "-x"].map(|option| format!("{option} /w/a; a: read, update, execute"));
+    assert_eq!(shown[..2], both);
+    assert_eq!(shown[2], "-w /w/other; other: read, update");
     // What may be executed where it goes must be so where it comes from.
     assert!(shown[3].contains("missing-a: read, create, delete, execute"), "{shown:?}");
     assert!(shown[3].contains("missing-b: read, create, execute"), "{shown:?}");
@@ -201,6 +204,19 @@ fn many_denials_in_one_directory_are_gathered() {
 }
 
 #[test]
+fn who_said_no_is_not_nobody() {
+    let question =
+        Denial { restraint: Some(Restraint::Prompt), question: true, ..denial("open", "/w/a", R) };
+    let (grants, tiers) = ([grant("/w", R)], Tiers::default());
+    let told = |asked| {
+        let advisor = Advisor { asked, ..advisor(&grants, &[], &tiers) };
+        in_line(advisor.advise(&question))
+    };
+    assert_eq!(told(false), "nobody consented; in a terminal it is asked about");
+    assert_eq!(told(true), "a person said no; the next run asks again");
+}
+
+#[test]
 fn what_cannot_be_allowed_says_so() {
     let control = Grant::new(
         "/w/jp-confine.toml".into(),
@@ -210,8 +226,11 @@ fn what_cannot_be_allowed_says_so() {
     );
     let flag = Origin::Flag { text: "--deny /w/.env".to_owned() };
     let flag = Grant::new("/w/.env".into(), Capabilities::NONE, GrantKind::Plain, flag);
-    let grants = [grant("/w", R), control, flag];
+    let typed = Origin::Flag { text: "--deny a\u{1b}\nb".to_owned() };
+    let typed = Grant::new("/w/a\u{1b}\nb".into(), Capabilities::NONE, GrantKind::Plain, typed);
+    let grants = [grant("/w", R), control, flag, typed];
     let rows = [
+        (denial("open", "/w/a\u{1b}\nb", R), r"leave out `--deny $'a\x1b\x0ab'`"),
         (denial("open", "/w/jp-confine.toml", U), "cannot be allowed"),
         (denial("open", "/w/.env", R), "leave out `--deny /w/.env`"),
         (denial("open", "/w/a", R), "the policy allows it now; a run around this one may not"),

@@ -1,5 +1,5 @@
 //! Advice about several denials that is followed as one: of rules on one path the last decides, so that there
-//! must be one for all that was refused there.
+//! must be one for all that was refused there. Options on one path add up.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ const ROUNDS: usize = 3;
 type Steps = Result<Vec<Step>, String>;
 
 impl Advisor<'_> {
-    /// The ways out of `denials`, each with all that the others want at the same places.
+    /// The ways out of `denials`, in files each with all that the others want at the same places.
     pub(crate) fn advise_all(&self, denials: &[&Denial]) -> Vec<Advice> {
         let asked: Vec<Result<Asked<'_>, Box<Advice>>> =
             denials.iter().map(|denial| self.grantable(denial)).collect();
@@ -75,6 +75,9 @@ impl Advisor<'_> {
             if more.is_empty() {
                 break;
             }
+        }
+        if means == Means::Options {
+            return all;
         }
         for at in together {
             for step in all[at].iter_mut().flatten() {

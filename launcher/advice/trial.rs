@@ -17,6 +17,7 @@ use crate::asked::{Asked, Step, lacking};
 use crate::failure::Failure;
 use crate::grants;
 use crate::prepare;
+use crate::report;
 
 /// A rename between two rules may lack something at each end, and gain something at each.
 const STEPS: usize = 8;
@@ -124,7 +125,7 @@ impl<'a> Trial<'a> {
             for step in lacking(&image, &self.grants, place.path, denied.missing) {
                 let step = self.reaching(&image, step).ok_or_else(useless)?;
                 if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
-                    return Err(format!("leave out `{flag}`"));
+                    return Err(format!("leave out `{}`", report::option(flag)));
                 }
                 let held = step.held.union(self.means.widen(step.missing));
                 let step = note(&mut steps, Step { held, ..step });

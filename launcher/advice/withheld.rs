@@ -12,12 +12,14 @@ use crate::events::Denial;
 use crate::prepare;
 use crate::report;
 
-/// The way out of `denial` where a tier withholds what a rule grants; none where a grant outweighs it.
-pub(super) fn way_out_of(denial: &Denial) -> Option<&'static str> {
-    way_out(denial.restraint?, denial.question, denial.missing)
-}
-
-fn way_out(restraint: Restraint, is_question: bool, missing: Capabilities) -> Option<&'static str> {
+/// The way out where a tier withholds `missing`, or it is a question, which a person was `asked` or not; none
+/// where a grant outweighs it.
+fn way_out(
+    restraint: Restraint,
+    is_question: bool,
+    asked: bool,
+    missing: Capabilities,
+) -> Option<&'static str> {
     Some(match restraint {
         Restraint::Deny => "no option and no rule outweighs it; take the pattern out",
         Restraint::Read if !is_question => {
@@ -27,6 +29,9 @@ fn way_out(restraint: Restraint, is_question: bool, missing: Capabilities) -> Op
             Tier::Write => "no option and no rule outweighs it; put the path into write_paths",
             _ => "no option and no rule outweighs it; put the path into read_paths",
         },
+        Restraint::Prompt | Restraint::Read | Restraint::Default if asked => {
+            "a person said no; the next run asks again"
+        }
         Restraint::Prompt | Restraint::Read | Restraint::Default => {
             "nobody consented; in a terminal it is asked about"
         }
@@ -54,7 +59,10 @@ impl Trial<'_> {
             }
             Restraint::Default if self.means == Means::Files => None,
             Restraint::Read if !by_pattern => None,
-            _ => way_out(restraint, denied.ask, denied.missing).map(str::to_owned),
+            _ => {
+                let asked = self.advisor.asked;
+                way_out(restraint, denied.ask, asked, denied.missing).map(str::to_owned)
+            }
         }
     }
 
@@ -72,6 +80,11 @@ impl Trial<'_> {
 }
 
 impl Advisor<'_> {
+    /// The way out of `denial` where a tier withholds what a rule grants; none where a grant outweighs it.
+    pub(super) fn way_out_of(&self, denial: &Denial) -> Option<&'static str> {
+        way_out(denial.restraint?, denial.question, self.asked, denial.missing)
+    }
+
     /// What a person is asked about with all `steps` taken.
     pub(super) fn question(&self, asked: Asked<'_>, steps: &[Step]) -> Option<String> {
         let mut trial = Trial::of(*self, Means::Options);

@@ -148,10 +148,13 @@ fn pattern(
 /// The normal form of a rule path.
 fn normal_form(name: &str) -> Result<Utf8PathBuf, Failure> {
     FsRule::new(name).lexical_path().map_err(|error| {
-        Failure::advised(
-            format!("{}: {error}", report::path(name)),
-            "write it as the rule does: relative to the workspace",
-        )
+        let way_out = if name.contains(['*', '?']) {
+            let pattern = format!("read_paths {name}");
+            format!("name the list of a pattern, too: {}", report::quoted(pattern.as_bytes()))
+        } else {
+            "write it as the rule does: relative to the workspace".to_owned()
+        };
+        Failure::advised(format!("{}: {error}", report::path(name)), way_out)
     })
 }
 

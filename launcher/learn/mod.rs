@@ -159,8 +159,8 @@ impl Learned<'_> {
             looks.retain(|one| !refused.contains(one));
             uses.extend(refused);
         }
-        self.searched = protect::protect(stage, &mut self.rules);
         protect::keep_what_was_there(stage, self.uses, &mut self.rules);
+        self.searched = protect::protect(stage, &mut self.rules);
         prune(&mut self.rules, |path| stage.is_secret(path));
         self.refused = stage.widen(&mut self.rules, &uses)?;
         if self.rules.is_empty() {

@@ -29,7 +29,8 @@ pub(crate) fn protect(stage: &Stage<'_>, rules: &mut Vec<Rule>) -> bool {
 }
 
 /// Where the workspace itself stands for names that will be others next time, leaves everything in it
-/// that was there before and has no rule as it was: readable where the workspace was listed.
+/// that was there before and has no rule as it was: readable where the workspace was listed. Goes before
+/// [`protect`], which is to know how little is granted there.
 pub(crate) fn keep_what_was_there(stage: &Stage<'_>, uses: &Uses, rules: &mut Vec<Rule>) {
     let gathers = |rule: &Rule| rule.path.is_empty() && rule.caps.intersects(Capabilities::WRITE);
     if !rules.iter().any(gathers) {
@@ -44,6 +45,7 @@ pub(crate) fn keep_what_was_there(stage: &Stage<'_>, uses: &Uses, rules: &mut Ve
     for entry in entries(stage, b"") {
         let path = entry.file_name().as_bytes().to_vec();
         if !made.contains(&path.as_slice()) && !rules.iter().any(|rule| rule.path == path) {
+            let caps = if stage.is_secret(&path) { Capabilities::NONE } else { caps };
             rules.push(Rule { path, caps, purpose: Purpose::Withholds });
         }
     }

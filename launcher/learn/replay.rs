@@ -9,7 +9,7 @@ use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::decide::{Denial, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::tiers::Tiers;
-use jp_confine_policy::{Capabilities, canonical};
+use jp_confine_policy::{Capabilities, canonical, existing};
 
 use super::names;
 use super::record::{How, Use};
@@ -86,7 +86,7 @@ impl<'a> Stage<'a> {
             |one: &Use| Asked::Access(Request::canonical(&one.path), one.caps()).judge(&image);
         let refused = |one: &&&Use| match judged(one) {
             Verdict::Allow => false,
-            Verdict::Deny(denial) => !is_no_secret(one, denial),
+            Verdict::Deny(denial) => !is_no_secret(&image, one, denial),
         };
         Ok(uses.iter().filter(refused).copied().collect())
     }
@@ -147,12 +147,12 @@ fn lacks(image: &Image<'_>, grants: &[Grant], asked: Asked<'_>) -> Option<Vec<St
     }
 }
 
-/// Whether the program would be told what it was told, denied as it is: that something on the way to
-/// what is granted exists, or does not.
-fn is_no_secret(one: &Use, denial: Denial) -> bool {
+/// Whether the program would be told what it was told, denied as it is: that something exists, or on the
+/// way to what is granted does not.
+fn is_no_secret(image: &Image<'_>, one: &Use, denial: Denial) -> bool {
     let visible = one.path.get(..denial.visible).unwrap_or(&one.path);
     match one.how {
-        How::Existed => denial.visible == one.path.len(),
+        How::Existed => existing::is_told(image, &Request::canonical(&one.path), &denial),
         _ => denial.visible > 0 && path_of(visible).symlink_metadata().is_err(),
     }
 }

@@ -109,8 +109,8 @@ fn lines(root: &Root, scopes: &[Scope], wide: &[Wide], store: &Store) -> Vec<Lin
     lines
 }
 
-/// What external rules and approvals of mounts name, in normal form.
-fn names(scopes: &[Scope], store: &Store) -> BTreeSet<Utf8PathBuf> {
+/// What external rules, also those of tools, and approvals of mounts name, in normal form.
+pub(super) fn names(scopes: &[Scope], store: &Store) -> BTreeSet<Utf8PathBuf> {
     let rules = scopes.iter().flat_map(|scope| &scope.rules);
     let approved = store.entries(Kind::Mount).iter().map(|entry| (&entry.rule_path).into());
     rules.filter_map(|rule| rule.lexical_path().ok()).chain(approved).collect()

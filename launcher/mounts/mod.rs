@@ -18,7 +18,6 @@ use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use jp_confine_policy::canonical::{Lookups, Op, Root};
-use jp_confine_policy::model::FsRule;
 
 use self::grammar::{Mount, Unmount};
 use self::links::Entry;
@@ -27,6 +26,7 @@ use self::place::Place;
 use crate::approvals::store::{Kind, Store};
 use crate::cli::Options;
 use crate::config::layers::Layers;
+use crate::config::scope::Scope;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::log::Log;
@@ -71,12 +71,11 @@ struct Mounted {
 }
 
 impl Mounts {
-    /// Checks all that is asked for, and changes nothing. `rules` are the run's, without those of
-    /// mounts.
+    /// Checks all that is asked for, and changes nothing. `scopes` are those of the run and of every tool.
     pub(crate) fn check(
         asked: &Asked<'_>,
         layers: &Layers,
-        rules: &[FsRule],
+        scopes: &[Scope],
         store: &Store,
     ) -> Result<Self, Failure> {
         let Asked { context, workspace, root, options, .. } = *asked;
@@ -84,7 +83,7 @@ impl Mounts {
             return Ok(Self::default());
         }
         let place = Place { context, workspace, root };
-        let checker = Checker { place, links: Links::of(root)?, known: known(rules, store) };
+        let checker = Checker { place, links: Links::of(root)?, known: list::names(scopes, store) };
         let mut mounts = Self::default();
         for unmount in &options.no_mounts {
             mounts.gone.extend(checker.gone(unmount)?);
@@ -183,14 +182,8 @@ fn check_tool(mount: &Mount, running: Option<&str>, layers: &Layers) -> Result<(
 struct Checker<'a> {
     place: Place<'a>,
     links: Links,
+    /// The names of the mounts that there are, of whatever tool.
     known: BTreeSet<Utf8PathBuf>,
-}
-
-/// The names of the mounts that there are: those of external rules, and of what is approved.
-fn known(rules: &[FsRule], store: &Store) -> BTreeSet<Utf8PathBuf> {
-    let external = rules.iter().filter(|rule| rule.external());
-    let approved = store.entries(Kind::Mount).iter().map(|entry| (&entry.rule_path).into());
-    external.filter_map(|rule| rule.lexical_path().ok()).chain(approved).collect()
 }
 
 impl Checker<'_> {

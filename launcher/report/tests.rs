@@ -63,6 +63,7 @@ fn circumstances<'a>(
             grants,
             workspace: Path::new("/w"),
             tiers: &FREE.1,
+            asked: false,
             unapproved: &[],
             declared: false,
             net: &FREE.0,

@@ -153,7 +153,7 @@ mod common {
         // To the caller the kernel is an older one, as the preload library has it.
         FILE_SETATTR => "file_setattr", Err(Errno::NOSYS);
 
-        telling::CALL => "tell", denials::take(task, a.word(0), a.word(1));
+        telling::CALL => "report of a refusal from the library", denials::take(task, a.word(0), a.word(1));
 
         libc::SYS_socket => "socket", network::refuse_socket(task, a.int(0));
         libc::SYS_socketpair => "socketpair", network::refuse_socket(task, a.int(0));

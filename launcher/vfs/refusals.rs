@@ -33,14 +33,14 @@ impl Refusal {
         let about = ["path", "from", "paths", "url", "program"].map(|key| params.get(key));
         let about = about.into_iter().flatten().next().unwrap_or_default();
         let words = |value: &Value| -> Vec<String> {
-            let words = value.as_array().into_iter().flatten();
-            words.filter_map(Value::as_str).take(MOST_ARGUMENTS).map(cut).collect()
+            let words = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+            words.take(MOST_ARGUMENTS).map(|word| cut(&without_passwords(word))).collect()
         };
         Self {
             method: cut(&request.method),
             about: about.as_str().map_or_else(|| words(about).join(" "), |text| cut(&shown(text))),
             arguments: params.get("program").and(params.get("args")).map(words),
-            message: cut(&fault.message),
+            message: cut(&without_passwords(&fault.message)),
         }
     }
 }
@@ -51,6 +51,26 @@ fn shown(text: &str) -> String {
     let Some(mut url) = Url::parse(text).ok().filter(with_password) else { return text.to_owned() };
     let _ = url.set_password(None);
     url.into()
+}
+
+/// `text` without the passwords of the URLs in it, as far as they can be told from what is around them.
+pub(crate) fn without_passwords(text: &str) -> String {
+    let mut parts = text.split("://");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let ends = |one: char| one.is_whitespace() || "/?#'\"`".contains(one);
+        let (place, rest) = part.split_at(part.find(ends).unwrap_or(part.len()));
+        shown.push_str("://");
+        match place.rsplit_once('@') {
+            Some((user, host)) => {
+                let name = user.split_once(':').map_or(user, |(name, _)| name);
+                shown.extend([name, "@", host]);
+            }
+            None => shown.push_str(place),
+        }
+        shown.push_str(rest);
+    }
+    shown
 }
 
 /// The beginning of a text.
@@ -121,6 +141,23 @@ mod tests {
         let run = refused("process.run", r#"{"program":"ls","args":["-l"]}"#);
         assert_eq!(run.arguments.as_deref(), Some(&["-l".to_owned()][..]));
         assert_eq!(refused("fs.read", r#"{"path":"a","args":["-l"]}"#).arguments, None);
+    }
+
+    #[test]
+    fn passwords_are_kept_out_of_what_programs_were_to_be_given() {
+        let line = r#"{"jsonrpc":"2.0","id":1,"method":"process.run",
+            "params":{"program":"git","args":["clone","http://me:HUSH@h/x"]}}"#;
+        let Ok(Incoming::Request(request)) = parse(line.as_bytes()) else { panic!("{line}") };
+        let advice = r#"add args = [["clone", "http://me:HUSH@h/x"]]"#;
+        let kept = Refusal::of(&request, &Fault::denied(advice));
+        assert!(!format!("{kept:?}").contains("HUSH"), "{kept:?}");
+        assert_eq!(kept.message, r#"add args = [["clone", "http://me@h/x"]]"#);
+        for (text, kept) in [
+            ("--url=ssh://u:hush@h:22 'http://:hush@a?b' c", "--url=ssh://u@h:22 'http://@a?b' c"),
+            ("http://h/a:b@c ://", "http://h/a:b@c ://"),
+        ] {
+            assert_eq!(without_passwords(text), kept);
+        }
     }
 
     #[test]

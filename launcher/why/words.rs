@@ -14,12 +14,12 @@ pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -
     let command: Vec<String> =
         head.command.iter().map(|word| report::quoted(word.as_bytes())).collect();
     let noun = if head.denials == 1 { "denial" } else { "denials" };
-    let mut text = format!(
+    let mut text = report::folded(&format!(
         "{} {noun} in the last run: {} (exit status {})\n",
         head.denials,
         report::short(command.join(" ").as_bytes()),
         head.status
-    );
+    ));
     let mut told = BTreeSet::new();
     for denial in denials {
         let rules = denial.toml.iter().flat_map(|toml| toml.split("\n\n")).map(str::trim_end);

@@ -50,7 +50,7 @@
 //!
 //! # Features
 //!
-//! The half that is always here ([`capability`], [`image`], [`decide`], [`moves`], [`script`],
+//! The half that is always here ([`capability`], [`image`], [`decide`], [`existing`], [`moves`], [`script`],
 //! [`variables`], [`invocation`]) is `no_std` and never allocates: the preload library is built on it. The
 //! rest, behind the feature `std`, turns what people write into an image, and answers questions about it;
 //! pins, and what hands them out, are for Linux alone.
@@ -65,6 +65,7 @@ mod automaton;
 pub mod capability;
 pub mod coverage;
 pub mod decide;
+pub mod existing;
 pub mod image;
 pub mod invocation;
 mod lookup;

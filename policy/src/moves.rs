@@ -3,6 +3,7 @@
 
 use crate::capability::Capabilities;
 use crate::decide::{self, Denial, Destination, Verdict};
+use crate::existing;
 use crate::image::Image;
 use crate::lookup::Request;
 
@@ -53,6 +54,8 @@ pub enum Plan {
     /// As long as the kernel is made to refuse a destination that exists (`RENAME_NOREPLACE`); the denial
     /// is for that case.
     OnlyNew(Denial),
+    /// Nothing, since the destination exists and is to stay, see [`existing`].
+    Exists,
     /// Nothing.
     Refuse(Denial),
 }
@@ -66,7 +69,7 @@ pub fn plan(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
     }
     let fresh = match asked.kind {
         Kind::Exchange => return all(judge(Destination::Exchange)),
-        Kind::KeepIt => return all(judge(Destination::Missing)),
+        Kind::KeepIt => return keep_it(image, asked, ends, judge(Destination::Missing)),
         Kind::Replace => judge(Destination::Missing),
     };
     match (judge(Destination::Exists), fresh) {
@@ -75,6 +78,17 @@ pub fn plan(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
         (Verdict::Allow, Verdict::Deny(_)) if ends.exists() => Plan::Go,
         (Verdict::Deny(denial), Verdict::Deny(_)) if ends.exists() => Plan::Refuse(denial),
         (_, Verdict::Deny(denial)) => Plan::Refuse(denial),
+    }
+}
+
+fn keep_it(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends, verdict: Verdict) -> Plan {
+    match verdict {
+        Verdict::Deny(_)
+            if existing::is_told_of_move(image, &asked.from, &asked.to) && ends.exists() =>
+        {
+            Plan::Exists
+        }
+        verdict => all(verdict),
     }
 }
 

@@ -22,7 +22,11 @@ const ROWS: &[(&str, &[&str])] = &[
     ("for i in a b c; do mv src/$i src/$i.old; done", &["unlink src/.env"]),
     ("cp bin/program dir/copy; dir/copy; ln dir/copy dir/second", &["unlink bin/program"]),
     ("ln -s file link; cat link; rm link", &["cat src/a"]),
-    ("d=$(mktemp -d ./tmp.XXXXXX); echo x > $d/y; mv $d works", &["echo >> src/a"]),
+    (
+        "d=$(mktemp -d ./tmp.XXXXXX); echo x > $d/y; cat $d/y; mv $d works",
+        &["echo >> src/a", "cat .git/config"],
+    ),
+    ("ln src/a dir/; mv src/b dir/", &["ln src/c dir/", "echo x > dir/new"]),
     ("cat .env", &["echo x > .env"]),
 ];
 
@@ -32,6 +36,7 @@ fn tree() -> Scratch {
         scratch.write(&format!("ws/src/{name}"), name);
     }
     scratch.write("ws/.env", "KEY=1\n");
+    scratch.write("ws/.git/config", "[remote]\n");
     scratch.write("ws/src/.env", "KEY=1\n");
     scratch.copy_program(Path::new("/bin/true"), "ws/bin/program");
     for (name, target) in [("far", "../out"), ("nowhere", "../missing"), ("way", "src")] {

@@ -292,6 +292,20 @@ fn no_mount_removes_link_and_approval() {
     assert_eq!(scratch.read("out/target"), "unchanged\n");
 }
 
+/// What `mounts` lists is there to be removed, whatever tool its rules are of.
+#[test]
+fn no_mount_removes_what_is_of_a_tool_alone() {
+    let scratch = Scratch::new();
+    let policy = "[[tools.look.access.fs]]\npath = 'fork'\nexternal = true\nread = true\n";
+    scratch.write("ws/jp-confine.toml", policy);
+    std::os::unix::fs::symlink("../out/dir", scratch.path("ws/fork")).expect("linked");
+    say(&scratch, "--no-mount fork -- true").assert_ok();
+    assert_eq!(link(&scratch, "fork"), None);
+    std::os::unix::fs::symlink("../out/dir", scratch.path("ws/fork")).expect("linked");
+    say(&scratch, "--no-mount -- true").assert_ok();
+    assert_eq!(link(&scratch, "fork"), None);
+}
+
 /// The last rule of a policy does not take the restriction with it.
 #[test]
 fn no_mount_never_lifts_a_restriction() {

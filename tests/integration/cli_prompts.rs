@@ -82,7 +82,8 @@ fn a_run_remembers_yes_and_no() {
     terminal.see("content-a");
     terminal.see("done");
     terminal.end();
-    assert!(!terminal.screen().contains("content-b"), "{}", terminal.screen());
+    let screen = terminal.screen();
+    assert!(!screen.contains("content-b") && screen.contains("a person said no"), "{screen}");
 }
 
 #[test]

@@ -294,6 +294,37 @@ fn names_beside_the_way_to_a_grant_are_no_secret() {
     }
 }
 
+/// `mv f dir/` and `ln f dir/` try the directory's own name first, and go on once they hear that it exists.
+#[test]
+fn that_an_entry_exists_is_told_to_who_makes_it() {
+    assert_answers(
+        "mkdir -p $HOME/.hidden/dir; echo x > $HOME/.hidden/f",
+        &[],
+        "",
+        &[
+            ("rename_noreplace file $OUT/dir", "EEXIST"),
+            ("rename_noreplace file $OUT/secret", "EEXIST"),
+            ("rename_noreplace file .", "EEXIST"),
+            ("rename_noreplace missing $OUT/dir", "ENOENT"),
+            ("rename_noreplace file $OUT/new", "EACCES"),
+            ("rename_noreplace $OUT/secret $OUT/dir", "EACCES"),
+            ("rename_noreplace file $HOME/.hidden/dir", "EACCES"),
+            ("link file $OUT/dir", "EEXIST"),
+            ("link $OUT/secret $OUT/dir", "EEXIST"),
+            ("link file $OUT/new", "EACCES"),
+            ("link file $HOME/.hidden/dir", "EACCES"),
+            ("symlink text $OUT/dir", "EEXIST"),
+            ("symlink text $HOME/.hidden/dir", "EACCES"),
+            ("mkdir $OUT/dir", "EEXIST"),
+            ("mkdir $HOME/.hidden/dir", "EACCES"),
+        ],
+    );
+    let seen = |flags| [("link $HOME/.hidden/f $OUT/dir", flags), ("link file $OUT/dir", "EEXIST")];
+    let setup = "mkdir -p $HOME/.hidden; echo x > $HOME/.hidden/f";
+    assert_answers(setup, &[], "--show-denied", &seen("EEXIST"));
+    assert_answers(setup, &[], "", &seen("EACCES"));
+}
+
 #[test]
 fn a_grant_in_a_hidden_area_is_seen() {
     assert_answers(

@@ -4,6 +4,7 @@ use std::ffi::CString;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::existing;
 use jp_confine_policy::image::Image;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, mknodat, openat, symlinkat, unlinkat};
 use rustix::io::Errno;
@@ -32,8 +33,8 @@ fn on_entry(
         Err(errno) => return Err(task.nowhere(argument, judge, errno)),
     };
     let verdict = judge(task.image(), &entry.request());
-    if is_making_what_exists(verdict, &entry) {
-        return Err(Errno::EXIST);
+    if is_making_what_exists(task.image(), verdict, &entry) {
+        return Err(no_entry);
     }
     let subject = Subject::by_route(&entry.path, &entry.route);
     task.settle(verdict, subject)?;
@@ -47,13 +48,10 @@ fn on_entry(
     outcome.map(|()| Answer::Value(0))
 }
 
-/// Tools make every directory above the one they want. That one on the way to something granted
-/// exists is no secret, and it is what they need to hear.
-fn is_making_what_exists(verdict: Verdict, entry: &Entry) -> bool {
+/// Tools make every directory above the one they want: they need to hear of those that exist.
+pub(super) fn is_making_what_exists(image: &Image<'_>, verdict: Verdict, entry: &Entry) -> bool {
     matches!(verdict, Verdict::Deny(denial)
-        if denial.visible == entry.path.len()
-            && denial.missing == Capabilities::CREATE
-            && exists(entry))
+        if existing::is_told(image, &entry.request(), &denial) && exists(entry))
 }
 
 /// Whether an entry of that name exists, be it a dangling link.

@@ -4,13 +4,14 @@ use std::os::fd::AsFd as _;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::existing;
 use rustix::fs::{AtFlags, linkat};
 use rustix::io::Errno;
 
-use super::entries::may_create;
+use super::entries::{exists, is_making_what_exists, may_create};
 use crate::learn::record::How;
 use crate::supervisor::proc::{HERE, name_of};
-use crate::supervisor::resolve::{Argument, Found, Object};
+use crate::supervisor::resolve::{Argument, Entry, Found, Object};
 use crate::supervisor::task::{Subject, Task};
 use crate::sys::notification::Answer;
 
@@ -51,18 +52,38 @@ pub(crate) fn make_link(
         Ok(entry) => entry.ok_or(Errno::EXIST)?,
         Err(errno) => return Err(task.nowhere(&new, may_create, errno)),
     };
-    if let Some(path) = task.judged_path(&object)? {
-        let source = Request::canonical(path);
-        let verdict = decide::link(task.image(), &source, &entry.request());
-        settle_pair(task, verdict, (&source, &entry.request()), Capabilities::NONE)?;
-        task.learn_pair(How::Linked, path, &entry.path, Capabilities::CREATE);
-    } else {
-        task.settle(may_create(task.image(), &entry.request()), Subject::new(&entry.path))?;
-        task.learn(How::Made, &entry.path, Capabilities::CREATE);
-    }
+    let path = task.judged_path(&object)?;
+    settle(task, path, &entry)?;
     let name = name_of(object.file.as_fd());
-    linkat(HERE, name, &entry.directory, &entry.name, AtFlags::SYMLINK_FOLLOW)?;
-    Ok(Answer::Value(0))
+    let outcome = linkat(HERE, name, &entry.directory, &entry.name, AtFlags::SYMLINK_FOLLOW);
+    match (outcome, path) {
+        (Err(Errno::EXIST), _) => task.learn(How::Existed, &entry.path, Capabilities::CREATE),
+        (_, Some(path)) => task.learn_pair(How::Linked, path, &entry.path, Capabilities::CREATE),
+        (_, None) => task.learn(How::Made, &entry.path, Capabilities::CREATE),
+    }
+    outcome.map(|()| Answer::Value(0))
+}
+
+/// Whether an object, by its path if it is judged by one, may get `entry` for a name.
+///
+/// # Errors
+/// `EEXIST` where that is a name already, and it is told.
+fn settle(task: &Task<'_>, path: Option<&[u8]>, entry: &Entry) -> Result<(), Errno> {
+    let (image, target) = (task.image(), entry.request());
+    let Some(path) = path else {
+        let verdict = may_create(image, &target);
+        if is_making_what_exists(image, verdict, entry) {
+            return Err(Errno::EXIST);
+        }
+        return task.settle(verdict, Subject::new(&entry.path));
+    };
+    let source = Request::canonical(path);
+    let verdict = decide::link(image, &source, &target);
+    let is_told = || existing::is_told_of_link(image, &source, &target);
+    if verdict != Verdict::Allow && is_told() && exists(entry) {
+        return Err(Errno::EXIST);
+    }
+    settle_pair(task, verdict, (&source, &target), Capabilities::NONE)
 }
 
 fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object, Errno> {

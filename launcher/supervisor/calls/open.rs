@@ -210,7 +210,8 @@ fn open_object(
         let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
         task.settle_open(|image, request| existing.judge(image, request), subject)?;
         if how.exclusive() {
-            task.learn(Outcome::Existed, path, Capabilities::CREATE);
+            // That it exists is told to those who may create it (spec §5.2).
+            task.learn(Outcome::Used, path, Capabilities::CREATE);
         } else {
             task.learn(Outcome::Used, path, how.need());
         }

@@ -44,6 +44,9 @@ pub(crate) fn rename(
     })? {
         Plan::Go => (flags, None),
         Plan::OnlyNew(denial) => (flags | RenameFlags::NOREPLACE, Some(denial)),
+        // The kernel looks for the source first.
+        Plan::Exists if exists(&source) => return Err(Errno::EXIST),
+        Plan::Exists => return Err(Errno::NOENT),
         Plan::Refuse(_) => return Err(Errno::ACCESS),
     };
     let (from, to) = (&source.directory, &target.directory);
@@ -52,8 +55,7 @@ pub(crate) fn rename(
     task.policy.generation.advance();
     match outcome {
         Ok(()) => task.learn_pair(how, &source.path, &target.path, Capabilities::DELETE),
-        // That it may not replace is told to those who may create there.
-        Err(Errno::EXIST) => task.learn(How::Used, &target.path, Capabilities::CREATE),
+        Err(Errno::EXIST) => task.learn(How::Existed, &target.path, Capabilities::CREATE),
         Err(_) => {}
     }
     match (outcome, if_exists) {

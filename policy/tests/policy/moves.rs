@@ -61,6 +61,7 @@ fn answer(rules: &str, prompts: &str, word: &str, ends: Known, consents: bool) -
     let plan = match moves::settled(&image, &Move { from, to, kind: kind(word) }, &ends, settle) {
         Ok(Plan::Go) => "go".to_owned(),
         Ok(Plan::OnlyNew(denial)) => format!("new, else {}", letters(denial.missing.iter())),
+        Ok(Plan::Exists) => "exists".to_owned(),
         Ok(Plan::Refuse(_)) | Err(()) => "no".to_owned(),
     };
     told.into_inner().concat() + &plan
@@ -92,6 +93,10 @@ rows! {
     may_not_replace: ".:cd", "replace", NEW => "new, else u";
     may_not_replace_what_is_there: ".:cd", "replace", OLD => "new, else u";
     need_not_replace: ".:cd", "keep", OLD => "go";
+    keeps_what_is_there: ".:r a:cd", "keep", OLD => "exists";
+    keeps_what_is_there_and_nothing_is: ".:r a:cd", "keep", NEW => "tell c and -, no";
+    keeps_what_is_there_whatever_would_be_gained: ".:cd b:w", "keep", OLD => "exists";
+    keeps_what_is_there_and_may_not_leave: ".:r b:r", "keep", OLD => "tell d and -, no";
     may_only_replace: ".:du", "replace", OLD => "go";
     may_only_replace_and_nothing_is_there: ".:du", "replace", NEW => "tell c and -, no";
     may_not_leave: ".:cu", "replace", NEW => "tell d and -, no";

@@ -4,6 +4,7 @@ use core::ffi::{CStr, c_char, c_int, c_uint};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Request, Verdict};
+use jp_confine_policy::existing;
 use jp_confine_policy::image::Image;
 use libc::dev_t;
 
@@ -48,8 +49,8 @@ fn on_entry(
     match resolve::entry(image, &mut spelling) {
         Ok(Some(entry)) => {
             let verdict = judge(image, &entry.request());
-            if is_making_what_exists(verdict, &entry) {
-                return Err(Errno::EEXIST);
+            if is_making_what_exists(image, verdict, &entry) {
+                return Err(no_entry);
             }
             let Request { path, route, .. } = entry.request();
             report::settle(image, verdict, Subject { call, path, route })?;
@@ -93,11 +94,10 @@ pub(super) fn settle_by_spelling(
     report::settle_pair(image, denial, Subject::new(call, spelling.lexical()), other)
 }
 
-/// Tools make every directory above the one they want. That one on the way to something granted
-/// exists is no secret, and it is what they need to hear.
-fn is_making_what_exists(verdict: Verdict, entry: &Entry<'_>) -> bool {
+/// Tools make every directory above the one they want: they need to hear of those that exist.
+fn is_making_what_exists(image: &Image<'_>, verdict: Verdict, entry: &Entry<'_>) -> bool {
     matches!(verdict, Verdict::Deny(denial)
-        if denial.visible == entry.path().len() && denial.missing == Capabilities::CREATE && exists(entry))
+        if existing::is_told(image, &entry.request(), &denial) && exists(entry))
 }
 
 /// An entry in a directory that does not exist: the verdict of its spelling goes first.
@@ -236,11 +236,17 @@ fn link_object(
         Err(errno) => return Err(nowhere(image, call, &mut to, may_create, errno)),
     };
     let old = Request::canonical(path.as_bytes());
-    let verdict = if resolve::is_anonymous(path.as_bytes()) {
-        may_create(image, &entry.request())
+    let (verdict, is_told) = if resolve::is_anonymous(path.as_bytes()) {
+        let verdict = may_create(image, &entry.request());
+        (verdict, is_making_what_exists(image, verdict, &entry))
     } else {
-        decide::link(image, &old, &entry.request())
+        let verdict = decide::link(image, &old, &entry.request());
+        let is_told = || existing::is_told_of_link(image, &old, &entry.request());
+        (verdict, verdict != Verdict::Allow && is_told() && exists(&entry))
     };
+    if is_told {
+        return Err(Errno::EEXIST);
+    }
     settle_pair(image, call, verdict, (&old, &entry.request()), Capabilities::NONE)?;
     settle_spelling(image, call, new, spelled, || may_create(image, &entry.request()))?;
     act(entry.dirfd(), entry.name())

@@ -36,6 +36,7 @@ pub(super) fn move_entry(
     };
     let target = match resolve::entry_beside(image, &source, &mut to) {
         Ok(Some(entry)) => entry,
+        Ok(None) if flags & sys::RENAME_NOREPLACE != 0 => return Err(Errno::EEXIST),
         Ok(None) => return Err(Errno::EBUSY),
         Err(errno) => return Err(nowhere(image, call, &mut to, may_create, errno)),
     };
@@ -56,6 +57,9 @@ pub(super) fn move_entry(
     })? {
         Plan::Go => (flags, None),
         Plan::OnlyNew(denial) => (flags | sys::RENAME_NOREPLACE, Some(denial)),
+        // The kernel looks for the source first.
+        Plan::Exists if exists(&source) => return Err(Errno::EEXIST),
+        Plan::Exists => return Err(Errno::ENOENT),
         Plan::Refuse(_) => return Err(Errno::EACCES),
     };
     if !is_asked.get() {
