@@ -12,7 +12,7 @@ use crate::capability::Capability;
 use crate::check::{CheckResult, Context, FsAccessError, Reason, Verdict, bytes};
 use crate::decide::{self, Request};
 #[cfg(target_os = "linux")]
-use crate::pin::Pin;
+use crate::pin::{HeldRoot, Pin};
 
 /// Leave to use a canonical path for one capability, by the policy or by a person's consent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,13 +84,31 @@ impl Granted {
         Pin::hold(&self.path, self.capability)
     }
 
+    /// As [`Self::pin`], of what lies in a workspace beneath its root, which is held.
+    ///
+    /// # Errors
+    /// As there.
+    #[cfg(target_os = "linux")]
+    pub fn pin_in(&self, root: &HeldRoot) -> io::Result<Pin> {
+        Pin::hold_from(Some(root), &self.path, self.capability)
+    }
+
     /// Holds the entry that was judged, to be replaced as such.
     ///
     /// # Errors
     /// The kernel's; `ELOOP` where a link has come in between.
     #[cfg(target_os = "linux")]
     pub fn pin_entry(&self) -> io::Result<Pin> {
-        Pin::of_entry(&self.path, self.capability)
+        Pin::of_entry(None, &self.path, self.capability)
+    }
+
+    /// As [`Self::pin_entry`], as [`Self::pin_in`].
+    ///
+    /// # Errors
+    /// As there.
+    #[cfg(target_os = "linux")]
+    pub fn pin_entry_in(&self, root: &HeldRoot) -> io::Result<Pin> {
+        Pin::of_entry(Some(root), &self.path, self.capability)
     }
 }
 

@@ -17,6 +17,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::canonical;
 use crate::capability::Capability;
 
 /// Something that one capability was granted on, held by an `O_PATH` descriptor: the object itself,
@@ -40,23 +41,39 @@ impl Pin {
     /// # Errors
     /// The kernel's; `ELOOP` where a link has come in between.
     pub(crate) fn hold(path: &Path, capability: Capability) -> io::Result<Self> {
-        if matches!(capability, Capability::Create | Capability::Delete) {
-            return Self::of_entry(path, capability);
-        }
-        Self::nearest(path, capability, false)
+        Self::hold_from(None, path, capability)
+    }
+
+    /// As [`Self::hold`]; what lies in the workspace beneath its root, if that is held.
+    pub(crate) fn hold_from(
+        root: Option<&HeldRoot>,
+        path: &Path,
+        capability: Capability,
+    ) -> io::Result<Self> {
+        let is_entry = matches!(capability, Capability::Create | Capability::Delete);
+        Self::nearest(root, path, capability, is_entry)
     }
 
     /// Holds the directory of an entry, whatever the capability.
-    pub(crate) fn of_entry(path: &Path, capability: Capability) -> io::Result<Self> {
-        Self::nearest(path, capability, true)
+    pub(crate) fn of_entry(
+        root: Option<&HeldRoot>,
+        path: &Path,
+        capability: Capability,
+    ) -> io::Result<Self> {
+        Self::nearest(root, path, capability, true)
     }
 
-    fn nearest(path: &Path, capability: Capability, is_entry: bool) -> io::Result<Self> {
+    fn nearest(
+        root: Option<&HeldRoot>,
+        path: &Path,
+        capability: Capability,
+        is_entry: bool,
+    ) -> io::Result<Self> {
         for dir in path.ancestors().skip(usize::from(is_entry)) {
             let rest = path.strip_prefix(dir).unwrap_or(path).to_owned();
             let is_object = rest.as_os_str().is_empty();
             let kind = if is_object { OFlags::empty() } else { OFlags::DIRECTORY };
-            match hold_plainly(dir, kind) {
+            match hold_plainly(root, dir, kind) {
                 Ok(held) => return Ok(Self { path: path.to_owned(), capability, held, rest }),
                 Err(Errno::NOENT) => {}
                 Err(error) => return Err(error.into()),
@@ -71,7 +88,11 @@ impl Pin {
     /// # Errors
     /// The kernel's; `ELOOP` where `path` is not canonical.
     pub fn look(path: &Path) -> io::Result<Option<Metadata>> {
-        match Self::of_entry(path, Capability::Read).and_then(|pin| pin.metadata()) {
+        Self::look_from(None, path)
+    }
+
+    fn look_from(root: Option<&HeldRoot>, path: &Path) -> io::Result<Option<Metadata>> {
+        match Self::of_entry(root, path, Capability::Read).and_then(|pin| pin.metadata()) {
             Ok(metadata) => Ok(Some(metadata)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -263,15 +284,59 @@ impl From<Pin> for OwnedFd {
     }
 }
 
-/// Holds the directory at `path`, absolute and canonical, where no symbolic link is on the way.
-pub(crate) fn hold_directory(path: &Path) -> io::Result<OwnedFd> {
-    Ok(hold_plainly(path, OFlags::DIRECTORY)?)
+/// The root of a workspace, held: what is used in it is opened beneath this directory, whatever has its name.
+#[derive(Debug)]
+pub struct HeldRoot {
+    path: PathBuf,
+    directory: OwnedFd,
 }
 
-/// Holds what is at `path`, absolute and canonical, where no symbolic link is on the way.
-fn hold_plainly(path: &Path, kind: OFlags) -> Result<OwnedFd, Errno> {
+impl HeldRoot {
+    /// Holds the directory at `path`, absolute and canonical.
+    pub(crate) fn new(path: &Path) -> io::Result<Self> {
+        let directory = hold_plainly(None, path, OFlags::DIRECTORY)?;
+        Ok(Self { path: path.to_owned(), directory })
+    }
+
+    /// Whether its path still leads to it.
+    ///
+    /// # Errors
+    /// The kernel's, about the directory itself.
+    pub fn stands(&self) -> io::Result<bool> {
+        let held = fstat(&self.directory)?;
+        let there = rustix::fs::lstat(&self.path);
+        Ok(there.is_ok_and(|there| (there.st_dev, there.st_ino) == (held.st_dev, held.st_ino)))
+    }
+
+    /// As [`Pin::look`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn look(&self, path: &Path) -> io::Result<Option<Metadata>> {
+        Pin::look_from(Some(self), path)
+    }
+}
+
+impl AsFd for HeldRoot {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+}
+
+/// Holds what is at `path`, absolute and canonical, where no symbolic link is on the way: beneath `root`, if it
+/// lies there.
+fn hold_plainly(root: Option<&HeldRoot>, path: &Path, kind: OFlags) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | kind;
-    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+    let inside = root.and_then(|root| Some((root, canonical::below(&root.path, path)?)));
+    let held = match inside {
+        Some((root, rest)) => {
+            let rest = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+            openat2(&root.directory, rest, flags, Mode::empty(), resolve)
+        }
+        None => openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS),
+    };
+    match held {
         // Of kernels before 5.6, and of filters of system calls: jp-confine's own is one.
         Err(Errno::NOSYS) => hold_and_compare(path, flags),
         held => held,

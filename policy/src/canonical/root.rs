@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
 use super::{Op, ResolveError, Resolved, below, resolve};
+#[cfg(target_os = "linux")]
+use crate::pin::HeldRoot;
 
 /// `PATH_MAX`, with the NUL at the end of a path, and `NAME_MAX`.
 const LONGEST_PATH: usize = 4096;
@@ -49,13 +51,13 @@ impl Root {
         &self.path
     }
 
-    /// Holds the directory itself by an `O_PATH` descriptor, whatever gets its name later.
+    /// Holds the directory itself, whatever gets its name later.
     ///
     /// # Errors
     /// The kernel's; `ELOOP` where a link has come in between.
     #[cfg(target_os = "linux")]
-    pub fn hold(&self) -> io::Result<std::os::fd::OwnedFd> {
-        crate::pin::hold_directory(&self.path)
+    pub fn hold(&self) -> io::Result<HeldRoot> {
+        HeldRoot::new(&self.path)
     }
 
     /// Where `path`, relative and in normal form, leads from the root: what [`resolve`] says of

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use jp_confine_policy::resources::Written;
 use jp_confine_vfs::Code;
+use jp_confine_vfs::files::OnDisk;
 use jp_confine_vfs::message::{Incoming, parse};
 use jp_confine_vfs::person::Nobody;
 use jp_confine_vfs::service::{Caller, Programs, Service};
@@ -26,7 +27,10 @@ fn with_service<T>(rules: &Value, ask: impl FnOnce(&mut Service<'_>) -> T) -> T 
     };
     let programs = Programs {
         wrapper: vec!["env".into(), "--".into()],
-        directory: place.workspace.root().hold().expect("a folder").into(),
+        directory: OnDisk::at(place.workspace.root())
+            .and_then(|it| it.directory())
+            .expect("a folder")
+            .into(),
         environment: vec![("PATH".into(), std::env::var_os("PATH").expect("a path"))],
     };
     let resources = written.compile().expect("rules");
