@@ -151,7 +151,7 @@ impl Parts<'_> {
         let mut warnings = Vec::new();
         let mut left_out = Vec::new();
         for one in &planted {
-            if one.led.is_held(&others, root)? {
+            if left_out.contains(&one.led) || one.led.is_held(&others, root)? {
                 continue;
             }
             if self.flags.led.contains(one.led) {

@@ -22,7 +22,18 @@ pub(super) fn move_entry(
     new: Argument,
     flags: c_uint,
 ) -> Result<(), Errno> {
-    let image = session::image()?;
+    move_by(session::image()?, call, old, new, flags)
+}
+
+/// As [`move_entry`], by this policy: to find that takes stack, too, and here is little left.
+#[inline(never)]
+fn move_by(
+    image: &Image<'_>,
+    call: &CStr,
+    old: Argument,
+    new: Argument,
+    flags: c_uint,
+) -> Result<(), Errno> {
     let mut from = Spelling::new();
     let mut to = Spelling::new();
     from.read(old.dirfd, old.path)?;
