@@ -7,7 +7,7 @@ use crate::errno::Errno;
 use crate::sys::process::Strings;
 
 /// Words of memory: stacks are small, and most command lines short.
-const ROOM: usize = 96;
+const ROOM: usize = 256;
 
 /// Calls `run` with a copy of `argv`; with `argv` itself where that is longer.
 #[inline(never)]
