@@ -41,11 +41,10 @@ pub(crate) fn pin_judged(
     flags: c_int,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
 ) -> Result<Object, Errno> {
-    expand_alias(image, spelling, flags & libc::O_NOFOLLOW == 0)?;
-    if let Some(settled) = pin_proven(image, spelling, flags, &judge) {
-        return settled;
+    match pin_proven(image, spelling, flags, &judge)? {
+        Some(proven) => Ok(proven),
+        None => pin_on_stack(image, call, spelling, flags, judge),
     }
-    pin_on_stack(image, call, spelling, flags, judge)
 }
 
 /// As [`pin_judged`], in a call that needs much of the stack otherwise.
@@ -59,33 +58,30 @@ pub(crate) fn pin_judged_far(
     flags: c_int,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
 ) -> Result<Object, Errno> {
-    expand_alias(image, spelling, flags & libc::O_NOFOLLOW == 0)?;
-    if let Some(settled) = pin_proven(image, spelling, flags, &judge) {
-        return settled;
+    match pin_proven(image, spelling, flags, &judge)? {
+        Some(proven) => Ok(proven),
+        None => pin_by_place(image, call, spelling, flags, &mut *Far::blank()?, judge),
     }
-    let mut place = Far::<PathBuffer>::blank()?;
-    pin_by_place(image, call, spelling, flags, &mut place, judge)
 }
 
-/// Pins what may be judged by its spelling alone: the kernel proves that this is the canonical path.
-#[cfg_attr(target_os = "linux", inline(always))]
-#[cfg_attr(
-    target_os = "linux",
-    expect(clippy::inline_always, reason = "it is the way that nearly every call goes")
-)]
+/// Pins what may be judged by its spelling alone: only where the kernel can prove that this is the canonical
+/// path. `None` elsewhere; known links are expanded then.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it is the way that nearly every call goes")]
 fn pin_proven(
     image: &Image<'_>,
-    spelling: &Spelling,
+    spelling: &mut Spelling,
     flags: c_int,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
-) -> Option<Result<Object, Errno>> {
+) -> Result<Option<Object>, Errno> {
+    expand_alias(image, spelling, flags & libc::O_NOFOLLOW == 0)?;
     #[cfg(target_os = "linux")]
     if spelling.is_lexical() && judge(image, &spelling.request()) == Verdict::Allow {
-        return system::pin_without_links(spelling, flags);
+        return system::pin_without_links(spelling, flags).transpose();
     }
     #[cfg(target_os = "macos")]
-    let _ = (image, spelling, flags, judge);
-    None
+    let _ = judge;
+    Ok(None)
 }
 
 /// As [`pin_by_place`]. Apart from [`pin_judged`], because the kernel's proof needs no second buffer.
