@@ -53,7 +53,7 @@ pub(crate) fn planted<'l>(
     let mut found = Vec::new();
     let mut near = Vec::new();
     for led in led {
-        let own = led.place().filter(|_| creates(&led.grant));
+        let own = creates(&led.grant).then(|| led.place()).flatten();
         for link in led.links() {
             if own.as_ref() == Some(&link) {
                 found.push(Planted { led, link });

@@ -82,23 +82,6 @@ impl Pin {
         Err(io::ErrorKind::NotFound.into())
     }
 
-    /// What is at `path`, canonical, itself: `None` where there is nothing. No right is needed, and none
-    /// is given.
-    ///
-    /// # Errors
-    /// The kernel's; `ELOOP` where `path` is not canonical.
-    pub fn look(path: &Path) -> io::Result<Option<Metadata>> {
-        Self::look_from(None, path)
-    }
-
-    fn look_from(root: Option<&HeldRoot>, path: &Path) -> io::Result<Option<Metadata>> {
-        match Self::of_entry(root, path, Capability::Read).and_then(|pin| pin.metadata()) {
-            Ok(metadata) => Ok(Some(metadata)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
     /// The canonical absolute path that was judged.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -308,12 +291,17 @@ impl HeldRoot {
         Ok(there.is_ok_and(|there| (there.st_dev, there.st_ino) == (held.st_dev, held.st_ino)))
     }
 
-    /// As [`Pin::look`].
+    /// What is at `path`, canonical, itself: `None` where there is nothing. No right is needed, and none
+    /// is given.
     ///
     /// # Errors
-    /// As there.
+    /// The kernel's; `ELOOP` where `path` is not canonical.
     pub fn look(&self, path: &Path) -> io::Result<Option<Metadata>> {
-        Pin::look_from(Some(self), path)
+        match Pin::of_entry(Some(self), path, Capability::Read).and_then(|pin| pin.metadata()) {
+            Ok(metadata) => Ok(Some(metadata)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 
