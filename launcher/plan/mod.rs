@@ -66,6 +66,8 @@ pub(crate) struct Plan {
     pub(crate) traps: Option<Traps>,
     /// Who holds each capability, in the order of [`Capability::ALL`].
     pub(crate) holders: [Holder; 5],
+    /// Whether the library leaves opens that only read to Landlock, which holds them exactly, and asks nobody.
+    pub(crate) leaves_reads: bool,
     /// Anchors that do not exist: what is granted there comes by way of the library and the
     /// supervisor only, because Landlock's rules stand on what exists.
     pub(crate) absent: Vec<PathBuf>,
@@ -101,6 +103,7 @@ impl Plan {
             bounds: None,
             traps: None,
             holders: Capability::ALL.map(Holder::library),
+            leaves_reads: false,
             absent: Vec::new(),
             withholds: CapabilitySet::empty(),
             network: None,
@@ -131,6 +134,8 @@ struct Draft {
     bounds: Option<Bounds>,
     /// Capabilities for which Landlock is wider or narrower than the policy.
     inexact: Capabilities,
+    /// Whether the list of sensitive paths may have somebody asked.
+    asks: bool,
     /// Whether Landlock forbids listings that the policy allows.
     unlisted: bool,
     absent: Vec<PathBuf>,
@@ -151,6 +156,7 @@ impl Draft {
         let mut draft = Self::default();
         for standing in &standings {
             draft.inexact = draft.inexact.union(inexact_at(standing));
+            draft.asks |= standing.asked;
         }
         if standings.iter().any(|standing| standing.restrained) {
             draft
@@ -312,6 +318,10 @@ impl Draft {
             withholds: withheld(order, bounded),
             network: order.judges_network.then(|| network_holder(order.machine)),
             weaker: weaker(order.machine),
+            leaves_reads: bounded
+                && !self.asks
+                && !order.lists_programs
+                && !self.inexact.intersects(Capabilities::READ),
             bounds: self.bounds,
             traps,
             holders,
@@ -348,7 +358,7 @@ fn sayable(standing: &Standing<'_>) -> Capabilities {
 /// For which capabilities Landlock's rule at this anchor says more or less than the policy, apart
 /// from what is denied below some other anchor for reading and executing: see [`cover`].
 fn inexact_at(standing: &Standing<'_>) -> Capabilities {
-    let Standing { path, caps, restrained, by_route, above } = *standing;
+    let Standing { path, caps, restrained, by_route, above, asked: _ } = *standing;
     let in_proc = path.starts_with(PROCESSES);
     // An entry can be made and removed where that is granted for the directory it is in.
     let entry = caps.intersection(Capabilities::CREATE.union(Capabilities::DELETE));

@@ -16,6 +16,8 @@ pub(super) struct Standing<'a> {
     pub(super) caps: Capabilities,
     /// A tier may withhold some of it, here or somewhere below.
     pub(super) restrained: bool,
+    /// The list of sensitive paths may have somebody asked, here or somewhere below.
+    pub(super) asked: bool,
     /// The part of it that depends on the route.
     pub(super) by_route: Capabilities,
     /// What holds at the anchors above, all together: Landlock's rules add up.
@@ -50,9 +52,12 @@ pub(super) fn of<'a>(
         let parent = around.iter().rev().find(|(known, _)| is_below(place, known));
         let above = parent.map_or(Capabilities::NONE, |(_, caps)| *caps);
         let (caps, by_route) = held(same, image, workspace);
-        let restrained = is_restrained(image, place, strict);
+        let found = decide::lookup(image, &Request::canonical(first.anchor.as_os_str().as_bytes()));
+        let asked = found.restrained_below;
+        let withheld = !found.withheld.is_empty() || found.withheld_below;
+        let restrained = withheld || (strict && asked);
         around.push((place, above.union(caps)));
-        standings.push(Standing { path: &first.anchor, caps, restrained, by_route, above });
+        standings.push(Standing { path: &first.anchor, caps, restrained, asked, by_route, above });
     }
     standings
 }
@@ -78,12 +83,6 @@ fn is_past(place: &[u8], known: &[u8]) -> bool {
 
 fn is_below(place: &[u8], known: &[u8]) -> bool {
     place.strip_prefix(known).is_some_and(|rest| rest.first() == Some(&b'/'))
-}
-
-fn is_restrained(image: &Image<'_>, place: &[u8], strict: bool) -> bool {
-    let place = if place.is_empty() { b"/" } else { place };
-    let found = decide::lookup(image, &Request::canonical(place));
-    !found.withheld.is_empty() || found.withheld_below || (strict && found.restrained_below)
 }
 
 /// What the evaluator says about the anchor of these grants: by any route, and not by every route.

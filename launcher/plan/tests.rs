@@ -185,6 +185,20 @@ fn changes_are_trapped_where_an_entry_belongs_to_the_directory_above() {
     assert!(rights.contains(AccessFs::MakeReg) && rights.contains(AccessFs::RemoveFile));
 }
 
+/// Landlock knows nothing of sensitive paths, about which a person is asked.
+#[test]
+fn reads_are_left_to_landlock_where_nobody_is_asked() {
+    let mut scene = Scene::new(&["a/.env"]).grant("a", READ, &[]);
+    assert!(scene.plan().leaves_reads);
+    scene.grants[0].origin = Origin::Flag { text: "-r a".to_owned() };
+    let root = scene.root();
+    let places = Places { home: None, workspace: &root };
+    scene.tiers = Tiers::new(&FilePolicy::default(), Some(&[]), places).expect("patterns");
+    let plan = scene.plan();
+    assert_eq!(plan.holders[0].landlock, Kernel::Exact);
+    assert!(!plan.leaves_reads);
+}
+
 #[test]
 fn a_denial_is_left_out_of_what_is_named() {
     let files = ["etc/passwd", "etc/shadow", "etc/ssh/config", "etc/ssh/a_key", "etc/ssl/c/pem"];
@@ -242,6 +256,7 @@ fn reads_are_trapped_where_denied_names_may_appear() {
     let plan = scene.plan();
     let all = Traps { listings: false, ..Traps::ALL };
     assert_eq!(traps(&plan), all);
+    assert!(!plan.leaves_reads);
     assert!(plan.notes.iter().any(|note| note.contains("may appear")), "{:?}", plan.notes);
 }
 

@@ -300,6 +300,13 @@ impl<'a> Image<'a> {
         self.levels().all(|image| image.behind().other_programs)
     }
 
+    /// Whether Landlock lets be read exactly what this run and those around it do.
+    #[inline]
+    #[must_use]
+    pub fn holds_reads(&self) -> bool {
+        self.levels().all(|image| image.behind().reads)
+    }
+
     /// Whether a supervisor is there to judge servers of abstract names, and nobody else does.
     #[must_use]
     pub fn judges_abstract_names(&self) -> bool {

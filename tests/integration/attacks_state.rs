@@ -31,7 +31,7 @@ attacks! {
     smallest_stack_connect: "$ATTACK hold_socket $OUT/socket; ln -s $OUT d", "small_stack connect d/socket" => "EACCES";
     smallest_stack_spawn: "", "small_stack spawn_self open $OUT/secret" => "EACCES";
 
-    environment_of_another_process: "", "other_environment" => "EACCES";
+    environment_of_another_process: "touch none", "--deny none -- other_environment" => "EACCES";
     environment_of_another_process_by_number: "", "other_environment_by_number" => "EACCES|EPERM";
 
     character_device: "", "mknod_char new" => "EPERM|EACCES";

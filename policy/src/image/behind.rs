@@ -6,9 +6,12 @@ const SUPERVISED: u32 = 1;
 const BOUNDED: u32 = 2;
 /// See [`Behind::scoped`].
 const SCOPED: u32 = 4;
+/// See [`Behind::reads`].
+const READS: u32 = 8;
 
 /// What stands behind the preload library in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that is held")]
 pub struct Behind {
     /// A supervisor answers the system calls that the library did not judge, and performs those
     /// that the policy allows and Landlock cannot express.
@@ -17,6 +20,9 @@ pub struct Behind {
     pub other_programs: bool,
     /// Landlock leaves servers of abstract names outside of the run out of reach.
     pub scoped: bool,
+    /// Landlock lets be read exactly what the policy lets be read: an open that only reads, and succeeds, needs no
+    /// other judgement.
+    pub reads: bool,
 }
 
 impl Behind {
@@ -26,6 +32,7 @@ impl Behind {
             supervisor: bits & SUPERVISED != 0,
             other_programs: bits & BOUNDED != 0,
             scoped: bits & SCOPED != 0,
+            reads: bits & READS != 0,
         }
     }
 
@@ -36,5 +43,6 @@ impl Behind {
         flag(self.supervisor, SUPERVISED)
             | flag(self.other_programs, BOUNDED)
             | flag(self.scoped, SCOPED)
+            | flag(self.reads, READS)
     }
 }

@@ -72,6 +72,15 @@ impl How {
         self.has(libc::O_CREAT | libc::O_EXCL)
     }
 
+    /// An open for reading that neither makes nor changes anything, and is not for a directory: what is opened as
+    /// one is kept in mind (see [`crate::places`]).
+    #[cfg(target_os = "linux")]
+    const fn only_reads(self) -> bool {
+        const ELSE: c_int =
+            libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_DIRECTORY | libc::O_PATH;
+        self.flags & ELSE == libc::O_RDONLY && self.resolve == 0
+    }
+
     /// A link at the end of the path is not followed.
     const fn stops_at_link(self) -> bool {
         self.flags & system::STOPS_AT_LINK != 0 || self.exclusive()
@@ -141,6 +150,17 @@ pub(crate) fn open_at(
     how: How,
 ) -> Result<c_int, Errno> {
     let image = session::image()?;
+    system::open_as_held(image, dirfd, path, how, || judge_and_open(image, call, dirfd, path, how))
+}
+
+#[inline(never)] // the common case needs none of its stack
+fn judge_and_open(
+    image: &Image<'_>,
+    call: &CStr,
+    dirfd: c_int,
+    path: *const c_char,
+    how: How,
+) -> Result<c_int, Errno> {
     let mut spelling = Spelling::new();
     spelling.read(dirfd, path)?;
     open_spelled(image, call, &mut spelling, how)
@@ -319,6 +339,7 @@ fn only_new(image: &Image<'_>, verdict: OpenVerdict, subject: Subject<'_>) -> Er
 ///
 /// # Errors
 /// `EBADF`; `EACCES` or `ENOENT` where the policy refuses.
+#[inline(never)]
 pub(crate) fn judge_reopen(call: &CStr, fd: c_int, how: How) -> Result<(), Errno> {
     let image = session::image()?;
     let mut path = PathBuffer::new();

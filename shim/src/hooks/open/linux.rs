@@ -1,6 +1,7 @@
 //! Opening with openat2(2), which proves that no link was on the way; else by holding first.
 
-use core::ffi::{CStr, c_int};
+use core::ffi::{CStr, c_char, c_int};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request};
@@ -51,6 +52,36 @@ pub(super) const fn is_bare(how: How) -> bool {
 /// Opens a name, or fails with `ELOOP` where a link is on the way.
 pub(super) fn open_without_links(dirfd: c_int, path: &CStr, how: How) -> Result<sys::Fd, Errno> {
     sys::openat2(dirfd, path, how.flags, how.mode, how.resolve | sys::NO_SYMLINKS)
+}
+
+/// Whether the last open that was for the library to judge found nothing: who looks for a file in several places
+/// goes on to the next.
+static MISSED: AtomicBool = AtomicBool::new(false);
+
+/// Opens for reading where Landlock holds reading as the policy does: what the kernel opens it has judged, and that
+/// is the object itself, whatever names and links lead to. Where it fails, the policy says why, by `judged`, and
+/// whether that shall be told, or asked about; and where it is likely to, nothing is tried twice.
+pub(super) fn open_as_held(
+    image: &Image<'_>,
+    dirfd: c_int,
+    path: *const c_char,
+    how: How,
+    judged: impl FnOnce() -> Result<c_int, Errno>,
+) -> Result<c_int, Errno> {
+    if !how.only_reads() || !image.holds_reads() {
+        return judged();
+    }
+    if !MISSED.load(Ordering::Relaxed) {
+        match how.wait(|| sys::open_unjudged(dirfd, path, how.flags)) {
+            Ok(opened) => return Ok(opened.into_raw()),
+            // A fifo was allowed, and waited for.
+            Err(Errno::EINTR) => return Err(Errno::EINTR),
+            Err(_) => {}
+        }
+    }
+    let outcome = judged();
+    MISSED.store(outcome == Err(Errno::ENOENT), Ordering::Relaxed);
+    outcome
 }
 
 /// As [`open_at`], of a path already read.

@@ -1,7 +1,7 @@
 //! Opening by way of the directory, which is held: what is judged is its canonical path and the name
 //! that it has for the entry, and no link is followed there.
 
-use core::ffi::{CStr, c_int};
+use core::ffi::{CStr, c_char, c_int};
 
 use jp_confine_policy::decide::OpenVerdict;
 use jp_confine_policy::image::Image;
@@ -34,6 +34,17 @@ pub(super) fn open_without_links(dirfd: c_int, path: &CStr, how: How) -> Result<
         how.flags & !libc::O_NOFOLLOW | libc::O_NOFOLLOW_ANY
     };
     sys::openat(dirfd, path, flags, how.mode)
+}
+
+/// Nobody but the library judges.
+pub(super) fn open_as_held(
+    _image: &Image<'_>,
+    _dirfd: c_int,
+    _path: *const c_char,
+    _how: How,
+    judged: impl FnOnce() -> Result<c_int, Errno>,
+) -> Result<c_int, Errno> {
+    judged()
 }
 
 /// As [`open_at`](super::open_at), of a path already read.

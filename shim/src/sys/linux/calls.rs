@@ -1,6 +1,6 @@
 //! The system calls the shim makes, typed. None of them goes through libc.
 
-use core::ffi::{CStr, c_int};
+use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use jp_confine_policy::telling;
@@ -155,6 +155,12 @@ pub(crate) fn openat(dirfd: c_int, path: &CStr, flags: c_int, mode: u32) -> Resu
         }
         outcome => outcome.map(|fd| Fd::adopt(int(fd))),
     }
+}
+
+/// openat(2) of the program's own words, which the other layers are to judge.
+pub(crate) fn open_unjudged(dirfd: c_int, path: *const c_char, flags: c_int) -> Result<Fd, Errno> {
+    let args = [word(dirfd), path.expose_provenance(), word(flags), 0, 0];
+    unjudged(libc::SYS_openat, args).map(|fd| Fd::adopt(int(fd)))
 }
 
 /// Opens a path on which no link lies.
