@@ -21,26 +21,43 @@ const DEPTH: usize = 2;
 /// How many are named.
 const NAMED: usize = 3;
 
-/// What there is near the top of the workspace at `root` that `image` lets programs read, in words; `None`
-/// where there is nothing. The list of `tiers` says what is sensitive.
-pub(crate) fn warning(root: &Path, tiers: &Tiers, image: &Image<'_>) -> Option<String> {
-    let tiers = tiers.about(&[root]);
-    let may_read = |path: &Path| {
-        let request = Request::canonical(path.as_os_str().as_bytes());
-        decide::access(image, &request, Capabilities::READ) == Verdict::Allow
-    };
-    let found: Vec<PathBuf> =
-        entries(root).filter(|path| tiers.is_sensitive(path) && may_read(path)).collect();
-    let shown =
-        |path: &PathBuf| report::path(&path.strip_prefix(root).unwrap_or(path).to_string_lossy());
-    let names: Vec<String> = found.iter().take(NAMED).map(shown).collect();
-    let first = names.first()?;
-    let more = found.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    Some(format!(
-        "programs here may read {}{more}; to keep one from them: jp-confine --deny {first}",
-        names.join(", ")
-    ))
+/// What is sensitive in a workspace.
+#[derive(Debug)]
+pub(crate) struct Exposed<'a> {
+    root: &'a Path,
+    tiers: Tiers,
+}
+
+impl<'a> Exposed<'a> {
+    /// What the list of `tiers` says is sensitive at or below the canonical `root`.
+    pub(crate) fn of(root: &'a Path, tiers: &Tiers) -> Self {
+        let tiers = tiers.about(&[root]);
+        // The first question makes the automaton; whoever has time now has none at the end.
+        let _ = tiers.is_sensitive(root);
+        Self { root, tiers }
+    }
+
+    /// What of it there is near the top that `image` lets programs read, in words; `None` where there is nothing.
+    pub(crate) fn warning(&self, image: &Image<'_>) -> Option<String> {
+        let Self { root, tiers } = self;
+        let may_read = |path: &Path| {
+            let request = Request::canonical(path.as_os_str().as_bytes());
+            decide::access(image, &request, Capabilities::READ) == Verdict::Allow
+        };
+        let found: Vec<PathBuf> =
+            entries(root).filter(|path| tiers.is_sensitive(path) && may_read(path)).collect();
+        let shown = |path: &PathBuf| {
+            report::path(&path.strip_prefix(root).unwrap_or(path).to_string_lossy())
+        };
+        let names: Vec<String> = found.iter().take(NAMED).map(shown).collect();
+        let first = names.first()?;
+        let more = found.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        Some(format!(
+            "programs here may read {}{more}; to keep one from them: jp-confine --deny {first}",
+            names.join(", ")
+        ))
+    }
 }
 
 /// What is in the workspace, as far as it is looked at.

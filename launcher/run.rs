@@ -8,7 +8,7 @@ use crate::cli::Options;
 use crate::context::Context;
 use crate::denials::Denials;
 use crate::events::{Denial, Record};
-use crate::exposed;
+use crate::exposed::Exposed;
 use crate::failure::Failure;
 use crate::learn::Lesson;
 use crate::log::Log;
@@ -62,6 +62,9 @@ pub(crate) fn run(
         .run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_ref()))?;
     // Now, when it costs no time: the program has only begun.
     premises.scratch.sweep();
+    // Standard error is the program's own where a tool gets it.
+    let exposed = prepared.exposed.as_ref().filter(|_| !options.quiet && !options.service);
+    let exposed = exposed.map(|tiers| Exposed::of(&workspace.root, tiers));
 
     // Nobody is asked where no tier says so.
     let asked = !prepared.tiers.is_empty() && Terminal::open(options.non_interactive).is_some();
@@ -113,11 +116,8 @@ pub(crate) fn run(
         report::note(&format!("what was refused cannot be kept for `why --last`: {error}"));
     }
     if !options.quiet {
-        // Standard error is the program's own where a tool gets it.
-        let exposed = prepared.exposed.as_ref().filter(|_| !options.service);
         let image = prepare::parse_image(&prepared.image)?;
-        let exposed = exposed.and_then(|tiers| exposed::warning(&workspace.root, tiers, &image));
-        if let Some(warning) = exposed {
+        if let Some(warning) = exposed.and_then(|exposed| exposed.warning(&image)) {
             report::warning(&warning);
         }
         report::denials(Circumstances {
