@@ -134,7 +134,8 @@ impl<'a> Cover<'a> {
             Err(error) => return self.unlisted(directory, &error, excess),
         };
         let mut found = self.awaiting.contains(directory);
-        let mut parts = Parts { rules: Vec::new(), unlisted: false };
+        // What is denied and not there yet may turn out to be a directory.
+        let mut parts = Parts { rules: Vec::new(), unlisted: found };
         for entry in entries {
             let entry = entry.map_err(|_| excess(Obstacle::Unlisted))?;
             let kind = entry.file_type().map_err(|_| excess(Obstacle::Unlisted))?;

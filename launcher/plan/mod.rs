@@ -196,7 +196,7 @@ impl Draft {
             if standing.path.symlink_metadata().is_err() {
                 self.absent.push(standing.path.to_owned());
                 if order.machine.supervises() {
-                    cover.rules.extend(self.await_programs(standing, version));
+                    cover.rules.extend(self.await_programs(order.image, standing, version));
                 }
             } else if let Err(excess) = cover.add(standing.path, caps) {
                 self.exceed(&excess, order.machine.supervises());
@@ -224,15 +224,21 @@ impl Draft {
     /// The rule for programs that the run may make and start where nothing is yet. Landlock lets them
     /// start only below what is there, so it is told of the closest directory; which of the programs in
     /// it may is judged by call.
-    fn await_programs(&mut self, standing: &Standing<'_>, version: ABI) -> Option<Rule> {
-        let Standing { path, caps, above, .. } = *standing;
+    fn await_programs(
+        &mut self,
+        image: &Image<'_>,
+        standing: &Standing<'_>,
+        version: ABI,
+    ) -> Option<Rule> {
+        let Standing { path, caps, .. } = *standing;
         if !caps.contains(Capabilities::CREATE.union(Capabilities::EXECUTE)) {
             return None;
         }
         let there = path.ancestors().skip(1).find(|dir| dir.is_dir())?;
         let rights = bounds::rights(Capabilities::EXECUTE, version);
-        self.inexact = self.inexact.union(bounds::implied(Capabilities::EXECUTE).difference(above));
-        self.inexact = self.inexact.union(Capabilities::EXECUTE);
+        let implied = bounds::implied(Capabilities::EXECUTE);
+        let granted = decide::grants_beneath(image, bytes(there), implied);
+        self.inexact = self.inexact.union(Capabilities::EXECUTE).with_if(!granted, implied);
         self.notes.push(format!(
             "{}: the supervisor judges execute by call, because {} is not there yet",
             there.display(),

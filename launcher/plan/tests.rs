@@ -241,9 +241,23 @@ fn a_denial_that_is_not_there_yet_is_held_too() {
         &[],
     );
     let plan = scene.plan();
-    assert_eq!(traps(&plan), Traps::default());
+    // It may be a directory then, whose names are no more to be seen than what is in it.
+    assert_eq!(traps(&plan), Traps { listings: true, ..Traps::default() });
     assert!(scene.rights(&plan, "a/b/file").is_some());
-    assert!(!scene.rights(&plan, "a/b").expect("a rule").contains(AccessFs::ReadFile));
+    assert_eq!(scene.rights(&plan, "a/b"), None);
+}
+
+/// Programs that the run may make and start need a right on the directory that is there, which goes down to what
+/// is denied in it.
+#[test]
+fn programs_to_come_open_nothing_beside_them() {
+    let scene = Scene::new(&["a/file"])
+        .grant("", RUN, &[])
+        .grant("a", Capabilities::NONE, &[])
+        .grant("a/new", Capabilities::ALL, &[]);
+    let plan = scene.plan();
+    assert!(scene.rights(&plan, "a").expect("a rule").contains(AccessFs::ReadFile));
+    assert!(traps(&plan).reads && !plan.leaves_reads);
 }
 
 #[test]
