@@ -46,6 +46,7 @@ mod profile;
 mod program;
 mod query;
 mod ready_made;
+mod reply;
 mod report;
 mod rule_text;
 mod run;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use jp_confine_vfs::person::{Answer, Person, Question};
 
 use crate::log::Log;
+use crate::reply::Reply;
 use crate::report;
 use crate::terminal::Terminal;
 
@@ -53,10 +54,10 @@ impl Person for OnTerminal<'_> {
         let words = self.words(questions);
         let terminal = Terminal::open(self.non_interactive);
         let answer = terminal.and_then(|mut it| it.ask_unless(&words, gone).ok()?);
-        let answer = match answer.unwrap_or_default().trim() {
-            "y" | "yes" => Answer::Once,
-            "r" | "Y" => Answer::Session,
-            _ => Answer::No,
+        let answer = match Reply::of(&answer.unwrap_or_default()) {
+            Reply::Yes => Answer::Once,
+            Reply::Run => Answer::Session,
+            Reply::Each | Reply::No => Answer::No,
         };
         if let Some(log) = self.log {
             for question in questions {
