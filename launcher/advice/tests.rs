@@ -214,6 +214,9 @@ fn who_said_no_is_not_nobody() {
     };
     assert_eq!(told(false), "nobody consented; in a terminal it is asked about");
     assert_eq!(told(true), "a person said no; the next run asks again");
+    let moved = Denial { question: false, other: "/w/b".into(), ..question };
+    let advice = advisor(&grants, &[], &tiers).advise(&moved);
+    assert!(in_line(advice).contains("has to stay in its place; take the pattern out"));
 }
 
 #[test]

@@ -22,6 +22,10 @@ fn way_out(
 ) -> Option<&'static str> {
     Some(match restraint {
         Restraint::Deny => "no option and no rule outweighs it; take the pattern out",
+        // Elsewhere nobody would be asked.
+        Restraint::Prompt if !is_question => {
+            "what is asked about has to stay in its place; take the pattern out"
+        }
         Restraint::Read if !is_question => {
             "no option and no rule outweighs it; have read_paths leave it out"
         }
@@ -53,7 +57,7 @@ impl Trial<'_> {
         let tiers = self.advisor.tiers;
         let by_pattern = tiers.reported(restraint, place, route).is_some();
         match restraint {
-            Restraint::Deny | Restraint::Read if by_pattern && !denied.ask => {
+            Restraint::Deny | Restraint::Prompt | Restraint::Read if by_pattern && !denied.ask => {
                 let pattern = tiers.described(restraint, place, route);
                 Some(format!("to be taken out first: {}", report::path(&pattern)))
             }

@@ -42,6 +42,8 @@ const WITHHELD: &[(&str, &str)] = &[
     ("touch no/new", "first: `<workspace>/no/**` of deny_paths"),
     ("rm -f no/file", "first: `<workspace>/no/**` of deny_paths"),
     ("mv whole dir/whole", "place: `<workspace>/whole/part/*` of prompt_paths"),
+    ("mv asked/file moved", "first: `<workspace>/asked/**` of prompt_paths"),
+    ("ln asked/file second", "first: `<workspace>/asked/**` of prompt_paths"),
 ];
 
 fn tree() -> Scratch {
@@ -125,6 +127,23 @@ fn what_tiers_withhold_too_is_named() {
         }
         product(&scratch, &["why", "--last"]).run().assert_stdout(pattern);
     }
+}
+
+/// What is granted and asked about does not leave its place: that is no question, and nobody is told of one.
+#[test]
+fn what_is_asked_about_stays_in_its_place() {
+    let scratch = withheld();
+    let policy = std::fs::read_to_string(scratch.ws().join("jp-confine.toml")).expect("read");
+    let policy = policy.replace("read = true", "read = true\nwrite = true");
+    scratch.write("ws/jp-confine.toml", &policy);
+    scratch.write("ws/asked/dir/file", "x");
+    for script in ["mv asked/file moved", "ln asked/file second", "mv asked/dir dir/asked"] {
+        let denied = attempt(&scratch, script);
+        denied.assert_stderr("has to stay in its place; take the pattern out");
+        assert!(!denied.stderr.contains("consented"), "{denied}");
+        product(&scratch, &["why", "--last"]).run().assert_stdout("has to stay in its place");
+    }
+    attempt(&scratch, "cat asked/file").assert_stderr("nobody consented");
 }
 
 /// Where a person is asked once it is granted, the advice says so, and what was granted stays granted.
