@@ -9,6 +9,7 @@ mod together;
 mod trial;
 mod withheld;
 
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -24,12 +25,13 @@ use jp_confine_policy::tiers::Tiers;
 
 pub(crate) use self::commands::Programs;
 pub(crate) use self::gathered::Gathered;
-use self::trial::{Means, Trial};
+use self::trial::{Means, Trial, entries_of};
 use crate::asked::{Asked, Step, path_of};
 use crate::config::own_lists::OwnLists;
 use crate::context::Context;
 use crate::denials::of_any_process;
 use crate::events::{Denial, Reason};
+use crate::made_up;
 use crate::net;
 use crate::net::advice::Way;
 use crate::net::order::Without;
@@ -181,6 +183,11 @@ impl<'a> Advisor<'a> {
         if self.is_control(denial) {
             return never("cannot be allowed");
         }
+        if let Asked::Made { directory, .. } = asked
+            && self.is_beyond_advice(path_of(directory.path))
+        {
+            return never("its name is another one each time, and its directory too much to grant");
+        }
         self.approval(denial, asked).map_or(Ok(asked), |name| Err(Box::new(Advice::Approve(name))))
     }
 
@@ -221,9 +228,10 @@ impl<'a> Advisor<'a> {
     /// The step as a pattern of the user's own, where it is outside and no rule covers it.
     fn pattern_for(&self, step: &Step) -> Option<(Tier, String)> {
         let is_for_own = self.is_for_own(&step.place) && !self.is_covered(&step.place);
-        let pattern = Pattern::literal(&step.place).filter(|_| is_for_own)?;
         let tier = tier_for(step.missing);
-        self.own_lists.get(tier).map(|_| (tier, pattern))
+        let has_list = self.own_lists.get(tier).is_some();
+        let pattern = Pattern::literal(&step.place).filter(|_| is_for_own && has_list)?;
+        Some((tier, if step.entries { entries_of(&pattern) } else { pattern }))
     }
 
     /// Whether files of the user's own may open the place by its name: what belongs to a process has another
@@ -249,9 +257,10 @@ impl<'a> Advisor<'a> {
     }
 }
 
-/// Adds `step` to those so far, one for each place; what there is for its place then.
+/// Adds `step` to those so far, one for each place, and one for what is in it; what there is for its place then.
 fn note(steps: &mut Vec<Step>, step: Step) -> Step {
-    if let Some(known) = steps.iter_mut().find(|known| known.place == step.place) {
+    let is_same = |known: &&mut Step| known.place == step.place && known.entries == step.entries;
+    if let Some(known) = steps.iter_mut().find(is_same) {
         known.held = known.held.union(step.held);
         known.missing = known.missing.union(step.missing);
         return known.clone();
@@ -341,9 +350,24 @@ fn asked_by(denial: &Denial) -> Asked<'_> {
         }
         b"link" | b"linkat" if !other.is_empty() => Asked::Link { old: first, new: second },
         b"fts_open" => Asked::Beneath(path, *missing),
+        _ if is_made_up(denial) => made(path),
         _ if *missing == Capabilities::DELETE => Asked::Removal(path),
         _ => Asked::Access(path, *missing),
     }
+}
+
+/// Whether the denied entry was to be made, and will have another name next time.
+fn is_made_up(denial: &Denial) -> bool {
+    let name = path_of(&denial.path).file_name().map_or(&b""[..], OsStr::as_bytes);
+    let is_drawn = [b"mkstemp", b"mkdtemp"].iter().any(|call| denial.call.starts_with(*call));
+    denial.missing.contains(Capabilities::CREATE)
+        && (is_drawn || made_up::is_another_each_time(name))
+}
+
+/// As asked by whoever makes up the name of `entry`.
+fn made(entry: Request<'_>) -> Asked<'_> {
+    let directory = path_of(entry.path).parent().map_or(entry.path, |it| it.as_os_str().as_bytes());
+    Asked::Made { directory: Request::canonical(directory), entry }
 }
 
 /// What the rename was to do at `to`: what was missing there tells, or else what is there now.

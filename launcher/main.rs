@@ -32,6 +32,7 @@ mod install;
 mod learn;
 mod log;
 mod machine;
+mod made_up;
 mod manual;
 mod mounts;
 mod net;

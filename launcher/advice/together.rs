@@ -81,8 +81,9 @@ impl Advisor<'_> {
         }
         for at in together {
             for step in all[at].iter_mut().flatten() {
-                if let Some(whole) = united.iter().find(|whole| whole.place == step.place) {
-                    *step = whole.clone();
+                for whole in united.iter().filter(|whole| whole.place == step.place) {
+                    step.held = step.held.union(whole.held);
+                    step.missing = step.missing.union(whole.missing);
                 }
             }
         }

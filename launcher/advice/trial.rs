@@ -12,7 +12,7 @@ use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tier::Tier;
 
 use super::withheld::is_question;
-use super::{Advisor, denied_by_flag, granted, note, option_for, tier_for};
+use super::{Advisor, denied_by_flag, granted, note, option_for};
 use crate::asked::{Asked, Step, lacking};
 use crate::failure::Failure;
 use crate::grants;
@@ -122,7 +122,9 @@ impl<'a> Trial<'a> {
             if let Some(why) = self.withheld(place, &denied) {
                 return Err(why);
             }
-            for step in lacking(&image, &self.grants, place.path, denied.missing) {
+            let anchor = asked.grantable_at(&denied).path;
+            for step in lacking(&image, &self.grants, anchor, denied.missing) {
+                let step = Step { entries: asked.is_for_entries(), ..step };
                 let step = self.reaching(&image, step).ok_or_else(useless)?;
                 if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
                     return Err(format!("leave out `{}`", report::option(flag)));
@@ -151,7 +153,7 @@ impl<'a> Trial<'a> {
         let held = lookup(image, &Request::canonical(place.as_os_str().as_bytes())).granted(image);
         // Else it is the link that something is said of.
         let missing = step.missing.difference(held);
-        (!missing.is_empty()).then_some(Step { place, held, missing })
+        (!missing.is_empty()).then_some(Step { place, held, missing, ..step })
     }
 
     /// What is granted at `place` as things stand.
@@ -170,8 +172,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// The tier that opens a directory for what is missing in it, by the pattern of all entries there.
-pub(super) fn entries_of(directory: &Path, missing: Capabilities) -> Option<(Tier, String)> {
-    let literal = jp_confine_policy::pattern::Pattern::literal(directory)?;
-    Some((tier_for(missing), format!("{literal}/*")))
+/// The pattern of all entries of the directory that `literal` matches.
+pub(super) fn entries_of(literal: &str) -> String {
+    format!("{literal}/*")
 }

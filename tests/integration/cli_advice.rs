@@ -34,6 +34,9 @@ const ROWS: &[(&str, &str)] = &[
     ("link a program", "ln bin/program second"),
     ("remove a link", "rm dir/inner"),
     ("rename over a link", "mv -f dir/program dir/inner"),
+    ("replace by a name that is another each time", "sed -i s/i/j/ file"),
+    ("create what has another name each time", "mktemp -p dir"),
+    ("create outside what has another name each time", "mktemp -p $OUT"),
 ];
 
 /// What no option and no rule allows: the script, and what the advice names.
