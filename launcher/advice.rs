@@ -20,6 +20,7 @@ use jp_confine_policy::commands::CommandRule;
 use jp_confine_policy::decide::{Destination, Request, Verdict};
 use jp_confine_policy::net::Net;
 use jp_confine_policy::pattern::Pattern;
+use jp_confine_policy::telling::EXCHANGE;
 use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Tiers;
 
@@ -347,6 +348,9 @@ fn asked_by(denial: &Denial) -> Asked<'_> {
         _ if other.is_empty() && *missing == Capabilities::DELETE => Asked::Removal(path),
         b"rename" | b"renameat" | b"renameat2" if !other.is_empty() => {
             Asked::Rename { from: first, to: second, destination: destination(denial, second.path) }
+        }
+        call if call == EXCHANGE.to_bytes() && !other.is_empty() => {
+            Asked::Rename { from: first, to: second, destination: Destination::Exchange }
         }
         b"link" | b"linkat" if !other.is_empty() => Asked::Link { old: first, new: second },
         b"fts_open" => Asked::Beneath(path, *missing),

@@ -116,6 +116,24 @@ fn both_ends_of_a_rename_and_of_a_link_are_granted() {
     );
 }
 
+/// Either entry must be allowed to stand where the other does.
+#[test]
+fn both_ends_of_an_exchange_are_granted_for_each_other() {
+    let grants = [grant("/w", Capabilities::ALL), grant("/w/b", R)];
+    let call = EXCHANGE.to_str().expect("ASCII");
+    let denied = pair(call, "/w/a", "/w/b/g", D.union(U), true);
+    assert_eq!(
+        line(&grants, &denied),
+        "-w /w/b/g; -x /w/b/g; b/g: read, create, update, delete, execute"
+    );
+    let denied = pair(call, "/w/b/g", "/w/a", D.union(U), false);
+    assert!(
+        line(&grants, &denied).starts_with("-w /w/b/g; -x /w/b/g"),
+        "{}",
+        line(&grants, &denied)
+    );
+}
+
 /// What is called otherwise next time is granted with its directory, and so is what else is done with it.
 #[test]
 fn names_that_are_others_next_time_are_granted_with_their_directory() {

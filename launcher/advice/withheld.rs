@@ -1,7 +1,7 @@
 //! What tiers withhold whatever is granted (spec §9.6), and what is to be done about that.
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::decide::{self, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::tier::{Restraint, Tier};
 
@@ -73,10 +73,12 @@ impl Trial<'_> {
     /// The pattern below a directory that is to move, which says nothing of where it would go (spec §9.6).
     /// Looks at the disk.
     pub(super) fn kept_by(&self, image: &Image<'_>, asked: Asked<'_>) -> Option<String> {
-        let Asked::Rename { from, to, .. } = asked else { return None };
-        let verdict = decide::relocate(image, &from, &to);
+        let Asked::Rename { from, to, destination } = asked else { return None };
+        let goes = |from: &Request<'_>, to: &Request<'_>| {
+            decide::relocate(image, from, to) == Verdict::Allow || !path_of(from.path).is_dir()
+        };
+        let moves = goes(&from, &to) && (destination != Destination::Exchange || goes(&to, &from));
         let (from, to) = (path_of(from.path), path_of(to.path));
-        let moves = verdict == Verdict::Allow || !from.is_dir();
         let described = |place| self.advisor.tiers.described_about(place);
         let pattern = || described(from).or_else(|| described(to));
         (!moves).then(|| report::path(&pattern().unwrap_or_else(|| "file_policy".to_owned())))

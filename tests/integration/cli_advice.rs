@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::attack::{Linking, arena_with};
 use crate::cli_status::product;
 use crate::run::{Outcome, PRODUCT, Run};
 use crate::scratch::Scratch;
@@ -241,6 +242,28 @@ fn what_is_refused_on_one_path_is_allowed_by_one_rule() {
         let again = run.mode(crate::run::Mode::Bare).run();
         assert!(!again.stderr.contains("denied"), "{options}{rules}: {again}");
         assert!(!scratch.ws().join("moved").exists(), "{again}");
+    }
+}
+
+/// Two entries that change places take more than one that moves, of programs with the library and without.
+#[test]
+fn an_exchange_is_advised_as_what_it_is() {
+    for linking in [Linking::Dynamic, Linking::Static] {
+        let policy = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n
+[[access.fs]]\npath = 'dir'\nread = true\n";
+        let scratch = tree();
+        scratch.write("ws/dir/text", "of dir");
+        scratch.write("ws/jp-confine.toml", policy);
+        let scratch = arena_with(linking, scratch);
+        let script = "bin/attack exchange file dir/text";
+        attempt(&scratch, script).assert_stdout("EACCES");
+        let advice = denials(&scratch);
+        let options = texts(&advice, "options").join(" ");
+        let line = format!("{PRODUCT} {options} -- {script}");
+        let run = Run::new(&scratch, "sh", &["-c", &line]).mode(crate::run::Mode::Bare).run();
+        run.assert_stdout("ok");
+        scratch.write("ws/jp-confine.toml", &[policy, &texts(&advice, "toml").concat()].concat());
+        attempt(&scratch, script).assert_stdout("ok");
     }
 }
 
