@@ -47,7 +47,7 @@ const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets the
 pub(crate) enum Advice {
     /// By granting more.
     Grant {
-        /// Options of the command line, the narrowest that do; paths are canonical.
+        /// Options of the command line, the narrowest that do; paths are canonical. None where no option does.
         options: Vec<(&'static str, PathBuf)>,
         /// What does in files; nothing where they cannot.
         written: Written,
@@ -221,25 +221,26 @@ impl<'a> Advisor<'a> {
 
     /// The step as a rule of the workspace, where rules are declared and it is inside.
     fn rule_for(&self, step: &Step) -> Option<(String, Capabilities)> {
-        let inside = canonical::below(self.workspace, &step.place).filter(|_| self.declared)?;
+        let is_rule = self.declared && !step.by_default;
+        let inside = canonical::below(self.workspace, &step.place).filter(|_| is_rule)?;
         let inside = inside.to_str()?;
         Some((if inside.is_empty() { "." } else { inside }.to_owned(), step.held))
     }
 
-    /// The step as a pattern of the user's own, where it is outside and no rule covers it.
+    /// The step as a pattern of the user's own, where it is outside and no rule covers it, or a pattern is what
+    /// lacks.
     fn pattern_for(&self, step: &Step) -> Option<(Tier, String)> {
-        let is_for_own = self.is_for_own(&step.place) && !self.is_covered(&step.place);
+        let opens = || self.is_for_own(&step.place) && !self.is_covered(&step.place);
+        let is_for_own = if step.by_default { lasts(&step.place) } else { opens() };
         let tier = tier_for(step.missing);
         let has_list = self.own_lists.get(tier).is_some();
         let pattern = Pattern::literal(&step.place).filter(|_| is_for_own && has_list)?;
         Some((tier, if step.entries { entries_of(&pattern) } else { pattern }))
     }
 
-    /// Whether files of the user's own may open the place by its name: what belongs to a process has another
-    /// one the next time.
+    /// Whether files of the user's own may open the place by its name.
     fn is_for_own(&self, place: &Path) -> bool {
-        let passes = of_any_process(place.as_os_str().as_bytes()).is_some();
-        !passes && !place.starts_with(self.workspace)
+        lasts(place) && !place.starts_with(self.workspace)
     }
 
     /// The steps as what belongs into files, if all of them can be.
@@ -258,9 +259,15 @@ impl<'a> Advisor<'a> {
     }
 }
 
-/// Adds `step` to those so far, one for each place, and one for what is in it; what there is for its place then.
+/// Whether the place is called so the next time: what belongs to a process is not.
+fn lasts(place: &Path) -> bool {
+    of_any_process(place.as_os_str().as_bytes()).is_none()
+}
+
+/// Adds `step` to those so far, one of a kind for each place; what there is of that then.
 fn note(steps: &mut Vec<Step>, step: Step) -> Step {
-    let is_same = |known: &&mut Step| known.place == step.place && known.entries == step.entries;
+    let kind = |step: &Step| (step.entries, step.by_default);
+    let is_same = |known: &&mut Step| known.place == step.place && kind(known) == kind(&step);
     if let Some(known) = steps.iter_mut().find(is_same) {
         known.held = known.held.union(step.held);
         known.missing = known.missing.union(step.missing);

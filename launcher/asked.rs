@@ -101,6 +101,8 @@ pub(crate) struct Step {
     pub(crate) place: PathBuf,
     /// It lacks at whatever is in the place, too.
     pub(crate) entries: bool,
+    /// It is granted there, and the `default` of `file_policy` withholds it: a pattern has to say otherwise.
+    pub(crate) by_default: bool,
     /// What is granted there.
     pub(crate) held: Capabilities,
     pub(crate) missing: Capabilities,
@@ -118,7 +120,8 @@ pub(crate) fn lacking(
         let missing = missing.difference(found.caps);
         let place = path_of(path).to_owned();
         let held = kept(image, &found);
-        (!missing.is_empty()).then_some(Step { place, entries: false, held, missing })
+        let step = Step { place, entries: false, by_default: false, held, missing };
+        (!missing.is_empty()).then_some(step)
     };
     if let Some(step) = step(path) {
         return vec![step];

@@ -188,7 +188,7 @@ impl Ended<'_> {
         match advice {
             Advice::Grant { options: words, written, question: asked } => {
                 question = asked;
-                options = Some(report::words(&words));
+                options = (!words.is_empty()).then(|| report::words(&words));
                 toml = written.rules.iter().map(rule).collect::<Vec<_>>().join("\n");
                 patterns = own_additions::additions(self.advisor.own_lists, &written);
             }

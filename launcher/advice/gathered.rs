@@ -88,7 +88,8 @@ impl Advisor<'_> {
     ) -> Option<Step> {
         let mut trial = Trial::of(*self, means);
         let held = trial.held(directory)?.union(missing).union(means.widen(missing));
-        let step = Step { place: directory.to_owned(), entries: false, held, missing };
+        let step =
+            Step { place: directory.to_owned(), entries: false, by_default: false, held, missing };
         (trial.add(&step) && trial.allows(asked)).then_some(step)
     }
 

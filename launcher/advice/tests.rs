@@ -377,6 +377,28 @@ fn tiers_withhold_what_is_granted_for_advice() {
     }
 }
 
+/// What holds where no pattern matches gives way to a pattern alone, of the user's own.
+#[test]
+fn a_default_that_refuses_gives_way_to_a_pattern() {
+    let deny = tiers(&FilePolicy { default: Some(Tier::Deny), ..FilePolicy::default() });
+    let read = tiers(&FilePolicy { default: Some(Tier::Read), ..FilePolicy::default() });
+    let withheld = |path: &str, missing| Denial {
+        restraint: Some(Restraint::Default),
+        ..denial("open", path, missing)
+    };
+    let grants = [flag("/w", R)];
+    let rows = [
+        (&deny, withheld("/w/a", R), "read_paths /w/a"),
+        (&deny, withheld("/srv/a", R), "read_paths /srv/a"),
+        (&deny, denial("open", "/w/a", U), "a: read, update; write_paths /w/a"),
+        (&read, withheld("/srv/a", U), "write_paths /srv/a"),
+        (&read, withheld("/proc/7/stat", U), "no option and no rule outweighs it; a pattern does"),
+    ];
+    for (tiers, denial, expected) in rows {
+        assert_eq!(in_line(advisor(&grants, &[], tiers).advise(&denial)), expected);
+    }
+}
+
 /// A pattern that was written by way of a link restricts by that spelling alone.
 #[test]
 fn tiers_withhold_by_the_spelling_too() {

@@ -34,14 +34,18 @@ impl Advisor<'_> {
     }
 
     fn advice_of(&self, asked: Asked<'_>, options: Steps, files: Steps) -> Advice {
-        let steps = match options {
-            Ok(steps) => steps,
-            Err(why) => return Advice::Never(why),
-        };
-        let question = self.question(asked, &steps);
-        let options = steps.iter().flat_map(options_of).collect();
-        let written = files.ok().and_then(|steps| self.written(&steps)).unwrap_or_default();
-        Advice::Grant { options, written, question }
+        let written = files.ok().and_then(|steps| self.written(&steps));
+        match (options, written) {
+            (Ok(steps), written) => Advice::Grant {
+                options: steps.iter().flat_map(options_of).collect(),
+                written: written.unwrap_or_default(),
+                question: self.question(asked, &steps),
+            },
+            (Err(_), Some(written)) if !written.patterns.is_empty() => {
+                Advice::Grant { options: Vec::new(), written, question: None }
+            }
+            (Err(why), _) => Advice::Never(why),
+        }
     }
 
     /// As [`Trial::solve`], for requests that are to be allowed at the same time.

@@ -11,7 +11,7 @@ use jp_confine_policy::image::Image;
 use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tier::Tier;
 
-use super::withheld::is_question;
+use super::withheld::{is_by_default, is_question};
 use super::{Advisor, denied_by_flag, granted, note, option_for};
 use crate::asked::{Asked, Step, lacking};
 use crate::failure::Failure;
@@ -124,7 +124,8 @@ impl<'a> Trial<'a> {
             }
             let anchor = asked.grantable_at(&denied).path;
             for step in lacking(&image, &self.grants, anchor, denied.missing) {
-                let step = Step { entries: asked.is_for_entries(), ..step };
+                let entries = asked.is_for_entries();
+                let step = Step { entries, by_default: is_by_default(&denied), ..step };
                 let step = self.reaching(&image, step).ok_or_else(useless)?;
                 if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
                     return Err(format!("leave out `{}`", report::option(flag)));
@@ -146,7 +147,7 @@ impl<'a> Trial<'a> {
             || step.place.starts_with(self.advisor.workspace)
             || self.advisor.is_covered(&step.place);
         let leads = || canonical::resolve(Path::new("/"), &step.place, Op::Content);
-        if !named || leads().is_ok_and(|found| found.path == step.place) {
+        if !named || step.by_default || leads().is_ok_and(|found| found.path == step.place) {
             return Some(step);
         }
         let place = step.place.parent()?.to_owned();

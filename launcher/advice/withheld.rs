@@ -1,25 +1,19 @@
 //! What tiers withhold whatever is granted (spec §9.6), and what is to be done about that.
 
-use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::tier::{Restraint, Tier};
+use jp_confine_policy::tier::Restraint;
 
+use super::Advisor;
 use super::trial::{Means, Trial};
-use super::{Advisor, tier_for};
 use crate::asked::{Asked, Step, path_of};
 use crate::events::Denial;
 use crate::prepare;
 use crate::report;
 
-/// The way out where a tier withholds `missing`, or it is a question, which a person was `asked` or not; none
-/// where a grant outweighs it.
-fn way_out(
-    restraint: Restraint,
-    is_question: bool,
-    asked: bool,
-    missing: Capabilities,
-) -> Option<&'static str> {
+/// The way out where a tier withholds something, or it is a question, which a person was `asked` or not; none
+/// where a grant or a pattern outweighs it.
+fn way_out(restraint: Restraint, is_question: bool, asked: bool) -> Option<&'static str> {
     Some(match restraint {
         Restraint::Deny => "no option and no rule outweighs it; take the pattern out",
         // Elsewhere nobody would be asked.
@@ -29,10 +23,8 @@ fn way_out(
         Restraint::Read if !is_question => {
             "no option and no rule outweighs it; have read_paths leave it out"
         }
-        Restraint::Default if !is_question => match tier_for(missing) {
-            Tier::Write => "no option and no rule outweighs it; put the path into write_paths",
-            _ => "no option and no rule outweighs it; put the path into read_paths",
-        },
+        // A pattern outweighs it.
+        Restraint::Default if !is_question => return None,
         Restraint::Prompt | Restraint::Read | Restraint::Default if asked => {
             "a person said no; the next run asks again"
         }
@@ -41,6 +33,11 @@ fn way_out(
         }
         Restraint::Sensitive => return None,
     })
+}
+
+/// Whether the `default` withholds it, which a pattern outweighs.
+pub(super) fn is_by_default(denied: &decide::Denial) -> bool {
+    denied.restraint == Some(Restraint::Default) && !denied.ask
 }
 
 /// Whether a person's consent lifts it, and no grant does.
@@ -61,11 +58,14 @@ impl Trial<'_> {
                 let pattern = tiers.described(restraint, place, route);
                 Some(format!("to be taken out first: {}", report::path(&pattern)))
             }
-            Restraint::Default if self.means == Means::Files => None,
+            Restraint::Default if is_by_default(denied) => {
+                let useless = "no option and no rule outweighs it; a pattern does";
+                (self.means == Means::Options).then(|| useless.to_owned())
+            }
             Restraint::Read if !by_pattern => None,
             _ => {
                 let asked = self.advisor.asked;
-                way_out(restraint, denied.ask, asked, denied.missing).map(str::to_owned)
+                way_out(restraint, denied.ask, asked).map(str::to_owned)
             }
         }
     }
@@ -88,7 +88,7 @@ impl Trial<'_> {
 impl Advisor<'_> {
     /// The way out of `denial` where a tier withholds what a rule grants; none where a grant outweighs it.
     pub(super) fn way_out_of(&self, denial: &Denial) -> Option<&'static str> {
-        way_out(denial.restraint?, denial.question, self.asked, denial.missing)
+        way_out(denial.restraint?, denial.question, self.asked)
     }
 
     /// What a person is asked about with all `steps` taken.

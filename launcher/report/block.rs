@@ -124,6 +124,7 @@ fn entries(
     let mut room = FOR_DENIALS;
     let mut rules: BTreeMap<String, Capabilities> = BTreeMap::new();
     let mut patterns: Vec<Addition> = Vec::new();
+    let mut has_options = false;
     let all: Vec<&Denial> = told.iter().map(|(denial, _)| denial).collect();
     let gathered = about.advisor.gather(&all);
     let is_first = |place: &usize| {
@@ -147,18 +148,24 @@ fn entries(
         }
         let theirs = match (together, advice) {
             (Some(one), _) => one.written.clone(),
-            (None, Advice::Grant { written, .. }) => written,
+            (None, Advice::Grant { options, written, .. }) => {
+                has_options |= !options.is_empty();
+                written
+            }
             _ => Written::default(),
         };
+        has_options |= together.is_some();
         for (path, caps) in &theirs.rules {
             let all = rules.entry(path.clone()).or_default();
             *all = all.union(*caps);
         }
         patterns.extend(own_additions::additions(about.advisor.own_lists, &theirs));
     }
-    let mut pasted = pasted(&rules, about.advisor, room);
+    let add = if has_options { "or add to" } else { "allow: add to" };
+    let mut pasted = pasted(&rules, about.advisor, add, room);
     let patterns = own_additions::together(patterns.iter());
-    let patterns = own_additions::lines("  ", "or add to", &patterns);
+    let add = if has_options || pasted.is_empty() { add } else { "and add to" };
+    let patterns = own_additions::lines("  ", add, &patterns);
     if pasted.len() + patterns.len() <= room {
         pasted.extend(patterns);
     }
@@ -214,7 +221,10 @@ fn describe(
             vec![why, format!("{place}:")]
         }
         Advice::Grant { options, question, .. } => {
-            let allow = format!("allow: jp-confine {}", words(options));
+            let allow = match options.as_slice() {
+                [] => "no option allows it; it takes a pattern".to_owned(),
+                options => format!("allow: jp-confine {}", words(options)),
+            };
             let question = question.as_ref().map(|words| within(words, advisor.workspace));
             [why, allow].into_iter().chain(question).collect()
         }
@@ -257,14 +267,15 @@ fn rule(denial: &Denial, advisor: Advisor<'_>) -> Option<String> {
     Some(within(&advisor.rule(denial)?, advisor.workspace))
 }
 
-/// What to add to the policy file to allow it, ready to be pasted: as many rules as fit into `room` lines.
+/// What to `add` to the policy file to allow it, ready to be pasted: as many rules as fit into `room` lines.
 fn pasted(
     rules: &BTreeMap<String, Capabilities>,
     advisor: Advisor<'_>,
+    add: &str,
     room: usize,
 ) -> Vec<String> {
     let file = advisor.file().unwrap_or_else(|| "the policy file".to_owned());
-    let mut lines = vec![format!("  or add to {}:", printable(file.as_bytes()))];
+    let mut lines = vec![format!("  {add} {}:", printable(file.as_bytes()))];
     for (path, caps) in rules {
         let rule = rule_text::rule(advisor.tool, path, *caps);
         if lines.len() + rule.lines().count() > room {

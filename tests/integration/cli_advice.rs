@@ -198,6 +198,31 @@ fn patterns_that_are_advised_allow_it() {
     }
 }
 
+/// What `default` withholds a pattern gives, with a rule where that lacks, too.
+#[test]
+fn patterns_are_advised_where_a_default_refuses() {
+    let config = "[file_policy]\ndefault = \"deny\"\n";
+    for script in ["cat file", "echo x >> file", "cat $OUT/secret"] {
+        let scratch = tree();
+        scratch.write("home/.config/jp-confine/config.toml", config);
+        attempt(&scratch, script)
+            .assert_stderr("  allow: add to ")
+            .assert_stderr("file_policy] in");
+        let advice = denials(&scratch);
+        let list =
+            |one: &Value| format!("{} = {}\n", one["key"].as_str().unwrap(), one["patterns"]);
+        let patterns = advice.iter().flat_map(|one| one["patterns"].as_array().expect("a list"));
+        let own = patterns.map(list).collect::<String>();
+        scratch.write("home/.config/jp-confine/config.toml", &format!("{config}{own}"));
+        let rules = texts(&advice, "toml").concat();
+        scratch.write("ws/jp-confine.toml", &format!("{POLICY}\n{rules}"));
+        attempt(&scratch, script).assert_ok();
+        if script == "cat file" {
+            attempt(&scratch, "cat bin/program").assert_stderr("config.toml:2)");
+        }
+    }
+}
+
 /// Where a rule covers what lies outside no pattern helps: below what a profile grants, and below an approved link.
 #[test]
 fn profiles_that_are_advised_allow_it() {
