@@ -255,10 +255,7 @@ pub(crate) fn last(context: &Context, options: &Options, json: bool) -> Result<u
         }
         None if json => report::output("[]\n"),
         Some((head, denials)) => report::text(&words::words(&head, &denials, &workspace)),
-        None => report::text(&format!(
-            "no denials are on record for the last run in {}\n",
-            report::printable(workspace.root.as_os_str().as_bytes())
-        )),
+        None => report::text(&words::nothing(&workspace)),
     }
     Ok(0)
 }

@@ -23,6 +23,9 @@ pub(super) const LINES: usize = 20;
 /// What the block may use for denials: one line is for the head, and up to four for what else is to say.
 const FOR_DENIALS: usize = LINES - 5;
 
+/// So many of the names are shown that looked absent.
+const ABSENT: usize = 2;
+
 /// What the block is about.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, named at the call")]
@@ -48,14 +51,18 @@ pub(crate) struct Circumstances<'a> {
 pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
     let mut text = String::new();
     let denials = about.denials;
-    let told = told(about);
-    let total = told.iter().map(|(_, count)| count).sum::<u64>() + denials.untold();
+    let mut told = told(about);
+    let absent = absent(about);
+    let counted = told.iter().chain(&absent).map(|(_, count)| count);
+    let total = counted.sum::<u64>() + denials.untold();
+    let distinct = told.len() + absent.len();
+    told.extend(absent.into_iter().take(ABSENT));
     if total > 0 {
         let noun = if total == 1 { "denial" } else { "denials" };
         let _ = writeln!(text, "{} {total} {noun}", style.name());
     }
     let shown = entries(&mut text, about, &told, style);
-    let more = (told.len() - shown) as u64 + denials.untold();
+    let more = (distinct - shown) as u64 + denials.untold();
     let more = (more > 0).then(|| format!("and {more} more"));
     let rest = match (about.kept, about.logged) {
         _ if total == 0 => None,
@@ -110,6 +117,13 @@ fn missed(names: &[String], program: &OsStr) -> String {
 fn told(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
     let is_idle = |denial: &Denial| about.succeeded && !about.verbose && denial.is_of_nothing();
     about.denials.open().iter().filter(|(denial, _)| !is_idle(denial)).collect()
+}
+
+/// The denials that had something look absent which is there, where the program failed: it may have been for
+/// the lack of that. They come last, since programs look into a home for much that they do without.
+fn absent(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
+    let is_there = |denial: &Denial| !about.succeeded && !denial.is_of_nothing();
+    about.denials.hidden().iter().filter(|(denial, _)| is_there(denial)).collect()
 }
 
 /// Writes what fits of the denials, those in one directory together, and rules that allow them; how many

@@ -2,12 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 
 use super::{Explained, Head, Together, missed};
 use crate::command_line;
 use crate::own_additions::{self, Addition};
 use crate::report;
 use crate::workspace::Workspace;
+
+/// For people, where there is no record.
+pub(super) fn nothing(workspace: &Workspace) -> String {
+    let root = report::printable(workspace.root.as_os_str().as_bytes());
+    format!(
+        "no denials are on record for the last run in {root}\n\
+         what looked absent in the home may be there: jp-confine explain PATH\n"
+    )
+}
 
 /// For people: the run, and each of its denials with the way out.
 pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {

@@ -93,7 +93,9 @@ fn attempt(scratch: &Scratch, script: &str) -> Outcome {
 fn options_that_are_advised_allow_it() {
     for (name, script) in ROWS {
         let scratch = tree();
-        assert_ne!(attempt(&scratch, script).code(), 0, "{name}: allowed from the start");
+        let denied = attempt(&scratch, script);
+        assert_ne!(denied.code(), 0, "{name}: allowed from the start");
+        denied.assert_stderr("  denied ");
         let options = texts(&denials(&scratch), "options").join(" ");
         let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
         let run = Run::new(&scratch, "sh", &["-c", &line, &scratch.expand(script)]);
@@ -319,7 +321,7 @@ fn what_is_refused_in_one_directory_is_allowed_by_one_rule() {
 fn the_last_run_is_explained_and_no_other() {
     let scratch = tree();
     let nothing = product(&scratch, &["why", "--last"]).run();
-    nothing.assert_ok().assert_stdout("no denials are on record");
+    nothing.assert_ok().assert_stdout("no denials are on record").assert_stdout("explain PATH");
     let script = scratch.expand("cat $OUT/secret; echo x >> file; exit 3");
     product(&scratch, &["-q", "--", "sh", "-c", &script]).run().assert_code(3);
     let told = product(&scratch, &["why", "--last"]).run();
