@@ -5,11 +5,11 @@ mod beside;
 mod commands;
 mod gathered;
 mod profile;
+mod request;
 mod together;
 mod trial;
 mod withheld;
 
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -17,22 +17,21 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical;
 use jp_confine_policy::commands::CommandRule;
-use jp_confine_policy::decide::{Destination, Request, Verdict};
+use jp_confine_policy::decide::Verdict;
 use jp_confine_policy::net::Net;
 use jp_confine_policy::pattern::Pattern;
-use jp_confine_policy::telling::EXCHANGE;
 use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Tiers;
 
 pub(crate) use self::commands::Programs;
 pub(crate) use self::gathered::Gathered;
+use self::request::asked_by;
 use self::trial::{Means, Trial, entries_of};
 use crate::asked::{Asked, Step, path_of};
 use crate::config::own_lists::OwnLists;
 use crate::context::Context;
 use crate::denials::of_any_process;
 use crate::events::{Denial, Reason};
-use crate::made_up;
 use crate::net;
 use crate::net::advice::Way;
 use crate::net::order::Without;
@@ -65,6 +64,12 @@ pub(crate) enum Advice {
     },
     /// By approving where the rule of this path leads.
     Approve(String),
+    /// By these options, as of [`Self::Grant`], once a pattern that withholds it is gone.
+    Withheld {
+        /// What is to be done before, in words.
+        first: String,
+        options: Vec<(&'static str, PathBuf)>,
+    },
     /// Not at all, and why.
     Never(String),
 }
@@ -341,55 +346,6 @@ fn beyond_rules(reason: Reason) -> Option<&'static str> {
         }
         Reason::Internal => "jp-confine could not judge it",
     })
-}
-
-/// What was asked for when `denial` was the answer.
-fn asked_by(denial: &Denial) -> Asked<'_> {
-    let Denial { other, missing, .. } = denial;
-    let path = Request::by_route(&denial.path, &denial.route);
-    // Of the other path the spelling is not known.
-    let beside = Request::canonical(other);
-    let (first, second) = if denial.second { (beside, path) } else { (path, beside) };
-    match denial.call.as_slice() {
-        // One path alone where the other leads nowhere.
-        _ if other.is_empty() && *missing == Capabilities::DELETE => Asked::Removal(path),
-        b"rename" | b"renameat" | b"renameat2" if !other.is_empty() => {
-            Asked::Rename { from: first, to: second, destination: destination(denial, second.path) }
-        }
-        call if call == EXCHANGE.to_bytes() && !other.is_empty() => {
-            Asked::Rename { from: first, to: second, destination: Destination::Exchange }
-        }
-        b"link" | b"linkat" if !other.is_empty() => Asked::Link { old: first, new: second },
-        b"fts_open" => Asked::Beneath(path, *missing),
-        _ if is_made_up(denial) => made(path),
-        _ if *missing == Capabilities::DELETE => Asked::Removal(path),
-        _ => Asked::Access(path, *missing),
-    }
-}
-
-/// Whether the denied entry was to be made, and will have another name next time.
-fn is_made_up(denial: &Denial) -> bool {
-    let name = path_of(&denial.path).file_name().map_or(&b""[..], OsStr::as_bytes);
-    let is_drawn = [b"mkstemp", b"mkdtemp"].iter().any(|call| denial.call.starts_with(*call));
-    denial.missing.contains(Capabilities::CREATE)
-        && (is_drawn || made_up::is_another_each_time(name))
-}
-
-/// As asked by whoever makes up the name of `entry`.
-fn made(entry: Request<'_>) -> Asked<'_> {
-    let directory = path_of(entry.path).parent().map_or(entry.path, |it| it.as_os_str().as_bytes());
-    Asked::Made { directory: Request::canonical(directory), entry }
-}
-
-/// What the rename was to do at `to`: what was missing there tells, or else what is there now.
-fn destination(denial: &Denial, to: &[u8]) -> Destination {
-    let missing = if denial.second { denial.missing } else { Capabilities::NONE };
-    let exists = path_of(to).symlink_metadata().is_ok();
-    if missing.contains(Capabilities::UPDATE) || exists && !missing.contains(Capabilities::CREATE) {
-        Destination::Exists
-    } else {
-        Destination::Missing
-    }
 }
 
 #[cfg(test)]

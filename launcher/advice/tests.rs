@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::pattern::Places;
+use jp_confine_policy::telling::EXCHANGE;
 use jp_confine_policy::tier::Restraint;
 
 use super::*;
@@ -64,6 +65,7 @@ fn line(grants: &[Grant], denial: &Denial) -> String {
 fn in_line(advice: Advice) -> String {
     match advice {
         Advice::Never(why) => why,
+        Advice::Withheld { first, options } => format!("{first}; then {}", report::words(&options)),
         Advice::Connection(way) => way.typed,
         Advice::Command { .. } => unreachable!("no programs are listed"),
         Advice::Approve(name) => format!("approve {name}"),
@@ -363,7 +365,7 @@ fn tiers_withhold_what_is_granted_for_advice() {
         (denial("open", "/w/no/a", U), "to be taken out first: `<workspace>/no/**` of deny_paths"),
         (
             denial("unlink", "/w/no/a", D),
-            "to be taken out first: `<workspace>/no/**` of deny_paths",
+            "to be taken out first: `<workspace>/no/**` of deny_paths; then -w /w/no/a",
         ),
         (
             denial("open", "/w/read/a", U),
@@ -414,13 +416,13 @@ fn tiers_withhold_by_the_spelling_too() {
     let free = "-w /w/real/a; real/a: read, update";
     assert_eq!(in_line(told(&by("/w/link/a"))), free);
     let taken_out = "to be taken out first: `**/no/*` of deny_paths";
-    assert_eq!(in_line(told(&by("/w/no/a"))), taken_out);
+    assert_eq!(in_line(told(&by("/w/no/a"))), format!("{taken_out}; then -w /w/real/a"));
     let Advice::Grant { question: Some(question), .. } = told(&by("/w/asked/a")) else {
         panic!("a person is asked")
     };
     assert!(question.contains("`**/asked/*`"), "{question}");
     let moved = Denial { route: "/w/no/a".into(), ..pair("rename", "/w/x", "/w/real/a", C, true) };
-    assert_eq!(in_line(told(&moved)), taken_out);
+    assert_eq!(in_line(told(&moved)), format!("{taken_out}; then -w /w/x -w /w/real/a"));
 }
 
 /// What is read-only by a pattern no second one changes, and of several denials on one path the list that

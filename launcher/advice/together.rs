@@ -11,8 +11,8 @@ use crate::events::Denial;
 /// What is granted for one denial may be what another lacks, and so on.
 const ROUNDS: usize = 3;
 
-/// What must be granted for one denial, or why nothing helps.
-type Steps = Result<Vec<Step>, String>;
+/// What must be granted for one denial, or else the way out.
+type Steps = Result<Vec<Step>, Box<Advice>>;
 
 impl Advisor<'_> {
     /// The ways out of `denials`, in files each with all that the others want at the same places.
@@ -44,7 +44,7 @@ impl Advisor<'_> {
             (Err(_), Some(written)) if !written.patterns.is_empty() => {
                 Advice::Grant { options: Vec::new(), written, question: None }
             }
-            (Err(why), _) => Advice::Never(why),
+            (Err(advice), _) => *advice,
         }
     }
 

@@ -1,11 +1,14 @@
 //! What tiers withhold whatever is granted (spec §9.6), and what is to be done about that.
 
+use std::path::PathBuf;
+
 use jp_confine_policy::decide::{self, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::tiers::Tiers;
 
-use super::Advisor;
 use super::trial::{Means, Trial};
+use super::{Advisor, options_of};
 use crate::asked::{Asked, Step, path_of};
 use crate::events::Denial;
 use crate::prepare;
@@ -46,28 +49,38 @@ pub(super) fn is_question(denied: &decide::Denial) -> bool {
 }
 
 impl Trial<'_> {
-    /// What is to be done first where a tier withholds what is `denied` at `place` from every grant. What the
+    /// What is to be done first where a pattern withholds what is `denied` at `place` from every grant. What the
     /// trial's own patterns open no tier withholds.
-    pub(super) fn withheld(&self, place: Request<'_>, denied: &decide::Denial) -> Option<String> {
-        let restraint = denied.restraint?;
+    pub(super) fn outweighing(
+        &self,
+        place: Request<'_>,
+        denied: &decide::Denial,
+    ) -> Option<String> {
+        let restraint = denied.restraint.filter(|_| !denied.ask)?;
         let (place, route) = (path_of(place.path), path_of(place.route));
         let tiers = self.advisor.tiers;
-        let by_pattern = tiers.reported(restraint, place, route).is_some();
-        match restraint {
-            Restraint::Deny | Restraint::Prompt | Restraint::Read if by_pattern && !denied.ask => {
-                let pattern = tiers.described(restraint, place, route);
-                Some(format!("to be taken out first: {}", report::path(&pattern)))
-            }
-            Restraint::Default if is_by_default(denied) => {
-                let useless = "no option and no rule outweighs it; a pattern does";
-                (self.means == Means::Options).then(|| useless.to_owned())
-            }
-            Restraint::Read if !by_pattern => None,
-            _ => {
-                let asked = self.advisor.asked;
-                way_out(restraint, denied.ask, asked).map(str::to_owned)
-            }
+        let outweighs = matches!(restraint, Restraint::Deny | Restraint::Prompt | Restraint::Read)
+            && tiers.reported(restraint, place, route).is_some();
+        let pattern = || report::path(&tiers.described(restraint, place, route));
+        outweighs.then(|| format!("to be taken out first: {}", pattern()))
+    }
+
+    /// Why grants are in vain where a tier withholds what is `denied` otherwise.
+    pub(super) fn withheld(&self, denied: &decide::Denial) -> Option<&'static str> {
+        let advisor = self.advisor;
+        match denied.restraint? {
+            Restraint::Default if is_by_default(denied) => (self.means == Means::Options)
+                .then_some("no option and no rule outweighs it; a pattern does"),
+            Restraint::Read if !denied.ask => None,
+            restraint => way_out(restraint, denied.ask, advisor.asked),
         }
+    }
+
+    /// The options that would allow `asked` if no tier withheld anything.
+    pub(super) fn without(&self, asked: Asked<'_>) -> Vec<(&'static str, PathBuf)> {
+        let advisor = Advisor { tiers: &Tiers::default(), ..self.advisor };
+        let steps = Trial::of(advisor, Means::Options).solve(asked);
+        steps.iter().flatten().flat_map(options_of).collect()
     }
 
     /// The pattern below a directory that is to move, which says nothing of where it would go (spec §9.6).

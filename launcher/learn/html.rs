@@ -136,7 +136,9 @@ fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
     let program = escaped(&short(&denial.program));
     let asked = escaped(&report::asked(denial));
     let way = match advisor.advise(denial) {
+        Advice::Grant { options, .. } if options.is_empty() => "it takes a pattern".to_owned(),
         Advice::Grant { options, .. } => report::words(&options),
+        Advice::Withheld { first, .. } => first,
         Advice::Connection(way) => format!("--net {}", way.typed),
         Advice::Command { key, .. } => rule_text::command_table(&key),
         Advice::Approve(name) => report::approval(&name),

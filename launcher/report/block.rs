@@ -226,6 +226,11 @@ fn describe(
             let reason = within(reason, advisor.workspace);
             rule(denial, advisor).into_iter().chain([reason]).collect()
         }
+        Advice::Withheld { first, options } => {
+            let then = format!("then allow: jp-confine {}", words(options));
+            let then = Some(then).filter(|_| !options.is_empty());
+            [why, within(first, advisor.workspace)].into_iter().chain(then).collect()
+        }
         Advice::Approve(name) => vec![why, format!("allow: {}", approval(name))],
         Advice::Connection(way) => {
             vec![why, format!("allow: jp-confine --net {}", quoted(way.typed.as_bytes()))]

@@ -145,6 +145,9 @@ impl Explained {
                 let _ = writeln!(text, "{line}");
             }
         }
+        if let Some(then) = &self.then {
+            let _ = writeln!(text, "  then allow: jp-confine {then}");
+        }
         text
     }
 }

@@ -131,7 +131,10 @@ fn what_tiers_withhold_too_is_named() {
             assert_eq!(denial["options"], Value::Null, "{script}: {denial}");
             assert_eq!(denial["toml"], Value::Null, "{script}: {denial}");
         }
-        product(&scratch, &["why", "--last"]).run().assert_stdout(pattern);
+        let told = product(&scratch, &["why", "--last"]).run();
+        told.assert_stdout(pattern);
+        let is_first = pattern.starts_with("first: ");
+        assert_eq!(told.stdout.contains("then allow: jp-confine -w "), is_first, "{told}");
     }
 }
 
