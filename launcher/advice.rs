@@ -37,6 +37,7 @@ use crate::net::advice::Way;
 use crate::net::order::Without;
 use crate::prepare::{self, Prepared};
 use crate::report;
+use crate::supervisor::place::is_private;
 
 /// Why rules about hosts allow no such socket.
 const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets there are none";
@@ -182,7 +183,8 @@ impl<'a> Advisor<'a> {
             return Err(Box::new(programs.advise(denial)));
         }
         let never = |reason: &str| Err(Box::new(Advice::Never(reason.to_owned())));
-        if let Some(reason) = beyond_rules(denial.reason).or_else(|| self.way_out_of(denial)) {
+        let reason = if is_of_outsider(denial) { Reason::OtherProcess } else { denial.reason };
+        if let Some(reason) = beyond_rules(reason).or_else(|| self.way_out_of(denial)) {
             return never(reason);
         }
         let asked = asked_by(denial);
@@ -320,6 +322,13 @@ fn option_for(missing: Capabilities) -> (&'static str, Capabilities) {
         (false, true) => ("-x", read.union(Capabilities::EXECUTE)),
         (false, false) => ("-r", read),
     }
+}
+
+/// Whether a grant would be refused in its turn, since what is denied is a process's own: one that is still there
+/// was not of the run.
+fn is_of_outsider(denial: &Denial) -> bool {
+    let is_there = path_of(&denial.path).symlink_metadata().is_ok();
+    denial.reason == Reason::Rule && is_private(&denial.path) && is_there
 }
 
 /// Why a request is refused that no grant would allow.

@@ -306,6 +306,7 @@ fn what_cannot_be_allowed_says_so() {
         (denial("open", "/w/.env", R), "leave out `--deny /w/.env`"),
         (denial("open", "/w/a", R), "the policy allows it now; a run around this one may not"),
         (denial("open", "not/absolute", R), "no option and no rule can allow it"),
+        (denial("open", "/proc/1/environ", R), "it belongs to another process"),
         (
             Denial { reason: Reason::Namespace, ..denial("unshare", "/w", R) },
             "it would change what paths mean, or go around them",
