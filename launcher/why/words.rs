@@ -51,8 +51,11 @@ pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -
     }
     text.push_str(&missed::words(&head.missed));
     let gathered = head.together.iter().flat_map(|one| &one.patterns);
-    let all = denials.iter().flat_map(|one| &one.patterns);
-    text.push_str(&everything(&own_additions::together(all), gathered.count() > 0));
+    let some = denials.iter().filter(|one| !one.patterns.is_empty());
+    if some.clone().count() > 1 && gathered.count() == 0 {
+        let all = some.flat_map(|one| &one.patterns);
+        text.push_str(&everything(&own_additions::together(all)));
+    }
     let more = head.denials.saturating_sub(denials.iter().map(|one| one.times).sum());
     if more > 0 {
         let _ = writeln!(text, "\nand {more} more");
@@ -61,9 +64,9 @@ pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -
 }
 
 /// All that several denials want in files of the user's own, since a list is written once.
-fn everything(patterns: &[Addition], is_gathered: bool) -> String {
+fn everything(patterns: &[Addition]) -> String {
     let mut text = String::new();
-    if patterns.iter().map(Addition::count).sum::<usize>() > 1 && !is_gathered {
+    if patterns.iter().map(Addition::count).sum::<usize>() > 1 {
         text.push_str("\nall of these together\n");
         for line in own_additions::lines("  ", "add to", patterns) {
             let _ = writeln!(text, "{line}");
