@@ -63,8 +63,8 @@ pub(crate) enum Advice {
         /// What it is to replace, for people.
         instead: Option<String>,
     },
-    /// By approving where the rule of this path leads.
-    Approve(String),
+    /// By approving where the rule of this path leads; what that grants beside it these options do not.
+    Approve { rule: String, options: Vec<(&'static str, PathBuf)> },
     /// By these options, as of [`Self::Grant`], once a pattern that withholds it is gone.
     Withheld {
         /// What is to be done before, in words.
@@ -196,7 +196,7 @@ impl<'a> Advisor<'a> {
         {
             return never("its name is another one each time, and its directory too much to grant");
         }
-        self.approval(denial, asked).map_or(Ok(asked), |name| Err(Box::new(Advice::Approve(name))))
+        self.approval(denial, asked).map_or(Ok(asked), |advice| Err(Box::new(advice)))
     }
 
     /// The list that a denial is about.
@@ -213,8 +213,9 @@ impl<'a> Advisor<'a> {
         changes && self.grants.iter().any(|grant| controls(&grant))
     }
 
-    /// The path of the rule that would allow `asked` if it were approved where that leads.
-    fn approval(&self, denial: &Denial, asked: Asked<'_>) -> Option<String> {
+    /// The rule that would allow `asked` if it were approved where that leads; and options that would, if it
+    /// grants more.
+    fn approval(&self, denial: &Denial, asked: Asked<'_>) -> Option<Advice> {
         let decided = self.grants.get(denial.rule?)?;
         let approved = self.unapproved.iter().find(|grant| grant.origin == decided.origin)?;
         let GrantKind::External { lexical_path } = &approved.kind else { return None };
@@ -223,7 +224,11 @@ impl<'a> Advisor<'a> {
         let advisor = Advisor { grants: &grants, ..*self };
         let image = Trial::of(advisor, Means::Options).image(asked).ok()?;
         let image = prepare::parse_image(&image).ok()?;
-        (asked.judge(&image) == Verdict::Allow).then(|| lexical_path.clone())
+        let is_wider = !approved.caps.difference(denial.missing).is_empty();
+        let narrower = is_wider.then(|| Trial::of(*self, Means::Options).solve(asked).ok());
+        let options = narrower.flatten().iter().flatten().flat_map(options_of).collect();
+        let advice = Advice::Approve { rule: lexical_path.clone(), options };
+        (asked.judge(&image) == Verdict::Allow).then_some(advice)
     }
 
     /// The step as a rule of the workspace, where rules are declared and it is inside.

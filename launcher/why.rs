@@ -204,7 +204,10 @@ impl Ended<'_> {
                 toml = note.unwrap_or_default();
                 toml.push_str(&rule_text::command(self.advisor.tool, &key, &rule));
             }
-            Advice::Approve(name) => approve = Some(report::approval(&name)),
+            Advice::Approve { rule, options: words } => {
+                approve = Some(report::approval(&rule));
+                options = (!words.is_empty()).then(|| report::words(&words));
+            }
             Advice::Withheld { first, options } => {
                 never = Some(first);
                 then = (!options.is_empty()).then(|| report::words(&options));

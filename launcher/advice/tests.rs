@@ -68,7 +68,7 @@ fn in_line(advice: Advice) -> String {
         Advice::Withheld { first, options } => format!("{first}; then {}", report::words(&options)),
         Advice::Connection(way) => way.typed,
         Advice::Command { .. } => unreachable!("no programs are listed"),
-        Advice::Approve(name) => format!("approve {name}"),
+        Advice::Approve { rule, options } => format!("approve {rule}; {}", report::words(&options)),
         Advice::Grant { options, written, .. } => {
             let options = options.iter().map(|(flag, path)| format!("{flag} {}", path.display()));
             let rules = written.rules.iter().map(|(path, caps)| format!("{path}: {caps}"));
@@ -334,9 +334,13 @@ fn what_is_not_approved_is_to_be_approved() {
     ];
     let unapproved = [at("/srv/fork", R, external)];
     let tiers = Tiers::default();
+    let wider = [Grant { caps: R.union(U), ..unapproved[0].clone() }];
+    let read = Denial { rule: Some(2), ..denial("open", "/srv/fork/a", R) };
+    let advice = self::advisor(&grants, &wider, &tiers).advise(&read);
+    assert_eq!(in_line(advice), "approve fork; -r /srv/fork/a", "or less than that");
     let advisor = advisor(&grants, &unapproved, &tiers);
     let asked = |missing| Denial { rule: Some(2), ..denial("open", "/srv/fork/a", missing) };
-    assert_eq!(advisor.advise(&asked(R)), Advice::Approve("fork".to_owned()));
+    assert_eq!(in_line(advisor.advise(&asked(R))), "approve fork; ");
     let options = vec![("-w", "/srv/fork/a".into())];
     let written = Written { entries: vec![("/srv/fork/a".to_owned(), U)], ..Written::default() };
     assert_eq!(advisor.advise(&asked(U)), Advice::Grant { options, written, question: None });

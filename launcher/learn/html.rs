@@ -141,7 +141,7 @@ fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
         Advice::Withheld { first, .. } => first,
         Advice::Connection(way) => format!("--net {}", way.typed),
         Advice::Command { key, .. } => rule_text::command_table(&key),
-        Advice::Approve(name) => report::approval(&name),
+        Advice::Approve { rule, .. } => report::approval(&rule),
         Advice::Never(reason) => reason,
     };
     let rule = advisor.rule(denial).unwrap_or_else(|| "no rule covers it".to_owned());

@@ -231,7 +231,11 @@ fn describe(
             let then = Some(then).filter(|_| !options.is_empty());
             [why, within(first, advisor.workspace)].into_iter().chain(then).collect()
         }
-        Advice::Approve(name) => vec![why, format!("allow: {}", approval(name))],
+        Advice::Approve { rule, options } => {
+            let narrower = format!("or, to allow no more: jp-confine {}", words(options));
+            let narrower = Some(narrower).filter(|_| !options.is_empty());
+            [why, format!("allow: {}", approval(rule))].into_iter().chain(narrower).collect()
+        }
         Advice::Connection(way) => {
             vec![why, format!("allow: jp-confine --net {}", quoted(way.typed.as_bytes()))]
         }

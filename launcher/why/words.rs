@@ -115,11 +115,12 @@ impl Explained {
         if self.hidden {
             text.push_str("  it looked absent, as in an empty home\n");
         }
-        if let Some(options) = &self.options {
-            let _ = writeln!(text, "  allow: jp-confine {options}");
-        }
         if let Some(approve) = &self.approve {
             let _ = writeln!(text, "  allow: {approve}");
+        }
+        if let Some(options) = &self.options {
+            let or = if self.approve.is_some() { "or, to allow no more" } else { "allow" };
+            let _ = writeln!(text, "  {or}: jp-confine {options}");
         }
         if !rules.is_empty() {
             let file = self.file.as_deref().unwrap_or("the policy file");
@@ -140,7 +141,8 @@ impl Explained {
         for line in own_additions::lines("  ", before, &self.patterns) {
             let _ = writeln!(text, "{line}");
         }
-        if self.options.is_some() && self.toml.is_none() && self.patterns.is_empty() {
+        let is_for_one_run = self.options.is_some() && self.approve.is_none();
+        if is_for_one_run && self.toml.is_none() && self.patterns.is_empty() {
             text.push_str("  nothing to write down was found that does so for good\n");
         }
         for words in self.question.iter().chain(&self.never) {
