@@ -23,6 +23,9 @@ pub(super) const LINES: usize = 20;
 /// What the block may use for denials: one line is for the head, and up to four for what else is to say.
 const FOR_DENIALS: usize = LINES - 5;
 
+/// So many programs are named beside the first.
+const PROGRAMS: usize = 3;
+
 /// So many of the names are shown that looked absent.
 const ABSENT: usize = 2;
 
@@ -153,7 +156,8 @@ fn entries(
         let (denial, count) = told[*place];
         let together = gathered.iter().find(|one| one.members.first() == Some(place));
         let mut lines = describe(denial, *count, about.advisor, &advice, style);
-        lines.extend(together.into_iter().flat_map(|one| others(one, about.advisor, style)));
+        let others = |one| others(one, &all, about.advisor, style);
+        lines.extend(together.into_iter().flat_map(others));
         let Some(left) = room.checked_sub(lines.len()) else { break };
         room = left;
         shown += together.map_or(1, |one| one.members.len());
@@ -275,11 +279,23 @@ fn called(path: &[u8]) -> String {
     if name.is_empty() { "?".to_owned() } else { printable(name) }
 }
 
-/// The denials beside the first of a directory.
-fn others(gathered: &Gathered, advisor: Advisor<'_>, style: Style) -> Vec<String> {
+/// The denials beside the first of a directory, and of whom: of other programs as many as are easily read.
+fn others(gathered: &Gathered, all: &[&Denial], advisor: Advisor<'_>, style: Style) -> Vec<String> {
     let directory = shown(gathered.directory.as_os_str().as_bytes(), advisor.workspace);
+    let mut programs: Vec<String> = Vec::new();
+    for place in &gathered.members {
+        let program = called(&all[*place].program);
+        if !programs.contains(&program) {
+            programs.push(program);
+        }
+    }
+    let whose = match programs.as_slice() {
+        [] | [_] => String::new(),
+        [_, others @ ..] if others.len() <= PROGRAMS => format!(", some by {}", others.join(", ")),
+        [_, others @ ..] => format!(", some by {} other programs", others.len()),
+    };
     let parts = [
-        format!("and {} more in {directory}", gathered.members.len() - 1),
+        format!("and {} more in {directory}{whose}", gathered.members.len() - 1),
         format!("allow all: jp-confine {}", words(&gathered.options)),
     ];
     fitted("  ", &parts, "; ").iter().map(|line| style.faint(line)).collect()

@@ -252,6 +252,25 @@ fn many_in_one_directory_are_one_entry() {
 }
 
 #[test]
+fn all_who_were_refused_in_one_directory_are_named() {
+    let by = |program: &str, path: &str| Denial {
+        program: program.into(),
+        ..denial(path.as_bytes(), Capabilities::READ, None)
+    };
+    let all = |programs: [&str; 4]| {
+        let places = (0..).map(|number| format!("/srv/x/{number}"));
+        let denied = programs.iter().zip(places).map(|(program, place)| by(program, &place));
+        render(&denied.collect::<Vec<_>>(), false)
+    };
+    let text = all(["/bin/sh", "/bin/cp", "/bin/sh", "/bin/mv"]);
+    assert!(text.contains("and 3 more in /srv/x, some by cp, mv; "), "{text}");
+    let text = all(["/bin/sh"; 4]);
+    assert!(text.contains("and 3 more in /srv/x; "), "{text}");
+    let text = all(["/a", "/b", "/c", "/d"]);
+    assert!(text.contains("and 3 more in /srv/x, some by b, c, d; "), "{text}");
+}
+
+#[test]
 fn words_stay_whole_where_lines_are_broken() {
     let text = format!("{} {} end", "word ".repeat(20).trim_end(), "x".repeat(100));
     let text = fold::wrapped(&text, 12, 2);
