@@ -5,6 +5,7 @@ mod beside;
 mod commands;
 mod gathered;
 mod profile;
+mod request;
 mod together;
 mod trial;
 mod withheld;
@@ -16,7 +17,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical;
 use jp_confine_policy::commands::CommandRule;
-use jp_confine_policy::decide::{Destination, Request, Verdict};
+use jp_confine_policy::decide::Verdict;
 use jp_confine_policy::net::Net;
 use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::Tier;
@@ -24,7 +25,8 @@ use jp_confine_policy::tiers::Tiers;
 
 pub(crate) use self::commands::Programs;
 pub(crate) use self::gathered::Gathered;
-use self::trial::{Means, Trial};
+use self::request::asked_by;
+use self::trial::{Means, Trial, entries_of};
 use crate::asked::{Asked, Step, path_of};
 use crate::config::own_lists::OwnLists;
 use crate::context::Context;
@@ -35,6 +37,7 @@ use crate::net::advice::Way;
 use crate::net::order::Without;
 use crate::prepare::{self, Prepared};
 use crate::report;
+use crate::supervisor::place::is_private;
 
 /// Why rules about hosts allow no such socket.
 const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets there are none";
@@ -44,7 +47,7 @@ const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets the
 pub(crate) enum Advice {
     /// By granting more.
     Grant {
-        /// Options of the command line, the narrowest that do; paths are canonical.
+        /// Options of the command line, the narrowest that do; paths are canonical. None where no option does.
         options: Vec<(&'static str, PathBuf)>,
         /// What does in files; nothing where they cannot.
         written: Written,
@@ -60,8 +63,14 @@ pub(crate) enum Advice {
         /// What it is to replace, for people.
         instead: Option<String>,
     },
-    /// By approving where the rule of this path leads.
-    Approve(String),
+    /// By approving where the rule of this path leads; what that grants beside it these options do not.
+    Approve { rule: String, options: Vec<(&'static str, PathBuf)> },
+    /// By these options, as of [`Self::Grant`], once a pattern that withholds it is gone.
+    Withheld {
+        /// What is to be done before, in words.
+        first: String,
+        options: Vec<(&'static str, PathBuf)>,
+    },
     /// Not at all, and why.
     Never(String),
 }
@@ -174,14 +183,20 @@ impl<'a> Advisor<'a> {
             return Err(Box::new(programs.advise(denial)));
         }
         let never = |reason: &str| Err(Box::new(Advice::Never(reason.to_owned())));
-        if let Some(reason) = beyond_rules(denial.reason).or_else(|| self.way_out_of(denial)) {
+        let reason = if is_of_outsider(denial) { Reason::OtherProcess } else { denial.reason };
+        if let Some(reason) = beyond_rules(reason).or_else(|| self.way_out_of(denial)) {
             return never(reason);
         }
         let asked = asked_by(denial);
         if self.is_control(denial) {
             return never("cannot be allowed");
         }
-        self.approval(denial, asked).map_or(Ok(asked), |name| Err(Box::new(Advice::Approve(name))))
+        if let Asked::Made { directory, .. } = asked
+            && self.is_beyond_advice(path_of(directory.path))
+        {
+            return never("its name is another one each time, and its directory too much to grant");
+        }
+        self.approval(denial, asked).map_or(Ok(asked), |advice| Err(Box::new(advice)))
     }
 
     /// The list that a denial is about.
@@ -198,8 +213,9 @@ impl<'a> Advisor<'a> {
         changes && self.grants.iter().any(|grant| controls(&grant))
     }
 
-    /// The path of the rule that would allow `asked` if it were approved where that leads.
-    fn approval(&self, denial: &Denial, asked: Asked<'_>) -> Option<String> {
+    /// The rule that would allow `asked` if it were approved where that leads; and options that would, if it
+    /// grants more.
+    fn approval(&self, denial: &Denial, asked: Asked<'_>) -> Option<Advice> {
         let decided = self.grants.get(denial.rule?)?;
         let approved = self.unapproved.iter().find(|grant| grant.origin == decided.origin)?;
         let GrantKind::External { lexical_path } = &approved.kind else { return None };
@@ -208,29 +224,35 @@ impl<'a> Advisor<'a> {
         let advisor = Advisor { grants: &grants, ..*self };
         let image = Trial::of(advisor, Means::Options).image(asked).ok()?;
         let image = prepare::parse_image(&image).ok()?;
-        (asked.judge(&image) == Verdict::Allow).then(|| lexical_path.clone())
+        let is_wider = !approved.caps.difference(denial.missing).is_empty();
+        let narrower = is_wider.then(|| Trial::of(*self, Means::Options).solve(asked).ok());
+        let options = narrower.flatten().iter().flatten().flat_map(options_of).collect();
+        let advice = Advice::Approve { rule: lexical_path.clone(), options };
+        (asked.judge(&image) == Verdict::Allow).then_some(advice)
     }
 
     /// The step as a rule of the workspace, where rules are declared and it is inside.
     fn rule_for(&self, step: &Step) -> Option<(String, Capabilities)> {
-        let inside = canonical::below(self.workspace, &step.place).filter(|_| self.declared)?;
+        let is_rule = self.declared && !step.by_default;
+        let inside = canonical::below(self.workspace, &step.place).filter(|_| is_rule)?;
         let inside = inside.to_str()?;
         Some((if inside.is_empty() { "." } else { inside }.to_owned(), step.held))
     }
 
-    /// The step as a pattern of the user's own, where it is outside and no rule covers it.
+    /// The step as a pattern of the user's own, where it is outside and no rule covers it, or a pattern is what
+    /// lacks.
     fn pattern_for(&self, step: &Step) -> Option<(Tier, String)> {
-        let is_for_own = self.is_for_own(&step.place) && !self.is_covered(&step.place);
-        let pattern = Pattern::literal(&step.place).filter(|_| is_for_own)?;
+        let opens = || self.is_for_own(&step.place) && !self.is_covered(&step.place);
+        let is_for_own = if step.by_default { lasts(&step.place) } else { opens() };
         let tier = tier_for(step.missing);
-        self.own_lists.get(tier).map(|_| (tier, pattern))
+        let has_list = self.own_lists.get(tier).is_some();
+        let pattern = Pattern::literal(&step.place).filter(|_| is_for_own && has_list)?;
+        Some((tier, if step.entries { entries_of(&pattern) } else { pattern }))
     }
 
-    /// Whether files of the user's own may open the place by its name: what belongs to a process has another
-    /// one the next time.
+    /// Whether files of the user's own may open the place by its name.
     fn is_for_own(&self, place: &Path) -> bool {
-        let passes = of_any_process(place.as_os_str().as_bytes()).is_some();
-        !passes && !place.starts_with(self.workspace)
+        lasts(place) && !place.starts_with(self.workspace)
     }
 
     /// The steps as what belongs into files, if all of them can be.
@@ -249,9 +271,16 @@ impl<'a> Advisor<'a> {
     }
 }
 
-/// Adds `step` to those so far, one for each place; what there is for its place then.
+/// Whether the place is called so the next time: what belongs to a process is not.
+fn lasts(place: &Path) -> bool {
+    of_any_process(place.as_os_str().as_bytes()).is_none()
+}
+
+/// Adds `step` to those so far, one of a kind for each place; what there is of that then.
 fn note(steps: &mut Vec<Step>, step: Step) -> Step {
-    if let Some(known) = steps.iter_mut().find(|known| known.place == step.place) {
+    let kind = |step: &Step| (step.entries, step.by_default);
+    let is_same = |known: &&mut Step| known.place == step.place && kind(known) == kind(&step);
+    if let Some(known) = steps.iter_mut().find(is_same) {
         known.held = known.held.union(step.held);
         known.missing = known.missing.union(step.missing);
         return known.clone();
@@ -300,6 +329,13 @@ fn option_for(missing: Capabilities) -> (&'static str, Capabilities) {
     }
 }
 
+/// Whether a grant would be refused in its turn, since what is denied is a process's own: one that is still there
+/// was not of the run.
+fn is_of_outsider(denial: &Denial) -> bool {
+    let is_there = path_of(&denial.path).symlink_metadata().is_ok();
+    denial.reason == Reason::Rule && is_private(&denial.path) && is_there
+}
+
 /// Why a request is refused that no grant would allow.
 fn beyond_rules(reason: Reason) -> Option<&'static str> {
     Some(match reason {
@@ -324,37 +360,6 @@ fn beyond_rules(reason: Reason) -> Option<&'static str> {
         }
         Reason::Internal => "jp-confine could not judge it",
     })
-}
-
-/// What was asked for when `denial` was the answer.
-fn asked_by(denial: &Denial) -> Asked<'_> {
-    let Denial { other, missing, .. } = denial;
-    let path = Request::by_route(&denial.path, &denial.route);
-    // Of the other path the spelling is not known.
-    let beside = Request::canonical(other);
-    let (first, second) = if denial.second { (beside, path) } else { (path, beside) };
-    match denial.call.as_slice() {
-        // One path alone where the other leads nowhere.
-        _ if other.is_empty() && *missing == Capabilities::DELETE => Asked::Removal(path),
-        b"rename" | b"renameat" | b"renameat2" if !other.is_empty() => {
-            Asked::Rename { from: first, to: second, destination: destination(denial, second.path) }
-        }
-        b"link" | b"linkat" if !other.is_empty() => Asked::Link { old: first, new: second },
-        b"fts_open" => Asked::Beneath(path, *missing),
-        _ if *missing == Capabilities::DELETE => Asked::Removal(path),
-        _ => Asked::Access(path, *missing),
-    }
-}
-
-/// What the rename was to do at `to`: what was missing there tells, or else what is there now.
-fn destination(denial: &Denial, to: &[u8]) -> Destination {
-    let missing = if denial.second { denial.missing } else { Capabilities::NONE };
-    let exists = path_of(to).symlink_metadata().is_ok();
-    if missing.contains(Capabilities::UPDATE) || exists && !missing.contains(Capabilities::CREATE) {
-        Destination::Exists
-    } else {
-        Destination::Missing
-    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ use jp_confine_policy::tier::Restraint;
 pub(crate) enum Asked<'d> {
     /// For capabilities on one path.
     Access(Request<'d>, Capabilities),
+    /// For a new entry of a directory, of a name that will be another next time, and for what is done with it.
+    Made { directory: Request<'d>, entry: Request<'d> },
     /// For the removal of an entry.
     Removal(Request<'d>),
     /// Of a walk: the directory and all below it.
@@ -33,7 +35,8 @@ impl<'d> Asked<'d> {
         let (first, second) = match *self {
             Self::Access(path, _) | Self::Removal(path) | Self::Beneath(path, _) => (path, None),
             Self::Rename { from: first, to: second, .. }
-            | Self::Link { old: first, new: second } => (first, Some(second)),
+            | Self::Link { old: first, new: second }
+            | Self::Made { entry: first, directory: second } => (first, Some(second)),
         };
         std::iter::once(first).chain(second)
     }
@@ -52,6 +55,7 @@ impl<'d> Asked<'d> {
     pub(crate) fn judge(&self, image: &Image<'_>) -> Verdict {
         match self {
             Self::Access(path, need) => decide::access(image, path, *need),
+            Self::Made { entry, .. } => decide::access(image, entry, Capabilities::WRITE),
             Self::Removal(path) => decide::remove(image, path),
             Self::Beneath(path, need) => decide::beneath(image, path, *need),
             Self::Rename { from, to, destination } => decide::rename(image, from, to, *destination),
@@ -62,7 +66,10 @@ impl<'d> Asked<'d> {
     /// What a denial of this request is about.
     pub(crate) fn place(&self, denial: &decide::Denial) -> Request<'d> {
         match *self {
-            Self::Access(path, _) | Self::Removal(path) | Self::Beneath(path, _) => path,
+            Self::Access(path, _)
+            | Self::Made { entry: path, .. }
+            | Self::Removal(path)
+            | Self::Beneath(path, _) => path,
             Self::Rename { from: first, to: second, .. }
             | Self::Link { old: first, new: second } => {
                 if denial.second {
@@ -73,12 +80,29 @@ impl<'d> Asked<'d> {
             }
         }
     }
+
+    /// Where a grant lifts a denial of this request.
+    pub(crate) fn grantable_at(&self, denial: &decide::Denial) -> Request<'d> {
+        match *self {
+            Self::Made { directory, .. } => directory,
+            _ => self.place(denial),
+        }
+    }
+
+    /// Whether that is a directory, for what is in it.
+    pub(crate) const fn is_for_entries(&self) -> bool {
+        matches!(self, Self::Made { .. })
+    }
 }
 
 /// Something that lacks at a place.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) place: PathBuf,
+    /// It lacks at whatever is in the place, too.
+    pub(crate) entries: bool,
+    /// It is granted there, and the `default` of `file_policy` withholds it: a pattern has to say otherwise.
+    pub(crate) by_default: bool,
     /// What is granted there.
     pub(crate) held: Capabilities,
     pub(crate) missing: Capabilities,
@@ -95,7 +119,9 @@ pub(crate) fn lacking(
         let found = decide::lookup(image, &Request::canonical(path));
         let missing = missing.difference(found.caps);
         let place = path_of(path).to_owned();
-        (!missing.is_empty()).then_some(Step { place, held: kept(image, &found), missing })
+        let held = kept(image, &found);
+        let step = Step { place, entries: false, by_default: false, held, missing };
+        (!missing.is_empty()).then_some(step)
     };
     if let Some(step) = step(path) {
         return vec![step];

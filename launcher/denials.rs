@@ -2,14 +2,17 @@
 
 use std::collections::HashMap;
 
+use jp_confine_policy::tier::Restraint;
+
 use crate::events::{Denial, Reason};
 
 /// How many different denials are told apart; the rest is only counted.
 const DISTINCT: usize = 10_000;
 
-/// What makes two denials equal; of a command its arguments too, of a call that names two paths the other, and of
-/// files of processes not whose they are: who asks all processes asks for one thing.
-type Key = (u8, Reason, Vec<u8>, Vec<u8>, Vec<u8>);
+/// What makes two denials equal; of a command its arguments too, of a call that names two paths the other, of a
+/// spelling what that is withheld by, and of files of processes not whose they are: who asks all processes asks
+/// for one thing.
+type Key = (u8, Reason, Option<Restraint>, Vec<u8>, Vec<u8>, Vec<u8>);
 
 /// Denials of one kind, and how many of them.
 #[derive(Debug, Default)]
@@ -63,10 +66,10 @@ impl Denials {
 
 impl Group {
     fn add(&mut self, denial: Denial) {
-        let Denial { missing, reason, path, route, other, program, .. } = &denial;
+        let Denial { missing, reason, restraint, path, route, other, program, .. } = &denial;
         let beside = if *reason == Reason::Command { route } else { other };
         let path = of_any_process(path).unwrap_or_else(|| path.clone());
-        let key = (missing.bits(), *reason, path, program.clone(), beside.clone());
+        let key = (missing.bits(), *reason, *restraint, path, program.clone(), beside.clone());
         if let Some(place) = self.places.get(&key) {
             if let Some((_, count)) = self.distinct.get_mut(*place) {
                 *count += 1;
@@ -108,6 +111,24 @@ mod tests {
         let told: Vec<_> =
             denials.open().iter().map(|(one, count)| (&*one.other, *count)).collect();
         assert_eq!(told, [(&b"/w/b"[..], 2), (b"/w/c", 1)]);
+    }
+
+    /// Each has a way out of its own.
+    #[test]
+    fn spellings_that_are_withheld_otherwise_are_two_denials() {
+        let by = (1, b"/bin/cat".to_vec());
+        let denied = |restraint| Denial {
+            restraint,
+            ..Denial::by_supervisor(Reason::Rule, b"/w/a", by.clone(), b"open")
+        };
+        let mut denials = Denials::default();
+        [None, Some(Restraint::Prompt), None]
+            .map(denied)
+            .into_iter()
+            .for_each(|denial| denials.add(denial));
+        let told: Vec<_> =
+            denials.open().iter().map(|(one, count)| (one.restraint, *count)).collect();
+        assert_eq!(told, [(None, 2), (Some(Restraint::Prompt), 1)]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::path::Path;
 use jp_confine_policy::Capability;
 use jp_confine_policy::check::{self, Verdict};
 use jp_confine_policy::explain::{self, Explanation, Judgement};
+use jp_confine_policy::lexical::LexicalError;
 use serde::Serialize;
 
 use crate::cli::Options;
@@ -109,6 +110,10 @@ pub(crate) fn explain(
     path: &OsStr,
     json: bool,
 ) -> Result<u8, Failure> {
+    if path.is_empty() {
+        let advice = "the directory you are in is written `.`";
+        return Err(Failure::advised(LexicalError::Empty.to_string(), advice));
+    }
     let prepared = prepared(context, options, None)?;
     let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
     let explanation = explain::explain(&policy, &prepared.tiers, &context.cwd, Path::new(path));

@@ -9,6 +9,8 @@ use rustix::io::Errno;
 use rustix::process;
 use rustix::termios::{self, QueueSelector};
 
+use crate::reply::Reply;
+
 /// How often it is looked whether a question is over.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -100,6 +102,6 @@ impl Terminal {
     /// Asks for a yes; everything else is a no, and so is a terminal that has gone.
     pub(crate) fn confirm(&mut self, question: &str) -> bool {
         let answer = self.ask(&format!("{question} [y/N] ")).unwrap_or_default();
-        matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+        Reply::of(&answer) == Reply::Yes
     }
 }

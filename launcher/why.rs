@@ -104,8 +104,11 @@ struct Explained {
     /// What a person is asked about once it is granted.
     #[serde(default)]
     question: Option<String>,
-    /// Why nothing allows it.
+    /// Why nothing allows it, or not yet.
     never: Option<String>,
+    /// Options that allow it afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    then: Option<String>,
     /// What a tool was told, with the way out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<String>,
@@ -184,11 +187,11 @@ impl Ended<'_> {
     fn explain(&self, denial: &Denial, times: u64, advice: Advice) -> Explained {
         let rule = |(path, caps): &(String, _)| rule_text::rule(self.advisor.tool, path, *caps);
         let (mut options, mut toml, mut approve, mut never) = (None, String::new(), None, None);
-        let (mut patterns, mut question) = (Vec::new(), None);
+        let (mut patterns, mut question, mut then) = (Vec::new(), None, None);
         match advice {
             Advice::Grant { options: words, written, question: asked } => {
                 question = asked;
-                options = Some(report::words(&words));
+                options = (!words.is_empty()).then(|| report::words(&words));
                 toml = written.rules.iter().map(rule).collect::<Vec<_>>().join("\n");
                 patterns = own_additions::additions(self.advisor.own_lists, &written);
             }
@@ -201,7 +204,14 @@ impl Ended<'_> {
                 toml = note.unwrap_or_default();
                 toml.push_str(&rule_text::command(self.advisor.tool, &key, &rule));
             }
-            Advice::Approve(name) => approve = Some(report::approval(&name)),
+            Advice::Approve { rule, options: words } => {
+                approve = Some(report::approval(&rule));
+                options = (!words.is_empty()).then(|| report::words(&words));
+            }
+            Advice::Withheld { first, options } => {
+                never = Some(first);
+                then = (!options.is_empty()).then(|| report::words(&options));
+            }
             Advice::Never(reason) => never = Some(reason),
         }
         let toml = (!toml.is_empty()).then_some(toml);
@@ -229,6 +239,7 @@ impl Ended<'_> {
             patterns,
             question,
             never,
+            then,
             message: None,
         }
     }
@@ -255,10 +266,7 @@ pub(crate) fn last(context: &Context, options: &Options, json: bool) -> Result<u
         }
         None if json => report::output("[]\n"),
         Some((head, denials)) => report::text(&words::words(&head, &denials, &workspace)),
-        None => report::text(&format!(
-            "no denials are on record for the last run in {}\n",
-            report::printable(workspace.root.as_os_str().as_bytes())
-        )),
+        None => report::text(&words::nothing(&workspace)),
     }
     Ok(0)
 }

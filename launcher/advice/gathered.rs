@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind};
+use jp_confine_policy::pattern::Pattern;
 
 use super::trial::entries_of;
-use super::{Advisor, Means, Trial, Written, options_of};
+use super::{Advisor, Means, Trial, Written, options_of, tier_for};
 use crate::asked::{Asked, Step, path_of};
 use crate::events::Denial;
 
@@ -36,7 +37,8 @@ impl Advisor<'_> {
     pub(crate) fn gather(&self, denials: &[&Denial]) -> Vec<Gathered> {
         let mut directories: BTreeMap<&Path, Vec<(usize, Asked<'_>)>> = BTreeMap::new();
         for (place, denial) in denials.iter().enumerate().take(MOST) {
-            let Ok(asked @ (Asked::Access(..) | Asked::Removal(_))) = self.grantable(denial) else {
+            let Ok(asked) = self.grantable(denial) else { continue };
+            let (Asked::Access(..) | Asked::Made { .. } | Asked::Removal(_)) = asked else {
                 continue;
             };
             let path = asked.paths().next().and_then(Path::parent);
@@ -45,7 +47,8 @@ impl Advisor<'_> {
             }
         }
         let many = directories.into_iter().filter(|(directory, members)| {
-            let paths: BTreeSet<_> = members.iter().flat_map(|(_, asked)| asked.paths()).collect();
+            let paths = members.iter().filter_map(|(_, asked)| asked.paths().next());
+            let paths: BTreeSet<&Path> = paths.collect();
             paths.len() >= MANY && count_in(directory, denials) == members.len()
         });
         many.filter_map(|(directory, members)| self.gathered(directory, &members, denials))
@@ -59,8 +62,10 @@ impl Advisor<'_> {
         denials: &[&Denial],
     ) -> Option<Gathered> {
         let wanted = members.iter().filter_map(|(place, _)| denials.get(*place));
-        let missing = wanted.fold(Capabilities::NONE, |all, denial| all.union(denial.missing));
         let asked: Vec<Asked<'_>> = members.iter().map(|(_, asked)| *asked).collect();
+        let made = Capabilities::NONE
+            .with_if(asked.iter().any(Asked::is_for_entries), Capabilities::WRITE);
+        let missing = wanted.fold(made, |all, denial| all.union(denial.missing));
         let options = self.step(directory, missing, &asked, Means::Options)?;
         let written = self.step(directory, missing, &asked, Means::Files);
         let written = written.and_then(|step| self.written(&[step]));
@@ -83,7 +88,8 @@ impl Advisor<'_> {
     ) -> Option<Step> {
         let mut trial = Trial::of(*self, means);
         let held = trial.held(directory)?.union(missing).union(means.widen(missing));
-        let step = Step { place: directory.to_owned(), held, missing };
+        let step =
+            Step { place: directory.to_owned(), entries: false, by_default: false, held, missing };
         (trial.add(&step) && trial.allows(asked)).then_some(step)
     }
 
@@ -97,8 +103,9 @@ impl Advisor<'_> {
     ) -> Option<Written> {
         let is_hidden =
             |grant: &Grant| grant.kind == GrantKind::Hidden && directory.starts_with(&grant.anchor);
-        let pattern = entries_of(directory, missing)?;
-        let has_list = self.own_lists.get(pattern.0).is_some();
+        let tier = tier_for(missing);
+        let pattern = (tier, entries_of(&Pattern::literal(directory)?));
+        let has_list = self.own_lists.get(tier).is_some();
         if directory.starts_with(self.workspace) || self.grants.iter().any(is_hidden) || !has_list {
             return None;
         }
@@ -108,11 +115,16 @@ impl Advisor<'_> {
     }
 
     fn is_too_much(&self, directory: &Path) -> bool {
+        directory == self.workspace || self.is_beyond_advice(directory)
+    }
+
+    /// Whether nobody is advised to grant all of the directory: it is the user's home, or above that or the
+    /// workspace.
+    pub(super) fn is_beyond_advice(&self, directory: &Path) -> bool {
         let is_home =
             |grant: &Grant| grant.kind == GrantKind::Hidden && grant.anchor.starts_with(directory);
-        self.workspace.starts_with(directory)
-            || directory.parent().is_none()
-            || self.grants.iter().any(is_home)
+        let is_above = directory != self.workspace && self.workspace.starts_with(directory);
+        is_above || directory.parent().is_none() || self.grants.iter().any(is_home)
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::sync::LazyLock;
 
-use jp_confine_policy::file_policy::FilePolicy;
-use jp_confine_policy::pattern::Places;
+use jp_confine_policy::telling::EXCHANGE;
 use jp_confine_policy::tier::Restraint;
 
 use super::*;
+
+mod withheld;
 
 const R: Capabilities = Capabilities::READ;
 const C: Capabilities = Capabilities::CREATE;
@@ -64,9 +65,10 @@ fn line(grants: &[Grant], denial: &Denial) -> String {
 fn in_line(advice: Advice) -> String {
     match advice {
         Advice::Never(why) => why,
+        Advice::Withheld { first, options } => format!("{first}; then {}", report::words(&options)),
         Advice::Connection(way) => way.typed,
         Advice::Command { .. } => unreachable!("no programs are listed"),
-        Advice::Approve(name) => format!("approve {name}"),
+        Advice::Approve { rule, options } => format!("approve {rule}; {}", report::words(&options)),
         Advice::Grant { options, written, .. } => {
             let options = options.iter().map(|(flag, path)| format!("{flag} {}", path.display()));
             let rules = written.rules.iter().map(|(path, caps)| format!("{path}: {caps}"));
@@ -114,6 +116,72 @@ fn both_ends_of_a_rename_and_of_a_link_are_granted() {
         line(&grants, &out),
         "-w /w/missing-a; -w /srv/missing-b; missing-a: read, create, update, delete, execute; write_paths /srv/missing-b"
     );
+}
+
+/// Either entry must be allowed to stand where the other does.
+#[test]
+fn both_ends_of_an_exchange_are_granted_for_each_other() {
+    let grants = [grant("/w", Capabilities::ALL), grant("/w/b", R)];
+    let call = EXCHANGE.to_str().expect("ASCII");
+    let denied = pair(call, "/w/a", "/w/b/g", D.union(U), true);
+    assert_eq!(
+        line(&grants, &denied),
+        "-w /w/b/g; -x /w/b/g; b/g: read, create, update, delete, execute"
+    );
+    let denied = pair(call, "/w/b/g", "/w/a", D.union(U), false);
+    assert!(
+        line(&grants, &denied).starts_with("-w /w/b/g; -x /w/b/g"),
+        "{}",
+        line(&grants, &denied)
+    );
+}
+
+/// What is called otherwise next time is granted with its directory, and so is what else is done with it.
+#[test]
+fn names_that_are_others_next_time_are_granted_with_their_directory() {
+    let home = Grant::new(
+        "/home/u".into(),
+        Capabilities::NONE,
+        GrantKind::Hidden,
+        Origin::Product { why: "home".to_owned() },
+    );
+    let grants = [grant("/w", R), grant("/w/x", R.union(X)), home];
+    let too_much = "its name is another one each time, and its directory too much to grant";
+    let rows = [
+        (
+            denial("symlinkat", "/w/x/CuAb3dEf", C),
+            "-w /w/x; x: read, create, update, delete, execute",
+        ),
+        (
+            denial("mkstemp", "/w/x/sedabcdef", C),
+            "-w /w/x; x: read, create, update, delete, execute",
+        ),
+        (denial("open", "/w/core.4711", C), "-w /w; .: read, create, update, delete"),
+        (denial("open", "/srv/x/tmp1fkhn_2_", C), "-w /srv/x; write_paths /srv/x/*"),
+        (denial("mkstemp", "/home/u/a/bcdefgh", C), "-w /home/u/a; write_paths /home/u/a/*"),
+        (denial("mkstemp", "/home/u/bcdefgh", C), too_much),
+        (denial("mkstemp", "/bcdefgh", C), too_much),
+        // These are the same next time.
+        (denial("open", "/srv/x/core.4711", R), "-r /srv/x/core.4711; read_paths /srv/x/core.4711"),
+        (
+            denial("open", "/srv/x/Cargo.lock.tmp", C),
+            "-w /srv/x/Cargo.lock.tmp; write_paths /srv/x/Cargo.lock.tmp",
+        ),
+    ];
+    for (denial, expected) in rows {
+        assert_eq!(line(&grants, &denial), expected);
+    }
+    // With the directory itself, of which a pattern says nothing.
+    let both = [denial("mkstemp", "/srv/x/a", C), denial("chmod", "/srv/x", U)];
+    let tiers = Tiers::default();
+    let advice = advisor(&grants, &[], &tiers).advise_all(&both.each_ref());
+    assert_eq!(
+        advice.into_iter().map(in_line).collect::<Vec<_>>(),
+        ["-w /srv/x; write_paths /srv/x/*", "-w /srv/x; write_paths /srv/x"]
+    );
+    let three = ["a", "b", "c"].map(|name| denial("mkstemp", &format!("/w/x/{name}"), C));
+    let gathered = advisor(&grants, &[], &tiers).gather(&three.each_ref());
+    assert_eq!(gathered[0].written.rules, [("x".to_owned(), Capabilities::ALL)]);
 }
 
 /// No option would: they are for what the service gives it.
@@ -204,19 +272,6 @@ fn many_denials_in_one_directory_are_gathered() {
 }
 
 #[test]
-fn who_said_no_is_not_nobody() {
-    let question =
-        Denial { restraint: Some(Restraint::Prompt), question: true, ..denial("open", "/w/a", R) };
-    let (grants, tiers) = ([grant("/w", R)], Tiers::default());
-    let told = |asked| {
-        let advisor = Advisor { asked, ..advisor(&grants, &[], &tiers) };
-        in_line(advisor.advise(&question))
-    };
-    assert_eq!(told(false), "nobody consented; in a terminal it is asked about");
-    assert_eq!(told(true), "a person said no; the next run asks again");
-}
-
-#[test]
 fn what_cannot_be_allowed_says_so() {
     let control = Grant::new(
         "/w/jp-confine.toml".into(),
@@ -235,6 +290,7 @@ fn what_cannot_be_allowed_says_so() {
         (denial("open", "/w/.env", R), "leave out `--deny /w/.env`"),
         (denial("open", "/w/a", R), "the policy allows it now; a run around this one may not"),
         (denial("open", "not/absolute", R), "no option and no rule can allow it"),
+        (denial("open", "/proc/1/environ", R), "it belongs to another process"),
         (
             Denial { reason: Reason::Namespace, ..denial("unshare", "/w", R) },
             "it would change what paths mean, or go around them",
@@ -262,74 +318,16 @@ fn what_is_not_approved_is_to_be_approved() {
     ];
     let unapproved = [at("/srv/fork", R, external)];
     let tiers = Tiers::default();
+    let wider = [Grant { caps: R.union(U), ..unapproved[0].clone() }];
+    let read = Denial { rule: Some(2), ..denial("open", "/srv/fork/a", R) };
+    let advice = self::advisor(&grants, &wider, &tiers).advise(&read);
+    assert_eq!(in_line(advice), "approve fork; -r /srv/fork/a", "or less than that");
     let advisor = advisor(&grants, &unapproved, &tiers);
     let asked = |missing| Denial { rule: Some(2), ..denial("open", "/srv/fork/a", missing) };
-    assert_eq!(advisor.advise(&asked(R)), Advice::Approve("fork".to_owned()));
+    assert_eq!(in_line(advisor.advise(&asked(R))), "approve fork; ");
     let options = vec![("-w", "/srv/fork/a".into())];
     let written = Written { entries: vec![("/srv/fork/a".to_owned(), U)], ..Written::default() };
     assert_eq!(advisor.advise(&asked(U)), Advice::Grant { options, written, question: None });
-}
-
-fn tiers(policy: &FilePolicy) -> Tiers {
-    let places = Places { home: None, workspace: Path::new("/w") };
-    Tiers::new(policy, Some(&[]), places).expect("patterns")
-}
-
-/// No grant is advised that a tier would withhold, and where a person would be asked that is said.
-#[test]
-fn tiers_withhold_what_is_granted_for_advice() {
-    let list = |pattern: &str| vec![format!("<workspace>/{pattern}")];
-    let tiers = tiers(&FilePolicy {
-        deny_paths: list("no/**"),
-        prompt_paths: list("asked/**"),
-        read_paths: list("read/**"),
-        ..FilePolicy::default()
-    });
-    let grants = [flag("/w", R)];
-    let told = |denial: &Denial| match advisor(&grants, &[], &tiers).advise(denial) {
-        Advice::Grant { question: Some(question), .. } => question,
-        advice => in_line(advice),
-    };
-    let rows = [
-        (denial("open", "/w/no/a", U), "to be taken out first: `<workspace>/no/**` of deny_paths"),
-        (
-            denial("unlink", "/w/no/a", D),
-            "to be taken out first: `<workspace>/no/**` of deny_paths",
-        ),
-        (
-            denial("open", "/w/read/a", U),
-            "to be taken out first: `<workspace>/read/**` of read_paths",
-        ),
-        (denial("open", "/w/asked/a", U), "then a person is asked, for `<workspace>/asked/**`"),
-        (pair("rename", "/w/a", "/w/no/a", D, false), "`<workspace>/no/**` of deny_paths"),
-    ];
-    for (denial, expected) in rows {
-        assert!(told(&denial).contains(expected), "{expected}: {}", told(&denial));
-    }
-}
-
-/// A pattern that was written by way of a link restricts by that spelling alone.
-#[test]
-fn tiers_withhold_by_the_spelling_too() {
-    let list = |pattern: &str| vec![pattern.to_owned()];
-    let tiers = tiers(&FilePolicy {
-        deny_paths: list("**/no/*"),
-        prompt_paths: list("**/asked/*"),
-        ..FilePolicy::default()
-    });
-    let grants = [flag("/w", R)];
-    let by = |route: &str| Denial { route: route.into(), ..denial("open", "/w/real/a", U) };
-    let told = |denial: &Denial| advisor(&grants, &[], &tiers).advise(denial);
-    let free = "-w /w/real/a; real/a: read, update";
-    assert_eq!(in_line(told(&by("/w/link/a"))), free);
-    let taken_out = "to be taken out first: `**/no/*` of deny_paths";
-    assert_eq!(in_line(told(&by("/w/no/a"))), taken_out);
-    let Advice::Grant { question: Some(question), .. } = told(&by("/w/asked/a")) else {
-        panic!("a person is asked")
-    };
-    assert!(question.contains("`**/asked/*`"), "{question}");
-    let moved = Denial { route: "/w/no/a".into(), ..pair("rename", "/w/x", "/w/real/a", C, true) };
-    assert_eq!(in_line(told(&moved)), taken_out);
 }
 
 /// What is read-only by a pattern no second one changes, and of several denials on one path the list that
@@ -395,20 +393,4 @@ fn profiles_are_advised_where_no_pattern_helps() {
     let (tiers, grants) = (Tiers::default(), [inside, baseline]);
     let gathered = advisor(&grants, &[], &tiers).gather(&three);
     assert_eq!(gathered[0].written.entries, [("/etc".to_owned(), R.union(U))]);
-}
-
-/// Of a move one denial is told, whatever its other end lacks.
-#[test]
-fn both_ends_of_a_move_are_told_where_both_are_refused() {
-    let tiers =
-        tiers(&FilePolicy { deny_paths: vec!["/srv/no/**".to_owned()], ..FilePolicy::default() });
-    let grants = [grant("/w", R), grant("/w/free", C.union(U)), flag("/srv/no", Capabilities::ALL)];
-    let moved = |to: &str, missing, second| pair("rename", "/w/missing-a", to, missing, second);
-    let beside = |denial: &Denial| advisor(&grants, &[], &tiers).beside(denial);
-    assert_eq!(beside(&moved("/w/missing-b", D, false)), C);
-    assert_eq!(beside(&moved("/srv/no/b", D, false)), C);
-    assert_eq!(beside(&moved("/", D, false)), U);
-    assert_eq!(beside(&moved("/w/free/b", D, false)), Capabilities::NONE);
-    assert_eq!(beside(&moved("/w/missing-b", C, true)), Capabilities::NONE);
-    assert_eq!(beside(&denial("unlink", "/w/missing-a", D)), Capabilities::NONE);
 }

@@ -11,8 +11,8 @@ use crate::events::Denial;
 /// What is granted for one denial may be what another lacks, and so on.
 const ROUNDS: usize = 3;
 
-/// What must be granted for one denial, or why nothing helps.
-type Steps = Result<Vec<Step>, String>;
+/// What must be granted for one denial, or else the way out.
+type Steps = Result<Vec<Step>, Box<Advice>>;
 
 impl Advisor<'_> {
     /// The ways out of `denials`, in files each with all that the others want at the same places.
@@ -34,14 +34,18 @@ impl Advisor<'_> {
     }
 
     fn advice_of(&self, asked: Asked<'_>, options: Steps, files: Steps) -> Advice {
-        let steps = match options {
-            Ok(steps) => steps,
-            Err(why) => return Advice::Never(why),
-        };
-        let question = self.question(asked, &steps);
-        let options = steps.iter().flat_map(options_of).collect();
-        let written = files.ok().and_then(|steps| self.written(&steps)).unwrap_or_default();
-        Advice::Grant { options, written, question }
+        let written = files.ok().and_then(|steps| self.written(&steps));
+        match (options, written) {
+            (Ok(steps), written) => Advice::Grant {
+                options: steps.iter().flat_map(options_of).collect(),
+                written: written.unwrap_or_default(),
+                question: self.question(asked, &steps),
+            },
+            (Err(_), Some(written)) if !written.patterns.is_empty() => {
+                Advice::Grant { options: Vec::new(), written, question: None }
+            }
+            (Err(advice), _) => *advice,
+        }
     }
 
     /// As [`Trial::solve`], for requests that are to be allowed at the same time.
@@ -81,8 +85,9 @@ impl Advisor<'_> {
         }
         for at in together {
             for step in all[at].iter_mut().flatten() {
-                if let Some(whole) = united.iter().find(|whole| whole.place == step.place) {
-                    *step = whole.clone();
+                for whole in united.iter().filter(|whole| whole.place == step.place) {
+                    step.held = step.held.union(whole.held);
+                    step.missing = step.missing.union(whole.missing);
                 }
             }
         }

@@ -11,8 +11,8 @@ use jp_confine_policy::image::Image;
 use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tier::Tier;
 
-use super::withheld::is_question;
-use super::{Advisor, denied_by_flag, granted, note, option_for, tier_for};
+use super::withheld::{is_by_default, is_question};
+use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
 use crate::asked::{Asked, Step, lacking};
 use crate::failure::Failure;
 use crate::grants;
@@ -101,31 +101,38 @@ impl<'a> Trial<'a> {
         grants::image_over(&self.grants, Some(&opened), paths, workspace)
     }
 
-    /// What must be added for `asked` to be allowed, or why nothing helps.
-    pub(super) fn solve(mut self, asked: Asked<'_>) -> Result<Vec<Step>, String> {
-        let useless = || "no option and no rule can allow it".to_owned();
+    /// What must be added for `asked` to be allowed, or else the way out.
+    pub(super) fn solve(mut self, asked: Asked<'_>) -> Result<Vec<Step>, Box<Advice>> {
+        let never = |why: String| Box::new(Advice::Never(why));
+        let useless = || never("no option and no rule can allow it".to_owned());
         let mut steps: Vec<Step> = Vec::new();
         for _ in 0..STEPS {
             let image = self.image(asked).map_err(|_| useless())?;
             let image = prepare::parse_image(&image).map_err(|_| useless())?;
             if let Some(pattern) = self.kept_by(&image, asked) {
-                return Err(format!("what is below has to stay in its place: {pattern}"));
+                return Err(never(format!("what is below has to stay in its place: {pattern}")));
             }
             let Verdict::Deny(denied) = asked.judge(&image) else {
                 let outside = "the policy allows it now; a run around this one may not";
-                return if steps.is_empty() { Err(outside.to_owned()) } else { Ok(steps) };
+                return if steps.is_empty() { Err(never(outside.to_owned())) } else { Ok(steps) };
             };
             let place = asked.place(&denied);
             if is_question(&denied) && !steps.is_empty() {
                 return Ok(steps);
             }
-            if let Some(why) = self.withheld(place, &denied) {
-                return Err(why);
+            if let Some(first) = self.outweighing(place, &denied) {
+                return Err(Box::new(Advice::Withheld { first, options: self.without(asked) }));
             }
-            for step in lacking(&image, &self.grants, place.path, denied.missing) {
+            if let Some(why) = self.withheld(&denied) {
+                return Err(never(why.to_owned()));
+            }
+            let anchor = asked.grantable_at(&denied).path;
+            for step in lacking(&image, &self.grants, anchor, denied.missing) {
+                let entries = asked.is_for_entries();
+                let step = Step { entries, by_default: is_by_default(&denied), ..step };
                 let step = self.reaching(&image, step).ok_or_else(useless)?;
                 if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
-                    return Err(format!("leave out `{}`", report::option(flag)));
+                    return Err(never(format!("leave out `{}`", report::option(flag))));
                 }
                 let held = step.held.union(self.means.widen(step.missing));
                 let step = note(&mut steps, Step { held, ..step });
@@ -144,14 +151,14 @@ impl<'a> Trial<'a> {
             || step.place.starts_with(self.advisor.workspace)
             || self.advisor.is_covered(&step.place);
         let leads = || canonical::resolve(Path::new("/"), &step.place, Op::Content);
-        if !named || leads().is_ok_and(|found| found.path == step.place) {
+        if !named || step.by_default || leads().is_ok_and(|found| found.path == step.place) {
             return Some(step);
         }
         let place = step.place.parent()?.to_owned();
         let held = lookup(image, &Request::canonical(place.as_os_str().as_bytes())).granted(image);
         // Else it is the link that something is said of.
         let missing = step.missing.difference(held);
-        (!missing.is_empty()).then_some(Step { place, held, missing })
+        (!missing.is_empty()).then_some(Step { place, held, missing, ..step })
     }
 
     /// What is granted at `place` as things stand.
@@ -170,8 +177,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// The tier that opens a directory for what is missing in it, by the pattern of all entries there.
-pub(super) fn entries_of(directory: &Path, missing: Capabilities) -> Option<(Tier, String)> {
-    let literal = jp_confine_policy::pattern::Pattern::literal(directory)?;
-    Some((tier_for(missing), format!("{literal}/*")))
+/// The pattern of all entries of the directory that `literal` matches.
+pub(super) fn entries_of(literal: &str) -> String {
+    format!("{literal}/*")
 }

@@ -1,34 +1,33 @@
 //! What tiers withhold whatever is granted (spec §9.6), and what is to be done about that.
 
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Request, Verdict};
+use std::path::PathBuf;
+
+use jp_confine_policy::decide::{self, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::tier::{Restraint, Tier};
+use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::tiers::Tiers;
 
 use super::trial::{Means, Trial};
-use super::{Advisor, tier_for};
+use super::{Advisor, options_of};
 use crate::asked::{Asked, Step, path_of};
 use crate::events::Denial;
 use crate::prepare;
 use crate::report;
 
-/// The way out where a tier withholds `missing`, or it is a question, which a person was `asked` or not; none
-/// where a grant outweighs it.
-fn way_out(
-    restraint: Restraint,
-    is_question: bool,
-    asked: bool,
-    missing: Capabilities,
-) -> Option<&'static str> {
+/// The way out where a tier withholds something, or it is a question, which a person was `asked` or not; none
+/// where a grant or a pattern outweighs it.
+fn way_out(restraint: Restraint, is_question: bool, asked: bool) -> Option<&'static str> {
     Some(match restraint {
         Restraint::Deny => "no option and no rule outweighs it; take the pattern out",
+        // Elsewhere nobody would be asked.
+        Restraint::Prompt if !is_question => {
+            "what is asked about has to stay in its place; take the pattern out"
+        }
         Restraint::Read if !is_question => {
             "no option and no rule outweighs it; have read_paths leave it out"
         }
-        Restraint::Default if !is_question => match tier_for(missing) {
-            Tier::Write => "no option and no rule outweighs it; put the path into write_paths",
-            _ => "no option and no rule outweighs it; put the path into read_paths",
-        },
+        // A pattern outweighs it.
+        Restraint::Default if !is_question => return None,
         Restraint::Prompt | Restraint::Read | Restraint::Default if asked => {
             "a person said no; the next run asks again"
         }
@@ -39,40 +38,60 @@ fn way_out(
     })
 }
 
+/// Whether the `default` withholds it, which a pattern outweighs.
+pub(super) fn is_by_default(denied: &decide::Denial) -> bool {
+    denied.restraint == Some(Restraint::Default) && !denied.ask
+}
+
 /// Whether a person's consent lifts it, and no grant does.
 pub(super) fn is_question(denied: &decide::Denial) -> bool {
     denied.ask && denied.restraint != Some(Restraint::Sensitive)
 }
 
 impl Trial<'_> {
-    /// What is to be done first where a tier withholds what is `denied` at `place` from every grant. What the
+    /// What is to be done first where a pattern withholds what is `denied` at `place` from every grant. What the
     /// trial's own patterns open no tier withholds.
-    pub(super) fn withheld(&self, place: Request<'_>, denied: &decide::Denial) -> Option<String> {
-        let restraint = denied.restraint?;
+    pub(super) fn outweighing(
+        &self,
+        place: Request<'_>,
+        denied: &decide::Denial,
+    ) -> Option<String> {
+        let restraint = denied.restraint.filter(|_| !denied.ask)?;
         let (place, route) = (path_of(place.path), path_of(place.route));
         let tiers = self.advisor.tiers;
-        let by_pattern = tiers.reported(restraint, place, route).is_some();
-        match restraint {
-            Restraint::Deny | Restraint::Read if by_pattern && !denied.ask => {
-                let pattern = tiers.described(restraint, place, route);
-                Some(format!("to be taken out first: {}", report::path(&pattern)))
-            }
-            Restraint::Default if self.means == Means::Files => None,
-            Restraint::Read if !by_pattern => None,
-            _ => {
-                let asked = self.advisor.asked;
-                way_out(restraint, denied.ask, asked, denied.missing).map(str::to_owned)
-            }
+        let outweighs = matches!(restraint, Restraint::Deny | Restraint::Prompt | Restraint::Read)
+            && tiers.reported(restraint, place, route).is_some();
+        let pattern = || report::path(&tiers.described(restraint, place, route));
+        outweighs.then(|| format!("to be taken out first: {}", pattern()))
+    }
+
+    /// Why grants are in vain where a tier withholds what is `denied` otherwise.
+    pub(super) fn withheld(&self, denied: &decide::Denial) -> Option<&'static str> {
+        let advisor = self.advisor;
+        match denied.restraint? {
+            Restraint::Default if is_by_default(denied) => (self.means == Means::Options)
+                .then_some("no option and no rule outweighs it; a pattern does"),
+            Restraint::Read if !denied.ask => None,
+            restraint => way_out(restraint, denied.ask, advisor.asked),
         }
+    }
+
+    /// The options that would allow `asked` if no tier withheld anything.
+    pub(super) fn without(&self, asked: Asked<'_>) -> Vec<(&'static str, PathBuf)> {
+        let advisor = Advisor { tiers: &Tiers::default(), ..self.advisor };
+        let steps = Trial::of(advisor, Means::Options).solve(asked);
+        steps.iter().flatten().flat_map(options_of).collect()
     }
 
     /// The pattern below a directory that is to move, which says nothing of where it would go (spec §9.6).
     /// Looks at the disk.
     pub(super) fn kept_by(&self, image: &Image<'_>, asked: Asked<'_>) -> Option<String> {
-        let Asked::Rename { from, to, .. } = asked else { return None };
-        let verdict = decide::relocate(image, &from, &to);
+        let Asked::Rename { from, to, destination } = asked else { return None };
+        let goes = |from: &Request<'_>, to: &Request<'_>| {
+            decide::relocate(image, from, to) == Verdict::Allow || !path_of(from.path).is_dir()
+        };
+        let moves = goes(&from, &to) && (destination != Destination::Exchange || goes(&to, &from));
         let (from, to) = (path_of(from.path), path_of(to.path));
-        let moves = verdict == Verdict::Allow || !from.is_dir();
         let described = |place| self.advisor.tiers.described_about(place);
         let pattern = || described(from).or_else(|| described(to));
         (!moves).then(|| report::path(&pattern().unwrap_or_else(|| "file_policy".to_owned())))
@@ -82,7 +101,7 @@ impl Trial<'_> {
 impl Advisor<'_> {
     /// The way out of `denial` where a tier withholds what a rule grants; none where a grant outweighs it.
     pub(super) fn way_out_of(&self, denial: &Denial) -> Option<&'static str> {
-        way_out(denial.restraint?, denial.question, self.asked, denial.missing)
+        way_out(denial.restraint?, denial.question, self.asked)
     }
 
     /// What a person is asked about with all `steps` taken.

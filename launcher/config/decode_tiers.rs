@@ -20,7 +20,9 @@ impl Decoder<'_> {
             if let Some(tier) = Tier::ALL.into_iter().find(field) {
                 *policy.list_mut(tier) = self.patterns(tier.field(), &entry.value)?;
             } else if entry.key == "default" {
-                policy.default = Some(self.default_tier(&entry.value, trust)?);
+                let tier = self.default_tier(&entry.value, trust)?;
+                self.note_pattern("default", tier.name(), entry.value.span.start);
+                policy.default = Some(tier);
             } else {
                 return self.unknown(entry, &KEYS);
             }

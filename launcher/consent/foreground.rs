@@ -21,6 +21,7 @@ use rustix::termios::{
 };
 
 use crate::descendants::{self, Descendant};
+use crate::reply::Reply;
 use crate::sys::stopping;
 
 /// How often it is looked whether somebody still waits.
@@ -43,7 +44,7 @@ enum Typed {
     /// It goes on.
     More,
     /// It is this.
-    Done(char),
+    Done(Reply),
 }
 
 impl Foreground {
@@ -73,7 +74,7 @@ impl Foreground {
         Ok(Some(taken))
     }
 
-    /// Asks, and waits for a word; its first letter. `None` where nobody wants to know any more.
+    /// Asks, and waits for a line. `None` where nobody wants to know any more.
     ///
     /// # Errors
     /// Where the terminal is gone.
@@ -82,7 +83,7 @@ impl Foreground {
         words: &str,
         offer: &str,
         gone: &dyn Fn() -> bool,
-    ) -> io::Result<Option<char>> {
+    ) -> io::Result<Option<Reply>> {
         self.say(&format!("\r\n{words}{offer}"))?;
         let mut line = String::new();
         while let Some(key) = self.key(gone)? {
@@ -98,19 +99,18 @@ impl Foreground {
         match key {
             b'\r' | b'\n' => {
                 self.say("\n")?;
-                let first = line.trim().to_ascii_lowercase().chars().next();
-                return Ok(Typed::Done(first.unwrap_or('n')));
+                return Ok(Typed::Done(Reply::of(line)));
             }
             // ^C and ^\ are meant for the program, and for this question they are a no.
             3 | 28 => {
                 self.say("\n")?;
                 let signal = if key == 3 { Signal::INT } else { Signal::QUIT };
                 let _ = kill_process_group(self.group, signal);
-                return Ok(Typed::Done('n'));
+                return Ok(Typed::Done(Reply::No));
             }
             4 | 27 => {
                 self.say("\n")?;
-                return Ok(Typed::Done('n'));
+                return Ok(Typed::Done(Reply::No));
             }
             8 | 127 if line.pop().is_some() => self.say("\u{8} \u{8}")?,
             b' '..=b'~' if line.len() < 16 => {

@@ -22,6 +22,8 @@ use rustix::io::Errno;
 use foreground::Foreground;
 pub(crate) use question::{About, Question, Wish};
 
+use crate::reply::Reply;
+
 /// For so long more questions are waited for, so that a person reads them together.
 const GATHER: Duration = Duration::from_millis(60);
 /// For so long a question stands that nobody waits for: a caller that was sent a signal comes back.
@@ -239,17 +241,17 @@ impl Consent {
         let mut pick = |asked: &[&Question], ids: &[u64]| {
             let gone = || !self.is_any_wanted(ids);
             let (words, offer) = (question::words(asked), question::offer(asked));
-            terminal.ask(&words, &offer, &gone).unwrap_or(Some('n'))
+            terminal.ask(&words, &offer, &gone).unwrap_or(Some(Reply::No))
         };
         let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
         match pick(&asked, &ids) {
-            Some('e') if asked.len() > 1 => {
+            Some(Reply::Each) if asked.len() > 1 => {
                 let each = questions.iter().filter_map(|(id, question)| {
-                    Some((*id, Answer::of_key(pick(&[question], &[*id])?)))
+                    Some((*id, Answer::of_reply(pick(&[question], &[*id])?)))
                 });
                 each.collect()
             }
-            Some(key) => all(Answer::of_key(key)),
+            Some(reply) => all(Answer::of_reply(reply)),
             None => Vec::new(),
         }
     }
@@ -372,11 +374,11 @@ impl Answer {
         }
     }
 
-    const fn of_key(key: char) -> Self {
-        match key {
-            'y' => Self::Once,
-            'r' => Self::Run,
-            _ => Self::No,
+    const fn of_reply(reply: Reply) -> Self {
+        match reply {
+            Reply::Yes => Self::Once,
+            Reply::Run => Self::Run,
+            Reply::Each | Reply::No => Self::No,
         }
     }
 }

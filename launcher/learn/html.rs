@@ -136,10 +136,12 @@ fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
     let program = escaped(&short(&denial.program));
     let asked = escaped(&report::asked(denial));
     let way = match advisor.advise(denial) {
+        Advice::Grant { options, .. } if options.is_empty() => "it takes a pattern".to_owned(),
         Advice::Grant { options, .. } => report::words(&options),
+        Advice::Withheld { first, .. } => first,
         Advice::Connection(way) => format!("--net {}", way.typed),
         Advice::Command { key, .. } => rule_text::command_table(&key),
-        Advice::Approve(name) => report::approval(&name),
+        Advice::Approve { rule, .. } => report::approval(&rule),
         Advice::Never(reason) => reason,
     };
     let rule = advisor.rule(denial).unwrap_or_else(|| "no rule covers it".to_owned());

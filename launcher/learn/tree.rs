@@ -7,6 +7,7 @@ use jp_confine_policy::Capabilities;
 
 use super::names;
 use super::record::Part;
+use crate::made_up;
 
 /// So many names in one directory make a rule on the directory.
 const MANY: usize = 3;
@@ -114,7 +115,7 @@ impl Node {
 
     /// Whether it will have another name than `name` next time.
     fn is_made_up(&self, name: &[u8]) -> bool {
-        names::is_made_up(name) || self.passes() && names::may_be_random(name)
+        made_up::is_made_up(name) || self.passes() && made_up::may_be_random(name)
     }
 
     /// The children that came or went, or in which anything may.

@@ -23,6 +23,12 @@ pub(super) const LINES: usize = 20;
 /// What the block may use for denials: one line is for the head, and up to four for what else is to say.
 const FOR_DENIALS: usize = LINES - 5;
 
+/// So many programs are named beside the first.
+const PROGRAMS: usize = 3;
+
+/// So many of the names are shown that looked absent.
+const ABSENT: usize = 2;
+
 /// What the block is about.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, named at the call")]
@@ -48,14 +54,18 @@ pub(crate) struct Circumstances<'a> {
 pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
     let mut text = String::new();
     let denials = about.denials;
-    let told = told(about);
-    let total = told.iter().map(|(_, count)| count).sum::<u64>() + denials.untold();
+    let mut told = told(about);
+    let absent = absent(about);
+    let counted = told.iter().chain(&absent).map(|(_, count)| count);
+    let total = counted.sum::<u64>() + denials.untold();
+    let distinct = told.len() + absent.len();
+    told.extend(absent.into_iter().take(ABSENT));
     if total > 0 {
         let noun = if total == 1 { "denial" } else { "denials" };
         let _ = writeln!(text, "{} {total} {noun}", style.name());
     }
     let shown = entries(&mut text, about, &told, style);
-    let more = (told.len() - shown) as u64 + denials.untold();
+    let more = (distinct - shown) as u64 + denials.untold();
     let more = (more > 0).then(|| format!("and {more} more"));
     let rest = match (about.kept, about.logged) {
         _ if total == 0 => None,
@@ -112,6 +122,13 @@ fn told(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
     about.denials.open().iter().filter(|(denial, _)| !is_idle(denial)).collect()
 }
 
+/// The denials that had something look absent which is there, where the program failed: it may have been for
+/// the lack of that. They come last, since programs look into a home for much that they do without.
+fn absent(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
+    let is_there = |denial: &Denial| !about.succeeded && !denial.is_of_nothing();
+    about.denials.hidden().iter().filter(|(denial, _)| is_there(denial)).collect()
+}
+
 /// Writes what fits of the denials, those in one directory together, and rules that allow them; how many
 /// there were.
 fn entries(
@@ -124,6 +141,7 @@ fn entries(
     let mut room = FOR_DENIALS;
     let mut rules: BTreeMap<String, Capabilities> = BTreeMap::new();
     let mut patterns: Vec<Addition> = Vec::new();
+    let mut has_options = false;
     let all: Vec<&Denial> = told.iter().map(|(denial, _)| denial).collect();
     let gathered = about.advisor.gather(&all);
     let is_first = |place: &usize| {
@@ -138,7 +156,8 @@ fn entries(
         let (denial, count) = told[*place];
         let together = gathered.iter().find(|one| one.members.first() == Some(place));
         let mut lines = describe(denial, *count, about.advisor, &advice, style);
-        lines.extend(together.into_iter().flat_map(|one| others(one, about.advisor, style)));
+        let others = |one| others(one, &all, about.advisor, style);
+        lines.extend(together.into_iter().flat_map(others));
         let Some(left) = room.checked_sub(lines.len()) else { break };
         room = left;
         shown += together.map_or(1, |one| one.members.len());
@@ -147,18 +166,24 @@ fn entries(
         }
         let theirs = match (together, advice) {
             (Some(one), _) => one.written.clone(),
-            (None, Advice::Grant { written, .. }) => written,
+            (None, Advice::Grant { options, written, .. }) => {
+                has_options |= !options.is_empty();
+                written
+            }
             _ => Written::default(),
         };
+        has_options |= together.is_some();
         for (path, caps) in &theirs.rules {
             let all = rules.entry(path.clone()).or_default();
             *all = all.union(*caps);
         }
         patterns.extend(own_additions::additions(about.advisor.own_lists, &theirs));
     }
-    let mut pasted = pasted(&rules, about.advisor, room);
+    let add = if has_options { "or add to" } else { "allow: add to" };
+    let mut pasted = pasted(&rules, about.advisor, add, room);
     let patterns = own_additions::together(patterns.iter());
-    let patterns = own_additions::lines("  ", "or add to", &patterns);
+    let add = if has_options || pasted.is_empty() { add } else { "and add to" };
+    let patterns = own_additions::lines("  ", add, &patterns);
     if pasted.len() + patterns.len() <= room {
         pasted.extend(patterns);
     }
@@ -205,7 +230,16 @@ fn describe(
             let reason = within(reason, advisor.workspace);
             rule(denial, advisor).into_iter().chain([reason]).collect()
         }
-        Advice::Approve(name) => vec![why, format!("allow: {}", approval(name))],
+        Advice::Withheld { first, options } => {
+            let then = format!("then allow: jp-confine {}", words(options));
+            let then = Some(then).filter(|_| !options.is_empty());
+            [why, within(first, advisor.workspace)].into_iter().chain(then).collect()
+        }
+        Advice::Approve { rule, options } => {
+            let narrower = format!("or, to allow no more: jp-confine {}", words(options));
+            let narrower = Some(narrower).filter(|_| !options.is_empty());
+            [why, format!("allow: {}", approval(rule))].into_iter().chain(narrower).collect()
+        }
         Advice::Connection(way) => {
             vec![why, format!("allow: jp-confine --net {}", quoted(way.typed.as_bytes()))]
         }
@@ -214,7 +248,10 @@ fn describe(
             vec![why, format!("{place}:")]
         }
         Advice::Grant { options, question, .. } => {
-            let allow = format!("allow: jp-confine {}", words(options));
+            let allow = match options.as_slice() {
+                [] => "no option allows it; it takes a pattern".to_owned(),
+                options => format!("allow: jp-confine {}", words(options)),
+            };
             let question = question.as_ref().map(|words| within(words, advisor.workspace));
             [why, allow].into_iter().chain(question).collect()
         }
@@ -242,11 +279,23 @@ fn called(path: &[u8]) -> String {
     if name.is_empty() { "?".to_owned() } else { printable(name) }
 }
 
-/// The denials beside the first of a directory.
-fn others(gathered: &Gathered, advisor: Advisor<'_>, style: Style) -> Vec<String> {
+/// The denials beside the first of a directory, and of whom: of other programs as many as are easily read.
+fn others(gathered: &Gathered, all: &[&Denial], advisor: Advisor<'_>, style: Style) -> Vec<String> {
     let directory = shown(gathered.directory.as_os_str().as_bytes(), advisor.workspace);
+    let mut programs: Vec<String> = Vec::new();
+    for place in &gathered.members {
+        let program = called(&all[*place].program);
+        if !programs.contains(&program) {
+            programs.push(program);
+        }
+    }
+    let whose = match programs.as_slice() {
+        [] | [_] => String::new(),
+        [_, others @ ..] if others.len() <= PROGRAMS => format!(", some by {}", others.join(", ")),
+        [_, others @ ..] => format!(", some by {} other programs", others.len()),
+    };
     let parts = [
-        format!("and {} more in {directory}", gathered.members.len() - 1),
+        format!("and {} more in {directory}{whose}", gathered.members.len() - 1),
         format!("allow all: jp-confine {}", words(&gathered.options)),
     ];
     fitted("  ", &parts, "; ").iter().map(|line| style.faint(line)).collect()
@@ -257,14 +306,15 @@ fn rule(denial: &Denial, advisor: Advisor<'_>) -> Option<String> {
     Some(within(&advisor.rule(denial)?, advisor.workspace))
 }
 
-/// What to add to the policy file to allow it, ready to be pasted: as many rules as fit into `room` lines.
+/// What to `add` to the policy file to allow it, ready to be pasted: as many rules as fit into `room` lines.
 fn pasted(
     rules: &BTreeMap<String, Capabilities>,
     advisor: Advisor<'_>,
+    add: &str,
     room: usize,
 ) -> Vec<String> {
     let file = advisor.file().unwrap_or_else(|| "the policy file".to_owned());
-    let mut lines = vec![format!("  or add to {}:", printable(file.as_bytes()))];
+    let mut lines = vec![format!("  {add} {}:", printable(file.as_bytes()))];
     for (path, caps) in rules {
         let rule = rule_text::rule(advisor.tool, path, *caps);
         if lines.len() + rule.lines().count() > room {

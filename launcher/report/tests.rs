@@ -123,6 +123,38 @@ fn looking_for_what_is_not_there_is_worth_no_word_where_all_went_well() {
     assert!(told(&made, true, false) && told(&there, true, false));
 }
 
+/// Names of a home that are there and looked absent may be what a program failed for: few of them are told, and
+/// behind what it was told of.
+#[test]
+fn what_looked_absent_is_told_where_the_program_failed() {
+    let home = tempfile::tempdir().expect("a directory");
+    let mut denials = Denials::default();
+    for name in ["a", "b", "c", "nowhere"] {
+        let path = home.path().join(name);
+        if name != "nowhere" {
+            std::fs::write(&path, "x").expect("written");
+        }
+        let denied = denial(path.as_os_str().as_bytes(), Capabilities::READ, None);
+        denials.add(Denial { hidden: true, ..denied });
+    }
+    denials.add(denial(b"/etc/passwd", Capabilities::READ, Some(0)));
+    let (grants, lists) = (grants(), OwnLists::of_nobody());
+    let about = Circumstances { verbose: false, ..circumstances(&denials, &grants, &lists) };
+    let text = block(about, PLAIN);
+    let told: Vec<&str> = text.lines().filter(|line| line.contains("denied ")).collect();
+    let ends = ["/etc/passwd by cat", "/a by cat", "/b by cat"];
+    assert!(
+        told.len() == 3 && told.iter().zip(ends).all(|(line, end)| line.ends_with(end)),
+        "{text}"
+    );
+    assert!(
+        text.starts_with("jp-confine: 4 denials\n") && text.contains("  and 1 more; "),
+        "{text}"
+    );
+    let text = block(Circumstances { succeeded: true, ..about }, PLAIN);
+    assert!(text.starts_with("jp-confine: 1 denial\n") && !text.contains("/a by"), "{text}");
+}
+
 /// `ps` asks for the environment of every process.
 #[test]
 fn files_of_processes_are_one_denial() {
@@ -217,6 +249,25 @@ fn many_in_one_directory_are_one_entry() {
     let others = "  and 99 more in /srv/x; allow all: jp-confine -r /srv/x\n";
     assert!(text.contains(others) && text.contains("denied read /srv/y/1"), "{text}");
     assert!(!text.contains("and 1"), "all are told of: {text}");
+}
+
+#[test]
+fn all_who_were_refused_in_one_directory_are_named() {
+    let by = |program: &str, path: &str| Denial {
+        program: program.into(),
+        ..denial(path.as_bytes(), Capabilities::READ, None)
+    };
+    let all = |programs: [&str; 4]| {
+        let places = (0..).map(|number| format!("/srv/x/{number}"));
+        let denied = programs.iter().zip(places).map(|(program, place)| by(program, &place));
+        render(&denied.collect::<Vec<_>>(), false)
+    };
+    let text = all(["/bin/sh", "/bin/cp", "/bin/sh", "/bin/mv"]);
+    assert!(text.contains("and 3 more in /srv/x, some by cp, mv; "), "{text}");
+    let text = all(["/bin/sh"; 4]);
+    assert!(text.contains("and 3 more in /srv/x; "), "{text}");
+    let text = all(["/a", "/b", "/c", "/d"]);
+    assert!(text.contains("and 3 more in /srv/x, some by b, c, d; "), "{text}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ mod dispatch;
 mod hands;
 mod lessons;
 mod limits;
-mod place;
+pub(crate) mod place;
 mod policy;
 mod proc;
 pub(crate) mod program;

@@ -89,6 +89,12 @@ fn as_seen_by(caller: &Caller<'_>, path: Vec<u8>) -> Place {
     Place::OfOutsider(path)
 }
 
+/// Whether a canonical path shows what of a process only that itself and its tracers may see. Of a process that
+/// is not of the run nobody gets it, whatever is granted.
+pub(crate) fn is_private(path: &[u8]) -> bool {
+    process_of(path).is_some_and(|(_, rest)| !is_shown_of_all(rest))
+}
+
 /// The number in `/proc/NUMBER…`, and what follows it.
 fn process_of(path: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = path.strip_prefix(b"/proc/")?;
@@ -135,6 +141,12 @@ mod tests {
         {
             assert!(!is_shown_of_all(secret.as_bytes()), "{secret}");
         }
+    }
+
+    #[test]
+    fn what_is_private_is_of_a_process() {
+        assert!(is_private(b"/proc/1/environ") && !is_private(b"/proc/1/stat"));
+        assert!(!is_private(b"/proc/kcore") && !is_private(b"/srv/1/environ"));
     }
 
     #[test]

@@ -67,6 +67,11 @@ impl<'a> Task<'a> {
         Self { caller, policy, call, hands, waiting, mask: Cell::new(None) }
     }
 
+    /// The same, on record as another call.
+    pub(crate) fn called(&self, call: &'static str) -> Self {
+        Self { call, mask: self.mask.clone(), ..*self }
+    }
+
     pub(crate) fn image(&self) -> &'a Image<'static> {
         &self.policy.image
     }

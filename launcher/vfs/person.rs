@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use jp_confine_vfs::person::{Answer, Person, Question};
 
+use super::refusals::without_passwords;
 use crate::log::Log;
+use crate::reply::Reply;
 use crate::report;
 use crate::terminal::Terminal;
 
@@ -30,7 +32,8 @@ impl<'a> OnTerminal<'a> {
         let mut text = String::new();
         let tool = report::path(&self.tool);
         for Question { action, what, reason } in questions.iter().take(SHOWN) {
-            let (what, reason) = (report::short(what.as_bytes()), report::short(reason.as_bytes()));
+            let shown = |text: &str| report::short(without_passwords(text).as_bytes());
+            let (what, reason) = (shown(what), shown(reason));
             let _ = writeln!(
                 text,
                 "jp-confine: the tool {tool} wants to {action}\n    {what}\n  {reason}"
@@ -53,10 +56,10 @@ impl Person for OnTerminal<'_> {
         let words = self.words(questions);
         let terminal = Terminal::open(self.non_interactive);
         let answer = terminal.and_then(|mut it| it.ask_unless(&words, gone).ok()?);
-        let answer = match answer.unwrap_or_default().trim() {
-            "y" | "yes" => Answer::Once,
-            "r" | "Y" => Answer::Session,
-            _ => Answer::No,
+        let answer = match Reply::of(&answer.unwrap_or_default()) {
+            Reply::Yes => Answer::Once,
+            Reply::Run => Answer::Session,
+            Reply::Each | Reply::No => Answer::No,
         };
         if let Some(log) = self.log {
             for question in questions {
@@ -70,6 +73,17 @@ impl Person for OnTerminal<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_shows_no_password() {
+        let question = Question {
+            action: "run".to_owned(),
+            what: "git clone https://me:secret@host/a".to_owned(),
+            reason: "no rule is about it".to_owned(),
+        };
+        let words = OnTerminal::new(false, "edit".to_owned(), None).words(&[question]);
+        assert!(words.contains("clone https://me@host/a\n"), "{words}");
+    }
 
     #[test]
     fn names_do_what_text_does() {

@@ -2,12 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 
 use super::{Explained, Head, Together, missed};
 use crate::command_line;
 use crate::own_additions::{self, Addition};
 use crate::report;
 use crate::workspace::Workspace;
+
+/// For people, where there is no record.
+pub(super) fn nothing(workspace: &Workspace) -> String {
+    let root = report::printable(workspace.root.as_os_str().as_bytes());
+    format!(
+        "no denials are on record for the last run in {root}\n\
+         what looked absent in the home may be there: jp-confine explain PATH\n"
+    )
+}
 
 /// For people: the run, and each of its denials with the way out.
 pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
@@ -41,8 +51,11 @@ pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -
     }
     text.push_str(&missed::words(&head.missed));
     let gathered = head.together.iter().flat_map(|one| &one.patterns);
-    let all = denials.iter().flat_map(|one| &one.patterns);
-    text.push_str(&everything(&own_additions::together(all), gathered.count() > 0));
+    let some = denials.iter().filter(|one| !one.patterns.is_empty());
+    if some.clone().count() > 1 && gathered.count() == 0 {
+        let all = some.flat_map(|one| &one.patterns);
+        text.push_str(&everything(&own_additions::together(all)));
+    }
     let more = head.denials.saturating_sub(denials.iter().map(|one| one.times).sum());
     if more > 0 {
         let _ = writeln!(text, "\nand {more} more");
@@ -51,9 +64,9 @@ pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -
 }
 
 /// All that several denials want in files of the user's own, since a list is written once.
-fn everything(patterns: &[Addition], is_gathered: bool) -> String {
+fn everything(patterns: &[Addition]) -> String {
     let mut text = String::new();
-    if patterns.iter().map(Addition::count).sum::<usize>() > 1 && !is_gathered {
+    if patterns.iter().map(Addition::count).sum::<usize>() > 1 {
         text.push_str("\nall of these together\n");
         for line in own_additions::lines("  ", "add to", patterns) {
             let _ = writeln!(text, "{line}");
@@ -102,11 +115,12 @@ impl Explained {
         if self.hidden {
             text.push_str("  it looked absent, as in an empty home\n");
         }
-        if let Some(options) = &self.options {
-            let _ = writeln!(text, "  allow: jp-confine {options}");
-        }
         if let Some(approve) = &self.approve {
             let _ = writeln!(text, "  allow: {approve}");
+        }
+        if let Some(options) = &self.options {
+            let or = if self.approve.is_some() { "or, to allow no more" } else { "allow" };
+            let _ = writeln!(text, "  {or}: jp-confine {options}");
         }
         if !rules.is_empty() {
             let file = self.file.as_deref().unwrap_or("the policy file");
@@ -127,13 +141,17 @@ impl Explained {
         for line in own_additions::lines("  ", before, &self.patterns) {
             let _ = writeln!(text, "{line}");
         }
-        if self.options.is_some() && self.toml.is_none() && self.patterns.is_empty() {
+        let is_for_one_run = self.options.is_some() && self.approve.is_none();
+        if is_for_one_run && self.toml.is_none() && self.patterns.is_empty() {
             text.push_str("  nothing to write down was found that does so for good\n");
         }
         for words in self.question.iter().chain(&self.never) {
             for line in report::fitted("  ", &[report::within(words, &workspace.root)], "") {
                 let _ = writeln!(text, "{line}");
             }
+        }
+        if let Some(then) = &self.then {
+            let _ = writeln!(text, "  then allow: jp-confine {then}");
         }
         text
     }

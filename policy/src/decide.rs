@@ -214,7 +214,11 @@ fn rename_at(
             on_second(pinned(&target))
         },
         gain(&source, &target),
-        if destination == Destination::Exchange { gain(&target, &source) } else { Verdict::Allow },
+        if destination == Destination::Exchange {
+            on_second(gain(&target, &source))
+        } else {
+            Verdict::Allow
+        },
     ])
 }
 

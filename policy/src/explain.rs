@@ -1,5 +1,6 @@
 //! Why a path is treated as it is: the data behind `jp-confine explain` (spec §18).
 
+use std::format;
 use std::path::Path;
 use std::string::{String, ToString as _};
 use std::vec::Vec;
@@ -15,8 +16,8 @@ use crate::image::RuleId;
 use crate::pattern::Pattern;
 use crate::tiers::{List, Tiers};
 
-/// Everything that is to say about one path, judged as a system call would be. Paths are shown
-/// lossily where they are not UTF-8.
+/// Everything that is to say about one path, judged as a system call would be. Bytes of paths
+/// that are not UTF-8 are written `\xNN`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// The path as given.
@@ -109,8 +110,8 @@ pub fn explain(context: &Context<'_>, tiers: &Tiers, base: &Path, path: &Path) -
     };
     let found = followed_to.as_ref().ok();
     Explanation {
-        path: lossy(path),
-        resolved: found.map(|resolved| lossy(&resolved.path)),
+        path: readable(path),
+        resolved: found.map(|resolved| readable(&resolved.path)),
         exists: found.is_some_and(|resolved| resolved.exists),
         error: followed_to.as_ref().err().map(ResolveError::to_string),
         steps: found.map(followed).unwrap_or_default(),
@@ -140,7 +141,7 @@ fn judgement(
 ) -> Judgement {
     let mut judgement = Judgement {
         capability,
-        on: place.map(|resolved| lossy(&resolved.path)),
+        on: place.map(|resolved| readable(&resolved.path)),
         verdict: Verdict::Deny,
         hidden: false,
         rule: None,
@@ -205,7 +206,7 @@ fn candidates(context: &Context<'_>, tiers: &Tiers, path: &Path, route: &Path) -
 fn candidate(grant: &Grant, held: Option<Capabilities>) -> Candidate {
     Candidate {
         rule: grant.origin.to_string(),
-        anchor: lossy(&grant.anchor),
+        anchor: readable(&grant.anchor),
         grants: held.unwrap_or(grant.caps).iter().collect(),
         kind: Some(grant.kind.clone()),
         except: grant.carve_outs.clone(),
@@ -218,7 +219,7 @@ fn candidate(grant: &Grant, held: Option<Capabilities>) -> Candidate {
 fn opener(rule: String, below: &Path, opened: Capabilities) -> Candidate {
     Candidate {
         rule,
-        anchor: lossy(below),
+        anchor: readable(below),
         grants: opened.iter().collect(),
         kind: None,
         except: Vec::new(),
@@ -229,9 +230,15 @@ fn opener(rule: String, below: &Path, opened: Capabilities) -> Candidate {
 
 fn followed(resolved: &Resolved) -> Vec<Followed> {
     let steps = resolved.steps.iter();
-    steps.map(|step| Followed { link: lossy(&step.link), text: lossy(&step.text) }).collect()
+    steps.map(|step| Followed { link: readable(&step.link), text: readable(&step.text) }).collect()
 }
 
-fn lossy(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
+/// The path as text, bytes that are none as `\xNN`.
+fn readable(path: &Path) -> String {
+    let mut text = String::new();
+    for chunk in bytes(path).utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    text
 }

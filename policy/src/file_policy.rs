@@ -93,6 +93,17 @@ impl Tier {
         }
     }
 
+    /// How it is called as a `default`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Prompt => "prompt",
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+
     /// The tier of this name; `read_only` is another name of `read`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {

@@ -102,7 +102,9 @@ const fn all(verdict: Verdict) -> Plan {
 /// What tiers have against a directory's going elsewhere, if one goes.
 fn relocation(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Option<Denial> {
     let against = |end, from, to| match decide::relocate(image, from, to) {
-        Verdict::Deny(denial) if ends.is_directory(end) => Some(denial),
+        Verdict::Deny(denial) if ends.is_directory(end) => {
+            Some(Denial { second: end == End::Destination, ..denial })
+        }
         _ => None,
     };
     let exchange = asked.kind == Kind::Exchange;

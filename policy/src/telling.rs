@@ -1,5 +1,7 @@
 //! How the preload library tells the supervisor what it refused by itself, or asks it what a person says.
 
+use core::ffi::CStr;
+
 use crate::decide::Denial;
 use crate::tier::Restraint;
 
@@ -19,6 +21,9 @@ pub const COMMAND: u16 = 32;
 /// So much is told of the words that a program was to be started with: in place of the route, each with
 /// a NUL behind it. The last is cut where it has none.
 pub const LINE: usize = 512;
+
+/// What a rename is called in a record by which two entries were to change places.
+pub const EXCHANGE: &CStr = c"renameat2 RENAME_EXCHANGE";
 
 /// What the call returns where the record was a question and a person consented; else it is zero.
 pub const CONSENT: u32 = 1;

@@ -100,6 +100,8 @@ pub struct Tiers {
     pub default: Option<Tier>,
     /// A person is asked about what is granted and no pattern matches; nothing is opened.
     pub(crate) asks: bool,
+    /// Where it is written that what no pattern matches is not as granted, if that is known.
+    default_place: Option<String>,
     patterns: Vec<(List, Pattern)>,
     /// Patterns that could match nothing and were left out, with the reason: those that would have
     /// allowed something.
@@ -194,11 +196,14 @@ impl Tiers {
         Ok(())
     }
 
-    /// Notes where each pattern is written, as `place` knows it by its list and text.
+    /// Notes where each pattern is written, as `place` knows it by its list and text, and likewise the
+    /// `default`, by its name.
     pub fn locate(&mut self, place: impl Fn(&str, &str) -> Option<String>) {
         for (list, pattern) in &mut self.patterns {
             pattern.place = place(list.field(), &pattern.text);
         }
+        let default = self.default.or(self.asks.then_some(Tier::Prompt));
+        self.default_place = default.and_then(|tier| place("default", tier.name()));
     }
 
     /// Whether there is nothing to match.
@@ -270,7 +275,7 @@ impl Tiers {
     /// What withholds the path, in words: the pattern, the list that it is of, and where it is written.
     #[must_use]
     pub fn described(&self, restraint: Restraint, path: &Path, route: &Path) -> String {
-        in_words(List::of(restraint), self.reported(restraint, path, route))
+        self.in_words(List::of(restraint), self.reported(restraint, path, route))
     }
 
     /// What opens the path of `found`, which no rule reaches: in words as [`Self::described`] has them,
@@ -278,7 +283,7 @@ impl Tiers {
     pub(crate) fn opener(&self, found: &Lookup, path: &Path, route: &Path) -> (String, PathBuf) {
         let list = List::opener(found);
         let pattern = list.and_then(|list| self.narrowest(list, path, route));
-        (in_words(list, pattern), pattern.map_or_else(|| PathBuf::from("/"), Pattern::stem))
+        (self.in_words(list, pattern), pattern.map_or_else(|| PathBuf::from("/"), Pattern::stem))
     }
 
     /// As [`Self::described`], the most specific pattern of those that may match something at or below the
@@ -289,7 +294,19 @@ impl Tiers {
             |pattern: &Pattern| pattern.stem() != Path::new("/") && pattern.is_about(directory);
         let about = self.patterns.iter().filter(|(_, pattern)| is_about(pattern));
         let narrowest = about.max_by_key(|(_, pattern)| pattern.specificity());
-        narrowest.map(|(list, pattern)| in_words(Some(*list), Some(pattern)))
+        narrowest.map(|(list, pattern)| self.in_words(Some(*list), Some(pattern)))
+    }
+
+    /// The pattern of a list, and where it is written; without one the list, or the default.
+    fn in_words(&self, list: Option<List>, pattern: Option<&Pattern>) -> String {
+        let field = list.map_or("default", List::field);
+        let of_default = || self.default_place.as_ref().filter(|_| list.is_none());
+        let what = pattern.map_or_else(
+            || format!("{field} of file_policy"),
+            |pattern| format!("`{}` of {field}", pattern.text),
+        );
+        let place = pattern.map_or_else(of_default, |pattern| pattern.place.as_ref());
+        place.map_or_else(|| what.clone(), |place| format!("{what} ({place})"))
     }
 
     /// Every pattern that matches the path, with its list.
@@ -312,7 +329,8 @@ impl Tiers {
             directories.iter().any(|directory| pattern.is_about(directory))
         };
         let patterns = self.patterns.iter().filter(concerned).cloned().collect();
-        Self { default: self.default, asks: self.asks, patterns, ..Self::default() }
+        let default_place = self.default_place.clone();
+        Self { default: self.default, asks: self.asks, default_place, patterns, ..Self::default() }
     }
 
     /// With one more pattern in the list of `tier`. Looks at the disk.
@@ -354,15 +372,5 @@ impl Tiers {
             List::Tier(Tier::Deny) | List::Sensitive | List::Question => None,
             List::Tier(tier) => Some((*tier, pattern)),
         })
-    }
-}
-
-/// The pattern of a list, and where it is written; without one the list, or the default.
-fn in_words(list: Option<List>, pattern: Option<&Pattern>) -> String {
-    let list = list.map_or("default", List::field);
-    match pattern {
-        Some(Pattern { text, place: Some(place), .. }) => format!("`{text}` of {list} ({place})"),
-        Some(Pattern { text, .. }) => format!("`{text}` of {list}"),
-        None => format!("{list} of file_policy"),
     }
 }

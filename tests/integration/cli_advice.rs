@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::attack::{Linking, arena_with};
 use crate::cli_status::product;
 use crate::run::{Outcome, PRODUCT, Run};
 use crate::scratch::Scratch;
@@ -34,6 +35,9 @@ const ROWS: &[(&str, &str)] = &[
     ("link a program", "ln bin/program second"),
     ("remove a link", "rm dir/inner"),
     ("rename over a link", "mv -f dir/program dir/inner"),
+    ("replace by a name that is another each time", "sed -i s/i/j/ file"),
+    ("create what has another name each time", "mktemp -p dir"),
+    ("create outside what has another name each time", "mktemp -p $OUT"),
 ];
 
 /// What no option and no rule allows: the script, and what the advice names.
@@ -42,6 +46,8 @@ const WITHHELD: &[(&str, &str)] = &[
     ("touch no/new", "first: `<workspace>/no/**` of deny_paths"),
     ("rm -f no/file", "first: `<workspace>/no/**` of deny_paths"),
     ("mv whole dir/whole", "place: `<workspace>/whole/part/*` of prompt_paths"),
+    ("mv asked/file moved", "first: `<workspace>/asked/**` of prompt_paths"),
+    ("ln asked/file second", "first: `<workspace>/asked/**` of prompt_paths"),
 ];
 
 fn tree() -> Scratch {
@@ -87,7 +93,9 @@ fn attempt(scratch: &Scratch, script: &str) -> Outcome {
 fn options_that_are_advised_allow_it() {
     for (name, script) in ROWS {
         let scratch = tree();
-        assert_ne!(attempt(&scratch, script).code(), 0, "{name}: allowed from the start");
+        let denied = attempt(&scratch, script);
+        assert_ne!(denied.code(), 0, "{name}: allowed from the start");
+        denied.assert_stderr("  denied ");
         let options = texts(&denials(&scratch), "options").join(" ");
         let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
         let run = Run::new(&scratch, "sh", &["-c", &line, &scratch.expand(script)]);
@@ -123,8 +131,28 @@ fn what_tiers_withhold_too_is_named() {
             assert_eq!(denial["options"], Value::Null, "{script}: {denial}");
             assert_eq!(denial["toml"], Value::Null, "{script}: {denial}");
         }
-        product(&scratch, &["why", "--last"]).run().assert_stdout(pattern);
+        let told = product(&scratch, &["why", "--last"]).run();
+        told.assert_stdout(pattern);
+        let is_first = pattern.starts_with("first: ");
+        assert_eq!(told.stdout.contains("then allow: jp-confine -w "), is_first, "{told}");
     }
+}
+
+/// What is granted and asked about does not leave its place: that is no question, and nobody is told of one.
+#[test]
+fn what_is_asked_about_stays_in_its_place() {
+    let scratch = withheld();
+    let policy = std::fs::read_to_string(scratch.ws().join("jp-confine.toml")).expect("read");
+    let policy = policy.replace("read = true", "read = true\nwrite = true");
+    scratch.write("ws/jp-confine.toml", &policy);
+    scratch.write("ws/asked/dir/file", "x");
+    for script in ["mv asked/file moved", "ln asked/file second", "mv asked/dir dir/asked"] {
+        let denied = attempt(&scratch, script);
+        denied.assert_stderr("has to stay in its place; take the pattern out");
+        assert!(!denied.stderr.contains("consented"), "{denied}");
+        product(&scratch, &["why", "--last"]).run().assert_stdout("has to stay in its place");
+    }
+    attempt(&scratch, "cat asked/file").assert_stderr("nobody consented");
 }
 
 /// Where a person is asked once it is granted, the advice says so, and what was granted stays granted.
@@ -175,6 +203,31 @@ fn patterns_that_are_advised_allow_it() {
     }
 }
 
+/// What `default` withholds a pattern gives, with a rule where that lacks, too.
+#[test]
+fn patterns_are_advised_where_a_default_refuses() {
+    let config = "[file_policy]\ndefault = \"deny\"\n";
+    for script in ["cat file", "echo x >> file", "cat $OUT/secret"] {
+        let scratch = tree();
+        scratch.write("home/.config/jp-confine/config.toml", config);
+        attempt(&scratch, script)
+            .assert_stderr("  allow: add to ")
+            .assert_stderr("file_policy] in");
+        let advice = denials(&scratch);
+        let list =
+            |one: &Value| format!("{} = {}\n", one["key"].as_str().unwrap(), one["patterns"]);
+        let patterns = advice.iter().flat_map(|one| one["patterns"].as_array().expect("a list"));
+        let own = patterns.map(list).collect::<String>();
+        scratch.write("home/.config/jp-confine/config.toml", &format!("{config}{own}"));
+        let rules = texts(&advice, "toml").concat();
+        scratch.write("ws/jp-confine.toml", &format!("{POLICY}\n{rules}"));
+        attempt(&scratch, script).assert_ok();
+        if script == "cat file" {
+            attempt(&scratch, "cat bin/program").assert_stderr("config.toml:2)");
+        }
+    }
+}
+
 /// Where a rule covers what lies outside no pattern helps: below what a profile grants, and below an approved link.
 #[test]
 fn profiles_that_are_advised_allow_it() {
@@ -188,6 +241,8 @@ fn profiles_that_are_advised_allow_it() {
         assert_ne!(attempt(&scratch, script).code(), 0, "{script}: allowed from the start");
         let advice = denials(&scratch);
         let [denial] = advice.as_slice() else { panic!("{script}: {advice:?}") };
+        let told = product(&scratch, &["why", "--last"]).run();
+        assert!(!told.stdout.contains("all of these"), "one denial is told once: {told}");
         let list =
             |one: &Value| format!("{} = {}\n", one["key"].as_str().unwrap(), one["patterns"]);
         let lists: String =
@@ -222,6 +277,28 @@ fn what_is_refused_on_one_path_is_allowed_by_one_rule() {
     }
 }
 
+/// Two entries that change places take more than one that moves, of programs with the library and without.
+#[test]
+fn an_exchange_is_advised_as_what_it_is() {
+    for linking in [Linking::Dynamic, Linking::Static] {
+        let policy = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n
+[[access.fs]]\npath = 'dir'\nread = true\n";
+        let scratch = tree();
+        scratch.write("ws/dir/text", "of dir");
+        scratch.write("ws/jp-confine.toml", policy);
+        let scratch = arena_with(linking, scratch);
+        let script = "bin/attack exchange file dir/text";
+        attempt(&scratch, script).assert_stdout("EACCES");
+        let advice = denials(&scratch);
+        let options = texts(&advice, "options").join(" ");
+        let line = format!("{PRODUCT} {options} -- {script}");
+        let run = Run::new(&scratch, "sh", &["-c", &line]).mode(crate::run::Mode::Bare).run();
+        run.assert_stdout("ok");
+        scratch.write("ws/jp-confine.toml", &[policy, &texts(&advice, "toml").concat()].concat());
+        attempt(&scratch, script).assert_stdout("ok");
+    }
+}
+
 /// Many files in one directory have one way out, in the block and afterwards.
 #[test]
 fn what_is_refused_in_one_directory_is_allowed_by_one_rule() {
@@ -249,7 +326,7 @@ fn what_is_refused_in_one_directory_is_allowed_by_one_rule() {
 fn the_last_run_is_explained_and_no_other() {
     let scratch = tree();
     let nothing = product(&scratch, &["why", "--last"]).run();
-    nothing.assert_ok().assert_stdout("no denials are on record");
+    nothing.assert_ok().assert_stdout("no denials are on record").assert_stdout("explain PATH");
     let script = scratch.expand("cat $OUT/secret; echo x >> file; exit 3");
     product(&scratch, &["-q", "--", "sh", "-c", &script]).run().assert_code(3);
     let told = product(&scratch, &["why", "--last"]).run();

@@ -77,6 +77,7 @@ fn explain_names_every_capability() {
     for capability in ["read", "create", "update", "delete", "execute"] {
         run.assert_stdout(capability);
     }
+    product(&scratch, &["explain", ""]).run().assert_code(125).assert_stderr("the path is empty");
     product(&scratch, &["explain", "/etc/passwd"]).run().assert_ok().assert_stdout("/etc");
     let run = product(&scratch, &["explain", "--json", &scratch.expand("$OUT/secret")]).run();
     run.assert_ok();

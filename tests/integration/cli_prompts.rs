@@ -60,7 +60,7 @@ fn yes_is_for_one_call() {
     terminal.keys("y\n");
     terminal.see("first:content-a");
     terminal.see(QUESTION);
-    terminal.keys("n\n");
+    terminal.keys("yesterday\n");
     terminal.end();
     assert!(!terminal.screen().contains("second:content"), "{}", terminal.screen());
 }
@@ -99,7 +99,7 @@ fn what_changes_is_asked_about_as_well() {
     terminal.see("moved");
     terminal.see("wants to delete");
     terminal.see(QUESTION);
-    terminal.keys("n\n");
+    terminal.keys("rm -rf build\n");
     terminal.see("removed:1");
     terminal.end();
     assert_eq!(scratch.read("ws/ask/c"), "inside\n");

@@ -3,6 +3,7 @@
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Verdict};
 use jp_confine_policy::moves::{self, End, Ends, Kind, Move, Plan};
+use jp_confine_policy::telling::EXCHANGE;
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
@@ -29,6 +30,7 @@ pub(crate) fn rename(
     {
         return Err(Errno::INVAL);
     }
+    let task = &task.called(called(task.call, kind(flags)));
     let old = task.argument(olddirfd, old)?;
     let new = task.argument(newdirfd, new)?;
     let _acting = task.begin()?;
@@ -65,6 +67,14 @@ pub(crate) fn rename(
             Err(Errno::ACCESS)
         }
         (outcome, _) => outcome.map(|()| Answer::Value(0)),
+    }
+}
+
+/// What the call is on record as.
+fn called(call: &'static str, kind: Kind) -> &'static str {
+    match kind {
+        Kind::Exchange => EXCHANGE.to_str().unwrap_or(call),
+        Kind::Replace | Kind::KeepIt => call,
     }
 }
 

@@ -1,5 +1,7 @@
 //! The data behind `jp-confine explain` (spec §18).
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
@@ -97,6 +99,17 @@ fn hidden_areas_are_marked_for_reads_only() {
     let hidden = found.capabilities.iter().filter(|one| one.hidden).map(|one| one.capability);
     assert_eq!(letters(hidden), "rx");
     assert_eq!(allowed(&found), "-");
+}
+
+/// As advice names it, so that what is shown can be told from another name.
+#[test]
+fn bytes_that_are_no_text_are_shown_as_numbers() {
+    let place = Place::new("");
+    let policy = place.policy_of(place.compile("", "").unwrap().grants);
+    let path = Path::new(OsStr::from_bytes(b"a\xff/b"));
+    let found = explain(&policy.context(), &Tiers::default(), place.root.as_path(), path);
+    assert_eq!(found.path, "a\\xff/b");
+    assert!(found.resolved.is_some_and(|resolved| resolved.ends_with("/a\\xff/b")));
 }
 
 #[test]

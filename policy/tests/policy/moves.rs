@@ -104,6 +104,33 @@ rows! {
     exchange_needs_both: ".:cd", "exchange", OLD => "tell u and -, no";
 }
 
+/// Of two entries that change places it is the directory that is told of, with what is asked about in it.
+#[test]
+fn a_directory_that_comes_back_is_told_of() {
+    let place = Place::new("");
+    let root = place.root.as_path();
+    let grants = place.compile(".:w", "").unwrap().grants;
+    let image = image_with(&grants, tiers("b/secret", root).as_ref(), root);
+    let image = Image::parse(&image).unwrap();
+    let [from, to] = ["a", "b"].map(|name| root.join(name).to_str().unwrap().to_owned());
+    let [from, to] = [&from, &to].map(|path| Request::canonical(path.as_bytes()));
+    let plan = moves::plan(&image, &Move { from, to, kind: Kind::Exchange }, &Back);
+    assert!(matches!(plan, Plan::Refuse(Denial { second: true, .. })), "{plan:?}");
+}
+
+/// The destination is a directory.
+struct Back;
+
+impl Ends for Back {
+    fn exists(&self) -> bool {
+        true
+    }
+
+    fn is_directory(&self, end: End) -> bool {
+        end == End::Destination
+    }
+}
+
 macro_rules! questions {
     ($($name:ident: $prompts:literal, $ends:expr, $consents:literal => $expected:literal;)*) => {$(
         #[test]

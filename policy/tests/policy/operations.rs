@@ -94,7 +94,8 @@ rows! {
     replace_above_a_denial: ".:rw e/secret:", "replace d e" => "2:d";
     exchange: ".:ud", "exchange a b" => "ok";
     exchange_needs_update: ".:cd", "exchange a b" => "u";
-    exchange_gains_on_the_way_back: ".:rw b:rwx", "exchange b/a a" => "x";
+    exchange_gains: ".:rw b:rwx", "exchange a b/a" => "x";
+    exchange_gains_on_the_way_back: ".:rw b:rwx", "exchange b/a a" => "2:x";
 
     link: ".:c", "link a b" => "ok";
     link_needs_create: ".:rud", "link a b" => "2:c";

@@ -7,6 +7,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Verdict};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::moves::{self, End, Ends, Kind, Move, Plan};
+use jp_confine_policy::telling::EXCHANGE;
 
 use super::entries::{Argument, exists, may_create, nowhere, settle_by_spelling, settle_pair};
 use crate::errno::Errno;
@@ -22,6 +23,7 @@ pub(super) fn move_entry(
     new: Argument,
     flags: c_uint,
 ) -> Result<(), Errno> {
+    let call = if kind(flags) == Kind::Exchange { EXCHANGE } else { call };
     move_by(session::image()?, call, old, new, flags)
 }
 

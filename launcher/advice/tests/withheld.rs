@@ -1,0 +1,122 @@
+//! Advice where tiers withhold what is granted.
+
+use jp_confine_policy::file_policy::FilePolicy;
+use jp_confine_policy::pattern::Places;
+
+use super::*;
+
+#[test]
+fn who_said_no_is_not_nobody() {
+    let question =
+        Denial { restraint: Some(Restraint::Prompt), question: true, ..denial("open", "/w/a", R) };
+    let (grants, tiers) = ([grant("/w", R)], Tiers::default());
+    let told = |asked| {
+        let advisor = Advisor { asked, ..advisor(&grants, &[], &tiers) };
+        in_line(advisor.advise(&question))
+    };
+    assert_eq!(told(false), "nobody consented; in a terminal it is asked about");
+    assert_eq!(told(true), "a person said no; the next run asks again");
+    let moved = Denial { question: false, other: "/w/b".into(), ..question };
+    let advice = advisor(&grants, &[], &tiers).advise(&moved);
+    assert!(in_line(advice).contains("has to stay in its place; take the pattern out"));
+}
+
+fn tiers(policy: &FilePolicy) -> Tiers {
+    let places = Places { home: None, workspace: Path::new("/w") };
+    Tiers::new(policy, Some(&[]), places).expect("patterns")
+}
+
+/// No grant is advised that a tier would withhold, and where a person would be asked that is said.
+#[test]
+fn tiers_withhold_what_is_granted_for_advice() {
+    let list = |pattern: &str| vec![format!("<workspace>/{pattern}")];
+    let tiers = tiers(&FilePolicy {
+        deny_paths: list("no/**"),
+        prompt_paths: list("asked/**"),
+        read_paths: list("read/**"),
+        ..FilePolicy::default()
+    });
+    let grants = [flag("/w", R)];
+    let told = |denial: &Denial| match advisor(&grants, &[], &tiers).advise(denial) {
+        Advice::Grant { question: Some(question), .. } => question,
+        advice => in_line(advice),
+    };
+    let rows = [
+        (denial("open", "/w/no/a", U), "to be taken out first: `<workspace>/no/**` of deny_paths"),
+        (
+            denial("unlink", "/w/no/a", D),
+            "to be taken out first: `<workspace>/no/**` of deny_paths; then -w /w/no/a",
+        ),
+        (
+            denial("open", "/w/read/a", U),
+            "to be taken out first: `<workspace>/read/**` of read_paths",
+        ),
+        (denial("open", "/w/asked/a", U), "then a person is asked, for `<workspace>/asked/**`"),
+        (pair("rename", "/w/a", "/w/no/a", D, false), "`<workspace>/no/**` of deny_paths"),
+    ];
+    for (denial, expected) in rows {
+        assert!(told(&denial).contains(expected), "{expected}: {}", told(&denial));
+    }
+}
+
+/// What holds where no pattern matches gives way to a pattern alone, of the user's own.
+#[test]
+fn a_default_that_refuses_gives_way_to_a_pattern() {
+    let deny = tiers(&FilePolicy { default: Some(Tier::Deny), ..FilePolicy::default() });
+    let read = tiers(&FilePolicy { default: Some(Tier::Read), ..FilePolicy::default() });
+    let withheld = |path: &str, missing| Denial {
+        restraint: Some(Restraint::Default),
+        ..denial("open", path, missing)
+    };
+    let grants = [flag("/w", R)];
+    let rows = [
+        (&deny, withheld("/w/a", R), "read_paths /w/a"),
+        (&deny, withheld("/srv/a", R), "read_paths /srv/a"),
+        (&deny, denial("open", "/w/a", U), "a: read, update; write_paths /w/a"),
+        (&read, withheld("/srv/a", U), "write_paths /srv/a"),
+        (&read, withheld("/proc/7/stat", U), "no option and no rule outweighs it; a pattern does"),
+    ];
+    for (tiers, denial, expected) in rows {
+        assert_eq!(in_line(advisor(&grants, &[], tiers).advise(&denial)), expected);
+    }
+}
+
+/// A pattern that was written by way of a link restricts by that spelling alone.
+#[test]
+fn tiers_withhold_by_the_spelling_too() {
+    let list = |pattern: &str| vec![pattern.to_owned()];
+    let tiers = tiers(&FilePolicy {
+        deny_paths: list("**/no/*"),
+        prompt_paths: list("**/asked/*"),
+        ..FilePolicy::default()
+    });
+    let grants = [flag("/w", R)];
+    let by = |route: &str| Denial { route: route.into(), ..denial("open", "/w/real/a", U) };
+    let told = |denial: &Denial| advisor(&grants, &[], &tiers).advise(denial);
+    let free = "-w /w/real/a; real/a: read, update";
+    assert_eq!(in_line(told(&by("/w/link/a"))), free);
+    let taken_out = "to be taken out first: `**/no/*` of deny_paths";
+    assert_eq!(in_line(told(&by("/w/no/a"))), format!("{taken_out}; then -w /w/real/a"));
+    let Advice::Grant { question: Some(question), .. } = told(&by("/w/asked/a")) else {
+        panic!("a person is asked")
+    };
+    assert!(question.contains("`**/asked/*`"), "{question}");
+    let moved = Denial { route: "/w/no/a".into(), ..pair("rename", "/w/x", "/w/real/a", C, true) };
+    assert_eq!(in_line(told(&moved)), format!("{taken_out}; then -w /w/x -w /w/real/a"));
+}
+
+/// Of a move one denial is told, whatever its other end lacks.
+#[test]
+fn both_ends_of_a_move_are_told_where_both_are_refused() {
+    let tiers =
+        tiers(&FilePolicy { deny_paths: vec!["/srv/no/**".to_owned()], ..FilePolicy::default() });
+    let grants = [grant("/w", R), grant("/w/free", C.union(U)), flag("/srv/no", Capabilities::ALL)];
+    let moved = |to: &str, missing, second| pair("rename", "/w/missing-a", to, missing, second);
+    let beside = |denial: &Denial| advisor(&grants, &[], &tiers).beside(denial);
+    assert_eq!(beside(&moved("/w/missing-b", D, false)), C);
+    assert_eq!(beside(&moved("/srv/no/b", D, false)), C);
+    assert_eq!(beside(&moved("/", D, false)), U);
+    assert_eq!(beside(&moved("/w/free/b", D, false)), Capabilities::NONE);
+    assert_eq!(beside(&moved("/w/missing-b", C, true)), Capabilities::NONE);
+    assert_eq!(beside(&denial("unlink", "/w/missing-a", D)), Capabilities::NONE);
+}

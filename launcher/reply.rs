@@ -1,0 +1,43 @@
+//! What a person types in answer to a question.
+
+/// An answer. The whole line counts, so that the beginning of a command is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reply {
+    /// `y` or `yes`.
+    Yes,
+    /// `r`: yes, in this run.
+    Run,
+    /// `e`: each of several questions by itself.
+    Each,
+    /// Everything else.
+    No,
+}
+
+impl Reply {
+    /// What `line` says, in capitals or not.
+    pub(crate) fn of(line: &str) -> Self {
+        match line.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => Self::Yes,
+            "r" => Self::Run,
+            "e" => Self::Each,
+            _ => Self::No,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_whole_line_is_the_answer() {
+        for line in ["y", "Y", " yes ", "YES"] {
+            assert_eq!(Reply::of(line), Reply::Yes, "{line}");
+        }
+        assert_eq!((Reply::of("r"), Reply::of("e\t")), (Reply::Run, Reply::Each));
+        let others = ["", "n", "no", "rm -rf build", "yesterday", "y n", "yy", "run", "exit", "ye"];
+        for line in others {
+            assert_eq!(Reply::of(line), Reply::No, "{line}");
+        }
+    }
+}
