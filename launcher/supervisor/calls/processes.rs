@@ -39,6 +39,16 @@ pub(crate) fn prioritise(
     if which == process { one(task, number) } else { Err(refused(task, "/proc")) }
 }
 
+/// Reaching into a process where nothing tells those of the run apart from others; its number, or zero where
+/// it is named otherwise.
+///
+/// # Errors
+/// Always `EPERM`.
+pub(crate) fn reach(task: &Task<'_>, number: i32) -> Result<Answer, Errno> {
+    let whose = if number > 0 { format!("/proc/{number}") } else { "/proc".to_owned() };
+    Err(refused(task, &whose))
+}
+
 /// Reports it; the answer is what the kernel says of processes of others.
 fn refused(task: &Task<'_>, whose: &str) -> Errno {
     task.refused(Reason::OtherProcess, Subject::new(whose.as_bytes()));
