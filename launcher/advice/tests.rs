@@ -43,6 +43,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         tiers,
         asked: false,
         unapproved,
+        unsupervised: Unsupervised::Ordered,
         declared: true,
         net: &FREE,
         without_network: None,
@@ -237,7 +238,11 @@ fn what_cannot_be_allowed_says_so() {
         (denial("open", "not/absolute", R), "no option and no rule can allow it"),
         (
             Denial { reason: Reason::Namespace, ..denial("unshare", "/w", R) },
-            "it would change what paths mean, or go around them",
+            "no option allows it, as it changes what paths mean: do it outside of the run",
+        ),
+        (
+            Denial { reason: Reason::Static, ..denial("execve", "/w/a", Capabilities::NONE) },
+            "statically linked: nothing else holds it; allow: --enforce layered",
         ),
     ];
     for (denial, expected) in rows {
