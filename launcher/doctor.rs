@@ -66,7 +66,7 @@ fn diagnose(context: &Context) -> Diagnosis {
     findings.push(surroundings("container", container()));
     findings.push(surroundings("outer run", outer));
     Diagnosis {
-        layered: machine.landlock > 0 && machine.supervises(),
+        layered: machine.missing().next().is_none(),
         strict: machine.missing().next().is_none(),
         findings,
     }
@@ -150,7 +150,7 @@ fn words(diagnosis: &Diagnosis) -> String {
     for finding in &diagnosis.findings {
         let there = if finding.there { "yes" } else { "no" };
         let comma = if finding.detail.is_empty() { "" } else { ", " };
-        let _ = writeln!(text, "  {:<10} {there}{comma}{}", finding.feature, finding.detail);
+        let _ = writeln!(text, "  {:<11} {there}{comma}{}", finding.feature, finding.detail);
         for lost in &finding.lost {
             let _ = writeln!(text, "    lost: {lost}");
         }

@@ -208,6 +208,23 @@ fn a_kernel_without_a_listener() {
     }
 }
 
+/// What containers refuse to whoever may not trace all: what is lost is said.
+#[test]
+fn a_container_without_looking_into_others() {
+    if !is_of_interest() {
+        return;
+    }
+    let scratch = tree(Linking::Dynamic);
+    for (number, name, left) in [
+        (libc::SYS_process_vm_readv, "ptrace", Left::Landlock),
+        (libc::SYS_pidfd_getfd, "pidfd_getfd", Left::Supervisor),
+    ] {
+        let run = on_a_kernel(&scratch, number, libc::EPERM, "i_open $OUT/secret");
+        assert_eq!(answer(&run), "EACCES", "{name}: {run}");
+        assert_said(&run, name, left);
+    }
+}
+
 /// Another sandbox around, with namespaces of its own.
 #[test]
 fn inside_bubblewrap() {

@@ -89,7 +89,7 @@ fn what_cannot_be_enforced_is_not_run() {
 #[test]
 fn strict_does_without_nothing() {
     let scratch = Scratch::new();
-    for feature in ["landlock", "listener", "openat2", "proc", "ptrace"] {
+    for feature in ["landlock", "listener", "openat2", "proc", "ptrace", "pidfd_getfd"] {
         product(&scratch, &["--enforce", "strict", "--", "touch", "ran"])
             .env("JP_CONFINE_WITHOUT", feature)
             .run()

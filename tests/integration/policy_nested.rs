@@ -75,7 +75,7 @@ fn a_look_at_the_machine_is_no_denial() {
     let doctor =
         nested(&scratch, &["--deny dir"], "cat file; ! cat dir/file; bin/inner doctor >&2");
     assert_restricted(&doctor);
-    doctor.assert_stderr("1 denial\n").assert_stderr("userns     no");
+    doctor.assert_stderr("1 denial\n").assert_stderr("userns      no");
 }
 
 /// What the inner run would keep of itself is no concern of whoever reads the outer run's report.
