@@ -35,7 +35,9 @@ impl Effect {
             }
             b"swapon" | b"swapoff" | b"acct" | b"quotactl" | b"quotactl_fd" | b"init_module"
             | b"finit_module" | b"delete_module" | b"kexec_load" | b"kexec_file_load" | b"iopl"
-            | b"ioperm" | b"uselib" => Self::Machine,
+            | b"ioperm" | b"uselib" | b"bpf" | b"reboot" | b"settimeofday" | b"clock_settime" => {
+                Self::Machine
+            }
             b"ioctl" => Self::Typing,
             b"mq_open" | b"mq_unlink" => Self::Queue,
             b"ptrace" | b"process_vm_readv" | b"process_vm_writev" | b"process_madvise"

@@ -90,10 +90,16 @@ pub(super) const REFUSED: &[c_long] = &[
     libc::SYS_ioperm,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_uselib,
+    libc::SYS_bpf,
+    libc::SYS_reboot,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
 ];
 
-/// What does not exist as far as programs are told: they fall back to ordinary calls, which can be seen.
-pub(super) const ABSENT: &[c_long] = &[libc::SYS_io_uring_setup];
+/// What does not exist as far as programs are told: they fall back to ordinary calls, which can be seen. A ring
+/// may have been handed over.
+pub(super) const ABSENT: &[c_long] =
+    &[libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
 
 /// By which a program makes a sandbox for itself. What the supervisor does for it would be done outside of
 /// that, so it is told that there is none (`docs/decisions/0027`).
@@ -228,7 +234,7 @@ pub(super) const PROCESSES: &[c_long] = &[
     libc::SYS_pidfd_getfd,
 ];
 
-/// Who runs first, and on which processor.
+/// Who runs first, and on which processor, and what is counted of that.
 pub(super) const SCHEDULING: &[(c_long, Fate)] = &[
     (libc::SYS_prlimit64, Fate::Limits),
     (libc::SYS_setpriority, Fate::Priority { one: PRIO_PROCESS }),
@@ -237,14 +243,14 @@ pub(super) const SCHEDULING: &[(c_long, Fate)] = &[
     (libc::SYS_sched_setattr, Fate::Process { number: 0 }),
     (libc::SYS_sched_setparam, Fate::Process { number: 0 }),
     (libc::SYS_sched_setscheduler, Fate::Process { number: 0 }),
+    // Of all processes at once nothing but a setting of the machine's tells whether it may be counted.
+    (libc::SYS_perf_event_open, Fate::TrapAlways),
 ];
 
-/// What else is done to the memory of processes, and what is counted of them, where Landlock does not keep
-/// those outside apart.
+/// What else is done to the memory of processes, where Landlock does not keep those outside apart.
 pub(super) const PAGES: &[(c_long, Fate)] = &[
     (libc::SYS_migrate_pages, Fate::Process { number: 0 }),
     (libc::SYS_move_pages, Fate::Process { number: 0 }),
-    (libc::SYS_perf_event_open, Fate::Process { number: 1 }),
 ];
 
 /// What starts programs.

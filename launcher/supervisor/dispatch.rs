@@ -195,7 +195,7 @@ mod common {
         libc::SYS_sched_setscheduler => "sched_setscheduler", processes::one(task, a.int(0));
         libc::SYS_migrate_pages => "migrate_pages", processes::one(task, a.int(0));
         libc::SYS_move_pages => "move_pages", processes::one(task, a.int(0));
-        libc::SYS_perf_event_open => "perf_event_open", processes::one(task, a.int(1));
+        libc::SYS_perf_event_open => "perf_event_open", processes::count(task, a.int(1), a.word(4));
         libc::SYS_mq_open => "mq_open", queues::open(
             task, a.word(0), a.int(1), a.unsigned(2), a.word(3),
         );
@@ -226,6 +226,10 @@ mod common {
         libc::SYS_init_module => "init_module", refused::anywhere(task);
         libc::SYS_finit_module => "finit_module", refused::on(task, a.int(0));
         libc::SYS_delete_module => "delete_module", refused::anywhere(task);
+        libc::SYS_bpf => "bpf", refused::anywhere(task);
+        libc::SYS_reboot => "reboot", refused::anywhere(task);
+        libc::SYS_settimeofday => "settimeofday", refused::anywhere(task);
+        libc::SYS_clock_settime => "clock_settime", refused::anywhere(task);
         libc::SYS_kexec_load => "kexec_load", refused::anywhere(task);
         KEXEC_FILE_LOAD => "kexec_file_load", refused::anywhere(task);
         // Of the commands only those that type for the user are trapped.

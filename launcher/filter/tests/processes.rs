@@ -37,4 +37,5 @@ fn who_runs_first_is_judged_where_it_is_about_others() {
         assert_eq!(calls, [ALLOW, NOTIFY, NOTIFY], "{number}");
     }
     assert_eq!(call(libc::SYS_move_pages, 5, 0), ALLOW, "Landlock holds it");
+    assert_eq!(call(libc::SYS_perf_event_open, 1, 0), NOTIFY, "it may be of a control group");
 }

@@ -26,6 +26,18 @@ pub(crate) fn one(task: &Task<'_>, number: i32) -> Result<Answer, Errno> {
     Err(if exists(proc, &name) { refused(task, &format!("/proc/{name}")) } else { Errno::SRCH })
 }
 
+/// `perf_event_open(2)`: as [`one`], where the number is not that of a control group.
+///
+/// # Errors
+/// `EPERM` too for all processes at once, and for those of a control group.
+pub(crate) fn count(task: &Task<'_>, number: i32, flags: u64) -> Result<Answer, Errno> {
+    const OF_GROUP: u64 = 4; // PERF_FLAG_PID_CGROUP
+    if number < 0 || flags & OF_GROUP != 0 {
+        return Err(refused(task, "/proc"));
+    }
+    one(task, number)
+}
+
 /// `setpriority(2)`, `ioprio_set(2)`: as [`one`] where `which` is `process`, of the call's own numbers.
 ///
 /// # Errors

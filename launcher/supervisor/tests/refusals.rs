@@ -172,7 +172,7 @@ fn refused_whole() {
     let (text, denials) = ground.trapped(|| {
         let (d, kind) = (c("d"), c("tmpfs"));
         let own = usize::try_from(std::process::id()).expect("a number");
-        let calls: [(i64, &[usize]); 7] = [
+        let calls: [(i64, &[usize]); 10] = [
             (libc::SYS_mount, &[address(&kind), address(&d), address(&kind)]),
             (libc::SYS_chroot, &[address(&d)]),
             (libc::SYS_move_mount, &[0, 0, HERE, address(&d)]),
@@ -180,6 +180,9 @@ fn refused_whole() {
             (libc::SYS_fsopen, &[address(&kind)]),
             (libc::SYS_ptrace, &[libc::PTRACE_ATTACH as usize, own]),
             (libc::SYS_process_madvise, &[0]),
+            (libc::SYS_bpf, &[0]),
+            (libc::SYS_perf_event_open, &[0, usize::MAX, 0]),
+            (libc::SYS_perf_event_open, &[0, 0, 0, 0, 4]),
         ];
         calls.map(|(number, arguments)| said(call(number, arguments))).join("\n")
     });
@@ -199,6 +202,9 @@ fn refused_whole() {
         "fsopen nothing: /",
         "ptrace nothing: /proc/PID",
         "process_madvise nothing: /proc",
+        "bpf nothing: /",
+        "perf_event_open nothing: /proc",
+        "perf_event_open nothing: /proc",
     ];
     assert_eq!(shown, expected);
 }
