@@ -49,7 +49,8 @@ impl Outer {
         let mut images = Vec::new();
         for &number in std::iter::once(first).chain(inner) {
             // Somebody's own variable of that name, and no run.
-            let Some(image) = sealed(child::duplicate(number)).map_err(untold)? else {
+            let Some(image) = sealed(child::duplicate(number)).map_err(|error| untold(&error))?
+            else {
                 return Ok(None);
             };
             match Image::parse(&image) {
@@ -156,7 +157,7 @@ fn other_version() -> Failure {
     )
 }
 
-fn untold(error: io::Error) -> Failure {
+fn untold(error: &io::Error) -> Failure {
     Failure::advised(
         format!("whether this is inside another run cannot be told: {error}"),
         "allow more open files (ulimit -n)",

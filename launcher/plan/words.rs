@@ -84,13 +84,11 @@ impl Plan {
         } else {
             "not held, so not started: static programs and those for another architecture"
         });
-        match (&self.traps, &self.bounds) {
-            (Some(_), _) => {}
-            (None, Some(_)) => {
-                limits.push("not held but by Landlock: calls that avoid the library")
-            }
-            (None, None) => limits.push("not held: calls that avoid the library, io_uring"),
-        }
+        limits.extend(match (&self.traps, &self.bounds) {
+            (Some(_), _) => None,
+            (None, Some(_)) => Some("not held but by Landlock: calls that avoid the library"),
+            (None, None) => Some("not held: calls that avoid the library, io_uring"),
+        });
         if !self.bounds.as_ref().is_some_and(Bounds::scopes) {
             limits.push("not held: signals to processes outside the run (Landlock 6 would)");
         }
