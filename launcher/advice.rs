@@ -2,6 +2,7 @@
 //! it, so that advice which is given is advice that works.
 
 mod beside;
+mod beyond_rules;
 mod commands;
 mod gathered;
 mod profile;
@@ -37,7 +38,7 @@ use crate::net::advice::Way;
 use crate::net::order::Without;
 use crate::prepare::{self, Prepared};
 use crate::report;
-use crate::supervisor::place::is_private;
+use crate::unsupervised::Unsupervised;
 
 /// Why rules about hosts allow no such socket.
 const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets there are none";
@@ -99,6 +100,8 @@ pub(crate) struct Advisor<'a> {
     pub(crate) asked: bool,
     /// What rules would grant if a person approved where they lead.
     pub(crate) unapproved: &'a [Grant],
+    /// Why the run had no supervisor, if it had none.
+    pub(crate) unsupervised: Unsupervised,
     /// Whether `access.fs` is declared, so that rules can be advised.
     pub(crate) declared: bool,
     /// The rules about hosts.
@@ -123,6 +126,7 @@ impl<'a> Advisor<'a> {
             tiers: &prepared.tiers,
             asked: false,
             unapproved: &prepared.unapproved,
+            unsupervised: Unsupervised::Missing,
             declared: prepared.declared,
             net: &prepared.resources.net,
             without_network: prepared.network.without(),
@@ -183,8 +187,10 @@ impl<'a> Advisor<'a> {
             return Err(Box::new(programs.advise(denial)));
         }
         let never = |reason: &str| Err(Box::new(Advice::Never(reason.to_owned())));
-        let reason = if is_of_outsider(denial) { Reason::OtherProcess } else { denial.reason };
-        if let Some(reason) = beyond_rules(reason).or_else(|| self.way_out_of(denial)) {
+        if let Some(reason) = self.beyond_rules(denial) {
+            return never(&reason);
+        }
+        if let Some(reason) = self.way_out_of(denial) {
             return never(reason);
         }
         let asked = asked_by(denial);
@@ -327,39 +333,6 @@ fn option_for(missing: Capabilities) -> (&'static str, Capabilities) {
         (false, true) => ("-x", read.union(Capabilities::EXECUTE)),
         (false, false) => ("-r", read),
     }
-}
-
-/// Whether a grant would be refused in its turn, since what is denied is a process's own: one that is still there
-/// was not of the run.
-fn is_of_outsider(denial: &Denial) -> bool {
-    let is_there = path_of(&denial.path).symlink_metadata().is_ok();
-    denial.reason == Reason::Rule && is_private(&denial.path) && is_there
-}
-
-/// Why a request is refused that no grant would allow.
-fn beyond_rules(reason: Reason) -> Option<&'static str> {
-    Some(match reason {
-        // Of connections the rules about hosts know more.
-        Reason::Rule
-        | Reason::Once
-        | Reason::ThisRun
-        | Reason::Connect
-        | Reason::Listen
-        | Reason::Peer
-        | Reason::Resolve
-        | Reason::Socket => return None,
-        Reason::Static => "statically linked: nothing in this run could hold it to the policy",
-        Reason::Foreign => "built for another architecture, whose system calls are refused",
-        Reason::Unreadable => "its user may not read it, so that nobody can tell what it starts",
-        Reason::Loader => "its loader is not part of the system",
-        Reason::Shim => "the preload library was out of reach",
-        Reason::OtherProcess => "it belongs to another process",
-        Reason::Namespace => "it would change what paths mean, or go around them",
-        Reason::Command => {
-            "access.commands does not list it so; `jp-confine why --last` has the rule"
-        }
-        Reason::Internal => "jp-confine could not judge it",
-    })
 }
 
 #[cfg(test)]

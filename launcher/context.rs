@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::environment::Granted;
 use crate::failure::Failure;
 use crate::machine::{self, Machine};
+use crate::spawn::HANDLES;
 
 /// The surroundings of this process.
 #[derive(Debug)]
@@ -90,7 +91,8 @@ impl Context {
     /// What the kernel offers here, less what the environment names (see [`machine::WITHOUT`]).
     pub(crate) fn machine(&self) -> Machine {
         let without = self.variable(OsStr::new(machine::WITHOUT));
-        Machine::look(without.and_then(OsStr::to_str).unwrap_or_default())
+        let is_inside = self.variable(HANDLES.as_ref()).is_some();
+        Machine::look(without.and_then(OsStr::to_str).unwrap_or_default(), is_inside)
     }
 }
 

@@ -9,9 +9,9 @@ use crate::events::{Denial, Reason};
 /// How many different denials are told apart; the rest is only counted.
 const DISTINCT: usize = 10_000;
 
-/// What makes two denials equal; of a command its arguments too, of a call that names two paths the other, of a
-/// spelling what that is withheld by, and of files of processes not whose they are: who asks all processes asks
-/// for one thing.
+/// What makes two denials equal; of a command its arguments too, of a call that names two paths the other, of one
+/// that is refused as such its name, of a spelling what that is withheld by, and of files of processes not whose
+/// they are: who asks all processes asks for one thing.
 type Key = (u8, Reason, Option<Restraint>, Vec<u8>, Vec<u8>, Vec<u8>);
 
 /// Denials of one kind, and how many of them.
@@ -66,8 +66,12 @@ impl Denials {
 
 impl Group {
     fn add(&mut self, denial: Denial) {
-        let Denial { missing, reason, restraint, path, route, other, program, .. } = &denial;
-        let beside = if *reason == Reason::Command { route } else { other };
+        let Denial { missing, reason, restraint, path, route, other, program, call, .. } = &denial;
+        let beside = match reason {
+            Reason::Command => route,
+            Reason::Namespace | Reason::OtherProcess => call,
+            _ => other,
+        };
         let path = of_any_process(path).unwrap_or_else(|| path.clone());
         let key = (missing.bits(), *reason, *restraint, path, program.clone(), beside.clone());
         if let Some(place) = self.places.get(&key) {
@@ -129,6 +133,17 @@ mod tests {
         let told: Vec<_> =
             denials.open().iter().map(|(one, count)| (one.restraint, *count)).collect();
         assert_eq!(told, [(None, 2), (Some(Restraint::Prompt), 1)]);
+    }
+
+    #[test]
+    fn calls_that_are_refused_as_such_are_told_apart() {
+        let mut denials = Denials::default();
+        for call in ["mount", "fsopen", "mount"] {
+            let by = (1, b"/bin/mount".to_vec());
+            denials.add(Denial::by_supervisor(Reason::Namespace, b"/", by, call.as_bytes()));
+        }
+        let told: Vec<_> = denials.open().iter().map(|(one, count)| (&*one.call, *count)).collect();
+        assert_eq!(told, [(&b"mount"[..], 2), (b"fsopen", 1)]);
     }
 
     #[test]

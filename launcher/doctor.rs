@@ -61,11 +61,12 @@ fn diagnose(context: &Context) -> Diagnosis {
     let machine = if refusal.is_some() { known.without_listener() } else { known };
     let mut findings: Vec<Finding> =
         Feature::ALL.into_iter().map(|feature| finding(feature, machine, refusal)).collect();
-    findings.push(namespaces());
+    let outer = outer_run(context);
+    findings.push(namespaces(outer.is_some()));
     findings.push(surroundings("container", container()));
-    findings.push(surroundings("outer run", outer_run(context)));
+    findings.push(surroundings("outer run", outer));
     Diagnosis {
-        layered: machine.landlock > 0 && machine.supervises(),
+        layered: machine.missing().next().is_none(),
         strict: machine.missing().next().is_none(),
         findings,
     }
@@ -112,11 +113,12 @@ fn listener_refused() -> Option<Errno> {
     }
 }
 
-/// User namespaces, which nothing here needs: other tools do.
-fn namespaces() -> Finding {
+/// User namespaces, which nothing here needs: other tools do. Inside a run the library refuses to make them, and
+/// to try it would be a denial on that run's record.
+fn namespaces(inside: bool) -> Finding {
     let unshare = (libc::SYS_unshare, libc::CLONE_NEWUSER);
-    let answer = trial(&filter::nothing(), Listener::None, Some(unshare));
-    let there = matches!(answer, Ok(0));
+    let tried = || trial(&filter::nothing(), Listener::None, Some(unshare));
+    let there = !inside && matches!(tried(), Ok(0));
     let detail = "not needed; inside a run no namespace can mount anything".to_owned();
     Finding { feature: "userns", there, detail, lost: Vec::new(), remedy: None }
 }
@@ -148,7 +150,7 @@ fn words(diagnosis: &Diagnosis) -> String {
     for finding in &diagnosis.findings {
         let there = if finding.there { "yes" } else { "no" };
         let comma = if finding.detail.is_empty() { "" } else { ", " };
-        let _ = writeln!(text, "  {:<10} {there}{comma}{}", finding.feature, finding.detail);
+        let _ = writeln!(text, "  {:<11} {there}{comma}{}", finding.feature, finding.detail);
         for lost in &finding.lost {
             let _ = writeln!(text, "    lost: {lost}");
         }

@@ -7,6 +7,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{StatVfsMountFlags, statvfs};
+
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::report;
@@ -28,8 +30,9 @@ const CHUNK: usize = 16 * 1024;
 /// The name carries a hash of the contents, so that versions live side by side and a daemon that
 /// outlives its run keeps its own; it is never deleted. Root installs for everybody, because what
 /// root starts may change its user; others, and who is root in a namespace of its own only, install among
-/// their own data. Where that cannot be written, or has a character that `LD_PRELOAD` takes for a separator,
-/// the directory serves that `scratch` is in.
+/// their own data. Where that cannot be written, has a character that `LD_PRELOAD` takes for a separator, or is
+/// mounted `noexec`, the directory serves that `scratch` is in. Where all are, nothing runs that the library alone
+/// would hold.
 ///
 /// # Errors
 /// Where none of these will do.
@@ -38,7 +41,7 @@ pub(crate) fn ensure(context: &Context, scratch: &Scratch) -> Result<PathBuf, Fa
     let of_root = rustix::process::geteuid().is_root().then(|| PathBuf::from("/var/lib"));
     for base in of_root.iter().chain(&context.data_home) {
         let path = base.join("jp-confine").join(&folder).join(NAME);
-        if preloadable(&path) && install(&path).is_ok() {
+        if preloadable(&path) && install(&path).is_ok() && may_be_mapped(&path) {
             return Ok(path);
         }
     }
@@ -48,6 +51,11 @@ pub(crate) fn ensure(context: &Context, scratch: &Scratch) -> Result<PathBuf, Fa
     }
     install(&path).map_err(|error| nowhere(&path, &error))?;
     Ok(path)
+}
+
+/// Whether the loader may map the file to execute: else it says so, and goes on without.
+fn may_be_mapped(path: &Path) -> bool {
+    statvfs(path).is_ok_and(|mount| !mount.f_flag.contains(StatVfsMountFlags::NOEXEC))
 }
 
 /// Takes over the library at `path`, absolute, which the run around this one has installed: the programs of

@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::events::{Denial, Reason};
 use crate::failure::Failure;
 use crate::plan::holder::Holder;
+use crate::refused_calls;
 use crate::vfs::refusals::{Refusal, without_passwords};
 
 /// An open event log.
@@ -58,7 +59,7 @@ impl Log {
         };
         let mut missing: Vec<&str> = denial.missing.iter().map(Capability::as_str).collect();
         missing.extend(denial.reason.is_network().then_some("net"));
-        let errno = if denial.hidden { "ENOENT" } else { "EACCES" };
+        let errno = refused_calls::errno(denial);
         let arguments = CommandLine::arguments_of(denial);
         self.write(&json!({
             "event": if consent.is_some() { "prompt" } else { "denial" },

@@ -1,11 +1,13 @@
 //! What this machine offers for holding programs to a policy, found out by asking it.
 
+use std::os::fd::AsRawFd as _;
 use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
-use crate::sys::{filter, landlock};
+use crate::sys::{filter, landlock, memory};
 
 /// Names features that are to be taken for absent, with commas between them: how it is on another
 /// machine can be tried on this one.
@@ -27,6 +29,8 @@ pub(crate) struct Machine {
     pub(crate) proc: bool,
     /// A process may look into those that it started.
     pub(crate) ptrace: bool,
+    /// `pidfd_getfd(2)`, by which the supervisor shares descriptors of its callers.
+    pub(crate) descriptors: bool,
 }
 
 /// What a layer needs and this machine lacks.
@@ -42,12 +46,20 @@ pub(crate) enum Feature {
     Proc,
     /// Looking into processes that one started.
     Ptrace,
+    /// `pidfd_getfd(2)`.
+    Descriptors,
 }
 
 impl Feature {
     /// Every feature.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Landlock, Self::Listener, Self::Openat2, Self::Proc, Self::Ptrace];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Landlock,
+        Self::Listener,
+        Self::Openat2,
+        Self::Proc,
+        Self::Ptrace,
+        Self::Descriptors,
+    ];
 
     /// Its name in [`WITHOUT`] and in messages.
     pub(crate) const fn name(self) -> &'static str {
@@ -57,6 +69,7 @@ impl Feature {
             Self::Openat2 => "openat2",
             Self::Proc => "proc",
             Self::Ptrace => "ptrace",
+            Self::Descriptors => "pidfd_getfd",
         }
     }
 
@@ -65,9 +78,10 @@ impl Feature {
         match self {
             Self::Landlock => "nothing bounds a program that digs out the library's cookie",
             Self::Listener => "calls that avoid the library are judged by nobody",
-            Self::Openat2 => "the supervisor cannot hold what it judges, so there is none",
+            Self::Openat2 => "there is no supervisor, and the library makes no files by open(2)",
             Self::Proc => "the supervisor cannot see its callers, so there is none",
             Self::Ptrace => "the supervisor cannot read what callers ask, so there is none",
+            Self::Descriptors => "programs without the library cannot connect, bind or fchmod",
         }
     }
 
@@ -78,24 +92,32 @@ impl Feature {
             Self::Listener => "Linux 5.19 or newer, seccomp(2) allowed, no run around this one",
             Self::Openat2 => "Linux 5.6 or newer, and openat2(2) allowed by the container",
             Self::Proc => "mount /proc",
-            Self::Ptrace => "set /proc/sys/kernel/yama/ptrace_scope to 1 or 0",
+            Self::Ptrace => {
+                "yama's ptrace_scope 1 or 0; process_vm_readv(2) allowed by the container"
+            }
+            Self::Descriptors => "Linux 5.6 or newer, and pidfd_getfd(2) allowed by the container",
         }
     }
 }
 
 impl Machine {
     /// Asks this machine, and forgets what `without` names (see [`WITHOUT`]); `landlock:3` stands
-    /// for the third version of it.
-    pub(crate) fn look(without: &str) -> Self {
+    /// for the third version of it. What reaches into processes is not tried inside a run, where it may be a denial
+    /// and nobody supervises.
+    pub(crate) fn look(without: &str, is_inside: bool) -> Self {
         let absent = |feature: Feature| without.split(',').any(|name| name == feature.name());
         let older = without.split(',').find_map(|name| name.strip_prefix("landlock:"));
+        let reaches = |tried: fn() -> bool| is_inside || tried();
         let newest = older.and_then(|version| version.parse().ok()).unwrap_or(i32::MAX);
         Self {
             landlock: if absent(Feature::Landlock) { 0 } else { landlock::version().min(newest) },
             listener: !absent(Feature::Listener) && filter::knows_listener(),
             openat2: !absent(Feature::Openat2) && knows_openat2(),
             proc: !absent(Feature::Proc) && shows_own_processes(),
-            ptrace: !absent(Feature::Ptrace) && may_look_into_children(),
+            ptrace: !absent(Feature::Ptrace)
+                && may_look_into_children()
+                && reaches(memory::may_be_read),
+            descriptors: !absent(Feature::Descriptors) && reaches(knows_descriptors),
         }
     }
 
@@ -112,6 +134,7 @@ impl Machine {
             Feature::Openat2 => self.openat2,
             Feature::Proc => self.proc,
             Feature::Ptrace => self.ptrace,
+            Feature::Descriptors => self.descriptors,
         }
     }
 
@@ -139,6 +162,14 @@ fn knows_openat2() -> bool {
         == Some(Errno::NOENT)
 }
 
+/// Whether it is let through by the container: `pidfd_getfd(2)` of this process itself. Some that have all else
+/// for a supervisor lack it.
+fn knows_descriptors() -> bool {
+    let taken = pidfd_open(getpid(), PidfdFlags::empty())
+        .and_then(|own| pidfd_getfd(&own, own.as_raw_fd(), PidfdGetfdFlags::empty()));
+    taken.is_ok()
+}
+
 /// Yama's setting, where there is Yama: 1 spares children, 2 asks for a capability, 3 forbids.
 pub(crate) fn yama() -> Option<u8> {
     let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok()?;
@@ -159,9 +190,9 @@ mod tests {
 
     #[test]
     fn features_can_be_forgotten() {
-        let none = Machine::look("landlock,listener,openat2,proc,ptrace");
+        let none = Machine::look("landlock,listener,openat2,proc,ptrace,pidfd_getfd", false);
         assert_eq!(none.missing().count(), Feature::ALL.len());
-        let old = Machine::look("landlock:2,listener");
+        let old = Machine::look("landlock:2,listener", false);
         assert!(old.landlock <= 2 && !old.supervises());
     }
 }

@@ -13,6 +13,7 @@ use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::{Image, ImageError, LEVELS, Text};
 use rustix::fs::{SealFlags, fcntl_get_seals};
+use rustix::io::Errno;
 
 use crate::cli::Enforce;
 use crate::context::Context;
@@ -37,7 +38,8 @@ impl Outer {
     /// Looks for them in the environment.
     ///
     /// # Errors
-    /// Where they are of another version of this program, or too many.
+    /// Where they are of another version of this program, or too many; where it cannot be told whether they
+    /// are there.
     pub(crate) fn find(context: &Context) -> Result<Option<Self>, Failure> {
         let handles = context.variable(HANDLES.as_ref()).and_then(|value| value.to_str());
         let Some((handles, numbers)) = handles.and_then(|text| Some((text, numbers(text)?))) else {
@@ -47,7 +49,10 @@ impl Outer {
         let mut images = Vec::new();
         for &number in std::iter::once(first).chain(inner) {
             // Somebody's own variable of that name, and no run.
-            let Some(image) = sealed(number) else { return Ok(None) };
+            let Some(image) = sealed(child::duplicate(number)).map_err(|error| untold(&error))?
+            else {
+                return Ok(None);
+            };
             match Image::parse(&image) {
                 Ok(_) => images.push(image),
                 Err(ImageError::Version) => return Err(other_version()),
@@ -152,19 +157,44 @@ fn other_version() -> Failure {
     )
 }
 
+fn untold(error: &io::Error) -> Failure {
+    Failure::advised(
+        format!("whether this is inside another run cannot be told: {error}"),
+        "allow more open files (ulimit -n)",
+    )
+}
+
 fn numbers(text: &str) -> Option<Vec<RawFd>> {
     text.split(':').map(|number| number.parse().ok()).collect()
 }
 
-/// What is in a file that nobody can change.
-fn sealed(number: RawFd) -> Option<Vec<u8>> {
-    let mut file = File::from(child::duplicate(number).ok()?);
+/// What is in a file that nobody can change; nothing where it is none such, or not open.
+fn sealed(file: io::Result<OwnedFd>) -> io::Result<Option<Vec<u8>>> {
+    let mut file = match file {
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::BADF) => return Ok(None),
+        file => File::from(file?),
+    };
     let fixed = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK;
-    if !fcntl_get_seals(&file).ok()?.contains(fixed) {
-        return None;
+    if !fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(fixed)) {
+        return Ok(None);
     }
     let mut image = Vec::new();
-    file.rewind().ok()?;
-    file.read_to_end(&mut image).ok()?;
-    Some(image)
+    file.rewind()?;
+    file.read_to_end(&mut image)?;
+    Ok(Some(image))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else a run would start under its own policy alone.
+    #[test]
+    fn who_cannot_look_does_not_take_it_for_no_run() {
+        let refused = |errno: Errno| sealed(Err(errno.into()));
+        assert!(refused(Errno::MFILE).is_err() && refused(Errno::NOMEM).is_err());
+        assert_eq!(refused(Errno::BADF).expect("not open"), None);
+        let other = File::open("/dev/null").expect("open");
+        assert_eq!(sealed(Ok(other.into())).expect("no image"), None);
+    }
 }

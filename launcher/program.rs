@@ -14,6 +14,7 @@ use jp_confine_policy::image::Image;
 use crate::context::Context;
 use crate::failure::{Failure, Refusal};
 use crate::supervisor::program::{Kind, inspect, read_at};
+use crate::unsupervised::Unsupervised;
 
 /// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
 const INTERPRETERS: usize = 5;
@@ -23,13 +24,7 @@ const INTERPRETERS: usize = 5;
 ///
 /// A file that is denied is passed over while others of that name may follow, as confined programs
 /// pass it over too; the failure is about the first.
-pub(crate) fn find(
-    context: &Context,
-    name: &OsStr,
-    image: &Image<'_>,
-    grants: &[Grant],
-) -> Result<PathBuf, Failure> {
-    let judge = Judge { image, grants };
+pub(crate) fn find(context: &Context, name: &OsStr, judge: Judge<'_>) -> Result<PathBuf, Failure> {
     let mut refused = None;
     for candidate in candidates(context, name) {
         let Ok(meta) = candidate.metadata() else { continue };
@@ -71,9 +66,14 @@ fn has_capabilities(path: &Path) -> bool {
 const REPLACEABLE: &str = "the run may change it, and so lose the preload library, which alone holds \
      this run; name a smaller workspace, or see `jp-confine doctor` for other layers";
 
-struct Judge<'a> {
-    image: &'a Image<'a>,
-    grants: &'a [Grant],
+/// What programs of a run are judged by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judge<'a> {
+    /// The policy, with what stands behind the library.
+    pub(crate) image: &'a Image<'a>,
+    pub(crate) grants: &'a [Grant],
+    /// Why nothing but the library and Landlock stands there, if nothing does.
+    pub(crate) unsupervised: Unsupervised,
 }
 
 impl Judge<'_> {
@@ -85,11 +85,8 @@ impl Judge<'_> {
             Kind::Dynamic(_)
                 if has_capabilities(&canonical) && !self.image.behind().other_programs =>
             {
-                Err(Refusal::Unfit(
-                    "it has capabilities of its own, so the loader ignores the preload library, and \
-                     nothing else holds it to the policy in this run"
-                        .to_owned(),
-                ))
+                Err(self
+                    .unheld("it has capabilities of its own, so the loader ignores the library"))
             }
             Kind::Dynamic(loader) => self.loader(Path::new(OsStr::from_bytes(&loader))),
             Kind::Script(interpreter) if interpreters > 0 => {
@@ -102,17 +99,21 @@ impl Judge<'_> {
             // No magic number: the C library runs it with the shell (`exec(3)`, ENOEXEC).
             Kind::Other => self.program(Path::new("/bin/sh"), 0),
             Kind::Static if self.image.behind().other_programs => Ok(()),
-            Kind::Static => Err(Refusal::Unfit(
-                "it is statically linked, so the preload library cannot hold it to the policy, \
-                 and nothing else does in this run"
-                    .to_owned(),
-            )),
+            Kind::Static => {
+                Err(self.unheld("it is statically linked, so the library cannot be in it"))
+            }
             Kind::Foreign => Err(Refusal::Unfit(
                 "it is built for another architecture, so the preload library cannot hold it to \
-                 the policy, and the kernel refuses its system calls"
+                 the policy, and its system calls are refused; use a build for this machine"
                     .to_owned(),
             )),
         }
+    }
+
+    /// Because of `why` only a supervisor could hold the program.
+    fn unheld(&self, why: &str) -> Refusal {
+        let way = self.unsupervised.way_out();
+        Refusal::Unfit(format!("{why}, and nothing else holds it; {way}"))
     }
 
     fn loader(&self, path: &Path) -> Result<(), Refusal> {

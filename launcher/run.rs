@@ -20,6 +20,7 @@ use crate::report::{self, Circumstances};
 use crate::search;
 use crate::start::Start;
 use crate::terminal::Terminal;
+use crate::unsupervised::Unsupervised;
 use crate::why::Ended;
 
 /// A run that has ended: the exit status that says how, its policy, and what that refused.
@@ -69,7 +70,8 @@ pub(crate) fn run(
     // Nobody is asked where no tier says so.
     let asked = !prepared.tiers.is_empty() && Terminal::open(options.non_interactive).is_some();
     let tool = options.tool.as_deref();
-    let advisor = Advisor { asked, ..Advisor::of(context, &prepared, tool) };
+    let unsupervised = Unsupervised::of(options.enforce, premises.outer.is_some());
+    let advisor = Advisor { asked, unsupervised, ..Advisor::of(context, &prepared, tool) };
     let mut denials = Denials::default();
     let mut take = |denial: Denial| {
         if let Some(log) = &log {

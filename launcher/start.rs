@@ -25,12 +25,13 @@ use crate::plan::Plan;
 use crate::plan::bounds::{Bounds, Rule};
 use crate::premises::Premises;
 use crate::prepare::{self, Prepared};
-use crate::program;
+use crate::program::{self, Judge};
 use crate::seal;
 use crate::spawn::Confined;
 use crate::supervise::Supervision;
 use crate::sys::child::Kernel;
 use crate::sys::landlock;
+use crate::unsupervised::Unsupervised;
 
 /// A program, and all that its run consists of but the policy.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +122,12 @@ impl Start<'_> {
         plan: &Plan,
     ) -> Result<Running, Obstacle> {
         let image = prepare::parse_image(&prepared.image)?;
-        let file = program::find(self.context, self.name, &image, &prepared.grants)?;
+        let judge = Judge {
+            image: &image,
+            grants: &prepared.grants,
+            unsupervised: Unsupervised::of(self.options.enforce, self.premises.outer.is_some()),
+        };
+        let file = program::find(self.context, self.name, judge)?;
         let sealed = seal::seal(&prepared.image)?;
         let judged = prepared.network.judged()?;
         let confined = Confined {

@@ -48,6 +48,7 @@ pub(crate) fn serve(
     arguments: &[OsString],
 ) -> Result<u8, Failure> {
     refuse_what_runs_do(options)?;
+    tool::refuse_inside(context)?;
     let workspace = prepare::find_workspace(context, options)?;
     let open = |path: &PathBuf| Log::open(context, &workspace.root, path);
     let log = options.events.as_ref().map(open).transpose()?;

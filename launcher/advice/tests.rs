@@ -44,6 +44,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         tiers,
         asked: false,
         unapproved,
+        unsupervised: Unsupervised::Ordered,
         declared: true,
         net: &FREE,
         without_network: None,
@@ -290,10 +291,17 @@ fn what_cannot_be_allowed_says_so() {
         (denial("open", "/w/.env", R), "leave out `--deny /w/.env`"),
         (denial("open", "/w/a", R), "the policy allows it now; a run around this one may not"),
         (denial("open", "not/absolute", R), "no option and no rule can allow it"),
-        (denial("open", "/proc/1/environ", R), "it belongs to another process"),
+        (
+            denial("open", "/proc/1/environ", R),
+            "no option allows it, as it is another process's: do it outside of the run",
+        ),
         (
             Denial { reason: Reason::Namespace, ..denial("unshare", "/w", R) },
-            "it would change what paths mean, or go around them",
+            "no option allows it, as it changes what paths mean: do it outside of the run",
+        ),
+        (
+            Denial { reason: Reason::Static, ..denial("execve", "/w/a", Capabilities::NONE) },
+            "statically linked: nothing else holds it; allow: --enforce layered",
         ),
     ];
     for (denial, expected) in rows {

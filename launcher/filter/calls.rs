@@ -15,8 +15,8 @@ pub(super) enum Fate {
     TrapAlways,
     /// An open, whose flags are the argument of this number.
     Open { flags: u32 },
-    /// `ioctl`: some commands are refused.
-    Control,
+    /// `ioctl`: some commands are refused; of typing for the user the supervisor is `told`, which refuses it.
+    Control { told: bool },
     /// `socket`, where only local ones may be made; if others are `told` of, the supervisor refuses them.
     LocalSocket { told: bool },
     /// `socket`, where only such may be made whose addresses can be judged.
@@ -57,41 +57,49 @@ pub(crate) const IOPRIO_WHO_PROCESS: u32 = 1;
 /// so it does not exist yet as far as confined programs are told.
 pub(super) const LAST_KNOWN: c_long = 469;
 
-/// What changes the meaning of paths, goes around them, or touches the machine as such.
-pub(super) const REFUSED: &[(c_long, c_int)] = &[
-    (libc::SYS_mount, libc::EPERM),
-    (libc::SYS_umount2, libc::EPERM),
-    (libc::SYS_pivot_root, libc::EPERM),
-    (libc::SYS_chroot, libc::EPERM),
-    (libc::SYS_move_mount, libc::EPERM),
-    (libc::SYS_open_tree, libc::EPERM),
-    (SYS_OPEN_TREE_ATTR, libc::EPERM),
-    (libc::SYS_fsopen, libc::EPERM),
-    (libc::SYS_fsmount, libc::EPERM),
-    (libc::SYS_fspick, libc::EPERM),
-    (libc::SYS_fsconfig, libc::EPERM),
-    (libc::SYS_mount_setattr, libc::EPERM),
-    (libc::SYS_swapon, libc::EPERM),
-    (libc::SYS_swapoff, libc::EPERM),
-    (libc::SYS_acct, libc::EPERM),
-    (libc::SYS_quotactl, libc::EPERM),
-    (libc::SYS_quotactl_fd, libc::EPERM),
-    (libc::SYS_open_by_handle_at, libc::EPERM),
-    (libc::SYS_fanotify_init, libc::EPERM),
-    (libc::SYS_init_module, libc::EPERM),
-    (libc::SYS_finit_module, libc::EPERM),
-    (libc::SYS_delete_module, libc::EPERM),
-    (libc::SYS_kexec_load, libc::EPERM),
-    (SYS_KEXEC_FILE_LOAD, libc::EPERM),
+/// What changes the meaning of paths, goes around them, or touches the machine as such: refused, `EPERM`,
+/// whoever calls. A supervisor does the refusing where there is one, so that it is reported.
+pub(super) const REFUSED: &[c_long] = &[
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    SYS_OPEN_TREE_ATTR,
+    libc::SYS_fsopen,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_fsconfig,
+    libc::SYS_mount_setattr,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_fanotify_init,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    SYS_KEXEC_FILE_LOAD,
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_iopl, libc::EPERM),
+    libc::SYS_iopl,
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_ioperm, libc::EPERM),
+    libc::SYS_ioperm,
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_uselib, libc::EPERM),
-    // Programs fall back to ordinary calls, which can be seen.
-    (libc::SYS_io_uring_setup, libc::ENOSYS),
+    libc::SYS_uselib,
+    libc::SYS_bpf,
+    libc::SYS_reboot,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
 ];
+
+/// What does not exist as far as programs are told: they fall back to ordinary calls, which can be seen. A ring
+/// may have been handed over.
+pub(super) const ABSENT: &[c_long] =
+    &[libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
 
 /// By which a program makes a sandbox for itself. What the supervisor does for it would be done outside of
 /// that, so it is told that there is none (`docs/decisions/0027`).
@@ -217,7 +225,7 @@ pub(super) const ROUTING_OPTIONS: &[(c_int, c_int)] = &[
 pub(super) const SHARING_OPTION: (c_int, c_int) = (libc::SOL_SOCKET, libc::SO_REUSEPORT);
 
 /// What reaches into other processes, by their numbers or by handles. Landlock leaves only those of the run
-/// within reach.
+/// within reach; without it they are refused, `EPERM`, by the supervisor.
 pub(super) const PROCESSES: &[c_long] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -226,7 +234,7 @@ pub(super) const PROCESSES: &[c_long] = &[
     libc::SYS_pidfd_getfd,
 ];
 
-/// Who runs first, and on which processor.
+/// Who runs first, and on which processor, and what is counted of that.
 pub(super) const SCHEDULING: &[(c_long, Fate)] = &[
     (libc::SYS_prlimit64, Fate::Limits),
     (libc::SYS_setpriority, Fate::Priority { one: PRIO_PROCESS }),
@@ -235,14 +243,14 @@ pub(super) const SCHEDULING: &[(c_long, Fate)] = &[
     (libc::SYS_sched_setattr, Fate::Process { number: 0 }),
     (libc::SYS_sched_setparam, Fate::Process { number: 0 }),
     (libc::SYS_sched_setscheduler, Fate::Process { number: 0 }),
+    // Of all processes at once nothing but a setting of the machine's tells whether it may be counted.
+    (libc::SYS_perf_event_open, Fate::TrapAlways),
 ];
 
-/// What else is done to the memory of processes, and what is counted of them, where Landlock does not keep
-/// those outside apart.
+/// What else is done to the memory of processes, where Landlock does not keep those outside apart.
 pub(super) const PAGES: &[(c_long, Fate)] = &[
     (libc::SYS_migrate_pages, Fate::Process { number: 0 }),
     (libc::SYS_move_pages, Fate::Process { number: 0 }),
-    (libc::SYS_perf_event_open, Fate::Process { number: 1 }),
 ];
 
 /// What starts programs.

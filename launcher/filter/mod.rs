@@ -106,14 +106,18 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
     let mut add = |number: libc::c_long, fate| {
         fates.insert(u32::try_from(number).expect("numbers of calls are small"), fate);
     };
-    for &(number, errno) in calls::REFUSED {
-        add(number, Fate::Refuse(errno));
+    let told = traps.is_some();
+    for &number in calls::REFUSED {
+        add(number, if told { Fate::TrapAlways } else { Fate::Refuse(libc::EPERM) });
     }
-    add(libc::SYS_ioctl, Fate::Control);
+    for &number in calls::ABSENT {
+        add(number, Fate::Refuse(libc::ENOSYS));
+    }
+    add(libc::SYS_ioctl, Fate::Control { told });
     for number in [libc::SYS_socket, libc::SYS_socketpair] {
         match sockets {
             Sockets::All => {}
-            Sockets::Local => add(number, Fate::LocalSocket { told: traps.is_some() }),
+            Sockets::Local => add(number, Fate::LocalSocket { told }),
             Sockets::Judged => add(number, Fate::Socket),
         }
     }
@@ -132,7 +136,7 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
         add(number, fate);
     }
     for &number in calls::PROCESSES.iter().filter(|_| traps.processes) {
-        add(number, Fate::Refuse(libc::EPERM));
+        add(number, Fate::TrapAlways);
     }
     let groups = [
         (true, calls::BEYOND_LANDLOCK),
@@ -234,7 +238,7 @@ impl Writer {
             Fate::Trap => self.trap,
             Fate::TrapAlways => self.notify,
             Fate::Open { .. }
-            | Fate::Control
+            | Fate::Control { .. }
             | Fate::Socket
             | Fate::LocalSocket { .. }
             | Fate::Send { .. }
@@ -256,7 +260,7 @@ impl Writer {
     fn detail(&mut self, fate: Fate, opens: Option<u32>) {
         match fate {
             Fate::Open { flags } => self.open(flags, opens),
-            Fate::Control => self.control(),
+            Fate::Control { told } => self.control(told),
             Fate::Socket => self.socket(),
             Fate::Send { flags, address } => self.send(flags, address),
             Fate::Addressed { address } => self.notify_with(address),
@@ -281,14 +285,14 @@ impl Writer {
         }
     }
 
-    fn control(&mut self) {
+    fn control(&mut self, told: bool) {
+        let typing = if told { self.notify } else { self.refusal(libc::EPERM) };
+        let absent = self.refusal(libc::ENOTTY);
         self.load_argument(1);
-        let groups =
-            [(calls::TERMINAL_COMMANDS, libc::EPERM), (calls::FILE_COMMANDS, libc::ENOTTY)];
-        for (commands, errno) in groups {
-            let refusal = self.refusal(errno);
+        for (commands, fate) in [(calls::TERMINAL_COMMANDS, typing), (calls::FILE_COMMANDS, absent)]
+        {
             for &command in commands {
-                self.program.branch_away(Test::Is(command), refusal);
+                self.program.branch_away(Test::Is(command), fate);
             }
         }
         self.jump(self.allow);

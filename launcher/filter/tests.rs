@@ -277,28 +277,38 @@ fn only_the_whole_cookie_passes() {
     }
 }
 
+/// A supervisor refuses them, so that they are reported: each has to be one that it knows.
 #[test]
 fn some_calls_are_refused_whoever_makes_them() {
-    for filter in [
-        assemble(EVERYTHING, Some(COOKIE), Sockets::All),
-        assemble(NOTHING, None, Sockets::All),
-        refusals(Sockets::All),
-    ] {
-        for &(number, errno) in calls::REFUSED {
+    let supervised =
+        [assemble(EVERYTHING, Some(COOKIE), Sockets::All), assemble(NOTHING, None, Sockets::All)];
+    let alone = refusals(Sockets::All);
+    for &number in calls::REFUSED {
+        let call = Call::of(number, &[]).with_cookie(COOKIE);
+        assert_eq!(supervised.each_ref().map(|filter| answer(filter, call)), [NOTIFY; 2]);
+        assert_eq!(answer(&alone, call), fails(libc::EPERM), "call {number}");
+        assert!(crate::supervisor::answers(number), "call {number}");
+    }
+    for filter in supervised.iter().chain([&alone]) {
+        for &number in calls::ABSENT {
             let call = Call::of(number, &[]).with_cookie(COOKIE);
-            assert_eq!(answer(&filter, call), fails(errno), "call {number}");
+            assert_eq!(answer(filter, call), fails(libc::ENOSYS), "call {number}");
         }
     }
 }
 
 #[test]
 fn commands_are_told_by_their_arguments() {
-    let filter = assemble(NOTHING, Some(COOKIE), Sockets::All);
-    let ioctl = |command: u64| answer(&filter, Call::of(libc::SYS_ioctl, &[0, command]));
-    assert_eq!(ioctl(0x5401), ALLOW, "TCGETS");
-    assert_eq!(ioctl(0x5412), fails(libc::EPERM), "TIOCSTI");
-    assert_eq!(ioctl(0xffff_ffff_0000_5412), fails(libc::EPERM), "commands have 32 bits");
-    assert_eq!(ioctl(0x4008_6602), fails(libc::ENOTTY), "FS_IOC_SETFLAGS");
+    for (filter, typing) in [
+        (assemble(NOTHING, Some(COOKIE), Sockets::All), NOTIFY),
+        (refusals(Sockets::All), fails(libc::EPERM)),
+    ] {
+        let ioctl = |command: u64| answer(&filter, Call::of(libc::SYS_ioctl, &[0, command]));
+        assert_eq!(ioctl(0x5401), ALLOW, "TCGETS");
+        assert_eq!(ioctl(0x5412), typing, "TIOCSTI");
+        assert_eq!(ioctl(0xffff_ffff_0000_5412), typing, "commands have 32 bits");
+        assert_eq!(ioctl(0x4008_6602), fails(libc::ENOTTY), "FS_IOC_SETFLAGS");
+    }
 }
 
 /// A path may be in the address of a message: the library says by its cookie that it has judged that.
@@ -384,7 +394,7 @@ fn the_kernel_takes_it() {
         refusals(Sockets::All),
     ] {
         assert_eq!(answer(&filter, libc::SYS_io_uring_setup), libc::ENOSYS);
-        assert_eq!(answer(&filter, libc::SYS_fsopen), libc::EPERM);
         assert_eq!(answer(&filter, libc::SYS_getppid), 0);
     }
+    assert_eq!(answer(&refusals(Sockets::All), libc::SYS_fsopen), libc::EPERM);
 }

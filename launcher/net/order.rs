@@ -15,7 +15,7 @@ use super::typed::{self, Resolution};
 use crate::cli::{Enforce, Options};
 use crate::failure::Failure;
 use crate::filter::Sockets;
-use crate::machine::Machine;
+use crate::machine::{Feature, Machine};
 
 // The options about hosts.
 #[derive(Args, Clone, Debug, Default)]
@@ -168,6 +168,8 @@ impl Order {
             "--enforce cooperative cannot hold network rules, which the library does not judge"
         } else if !machine.supervises() {
             "network rules need a supervisor, which cannot be had here: nothing was run"
+        } else if !machine.has(Feature::Descriptors) {
+            "network rules need pidfd_getfd(2), which cannot be had here: nothing was run"
         } else {
             return Ok(());
         };
@@ -293,7 +295,7 @@ mod tests {
 
     #[test]
     fn nothing_runs_that_could_not_be_held() {
-        let machine = Machine::look("");
+        let machine = Machine::look("", false);
         let with = |net: &[&str], enforce| Options { enforce, ..options(false, false, net) };
         let fails = |options: &Options, machine: Machine| {
             ordered(options, false).0.require(options, machine).is_err()

@@ -401,7 +401,8 @@ fn costs(traps: Traps) -> impl Iterator<Item = String> {
 fn weaker(machine: Machine) -> Option<String> {
     let missing: Vec<&str> = machine.missing().map(Feature::name).collect();
     let held = match (machine.landlock > 0, machine.supervises()) {
-        (true, true) => return None,
+        (true, true) if missing.is_empty() => return None,
+        (true, true) => "programs without the library cannot connect, bind or fchmod",
         (true, false) => "held by library and Landlock, without a supervisor",
         (false, true) => "held by library and supervisor, without Landlock's bounds",
         (false, false) => "held by the library alone, which a program can evade",

@@ -17,8 +17,14 @@ use crate::sys::landlock as kernel;
 
 const READ: Capabilities = Capabilities::READ;
 const RUN: Capabilities = Capabilities::READ.union(Capabilities::EXECUTE);
-const NEW: Machine =
-    Machine { landlock: 7, listener: true, openat2: true, proc: true, ptrace: true };
+const NEW: Machine = Machine {
+    landlock: 7,
+    listener: true,
+    openat2: true,
+    proc: true,
+    ptrace: true,
+    descriptors: true,
+};
 
 /// A tree and grants on it.
 struct Scene {

@@ -14,6 +14,14 @@ const LIMITS: [&str; 2] = [
     "metadata is free to look at (stat) outside hidden areas",
 ];
 
+/// What programs try and do without, so that it is no news.
+const ABSENT: &str = "not reported: calls that look absent (io_uring, Landlock, flags of files by \
+     ioctl, other architectures, calls newer than this program)";
+
+/// What root inside cannot do for want of capabilities.
+const WITHHELD: &str = "not reported: what the kernel refuses for want of the dropped capabilities \
+     (unshare of mounts, sethostname, trusted. attributes)";
+
 impl Plan {
     /// What holds each capability, what is trapped, and what to know besides.
     pub(crate) fn describe(&self) -> String {
@@ -76,16 +84,34 @@ impl Plan {
         } else {
             "not held, so not started: static programs and those for another architecture"
         });
-        if self.traps.is_none() {
-            limits.push("not held: calls that avoid the library, io_uring");
-        }
+        limits.extend(match (&self.traps, &self.bounds) {
+            (Some(_), _) => None,
+            (None, Some(_)) => Some("not held but by Landlock: calls that avoid the library"),
+            (None, None) => Some("not held: calls that avoid the library, io_uring"),
+        });
         if !self.bounds.as_ref().is_some_and(Bounds::scopes) {
             limits.push("not held: signals to processes outside the run (Landlock 6 would)");
         }
         if self.bounds.is_some() {
             limits.push("not reported: what Landlock alone refuses, which nobody sees");
         }
+        limits.extend(self.silent());
         limits
+    }
+}
+
+impl Plan {
+    /// What the filter, or the lack of a capability, refuses without a word to anybody.
+    fn silent(&self) -> impl Iterator<Item = &'static str> {
+        let by_filter = match (self.traps.is_some(), self.bounds.is_some()) {
+            (true, _) => Some(ABSENT),
+            (false, true) => {
+                Some("not reported: what the filter refuses (mounts, chroot, modules …)")
+            }
+            (false, false) => None,
+        };
+        let by_capability = self.withholds.contains(child::WITHHELD).then_some(WITHHELD);
+        by_filter.into_iter().chain(by_capability)
     }
 }
 

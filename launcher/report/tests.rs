@@ -14,6 +14,7 @@ use crate::advice::Advisor;
 use crate::config::own_lists::OwnLists;
 use crate::denials::Denials;
 use crate::events::{Denial, Reason};
+use crate::unsupervised::Unsupervised;
 
 const PLAIN: Style = Style { coloured: false };
 
@@ -65,6 +66,7 @@ fn circumstances<'a>(
             tiers: &FREE.1,
             asked: false,
             unapproved: &[],
+            unsupervised: Unsupervised::Missing,
             declared: false,
             net: &FREE.0,
             without_network: None,

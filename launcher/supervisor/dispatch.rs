@@ -9,7 +9,7 @@ use super::calls::open::How;
 use super::calls::xattrs::At;
 use super::calls::{
     attributes, denials, entries, links, listening, loopback, messages, network, open, openat2,
-    processes, programs, queues, receptions, renames, sockets, watches, xattrs,
+    processes, programs, queues, receptions, refused, renames, sockets, watches, xattrs,
 };
 use super::task::Task;
 use crate::filter;
@@ -69,16 +69,21 @@ mod recent {
     pub(super) const SETXATTRAT: i64 = 463;
     pub(super) const GETXATTRAT: i64 = 464;
     pub(super) const REMOVEXATTRAT: i64 = 466;
+    pub(super) const OPEN_TREE_ATTR: i64 = 467;
     pub(super) const FILE_SETATTR: i64 = 469;
+    pub(super) const KEXEC_FILE_LOAD: i64 = if cfg!(target_arch = "aarch64") { 294 } else { 320 };
 }
 
 /// The calls that every processor has.
 mod common {
-    use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
+    use super::recent::{
+        FCHMODAT2, FILE_SETATTR, GETXATTRAT, KEXEC_FILE_LOAD, OPEN_TREE_ATTR, REMOVEXATTRAT,
+        SETXATTRAT,
+    };
     use super::{
         AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, filter, links, listening,
         loopback, messages, network, open, openat2, processes, programs, queues, receptions,
-        renames, sockets, telling, watches, xattrs,
+        refused, renames, sockets, telling, watches, xattrs,
     };
 
     table! { task, a:
@@ -190,7 +195,7 @@ mod common {
         libc::SYS_sched_setscheduler => "sched_setscheduler", processes::one(task, a.int(0));
         libc::SYS_migrate_pages => "migrate_pages", processes::one(task, a.int(0));
         libc::SYS_move_pages => "move_pages", processes::one(task, a.int(0));
-        libc::SYS_perf_event_open => "perf_event_open", processes::one(task, a.int(1));
+        libc::SYS_perf_event_open => "perf_event_open", processes::count(task, a.int(1), a.word(4));
         libc::SYS_mq_open => "mq_open", queues::open(
             task, a.word(0), a.int(1), a.unsigned(2), a.word(3),
         );
@@ -198,13 +203,49 @@ mod common {
         libc::SYS_inotify_add_watch => "inotify_add_watch", watches::add(
             task, a.int(0), a.word(1), a.unsigned(2),
         );
+
+        libc::SYS_mount => "mount", refused::at(task, AT_FDCWD, a.word(1));
+        libc::SYS_umount2 => "umount2", refused::at(task, AT_FDCWD, a.word(0));
+        libc::SYS_pivot_root => "pivot_root", refused::at(task, AT_FDCWD, a.word(0));
+        libc::SYS_chroot => "chroot", refused::at(task, AT_FDCWD, a.word(0));
+        libc::SYS_move_mount => "move_mount", refused::at(task, a.int(2), a.word(3));
+        libc::SYS_open_tree => "open_tree", refused::at(task, a.int(0), a.word(1));
+        OPEN_TREE_ATTR => "open_tree_attr", refused::at(task, a.int(0), a.word(1));
+        libc::SYS_fsopen => "fsopen", refused::anywhere(task);
+        libc::SYS_fsmount => "fsmount", refused::anywhere(task);
+        libc::SYS_fspick => "fspick", refused::at(task, a.int(0), a.word(1));
+        libc::SYS_fsconfig => "fsconfig", refused::anywhere(task);
+        libc::SYS_mount_setattr => "mount_setattr", refused::at(task, a.int(0), a.word(1));
+        libc::SYS_swapon => "swapon", refused::at(task, AT_FDCWD, a.word(0));
+        libc::SYS_swapoff => "swapoff", refused::at(task, AT_FDCWD, a.word(0));
+        libc::SYS_acct => "acct", refused::at(task, AT_FDCWD, a.word(0));
+        libc::SYS_quotactl => "quotactl", refused::at(task, AT_FDCWD, a.word(1));
+        libc::SYS_quotactl_fd => "quotactl_fd", refused::on(task, a.int(0));
+        libc::SYS_open_by_handle_at => "open_by_handle_at", refused::anywhere(task);
+        libc::SYS_fanotify_init => "fanotify_init", refused::anywhere(task);
+        libc::SYS_init_module => "init_module", refused::anywhere(task);
+        libc::SYS_finit_module => "finit_module", refused::on(task, a.int(0));
+        libc::SYS_delete_module => "delete_module", refused::anywhere(task);
+        libc::SYS_bpf => "bpf", refused::anywhere(task);
+        libc::SYS_reboot => "reboot", refused::anywhere(task);
+        libc::SYS_settimeofday => "settimeofday", refused::anywhere(task);
+        libc::SYS_clock_settime => "clock_settime", refused::anywhere(task);
+        libc::SYS_kexec_load => "kexec_load", refused::anywhere(task);
+        KEXEC_FILE_LOAD => "kexec_file_load", refused::anywhere(task);
+        // Of the commands only those that type for the user are trapped.
+        libc::SYS_ioctl => "ioctl", refused::on(task, a.int(0));
+        libc::SYS_ptrace => "ptrace", processes::reach(task, a.int(1));
+        libc::SYS_process_vm_readv => "process_vm_readv", processes::reach(task, a.int(0));
+        libc::SYS_process_vm_writev => "process_vm_writev", processes::reach(task, a.int(0));
+        libc::SYS_process_madvise => "process_madvise", processes::reach(task, 0);
+        libc::SYS_pidfd_getfd => "pidfd_getfd", processes::reach(task, 0);
     }
 }
 
 /// The older forms that only some processors have.
 #[cfg(target_arch = "x86_64")]
 mod legacy {
-    use super::{AT_FDCWD, How, Unit, attributes, entries, links, open, renames};
+    use super::{AT_FDCWD, How, Unit, attributes, entries, links, open, refused, renames};
 
     const CREAT: i32 = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
 
@@ -242,6 +283,10 @@ mod legacy {
         libc::SYS_futimesat => "futimesat", attributes::set_times(
             task, a.int(0), a.word(1), (a.word(2), Unit::Microseconds), 0,
         );
+
+        libc::SYS_iopl => "iopl", refused::anywhere(task);
+        libc::SYS_ioperm => "ioperm", refused::anywhere(task);
+        libc::SYS_uselib => "uselib", refused::at(task, AT_FDCWD, a.word(0));
     }
 }
 

@@ -51,6 +51,12 @@ use crate::net::order::Judged;
 use crate::sys::interruption;
 use crate::sys::notification::Listener;
 
+/// Whether calls of that number are known.
+#[cfg(test)]
+pub(crate) fn answers(number: i64) -> bool {
+    dispatch::name(number).is_some()
+}
+
 /// The stack of a thread: paths are on the heap.
 const STACK: usize = 256 * 1024;
 

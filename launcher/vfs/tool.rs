@@ -19,7 +19,6 @@ use crate::machine;
 use crate::mounts::{self, place::Place};
 use crate::outer::Outer;
 use crate::program;
-use crate::report;
 use crate::workspace::Workspace;
 
 /// By which this program finds the user's policy, and its own files.
@@ -35,8 +34,6 @@ pub(super) struct Hosted {
     /// More that the tool may execute.
     libraries: Vec<PathBuf>,
     environment: Vec<(OsString, OsString)>,
-    /// How firmly it is held.
-    enforce: &'static str,
     verbose: bool,
 }
 
@@ -48,7 +45,6 @@ impl Hosted {
         env: &Env,
         name: &OsStr,
     ) -> Result<Self, Failure> {
-        let enforce = firmness(context, options)?;
         let is_program = |file: &PathBuf| {
             let found = context.absolute(file).metadata();
             found.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
@@ -75,7 +71,6 @@ impl Hosted {
             folder,
             libraries: options.exec.iter().map(|path| context.absolute(path)).collect(),
             environment,
-            enforce,
             verbose: options.verbose,
         })
     }
@@ -88,14 +83,7 @@ impl Hosted {
     /// This program again, to run the tool strictly confined in a workspace where nothing is.
     pub(super) fn command(&self, arguments: &[OsString]) -> Command {
         let mut command = Command::new(&self.launcher);
-        command.args([
-            "--enforce",
-            self.enforce,
-            "--no-net",
-            "--non-interactive",
-            "--profile",
-            "none",
-        ]);
+        command.args(["--enforce", "strict", "--no-net", "--non-interactive", "--profile", "none"]);
         command.args(["--hosted", "--kill-leftovers", if self.verbose { "-v" } else { "-q" }]);
         command.arg("-C").arg(self.folder.path());
         for path in self.libraries.iter().chain([&self.file]) {
@@ -108,40 +96,20 @@ impl Hosted {
     }
 }
 
-/// How firmly the tool can be held: strictly, but for inside another run, where there is no supervisor to be
-/// had. Landlock must do then.
-fn firmness(context: &Context, options: &Options) -> Result<&'static str, Failure> {
-    let Some(outer) = Outer::find(context)? else { return Ok("strict") };
-    if context.machine().landlock == 0 {
-        return Err(unheld(&outer));
+/// Refuses to host a tool inside another run: there is no supervisor to hold it strictly, and the library of that
+/// run would not see what the service does for it (`docs/decisions/0016`).
+///
+/// # Errors
+/// Where there is a run around this one, or nobody can tell.
+pub(super) fn refuse_inside(context: &Context) -> Result<(), Failure> {
+    if Outer::find(context)?.is_none() {
+        return Ok(());
     }
-    if options.enforce == Some(Enforce::Strict) {
-        return Err(Failure::advised(
-            "inside another run a tool cannot be held strictly: there is no supervisor for it",
-            "start the service outside of it, or leave out --enforce",
-        ));
-    }
-    if !options.quiet {
-        report::warning(
-            "inside another run: the tool is held by the preload library and Landlock alone; that run's \
-             library does not see what the service does for it",
-        );
-    }
-    Ok("layered")
-}
-
-/// Why a tool is not run inside `outer`: the library alone does not suffice for it.
-fn unheld(outer: &Outer) -> Failure {
-    if !outer.supervises() {
-        return Failure::advised(
-            "inside another run a tool is held by Landlock, which is not to be had here",
-            "start the service outside of that run",
-        );
-    }
-    Failure::advised(
-        "a tool cannot be held inside a supervised run: there is neither a supervisor nor Landlock for it",
-        "start the service outside of the run",
-    )
+    Err(Failure::advised(
+        "a tool cannot be held inside another run: there is no supervisor for it, and that run's library \
+         does not see what the service does",
+        "start the service outside of that run",
+    ))
 }
 
 /// This program with the options that make it hold a program of the tool's to the service's policy.

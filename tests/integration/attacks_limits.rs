@@ -1,7 +1,7 @@
 //! With next to nothing to work with, nothing is allowed that should not be: few descriptors, little
 //! memory, no standard streams, no `/proc` (spec §13).
 
-use crate::attack::{arena, set_up};
+use crate::attack::{Linking, arena, arena_with, set_up};
 use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};
 use crate::scratch::Scratch;
 
@@ -91,4 +91,10 @@ fn no_proc() {
         let script = format!("unshare -m sh -c '{hide} && {line}'");
         assert_nothing_done(&Run::sh(&scratch, &script).mode(Mode::Bare).run());
     }
+    // Nothing says where a program is; it is told by its name.
+    let scratch = arena_with(Linking::Static, Scratch::new());
+    let line = "-- sh -c \"bin/attack open file\"";
+    let script = format!("unshare -m sh -c '{hide} && {PRODUCT} {line}'");
+    let run = Run::sh(&scratch, &script).mode(Mode::Bare).run();
+    run.assert_stderr("denied execve bin/attack").assert_stderr("statically linked");
 }

@@ -162,13 +162,23 @@ fn strict_refuses_where_a_layer_is_missing() {
 
 /// A kernel that answers the system call `number` with `errno`, as an old one or a container does.
 fn on_a_kernel(scratch: &Scratch, number: i64, errno: i32, line: &str) -> Outcome {
+    on_a_kernel_by(scratch, &[PRODUCT, "--"], (number, errno), line)
+}
+
+/// As [`on_a_kernel`], confined by the line `product`.
+fn on_a_kernel_by(
+    scratch: &Scratch,
+    product: &[&str],
+    (number, errno): (i64, i32),
+    line: &str,
+) -> Outcome {
     let tool = scratch.copy_program(&scratch.path("ws/bin/attack"), "tool/attack");
     std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).expect("chmod");
     let line = scratch.expand(line);
     let (number, errno) = (number.to_string(), errno.to_string());
     let mut args = vec!["fault", &number, &errno, "exec_line"];
     let confined = Mode::under_test() == Mode::Confined;
-    args.extend(confined.then_some([PRODUCT, "--"]).into_iter().flatten());
+    args.extend(confined.then_some(product).into_iter().flatten());
     args.push("bin/attack");
     args.extend(line.split(' '));
     Run::new(scratch, tool.to_str().expect("UTF-8"), &args).mode(Mode::Bare).run()
@@ -205,6 +215,42 @@ fn a_kernel_without_a_listener() {
             assert_eq!(answer(&run), "EACCES", "{line}: {run}");
             assert_said(&run, "listener", Left::Landlock);
         }
+    }
+}
+
+/// Linux 5.8 brought `faccessat2`. Without a supervisor it is asked for before each start of a program.
+#[test]
+fn a_kernel_that_is_older_than_5_8() {
+    if !is_of_interest() {
+        return;
+    }
+    let scratch = tree(Linking::Dynamic);
+    for errno in [libc::ENOSYS, libc::EPERM] {
+        let number = libc::SYS_faccessat2;
+        for (line, expected) in
+            [("exec_self open file", "ok inside"), ("exec_self open $OUT/secret", "EACCES")]
+        {
+            let product = [PRODUCT, "--enforce=cooperative", "--"];
+            let run = on_a_kernel_by(&scratch, &product, (number, errno), line);
+            assert_eq!(run.stdout.lines().next(), Some(expected), "{run}");
+        }
+    }
+}
+
+/// What containers refuse to whoever may not trace all: what is lost is said.
+#[test]
+fn a_container_without_looking_into_others() {
+    if !is_of_interest() {
+        return;
+    }
+    let scratch = tree(Linking::Dynamic);
+    for (number, name, left) in [
+        (libc::SYS_process_vm_readv, "ptrace", Left::Landlock),
+        (libc::SYS_pidfd_getfd, "pidfd_getfd", Left::Supervisor),
+    ] {
+        let run = on_a_kernel(&scratch, number, libc::EPERM, "i_open $OUT/secret");
+        assert_eq!(answer(&run), "EACCES", "{name}: {run}");
+        assert_said(&run, name, left);
     }
 }
 

@@ -61,6 +61,9 @@ fn other_processes_of_the_user() {
         }
         assert!(as_refused, "without {without}: {outcome}");
         outcome.assert_stderr(&format!("denied prlimit64 /proc/{}", outsider.id()));
+        if !without.is_empty() {
+            outcome.assert_stderr(&format!("denied process_vm_readv /proc/{}", outsider.id()));
+        }
     }
     let _ = outsider.kill();
     let _ = outsider.wait();

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::run::{Mode, PRODUCT, Run, have, wait};
+use crate::run::{Mode, PRODUCT, Run, have, skip, wait};
 use crate::scratch::Scratch;
 
 /// `jp-confine` with exactly these arguments, in the workspace.
@@ -89,7 +89,7 @@ fn what_cannot_be_enforced_is_not_run() {
 #[test]
 fn strict_does_without_nothing() {
     let scratch = Scratch::new();
-    for feature in ["landlock", "listener", "openat2", "proc", "ptrace"] {
+    for feature in ["landlock", "listener", "openat2", "proc", "ptrace", "pidfd_getfd"] {
         product(&scratch, &["--enforce", "strict", "--", "touch", "ran"])
             .env("JP_CONFINE_WITHOUT", feature)
             .run()
@@ -278,4 +278,23 @@ fn a_reader_of_a_large_stream_is_not_delayed() {
     }
     drop(stdin);
     assert!(wait(&mut child, Duration::from_secs(20), "cat").success());
+}
+
+/// Where the library would usually lie nothing may be executed, so that it lies elsewhere.
+#[test]
+fn data_that_nothing_is_executed_from() {
+    if !rustix::process::geteuid().is_root() || !have("unshare") {
+        return skip("only root can mount");
+    }
+    let scratch = Scratch::new();
+    let script = format!(
+        "for place in /var/lib $HOME; do mount -t tmpfs -o noexec none $place || exit 77; done
+         exec {PRODUCT} -- cat file"
+    );
+    let args = ["-m", "--propagation", "private", "sh", "-c", &script];
+    let run = Run::new(&scratch, "unshare", &args).mode(Mode::Bare).run();
+    if run.code() == 77 || run.stderr.contains("unshare failed") {
+        return skip("nothing can be mounted");
+    }
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("inside\n", ""), "{run}");
 }

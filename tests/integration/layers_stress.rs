@@ -312,6 +312,7 @@ fn namespaces_of_ones_own() {
             return skip("no namespaces can be made here");
         }
         outcome.assert_stdout("pid 1 owner own path EACCES comm ok mount EPERM");
+        outcome.assert_stderr("denied mount / by stress, stopped by the supervisor");
     }
 }
 

@@ -9,7 +9,6 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Beyond, Grant, GrantKind, ImageSpec, Origin, build};
 
 use crate::attack::{Linking, arena_with};
-use crate::cli_vfs::SPEAK;
 use crate::run::{Mode, Outcome, PRODUCT, Run, have, skip};
 use crate::scratch::Scratch;
 
@@ -67,6 +66,16 @@ fn the_outer_policy_restricts() {
     let scratch = with_product();
     let run = nested(&scratch, &["--deny dir", "-w dir"], "cat file; ! cat dir/file");
     assert_restricted(&run);
+}
+
+/// What the product finds out about the machine is no concern of theirs either.
+#[test]
+fn a_look_at_the_machine_is_no_denial() {
+    let scratch = with_product();
+    let doctor =
+        nested(&scratch, &["--deny dir"], "cat file; ! cat dir/file; bin/inner doctor >&2");
+    assert_restricted(&doctor);
+    doctor.assert_stderr("1 denial\n").assert_stderr("userns      no");
 }
 
 /// What the inner run would keep of itself is no concern of whoever reads the outer run's report.
@@ -153,24 +162,6 @@ fn root_outside_and_an_ordinary_user_inside() {
         fs::set_permissions(path, fs::Permissions::from_mode(0o777)).expect("open to all");
     }
     assert_restricted_by(&scratch, &starter);
-}
-
-/// The file service gives a tool an empty folder for a home.
-#[test]
-fn a_tool_inside_a_run() {
-    let scratch = ordinary_with_product();
-    let script = "while read -r line; do echo \"$line\"; done < $WS/file >&2
-        tell result '{\"content\":\"done\"}'";
-    let script = format!("{SPEAK}{}", scratch.expand(script));
-    let service = if Mode::under_test() == Mode::Confined {
-        &["bin/inner", "vfs", "--", "sh", "-c", &script][..]
-    } else {
-        &["sh", "-c", &script]
-    };
-    let run = Run::new(&scratch, service[0], &service[1..]).flags(&["--enforce=cooperative"]);
-    let run = run.input(b"{}\n").run();
-    run.assert_ok().assert_stdout("done").assert_stderr("Permission denied");
-    assert!(!run.stderr.contains("inside\n"), "{run}");
 }
 
 /// The library has room for so many.

@@ -112,7 +112,8 @@ pub(crate) fn truncate(task: &Task<'_>, path: u64, length: i64) -> Result<Answer
         return Err(Errno::FBIG);
     }
     let name = CString::new(name_of(object.file.as_fd())).map_err(|_| Errno::ACCESS)?;
-    actions::truncate(&name, length).map(|()| DONE)
+    // For whoever has a lease on it.
+    task.wait(|| actions::truncate(&name, length)).map(|()| DONE)
 }
 
 /// chmod(2), fchmodat(2), fchmodat2(2).

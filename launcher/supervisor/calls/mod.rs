@@ -17,6 +17,7 @@ pub(super) mod processes;
 pub(super) mod programs;
 pub(super) mod queues;
 pub(super) mod receptions;
+pub(super) mod refused;
 pub(super) mod renames;
 pub(super) mod sockets;
 pub(super) mod terminals;

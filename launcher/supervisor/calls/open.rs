@@ -235,7 +235,8 @@ fn open_object(
     let flags = how.without(libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW).own_flags();
     let reopen = || task.caller.proc().reopen(object.file.as_fd(), flags);
     let opened = match kind {
-        FileType::RegularFile | FileType::Directory => reopen(),
+        FileType::RegularFile => open_file(task, object, flags),
+        FileType::Directory => reopen(),
         FileType::CharacterDevice if terminals::is_controlling(&object.stat) => {
             let terminal = terminals::controlling(&task.caller)?;
             task.wait(|| task.caller.proc().reopen(terminal.as_fd(), flags))
@@ -246,6 +247,20 @@ fn open_object(
         _ => task.wait(reopen),
     };
     opened.map(Some)
+}
+
+/// Opens a regular file, and waits only for whoever has a lease on it (`fcntl(2)`): until that is given up, or for
+/// 45 seconds.
+fn open_file(task: &Task<'_>, object: &Object, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let reopen = |flags| task.caller.proc().reopen(object.file.as_fd(), flags);
+    if flags.contains(OFlags::NONBLOCK) {
+        return reopen(flags);
+    }
+    match reopen(flags | OFlags::NONBLOCK) {
+        Ok(file) => fcntl_setfl(&file, flags).map(|()| file),
+        Err(Errno::AGAIN) => task.wait(|| reopen(flags)),
+        refused => refused,
+    }
 }
 
 /// Opens a fifo (`fifo(7)`), and waits only if the other end must first be opened: whoever opens that

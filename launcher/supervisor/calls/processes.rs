@@ -26,6 +26,18 @@ pub(crate) fn one(task: &Task<'_>, number: i32) -> Result<Answer, Errno> {
     Err(if exists(proc, &name) { refused(task, &format!("/proc/{name}")) } else { Errno::SRCH })
 }
 
+/// `perf_event_open(2)`: as [`one`], where the number is not that of a control group.
+///
+/// # Errors
+/// `EPERM` too for all processes at once, and for those of a control group.
+pub(crate) fn count(task: &Task<'_>, number: i32, flags: u64) -> Result<Answer, Errno> {
+    const OF_GROUP: u64 = 4; // PERF_FLAG_PID_CGROUP
+    if number < 0 || flags & OF_GROUP != 0 {
+        return Err(refused(task, "/proc"));
+    }
+    one(task, number)
+}
+
 /// `setpriority(2)`, `ioprio_set(2)`: as [`one`] where `which` is `process`, of the call's own numbers.
 ///
 /// # Errors
@@ -37,6 +49,16 @@ pub(crate) fn prioritise(
     number: i32,
 ) -> Result<Answer, Errno> {
     if which == process { one(task, number) } else { Err(refused(task, "/proc")) }
+}
+
+/// Reaching into a process where nothing tells those of the run apart from others; its number, or zero where
+/// it is named otherwise.
+///
+/// # Errors
+/// Always `EPERM`.
+pub(crate) fn reach(task: &Task<'_>, number: i32) -> Result<Answer, Errno> {
+    let whose = if number > 0 { format!("/proc/{number}") } else { "/proc".to_owned() };
+    Err(refused(task, &whose))
 }
 
 /// Reports it; the answer is what the kernel says of processes of others.

@@ -228,10 +228,11 @@ fn nobody() -> Arc<Consent> {
     Arc::new(Consent::new(about))
 }
 
-/// Of every call that can be trapped, but for those that only refused sockets are trapped by.
+/// Of every call that can be trapped, but for those of which only what is refused is.
 fn every_number() -> Vec<i64> {
-    let made = [libc::SYS_socket, libc::SYS_socketpair];
-    let judged = |&number: &i64| super::dispatch::name(number).is_some() && !made.contains(&number);
+    let partly = [libc::SYS_socket, libc::SYS_socketpair, libc::SYS_ioctl];
+    let judged =
+        |&number: &i64| super::dispatch::name(number).is_some() && !partly.contains(&number);
     (0..512).filter(judged).collect()
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use jp_confine_policy::Capabilities;
 
-use super::{Ground, address, c, call, said, shown};
+use super::{Ground, HERE, address, c, call, said, shown};
 use crate::events::Layer;
 
 fn open(path: &str, flags: i32) -> String {
@@ -163,4 +163,48 @@ fn devices() {
         })
         .collect();
     assert_eq!((denials.len(), told), (2, vec![true, true]), "{:?}", shown(&denials));
+}
+
+/// What nobody may do is told of like everything else that is refused.
+#[test]
+fn refused_whole() {
+    let ground = Ground::new(&[]);
+    let (text, denials) = ground.trapped(|| {
+        let (d, kind) = (c("d"), c("tmpfs"));
+        let own = usize::try_from(std::process::id()).expect("a number");
+        let calls: [(i64, &[usize]); 10] = [
+            (libc::SYS_mount, &[address(&kind), address(&d), address(&kind)]),
+            (libc::SYS_chroot, &[address(&d)]),
+            (libc::SYS_move_mount, &[0, 0, HERE, address(&d)]),
+            (libc::SYS_acct, &[0]),
+            (libc::SYS_fsopen, &[address(&kind)]),
+            (libc::SYS_ptrace, &[libc::PTRACE_ATTACH as usize, own]),
+            (libc::SYS_process_madvise, &[0]),
+            (libc::SYS_bpf, &[0]),
+            (libc::SYS_perf_event_open, &[0, usize::MAX, 0]),
+            (libc::SYS_perf_event_open, &[0, 0, 0, 0, 4]),
+        ];
+        calls.map(|(number, arguments)| said(call(number, arguments))).join("\n")
+    });
+    assert!(text.lines().all(|line| line.contains("code: 1,")), "{text}");
+    let root = ground.path("");
+    let own = denials.first().map_or(0, |denial| denial.pid);
+    let shown: Vec<String> = shown(&denials)
+        .iter()
+        .map(|line| line.replace(root.to_str().expect("text"), "@"))
+        .map(|line| line.replace(&own.to_string(), "PID"))
+        .collect();
+    let expected = [
+        "mount nothing: @/d",
+        "chroot nothing: @/d",
+        "move_mount nothing: @/d",
+        "acct nothing: /",
+        "fsopen nothing: /",
+        "ptrace nothing: /proc/PID",
+        "process_madvise nothing: /proc",
+        "bpf nothing: /",
+        "perf_event_open nothing: /proc",
+        "perf_event_open nothing: /proc",
+    ];
+    assert_eq!(shown, expected);
 }

@@ -9,6 +9,10 @@ use super::{Ground, address, agree, c, call, said};
 const READ: usize = 0;
 const WRITE: usize = 1;
 
+/// Of `linux/fcntl.h` and `asm-generic/fcntl.h`.
+const F_SETSIG: usize = 10;
+const F_SETLEASE: usize = 1024;
+
 #[test]
 fn both_ends_of_a_fifo() {
     agree(|| {
@@ -83,6 +87,37 @@ fn signals_interrupt() {
         let expected = if restart { "0".to_owned() } else { said(Err(libc::EINTR)) };
         assert_eq!(text, expected);
     }
+}
+
+/// A file on which somebody has a lease (`fcntl(2)`) is waited for like what else waits.
+#[test]
+fn signals_interrupt_who_waits_for_a_lease() {
+    let ground = Ground::new(&[]);
+    let start = Instant::now();
+    let (text, _) = ground.trapped(|| {
+        crate::sys::trapped::handle_alarm(false);
+        let (file, flags) = (c("f"), usize::try_from(libc::O_RDWR).expect("positive"));
+        let fd = call(libc::SYS_open, &[address(&file), flags]).expect("open");
+        let control = |command: usize, value: i32| {
+            let arguments = [fd, command.try_into().expect("small"), value.into()];
+            call(
+                libc::SYS_fcntl,
+                &arguments.map(|one: i64| usize::try_from(one).expect("positive")),
+            )
+        };
+        // Nobody is ended by the signal that says that somebody waits.
+        let leased = control(F_SETSIG, libc::SIGWINCH).and(control(F_SETLEASE, libc::F_WRLCK));
+        crate::sys::trapped::alarm_in(Duration::from_millis(100));
+        let opened = call(libc::SYS_open, &[address(&file), flags]).map(|_| 0);
+        let truncated = || {
+            crate::sys::trapped::alarm_in(Duration::from_millis(100));
+            call(libc::SYS_truncate, &[address(&file), 1])
+        };
+        format!("{} {} {}", said(leased), said(opened), said(truncated()))
+    });
+    let interrupted = said(Err(libc::EINTR));
+    assert_eq!(text, format!("0 {interrupted} {interrupted}"));
+    assert!(start.elapsed() < Duration::from_secs(5));
 }
 
 /// Who waits may be killed.

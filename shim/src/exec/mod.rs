@@ -171,7 +171,7 @@ fn judge(
         }
     };
     let admission = invocation::judge(image, call, &program.object, argv)?;
-    let sight = admit(image, call, program)?;
+    let sight = admit(image, call, (dirfd, path), program)?;
     can_carry_shim(image, call, path).map(|()| (admission, sight))
 }
 
@@ -247,16 +247,23 @@ fn judge_nameless(image: &Image<'_>, call: &CStr, program: &Object) -> Result<()
     report::settle(image, verdict, Subject::new(call, path.as_bytes()))
 }
 
-/// Follows the program to what the processor will run first, and refuses what cannot carry the
-/// shim (spec §13).
+/// Follows the program, which was named so, to what the processor will run first, and refuses what cannot
+/// carry the shim (spec §13).
 #[inline(never)]
-fn admit(image: &Image<'_>, call: &CStr, program: Executable) -> Result<Sight, Errno> {
+fn admit(
+    image: &Image<'_>,
+    call: &CStr,
+    named: (c_int, &[u8]),
+    program: Executable,
+) -> Result<Sight, Errno> {
     let mut program = program;
+    let mut interpreter = None;
     for _ in 0..=SCRIPT_DEPTH {
         let mut next = Interpreter::new();
         let reason = match program::inspect(&program, &mut next) {
             Ok(Kind::Script) => {
                 program = find(image, call, libc::AT_FDCWD, next.as_bytes(), false)?;
+                interpreter = Some(next);
                 continue;
             }
             #[cfg(target_os = "linux")]
@@ -289,18 +296,31 @@ fn admit(image: &Image<'_>, call: &CStr, program: Executable) -> Result<Sight, E
             Err(Errno::ENAMETOOLONG) => Reason::Loader,
             Err(errno) => return Err(errno),
         };
-        return Err(refuse(image, call, &program.object, reason));
+        let named = interpreter.as_ref().map_or(named, |it| (libc::AT_FDCWD, it.as_bytes()));
+        return Err(refuse(image, call, &program.object, named, reason));
     }
     Err(Errno::ELOOP)
 }
 
+/// Refuses a program that is told by where it is, or where nothing says that, as without `/proc`, by its name.
 #[inline(never)]
-fn refuse(image: &Image<'_>, call: &CStr, program: &Object, reason: Reason) -> Errno {
-    let mut path = PathBuffer::new();
-    match resolve::place_of(program, &mut path) {
-        Ok(()) => report::refused(image, reason, Subject::new(call, path.as_bytes())),
-        Err(errno) => errno,
+fn refuse(
+    image: &Image<'_>,
+    call: &CStr,
+    program: &Object,
+    (dirfd, name): (c_int, &[u8]),
+    reason: Reason,
+) -> Errno {
+    let Ok(mut path) = Far::<PathBuffer>::blank() else { return Errno::ENOMEM };
+    if resolve::place_of(program, &mut path).is_ok() {
+        return report::refused(image, reason, Subject::new(call, path.as_bytes()));
     }
+    let Ok(mut spelling) = Far::<Spelling>::blank() else { return Errno::ENOMEM };
+    if spelling.read_own(dirfd, name).is_err() {
+        return Errno::EACCES;
+    }
+    spelling.collapse();
+    report::refused(image, reason, Subject::new(call, spelling.lexical()))
 }
 
 /// Neither a script nor a binary: what the kernel answers, without asking it, because an

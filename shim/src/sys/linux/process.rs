@@ -78,11 +78,18 @@ pub(crate) fn execute(
     outcome.err().unwrap_or(Errno::EACCES)
 }
 
-/// faccessat2(2) with the effective ids.
+/// faccessat2(2) with the effective ids; where the kernel, or a container, does not know that, and they are the
+/// real ones, the older call.
 pub(crate) fn accessible(path: &CStr, mode: c_int) -> Result<(), Errno> {
     let path = path.as_ptr().expose_provenance();
     let args = [word(libc::AT_FDCWD), path, word(mode), word(libc::AT_EACCESS), 0, 0];
-    call(libc::SYS_faccessat2, args).map(|_| ())
+    let outcome = match call(libc::SYS_faccessat2, args) {
+        Err(Errno::ENOSYS | Errno::EPERM) if !has_borrowed_identity() => {
+            call(libc::SYS_faccessat, [word(libc::AT_FDCWD), path, word(mode), 0, 0, 0])
+        }
+        outcome => outcome,
+    };
+    outcome.map(|_| ())
 }
 
 /// Whether the process runs with other ids than its own: the loader then ignores `LD_PRELOAD`.

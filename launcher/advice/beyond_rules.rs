@@ -1,0 +1,53 @@
+//! What no grant would allow, and what to do instead.
+
+use super::{Advisor, path_of};
+use crate::events::{Denial, Reason};
+use crate::refused_calls;
+use crate::supervisor::place::is_private;
+
+impl Advisor<'_> {
+    /// Why `denial` is nothing that a grant would have kept from happening, with the way out.
+    pub(super) fn beyond_rules(&self, denial: &Denial) -> Option<String> {
+        let reason = if is_of_outsider(denial) { Reason::OtherProcess } else { denial.reason };
+        let words = match reason {
+            // Of connections the rules about hosts know more.
+            Reason::Rule
+            | Reason::Once
+            | Reason::ThisRun
+            | Reason::Connect
+            | Reason::Listen
+            | Reason::Peer
+            | Reason::Resolve
+            | Reason::Socket => return None,
+            Reason::Static => return Some(self.unheld("statically linked")),
+            Reason::Shim => return Some(self.unheld("without the library")),
+            Reason::Namespace | Reason::OtherProcess => {
+                refused_calls::way_out(reason, &denial.call)?
+            }
+            Reason::Foreign => "built for another architecture: use a build for this machine",
+            Reason::Unreadable => {
+                "its user may not read it, so nobody can tell what it starts: make it readable"
+            }
+            Reason::Loader => {
+                "its loader must be granted with -x, and be where the run changes nothing"
+            }
+            Reason::Command => {
+                "access.commands does not list it so; `jp-confine why --last` has the rule"
+            }
+            Reason::Internal => "jp-confine could not judge it",
+        };
+        Some(words.to_owned())
+    }
+
+    /// Because of `why` only a supervisor could hold the program.
+    fn unheld(&self, why: &str) -> String {
+        format!("{why}: nothing else holds it; {}", self.unsupervised.way_out())
+    }
+}
+
+/// Whether a grant would be refused in its turn, since what is denied is a process's own: one that is still there
+/// was not of the run.
+fn is_of_outsider(denial: &Denial) -> bool {
+    let is_there = path_of(&denial.path).symlink_metadata().is_ok();
+    denial.reason == Reason::Rule && is_private(&denial.path) && is_there
+}

@@ -1,0 +1,45 @@
+//! Calls that nobody in a run may make, whatever the policy: they would change what paths mean, go around them,
+//! or touch the machine. The filter hands them over so that the report has them. The answer is the kernel's to
+//! whoever lacks the privilege.
+
+use rustix::io::Errno;
+
+use crate::events::Reason;
+use crate::supervisor::resolve::Object;
+use crate::supervisor::task::{Subject, Task};
+use crate::sys::notification::Answer;
+
+/// Refuses a call about the path at that address, which is told as it reads.
+///
+/// # Errors
+/// Always `EPERM`.
+pub(crate) fn at(task: &Task<'_>, dirfd: i32, path: u64) -> Result<Answer, Errno> {
+    let path = task.argument(dirfd, path).and_then(|argument| {
+        let _acting = task.begin()?;
+        task.spelled(&argument)
+    });
+    Err(refuse(task, path.as_deref().unwrap_or(b"/")))
+}
+
+/// Refuses a call that names no path.
+///
+/// # Errors
+/// Always `EPERM`.
+pub(crate) fn anywhere(task: &Task<'_>) -> Result<Answer, Errno> {
+    Err(refuse(task, b"/"))
+}
+
+/// Refuses a call on what a descriptor is open for.
+///
+/// # Errors
+/// Always `EPERM`.
+pub(crate) fn on(task: &Task<'_>, fd: i32) -> Result<Answer, Errno> {
+    let object = task.caller.object(fd).and_then(|file| Object::of_descriptor(&task.caller, file));
+    let path = object.as_ref().ok().and_then(Object::path);
+    Err(refuse(task, path.unwrap_or(b"/")))
+}
+
+fn refuse(task: &Task<'_>, path: &[u8]) -> Errno {
+    task.refused(Reason::Namespace, Subject::new(path));
+    Errno::PERM
+}
