@@ -245,6 +245,17 @@ fn every_call_of_the_library_is_here() {
     assert_eq!(Mode::under_test(), Mode::Confined, "where nothing is mediated nothing is tested");
 }
 
+/// Linux 5.5 and older containers do not know it.
+#[test]
+fn what_is_allowed_works_without_openat2() {
+    let (_, outcome) = run(libc::SYS_openat2, Mode::under_test());
+    outcome.assert_no_secret();
+    let steps = steps(&outcome);
+    let asked = |step: &&Step<'_>| step.errno == libc::ENOSYS && step.index >= FORBIDDEN.len();
+    assert_eq!(steps.iter().filter(asked).count(), ALLOWED.len(), "{outcome}");
+    assert_none(steps.iter().filter(asked).filter(|step| !step.succeeded()));
+}
+
 /// What one step printed, and how it ended.
 struct Step<'a> {
     errno: i32,

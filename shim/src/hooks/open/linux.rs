@@ -51,7 +51,15 @@ pub(super) const fn is_bare(how: How) -> bool {
 
 /// Opens a name, or fails with `ELOOP` where a link is on the way.
 pub(super) fn open_without_links(dirfd: c_int, path: &CStr, how: How) -> Result<sys::Fd, Errno> {
-    sys::openat2(dirfd, path, how.flags, how.mode, how.resolve | sys::NO_SYMLINKS)
+    match sys::openat2(dirfd, path, how.flags, how.mode, how.resolve | sys::NO_SYMLINKS) {
+        // Older kernels, and containers, do not know it; on the way to one name there is only what is at its end.
+        Err(Errno::ENOSYS | Errno::EPERM)
+            if how.resolve == 0 && how.stops_at_link() && !path.to_bytes().contains(&b'/') =>
+        {
+            sys::openat(dirfd, path, how.flags, how.mode)
+        }
+        outcome => outcome,
+    }
 }
 
 /// Whether the last open that was for the library to judge found nothing: who looks for a file in several places
