@@ -78,7 +78,7 @@ impl Feature {
         match self {
             Self::Landlock => "nothing bounds a program that digs out the library's cookie",
             Self::Listener => "calls that avoid the library are judged by nobody",
-            Self::Openat2 => "there is no supervisor",
+            Self::Openat2 => "the supervisor cannot hold what it judges, so there is none",
             Self::Proc => "the supervisor cannot see its callers, so there is none",
             Self::Ptrace => "the supervisor cannot read what callers ask, so there is none",
             Self::Descriptors => "programs without the library cannot connect, bind or fchmod",
