@@ -326,6 +326,7 @@ impl Draft {
             weaker: weaker(order.machine),
             leaves_reads: bounded
                 && !self.asks
+                && !self.unlisted
                 && !order.lists_programs
                 && !self.inexact.intersects(Capabilities::READ),
             bounds: self.bounds,

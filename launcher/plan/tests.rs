@@ -235,6 +235,7 @@ fn a_denied_directory_may_not_be_listed_either() {
     );
     let plan = scene.plan();
     assert_eq!(traps(&plan), Traps { listings: true, ..Traps::default() });
+    assert!(!plan.leaves_reads);
     assert_eq!(scene.rights(&plan, "a"), None);
     assert!(scene.rights(&plan, "a/b").is_some_and(|rights| rights.contains(AccessFs::ReadDir)));
 }

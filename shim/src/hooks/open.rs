@@ -72,12 +72,14 @@ impl How {
         self.has(libc::O_CREAT | libc::O_EXCL)
     }
 
-    /// An open for reading that neither makes nor changes anything, and is not for a directory: what is opened as
-    /// one is kept in mind (see [`crate::places`]).
+    /// An open for reading, or to list, that neither makes nor changes anything.
     #[cfg(target_os = "linux")]
     const fn only_reads(self) -> bool {
-        const ELSE: c_int =
-            libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_DIRECTORY | libc::O_PATH;
+        const ELSE: c_int = libc::O_ACCMODE
+            | libc::O_CREAT
+            | libc::O_TRUNC
+            | libc::O_PATH
+            | libc::O_TMPFILE & !libc::O_DIRECTORY;
         self.flags & ELSE == libc::O_RDONLY && self.resolve == 0
     }
 
