@@ -198,8 +198,13 @@ impl Draft {
                 if order.machine.supervises() {
                     cover.rules.extend(self.await_programs(order.image, standing, version));
                 }
-            } else if let Err(excess) = cover.add(standing.path, caps) {
+                continue;
+            }
+            if let Err(excess) = cover.add(standing.path, caps) {
                 self.exceed(&excess, order.machine.supervises());
+            }
+            if standing.may_be_replaced() && order.machine.supervises() {
+                cover.rules.extend(self.await_programs(order.image, standing, version));
             }
         }
         for (anchor, rules) in &cover.split {
@@ -221,9 +226,9 @@ impl Draft {
         self.bounds = Some(Bounds { version, rules, judges_network: order.judges_network });
     }
 
-    /// The rule for programs that the run may make and start where nothing is yet. Landlock lets them
-    /// start only below what is there, so it is told of the closest directory; which of the programs in
-    /// it may is judged by call.
+    /// The rule for programs that the run may make and start where nothing is yet, or something else later.
+    /// Landlock lets them start only below what is there, so it is told of the closest directory; which of
+    /// the programs in it may is judged by call.
     fn await_programs(
         &mut self,
         image: &Image<'_>,
@@ -239,8 +244,9 @@ impl Draft {
         let implied = bounds::implied(Capabilities::EXECUTE);
         let granted = decide::grants_beneath(image, bytes(there), implied);
         self.inexact = self.inexact.union(Capabilities::EXECUTE).with_if(!granted, implied);
+        let why = if standing.may_be_replaced() { "may be made anew" } else { "is not there yet" };
         self.notes.push(format!(
-            "{}: the supervisor judges execute by call, because {} is not there yet",
+            "{}: the supervisor judges execute by call, because {} {why}",
             there.display(),
             path.display()
         ));
@@ -374,6 +380,7 @@ fn inexact_at(standing: &Standing<'_>) -> Capabilities {
         .union(bounds::implied(caps).difference(caps))
         .union(entry.difference(above))
         .with_if(restrained, caps)
+        .with_if(standing.may_be_replaced(), Capabilities::EXECUTE)
         .with_if(in_proc, standing.lost().union(caps.intersection(Capabilities::WRITE)))
 }
 

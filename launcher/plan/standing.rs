@@ -29,6 +29,15 @@ impl Standing<'_> {
     pub(super) fn lost(&self) -> Capabilities {
         self.above.difference(self.caps)
     }
+
+    /// Whether the run may move away or remove what programs may be started from, which Landlock's rule stands on,
+    /// where nothing else lets them start. (To create implies to read, for Landlock, so that reading is not exact
+    /// there in any case.)
+    pub(super) fn may_be_replaced(&self) -> bool {
+        self.caps.contains(Capabilities::EXECUTE.union(Capabilities::DELETE))
+            && self.above.contains(Capabilities::CREATE)
+            && !self.above.contains(Capabilities::EXECUTE)
+    }
 }
 
 /// The anchors of `grants` in the order of their bytes: each directory before what is in it. The list of

@@ -267,6 +267,23 @@ fn programs_to_come_open_nothing_beside_them() {
     assert!(traps(&plan).reads && !plan.leaves_reads);
 }
 
+/// Landlock's rule stands on what is there: it goes away with it, or moves with it.
+#[test]
+fn programs_that_may_be_made_anew_are_judged_by_call() {
+    let scene = Scene::new(&["a/target/p"])
+        .grant("a", Capabilities::ALL.difference(Capabilities::EXECUTE), &[])
+        .grant("a/target", Capabilities::ALL, &[]);
+    let plan = scene.plan();
+    assert!(traps(&plan).executes && !traps(&plan).reads, "{plan:?}");
+    let root = scene.root().join("a");
+    let mut rules = plan.bounds.as_ref().expect("bounds").rules.iter();
+    assert!(rules.any(|rule| rule.path == root && rule.rights.contains(AccessFs::Execute)));
+    let kept = Scene::new(&["a/tool"])
+        .grant("a", Capabilities::ALL.difference(Capabilities::EXECUTE), &[])
+        .grant("a/tool", RUN, &[]);
+    assert!(kept.plan().traps.is_some_and(|traps| !traps.executes));
+}
+
 #[test]
 fn reads_are_trapped_where_denied_names_may_appear() {
     let scene = Scene::new(&["a/file"]).grant("a", Capabilities::ALL, &[]).grant(

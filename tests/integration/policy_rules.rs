@@ -2,7 +2,7 @@
 
 use crate::attack::{answer, arena, call, set_up};
 use crate::layers::{Difference, Holder};
-use crate::run::Mode;
+use crate::run::{Mode, Run};
 use crate::scratch::Scratch;
 
 /// Whole sets of capabilities, written short.
@@ -236,6 +236,23 @@ fn nothing_is_hidden_on_request() {
         ("stat $HOME/.private/key", "ok"),
     ];
     assert_answers("", &[], "--show-denied", rows);
+}
+
+/// Landlock's rules go away with what they stand on, and move with it; the policy's are about names.
+#[test]
+fn programs_start_by_the_name_they_have() {
+    let scratch = arena(Scratch::new());
+    set_up(&scratch, "mkdir target; cp /bin/true target/old; cp /bin/true tool");
+    let text: String =
+        [". r w", "target r w x", "tool r w x"].iter().map(|line| rule(line)).collect();
+    std::fs::write(scratch.path("policy.toml"), text).expect("a policy");
+    let policy = scratch.path("policy.toml");
+    let script = "rm -r target tool; mkdir target; cp /bin/true target/new; cp /bin/true tool; \
+                  cp /bin/true other; target/new && echo new; ./tool && echo tool; \
+                  ./other || echo refused";
+    let run = Run::new(&scratch, "sh", &["-c", script]);
+    let run = run.flags(&["-p", policy.to_str().expect("UTF-8")]).run();
+    assert_eq!(run.stdout, "new\ntool\nrefused\n", "{run}");
 }
 
 /// What is missing beyond a link is missing where that leads, and judged there (spec §4.1).
