@@ -6,6 +6,7 @@ mod decode_profile;
 mod decode_resources;
 mod decode_sandbox;
 mod decode_tiers;
+mod decode_tools;
 pub(crate) mod diagnostic;
 pub(crate) mod document;
 pub(crate) mod layers;
