@@ -36,6 +36,7 @@ pub(crate) enum Trust {
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) source: Rc<Source>,
+    pub(crate) notation: Notation,
     pub(crate) trust: Trust,
     /// `access.fs` of the run.
     pub(crate) fs: Option<Layered<FsRule>>,
@@ -145,7 +146,19 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
     let Decoder { marks, patterns, .. } = decoder;
     let Access { fs, sensitive, resources } = access;
     let source = Rc::clone(source);
-    Ok(File { source, trust, fs, tiers, sensitive, resources, tools, profiles, marks, patterns })
+    Ok(File {
+        source,
+        notation,
+        trust,
+        fs,
+        tiers,
+        sensitive,
+        resources,
+        tools,
+        profiles,
+        marks,
+        patterns,
+    })
 }
 
 /// Decodes a profile or the baseline that is part of this program.

@@ -13,6 +13,7 @@ pub(crate) mod layers;
 mod lent;
 pub(crate) mod own_lists;
 mod resources;
+pub(crate) mod rule_place;
 pub(crate) mod scope;
 mod tiers;
 mod toml;

@@ -1,0 +1,78 @@
+//! The rules that are advised are written as the file has its own, and are pasted into it as they stand.
+
+use crate::cli_status::product;
+use crate::run::Outcome;
+use crate::scratch::Scratch;
+
+/// Options, a policy with `@` where more of its list goes, and what is told of the place.
+const ROWS: &[(&[&str], &str, &str, &str)] = &[
+    (
+        &["--mount", "fork=../out"],
+        "jp-confine.toml",
+        "[[access.fs]]\npath = '.'\nread = true\nexecute = true\n@",
+        "add to $WS/jp-confine.toml:",
+    ),
+    (
+        &["-p", "p.json"],
+        "p.json",
+        "{\"access\": {\"fs\": [{\"path\": \".\", \"read\": true, \"execute\": true},\n@]}}",
+        "add to access.fs of p.json:",
+    ),
+    (
+        &[],
+        "jp-confine.toml",
+        "[access]\nfs = [{path = '.', read = true, execute = true},\n@]\n",
+        "add to access.fs of $WS/jp-confine.toml:",
+    ),
+    (
+        &[],
+        "jp-confine.toml",
+        "access = {fs = [{path = '.', read = true, execute = true},\n@]}\n",
+        "add to access.fs of $WS/jp-confine.toml:",
+    ),
+    (
+        &[],
+        "jp-confine.toml",
+        "[access.fs]\nstrategy = 'append'\nvalue = [{path = '.', read = true, execute = true},\n@]\n",
+        "add to access.fs.value of $WS/jp-confine.toml:",
+    ),
+    (
+        &["--tool", "edit"],
+        "jp-confine.toml",
+        "[[conversation.tools.edit.access.fs]]\npath = '.'\nread = true\nexecute = true\n@",
+        "add to $WS/jp-confine.toml:",
+    ),
+];
+
+fn attempt(scratch: &Scratch, options: &[&str]) -> Outcome {
+    let program = ["--", "sh", "-c", "echo x >> file"];
+    product(scratch, &[options, &program].concat()).run()
+}
+
+/// What is printed below `place`, up to where `end` stands.
+fn printed(told: &str, place: &str, end: &str) -> String {
+    let (_, rules) = told.split_once(place).unwrap_or_else(|| panic!("{place}: {told}"));
+    rules.split_once(end).unwrap_or_else(|| panic!("{end}: {told}")).0.to_owned()
+}
+
+#[test]
+fn rules_are_pasted_as_the_file_has_its_own() {
+    for (options, name, policy, place) in ROWS {
+        let scratch = Scratch::new();
+        let file = format!("ws/{name}");
+        let write = |rules: &str| scratch.write(&file, &policy.replace('@', rules));
+        write("");
+        let place = place.replace("$WS", scratch.ws().to_str().expect("UTF-8"));
+        let denied = attempt(&scratch, options);
+        assert_ne!(denied.code(), 0, "{policy}: allowed from the start");
+        let told = product(&scratch, &["why", "--last"]).run().stdout;
+        for rules in [
+            printed(&denied.stderr, &place, "  all of them"),
+            printed(&format!("{told}\n\n"), &place, "\n\n"),
+        ] {
+            write(&rules);
+            let again = attempt(&scratch, options);
+            assert_eq!(again.code(), 0, "{policy}: {rules}: {again}");
+        }
+    }
+}
