@@ -85,6 +85,12 @@ impl File {
         Some(if field == "path" { mark.path.clone() } else { mark.whole.clone() })
     }
 
+    /// Whether it has something under these keys.
+    pub(super) fn has(&self, keys: &[&str]) -> bool {
+        let root = document::parse(&self.source, self.notation);
+        root.is_ok_and(|root| root.find(keys).is_some())
+    }
+
     /// The line that has `text` in the list of patterns `field`, if one has.
     pub(crate) fn line_of_pattern(&self, field: &str, text: &str) -> Option<u32> {
         let it = self.patterns.iter().find(|it| it.field == field && it.text == text)?;

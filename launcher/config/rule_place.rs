@@ -130,8 +130,9 @@ impl RulePlace {
     }
 
     fn has_list(&self, path: &[&str]) -> bool {
-        let Ok(root) = document::parse(&self.source, self.notation) else { return false };
-        root.find(path).is_some_and(|node| matches!(node.value, Value::Array(_)))
+        document::parse(&self.source, self.notation).is_ok_and(|root| {
+            root.find(path).is_some_and(|node| matches!(node.value, Value::Array(_)))
+        })
     }
 }
 

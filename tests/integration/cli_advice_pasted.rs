@@ -76,3 +76,23 @@ fn rules_are_pasted_as_the_file_has_its_own() {
         }
     }
 }
+
+/// A list without patterns is one already: a second would be a file that cannot be read.
+#[test]
+fn patterns_are_pasted_into_an_empty_list() {
+    let scratch = Scratch::new();
+    let file = "home/.config/jp-confine/config.toml";
+    let write = |patterns: &str| {
+        scratch.write(file, &format!("[file_policy]\nread_paths = [{patterns}]\n"));
+    };
+    write("");
+    let secret = scratch.path("out/secret");
+    let read = ["--", "cat", secret.to_str().expect("UTF-8")];
+    let denied = product(&scratch, &read).run();
+    let config = scratch.path(file);
+    let place = format!("add to read_paths of [file_policy] in {}:", config.display());
+    // Where that is too long for one line it is two.
+    let told = denied.stderr.replace("in\n      ", "in ");
+    write(&printed(&told, &place, "  all of them"));
+    product(&scratch, &read).run().assert_ok();
+}
