@@ -96,3 +96,19 @@ fn patterns_are_pasted_into_an_empty_list() {
     write(&printed(&told, &place, "  all of them"));
     product(&scratch, &read).run().assert_ok();
 }
+
+/// What may only be read by a pattern may be changed by the same one in the other list.
+#[test]
+fn a_pattern_that_only_reads_belongs_into_the_other_list() {
+    let scratch = Scratch::new();
+    let write = |list: &str| {
+        let text = format!("[file_policy]\n{list} = ['{}/**']\n", scratch.out().display());
+        scratch.write("home/.config/jp-confine/config.toml", &text);
+    };
+    let script = scratch.expand("echo x >> $OUT/target");
+    let change = ["--", "sh", "-c", &script];
+    write("read_paths");
+    product(&scratch, &change).run().assert_stderr("the pattern belongs into write_paths");
+    write("write_paths");
+    product(&scratch, &change).run().assert_ok();
+}
