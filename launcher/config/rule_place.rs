@@ -178,6 +178,14 @@ mod tests {
         }
     }
 
+    /// Other tables than that of rules are advised in TOML, and not for a file of JSON.
+    #[test]
+    fn tables_are_for_files_in_toml() {
+        let place = |notation| RulePlace::of_text("", notation, None);
+        assert_eq!(place(Notation::Toml).toml_file(), Some("/w/jp-confine.toml"));
+        assert_eq!(place(Notation::Json).toml_file(), None);
+    }
+
     #[test]
     fn rules_of_tools_are_written_where_the_tool_is() {
         let rows = [
