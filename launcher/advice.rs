@@ -30,6 +30,7 @@ use self::request::asked_by;
 use self::trial::{Means, Trial, entries_of};
 use crate::asked::{Asked, Step, path_of};
 use crate::config::own_lists::OwnLists;
+use crate::config::rule_place::RulePlace;
 use crate::context::Context;
 use crate::denials::of_any_process;
 use crate::events::{Denial, Reason};
@@ -39,6 +40,7 @@ use crate::net::order::Without;
 use crate::prepare::{self, Prepared};
 use crate::report;
 use crate::unsupervised::Unsupervised;
+use crate::workspace;
 
 /// Why rules about hosts allow no such socket.
 const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets there are none";
@@ -112,6 +114,8 @@ pub(crate) struct Advisor<'a> {
     pub(crate) programs: Option<Programs<'a>>,
     /// Whose rules count, if not those of every run.
     pub(crate) tool: Option<&'a str>,
+    /// Where a rule would be added.
+    pub(crate) rule_place: &'a RulePlace,
     /// Where patterns of the user's own belong.
     pub(crate) own_lists: &'a OwnLists,
 }
@@ -132,6 +136,7 @@ impl<'a> Advisor<'a> {
             without_network: prepared.network.without(),
             programs: Programs::of(context, prepared),
             tool,
+            rule_place: &prepared.rule_place,
             own_lists: &prepared.own_lists,
         }
     }
@@ -156,13 +161,10 @@ impl<'a> Advisor<'a> {
         Some(report::path(&words))
     }
 
-    /// The file that a rule would be added to: the last that has any, since of rules on one path the
-    /// last decides.
-    pub(crate) fn file(&self) -> Option<String> {
-        self.grants.iter().rev().find_map(|grant| match &grant.origin {
-            Origin::Rule { layer, .. } => Some(layer.to_string()),
-            _ => None,
-        })
+    /// The file that a table beside `access.fs` would be added to, in TOML.
+    pub(crate) fn file_for_tables(&self) -> String {
+        let own = || self.workspace.join(workspace::FILE).display().to_string();
+        self.rule_place.toml_file().map_or_else(own, str::to_owned)
     }
 
     /// The way out of `denial`.

@@ -21,6 +21,7 @@ use crate::cli::{Enforce, Options};
 use crate::commands;
 use crate::config::layers::Layers;
 use crate::config::own_lists::OwnLists;
+use crate::config::rule_place::RulePlace;
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::externals;
@@ -51,6 +52,8 @@ pub(crate) struct Prepared {
     pub(crate) declared: bool,
     pub(crate) image: Vec<u8>,
     pub(crate) tiers: Tiers,
+    /// Where a rule would be added.
+    pub(crate) rule_place: RulePlace,
     /// Where the user's own patterns belong.
     pub(crate) own_lists: OwnLists,
     /// What is sensitive and yet free to all programs, because nothing is declared.
@@ -91,6 +94,7 @@ pub(crate) fn prepare(
     let resources = written.compile().map_err(|error| Failure::own(error.to_string()))?;
     let mut network = net::order::Order::of(options, &resources.net);
     let held = Held::of(context, workspace, options, &written, &resources)?;
+    let rule_place = layers.rule_place(&workspace.root, options.tool.as_deref());
     let mut declared = layers.declared(options.tool.as_deref())?;
     if run.is_some_and(|run| run.learning) {
         declared = declared.outside();
@@ -128,7 +132,6 @@ pub(crate) fn prepare(
     .assemble()?;
     left_out.extend(planted::distrust(&mut tiers, &grants, root.as_path())?);
     let aliases = grants::aliases(workspace, &tables, &mut anchors);
-    let nowhere = Path::new("/");
     let json = serde_json::to_string(&WireForm::of(&wire, &written, &held.environment))
         .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
     grants.extend(grants::inherited(&grants, root.as_path())?);
@@ -139,10 +142,10 @@ pub(crate) fn prepare(
         workspace: root.as_path(),
         aliases: &aliases,
         session: RandomState::new().build_hasher().finish(),
-        shim_path: run.map_or(nowhere, |run| run.shim),
-        events_path: run.map_or(nowhere, |run| run.scratch.denials()),
-        temp_dir: run.map_or(nowhere, |run| run.temp),
-        shared_page: run.map_or(nowhere, |run| &run.page.path),
+        shim_path: run.map_or(nowhere(), |run| run.shim),
+        events_path: run.map_or(nowhere(), |run| run.scratch.denials()),
+        temp_dir: run.map_or(nowhere(), |run| run.temp),
+        shared_page: run.map_or(nowhere(), |run| &run.page.path),
         json: json.as_bytes(),
     })?;
 
@@ -161,6 +164,7 @@ pub(crate) fn prepare(
         declared: outcome.declared,
         image,
         tiers,
+        rule_place,
         own_lists: layers.own_lists(context, options.tool.as_deref(), &profiles),
         exposed,
         rules: wire,
@@ -184,6 +188,11 @@ pub(crate) fn prepare(
             .collect(),
         profiles,
     })
+}
+
+/// In place of what only a run has.
+fn nowhere() -> &'static Path {
+    Path::new("/")
 }
 
 /// What files and options say of hosts, variables and programs, and what a person should know of that.

@@ -6,6 +6,8 @@ use jp_confine_policy::commands::CommandRule;
 use jp_confine_policy::net::NetRule;
 use jp_confine_policy::{Capabilities, Capability};
 
+use crate::config::document::Notation;
+use crate::config::rule_place::Form;
 use crate::report;
 
 /// So that it can be read in any terminal where it stands indented.
@@ -14,7 +16,7 @@ const WIDTH: usize = 72;
 /// The header of a rule, in the list of `tool` if one is named.
 pub(crate) fn header(tool: Option<&str>) -> String {
     match tool {
-        Some(tool) => format!("[[tools.{tool}.access.fs]]"),
+        Some(tool) => format!("[[tools.{}.access.fs]]", key(tool)),
         None => "[[access.fs]]".to_owned(),
     }
 }
@@ -22,6 +24,12 @@ pub(crate) fn header(tool: Option<&str>) -> String {
 /// The keys of a rule on `path`, workspace-relative, that grants `caps`: `path = "src"`, `read = true`.
 /// No capability denies everything.
 pub(crate) fn keys(path: &str, caps: Capabilities) -> Vec<String> {
+    let granted = granted(caps).into_iter().map(|name| format!("{name} = true"));
+    std::iter::once(format!("path = {}", string(path))).chain(granted).collect()
+}
+
+/// The keys that grant `caps`.
+fn granted(caps: Capabilities) -> Vec<&'static str> {
     let writes = caps.contains(Capabilities::WRITE);
     let is_alias = |one: Capability| writes && Capabilities::WRITE.contains(one.into());
     let plain = caps.iter().filter(|&one| !is_alias(one)).map(Capability::as_str);
@@ -30,8 +38,31 @@ pub(crate) fn keys(path: &str, caps: Capabilities) -> Vec<String> {
         let after_read = usize::from(names.first() == Some(&Capability::Read.as_str()));
         names.insert(after_read, "write");
     }
-    let granted = names.into_iter().map(|name| format!("{name} = true"));
-    std::iter::once(format!("path = {}", string(path))).chain(granted).collect()
+    names
+}
+
+/// The rule, to be added to a file that takes it in this form.
+pub(crate) fn added(form: &Form, path: &str, caps: Capabilities) -> String {
+    match form {
+        Form::Header(table) => format!("[[{table}]]\n{}\n", keys(path, caps).join("\n")),
+        Form::Item { notation: Notation::Toml, .. } => {
+            format!("{{ {} }},\n", keys(path, caps).join(", "))
+        }
+        Form::Item { notation: Notation::Json, .. } => {
+            let granted = granted(caps).into_iter().map(|name| format!("\"{name}\": true"));
+            let path = format!("\"path\": {}", json_string(path));
+            format!(
+                "{{{}}},\n",
+                std::iter::once(path).chain(granted).collect::<Vec<_>>().join(", ")
+            )
+        }
+    }
+}
+
+/// For people: the file that a rule is added to, and the list in it where that is there.
+pub(crate) fn place(list: Option<&str>, file: &str) -> String {
+    let list = list.map(|list| format!("{} of ", report::path(list))).unwrap_or_default();
+    format!("{list}{}", report::path(file))
 }
 
 /// The rule, a line for each key.
@@ -55,7 +86,7 @@ pub(crate) fn net(tool: Option<&str>, rule: &NetRule) -> String {
 
 /// The rule on the program `key`, in the table of `tool` if one is named.
 pub(crate) fn command(tool: Option<&str>, key: &str, rule: &CommandRule) -> String {
-    let tool = tool.map(|tool| format!("tools.{tool}.")).unwrap_or_default();
+    let tool = tool.map(|tool| format!("tools.{}.", self::key(tool))).unwrap_or_default();
     let mut text = format!("[{tool}{}]\n", command_table(key));
     if let Some(lines) = &rule.args {
         let lines =
@@ -70,9 +101,14 @@ pub(crate) fn command(tool: Option<&str>, key: &str, rule: &CommandRule) -> Stri
 
 /// The table of the rule on the program `key`.
 pub(crate) fn command_table(key: &str) -> String {
+    format!("access.commands.{}", self::key(key))
+}
+
+/// A key, in quotes where it needs them.
+pub(crate) fn key(text: &str) -> String {
     let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    let key = if key.bytes().all(is_bare) { key.to_owned() } else { string(key) };
-    format!("access.commands.{key}")
+    let is_bare = !text.is_empty() && text.bytes().all(is_bare);
+    if is_bare { text.to_owned() } else { string(text) }
 }
 
 /// A list of strings under `key`.
@@ -123,6 +159,22 @@ fn wrap(text: &mut String, parts: &[String]) {
 
 /// A basic string (TOML 1.0), in which nothing is written that a reader does not see.
 fn string(text: &str) -> String {
+    quoted(text, |quoted, character| {
+        let _ = write!(quoted, "\\U{:08X}", u32::from(character));
+    })
+}
+
+/// As [`string`], in JSON.
+fn json_string(text: &str) -> String {
+    quoted(text, |quoted, character| {
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            let _ = write!(quoted, "\\u{unit:04x}");
+        }
+    })
+}
+
+/// In quotes, with what a reader does not see written by `escape`.
+fn quoted(text: &str, escape: impl Fn(&mut String, char)) -> String {
     let mut quoted = String::from('"');
     for character in text.chars() {
         match character {
@@ -130,9 +182,7 @@ fn string(text: &str) -> String {
                 quoted.push('\\');
                 quoted.push(character);
             }
-            _ if report::is_disruptive(character) => {
-                let _ = write!(quoted, "\\U{:08X}", u32::from(character));
-            }
+            _ if report::is_disruptive(character) => escape(&mut quoted, character),
             _ => quoted.push(character),
         }
     }
@@ -143,6 +193,24 @@ fn string(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rules_in_lists_are_read_back_as_they_were_meant() {
+        for path in [".", "a\"b\\c", "tab\tnew\nline\u{7f}", "turned\u{202e}", "日本"] {
+            let item = |notation| {
+                let form = Form::Item { list: String::new(), notation };
+                added(&form, path, Capabilities::READ)
+            };
+            let text = format!("fs = [\n{}]", item(Notation::Toml));
+            let table = toml::de::DeTable::parse(&text).expect("TOML");
+            let read = table.get_ref()["fs"].get_ref()[0].get_ref();
+            assert_eq!(read["path"].get_ref().as_str(), Some(path), "{text}");
+            let text = item(Notation::Json);
+            let text = text.strip_suffix(",\n").expect("an end");
+            let read: serde_json::Value = serde_json::from_str(text).expect("JSON");
+            assert_eq!(read, serde_json::json!({"path": path, "read": true}), "{text}");
+        }
+    }
 
     #[test]
     fn rules_are_read_back_as_they_were_meant() {

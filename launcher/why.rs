@@ -94,10 +94,13 @@ struct Explained {
     /// The rule whose target is to be approved, as a command.
     #[serde(default)]
     approve: Option<String>,
-    /// Rules for a policy file that allow it.
+    /// Rules for a policy file that allow it, as that has them: in JSON where it is JSON.
     toml: Option<String>,
     /// The file that they are for.
     file: Option<String>,
+    /// The list in it that they are to be put into, where they do not bring the header of their table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    list: Option<String>,
     /// Patterns and profiles for files of the user's own, which allow it together with these rules.
     #[serde(default)]
     patterns: Vec<Addition>,
@@ -158,7 +161,8 @@ impl Ended<'_> {
 
     fn together(&self) -> Vec<Together> {
         let all: Vec<&Denial> = self.denials.open().iter().map(|(denial, _)| denial).collect();
-        let rule = |(path, caps): &(String, _)| rule_text::rule(self.advisor.tool, path, *caps);
+        let form = self.advisor.rule_place.form();
+        let rule = |(path, caps): &(String, _)| rule_text::added(form, path, *caps);
         let one = |one: Gathered| Together {
             directory: report::printable(one.directory.as_os_str().as_bytes()),
             paths: one.members.len(),
@@ -185,7 +189,9 @@ impl Ended<'_> {
     }
 
     fn explain(&self, denial: &Denial, times: u64, advice: Advice) -> Explained {
-        let rule = |(path, caps): &(String, _)| rule_text::rule(self.advisor.tool, path, *caps);
+        let form = self.advisor.rule_place.form();
+        let rule = |(path, caps): &(String, _)| rule_text::added(form, path, *caps);
+        let is_rule = matches!(advice, Advice::Grant { .. });
         let (mut options, mut toml, mut approve, mut never) = (None, String::new(), None, None);
         let (mut patterns, mut question, mut then) = (Vec::new(), None, None);
         match advice {
@@ -215,6 +221,9 @@ impl Ended<'_> {
             Advice::Never(reason) => never = Some(reason),
         }
         let toml = (!toml.is_empty()).then_some(toml);
+        let own = self.advisor.rule_place.file();
+        let file = if is_rule { own.to_owned() } else { self.advisor.file_for_tables() };
+        let list = form.list().filter(|_| is_rule && toml.is_some());
         let arguments = CommandLine::arguments_of(denial);
         let route = if arguments.is_some() { &denial.path } else { &denial.route };
         Explained {
@@ -234,7 +243,8 @@ impl Ended<'_> {
             hidden: denial.hidden,
             options,
             approve,
-            file: toml.as_ref().and_then(|_| self.advisor.file()),
+            file: toml.as_ref().map(|_| file),
+            list: list.map(str::to_owned),
             toml,
             patterns,
             question,

@@ -50,6 +50,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         without_network: None,
         programs: None,
         tool: None,
+        rule_place: RulePlace::of_nobody(),
         own_lists: &LISTS,
     }
 }
@@ -350,8 +351,10 @@ fn patterns_are_advised_where_they_help() {
         let Advice::Grant { written, .. } = advice else { panic!("{advice:?}") };
         assert_eq!(written.patterns, [(Tier::Write, "/srv/a".to_owned())]);
     }
-    let read_only = Denial { restraint: Some(Restraint::Read), ..denial("open", "/srv/a", U) };
-    assert!(line(&[], &read_only).contains("have read_paths leave it out"));
+    for (caps, way_out) in [(U, "belongs into write_paths"), (X, "have read_paths leave it out")] {
+        let denied = Denial { restraint: Some(Restraint::Read), ..denial("open", "/srv/a", caps) };
+        assert!(line(&[], &denied).contains(way_out), "{caps}");
+    }
 }
 
 /// Where a rule covers what lies outside, a profile is advised, unless there is something that it yields to.

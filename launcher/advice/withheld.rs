@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::tier::Restraint;
@@ -101,7 +102,14 @@ impl Trial<'_> {
 impl Advisor<'_> {
     /// The way out of `denial` where a tier withholds what a rule grants; none where a grant outweighs it.
     pub(super) fn way_out_of(&self, denial: &Denial) -> Option<&'static str> {
-        way_out(denial.restraint?, denial.question, self.asked)
+        let restraint = denial.restraint?;
+        let changes = denial.missing.intersects(Capabilities::WRITE);
+        if restraint == Restraint::Read && changes && !denial.question {
+            return Some(
+                "no option and no rule outweighs it; the pattern belongs into write_paths",
+            );
+        }
+        way_out(restraint, denial.question, self.asked)
     }
 
     /// What a person is asked about with all `steps` taken.

@@ -14,6 +14,7 @@ use jp_confine_policy::model::{FsRule, RuleSource};
 use jp_confine_policy::tier::Tier;
 
 use super::decode_resources::{self, Resources};
+pub(crate) use super::decode_tools::Tool;
 use super::diagnostic::{Diagnostic, nearest};
 use super::document::{self, Entry, Node, Notation, Source, Value};
 use crate::failure::Failure;
@@ -35,6 +36,7 @@ pub(crate) enum Trust {
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) source: Rc<Source>,
+    pub(crate) notation: Notation,
     pub(crate) trust: Trust,
     /// `access.fs` of the run.
     pub(crate) fs: Option<Layered<FsRule>>,
@@ -58,29 +60,12 @@ struct Written {
     line: u32,
 }
 
-/// `[tools.NAME]`, or `[conversation.tools.NAME]` of a JP file.
-#[derive(Debug, Default)]
-pub(crate) struct Tool {
-    pub(crate) name: String,
-    /// Where the tool comes from: `local`, `builtin`, `mcp` or `mcp.SERVER`.
-    pub(crate) origin: Option<String>,
-    /// Where its `access` stands, if it has any.
-    pub(crate) access: Option<Range<usize>>,
-    /// `access.fs` of the tool.
-    pub(crate) fs: Option<Layered<FsRule>>,
-    pub(crate) tiers: Option<FilePolicy>,
-    /// `access.sensitive_paths` of the tool.
-    pub(crate) sensitive: Vec<String>,
-    /// The rest of `access` of the tool.
-    pub(crate) resources: Resources,
-}
-
 /// An `access` table.
 #[derive(Debug, Default)]
-struct Access {
-    fs: Option<Layered<FsRule>>,
-    sensitive: Vec<String>,
-    resources: Resources,
+pub(super) struct Access {
+    pub(super) fs: Option<Layered<FsRule>>,
+    pub(super) sensitive: Vec<String>,
+    pub(super) resources: Resources,
 }
 
 /// Where a rule's words stand, for errors that show only when the rule meets the disk.
@@ -98,6 +83,12 @@ impl File {
     pub(crate) fn place_of(&self, rule: &RuleSource, field: &str) -> Option<Range<usize>> {
         let mark = self.marks.iter().find(|mark| mark.rule == *rule)?;
         Some(if field == "path" { mark.path.clone() } else { mark.whole.clone() })
+    }
+
+    /// Whether it has something under these keys.
+    pub(super) fn has(&self, keys: &[&str]) -> bool {
+        let root = document::parse(&self.source, self.notation);
+        root.is_ok_and(|root| root.find(keys).is_some())
     }
 
     /// The line that has `text` in the list of patterns `field`, if one has.
@@ -119,11 +110,11 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
         match &*entry.key {
             "access" => access = decoder.access(&entry.value)?,
             "file_policy" => tiers = Some(decoder.file_policy(&entry.value, trust)?),
-            "tools" => tools.extend(decoder.tools(&entry.value, trust, false)?),
+            "tools" => decoder.tools(&entry.value, trust, false, &mut tools)?,
             "conversation" => {
                 for inner in decoder.table(&entry.value)? {
                     if inner.key == "tools" {
-                        tools.extend(decoder.tools(&inner.value, trust, true)?);
+                        decoder.tools(&inner.value, trust, true, &mut tools)?;
                     }
                 }
             }
@@ -161,7 +152,19 @@ pub(crate) fn file(source: &Rc<Source>, notation: Notation, trust: Trust) -> Dec
     let Decoder { marks, patterns, .. } = decoder;
     let Access { fs, sensitive, resources } = access;
     let source = Rc::clone(source);
-    Ok(File { source, trust, fs, tiers, sensitive, resources, tools, profiles, marks, patterns })
+    Ok(File {
+        source,
+        notation,
+        trust,
+        fs,
+        tiers,
+        sensitive,
+        resources,
+        tools,
+        profiles,
+        marks,
+        patterns,
+    })
 }
 
 /// Decodes a profile or the baseline that is part of this program.
@@ -191,7 +194,7 @@ impl<'a> Decoder<'a> {
 }
 
 impl Decoder<'_> {
-    fn access(&mut self, node: &Node<'_>) -> Decoded<Access> {
+    pub(super) fn access(&mut self, node: &Node<'_>) -> Decoded<Access> {
         let mut access = Access::default();
         for entry in self.table(node)? {
             match &*entry.key {
@@ -268,58 +271,6 @@ impl Decoder<'_> {
     pub(super) fn note_pattern(&mut self, field: &'static str, text: &str, offset: usize) {
         let (text, line) = (text.to_owned(), self.line(offset));
         self.patterns.push(Written { field, text, line });
-    }
-
-    /// A table of tools. JP describes its tools with many more keys; they are JP's to check.
-    fn tools(&mut self, node: &Node<'_>, trust: Trust, jp: bool) -> Decoded<Vec<Tool>> {
-        let mut tools = Vec::new();
-        for named in self.table(node)? {
-            let mut tool = Tool { name: named.key.clone().into_owned(), ..Tool::default() };
-            for entry in self.table(&named.value)? {
-                match &*entry.key {
-                    "access" => {
-                        self.the_only_form(entry, &tool)?;
-                        tool.access = Some(entry.key_span.clone());
-                        let access = self.access(&entry.value)?;
-                        tool.fs = access.fs;
-                        tool.sensitive = access.sensitive;
-                        tool.resources = access.resources;
-                    }
-                    "sandbox" => self.sandbox(entry, &mut tool)?,
-                    "source" => tool.origin = Some(self.origin(&entry.value)?.to_owned()),
-                    "file_policy" => {
-                        tool.tiers = Some(self.file_policy(&entry.value, trust)?);
-                    }
-                    "runtime" if !jp => self.runtime(&entry.value)?,
-                    "command" => {}
-                    _ if jp => {}
-                    _ => {
-                        let known =
-                            ["access", "sandbox", "file_policy", "source", "command", "runtime"];
-                        return self.unknown(entry, &known);
-                    }
-                }
-            }
-            tools.push(tool);
-        }
-        Ok(tools)
-    }
-
-    /// How a host starts the tool, which is for the host to know; here it only must make sense.
-    fn runtime(&self, node: &Node<'_>) -> Decoded<()> {
-        match self.string(node)? {
-            "stdio" | "vfs" => Ok(()),
-            _ => self.expected(node, "`stdio` or `vfs`", ""),
-        }
-    }
-
-    /// Where the tool comes from; behind a dot stands what the host calls it there.
-    fn origin<'n>(&self, node: &'n Node<'n>) -> Decoded<&'n str> {
-        let text = self.string(node)?;
-        match text.split('.').next() {
-            Some("local" | "builtin" | "mcp") => Ok(text),
-            _ => self.expected(node, "`local`, `builtin` or `mcp`", ""),
-        }
     }
 
     pub(super) fn table<'n>(&self, node: &'n Node<'n>) -> Decoded<&'n [Entry<'n>]> {

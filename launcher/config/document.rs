@@ -73,6 +73,15 @@ pub(crate) struct Entry<'a> {
     pub(crate) value: Node<'a>,
 }
 
+impl Node<'_> {
+    /// What is below here under these keys, if there is something.
+    pub(super) fn find(&self, keys: &[&str]) -> Option<&Self> {
+        let Some((first, rest)) = keys.split_first() else { return Some(self) };
+        let Value::Table(entries) = &self.value else { return None };
+        entries.iter().find(|entry| entry.key == *first)?.value.find(rest)
+    }
+}
+
 impl Value<'_> {
     /// The kind of the value, for "expected X, found Y".
     pub(crate) fn kind(&self) -> &'static str {

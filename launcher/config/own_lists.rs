@@ -19,7 +19,7 @@ pub(crate) enum Begun {
     Nothing,
     /// Its table, which a file has once.
     Table,
-    /// Patterns, which a second list would replace (spec §9.4).
+    /// The list itself, maybe without patterns: a file has it once, and that of another would replace it (spec §9.4).
     List,
 }
 
@@ -144,8 +144,11 @@ impl Layers {
         let new = || {
             let (file, table) = (file?.to_str()?.to_owned(), "file_policy".to_owned());
             let known = own().find(|known| *known.source.name == *file);
-            let has_table = known.is_some_and(|known| known.tiers.is_some());
-            let begun = if has_table { Begun::Table } else { Begun::Nothing };
+            let begun = match known.filter(|known| known.tiers.is_some()) {
+                Some(known) if known.has(&[&table, tier.field()]) => Begun::List,
+                Some(_) => Begun::Table,
+                None => Begun::Nothing,
+            };
             Some(OwnList { file, table, key: key(), begun })
         };
         found(&of_tool).or_else(|| found(&of_file)).or_else(new)
@@ -203,6 +206,10 @@ mod tests {
             (place(Tier::Read, None, "", ""), ("config.toml file_policy", Begun::Nothing)),
             (place(Tier::Read, None, read, ""), ("config.toml file_policy", Begun::List)),
             (place(write, None, read, ""), ("config.toml file_policy", Begun::Table)),
+            (
+                place(Tier::Read, None, "[file_policy]\nread_paths = []\n", ""),
+                ("config.toml file_policy", Begun::List),
+            ),
             (place(Tier::Read, None, read, read), ("named.toml file_policy", Begun::List)),
             (place(Tier::Read, None, of_tool, ""), ("config.toml file_policy", Begun::Nothing)),
             (

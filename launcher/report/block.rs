@@ -313,10 +313,11 @@ fn pasted(
     add: &str,
     room: usize,
 ) -> Vec<String> {
-    let file = advisor.file().unwrap_or_else(|| "the policy file".to_owned());
-    let mut lines = vec![format!("  {add} {}:", printable(file.as_bytes()))];
+    let form = advisor.rule_place.form();
+    let place = rule_text::place(form.list(), advisor.rule_place.file());
+    let mut lines = vec![format!("  {add} {place}:")];
     for (path, caps) in rules {
-        let rule = rule_text::rule(advisor.tool, path, *caps);
+        let rule = rule_text::added(form, path, *caps);
         if lines.len() + rule.lines().count() > room {
             break;
         }

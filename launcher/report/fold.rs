@@ -43,14 +43,20 @@ pub(crate) fn folded(text: &str) -> String {
 fn line(text: &str) -> String {
     let indent = text.len() - text.trim_start_matches(' ').len();
     let (before, rest) = text.split_at(indent);
-    if indent + width(rest) <= WIDTH || is_assignment(rest) {
+    if indent + width(rest) <= WIDTH || is_of_file(rest) {
         return text.to_owned();
     }
     before.to_owned() + &wrapped(rest, indent, indent + FURTHER)
 }
 
-/// Whether it is TOML's `key = value`, which is no more when it is broken.
-fn is_assignment(text: &str) -> bool {
+/// Whether it is a line to be pasted that is none any more when it is broken: TOML's `key = value`, or a rule in a
+/// list, which begins so in TOML and in JSON.
+fn is_of_file(text: &str) -> bool {
+    let colour = text.strip_prefix('\x1b').and_then(|rest| rest.split_once('m'));
+    let text = colour.map_or(text, |(_, text)| text);
+    if text.starts_with("{ path = ") || text.starts_with("{\"path\": ") {
+        return true;
+    }
     let is_bare = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
     text.split_once(" = ").is_some_and(|(key, _)| !key.is_empty() && key.chars().all(is_bare))
 }
@@ -148,8 +154,15 @@ mod tests {
 
     #[test]
     fn rules_can_be_pasted() {
-        let rule = format!("    path = \"{} {}\"", "a".repeat(50), "b".repeat(50));
-        assert_eq!(folded(&rule), rule);
+        let path = format!("\"{} {}\"", "a".repeat(50), "b".repeat(50));
+        for rule in [
+            format!("    path = {path}"),
+            format!("    {{ path = {path}, read = true }},"),
+            format!("    {{\"path\": {path}, \"read\": true}},"),
+            format!("\x1b[2mpath = {path}\x1b[0m"),
+        ] {
+            assert_eq!(folded(&rule), rule);
+        }
     }
 
     #[test]

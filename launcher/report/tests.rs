@@ -12,6 +12,7 @@ use super::block::LINES;
 use super::*;
 use crate::advice::Advisor;
 use crate::config::own_lists::OwnLists;
+use crate::config::rule_place::RulePlace;
 use crate::denials::Denials;
 use crate::events::{Denial, Reason};
 use crate::unsupervised::Unsupervised;
@@ -72,6 +73,7 @@ fn circumstances<'a>(
             without_network: None,
             programs: None,
             tool: None,
+            rule_place: RulePlace::of_nobody(),
             own_lists,
         },
         verbose: true,
@@ -172,7 +174,7 @@ fn files_of_processes_are_one_denial() {
 fn declared_workspaces_are_told_the_rule() {
     let text = render(&[denial(b"/w/src/x", Capabilities::UPDATE, None)], true);
     assert!(text.contains("allow: jp-confine -w /w/src/x\n"), "{text}");
-    let rule = "  or add to the policy file:\n[[access.fs]]\npath = \"src/x\"\nupdate = true\n";
+    let rule = "  or add to /w/jp-confine.toml:\n[[access.fs]]\npath = \"src/x\"\nupdate = true\n";
     assert!(text.contains(rule), "{text}");
 }
 

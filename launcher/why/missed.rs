@@ -9,7 +9,9 @@ pub(super) fn words(names: &[String]) -> String {
         return String::new();
     }
     let names = names.join(", ");
-    format!("\nwithheld of the environment\n  {names}\n  allow: jp-confine --env NAME\n")
+    let told =
+        format!("\nwithheld of the environment\n  {names}\n  allow: jp-confine --env NAME\n");
+    report::folded(&told)
 }
 
 /// One of them, for programs.
@@ -25,5 +27,19 @@ pub(super) fn explained(name: &str, run: &Head) -> Explained {
         layer: "launcher".to_owned(),
         options: Some(format!("--env {}", report::quoted(name.as_bytes()))),
         ..Explained::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_names_are_many_lines() {
+        let names: Vec<String> = (0..90).map(|number| format!("VARIABLE_{number}")).collect();
+        let told = words(&names);
+        assert!(told.lines().all(|line| line.len() <= 80), "{told}");
+        assert!(names.iter().all(|name| told.contains(name)), "{told}");
+        assert_eq!(words(&[]), "");
     }
 }

@@ -8,6 +8,7 @@ use super::{Explained, Head, Together, missed};
 use crate::command_line;
 use crate::own_additions::{self, Addition};
 use crate::report;
+use crate::rule_text;
 use crate::workspace::Workspace;
 
 /// For people, where there is no record.
@@ -125,7 +126,8 @@ impl Explained {
         if !rules.is_empty() {
             let file = self.file.as_deref().unwrap_or("the policy file");
             let or = if self.options.is_some() { "or add" } else { "allow: add" };
-            let _ = writeln!(text, "  {or} to {}:", report::path(file));
+            let place = rule_text::place(self.list.as_deref(), file);
+            let _ = writeln!(text, "  {or} to {place}:");
             for line in rules.join("\n\n").lines() {
                 let _ = writeln!(text, "{}", format!("    {line}").trim_end());
             }

@@ -1,0 +1,142 @@
+//! Decoding tables of tools (spec §18 "Policy file").
+
+use std::ops::Range;
+
+use jp_confine_policy::file_policy::FilePolicy;
+use jp_confine_policy::layers::Layered;
+use jp_confine_policy::model::FsRule;
+
+use super::decode::{Decoded, Decoder, Trust};
+use super::decode_resources::Resources;
+use super::document::{Entry, Node};
+
+/// `[tools.NAME]`, or `[conversation.tools.NAME]` of a JP file.
+#[derive(Debug, Default)]
+pub(crate) struct Tool {
+    pub(crate) name: String,
+    /// Where the tool comes from: `local`, `builtin`, `mcp` or `mcp.SERVER`.
+    pub(crate) origin: Option<String>,
+    /// Where its `access` stands, if it has any.
+    pub(crate) access: Option<Range<usize>>,
+    /// `access.fs` of the tool.
+    pub(crate) fs: Option<Layered<FsRule>>,
+    pub(crate) tiers: Option<FilePolicy>,
+    /// `access.sensitive_paths` of the tool.
+    pub(crate) sensitive: Vec<String>,
+    /// The rest of `access` of the tool.
+    pub(crate) resources: Resources,
+}
+
+impl Decoder<'_> {
+    /// Adds a table of tools to those before. JP describes its tools with many more keys; they are JP's to check.
+    pub(super) fn tools(
+        &mut self,
+        node: &Node<'_>,
+        trust: Trust,
+        jp: bool,
+        tools: &mut Vec<Tool>,
+    ) -> Decoded<()> {
+        for named in self.table(node)? {
+            self.the_only_table(named, tools)?;
+            let mut tool = Tool { name: named.key.clone().into_owned(), ..Tool::default() };
+            for entry in self.table(&named.value)? {
+                match &*entry.key {
+                    "access" => {
+                        self.the_only_form(entry, &tool)?;
+                        tool.access = Some(entry.key_span.clone());
+                        let access = self.access(&entry.value)?;
+                        tool.fs = access.fs;
+                        tool.sensitive = access.sensitive;
+                        tool.resources = access.resources;
+                    }
+                    "sandbox" => self.sandbox(entry, &mut tool)?,
+                    "source" => tool.origin = Some(self.origin(&entry.value)?.to_owned()),
+                    "file_policy" => {
+                        tool.tiers = Some(self.file_policy(&entry.value, trust)?);
+                    }
+                    "runtime" if !jp => self.runtime(&entry.value)?,
+                    "command" => {}
+                    _ if jp => {}
+                    _ => {
+                        let known =
+                            ["access", "sandbox", "file_policy", "source", "command", "runtime"];
+                        return self.unknown(entry, &known);
+                    }
+                }
+            }
+            tools.push(tool);
+        }
+        Ok(())
+    }
+
+    /// Refuses a second table of a tool: of two the one might deny what the other does not.
+    fn the_only_table(&self, named: &Entry<'_>, tools: &[Tool]) -> Decoded<()> {
+        let name = &*named.key;
+        if tools.iter().all(|known| known.name != name) {
+            return Ok(());
+        }
+        Err(Box::new(
+            self.at(
+                &named.key_span,
+                format!("`[tools.{name}]` beside `[conversation.tools.{name}]`"),
+            )
+            .label("the one is another spelling of the other")
+            .help("write all of it below one of the two"),
+        ))
+    }
+
+    /// How a host starts the tool, which is for the host to know; here it only must make sense.
+    fn runtime(&self, node: &Node<'_>) -> Decoded<()> {
+        match self.string(node)? {
+            "stdio" | "vfs" => Ok(()),
+            _ => self.expected(node, "`stdio` or `vfs`", ""),
+        }
+    }
+
+    /// Where the tool comes from; behind a dot stands what the host calls it there.
+    fn origin<'n>(&self, node: &'n Node<'n>) -> Decoded<&'n str> {
+        let text = self.string(node)?;
+        match text.split('.').next() {
+            Some("local" | "builtin" | "mcp") => Ok(text),
+            _ => self.expected(node, "`local`, `builtin` or `mcp`", ""),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::super::decode::{self, File};
+    use super::super::document::{Notation, Source};
+    use super::*;
+
+    fn decoded(text: &str) -> Result<File, String> {
+        let source = Rc::new(Source::new("policy", text.to_owned()));
+        let file = decode::file(&source, Notation::Toml, Trust::Workspace);
+        file.map_err(|diagnostic| diagnostic.render(false))
+    }
+
+    /// Whichever were taken, what the other denies would be free.
+    #[test]
+    fn a_tool_has_one_table() {
+        let rows = [
+            ("[[", "access.fs]]\npath = 'secret'\n"),
+            ("[", "file_policy]\ndeny_paths = ['<workspace>/secret']\n"),
+        ];
+        for (brackets, rest) in rows {
+            let table = |place: &str, name: &str| format!("{brackets}{place}.{name}.{rest}");
+            let (ours, theirs) = (table("tools", "edit"), table("conversation.tools", "edit"));
+            for text in [format!("{ours}{theirs}"), format!("{theirs}{ours}")] {
+                let told = decoded(&text).expect_err(&text);
+                assert!(
+                    told.contains("`[tools.edit]` beside `[conversation.tools.edit]`"),
+                    "{told}"
+                );
+            }
+            let other = format!("{ours}{}", table("conversation.tools", "run"));
+            let tools = decoded(&other).unwrap_or_else(|told| panic!("{told}")).tools;
+            assert_eq!(tools.len(), 2, "{other}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The rules that are advised are written as the file has its own, and are pasted into it as they stand.
+
+use crate::cli_status::product;
+use crate::run::Outcome;
+use crate::scratch::Scratch;
+
+/// Options, a policy with `@` where more of its list goes, and what is told of the place.
+const ROWS: &[(&[&str], &str, &str, &str)] = &[
+    (
+        &["--mount", "fork=../out"],
+        "jp-confine.toml",
+        "[[access.fs]]\npath = '.'\nread = true\nexecute = true\n@",
+        "add to $WS/jp-confine.toml:",
+    ),
+    (
+        &["-p", "p.json"],
+        "p.json",
+        "{\"access\": {\"fs\": [{\"path\": \".\", \"read\": true, \"execute\": true},\n@]}}",
+        "add to access.fs of p.json:",
+    ),
+    (
+        &[],
+        "jp-confine.toml",
+        "[access]\nfs = [{path = '.', read = true, execute = true},\n@]\n",
+        "add to access.fs of $WS/jp-confine.toml:",
+    ),
+    (
+        &[],
+        "jp-confine.toml",
+        "access = {fs = [{path = '.', read = true, execute = true},\n@]}\n",
+        "add to access.fs of $WS/jp-confine.toml:",
+    ),
+    (
+        &[],
+        "jp-confine.toml",
+        "[access.fs]\nstrategy = 'append'\nvalue = [{path = '.', read = true, execute = true},\n@]\n",
+        "add to access.fs.value of $WS/jp-confine.toml:",
+    ),
+    (
+        &["--tool", "edit"],
+        "jp-confine.toml",
+        "[[conversation.tools.edit.access.fs]]\npath = '.'\nread = true\nexecute = true\n@",
+        "add to $WS/jp-confine.toml:",
+    ),
+];
+
+fn attempt(scratch: &Scratch, options: &[&str]) -> Outcome {
+    let program = ["--", "sh", "-c", "echo x >> file"];
+    product(scratch, &[options, &program].concat()).run()
+}
+
+/// What is printed below `place`, up to where `end` stands.
+fn printed(told: &str, place: &str, end: &str) -> String {
+    let (_, rules) = told.split_once(place).unwrap_or_else(|| panic!("{place}: {told}"));
+    rules.split_once(end).unwrap_or_else(|| panic!("{end}: {told}")).0.to_owned()
+}
+
+#[test]
+fn rules_are_pasted_as_the_file_has_its_own() {
+    for (options, name, policy, place) in ROWS {
+        let scratch = Scratch::new();
+        let file = format!("ws/{name}");
+        let write = |rules: &str| scratch.write(&file, &policy.replace('@', rules));
+        write("");
+        let place = place.replace("$WS", scratch.ws().to_str().expect("UTF-8"));
+        let denied = attempt(&scratch, options);
+        assert_ne!(denied.code(), 0, "{policy}: allowed from the start");
+        let told = product(&scratch, &["why", "--last"]).run().stdout;
+        for rules in [
+            printed(&denied.stderr, &place, "  all of them"),
+            printed(&format!("{told}\n\n"), &place, "\n\n"),
+        ] {
+            write(&rules);
+            let again = attempt(&scratch, options);
+            assert_eq!(again.code(), 0, "{policy}: {rules}: {again}");
+        }
+    }
+}
+
+/// A list without patterns is one already: a second would be a file that cannot be read.
+#[test]
+fn patterns_are_pasted_into_an_empty_list() {
+    let scratch = Scratch::new();
+    let file = "home/.config/jp-confine/config.toml";
+    let write = |patterns: &str| {
+        scratch.write(file, &format!("[file_policy]\nread_paths = [{patterns}]\n"));
+    };
+    write("");
+    let secret = scratch.path("out/secret");
+    let read = ["--", "cat", secret.to_str().expect("UTF-8")];
+    let denied = product(&scratch, &read).run();
+    let config = scratch.path(file);
+    let place = format!("add to read_paths of [file_policy] in {}:", config.display());
+    // Where that is too long for one line it is two.
+    let told = denied.stderr.replace("in\n      ", "in ");
+    write(&printed(&told, &place, "  all of them"));
+    product(&scratch, &read).run().assert_ok();
+}
+
+/// What may only be read by a pattern may be changed by the same one in the other list.
+#[test]
+fn a_pattern_that_only_reads_belongs_into_the_other_list() {
+    let scratch = Scratch::new();
+    let write = |list: &str| {
+        let text = format!("[file_policy]\n{list} = ['{}/**']\n", scratch.out().display());
+        scratch.write("home/.config/jp-confine/config.toml", &text);
+    };
+    let script = scratch.expand("echo x >> $OUT/target");
+    let change = ["--", "sh", "-c", &script];
+    write("read_paths");
+    product(&scratch, &change).run().assert_stderr("the pattern belongs into write_paths");
+    write("write_paths");
+    product(&scratch, &change).run().assert_ok();
+}
