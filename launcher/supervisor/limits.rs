@@ -13,6 +13,14 @@ pub(crate) fn file_size(proc: &Proc, tid: i32) -> Result<u64, Errno> {
     soft(&proc.text(tid, "limits")?, "Max file size").ok_or(Errno::ACCESS)
 }
 
+/// Above which number a thread gets no descriptors.
+///
+/// # Errors
+/// `EACCES` where it cannot be told.
+pub(crate) fn open_files(proc: &Proc, tid: i32) -> Result<u64, Errno> {
+    soft(&proc.text(tid, "limits")?, "Max open files").ok_or(Errno::ACCESS)
+}
+
 fn soft(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     match line.split_ascii_whitespace().next()? {

@@ -24,6 +24,7 @@ mod policy;
 mod proc;
 pub(crate) mod program;
 mod resolve;
+mod room;
 mod services;
 mod status;
 pub(crate) mod task;

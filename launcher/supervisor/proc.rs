@@ -6,7 +6,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, open, openat, readlinkat, statat,
+    AtFlags, CWD, Dir, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, open, openat, readlinkat,
+    statat,
 };
 use rustix::io::Errno;
 use rustix::path::DecInt;
@@ -102,6 +103,31 @@ impl Proc {
         let text = self.text(of, "stat").ok()?;
         // The name may contain anything, a parenthesis too; what follows the last one is numbers.
         text.rsplit_once(')')?.1.split_whitespace().nth(behind)?.parse().ok()
+    }
+
+    /// How many descriptors a thread has; zero where the kernel does not say (before Linux 6.2).
+    ///
+    /// # Errors
+    /// As `stat(2)`.
+    pub(crate) fn count_descriptors(&self, tid: i32) -> Result<u64, Errno> {
+        let directory = statat(&self.all, format!("{tid}/fd"), AtFlags::empty())?;
+        Ok(directory.st_size.unsigned_abs())
+    }
+
+    /// The numbers of a thread's descriptors.
+    ///
+    /// # Errors
+    /// As `open(2)` and `readdir(3)`.
+    pub(crate) fn descriptors_of(&self, tid: i32) -> Result<Vec<u64>, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = openat(&self.all, format!("{tid}/fd"), flags, Mode::empty())?;
+        let mut numbers = Vec::new();
+        for entry in Dir::new(directory)? {
+            // Not `.` nor `..`.
+            numbers
+                .extend(entry?.file_name().to_str().ok().and_then(|name| name.parse::<u64>().ok()));
+        }
+        Ok(numbers)
     }
 
     /// Whether names of queues mean to a thread what they do to the supervisor. A kernel may have no such

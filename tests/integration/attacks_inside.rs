@@ -84,3 +84,15 @@ fn message_queue_that_is_granted() {
     };
     assert_eq!([open("another"), open(&name)], ["EACCES", "ok"]);
 }
+
+/// What nobody may do is told of, made by `syscall` as by its own name.
+#[test]
+fn refused_by_number() {
+    let expected = if Holder::under_test() == Holder::Library { "EACCES" } else { "EPERM" };
+    let scratch = arena(Scratch::new());
+    for name in ["pivot_root", "swapoff", "bpf", "fanotify_init", "open_by_handle_at"] {
+        let outcome = call(&scratch, Mode::under_test(), &format!("raw_refused {name}"));
+        outcome.assert_stderr(&format!("denied {name} /"));
+        assert_eq!(answer(&outcome), expected, "{name}: {outcome}");
+    }
+}

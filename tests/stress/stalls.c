@@ -63,6 +63,11 @@ void few_files(char **arguments) {
     must(setrlimit(RLIMIT_NOFILE, &few) == 0, "a limit");
     while (open_at("file") >= 0) opened++;
     printf("%d then %s", opened, said(-1));
+    printf(" make %s", said(syscall(SYS_openat, AT_FDCWD, "new", O_CREAT | O_EXCL | O_WRONLY, 0600)));
+    printf(" empty %s", said(syscall(SYS_openat, AT_FDCWD, "file", O_TRUNC | O_WRONLY)));
+    struct stat file = {0};
+    must(stat("file", &file) == 0, "to look");
+    printf(" made %s left %ld", said(access("new", F_OK)), (long)file.st_size);
     printf(" mkdir %s", said(syscall(SYS_mkdirat, AT_FDCWD, "few", 0700)));
     printf(" rename %s", said(syscall(SYS_renameat, AT_FDCWD, "few", AT_FDCWD, "fewer")));
     printf(" rmdir %s", said(syscall(SYS_unlinkat, AT_FDCWD, "fewer", AT_REMOVEDIR)));

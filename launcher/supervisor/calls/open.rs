@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use super::terminals;
 use crate::learn::record::How as Outcome;
 use crate::supervisor::resolve::{Argument, Entry, Found, Object};
+use crate::supervisor::room;
 use crate::supervisor::task::{Subject, Task, is_absent};
 use crate::sys::notification::Answer;
 
@@ -80,6 +81,11 @@ impl How {
         if (unnamed && reads_only) || makes_directory { Err(Errno::INVAL) } else { Ok(()) }
     }
 
+    /// Whether it may make or empty a file.
+    pub(super) const fn changes(self) -> bool {
+        self.has(libc::O_CREAT) || self.has(libc::O_TRUNC) || self.has(libc::O_TMPFILE)
+    }
+
     /// A link at the end of the path is not followed.
     pub(crate) const fn stops_at_link(self) -> bool {
         self.has(libc::O_NOFOLLOW) || self.exclusive()
@@ -137,6 +143,9 @@ impl How {
 pub(crate) fn open(task: &Task<'_>, dirfd: i32, path: u64, how: How) -> Result<Answer, Errno> {
     how.check()?;
     let argument = task.argument(dirfd, path)?;
+    if how.changes() {
+        room::expect(&task.caller)?;
+    }
     let _acting = task.begin()?;
     open_argument(task, &argument, how)
 }

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::open::{How, learn_absent, open_argument, open_held};
 use crate::supervisor::resolve::{Argument, Object};
+use crate::supervisor::room;
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 
@@ -44,6 +45,9 @@ pub(crate) fn open(
     } else {
         Some(task.caller.object(dirfd)?)
     };
+    if how.changes() {
+        room::expect(&task.caller)?;
+    }
     let _acting = task.begin()?;
     if resolve == 0 {
         return open_argument(task, &argument, how);

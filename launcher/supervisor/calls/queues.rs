@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use super::open::How;
 use crate::events::Reason;
 use crate::learn::record::How as Outcome;
+use crate::supervisor::room;
 use crate::supervisor::task::{Subject, Task};
 use crate::sys::notification::Answer;
 use crate::sys::queues;
@@ -63,8 +64,11 @@ pub(crate) fn open(
         address => Some(task.caller.words(address)?),
     };
     let queue = Queue::read(task, name)?;
-    let _acting = task.begin()?;
     let asked = How::new(flags & KNOWN, mode);
+    if asked.changes() {
+        room::expect(&task.caller)?;
+    }
+    let _acting = task.begin()?;
     let subject = Subject::new(&queue.path);
     let (how, otherwise) = match task
         .settle_open(|image, request| asked.judge(image, request), subject)?

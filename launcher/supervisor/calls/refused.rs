@@ -40,6 +40,9 @@ pub(crate) fn on(task: &Task<'_>, fd: i32) -> Result<Answer, Errno> {
 }
 
 fn refuse(task: &Task<'_>, path: &[u8]) -> Errno {
-    task.refused(Reason::Namespace, Subject::new(path));
+    // Of a caller that was killed meanwhile nobody knows who it was, nor what it meant.
+    if task.caller.confirm().is_ok() {
+        task.refused(Reason::Namespace, Subject::new(path));
+    }
     Errno::PERM
 }

@@ -371,17 +371,43 @@ fn files_are_watched() {
     });
 }
 
+/// The kernel takes a place for the descriptor first: what fails for want of one has made and emptied nothing.
 #[test]
 fn a_full_table_is_full() {
     agree(|| {
-        let mut limit = [0_u64; 2];
-        let at = limit.as_mut_ptr().expose_provenance();
-        call(libc::SYS_prlimit64, &[0, 7, 0, at]).expect("a limit");
-        limit[0] = 20;
-        let at = limit.as_ptr().expose_provenance();
-        call(libc::SYS_prlimit64, &[0, 7, at, 0]).expect("set");
-        let name = c("f");
-        let failed = (0..40).find_map(|_| call(libc::SYS_open, &[address(&name), 0]).err());
-        format!("{failed:?}")
+        let flags = |flags: i32| usize::try_from(flags).expect("positive");
+        let limit = |most: u64| {
+            let limit = [most; 2];
+            let at = limit.as_ptr().expose_provenance();
+            call(libc::SYS_prlimit64, &[0, 7, at, 0]).expect("set");
+        };
+        let (file, new) = (c("f"), c("new"));
+        let open = || call(libc::SYS_open, &[address(&file), 0]);
+        let first = open().ok().and_then(|first| u64::try_from(first).ok()).expect("a descriptor");
+        limit(first + 10);
+        let mut text = format!("{:?}", (0..20).find_map(|_| open().err()));
+        let make = || {
+            let how = flags(libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY);
+            call(libc::SYS_open, &[address(&new), how, 0o600])
+        };
+        let (here, queue) = (c("."), c("jp-confine-no-room"));
+        let (queued, unnamed) =
+            (flags(libc::O_CREAT | libc::O_RDWR), flags(libc::O_TMPFILE | libc::O_RDWR));
+        let how: [u64; 3] = [0o102, 0o600, 0];
+        let at_how = how.as_ptr().expose_provenance();
+        for outcome in [
+            make(),
+            call(libc::SYS_open, &[address(&file), flags(libc::O_WRONLY | libc::O_TRUNC)]),
+            call(libc::SYS_open, &[address(&here), unnamed, 0o600]),
+            call(libc::SYS_openat2, &[HERE, address(&new), at_how, 24]),
+            call(libc::SYS_mq_open, &[address(&queue), queued, 0o600, 0]),
+        ] {
+            let _ = writeln!(text, "{}", said(outcome));
+        }
+        limit(first + 1);
+        let _ = writeln!(text, "lowered: {}", said(make()));
+        call(libc::SYS_close, &[usize::try_from(first).expect("a descriptor")]).expect("closed");
+        let _ = writeln!(text, "below: {}", make().is_ok());
+        text
     });
 }

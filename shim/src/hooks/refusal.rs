@@ -15,6 +15,7 @@ pub(super) const EVERYWHERE: *const c_char = c"/".as_ptr();
 pub(super) fn refuse(call: &CStr, path: *const c_char) -> Errno {
     let Ok(image) = session::image() else { return Errno::EACCES };
     let mut text = PathBuffer::new();
-    let _ = memory::copy_path(path, &mut text);
-    report::refused(image, Reason::Namespace, Subject::new(call, text.as_bytes()))
+    let copied = memory::copy_path(path, &mut text);
+    let path = if copied.is_ok() { text.as_bytes() } else { b"/" };
+    report::refused(image, Reason::Namespace, Subject::new(call, path))
 }

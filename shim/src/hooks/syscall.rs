@@ -5,6 +5,8 @@
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_uint};
 
+use jp_confine_policy::image::Image;
+
 use crate::cancellation;
 use crate::errno::{Errno, Reply};
 use crate::hooks::tail::tail_jumps;
@@ -12,6 +14,7 @@ use crate::hooks::{
     attributes, children, directories, entries, exec, filesystem, inotify, linux, metadata,
     namespaces, open, openat2, posix_names, sockets, xattrs,
 };
+use crate::session;
 
 /// The newest call of Linux that this table was made for. Later ones are not there for the program,
 /// nor are those of another word size, which have numbers far above. The kernel looks at the lower
@@ -105,8 +108,6 @@ mod common {
     /// `setxattrat` to `removexattrat`, `open_tree_attr`, `file_getattr` and `file_setattr`.
     const FIRST_RECENT: c_long = 463;
     const LAST_RECENT: c_long = super::LAST_KNOWN;
-    /// `quotactl_fd(2)`, likewise.
-    const QUOTACTL_FD: c_long = 443;
 
     table! { a:
         libc::SYS_openat => open::jp_openat(a.int(0), a.pointer(1), a.int(2), a.unsigned(3)),
@@ -194,34 +195,55 @@ mod common {
         libc::SYS_io_uring_setup
         | libc::SYS_io_uring_enter
         | libc::SYS_io_uring_register
-        | libc::SYS_open_tree
-        | libc::SYS_move_mount
-        | libc::SYS_fsopen
-        | libc::SYS_fsconfig
-        | libc::SYS_fsmount
-        | libc::SYS_fspick
-        | libc::SYS_mount_setattr
-        | libc::SYS_pivot_root
         | libc::SYS_name_to_handle_at
-        | libc::SYS_open_by_handle_at
-        | libc::SYS_fanotify_init
         | libc::SYS_fanotify_mark
         | libc::SYS_pidfd_getfd
-        | libc::SYS_bpf
         | libc::SYS_lookup_dcookie
-        | libc::SYS_quotactl
-        | QUOTACTL_FD
-        | libc::SYS_acct
-        | libc::SYS_swapon
-        | libc::SYS_swapoff
         | FIRST_RECENT..=LAST_RECENT => Errno::ENOSYS,
+    }
+}
+
+/// What nobody may do, and is told of. Asked about before the others.
+mod refused {
+    use core::ffi::c_long;
+
+    use crate::hooks::refusal::{EVERYWHERE, refuse};
+
+    /// What the C library's headers do not name everywhere.
+    const QUOTACTL_FD: c_long = 443;
+    const OPEN_TREE_ATTR: c_long = 467;
+    #[cfg(target_arch = "x86_64")]
+    const USELIB: c_long = libc::SYS_uselib;
+    /// There is none.
+    #[cfg(target_arch = "aarch64")]
+    const USELIB: c_long = -1;
+
+    table! { a:
+        libc::SYS_open_tree => refuse(c"open_tree", a.pointer(1)),
+        OPEN_TREE_ATTR => refuse(c"open_tree_attr", a.pointer(1)),
+        libc::SYS_move_mount => refuse(c"move_mount", a.pointer(3)),
+        libc::SYS_fsopen => refuse(c"fsopen", EVERYWHERE),
+        libc::SYS_fsconfig => refuse(c"fsconfig", EVERYWHERE),
+        libc::SYS_fsmount => refuse(c"fsmount", EVERYWHERE),
+        libc::SYS_fspick => refuse(c"fspick", a.pointer(1)),
+        libc::SYS_mount_setattr => refuse(c"mount_setattr", a.pointer(1)),
+        libc::SYS_pivot_root => refuse(c"pivot_root", a.pointer(0)),
+        libc::SYS_open_by_handle_at => refuse(c"open_by_handle_at", EVERYWHERE),
+        libc::SYS_fanotify_init => refuse(c"fanotify_init", EVERYWHERE),
+        libc::SYS_bpf => refuse(c"bpf", EVERYWHERE),
+        libc::SYS_quotactl => refuse(c"quotactl", a.pointer(1)),
+        QUOTACTL_FD => refuse(c"quotactl_fd", EVERYWHERE),
+        libc::SYS_acct => refuse(c"acct", a.pointer(0)),
+        libc::SYS_swapon => refuse(c"swapon", a.pointer(0)),
+        libc::SYS_swapoff => refuse(c"swapoff", a.pointer(0)),
+        USELIB => refuse(c"uselib", a.pointer(0)),
     }
 }
 
 /// The older forms that only some processors have.
 #[cfg(target_arch = "x86_64")]
 mod legacy {
-    use super::{Errno, attributes, entries, linux, metadata, open};
+    use super::{attributes, entries, linux, metadata, open};
 
     table! { a:
         libc::SYS_open => open::jp_open(a.pointer(0), a.int(1), a.unsigned(2)),
@@ -246,8 +268,6 @@ mod legacy {
         libc::SYS_lstat => metadata::lstat(a.pointer(0), a.pointer(1)),
         libc::SYS_access => metadata::access(a.pointer(0), a.int(1)),
         libc::SYS_readlink => metadata::readlink(a.pointer(0), a.pointer(1), a.size(2)),
-
-        libc::SYS_uselib => Errno::ENOSYS,
     }
 }
 
@@ -278,6 +298,8 @@ extern "C" fn mediate(
     cancellation::without(|| {
         if !(0..=LAST_KNOWN).contains(&number) {
             Errno::ENOSYS.outcome()
+        } else if refused::has(number) {
+            refused::call(number, arguments)
         } else if common::has(number) {
             common::call(number, arguments)
         } else if legacy::has(number) {
@@ -301,10 +323,15 @@ tail_jumps! {
 
 /// Where to go on: to the hooks, or to the kernel.
 extern "C" fn choose(number: c_long, first: usize, second: usize) -> usize {
-    let mediated = !(0..=LAST_KNOWN).contains(&number)
-        || common::has(number)
-        || legacy::has(number)
-        || children::prepare_raw(number, first, second).is_err();
+    let mediated = if refused::has(number) {
+        // Layers behind the library answer as the kernel does, and tell of it as well.
+        !session::image().is_ok_and(Image::holds_other_programs)
+    } else {
+        !(0..=LAST_KNOWN).contains(&number)
+            || common::has(number)
+            || legacy::has(number)
+            || children::prepare_raw(number, first, second).is_err()
+    };
     if mediated {
         (mediate as *const ()).expose_provenance()
     } else {
