@@ -124,7 +124,6 @@ impl Start<'_> {
         let image = prepare::parse_image(&prepared.image)?;
         let judge = Judge {
             image: &image,
-            grants: &prepared.grants,
             unsupervised: Unsupervised::of(self.options.enforce, self.premises.outer.is_some()),
         };
         let file = program::find(self.context, self.name, judge)?;

@@ -219,7 +219,7 @@ fn describe(
         if denial.reason == Reason::Command { CommandLine::of(denial).shown(&path) } else { path };
     let what = style.bad(&format!("denied {}", asked(denial)));
     let layer = match denial.layer {
-        Layer::Shim => "",
+        Layer::Shim | Layer::Launcher => "",
         Layer::Supervisor => ", stopped by the supervisor",
     };
     let beside = beside(denial, advisor);

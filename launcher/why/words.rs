@@ -105,6 +105,7 @@ impl Explained {
         let rule = self.rule.as_deref().unwrap_or("no rule covers it");
         let layer = match self.layer.as_str() {
             "shim" => "the preload library",
+            "launcher" => "jp-confine, which started nothing",
             layer => layer,
         };
         let rule = report::within(&report::path(rule), &workspace.root);
