@@ -71,6 +71,8 @@ const REPLACEABLE: &str = "the run may change it, and so lose the preload librar
 pub(crate) struct Judge<'a> {
     /// The policy, with what stands behind the library.
     pub(crate) image: &'a Image<'a>,
+    /// Whether there is a person, who has consented to what was typed.
+    pub(crate) typed_by_person: bool,
     /// Why nothing but the library and Landlock stands there, if nothing does.
     pub(crate) unsupervised: Unsupervised,
 }
@@ -132,6 +134,9 @@ impl Judge<'_> {
         let request = Request::canonical(canonical);
         let verdict = decide::access(self.image, &request, Capabilities::EXECUTE);
         let Verdict::Deny(denied) = verdict else { return Ok(()) };
+        if denied.ask && self.typed_by_person && by == own_path() {
+            return Ok(());
+        }
         Err(Refusal::Denied(Box::new(Denial {
             rule: denied.rule.map(|rule| rule.index()),
             missing: denied.missing,

@@ -10,7 +10,7 @@ use jp_confine_policy::tiers::Tiers;
 use super::trial::{Means, Trial};
 use super::{Advisor, options_of};
 use crate::asked::{Asked, Step, path_of};
-use crate::events::Denial;
+use crate::events::{Denial, Layer};
 use crate::prepare;
 use crate::report;
 
@@ -101,6 +101,9 @@ impl Trial<'_> {
 impl Advisor<'_> {
     /// The way out of `denial` where a tier withholds what a rule grants; none where a grant outweighs it.
     pub(super) fn way_out_of(&self, denial: &Denial) -> Option<&'static str> {
+        if denial.layer == Layer::Launcher && denial.question && self.asked {
+            return Some("what starts a typed program is not asked about; type it in front");
+        }
         way_out(denial.restraint?, denial.question, self.asked)
     }
 
