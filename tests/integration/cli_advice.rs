@@ -76,17 +76,17 @@ fn withheld() -> Scratch {
     scratch
 }
 
-fn denials(scratch: &Scratch) -> Vec<Value> {
+pub(crate) fn denials(scratch: &Scratch) -> Vec<Value> {
     let told = product(scratch, &["why", "--last", "--json"]).run();
     told.assert_ok();
     serde_json::from_str(&told.stdout).unwrap_or_else(|error| panic!("{error}: {told}"))
 }
 
-fn texts(denials: &[Value], key: &str) -> Vec<String> {
+pub(crate) fn texts(denials: &[Value], key: &str) -> Vec<String> {
     denials.iter().filter_map(|one| Some(one[key].as_str()?.to_owned())).collect()
 }
 
-fn attempt(scratch: &Scratch, script: &str) -> Outcome {
+pub(crate) fn attempt(scratch: &Scratch, script: &str) -> Outcome {
     product(scratch, &["--", "sh", "-c", &scratch.expand(script)]).run()
 }
 
