@@ -127,6 +127,9 @@ impl<'a> Trial<'a> {
             if let Some(first) = self.outweighing(place, &denied) {
                 return Err(Box::new(Advice::Withheld { first, options: self.without(asked) }));
             }
+            if self.means == Means::Options && is_by_default(&denied) {
+                return Err(never(self.beside_options(asked, &denied, &steps)));
+            }
             if let Some(why) = self.withheld(&denied) {
                 return Err(never(why.to_owned()));
             }

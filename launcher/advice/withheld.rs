@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use jp_confine_policy::decide::{self, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::tier::{Restraint, Tier};
 use jp_confine_policy::tiers::Tiers;
 
 use super::trial::{Means, Trial};
@@ -69,11 +69,37 @@ impl Trial<'_> {
     pub(super) fn withheld(&self, denied: &decide::Denial) -> Option<&'static str> {
         let advisor = self.advisor;
         match denied.restraint? {
-            Restraint::Default if is_by_default(denied) => (self.means == Means::Options)
-                .then_some("no option and no rule outweighs it; a pattern does"),
+            Restraint::Default if is_by_default(denied) => None,
             Restraint::Read if !denied.ask => None,
             restraint => way_out(restraint, denied.ask, advisor.asked),
         }
+    }
+
+    /// What it takes where the `default` withholds what is `denied`, and what the options of `steps` grant already:
+    /// them and a pattern, if that was seen to do.
+    pub(super) fn beside_options(
+        &self,
+        asked: Asked<'_>,
+        denied: &decide::Denial,
+        steps: &[Step],
+    ) -> String {
+        let place = path_of(asked.place(denied).path).to_owned();
+        let held = denied.missing;
+        let step = Step { place, entries: false, by_default: true, held, missing: held };
+        let allowing = |(tier, pattern): (Tier, String)| {
+            let mut trial = self.clone();
+            trial.open((tier, pattern.clone()));
+            let list = self.advisor.own_lists.get(tier)?;
+            trial.allows(&[asked]).then(|| format!("`{pattern}` in {}", list.key))
+        };
+        let Some(pattern) = self.advisor.pattern_for(&step).and_then(allowing) else {
+            return "no option and no rule outweighs it; a pattern for such names does".to_owned();
+        };
+        let options: Vec<_> = steps.iter().flat_map(options_of).collect();
+        if options.is_empty() {
+            return format!("no option and no rule outweighs it; it takes {pattern}");
+        }
+        format!("it takes {}, and {pattern}", report::words(&options))
     }
 
     /// The options that would allow `asked` if no tier withheld anything.
