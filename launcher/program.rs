@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::Image;
+use jp_confine_policy::image::{Image, RuleId};
 
 use crate::context::Context;
 use crate::events::{Denial, Layer, Reason};
@@ -138,7 +138,7 @@ impl Judge<'_> {
             return Ok(());
         }
         Err(Refusal::Denied(Box::new(Denial {
-            rule: denied.rule.map(|rule| rule.index()),
+            rule: denied.rule.map(RuleId::index),
             missing: denied.missing,
             question: denied.ask,
             restraint: denied.restraint,

@@ -1,6 +1,5 @@
 //! What a denial says would allow it does: the advice is taken from `why --last`, and followed.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::Value;
@@ -51,7 +50,7 @@ const WITHHELD: &[(&str, &str)] = &[
     ("ln asked/file second", "first: `<workspace>/asked/**` of prompt_paths"),
 ];
 
-fn tree() -> Scratch {
+pub(crate) fn tree() -> Scratch {
     let scratch = Scratch::new();
     scratch.write("ws/jp-confine.toml", POLICY);
     for name in ["ws/dir/program", "ws/bin/program", "out/program"] {
@@ -366,34 +365,4 @@ fn an_approval_is_advised_where_it_lacks() {
     let run = Run::new(&scratch, "sh", &["-c", &line]).mode(crate::run::Mode::Bare);
     run.run().assert_ok();
     attempt(&scratch, script).assert_ok();
-}
-
-/// What is typed and refused is told of as what programs start, with what would allow it, and what starts it.
-#[test]
-fn a_program_that_is_typed_has_a_way_out_too() {
-    let scratch = tree();
-    let typed = |options: &[&str]| {
-        let line = [options, &["--events", "events", "--", "./script"]].concat();
-        product(&scratch, &line).run()
-    };
-    let interpreter = scratch.expand("$WS/dir/program");
-    scratch.write("ws/script", &format!("#!{interpreter}\n"));
-    let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(scratch.ws().join("script"), mode).expect("executable");
-    product(&scratch, &["--", "cat", "/nowhere/else"]).run();
-    for (name, starter) in [("script", "jp-confine"), ("dir/program", "script")] {
-        let told = format!("denied execute {name} by {starter}");
-        typed(&[]).assert_code(126).assert_stderr(&told).assert_stderr("rule `.`");
-        let advice = denials(&scratch);
-        let rules = texts(&advice, "toml").concat();
-        assert_eq!(texts(&advice, "path"), [scratch.expand(&format!("$WS/{name}"))]);
-        let policy = scratch.read("ws/jp-confine.toml");
-        scratch.write("ws/jp-confine.toml", &format!("{policy}\n{rules}"));
-    }
-    typed(&[]).assert_ok();
-    typed(&["--deny", "script"]).assert_code(126).assert_stderr("leave out `--deny script`");
-    scratch.write("ws/jp-confine.toml", "[file_policy]\ndeny_paths = [\"**/script\"]\n");
-    typed(&["-q"]).assert_code(126).assert_stderr("`**/script` of deny_paths");
-    let events = scratch.read("ws/events");
-    assert_eq!(events.matches("\"event\":\"denial\"").count(), 4, "{events}");
 }

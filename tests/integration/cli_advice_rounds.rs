@@ -1,7 +1,10 @@
 //! Advice that comes in parts, because programs end at the first refusal: followed round by round it comes to an
 //! end, also where names are others each time.
 
-use crate::cli_advice::{attempt, denials, texts};
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::cli_advice::{attempt, denials, texts, tree};
+use crate::cli_status::product;
 use crate::scratch::Scratch;
 
 /// Each replaces a file by one of a made-up name, and is refused to begin with.
@@ -32,4 +35,34 @@ fn rules_for_made_up_names_come_to_an_end() {
             assert_eq!(last.code(), 0, "{script}: {policy}\n{last}");
         }
     }
+}
+
+/// What is typed and refused is told of as what programs start, with what would allow it, and what starts it.
+#[test]
+fn a_program_that_is_typed_has_a_way_out_too() {
+    let scratch = tree();
+    let typed = |options: &[&str]| {
+        let line = [options, &["--events", "events", "--", "./script"]].concat();
+        product(&scratch, &line).run()
+    };
+    let interpreter = scratch.expand("$WS/dir/program");
+    scratch.write("ws/script", &format!("#!{interpreter}\n"));
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(scratch.ws().join("script"), mode).expect("executable");
+    product(&scratch, &["--", "cat", "/nowhere/else"]).run();
+    for (name, starter) in [("script", "jp-confine"), ("dir/program", "script")] {
+        let told = format!("denied execute {name} by {starter}");
+        typed(&[]).assert_code(126).assert_stderr(&told).assert_stderr("rule `.`");
+        let advice = denials(&scratch);
+        let rules = texts(&advice, "toml").concat();
+        assert_eq!(texts(&advice, "path"), [scratch.expand(&format!("$WS/{name}"))]);
+        let policy = scratch.read("ws/jp-confine.toml");
+        scratch.write("ws/jp-confine.toml", &format!("{policy}\n{rules}"));
+    }
+    typed(&[]).assert_ok();
+    typed(&["--deny", "script"]).assert_code(126).assert_stderr("leave out `--deny script`");
+    scratch.write("ws/jp-confine.toml", "[file_policy]\ndeny_paths = [\"**/script\"]\n");
+    typed(&["-q"]).assert_code(126).assert_stderr("`**/script` of deny_paths");
+    let events = scratch.read("ws/events");
+    assert_eq!(events.matches("\"event\":\"denial\"").count(), 4, "{events}");
 }
