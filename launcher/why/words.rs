@@ -15,7 +15,9 @@ pub(super) fn nothing(workspace: &Workspace) -> String {
     let root = report::printable(workspace.root.as_os_str().as_bytes());
     format!(
         "no denials are on record for the last run in {root}\n\
-         what looked absent in the home may be there: jp-confine explain PATH\n"
+         what looked absent in the home may be there: jp-confine explain PATH\n\
+         what Landlock refused by itself, as to static programs, is on no record:\n\
+         jp-confine -v -- PROGRAM says what it holds\n"
     )
 }
 
