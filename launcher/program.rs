@@ -155,7 +155,7 @@ impl Judge<'_> {
 }
 
 /// This program, who starts what was typed.
-fn own_path() -> PathBuf {
+pub(crate) fn own_path() -> PathBuf {
     std::env::current_exe().unwrap_or_else(|_| PathBuf::from("jp-confine"))
 }
 

@@ -12,6 +12,7 @@ use super::{Advisor, options_of};
 use crate::asked::{Asked, Step, path_of};
 use crate::events::{Denial, Layer};
 use crate::prepare;
+use crate::program::own_path;
 use crate::report;
 
 /// The way out where a tier withholds something, or it is a question, which a person was `asked` or not; none
@@ -128,7 +129,10 @@ impl Advisor<'_> {
     /// The way out of `denial` where a tier withholds what a rule grants; none where a grant outweighs it.
     pub(super) fn way_out_of(&self, denial: &Denial) -> Option<&'static str> {
         if denial.layer == Layer::Launcher && denial.question && self.asked {
-            return Some("what starts a typed program is not asked about; type it in front");
+            let is_typed = path_of(&denial.program) == own_path();
+            let in_front = "what starts a typed program is not asked about; type it in front";
+            // Else the person would have consented by typing it.
+            return Some(if is_typed { self.unsupervised.way_out() } else { in_front });
         }
         way_out(denial.restraint?, denial.question, self.asked)
     }

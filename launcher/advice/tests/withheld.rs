@@ -21,6 +21,24 @@ fn who_said_no_is_not_nobody() {
     assert!(in_line(advice).contains("has to stay in its place; take the pattern out"));
 }
 
+/// What is typed is consented to, unless nobody could ask; what starts it is not.
+#[test]
+fn what_starts_a_typed_program_is_to_be_typed() {
+    let (grants, tiers) = ([grant("/w", R)], Tiers::default());
+    let advisor = Advisor { asked: true, ..advisor(&grants, &[], &tiers) };
+    let told = |program: &Path| {
+        in_line(advisor.advise(&Denial {
+            restraint: Some(Restraint::Prompt),
+            question: true,
+            layer: crate::events::Layer::Launcher,
+            program: program.as_os_str().as_bytes().to_owned(),
+            ..denial("execve", "/w/a", X)
+        }))
+    };
+    assert_eq!(told(&crate::program::own_path()), "allow: --enforce layered");
+    assert!(told(Path::new("/w/script")).ends_with("type it in front"));
+}
+
 fn tiers(policy: &FilePolicy) -> Tiers {
     let places = Places { home: None, workspace: Path::new("/w") };
     Tiers::new(policy, Some(&[]), places).expect("patterns")
