@@ -12,6 +12,8 @@ use jp_confine_policy::decide::{self, Destination, Lookup, Request, Verdict};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::tier::Restraint;
 
+use crate::made_up;
+
 /// A request; all paths are canonical and absolute, with the spelling they were reached by where that is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Asked<'d> {
@@ -81,12 +83,32 @@ impl<'d> Asked<'d> {
         }
     }
 
-    /// Where a grant lifts a denial of this request.
-    pub(crate) fn grantable_at(&self, denial: &decide::Denial) -> Request<'d> {
+    /// Where a grant lifts a denial of this request, and whether that is a directory, for what is in it: the
+    /// name itself will be another next time. Looks at the disk.
+    pub(crate) fn grantable_at(&self, denial: &decide::Denial) -> (Request<'d>, bool) {
+        let place = self.place(denial);
         match *self {
-            Self::Made { directory, .. } => directory,
-            _ => self.place(denial),
+            Self::Made { directory, .. } => (directory, true),
+            Self::Rename { .. } | Self::Link { .. } if self.is_made_up(path_of(place.path)) => {
+                let directory = path_of(place.path).parent();
+                directory.map_or((place, false), |it| {
+                    (Request::canonical(it.as_os_str().as_bytes()), true)
+                })
+            }
+            _ => (place, false),
         }
+    }
+
+    /// Whether a program made up the name of one end, be it to that of the other; who moves what lasts names it.
+    fn is_made_up(&self, end: &Path) -> bool {
+        let name = |path: &Path| path.file_name().map_or(Vec::new(), |it| it.as_bytes().to_owned());
+        let drawn = name(end);
+        let mut others = self.paths().filter(|path| *path != end);
+        let mut is_to_other = || others.any(|other| made_up::is_drawn_to(&drawn, &name(other)));
+        let is_gone = || end.symlink_metadata().is_err();
+        made_up::is_drawn(&drawn)
+            || is_to_other()
+            || (made_up::is_another_each_time(&drawn) && is_gone())
     }
 
     /// Whether that is a directory, for what is in it.

@@ -27,6 +27,8 @@ pub(crate) enum Layer {
     Shim,
     /// The supervisor, for a call that the library did not make.
     Supervisor,
+    /// The launcher, for the program that was typed.
+    Launcher,
 }
 
 impl Layer {
@@ -35,6 +37,7 @@ impl Layer {
         match self {
             Self::Shim => "shim",
             Self::Supervisor => "supervisor",
+            Self::Launcher => "launcher",
         }
     }
 }

@@ -2,12 +2,11 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
-
-use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::Origin;
+use std::path::{Path, PathBuf};
 
 use crate::config::diagnostic::Diagnostic;
+use crate::events::Denial;
+use crate::report;
 
 /// Why the program was not run.
 #[derive(Debug)]
@@ -40,13 +39,8 @@ pub(crate) enum Failure {
 /// Why a program that exists is not run.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// The policy does not grant it.
-    Denied {
-        /// What lacks: execute, or read as well.
-        missing: Capabilities,
-        /// The rule that decided, if any covers the file.
-        rule: Option<Origin>,
-    },
+    /// The policy does not grant it, or what it is started by.
+    Denied(Box<Denial>),
     /// The file as such, whatever the policy says.
     Unfit(String),
 }
@@ -60,6 +54,14 @@ impl Failure {
     /// A failure of our own and the way out.
     pub(crate) fn advised(message: impl Into<String>, advice: impl Into<String>) -> Self {
         Self::Own { message: message.into(), advice: Some(advice.into()) }
+    }
+
+    /// What the policy refused before there was a program.
+    pub(crate) fn denial(&self) -> Option<&Denial> {
+        match self {
+            Self::NotExecutable { reason: Refusal::Denied(denial), .. } => Some(denial),
+            _ => None,
+        }
     }
 
     /// The exit status of this process.
@@ -80,11 +82,22 @@ impl From<io::Error> for Failure {
     }
 }
 
+impl Refusal {
+    /// As of what `role` names of the program, at `path`. A denial names that itself.
+    pub(crate) fn of(self, role: &str, path: &Path) -> Self {
+        match self {
+            Self::Unfit(reason) => Self::Unfit(format!("{role} {}: {reason}", path.display())),
+            denied @ Self::Denied(_) => denied,
+        }
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Denied { missing, rule: Some(rule) } => write!(f, "denied {missing}: {rule}"),
-            Self::Denied { missing, rule: None } => write!(f, "denied {missing}: no rule"),
+            Self::Denied(denial) => {
+                write!(f, "denied {} {}", denial.missing, report::printable(&denial.path))
+            }
             Self::Unfit(reason) => f.write_str(reason),
         }
     }

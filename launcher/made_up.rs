@@ -18,10 +18,22 @@ pub(crate) fn is_made_up(name: &[u8]) -> bool {
 
 /// Whether a program seems to make up another name each time.
 pub(crate) fn is_another_each_time(name: &[u8]) -> bool {
-    let made_up = |start: &[u8]| name.strip_prefix(start).is_some_and(is_of_mktemp);
-    BEGINNINGS.iter().any(|start| made_up(start))
+    is_drawn(name)
         || name.split(|byte| !byte.is_ascii_alphanumeric()).any(is_random)
         || is_numbered(name)
+}
+
+/// Whether it is a name as `mktemp`, libraries, `ln` and `sed` make them up: nobody gives such.
+pub(crate) fn is_drawn(name: &[u8]) -> bool {
+    let made_up = |start: &[u8]| name.strip_prefix(start).is_some_and(is_of_mktemp);
+    BEGINNINGS.iter().any(|start| made_up(start))
+}
+
+/// Whether a program made the name up to another, which it is to replace: `.NAME.XXXXXX`, as `rsync` does.
+pub(crate) fn is_drawn_to(name: &[u8], other: &[u8]) -> bool {
+    let name = name.strip_prefix(b".").unwrap_or(name);
+    let end = name.strip_prefix(other).and_then(|end| end.strip_prefix(b"."));
+    !other.is_empty() && end.is_some_and(is_of_mktemp)
 }
 
 /// Whether a name that did not last may be one of `mktemp`'s, which ends in six letters and digits: a
@@ -106,6 +118,17 @@ mod tests {
         ];
         for name in stable {
             assert!(!is_made_up(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_are_made_up_to_others() {
+        for (name, other) in [(".a.TfTAK7", "a"), ("a.TfTAKB", "a"), (".a.b.TfTAK7", "a.b")] {
+            assert!(is_drawn_to(name.as_bytes(), other.as_bytes()), "{name}");
+        }
+        for (name, other) in [(".a.TfTAK7", "b"), ("a.backup", "a"), ("a.o", "a"), (".Xa9kQz", "")]
+        {
+            assert!(!is_drawn_to(name.as_bytes(), other.as_bytes()), "{name}");
         }
     }
 

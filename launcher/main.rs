@@ -6,6 +6,7 @@
 //! refused.
 
 mod advice;
+mod aftermath;
 mod anchors;
 mod approvals;
 mod asked;

@@ -2,16 +2,16 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::Grant;
 use jp_confine_policy::decide::{self, Request, Verdict};
-use jp_confine_policy::image::Image;
+use jp_confine_policy::image::{Image, RuleId};
 
 use crate::context::Context;
+use crate::events::{Denial, Layer, Reason};
 use crate::failure::{Failure, Refusal};
 use crate::supervisor::program::{Kind, inspect, read_at};
 use crate::unsupervised::Unsupervised;
@@ -33,7 +33,7 @@ pub(crate) fn find(context: &Context, name: &OsStr, judge: Judge<'_>) -> Result<
         } else if meta.permissions().mode() & 0o111 == 0 {
             Err(Refusal::Unfit("the file is not executable".to_owned()))
         } else {
-            judge.program(&context.absolute(&candidate), INTERPRETERS)
+            judge.program(&context.absolute(&candidate), &own_path(), INTERPRETERS)
         };
         match answer {
             Ok(()) => return Ok(candidate),
@@ -71,16 +71,17 @@ const REPLACEABLE: &str = "the run may change it, and so lose the preload librar
 pub(crate) struct Judge<'a> {
     /// The policy, with what stands behind the library.
     pub(crate) image: &'a Image<'a>,
-    pub(crate) grants: &'a [Grant],
+    /// Whether there is a person, who has consented to what was typed.
+    pub(crate) typed_by_person: bool,
     /// Why nothing but the library and Landlock stands there, if nothing does.
     pub(crate) unsupervised: Unsupervised,
 }
 
 impl Judge<'_> {
-    fn program(&self, path: &Path, interpreters: usize) -> Result<(), Refusal> {
+    /// Whether `by` may start what is at `path`.
+    fn program(&self, path: &Path, by: &Path, interpreters: usize) -> Result<(), Refusal> {
         let canonical = path.canonicalize().map_err(|error| Refusal::Unfit(error.to_string()))?;
-        let request = Request::canonical(canonical.as_os_str().as_bytes());
-        self.refuse(decide::access(self.image, &request, Capabilities::EXECUTE))?;
+        self.may_execute(&canonical, path, by)?;
         match kind(&canonical)? {
             Kind::Dynamic(_)
                 if has_capabilities(&canonical) && !self.image.behind().other_programs =>
@@ -88,16 +89,15 @@ impl Judge<'_> {
                 Err(self
                     .unheld("it has capabilities of its own, so the loader ignores the library"))
             }
-            Kind::Dynamic(loader) => self.loader(Path::new(OsStr::from_bytes(&loader))),
+            Kind::Dynamic(loader) => self.loader(Path::new(OsStr::from_bytes(&loader)), &canonical),
             Kind::Script(interpreter) if interpreters > 0 => {
                 let interpreter = Path::new(OsStr::from_bytes(&interpreter));
-                self.program(interpreter, interpreters - 1).map_err(|reason| {
-                    Refusal::Unfit(format!("its interpreter {}: {reason}", interpreter.display()))
-                })
+                let outcome = self.program(interpreter, &canonical, interpreters - 1);
+                outcome.map_err(|reason| reason.of("its interpreter", interpreter))
             }
             Kind::Script(_) => Err(Refusal::Unfit("interpreters in a circle".to_owned())),
             // No magic number: the C library runs it with the shell (`exec(3)`, ENOEXEC).
-            Kind::Other => self.program(Path::new("/bin/sh"), 0),
+            Kind::Other => self.program(Path::new("/bin/sh"), &canonical, 0),
             Kind::Static if self.image.behind().other_programs => Ok(()),
             Kind::Static => {
                 Err(self.unheld("it is statically linked, so the library cannot be in it"))
@@ -116,27 +116,47 @@ impl Judge<'_> {
         Refusal::Unfit(format!("{why}, and nothing else holds it; {way}"))
     }
 
-    fn loader(&self, path: &Path) -> Result<(), Refusal> {
-        let named = |reason: &dyn std::fmt::Display| {
-            Refusal::Unfit(format!("its loader {}: {reason}", path.display()))
-        };
-        let canonical = path.canonicalize().map_err(|error| named(&error))?;
+    /// Whether the library comes into what the loader at `path` starts, `by` being that.
+    fn loader(&self, path: &Path, by: &Path) -> Result<(), Refusal> {
+        let unfit = |reason: String| Refusal::Unfit(reason).of("its loader", path);
+        let canonical = path.canonicalize().map_err(|error| unfit(error.to_string()))?;
+        self.may_execute(&canonical, path, by)?;
         let request = Request::canonical(canonical.as_os_str().as_bytes());
-        self.refuse(decide::access(self.image, &request, Capabilities::EXECUTE))
-            .map_err(|reason| named(&reason))?;
         let held = self.image.behind().other_programs
             || decide::loader(self.image, &request) == Verdict::Allow;
-        if held { Ok(()) } else { Err(named(&REPLACEABLE)) }
+        if held { Ok(()) } else { Err(unfit(REPLACEABLE.to_owned())) }
     }
 
-    fn refuse(&self, verdict: Verdict) -> Result<(), Refusal> {
-        let Verdict::Deny(denial) = verdict else { return Ok(()) };
-        let rule = denial.rule.and_then(|rule| self.grants.get(rule.index()));
-        Err(Refusal::Denied {
-            missing: denial.missing,
-            rule: rule.map(|grant| grant.origin.clone()),
-        })
+    /// Whether the policy lets `by` execute what `path` leads to; how that was spelled is to be told.
+    fn may_execute(&self, canonical: &Path, path: &Path, by: &Path) -> Result<(), Refusal> {
+        let route: PathBuf = path.components().collect();
+        let canonical = canonical.as_os_str().as_bytes();
+        let request = Request::canonical(canonical);
+        let verdict = decide::access(self.image, &request, Capabilities::EXECUTE);
+        let Verdict::Deny(denied) = verdict else { return Ok(()) };
+        if denied.ask && self.typed_by_person && by == own_path() {
+            return Ok(());
+        }
+        Err(Refusal::Denied(Box::new(Denial {
+            rule: denied.rule.map(RuleId::index),
+            missing: denied.missing,
+            question: denied.ask,
+            restraint: denied.restraint,
+            layer: Layer::Launcher,
+            route: route.into_os_string().into_vec(),
+            ..Denial::by_supervisor(
+                Reason::Rule,
+                canonical,
+                (std::process::id(), by.as_os_str().as_bytes().to_owned()),
+                b"execve",
+            )
+        })))
     }
+}
+
+/// This program, who starts what was typed.
+pub(crate) fn own_path() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("jp-confine"))
 }
 
 /// What kind of program a file is; of what is no regular file nobody can tell without waiting for it.

@@ -16,7 +16,7 @@ use self::block::block;
 pub(crate) use self::block::{Circumstances, approval, asked, times, words};
 pub(crate) use self::fold::{fitted, folded};
 pub(crate) use self::screen::Screen;
-use crate::failure::{Failure, Refusal};
+use crate::failure::Failure;
 
 /// What every message begins with.
 const NAME: &str = "jp-confine:";
@@ -171,19 +171,8 @@ fn explanation(failure: &Failure, style: Style) -> String {
             format!("{name} {program}: not found\n")
         }
         Failure::NotExecutable { path, reason } => {
-            let bytes = path.as_os_str().as_bytes();
-            let shown = printable(bytes);
-            match reason {
-                Refusal::Denied { missing, rule } => {
-                    let what = style.bad(&format!("denied {missing}"));
-                    let why = rule.as_ref().map_or("no rule covers it".into(), ToString::to_string);
-                    let why = printable(why.as_bytes());
-                    let allow =
-                        style.faint(&format!("{why}; allow: jp-confine -x {}", quoted(bytes)));
-                    format!("{name} the program was not run\n  {what} {shown}\n    {allow}\n")
-                }
-                Refusal::Unfit(reason) => format!("{name} {shown} cannot be run: {reason}\n"),
-            }
+            let shown = printable(path.as_os_str().as_bytes());
+            format!("{name} {shown} cannot be run: {reason}\n")
         }
     }
 }

@@ -1,9 +1,9 @@
 //! `jp-confine -- PROGRAM`: from the options to the program's exit status.
 
 use std::ffi::{OsStr, OsString};
-use std::io::ErrorKind;
 
 use crate::advice::Advisor;
+use crate::aftermath::Aftermath;
 use crate::cli::Options;
 use crate::context::Context;
 use crate::denials::Denials;
@@ -16,7 +16,7 @@ use crate::net::names;
 use crate::plan::Plan;
 use crate::premises::Premises;
 use crate::prepare::{self, Prepared, Run, Stage};
-use crate::report::{self, Circumstances};
+use crate::report;
 use crate::search;
 use crate::start::Start;
 use crate::terminal::Terminal;
@@ -59,8 +59,8 @@ pub(crate) fn run(
         premises: &premises,
         lesson: recording.as_ref(),
     };
-    let mut running = start
-        .run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_ref()))?;
+    let started =
+        start.run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_ref()));
     // Now, when it costs no time: the program has only begun.
     premises.scratch.sweep();
     // Standard error is the program's own where a tool gets it.
@@ -82,6 +82,20 @@ pub(crate) fn run(
             !names::is_service(&denial.path) && !search::finds_elsewhere(context, &denial);
         if !denial.reason.is_consent() && is_news {
             denials.add(denial);
+        }
+    };
+    let aftermath = Aftermath { context, options, workspace: &workspace, premises: &premises };
+    let mut running = match started {
+        Ok(running) => running,
+        Err(failure) => {
+            if let Some(denial) = failure.denial() {
+                take(denial.clone());
+                let status = failure.status();
+                let denials = &denials;
+                let ended = Ended { name, arguments, status, denials, advisor, missed: &[] };
+                aftermath.tell(&ended, false, false);
+            }
+            return Err(failure);
         }
     };
     let status = if log.is_some() || lesson.is_some() {
@@ -107,34 +121,11 @@ pub(crate) fn run(
     }
     let missed = prepared.environment.missed(&context.environment, status);
     let ended = Ended { name, arguments, status, denials: &denials, advisor, missed: &missed };
-    let kept = if premises.may_keep(context, &workspace) {
-        ended.keep(context, &workspace, options.service)
-    } else {
-        Err(ErrorKind::PermissionDenied.into())
-    };
-    if let Err(error) = &kept
-        && options.verbose
-    {
-        report::note(&format!("what was refused cannot be kept for `why --last`: {error}"));
-    }
-    if !options.quiet {
+    if let Some(exposed) = exposed {
         let image = prepare::parse_image(&prepared.image)?;
-        if let Some(warning) = exposed.and_then(|exposed| exposed.warning(&image)) {
-            report::warning(&warning);
-        }
-        report::denials(Circumstances {
-            denials: &denials,
-            program: name,
-            missed: &missed,
-            advisor,
-            verbose: options.verbose,
-            succeeded: status == 0,
-            damaged,
-            // What a hosted tool is refused goes with its folder, and has no rules.
-            kept: kept.is_ok() && !options.hosted,
-            logged: options.events.is_some() || options.hosted,
-        });
+        exposed.warning(&image).iter().for_each(|warning| report::warning(warning));
     }
+    aftermath.tell(&ended, true, damaged);
     Ok(Ran { status, prepared, denials })
 }
 

@@ -31,6 +31,7 @@ use crate::spawn::Confined;
 use crate::supervise::Supervision;
 use crate::sys::child::Kernel;
 use crate::sys::landlock;
+use crate::terminal::Terminal;
 use crate::unsupervised::Unsupervised;
 
 /// A program, and all that its run consists of but the policy.
@@ -124,7 +125,10 @@ impl Start<'_> {
         let image = prepare::parse_image(&prepared.image)?;
         let judge = Judge {
             image: &image,
-            grants: &prepared.grants,
+            // What a tool starts nobody typed.
+            typed_by_person: !self.options.service
+                && plan.traps.is_some_and(|traps| traps.executes)
+                && Terminal::open(self.options.non_interactive).is_some(),
             unsupervised: Unsupervised::of(self.options.enforce, self.premises.outer.is_some()),
         };
         let file = program::find(self.context, self.name, judge)?;

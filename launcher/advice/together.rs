@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::{Advice, Advisor, Means, Trial, note, options_of};
+use super::{Advice, Advisor, Means, Trial, Written, note, options_of};
 use crate::asked::{Asked, Step};
 use crate::events::Denial;
 
@@ -41,7 +41,7 @@ impl Advisor<'_> {
                 written: written.unwrap_or_default(),
                 question: self.question(asked, &steps),
             },
-            (Err(_), Some(written)) if !written.patterns.is_empty() => {
+            (Err(_), Some(written)) if written != Written::default() => {
                 Advice::Grant { options: Vec::new(), written, question: None }
             }
             (Err(advice), _) => *advice,

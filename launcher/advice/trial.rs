@@ -13,7 +13,7 @@ use jp_confine_policy::tier::Tier;
 
 use super::withheld::{is_by_default, is_question};
 use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
-use crate::asked::{Asked, Step, lacking};
+use crate::asked::{Asked, Step, lacking, path_of};
 use crate::failure::Failure;
 use crate::grants;
 use crate::prepare;
@@ -21,6 +21,10 @@ use crate::report;
 
 /// A rename between two rules may lack something at each end, and gain something at each.
 const STEPS: usize = 8;
+
+/// Why nothing is advised where a program makes up names in the home, or above it.
+const ANOTHER_EACH_TIME: &str =
+    "its name is another one each time, and its directory too much to grant";
 
 /// By what something is granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,12 +127,17 @@ impl<'a> Trial<'a> {
             if let Some(first) = self.outweighing(place, &denied) {
                 return Err(Box::new(Advice::Withheld { first, options: self.without(asked) }));
             }
+            if self.means == Means::Options && is_by_default(&denied) {
+                return Err(never(self.beside_options(asked, &denied, &steps)));
+            }
             if let Some(why) = self.withheld(&denied) {
                 return Err(never(why.to_owned()));
             }
-            let anchor = asked.grantable_at(&denied).path;
-            for step in lacking(&image, &self.grants, anchor, denied.missing) {
-                let entries = asked.is_for_entries();
+            let (anchor, entries) = asked.grantable_at(&denied);
+            if entries && self.advisor.is_beyond_advice(path_of(anchor.path)) {
+                return Err(never(ANOTHER_EACH_TIME.to_owned()));
+            }
+            for step in lacking(&image, &self.grants, anchor.path, denied.missing) {
                 let step = Step { entries, by_default: is_by_default(&denied), ..step };
                 let step = self.reaching(&image, step).ok_or_else(useless)?;
                 if let Some(flag) = denied_by_flag(&self.grants, &step.place) {

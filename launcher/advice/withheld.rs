@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::tier::{Restraint, Tier};
 use jp_confine_policy::tiers::Tiers;
 
 use super::trial::{Means, Trial};
 use super::{Advisor, options_of};
 use crate::asked::{Asked, Step, path_of};
-use crate::events::Denial;
+use crate::events::{Denial, Layer};
 use crate::prepare;
+use crate::program::own_path;
 use crate::report;
 
 /// The way out where a tier withholds something, or it is a question, which a person was `asked` or not; none
@@ -70,11 +71,37 @@ impl Trial<'_> {
     pub(super) fn withheld(&self, denied: &decide::Denial) -> Option<&'static str> {
         let advisor = self.advisor;
         match denied.restraint? {
-            Restraint::Default if is_by_default(denied) => (self.means == Means::Options)
-                .then_some("no option and no rule outweighs it; a pattern does"),
+            Restraint::Default if is_by_default(denied) => None,
             Restraint::Read if !denied.ask => None,
             restraint => way_out(restraint, denied.ask, advisor.asked),
         }
+    }
+
+    /// What it takes where the `default` withholds what is `denied`, and what the options of `steps` grant already:
+    /// them and a pattern, if that was seen to do.
+    pub(super) fn beside_options(
+        &self,
+        asked: Asked<'_>,
+        denied: &decide::Denial,
+        steps: &[Step],
+    ) -> String {
+        let place = path_of(asked.place(denied).path).to_owned();
+        let held = denied.missing;
+        let step = Step { place, entries: false, by_default: true, held, missing: held };
+        let allowing = |(tier, pattern): (Tier, String)| {
+            let mut trial = self.clone();
+            trial.open((tier, pattern.clone()));
+            let list = self.advisor.own_lists.get(tier)?;
+            trial.allows(&[asked]).then(|| format!("`{pattern}` in {}", list.key))
+        };
+        let Some(pattern) = self.advisor.pattern_for(&step).and_then(allowing) else {
+            return "no option and no rule outweighs it; a pattern for such names does".to_owned();
+        };
+        let options: Vec<_> = steps.iter().flat_map(options_of).collect();
+        if options.is_empty() {
+            return format!("no option and no rule outweighs it; it takes {pattern}");
+        }
+        format!("it takes {}, and {pattern}", report::words(&options))
     }
 
     /// The options that would allow `asked` if no tier withheld anything.
@@ -102,6 +129,12 @@ impl Trial<'_> {
 impl Advisor<'_> {
     /// The way out of `denial` where a tier withholds what a rule grants; none where a grant outweighs it.
     pub(super) fn way_out_of(&self, denial: &Denial) -> Option<&'static str> {
+        if denial.layer == Layer::Launcher && denial.question && self.asked {
+            let is_typed = path_of(&denial.program) == own_path();
+            let in_front = "what starts a typed program is not asked about; type it in front";
+            // Else the person would have consented by typing it.
+            return Some(if is_typed { self.unsupervised.way_out() } else { in_front });
+        }
         let restraint = denial.restraint?;
         let changes = denial.missing.intersects(Capabilities::WRITE);
         if restraint == Restraint::Read && changes && !denial.question {

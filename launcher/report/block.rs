@@ -219,7 +219,7 @@ fn describe(
         if denial.reason == Reason::Command { CommandLine::of(denial).shown(&path) } else { path };
     let what = style.bad(&format!("denied {}", asked(denial)));
     let layer = match denial.layer {
-        Layer::Shim => "",
+        Layer::Shim | Layer::Launcher => "",
         Layer::Supervisor => ", stopped by the supervisor",
     };
     let beside = beside(denial, advisor);
@@ -247,8 +247,11 @@ fn describe(
             let place = if instead.is_some() { "replace it by" } else { "allow it in a policy" };
             vec![why, format!("{place}:")]
         }
-        Advice::Grant { options, question, .. } => {
+        Advice::Grant { options, written, question } => {
             let allow = match options.as_slice() {
+                [] if written.patterns.is_empty() => {
+                    "no option allows it; it takes a profile".to_owned()
+                }
                 [] => "no option allows it; it takes a pattern".to_owned(),
                 options => format!("allow: jp-confine {}", words(options)),
             };

@@ -16,7 +16,9 @@ pub(super) fn nothing(workspace: &Workspace) -> String {
     let root = report::printable(workspace.root.as_os_str().as_bytes());
     format!(
         "no denials are on record for the last run in {root}\n\
-         what looked absent in the home may be there: jp-confine explain PATH\n"
+         what looked absent in the home may be there: jp-confine explain PATH\n\
+         what Landlock refused by itself, as to static programs, is on no record:\n\
+         jp-confine -v -- PROGRAM says what it holds\n"
     )
 }
 
@@ -106,6 +108,7 @@ impl Explained {
         let rule = self.rule.as_deref().unwrap_or("no rule covers it");
         let layer = match self.layer.as_str() {
             "shim" => "the preload library",
+            "launcher" => "jp-confine, which started nothing",
             layer => layer,
         };
         let rule = report::within(&report::path(rule), &workspace.root);

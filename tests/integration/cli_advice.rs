@@ -50,7 +50,7 @@ const WITHHELD: &[(&str, &str)] = &[
     ("ln asked/file second", "first: `<workspace>/asked/**` of prompt_paths"),
 ];
 
-fn tree() -> Scratch {
+pub(crate) fn tree() -> Scratch {
     let scratch = Scratch::new();
     scratch.write("ws/jp-confine.toml", POLICY);
     for name in ["ws/dir/program", "ws/bin/program", "out/program"] {
@@ -75,17 +75,17 @@ fn withheld() -> Scratch {
     scratch
 }
 
-fn denials(scratch: &Scratch) -> Vec<Value> {
+pub(crate) fn denials(scratch: &Scratch) -> Vec<Value> {
     let told = product(scratch, &["why", "--last", "--json"]).run();
     told.assert_ok();
     serde_json::from_str(&told.stdout).unwrap_or_else(|error| panic!("{error}: {told}"))
 }
 
-fn texts(denials: &[Value], key: &str) -> Vec<String> {
+pub(crate) fn texts(denials: &[Value], key: &str) -> Vec<String> {
     denials.iter().filter_map(|one| Some(one[key].as_str()?.to_owned())).collect()
 }
 
-fn attempt(scratch: &Scratch, script: &str) -> Outcome {
+pub(crate) fn attempt(scratch: &Scratch, script: &str) -> Outcome {
     product(scratch, &["--", "sh", "-c", &scratch.expand(script)]).run()
 }
 
@@ -327,6 +327,7 @@ fn the_last_run_is_explained_and_no_other() {
     let scratch = tree();
     let nothing = product(&scratch, &["why", "--last"]).run();
     nothing.assert_ok().assert_stdout("no denials are on record").assert_stdout("explain PATH");
+    nothing.assert_stdout("what Landlock refused by itself");
     let script = scratch.expand("cat $OUT/secret; echo x >> file; exit 3");
     product(&scratch, &["-q", "--", "sh", "-c", &script]).run().assert_code(3);
     let told = product(&scratch, &["why", "--last"]).run();

@@ -34,6 +34,7 @@ mod attacks_state;
 mod attacks_staying;
 mod cli_advice;
 mod cli_advice_pasted;
+mod cli_advice_rounds;
 mod cli_authorize;
 mod cli_beyond;
 mod cli_init;

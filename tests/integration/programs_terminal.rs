@@ -157,3 +157,24 @@ fn vim_as_a_script() {
     before.assert_same(&scratch.forbidden());
     scratch.assert_nothing_leaked();
 }
+
+/// Who types a program has consented to executing it, and to no more: what reads it is asked about.
+#[test]
+fn what_is_typed_is_started_without_a_question() {
+    let scratch = Scratch::new();
+    let policy = "[file_policy]\nprompt_paths = ['<workspace>/ask/**']\n";
+    scratch.write("ws/jp-confine.toml", policy);
+    if !have("script") {
+        return;
+    }
+    let script = scratch.copy_program(std::path::Path::new("/bin/true"), "ws/ask/script");
+    std::fs::write(script, "#!/bin/sh\necho ran\n").expect("a script");
+    let typed = Run::new(&scratch, "ask/script", &[]).mode(Mode::Confined);
+    let mut terminal = Terminal::start(&typed);
+    terminal.see("wants to read");
+    terminal.see("[N] no: ");
+    terminal.keys("y\n");
+    terminal.see("ran");
+    assert_eq!(terminal.end(), Some(0));
+    assert!(!terminal.screen().contains("wants to execute"), "{}", terminal.screen());
+}

@@ -21,6 +21,24 @@ fn who_said_no_is_not_nobody() {
     assert!(in_line(advice).contains("has to stay in its place; take the pattern out"));
 }
 
+/// What is typed is consented to, unless nobody could ask; what starts it is not.
+#[test]
+fn what_starts_a_typed_program_is_to_be_typed() {
+    let (grants, tiers) = ([grant("/w", R)], Tiers::default());
+    let advisor = Advisor { asked: true, ..advisor(&grants, &[], &tiers) };
+    let told = |program: &Path| {
+        in_line(advisor.advise(&Denial {
+            restraint: Some(Restraint::Prompt),
+            question: true,
+            layer: crate::events::Layer::Launcher,
+            program: program.as_os_str().as_bytes().to_owned(),
+            ..denial("execve", "/w/a", X)
+        }))
+    };
+    assert_eq!(told(&crate::program::own_path()), "allow: --enforce layered");
+    assert!(told(Path::new("/w/script")).ends_with("type it in front"));
+}
+
 fn tiers(policy: &FilePolicy) -> Tiers {
     let places = Places { home: None, workspace: Path::new("/w") };
     Tiers::new(policy, Some(&[]), places).expect("patterns")
@@ -74,11 +92,32 @@ fn a_default_that_refuses_gives_way_to_a_pattern() {
         (&deny, withheld("/srv/a", R), "read_paths /srv/a"),
         (&deny, denial("open", "/w/a", U), "a: read, update; write_paths /w/a"),
         (&read, withheld("/srv/a", U), "write_paths /srv/a"),
-        (&read, withheld("/proc/7/stat", U), "no option and no rule outweighs it; a pattern does"),
+        (
+            &read,
+            withheld("/proc/7/stat", U),
+            "no option and no rule outweighs it; a pattern for such names does",
+        ),
     ];
     for (tiers, denial, expected) in rows {
         assert_eq!(in_line(advisor(&grants, &[], tiers).advise(&denial)), expected);
     }
+}
+
+/// What the baseline leaves out takes a profile there, and what a profile takes away takes an option and a pattern.
+#[test]
+fn a_default_that_refuses_leaves_a_way_to_what_is_left_out() {
+    let tiers = tiers(&FilePolicy { default: Some(Tier::Deny), ..FilePolicy::default() });
+    let ready_made = |origin, place: &str, caps| Grant { origin, ..grant(place, caps) };
+    let entry = "/etc".to_owned();
+    let baseline = ready_made(Origin::Baseline { entry }, "/etc", R);
+    let left_out = Grant { carve_outs: vec!["passwd".to_owned()], ..baseline.clone() };
+    let by_profile = Origin::Profile { name: "mine".to_owned(), entry: "/etc/passwd".to_owned() };
+    let taken = ready_made(by_profile, "/etc/passwd", Capabilities::NONE);
+    let refused = denial("open", "/etc/passwd", R);
+    let told = |grants: &[Grant]| in_line(advisor(grants, &[], &tiers).advise(&refused));
+    assert_eq!(told(&[left_out]), "profile /etc/passwd: read");
+    let both = "it takes -r /etc/passwd, and `/etc/passwd` in read_paths";
+    assert_eq!(told(&[baseline, taken]), both);
 }
 
 /// A pattern that was written by way of a link restricts by that spelling alone.

@@ -27,7 +27,7 @@ use crate::sys::notification::Answer;
 const SCRIPT_DEPTH: u32 = 5;
 
 /// execve(2), execveat(2). The first program was typed, and with it its arguments: no rule about
-/// programs counts for it.
+/// programs counts for it, and nobody is asked whether it may be executed.
 pub(crate) fn execute(
     task: &Task<'_>,
     dirfd: i32,
@@ -36,19 +36,24 @@ pub(crate) fn execute(
     flags: i32,
 ) -> Result<Answer, Errno> {
     let begun = &task.policy.begun;
-    let is_judged = invocation::is_limited(task.image()) && begun.load(Ordering::Acquire);
+    let is_typed = !begun.load(Ordering::Acquire);
+    let is_judged = invocation::is_limited(task.image()) && !is_typed;
     let words = if is_judged { Some(words::read(&task.caller, argv)?) } else { None };
-    let answer = start(task, dirfd, path, words.as_deref(), flags)?;
+    let judge = if is_typed { may_execute_typed } else { may_execute };
+    let answer = start(task, dirfd, path, (words.as_deref(), judge), flags)?;
     begun.store(true, Ordering::Release);
     Ok(answer)
 }
+
+/// Says of a program whether it may be executed.
+type Judge = fn(&Image<'_>, &Request<'_>) -> Verdict;
 
 /// Judges a program, and the words that it is to be started with where rules may be about them.
 fn start(
     task: &Task<'_>,
     dirfd: i32,
     path: u64,
-    words: Option<&[Vec<u8>]>,
+    (words, judge): (Option<&[Vec<u8>]>, Judge),
     flags: i32,
 ) -> Result<Answer, Errno> {
     if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
@@ -71,7 +76,7 @@ fn start(
     }
     let argument = Argument::of_text(task.caller, dirfd, text)?;
     let _acting = task.begin()?;
-    let object = find(task, &argument, flags & libc::AT_SYMLINK_NOFOLLOW != 0)?;
+    let object = find(task, &argument, flags & libc::AT_SYMLINK_NOFOLLOW != 0, judge)?;
     judge_words(task, &object, words)?;
     admit(task, object)
 }
@@ -96,11 +101,21 @@ fn may_execute(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     decide::access(image, request, Capabilities::EXECUTE)
 }
 
-fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object, Errno> {
+/// As [`may_execute`], with the consent of whoever typed it.
+fn may_execute_typed(image: &Image<'_>, request: &Request<'_>) -> Verdict {
+    may_execute(image, &request.consented())
+}
+
+fn find(
+    task: &Task<'_>,
+    argument: &Argument<'_>,
+    stops: bool,
+    judge: Judge,
+) -> Result<Object, Errno> {
     if is_absent(task, argument) {
         return Err(Errno::NOENT);
     }
-    task.object_judged(argument, stops, may_execute)
+    task.object_judged(argument, stops, judge)
 }
 
 /// A name in a hidden area that is not there: whoever searches `PATH` asks for many of those, and
@@ -119,7 +134,7 @@ fn admit(task: &Task<'_>, program: Object) -> Result<Answer, Errno> {
         match inspect(task, &program)? {
             Kind::Script(interpreter) => {
                 let argument = named(task, interpreter)?;
-                program = find(task, &argument, false)?;
+                program = find(task, &argument, false, may_execute)?;
             }
             Kind::Dynamic(loader) => return admit_loader(task, loader),
             Kind::Static => return Ok(Answer::Continue),
