@@ -26,7 +26,7 @@ pub(crate) fn is_another_each_time(name: &[u8]) -> bool {
 /// Whether it is a name as `mktemp`, libraries, `ln` and `sed` make them up: nobody gives such.
 pub(crate) fn is_drawn(name: &[u8]) -> bool {
     let made_up = |start: &[u8]| name.strip_prefix(start).is_some_and(is_of_mktemp);
-    BEGINNINGS.iter().any(|start| made_up(start))
+    BEGINNINGS.iter().any(|start| made_up(start)) || is_of_a_copy(name)
 }
 
 /// Whether a program made the name up to another, which it is to replace: `.NAME.XXXXXX`, as `rsync` does.
@@ -34,6 +34,24 @@ pub(crate) fn is_drawn_to(name: &[u8], other: &[u8]) -> bool {
     let name = name.strip_prefix(b".").unwrap_or(name);
     let end = name.strip_prefix(other).and_then(|end| end.strip_prefix(b"."));
     !other.is_empty() && end.is_some_and(is_of_mktemp)
+}
+
+/// Whether it is a name for a copy that is to replace another file, as `rsync` (`.NAME.XXXXXX`) and `perl -i`
+/// (`XXXXXXXX`, of which two are as written here) make them up.
+fn is_of_a_copy(name: &[u8]) -> bool {
+    let rsync = name.strip_prefix(b".").and_then(|name| {
+        let dot = name.iter().rposition(|&byte| byte == b'.')?;
+        name.get(dot + 1..)
+    });
+    let end = rsync.or_else(|| name.strip_prefix(b"XX"));
+    end.is_some_and(|end| {
+        let has = |kind: fn(&u8) -> bool| end.iter().skip(1).any(kind);
+        // No word has a capital or a digit within.
+        end.len() == RANDOM
+            && end.iter().all(u8::is_ascii_alphanumeric)
+            && end.iter().any(u8::is_ascii_lowercase)
+            && (has(u8::is_ascii_uppercase) || has(u8::is_ascii_digit))
+    })
 }
 
 /// Whether a name that did not last may be one of `mktemp`'s, which ends in six letters and digits: a
@@ -90,6 +108,9 @@ mod tests {
             "4b825dc",
             "core.12345",
             "s-h6q0a2k1zx-0t6dn3c",
+            ".sub.sIcjRF",
+            ".a.tar.IkNUAj",
+            "XXli96wR",
         ];
         for name in others {
             assert!(is_another_each_time(name.as_bytes()), "{name}");
@@ -115,6 +136,10 @@ mod tests {
             "CamelCase",
             "Customers",
             "sediment",
+            ".config.Backup",
+            ".eslintrc.custom",
+            ".IkNUAj",
+            "XXREADME",
         ];
         for name in stable {
             assert!(!is_made_up(name.as_bytes()), "{name}");

@@ -63,7 +63,8 @@ pub(crate) fn serve(
     if let Some(log) = log {
         prepared.warnings.iter().for_each(|warning| log.warning(warning));
     }
-    let hosted = Hosted::find(context, options, &prepared.resources.env, program)?;
+    let env = &prepared.resources.env;
+    let hosted = Hosted::find(context, options, env, &prepared.tiers, program)?;
     let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
     let closed = |error| {
         let root = report::printable(prepared.root.as_path().as_os_str().as_bytes());

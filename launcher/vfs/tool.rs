@@ -1,6 +1,7 @@
 //! The tool as a confined program: its file and the system's libraries are all that it is granted.
 
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -9,8 +10,10 @@ use std::process::Command;
 use jp_confine_policy::canonical::Root;
 use jp_confine_policy::coverage::Coverage;
 use jp_confine_policy::env::Env;
+use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::variables;
-use tempfile::TempDir;
+use serde_json::json;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::cli::{Enforce, Options};
 use crate::context::Context;
@@ -24,6 +27,9 @@ use crate::workspace::Workspace;
 /// By which this program finds the user's policy, and its own files.
 const OWN: [&str; 4] = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "TMPDIR", machine::WITHOUT];
 
+/// What the names of its temporary files begin with.
+const PREFIX: &str = "jp-confine-tool-";
+
 /// A tool that was found.
 #[derive(Debug)]
 pub(super) struct Hosted {
@@ -33,16 +39,22 @@ pub(super) struct Hosted {
     folder: TempDir,
     /// More that the tool may execute.
     libraries: Vec<PathBuf>,
+    /// What the service's policy withholds from everybody, as a policy of its own.
+    withheld: NamedTempFile,
+    /// What was typed to be denied.
+    denied: Vec<PathBuf>,
     environment: Vec<(OsString, OsString)>,
     verbose: bool,
 }
 
 impl Hosted {
-    /// Finds `name`, in `PATH` if it has no slash; `env` says which variables it has.
+    /// Finds `name`, in `PATH` if it has no slash; `env` says which variables it has, and `tiers` what it must not
+    /// touch whatever it is granted.
     pub(super) fn find(
         context: &Context,
         options: &Options,
         env: &Env,
+        tiers: &Tiers,
         name: &OsStr,
     ) -> Result<Self, Failure> {
         let is_program = |file: &PathBuf| {
@@ -51,11 +63,13 @@ impl Hosted {
         };
         let file = program::candidates(context, name).into_iter().find(is_program);
         let file = file.ok_or_else(|| Failure::NotFound { program: name.into() })?;
-        let folder = tempfile::Builder::new().prefix("jp-confine-tool-").tempdir_in(&context.temp);
-        let folder = folder.map_err(|error| {
+        let no_room = |error| {
             let dir = context.temp.display();
             Failure::own(format!("no temporary files can be made in {dir}: {error}"))
-        })?;
+        };
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&context.temp);
+        let folder = folder.map_err(no_room)?;
+        let withheld = withheld(context, tiers).map_err(no_room)?;
         let is_granted = |name: &OsStr| match env.judge(name.as_bytes()) {
             Coverage::Allowed => true,
             Coverage::Denied => false,
@@ -70,6 +84,8 @@ impl Hosted {
             file: context.absolute(&file),
             folder,
             libraries: options.exec.iter().map(|path| context.absolute(path)).collect(),
+            withheld,
+            denied: options.deny.iter().map(|path| context.absolute(path)).collect(),
             environment,
             verbose: options.verbose,
         })
@@ -85,15 +101,27 @@ impl Hosted {
         let mut command = Command::new(&self.launcher);
         command.args(["--enforce", "strict", "--no-net", "--non-interactive", "--profile", "none"]);
         command.args(["--hosted", "--kill-leftovers", if self.verbose { "-v" } else { "-q" }]);
-        command.arg("-C").arg(self.folder.path());
+        command.arg("-C").arg(self.folder.path()).arg("-p").arg(self.withheld.path());
         for path in self.libraries.iter().chain([&self.file]) {
             command.arg("-x").arg(path);
+        }
+        for path in &self.denied {
+            command.arg("--deny").arg(path);
         }
         command.arg("--").arg(&self.file).args(arguments);
         command.current_dir(self.folder.path());
         command.env_clear().envs(self.environment.iter().cloned());
         command
     }
+}
+
+/// A policy that withholds from a tool what `tiers` withhold, or ask about: a tool has nobody to ask.
+fn withheld(context: &Context, tiers: &Tiers) -> io::Result<NamedTempFile> {
+    let patterns: Vec<&str> = tiers.withholding().collect();
+    let mut builder = tempfile::Builder::new();
+    let mut file = builder.prefix(PREFIX).suffix(".json").tempfile_in(&context.temp)?;
+    serde_json::to_writer(&mut file, &json!({"file_policy": {"deny_paths": patterns}}))?;
+    Ok(file)
 }
 
 /// Refuses to host a tool inside another run: there is no supervisor to hold it strictly, and the library of that

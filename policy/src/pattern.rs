@@ -128,6 +128,11 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), place: None, globs, links })
     }
 
+    /// As written, with what its beginning stands for: absolute, or beginning with `**`.
+    pub(crate) fn expanded(&self) -> &str {
+        self.globs.first().map_or("", Glob::glob)
+    }
+
     /// The links on its literal part, canonical, as they were when it was made.
     pub(crate) fn links(&self) -> &[PathBuf] {
         &self.links

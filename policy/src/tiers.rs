@@ -366,6 +366,14 @@ impl Tiers {
         found
     }
 
+    /// The patterns of what nobody touches, and of what a person is asked about, as `deny_paths` of a policy for
+    /// another home and workspace takes them.
+    pub fn withholding(&self) -> impl Iterator<Item = &str> {
+        let withholds = |list| matches!(list, List::Tier(Tier::Deny | Tier::Prompt));
+        let patterns = self.patterns.iter().filter(move |(list, _)| withholds(*list));
+        patterns.map(|(_, pattern)| pattern.expanded())
+    }
+
     /// The patterns that may open what no rule does, with the tier of each.
     pub fn opening(&self) -> impl Iterator<Item = (Tier, &Pattern)> {
         self.patterns.iter().filter_map(|(list, pattern)| match list {

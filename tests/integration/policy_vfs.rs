@@ -32,6 +32,28 @@ fn a_tool_of_the_workspace_gains_nothing_by_a_policy_for_what_it_reads() {
     tool(&scratch, &[], &script).run().assert_no_secret().assert_ok();
 }
 
+/// What nobody touches a tool does not touch either, in what it may execute and in what every program reads.
+#[test]
+fn a_tool_is_denied_what_everybody_is() {
+    let scratch = Scratch::for_ordinary_user();
+    let script = scratch.expand(
+        "read -r line < $OUT/secret; echo \"$line\" >&2; tell result '{\"content\":\"done\"}'",
+    );
+    let out = scratch.expand("$OUT");
+    let seen = |flags: &[&str]| {
+        let flags = [&["-x", out.as_str()], flags].concat();
+        tool(&scratch, &flags, &script).run()
+    };
+    let secret = scratch.expand("$OUT/secret");
+    seen(&["--deny", &secret]).assert_no_secret().assert_ok();
+    assert!(seen(&[]).stderr.contains("TOPSECRET"), "nothing denies it, and -x grants it");
+    for list in ["deny_paths", "prompt_paths"] {
+        let policy = format!("[file_policy]\n{list} = ['**/secret']\n");
+        scratch.write("home/.config/jp-confine/config.toml", &policy);
+        seen(&[]).assert_no_secret().assert_ok();
+    }
+}
+
 #[test]
 fn programs_of_a_tool_are_held_to_the_same_policy() {
     let scratch = Scratch::for_ordinary_user();

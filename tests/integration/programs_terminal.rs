@@ -169,7 +169,7 @@ fn what_is_typed_is_started_without_a_question() {
     }
     let script = scratch.copy_program(std::path::Path::new("/bin/true"), "ws/ask/script");
     std::fs::write(script, "#!/bin/sh\necho ran\n").expect("a script");
-    let typed = Run::new(&scratch, "ask/script", &[]).mode(Mode::Confined);
+    let typed = Run::new(&scratch, "ask/script", &[]).mode(Mode::under_test());
     let mut terminal = Terminal::start(&typed);
     terminal.see("wants to read");
     terminal.see("[N] no: ");
