@@ -20,7 +20,6 @@ use crate::report;
 use crate::search;
 use crate::start::Start;
 use crate::terminal::Terminal;
-use crate::unsupervised::Unsupervised;
 use crate::why::Ended;
 
 /// A run that has ended: the exit status that says how, its policy, and what that refused.
@@ -61,17 +60,15 @@ pub(crate) fn run(
     };
     let started =
         start.run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_ref()));
-    // Now, when it costs no time: the program has only begun.
-    premises.scratch.sweep();
-    // Standard error is the program's own where a tool gets it.
-    let exposed = prepared.exposed.as_ref().filter(|_| !options.quiet && !options.service);
-    let exposed = exposed.map(|tiers| Exposed::of(&workspace.root, tiers));
 
     // Nobody is asked where no tier says so.
     let asked = !prepared.tiers.is_empty() && Terminal::open(options.non_interactive).is_some();
     let tool = options.tool.as_deref();
-    let unsupervised = Unsupervised::of(options.enforce, premises.outer.is_some());
-    let advisor = Advisor { asked, unsupervised, ..Advisor::of(context, &prepared, tool) };
+    let advisor = Advisor {
+        asked,
+        unsupervised: start.unsupervised(),
+        ..Advisor::of(context, &prepared, tool)
+    };
     let mut denials = Denials::default();
     let mut take = |denial: Denial| {
         if let Some(log) = &log {
@@ -98,6 +95,11 @@ pub(crate) fn run(
             return Err(failure);
         }
     };
+    // Now, when it costs no time: the program has only begun.
+    premises.scratch.sweep();
+    // Standard error is the program's own where a tool gets it.
+    let exposed = prepared.exposed.as_ref().filter(|_| !options.quiet && !options.service);
+    let exposed = exposed.map(|tiers| Exposed::of(&workspace.root, tiers));
     let status = if log.is_some() || lesson.is_some() {
         let mut watch = || {
             // What cannot be read now is read at the end, or reported as lost there.

@@ -112,6 +112,11 @@ impl Start<'_> {
         Ok(plan)
     }
 
+    /// Why there is no supervisor, if there is none.
+    pub(crate) fn unsupervised(&self) -> Unsupervised {
+        Unsupervised::of(self.options.enforce, self.premises.outer.is_some())
+    }
+
     fn enforce(&self) -> Enforce {
         self.options.enforce.unwrap_or_default()
     }
@@ -129,7 +134,7 @@ impl Start<'_> {
             typed_by_person: !self.options.service
                 && plan.traps.is_some_and(|traps| traps.executes)
                 && Terminal::open(self.options.non_interactive).is_some(),
-            unsupervised: Unsupervised::of(self.options.enforce, self.premises.outer.is_some()),
+            unsupervised: self.unsupervised(),
         };
         let file = program::find(self.context, self.name, judge)?;
         let sealed = seal::seal(&prepared.image)?;
