@@ -23,9 +23,13 @@ fn build_shim(target: &str, out: &Path) -> PathBuf {
     let target_dir = out.join("shim");
     let unpinned = env::var_os("CARGO_FEATURE_UNPINNED").is_some();
     assert!(!unpinned || variable("PROFILE") == "debug", "`unpinned` is for tests");
-    // There the functions that choose atomic instructions at run time import getauxval(3).
-    let outlines = target.starts_with("aarch64");
-    let code_generation = if outlines { "-Ctarget-feature=-outline-atomics" } else { "" };
+    let code_generation = match target.as_str() {
+        // Every process pays for each mapping, and rustc's own linker makes one more than the system's.
+        "x86_64-unknown-linux-gnu" => "-Clinker-features=-lld",
+        // There the functions that choose atomic instructions at run time import getauxval(3).
+        _ if target.starts_with("aarch64") => "-Ctarget-feature=-outline-atomics",
+        _ => "",
+    };
     let status = Command::new(variable("CARGO"))
         .args(["build", "--package", "jp-confine-shim", "--profile", "shim"])
         .args(["--target", target, "--target-dir"])

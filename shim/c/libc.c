@@ -4,6 +4,8 @@
 #include <stddef.h>
 
 #define WEAK extern __attribute__((weak))
+/* What runs when the library is loaded lies in one place, so that few pages are mapped for it. */
+#define COLD __attribute__((cold))
 
 WEAK int *__errno_location(void);
 WEAK void *fdopen(int fd, const char *mode);
@@ -27,7 +29,7 @@ int *jp_errno(void) {
 	return __errno_location ? __errno_location() : &no_errno;
 }
 
-void *jp_program_break(void) {
+COLD void *jp_program_break(void) {
 	return &__curbrk ? __curbrk : NULL;
 }
 
@@ -87,6 +89,6 @@ void jp_cleanup_pop(void *place) {
 }
 
 /* Whether the program's libc is glibc, whose structures some hooks must know. */
-int jp_libc_is_glibc(void) {
+COLD int jp_libc_is_glibc(void) {
 	return gnu_get_libc_version != NULL;
 }

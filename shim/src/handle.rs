@@ -42,6 +42,7 @@ impl Handle {
     }
 }
 
+#[cold] // as all that is done once, beside which it then lies
 fn number(digits: &[u8]) -> Option<c_int> {
     core::str::from_utf8(digits).ok()?.parse().ok()
 }

@@ -24,6 +24,7 @@ struct Word(u64);
 const STACK_REACH: usize = 8 << 20;
 
 /// Where the main stack ends, above its frames, the arguments and the environment.
+#[cfg_attr(target_os = "linux", unsafe(link_section = ".data"))] // see `sys::calls::COOKIE`
 static STACK_TOP: AtomicUsize = AtomicUsize::new(0);
 
 /// Notes where the main stack ends.
@@ -38,6 +39,7 @@ struct Segment {
 }
 
 /// The program's readable segments; a program has four or five.
+#[cfg_attr(target_os = "linux", unsafe(link_section = ".data"))]
 static PROGRAM: [Segment; 6] =
     [const { Segment { start: AtomicUsize::new(0), end: AtomicUsize::new(0) } }; 6];
 
@@ -160,6 +162,7 @@ const fn first_of_word(address: usize) -> usize {
 
 /// Where the heap began when the library was loaded; zero while that is not known.
 #[cfg(target_os = "linux")]
+#[unsafe(link_section = ".data")]
 static HEAP_START: AtomicUsize = AtomicUsize::new(0);
 
 /// Notes where the heap begins that brk(2) extends.

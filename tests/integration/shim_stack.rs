@@ -3,7 +3,7 @@
 
 #![cfg(target_arch = "x86_64")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::shim_binary::inspect;
 
@@ -20,13 +20,16 @@ struct Function {
     jumps: Vec<u64>,
 }
 
-/// Where functions begin and end, of what `readelf --debug-dump=frames` prints.
-fn bounds(frames: &str) -> BTreeMap<u64, u64> {
+/// Where functions begin: those with unwind tables, and what lies behind them, by what `readelf
+/// --debug-dump=frames` prints; and naked ones, by their names in the code.
+fn starts(frames: &str, code: &str) -> BTreeSet<u64> {
     let range = |line: &str| {
         let (from, to) = line.split_once(" pc=")?.1.split_once("..")?;
-        Some((address(from)?, address(to)?))
+        Some([address(from)?, address(to)?])
     };
-    frames.lines().filter_map(range).collect()
+    let named = |line: &str| line.strip_suffix(">:")?.split_once(" <").and_then(|it| address(it.0));
+    let ranges = frames.lines().filter_map(range).flatten();
+    ranges.chain(code.lines().filter_map(named)).collect()
 }
 
 fn address(text: &str) -> Option<u64> {
@@ -34,12 +37,12 @@ fn address(text: &str) -> Option<u64> {
 }
 
 /// The functions of a library, by where they begin.
-fn functions(bounds: &BTreeMap<u64, u64>, code: &str) -> BTreeMap<u64, Function> {
+fn functions(starts: &BTreeSet<u64>, code: &str) -> BTreeMap<u64, Function> {
     let mut functions: BTreeMap<u64, Function> = BTreeMap::new();
     for line in code.lines() {
         let Some((place, instruction)) = line.split_once(":\t") else { continue };
         let Some(place) = address(place) else { continue };
-        let Some((&start, _)) = bounds.range(..=place).next_back() else { continue };
+        let Some(&start) = starts.range(..=place).next_back() else { continue };
         let function = functions.entry(start).or_default();
         let (operation, operands) = instruction.split_once(' ').unwrap_or((instruction, ""));
         let operands = operands.trim();
@@ -85,7 +88,7 @@ fn the_smallest_stack_suffices() {
     else {
         return;
     };
-    let functions = functions(&bounds(&frames), &code);
+    let functions = functions(&starts(&frames, &code), &code);
     let mut known = BTreeMap::new();
     let depths = functions.keys().map(|&at| (depth(&functions, at, &mut known), at));
     let (deepest, at) = depths.max().expect("functions");

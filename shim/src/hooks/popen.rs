@@ -25,8 +25,9 @@ struct Place {
     pid: AtomicI32,
 }
 
+/// All zero, so that no process has to have a copy that never calls popen(3).
 static STREAMS: [Place; ROOM] = [const {
-    Place { stream: AtomicUsize::new(0), fd: AtomicI32::new(-1), pid: AtomicI32::new(0) }
+    Place { stream: AtomicUsize::new(0), fd: AtomicI32::new(0), pid: AtomicI32::new(0) }
 }; ROOM];
 
 impl Place {

@@ -90,9 +90,14 @@ pub(crate) unsafe fn call_out(nr: libc::c_long, args: [usize; 6]) -> Result<usiz
 
 /// The number by which the kernel's filter tells a call that a hook has judged already, in the
 /// register of a sixth argument that the call does not have; zero where nothing is filtered.
+///
+/// Like all that is written when the library is loaded it lies on the pages that the loader writes to: each other
+/// page would cost every process a fault.
+#[unsafe(link_section = ".data")]
 static COOKIE: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether a supervisor performs what Landlock refuses although the policy allows it.
+#[unsafe(link_section = ".data")]
 static SUPERVISED: AtomicBool = AtomicBool::new(false);
 
 /// From now on calls that were judged say so.
