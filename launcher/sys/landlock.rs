@@ -6,10 +6,10 @@ use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use std::ptr;
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath,
-    Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, Scope,
+    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, PathBeneath, Ruleset,
+    RulesetAttr as _, RulesetCreatedAttr as _, Scope,
 };
-use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::last_error;
@@ -42,11 +42,12 @@ pub(crate) fn ruleset(bounds: &Bounds) -> io::Result<OwnedFd> {
         let ports = AccessNet::from_all(bounds.version);
         ruleset = ruleset.handle_access(ports).map_err(io::Error::other)?;
     }
-    let mut created = ruleset.create().map_err(io::Error::other)?;
+    // Of a rule's rights an object that is no directory gets those that such objects have.
+    let created = ruleset.create().map_err(io::Error::other)?;
+    let mut created = created.set_compatibility(CompatLevel::BestEffort);
     for rule in &bounds.rules {
-        if let Some((place, rights)) = hold(rule)? {
-            created =
-                created.add_rule(PathBeneath::new(place, rights)).map_err(io::Error::other)?;
+        if let Some(beneath) = hold(rule)? {
+            created = created.add_rule(beneath).map_err(io::Error::other)?;
         }
     }
     Option::<OwnedFd>::from(created).ok_or_else(|| io::ErrorKind::Unsupported.into())
@@ -65,18 +66,14 @@ pub(crate) fn restrict(ruleset: BorrowedFd<'_>) -> Result<(), Errno> {
     Err(last_error())
 }
 
-/// What a rule stands on, and the rights that can be had on an object of its kind.
-fn hold(rule: &Rule) -> io::Result<Option<(OwnedFd, BitFlags<AccessFs>)>> {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let place = match openat(CWD, &rule.path, flags, Mode::empty()) {
-        Ok(place) => place,
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let rights = match FileType::from_raw_mode(fstat(&place)?.st_mode) {
-        FileType::Directory => rule.rights,
-        FileType::Symlink => return Ok(None),
-        _ => rule.rights & AccessFs::from_file(ABI::V7),
-    };
-    Ok((!rights.is_empty()).then_some((place, rights)))
+/// What a rule stands on, unless it has become what no right of the rule is for.
+fn hold(rule: &Rule) -> io::Result<Option<PathBeneath<OwnedFd>>> {
+    let only_directories = (rule.rights & AccessFs::from_file(ABI::V7)).is_empty();
+    let kind = if only_directories { OFlags::DIRECTORY } else { OFlags::empty() };
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC | kind;
+    match openat(CWD, &rule.path, flags, Mode::empty()) {
+        Ok(place) => Ok(Some(PathBeneath::new(place, rule.rights))),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
