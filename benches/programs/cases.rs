@@ -54,8 +54,10 @@ pub(crate) fn prepare(folder: &Path, size: Size) {
             fs::write(dir.join(format!("{file}.txt")), text).expect("a file");
         }
     }
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/programs/loops.c");
-    shell(folder, &format!("cc -O2 -o loops '{source}'"));
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/programs");
+    for name in ["loops", "kernel"] {
+        shell(folder, &format!("cc -O2 -o {name} '{sources}/{name}.c'"));
+    }
     shell(
         folder,
         "mkdir -p deep/er; echo x > deep/er/file; ln -s deep linked; ln -s file deep/er/link",

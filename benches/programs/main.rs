@@ -2,7 +2,8 @@
 //!
 //! `cargo bench --bench programs -- [--smoke] [WORD]`: `--smoke` does everything once and says
 //! nothing about time; with a word, only the cases whose name has it.
-//! `JP_CONFINE_BENCH` is another line to confine by: `bwrap --dev-bind / /`, or this program with options.
+//! `JP_CONFINE_BENCH` is another line to confine by: `bwrap --dev-bind / /`, this program with options, or
+//! `./kernel`, which is what the kernel's layers cost by themselves.
 
 mod cases;
 mod measure;

@@ -13,10 +13,15 @@ fn path() -> String {
     format!("/usr/local/bin:/usr/bin:/bin:{}", std::env::var("PATH").unwrap_or_default())
 }
 
-/// The program and its options: the words of `JP_CONFINE_BENCH`, which may be another sandbox.
-fn confined_by() -> Vec<String> {
+/// The program and its options: the words of `JP_CONFINE_BENCH`, which may be another sandbox, or
+/// `./kernel` in `folder`.
+fn confined_by(folder: &Path) -> Vec<String> {
     let words = std::env::var("JP_CONFINE_BENCH").unwrap_or_else(|_| PRODUCT.to_owned());
-    words.split_whitespace().map(str::to_owned).collect()
+    let mut words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+    if let Some(own) = words.first_mut().filter(|word| word.starts_with("./")) {
+        *own = folder.join(&*own).to_string_lossy().into_owned();
+    }
+    words
 }
 
 /// What one run of a case is measured by.
@@ -58,7 +63,7 @@ pub(crate) struct Result {
 impl Case {
     /// Runs all pairs in `folder`, each time beginning with the other one.
     pub(crate) fn measure(&self, folder: &Path) -> Result {
-        let confined_line = [confined_by(), self.options.clone(), vec!["--".to_owned()]];
+        let confined_line = [confined_by(folder), self.options.clone(), vec!["--".to_owned()]];
         let confined_line = [confined_line.concat(), self.line.clone()].concat();
         let (mut bare, mut confined) = (Vec::new(), Vec::new());
         self.once(&self.line, folder);
