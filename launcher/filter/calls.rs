@@ -43,10 +43,7 @@ const SYS_FCHMODAT2: c_long = 452;
 const SYS_SETXATTRAT: c_long = 463;
 const SYS_GETXATTRAT: c_long = 464;
 const SYS_REMOVEXATTRAT: c_long = 466;
-const SYS_OPEN_TREE_ATTR: c_long = 467;
 const SYS_FILE_SETATTR: c_long = 469;
-// And one that it has a name for with some C libraries only.
-const SYS_KEXEC_FILE_LOAD: c_long = if cfg!(target_arch = "aarch64") { 294 } else { 320 };
 
 /// Of `linux/resource.h`: the number that the call gets is that of a process.
 pub(crate) const PRIO_PROCESS: u32 = 0;
@@ -56,45 +53,6 @@ pub(crate) const IOPRIO_WHO_PROCESS: u32 = 1;
 /// The last call that these tables were checked against (Linux 6.18). A newer one may take a path,
 /// so it does not exist yet as far as confined programs are told.
 pub(super) const LAST_KNOWN: c_long = 469;
-
-/// What changes the meaning of paths, goes around them, or touches the machine as such: refused, `EPERM`,
-/// whoever calls. A supervisor does the refusing where there is one, so that it is reported.
-pub(super) const REFUSED: &[c_long] = &[
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    SYS_OPEN_TREE_ATTR,
-    libc::SYS_fsopen,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    libc::SYS_fsconfig,
-    libc::SYS_mount_setattr,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_acct,
-    libc::SYS_quotactl,
-    libc::SYS_quotactl_fd,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_fanotify_init,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_kexec_load,
-    SYS_KEXEC_FILE_LOAD,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_iopl,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_ioperm,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_uselib,
-    libc::SYS_bpf,
-    libc::SYS_reboot,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-];
 
 /// What does not exist as far as programs are told: they fall back to ordinary calls, which can be seen. A ring
 /// may have been handed over.

@@ -20,6 +20,7 @@ use libc::{c_int, seccomp_data, sock_filter};
 use self::assembler::{Assembler, Label, Test};
 use self::calls::Fate;
 pub(crate) use self::calls::{IOPRIO_WHO_PROCESS, PRIO_PROCESS};
+use crate::refused_calls::REFUSED;
 
 /// `seccomp_data.arch` of this architecture's own calls (`linux/audit.h`).
 const ARCHITECTURE: u32 = if cfg!(target_arch = "aarch64") { 0xc000_00b7 } else { 0xc000_003e };
@@ -107,8 +108,9 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
         fates.insert(u32::try_from(number).expect("numbers of calls are small"), fate);
     };
     let told = traps.is_some();
-    for &number in calls::REFUSED {
-        add(number, if told { Fate::TrapAlways } else { Fate::Refuse(libc::EPERM) });
+    for call in REFUSED {
+        // A supervisor does the refusing where there is one, so that it is reported.
+        add(call.number, if told { Fate::TrapAlways } else { Fate::Refuse(libc::EPERM) });
     }
     for &number in calls::ABSENT {
         add(number, Fate::Refuse(libc::ENOSYS));

@@ -6,6 +6,7 @@ mod processes;
 use libc::c_long;
 
 use super::*;
+use crate::refused_calls::RefusedCall;
 use crate::sys::filter as kernel;
 
 const COOKIE: u64 = 0x1234_5678_9abc_def0;
@@ -283,7 +284,7 @@ fn some_calls_are_refused_whoever_makes_them() {
     let supervised =
         [assemble(EVERYTHING, Some(COOKIE), Sockets::All), assemble(NOTHING, None, Sockets::All)];
     let alone = refusals(Sockets::All);
-    for &number in calls::REFUSED {
+    for &RefusedCall { number, .. } in REFUSED {
         let call = Call::of(number, &[]).with_cookie(COOKIE);
         assert_eq!(supervised.each_ref().map(|filter| answer(filter, call)), [NOTIFY; 2]);
         assert_eq!(answer(&alone, call), fails(libc::EPERM), "call {number}");

@@ -158,11 +158,15 @@ const fn errno_of(denial: Denial) -> Errno {
     if denial.hidden { Errno::ENOENT } else { Errno::EACCES }
 }
 
-/// Reports a refusal that no rule decided.
+/// Reports a refusal that no rule decided. What nobody may do whatever the policy is answered as the kernel
+/// answers whoever lacks the privilege, and as the layers behind the library do.
 #[cold]
 pub(crate) fn refused(image: &Image<'_>, reason: Reason, subject: Subject<'_>) -> Errno {
     record(image, None, reason, subject, Other::NONE);
-    Errno::EACCES
+    match reason {
+        Reason::Namespace => Errno::EPERM,
+        _ => Errno::EACCES,
+    }
 }
 
 /// Whether a person was asked, and consented.

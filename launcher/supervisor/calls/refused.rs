@@ -1,5 +1,4 @@
-//! Calls that nobody in a run may make, whatever the policy: they would change what paths mean, go around them,
-//! or touch the machine. The filter hands them over so that the report has them. The answer is the kernel's to
+//! Calls that nobody in a run may make, whatever the policy (`refused_calls::table`). The filter hands them over so that the report has them. The answer is the kernel's to
 //! whoever lacks the privilege.
 
 use rustix::io::Errno;
