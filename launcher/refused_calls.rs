@@ -12,6 +12,8 @@ pub(crate) enum Effect {
     Device,
     /// Change what paths mean.
     Paths,
+    /// Change what names mean, those of paths among them.
+    Names,
     /// Reach files by other means than their paths.
     Around,
     /// Touch the machine as such.
@@ -34,8 +36,8 @@ impl Effect {
         }
         match call {
             b"mknod" | b"mknodat" => Self::Device,
-            // libc's name for it, and what is refused by its flags.
-            b"umount" | b"unshare" | b"setns" | b"clone" | b"clone3" => Self::Paths,
+            b"umount" => Self::Paths,
+            b"unshare" | b"setns" | b"clone" | b"clone3" => Self::Names,
             b"ioctl" => Self::Typing,
             b"mq_open" | b"mq_unlink" => Self::Queue,
             b"ptrace" | b"process_vm_readv" | b"process_vm_writev" | b"process_madvise"
@@ -63,6 +65,9 @@ pub(crate) fn way_out(reason: Reason, call: &[u8]) -> Option<&'static str> {
         }
         (Reason::Namespace, Effect::Paths) => {
             "no option allows it, as it changes what paths mean: do it outside of the run"
+        }
+        (Reason::Namespace, Effect::Names) => {
+            "no option allows it, as it changes what names mean: do it outside of the run"
         }
         (Reason::Namespace, Effect::Machine) => {
             "no option allows it, as it touches the machine: do it outside of the run"
@@ -107,7 +112,7 @@ mod tests {
         for (call, words) in [
             ("mknod", "make it outside"),
             ("chroot", "what paths mean: do it outside"),
-            ("clone3", "what paths mean: do it outside"),
+            ("clone3", "what names mean: do it outside"),
             ("open_by_handle_at", "around paths: do it outside"),
             ("kexec_load", "the machine: do it outside"),
             ("ioctl", "for the user: do it outside"),

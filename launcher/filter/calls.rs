@@ -34,6 +34,9 @@ pub(super) enum Fate {
     /// `setpriority`, `ioprio_set`: the first argument tells what the second is the number of, `one` being a
     /// process.
     Priority { one: u32 },
+    /// `unshare`, `setns`: which namespaces are meant is this argument. The supervisor tells of those that take
+    /// a capability.
+    Namespaces { flags: u32 },
     /// `setsockopt` where the network is judged: some options make packets go elsewhere first.
     SocketOption,
 }
@@ -210,6 +213,22 @@ pub(super) const PAGES: &[(c_long, Fate)] = &[
     (libc::SYS_migrate_pages, Fate::Process { number: 0 }),
     (libc::SYS_move_pages, Fate::Process { number: 0 }),
 ];
+
+/// What makes namespaces, or goes into them.
+pub(super) const NAMESPACES: &[(c_long, Fate)] = &[
+    (libc::SYS_unshare, Fate::Namespaces { flags: 0 }),
+    (libc::SYS_setns, Fate::Namespaces { flags: 1 }),
+];
+
+/// The kinds of namespaces that take `CAP_SYS_ADMIN`, but for those that come with a user namespace.
+pub(super) const PRIVILEGED_NAMESPACES: c_int = libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | CLONE_NEWTIME;
+const CLONE_NEWTIME: c_int = 0x80;
 
 /// What starts programs.
 pub(super) const EXECUTES: &[c_long] = &[libc::SYS_execve, libc::SYS_execveat];

@@ -52,12 +52,20 @@ pub(crate) struct Traps {
     /// Reaching into other processes, where Landlock does not keep those outside of the run apart. Most of it
     /// is refused, not judged.
     pub(crate) processes: bool,
+    /// Namespaces, which root inside lacks the capability for. Refused too, so that it is reported.
+    pub(crate) namespaces: bool,
 }
 
 impl Traps {
     /// Everything that there is to judge.
-    pub(crate) const ALL: Self =
-        Self { reads: true, listings: true, writes: true, executes: true, processes: false };
+    pub(crate) const ALL: Self = Self {
+        reads: true,
+        listings: true,
+        writes: true,
+        executes: true,
+        processes: false,
+        namespaces: false,
+    };
 }
 
 /// Which sockets may be made.
@@ -135,6 +143,9 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
         add(number, fate);
     }
     for &(number, fate) in calls::PAGES.iter().filter(|_| traps.processes) {
+        add(number, fate);
+    }
+    for &(number, fate) in calls::NAMESPACES.iter().filter(|_| traps.namespaces) {
         add(number, fate);
     }
     for &number in calls::PROCESSES.iter().filter(|_| traps.processes) {
@@ -248,6 +259,7 @@ impl Writer {
             | Fate::Process { .. }
             | Fate::Limits
             | Fate::Priority { .. }
+            | Fate::Namespaces { .. }
             | Fate::SocketOption => {
                 if let Some((known, _)) = details.iter().find(|(_, known)| *known == fate) {
                     return *known;
@@ -270,6 +282,7 @@ impl Writer {
             Fate::Process { number } => self.process(number),
             Fate::Limits => self.limits(),
             Fate::Priority { one } => self.priority(one),
+            Fate::Namespaces { flags } => self.namespaces(flags),
             Fate::LocalSocket { told } => self.only_local_socket(told),
             Fate::Refuse(_) | Fate::Trap | Fate::TrapAlways => {
                 unreachable!("these are told by number")

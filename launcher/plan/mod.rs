@@ -304,18 +304,20 @@ impl Draft {
             // Metadata and sockets are beyond Landlock.
             self.inexact = self.inexact.union(Capabilities::UPDATE);
         }
+        let bounded = self.bounds.is_some();
+        let withholds = withheld(order, bounded);
         let traps = Traps {
             reads: self.inexact.intersects(Capabilities::READ),
             listings: self.unlisted,
             writes: self.inexact.intersects(Capabilities::WRITE),
             executes: self.inexact.intersects(Capabilities::EXECUTE),
             processes: self.bounds.is_none(),
+            namespaces: withholds.contains(CapabilitySet::SYS_ADMIN),
         };
         let traps = supervised.then_some(traps);
         if let Some(traps) = traps {
             self.notes.extend(costs(traps));
         }
-        let bounded = self.bounds.is_some();
         let holders = Capability::ALL.map(|capability| Holder {
             capability,
             library: order.enforce != Enforce::Strict,
@@ -327,7 +329,7 @@ impl Draft {
             supervisor: traps.is_some_and(|traps| is_trapped(traps, capability)),
         });
         Plan {
-            withholds: withheld(order, bounded),
+            withholds,
             network: order.judges_network.then(|| network_holder(order.machine)),
             weaker: weaker(order.machine),
             leaves_reads: bounded

@@ -131,8 +131,19 @@ impl Scene {
     }
 }
 
+/// What is trapped for the policy's sake.
 fn traps(plan: &Plan) -> Traps {
-    plan.traps.expect("a supervisor")
+    Traps { namespaces: false, ..plan.traps.expect("a supervisor") }
+}
+
+#[test]
+fn namespaces_are_trapped_where_root_lacks_the_capability() {
+    let trapped = |user| {
+        let scene = Scene { user, ..Scene::new(&[]) };
+        scene.plan().traps.expect("a supervisor").namespaces
+    };
+    assert!(trapped(Uid::ROOT));
+    assert!(!trapped(Uid::from_raw(1000)));
 }
 
 #[test]

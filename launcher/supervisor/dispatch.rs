@@ -200,6 +200,9 @@ mod common {
             task, a.int(0), a.word(1), a.unsigned(2),
         );
 
+        // Where namespaces are asked for that take a capability, and the run's root has none.
+        libc::SYS_unshare => "unshare", refused::namespaces(task);
+        libc::SYS_setns => "setns", refused::namespaces(task);
         // Of the commands only those that type for the user are trapped.
         libc::SYS_ioctl => "ioctl", refused::on(task, a.int(0));
         libc::SYS_ptrace => "ptrace", processes::reach(task, a.int(1));
