@@ -99,6 +99,18 @@ fn strict_does_without_nothing() {
     }
 }
 
+/// What is tried without a layer would else be tried with it.
+#[test]
+fn a_layer_that_nobody_knows_cannot_be_done_without() {
+    let scratch = Scratch::new();
+    let run = product(&scratch, &["--", "touch", "ran"]).env("JP_CONFINE_WITHOUT", "proc,landlok");
+    run.run()
+        .assert_code(125)
+        .assert_stderr("JP_CONFINE_WITHOUT names `landlok`")
+        .assert_stderr("landlock, listener, openat2, proc, ptrace, pidfd_getfd");
+    assert!(!scratch.path("ws/ran").exists());
+}
+
 #[test]
 fn help_and_version() {
     let scratch = Scratch::new();
