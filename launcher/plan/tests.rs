@@ -136,6 +136,18 @@ fn traps(plan: &Plan) -> Traps {
     Traps { namespaces: false, ..plan.traps.expect("a supervisor") }
 }
 
+/// Where it cannot be loaded others hold what it held, and the start says so in one line.
+#[test]
+fn the_library_can_be_left_out() {
+    let mut plan = Scene::new(&[]).plan();
+    assert!(plan.loads_library && plan.holders.iter().all(|holder| holder.library));
+    plan.leave_out_library("it is nowhere");
+    assert!(!plan.loads_library && plan.holders.iter().all(|holder| !holder.library));
+    assert!(plan.holders.iter().all(|holder| !holder.layers().is_empty()));
+    let line = "the library is not loaded, as it is nowhere: the kernel's layers hold alone";
+    assert_eq!(plan.weaker.as_deref(), Some(line));
+}
+
 #[test]
 fn namespaces_are_trapped_where_root_lacks_the_capability() {
     let trapped = |user| {
