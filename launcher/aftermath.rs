@@ -20,8 +20,8 @@ pub(crate) struct Aftermath<'a> {
 
 impl Aftermath<'_> {
     /// Keeps what was refused, and tells of it unless that is unwanted; of a program that was not started it is
-    /// told in any case. `damaged` is the record of denials that lost some.
-    pub(crate) fn tell(&self, ended: &Ended<'_>, started: bool, damaged: bool) {
+    /// told in any case.
+    pub(crate) fn tell(&self, ended: &Ended<'_>, started: bool) {
         let options = self.options;
         let kept = if self.premises.may_keep(self.context, self.workspace) {
             ended.keep(self.context, self.workspace, options.service)
@@ -43,7 +43,6 @@ impl Aftermath<'_> {
             advisor: ended.advisor,
             verbose: options.verbose,
             succeeded: ended.status == 0,
-            damaged,
             // What a hosted tool is refused goes with its folder, and has no rules.
             kept: kept.is_ok() && !options.hosted,
             logged: options.events.is_some() || options.hosted,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::environment::Granted;
 use crate::failure::Failure;
-use crate::machine::{self, Machine};
+use crate::machine::{Absent, Machine, WITHOUT};
 use crate::spawn::HANDLES;
 
 /// The surroundings of this process.
@@ -31,6 +31,8 @@ pub(crate) struct Context {
     pub(crate) path: OsString,
     /// The whole environment, for profile entries that name variables.
     pub(crate) environment: Vec<(OsString, OsString)>,
+    /// What is to be taken for absent of what the kernel offers.
+    pub(crate) absent: Absent,
 }
 
 impl Context {
@@ -40,6 +42,7 @@ impl Context {
             Failure::own(format!("the working directory cannot be resolved: {error}"))
         })?;
         let home = absolute(env::var_os("HOME"));
+        let without = env::var_os(WITHOUT).unwrap_or_default();
         let xdg = |name: &str, fallback: &str| {
             absolute(env::var_os(name)).or_else(|| home.as_ref().map(|home| home.join(fallback)))
         };
@@ -51,6 +54,7 @@ impl Context {
             temp: env::temp_dir().canonicalize().unwrap_or_else(|_| env::temp_dir()),
             path: env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into()),
             environment: env::vars_os().collect(),
+            absent: Absent::parse(&without.to_string_lossy())?,
             home,
             cwd,
         })
@@ -88,11 +92,9 @@ impl Context {
 }
 
 impl Context {
-    /// What the kernel offers here, less what the environment names (see [`machine::WITHOUT`]).
+    /// What the kernel offers here, less what the environment names.
     pub(crate) fn machine(&self) -> Machine {
-        let without = self.variable(OsStr::new(machine::WITHOUT));
-        let is_inside = self.variable(HANDLES.as_ref()).is_some();
-        Machine::look(without.and_then(OsStr::to_str).unwrap_or_default(), is_inside)
+        Machine::look(&self.absent, self.variable(HANDLES.as_ref()).is_some())
     }
 }
 
@@ -123,6 +125,7 @@ impl Context {
             temp: cwd.to_owned(),
             path: OsString::new(),
             environment: Vec::new(),
+            absent: Absent::NONE,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use jp_confine_policy::tier::Restraint;
 
 use crate::events::{Denial, Reason};
+use crate::gap::Gap;
 
 /// How many different denials are told apart; the rest is only counted.
 const DISTINCT: usize = 10_000;
@@ -29,6 +30,8 @@ pub(crate) struct Denials {
     open: Group,
     /// Those that made a name look absent, as an empty home would have it.
     hidden: Group,
+    /// What is missing here.
+    pub(crate) gap: Option<Gap>,
 }
 
 impl Denials {

@@ -8,10 +8,11 @@ use std::fs::File;
 use std::io::Read as _;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::telling::{COMMAND, Flags};
+use jp_confine_policy::telling::{COMMAND, FULL, Flags};
 use jp_confine_policy::tier::Restraint;
 
 use crate::asked::path_of;
+use crate::gap::Gap;
 
 const MAGIC: u32 = 0x4556_504a;
 /// Bytes before the texts of a record.
@@ -238,6 +239,19 @@ impl Record {
     /// Reads from the start of `file`.
     pub(crate) fn new(file: File) -> Self {
         Self { file, unread: Vec::new(), damaged: false }
+    }
+
+    /// What it lacks, `unrecorded` being how many had no room, if somebody counted them.
+    pub(crate) fn gap(&self, unrecorded: Option<u64>) -> Option<Gap> {
+        match unrecorded {
+            _ if self.damaged => Some(Gap::Damaged),
+            Some(0) => None,
+            Some(count) => Some(Gap::Counted(count)),
+            None => {
+                let is_full = self.file.metadata().is_ok_and(|metadata| metadata.len() > FULL);
+                is_full.then_some(Gap::Full)
+            }
+        }
     }
 
     /// Hands every denial recorded since the last time to `each`.

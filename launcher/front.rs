@@ -67,6 +67,7 @@ struct Supervised {
     ended: Option<(u8, Instant)>,
     left: Vec<Descendant>,
     answered: Vec<(u64, String)>,
+    unrecorded: Option<u64>,
     killed: bool,
 }
 
@@ -109,6 +110,7 @@ impl Ready {
             ended: None,
             left: Vec::new(),
             answered: Vec::new(),
+            unrecorded: None,
             killed,
         };
         match supervised.next()? {
@@ -214,6 +216,11 @@ impl Running {
             .unwrap_or_default()
     }
 
+    /// How many denials had no room on record; `None` where nobody counted them.
+    pub(crate) fn unrecorded(&self) -> Option<u64> {
+        self.supervisor.as_ref()?.unrecorded
+    }
+
     fn waits_for_leftovers(&self) -> bool {
         self.supervisor.as_ref().is_some_and(|supervised| !supervised.left.is_empty())
     }
@@ -246,6 +253,7 @@ impl Running {
                 Some(Report::Stopped(signal)) => stop_with(Some(signal)),
                 Some(Report::Ended(status)) => supervised.ended = Some((status, Instant::now())),
                 Some(Report::Left(descendant)) => supervised.left.push(descendant),
+                Some(Report::Unrecorded(count)) => supervised.unrecorded = Some(count),
                 Some(Report::Answered(times, what)) => supervised.answered.push((times, what)),
                 Some(Report::Started(_) | Report::Failed(_)) => {}
                 None => break,

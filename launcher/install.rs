@@ -7,6 +7,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::image::Image;
 use rustix::fs::{StatVfsMountFlags, statvfs};
 
 use crate::context::Context;
@@ -25,14 +28,14 @@ const NAME: &str = "libjp_confine.so";
 /// How much of the file on disk is compared at a time.
 const CHUNK: usize = 16 * 1024;
 
-/// Makes sure that the library is on disk, and returns its path.
+/// Makes sure that the library is on disk, and returns its canonical path.
 ///
 /// The name carries a hash of the contents, so that versions live side by side and a daemon that
 /// outlives its run keeps its own; it is never deleted. Root installs for everybody, because what
 /// root starts may change its user; others, and who is root in a namespace of its own only, install among
 /// their own data. Where that cannot be written, has a character that `LD_PRELOAD` takes for a separator, or is
 /// mounted `noexec`, the directory serves that `scratch` is in. Where all are, nothing runs that the library alone
-/// would hold.
+/// would hold, and the rest runs without it (see [`obstacle`]).
 ///
 /// # Errors
 /// Where none of these will do.
@@ -41,7 +44,12 @@ pub(crate) fn ensure(context: &Context, scratch: &Scratch) -> Result<PathBuf, Fa
     let of_root = rustix::process::geteuid().is_root().then(|| PathBuf::from("/var/lib"));
     for base in of_root.iter().chain(&context.data_home) {
         let path = base.join("jp-confine").join(&folder).join(NAME);
-        if preloadable(&path) && install(&path).is_ok() && may_be_mapped(&path) {
+        if install(&path).is_err() {
+            continue;
+        }
+        // A link may lead to the home, and what the policy grants is where that is.
+        let path = path.canonicalize().unwrap_or(path);
+        if preloadable(&path) && may_be_mapped(&path) {
             return Ok(path);
         }
     }
@@ -56,6 +64,21 @@ pub(crate) fn ensure(context: &Context, scratch: &Scratch) -> Result<PathBuf, Fa
 /// Whether the loader may map the file to execute: else it says so, and goes on without.
 fn may_be_mapped(path: &Path) -> bool {
     statvfs(path).is_ok_and(|mount| !mount.f_flag.contains(StatVfsMountFlags::NOEXEC))
+}
+
+/// Why programs could not load the library at `path`, canonical, if that is so: their loaders would complain, and
+/// go on without. `judge` is the policy, where a supervisor judges by it what they read.
+pub(crate) fn obstacle(path: &Path, judge: Option<&Image<'_>>) -> Option<String> {
+    let shown = report::printable(path.as_os_str().as_bytes());
+    let request = Request::canonical(path.as_os_str().as_bytes());
+    let denies = |image| decide::access(image, &request, Capabilities::READ) != Verdict::Allow;
+    if !may_be_mapped(path) {
+        Some(format!("nothing may be executed where {shown} is"))
+    } else if judge.is_some_and(denies) {
+        Some(format!("the policy keeps programs from {shown}"))
+    } else {
+        None
+    }
 }
 
 /// Takes over the library at `path`, absolute, which the run around this one has installed: the programs of

@@ -1,5 +1,7 @@
 //! What this machine offers for holding programs to a policy, found out by asking it.
 
+mod absent;
+
 use std::os::fd::AsRawFd as _;
 use std::path::Path;
 
@@ -7,11 +9,8 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
+pub(crate) use self::absent::{Absent, WITHOUT};
 use crate::sys::{filter, landlock, memory};
-
-/// Names features that are to be taken for absent, with commas between them: how it is on another
-/// machine can be tried on this one.
-pub(crate) const WITHOUT: &str = "JP_CONFINE_WITHOUT";
 
 /// What the planner has to know, which costs a few system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,16 +100,14 @@ impl Feature {
 }
 
 impl Machine {
-    /// Asks this machine, and forgets what `without` names (see [`WITHOUT`]); `landlock:3` stands
-    /// for the third version of it. What reaches into processes is not tried inside a run, where it may be a denial
-    /// and nobody supervises.
-    pub(crate) fn look(without: &str, is_inside: bool) -> Self {
-        let absent = |feature: Feature| without.split(',').any(|name| name == feature.name());
-        let older = without.split(',').find_map(|name| name.strip_prefix("landlock:"));
+    /// Asks this machine, and forgets what `without` names. What reaches into processes is not tried inside a run,
+    /// where it may be a denial and nobody supervises.
+    pub(crate) fn look(without: &Absent, is_inside: bool) -> Self {
+        let absent = |feature: Feature| without.names(feature);
         let reaches = |tried: fn() -> bool| is_inside || tried();
-        let newest = older.and_then(|version| version.parse().ok()).unwrap_or(i32::MAX);
+        let newest = if absent(Feature::Landlock) { 0 } else { without.landlock };
         Self {
-            landlock: if absent(Feature::Landlock) { 0 } else { landlock::version().min(newest) },
+            landlock: landlock::version().min(newest),
             listener: !absent(Feature::Listener) && filter::knows_listener(),
             openat2: !absent(Feature::Openat2) && knows_openat2(),
             proc: !absent(Feature::Proc) && shows_own_processes(),
@@ -190,9 +187,10 @@ mod tests {
 
     #[test]
     fn features_can_be_forgotten() {
-        let none = Machine::look("landlock,listener,openat2,proc,ptrace,pidfd_getfd", false);
+        let look = |text| Machine::look(&Absent::parse(text).expect("features"), false);
+        let none = look("landlock,listener,openat2,proc,ptrace,pidfd_getfd");
         assert_eq!(none.missing().count(), Feature::ALL.len());
-        let old = Machine::look("landlock:2,listener", false);
+        let old = look("landlock:2,listener");
         assert!(old.landlock <= 2 && !old.supervises());
     }
 }

@@ -27,6 +27,7 @@ mod externals;
 mod failure;
 mod filter;
 mod front;
+mod gap;
 mod grants;
 mod init;
 mod install;

@@ -38,6 +38,7 @@ pub(crate) fn dry_run(
     options: &Options,
     program: Option<&OsStr>,
 ) -> Result<u8, Failure> {
+    // What `compile` prints (spec §18): the same each time, so without what is a single run's own.
     let prepared = prepared(context, options, program)?;
     prepared.network.require(options, context.machine())?;
     let plan = match program {

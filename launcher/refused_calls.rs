@@ -1,6 +1,9 @@
 //! Calls that are refused whatever a policy says, by what they would do.
 
-use crate::events::{Denial, Layer, Reason};
+mod table;
+
+pub(crate) use self::table::{About, REFUSED, RefusedCall, of_number};
+use crate::events::{Denial, Reason};
 
 /// What a call would do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +12,8 @@ pub(crate) enum Effect {
     Device,
     /// Change what paths mean.
     Paths,
+    /// Change what names mean, those of paths among them.
+    Names,
     /// Reach files by other means than their paths.
     Around,
     /// Touch the machine as such.
@@ -25,19 +30,14 @@ pub(crate) enum Effect {
 
 impl Effect {
     /// What `call` would do; of what is not listed it is known only that it goes around paths.
-    const fn of(call: &[u8]) -> Self {
+    fn of(call: &[u8]) -> Self {
+        if let Some(listed) = REFUSED.iter().find(|listed| listed.name.as_bytes() == call) {
+            return listed.effect;
+        }
         match call {
             b"mknod" | b"mknodat" => Self::Device,
-            b"mount" | b"umount" | b"umount2" | b"pivot_root" | b"chroot" | b"move_mount"
-            | b"open_tree" | b"open_tree_attr" | b"fsopen" | b"fsmount" | b"fspick"
-            | b"fsconfig" | b"mount_setattr" | b"unshare" | b"setns" | b"clone" | b"clone3" => {
-                Self::Paths
-            }
-            b"swapon" | b"swapoff" | b"acct" | b"quotactl" | b"quotactl_fd" | b"init_module"
-            | b"finit_module" | b"delete_module" | b"kexec_load" | b"kexec_file_load" | b"iopl"
-            | b"ioperm" | b"uselib" | b"bpf" | b"reboot" | b"settimeofday" | b"clock_settime" => {
-                Self::Machine
-            }
+            b"umount" => Self::Paths,
+            b"unshare" | b"setns" | b"clone" | b"clone3" => Self::Names,
             b"ioctl" => Self::Typing,
             b"mq_open" | b"mq_unlink" => Self::Queue,
             b"ptrace" | b"process_vm_readv" | b"process_vm_writev" | b"process_madvise"
@@ -58,13 +58,16 @@ impl Effect {
 }
 
 /// Why no option allows a call that was refused for `reason`, and what to do; nothing for other reasons.
-pub(crate) const fn way_out(reason: Reason, call: &[u8]) -> Option<&'static str> {
+pub(crate) fn way_out(reason: Reason, call: &[u8]) -> Option<&'static str> {
     Some(match (reason, Effect::of(call)) {
         (Reason::Namespace, Effect::Device) => {
             "no option allows devices, which go around paths: make it outside of the run"
         }
         (Reason::Namespace, Effect::Paths) => {
             "no option allows it, as it changes what paths mean: do it outside of the run"
+        }
+        (Reason::Namespace, Effect::Names) => {
+            "no option allows it, as it changes what names mean: do it outside of the run"
         }
         (Reason::Namespace, Effect::Machine) => {
             "no option allows it, as it touches the machine: do it outside of the run"
@@ -90,12 +93,12 @@ pub(crate) const fn way_out(reason: Reason, call: &[u8]) -> Option<&'static str>
 
 /// What the program was told, as `errno(3)` calls it.
 pub(crate) fn errno(denial: &Denial) -> &'static str {
-    let by_supervisor = denial.layer == Layer::Supervisor;
     match (denial.reason, Effect::of(&denial.call)) {
         _ if denial.hidden => "ENOENT",
-        (Reason::Namespace, Effect::Device) => "EPERM",
-        (Reason::Namespace, effect) if by_supervisor && effect != Effect::Queue => "EPERM",
-        (Reason::OtherProcess, Effect::Memory | Effect::Process) if by_supervisor => "EPERM",
+        (Reason::Namespace, Effect::Queue) => "EACCES",
+        (Reason::Namespace, _) | (Reason::OtherProcess, Effect::Memory | Effect::Process) => {
+            "EPERM"
+        }
         _ => "EACCES",
     }
 }
@@ -109,7 +112,7 @@ mod tests {
         for (call, words) in [
             ("mknod", "make it outside"),
             ("chroot", "what paths mean: do it outside"),
-            ("clone3", "what paths mean: do it outside"),
+            ("clone3", "what names mean: do it outside"),
             ("open_by_handle_at", "around paths: do it outside"),
             ("kexec_load", "the machine: do it outside"),
             ("ioctl", "for the user: do it outside"),
@@ -125,19 +128,17 @@ mod tests {
     }
 
     #[test]
-    fn the_errno_is_that_of_the_layer() {
-        let told = |reason, layer, call: &str| {
+    fn the_errno_is_what_was_answered() {
+        let told = |reason, call: &str| {
             let by = (1, Vec::new());
-            let denial = Denial::by_supervisor(reason, b"/", by, call.as_bytes());
-            errno(&Denial { layer, ..denial })
+            errno(&Denial::by_supervisor(reason, b"/", by, call.as_bytes()))
         };
-        let (shim, supervisor) = (Layer::Shim, Layer::Supervisor);
-        assert_eq!(told(Reason::Namespace, supervisor, "mount"), "EPERM");
-        assert_eq!(told(Reason::Namespace, shim, "mount"), "EACCES");
-        assert_eq!(told(Reason::Namespace, shim, "mknod"), "EPERM");
-        assert_eq!(told(Reason::Namespace, supervisor, "mq_open"), "EACCES");
-        assert_eq!(told(Reason::OtherProcess, supervisor, "setpriority"), "EPERM");
-        assert_eq!(told(Reason::OtherProcess, supervisor, "openat"), "EACCES");
-        assert_eq!(told(Reason::Rule, supervisor, "openat"), "EACCES");
+        for call in ["mount", "umount", "unshare", "mknod", "bpf"] {
+            assert_eq!(told(Reason::Namespace, call), "EPERM", "{call}");
+        }
+        assert_eq!(told(Reason::Namespace, "mq_open"), "EACCES");
+        assert_eq!(told(Reason::OtherProcess, "setpriority"), "EPERM");
+        assert_eq!(told(Reason::OtherProcess, "openat"), "EACCES");
+        assert_eq!(told(Reason::Rule, "openat"), "EACCES");
     }
 }

@@ -10,6 +10,7 @@ use crate::denials::Denials;
 use crate::events::{Denial, Record};
 use crate::exposed::Exposed;
 use crate::failure::Failure;
+use crate::gap::Gap;
 use crate::learn::Lesson;
 use crate::log::Log;
 use crate::net::names;
@@ -90,7 +91,7 @@ pub(crate) fn run(
                 let status = failure.status();
                 let denials = &denials;
                 let ended = Ended { name, arguments, status, denials, advisor, missed: &[] };
-                aftermath.tell(&ended, false, false);
+                aftermath.tell(&ended, false);
             }
             return Err(failure);
         }
@@ -117,7 +118,10 @@ pub(crate) fn run(
     }
     let status = status.map_err(|error| Failure::own(format!("waiting failed: {error}")))?;
     let lost = record.drain(&mut take).is_err();
-    let damaged = record.damaged || lost;
+    denials.gap = if lost { Some(Gap::Damaged) } else { record.gap(running.unrecorded()) };
+    if let (Some(log), Some(gap)) = (&log, denials.gap) {
+        log.warning(&gap.to_string());
+    }
     for (times, what) in running.answered() {
         report::note(&format!("the supervisor answered {times}: {what}"));
     }
@@ -127,7 +131,7 @@ pub(crate) fn run(
         let image = prepare::parse_image(&prepared.image)?;
         exposed.warning(&image).iter().for_each(|warning| report::warning(warning));
     }
-    aftermath.tell(&ended, true, damaged);
+    aftermath.tell(&ended, true);
     Ok(Ran { status, prepared, denials })
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Confined<'a> {
     pub(crate) arguments: &'a [OsString],
     /// The preload library.
     pub(crate) shim: &'a Path,
+    /// Whether it is preloaded; its loader could not do it else.
+    pub(crate) preloads: bool,
     /// The sealed image, and the shared page if it is this run's own.
     pub(crate) handles: &'a [&'a OwnedFd],
     /// The run around this one, if there is one.
@@ -74,18 +76,16 @@ impl Confined<'_> {
 
     /// What the program may have of the environment of this process, and what a confined one needs.
     fn environment(&self) -> io::Result<Vec<CString>> {
-        // Nothing stands before the library: libc there would hide its functions.
-        let mut preload = self.shim.as_os_str().to_owned();
         let own_preloads = self.context.variable(OsStr::new("LD_PRELOAD"));
-        if let Some(given) = own_preloads.filter(|_| !self.variables.is_declared) {
-            preload.push(":");
-            preload.push(given);
-        }
+        let given = own_preloads.filter(|_| !self.variables.is_declared);
+        // Nothing stands before the library: libc there would hide its functions.
+        let shim = self.preloads.then_some(self.shim.as_os_str());
+        let preloads: Vec<&OsStr> = shim.into_iter().chain(given).collect();
         let outer = self.outer.iter().map(|outer| outer.handles.clone());
         let own = self.handles.iter().map(|fd| fd.as_raw_fd().to_string());
         let handles: Vec<String> = outer.chain(own).collect();
         let mut own = vec![
-            ("LD_PRELOAD", preload),
+            ("LD_PRELOAD", preloads.join(OsStr::new(":"))),
             (HANDLES, handles.join(":").into()),
             ("TMPDIR", self.temp.into()),
         ];

@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::filter::{self, Sockets, Traps};
 use crate::front::{Ready, Running};
 use crate::grants;
+use crate::install;
 use crate::learn::record::Recorder;
 use crate::machine::Machine;
 use crate::net::order::Judged;
@@ -109,6 +110,14 @@ impl Start<'_> {
         };
         build::set_behind(&mut prepared.image, behind)
             .map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))?;
+        // Without a supervisor nothing starts that cannot load the library, and says why.
+        if let Some(traps) = plan.traps {
+            let judges_reads = traps.reads || self.lesson.is_some();
+            let judge = judges_reads.then(|| prepare::parse_image(&prepared.image)).transpose()?;
+            if let Some(why) = install::obstacle(&self.premises.shim, judge.as_ref()) {
+                plan.leave_out_library(&why);
+            }
+        }
         Ok(plan)
     }
 
@@ -144,6 +153,7 @@ impl Start<'_> {
             name: self.name,
             arguments: self.arguments,
             shim: &self.premises.shim,
+            preloads: plan.loads_library,
             handles: if self.premises.outer.is_some() {
                 &[&sealed]
             } else {
@@ -175,7 +185,8 @@ impl Start<'_> {
         // Whoever believes the cookie believes the library; whoever learns wants to see all calls.
         let believes = self.enforce() != Enforce::Strict && self.lesson.is_none();
         let cookie = believes.then(|| image.session());
-        let everything = Traps { processes: traps.processes, ..Traps::ALL };
+        let everything =
+            Traps { processes: traps.processes, namespaces: traps.namespaces, ..Traps::ALL };
         let traps = if self.lesson.is_some() { everything } else { traps };
         ready.supervise(Supervision {
             confined,

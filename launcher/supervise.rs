@@ -42,6 +42,8 @@ pub(crate) enum Report {
     Ended(u8),
     /// It has ended, and this process runs on.
     Left(Descendant),
+    /// So many denials had no room on record.
+    Unrecorded(u64),
     /// The supervisor answered so many calls: call and program.
     Answered(u64, String),
 }
@@ -54,6 +56,7 @@ impl fmt::Display for Report {
             Self::Stopped(signal) => write!(f, "stopped {signal}"),
             Self::Ended(status) => write!(f, "ended {status}"),
             Self::Left(Descendant { pid, name }) => write!(f, "left {pid} {}", name.escape_debug()),
+            Self::Unrecorded(count) => write!(f, "unrecorded {count}"),
             Self::Answered(times, what) => write!(f, "answered {times} {}", what.escape_debug()),
         }
     }
@@ -64,8 +67,10 @@ impl Report {
     pub(crate) fn parse(line: &str) -> Option<Self> {
         let (kind, rest) = line.split_once(' ')?;
         let (number, name) = rest.split_once(' ').unwrap_or((rest, ""));
-        if kind == "answered" {
-            return Some(Self::Answered(number.parse().ok()?, name.to_owned()));
+        match kind {
+            "answered" => return Some(Self::Answered(number.parse().ok()?, name.to_owned())),
+            "unrecorded" => return number.parse().ok().map(Self::Unrecorded),
+            _ => {}
         }
         let number: i32 = number.parse().ok()?;
         match kind {
@@ -162,6 +167,7 @@ impl Supervision<'_> {
                 consent.close();
                 supervisor.conclude();
                 watched?;
+                front.tell(&Report::Unrecorded(supervisor.unrecorded()))?;
                 for Count { times, call, program } in supervisor.counts() {
                     let what = format!("{call} by {}", String::from_utf8_lossy(&program));
                     front.tell(&Report::Answered(times, what))?;

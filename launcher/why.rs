@@ -44,6 +44,9 @@ struct Head {
     denials: u64,
     #[serde(default)]
     together: Vec<Together>,
+    /// What the record lacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gap: Option<String>,
     /// Variables that it may have missed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missed: Vec<String>,
@@ -152,6 +155,7 @@ impl Ended<'_> {
             status: self.status,
             denials: self.denials.total() + hidden,
             together: self.together(),
+            gap: self.denials.gap.map(|gap| gap.to_string()),
             missed: self.missed.to_owned(),
         };
         let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;

@@ -34,6 +34,9 @@ pub(super) enum Fate {
     /// `setpriority`, `ioprio_set`: the first argument tells what the second is the number of, `one` being a
     /// process.
     Priority { one: u32 },
+    /// `unshare`, `setns`: which namespaces are meant is this argument. The supervisor tells of those that take
+    /// a capability.
+    Namespaces { flags: u32 },
     /// `setsockopt` where the network is judged: some options make packets go elsewhere first.
     SocketOption,
 }
@@ -43,10 +46,7 @@ const SYS_FCHMODAT2: c_long = 452;
 const SYS_SETXATTRAT: c_long = 463;
 const SYS_GETXATTRAT: c_long = 464;
 const SYS_REMOVEXATTRAT: c_long = 466;
-const SYS_OPEN_TREE_ATTR: c_long = 467;
 const SYS_FILE_SETATTR: c_long = 469;
-// And one that it has a name for with some C libraries only.
-const SYS_KEXEC_FILE_LOAD: c_long = if cfg!(target_arch = "aarch64") { 294 } else { 320 };
 
 /// Of `linux/resource.h`: the number that the call gets is that of a process.
 pub(crate) const PRIO_PROCESS: u32 = 0;
@@ -56,45 +56,6 @@ pub(crate) const IOPRIO_WHO_PROCESS: u32 = 1;
 /// The last call that these tables were checked against (Linux 6.18). A newer one may take a path,
 /// so it does not exist yet as far as confined programs are told.
 pub(super) const LAST_KNOWN: c_long = 469;
-
-/// What changes the meaning of paths, goes around them, or touches the machine as such: refused, `EPERM`,
-/// whoever calls. A supervisor does the refusing where there is one, so that it is reported.
-pub(super) const REFUSED: &[c_long] = &[
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    SYS_OPEN_TREE_ATTR,
-    libc::SYS_fsopen,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    libc::SYS_fsconfig,
-    libc::SYS_mount_setattr,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_acct,
-    libc::SYS_quotactl,
-    libc::SYS_quotactl_fd,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_fanotify_init,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_kexec_load,
-    SYS_KEXEC_FILE_LOAD,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_iopl,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_ioperm,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_uselib,
-    libc::SYS_bpf,
-    libc::SYS_reboot,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-];
 
 /// What does not exist as far as programs are told: they fall back to ordinary calls, which can be seen. A ring
 /// may have been handed over.
@@ -252,6 +213,22 @@ pub(super) const PAGES: &[(c_long, Fate)] = &[
     (libc::SYS_migrate_pages, Fate::Process { number: 0 }),
     (libc::SYS_move_pages, Fate::Process { number: 0 }),
 ];
+
+/// What makes namespaces, or goes into them.
+pub(super) const NAMESPACES: &[(c_long, Fate)] = &[
+    (libc::SYS_unshare, Fate::Namespaces { flags: 0 }),
+    (libc::SYS_setns, Fate::Namespaces { flags: 1 }),
+];
+
+/// The kinds of namespaces that take `CAP_SYS_ADMIN`, but for those that come with a user namespace.
+pub(super) const PRIVILEGED_NAMESPACES: c_int = libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | CLONE_NEWTIME;
+const CLONE_NEWTIME: c_int = 0x80;
 
 /// What starts programs.
 pub(super) const EXECUTES: &[c_long] = &[libc::SYS_execve, libc::SYS_execveat];

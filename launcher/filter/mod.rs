@@ -20,6 +20,7 @@ use libc::{c_int, seccomp_data, sock_filter};
 use self::assembler::{Assembler, Label, Test};
 use self::calls::Fate;
 pub(crate) use self::calls::{IOPRIO_WHO_PROCESS, PRIO_PROCESS};
+use crate::refused_calls::REFUSED;
 
 /// `seccomp_data.arch` of this architecture's own calls (`linux/audit.h`).
 const ARCHITECTURE: u32 = if cfg!(target_arch = "aarch64") { 0xc000_00b7 } else { 0xc000_003e };
@@ -51,12 +52,20 @@ pub(crate) struct Traps {
     /// Reaching into other processes, where Landlock does not keep those outside of the run apart. Most of it
     /// is refused, not judged.
     pub(crate) processes: bool,
+    /// Namespaces, which root inside lacks the capability for. Refused too, so that it is reported.
+    pub(crate) namespaces: bool,
 }
 
 impl Traps {
     /// Everything that there is to judge.
-    pub(crate) const ALL: Self =
-        Self { reads: true, listings: true, writes: true, executes: true, processes: false };
+    pub(crate) const ALL: Self = Self {
+        reads: true,
+        listings: true,
+        writes: true,
+        executes: true,
+        processes: false,
+        namespaces: false,
+    };
 }
 
 /// Which sockets may be made.
@@ -107,8 +116,9 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
         fates.insert(u32::try_from(number).expect("numbers of calls are small"), fate);
     };
     let told = traps.is_some();
-    for &number in calls::REFUSED {
-        add(number, if told { Fate::TrapAlways } else { Fate::Refuse(libc::EPERM) });
+    for call in REFUSED {
+        // A supervisor does the refusing where there is one, so that it is reported.
+        add(call.number, if told { Fate::TrapAlways } else { Fate::Refuse(libc::EPERM) });
     }
     for &number in calls::ABSENT {
         add(number, Fate::Refuse(libc::ENOSYS));
@@ -133,6 +143,9 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
         add(number, fate);
     }
     for &(number, fate) in calls::PAGES.iter().filter(|_| traps.processes) {
+        add(number, fate);
+    }
+    for &(number, fate) in calls::NAMESPACES.iter().filter(|_| traps.namespaces) {
         add(number, fate);
     }
     for &number in calls::PROCESSES.iter().filter(|_| traps.processes) {
@@ -246,6 +259,7 @@ impl Writer {
             | Fate::Process { .. }
             | Fate::Limits
             | Fate::Priority { .. }
+            | Fate::Namespaces { .. }
             | Fate::SocketOption => {
                 if let Some((known, _)) = details.iter().find(|(_, known)| *known == fate) {
                     return *known;
@@ -268,6 +282,7 @@ impl Writer {
             Fate::Process { number } => self.process(number),
             Fate::Limits => self.limits(),
             Fate::Priority { one } => self.priority(one),
+            Fate::Namespaces { flags } => self.namespaces(flags),
             Fate::LocalSocket { told } => self.only_local_socket(told),
             Fate::Refuse(_) | Fate::Trap | Fate::TrapAlways => {
                 unreachable!("these are told by number")

@@ -1,7 +1,9 @@
-//! The part of the filter for what is done to processes by their numbers. What a process does to itself passes.
+//! The part of the filter for what is done to processes by their numbers, where what a process does to itself
+//! passes, and for namespaces.
 
 use super::Writer;
 use super::assembler::Test;
+use super::calls::PRIVILEGED_NAMESPACES;
 
 impl Writer {
     /// About the process whose number that argument is.
@@ -26,5 +28,13 @@ impl Writer {
         self.program.branch(Test::Is(one), process, self.notify);
         self.program.place(process);
         self.process(1);
+    }
+
+    /// Namespaces that take a capability. In a user namespace of its own whoever asks has that.
+    pub(super) fn namespaces(&mut self, flags: u32) {
+        self.load_argument(flags);
+        self.program.branch_away(Test::Any(libc::CLONE_NEWUSER.cast_unsigned()), self.allow);
+        let privileged = Test::Any(PRIVILEGED_NAMESPACES.cast_unsigned());
+        self.program.branch(privileged, self.notify, self.allow);
     }
 }

@@ -6,6 +6,7 @@ mod processes;
 use libc::c_long;
 
 use super::*;
+use crate::refused_calls::RefusedCall;
 use crate::sys::filter as kernel;
 
 const COOKIE: u64 = 0x1234_5678_9abc_def0;
@@ -13,7 +14,7 @@ const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const NOTIFY: u32 = libc::SECCOMP_RET_USER_NOTIF;
 
 const NOTHING: Traps =
-    Traps { reads: false, listings: false, writes: false, executes: false, processes: false };
+    Traps { reads: false, listings: false, writes: false, executes: false, ..Traps::ALL };
 const LISTINGS: Traps = Traps { listings: true, ..NOTHING };
 const WRITES: Traps = Traps { writes: true, ..NOTHING };
 const EVERYTHING: Traps = Traps::ALL;
@@ -283,7 +284,7 @@ fn some_calls_are_refused_whoever_makes_them() {
     let supervised =
         [assemble(EVERYTHING, Some(COOKIE), Sockets::All), assemble(NOTHING, None, Sockets::All)];
     let alone = refusals(Sockets::All);
-    for &number in calls::REFUSED {
+    for &RefusedCall { number, .. } in REFUSED {
         let call = Call::of(number, &[]).with_cookie(COOKIE);
         assert_eq!(supervised.each_ref().map(|filter| answer(filter, call)), [NOTIFY; 2]);
         assert_eq!(answer(&alone, call), fails(libc::EPERM), "call {number}");

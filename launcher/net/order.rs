@@ -253,6 +253,7 @@ fn invisible(Divided { host, port, rule }: &Divided) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Absent;
 
     fn rule(word: &str) -> NetRule {
         typed::rule(word).expect(word)
@@ -295,7 +296,7 @@ mod tests {
 
     #[test]
     fn nothing_runs_that_could_not_be_held() {
-        let machine = Machine::look("", false);
+        let machine = Machine::look(&Absent::NONE, false);
         let with = |net: &[&str], enforce| Options { enforce, ..options(false, false, net) };
         let fails = |options: &Options, machine: Machine| {
             ordered(options, false).0.require(options, machine).is_err()

@@ -78,6 +78,8 @@ pub(crate) struct Plan {
     pub(crate) network: Option<&'static str>,
     /// What is missing and what that means, in one line; it is to be said at the start.
     pub(crate) weaker: Option<String>,
+    /// Whether programs load the library.
+    pub(crate) loads_library: bool,
     /// What was chosen where there was a choice, and what it costs.
     pub(crate) notes: Vec<String>,
 }
@@ -108,8 +110,20 @@ impl Plan {
             withholds: CapabilitySet::empty(),
             network: None,
             weaker: None,
+            loads_library: true,
             notes: Vec::new(),
         }
+    }
+
+    /// Has programs run without the library, `why` being a clause.
+    pub(crate) fn leave_out_library(&mut self, why: &str) {
+        self.loads_library = false;
+        for holder in &mut self.holders {
+            holder.library = false;
+        }
+        let line = format!("the library is not loaded, as {why}: the kernel's layers hold alone");
+        let lines: Vec<String> = self.weaker.take().into_iter().chain([line]).collect();
+        self.weaker = Some(lines.join("; "));
     }
 
     /// Whether programs may run that the library is not loaded into: somebody else judges their calls. Landlock
@@ -304,18 +318,20 @@ impl Draft {
             // Metadata and sockets are beyond Landlock.
             self.inexact = self.inexact.union(Capabilities::UPDATE);
         }
+        let bounded = self.bounds.is_some();
+        let withholds = withheld(order, bounded);
         let traps = Traps {
             reads: self.inexact.intersects(Capabilities::READ),
             listings: self.unlisted,
             writes: self.inexact.intersects(Capabilities::WRITE),
             executes: self.inexact.intersects(Capabilities::EXECUTE),
             processes: self.bounds.is_none(),
+            namespaces: withholds.contains(CapabilitySet::SYS_ADMIN),
         };
         let traps = supervised.then_some(traps);
         if let Some(traps) = traps {
             self.notes.extend(costs(traps));
         }
-        let bounded = self.bounds.is_some();
         let holders = Capability::ALL.map(|capability| Holder {
             capability,
             library: order.enforce != Enforce::Strict,
@@ -327,9 +343,10 @@ impl Draft {
             supervisor: traps.is_some_and(|traps| is_trapped(traps, capability)),
         });
         Plan {
-            withholds: withheld(order, bounded),
+            withholds,
             network: order.judges_network.then(|| network_holder(order.machine)),
             weaker: weaker(order.machine),
+            loads_library: true,
             leaves_reads: bounded
                 && !self.asks
                 && !self.unlisted

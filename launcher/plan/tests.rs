@@ -131,8 +131,31 @@ impl Scene {
     }
 }
 
+/// What is trapped for the policy's sake.
 fn traps(plan: &Plan) -> Traps {
-    plan.traps.expect("a supervisor")
+    Traps { namespaces: false, ..plan.traps.expect("a supervisor") }
+}
+
+/// Where it cannot be loaded others hold what it held, and the start says so in one line.
+#[test]
+fn the_library_can_be_left_out() {
+    let mut plan = Scene::new(&[]).plan();
+    assert!(plan.loads_library && plan.holders.iter().all(|holder| holder.library));
+    plan.leave_out_library("it is nowhere");
+    assert!(!plan.loads_library && plan.holders.iter().all(|holder| !holder.library));
+    assert!(plan.holders.iter().all(|holder| !holder.layers().is_empty()));
+    let line = "the library is not loaded, as it is nowhere: the kernel's layers hold alone";
+    assert_eq!(plan.weaker.as_deref(), Some(line));
+}
+
+#[test]
+fn namespaces_are_trapped_where_root_lacks_the_capability() {
+    let trapped = |user| {
+        let scene = Scene { user, ..Scene::new(&[]) };
+        scene.plan().traps.expect("a supervisor").namespaces
+    };
+    assert!(trapped(Uid::ROOT));
+    assert!(!trapped(Uid::from_raw(1000)));
 }
 
 #[test]

@@ -20,7 +20,7 @@ const ABSENT: &str = "not reported: calls that look absent (io_uring, Landlock, 
 
 /// What root inside cannot do for want of capabilities.
 const WITHHELD: &str = "not reported: what the kernel refuses for want of the dropped capabilities \
-     (unshare of mounts, sethostname, trusted. attributes)";
+     (namespaces by clone, sethostname, trusted. attributes)";
 
 impl Plan {
     /// What holds each capability, what is trapped, and what to know besides.

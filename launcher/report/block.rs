@@ -42,8 +42,6 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) verbose: bool,
     /// The program ended well, and so got over what it did not find.
     pub(crate) succeeded: bool,
-    /// The record of denials was damaged.
-    pub(crate) damaged: bool,
     /// Whether `why --last` knows more.
     pub(crate) kept: bool,
     /// Whether the denials are in an event log already.
@@ -89,8 +87,8 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
     if !about.missed.is_empty() {
         let _ = writeln!(text, "{} {}", style.name(), missed(about.missed, about.program));
     }
-    if about.damaged {
-        let _ = writeln!(text, "{} the record of denials is damaged; some are lost", style.name());
+    if let Some(gap) = denials.gap {
+        let _ = writeln!(text, "{} {gap}", style.name());
     }
     text
 }

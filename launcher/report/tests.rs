@@ -15,6 +15,7 @@ use crate::config::own_lists::OwnLists;
 use crate::config::rule_place::RulePlace;
 use crate::denials::Denials;
 use crate::events::{Denial, Reason};
+use crate::gap::Gap;
 use crate::unsupervised::Unsupervised;
 
 const PLAIN: Style = Style { coloured: false };
@@ -78,7 +79,6 @@ fn circumstances<'a>(
         },
         verbose: true,
         succeeded: false,
-        damaged: false,
         kept: true,
         logged: false,
     }
@@ -107,6 +107,18 @@ jp-confine: 3 denials
   all of them, and rules to paste: jp-confine why --last
 "
     );
+}
+
+#[test]
+fn denials_without_room_on_record_are_told_of() {
+    let mut denials = Denials::default();
+    denials.add(denial(b"/etc/shadow", Capabilities::READ, Some(0)));
+    denials.gap = Some(Gap::Counted(70));
+    let (grants, lists) = (grants(), OwnLists::of_nobody());
+    let text = block(circumstances(&denials, &grants, &lists), PLAIN);
+    assert!(text.starts_with("jp-confine: 1 denial\n"), "{text}");
+    let last = "jp-confine: 70 more denials were not recorded: the record is full";
+    assert_eq!(text.lines().last(), Some(last), "{text}");
 }
 
 /// A program that did its work did not need what is not there; one that failed may have.

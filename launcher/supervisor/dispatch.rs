@@ -13,6 +13,7 @@ use super::calls::{
 };
 use super::task::Task;
 use crate::filter;
+use crate::refused_calls::{self, About, RefusedCall};
 use crate::sys::notification::{Answer, Notification};
 
 /// The arguments of a call, each as wide as the kernel takes it.
@@ -69,17 +70,12 @@ mod recent {
     pub(super) const SETXATTRAT: i64 = 463;
     pub(super) const GETXATTRAT: i64 = 464;
     pub(super) const REMOVEXATTRAT: i64 = 466;
-    pub(super) const OPEN_TREE_ATTR: i64 = 467;
     pub(super) const FILE_SETATTR: i64 = 469;
-    pub(super) const KEXEC_FILE_LOAD: i64 = if cfg!(target_arch = "aarch64") { 294 } else { 320 };
 }
 
 /// The calls that every processor has.
 mod common {
-    use super::recent::{
-        FCHMODAT2, FILE_SETATTR, GETXATTRAT, KEXEC_FILE_LOAD, OPEN_TREE_ATTR, REMOVEXATTRAT,
-        SETXATTRAT,
-    };
+    use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
         AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, filter, links, listening,
         loopback, messages, network, open, openat2, processes, programs, queues, receptions,
@@ -204,34 +200,9 @@ mod common {
             task, a.int(0), a.word(1), a.unsigned(2),
         );
 
-        libc::SYS_mount => "mount", refused::at(task, AT_FDCWD, a.word(1));
-        libc::SYS_umount2 => "umount2", refused::at(task, AT_FDCWD, a.word(0));
-        libc::SYS_pivot_root => "pivot_root", refused::at(task, AT_FDCWD, a.word(0));
-        libc::SYS_chroot => "chroot", refused::at(task, AT_FDCWD, a.word(0));
-        libc::SYS_move_mount => "move_mount", refused::at(task, a.int(2), a.word(3));
-        libc::SYS_open_tree => "open_tree", refused::at(task, a.int(0), a.word(1));
-        OPEN_TREE_ATTR => "open_tree_attr", refused::at(task, a.int(0), a.word(1));
-        libc::SYS_fsopen => "fsopen", refused::anywhere(task);
-        libc::SYS_fsmount => "fsmount", refused::anywhere(task);
-        libc::SYS_fspick => "fspick", refused::at(task, a.int(0), a.word(1));
-        libc::SYS_fsconfig => "fsconfig", refused::anywhere(task);
-        libc::SYS_mount_setattr => "mount_setattr", refused::at(task, a.int(0), a.word(1));
-        libc::SYS_swapon => "swapon", refused::at(task, AT_FDCWD, a.word(0));
-        libc::SYS_swapoff => "swapoff", refused::at(task, AT_FDCWD, a.word(0));
-        libc::SYS_acct => "acct", refused::at(task, AT_FDCWD, a.word(0));
-        libc::SYS_quotactl => "quotactl", refused::at(task, AT_FDCWD, a.word(1));
-        libc::SYS_quotactl_fd => "quotactl_fd", refused::on(task, a.int(0));
-        libc::SYS_open_by_handle_at => "open_by_handle_at", refused::anywhere(task);
-        libc::SYS_fanotify_init => "fanotify_init", refused::anywhere(task);
-        libc::SYS_init_module => "init_module", refused::anywhere(task);
-        libc::SYS_finit_module => "finit_module", refused::on(task, a.int(0));
-        libc::SYS_delete_module => "delete_module", refused::anywhere(task);
-        libc::SYS_bpf => "bpf", refused::anywhere(task);
-        libc::SYS_reboot => "reboot", refused::anywhere(task);
-        libc::SYS_settimeofday => "settimeofday", refused::anywhere(task);
-        libc::SYS_clock_settime => "clock_settime", refused::anywhere(task);
-        libc::SYS_kexec_load => "kexec_load", refused::anywhere(task);
-        KEXEC_FILE_LOAD => "kexec_file_load", refused::anywhere(task);
+        // Where namespaces are asked for that take a capability, and the run's root has none.
+        libc::SYS_unshare => "unshare", refused::namespaces(task);
+        libc::SYS_setns => "setns", refused::namespaces(task);
         // Of the commands only those that type for the user are trapped.
         libc::SYS_ioctl => "ioctl", refused::on(task, a.int(0));
         libc::SYS_ptrace => "ptrace", processes::reach(task, a.int(1));
@@ -245,7 +216,7 @@ mod common {
 /// The older forms that only some processors have.
 #[cfg(target_arch = "x86_64")]
 mod legacy {
-    use super::{AT_FDCWD, How, Unit, attributes, entries, links, open, refused, renames};
+    use super::{AT_FDCWD, How, Unit, attributes, entries, links, open, renames};
 
     const CREAT: i32 = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
 
@@ -283,10 +254,6 @@ mod legacy {
         libc::SYS_futimesat => "futimesat", attributes::set_times(
             task, a.int(0), a.word(1), (a.word(2), Unit::Microseconds), 0,
         );
-
-        libc::SYS_iopl => "iopl", refused::anywhere(task);
-        libc::SYS_ioperm => "ioperm", refused::anywhere(task);
-        libc::SYS_uselib => "uselib", refused::at(task, AT_FDCWD, a.word(0));
     }
 }
 
@@ -308,7 +275,8 @@ mod legacy {
 
 /// The name of a call that is answered.
 pub(super) fn name(number: i64) -> Option<&'static str> {
-    common::name(number).or_else(|| legacy::name(number))
+    let refused = || refused_calls::of_number(number).map(|call| call.name);
+    common::name(number).or_else(|| legacy::name(number)).or_else(refused)
 }
 
 /// Answers a call.
@@ -317,7 +285,20 @@ pub(super) fn name(number: i64) -> Option<&'static str> {
 /// What the caller shall see; `EACCES` for a call that nobody meant to be trapped.
 pub(super) fn answer(task: &Task<'_>, from: &Notification) -> Result<Answer, Errno> {
     let arguments = Arguments(from.arguments);
+    let refused =
+        || refused_calls::of_number(from.number).map(|call| refuse(task, call, arguments));
     common::call(task, from.number, arguments)
         .or_else(|| legacy::call(task, from.number, arguments))
+        .or_else(refused)
         .unwrap_or(Err(Errno::ACCESS))
+}
+
+/// Refuses a call that nobody may make.
+fn refuse(task: &Task<'_>, call: &RefusedCall, a: Arguments) -> Result<Answer, Errno> {
+    match call.about {
+        About::Path(path) => refused::at(task, AT_FDCWD, a.word(path)),
+        About::PathAt { dirfd, path } => refused::at(task, a.int(dirfd), a.word(path)),
+        About::Descriptor(fd) => refused::on(task, a.int(fd)),
+        About::Everything => refused::anywhere(task),
+    }
 }

@@ -124,6 +124,11 @@ impl Supervisor {
         }
     }
 
+    /// How many denials had no room on record.
+    pub(crate) fn unrecorded(&self) -> u64 {
+        self.policy.unrecorded()
+    }
+
     /// How often which program made which trapped call, the most frequent first; nothing unless they
     /// were counted.
     pub(crate) fn counts(&self) -> Vec<Count> {

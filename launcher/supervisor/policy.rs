@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use jp_confine_policy::image::{Image, Text};
+use jp_confine_policy::telling::FULL;
 use rustix::io::Errno;
 
 use crate::consent::Consent;
@@ -16,14 +17,13 @@ use crate::learn::record::Recorder;
 use crate::net::Network;
 use crate::sys::memory::Generation;
 
-/// Beyond this size of the file nothing more is recorded.
-const ENOUGH: u64 = 64 << 20;
-
 /// What the supervisor judges by.
 #[derive(Debug)]
 pub(crate) struct Policy {
     pub(crate) image: Image<'static>,
     record: File,
+    /// How many denials had no room there.
+    unrecorded: AtomicU64,
     /// Who is asked, and what was answered.
     pub(crate) consent: Arc<Consent>,
     pub(crate) generation: Generation,
@@ -53,7 +53,8 @@ impl Policy {
         let image = Image::parse(image.leak()).map_err(|_| Errno::INVAL)?;
         let (generation, page) = (Generation::map(page)?, page.try_clone()?);
         let begun = AtomicBool::new(false);
-        Ok(Self { image, record, consent, generation, page, network, learner, begun })
+        let unrecorded = AtomicU64::new(0);
+        Ok(Self { image, record, unrecorded, consent, generation, page, network, learner, begun })
     }
 
     /// The page that the processes of the run share, if that is what `path` names: a process whose
@@ -63,10 +64,17 @@ impl Policy {
         asked.then(|| self.page.try_clone().ok()).flatten()
     }
 
-    /// Appends to the record. A full disk must not change an answer.
+    /// Appends to the record, or counts what has no room there. A full disk must not change an answer.
     pub(crate) fn record(&self, denial: &events::Denial) {
-        if self.record.metadata().is_ok_and(|metadata| metadata.len() <= ENOUGH) {
-            let _ = (&self.record).write_all(&denial.encode());
+        let has_room = self.record.metadata().is_ok_and(|metadata| metadata.len() <= FULL);
+        let recorded = has_room && (&self.record).write_all(&denial.encode()).is_ok();
+        if !recorded && !denial.reason.is_consent() {
+            self.unrecorded.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// How many denials are not on record.
+    pub(crate) fn unrecorded(&self) -> u64 {
+        self.unrecorded.load(Ordering::Relaxed)
     }
 }

@@ -39,8 +39,8 @@ pub(super) struct Hosted {
     folder: TempDir,
     /// More that the tool may execute.
     libraries: Vec<PathBuf>,
-    /// What the service's policy withholds from everybody, as a policy of its own.
-    withheld: NamedTempFile,
+    /// What the service's policy withholds from everybody, if anything, as a policy of its own.
+    withheld: Option<NamedTempFile>,
     /// What was typed to be denied.
     denied: Vec<PathBuf>,
     environment: Vec<(OsString, OsString)>,
@@ -101,7 +101,10 @@ impl Hosted {
         let mut command = Command::new(&self.launcher);
         command.args(["--enforce", "strict", "--no-net", "--non-interactive", "--profile", "none"]);
         command.args(["--hosted", "--kill-leftovers", if self.verbose { "-v" } else { "-q" }]);
-        command.arg("-C").arg(self.folder.path()).arg("-p").arg(self.withheld.path());
+        command.arg("-C").arg(self.folder.path());
+        if let Some(withheld) = &self.withheld {
+            command.arg("-p").arg(withheld.path());
+        }
         for path in self.libraries.iter().chain([&self.file]) {
             command.arg("-x").arg(path);
         }
@@ -116,12 +119,15 @@ impl Hosted {
 }
 
 /// A policy that withholds from a tool what `tiers` withhold, or ask about: a tool has nobody to ask.
-fn withheld(context: &Context, tiers: &Tiers) -> io::Result<NamedTempFile> {
+fn withheld(context: &Context, tiers: &Tiers) -> io::Result<Option<NamedTempFile>> {
     let patterns: Vec<&str> = tiers.withholding().collect();
+    if patterns.is_empty() {
+        return Ok(None);
+    }
     let mut builder = tempfile::Builder::new();
     let mut file = builder.prefix(PREFIX).suffix(".json").tempfile_in(&context.temp)?;
     serde_json::to_writer(&mut file, &json!({"file_policy": {"deny_paths": patterns}}))?;
-    Ok(file)
+    Ok(Some(file))
 }
 
 /// Refuses to host a tool inside another run: there is no supervisor to hold it strictly, and the library of that
@@ -200,4 +206,17 @@ fn is_base(name: &OsStr) -> bool {
 fn launcher() -> Result<PathBuf, Failure> {
     std::env::current_exe()
         .map_err(|error| Failure::own(format!("this program cannot be found again: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_nothing_is_withheld_there_is_no_policy_that_says_so() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let context = Context::bare(folder.path());
+        assert!(withheld(&context, &Tiers::default()).expect("written").is_none());
+        assert_eq!(folder.path().read_dir().expect("listed").count(), 0);
+    }
 }

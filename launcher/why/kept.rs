@@ -20,6 +20,7 @@ pub(super) fn replace(
 ) -> io::Result<bool> {
     if let Some((before, mut all)) = earlier {
         head.denials += before.denials;
+        head.gap = head.gap.or(before.gap);
         head.together.splice(0..0, before.together);
         all.append(&mut denials);
         all.truncate(MOST);

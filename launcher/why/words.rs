@@ -63,6 +63,9 @@ pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -
     if more > 0 {
         let _ = writeln!(text, "\nand {more} more");
     }
+    if let Some(gap) = &head.gap {
+        let _ = writeln!(text, "\n{gap}");
+    }
     text
 }
 

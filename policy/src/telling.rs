@@ -15,6 +15,9 @@ pub const CALL: i64 = 0x3fff_0000;
 /// How many vectors there are: the fixed part, path, route, the other path of a pair, program and call.
 pub const VECTORS: usize = 6;
 
+/// The size in bytes beyond which nothing is added to the record of a run's denials, by nobody.
+pub const FULL: u64 = 64 << 20;
+
 /// The number of the reason that no rule about programs lets one start with its arguments.
 pub const COMMAND: u16 = 32;
 

@@ -5,7 +5,7 @@ use core::ffi::CStr;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::{Image, RuleId, Text};
-use jp_confine_policy::telling::{COMMAND, CONSENT, Flags, VECTORS};
+use jp_confine_policy::telling::{COMMAND, CONSENT, FULL, Flags, VECTORS};
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
@@ -17,8 +17,6 @@ const MAGIC: u32 = 0x4556_504a;
 const HEADER: usize = 32;
 /// Longer texts are cut: what does not fit in a path cannot be in a policy.
 const LONGEST: usize = 4096;
-/// Beyond this size of the file nothing more is recorded.
-const ENOUGH: i64 = 64 << 20;
 
 /// Why something was refused that no rule forbids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,11 +156,15 @@ const fn errno_of(denial: Denial) -> Errno {
     if denial.hidden { Errno::ENOENT } else { Errno::EACCES }
 }
 
-/// Reports a refusal that no rule decided.
+/// Reports a refusal that no rule decided. What nobody may do whatever the policy is answered as the kernel
+/// answers whoever lacks the privilege, and as the layers behind the library do.
 #[cold]
 pub(crate) fn refused(image: &Image<'_>, reason: Reason, subject: Subject<'_>) -> Errno {
     record(image, None, reason, subject, Other::NONE);
-    Errno::EACCES
+    match reason {
+        Reason::Namespace => Errno::EPERM,
+        _ => Errno::EACCES,
+    }
 }
 
 /// Whether a person was asked, and consented.
@@ -202,7 +204,7 @@ fn own_program(path: &mut PathBuffer) -> &[u8] {
 #[inline(never)]
 fn append(decided: &Image<'_>, record: [&[u8]; VECTORS]) {
     let Ok(file) = open_record(decided) else { return };
-    if sys::fstat(file.raw()).is_ok_and(|stat| stat.st_size <= ENOUGH) {
+    if sys::fstat(file.raw()).is_ok_and(|stat| stat.st_size.cast_unsigned() <= FULL) {
         let _ = sys::write_all(file.raw(), record);
     }
 }

@@ -1,6 +1,7 @@
 /* System calls by instruction: nothing of libc's is called that a library could stand in front of. */
 #include "attack.h"
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -121,6 +122,8 @@ static int v_exec(char **a)
     return done(call(SYS_execve, (long)a[0], (long)line, (long)environ, 0, 0));
 }
 
+static int v_unshare(char **a) { (void)a; return done(call(SYS_unshare, CLONE_NEWNS, 0, 0, 0, 0)); }
+
 #else
 #define v_open absent
 #define v_write absent
@@ -147,6 +150,7 @@ static int v_exec(char **a)
 #define v_mq_use absent
 #define v_mq_open absent
 #define v_exec absent
+#define v_unshare absent
 #endif
 
 const struct verb instruction_verbs[] = {
@@ -176,5 +180,6 @@ const struct verb instruction_verbs[] = {
     {"i_mq_use", 1, v_mq_use},
     {"i_mq_unlink", 1, v_mq_unlink},
     {"i_exec", 1, v_exec},
+    {"i_unshare", 0, v_unshare},
     {0},
 };

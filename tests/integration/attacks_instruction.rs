@@ -1,9 +1,10 @@
 //! The rows of entries, contents and metadata by system calls that the attack program makes itself.
 //! The library is in the process, and sees nothing of them.
 
-use crate::attack::assert_refused;
+use crate::attack::{answer, arena, assert_refused, call};
 use crate::layers::Holder;
-use crate::run::skip;
+use crate::run::{Mode, skip};
+use crate::scratch::Scratch;
 
 macro_rules! rows {
     ($($name:ident: $setup:literal, $call:literal => $expected:literal;)*) => {
@@ -59,4 +60,20 @@ rows! {
     read_what_is_denied_below: "mkdir deep; echo x > deep/f", "--deny deep -- i_open deep/f" => "EACCES";
     remove_what_is_denied_below: "mkdir deep; touch deep/f", "--deny deep -- i_unlink deep/f" => "EACCES";
     rename_what_is_denied_below: "mkdir deep; touch deep/f", "--deny deep -- i_rename deep free" => "EACCES";
+}
+
+/// Root inside lacks the capability for them. An ordinary user had none to begin with, and is told nothing.
+#[test]
+fn namespaces_that_root_may_not_have_are_told_of() {
+    if Holder::under_test() == Holder::Library {
+        return skip("the library alone does not see system calls by instruction");
+    }
+    let scratch = arena(Scratch::new());
+    let bare = call(&scratch, Mode::Bare, "i_unshare");
+    if answer(&bare) != "ok" {
+        return skip("only root can do this, and not everywhere");
+    }
+    let confined = call(&scratch, Mode::under_test(), "i_unshare");
+    assert_eq!(answer(&confined), "EPERM", "{confined}");
+    confined.assert_stderr("denied unshare / by attack, stopped by the supervisor");
 }

@@ -99,6 +99,18 @@ fn strict_does_without_nothing() {
     }
 }
 
+/// What is tried without a layer would else be tried with it.
+#[test]
+fn a_layer_that_nobody_knows_cannot_be_done_without() {
+    let scratch = Scratch::new();
+    let run = product(&scratch, &["--", "touch", "ran"]).env("JP_CONFINE_WITHOUT", "proc,landlok");
+    run.run()
+        .assert_code(125)
+        .assert_stderr("JP_CONFINE_WITHOUT names `landlok`")
+        .assert_stderr("landlock, listener, openat2, proc, ptrace, pidfd_getfd");
+    assert!(!scratch.path("ws/ran").exists());
+}
+
 #[test]
 fn help_and_version() {
     let scratch = Scratch::new();
@@ -280,21 +292,54 @@ fn a_reader_of_a_large_stream_is_not_delayed() {
     assert!(wait(&mut child, Duration::from_secs(20), "cat").success());
 }
 
-/// Where the library would usually lie nothing may be executed, so that it lies elsewhere.
+/// Where programs cannot load the library nobody's loader complains: the other layers hold, or nothing runs.
+#[test]
+fn a_library_that_programs_cannot_read() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", "[file_policy]\ndeny_paths = [\"**/libjp_confine.so\"]\n");
+    let line = scratch.expand("cat file; cat $OUT/secret");
+    let run = product(&scratch, &["--", "sh", "-c", &line]).run();
+    assert_eq!(run.stdout, "inside\n", "{run}");
+    run.assert_stderr("warning: the library is not loaded, as the policy keeps programs from /")
+        .assert_stderr("secret: Permission denied");
+    assert!(!run.stderr.contains("ld.so"), "{run}");
+}
+
+/// The library lies there, and what programs read is judged.
+#[test]
+fn a_home_that_a_link_leads_to() {
+    let scratch = Scratch::for_ordinary_user();
+    let home = scratch.path("link");
+    std::os::unix::fs::symlink(scratch.home(), &home).expect("a link");
+    let home = home.to_str().expect("UTF-8");
+    let run = product(&scratch, &["--deny=no", "--", "cat", "file"]).env("HOME", home).run();
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("inside\n", ""), "{run}");
+}
+
+/// Where the library would usually lie nothing may be executed, so that it lies elsewhere, or is not loaded.
 #[test]
 fn data_that_nothing_is_executed_from() {
     if !rustix::process::geteuid().is_root() || !have("unshare") {
         return skip("only root can mount");
     }
     let scratch = Scratch::new();
-    let script = format!(
-        "for place in /var/lib $HOME; do mount -t tmpfs -o noexec none $place || exit 77; done
-         exec {PRODUCT} -- cat file"
-    );
-    let args = ["-m", "--propagation", "private", "sh", "-c", &script];
-    let run = Run::new(&scratch, "unshare", &args).mode(Mode::Bare).run();
-    if run.code() == 77 || run.stderr.contains("unshare failed") {
+    let run = |line: &str| {
+        let script = format!(
+            "for place in /var/lib $HOME; do mount -t tmpfs -o noexec none $place || exit 77; done
+             {line} -- cat file"
+        );
+        let args = ["-m", "--propagation", "private", "sh", "-c", &script];
+        Run::new(&scratch, "unshare", &args).mode(Mode::Bare).run()
+    };
+    let elsewhere = run(PRODUCT);
+    if elsewhere.code() == 77 || elsewhere.stderr.contains("unshare failed") {
         return skip("nothing can be mounted");
     }
-    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("inside\n", ""), "{run}");
+    assert_eq!((elsewhere.stdout.as_str(), elsewhere.stderr.as_str()), ("inside\n", ""));
+    let nowhere = run(&format!("TMPDIR=$HOME {PRODUCT}"));
+    assert_eq!(nowhere.stdout, "inside\n", "{nowhere}");
+    let begin =
+        "jp-confine: warning: the library is not loaded, as nothing may be executed where /";
+    assert!(nowhere.stderr.starts_with(begin) && nowhere.stderr.lines().count() == 1, "{nowhere}");
+    run(&format!("TMPDIR=$HOME {PRODUCT} --enforce cooperative")).assert_code(125);
 }

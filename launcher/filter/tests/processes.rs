@@ -13,6 +13,31 @@ fn other_processes_are_reached_where_landlock_keeps_those_outside_apart() {
     }
 }
 
+/// In a user namespace of its own whoever makes the others may.
+#[test]
+fn namespaces_that_take_a_capability_are_told_of_where_it_is_withheld() {
+    let with = assemble(NOTHING, Some(COOKIE), Sockets::All);
+    let without = assemble(Traps { namespaces: true, ..NOTHING }, Some(COOKIE), Sockets::All);
+    let call = |filter, number, first: i32, second: i32| {
+        let arguments = [first, second].map(|word| u64::from(word.cast_unsigned()));
+        answer(filter, Call::of(number, &arguments).with_cookie(COOKIE))
+    };
+    let (user, mounts) = (libc::CLONE_NEWUSER, libc::CLONE_NEWNS);
+    for (flags, expected) in [
+        (mounts, NOTIFY),
+        (mounts | libc::CLONE_FS, NOTIFY),
+        (libc::CLONE_NEWNET, NOTIFY),
+        (user | mounts, ALLOW),
+        (libc::CLONE_FS | libc::CLONE_FILES, ALLOW),
+        (0, ALLOW),
+    ] {
+        assert_eq!(call(&without, libc::SYS_unshare, flags, 0), expected, "unshare {flags:#x}");
+        assert_eq!(call(&without, libc::SYS_setns, mounts, flags), expected, "setns {flags:#x}");
+        assert_eq!(call(&with, libc::SYS_unshare, flags, 0), ALLOW);
+    }
+    assert!([libc::SYS_unshare, libc::SYS_setns].into_iter().all(crate::supervisor::answers));
+}
+
 #[test]
 fn limits_of_others_are_judged_where_they_are_set() {
     let filter = assemble(NOTHING, Some(COOKIE), Sockets::All);

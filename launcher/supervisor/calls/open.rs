@@ -247,6 +247,10 @@ fn open_object(
         FileType::RegularFile => open_file(task, object, flags),
         FileType::Directory => reopen(),
         FileType::CharacterDevice if terminals::is_controlling(&object.stat) => {
+            // Whose `/dev/tty` itself is comes before whether there is a terminal (open(2)).
+            if how.has(libc::O_NOATIME) && reopen().err() == Some(Errno::PERM) {
+                return Err(Errno::PERM);
+            }
             let terminal = terminals::controlling(&task.caller)?;
             task.wait(|| task.caller.proc().reopen(terminal.as_fd(), flags))
         }

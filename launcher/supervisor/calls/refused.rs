@@ -1,8 +1,8 @@
-//! Calls that nobody in a run may make, whatever the policy: they would change what paths mean, go around them,
-//! or touch the machine. The filter hands them over so that the report has them. The answer is the kernel's to
-//! whoever lacks the privilege.
+//! Calls that nobody in a run may make, whatever the policy (`refused_calls::table`). The filter hands them over
+//! so that the report has them. The answer is the kernel's to whoever lacks the privilege.
 
 use rustix::io::Errno;
+use rustix::thread::CapabilitySet;
 
 use crate::events::Reason;
 use crate::supervisor::resolve::Object;
@@ -37,6 +37,18 @@ pub(crate) fn on(task: &Task<'_>, fd: i32) -> Result<Answer, Errno> {
     let object = task.caller.object(fd).and_then(|file| Object::of_descriptor(&task.caller, file));
     let path = object.as_ref().ok().and_then(Object::path);
     Err(refuse(task, path.unwrap_or(b"/")))
+}
+
+/// `unshare(2)` and `setns(2)` with namespaces that take `CAP_SYS_ADMIN`. Whoever has that, in a user namespace of
+/// its own, makes the call itself: the flags are in a register. Root that was left without is told of.
+///
+/// # Errors
+/// `EPERM`; `EACCES` where it cannot be told who calls.
+pub(crate) fn namespaces(task: &Task<'_>) -> Result<Answer, Errno> {
+    let caller = task.caller.status()?.identity;
+    let is_privileged = caller.capabilities & CapabilitySet::SYS_ADMIN.bits() != 0;
+    let [effective, _] = caller.user;
+    if is_privileged || effective != 0 { Ok(Answer::Continue) } else { anywhere(task) }
 }
 
 fn refuse(task: &Task<'_>, path: &[u8]) -> Errno {

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use jp_confine_policy::Capabilities;
+use jp_confine_policy::telling::FULL;
 
-use super::{Ground, HERE, address, c, call, said, shown};
+use super::{Ground, HERE, address, c, call, every_number, said, shown};
 use crate::events::Layer;
 
 fn open(path: &str, flags: i32) -> String {
@@ -134,6 +135,23 @@ fn own_process() {
     });
     let answers: Vec<bool> = text.lines().map(|line| line == "0").collect();
     assert_eq!(answers, [true, true, true, false, true], "{text} {:?}", shown(&denials));
+}
+
+/// However often a program is refused: what has no room is counted.
+#[test]
+fn full_record() {
+    let ground = Ground::new(&[]);
+    let (record, supervisor) = ground.supervisor(false);
+    record.as_file().set_len(FULL + 1).expect("long");
+    let refuse = || said(call(libc::SYS_chroot, &[address(&c("d"))]));
+    let text = ground.enter(
+        &every_number(),
+        |listener, _| supervisor.serve(listener).expect("served"),
+        || [refuse(), refuse(), refuse()].join("\n"),
+    );
+    assert!(text.lines().all(|line| line.contains("code: 1,")), "{text}");
+    let length = record.as_file().metadata().expect("there").len();
+    assert_eq!((supervisor.unrecorded(), length), (3, FULL + 1));
 }
 
 /// Devices are refused as the kernel refuses them, and told of; the mark of overlay filesystems is none.

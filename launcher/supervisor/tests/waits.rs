@@ -283,3 +283,19 @@ fn the_controlling_terminal() {
         format!("{} {} {}", said(none), said(written), String::from_utf8_lossy(&read))
     });
 }
+
+/// Whoever does not own `/dev/tty` is told so (`O_NOATIME`, `open(2)`), be there a terminal or none.
+#[test]
+fn another_s_device() {
+    agree(|| {
+        const NOBODY: usize = 65534;
+        let _ = call(libc::SYS_setsid, &[]);
+        let _ = call(libc::SYS_setresuid, &[NOBODY, NOBODY, NOBODY]);
+        let tty = c("/dev/tty");
+        let open = |flags: i32| {
+            let flags = usize::try_from(flags).expect("positive");
+            said(call(libc::SYS_open, &[address(&tty), flags]).map(|_| 0))
+        };
+        format!("{} {}", open(libc::O_NOATIME), open(libc::O_RDONLY))
+    });
+}

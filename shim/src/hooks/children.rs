@@ -39,7 +39,7 @@ const fn flag(flag: c_int) -> u64 {
 /// Prepares for a child made with `flags`.
 ///
 /// # Errors
-/// `EACCES` where it would get namespaces of its own.
+/// `EPERM` where it would get namespaces of its own.
 fn prepare(call: &CStr, flags: u64) -> Result<(), Errno> {
     if flags & REFUSED != 0 {
         let image = session::image()?;

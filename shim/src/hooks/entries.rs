@@ -156,7 +156,7 @@ pub(super) fn make_node(
     })
 }
 
-/// Reports it; the answer is what the kernel says to whoever may not make devices.
+/// Reports it, by the path as it is spelled.
 #[cold]
 #[inline(never)]
 fn refuse_device(call: &CStr, at: Argument) -> Errno {
@@ -166,8 +166,7 @@ fn refuse_device(call: &CStr, at: Argument) -> Errno {
         return errno;
     }
     spelling.collapse();
-    report::refused(image, Reason::Namespace, Subject::new(call, spelling.lexical()));
-    Errno::EPERM
+    report::refused(image, Reason::Namespace, Subject::new(call, spelling.lexical()))
 }
 
 fn make_symlink(call: &CStr, target: *const c_char, at: Argument) -> Result<(), Errno> {
