@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { STACK = 256 * 1024 };
@@ -148,27 +149,85 @@ static int v_walked(char **a)
     return opened < 0 ? FAILED : show(opened);
 }
 
-/* The rest of the line in a thread with the smallest stack that there may be. */
+/* Waits for `body` in a thread, which returns what a verb does. */
 static int thread_error;
-static void *on_small_stack(void *line)
+static int in_thread(const pthread_attr_t *attributes, void *(*body)(void *), char **a)
+{
+    pthread_t thread;
+    void *answer;
+    if ((errno = pthread_create(&thread, attributes, body, a)))
+        return FAILED;
+    pthread_join(thread, &answer);
+    errno = thread_error;
+    return (int)(intptr_t)answer;
+}
+static void *rest(void *line)
 {
     intptr_t answer = run(line);
     thread_error = errno;
     return (void *)answer;
 }
+
+/* The rest of the line in a thread with the smallest stack that there may be. */
 static int v_small_stack(char **a)
 {
     pthread_attr_t attributes;
-    pthread_t thread;
-    void *answer;
     pthread_attr_init(&attributes);
     if (pthread_attr_setstacksize(&attributes, 16384))
         pthread_attr_setstacksize(&attributes, (size_t)sysconf(_SC_THREAD_STACK_MIN));
-    if ((errno = pthread_create(&thread, &attributes, on_small_stack, a)))
+    return in_thread(&attributes, rest, a);
+}
+
+/* The rest of the line in a thread with descriptors of its own, the numbers of which are all a[0] to the others. */
+static void *with_own_descriptors(void *line)
+{
+    enum { MANY = 600 };
+    char **a = line;
+    if (unshare(CLONE_FILES) == 0) {
+        for (int fd = 3; fd < MANY; fd++)
+            close(fd);
+        return rest(a + 1);
+    }
+    thread_error = errno;
+    return (void *)(intptr_t)FAILED;
+}
+static int v_own_descriptors(char **a)
+{
+    for (int count = 0; count < 500; count++)
+        if (open(a[0], O_RDONLY | O_DIRECTORY) < 0)
+            return FAILED;
+    return in_thread(NULL, with_own_descriptors, a);
+}
+
+/* The rest of the line in a thread with a working directory of its own, while the others are in a[0]. */
+static void *with_own_directory(void *line)
+{
+    char **a = line;
+    if (unshare(CLONE_FS) || chdir(a[0])) {
+        thread_error = errno;
+        return (void *)(intptr_t)FAILED;
+    }
+    return rest(a + 1);
+}
+static int v_own_directory(char **a)
+{
+    close(open("file", O_RDONLY)); /* the path of the others' directory is now known */
+    return in_thread(NULL, with_own_directory, a);
+}
+
+/* The rest of the line in a thread that outlives the first one. */
+static void *after_the_first(void *line)
+{
+    struct timespec moment = {.tv_nsec = 50 * 1000 * 1000};
+    nanosleep(&moment, NULL);
+    exit(report(run(line)));
+}
+static int v_outlive_first(char **a)
+{
+    pthread_t thread;
+    if ((errno = pthread_create(&thread, NULL, after_the_first, a)))
         return FAILED;
-    pthread_join(thread, &answer);
-    errno = thread_error;
-    return (int)(intptr_t)answer;
+    pthread_exit(NULL);
 }
 
 /* Another process and its environment. */
@@ -242,6 +301,9 @@ const struct verb state_verbs[] = {
     {"forge", 0, v_forge},
     {"walked", 1, v_walked},
     {"small_stack", 0, v_small_stack},
+    {"own_descriptors", 1, v_own_descriptors},
+    {"own_directory", 1, v_own_directory},
+    {"outlive_first", 0, v_outlive_first},
     {"other_environment", 0, v_other_environment},
     {"other_environment_by_number", 0, v_other_environment_by_number},
     {0},

@@ -1,5 +1,5 @@
 //! States in which what the library knows of the process might be wrong: its working directory, an
-//! inode number, its own process number, the size of its stack.
+//! inode number, its own process number, the size of its stack, what its threads share.
 
 use std::process::{Command, Stdio};
 
@@ -30,6 +30,13 @@ attacks! {
     smallest_stack_exec_by_link: "printf '#!/bin/sh\necho ok\n' > $OUT/ok; chmod +x $OUT/ok; ln -s $OUT d", "small_stack exec d/ok" => "EACCES";
     smallest_stack_connect: "$ATTACK hold_socket $OUT/socket; ln -s $OUT d", "small_stack connect d/socket" => "EACCES";
     smallest_stack_spawn: "", "small_stack spawn_self open $OUT/secret" => "EACCES";
+
+    thread_with_own_descriptors_mkdir: "ln -s $OUT d", "own_descriptors . mkdir d/new" => "EACCES";
+    thread_with_own_descriptors_rename: "ln -s $OUT d", "own_descriptors . rename d/secret got" => "EACCES";
+    thread_with_own_descriptors_chmod: "ln -s $OUT d", "own_descriptors . chmod d/secret" => "EACCES";
+    thread_with_own_descriptors_open: "ln -s $OUT d", "own_descriptors . write_creat d/new" => "EACCES";
+    thread_with_own_directory: "", "own_directory $OUT mkdir new" => "EACCES";
+    thread_that_outlives_the_first: "ln -s $OUT d", "outlive_first mkdir d/new" => "EACCES";
 
     environment_of_another_process: "touch none", "--deny none -- other_environment" => "EACCES";
     environment_of_another_process_by_number: "", "other_environment_by_number" => "EACCES|EPERM";

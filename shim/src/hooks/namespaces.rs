@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_ulong, c_void};
 
 use crate::errno::Reply;
 use crate::hooks::refusal::{EVERYWHERE, refuse};
-use crate::sys;
+use crate::{remembered, sys};
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn chroot(path: *const c_char) -> c_int {
@@ -33,12 +33,15 @@ pub(crate) extern "C" fn umount2(target: *const c_char, _flags: c_int) -> c_int 
     Err::<c_int, _>(refuse(c"umount2", target)).reply()
 }
 
-/// unshare(2), but for what gives the process a tree or a directory of its own.
+/// unshare(2), but for what gives the process a tree of its own.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn unshare(flags: c_int) -> c_int {
-    if flags & (libc::CLONE_NEWNS | libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_FS) != 0
-    {
+    if flags & (libc::CLONE_NEWNS | libc::CLONE_NEWUSER | libc::CLONE_NEWPID) != 0 {
         return Err::<c_int, _>(refuse(c"unshare", EVERYWHERE)).reply();
+    }
+    if flags & libc::CLONE_FS != 0 {
+        // From here on each thread may be in another directory, and one memory remembers for all.
+        remembered::suspend();
     }
     sys::call(libc::SYS_unshare, [sys::word(flags), 0, 0, 0, 0, 0]).map(|_| ()).reply()
 }

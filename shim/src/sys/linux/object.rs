@@ -346,10 +346,11 @@ pub(crate) const IS_DIRECTORY: Errno = Errno::EISDIR;
 /// A path that leads nowhere.
 pub(crate) const NOWHERE: &CStr = c"/proc/self/fd/-";
 
-/// Where descriptors have names.
-pub(crate) const DESCRIPTORS: &[u8] = b"/proc/self/fd/";
+/// Where descriptors have names: those of the calling thread, which may have a table of its own
+/// (`unshare(2)`, `close_range(2)`); `/proc/self` has the first thread's, and none once that has ended.
+pub(crate) const DESCRIPTORS: &[u8] = b"/proc/thread-self/fd/";
 
-/// What `/proc/self/fd/N` says, into `buffer`: a path, or `pipe:[…]` and the like; its length.
+/// What the name of a descriptor says, into `buffer`: a path, or `pipe:[…]` and the like; its length.
 pub(crate) fn path_of(fd: c_int, buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
     let link = DescriptorLink::new(fd);
     super::readlinkat(libc::AT_FDCWD, link.as_c_str(), buffer, capacity).map_err(
