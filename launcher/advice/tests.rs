@@ -186,6 +186,36 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
     assert_eq!(gathered[0].written.rules, [("x".to_owned(), Capabilities::ALL)]);
 }
 
+/// Programs look at the root, at the home and above the workspace in passing: that opens none of what is there.
+#[test]
+fn nobody_is_advised_to_grant_the_home_or_what_is_above() {
+    let home = Grant::new(
+        "/home/u".into(),
+        Capabilities::NONE,
+        GrantKind::Hidden,
+        Origin::Product { why: "home".to_owned() },
+    );
+    let grants = [grant("/w/p", R), home];
+    let tiers = Tiers::default();
+    let advisor = Advisor { workspace: Path::new("/w/p"), ..advisor(&grants, &[], &tiers) };
+    let too_much = "nothing narrower than all that is there allows it";
+    let rows = [
+        (denial("open", "/", R), "read_paths /"),
+        (denial("open", "/home/u", R), "read_paths /home/u"),
+        (denial("open", "/w", R), "read_paths /w"),
+        (denial("chmod", "/home", U), "write_paths /home"),
+        (denial("fts_open", "/", R), too_much),
+        (denial("open", "/w/p", U), "-w /w/p; .: read, update"),
+        (denial("open", "/home/u/a", R), "-r /home/u/a; read_paths /home/u/a"),
+    ];
+    for (denial, expected) in rows {
+        assert_eq!(in_line(advisor.advise(&denial)), expected);
+    }
+    // The root is covered, so that it would take a profile.
+    let grants = [grants.to_vec(), vec![grant("/", R)]].concat();
+    assert_eq!(line(&grants, &denial("chmod", "/", U)), too_much);
+}
+
 /// No option would: they are for what the service gives it.
 #[test]
 fn a_hosted_tool_is_advised_to_ask() {

@@ -143,6 +143,11 @@ impl<'a> Trial<'a> {
                 if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
                     return Err(never(format!("leave out `{}`", report::option(flag))));
                 }
+                if self.opens_too_much(&step) {
+                    return Err(never(
+                        "nothing narrower than all that is there allows it".to_owned(),
+                    ));
+                }
                 let held = step.held.union(self.means.widen(step.missing));
                 let step = note(&mut steps, Step { held, ..step });
                 if !self.add(&step) {
@@ -168,6 +173,14 @@ impl<'a> Trial<'a> {
         // Else it is the link that something is said of.
         let missing = step.missing.difference(held);
         (!missing.is_empty()).then_some(Step { place, held, missing, ..step })
+    }
+
+    /// Whether the step grants the home, or what is above it or the workspace, with all that is in it: programs
+    /// look there in passing. A pattern is of the name alone.
+    fn opens_too_much(&self, step: &Step) -> bool {
+        let is_pattern = || self.means == Means::Files && self.advisor.pattern_for(step).is_some();
+        let is_inside = step.place.starts_with(self.advisor.workspace);
+        !is_inside && self.advisor.is_beyond_advice(&step.place) && !is_pattern()
     }
 
     /// What is granted at `place` as things stand.

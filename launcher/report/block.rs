@@ -250,9 +250,9 @@ fn describe(
         Advice::Grant { options, written, question } => {
             let allow = match options.as_slice() {
                 [] if written.patterns.is_empty() => {
-                    "no option allows it; it takes a profile".to_owned()
+                    "no option allows just that; it takes a profile".to_owned()
                 }
-                [] => "no option allows it; it takes a pattern".to_owned(),
+                [] => "no option allows just that; it takes a pattern".to_owned(),
                 options => format!("allow: jp-confine {}", words(options)),
             };
             let question = question.as_ref().map(|words| within(words, advisor.workspace));

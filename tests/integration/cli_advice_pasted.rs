@@ -1,5 +1,8 @@
 //! The rules that are advised are written as the file has its own, and are pasted into it as they stand.
 
+use serde_json::Value;
+
+use crate::cli_advice::denials;
 use crate::cli_status::product;
 use crate::run::Outcome;
 use crate::scratch::Scratch;
@@ -111,4 +114,24 @@ fn a_pattern_that_only_reads_belongs_into_the_other_list() {
     product(&scratch, &change).run().assert_stderr("the pattern belongs into write_paths");
     write("write_paths");
     product(&scratch, &change).run().assert_ok();
+}
+
+/// Programs look at the root and at the home in passing: what is advised lists these, and opens nothing there.
+#[test]
+fn who_lists_the_home_is_given_nothing_in_it() {
+    let scratch = Scratch::new();
+    let list = |script: &str| product(&scratch, &["--", "sh", "-c", script]).run();
+    list("ls / ~").assert_stderr("denied read / by");
+    let file = "home/.config/jp-confine/config.toml";
+    let mut patterns = Vec::new();
+    for denial in denials(&scratch) {
+        assert_eq!(denial["options"], Value::Null, "{denial}");
+        let one = &denial["patterns"][0];
+        assert_eq!(one["key"], "read_paths", "{denial}");
+        patterns.push(one["patterns"][0].to_string());
+    }
+    let lists = format!("[file_policy]\nread_paths = [{}]\n", patterns.join(","));
+    scratch.write(file, &lists);
+    list("ls / ~").assert_ok();
+    list("cat ~/.private/key").assert_code(1);
 }
