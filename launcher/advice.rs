@@ -39,6 +39,7 @@ use crate::net::advice::Way;
 use crate::net::order::Without;
 use crate::prepare::{self, Prepared};
 use crate::report;
+use crate::terminal::Person;
 use crate::unsupervised::Unsupervised;
 use crate::workspace;
 
@@ -98,8 +99,8 @@ pub(crate) struct Advisor<'a> {
     /// The canonical workspace.
     pub(crate) workspace: &'a Path,
     pub(crate) tiers: &'a Tiers,
-    /// Whether there was a person to ask.
-    pub(crate) asked: bool,
+    /// Who could be asked.
+    pub(crate) person: Person,
     /// What rules would grant if a person approved where they lead.
     pub(crate) unapproved: &'a [Grant],
     /// Why the run had no supervisor, if it had none.
@@ -128,7 +129,7 @@ impl<'a> Advisor<'a> {
             grants: &prepared.grants,
             workspace: prepared.root.as_path(),
             tiers: &prepared.tiers,
-            asked: false,
+            person: Person::Absent,
             unapproved: &prepared.unapproved,
             unsupervised: Unsupervised::Missing,
             declared: prepared.declared,

@@ -19,7 +19,7 @@ use crate::prepare::{self, Prepared, Run, Stage};
 use crate::report;
 use crate::search;
 use crate::start::Start;
-use crate::terminal::Terminal;
+use crate::terminal::Person;
 use crate::why::Ended;
 
 /// A run that has ended: the exit status that says how, its policy, and what that refused.
@@ -61,14 +61,16 @@ pub(crate) fn run(
     let started =
         start.run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_ref()));
 
+    let unsupervised = start.unsupervised();
+    let supervises = prepare::parse_image(&prepared.image)?.behind().supervisor;
     // Nobody is asked where no tier says so.
-    let asked = !prepared.tiers.is_empty() && Terminal::open(options.non_interactive).is_some();
-    let tool = options.tool.as_deref();
-    let advisor = Advisor {
-        asked,
-        unsupervised: start.unsupervised(),
-        ..Advisor::of(context, &prepared, tool)
+    let person = if prepared.tiers.is_empty() {
+        Person::Absent
+    } else {
+        Person::present(options.non_interactive, (!supervises).then_some(unsupervised))
     };
+    let tool = options.tool.as_deref();
+    let advisor = Advisor { person, unsupervised, ..Advisor::of(context, &prepared, tool) };
     let mut denials = Denials::default();
     let mut take = |denial: Denial| {
         if let Some(log) = &log {

@@ -42,7 +42,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         grants,
         workspace: Path::new("/w"),
         tiers,
-        asked: false,
+        person: Person::Absent,
         unapproved,
         unsupervised: Unsupervised::Ordered,
         declared: true,

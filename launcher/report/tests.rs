@@ -15,6 +15,7 @@ use crate::config::own_lists::OwnLists;
 use crate::config::rule_place::RulePlace;
 use crate::denials::Denials;
 use crate::events::{Denial, Reason};
+use crate::terminal::Person;
 use crate::unsupervised::Unsupervised;
 
 const PLAIN: Style = Style { coloured: false };
@@ -65,7 +66,7 @@ fn circumstances<'a>(
             grants,
             workspace: Path::new("/w"),
             tiers: &FREE.1,
-            asked: false,
+            person: Person::Absent,
             unapproved: &[],
             unsupervised: Unsupervised::Missing,
             declared: false,
