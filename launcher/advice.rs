@@ -30,7 +30,7 @@ use self::request::asked_by;
 use self::trial::{Means, Trial, entries_of};
 use crate::asked::{Asked, Step, path_of};
 use crate::config::own_lists::OwnLists;
-use crate::config::rule_place::RulePlace;
+use crate::config::rule_places::RulePlaces;
 use crate::context::Context;
 use crate::denials::of_any_process;
 use crate::events::{Denial, Reason};
@@ -116,7 +116,7 @@ pub(crate) struct Advisor<'a> {
     /// Whose rules count, if not those of every run.
     pub(crate) tool: Option<&'a str>,
     /// Where a rule would be added.
-    pub(crate) rule_place: &'a RulePlace,
+    pub(crate) rule_places: &'a RulePlaces,
     /// Where patterns of the user's own belong.
     pub(crate) own_lists: &'a OwnLists,
 }
@@ -137,7 +137,7 @@ impl<'a> Advisor<'a> {
             without_network: prepared.network.without(),
             programs: Programs::of(context, prepared),
             tool,
-            rule_place: &prepared.rule_place,
+            rule_places: &prepared.rule_places,
             own_lists: &prepared.own_lists,
         }
     }
@@ -165,7 +165,7 @@ impl<'a> Advisor<'a> {
     /// The file that a table beside `access.fs` would be added to, in TOML.
     pub(crate) fn file_for_tables(&self) -> String {
         let own = || self.workspace.join(workspace::FILE).display().to_string();
-        self.rule_place.toml_file().map_or_else(own, str::to_owned)
+        self.rule_places.preferred().toml_file().map_or_else(own, str::to_owned)
     }
 
     /// The way out of `denial`.

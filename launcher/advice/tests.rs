@@ -50,7 +50,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         without_network: None,
         programs: None,
         tool: None,
-        rule_place: RulePlace::of_nobody(),
+        rule_places: RulePlaces::of_nobody(),
         own_lists: &LISTS,
     }
 }

@@ -12,7 +12,7 @@ use super::block::LINES;
 use super::*;
 use crate::advice::Advisor;
 use crate::config::own_lists::OwnLists;
-use crate::config::rule_place::RulePlace;
+use crate::config::rule_places::RulePlaces;
 use crate::denials::Denials;
 use crate::events::{Denial, Reason};
 use crate::terminal::Person;
@@ -74,7 +74,7 @@ fn circumstances<'a>(
             without_network: None,
             programs: None,
             tool: None,
-            rule_place: RulePlace::of_nobody(),
+            rule_places: RulePlaces::of_nobody(),
             own_lists,
         },
         verbose: true,
