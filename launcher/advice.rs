@@ -13,6 +13,7 @@ mod withheld;
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
@@ -101,6 +102,8 @@ pub(crate) struct Advisor<'a> {
     pub(crate) tiers: &'a Tiers,
     /// Who could be asked.
     pub(crate) person: Person,
+    /// When the run began, if there was one.
+    pub(crate) began: Option<SystemTime>,
     /// What rules would grant if a person approved where they lead.
     pub(crate) unapproved: &'a [Grant],
     /// Why the run had no supervisor, if it had none.
@@ -130,6 +133,7 @@ impl<'a> Advisor<'a> {
             workspace: prepared.root.as_path(),
             tiers: &prepared.tiers,
             person: Person::Absent,
+            began: None,
             unapproved: &prepared.unapproved,
             unsupervised: Unsupervised::Missing,
             declared: prepared.declared,
@@ -196,7 +200,7 @@ impl<'a> Advisor<'a> {
         if let Some(reason) = self.way_out_of(denial) {
             return never(reason);
         }
-        let asked = asked_by(denial);
+        let asked = asked_by(denial, self.began);
         if self.is_control(denial) {
             return never("cannot be allowed");
         }

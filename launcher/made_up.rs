@@ -1,5 +1,10 @@
 //! Names that programs make up: the next run has others.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::SystemTime;
+
 /// How many characters `mktemp` makes up, at least.
 const RANDOM: usize = 6;
 
@@ -27,6 +32,38 @@ pub(crate) fn is_another_each_time(name: &[u8]) -> bool {
 pub(crate) fn is_drawn(name: &[u8]) -> bool {
     let made_up = |start: &[u8]| name.strip_prefix(start).is_some_and(is_of_mktemp);
     BEGINNINGS.iter().any(|start| made_up(start)) || is_of_a_copy(name)
+}
+
+/// Whether a program seems to have made up the name of what was made since a run `began`. Looks at the disk.
+pub(crate) fn is_of_run(path: &Path, began: Option<SystemTime>) -> bool {
+    let made = || path.symlink_metadata().and_then(|found| found.created()).ok();
+    let name = path.file_name().map_or(&b""[..], OsStr::as_bytes);
+    may_be_drawn(name) && began.is_some_and(|began| made().is_some_and(|made| made >= began))
+}
+
+/// Whether a name is as programs draw them: letters after digits, or capitals here and there. People give such
+/// names, too.
+pub(crate) fn may_be_drawn(name: &[u8]) -> bool {
+    is_another_each_time(name)
+        || name.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').any(|word| {
+            let end =
+                word.len().checked_sub(RANDOM).map(|_| word.get(word.len().saturating_sub(8)..));
+            let pairs = end.flatten().unwrap_or_default().windows(2);
+            let turns = pairs.filter_map(|pair| match pair {
+                [a, b] if a.is_ascii_digit() && b.is_ascii_alphabetic() => Some(2),
+                [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase() => Some(1),
+                _ => None,
+            });
+            turns.sum::<usize>() > 1
+        })
+}
+
+/// The name of what a file is to replace whose name was made up to that.
+pub(crate) fn replaced(name: &[u8]) -> Option<&[u8]> {
+    let dot = name.iter().rposition(|&byte| byte == b'.')?;
+    let start = usize::from(name.starts_with(b"."));
+    let other = name.get(start..dot)?;
+    is_drawn_to(name, other).then_some(other)
 }
 
 /// Whether a program made the name up to another, which it is to replace: `.NAME.XXXXXX`, as `rsync` does.

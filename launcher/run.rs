@@ -1,6 +1,7 @@
 //! `jp-confine -- PROGRAM`: from the options to the program's exit status.
 
 use std::ffi::{OsStr, OsString};
+use std::time::SystemTime;
 
 use crate::advice::Advisor;
 use crate::aftermath::Aftermath;
@@ -39,6 +40,7 @@ pub(crate) fn run(
     arguments: &[OsString],
     mut lesson: Option<&mut Lesson>,
 ) -> Result<Ran, Failure> {
+    let began = SystemTime::now();
     let workspace = prepare::find_workspace(context, options)?;
     let log = match &options.events {
         Some(path) => Some(Log::open(context, &workspace.root, path)?),
@@ -70,7 +72,12 @@ pub(crate) fn run(
         Person::present(options.non_interactive, (!supervises).then_some(unsupervised))
     };
     let tool = options.tool.as_deref();
-    let advisor = Advisor { person, unsupervised, ..Advisor::of(context, &prepared, tool) };
+    let advisor = Advisor {
+        person,
+        unsupervised,
+        began: Some(began),
+        ..Advisor::of(context, &prepared, tool)
+    };
     let mut denials = Denials::default();
     let mut take = |denial: Denial| {
         if let Some(log) = &log {

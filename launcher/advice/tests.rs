@@ -43,6 +43,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         workspace: Path::new("/w"),
         tiers,
         person: Person::Absent,
+        began: None,
         unapproved,
         unsupervised: Unsupervised::Ordered,
         declared: true,

@@ -133,7 +133,7 @@ impl<'a> Trial<'a> {
             if let Some(why) = self.withheld(&denied) {
                 return Err(never(why.to_owned()));
             }
-            let (anchor, entries) = asked.grantable_at(&denied);
+            let (anchor, entries) = asked.grantable_at(&denied, self.advisor.began);
             if entries && self.advisor.is_beyond_advice(path_of(anchor.path)) {
                 return Err(never(ANOTHER_EACH_TIME.to_owned()));
             }
