@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{Destination, Request};
-use jp_confine_policy::telling::EXCHANGE;
+use jp_confine_policy::telling::{EXCHANGE, EXCLUSIVE};
 
 use crate::asked::{Asked, path_of};
 use crate::events::Denial;
@@ -34,7 +34,7 @@ pub(super) fn asked_by(denial: &Denial, began: Option<SystemTime>) -> Asked<'_> 
         b"fts_open" => Asked::Beneath(path, *missing),
         _ if is_made_up(denial, began) => made(path, *missing),
         _ if *missing == Capabilities::DELETE => Asked::Removal(path),
-        _ => Asked::Access(path, *missing),
+        _ => Asked::Access(path, missing.with_if(passes(denial), Capabilities::WRITE)),
     }
 }
 
@@ -48,11 +48,18 @@ fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
     if denial.missing.contains(Capabilities::CREATE) {
         let calls = [&b"mkstemp"[..], b"mkdtemp"];
         let is_drawn = calls.iter().any(|call| denial.call.starts_with(call));
-        return is_drawn || made_up::is_another_each_time(name);
+        let is_new = denial.call == EXCLUSIVE.to_bytes() && made_up::may_be_drawn(name);
+        return is_drawn || is_new || made_up::is_another_each_time(name);
     }
     made_up::is_of_run(path, began)
         || (made_up::is_drawn(name) && (changes || is_gone()))
         || (made_up::is_another_each_time(name) && changes && is_gone())
+}
+
+/// Whether what was to be made is for a while only, so that it is changed and removed, too.
+fn passes(denial: &Denial) -> bool {
+    let name = path_of(&denial.path).file_name().map_or(&b""[..], OsStr::as_bytes);
+    denial.missing.contains(Capabilities::CREATE) && made_up::is_made_up(name)
 }
 
 /// As asked by whoever makes up the name of `entry`, and was refused `missing`: what is made is changed and removed,

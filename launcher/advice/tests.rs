@@ -159,6 +159,22 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
             denial("mkstemp", "/w/x/sedabcdef", C),
             "-w /w/x; x: read, create, update, delete, execute",
         ),
+        (
+            denial("open O_EXCL", "/w/x/foo9ymizrse", C),
+            "-w /w/x; x: read, create, update, delete, execute",
+        ),
+        (
+            denial("open", "/w/x/foo9ymizrse", C),
+            "-w /w/x/foo9ymizrse; x/foo9ymizrse: read, create, execute",
+        ),
+        (
+            denial("open", "/w/x/.a.swp", C),
+            "-w /w/x/.a.swp; x/.a.swp: read, create, update, delete, execute",
+        ),
+        (
+            denial("open O_EXCL", "/w/x/a.lock", C),
+            "-w /w/x/a.lock; x/a.lock: read, create, execute",
+        ),
         (denial("open", "/w/core.4711", C), "-w /w; .: read, create, update, delete"),
         (denial("open", "/srv/x/tmp1fkhn_2_", C), "-w /srv/x; write_paths /srv/x/*"),
         (denial("mkstemp", "/home/u/a/bcdefgh", C), "-w /home/u/a; write_paths /home/u/a/*"),
