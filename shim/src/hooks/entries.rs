@@ -52,6 +52,7 @@ fn on_entry(
             if is_making_what_exists(image, verdict, &entry) {
                 return Err(no_entry);
             }
+            refuse_by_spelling(image, call, argument, spelled, verdict)?;
             let Request { path, route, .. } = entry.request();
             report::settle(image, verdict, Subject { call, path, route })?;
             settle_spelling(image, call, argument, spelled, || verdict)?;
@@ -72,6 +73,23 @@ fn settle_spelling(
 ) -> Result<(), Errno> {
     match spelled {
         Some(denial) if verdict() == Verdict::Allow => {
+            settle_by_spelling(image, call, argument, denial, Other::NONE)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses what the spelling of an entry keeps from everybody, before it is told what the entry itself, by its
+/// `verdict`, takes: to grant that would be in vain, and nobody is asked about what is refused anyway.
+pub(super) fn refuse_by_spelling(
+    image: &Image<'_>,
+    call: &CStr,
+    argument: Argument,
+    spelled: Option<Denial>,
+    verdict: Verdict,
+) -> Result<(), Errno> {
+    match spelled.filter(|denial| !denial.ask) {
+        Some(denial) if verdict != Verdict::Allow => {
             settle_by_spelling(image, call, argument, denial, Other::NONE)
         }
         _ => Ok(()),
@@ -247,6 +265,7 @@ fn link_object(
     if is_told {
         return Err(Errno::EEXIST);
     }
+    refuse_by_spelling(image, call, new, spelled, verdict)?;
     settle_pair(image, call, verdict, (&old, &entry.request()), Capabilities::NONE)?;
     settle_spelling(image, call, new, spelled, || may_create(image, &entry.request()))?;
     act(entry.dirfd(), entry.name())

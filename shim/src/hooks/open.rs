@@ -301,7 +301,7 @@ fn create(
         if link.is_err() || how.stops_at_link() {
             let subject = Subject::new(call, entry.path());
             if let Some(denial) = spelled
-                && judge(image, &entry.request()) == Verdict::Allow
+                && (!denial.ask || judge(image, &entry.request()) == Verdict::Allow)
             {
                 let denied = Verdict::Deny(denial);
                 report::settle(image, denied, subject).map_err(Failure::Settled)?;

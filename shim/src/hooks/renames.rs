@@ -53,11 +53,13 @@ fn move_by(
         Ok(None) => return Err(Errno::EBUSY),
         Err(errno) => return Err(nowhere(image, call, &mut to, may_create, errno)),
     };
-    // What the entry itself takes goes before what its spelling does.
-    let spelled = Spelled {
-        from: spelled_from.filter(|_| decide::remove(image, &source.request()) == Verdict::Allow),
-        to: spelled_to.filter(|_| may_create(image, &target.request()) == Verdict::Allow),
-    };
+    // What the entry itself takes goes before what its spelling does, unless that is kept from everybody.
+    let of_source =
+        |denial: &Denial| !denial.ask || decide::remove(image, &source.request()) == Verdict::Allow;
+    let of_target =
+        |denial: &Denial| !denial.ask || may_create(image, &target.request()) == Verdict::Allow;
+    let spelled =
+        Spelled { from: spelled_from.filter(of_source), to: spelled_to.filter(of_target) };
     spelled.refuse(image, call, (old, new))?;
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
     let pair = (&asked.from, &asked.to);
