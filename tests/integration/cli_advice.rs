@@ -270,31 +270,6 @@ fn profiles_that_are_advised_allow_it() {
     }
 }
 
-/// Who runs with a profile of his own adds to that, round by round.
-#[test]
-fn a_profile_of_the_run_is_advised_to_be_added_to() {
-    let scratch = tree();
-    scratch.write("home/.cargo/bin/program", "x");
-    let file = "home/.config/jp-confine/config.toml";
-    scratch.write(file, "[profiles.mine]\nincludes = ['rust']\nwrite = [\n]\n");
-    let run = || {
-        let script = scratch.expand("echo x > $HOME/.cargo/bin/new");
-        product(&scratch, &["--profile", "mine", "--", "sh", "-c", &script]).run()
-    };
-    let denied = run();
-    assert_ne!(denied.code(), 0, "allowed from the start");
-    denied.assert_stderr("write of [profiles.mine] in");
-    let advice = denials(&scratch);
-    let mut profile = "[profiles.mine]\nincludes = ['rust']\n".to_owned();
-    for one in advice[0]["patterns"].as_array().expect("a list") {
-        assert_eq!(one["table"], "profiles.mine", "{advice:?}");
-        assert_eq!(one["begun"], if one["key"] == "write" { "list" } else { "table" });
-        profile += &format!("{} = {}\n", one["key"].as_str().expect("a key"), one["patterns"]);
-    }
-    scratch.write(file, &profile);
-    run().assert_ok();
-}
-
 /// What is refused on one path in several ways is allowed by one rule, and by the same options.
 #[test]
 fn what_is_refused_on_one_path_is_allowed_by_one_rule() {

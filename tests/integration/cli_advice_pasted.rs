@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cli_advice::denials;
+use crate::cli_advice::{denials, tree};
 use crate::cli_status::product;
 use crate::run::Outcome;
 use crate::scratch::Scratch;
@@ -134,4 +134,30 @@ fn who_lists_the_home_is_given_nothing_in_it() {
     scratch.write(file, &lists);
     list("ls / ~").assert_ok();
     list("cat ~/.private/key").assert_code(1);
+}
+
+/// Who runs with a profile of his own adds to that, round by round.
+#[test]
+fn a_profile_of_the_run_is_advised_to_be_added_to() {
+    let scratch = tree();
+    scratch.write("home/.cargo/bin/program", "x");
+    let file = "home/.config/jp-confine/config.toml";
+    scratch.write(file, "[profiles.mine]\nincludes = ['rust']\nwrite = [\n]\n");
+    let run = || {
+        let script = scratch.expand("echo x > $HOME/.cargo/bin/new");
+        product(&scratch, &["--profile", "mine", "--", "sh", "-c", &script]).run()
+    };
+    let denied = run();
+    assert_ne!(denied.code(), 0, "allowed from the start");
+    denied.assert_stderr("write of [profiles.mine] in");
+    let advice = denials(&scratch);
+    let mut profile = "[profiles.mine]\nincludes = ['rust']\n".to_owned();
+    for one in advice[0]["patterns"].as_array().expect("a list") {
+        assert_eq!(one["table"], "profiles.mine", "{advice:?}");
+        assert_eq!(one["begun"], if one["key"] == "write" { "list" } else { "table" });
+        let key = one["key"].as_str().expect("a key");
+        profile = format!("{profile}{key} = {}\n", one["patterns"]);
+    }
+    scratch.write(file, &profile);
+    run().assert_ok();
 }
