@@ -13,6 +13,7 @@ mod withheld;
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
@@ -30,7 +31,7 @@ use self::request::asked_by;
 use self::trial::{Means, Trial, entries_of};
 use crate::asked::{Asked, Step, path_of};
 use crate::config::own_lists::OwnLists;
-use crate::config::rule_place::RulePlace;
+use crate::config::rule_places::RulePlaces;
 use crate::context::Context;
 use crate::denials::of_any_process;
 use crate::events::{Denial, Reason};
@@ -39,6 +40,7 @@ use crate::net::advice::Way;
 use crate::net::order::Without;
 use crate::prepare::{self, Prepared};
 use crate::report;
+use crate::terminal::Person;
 use crate::unsupervised::Unsupervised;
 use crate::workspace;
 
@@ -98,8 +100,10 @@ pub(crate) struct Advisor<'a> {
     /// The canonical workspace.
     pub(crate) workspace: &'a Path,
     pub(crate) tiers: &'a Tiers,
-    /// Whether there was a person to ask.
-    pub(crate) asked: bool,
+    /// Who could be asked.
+    pub(crate) person: Person,
+    /// When the run began, if there was one.
+    pub(crate) began: Option<SystemTime>,
     /// What rules would grant if a person approved where they lead.
     pub(crate) unapproved: &'a [Grant],
     /// Why the run had no supervisor, if it had none.
@@ -115,7 +119,7 @@ pub(crate) struct Advisor<'a> {
     /// Whose rules count, if not those of every run.
     pub(crate) tool: Option<&'a str>,
     /// Where a rule would be added.
-    pub(crate) rule_place: &'a RulePlace,
+    pub(crate) rule_places: &'a RulePlaces,
     /// Where patterns of the user's own belong.
     pub(crate) own_lists: &'a OwnLists,
 }
@@ -128,7 +132,8 @@ impl<'a> Advisor<'a> {
             grants: &prepared.grants,
             workspace: prepared.root.as_path(),
             tiers: &prepared.tiers,
-            asked: false,
+            person: Person::Absent,
+            began: None,
             unapproved: &prepared.unapproved,
             unsupervised: Unsupervised::Missing,
             declared: prepared.declared,
@@ -136,7 +141,7 @@ impl<'a> Advisor<'a> {
             without_network: prepared.network.without(),
             programs: Programs::of(context, prepared),
             tool,
-            rule_place: &prepared.rule_place,
+            rule_places: &prepared.rule_places,
             own_lists: &prepared.own_lists,
         }
     }
@@ -164,7 +169,7 @@ impl<'a> Advisor<'a> {
     /// The file that a table beside `access.fs` would be added to, in TOML.
     pub(crate) fn file_for_tables(&self) -> String {
         let own = || self.workspace.join(workspace::FILE).display().to_string();
-        self.rule_place.toml_file().map_or_else(own, str::to_owned)
+        self.rule_places.preferred().toml_file().map_or_else(own, str::to_owned)
     }
 
     /// The way out of `denial`.
@@ -195,7 +200,7 @@ impl<'a> Advisor<'a> {
         if let Some(reason) = self.way_out_of(denial) {
             return never(reason);
         }
-        let asked = asked_by(denial);
+        let asked = asked_by(denial, self.began);
         if self.is_control(denial) {
             return never("cannot be allowed");
         }

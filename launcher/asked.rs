@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::Grant;
@@ -19,8 +20,14 @@ use crate::made_up;
 pub(crate) enum Asked<'d> {
     /// For capabilities on one path.
     Access(Request<'d>, Capabilities),
-    /// For a new entry of a directory, of a name that will be another next time, and for what is done with it.
-    Made { directory: Request<'d>, entry: Request<'d> },
+    /// For an entry of a directory, of a name that will be another next time: `need` there, and to put it in place
+    /// of `target`, if it is known to be for that.
+    Made {
+        directory: Request<'d>,
+        entry: Request<'d>,
+        need: Capabilities,
+        target: Option<Request<'d>>,
+    },
     /// For the removal of an entry.
     Removal(Request<'d>),
     /// Of a walk: the directory and all below it.
@@ -34,13 +41,26 @@ pub(crate) enum Asked<'d> {
 impl<'d> Asked<'d> {
     /// What it is about, one after the other.
     fn ends(&self) -> impl Iterator<Item = Request<'d>> {
-        let (first, second) = match *self {
-            Self::Access(path, _) | Self::Removal(path) | Self::Beneath(path, _) => (path, None),
+        let (first, second, third) = match *self {
+            Self::Access(path, _) | Self::Removal(path) | Self::Beneath(path, _) => {
+                (path, None, None)
+            }
             Self::Rename { from: first, to: second, .. }
-            | Self::Link { old: first, new: second }
-            | Self::Made { entry: first, directory: second } => (first, Some(second)),
+            | Self::Link { old: first, new: second } => (first, Some(second), None),
+            Self::Made { entry, directory, target, .. } => (entry, Some(directory), target),
         };
-        std::iter::once(first).chain(second)
+        std::iter::once(first).chain(second).chain(third)
+    }
+
+    /// The same, known to be for replacing `other`, if that is known.
+    pub(crate) fn to_replace(self, other: Option<&'d Path>) -> Self {
+        match self {
+            Self::Made { directory, entry, need, .. } => {
+                let target = other.map(|path| Request::canonical(path.as_os_str().as_bytes()));
+                Self::Made { directory, entry, need, target }
+            }
+            asked => asked,
+        }
     }
 
     /// All that it names.
@@ -57,7 +77,13 @@ impl<'d> Asked<'d> {
     pub(crate) fn judge(&self, image: &Image<'_>) -> Verdict {
         match self {
             Self::Access(path, need) => decide::access(image, path, *need),
-            Self::Made { entry, .. } => decide::access(image, entry, Capabilities::WRITE),
+            Self::Made { entry, need, target, .. } => {
+                let made = decide::access(image, entry, *need);
+                match target.filter(|_| made == Verdict::Allow) {
+                    Some(target) => decide::rename(image, entry, &target, Destination::Exists),
+                    None => made,
+                }
+            }
             Self::Removal(path) => decide::remove(image, path),
             Self::Beneath(path, need) => decide::beneath(image, path, *need),
             Self::Rename { from, to, destination } => decide::rename(image, from, to, *destination),
@@ -68,10 +94,9 @@ impl<'d> Asked<'d> {
     /// What a denial of this request is about.
     pub(crate) fn place(&self, denial: &decide::Denial) -> Request<'d> {
         match *self {
-            Self::Access(path, _)
-            | Self::Made { entry: path, .. }
-            | Self::Removal(path)
-            | Self::Beneath(path, _) => path,
+            Self::Access(path, _) | Self::Removal(path) | Self::Beneath(path, _) => path,
+            Self::Made { target: Some(target), .. } if denial.second => target,
+            Self::Made { entry, .. } => entry,
             Self::Rename { from: first, to: second, .. }
             | Self::Link { old: first, new: second } => {
                 if denial.second {
@@ -84,12 +109,19 @@ impl<'d> Asked<'d> {
     }
 
     /// Where a grant lifts a denial of this request, and whether that is a directory, for what is in it: the
-    /// name itself will be another next time. Looks at the disk.
-    pub(crate) fn grantable_at(&self, denial: &decide::Denial) -> (Request<'d>, bool) {
+    /// name itself will be another next time, as names of what was made since a run `began` may be. Looks at the
+    /// disk.
+    pub(crate) fn grantable_at(
+        &self,
+        denial: &decide::Denial,
+        began: Option<SystemTime>,
+    ) -> (Request<'d>, bool) {
         let place = self.place(denial);
         match *self {
-            Self::Made { directory, .. } => (directory, true),
-            Self::Rename { .. } | Self::Link { .. } if self.is_made_up(path_of(place.path)) => {
+            Self::Made { directory, .. } if !denial.second => (directory, true),
+            Self::Rename { .. } | Self::Link { .. }
+                if self.is_made_up(path_of(place.path), began) =>
+            {
                 let directory = path_of(place.path).parent();
                 directory.map_or((place, false), |it| {
                     (Request::canonical(it.as_os_str().as_bytes()), true)
@@ -100,7 +132,7 @@ impl<'d> Asked<'d> {
     }
 
     /// Whether a program made up the name of one end, be it to that of the other; who moves what lasts names it.
-    fn is_made_up(&self, end: &Path) -> bool {
+    fn is_made_up(&self, end: &Path, began: Option<SystemTime>) -> bool {
         let name = |path: &Path| path.file_name().map_or(Vec::new(), |it| it.as_bytes().to_owned());
         let drawn = name(end);
         let mut others = self.paths().filter(|path| *path != end);
@@ -108,6 +140,7 @@ impl<'d> Asked<'d> {
         let is_gone = || end.symlink_metadata().is_err();
         made_up::is_drawn(&drawn)
             || is_to_other()
+            || made_up::is_of_run(end, began)
             || (made_up::is_another_each_time(&drawn) && is_gone())
     }
 

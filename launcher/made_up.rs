@@ -1,5 +1,11 @@
 //! Names that programs make up: the next run has others.
 
+use std::ffi::OsStr;
+use std::fs::Metadata;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::SystemTime;
+
 /// How many characters `mktemp` makes up, at least.
 const RANDOM: usize = 6;
 
@@ -27,6 +33,48 @@ pub(crate) fn is_another_each_time(name: &[u8]) -> bool {
 pub(crate) fn is_drawn(name: &[u8]) -> bool {
     let made_up = |start: &[u8]| name.strip_prefix(start).is_some_and(is_of_mktemp);
     BEGINNINGS.iter().any(|start| made_up(start)) || is_of_a_copy(name)
+}
+
+/// Whether a program seems to have made up the name of what was made since a run `began`. Looks at the disk.
+pub(crate) fn is_of_run(path: &Path, began: Option<SystemTime>) -> bool {
+    // Some file systems do not say when a file was made.
+    let of = |found: Metadata| found.created().or_else(|_| found.modified());
+    let made = || path.symlink_metadata().and_then(of).ok();
+    let name = path.file_name().map_or(&b""[..], OsStr::as_bytes);
+    may_be_drawn(name) && began.is_some_and(|began| made().is_some_and(|made| made >= began))
+}
+
+/// Whether a name is as programs draw them: letters after digits, capitals here and there, or that of a swap file.
+/// People give such names, too.
+pub(crate) fn may_be_drawn(name: &[u8]) -> bool {
+    is_another_each_time(name)
+        || is_swap(name)
+        || name.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').any(|word| {
+            let end =
+                word.len().checked_sub(RANDOM).map(|_| word.get(word.len().saturating_sub(8)..));
+            let pairs = end.flatten().unwrap_or_default().windows(2);
+            let turns = pairs.filter_map(|pair| match pair {
+                [a, b] if a.is_ascii_digit() && b.is_ascii_alphabetic() => Some(2),
+                [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase() => Some(1),
+                _ => None,
+            });
+            turns.sum::<usize>() > 1
+        })
+}
+
+/// Whether it is as of the swap files of `vim`, which takes the next letter where one is left over.
+fn is_swap(name: &[u8]) -> bool {
+    let end = name.rsplit(|&byte| byte == b'.').next().unwrap_or_default();
+    name.starts_with(b".")
+        && matches!(end, [b's', b'w', b'a'..=b'z'] | [b's', b'w', b'a'..=b'z', b'x'])
+}
+
+/// The name of what a file is to replace whose name was made up to that.
+pub(crate) fn replaced(name: &[u8]) -> Option<&[u8]> {
+    let dot = name.iter().rposition(|&byte| byte == b'.')?;
+    let start = usize::from(name.starts_with(b"."));
+    let other = name.get(start..dot)?;
+    is_drawn_to(name, other).then_some(other)
 }
 
 /// Whether a program made the name up to another, which it is to replace: `.NAME.XXXXXX`, as `rsync` does.
@@ -154,6 +202,38 @@ mod tests {
         for (name, other) in [(".a.TfTAK7", "b"), ("a.backup", "a"), ("a.o", "a"), (".Xa9kQz", "")]
         {
             assert!(!is_drawn_to(name.as_bytes(), other.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_may_be_drawn() {
+        for name in [
+            "foo9ymiz55e",
+            "foog2nq73c1.txt",
+            "a.omrmZtW",
+            "fooAb3dEf",
+            "CuAbCdEf",
+            ".a.swp",
+            ".a.swpx",
+            ".a.swo",
+        ] {
+            assert!(may_be_drawn(name.as_bytes()), "{name}");
+        }
+        for name in ["a.lock", "chapter12.gz", "out2024.csv", "testResults.xml", "a.swp", "x86_64"]
+        {
+            assert!(!may_be_drawn(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_replaced_is_in_the_name() {
+        let told = |name: &'static str| {
+            replaced(name.as_bytes()).map(|it| str::from_utf8(it).expect("ASCII"))
+        };
+        assert_eq!(told(".a.tar.IkNUAj"), Some("a.tar"));
+        assert_eq!(told("a.oXk3mNp"), Some("a"));
+        for name in ["a.backup", "sedA1b2C3", ".IkNUAj", "a"] {
+            assert_eq!(told(name), None, "{name}");
         }
     }
 

@@ -52,6 +52,7 @@ mod ready_made;
 mod refused_calls;
 mod reply;
 mod report;
+mod rule_additions;
 mod rule_text;
 mod run;
 mod scratch;

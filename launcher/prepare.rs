@@ -21,7 +21,7 @@ use crate::cli::{Enforce, Options};
 use crate::commands;
 use crate::config::layers::Layers;
 use crate::config::own_lists::OwnLists;
-use crate::config::rule_place::RulePlace;
+use crate::config::rule_places::RulePlaces;
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::externals;
@@ -53,7 +53,7 @@ pub(crate) struct Prepared {
     pub(crate) image: Vec<u8>,
     pub(crate) tiers: Tiers,
     /// Where a rule would be added.
-    pub(crate) rule_place: RulePlace,
+    pub(crate) rule_places: RulePlaces,
     /// Where the user's own patterns belong.
     pub(crate) own_lists: OwnLists,
     /// What is sensitive and yet free to all programs, because nothing is declared.
@@ -94,7 +94,7 @@ pub(crate) fn prepare(
     let resources = written.compile().map_err(|error| Failure::own(error.to_string()))?;
     let mut network = net::order::Order::of(options, &resources.net);
     let held = Held::of(context, workspace, options, &written, &resources)?;
-    let rule_place = layers.rule_place(&workspace.root, options.tool.as_deref());
+    let rule_places = layers.rule_places(&workspace.root, options.tool.as_deref());
     let mut declared = layers.declared(options.tool.as_deref())?;
     if run.is_some_and(|run| run.learning) {
         declared = declared.outside();
@@ -164,7 +164,7 @@ pub(crate) fn prepare(
         declared: outcome.declared,
         image,
         tiers,
-        rule_place,
+        rule_places,
         own_lists: layers.own_lists(context, options.tool.as_deref(), &profiles),
         exposed,
         rules: wire,

@@ -19,12 +19,21 @@ use crate::unsupervised::Unsupervised;
 /// How many `#!` lines the kernel follows (`exec_binprm` in fs/exec.c).
 const INTERPRETERS: usize = 5;
 
+/// A program that may be started.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// By the name that it is started by.
+    pub(crate) file: PathBuf,
+    /// Where that led when it was judged.
+    pub(crate) canonical: PathBuf,
+}
+
 /// The file that `name` means, looked up in `PATH` as the shell would, which may be executed and
 /// which the preload library will see (spec §13).
 ///
 /// A file that is denied is passed over while others of that name may follow, as confined programs
 /// pass it over too; the failure is about the first.
-pub(crate) fn find(context: &Context, name: &OsStr, judge: Judge<'_>) -> Result<PathBuf, Failure> {
+pub(crate) fn find(context: &Context, name: &OsStr, judge: Judge<'_>) -> Result<Found, Failure> {
     let mut refused = None;
     for candidate in candidates(context, name) {
         let Ok(meta) = candidate.metadata() else { continue };
@@ -36,7 +45,7 @@ pub(crate) fn find(context: &Context, name: &OsStr, judge: Judge<'_>) -> Result<
             judge.program(&context.absolute(&candidate), &own_path(), INTERPRETERS)
         };
         match answer {
-            Ok(()) => return Ok(candidate),
+            Ok(canonical) => return Ok(Found { file: candidate, canonical }),
             Err(reason) => {
                 refused.get_or_insert(Failure::NotExecutable { path: candidate, reason });
             }
@@ -78,26 +87,32 @@ pub(crate) struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Whether `by` may start what is at `path`.
-    fn program(&self, path: &Path, by: &Path, interpreters: usize) -> Result<(), Refusal> {
+    /// Where `path` leads, if `by` may start what is there.
+    fn program(&self, path: &Path, by: &Path, interpreters: usize) -> Result<PathBuf, Refusal> {
         let canonical = path.canonicalize().map_err(|error| Refusal::Unfit(error.to_string()))?;
         self.may_execute(&canonical, path, by)?;
-        match kind(&canonical)? {
+        self.what_starts(&canonical, interpreters)?;
+        Ok(canonical)
+    }
+
+    /// Whether what the kernel starts for the program, at its canonical path, is held and may be executed.
+    fn what_starts(&self, canonical: &Path, interpreters: usize) -> Result<(), Refusal> {
+        match kind(canonical)? {
             Kind::Dynamic(_)
-                if has_capabilities(&canonical) && !self.image.behind().other_programs =>
+                if has_capabilities(canonical) && !self.image.behind().other_programs =>
             {
                 Err(self
                     .unheld("it has capabilities of its own, so the loader ignores the library"))
             }
-            Kind::Dynamic(loader) => self.loader(Path::new(OsStr::from_bytes(&loader)), &canonical),
+            Kind::Dynamic(loader) => self.loader(Path::new(OsStr::from_bytes(&loader)), canonical),
             Kind::Script(interpreter) if interpreters > 0 => {
                 let interpreter = Path::new(OsStr::from_bytes(&interpreter));
-                let outcome = self.program(interpreter, &canonical, interpreters - 1);
-                outcome.map_err(|reason| reason.of("its interpreter", interpreter))
+                let outcome = self.program(interpreter, canonical, interpreters - 1);
+                outcome.map(drop).map_err(|reason| reason.of("its interpreter", interpreter))
             }
             Kind::Script(_) => Err(Refusal::Unfit("interpreters in a circle".to_owned())),
             // No magic number: the C library runs it with the shell (`exec(3)`, ENOEXEC).
-            Kind::Other => self.program(Path::new("/bin/sh"), &canonical, 0),
+            Kind::Other => self.program(Path::new("/bin/sh"), canonical, 0).map(drop),
             Kind::Static if self.image.behind().other_programs => Ok(()),
             Kind::Static => {
                 Err(self.unheld("it is statically linked, so the library cannot be in it"))

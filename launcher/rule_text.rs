@@ -59,10 +59,12 @@ pub(crate) fn added(form: &Form, path: &str, caps: Capabilities) -> String {
     }
 }
 
-/// For people: the file that a rule is added to, and the list in it where that is there.
-pub(crate) fn place(list: Option<&str>, file: &str) -> String {
+/// For people: the file that a rule is added to, the list in it where that is there, and the line of the rule that
+/// it is to come after.
+pub(crate) fn place(list: Option<&str>, file: &str, after: Option<u32>) -> String {
     let list = list.map(|list| format!("{} of ", report::path(list))).unwrap_or_default();
-    format!("{list}{}", report::path(file))
+    let after = after.map(|line| format!(", after the rule on line {line}")).unwrap_or_default();
+    format!("{list}{}{after}", report::path(file))
 }
 
 /// The rule, a line for each key.

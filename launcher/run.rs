@@ -1,6 +1,7 @@
 //! `jp-confine -- PROGRAM`: from the options to the program's exit status.
 
 use std::ffi::{OsStr, OsString};
+use std::time::SystemTime;
 
 use crate::advice::Advisor;
 use crate::aftermath::Aftermath;
@@ -20,7 +21,7 @@ use crate::prepare::{self, Prepared, Run, Stage};
 use crate::report;
 use crate::search;
 use crate::start::Start;
-use crate::terminal::Terminal;
+use crate::terminal::Person;
 use crate::why::Ended;
 
 /// A run that has ended: the exit status that says how, its policy, and what that refused.
@@ -40,6 +41,7 @@ pub(crate) fn run(
     arguments: &[OsString],
     mut lesson: Option<&mut Lesson>,
 ) -> Result<Ran, Failure> {
+    let began = SystemTime::now();
     let workspace = prepare::find_workspace(context, options)?;
     let log = match &options.events {
         Some(path) => Some(Log::open(context, &workspace.root, path)?),
@@ -62,12 +64,19 @@ pub(crate) fn run(
     let started =
         start.run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_ref()));
 
+    let unsupervised = start.unsupervised();
+    let supervises = prepare::parse_image(&prepared.image)?.behind().supervisor;
     // Nobody is asked where no tier says so.
-    let asked = !prepared.tiers.is_empty() && Terminal::open(options.non_interactive).is_some();
+    let person = if prepared.tiers.is_empty() {
+        Person::Absent
+    } else {
+        Person::present(options.non_interactive, (!supervises).then_some(unsupervised))
+    };
     let tool = options.tool.as_deref();
     let advisor = Advisor {
-        asked,
-        unsupervised: start.unsupervised(),
+        person,
+        unsupervised,
+        began: Some(began),
         ..Advisor::of(context, &prepared, tool)
     };
     let mut denials = Denials::default();

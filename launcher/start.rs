@@ -145,11 +145,11 @@ impl Start<'_> {
                 && Terminal::open(self.options.non_interactive).is_some(),
             unsupervised: self.unsupervised(),
         };
-        let file = program::find(self.context, self.name, judge)?;
+        let found = program::find(self.context, self.name, judge)?;
         let sealed = seal::seal(&prepared.image)?;
         let judged = prepared.network.judged()?;
         let confined = Confined {
-            file: &file,
+            file: &found.file,
             name: self.name,
             arguments: self.arguments,
             shim: &self.premises.shim,
@@ -201,6 +201,7 @@ impl Start<'_> {
                 interactive: !self.options.non_interactive,
                 workspace: prepared.root.as_path().to_owned(),
                 tiers: prepared.tiers.clone(),
+                typed: Some(found.canonical).filter(|_| judge.typed_by_person),
             },
             counting: self.options.verbose,
             learning: self.lesson.map(recorder).transpose()?,

@@ -10,12 +10,40 @@ use rustix::process;
 use rustix::termios::{self, QueueSelector};
 
 use crate::reply::Reply;
+use crate::unsupervised::Unsupervised;
 
 /// How often it is looked whether a question is over.
 const TICK: Duration = Duration::from_millis(100);
 
 /// No answer is this long.
 const LONGEST: usize = 4096;
+
+/// Who could be asked during a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Person {
+    /// Somebody at the terminal.
+    Asked,
+    /// Nobody was to be, with `--non-interactive`.
+    Unwanted,
+    /// There was nobody.
+    Absent,
+    /// Nobody was told of the questions, and why: a supervisor asks them.
+    Uninformed(Unsupervised),
+}
+
+impl Person {
+    /// Who can be asked now by a supervisor, or why there is none.
+    pub(crate) fn present(non_interactive: bool, unsupervised: Option<Unsupervised>) -> Self {
+        if let Some(why) = unsupervised {
+            return Self::Uninformed(why);
+        }
+        match Terminal::open(non_interactive) {
+            Some(_) => Self::Asked,
+            None if non_interactive => Self::Unwanted,
+            None => Self::Absent,
+        }
+    }
+}
 
 /// The controlling terminal, wherever the standard streams lead.
 #[derive(Debug)]

@@ -23,6 +23,15 @@ impl Unsupervised {
         }
     }
 
+    /// The way to a question.
+    pub(crate) const fn way_to_ask(self) -> &'static str {
+        match self {
+            Self::Ordered => "nobody is asked without a supervisor; allow: --enforce layered",
+            Self::Inside => "nobody is asked by a run inside another; run it outside of that",
+            Self::Missing => "nobody is asked without a supervisor; see `jp-confine doctor`",
+        }
+    }
+
     /// The way to a supervisor.
     pub(crate) const fn way_out(self) -> &'static str {
         match self {

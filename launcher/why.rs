@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use self::kept::{of_last_run, replace};
 pub(crate) use self::served::Served;
 
-use crate::advice::{Advice, Advisor, Gathered};
+use crate::advice::{Advice, Advisor, Gathered, Written};
 use crate::cli::Options;
 use crate::command_line::CommandLine;
 use crate::context::Context;
@@ -52,6 +52,21 @@ struct Head {
     missed: Vec<String>,
 }
 
+/// Rules that allow something, and where they belong.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Rules {
+    /// As the policy file has them: in JSON where it is JSON.
+    toml: Option<String>,
+    /// The file that they are for.
+    file: Option<String>,
+    /// The list in it that they are to be put into, where they do not bring the header of their table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    list: Option<String>,
+    /// The line of the rule in it that they are to come after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<u32>,
+}
+
 /// Denials in one directory, and what allows all of them.
 #[derive(Debug, Serialize, Deserialize)]
 struct Together {
@@ -59,8 +74,8 @@ struct Together {
     paths: usize,
     /// Options, as words for a shell.
     options: String,
-    /// Rules for a policy file.
-    toml: Option<String>,
+    #[serde(flatten)]
+    rules: Rules,
     /// Patterns and profiles for files of the user's own.
     #[serde(default)]
     patterns: Vec<Addition>,
@@ -97,13 +112,8 @@ struct Explained {
     /// The rule whose target is to be approved, as a command.
     #[serde(default)]
     approve: Option<String>,
-    /// Rules for a policy file that allow it, as that has them: in JSON where it is JSON.
-    toml: Option<String>,
-    /// The file that they are for.
-    file: Option<String>,
-    /// The list in it that they are to be put into, where they do not bring the header of their table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    list: Option<String>,
+    #[serde(flatten)]
+    rules: Rules,
     /// Patterns and profiles for files of the user's own, which allow it together with these rules.
     #[serde(default)]
     patterns: Vec<Addition>,
@@ -165,13 +175,11 @@ impl Ended<'_> {
 
     fn together(&self) -> Vec<Together> {
         let all: Vec<&Denial> = self.denials.open().iter().map(|(denial, _)| denial).collect();
-        let form = self.advisor.rule_place.form();
-        let rule = |(path, caps): &(String, _)| rule_text::added(form, path, *caps);
         let one = |one: Gathered| Together {
             directory: report::printable(one.directory.as_os_str().as_bytes()),
             paths: one.members.len(),
             options: report::words(&one.options),
-            toml: one.written.rules.first().map(rule),
+            rules: self.rules(&one.written),
             patterns: own_additions::additions(self.advisor.own_lists, &one.written),
         };
         self.advisor.gather(&all).into_iter().map(one).collect()
@@ -192,27 +200,40 @@ impl Ended<'_> {
         whole.map(|((denial, times), advice)| self.explain(denial, times, advice)).collect()
     }
 
+    /// What is `written` as rules.
+    fn rules(&self, written: &Written) -> Rules {
+        let addition = self.advisor.rule_addition(&written.rules);
+        addition.text().map_or_else(Rules::default, |text| Rules {
+            toml: Some(text),
+            file: Some(addition.file().to_owned()),
+            list: addition.list().map(str::to_owned),
+            after: addition.after,
+        })
+    }
+
     fn explain(&self, denial: &Denial, times: u64, advice: Advice) -> Explained {
-        let form = self.advisor.rule_place.form();
-        let rule = |(path, caps): &(String, _)| rule_text::added(form, path, *caps);
-        let is_rule = matches!(advice, Advice::Grant { .. });
-        let (mut options, mut toml, mut approve, mut never) = (None, String::new(), None, None);
+        let table = |toml: String| Rules {
+            toml: Some(toml),
+            file: Some(self.advisor.file_for_tables()),
+            ..Rules::default()
+        };
+        let (mut options, mut rules, mut approve, mut never) = (None, Rules::default(), None, None);
         let (mut patterns, mut question, mut then) = (Vec::new(), None, None);
         match advice {
             Advice::Grant { options: words, written, question: asked } => {
                 question = asked;
                 options = (!words.is_empty()).then(|| report::words(&words));
-                toml = written.rules.iter().map(rule).collect::<Vec<_>>().join("\n");
+                rules = self.rules(&written);
                 patterns = own_additions::additions(self.advisor.own_lists, &written);
             }
             Advice::Connection(way) => {
                 options = Some(format!("--net {}", report::quoted(way.typed.as_bytes())));
-                toml = way.toml(self.advisor.tool);
+                rules = table(way.toml(self.advisor.tool));
             }
             Advice::Command { key, rule, instead } => {
                 let note = instead.map(|rule| format!("# in place of {rule}\n"));
-                toml = note.unwrap_or_default();
-                toml.push_str(&rule_text::command(self.advisor.tool, &key, &rule));
+                let rule = rule_text::command(self.advisor.tool, &key, &rule);
+                rules = table(note.unwrap_or_default() + &rule);
             }
             Advice::Approve { rule, options: words } => {
                 approve = Some(report::approval(&rule));
@@ -224,10 +245,6 @@ impl Ended<'_> {
             }
             Advice::Never(reason) => never = Some(reason),
         }
-        let toml = (!toml.is_empty()).then_some(toml);
-        let own = self.advisor.rule_place.file();
-        let file = if is_rule { own.to_owned() } else { self.advisor.file_for_tables() };
-        let list = form.list().filter(|_| is_rule && toml.is_some());
         let arguments = CommandLine::arguments_of(denial);
         let route = if arguments.is_some() { &denial.path } else { &denial.route };
         Explained {
@@ -247,9 +264,7 @@ impl Ended<'_> {
             hidden: denial.hidden,
             options,
             approve,
-            file: toml.as_ref().map(|_| file),
-            list: list.map(str::to_owned),
-            toml,
+            rules,
             patterns,
             question,
             never,

@@ -2,17 +2,19 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+use std::time::SystemTime;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{Destination, Request};
-use jp_confine_policy::telling::EXCHANGE;
+use jp_confine_policy::telling::{EXCHANGE, EXCLUSIVE};
 
 use crate::asked::{Asked, path_of};
 use crate::events::Denial;
 use crate::made_up;
 
-/// What was asked for when `denial` was the answer.
-pub(super) fn asked_by(denial: &Denial) -> Asked<'_> {
+/// What was asked for when `denial` was the answer, in a run that `began` then.
+pub(super) fn asked_by(denial: &Denial, began: Option<SystemTime>) -> Asked<'_> {
     let Denial { other, missing, .. } = denial;
     let path = Request::by_route(&denial.path, &denial.route);
     // Of the other path the spelling is not known.
@@ -20,6 +22,7 @@ pub(super) fn asked_by(denial: &Denial) -> Asked<'_> {
     let (first, second) = if denial.second { (beside, path) } else { (path, beside) };
     match denial.call.as_slice() {
         // One path alone where the other leads nowhere.
+        _ if other.is_empty() && is_made_up(denial, began) => made(path, *missing),
         _ if other.is_empty() && *missing == Capabilities::DELETE => Asked::Removal(path),
         b"rename" | b"renameat" | b"renameat2" if !other.is_empty() => {
             Asked::Rename { from: first, to: second, destination: destination(denial, second.path) }
@@ -29,24 +32,50 @@ pub(super) fn asked_by(denial: &Denial) -> Asked<'_> {
         }
         b"link" | b"linkat" if !other.is_empty() => Asked::Link { old: first, new: second },
         b"fts_open" => Asked::Beneath(path, *missing),
-        _ if is_made_up(denial) => made(path),
+        _ if is_made_up(denial, began) => made(path, *missing),
         _ if *missing == Capabilities::DELETE => Asked::Removal(path),
-        _ => Asked::Access(path, *missing),
+        _ => Asked::Access(path, missing.with_if(passes(denial), Capabilities::WRITE)),
     }
 }
 
-/// Whether the denied entry was to be made, and will have another name next time.
-fn is_made_up(denial: &Denial) -> bool {
-    let name = path_of(&denial.path).file_name().map_or(&b""[..], OsStr::as_bytes);
-    let is_drawn = [b"mkstemp", b"mkdtemp"].iter().any(|call| denial.call.starts_with(*call));
-    denial.missing.contains(Capabilities::CREATE)
-        && (is_drawn || made_up::is_another_each_time(name))
+/// Whether the denied entry will have another name next time: a program made it up to make the entry, or what it
+/// made already is so called. Looks at the disk.
+fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
+    let path = path_of(&denial.path);
+    let name = path.file_name().map_or(&b""[..], OsStr::as_bytes);
+    let changes = denial.missing.intersects(Capabilities::WRITE);
+    let is_gone = || path.symlink_metadata().is_err();
+    if denial.missing.contains(Capabilities::CREATE) {
+        let calls = [&b"mkstemp"[..], b"mkdtemp"];
+        let is_drawn = calls.iter().any(|call| denial.call.starts_with(call));
+        let is_new = denial.call == EXCLUSIVE.to_bytes() && made_up::may_be_drawn(name);
+        return is_drawn || is_new || made_up::is_another_each_time(name);
+    }
+    made_up::is_of_run(path, began)
+        || (made_up::is_drawn(name) && (changes || is_gone()))
+        || (made_up::is_another_each_time(name) && changes && is_gone())
 }
 
-/// As asked by whoever makes up the name of `entry`.
-fn made(entry: Request<'_>) -> Asked<'_> {
+/// Whether what was to be made is for a while only, so that it is changed and removed, too.
+fn passes(denial: &Denial) -> bool {
+    let name = path_of(&denial.path).file_name().map_or(&b""[..], OsStr::as_bytes);
+    denial.missing.contains(Capabilities::CREATE) && made_up::is_made_up(name)
+}
+
+/// As asked by whoever makes up the name of `entry`, and was refused `missing`: what is made is changed and removed,
+/// too.
+fn made(entry: Request<'_>, missing: Capabilities) -> Asked<'_> {
+    let makes = missing.contains(Capabilities::CREATE);
+    let need = missing.with_if(makes, Capabilities::WRITE);
     let directory = path_of(entry.path).parent().map_or(entry.path, |it| it.as_os_str().as_bytes());
-    Asked::Made { directory: Request::canonical(directory), entry }
+    Asked::Made { directory: Request::canonical(directory), entry, need, target: None }
+}
+
+/// What an entry is to replace whose name was made up to that. Looks at the disk.
+pub(super) fn replaced(denial: &Denial) -> Option<PathBuf> {
+    let path = path_of(&denial.path);
+    let other = path.with_file_name(path_of(made_up::replaced(path.file_name()?.as_bytes())?));
+    other.symlink_metadata().is_ok_and(|found| found.is_file()).then_some(other)
 }
 
 /// What the rename was to do at `to`: what was missing there tells, or else what is there now.

@@ -42,7 +42,8 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         grants,
         workspace: Path::new("/w"),
         tiers,
-        asked: false,
+        person: Person::Absent,
+        began: None,
         unapproved,
         unsupervised: Unsupervised::Ordered,
         declared: true,
@@ -50,7 +51,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         without_network: None,
         programs: None,
         tool: None,
-        rule_place: RulePlace::of_nobody(),
+        rule_places: RulePlaces::of_nobody(),
         own_lists: &LISTS,
     }
 }
@@ -158,6 +159,22 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
             denial("mkstemp", "/w/x/sedabcdef", C),
             "-w /w/x; x: read, create, update, delete, execute",
         ),
+        (
+            denial("open O_EXCL", "/w/x/foo9ymizrse", C),
+            "-w /w/x; x: read, create, update, delete, execute",
+        ),
+        (
+            denial("open", "/w/x/foo9ymizrse", C),
+            "-w /w/x/foo9ymizrse; x/foo9ymizrse: read, create, execute",
+        ),
+        (
+            denial("open", "/w/x/.a.swp", C),
+            "-w /w/x/.a.swp; x/.a.swp: read, create, update, delete, execute",
+        ),
+        (
+            denial("open O_EXCL", "/w/x/a.lock", C),
+            "-w /w/x/a.lock; x/a.lock: read, create, execute",
+        ),
         (denial("open", "/w/core.4711", C), "-w /w; .: read, create, update, delete"),
         (denial("open", "/srv/x/tmp1fkhn_2_", C), "-w /srv/x; write_paths /srv/x/*"),
         (denial("mkstemp", "/home/u/a/bcdefgh", C), "-w /home/u/a; write_paths /home/u/a/*"),
@@ -184,6 +201,36 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
     let three = ["a", "b", "c"].map(|name| denial("mkstemp", &format!("/w/x/{name}"), C));
     let gathered = advisor(&grants, &[], &tiers).gather(&three.each_ref());
     assert_eq!(gathered[0].written.rules, [("x".to_owned(), Capabilities::ALL)]);
+}
+
+/// Programs look at the root, at the home and above the workspace in passing: that opens none of what is there.
+#[test]
+fn nobody_is_advised_to_grant_the_home_or_what_is_above() {
+    let home = Grant::new(
+        "/home/u".into(),
+        Capabilities::NONE,
+        GrantKind::Hidden,
+        Origin::Product { why: "home".to_owned() },
+    );
+    let grants = [grant("/w/p", R), home];
+    let tiers = Tiers::default();
+    let advisor = Advisor { workspace: Path::new("/w/p"), ..advisor(&grants, &[], &tiers) };
+    let too_much = "nothing narrower than all that is there allows it";
+    let rows = [
+        (denial("open", "/", R), "read_paths /"),
+        (denial("open", "/home/u", R), "read_paths /home/u"),
+        (denial("open", "/w", R), "read_paths /w"),
+        (denial("chmod", "/home", U), "write_paths /home"),
+        (denial("fts_open", "/", R), too_much),
+        (denial("open", "/w/p", U), "-w /w/p; .: read, update"),
+        (denial("open", "/home/u/a", R), "-r /home/u/a; read_paths /home/u/a"),
+    ];
+    for (denial, expected) in rows {
+        assert_eq!(in_line(advisor.advise(&denial)), expected);
+    }
+    // The root is covered, so that it would take a profile.
+    let grants = [grants.to_vec(), vec![grant("/", R)]].concat();
+    assert_eq!(line(&grants, &denial("chmod", "/", U)), too_much);
 }
 
 /// No option would: they are for what the service gives it.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::{Advice, Advisor, Means, Trial, Written, note, options_of};
+use super::{Advice, Advisor, Means, Trial, Written, note, options_of, request};
 use crate::asked::{Asked, Step};
 use crate::events::Denial;
 
@@ -17,8 +17,12 @@ type Steps = Result<Vec<Step>, Box<Advice>>;
 impl Advisor<'_> {
     /// The ways out of `denials`, in files each with all that the others want at the same places.
     pub(crate) fn advise_all(&self, denials: &[&Denial]) -> Vec<Advice> {
-        let asked: Vec<Result<Asked<'_>, Box<Advice>>> =
-            denials.iter().map(|denial| self.grantable(denial)).collect();
+        let replaced: Vec<Option<PathBuf>> =
+            denials.iter().map(|denial| request::replaced(denial)).collect();
+        let both = denials.iter().zip(&replaced);
+        let asked: Vec<Result<Asked<'_>, Box<Advice>>> = both
+            .map(|(denial, other)| Ok(self.grantable(denial)?.to_replace(other.as_deref())))
+            .collect();
         let requests: Vec<Asked<'_>> = asked.iter().flatten().copied().collect();
         let options = self.solve_all(&requests, Means::Options);
         let files = self.solve_all(&requests, Means::Files);

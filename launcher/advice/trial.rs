@@ -133,7 +133,7 @@ impl<'a> Trial<'a> {
             if let Some(why) = self.withheld(&denied) {
                 return Err(never(why.to_owned()));
             }
-            let (anchor, entries) = asked.grantable_at(&denied);
+            let (anchor, entries) = asked.grantable_at(&denied, self.advisor.began);
             if entries && self.advisor.is_beyond_advice(path_of(anchor.path)) {
                 return Err(never(ANOTHER_EACH_TIME.to_owned()));
             }
@@ -142,6 +142,11 @@ impl<'a> Trial<'a> {
                 let step = self.reaching(&image, step).ok_or_else(useless)?;
                 if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
                     return Err(never(format!("leave out `{}`", report::option(flag))));
+                }
+                if self.opens_too_much(&step) {
+                    return Err(never(
+                        "nothing narrower than all that is there allows it".to_owned(),
+                    ));
                 }
                 let held = step.held.union(self.means.widen(step.missing));
                 let step = note(&mut steps, Step { held, ..step });
@@ -168,6 +173,14 @@ impl<'a> Trial<'a> {
         // Else it is the link that something is said of.
         let missing = step.missing.difference(held);
         (!missing.is_empty()).then_some(Step { place, held, missing, ..step })
+    }
+
+    /// Whether the step grants the home, or what is above it or the workspace, with all that is in it: programs
+    /// look there in passing. A pattern is of the name alone.
+    fn opens_too_much(&self, step: &Step) -> bool {
+        let is_pattern = || self.means == Means::Files && self.advisor.pattern_for(step).is_some();
+        let is_inside = step.place.starts_with(self.advisor.workspace);
+        !is_inside && self.advisor.is_beyond_advice(&step.place) && !is_pattern()
     }
 
     /// What is granted at `place` as things stand.

@@ -15,10 +15,11 @@ use crate::events::{Denial, Layer};
 use crate::prepare;
 use crate::program::own_path;
 use crate::report;
+use crate::terminal::Person;
 
-/// The way out where a tier withholds something, or it is a question, which a person was `asked` or not; none
+/// The way out where a tier withholds something, or it is a question, which a `person` was asked or not; none
 /// where a grant or a pattern outweighs it.
-fn way_out(restraint: Restraint, is_question: bool, asked: bool) -> Option<&'static str> {
+fn way_out(restraint: Restraint, is_question: bool, person: Person) -> Option<&'static str> {
     Some(match restraint {
         Restraint::Deny => "no option and no rule outweighs it; take the pattern out",
         // Elsewhere nobody would be asked.
@@ -30,12 +31,14 @@ fn way_out(restraint: Restraint, is_question: bool, asked: bool) -> Option<&'sta
         }
         // A pattern outweighs it.
         Restraint::Default if !is_question => return None,
-        Restraint::Prompt | Restraint::Read | Restraint::Default if asked => {
-            "a person said no; the next run asks again"
-        }
-        Restraint::Prompt | Restraint::Read | Restraint::Default => {
-            "nobody consented; in a terminal it is asked about"
-        }
+        Restraint::Prompt | Restraint::Read | Restraint::Default => match person {
+            Person::Asked => "a person said no; the next run asks again",
+            Person::Unwanted => {
+                "nobody consented; --non-interactive keeps it from being asked about"
+            }
+            Person::Absent => "nobody consented; in a terminal it is asked about",
+            Person::Uninformed(why) => why.way_to_ask(),
+        },
         Restraint::Sensitive => return None,
     })
 }
@@ -73,7 +76,7 @@ impl Trial<'_> {
         match denied.restraint? {
             Restraint::Default if is_by_default(denied) => None,
             Restraint::Read if !denied.ask => None,
-            restraint => way_out(restraint, denied.ask, advisor.asked),
+            restraint => way_out(restraint, denied.ask, advisor.person),
         }
     }
 
@@ -129,7 +132,7 @@ impl Trial<'_> {
 impl Advisor<'_> {
     /// The way out of `denial` where a tier withholds what a rule grants; none where a grant outweighs it.
     pub(super) fn way_out_of(&self, denial: &Denial) -> Option<&'static str> {
-        if denial.layer == Layer::Launcher && denial.question && self.asked {
+        if denial.layer == Layer::Launcher && denial.question && self.person == Person::Asked {
             let is_typed = path_of(&denial.program) == own_path();
             let in_front = "what starts a typed program is not asked about; type it in front";
             // Else the person would have consented by typing it.
@@ -142,7 +145,7 @@ impl Advisor<'_> {
                 "no option and no rule outweighs it; the pattern belongs into write_paths",
             );
         }
-        way_out(restraint, denial.question, self.asked)
+        way_out(restraint, denial.question, self.person)
     }
 
     /// What a person is asked about with all `steps` taken.

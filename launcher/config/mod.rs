@@ -14,6 +14,7 @@ mod lent;
 pub(crate) mod own_lists;
 mod resources;
 pub(crate) mod rule_place;
+pub(crate) mod rule_places;
 pub(crate) mod scope;
 mod tiers;
 mod toml;

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::decode::{File, Trust};
 use super::layers::Layers;
 use crate::context::Context;
+use crate::profile::keys::KEYS;
+use crate::rule_text;
 
 /// How much of a list is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,20 +52,27 @@ impl OwnList {
     }
 }
 
-/// A profile that there is not yet, to be named with `--profile`.
+/// A profile of the user's own that the run has, or one that there is not yet, to be named with `--profile`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OwnProfile {
     pub(crate) file: String,
     pub(crate) name: String,
-    /// The profiles of the run, in whose place it would be.
+    /// The keys that it has, if it is there.
+    pub(crate) keys: Option<Vec<String>>,
+    /// Of a new one: the profiles of the run, in whose place it would be.
     pub(crate) includes: Vec<String>,
 }
 
 impl OwnProfile {
     /// Where its `key` belongs.
     pub(crate) fn list(&self, key: &str) -> OwnList {
-        let table = format!("{}{}", OwnList::PROFILES, self.name);
-        OwnList { file: self.file.clone(), table, key: key.to_owned(), begun: Begun::Nothing }
+        let table = format!("{}{}", OwnList::PROFILES, rule_text::key(&self.name));
+        let begun = match &self.keys {
+            None => Begun::Nothing,
+            Some(keys) if keys.iter().any(|known| known == key) => Begun::List,
+            Some(_) => Begun::Table,
+        };
+        OwnList { file: self.file.clone(), table, key: key.to_owned(), begun }
     }
 }
 
@@ -84,7 +93,7 @@ impl OwnLists {
             (tier, OwnList { file, table, key: tier.field().to_owned(), begun: Begun::Nothing })
         };
         let (file, name) = ("/c/config.toml".to_owned(), "mine".to_owned());
-        let profile = OwnProfile { file, name, includes: vec!["c".to_owned()] };
+        let profile = OwnProfile { file, name, keys: None, includes: vec!["c".to_owned()] };
         Self { lists: vec![list(Tier::Read), list(Tier::Write)], profile: Some(profile) }
     }
 
@@ -106,14 +115,32 @@ impl Layers {
         let user_file = context.configuration();
         let user_file = user_file.as_deref();
         let list = |tier| Some((tier, self.own_list(tool, user_file, tier)?));
-        let profile = || {
-            let file = user_file?.to_str()?.to_owned();
-            Some(OwnProfile { file, name: self.new_profile(), includes: picked.to_owned() })
+        let new = || {
+            let (file, name) = (user_file?.to_str()?.to_owned(), self.new_profile());
+            Some(OwnProfile { file, name, keys: None, includes: picked.to_owned() })
         };
         OwnLists {
             lists: [Tier::Read, Tier::Write].into_iter().filter_map(list).collect(),
-            profile: profile(),
+            profile: self.known_profile(picked).or_else(new),
         }
+    }
+
+    /// The first of the `picked` profiles that is in a file of the user's own.
+    fn known_profile(&self, picked: &[String]) -> Option<OwnProfile> {
+        let defines = |file: &&File, name: &String| {
+            file.trust == Trust::User && file.profiles.iter().any(|it| it.name == *name)
+        };
+        picked.iter().find_map(|name| {
+            let file = self.files().iter().rev().find(|file| defines(file, name))?;
+            let keys = KEYS.iter().map(|(key, _)| (*key).to_owned());
+            let keys = keys.filter(|key| file.has(&["profiles", name, key]));
+            Some(OwnProfile {
+                file: file.source.name.to_string(),
+                name: name.clone(),
+                keys: Some(keys.collect()),
+                includes: Vec::new(),
+            })
+        })
     }
 
     /// A name that no profile of the user's has.
@@ -164,6 +191,11 @@ mod tests {
 
     /// The places in runs for `tool`, with these user files: the configuration, and one given with `--policy`.
     fn lists(tool: Option<&str>, config: &str, named: &str) -> OwnLists {
+        lists_of(tool, config, named, "c")
+    }
+
+    /// As [`lists`], in runs with this profile.
+    fn lists_of(tool: Option<&str>, config: &str, named: &str, profile: &str) -> OwnLists {
         let place = tempfile::tempdir().expect("a directory");
         let path = |name: &str| place.path().join(name);
         fs::create_dir_all(path("config/jp-confine")).expect("a directory");
@@ -173,7 +205,7 @@ mod tests {
         let context = Context { config_home: Some(path("config")), ..Context::bare(&path("work")) };
         let policies: Vec<PathBuf> = vec![path("named.toml")];
         let layers = Layers::load(&context, &path("work"), &policies).expect("good layers");
-        layers.own_lists(&context, tool, &["c".to_owned()])
+        layers.own_lists(&context, tool, &[profile.to_owned()])
     }
 
     /// Where a pattern of `tier` belongs.
@@ -194,6 +226,21 @@ mod tests {
             let profile = lists(None, config, named).profile.expect("a place");
             assert_eq!((profile.name.as_str(), profile.includes), (name, vec!["c".to_owned()]));
             assert!(profile.file.ends_with("config/jp-confine/config.toml"), "{}", profile.file);
+        }
+    }
+
+    /// Who runs with a profile of his own adds to that.
+    #[test]
+    fn a_profile_of_the_run_is_added_to() {
+        let (mine, second) = ("[profiles.mine]\nread = ['/a']\n", "[profiles.mine]\nexec = []\n");
+        for (named, file, key, other) in
+            [("", "config.toml", "read", "exec"), (second, "named.toml", "exec", "read")]
+        {
+            let profile = lists_of(None, mine, named, "mine").profile.expect("a place");
+            assert_eq!((profile.name.as_str(), &profile.includes), ("mine", &Vec::new()));
+            assert!(profile.file.ends_with(file), "{}", profile.file);
+            assert_eq!(profile.list(key).begun, Begun::List);
+            assert_eq!(profile.list(other).begun, Begun::Table);
         }
     }
 

@@ -1,15 +1,12 @@
-//! Where one more rule of `access.fs` belongs, and how it is written there: what a file has already may leave no
-//! place for a header, and JSON has none.
+//! How one more rule of `access.fs` is written in a file: what that has already may leave no place for a header,
+//! and JSON has none.
 
 use std::cell::OnceCell;
-use std::path::Path;
 use std::rc::Rc;
 
 use super::decode::{self, File, Trust};
 use super::document::{self, Notation, Source, Value};
-use super::layers::Layers;
 use crate::rule_text;
-use crate::workspace;
 
 /// How a rule is written that is added to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,50 +27,37 @@ impl Form {
     }
 }
 
-/// The file that a rule would be added to: the last that has any, since of rules on one path the last decides.
+/// A file that a rule may be added to.
 #[derive(Clone, Debug)]
 pub(crate) struct RulePlace {
     source: Rc<Source>,
     notation: Notation,
     trust: Trust,
+    /// Of whose rules.
     tool: Option<String>,
+    /// Those of every run may be added to as well.
+    of_run: bool,
     form: OnceCell<Form>,
 }
 
-impl Layers {
-    /// The place for a rule of the workspace at `root`, of `tool` if one is named, before [`Self::declared`]
-    /// takes the rules out. Where no file has one it is the workspace's own.
-    pub(crate) fn rule_place(&self, root: &Path, tool: Option<&str>) -> RulePlace {
-        let of_tool = |file: &File| {
-            let named = file.tools.iter().find(|it| Some(it.name.as_str()) == tool);
-            named.is_some_and(|it| it.fs.is_some())
-        };
-        let has_rules = |file: &&File| file.fs.is_some() || of_tool(file);
-        let own = root.join(workspace::FILE).display().to_string();
-        let is_own = |file: &&File| *file.source.name == *own;
-        let found = self.files().iter().rev().find(has_rules);
-        let found = found.or_else(|| self.files().iter().find(is_own));
-        let place = found.map(|file| (Rc::clone(&file.source), file.notation, file.trust));
-        let none = || (Rc::new(Source::new(&own, String::new())), Notation::Toml, Trust::Workspace);
-        let (source, notation, trust) = place.unwrap_or_else(none);
-        let tool = tool.map(str::to_owned);
-        RulePlace { source, notation, trust, tool, form: OnceCell::new() }
-    }
-}
-
 impl RulePlace {
-    /// Of tests that are not about it.
-    #[cfg(test)]
-    pub(crate) fn of_nobody() -> &'static Self {
-        Box::leak(Box::new(Self::of_text("", Notation::Toml, None)))
+    /// One that there is not yet, for rules of `tool` if one is named.
+    pub(super) fn new(source: Rc<Source>, trust: Trust, tool: Option<&str>) -> Self {
+        let (notation, tool) = (Notation::Toml, tool.map(str::to_owned));
+        Self { source, notation, trust, tool, of_run: true, form: OnceCell::new() }
+    }
+
+    /// What `file` has of rules of `tool`, if one is named, and `of_run` of those of every run.
+    pub(super) fn of(file: &File, tool: Option<&str>, of_run: bool) -> Self {
+        let place = Self::new(Rc::clone(&file.source), file.trust, tool);
+        Self { notation: file.notation, of_run, ..place }
     }
 
     /// A file with this text.
     #[cfg(test)]
     pub(crate) fn of_text(text: &str, notation: Notation, tool: Option<&str>) -> Self {
         let source = Rc::new(Source::new("/w/jp-confine.toml", text.to_owned()));
-        let tool = tool.map(str::to_owned);
-        Self { source, notation, trust: Trust::Workspace, tool, form: OnceCell::new() }
+        Self { notation, ..Self::new(source, Trust::Workspace, tool) }
     }
 
     /// The file, as it was given or found.
@@ -96,6 +80,28 @@ impl RulePlace {
         })
     }
 
+    /// Whether there is such a list, or can be one.
+    pub(super) fn is_possible(&self) -> bool {
+        self.lists().iter().any(|list| self.form_in(list).is_some())
+    }
+
+    /// Whether the list that is added to may be so behind this line.
+    pub(crate) fn reaches_behind(&self, line: u32) -> bool {
+        let Form::Item { list, .. } = self.form() else { return true };
+        let root = document::parse(&self.source, self.notation);
+        let lists = self.lists();
+        let merged = lists.iter().map(|list| [list, &["value"][..]].concat());
+        let all: Vec<Vec<&str>> = lists.iter().cloned().chain(merged).collect();
+        let named = all.iter().find(|it| joined(it) == *list);
+        root.is_ok_and(|root| {
+            let node = named.and_then(|list| root.find(list));
+            node.is_some_and(|node| {
+                let line_of = |at| self.source.breaks(0..at) + 1;
+                (line_of(node.span.start)..=line_of(node.span.end)).contains(&(line as usize))
+            })
+        })
+    }
+
     /// The lists that a rule may be in, that of the run last.
     fn lists(&self) -> Vec<Vec<&str>> {
         let rules = ["access", "fs"];
@@ -103,7 +109,7 @@ impl RulePlace {
             let (ours, theirs) = (vec!["tools", tool], vec!["conversation", "tools", tool]);
             [[ours, rules.to_vec()].concat(), [theirs, rules.to_vec()].concat()]
         });
-        tool.chain([rules.to_vec()]).collect()
+        tool.chain(self.of_run.then(|| rules.to_vec())).collect()
     }
 
     /// How `list` takes a rule; not at all where it neither is there nor can be begun.

@@ -25,6 +25,8 @@ pub(crate) struct About {
     /// Canonical.
     pub(crate) workspace: PathBuf,
     pub(crate) tiers: Tiers,
+    /// The canonical path of the program that a person typed, and so consented to.
+    pub(crate) typed: Option<PathBuf>,
 }
 
 impl About {
@@ -189,7 +191,12 @@ mod tests {
     /// What was typed is told where it is another name of what it leads to, however it is judged.
     #[test]
     fn the_way_through_a_link_is_told() {
-        let about = About { interactive: true, workspace: "/w".into(), tiers: Tiers::default() };
+        let about = About {
+            interactive: true,
+            workspace: "/w".into(),
+            tiers: Tiers::default(),
+            typed: None,
+        };
         let denial = Denial {
             rule: None,
             missing: Capabilities::READ,

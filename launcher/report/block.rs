@@ -1,12 +1,9 @@
 //! The block after a run that was refused something (spec §18).
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
-
-use jp_confine_policy::Capabilities;
 
 use super::fold::WIDTH;
 use super::{NAME, Style, fitted, printable, quoted, shown, within};
@@ -15,6 +12,7 @@ use crate::command_line::CommandLine;
 use crate::denials::{Denials, of_any_process};
 use crate::events::{Denial, Layer, Reason};
 use crate::own_additions::{self, Addition};
+use crate::rule_additions::{self, RuleAddition};
 use crate::rule_text;
 
 /// The longest block.
@@ -137,7 +135,7 @@ fn entries(
 ) -> usize {
     let mut shown = 0;
     let mut room = FOR_DENIALS;
-    let mut rules: BTreeMap<String, Capabilities> = BTreeMap::new();
+    let mut rules: Vec<RuleAddition<'_>> = Vec::new();
     let mut patterns: Vec<Addition> = Vec::new();
     let mut has_options = false;
     let all: Vec<&Denial> = told.iter().map(|(denial, _)| denial).collect();
@@ -171,14 +169,15 @@ fn entries(
             _ => Written::default(),
         };
         has_options |= together.is_some();
-        for (path, caps) in &theirs.rules {
-            let all = rules.entry(path.clone()).or_default();
-            *all = all.union(*caps);
-        }
+        rule_additions::add(&mut rules, about.advisor.rule_addition(&theirs.rules));
         patterns.extend(own_additions::additions(about.advisor.own_lists, &theirs));
     }
     let add = if has_options { "or add to" } else { "allow: add to" };
-    let mut pasted = pasted(&rules, about.advisor, add, room);
+    let mut pasted: Vec<String> = Vec::new();
+    for addition in &rules {
+        let add = if has_options || pasted.is_empty() { add } else { "and add to" };
+        pasted.extend(addition.lines(add, room.saturating_sub(pasted.len())));
+    }
     let patterns = own_additions::together(patterns.iter());
     let add = if has_options || pasted.is_empty() { add } else { "and add to" };
     let patterns = own_additions::lines("  ", add, &patterns);
@@ -248,9 +247,9 @@ fn describe(
         Advice::Grant { options, written, question } => {
             let allow = match options.as_slice() {
                 [] if written.patterns.is_empty() => {
-                    "no option allows it; it takes a profile".to_owned()
+                    "no option allows just that; it takes a profile".to_owned()
                 }
-                [] => "no option allows it; it takes a pattern".to_owned(),
+                [] => "no option allows just that; it takes a pattern".to_owned(),
                 options => format!("allow: jp-confine {}", words(options)),
             };
             let question = question.as_ref().map(|words| within(words, advisor.workspace));
@@ -305,26 +304,6 @@ fn others(gathered: &Gathered, all: &[&Denial], advisor: Advisor<'_>, style: Sty
 /// What decided, files of the workspace named as seen from there.
 fn rule(denial: &Denial, advisor: Advisor<'_>) -> Option<String> {
     Some(within(&advisor.rule(denial)?, advisor.workspace))
-}
-
-/// What to `add` to the policy file to allow it, ready to be pasted: as many rules as fit into `room` lines.
-fn pasted(
-    rules: &BTreeMap<String, Capabilities>,
-    advisor: Advisor<'_>,
-    add: &str,
-    room: usize,
-) -> Vec<String> {
-    let form = advisor.rule_place.form();
-    let place = rule_text::place(form.list(), advisor.rule_place.file());
-    let mut lines = vec![format!("  {add} {place}:")];
-    for (path, caps) in rules {
-        let rule = rule_text::added(form, path, *caps);
-        if lines.len() + rule.lines().count() > room {
-            break;
-        }
-        lines.extend(rule.lines().map(str::to_owned));
-    }
-    if lines.len() > 1 { lines } else { Vec::new() }
 }
 
 /// The command that approves where the rule of this path leads.

@@ -12,10 +12,11 @@ use super::block::LINES;
 use super::*;
 use crate::advice::Advisor;
 use crate::config::own_lists::OwnLists;
-use crate::config::rule_place::RulePlace;
+use crate::config::rule_places::RulePlaces;
 use crate::denials::Denials;
 use crate::events::{Denial, Reason};
 use crate::gap::Gap;
+use crate::terminal::Person;
 use crate::unsupervised::Unsupervised;
 
 const PLAIN: Style = Style { coloured: false };
@@ -66,7 +67,8 @@ fn circumstances<'a>(
             grants,
             workspace: Path::new("/w"),
             tiers: &FREE.1,
-            asked: false,
+            person: Person::Absent,
+            began: None,
             unapproved: &[],
             unsupervised: Unsupervised::Missing,
             declared: false,
@@ -74,7 +76,7 @@ fn circumstances<'a>(
             without_network: None,
             programs: None,
             tool: None,
-            rule_place: RulePlace::of_nobody(),
+            rule_places: RulePlaces::of_nobody(),
             own_lists,
         },
         verbose: true,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 
-use super::{Explained, Head, Together, missed};
+use super::{Explained, Head, Rules, Together, missed};
 use crate::command_line;
 use crate::own_additions::{self, Addition};
 use crate::report;
@@ -35,15 +35,15 @@ pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -
     ));
     let mut told = BTreeSet::new();
     for denial in denials {
-        let rules = denial.toml.iter().flat_map(|toml| toml.split("\n\n")).map(str::trim_end);
+        let rules = denial.rules.toml.iter().flat_map(|toml| toml.split("\n\n")).map(str::trim_end);
         let news: Vec<&str> = rules.filter(|rule| told.insert(*rule)).collect();
         let _ = write!(text, "\n{}", denial.words(workspace, &news));
     }
-    for Together { directory, paths, options, toml, patterns } in &head.together {
+    for Together { directory, paths, options, rules, patterns } in &head.together {
         let directory = report::shown(directory.as_bytes(), &workspace.root);
         let _ = writeln!(text, "\nall {paths} in {directory}\n  allow: jp-confine {options}");
-        if let Some(toml) = toml {
-            text.push_str("  or add in place of theirs:\n");
+        if let Some(toml) = &rules.toml {
+            let _ = writeln!(text, "  or add in place of theirs to {}:", rules.place());
             for line in toml.lines() {
                 let _ = writeln!(text, "    {line}");
             }
@@ -79,6 +79,14 @@ fn everything(patterns: &[Addition]) -> String {
         }
     }
     text
+}
+
+impl Rules {
+    /// For people.
+    fn place(&self) -> String {
+        let file = self.file.as_deref().unwrap_or("the policy file");
+        rule_text::place(self.list.as_deref(), file, self.after)
+    }
 }
 
 impl Explained {
@@ -130,15 +138,13 @@ impl Explained {
             let _ = writeln!(text, "  {or}: jp-confine {options}");
         }
         if !rules.is_empty() {
-            let file = self.file.as_deref().unwrap_or("the policy file");
             let or = if self.options.is_some() { "or add" } else { "allow: add" };
-            let place = rule_text::place(self.list.as_deref(), file);
-            let _ = writeln!(text, "  {or} to {place}:");
+            let _ = writeln!(text, "  {or} to {}:", self.rules.place());
             for line in rules.join("\n\n").lines() {
                 let _ = writeln!(text, "{}", format!("    {line}").trim_end());
             }
         }
-        if self.toml.is_some() && rules.is_empty() {
+        if self.rules.toml.is_some() && rules.is_empty() {
             text.push_str("  or as above\n");
         }
         let before = match (rules.is_empty(), &self.options) {
@@ -150,7 +156,7 @@ impl Explained {
             let _ = writeln!(text, "{line}");
         }
         let is_for_one_run = self.options.is_some() && self.approve.is_none();
-        if is_for_one_run && self.toml.is_none() && self.patterns.is_empty() {
+        if is_for_one_run && self.rules.toml.is_none() && self.patterns.is_empty() {
             text.push_str("  nothing to write down was found that does so for good\n");
         }
         for words in self.question.iter().chain(&self.never) {

@@ -28,6 +28,9 @@ pub const LINE: usize = 512;
 /// What a rename is called in a record by which two entries were to change places.
 pub const EXCHANGE: &CStr = c"renameat2 RENAME_EXCHANGE";
 
+/// What an open is called in a record that was to make a file of a name that nothing has, and nothing else.
+pub const EXCLUSIVE: &CStr = c"open O_EXCL";
+
 /// What the call returns where the record was a question and a person consented; else it is zero.
 pub const CONSENT: u32 = 1;
 

@@ -138,6 +138,21 @@ fn what_tiers_withhold_too_is_named() {
     }
 }
 
+/// What no grant outweighs is told of before what lacks a grant, also by the spelling of where a move goes.
+#[test]
+fn a_spelling_that_is_denied_goes_first() {
+    let scratch = tree();
+    std::os::unix::fs::symlink("dir", scratch.ws().join("way")).expect("linked");
+    let rule = "[[access.fs]]\npath = \".\"\nread = true\n\n[file_policy]\n";
+    scratch.write("ws/jp-confine.toml", &format!("{rule}deny_paths = [\"**/way/*\"]\n"));
+    for script in ["mv file way/file", "ln file way/file", "mkdir way/new", "rm way/program"] {
+        attempt(&scratch, script).assert_stderr("`**/way/*` of deny_paths");
+        for denial in denials(&scratch) {
+            assert_eq!(denial["toml"], Value::Null, "{script}: {denial}");
+        }
+    }
+}
+
 /// What is granted and asked about does not leave its place: that is no question, and nobody is told of one.
 #[test]
 fn what_is_asked_about_stays_in_its_place() {

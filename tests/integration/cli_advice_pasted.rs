@@ -1,5 +1,8 @@
 //! The rules that are advised are written as the file has its own, and are pasted into it as they stand.
 
+use serde_json::Value;
+
+use crate::cli_advice::{denials, tree};
 use crate::cli_status::product;
 use crate::run::Outcome;
 use crate::scratch::Scratch;
@@ -111,4 +114,50 @@ fn a_pattern_that_only_reads_belongs_into_the_other_list() {
     product(&scratch, &change).run().assert_stderr("the pattern belongs into write_paths");
     write("write_paths");
     product(&scratch, &change).run().assert_ok();
+}
+
+/// Programs look at the root and at the home in passing: what is advised lists these, and opens nothing there.
+#[test]
+fn who_lists_the_home_is_given_nothing_in_it() {
+    let scratch = Scratch::new();
+    let list = |script: &str| product(&scratch, &["--", "sh", "-c", script]).run();
+    list("ls / ~").assert_stderr("denied read / by");
+    let file = "home/.config/jp-confine/config.toml";
+    let mut patterns = Vec::new();
+    for denial in denials(&scratch) {
+        assert_eq!(denial["options"], Value::Null, "{denial}");
+        let one = &denial["patterns"][0];
+        assert_eq!(one["key"], "read_paths", "{denial}");
+        patterns.push(one["patterns"][0].to_string());
+    }
+    let lists = format!("[file_policy]\nread_paths = [{}]\n", patterns.join(","));
+    scratch.write(file, &lists);
+    list("ls / ~").assert_ok();
+    list("cat ~/.private/key").assert_code(1);
+}
+
+/// Who runs with a profile of his own adds to that, round by round.
+#[test]
+fn a_profile_of_the_run_is_advised_to_be_added_to() {
+    let scratch = tree();
+    scratch.write("home/.cargo/bin/program", "x");
+    let file = "home/.config/jp-confine/config.toml";
+    scratch.write(file, "[profiles.mine]\nincludes = ['rust']\nwrite = [\n]\n");
+    let run = || {
+        let script = scratch.expand("echo x > $HOME/.cargo/bin/new");
+        product(&scratch, &["--profile", "mine", "--", "sh", "-c", &script]).run()
+    };
+    let denied = run();
+    assert_ne!(denied.code(), 0, "allowed from the start");
+    denied.assert_stderr("write of [profiles.mine] in");
+    let advice = denials(&scratch);
+    let mut profile = "[profiles.mine]\nincludes = ['rust']\n".to_owned();
+    for one in advice[0]["patterns"].as_array().expect("a list") {
+        assert_eq!(one["table"], "profiles.mine", "{advice:?}");
+        assert_eq!(one["begun"], if one["key"] == "write" { "list" } else { "table" });
+        let key = one["key"].as_str().expect("a key");
+        profile = format!("{profile}{key} = {}\n", one["patterns"]);
+    }
+    scratch.write(file, &profile);
+    run().assert_ok();
 }

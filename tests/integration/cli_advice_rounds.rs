@@ -7,33 +7,53 @@ use crate::cli_advice::{attempt, denials, texts, tree};
 use crate::cli_status::product;
 use crate::scratch::Scratch;
 
-/// Each replaces a file by one of a made-up name, and is refused to begin with.
-const ROWS: [&str; 2] = ["sed -i s/i/j/ dir/a", "ln -f dir/b dir/a"];
+/// Lets one file be read.
+const FILE: &str = "[[access.fs]]\npath = 'dir/a'\nread = true\n";
+/// Lets everything be read, and that file be executed.
+const ALL: &str = "[[access.fs]]\npath = '.'\nread = true\n
+[[access.fs]]\npath = 'dir/a'\nread = true\nexecute = true\n";
+/// Lets files be made, and not changed.
+const MAKE: &str = "[[access.fs]]\npath = '.'\nread = true\n
+[[access.fs]]\npath = 'dir'\nread = true\ncreate = true\n";
 
-/// So often denials are followed, before the script has to pass.
-const ROUNDS: usize = 2;
+/// Makes a file of a name that nothing has, and removes it.
+const FOR_A_WHILE: &str =
+    "n=dir/fooq$(date +%N | cut -c4-5)zqxkvw; set -C; echo x > $n && rm $n && ! ls $n";
+/// Replaces a file by one of a name that was made up to that.
+const REPLACED: &str =
+    "n=dir/.a.Xk3m$(date +%N | cut -c4-5); echo x > $n && mv -f $n dir/a && grep x dir/a";
+
+/// Policies, scripts that are refused under them to begin with, and how often denials are followed before these
+/// have to pass.
+const ROWS: &[(&str, &str, usize)] = &[
+    (FILE, "sed -i s/i/j/ dir/a", 2),
+    (FILE, "ln -f dir/b dir/a", 2),
+    (FILE, FOR_A_WHILE, 1),
+    (FILE, REPLACED, 1),
+    (ALL, "sed -i s/i/j/ dir/a", 2),
+    (ALL, "ln -f dir/b dir/a", 2),
+    (ALL, FOR_A_WHILE, 1),
+    (ALL, REPLACED, 1),
+    (MAKE, "sed -i s/i/j/ dir/a", 1),
+    (MAKE, FOR_A_WHILE, 1),
+    (MAKE, REPLACED, 1),
+];
 
 #[test]
 fn rules_for_made_up_names_come_to_an_end() {
-    for policy in [
-        "[[access.fs]]\npath = 'dir/a'\nread = true\n",
-        "[[access.fs]]\npath = '.'\nread = true\n
-[[access.fs]]\npath = 'dir/a'\nread = true\nexecute = true\n",
-    ] {
-        for script in ROWS {
-            let scratch = Scratch::new();
-            let mut policy = policy.to_owned();
-            scratch.write("ws/dir/a", "i");
-            scratch.write("ws/dir/b", "b");
+    for (policy, script, rounds) in ROWS {
+        let scratch = Scratch::new();
+        let mut policy = (*policy).to_owned();
+        scratch.write("ws/dir/a", "i");
+        scratch.write("ws/dir/b", "b");
+        scratch.write("ws/jp-confine.toml", &policy);
+        for _ in 0..*rounds {
+            assert_ne!(attempt(&scratch, script).code(), 0, "{script}: {policy}");
+            policy = format!("{policy}\n{}", texts(&denials(&scratch), "toml").join("\n"));
             scratch.write("ws/jp-confine.toml", &policy);
-            for _ in 0..ROUNDS {
-                assert_ne!(attempt(&scratch, script).code(), 0, "{script}: {policy}");
-                policy = format!("{policy}\n{}", texts(&denials(&scratch), "toml").join("\n"));
-                scratch.write("ws/jp-confine.toml", &policy);
-            }
-            let last = attempt(&scratch, script);
-            assert_eq!(last.code(), 0, "{script}: {policy}\n{last}");
         }
+        let last = attempt(&scratch, script);
+        assert_eq!(last.code(), 0, "{script}: {policy}\n{last}");
     }
 }
 

@@ -372,13 +372,51 @@ fn nobody_consents_for_a_person() {
     assert_eq!((told("7").as_str(), told("8").as_str()), ("EINVAL", "EINVAL"));
 }
 
+/// What the spelling of a new entry keeps from everybody nobody is asked about, wherever it leads.
+#[test]
+fn a_spelling_that_is_denied_asks_nothing() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    std::os::unix::fs::symlink("ask", scratch.ws().join("way")).expect("linked");
+    let patterns = "prompt_paths = ['<workspace>/ask/**']\ndeny_paths = ['**/way/*']\n";
+    scratch.write("ws/jp-confine.toml", &format!("[file_policy]\n{patterns}"));
+    let script =
+        "mkdir way/c; echo x > way/d; ln -s x way/e; ln file way/f; mv file way/g; rm way/a";
+    let mut terminal = start(&scratch, &format!("{script}; echo done"));
+    terminal.see("done");
+    terminal.end();
+    assert!(!terminal.screen().contains(QUESTION), "{}", terminal.screen());
+    let mut left: Vec<_> = std::fs::read_dir(scratch.ws().join("ask"))
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["a", "b"]);
+}
+
+/// A question that nobody was asked is no refusal of theirs.
+#[test]
+fn nobody_is_asked_without_a_supervisor() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let run = Run::sh(&scratch, "cat ask/a").mode(Mode::Confined).flags(&["--enforce=cooperative"]);
+    let mut terminal = Terminal::start(&run);
+    terminal.see("nobody is asked without a supervisor");
+    assert_eq!(terminal.end(), Some(1));
+}
+
 /// Without a terminal, or told not to ask: no, and the block says why.
 #[test]
 fn nobody_to_ask() {
     let scratch = place();
     let run =
         Run::sh(&scratch, "cat ask/a").mode(Mode::Confined).flags(&["--non-interactive"]).run();
-    run.assert_code(1).assert_stderr("nobody consented").assert_stderr("prompt_paths");
+    run.assert_code(1).assert_stderr("nobody consented; --non-interactive keeps it");
+    run.assert_stderr("prompt_paths");
     let events = scratch.path("events");
     let flags = ["--non-interactive", "--events", events.to_str().expect("UTF-8")];
     Run::sh(&scratch, "cat ask/a").mode(Mode::Confined).flags(&flags).run().assert_code(1);

@@ -10,12 +10,14 @@ fn who_said_no_is_not_nobody() {
     let question =
         Denial { restraint: Some(Restraint::Prompt), question: true, ..denial("open", "/w/a", R) };
     let (grants, tiers) = ([grant("/w", R)], Tiers::default());
-    let told = |asked| {
-        let advisor = Advisor { asked, ..advisor(&grants, &[], &tiers) };
+    let told = |person| {
+        let advisor = Advisor { person, ..advisor(&grants, &[], &tiers) };
         in_line(advisor.advise(&question))
     };
-    assert_eq!(told(false), "nobody consented; in a terminal it is asked about");
-    assert_eq!(told(true), "a person said no; the next run asks again");
+    assert_eq!(told(Person::Absent), "nobody consented; in a terminal it is asked about");
+    assert!(told(Person::Unwanted).contains("--non-interactive keeps it from"));
+    assert!(told(Person::Uninformed(Unsupervised::Ordered)).contains("--enforce layered"));
+    assert_eq!(told(Person::Asked), "a person said no; the next run asks again");
     let moved = Denial { question: false, other: "/w/b".into(), ..question };
     let advice = advisor(&grants, &[], &tiers).advise(&moved);
     assert!(in_line(advice).contains("has to stay in its place; take the pattern out"));
@@ -25,7 +27,7 @@ fn who_said_no_is_not_nobody() {
 #[test]
 fn what_starts_a_typed_program_is_to_be_typed() {
     let (grants, tiers) = ([grant("/w", R)], Tiers::default());
-    let advisor = Advisor { asked: true, ..advisor(&grants, &[], &tiers) };
+    let advisor = Advisor { person: Person::Asked, ..advisor(&grants, &[], &tiers) };
     let told = |program: &Path| {
         in_line(advisor.advise(&Denial {
             restraint: Some(Restraint::Prompt),

@@ -5,6 +5,7 @@ use std::os::fd::AsFd as _;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::existing;
+use jp_confine_policy::image::Image;
 use rustix::fs::{AtFlags, linkat};
 use rustix::io::Errno;
 
@@ -83,7 +84,24 @@ fn settle(task: &Task<'_>, path: Option<&[u8]>, entry: &Entry) -> Result<(), Err
     if verdict != Verdict::Allow && is_told() && exists(entry) {
         return Err(Errno::EXIST);
     }
+    if verdict != Verdict::Allow {
+        refuse_by_spelling(task, &target, may_create)?;
+    }
     settle_pair(task, verdict, (&source, &target), Capabilities::NONE)
+}
+
+/// Refuses what a spelling with links on the way keeps from everybody, before it is told what both ends take: to
+/// grant that would be in vain.
+pub(super) fn refuse_by_spelling(
+    task: &Task<'_>,
+    end: &Request<'_>,
+    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+) -> Result<(), Errno> {
+    let spelled = || decide::spelled(task.image(), end.route, judge).filter(|denial| !denial.ask);
+    match if end.route == end.path { None } else { spelled() } {
+        Some(denial) => task.settle(Verdict::Deny(denial), Subject::by_route(end.path, end.route)),
+        None => Ok(()),
+    }
 }
 
 fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object, Errno> {

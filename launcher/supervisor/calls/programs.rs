@@ -4,6 +4,8 @@
 
 use std::ffi::CString;
 use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use jp_confine_policy::Capabilities;
@@ -27,7 +29,7 @@ use crate::sys::notification::Answer;
 const SCRIPT_DEPTH: u32 = 5;
 
 /// execve(2), execveat(2). The first program was typed, and with it its arguments: no rule about
-/// programs counts for it, and nobody is asked whether it may be executed.
+/// programs counts for it, and nobody is asked whether what was there when it was looked up may be executed.
 pub(crate) fn execute(
     task: &Task<'_>,
     dirfd: i32,
@@ -39,21 +41,22 @@ pub(crate) fn execute(
     let is_typed = !begun.load(Ordering::Acquire);
     let is_judged = invocation::is_limited(task.image()) && !is_typed;
     let words = if is_judged { Some(words::read(&task.caller, argv)?) } else { None };
-    let judge = if is_typed { may_execute_typed } else { may_execute };
-    let answer = start(task, dirfd, path, (words.as_deref(), judge), flags)?;
+    let typed = task.policy.consent.about().typed.as_deref().filter(|_| is_typed);
+    let judge = |image: &Image<'_>, request: &Request<'_>| may_execute_typed(image, request, typed);
+    let answer = start(task, dirfd, path, (words.as_deref(), &judge), flags)?;
     begun.store(true, Ordering::Release);
     Ok(answer)
 }
 
 /// Says of a program whether it may be executed.
-type Judge = fn(&Image<'_>, &Request<'_>) -> Verdict;
+type Judge<'j> = &'j dyn Fn(&Image<'_>, &Request<'_>) -> Verdict;
 
 /// Judges a program, and the words that it is to be started with where rules may be about them.
 fn start(
     task: &Task<'_>,
     dirfd: i32,
     path: u64,
-    (words, judge): (Option<&[Vec<u8>]>, Judge),
+    (words, judge): (Option<&[Vec<u8>]>, Judge<'_>),
     flags: i32,
 ) -> Result<Answer, Errno> {
     if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
@@ -101,16 +104,18 @@ fn may_execute(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     decide::access(image, request, Capabilities::EXECUTE)
 }
 
-/// As [`may_execute`], with the consent of whoever typed it.
-fn may_execute_typed(image: &Image<'_>, request: &Request<'_>) -> Verdict {
-    may_execute(image, &request.consented())
+/// As [`may_execute`], with the consent of whoever typed it to what is at the path `typed`. Where the name leads
+/// elsewhere by now, that is another program.
+fn may_execute_typed(image: &Image<'_>, request: &Request<'_>, typed: Option<&Path>) -> Verdict {
+    let is_meant = typed.is_some_and(|typed| typed.as_os_str().as_bytes() == request.path);
+    if is_meant { may_execute(image, &request.consented()) } else { may_execute(image, request) }
 }
 
 fn find(
     task: &Task<'_>,
     argument: &Argument<'_>,
     stops: bool,
-    judge: Judge,
+    judge: Judge<'_>,
 ) -> Result<Object, Errno> {
     if is_absent(task, argument) {
         return Err(Errno::NOENT);
@@ -134,7 +139,7 @@ fn admit(task: &Task<'_>, program: Object) -> Result<Answer, Errno> {
         match inspect(task, &program)? {
             Kind::Script(interpreter) => {
                 let argument = named(task, interpreter)?;
-                program = find(task, &argument, false, may_execute)?;
+                program = find(task, &argument, false, &may_execute)?;
             }
             Kind::Dynamic(loader) => return admit_loader(task, loader),
             Kind::Static => return Ok(Answer::Continue),
@@ -198,4 +203,40 @@ fn not_a_program(file: &Object) -> Errno {
 /// Whether the caller has the permission, whatever the file is.
 fn may_be_started(file: &Object) -> Result<(), Errno> {
     accessat(HERE, name_of(file.file.as_fd()), Access::EXEC_OK, AtFlags::EACCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use jp_confine_policy::build::{Grant, GrantKind, Origin};
+    use jp_confine_policy::file_policy::FilePolicy;
+    use jp_confine_policy::pattern::Places;
+    use jp_confine_policy::tiers::Tiers;
+
+    use super::*;
+    use crate::{grants, prepare};
+
+    /// What a name leads to once it is another program nobody consented to, asked about or not.
+    #[test]
+    fn typing_is_consent_to_what_was_there() {
+        let workspace = Path::new("/w");
+        let places = Places { home: None, workspace };
+        let prompt_paths = vec!["<workspace>/asked/*".to_owned()];
+        let policy = FilePolicy { prompt_paths, ..FilePolicy::default() };
+        let tiers = Tiers::new(&policy, Some(&[]), places).expect("patterns");
+        let origin = Origin::Flag { text: String::new() };
+        let all = Grant::new("/w".into(), Capabilities::ALL, GrantKind::Plain, origin);
+        let paths = ["/w/asked/a", "/w/asked/b", "/w/plain"];
+        let of = paths.map(Path::new);
+        let image = grants::image_over(&[all], Some(&tiers), &of, workspace).expect("an image");
+        let image = prepare::parse_image(&image).expect("an image");
+        let allowed = |typed: Option<&str>| {
+            paths.map(|path| {
+                let request = Request::canonical(path.as_bytes());
+                may_execute_typed(&image, &request, typed.map(Path::new)) == Verdict::Allow
+            })
+        };
+        assert_eq!(allowed(Some("/w/asked/a")), [true, false, true]);
+        assert_eq!(allowed(Some("/w/plain")), [false, false, true]);
+        assert_eq!(allowed(None), [false, false, true]);
+    }
 }

@@ -8,7 +8,7 @@ use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::entries::{exists, is_directory, may_create};
-use super::links::settle_pair;
+use super::links::{refuse_by_spelling, settle_pair};
 use crate::learn::record::How;
 use crate::supervisor::resolve::Entry;
 use crate::supervisor::task::Task;
@@ -42,6 +42,8 @@ pub(crate) fn rename(
     let pair = (&asked.from, &asked.to);
     let ends = Held { source: &source, target: &target };
     let (flags, if_exists) = match moves::settled(task.image(), &asked, &ends, |denial, also| {
+        refuse_by_spelling(task, &asked.from, decide::remove)?;
+        refuse_by_spelling(task, &asked.to, may_create)?;
         settle_pair(task, Verdict::Deny(denial), pair, also)
     })? {
         Plan::Go => (flags, None),

@@ -223,8 +223,12 @@ fn shown(denials: &[Denial]) -> Vec<String> {
 
 /// There is nobody to ask.
 fn nobody() -> Arc<Consent> {
-    let about =
-        About { interactive: false, workspace: PathBuf::from("/"), tiers: Tiers::default() };
+    let about = About {
+        interactive: false,
+        workspace: PathBuf::from("/"),
+        tiers: Tiers::default(),
+        typed: None,
+    };
     Arc::new(Consent::new(about))
 }
 

@@ -53,6 +53,9 @@ fn on_entry(
                 return Err(no_entry);
             }
             let Request { path, route, .. } = entry.request();
+            if let (Some(denial), Verdict::Deny(_)) = (spelled, verdict) {
+                refuse_by_spelling(image, call, argument, denial, path)?;
+            }
             report::settle(image, verdict, Subject { call, path, route })?;
             settle_spelling(image, call, argument, spelled, || verdict)?;
             act(entry.dirfd(), entry.name())
@@ -76,6 +79,25 @@ fn settle_spelling(
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses what a spelling with links on the way keeps from everybody, before it is told what the entry itself, at
+/// this canonical path, takes: to grant that would be in vain, and nobody is asked about what is refused anyway.
+#[cold]
+#[inline(never)]
+pub(super) fn refuse_by_spelling(
+    image: &Image<'_>,
+    call: &CStr,
+    argument: Argument,
+    denial: Denial,
+    path: &[u8],
+) -> Result<(), Errno> {
+    let mut spelling = Far::<Spelling>::blank()?;
+    spelling.read(argument.dirfd, argument.path)?;
+    if denial.ask || spelling.lexical() == path {
+        return Ok(());
+    }
+    report::settle_pair(image, denial, Subject::new(call, spelling.lexical()), Other::NONE)
 }
 
 /// Reports a refusal about the spelling of an entry; or asks a person, about what is wanted at the other
@@ -245,6 +267,9 @@ fn link_object(
     };
     if is_told {
         return Err(Errno::EEXIST);
+    }
+    if let (Some(denial), Verdict::Deny(_)) = (spelled, verdict) {
+        refuse_by_spelling(image, call, new, denial, entry.path())?;
     }
     settle_pair(image, call, verdict, (&old, &entry.request()), Capabilities::NONE)?;
     settle_spelling(image, call, new, spelled, || may_create(image, &entry.request()))?;

@@ -6,6 +6,7 @@ use core::ffi::{CStr, c_char, c_int, c_uint};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::Image;
+use jp_confine_policy::telling::EXCLUSIVE;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
@@ -165,6 +166,8 @@ fn judge_and_open(
 ) -> Result<c_int, Errno> {
     let mut spelling = Spelling::new();
     spelling.read(dirfd, path)?;
+    let is_plain = matches!(call.to_bytes(), b"open" | b"openat" | b"fopen");
+    let call = if is_plain && how.exclusive() { EXCLUSIVE } else { call };
     open_spelled(image, call, &mut spelling, how)
 }
 
@@ -298,7 +301,7 @@ fn create(
         if link.is_err() || how.stops_at_link() {
             let subject = Subject::new(call, entry.path());
             if let Some(denial) = spelled
-                && judge(image, &entry.request()) == Verdict::Allow
+                && (!denial.ask || judge(image, &entry.request()) == Verdict::Allow)
             {
                 let denied = Verdict::Deny(denial);
                 report::settle(image, denied, subject).map_err(Failure::Settled)?;

@@ -9,7 +9,9 @@ use jp_confine_policy::image::Image;
 use jp_confine_policy::moves::{self, End, Ends, Kind, Move, Plan};
 use jp_confine_policy::telling::EXCHANGE;
 
-use super::entries::{Argument, exists, may_create, nowhere, settle_by_spelling, settle_pair};
+use super::entries::{
+    Argument, exists, may_create, nowhere, refuse_by_spelling, settle_by_spelling, settle_pair,
+};
 use crate::errno::Errno;
 use crate::path::Spelling;
 use crate::report::Other;
@@ -53,7 +55,12 @@ fn move_by(
         Ok(None) => return Err(Errno::EBUSY),
         Err(errno) => return Err(nowhere(image, call, &mut to, may_create, errno)),
     };
-    // What the entry itself takes goes before what its spelling does.
+    // What the entry itself takes goes before what its spelling does, unless that is kept from everybody.
+    for (spelled, argument, entry) in [(spelled_from, old, &source), (spelled_to, new, &target)] {
+        if let Some(denial) = spelled {
+            refuse_by_spelling(image, call, argument, denial, entry.path())?;
+        }
+    }
     let spelled = Spelled {
         from: spelled_from.filter(|_| decide::remove(image, &source.request()) == Verdict::Allow),
         to: spelled_to.filter(|_| may_create(image, &target.request()) == Verdict::Allow),
