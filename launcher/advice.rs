@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::canonical;
+use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::commands::CommandRule;
 use jp_confine_policy::decide::Verdict;
 use jp_confine_policy::net::Net;
@@ -50,6 +50,8 @@ const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets the
 pub(crate) enum Advice {
     /// By granting more.
     Grant {
+        /// What is to be done before, in words.
+        first: Option<String>,
         /// Options of the command line, the narrowest that do; paths are canonical. None where no option does.
         options: Vec<(&'static str, PathBuf)>,
         /// What does in files; nothing where they cannot.
@@ -256,6 +258,26 @@ impl<'a> Advisor<'a> {
     /// Whether files of the user's own may open the place by its name.
     fn is_for_own(&self, place: &Path) -> bool {
         lasts(place) && !place.starts_with(self.workspace)
+    }
+
+    /// The link on the way to where something of this run's stands: it was made since, and what named it then meant
+    /// the place itself. Looks at the disk.
+    fn made_since(&self, place: &Path) -> Option<PathBuf> {
+        let stands = |grant: &Grant| grant.kind != GrantKind::Control && grant.anchor == place;
+        if !self.grants.iter().any(stands) {
+            return None;
+        }
+        match canonical::resolve(Path::new("/"), place, Op::Content) {
+            Ok(found) => Some(found.steps.into_iter().next()?.link),
+            Err(_) => Some(place.to_owned()),
+        }
+    }
+
+    /// What is to be removed before the steps are taken: what names a link means where it leads.
+    fn removed_first(&self, steps: &[Step]) -> Option<String> {
+        let link = steps.iter().find_map(|step| self.made_since(&step.place))?;
+        let link = report::shown(link.as_os_str().as_bytes(), self.workspace);
+        Some(format!("first remove the link {link}, which was made since"))
     }
 
     /// The steps as what belongs into files, if all of them can be.

@@ -92,6 +92,9 @@ struct Explained {
     layer: String,
     /// The name looked absent.
     hidden: bool,
+    /// What is to be done before that, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first: Option<String>,
     /// Options that allow it, as words for a shell.
     options: Option<String>,
     /// The rule whose target is to be approved, as a command.
@@ -198,9 +201,10 @@ impl Ended<'_> {
         let is_rule = matches!(advice, Advice::Grant { .. });
         let (mut options, mut toml, mut approve, mut never) = (None, String::new(), None, None);
         let (mut patterns, mut question, mut then) = (Vec::new(), None, None);
+        let mut first = None;
         match advice {
-            Advice::Grant { options: words, written, question: asked } => {
-                question = asked;
+            Advice::Grant { first: before, options: words, written, question: asked } => {
+                (first, question) = (before, asked);
                 options = (!words.is_empty()).then(|| report::words(&words));
                 toml = written.rules.iter().map(rule).collect::<Vec<_>>().join("\n");
                 patterns = own_additions::additions(self.advisor.own_lists, &written);
@@ -245,6 +249,7 @@ impl Ended<'_> {
             rule: self.advisor.rule(denial),
             layer: denial.layer.as_str().to_owned(),
             hidden: denial.hidden,
+            first,
             options,
             approve,
             file: toml.as_ref().map(|_| file),
