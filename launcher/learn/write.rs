@@ -14,6 +14,9 @@ const LISTED: usize = 10;
 /// Longer commands are cut: the policy is to be read.
 const LONGEST: usize = 72;
 
+/// Why more is granted than was used.
+const LINKED: &str = "hard links were made to what is here: it is granted what they are";
+
 /// The policy file.
 pub(crate) fn policy(learned: &Learned<'_>) -> String {
     let mut text = format!(
@@ -30,8 +33,14 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
         }
     }
     for (rule, tally) in learned.rules.iter().zip(&learned.tallies) {
+        let is_granted_alike =
+            rule.purpose != Purpose::Withholds && tally.linked && !tally.uses().contains(rule.caps);
         let comment = match rule.purpose {
+            _ if !tally.paths.is_empty() && is_granted_alike => {
+                format!("{tally}\n# by {}\n# {LINKED}", tally.by())
+            }
             _ if !tally.paths.is_empty() => format!("{tally}\n# by {}", tally.by()),
+            _ if is_granted_alike => LINKED.to_owned(),
             _ if rule.path.is_empty() => "nothing in the workspace was used".to_owned(),
             _ if rule.caps.is_empty() => "kept out: it was not used".to_owned(),
             _ => "kept from being written: it was not".to_owned(),
