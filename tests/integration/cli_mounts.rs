@@ -313,7 +313,10 @@ fn no_mount_never_lifts_a_restriction() {
     let run = say(&scratch, "check read file --no-mount");
     run.assert_code(1);
     say(&scratch, "--no-mount fork check read file").assert_code(1);
+    let rule = "rule `.` (left by --no-mount";
+    say(&scratch, "--no-mount fork explain file").assert_ok().assert_stdout(rule);
     assert_eq!(link(&scratch, "fork").as_deref(), Some("dir"), "a question changes nothing");
+    say(&scratch, "--no-mount fork -- cat file").assert_code(1).assert_stderr(rule);
 }
 
 #[test]
