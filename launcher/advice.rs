@@ -102,6 +102,8 @@ pub(crate) struct Advisor<'a> {
     pub(crate) tiers: &'a Tiers,
     /// Whether there was a person to ask.
     pub(crate) asked: bool,
+    /// What a person consented to in the run.
+    pub(crate) consented: &'a [(Denial, u64)],
     /// What rules would grant if a person approved where they lead.
     pub(crate) unapproved: &'a [Grant],
     /// Why the run had no supervisor, if it had none.
@@ -131,6 +133,7 @@ impl<'a> Advisor<'a> {
             workspace: prepared.root.as_path(),
             tiers: &prepared.tiers,
             asked: false,
+            consented: &[],
             unapproved: &prepared.unapproved,
             unsupervised: Unsupervised::Missing,
             declared: prepared.declared,
@@ -236,12 +239,19 @@ impl<'a> Advisor<'a> {
         (asked.judge(&image) == Verdict::Allow).then_some(advice)
     }
 
-    /// The step as a rule of the workspace, where rules are declared and it is inside.
+    /// The step as a rule of the workspace, where rules are declared and it is inside. It takes nothing away that
+    /// a person consented to.
     fn rule_for(&self, step: &Step) -> Option<(String, Capabilities)> {
         let is_rule = self.declared && !step.by_default;
         let inside = canonical::below(self.workspace, &step.place).filter(|_| is_rule)?;
         let inside = inside.to_str()?;
-        Some((if inside.is_empty() { "." } else { inside }.to_owned(), step.held))
+        let held = step.held.union(self.consented_at(&step.place));
+        Some((if inside.is_empty() { "." } else { inside }.to_owned(), held))
+    }
+
+    fn consented_at(&self, place: &Path) -> Capabilities {
+        let at = self.consented.iter().filter(|(one, _)| path_of(&one.path) == place);
+        at.fold(Capabilities::NONE, |caps, (one, _)| caps.union(one.missing))
     }
 
     /// The step as a pattern of the user's own, where it is outside and no rule covers it, or a pattern is what

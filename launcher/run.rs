@@ -78,7 +78,7 @@ pub(crate) fn run(
         // That a resolver finds nobody to ask is no news beside what else it is refused.
         let is_news =
             !names::is_service(&denial.path) && !search::finds_elsewhere(context, &denial);
-        if !denial.reason.is_consent() && is_news {
+        if is_news {
             denials.add(denial);
         }
     };
@@ -125,6 +125,7 @@ pub(crate) fn run(
     for (times, what) in running.answered() {
         report::note(&format!("the supervisor answered {times}: {what}"));
     }
+    let advisor = Advisor { consented: denials.consented(), ..advisor };
     let missed = prepared.environment.missed(&context.environment, status);
     let ended = Ended { name, arguments, status, denials: &denials, advisor, missed: &missed };
     if let Some(exposed) = exposed {

@@ -43,6 +43,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         workspace: Path::new("/w"),
         tiers,
         asked: false,
+        consented: &[],
         unapproved,
         unsupervised: Unsupervised::Ordered,
         declared: true,

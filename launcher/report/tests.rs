@@ -67,6 +67,7 @@ fn circumstances<'a>(
             workspace: Path::new("/w"),
             tiers: &FREE.1,
             asked: false,
+            consented: &[],
             unapproved: &[],
             unsupervised: Unsupervised::Missing,
             declared: false,

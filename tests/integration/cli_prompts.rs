@@ -342,21 +342,26 @@ fn static_programs_wait_too() {
     terminal.end();
 }
 
+/// Advice about what was refused takes nothing away that was consented to.
 #[test]
 fn a_sensitive_path_is_warned_of_once() {
     let scratch = Scratch::new();
     if !have("script") {
         return;
     }
-    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
+    let policy = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
+    scratch.write("ws/jp-confine.toml", policy);
     scratch.write("ws/.env", "KEY=1\n");
-    let mut terminal = start(&scratch, "cat .env; cat .env; echo end");
+    let mut terminal = start(&scratch, "cat .env; cat .env; echo x >> .env");
     terminal.see("sensitive: `**/.env`");
     terminal.see(QUESTION);
     terminal.keys("y\n");
     terminal.see("KEY=1");
     terminal.see("KEY=1");
-    terminal.see("end");
+    terminal.see(QUESTION);
+    terminal.keys("n\n");
+    terminal.see("read = true");
+    terminal.see("update = true");
     terminal.end();
 }
 
