@@ -1,12 +1,12 @@
 //! `--mount`, `--no-mount`, `mounts`, `approvals`, and what is asked on a terminal (spec §8).
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use serde_json::Value;
 
 use crate::cli_status::product;
-use crate::run::{Outcome, have};
+use crate::run::{Mode, Outcome, Run, have};
 use crate::scratch::{SECRET, Scratch};
 use crate::terminal::Terminal;
 
@@ -288,9 +288,12 @@ fn the_list_has_patterns_that_no_mount_takes_back() {
 #[test]
 fn what_cannot_be_read_is_said_and_kept() {
     let scratch = forked();
-    say(&scratch, "approvals approve fork").assert_ok();
+    say(&scratch, "-- cat fork/inner").assert_code(1);
     let all = scratch.path("home/.local/share/jp-confine/workspaces");
     let dir = fs::read_dir(all).expect("listed").next().expect("one").expect("one").path();
+    let mode = dir.metadata().expect("a folder").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700, "made by a run, it is the user's alone");
+    say(&scratch, "approvals approve fork").assert_ok();
     fs::write(dir.join("approvals.json"), "{ broken").expect("written");
     let run = say(&scratch, "-- cat fork/inner");
     run.assert_code(1).assert_stderr("malformed").assert_no_secret();
@@ -298,6 +301,10 @@ fn what_cannot_be_read_is_said_and_kept() {
     say(&scratch, "-- cat fork/inner").assert_ok();
     let aside = fs::read_to_string(dir.join("approvals.json.unusable-1"));
     assert_eq!(aside.expect("kept"), "{ broken");
+    let approvals = dir.join("approvals.json");
+    fs::remove_file(&approvals).expect("removed");
+    Run::new(&scratch, "mkfifo", &[approvals.to_str().expect("UTF-8")]).mode(Mode::Bare).run();
+    say(&scratch, "-- cat fork/inner").assert_code(1).assert_stderr("it is no file");
 }
 
 #[test]
