@@ -64,6 +64,8 @@ pub(crate) fn run(
 
     // Nobody is asked where no tier says so.
     let asked = !prepared.tiers.is_empty() && Terminal::open(options.non_interactive).is_some();
+    let is_supervised = || Some(prepare::parse_image(&prepared.image).ok()?.behind().supervisor);
+    let is_asked = asked && is_supervised() == Some(true);
     let tool = options.tool.as_deref();
     let advisor = Advisor {
         asked,
@@ -73,7 +75,7 @@ pub(crate) fn run(
     let mut denials = Denials::default();
     let mut take = |denial: Denial| {
         if let Some(log) = &log {
-            log.denial(&denial, advisor);
+            log.denial(&denial, advisor, is_asked);
         }
         // That a resolver finds nobody to ask is no news beside what else it is refused.
         let is_news =

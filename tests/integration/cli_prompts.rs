@@ -342,7 +342,7 @@ fn static_programs_wait_too() {
     terminal.end();
 }
 
-/// Advice about what was refused takes nothing away that was consented to.
+/// Advice about what was refused takes nothing away that was consented to, and events tell who refused it.
 #[test]
 fn a_sensitive_path_is_warned_of_once() {
     let scratch = Scratch::new();
@@ -352,7 +352,8 @@ fn a_sensitive_path_is_warned_of_once() {
     let policy = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
     scratch.write("ws/jp-confine.toml", policy);
     scratch.write("ws/.env", "KEY=1\n");
-    let mut terminal = start(&scratch, "cat .env; cat .env; echo x >> .env");
+    let run = Run::sh(&scratch, "cat .env; cat .env; echo x >> .env").mode(Mode::Confined);
+    let mut terminal = Terminal::start(&run.flags(&["--events", "events"]));
     terminal.see("sensitive: `**/.env`");
     terminal.see(QUESTION);
     terminal.keys("y\n");
@@ -363,6 +364,11 @@ fn a_sensitive_path_is_warned_of_once() {
     terminal.see("read = true");
     terminal.see("update = true");
     terminal.end();
+    let events = scratch.read("ws/events");
+    for consent in ["once", "refused"] {
+        let one = format!("\"consent\":\"{consent}\"");
+        assert_eq!(events.matches(&one).count(), 1, "{consent}: {events}");
+    }
 }
 
 /// The record says who consented; a program that tells of itself what the library tells is no person.
@@ -387,5 +393,6 @@ fn nobody_to_ask() {
     let events = scratch.path("events");
     let flags = ["--non-interactive", "--events", events.to_str().expect("UTF-8")];
     Run::sh(&scratch, "cat ask/a").mode(Mode::Confined).flags(&flags).run().assert_code(1);
-    assert!(scratch.read("events").contains("tier_prompt_refused"));
+    let events = scratch.read("events");
+    assert!(events.contains("tier_prompt_refused") && !events.contains("\"refused\""), "{events}");
 }
