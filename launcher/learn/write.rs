@@ -11,6 +11,9 @@ use crate::rule_text;
 /// So many rules are listed for whoever waits.
 const LISTED: usize = 10;
 
+/// Longer names have a line of their own.
+const WIDEST: usize = 40;
+
 /// Longer commands are cut: the policy is to be read.
 const LONGEST: usize = 72;
 
@@ -70,16 +73,17 @@ pub(crate) fn summary(
         let status = learned.ran.status;
         lines.push(format!("it ended with status {status}: what it did not get to is not learned"));
     }
-    let width = learned.rules.iter().map(|rule| shown(&rule.path).len()).max().unwrap_or(0).min(40);
-    let line = |rule: &Rule| format!("  {:width$}  {}", shown(&rule.path), rule.caps);
-    lines.extend(learned.rules.iter().take(LISTED).map(line));
+    let inside = learned.rules.iter().map(|rule| (shown(&rule.path), rule.caps.to_string()));
+    let outside =
+        learned.outside.external.iter().map(|(path, (caps, _))| {
+            (report::path(path), format!("{caps}, outside of the workspace"))
+        });
+    let listed: Vec<(String, String)> = inside.take(LISTED).chain(outside).collect();
+    let mut table = table(&listed);
     if let Some(more) = learned.rules.len().checked_sub(LISTED + 1) {
-        lines.push(format!("  and {} more rules", more + 1));
+        table.insert(LISTED, format!("  and {} more rules", more + 1));
     }
-    let outside = learned.outside.external.iter();
-    lines.extend(outside.map(|(path, (caps, _))| {
-        format!("  {:width$}  {caps}, outside of the workspace", report::path(path))
-    }));
+    lines.extend(table);
     let narrows = |rule: &&Rule| {
         rule.purpose == Purpose::Withholds && rule.caps.is_empty() && !rule.path.is_empty()
     };
@@ -109,6 +113,21 @@ pub(crate) fn summary(
     lines
 }
 
+/// Names, and what stands behind each in one column; below a name that is too long for that.
+fn table(rows: &[(String, String)]) -> Vec<String> {
+    let length = |name: &str| name.chars().count();
+    let fits = |name: &&String| length(name) <= WIDEST;
+    let names = rows.iter().map(|(name, _)| name);
+    let width = names.filter(fits).map(|name| length(name)).max().unwrap_or(0);
+    let row = |(name, what): &(String, String)| {
+        if fits(&name) {
+            return format!("  {name:width$}  {what}");
+        }
+        format!("  {name}\n  {:width$}    {what}", "")
+    };
+    rows.iter().map(row).collect()
+}
+
 /// The command as one would type it, if it is not long.
 pub(super) fn command(learned: &Learned<'_>) -> String {
     let words = learned.command.iter().map(|word| report::quoted(word.as_encoded_bytes()));
@@ -116,5 +135,19 @@ pub(super) fn command(learned: &Learned<'_>) -> String {
     match line.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_behind_names_is_in_one_column() {
+        let (long, short) = ("l".repeat(WIDEST + 1), "ü\\x0a");
+        let rows = [(&*long, "read"), (short, "read"), ("../out", "update")];
+        let rows = rows.map(|(name, what)| (name.to_owned(), what.to_owned()));
+        let expected = format!("  {long}\n            read;  ü\\x0a   read;  ../out  update");
+        assert_eq!(table(&rows).join(";"), expected);
     }
 }

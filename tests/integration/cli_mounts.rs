@@ -61,6 +61,10 @@ fn the_first_use_is_asked_about() {
         terminal.see("Approve? [y/N] ");
         terminal.keys(answer);
         assert_eq!(terminal.end(), Some(1), "{}", terminal.screen());
+        let screen = terminal.screen();
+        let (_, typed) = screen.split_once("[y/N] ").expect("a question");
+        let ends = ["\r\n", "n\r\n", "yes please\r\n", "^D\u{8}\u{8}\r\n"];
+        assert!(ends.iter().any(|end| typed.starts_with(end)), "{typed:?}");
         assert!(!terminal.screen().contains(SECRET), "{}", terminal.screen());
         assert_eq!(approved(&scratch), "");
     }

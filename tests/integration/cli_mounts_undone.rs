@@ -44,6 +44,7 @@ fn all_mounts_or_none() {
     symlink("missing", scratch.path("ws/broken")).expect("a link");
     let good = "--mount good=../out/dir --mount deep/er/good=../out/dir";
     for (bad, why) in [
+        ("fork=../out/missing", "--mount fork=../out/missing: "),
         ("fork=../out/missing", "does not exist"),
         ("fork=dir", "inside the workspace"),
         ("../fork=../out/dir", "outside the workspace"),
