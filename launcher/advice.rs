@@ -17,7 +17,7 @@ use std::time::SystemTime;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
-use jp_confine_policy::canonical;
+use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::commands::CommandRule;
 use jp_confine_policy::decide::Verdict;
 use jp_confine_policy::net::Net;
@@ -52,6 +52,8 @@ const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets the
 pub(crate) enum Advice {
     /// By granting more.
     Grant {
+        /// What is to be done before, in words.
+        first: Option<String>,
         /// Options of the command line, the narrowest that do; paths are canonical. None where no option does.
         options: Vec<(&'static str, PathBuf)>,
         /// What does in files; nothing where they cannot.
@@ -104,6 +106,8 @@ pub(crate) struct Advisor<'a> {
     pub(crate) person: Person,
     /// When the run began, if there was one.
     pub(crate) began: Option<SystemTime>,
+    /// What a person consented to in the run.
+    pub(crate) consented: &'a [(Denial, u64)],
     /// What rules would grant if a person approved where they lead.
     pub(crate) unapproved: &'a [Grant],
     /// Why the run had no supervisor, if it had none.
@@ -134,6 +138,7 @@ impl<'a> Advisor<'a> {
             tiers: &prepared.tiers,
             person: Person::Absent,
             began: None,
+            consented: &[],
             unapproved: &prepared.unapproved,
             unsupervised: Unsupervised::Missing,
             declared: prepared.declared,
@@ -239,12 +244,19 @@ impl<'a> Advisor<'a> {
         (asked.judge(&image) == Verdict::Allow).then_some(advice)
     }
 
-    /// The step as a rule of the workspace, where rules are declared and it is inside.
+    /// The step as a rule of the workspace, where rules are declared and it is inside. It takes nothing away that
+    /// a person consented to.
     fn rule_for(&self, step: &Step) -> Option<(String, Capabilities)> {
         let is_rule = self.declared && !step.by_default;
         let inside = canonical::below(self.workspace, &step.place).filter(|_| is_rule)?;
         let inside = inside.to_str()?;
-        Some((if inside.is_empty() { "." } else { inside }.to_owned(), step.held))
+        let held = step.held.union(self.consented_at(&step.place));
+        Some((if inside.is_empty() { "." } else { inside }.to_owned(), held))
+    }
+
+    fn consented_at(&self, place: &Path) -> Capabilities {
+        let at = self.consented.iter().filter(|(one, _)| path_of(&one.path) == place);
+        at.fold(Capabilities::NONE, |caps, (one, _)| caps.union(one.missing))
     }
 
     /// The step as a pattern of the user's own, where it is outside and no rule covers it, or a pattern is what
@@ -261,6 +273,26 @@ impl<'a> Advisor<'a> {
     /// Whether files of the user's own may open the place by its name.
     fn is_for_own(&self, place: &Path) -> bool {
         lasts(place) && !place.starts_with(self.workspace)
+    }
+
+    /// The link on the way to where something of this run's stands: it was made since, and what named it then meant
+    /// the place itself. Looks at the disk.
+    fn made_since(&self, place: &Path) -> Option<PathBuf> {
+        let stands = |grant: &Grant| grant.kind != GrantKind::Control && grant.anchor == place;
+        if !self.grants.iter().any(stands) {
+            return None;
+        }
+        match canonical::resolve(Path::new("/"), place, Op::Content) {
+            Ok(found) => Some(found.steps.into_iter().next()?.link),
+            Err(_) => Some(place.to_owned()),
+        }
+    }
+
+    /// What is to be removed before the steps are taken: what names a link means where it leads.
+    fn removed_first(&self, steps: &[Step]) -> Option<String> {
+        let link = steps.iter().find_map(|step| self.made_since(&step.place))?;
+        let link = report::shown(link.as_os_str().as_bytes(), self.workspace);
+        Some(format!("first remove the link {link}, which was made since"))
     }
 
     /// The steps as what belongs into files, if all of them can be.

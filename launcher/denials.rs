@@ -32,12 +32,18 @@ pub(crate) struct Denials {
     hidden: Group,
     /// What is missing here.
     pub(crate) gap: Option<Gap>,
+    /// What a person consented to, so that it was no denial.
+    consented: Group,
 }
 
 impl Denials {
     /// Counts one more.
     pub(crate) fn add(&mut self, denial: Denial) {
-        let group = if denial.hidden { &mut self.hidden } else { &mut self.open };
+        let group = match denial.hidden {
+            _ if denial.reason.is_consent() => &mut self.consented,
+            true => &mut self.hidden,
+            false => &mut self.open,
+        };
         group.add(denial);
     }
 
@@ -49,6 +55,11 @@ impl Denials {
     /// Those that it was not.
     pub(crate) fn hidden(&self) -> &[(Denial, u64)] {
         &self.hidden.distinct
+    }
+
+    /// What a person consented to.
+    pub(crate) fn consented(&self) -> &[(Denial, u64)] {
+        &self.consented.distinct
     }
 
     /// How many denials the program was told of beyond those told apart.

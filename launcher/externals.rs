@@ -8,7 +8,7 @@ use crate::approvals::store::Store;
 use crate::config::layers::{Declared, Layers};
 use crate::config::scope::Scope;
 use crate::failure::Failure;
-use crate::mounts::{Asked, Mounts};
+use crate::mounts::{Asked, Links, Mounts};
 use crate::terminal::Terminal;
 
 /// What the rules of a run come to.
@@ -19,6 +19,27 @@ pub(crate) struct Outcome {
     pub(crate) declared: bool,
     /// What a person should know beside the compiler's warnings.
     pub(crate) warnings: Vec<String>,
+    /// For a run alone.
+    pub(crate) made: Option<Made>,
+}
+
+/// What mounts and answers of a person changed for a run that may still be refused: taken back unless it is kept.
+#[derive(Debug)]
+pub(crate) struct Made {
+    links: Links,
+    store: Store,
+}
+
+impl Made {
+    /// Has it stay: the run is about to begin.
+    ///
+    /// # Errors
+    /// Where approvals cannot be written.
+    pub(crate) fn keep(mut self) -> Result<(), Failure> {
+        self.store.save()?;
+        self.links.keep();
+        Ok(())
+    }
 }
 
 /// Whether what a policy needs may be asked for and made, or is only looked at.
@@ -31,7 +52,7 @@ pub(crate) enum Purpose {
 }
 
 /// Compiles the rules that are `declared` in `layers` and those that the command line adds. For a run the links of mounts are
-/// made and a person is asked about targets that nobody approved; an error leaves nothing of that.
+/// made and a person is asked about targets that nobody approved; nothing of that stays unless it is kept.
 pub(crate) fn compile(
     asked: &Asked<'_>,
     layers: &Layers,
@@ -51,7 +72,8 @@ pub(crate) fn compile(
     mounts.approve(&mut store);
     if purpose == Purpose::Question {
         warnings.extend(mounts.missing_links());
-        return Ok(Outcome { compiled: compiled(&store)?, declared: rules.is_some(), warnings });
+        let (compiled, declared) = (compiled(&store)?, rules.is_some());
+        return Ok(Outcome { compiled, declared, warnings, made: None });
     }
     let questions = question::questions(root, rules.as_deref().unwrap_or_default(), &store);
     if !questions.is_empty() || !mounts.is_empty() {
@@ -61,9 +83,8 @@ pub(crate) fn compile(
     }
     let links = mounts.link(root)?;
     let compiled = compiled(&store)?;
-    store.save()?;
-    links.keep();
-    Ok(Outcome { compiled, declared: rules.is_some(), warnings })
+    let made = Some(Made { links, store });
+    Ok(Outcome { compiled, declared: rules.is_some(), warnings, made })
 }
 
 /// Asks what is to be asked, where somebody can answer; what a person should know where nobody can.

@@ -14,10 +14,11 @@ use serde_json::{Value, json};
 use crate::advice::Advisor;
 use crate::command_line::CommandLine;
 use crate::context::Context;
-use crate::events::{Denial, Reason};
+use crate::events::{Denial, Layer, Reason};
 use crate::failure::Failure;
 use crate::plan::holder::Holder;
 use crate::refused_calls;
+use crate::terminal::Person;
 use crate::vfs::refusals::{Refusal, without_passwords};
 
 /// An open event log.
@@ -52,17 +53,20 @@ impl Log {
 
     /// A refused request, or one that a person consented to.
     pub(crate) fn denial(&self, denial: &Denial, advisor: Advisor<'_>) {
+        let is_asked = advisor.person == Person::Asked && denial.layer != Layer::Launcher;
         let consent = match denial.reason {
             Reason::Once => Some("once"),
             Reason::ThisRun => Some("run"),
+            _ if denial.question && is_asked => Some("refused"),
             _ => None,
         };
+        let is_consent = denial.reason.is_consent();
         let mut missing: Vec<&str> = denial.missing.iter().map(Capability::as_str).collect();
         missing.extend(denial.reason.is_network().then_some("net"));
         let errno = refused_calls::errno(denial);
         let arguments = CommandLine::arguments_of(denial);
         self.write(&json!({
-            "event": if consent.is_some() { "prompt" } else { "denial" },
+            "event": if is_consent { "prompt" } else { "denial" },
             "pid": denial.pid,
             "program": text(&denial.program),
             "call": text(&denial.call),
@@ -72,10 +76,10 @@ impl Log {
             "arguments": arguments,
             "other_path": (!denial.other.is_empty()).then(|| text(&denial.other)),
             "second_path": denial.second,
-            "verdict": if consent.is_some() { "allow" } else { "deny" },
+            "verdict": if is_consent { "allow" } else { "deny" },
             "consent": consent,
             "reason": reason(denial),
-            "errno": consent.is_none().then_some(errno),
+            "errno": (!is_consent).then_some(errno),
             "hidden": denial.hidden,
             "rule": advisor.rule(denial),
             "layer": denial.layer.as_str(),

@@ -79,9 +79,27 @@ pub(crate) fn page() -> Result<u8, Failure> {
 /// `completions`: prints the script for a shell.
 pub(crate) fn completions(shell: Shell) -> u8 {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut cli::definition(), NAME, &mut script);
+    clap_complete::generate(shell, &mut definition_for(shell), NAME, &mut script);
     report::output(&String::from_utf8_lossy(&script));
     0
+}
+
+/// What a script for `shell` can follow of the command line: where there is a program behind `--`, it would take
+/// the name of a subcommand for that.
+fn definition_for(shell: Shell) -> Command {
+    // For bash, clap_complete spells a hyphen in the program's name in two ways, and finds no subcommand
+    // again (clap issue 6421): the whole names of subcommands begin with one that has none.
+    let name = if shell == Shell::Bash { NAME.replace('-', "__") } else { NAME.to_owned() };
+    let mut whole = cli::definition().bin_name(name);
+    whole.build();
+    Command::new(NAME)
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(whole.get_arguments().filter(|arg| !arg.is_positional()))
+        .subcommands(whole.get_subcommands())
+        // They are among the arguments of a definition that is built.
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .disable_help_subcommand(true)
 }
 
 fn render(page: &mut Vec<u8>) -> io::Result<()> {

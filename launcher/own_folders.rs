@@ -1,9 +1,9 @@
 //! The product's own folders in the user's home, which decide what later runs may do (spec §8.1).
 
-use std::fs::DirBuilder;
-use std::io::ErrorKind;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
@@ -49,6 +49,28 @@ fn is_plain(path: &Path) -> bool {
     !path.components().any(|part| part == Component::ParentDir)
 }
 
+/// What the file at `path`, in one of them, holds. Nothing else but a file is waited for.
+///
+/// # Errors
+/// Where it is no file, or cannot be read.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let mut content = Vec::new();
+    file.read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// Makes the folder `path` in one of them, and all above it that is missing: what is in it is for nobody else.
+///
+/// # Errors
+/// Those of `mkdir(2)`.
+pub(crate) fn make(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
 /// Makes the folders that are missing, where the program could make something in their place: the way to
 /// a folder is only held where it exists.
 pub(crate) fn make_where_reachable(context: &Context, image: &Image<'_>) -> Result<(), Failure> {
@@ -57,7 +79,7 @@ pub(crate) fn make_where_reachable(context: &Context, image: &Image<'_>) -> Resu
         if resolved.exists || !reaches(image, first_missing(&resolved.path)) {
             continue;
         }
-        match DirBuilder::new().recursive(true).mode(0o700).create(&resolved.path) {
+        match make(&resolved.path) {
             // Then no program of this user's can make it either.
             Err(error) if is_refusal(error.kind()) => {}
             Err(error) => {

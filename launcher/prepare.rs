@@ -24,7 +24,7 @@ use crate::config::own_lists::OwnLists;
 use crate::config::rule_places::RulePlaces;
 use crate::context::Context;
 use crate::environment::Environment;
-use crate::externals;
+use crate::externals::{self, Made};
 use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
 use crate::machine::Machine;
@@ -71,6 +71,8 @@ pub(crate) struct Prepared {
     /// The program's directory for temporary files, if it is this run's alone.
     pub(crate) private_temp: Option<PathBuf>,
     pub(crate) warnings: Vec<String>,
+    /// What is taken back if nothing runs.
+    pub(crate) made: Option<Made>,
     /// Names of the profiles that were picked.
     pub(crate) profiles: Vec<String>,
 }
@@ -131,7 +133,6 @@ pub(crate) fn prepare(
     }
     .assemble()?;
     left_out.extend(planted::distrust(&mut tiers, &grants, root.as_path())?);
-    let aliases = grants::aliases(workspace, &tables, &mut anchors);
     let json = serde_json::to_string(&WireForm::of(&wire, &written, &held.environment))
         .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
     grants.extend(grants::inherited(&grants, root.as_path())?);
@@ -140,7 +141,7 @@ pub(crate) fn prepare(
         tiers: (!tiers.is_empty()).then_some(&tiers),
         beyond: held.beyond(),
         workspace: root.as_path(),
-        aliases: &aliases,
+        aliases: &grants::aliases(workspace, &tables, &mut anchors),
         session: RandomState::new().build_hasher().finish(),
         shim_path: run.map_or(nowhere(), |run| run.shim),
         events_path: run.map_or(nowhere(), |run| run.scratch.denials()),
@@ -187,6 +188,7 @@ pub(crate) fn prepare(
             .chain(lends.then(lent).unwrap_or_default())
             .collect(),
         profiles,
+        made: outcome.made,
     })
 }
 

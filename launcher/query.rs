@@ -71,6 +71,7 @@ pub(crate) fn check(
 ) -> Result<u8, Failure> {
     let prepared = prepared(context, options, None)?;
     let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
+    let policy = policy.naming(&prepared.tiers);
     let results: Vec<check::CheckResult> =
         paths.iter().map(|path| policy.check(path.as_bytes(), capability)).collect();
     if json {

@@ -65,11 +65,11 @@ pub(crate) fn run(
         start.run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_ref()));
 
     let unsupervised = start.unsupervised();
-    let supervises = prepare::parse_image(&prepared.image)?.behind().supervisor;
     // Nobody is asked where no tier says so.
     let person = if prepared.tiers.is_empty() {
         Person::Absent
     } else {
+        let supervises = prepare::parse_image(&prepared.image)?.behind().supervisor;
         Person::present(options.non_interactive, (!supervises).then_some(unsupervised))
     };
     let tool = options.tool.as_deref();
@@ -87,7 +87,7 @@ pub(crate) fn run(
         // That a resolver finds nobody to ask is no news beside what else it is refused.
         let is_news =
             !names::is_service(&denial.path) && !search::finds_elsewhere(context, &denial);
-        if !denial.reason.is_consent() && is_news {
+        if is_news {
             denials.add(denial);
         }
     };
@@ -134,6 +134,7 @@ pub(crate) fn run(
     for (times, what) in running.answered() {
         report::note(&format!("the supervisor answered {times}: {what}"));
     }
+    let advisor = Advisor { consented: denials.consented(), ..advisor };
     let missed = prepared.environment.missed(&context.environment, status);
     let ended = Ended { name, arguments, status, denials: &denials, advisor, missed: &missed };
     if let Some(exposed) = exposed {

@@ -13,6 +13,7 @@ use jp_confine_policy::image::Behind;
 use crate::cli::{Enforce, Options};
 use crate::consent::About;
 use crate::context::Context;
+use crate::externals::Made;
 use crate::failure::Failure;
 use crate::filter::{self, Sockets, Traps};
 use crate::front::{Ready, Running};
@@ -60,15 +61,16 @@ impl Start<'_> {
         mut announce: impl FnMut(&Prepared, &Plan),
     ) -> Result<Running, Failure> {
         let ready = Ready::new()?;
+        let mut made = prepared.made.take();
         let machine = self.machine();
         let plan = self.plan(prepared, machine)?;
         announce(prepared, &plan);
-        match self.attempt(&ready, prepared, &plan) {
+        match self.attempt(&ready, prepared, &plan, &mut made) {
             // Somebody else answers the calls of this process, and so would those of the program.
             Err(Obstacle::Busy) => {
                 let plan = self.plan(prepared, machine.without_listener())?;
                 announce(prepared, &plan);
-                self.attempt(&ready, prepared, &plan)
+                self.attempt(&ready, prepared, &plan, &mut made)
             }
             outcome => outcome,
         }
@@ -135,6 +137,7 @@ impl Start<'_> {
         ready: &Ready,
         prepared: &Prepared,
         plan: &Plan,
+        made: &mut Option<Made>,
     ) -> Result<Running, Obstacle> {
         let image = prepare::parse_image(&prepared.image)?;
         let judge = Judge {
@@ -180,6 +183,7 @@ impl Start<'_> {
                 announce: None,
                 withholds: plan.withholds,
             };
+            made.take().map_or(Ok(()), Made::keep)?;
             return Ok(ready.start(&confined, &kernel)?);
         };
         // Whoever believes the cookie believes the library; whoever learns wants to see all calls.
@@ -188,6 +192,7 @@ impl Start<'_> {
         let everything =
             Traps { processes: traps.processes, namespaces: traps.namespaces, ..Traps::ALL };
         let traps = if self.lesson.is_some() { everything } else { traps };
+        made.take().map_or(Ok(()), Made::keep)?;
         ready.supervise(Supervision {
             confined,
             bounds: bounds.as_ref(),

@@ -120,10 +120,12 @@ impl Terminal {
         // One at a time: what follows the line is for whoever reads next.
         for byte in BufReader::with_capacity(1, &self.file).bytes().take(LONGEST) {
             match byte? {
-                b'\n' | b'\r' => break,
+                b'\n' | b'\r' => return Ok(String::from_utf8_lossy(&line).into_owned()),
                 byte => line.push(byte),
             }
         }
+        // The line that is on the screen was not ended.
+        (&self.file).write_all(b"\n")?;
         Ok(String::from_utf8_lossy(&line).into_owned())
     }
 

@@ -28,6 +28,7 @@ use self::talk::Talk;
 use self::tool::Hosted;
 use crate::cli::{Call, Options};
 use crate::context::Context;
+use crate::externals::Made;
 use crate::failure::Failure;
 use crate::log::Log;
 use crate::prepare::{self, Stage};
@@ -53,7 +54,7 @@ pub(crate) fn serve(
     let open = |path: &PathBuf| Log::open(context, &workspace.root, path);
     let log = options.events.as_ref().map(open).transpose()?;
     let log = log.as_ref();
-    let prepared = query::prepared_for(context, options, None, Stage::Service { log })?;
+    let mut prepared = query::prepared_for(context, options, None, Stage::Service { log })?;
     if !options.quiet {
         let guessable = guessable(context, &prepared.resources.net_env);
         for warning in guessable {
@@ -70,6 +71,7 @@ pub(crate) fn serve(
         let root = report::printable(prepared.root.as_path().as_os_str().as_bytes());
         Failure::own(format!("the workspace {root} cannot be opened: {error}"))
     };
+    let made = prepared.made.take();
     let files = OnDisk::at(&prepared.root).map_err(closed)?;
     let programs = Programs {
         wrapper: tool::wrapper(context, options, &workspace, &prepared.root)?,
@@ -114,6 +116,7 @@ pub(crate) fn serve(
         interrupted: &interrupted,
         limits: limits(call),
     };
+    made.map_or(Ok(()), Made::keep)?;
     let begun = Served::begin(context, &workspace);
     let ending = session.run(&mut hosted.command(arguments), &init)?;
     let status = conclude(&ending, options.verbose);

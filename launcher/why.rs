@@ -107,6 +107,9 @@ struct Explained {
     layer: String,
     /// The name looked absent.
     hidden: bool,
+    /// What is to be done before that, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first: Option<String>,
     /// Options that allow it, as words for a shell.
     options: Option<String>,
     /// The rule whose target is to be approved, as a command.
@@ -219,9 +222,10 @@ impl Ended<'_> {
         };
         let (mut options, mut rules, mut approve, mut never) = (None, Rules::default(), None, None);
         let (mut patterns, mut question, mut then) = (Vec::new(), None, None);
+        let mut first = None;
         match advice {
-            Advice::Grant { options: words, written, question: asked } => {
-                question = asked;
+            Advice::Grant { first: before, options: words, written, question: asked } => {
+                (first, question) = (before, asked);
                 options = (!words.is_empty()).then(|| report::words(&words));
                 rules = self.rules(&written);
                 patterns = own_additions::additions(self.advisor.own_lists, &written);
@@ -262,6 +266,7 @@ impl Ended<'_> {
             rule: self.advisor.rule(denial),
             layer: denial.layer.as_str().to_owned(),
             hidden: denial.hidden,
+            first,
             options,
             approve,
             rules,

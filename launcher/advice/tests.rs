@@ -44,6 +44,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         tiers,
         person: Person::Absent,
         began: None,
+        consented: &[],
         unapproved,
         unsupervised: Unsupervised::Ordered,
         declared: true,
@@ -383,7 +384,10 @@ fn what_is_not_approved_is_to_be_approved() {
     assert_eq!(in_line(advisor.advise(&asked(R))), "approve fork; ");
     let options = vec![("-w", "/srv/fork/a".into())];
     let written = Written { entries: vec![("/srv/fork/a".to_owned(), U)], ..Written::default() };
-    assert_eq!(advisor.advise(&asked(U)), Advice::Grant { options, written, question: None });
+    assert_eq!(
+        advisor.advise(&asked(U)),
+        Advice::Grant { first: None, options, written, question: None }
+    );
 }
 
 /// What is read-only by a pattern no second one changes, and of several denials on one path the list that

@@ -38,15 +38,17 @@ impl Advisor<'_> {
     }
 
     fn advice_of(&self, asked: Asked<'_>, options: Steps, files: Steps) -> Advice {
+        let first = options.iter().chain(&files).find_map(|steps| self.removed_first(steps));
         let written = files.ok().and_then(|steps| self.written(&steps));
         match (options, written) {
             (Ok(steps), written) => Advice::Grant {
+                first,
                 options: steps.iter().flat_map(options_of).collect(),
                 written: written.unwrap_or_default(),
                 question: self.question(asked, &steps),
             },
             (Err(_), Some(written)) if written != Written::default() => {
-                Advice::Grant { options: Vec::new(), written, question: None }
+                Advice::Grant { first, options: Vec::new(), written, question: None }
             }
             (Err(advice), _) => *advice,
         }

@@ -159,13 +159,16 @@ impl<'a> Trial<'a> {
     }
 
     /// The step where something can be granted: what names a link means where it leads, so that only a grant
-    /// on its directory reaches the link itself. Patterns match the name alone. Looks at the disk.
+    /// on its directory reaches the link itself, unless the link was made since. Patterns match the name alone.
+    /// Looks at the disk.
     fn reaching(&self, image: &Image<'_>, step: Step) -> Option<Step> {
         let named = self.means == Means::Options
             || step.place.starts_with(self.advisor.workspace)
             || self.advisor.is_covered(&step.place);
         let leads = || canonical::resolve(Path::new("/"), &step.place, Op::Content);
-        if !named || step.by_default || leads().is_ok_and(|found| found.path == step.place) {
+        let is_itself = || leads().is_ok_and(|found| found.path == step.place);
+        let meant = || is_itself() || self.advisor.made_since(&step.place).is_some();
+        if !named || step.by_default || meant() {
             return Some(step);
         }
         let place = step.place.parent()?.to_owned();

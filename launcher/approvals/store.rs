@@ -1,9 +1,9 @@
 //! The file of approvals of one workspace (spec §8.1).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -18,6 +18,7 @@ use tempfile::NamedTempFile;
 use super::patterns;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::own_folders;
 use crate::report;
 use crate::workspace::Workspace;
 
@@ -222,7 +223,7 @@ impl Content {
 
 /// What the file in `dir` holds for `workspace`, or why it cannot be used.
 fn read(dir: &Path, workspace: &str) -> Result<Content, String> {
-    let text = match fs::read(dir.join(FILE)) {
+    let text = match own_folders::read(&dir.join(FILE)) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::default()),
         Err(error) => return Err(format!("cannot be read ({error})")),
@@ -243,8 +244,11 @@ fn read(dir: &Path, workspace: &str) -> Result<Content, String> {
 
 /// Applies `changes` to the file of `workspace` in `dir`, which is never seen half written.
 fn write(dir: &Path, workspace: &str, changes: Changes) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    let lock = File::options().create(true).append(true).open(dir.join(LOCK))?;
+    own_folders::make(dir)?;
+    // Who waits for a reader where a pipe has the name waits for ever.
+    let mut lock = File::options();
+    lock.create(true).append(true).custom_flags(libc::O_NONBLOCK);
+    let lock = lock.open(dir.join(LOCK))?;
     wait_for(&lock, PATIENCE)?;
     let mut content = match read(dir, workspace) {
         Ok(content) => content,

@@ -14,10 +14,13 @@ mod tally;
 mod tree;
 mod write;
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::path::Path;
+
+use jp_confine_policy::Capabilities;
 
 use self::hosts::Hosts;
 use self::output::Output;
@@ -150,7 +153,7 @@ impl Learned<'_> {
         let (mut looks, mut uses): (Vec<&Use>, Vec<&Use>) =
             all.partition(|one| matches!(one.how, How::Absent | How::Existed));
         for _ in 0..ROUNDS {
-            self.rules = rules_for(stage, &uses);
+            self.rules = rules_for(stage, &uses)?;
             stage.widen(&mut self.rules, &uses)?;
             let refused = stage.refused_looks(&self.rules, &looks)?;
             if refused.is_empty() {
@@ -165,7 +168,7 @@ impl Learned<'_> {
         self.refused = stage.widen(&mut self.rules, &uses)?;
         if self.rules.is_empty() {
             // Without a rule nothing would be declared, and everything inside be granted.
-            let nothing = jp_confine_policy::Capabilities::NONE;
+            let nothing = Capabilities::NONE;
             self.rules.push(Rule { path: Vec::new(), caps: nothing, purpose: Purpose::Withholds });
         }
         self.rules.sort_by(|a, b| a.path.cmp(&b.path));
@@ -174,15 +177,35 @@ impl Learned<'_> {
     }
 }
 
-/// The rules that stand for these uses.
-fn rules_for(stage: &Stage<'_>, uses: &[&Use]) -> Vec<Rule> {
+/// The rules that stand for these uses, and for the second names that were made of files.
+fn rules_for(stage: &Stage<'_>, uses: &[&Use]) -> Result<Vec<Rule>, Failure> {
+    let mut opened = BTreeMap::new();
+    for _ in 0..ROUNDS {
+        let rules = tree_of(stage, uses, &opened).rules();
+        let lacking = stage.lacking_for_links(&rules, uses)?;
+        if lacking.is_empty() {
+            return Ok(rules);
+        }
+        for (directory, caps) in lacking {
+            let known: &mut Capabilities = opened.entry(directory).or_default();
+            *known = known.union(caps);
+        }
+    }
+    Ok(tree_of(stage, uses, &opened).rules())
+}
+
+/// What was used, and directories that are to stand for what is in them.
+fn tree_of(stage: &Stage<'_>, uses: &[&Use], opened: &BTreeMap<Vec<u8>, Capabilities>) -> Node {
     let mut tree = Node::default();
     for part in uses.iter().flat_map(|one| one.parts()) {
         if let Some(path) = stage.inside(part.path) {
             tree.add(readable(path), part, |path| stage.is_secret(path));
         }
     }
-    tree.rules()
+    for (directory, caps) in opened {
+        tree.open(readable(directory), *caps, |path| stage.is_secret(path));
+    }
+    tree
 }
 
 /// As much of `path` as a policy file can name.
@@ -228,8 +251,6 @@ fn short(program: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use jp_confine_policy::Capabilities;
-
     use super::*;
 
     fn rule(path: &str, caps: Capabilities, purpose: Purpose) -> Rule {

@@ -13,7 +13,7 @@ use jp_confine_policy::{Capabilities, canonical, existing};
 
 use super::names;
 use super::record::{How, Use};
-use super::tree::{Purpose, Rule, name, nearest};
+use super::tree::{Purpose, Rule, directory, name, nearest};
 use crate::asked::{Asked, Step, lacking, path_of};
 use crate::failure::Failure;
 use crate::grants;
@@ -89,6 +89,34 @@ impl<'a> Stage<'a> {
             Verdict::Deny(denial) => !is_no_secret(&image, one, denial),
         };
         Ok(uses.iter().filter(refused).copied().collect())
+    }
+
+    /// What the directories of files lack that got second names among `uses`, where a rule on more than the file
+    /// decides: what the second name may be used for the first must be (spec §5.2, R5), and nothing else around it.
+    pub(crate) fn lacking_for_links(
+        &self,
+        rules: &[Rule],
+        uses: &[&Use],
+    ) -> Result<Vec<(Vec<u8>, Capabilities)>, Failure> {
+        let links: Vec<&Use> = uses.iter().filter(|one| one.how == How::Linked).copied().collect();
+        if links.is_empty() {
+            return Ok(Vec::new());
+        }
+        let grants = self.grants(rules);
+        let image = self.image(&grants)?;
+        let image = prepare::parse_image(&image)?;
+        let asked = links.into_iter().flat_map(requests);
+        let steps = asked.filter_map(|one| lacks(&image, &grants, one)).flatten();
+        let of_directory = |step: Step| {
+            let path = self.inside(step.place.as_os_str().as_bytes())?;
+            let rule = rules.get(nearest(rules, path)?)?;
+            let directory = directory(path);
+            let is_apart = |path: &[u8]| self.is_secret(path) || names::decides_what_runs(path);
+            let is_among_others = rule.purpose == Purpose::Gathered && !directory.is_empty();
+            (is_among_others && !is_apart(directory) && !is_apart(path))
+                .then(|| (directory.to_owned(), step.missing))
+        };
+        Ok(steps.filter_map(of_directory).collect())
     }
 
     /// Widens `rules` until they allow the `uses`; how many they still do not.

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jp_confine_policy::Capability;
+use jp_confine_policy::{Capabilities, Capability};
 
-use super::record::Uses;
+use super::record::{How, Uses};
 use super::replay::Stage;
 use super::short;
 use super::tree::{self, Rule};
@@ -19,12 +19,20 @@ pub(crate) struct Tally {
     pub(crate) paths: BTreeSet<Vec<u8>>,
     pub(crate) times: BTreeMap<Capability, u64>,
     pub(crate) programs: BTreeMap<String, u64>,
+    /// Files that it is about got second names.
+    pub(crate) linked: bool,
 }
 
 /// A tally for each of `rules`.
 pub(crate) fn by_rule(rules: &[Rule], stage: &Stage<'_>, uses: &Uses) -> Vec<Tally> {
     let mut tallies = vec![Tally::default(); rules.len()];
     for (one, count) in &uses.counts {
+        if one.how == How::Linked
+            && let Some(path) = stage.inside(&one.path)
+            && let Some(tally) = tree::nearest(rules, path).and_then(|at| tallies.get_mut(at))
+        {
+            tally.linked = true;
+        }
         for part in one.parts() {
             let Some(path) = stage.inside(part.path) else { continue };
             let place = tree::nearest(rules, path);
@@ -64,6 +72,12 @@ impl std::fmt::Display for Tally {
 }
 
 impl Tally {
+    /// The capabilities that were used.
+    pub(crate) fn uses(&self) -> Capabilities {
+        let all = self.times.keys().map(|&one| Capabilities::from(one));
+        all.fold(Capabilities::NONE, Capabilities::union)
+    }
+
     /// The programs.
     pub(crate) fn by(&self) -> String {
         named(&self.programs)

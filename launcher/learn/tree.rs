@@ -45,6 +45,8 @@ pub(crate) struct Node {
     made: bool,
     /// It may hold a secret.
     secret: bool,
+    /// It is to stand for what is in it.
+    whole: bool,
     /// What is granted to all that is in it, if it stands for that.
     gathered: Option<Capabilities>,
 }
@@ -53,6 +55,24 @@ impl Node {
     /// Adds what a use takes of `path`, workspace-relative; `is_secret` tells of such a path whether it may
     /// hold a secret.
     pub(crate) fn add(&mut self, path: &[u8], part: Part<'_>, is_secret: impl Fn(&[u8]) -> bool) {
+        let node = self.at(path, is_secret);
+        node.needs = node.needs.union(part.caps);
+        node.made |= part.made;
+    }
+
+    /// Has the directory at `path` stand for what is in it, with `caps` at least.
+    pub(crate) fn open(
+        &mut self,
+        path: &[u8],
+        caps: Capabilities,
+        is_secret: impl Fn(&[u8]) -> bool,
+    ) {
+        let node = self.at(path, is_secret);
+        node.needs = node.needs.union(caps);
+        node.whole = true;
+    }
+
+    fn at(&mut self, path: &[u8], is_secret: impl Fn(&[u8]) -> bool) -> &mut Self {
         let mut node = self;
         let mut place = Vec::new();
         for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
@@ -60,8 +80,7 @@ impl Node {
             let secret = || Self { secret: is_secret(&place), ..Self::default() };
             node = node.children.entry(name.to_vec()).or_insert_with(secret);
         }
-        node.needs = node.needs.union(part.caps);
-        node.made |= part.made;
+        node
     }
 
     /// The rules that grant all of it, the root's first.
@@ -101,7 +120,7 @@ impl Node {
             return;
         }
         let passing = self.changed().any(|(name, child)| child.is_made_up(name) || child.passes());
-        if self.made || passing || self.changed().count() >= MANY {
+        if self.made || self.whole || passing || self.changed().count() >= MANY {
             self.gathered = Some(self.needs_of_all(path));
         } else if self.reads(path) >= MANY {
             self.needs = self.needs.union(Capabilities::READ);
@@ -225,6 +244,11 @@ fn grant(rules: &mut Vec<Rule>, path: &[u8], caps: Capabilities, purpose: Purpos
 /// The last component of `path`.
 pub(crate) fn name(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
+}
+
+/// All but the last component of `path`.
+pub(crate) fn directory(path: &[u8]) -> &[u8] {
+    path.iter().rposition(|&byte| byte == b'/').and_then(|end| path.get(..end)).unwrap_or_default()
 }
 
 /// `path` with another component.

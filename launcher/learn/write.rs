@@ -11,8 +11,14 @@ use crate::rule_text;
 /// So many rules are listed for whoever waits.
 const LISTED: usize = 10;
 
+/// Longer names have a line of their own.
+const WIDEST: usize = 40;
+
 /// Longer commands are cut: the policy is to be read.
 const LONGEST: usize = 72;
+
+/// Why more is granted than was used.
+const LINKED: &str = "hard links were made to what is here: it is granted what they are";
 
 /// The policy file.
 pub(crate) fn policy(learned: &Learned<'_>) -> String {
@@ -30,8 +36,14 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
         }
     }
     for (rule, tally) in learned.rules.iter().zip(&learned.tallies) {
+        let is_granted_alike =
+            rule.purpose != Purpose::Withholds && tally.linked && !tally.uses().contains(rule.caps);
         let comment = match rule.purpose {
+            _ if !tally.paths.is_empty() && is_granted_alike => {
+                format!("{tally}\n# by {}\n# {LINKED}", tally.by())
+            }
             _ if !tally.paths.is_empty() => format!("{tally}\n# by {}", tally.by()),
+            _ if is_granted_alike => LINKED.to_owned(),
             _ if rule.path.is_empty() => "nothing in the workspace was used".to_owned(),
             _ if rule.caps.is_empty() => "kept out: it was not used".to_owned(),
             _ => "kept from being written: it was not".to_owned(),
@@ -61,16 +73,17 @@ pub(crate) fn summary(
         let status = learned.ran.status;
         lines.push(format!("it ended with status {status}: what it did not get to is not learned"));
     }
-    let width = learned.rules.iter().map(|rule| shown(&rule.path).len()).max().unwrap_or(0).min(40);
-    let line = |rule: &Rule| format!("  {:width$}  {}", shown(&rule.path), rule.caps);
-    lines.extend(learned.rules.iter().take(LISTED).map(line));
+    let inside = learned.rules.iter().map(|rule| (shown(&rule.path), rule.caps.to_string()));
+    let outside =
+        learned.outside.external.iter().map(|(path, (caps, _))| {
+            (report::path(path), format!("{caps}, outside of the workspace"))
+        });
+    let listed: Vec<(String, String)> = inside.take(LISTED).chain(outside).collect();
+    let mut table = table(&listed);
     if let Some(more) = learned.rules.len().checked_sub(LISTED + 1) {
-        lines.push(format!("  and {} more rules", more + 1));
+        table.insert(LISTED, format!("  and {} more rules", more + 1));
     }
-    let outside = learned.outside.external.iter();
-    lines.extend(outside.map(|(path, (caps, _))| {
-        format!("  {:width$}  {caps}, outside of the workspace", report::path(path))
-    }));
+    lines.extend(table);
     let narrows = |rule: &&Rule| {
         rule.purpose == Purpose::Withholds && rule.caps.is_empty() && !rule.path.is_empty()
     };
@@ -100,6 +113,21 @@ pub(crate) fn summary(
     lines
 }
 
+/// Names, and what stands behind each in one column; below a name that is too long for that.
+fn table(rows: &[(String, String)]) -> Vec<String> {
+    let length = |name: &str| name.chars().count();
+    let fits = |name: &&String| length(name) <= WIDEST;
+    let names = rows.iter().map(|(name, _)| name);
+    let width = names.filter(fits).map(|name| length(name)).max().unwrap_or(0);
+    let row = |(name, what): &(String, String)| {
+        if fits(&name) {
+            return format!("  {name:width$}  {what}");
+        }
+        format!("  {name}\n  {:width$}    {what}", "")
+    };
+    rows.iter().map(row).collect()
+}
+
 /// The command as one would type it, if it is not long.
 pub(super) fn command(learned: &Learned<'_>) -> String {
     let words = learned.command.iter().map(|word| report::quoted(word.as_encoded_bytes()));
@@ -107,5 +135,19 @@ pub(super) fn command(learned: &Learned<'_>) -> String {
     match line.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_behind_names_is_in_one_column() {
+        let (long, short) = ("l".repeat(WIDEST + 1), "ü\\x0a");
+        let rows = [(&*long, "read"), (short, "read"), ("../out", "update")];
+        let rows = rows.map(|(name, what)| (name.to_owned(), what.to_owned()));
+        let expected = format!("  {long}\n            read;  ü\\x0a   read;  ../out  update");
+        assert_eq!(table(&rows).join(";"), expected);
     }
 }

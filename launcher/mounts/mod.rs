@@ -290,13 +290,13 @@ impl From<String> for Why {
     }
 }
 
-/// As it was typed, but for the mode, which is always said.
+/// As it was typed, but for the mode that goes without saying.
 impl fmt::Display for Mount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(tool) = &self.tool {
             write!(f, "{tool}:")?;
         }
         let (name, path) = (report::path(&self.name), report::path(&self.path.to_string_lossy()));
-        write!(f, "{name}={path}:{}", if self.writable { "rw" } else { "ro" })
+        write!(f, "{name}={path}{}", if self.writable { ":rw" } else { "" })
     }
 }

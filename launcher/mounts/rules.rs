@@ -7,6 +7,9 @@ use jp_confine_policy::model::{FsRule, RuleSource, TYPED};
 
 use super::{Mounted, Mounts};
 
+/// Where the rule comes from that stands for the last one that went.
+const LEFT: &str = "left by --no-mount";
+
 impl Mounts {
     /// The run's `rules` without those that go and with those of the mounts; `None` where nothing is
     /// declared.
@@ -17,7 +20,8 @@ impl Mounts {
         let mut rules = rules.unwrap_or_default();
         rules.retain(|rule| !(rule.external() && self.takes(rule)));
         if rules.is_empty() && was_declared {
-            rules.push(FsRule::new("."));
+            let source = RuleSource { layer: Arc::from(LEFT), ..RuleSource::default() };
+            rules.push(FsRule::new(".").with_source(source));
         }
         for (index, mounted) in self.mounted.iter().enumerate() {
             if rules.is_empty() {

@@ -244,7 +244,7 @@ fn describe(
             let place = if instead.is_some() { "replace it by" } else { "allow it in a policy" };
             vec![why, format!("{place}:")]
         }
-        Advice::Grant { options, written, question } => {
+        Advice::Grant { first, options, written, question } => {
             let allow = match options.as_slice() {
                 [] if written.patterns.is_empty() => {
                     "no option allows just that; it takes a profile".to_owned()
@@ -252,8 +252,11 @@ fn describe(
                 [] => "no option allows just that; it takes a pattern".to_owned(),
                 options => format!("allow: jp-confine {}", words(options)),
             };
-            let question = question.as_ref().map(|words| within(words, advisor.workspace));
-            [why, allow].into_iter().chain(question).collect()
+            let shown = |words: &Option<String>| {
+                words.as_ref().map(|words| within(words, advisor.workspace))
+            };
+            let before = std::iter::once(why).chain(shown(first));
+            before.chain([allow]).chain(shown(question)).collect()
         }
     };
     lines.extend(fitted("    ", &parts, "; ").iter().map(|line| style.faint(line)));

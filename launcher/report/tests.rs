@@ -69,6 +69,7 @@ fn circumstances<'a>(
             tiers: &FREE.1,
             person: Person::Absent,
             began: None,
+            consented: &[],
             unapproved: &[],
             unsupervised: Unsupervised::Missing,
             declared: false,

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::{Explained, Head, MOST};
 use crate::context::Context;
+use crate::own_folders;
 use crate::workspace::Workspace;
 
 /// The file of a workspace's last run: a line for the run, then one for each denial.
@@ -48,16 +49,17 @@ pub(super) fn of_last_run(
     workspace: &Workspace,
 ) -> io::Result<Option<(Head, Vec<Explained>)>> {
     let Some(dir) = workspace.data_dir(context) else { return Ok(None) };
-    let text = match fs::read_to_string(dir.join(FILE)) {
+    let text = match own_folders::read(&dir.join(FILE)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         outcome => outcome?,
     };
-    Ok(Some(parse(&text)?).filter(|(head, _)| head.workspace == workspace.label()))
+    Ok(Some(parse(&String::from_utf8_lossy(&text))?)
+        .filter(|(head, _)| head.workspace == workspace.label()))
 }
 
 /// In one step, so that a reader finds the one or the other; nobody else may read it.
 fn write(dir: &Path, text: &str) -> io::Result<()> {
-    fs::create_dir_all(dir)?;
+    own_folders::make(dir)?;
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(text.as_bytes())?;
     file.persist(dir.join(FILE))?;

@@ -130,6 +130,11 @@ impl Explained {
         if self.hidden {
             text.push_str("  it looked absent, as in an empty home\n");
         }
+        if let Some(first) = &self.first {
+            for line in report::fitted("  ", &[report::within(first, &workspace.root)], "") {
+                let _ = writeln!(text, "{line}");
+            }
+        }
         if let Some(approve) = &self.approve {
             let _ = writeln!(text, "  allow: {approve}");
         }

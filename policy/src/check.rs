@@ -17,7 +17,7 @@ use crate::image::{Image, RuleId};
 use crate::lexical;
 #[cfg(target_os = "linux")]
 use crate::pin::Pin;
-use crate::tiers::List;
+use crate::tiers::Tiers;
 
 mod by_capability;
 
@@ -49,8 +49,8 @@ pub struct CheckResult {
     /// Where the input leads, absolute and canonical, if that could be said.
     #[serde(serialize_with = "lossy")]
     pub resolved: Option<PathBuf>,
-    /// Who declared the rule that decided; the list of a tier, or its default, where that opens what
-    /// no rule reaches.
+    /// Who declared the rule that decided; of a tier that withholds what the rule grants, or opens what no rule
+    /// reaches, its pattern, its list or its default.
     pub rule: Option<String>,
     /// That rule's place among the grants.
     #[serde(skip)]
@@ -129,13 +129,22 @@ pub struct Context<'a> {
     grants: &'a [Grant],
     /// `None` when it is not usable, which denies everything (spec §13).
     image: Option<Image<'a>>,
+    /// To name their patterns.
+    tiers: Option<&'a Tiers>,
 }
 
 impl<'a> Context<'a> {
     /// The workspace at `root` under the policy of `image`, which was built from `grants`.
     #[must_use]
     pub fn new(root: &'a Root, grants: &'a [Grant], image: &'a [u8]) -> Self {
-        Self { root, grants, image: Image::parse(image).ok() }
+        Self { root, grants, image: Image::parse(image).ok(), tiers: None }
+    }
+
+    /// Which names the patterns of `tiers`, those that the image was built with, where they decide, not their lists
+    /// alone.
+    #[must_use]
+    pub const fn naming(self, tiers: &'a Tiers) -> Self {
+        Self { tiers: Some(tiers), ..self }
     }
 
     /// Whether `input`, workspace-relative, may be used for `capability`. Deleting is about the
@@ -277,17 +286,23 @@ impl<'a> Context<'a> {
     ) -> Result<(), Reason> {
         let request = Request::by_route(bytes(path), bytes(route));
         let found = decide::lookup(image, &request);
+        // Which name their lists.
+        let nobodys = Tiers::default();
+        let tiers = self.tiers.unwrap_or(&nobodys);
         result.rule_id = found.rule;
         result.rule = if found.opened(image).is_empty() {
             found.rule.and_then(|id| self.origin(id))
         } else {
-            Some(format!("{} of file_policy", List::opener(&found).map_or("default", List::field)))
+            Some(tiers.opener(&found, path, route).0)
         };
         result.uncovered = result.rule_id.is_none_or(|id| self.is_ground(id));
-        match verdict(image, &request, result.capability) {
-            decide::Verdict::Allow => Ok(()),
-            decide::Verdict::Deny(denial) => Err(Reason::of_denial(&denial)),
+        let decide::Verdict::Deny(denial) = verdict(image, &request, result.capability) else {
+            return Ok(());
+        };
+        if let Some(restraint) = denial.restraint {
+            result.rule = Some(tiers.described(restraint, path, route));
         }
+        Err(Reason::of_denial(&denial))
     }
 
     /// Within the boundary, or how it was left.

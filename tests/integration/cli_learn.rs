@@ -84,6 +84,32 @@ fn what_is_learned_is_enough_and_no_more() {
     }
 }
 
+/// A second name may be used for what the first may: of what is around that nothing more is granted, and the policy
+/// says why.
+#[test]
+fn hard_links_open_the_directories_that_they_are_made_from() {
+    let script =
+        "mkdir new; cat src/a src/b src/c; for i in 1 2 3; do ln src/deep/$i/x new/$i; done
+        rm new/1; echo >> new/2";
+    let grown = || {
+        let scratch = tree();
+        for i in ["1", "2", "3"] {
+            scratch.write(&format!("ws/src/deep/{i}/x"), i);
+        }
+        scratch
+    };
+    let first = grown();
+    let Some(learned) = learn(&first, script) else { return };
+    learned.assert_ok();
+    let policy = first.read("ws/jp-confine.learned.toml");
+    assert!(policy.contains("\n# hard links were made to what is here"), "{policy}");
+    assert!(!policy.contains("kept from being written"), "{policy}");
+    let second = grown();
+    second.write("learned.toml", &policy);
+    run(&second, &["-p", "../learned.toml"], script).assert_ok();
+    run(&second, &["-p", "../learned.toml"], "echo x > src/a").assert_stderr("1 denial");
+}
+
 /// What a person calls sensitive is learned by its name, so that nobody is asked about it, and what was not
 /// used stays closed.
 #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::cli_status::product;
-use crate::run::{Run, have, skip};
+use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
 
 #[test]
@@ -37,17 +37,34 @@ fn completions_are_scripts_of_the_shell() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let run = product(&scratch, &["completions", shell]).cwd(Path::new("/")).run();
         run.assert_ok().assert_stdout("authorize");
-        if shell == "bash" && have("bash") {
-            scratch.write("script", &run.stdout);
-            let script = scratch.path("script");
-            let script = script.to_str().expect("UTF-8");
-            Run::new(&scratch, "bash", &["-n", script])
-                .mode(crate::run::Mode::Bare)
-                .run()
-                .assert_ok();
-        } else if shell == "bash" {
-            skip("no bash");
-        }
     }
     product(&scratch, &["completions", "csh"]).run().assert_code(125).assert_stderr("bash");
+}
+
+#[test]
+fn subcommands_are_completed() {
+    if !have("bash") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = product(&scratch, &["completions", "bash"]).run();
+    scratch.write("script", &run.assert_ok().stdout);
+    // What bash calls for a line that ends in the last of these words.
+    let script = r#". "$0"
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+        complete=($(complete -p jp-confine))
+        while [ "${complete[0]}" != -F ]; do complete=("${complete[@]:1}"); done
+        "${complete[1]}" jp-confine "${@: -1}" "${@: -2:1}"
+        echo " ${COMPREPLY[*]} ""#;
+    let file = scratch.path("script");
+    let file = file.to_str().expect("UTF-8");
+    for (words, offered) in [
+        (&["appr"][..], " approvals "),
+        (&["approvals", ""], " list approve revoke "),
+        (&["approvals", "list", "--js"], " --json "),
+        (&["-q", "learn", "--ht"], " --html "),
+    ] {
+        let line = [&["-c", script, file, "jp-confine"], words].concat();
+        Run::new(&scratch, "bash", &line).mode(Mode::Bare).run().assert_ok().assert_stdout(offered);
+    }
 }

@@ -1,33 +1,32 @@
 //! `--mount`, `--no-mount`, `mounts`, `approvals`, and what is asked on a terminal (spec §8).
 
 use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use serde_json::Value;
 
 use crate::cli_status::product;
-use crate::run::{Outcome, have};
+use crate::run::{Mode, Outcome, Run, have};
 use crate::scratch::{SECRET, Scratch};
 use crate::terminal::Terminal;
 
 const RULE: &str = "[[access.fs]]\npath = 'fork'\nexternal = true\nread = true\n";
 
 /// A workspace whose policy has an external rule on `fork`, a link to the folder `out/dir`.
-fn forked() -> Scratch {
+pub(crate) fn forked() -> Scratch {
     let scratch = Scratch::new();
     scratch.write("ws/jp-confine.toml", RULE);
     symlink(scratch.path("out/dir"), scratch.path("ws/fork")).expect("a link");
     scratch
 }
 
-fn say(scratch: &Scratch, line: &str) -> Outcome {
+pub(crate) fn say(scratch: &Scratch, line: &str) -> Outcome {
     let line = scratch.expand(line);
     product(scratch, &line.split_whitespace().collect::<Vec<_>>()).run()
 }
 
 /// `name=target` of what is approved, the scratch tree left out.
-fn approved(scratch: &Scratch) -> String {
+pub(crate) fn approved(scratch: &Scratch) -> String {
     let run = say(scratch, "approvals list --json");
     let entries: Value = serde_json::from_str(&run.assert_ok().stdout).expect("JSON");
     let out = format!("{}/", scratch.out().display());
@@ -39,7 +38,7 @@ fn approved(scratch: &Scratch) -> String {
 }
 
 /// What the link `name` of the workspace says, below `out`.
-fn link(scratch: &Scratch, name: &str) -> Option<String> {
+pub(crate) fn link(scratch: &Scratch, name: &str) -> Option<String> {
     let text = fs::read_link(scratch.ws().join(name)).ok()?;
     Some(text.strip_prefix(scratch.out()).unwrap_or(&text).display().to_string())
 }
@@ -62,6 +61,10 @@ fn the_first_use_is_asked_about() {
         terminal.see("Approve? [y/N] ");
         terminal.keys(answer);
         assert_eq!(terminal.end(), Some(1), "{}", terminal.screen());
+        let screen = terminal.screen();
+        let (_, typed) = screen.split_once("[y/N] ").expect("a question");
+        let ends = ["\r\n", "n\r\n", "yes please\r\n", "^D\u{8}\u{8}\r\n"];
+        assert!(ends.iter().any(|end| typed.starts_with(end)), "{typed:?}");
         assert!(!terminal.screen().contains(SECRET), "{}", terminal.screen());
         assert_eq!(approved(&scratch), "");
     }
@@ -221,101 +224,6 @@ fn a_mount_is_a_link_and_an_approval_that_stay() {
     say(&scratch, "-- cat a/fork/inner").assert_ok().assert_stdout(SECRET);
 }
 
-/// `line` is refused for a reason with these words in it, and leaves the tree as it was.
-fn assert_leaves_nothing(scratch: &Scratch, line: &str, why: &str) {
-    let list = || {
-        let run = say(scratch, "approvals list --json").stdout;
-        let entries = |dir: &Path| -> Vec<_> {
-            let mut names: Vec<_> = fs::read_dir(dir)
-                .expect("listed")
-                .map(|entry| entry.expect("one").path())
-                .collect();
-            names.sort();
-            names
-        };
-        (entries(&scratch.ws()), entries(&scratch.out()), run)
-    };
-    let before = list();
-    let run = say(scratch, &format!("{line} -- touch ran"));
-    run.assert_code(125).assert_stderr(why);
-    assert_eq!(list(), before, "{run}");
-}
-
-#[test]
-fn all_mounts_or_none() {
-    let scratch = Scratch::new();
-    symlink(scratch.out(), scratch.path("ws/out")).expect("a link");
-    symlink("missing", scratch.path("ws/broken")).expect("a link");
-    let good = "--mount good=../out/dir --mount deep/er/good=../out/dir";
-    for (bad, why) in [
-        ("fork=../out/missing", "does not exist"),
-        ("fork=dir", "inside the workspace"),
-        ("../fork=../out/dir", "outside the workspace"),
-        ("$WS/fork=../out/dir", "absolute"),
-        ("file=../out/dir", "is no link"),
-        ("dir=../out/dir", "is no link"),
-        ("out=../out/dir", "leads to"),
-        ("broken=../out/dir", "remove it"),
-        ("out/fork=../out/dir", "is a link"),
-        ("file/fork=../out/dir", "no directory"),
-        ("good/below=../out/dir", "is a link"),
-        ("good=../out", "twice"),
-        ("edit:fork=../out/dir", "--tool edit"),
-        ("fork=../out/dir:rw", "TOOL"),
-        ("fork", "NAME=PATH"),
-    ] {
-        assert_leaves_nothing(&scratch, &format!("{good} --mount {bad}"), why);
-    }
-    scratch
-        .write("ws/jp-confine.toml", "[tools.far]\nsource = 'mcp'\n[[access.fs]]\npath = '/x'\n");
-    assert_leaves_nothing(&scratch, good, "absolute");
-    assert_leaves_nothing(&scratch, &format!("--tool far {good}"), "does not run here");
-}
-
-#[test]
-fn no_mount_removes_link_and_approval() {
-    let scratch = Scratch::new();
-    say(&scratch, "--mount fork=../out/dir --mount b=../out/dir -- true").assert_ok();
-    assert_leaves_nothing(&scratch, "--no-mount=unknown", "mounted are: b, fork");
-    assert_leaves_nothing(&scratch, "--mount fork=../out/target", "--no-mount fork removes it");
-    assert_leaves_nothing(&scratch, "--no-mount=fork --mount c=../out/missing", "does not exist");
-    say(&scratch, "--no-mount fork -- true").assert_ok();
-    assert_eq!((link(&scratch, "fork"), approved(&scratch)), (None, "b=dir".to_owned()));
-    // Another target in its place, in one command.
-    say(&scratch, "--no-mount=b --mount b=../out/target -- cat b").assert_ok();
-    assert_eq!(approved(&scratch), "b=target");
-    // What is no link any more is nobody's to remove.
-    fs::remove_file(scratch.path("ws/b")).expect("removed");
-    scratch.write("ws/b", "precious");
-    say(&scratch, "--no-mount -- true").assert_ok();
-    assert_eq!((scratch.read("ws/b"), approved(&scratch)), ("precious".to_owned(), String::new()));
-    assert_eq!(scratch.read("out/target"), "unchanged\n");
-}
-
-/// What `mounts` lists is there to be removed, whatever tool its rules are of.
-#[test]
-fn no_mount_removes_what_is_of_a_tool_alone() {
-    let scratch = Scratch::new();
-    let policy = "[[tools.look.access.fs]]\npath = 'fork'\nexternal = true\nread = true\n";
-    scratch.write("ws/jp-confine.toml", policy);
-    std::os::unix::fs::symlink("../out/dir", scratch.path("ws/fork")).expect("linked");
-    say(&scratch, "--no-mount fork -- true").assert_ok();
-    assert_eq!(link(&scratch, "fork"), None);
-    std::os::unix::fs::symlink("../out/dir", scratch.path("ws/fork")).expect("linked");
-    say(&scratch, "--no-mount -- true").assert_ok();
-    assert_eq!(link(&scratch, "fork"), None);
-}
-
-/// The last rule of a policy does not take the restriction with it.
-#[test]
-fn no_mount_never_lifts_a_restriction() {
-    let scratch = forked();
-    let run = say(&scratch, "check read file --no-mount");
-    run.assert_code(1);
-    say(&scratch, "--no-mount fork check read file").assert_code(1);
-    assert_eq!(link(&scratch, "fork").as_deref(), Some("dir"), "a question changes nothing");
-}
-
 #[test]
 fn the_list_of_mounts() {
     let scratch = forked();
@@ -384,9 +292,12 @@ fn the_list_has_patterns_that_no_mount_takes_back() {
 #[test]
 fn what_cannot_be_read_is_said_and_kept() {
     let scratch = forked();
-    say(&scratch, "approvals approve fork").assert_ok();
+    say(&scratch, "-- cat fork/inner").assert_code(1);
     let all = scratch.path("home/.local/share/jp-confine/workspaces");
     let dir = fs::read_dir(all).expect("listed").next().expect("one").expect("one").path();
+    let mode = dir.metadata().expect("a folder").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700, "made by a run, it is the user's alone");
+    say(&scratch, "approvals approve fork").assert_ok();
     fs::write(dir.join("approvals.json"), "{ broken").expect("written");
     let run = say(&scratch, "-- cat fork/inner");
     run.assert_code(1).assert_stderr("malformed").assert_no_secret();
@@ -394,6 +305,10 @@ fn what_cannot_be_read_is_said_and_kept() {
     say(&scratch, "-- cat fork/inner").assert_ok();
     let aside = fs::read_to_string(dir.join("approvals.json.unusable-1"));
     assert_eq!(aside.expect("kept"), "{ broken");
+    let approvals = dir.join("approvals.json");
+    fs::remove_file(&approvals).expect("removed");
+    Run::new(&scratch, "mkfifo", &[approvals.to_str().expect("UTF-8")]).mode(Mode::Bare).run();
+    say(&scratch, "-- cat fork/inner").assert_code(1).assert_stderr("it is no file");
 }
 
 #[test]

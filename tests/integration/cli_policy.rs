@@ -185,6 +185,21 @@ fn explain_tells_who_asks_about_sensitive_files() {
     assert!(!told("file").contains(alone), "{}", told("file"));
 }
 
+/// As `explain` has it: the tier, not the rule whose grant it withholds.
+#[test]
+fn check_names_the_tier() {
+    let scratch = Scratch::new();
+    let policy = "[[access.fs]]\npath = '.'\nread = true\n
+[file_policy]\nprompt_paths = ['<workspace>/ask/**']\n";
+    scratch.write("ws/jp-confine.toml", policy);
+    scratch.write("ws/ask/a", "x");
+    let run = product(&scratch, &["check", "--json", "read", "ask/a"]).run();
+    let rule = json(run.assert_code(2))[0]["rule"].clone();
+    assert!(run.stdout.contains("`<workspace>/ask/**` of prompt_paths ("), "{run}");
+    let explained = product(&scratch, &["explain", "--json", "ask/a"]).run();
+    assert_eq!(json(explained.assert_ok())["capabilities"][0]["rule"], rule, "{explained}");
+}
+
 #[test]
 fn explain_names_the_layers() {
     let scratch = workspace();

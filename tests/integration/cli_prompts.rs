@@ -342,22 +342,33 @@ fn static_programs_wait_too() {
     terminal.end();
 }
 
+/// Advice about what was refused takes nothing away that was consented to, and events tell who refused it.
 #[test]
 fn a_sensitive_path_is_warned_of_once() {
     let scratch = Scratch::new();
     if !have("script") {
         return;
     }
-    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
+    let policy = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
+    scratch.write("ws/jp-confine.toml", policy);
     scratch.write("ws/.env", "KEY=1\n");
-    let mut terminal = start(&scratch, "cat .env; cat .env; echo end");
+    let run = Run::sh(&scratch, "cat .env; cat .env; echo x >> .env").mode(Mode::Confined);
+    let mut terminal = Terminal::start(&run.flags(&["--events", "events"]));
     terminal.see("sensitive: `**/.env`");
     terminal.see(QUESTION);
     terminal.keys("y\n");
     terminal.see("KEY=1");
     terminal.see("KEY=1");
-    terminal.see("end");
+    terminal.see(QUESTION);
+    terminal.keys("n\n");
+    terminal.see("read = true");
+    terminal.see("update = true");
     terminal.end();
+    let events = scratch.read("ws/events");
+    for consent in ["once", "refused"] {
+        let one = format!("\"consent\":\"{consent}\"");
+        assert_eq!(events.matches(&one).count(), 1, "{consent}: {events}");
+    }
 }
 
 /// The record says who consented; a program that tells of itself what the library tells is no person.
@@ -420,5 +431,6 @@ fn nobody_to_ask() {
     let events = scratch.path("events");
     let flags = ["--non-interactive", "--events", events.to_str().expect("UTF-8")];
     Run::sh(&scratch, "cat ask/a").mode(Mode::Confined).flags(&flags).run().assert_code(1);
-    assert!(scratch.read("events").contains("tier_prompt_refused"));
+    let events = scratch.read("events");
+    assert!(events.contains("tier_prompt_refused") && !events.contains("\"refused\""), "{events}");
 }

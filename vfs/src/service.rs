@@ -71,7 +71,7 @@ impl<'a> Service<'a> {
         person: &'a mut dyn Person,
     ) -> Self {
         Self {
-            gate: Gate::new(context, person),
+            gate: Gate::new(&context, person),
             files,
             resources: Resources::default(),
             variables: &|_| None,

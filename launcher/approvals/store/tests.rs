@@ -1,5 +1,6 @@
 //! What the file of approvals holds, whoever wrote it.
 
+use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;

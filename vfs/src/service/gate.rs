@@ -20,8 +20,8 @@ pub(super) struct Gate<'a> {
 }
 
 impl<'a> Gate<'a> {
-    pub(super) fn new(context: Context<'a>, person: &'a mut dyn Person) -> Self {
-        Self { context, person, allowed: HashSet::new() }
+    pub(super) fn new(context: &Context<'a>, person: &'a mut dyn Person) -> Self {
+        Self { context: *context, person, allowed: HashSet::new() }
     }
 
     /// Leave for all of `checks`, or for none: whatever is to be asked is asked at once (spec §9.5).

@@ -1,0 +1,117 @@
+//! `--mount` and `--no-mount` together, or not at all: what is taken back, and what is left (spec §8.3, §8.4).
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use crate::cli_mounts::{approved, forked, link, say};
+use crate::scratch::Scratch;
+
+/// `line` is refused for a reason with these words in it, and leaves the tree as it was.
+fn assert_leaves_nothing(scratch: &Scratch, line: &str, why: &str) {
+    let list = || {
+        let run = say(scratch, "approvals list --json").stdout;
+        let entries = |dir: &Path| -> Vec<_> {
+            let mut names: Vec<_> = fs::read_dir(dir)
+                .expect("listed")
+                .map(|entry| entry.expect("one").path())
+                .collect();
+            names.sort();
+            names
+        };
+        (entries(&scratch.ws()), entries(&scratch.out()), run)
+    };
+    let before = list();
+    let run = say(scratch, &format!("{line} -- touch ran"));
+    run.assert_code(125).assert_stderr(why);
+    assert_eq!(list(), before, "{run}");
+}
+
+/// What stops a run later leaves nothing either.
+#[test]
+fn no_mount_without_a_run() {
+    let scratch = Scratch::new();
+    let line = "--mount fork=../out/dir --enforce cooperative --net a.test";
+    assert_leaves_nothing(&scratch, line, "cannot hold network rules");
+    say(&scratch, "--mount fork=../out/dir -- no-such-program").assert_code(127);
+    assert_eq!(link(&scratch, "fork"), None);
+}
+
+#[test]
+fn all_mounts_or_none() {
+    let scratch = Scratch::new();
+    symlink(scratch.out(), scratch.path("ws/out")).expect("a link");
+    symlink("missing", scratch.path("ws/broken")).expect("a link");
+    let good = "--mount good=../out/dir --mount deep/er/good=../out/dir";
+    for (bad, why) in [
+        ("fork=../out/missing", "--mount fork=../out/missing: "),
+        ("fork=../out/missing", "does not exist"),
+        ("fork=dir", "inside the workspace"),
+        ("../fork=../out/dir", "outside the workspace"),
+        ("$WS/fork=../out/dir", "absolute"),
+        ("file=../out/dir", "is no link"),
+        ("dir=../out/dir", "is no link"),
+        ("out=../out/dir", "leads to"),
+        ("broken=../out/dir", "remove it"),
+        ("out/fork=../out/dir", "is a link"),
+        ("file/fork=../out/dir", "no directory"),
+        ("good/below=../out/dir", "is a link"),
+        ("good=../out", "twice"),
+        ("edit:fork=../out/dir", "--tool edit"),
+        ("fork=../out/dir:rw", "TOOL"),
+        ("fork", "NAME=PATH"),
+    ] {
+        assert_leaves_nothing(&scratch, &format!("{good} --mount {bad}"), why);
+    }
+    scratch
+        .write("ws/jp-confine.toml", "[tools.far]\nsource = 'mcp'\n[[access.fs]]\npath = '/x'\n");
+    assert_leaves_nothing(&scratch, good, "absolute");
+    assert_leaves_nothing(&scratch, &format!("--tool far {good}"), "does not run here");
+}
+
+#[test]
+fn no_mount_removes_link_and_approval() {
+    let scratch = Scratch::new();
+    say(&scratch, "--mount fork=../out/dir --mount b=../out/dir -- true").assert_ok();
+    assert_leaves_nothing(&scratch, "--no-mount=unknown", "mounted are: b, fork");
+    assert_leaves_nothing(&scratch, "--mount fork=../out/target", "--no-mount fork removes it");
+    assert_leaves_nothing(&scratch, "--no-mount=fork --mount c=../out/missing", "does not exist");
+    say(&scratch, "--no-mount fork -- true").assert_ok();
+    assert_eq!((link(&scratch, "fork"), approved(&scratch)), (None, "b=dir".to_owned()));
+    // Another target in its place, in one command.
+    say(&scratch, "--no-mount=b --mount b=../out/target -- cat b").assert_ok();
+    assert_eq!(approved(&scratch), "b=target");
+    // What is no link any more is nobody's to remove.
+    fs::remove_file(scratch.path("ws/b")).expect("removed");
+    scratch.write("ws/b", "precious");
+    say(&scratch, "--no-mount -- true").assert_ok();
+    assert_eq!((scratch.read("ws/b"), approved(&scratch)), ("precious".to_owned(), String::new()));
+    assert_eq!(scratch.read("out/target"), "unchanged\n");
+}
+
+/// What `mounts` lists is there to be removed, whatever tool its rules are of.
+#[test]
+fn no_mount_removes_what_is_of_a_tool_alone() {
+    let scratch = Scratch::new();
+    let policy = "[[tools.look.access.fs]]\npath = 'fork'\nexternal = true\nread = true\n";
+    scratch.write("ws/jp-confine.toml", policy);
+    std::os::unix::fs::symlink("../out/dir", scratch.path("ws/fork")).expect("linked");
+    say(&scratch, "--no-mount fork -- true").assert_ok();
+    assert_eq!(link(&scratch, "fork"), None);
+    std::os::unix::fs::symlink("../out/dir", scratch.path("ws/fork")).expect("linked");
+    say(&scratch, "--no-mount -- true").assert_ok();
+    assert_eq!(link(&scratch, "fork"), None);
+}
+
+/// The last rule of a policy does not take the restriction with it.
+#[test]
+fn no_mount_never_lifts_a_restriction() {
+    let scratch = forked();
+    let run = say(&scratch, "check read file --no-mount");
+    run.assert_code(1);
+    say(&scratch, "--no-mount fork check read file").assert_code(1);
+    let rule = "rule `.` (left by --no-mount";
+    say(&scratch, "--no-mount fork explain file").assert_ok().assert_stdout(rule);
+    assert_eq!(link(&scratch, "fork").as_deref(), Some("dir"), "a question changes nothing");
+    say(&scratch, "--no-mount fork -- cat file").assert_code(1).assert_stderr(rule);
+}
