@@ -74,7 +74,7 @@ pub(crate) enum Reason {
     Peer,
     /// No such socket may be made; the path says of which family it was to be.
     Socket,
-    /// A program that its user may start and not look into.
+    /// A program that its user may start and not look into; before it starts, or whatever it asks then.
     Unreadable,
     /// No rule about programs lets it start with these arguments, which stand in place of the route.
     Command,

@@ -107,6 +107,12 @@ impl<'a> Caller<'a> {
         })
     }
 
+    /// Whether nothing of its memory may be read.
+    pub(crate) fn hides_memory(&self) -> bool {
+        // Nothing is mapped there, which is not told to whoever may not look.
+        memory::read(self.tid, 0, &mut [0]) == Err(Errno::PERM)
+    }
+
     fn read(&self, address: u64, to: &mut [u8]) -> Result<usize, Errno> {
         memory::read(self.tid, address, to).map_err(|errno| match errno {
             Errno::FAULT => Errno::FAULT,

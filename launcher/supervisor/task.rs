@@ -1,7 +1,6 @@
 //! One trapped call being answered: who made it, what the policy says, and what it is told.
 
 use std::cell::Cell;
-use std::ffi::CString;
 use std::os::fd::AsFd as _;
 
 use jp_confine_policy::Capabilities;
@@ -292,6 +291,15 @@ impl<'a> Task<'a> {
         errno_of(denial)
     }
 
+    /// Tells of a call that failed with `errno` for want of leave to read the caller's memory: its program may be
+    /// executed only (`ptrace(2)`, "dumpable").
+    pub(crate) fn tell_if_unreadable(&self, errno: Errno) {
+        if errno == Errno::ACCESS && self.caller.hides_memory() && self.caller.confirm().is_ok() {
+            let program = program_of(&self.caller);
+            self.record(None, Reason::Unreadable, Subject::new(&program));
+        }
+    }
+
     /// Reports a refusal that no rule decided.
     pub(crate) fn refused(&self, reason: Reason, subject: Subject<'_>) -> Errno {
         self.record(None, reason, subject);
@@ -356,9 +364,13 @@ pub(crate) fn is_absent(denial: Denial, path: &[u8], errno: Errno) -> bool {
     found.err() == Some(Errno::NOENT)
 }
 
-/// The program that a thread runs; nothing where that cannot be told.
+/// The program that a thread runs, or what it calls itself where it hides that; nothing where that cannot be told
+/// either.
 pub(crate) fn program_of(caller: &Caller<'_>) -> Vec<u8> {
     let link = format!("{}/exe", caller.tid());
-    let program = readlinkat(caller.proc().as_fd(), link, Vec::new());
-    program.map(CString::into_bytes).unwrap_or_default()
+    let own_name = || caller.proc().text(caller.tid(), "comm").unwrap_or_default();
+    match readlinkat(caller.proc().as_fd(), link, Vec::new()) {
+        Ok(program) => program.into_bytes(),
+        Err(_) => own_name().trim_end_matches('\n').as_bytes().to_vec(),
+    }
 }

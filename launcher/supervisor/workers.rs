@@ -94,6 +94,7 @@ impl Workers {
             }
         });
         if let Err(errno) = outcome {
+            task.tell_if_unreadable(errno);
             // A caller that is gone needs no answer.
             let _ = self.listener.fail(notification.id, errno.raw_os_error());
         }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, lchown, symlink};
 
 use crate::layers::Holder;
 use crate::layers_stress::{
-    Linked, assert_as_bare, assert_says, assert_static_as_bare, ground, run,
+    BOTH, Linked, assert_as_bare, assert_says, assert_static_as_bare, ground, run,
 };
 use crate::run::{Mode, PRODUCT, Run, have, skip};
 use crate::scratch::{NOBODY, Scratch};
@@ -46,6 +46,34 @@ fn a_caller_that_may_start_nothing() {
     let Some(bare) = made(Mode::Bare) else { return };
     assert_eq!(bare, "fork EAGAIN open ok mkdir ok\n");
     assert_eq!(made(Mode::under_test()), Some(bare));
+}
+
+/// `ssh-agent` and others like it hide their memory from whoever runs as the same user.
+#[test]
+fn a_caller_that_hides_its_memory() {
+    let done = |linked, mode| {
+        let scratch = ground(Scratch::for_ordinary_user(), linked);
+        run(&scratch, mode, "hidden").map(|outcome| outcome.stdout)
+    };
+    for linked in BOTH {
+        let Some(bare) = done(linked, Mode::Bare) else { return };
+        assert!(bare.contains("make ok chmod ok"), "{bare}");
+        assert_eq!(done(linked, Mode::under_test()), Some(bare), "{linked:?}");
+    }
+}
+
+/// Nobody can tell what it asks, and so the report tells why it gets nothing.
+#[test]
+fn a_program_that_its_user_may_not_read() {
+    if Holder::under_test() == Holder::Library {
+        return skip("the library is not in it");
+    }
+    let scratch = ground(Scratch::for_ordinary_user(), Linked::Statically);
+    let program = scratch.path("ws/stress");
+    std::fs::set_permissions(&program, Permissions::from_mode(0o111)).expect("chmod");
+    let outcome = Run::sh(&scratch, "./stress write-to file").run();
+    assert!(!outcome.stdout.contains("ok"), "{outcome}");
+    outcome.assert_stderr("may not read it, so nobody can tell what it does");
 }
 
 #[test]
