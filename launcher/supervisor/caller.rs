@@ -151,6 +151,14 @@ impl<'a> Caller<'a> {
         })
     }
 
+    /// The object of a descriptor of another thread of its process, pinned.
+    ///
+    /// # Errors
+    /// `EACCES` where there is none such.
+    pub(crate) fn object_of(&self, tid: i32, fd: i32) -> Result<OwnedFd, Errno> {
+        self.entry(&format!("task/{tid}/fd/{fd}"), OFlags::empty()).map_err(|_| Errno::ACCESS)
+    }
+
     /// One of its descriptors, shared.
     ///
     /// # Errors

@@ -30,6 +30,7 @@ mod status;
 pub(crate) mod task;
 #[cfg(test)]
 mod tests;
+mod through;
 mod waiting;
 mod words;
 mod workers;

@@ -76,6 +76,31 @@ fn a_program_that_its_user_may_not_read() {
     outcome.assert_stderr("may not read it, so nobody can tell what it does");
 }
 
+/// The library hands what it holds over by `/proc`, where nobody but the process itself finds it any more.
+#[test]
+fn a_caller_that_becomes_another_user() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root can");
+    }
+    let done = |linked, mode, flags: &str| {
+        let scratch = ground(Scratch::new(), linked);
+        for name in ["ws", "ws/dir"] {
+            std::fs::set_permissions(scratch.path(name), Permissions::from_mode(0o777))
+                .expect("chmod");
+        }
+        run(&scratch, mode, &format!("{flags} -- own-file {STRANGER}"))
+            .map(|outcome| outcome.stdout)
+    };
+    for linked in BOTH {
+        let Some(bare) = done(linked, Mode::Bare, "") else { return };
+        assert!(bare.contains("make ok chmod ok times ok"), "{bare}");
+        for flags in ["", "--enforce strict"] {
+            let confined = done(linked, Mode::under_test(), flags);
+            assert_eq!(confined.as_ref(), Some(&bare), "{linked:?} {flags}");
+        }
+    }
+}
+
 #[test]
 fn a_tracer_that_stops_who_waits_in_a_call() {
     for verb in ["attached fifo", "seized fifo"] {
