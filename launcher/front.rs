@@ -102,7 +102,7 @@ impl Ready {
     pub(crate) fn supervise(&self, supervision: Supervision<'_>) -> Result<Running, Obstacle> {
         let confined = supervision.confined;
         let killed = supervision.kill_leftovers;
-        let (pid, reports) = supervision.begin(self.inherited)?;
+        let (pid, reports) = supervision.begin(self.inherited).map_err(|error| unable(&error))?;
         let mut supervised = Supervised {
             pid,
             reports,
@@ -123,6 +123,9 @@ impl Ready {
             Some(Report::Failed(libc::EBUSY)) => Err(Obstacle::Busy),
             Some(Report::Failed(number)) => {
                 Err(confined.failed(io::Error::from_raw_os_error(number).into()).into())
+            }
+            Some(Report::Unable(number)) => {
+                Err(unable(&io::Error::from_raw_os_error(number)).into())
             }
             _ => Err(Failure::own("nothing was run: the supervisor ended").into()),
         }
@@ -255,7 +258,7 @@ impl Running {
                 Some(Report::Left(descendant)) => supervised.left.push(descendant),
                 Some(Report::Unrecorded(count)) => supervised.unrecorded = Some(count),
                 Some(Report::Answered(times, what)) => supervised.answered.push((times, what)),
-                Some(Report::Started(_) | Report::Failed(_)) => {}
+                Some(Report::Started(_) | Report::Failed(_) | Report::Unable(_)) => {}
                 None => break,
             }
         }
@@ -307,6 +310,18 @@ impl Running {
 
     fn is_front(&self, pid: i32) -> bool {
         pid == self.front.as_raw_nonzero().get()
+    }
+}
+
+/// Why there is no supervisor.
+fn unable(error: &io::Error) -> Failure {
+    let message = format!("nothing was run: the supervisor cannot begin: {error}");
+    match error.raw_os_error() {
+        Some(libc::EAGAIN) => Failure::advised(
+            message,
+            "it takes a process and a few threads: allow the user more (`ulimit -u`)",
+        ),
+        _ => Failure::own(message),
     }
 }
 

@@ -20,6 +20,7 @@ use crate::prepare::{self, Prepared, Run, Stage};
 use crate::report;
 use crate::search;
 use crate::start::Start;
+use crate::sys::signals;
 use crate::terminal::Terminal;
 use crate::why::Ended;
 
@@ -40,6 +41,7 @@ pub(crate) fn run(
     arguments: &[OsString],
     mut lesson: Option<&mut Lesson>,
 ) -> Result<Ran, Failure> {
+    signals::survive_limit_of_length();
     let workspace = prepare::find_workspace(context, options)?;
     let log = match &options.events {
         Some(path) => Some(Log::open(context, &workspace.root, path)?),

@@ -38,11 +38,18 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
+    /// Has the calling thread be one of them, for as long as it is needed.
+    pub(crate) fn join(self: &Arc<Self>) {
+        self.waiting.join();
+        let _ = self.work();
+        self.waiting.leave();
+    }
+
     /// Starts a thread.
     ///
     /// # Errors
     /// Where there can be none.
-    pub(crate) fn spawn(self: &Arc<Self>) -> std::io::Result<()> {
+    fn spawn(self: &Arc<Self>) -> std::io::Result<()> {
         let workers = Arc::clone(self);
         let waiting = Arc::clone(&self.waiting);
         let work = move || {
