@@ -10,6 +10,7 @@ use std::io::Read as _;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::telling::{COMMAND, FULL, Flags};
 use jp_confine_policy::tier::Restraint;
+use rustix::fs::fstatvfs;
 
 use crate::asked::path_of;
 use crate::gap::Gap;
@@ -249,7 +250,8 @@ impl Record {
             Some(count) => Some(Gap::Counted(count)),
             None => {
                 let is_full = self.file.metadata().is_ok_and(|metadata| metadata.len() > FULL);
-                is_full.then_some(Gap::Full)
+                let has_room = fstatvfs(&self.file).is_ok_and(|system| system.f_bavail > 0);
+                if is_full { Some(Gap::Full) } else { (!has_room).then_some(Gap::NoRoom) }
             }
         }
     }

@@ -219,6 +219,11 @@ impl Running {
             .unwrap_or_default()
     }
 
+    /// Whether there is somebody who is told of denials.
+    pub(crate) fn is_supervised(&self) -> bool {
+        self.supervisor.is_some()
+    }
+
     /// How many denials had no room on record; `None` where nobody counted them.
     pub(crate) fn unrecorded(&self) -> Option<u64> {
         self.supervisor.as_ref()?.unrecorded

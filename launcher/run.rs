@@ -51,7 +51,7 @@ pub(crate) fn run(
     let parts = Run { log: log.as_ref(), learning: lesson.is_some(), ..premises.parts() };
     let mut prepared =
         prepare::prepare(context, &workspace, options, Some(name), Stage::Run(parts))?;
-    let mut record = Record::new(premises.scratch.open_denials()?);
+    let (told, noted) = (premises.scratch.open_told()?, premises.scratch.open_denials()?);
     let recording = lesson.as_ref().map(|lesson| lesson.recording()).transpose()?;
     let start = Start {
         context,
@@ -98,6 +98,7 @@ pub(crate) fn run(
             return Err(failure);
         }
     };
+    let mut record = Record::new(if running.is_supervised() { told } else { noted });
     // Now, when it costs no time: the program has only begun.
     premises.scratch.sweep();
     // Standard error is the program's own where a tool gets it.
