@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use rustix::process::{Pid, Resource, Signal, WaitOptions, WaitStatus, getrlimit};
 
 use crate::descendants::{self, Descendant};
 use crate::failure::Failure;
@@ -280,7 +280,12 @@ impl Running {
             }
         }
         descendants::end();
-        Err(io::Error::other("the supervisor was killed, and so the run was ended"))
+        // It lifts the limit of its own where it may.
+        let limited = getrlimit(Resource::Cpu).maximum.map_or_else(String::new, |seconds| {
+            format!("; its processor time was limited to {seconds} s (`ulimit -t`)")
+        });
+        let killed = "the supervisor was killed, and so the run was ended";
+        Err(io::Error::other(format!("{killed}{limited}")))
     }
 
     /// Gives the program what only this process got.

@@ -217,9 +217,13 @@ fn stand_apart() -> io::Result<()> {
         Resource::Nofile,
         Resource::Nproc,
     ];
+    let unlimited = Rlimit { current: None, maximum: None };
     for resource in own {
         let limit = getrlimit(resource);
-        setrlimit(resource, Rlimit { current: limit.maximum, ..limit })?;
+        // That takes a privilege, and descriptors end somewhere in any case.
+        if setrlimit(resource, unlimited).is_err() {
+            setrlimit(resource, Rlimit { current: limit.maximum, ..limit })?;
+        }
     }
     // Not before the program runs: until then it shares this process's memory, and could not be read
     // either.

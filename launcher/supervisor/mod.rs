@@ -26,6 +26,7 @@ pub(crate) mod program;
 mod resolve;
 mod room;
 mod services;
+mod share;
 mod status;
 pub(crate) mod task;
 #[cfg(test)]
@@ -44,6 +45,7 @@ use std::sync::atomic::AtomicUsize;
 use counts::{Count, Counts};
 use policy::Policy;
 use proc::Proc;
+use share::Shares;
 use waiting::Waiting;
 use workers::Workers;
 
@@ -120,6 +122,7 @@ impl Supervisor {
             proc: Arc::clone(&self.proc),
             policy: Arc::clone(&self.policy),
             counts: self.counts.clone(),
+            shares: Shares::new(),
             idle: AtomicUsize::new(0),
         };
         Arc::new(workers).join();

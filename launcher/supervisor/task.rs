@@ -13,6 +13,7 @@ use super::caller::Caller;
 use super::hands::{Acting, Hands};
 use super::policy::Policy;
 use super::resolve::{Argument, Found, Judged, Object};
+use super::share::Share;
 use super::waiting::Waiting;
 use crate::consent::{Answer, Asker};
 use crate::events::{self, Reason};
@@ -27,6 +28,7 @@ pub(crate) struct Task<'a> {
     pub(crate) call: &'static str,
     hands: &'a Hands,
     waiting: &'a Waiting,
+    share: &'a Share<'a>,
     mask: Cell<Option<u32>>,
 }
 
@@ -61,9 +63,9 @@ impl<'a> Task<'a> {
         policy: &'a Policy,
         call: &'static str,
         hands: &'a Hands,
-        waiting: &'a Waiting,
+        (waiting, share): (&'a Waiting, &'a Share<'a>),
     ) -> Self {
-        Self { caller, policy, call, hands, waiting, mask: Cell::new(None) }
+        Self { caller, policy, call, hands, waiting, share, mask: Cell::new(None) }
     }
 
     /// The same, on record as another call.
@@ -122,7 +124,7 @@ impl<'a> Task<'a> {
     /// # Errors
     /// Those of [`Waiting::during`].
     pub(crate) fn wait<T>(&self, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
-        self.waiting.during(&self.caller, call)
+        self.waiting.during(&self.caller, || self.share.lend(call))
     }
 
     /// Holds what a path leads to, if the policy grants `need` on it.
@@ -268,7 +270,7 @@ impl<'a> Task<'a> {
         let consent = &self.policy.consent;
         let question = consent.about().question(&denial, subject, program, pid);
         let answer = consent.ask((asker, self.caller.tid()), &question, |answer| {
-            self.waiting.during_question(&self.caller, answer)
+            self.waiting.during_question(&self.caller, || self.share.lend(answer))
         });
         let answer = answer.inspect_err(|_| {
             if self.caller.confirm().is_err() {

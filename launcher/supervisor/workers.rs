@@ -14,6 +14,7 @@ use super::dispatch;
 use super::hands::Hands;
 use super::policy::Policy;
 use super::proc::Proc;
+use super::share::Shares;
 use super::status::Status;
 use super::task::{Task, program_of};
 use super::waiting::Waiting;
@@ -34,6 +35,7 @@ pub(crate) struct Workers {
     pub(crate) policy: Arc<Policy>,
     pub(crate) waiting: Arc<Waiting>,
     pub(crate) counts: Option<Arc<Counts>>,
+    pub(crate) shares: Shares,
     pub(crate) idle: AtomicUsize,
 }
 
@@ -91,7 +93,8 @@ impl Workers {
         if let Some(counts) = &self.counts {
             counts.add(program_of(&caller), call);
         }
-        let task = Task::new(caller, &self.policy, call, hands, &self.waiting);
+        let share = self.shares.take();
+        let task = Task::new(caller, &self.policy, call, hands, (&self.waiting, &share));
         let outcome = dispatch::answer(&task, notification).and_then(|answer| {
             let descriptor = matches!(answer, Answer::Descriptor { .. });
             match self.listener.answer(notification.id, answer) {
