@@ -211,7 +211,12 @@ impl<'a> Argument<'a> {
 
     /// Whether the last component is `.` or `..`.
     pub(crate) fn is_dotted(&self) -> bool {
-        matches!(split(self.text.to_bytes()).name, b"." | b"..")
+        matches!(self.last(), b"." | b"..")
+    }
+
+    /// The last component; nothing where that is the root.
+    pub(crate) fn last(&self) -> &[u8] {
+        split(self.text.to_bytes()).name
     }
 
     /// The path as it reads, made absolute: for where it leads nowhere, or there are several ways.

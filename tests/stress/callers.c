@@ -22,11 +22,16 @@ void open_files(char **arguments) {
     printf("%s %s\n", said(-1), count > 0 && count < number(arguments[0]) ? "some" : "none");
 }
 
-/* A caller may make no file longer than its limit. */
+/* A caller may make no file longer than its limit, and is told so by a signal. */
 void file_size(char **arguments) {
     (void)arguments;
-    signal(SIGXFSZ, SIG_IGN);
+    int status;
     limit(RLIMIT_FSIZE, 1000);
+    pid_t child = fork();
+    if (child == 0) _exit(syscall(SYS_truncate, "file", 2000) == 0);
+    must(child > 0 && waitpid(child, &status, 0) == child, "a child");
+    printf("signal %d ", WTERMSIG(status));
+    signal(SIGXFSZ, SIG_IGN);
     const char *longer = said(syscall(SYS_truncate, "file", 2000));
     printf("%s %s\n", longer, said(syscall(SYS_truncate, "file", 500)));
 }
