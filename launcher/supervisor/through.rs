@@ -25,7 +25,7 @@ impl Through {
     }
 }
 
-/// Whose descriptors: threads of a process may have different ones (`unshare(2)`, CLONE_FILES).
+/// Whose descriptors: threads of a process may have different ones (`unshare(2)`, `CLONE_FILES`).
 #[derive(Debug, PartialEq, Eq)]
 enum Threads {
     Caller,

@@ -194,7 +194,7 @@ fn entries_are_made_and_removed() {
             let at = address(&name);
             let target = c("anywhere");
             let others = ["d/..", "d/.", "/"].map(c);
-            let [above, itself, root] = others.each_ref().map(|path| address(path));
+            let [above, itself, root] = others.each_ref().map(address);
             let calls = [
                 ("unlink", call(libc::SYS_unlink, &[at])),
                 ("rmdir", call(libc::SYS_unlinkat, &[HERE, at, dir])),
