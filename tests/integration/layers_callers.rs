@@ -10,6 +10,7 @@ use crate::layers_stress::{
 };
 use crate::run::{Mode, PRODUCT, Run, have, skip};
 use crate::scratch::{NOBODY, Scratch};
+use crate::terminal::Terminal;
 
 /// Somebody who owns nothing else.
 const STRANGER: u32 = 1234;
@@ -99,6 +100,23 @@ fn a_caller_that_becomes_another_user() {
             assert_eq!(confined.as_ref(), Some(&bare), "{linked:?} {flags}");
         }
     }
+}
+
+/// As after `su`: who may not open the terminal by its own name may by `/dev/tty`.
+#[test]
+fn a_caller_whose_terminal_is_another_users() {
+    if Holder::under_test() == Holder::Library || !rustix::process::geteuid().is_root() {
+        return skip("only root can be another user, and the library is not in it");
+    }
+    if !have("script") || !have("setpriv") || !have("stty") {
+        return skip("no script, setpriv or stty");
+    }
+    let scratch = ground(Scratch::for_ordinary_user(), Linked::Statically);
+    let user = NOBODY.to_string();
+    let become_user = ["--reuid", &user, "--regid", &user, "--clear-groups"];
+    let line = [&become_user[..], &[PRODUCT, "-q", "--", "./stress", "self"]].concat();
+    let mut terminal = Terminal::start(&Run::new(&scratch, "setpriv", &line).mode(Mode::Bare));
+    terminal.see("tty ok");
 }
 
 #[test]
