@@ -10,6 +10,7 @@ use std::io::Read as _;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::telling::{COMMAND, FULL, Flags};
 use jp_confine_policy::tier::Restraint;
+use rustix::fs::fstatvfs;
 
 use crate::asked::path_of;
 use crate::gap::Gap;
@@ -74,7 +75,7 @@ pub(crate) enum Reason {
     Peer,
     /// No such socket may be made; the path says of which family it was to be.
     Socket,
-    /// A program that its user may start and not look into.
+    /// A program that its user may start and not look into; before it starts, or whatever it asks then.
     Unreadable,
     /// No rule about programs lets it start with these arguments, which stand in place of the route.
     Command,
@@ -249,7 +250,8 @@ impl Record {
             Some(count) => Some(Gap::Counted(count)),
             None => {
                 let is_full = self.file.metadata().is_ok_and(|metadata| metadata.len() > FULL);
-                is_full.then_some(Gap::Full)
+                let has_room = fstatvfs(&self.file).is_ok_and(|system| system.f_bavail > 0);
+                if is_full { Some(Gap::Full) } else { (!has_room).then_some(Gap::NoRoom) }
             }
         }
     }

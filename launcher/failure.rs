@@ -78,7 +78,14 @@ impl Failure {
 /// What the system refuses the launcher before there is a program.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::own(format!("nothing was run: {error}"))
+        let message = format!("nothing was run: {error}");
+        match error.raw_os_error() {
+            Some(libc::EFBIG) => Self::advised(
+                message,
+                "it keeps a policy, a record and a library in files: allow longer ones (`ulimit -f`)",
+            ),
+            _ => Self::own(message),
+        }
     }
 }
 

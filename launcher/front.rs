@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use rustix::process::{Pid, Resource, Signal, WaitOptions, WaitStatus, getrlimit};
 
 use crate::descendants::{self, Descendant};
 use crate::failure::Failure;
@@ -102,7 +102,7 @@ impl Ready {
     pub(crate) fn supervise(&self, supervision: Supervision<'_>) -> Result<Running, Obstacle> {
         let confined = supervision.confined;
         let killed = supervision.kill_leftovers;
-        let (pid, reports) = supervision.begin(self.inherited)?;
+        let (pid, reports) = supervision.begin(self.inherited).map_err(|error| unable(&error))?;
         let mut supervised = Supervised {
             pid,
             reports,
@@ -123,6 +123,9 @@ impl Ready {
             Some(Report::Failed(libc::EBUSY)) => Err(Obstacle::Busy),
             Some(Report::Failed(number)) => {
                 Err(confined.failed(io::Error::from_raw_os_error(number).into()).into())
+            }
+            Some(Report::Unable(number)) => {
+                Err(unable(&io::Error::from_raw_os_error(number)).into())
             }
             _ => Err(Failure::own("nothing was run: the supervisor ended").into()),
         }
@@ -216,6 +219,11 @@ impl Running {
             .unwrap_or_default()
     }
 
+    /// Whether there is somebody who is told of denials.
+    pub(crate) fn is_supervised(&self) -> bool {
+        self.supervisor.is_some()
+    }
+
     /// How many denials had no room on record; `None` where nobody counted them.
     pub(crate) fn unrecorded(&self) -> Option<u64> {
         self.supervisor.as_ref()?.unrecorded
@@ -255,7 +263,7 @@ impl Running {
                 Some(Report::Left(descendant)) => supervised.left.push(descendant),
                 Some(Report::Unrecorded(count)) => supervised.unrecorded = Some(count),
                 Some(Report::Answered(times, what)) => supervised.answered.push((times, what)),
-                Some(Report::Started(_) | Report::Failed(_)) => {}
+                Some(Report::Started(_) | Report::Failed(_) | Report::Unable(_)) => {}
                 None => break,
             }
         }
@@ -272,7 +280,12 @@ impl Running {
             }
         }
         descendants::end();
-        Err(io::Error::other("the supervisor was killed, and so the run was ended"))
+        // It lifts the limit of its own where it may.
+        let limited = getrlimit(Resource::Cpu).maximum.map_or_else(String::new, |seconds| {
+            format!("; its processor time was limited to {seconds} s (`ulimit -t`)")
+        });
+        let killed = "the supervisor was killed, and so the run was ended";
+        Err(io::Error::other(format!("{killed}{limited}")))
     }
 
     /// Gives the program what only this process got.
@@ -307,6 +320,18 @@ impl Running {
 
     fn is_front(&self, pid: i32) -> bool {
         pid == self.front.as_raw_nonzero().get()
+    }
+}
+
+/// Why there is no supervisor.
+fn unable(error: &io::Error) -> Failure {
+    let message = format!("nothing was run: the supervisor cannot begin: {error}");
+    match error.raw_os_error() {
+        Some(libc::EAGAIN) => Failure::advised(
+            message,
+            "it takes a process and a few threads: allow the user more (`ulimit -u`)",
+        ),
+        _ => Failure::own(message),
     }
 }
 

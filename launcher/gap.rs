@@ -9,6 +9,8 @@ pub(crate) enum Gap {
     Counted(u64),
     /// The record was full, and nobody counted on.
     Full,
+    /// What holds the record has no room left, and nobody counted.
+    NoRoom,
     /// Something that is no record was found; what follows it is lost.
     Damaged,
 }
@@ -21,6 +23,9 @@ impl fmt::Display for Gap {
                 write!(f, "{count} more denials were not recorded: the record is full")
             }
             Self::Full => f.write_str("the record of denials is full; later ones are not counted"),
+            Self::NoRoom => {
+                f.write_str("no room is left for the record of denials: some may be lost")
+            }
             Self::Damaged => f.write_str("the record of denials is damaged; some are lost"),
         }
     }

@@ -1,8 +1,9 @@
 //! `--events FILE`: what happens, one JSON object a line, as it happens.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use camino::Utf8Path;
 use jp_confine_policy::Capability;
@@ -18,6 +19,7 @@ use crate::events::{Denial, Layer, Reason};
 use crate::failure::Failure;
 use crate::plan::holder::Holder;
 use crate::refused_calls;
+use crate::report;
 use crate::terminal::Person;
 use crate::vfs::refusals::{Refusal, without_passwords};
 
@@ -27,6 +29,8 @@ pub(crate) struct Log {
     file: File,
     /// Where it is, canonical.
     pub(crate) path: PathBuf,
+    /// How many events could not be written, and why the last could not.
+    lost: Mutex<Option<(u64, io::Error)>>,
 }
 
 impl Log {
@@ -48,7 +52,7 @@ impl Log {
         }
         let file = OpenOptions::new().append(true).create(true).open(path);
         let file = file.map_err(|error| Failure::own(format!("--events {shown}: {error}")))?;
-        Ok(Self { file, path: resolved.path })
+        Ok(Self { file, path: resolved.path, lost: Mutex::default() })
     }
 
     /// A refused request, or one that a person consented to.
@@ -155,7 +159,21 @@ impl Log {
 
     /// One line in one write. A full disk must not end the run.
     fn write(&self, event: &Value) {
-        let _ = (&self.file).write_all(format!("{event}\n").as_bytes());
+        let written = (&self.file).write_all(format!("{event}\n").as_bytes());
+        if let (Err(error), Ok(mut lost)) = (written, self.lost.lock()) {
+            let before = lost.as_ref().map_or(0, |(count, _)| *count);
+            *lost = Some((before + 1, error));
+        }
+    }
+}
+
+impl Drop for Log {
+    /// Whoever asked for the events hears, at the end, that some are missing.
+    fn drop(&mut self) {
+        if let Ok(Some((count, why))) = self.lost.get_mut() {
+            let (path, noun) = (self.path.display(), if *count == 1 { "event" } else { "events" });
+            report::warning(&format!("{count} {noun} could not be written to {path}: {why}"));
+        }
     }
 }
 

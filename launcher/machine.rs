@@ -8,6 +8,7 @@ use std::path::Path;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+use rustix::thread::{CapabilitySet, capabilities};
 
 pub(crate) use self::absent::{Absent, WITHOUT};
 use crate::sys::{filter, landlock, memory};
@@ -28,6 +29,8 @@ pub(crate) struct Machine {
     pub(crate) proc: bool,
     /// A process may look into those that it started.
     pub(crate) ptrace: bool,
+    /// Even where they hide their memory (`CAP_SYS_PTRACE`).
+    pub(crate) traces_all: bool,
     /// `pidfd_getfd(2)`, by which the supervisor shares descriptors of its callers.
     pub(crate) descriptors: bool,
 }
@@ -114,6 +117,8 @@ impl Machine {
             ptrace: !absent(Feature::Ptrace)
                 && may_look_into_children()
                 && reaches(memory::may_be_read),
+            traces_all: capabilities(None)
+                .is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_PTRACE)),
             descriptors: !absent(Feature::Descriptors) && reaches(knows_descriptors),
         }
     }

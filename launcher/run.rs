@@ -21,6 +21,7 @@ use crate::prepare::{self, Prepared, Run, Stage};
 use crate::report;
 use crate::search;
 use crate::start::Start;
+use crate::sys::signals;
 use crate::terminal::Person;
 use crate::why::Ended;
 
@@ -42,6 +43,7 @@ pub(crate) fn run(
     mut lesson: Option<&mut Lesson>,
 ) -> Result<Ran, Failure> {
     let began = SystemTime::now();
+    signals::survive_limit_of_length();
     let workspace = prepare::find_workspace(context, options)?;
     let log = match &options.events {
         Some(path) => Some(Log::open(context, &workspace.root, path)?),
@@ -51,7 +53,7 @@ pub(crate) fn run(
     let parts = Run { log: log.as_ref(), learning: lesson.is_some(), ..premises.parts() };
     let mut prepared =
         prepare::prepare(context, &workspace, options, Some(name), Stage::Run(parts))?;
-    let mut record = Record::new(premises.scratch.open_denials()?);
+    let (told, noted) = (premises.scratch.open_told()?, premises.scratch.open_denials()?);
     let recording = lesson.as_ref().map(|lesson| lesson.recording()).transpose()?;
     let start = Start {
         context,
@@ -105,6 +107,7 @@ pub(crate) fn run(
             return Err(failure);
         }
     };
+    let mut record = Record::new(if running.is_supervised() { told } else { noted });
     // Now, when it costs no time: the program has only begun.
     premises.scratch.sweep();
     // Standard error is the program's own where a tool gets it.

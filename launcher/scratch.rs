@@ -4,12 +4,16 @@
 //! Both stand in one directory per user, so that what a killed run has left is found by reading that
 //! directory and no other. A run holds a lock on its record; the kernel gives it up however the
 //! run ends.
+//!
+//! A supervisor has a record of its own, in memory: a program that fills the disk keeps nothing from that.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use tempfile::{NamedTempFile, TempDir};
 
 /// How the name of a run's record ends; without it, it is the name of the temporary directory.
@@ -21,6 +25,8 @@ pub(crate) struct Scratch {
     /// The program's `TMPDIR`, unless it shares the host's.
     temp: Option<PathBuf>,
     record: NamedTempFile,
+    /// The supervisor's record.
+    told: OwnedFd,
     ground: Ground,
 }
 
@@ -49,7 +55,8 @@ impl Scratch {
         if let Some(temp) = &temp {
             DirBuilder::new().mode(0o700).create(temp)?;
         }
-        Ok(Self { temp, record, ground })
+        let told = memfd_create("denials", MemfdFlags::CLOEXEC)?;
+        Ok(Self { temp, record, told, ground })
     }
 
     /// The program's own `TMPDIR`, if it has one.
@@ -72,9 +79,19 @@ impl Scratch {
         self.record.as_file().try_clone()
     }
 
-    /// The record of denials, open for adding to it.
+    /// The supervisor's record, open for reading from its start.
+    pub(crate) fn open_told(&self) -> io::Result<File> {
+        self.told.try_clone().map(File::from)
+    }
+
+    /// The supervisor's record, open for adding to it.
+    ///
+    /// # Errors
+    /// Where there is no `/proc`; then there is no supervisor.
     pub(crate) fn open_record(&self) -> io::Result<File> {
-        OpenOptions::new().append(true).open(self.denials())
+        // Opened anew: who reads has another place in it.
+        let path = format!("/proc/self/fd/{}", self.told.as_raw_fd());
+        OpenOptions::new().append(true).open(path)
     }
 
     /// Removes what runs have left that were killed. Follows no link, and touches nothing outside

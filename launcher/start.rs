@@ -189,8 +189,8 @@ impl Start<'_> {
         // Whoever believes the cookie believes the library; whoever learns wants to see all calls.
         let believes = self.enforce() != Enforce::Strict && self.lesson.is_none();
         let cookie = believes.then(|| image.session());
-        let everything =
-            Traps { processes: traps.processes, namespaces: traps.namespaces, ..Traps::ALL };
+        let Traps { processes, namespaces, hiding, .. } = traps;
+        let everything = Traps { processes, namespaces, hiding, ..Traps::ALL };
         let traps = if self.lesson.is_some() { everything } else { traps };
         made.take().map_or(Ok(()), Made::keep)?;
         ready.supervise(Supervision {

@@ -24,8 +24,8 @@ use crate::front::end_of;
 use crate::learn::record::Recorder;
 use crate::net::order::Judged;
 use crate::spawn::Confined;
-use crate::supervisor::Supervisor;
 use crate::supervisor::counts::Count;
+use crate::supervisor::{STACK, Supervisor};
 use crate::sys::child::{self, Kernel, NotStarted};
 use crate::sys::signals::{Inherited, Signals};
 
@@ -36,6 +36,8 @@ pub(crate) enum Report {
     Started(Pid),
     /// It could not be started: the error number.
     Failed(i32),
+    /// The supervisor cannot do its work: the error number.
+    Unable(i32),
     /// It was stopped by this signal.
     Stopped(i32),
     /// It has ended, with this exit status.
@@ -53,6 +55,7 @@ impl fmt::Display for Report {
         match self {
             Self::Started(pid) => write!(f, "started {pid}"),
             Self::Failed(error) => write!(f, "failed {error}"),
+            Self::Unable(error) => write!(f, "unable {error}"),
             Self::Stopped(signal) => write!(f, "stopped {signal}"),
             Self::Ended(status) => write!(f, "ended {status}"),
             Self::Left(Descendant { pid, name }) => write!(f, "left {pid} {}", name.escape_debug()),
@@ -76,6 +79,7 @@ impl Report {
         match kind {
             "started" => Pid::from_raw(number).map(Self::Started),
             "failed" => Some(Self::Failed(number)),
+            "unable" => Some(Self::Unable(number)),
             "stopped" => Some(Self::Stopped(number)),
             "ended" => u8::try_from(number).ok().map(Self::Ended),
             "left" => Some(Self::Left(Descendant { pid: number, name: name.to_owned() })),
@@ -121,11 +125,16 @@ impl Supervision<'_> {
             return Ok((pid, OwnedFd::from(reader).into()));
         }
         drop(reader);
-        let front = Front { pid: front, reports: OwnedFd::from(writer).into() };
-        child::leave(i32::from(self.run(front, inherited).is_err()))
+        let mut front = Front { pid: front, reports: OwnedFd::from(writer).into() };
+        let outcome = self.run(&mut front, inherited);
+        if let Err(error) = &outcome {
+            // It may be that the front is what is missing.
+            let _ = front.tell(&Report::Unable(error.raw_os_error().unwrap_or(libc::EIO)));
+        }
+        child::leave(i32::from(outcome.is_err()))
     }
 
-    fn run(self, mut front: Front, inherited: Inherited) -> io::Result<()> {
+    fn run(self, front: &mut Front, inherited: Inherited) -> io::Result<()> {
         let everything: Vec<i32> = (1..=libc::SIGRTMAX()).collect();
         Signals::of(&everything).block();
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
@@ -144,14 +153,16 @@ impl Supervision<'_> {
             self.network,
         )?);
         let (mut announced, announce) = io::pipe()?;
+        supervisor.serve_network()?;
         let server = Arc::clone(&supervisor);
         // The program's own start may be among the calls to answer, so that this must be ready before.
-        thread::spawn(move || {
+        let answer = move || {
             let mut number = [0; 4];
             // Nothing arrives where the program was not started. Calls that nobody answers fail.
             announced.read_exact(&mut number)?;
             server.serve(child::adopt(i32::from_ne_bytes(number))?)
-        });
+        };
+        thread::Builder::new().name("answers".into()).stack_size(STACK).spawn(answer)?;
         let kernel = Kernel {
             bounds: self.bounds.map(OwnedFd::as_fd),
             filter: Some(self.filter),
@@ -163,7 +174,7 @@ impl Supervision<'_> {
                 rustix::process::setpgid(None, None)?;
                 stand_apart()?;
                 front.tell(&Report::Started(child))?;
-                let watched = watch(child, &mut front, &consent, self.kill_leftovers);
+                let watched = watch(child, front, &consent, self.kill_leftovers);
                 consent.close();
                 supervisor.conclude();
                 watched?;
@@ -206,9 +217,13 @@ fn stand_apart() -> io::Result<()> {
         Resource::Nofile,
         Resource::Nproc,
     ];
+    let unlimited = Rlimit { current: None, maximum: None };
     for resource in own {
         let limit = getrlimit(resource);
-        setrlimit(resource, Rlimit { current: limit.maximum, ..limit })?;
+        // That takes a privilege, and descriptors end somewhere in any case.
+        if setrlimit(resource, unlimited).is_err() {
+            setrlimit(resource, Rlimit { current: limit.maximum, ..limit })?;
+        }
     }
     // Not before the program runs: until then it shares this process's memory, and could not be read
     // either.

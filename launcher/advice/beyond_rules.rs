@@ -26,7 +26,7 @@ impl Advisor<'_> {
             }
             Reason::Foreign => "built for another architecture: use a build for this machine",
             Reason::Unreadable => {
-                "its user may not read it, so nobody can tell what it starts: make it readable"
+                "its user may not read it, so nobody can tell what it does: make it readable"
             }
             Reason::Loader => {
                 "its loader must be granted with -x, and be where the run changes nothing"

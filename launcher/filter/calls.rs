@@ -37,6 +37,8 @@ pub(super) enum Fate {
     /// `unshare`, `setns`: which namespaces are meant is this argument. The supervisor tells of those that take
     /// a capability.
     Namespaces { flags: u32 },
+    /// `prctl`, where the supervisor cannot look into a process that hides its memory: it is told that it does.
+    Hiding,
     /// `setsockopt` where the network is judged: some options make packets go elsewhere first.
     SocketOption,
 }

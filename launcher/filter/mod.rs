@@ -54,6 +54,9 @@ pub(crate) struct Traps {
     pub(crate) processes: bool,
     /// Namespaces, which root inside lacks the capability for. Refused too, so that it is reported.
     pub(crate) namespaces: bool,
+    /// Hiding one's memory from others, where the supervisor lacks the capability to read it all the same. That is
+    /// not judged either, but said to be done.
+    pub(crate) hiding: bool,
 }
 
 impl Traps {
@@ -65,6 +68,7 @@ impl Traps {
         executes: true,
         processes: false,
         namespaces: false,
+        hiding: false,
     };
 }
 
@@ -148,6 +152,9 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
     for &(number, fate) in calls::NAMESPACES.iter().filter(|_| traps.namespaces) {
         add(number, fate);
     }
+    if traps.hiding {
+        add(libc::SYS_prctl, Fate::Hiding);
+    }
     for &number in calls::PROCESSES.iter().filter(|_| traps.processes) {
         add(number, Fate::TrapAlways);
     }
@@ -182,7 +189,7 @@ struct Writer {
     trap: Label,
     /// To the supervisor.
     notify: Label,
-    /// To the failures.
+    /// To the failures; with 0 to what succeeds, and does nothing.
     refusals: BTreeMap<c_int, Label>,
 }
 
@@ -260,6 +267,7 @@ impl Writer {
             | Fate::Limits
             | Fate::Priority { .. }
             | Fate::Namespaces { .. }
+            | Fate::Hiding
             | Fate::SocketOption => {
                 if let Some((known, _)) = details.iter().find(|(_, known)| *known == fate) {
                     return *known;
@@ -283,6 +291,7 @@ impl Writer {
             Fate::Limits => self.limits(),
             Fate::Priority { one } => self.priority(one),
             Fate::Namespaces { flags } => self.namespaces(flags),
+            Fate::Hiding => self.hiding(),
             Fate::LocalSocket { told } => self.only_local_socket(told),
             Fate::Refuse(_) | Fate::Trap | Fate::TrapAlways => {
                 unreachable!("these are told by number")

@@ -37,4 +37,19 @@ impl Writer {
         let privileged = Test::Any(PRIVILEGED_NAMESPACES.cast_unsigned());
         self.program.branch(privileged, self.notify, self.allow);
     }
+
+    /// `PR_SET_DUMPABLE` with `SUID_DUMP_DISABLE` (`PR_SET_DUMPABLE(2const)`), after which the supervisor could read
+    /// no argument, and would refuse every call.
+    pub(super) fn hiding(&mut self) {
+        let done = self.refusal(0);
+        let [hides, wholly] = [(); 2].map(|()| self.program.label());
+        self.load_argument(0);
+        self.program.branch(Test::Is(libc::PR_SET_DUMPABLE.cast_unsigned()), hides, self.allow);
+        self.program.place(hides);
+        self.load_argument(1);
+        self.program.branch(Test::Is(0), wholly, self.allow);
+        self.program.place(wholly);
+        self.load_argument_at(1, size_of::<u32>());
+        self.program.branch(Test::Is(0), done, self.allow);
+    }
 }

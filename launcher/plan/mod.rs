@@ -327,6 +327,7 @@ impl Draft {
             executes: self.inexact.intersects(Capabilities::EXECUTE),
             processes: self.bounds.is_none(),
             namespaces: withholds.contains(CapabilitySet::SYS_ADMIN),
+            hiding: !order.machine.traces_all,
         };
         let traps = supervised.then_some(traps);
         if let Some(traps) = traps {

@@ -23,6 +23,7 @@ const NEW: Machine = Machine {
     openat2: true,
     proc: true,
     ptrace: true,
+    traces_all: true,
     descriptors: true,
 };
 
@@ -156,6 +157,16 @@ fn namespaces_are_trapped_where_root_lacks_the_capability() {
     };
     assert!(trapped(Uid::ROOT));
     assert!(!trapped(Uid::from_raw(1000)));
+}
+
+#[test]
+fn memory_stays_readable_where_the_supervisor_needs_leave_to_read_it() {
+    let hiding = |traces_all| {
+        let machine = Machine { traces_all, ..NEW };
+        let plan = Scene::new(&[]).plan_on(machine, Enforce::Layered).expect("a plan");
+        plan.traps.expect("a supervisor").hiding
+    };
+    assert!(hiding(false) && !hiding(true));
 }
 
 #[test]

@@ -107,6 +107,12 @@ impl<'a> Caller<'a> {
         })
     }
 
+    /// Whether nothing of its memory may be read.
+    pub(crate) fn hides_memory(&self) -> bool {
+        // Nothing is mapped there, which is not told to whoever may not look.
+        memory::read(self.tid, 0, &mut [0]) == Err(Errno::PERM)
+    }
+
     fn read(&self, address: u64, to: &mut [u8]) -> Result<usize, Errno> {
         memory::read(self.tid, address, to).map_err(|errno| match errno {
             Errno::FAULT => Errno::FAULT,
@@ -143,6 +149,14 @@ impl<'a> Caller<'a> {
             Errno::NOENT => Errno::BADF,
             _ => Errno::ACCESS,
         })
+    }
+
+    /// The object of a descriptor of another thread of its process, pinned.
+    ///
+    /// # Errors
+    /// `EACCES` where there is none such.
+    pub(crate) fn object_of(&self, tid: i32, fd: i32) -> Result<OwnedFd, Errno> {
+        self.entry(&format!("task/{tid}/fd/{fd}"), OFlags::empty()).map_err(|_| Errno::ACCESS)
     }
 
     /// One of its descriptors, shared.

@@ -26,10 +26,12 @@ pub(crate) mod program;
 mod resolve;
 mod room;
 mod services;
+mod share;
 mod status;
 pub(crate) mod task;
 #[cfg(test)]
 mod tests;
+mod through;
 mod waiting;
 mod words;
 mod workers;
@@ -43,6 +45,7 @@ use std::sync::atomic::AtomicUsize;
 use counts::{Count, Counts};
 use policy::Policy;
 use proc::Proc;
+use share::Shares;
 use waiting::Waiting;
 use workers::Workers;
 
@@ -59,7 +62,7 @@ pub(crate) fn answers(number: i64) -> bool {
 }
 
 /// The stack of a thread: paths are on the heap.
-const STACK: usize = 256 * 1024;
+pub(crate) const STACK: usize = 256 * 1024;
 
 /// What answers the trapped calls of one run.
 #[derive(Debug)]
@@ -97,13 +100,20 @@ impl Supervisor {
         })
     }
 
-    /// Begins to answer, on threads of its own, and returns.
+    /// Begins to answer what the run asks on the network, on threads of its own.
     ///
     /// # Errors
-    /// Where there can be no threads.
+    /// Where there can be none.
+    pub(crate) fn serve_network(&self) -> io::Result<()> {
+        services::serve(&self.policy)
+    }
+
+    /// Answers the calls that `listener` passes on, on this thread and as many more as it takes.
+    ///
+    /// # Errors
+    /// Where waiting calls could not be ended.
     pub(crate) fn serve(&self, listener: OwnedFd) -> io::Result<()> {
         interruption::prepare()?;
-        services::serve(&self.policy)?;
         let listener = Arc::new(Listener::new(listener));
         let consent = Arc::clone(&self.policy.consent);
         let workers = Workers {
@@ -112,9 +122,11 @@ impl Supervisor {
             proc: Arc::clone(&self.proc),
             policy: Arc::clone(&self.policy),
             counts: self.counts.clone(),
+            shares: Shares::new(),
             idle: AtomicUsize::new(0),
         };
-        Arc::new(workers).spawn()
+        Arc::new(workers).join();
+        Ok(())
     }
 
     /// Has whoever learns know all.

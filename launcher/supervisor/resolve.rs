@@ -16,6 +16,7 @@ use rustix::io::Errno;
 
 use super::caller::Caller;
 use super::place::{self, Place};
+use super::through::Through;
 
 /// How many links are followed before `ELOOP` (`path_resolution(7)`).
 const LINK_BUDGET: u32 = 40;
@@ -32,6 +33,8 @@ pub(crate) struct Argument<'a> {
     caller: Caller<'a>,
     text: CString,
     start: OwnedFd,
+    /// Where the path begins with a descriptor of the caller's own, by way of `/proc`.
+    through: Option<Through>,
 }
 
 /// What is at the end of a path.
@@ -179,12 +182,13 @@ impl<'a> Argument<'a> {
             Some(_) if dirfd == libc::AT_FDCWD => caller.working_directory()?,
             Some(_) => caller.object(dirfd)?,
         };
-        Ok(Self { caller, text, start })
+        let through = Through::of(&caller, text.to_bytes());
+        Ok(Self { caller, text, start, through })
     }
 
     /// A name in a directory that is held.
     pub(crate) fn below(caller: Caller<'a>, directory: OwnedFd, name: CString) -> Self {
-        Self { caller, text: name, start: directory }
+        Self { caller, text: name, start: directory, through: None }
     }
 
     pub(crate) fn caller(&self) -> &Caller<'a> {
@@ -207,7 +211,12 @@ impl<'a> Argument<'a> {
 
     /// Whether the last component is `.` or `..`.
     pub(crate) fn is_dotted(&self) -> bool {
-        matches!(split(self.text.to_bytes()).name, b"." | b"..")
+        matches!(self.last(), b"." | b"..")
+    }
+
+    /// The last component; nothing where that is the root.
+    pub(crate) fn last(&self) -> &[u8] {
+        split(self.text.to_bytes()).name
     }
 
     /// The path as it reads, made absolute: for where it leads nowhere, or there are several ways.
@@ -311,13 +320,19 @@ impl<'a> Argument<'a> {
 
     fn walk(&self, path: &[u8], stops: bool) -> Result<Found, Errno> {
         let current = openat(&self.start, ".", HELD_DIRECTORY, Mode::empty())?;
-        let walk = Walk {
+        let mut walk = Walk {
             caller: &self.caller,
             current,
             rest: path.to_vec(),
             links: LINK_BUDGET,
             own: false,
         };
+        let through = self.through.as_ref().map(|through| (through, path.get(through.end..)));
+        if let Some((Through { object, .. }, Some(rest))) = through
+            && !(stops && rest.is_empty())
+        {
+            walk.enter(object.try_clone().map_err(|_| Errno::MFILE)?, rest.to_vec(), true)?;
+        }
         walk.finish(stops)
     }
 }
@@ -453,10 +468,16 @@ impl Walk<'_, '_> {
             return Err(Errno::ACCESS);
         }
         let object = openat(&self.current, name, HELD, Mode::empty())?;
+        let own = matches!(&place, Place::Named(path) if path.starts_with(b"/proc/self/"));
+        self.enter(object, rest, own)
+    }
+
+    /// Goes on from an object, the caller's own descriptor's or another's.
+    fn enter(&mut self, object: OwnedFd, rest: Vec<u8>, own: bool) -> Result<(), Errno> {
         if !rest.is_empty() && !is_directory(&fstat(&object)?) {
             return Err(Errno::NOTDIR);
         }
-        self.own = matches!(&place, Place::Named(path) if path.starts_with(b"/proc/self/"));
+        self.own = own;
         self.current = object;
         self.rest = rest;
         Ok(())

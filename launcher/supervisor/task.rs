@@ -1,7 +1,6 @@
 //! One trapped call being answered: who made it, what the policy says, and what it is told.
 
 use std::cell::Cell;
-use std::ffi::CString;
 use std::os::fd::AsFd as _;
 
 use jp_confine_policy::Capabilities;
@@ -14,6 +13,7 @@ use super::caller::Caller;
 use super::hands::{Acting, Hands};
 use super::policy::Policy;
 use super::resolve::{Argument, Found, Judged, Object};
+use super::share::Share;
 use super::waiting::Waiting;
 use crate::consent::{Answer, Asker};
 use crate::events::{self, Reason};
@@ -28,6 +28,7 @@ pub(crate) struct Task<'a> {
     pub(crate) call: &'static str,
     hands: &'a Hands,
     waiting: &'a Waiting,
+    share: &'a Share<'a>,
     mask: Cell<Option<u32>>,
 }
 
@@ -62,9 +63,9 @@ impl<'a> Task<'a> {
         policy: &'a Policy,
         call: &'static str,
         hands: &'a Hands,
-        waiting: &'a Waiting,
+        (waiting, share): (&'a Waiting, &'a Share<'a>),
     ) -> Self {
-        Self { caller, policy, call, hands, waiting, mask: Cell::new(None) }
+        Self { caller, policy, call, hands, waiting, share, mask: Cell::new(None) }
     }
 
     /// The same, on record as another call.
@@ -123,7 +124,7 @@ impl<'a> Task<'a> {
     /// # Errors
     /// Those of [`Waiting::during`].
     pub(crate) fn wait<T>(&self, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
-        self.waiting.during(&self.caller, call)
+        self.waiting.during(&self.caller, || self.share.lend(call))
     }
 
     /// Holds what a path leads to, if the policy grants `need` on it.
@@ -269,7 +270,7 @@ impl<'a> Task<'a> {
         let consent = &self.policy.consent;
         let question = consent.about().question(&denial, subject, program, pid);
         let answer = consent.ask((asker, self.caller.tid()), &question, |answer| {
-            self.waiting.during_question(&self.caller, answer)
+            self.waiting.during_question(&self.caller, || self.share.lend(answer))
         });
         let answer = answer.inspect_err(|_| {
             if self.caller.confirm().is_err() {
@@ -290,6 +291,15 @@ impl<'a> Task<'a> {
     pub(crate) fn denied(&self, denial: Denial, subject: Subject<'_>) -> Errno {
         self.record(Some(Denial { ask: false, ..denial }), Reason::Rule, subject);
         errno_of(denial)
+    }
+
+    /// Tells of a call that failed with `errno` for want of leave to read the caller's memory: its program may be
+    /// executed only (`ptrace(2)`, "dumpable").
+    pub(crate) fn tell_if_unreadable(&self, errno: Errno) {
+        if errno == Errno::ACCESS && self.caller.hides_memory() && self.caller.confirm().is_ok() {
+            let program = program_of(&self.caller);
+            self.record(None, Reason::Unreadable, Subject::new(&program));
+        }
     }
 
     /// Reports a refusal that no rule decided.
@@ -356,9 +366,13 @@ pub(crate) fn is_absent(denial: Denial, path: &[u8], errno: Errno) -> bool {
     found.err() == Some(Errno::NOENT)
 }
 
-/// The program that a thread runs; nothing where that cannot be told.
+/// The program that a thread runs, or what it calls itself where it hides that; nothing where that cannot be told
+/// either.
 pub(crate) fn program_of(caller: &Caller<'_>) -> Vec<u8> {
     let link = format!("{}/exe", caller.tid());
-    let program = readlinkat(caller.proc().as_fd(), link, Vec::new());
-    program.map(CString::into_bytes).unwrap_or_default()
+    let own_name = || caller.proc().text(caller.tid(), "comm").unwrap_or_default();
+    match readlinkat(caller.proc().as_fd(), link, Vec::new()) {
+        Ok(program) => program.into_bytes(),
+        Err(_) => own_name().trim_end_matches('\n').as_bytes().to_vec(),
+    }
 }

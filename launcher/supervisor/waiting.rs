@@ -9,11 +9,11 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Resource, getrlimit};
 use rustix::thread::{Pid, gettid};
 
 use super::caller::Caller;
 use super::proc::Proc;
+use super::share;
 use super::status::Status;
 use crate::consent::Consent;
 use crate::sys::interruption;
@@ -26,9 +26,7 @@ const LOOK: Duration = Duration::from_micros(100);
 
 /// Nobody needs that many calls that wait at the same time.
 const MOST: usize = 2048;
-/// How many descriptors a waiting call holds.
-const HELD: usize = 4;
-/// How many the supervisor needs for itself and for calls that do not wait.
+/// How many descriptors the supervisor needs for itself and for a call that does not wait.
 const RESERVED: usize = 32;
 
 /// How the kernel is told to make the caller begin its call again after a signal (`ERESTARTSYS`).
@@ -212,7 +210,5 @@ impl Waiting {
 
 /// How many calls may wait, so that descriptors are left for others.
 fn most() -> usize {
-    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
-    MOST.min(descriptors.saturating_sub(RESERVED) / HELD)
+    MOST.min(share::descriptors().saturating_sub(RESERVED) / share::HELD)
 }

@@ -14,6 +14,7 @@ use super::dispatch;
 use super::hands::Hands;
 use super::policy::Policy;
 use super::proc::Proc;
+use super::share::Shares;
 use super::status::Status;
 use super::task::{Task, program_of};
 use super::waiting::Waiting;
@@ -34,15 +35,23 @@ pub(crate) struct Workers {
     pub(crate) policy: Arc<Policy>,
     pub(crate) waiting: Arc<Waiting>,
     pub(crate) counts: Option<Arc<Counts>>,
+    pub(crate) shares: Shares,
     pub(crate) idle: AtomicUsize,
 }
 
 impl Workers {
+    /// Has the calling thread be one of them, for as long as it is needed.
+    pub(crate) fn join(self: &Arc<Self>) {
+        self.waiting.join();
+        let _ = self.work();
+        self.waiting.leave();
+    }
+
     /// Starts a thread.
     ///
     /// # Errors
     /// Where there can be none.
-    pub(crate) fn spawn(self: &Arc<Self>) -> std::io::Result<()> {
+    fn spawn(self: &Arc<Self>) -> std::io::Result<()> {
         let workers = Arc::clone(self);
         let waiting = Arc::clone(&self.waiting);
         let work = move || {
@@ -84,7 +93,8 @@ impl Workers {
         if let Some(counts) = &self.counts {
             counts.add(program_of(&caller), call);
         }
-        let task = Task::new(caller, &self.policy, call, hands, &self.waiting);
+        let share = self.shares.take();
+        let task = Task::new(caller, &self.policy, call, hands, (&self.waiting, &share));
         let outcome = dispatch::answer(&task, notification).and_then(|answer| {
             let descriptor = matches!(answer, Answer::Descriptor { .. });
             match self.listener.answer(notification.id, answer) {
@@ -94,6 +104,7 @@ impl Workers {
             }
         });
         if let Err(errno) = outcome {
+            task.tell_if_unreadable(errno);
             // A caller that is gone needs no answer.
             let _ = self.listener.fail(notification.id, errno.raw_os_error());
         }

@@ -25,17 +25,21 @@ pub(crate) struct Arrival {
     pub(crate) sender: Option<i32>,
 }
 
-/// What the child must find as this process found it: the mask and the two dispositions that
-/// running this program has changed.
+/// What the child must find as this process found it: the mask and the dispositions that running this
+/// program has changed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inherited {
     mask: Signals,
     ignored_pipe: bool,
     ignored_child: bool,
+    ignored_length: bool,
 }
 
 /// Whether `SIGPIPE` was ignored when the process began: Rust's runtime ignores it before `main`.
 static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+
+/// Whether `SIGXFSZ` was ignored by this process only.
+static LENGTH_IS_IGNORED: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn note_pipe_disposition() {
     PIPE_WAS_IGNORED.store(is_ignored(libc::SIGPIPE), Ordering::Relaxed);
@@ -72,6 +76,7 @@ impl Signals {
             mask: self.change_mask(libc::SIG_BLOCK),
             ignored_pipe: PIPE_WAS_IGNORED.load(Ordering::Relaxed),
             ignored_child,
+            ignored_length: is_ignored(libc::SIGXFSZ) && !LENGTH_IS_IGNORED.load(Ordering::Relaxed),
         }
     }
 
@@ -120,7 +125,17 @@ impl Inherited {
         let disposition = |ignored| if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
         set_disposition(libc::SIGPIPE, disposition(self.ignored_pipe));
         set_disposition(libc::SIGCHLD, disposition(self.ignored_child));
+        set_disposition(libc::SIGXFSZ, disposition(self.ignored_length));
         self.mask.change_mask(libc::SIG_SETMASK);
+    }
+}
+
+/// From now on what this process writes beyond the limit of its files' length fails (`setrlimit(2)`, EFBIG), and
+/// does not end it.
+pub(crate) fn survive_limit_of_length() {
+    if !is_ignored(libc::SIGXFSZ) {
+        set_disposition(libc::SIGXFSZ, libc::SIG_IGN);
+        LENGTH_IS_IGNORED.store(true, Ordering::Relaxed);
     }
 }
 

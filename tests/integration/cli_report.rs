@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::cli_status::product;
-use crate::run::{have, skip};
+use crate::run::{Mode, PRODUCT, Run, have, skip};
 use crate::scratch::{SECRET, Scratch};
 
 fn events(scratch: &Scratch, name: &str) -> Vec<Value> {
@@ -200,4 +200,39 @@ fn a_rule_that_names_a_sensitive_file_is_warned_of() {
     assert!(log.lines().any(|line| line.contains("warning") && line.contains(told)), "{log}");
     run(&["--dry-run"]).assert_ok().assert_stderr(told);
     assert!(!run(&["-q"]).assert_ok().stderr.contains(told));
+}
+
+/// A program that fills the disk keeps nothing from the report; where nobody supervises that it may have.
+#[test]
+fn denials_on_a_full_disk() {
+    if !rustix::process::geteuid().is_root() || !have("unshare") {
+        return skip("only root can mount");
+    }
+    let scratch = Scratch::new();
+    let fill = "head -c 400000 /dev/zero > $TMPDIR/f; cat $OUT/secret";
+    for (enforce, expected) in [
+        ("layered", "denied read $OUT/secret by cat"),
+        ("cooperative", "no room is left for the record of denials"),
+    ] {
+        let script = format!(
+            "mount -t tmpfs -o size=256k none $WS/../tmp || exit 77; \
+             exec {PRODUCT} --enforce {enforce} -- sh -c '{fill}'"
+        );
+        let script = scratch.expand(&script);
+        let args = ["-m", "--propagation", "private", "sh", "-c", &script];
+        let outcome = Run::new(&scratch, "unshare", &args).mode(Mode::Bare).run();
+        if outcome.code() == 77 || outcome.stderr.contains("unshare failed") {
+            return skip("nothing can be mounted");
+        }
+        outcome.assert_no_secret().assert_stderr("No space left on device");
+        outcome.assert_stderr(&scratch.expand(expected));
+    }
+}
+
+#[test]
+fn events_that_cannot_be_written() {
+    let scratch = Scratch::new();
+    let script = scratch.expand("cat $OUT/secret");
+    let outcome = Run::sh(&scratch, &script).mode(Mode::Confined).flags(&["--events", "/dev/full"]);
+    outcome.run().assert_stderr("events could not be written to /dev/full: No space left");
 }

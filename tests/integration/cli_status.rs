@@ -343,3 +343,34 @@ fn data_that_nothing_is_executed_from() {
     assert!(nowhere.stderr.starts_with(begin) && nowhere.stderr.lines().count() == 1, "{nowhere}");
     run(&format!("TMPDIR=$HOME {PRODUCT} --enforce cooperative")).assert_code(125);
 }
+
+/// An otherwise unused user, of whose processes there are no others.
+#[test]
+fn without_room_for_a_thread() {
+    if !rustix::process::geteuid().is_root() || !have("prlimit") {
+        return skip("only root can be another user");
+    }
+    let mut scratch = Scratch::new();
+    scratch.uid = Some(54_321);
+    scratch.hand_over();
+    for most in ["1", "2"] {
+        let limit = format!("--nproc={most}");
+        let line = [limit.as_str(), PRODUCT, "--", "echo", "ran"];
+        let outcome = Run::new(&scratch, "prlimit", &line).mode(Mode::Bare).run();
+        outcome.assert_code(125).assert_stderr("the supervisor cannot begin");
+        outcome.assert_stderr("allow the user more (`ulimit -u`)");
+        assert!(outcome.stdout.is_empty() && !outcome.stderr.contains("panicked"), "{outcome}");
+    }
+}
+
+/// That files may not be longer ends programs, as it would without, and not who serves them.
+#[test]
+fn the_limit_of_files_length() {
+    let scratch = Scratch::new();
+    let script = |blocks: u32| {
+        format!("ulimit -f {blocks}; {PRODUCT} -- sh -c 'head -c 9000000 /dev/zero > big'; echo $?")
+    };
+    let run = |blocks| Run::sh(&scratch, &script(blocks)).mode(Mode::Bare).run();
+    run(0).assert_stdout("125\n").assert_stderr("allow longer ones (`ulimit -f`)");
+    run(16_000).assert_stdout("153\n");
+}

@@ -6,10 +6,11 @@ use std::os::unix::fs::{PermissionsExt as _, lchown, symlink};
 
 use crate::layers::Holder;
 use crate::layers_stress::{
-    Linked, assert_as_bare, assert_says, assert_static_as_bare, ground, run,
+    BOTH, Linked, assert_as_bare, assert_says, assert_static_as_bare, ground, run,
 };
 use crate::run::{Mode, PRODUCT, Run, have, skip};
 use crate::scratch::{NOBODY, Scratch};
+use crate::terminal::Terminal;
 
 /// Somebody who owns nothing else.
 const STRANGER: u32 = 1234;
@@ -46,6 +47,76 @@ fn a_caller_that_may_start_nothing() {
     let Some(bare) = made(Mode::Bare) else { return };
     assert_eq!(bare, "fork EAGAIN open ok mkdir ok\n");
     assert_eq!(made(Mode::under_test()), Some(bare));
+}
+
+/// `ssh-agent` and others like it hide their memory from whoever runs as the same user.
+#[test]
+fn a_caller_that_hides_its_memory() {
+    let done = |linked, mode| {
+        let scratch = ground(Scratch::for_ordinary_user(), linked);
+        run(&scratch, mode, "hidden").map(|outcome| outcome.stdout)
+    };
+    for linked in BOTH {
+        let Some(bare) = done(linked, Mode::Bare) else { return };
+        assert!(bare.contains("make ok chmod ok"), "{bare}");
+        assert_eq!(done(linked, Mode::under_test()), Some(bare), "{linked:?}");
+    }
+}
+
+/// Nobody can tell what it asks, and so the report tells why it gets nothing.
+#[test]
+fn a_program_that_its_user_may_not_read() {
+    if Holder::under_test() == Holder::Library {
+        return skip("the library is not in it");
+    }
+    let scratch = ground(Scratch::for_ordinary_user(), Linked::Statically);
+    let program = scratch.path("ws/stress");
+    std::fs::set_permissions(&program, Permissions::from_mode(0o111)).expect("chmod");
+    let outcome = Run::sh(&scratch, "./stress write-to file").run();
+    assert!(!outcome.stdout.contains("ok"), "{outcome}");
+    outcome.assert_stderr("may not read it, so nobody can tell what it does");
+}
+
+/// The library hands what it holds over by `/proc`, where nobody but the process itself finds it any more.
+#[test]
+fn a_caller_that_becomes_another_user() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root can");
+    }
+    let done = |linked, mode, flags: &str| {
+        let scratch = ground(Scratch::new(), linked);
+        for name in ["ws", "ws/dir"] {
+            std::fs::set_permissions(scratch.path(name), Permissions::from_mode(0o777))
+                .expect("chmod");
+        }
+        run(&scratch, mode, &format!("{flags} -- own-file {STRANGER}"))
+            .map(|outcome| outcome.stdout)
+    };
+    for linked in BOTH {
+        let Some(bare) = done(linked, Mode::Bare, "") else { return };
+        assert!(bare.contains("make ok chmod ok times ok"), "{bare}");
+        for flags in ["", "--enforce strict"] {
+            let confined = done(linked, Mode::under_test(), flags);
+            assert_eq!(confined.as_ref(), Some(&bare), "{linked:?} {flags}");
+        }
+    }
+}
+
+/// As after `su`: who may not open the terminal by its own name may by `/dev/tty`.
+#[test]
+fn a_caller_whose_terminal_is_another_users() {
+    if Holder::under_test() == Holder::Library || !rustix::process::geteuid().is_root() {
+        return skip("only root can be another user, and the library is not in it");
+    }
+    if !have("script") || !have("setpriv") || !have("stty") {
+        return skip("no script, setpriv or stty");
+    }
+    let scratch = ground(Scratch::for_ordinary_user(), Linked::Statically);
+    let user = NOBODY.to_string();
+    let become_user = ["--reuid", &user, "--regid", &user, "--clear-groups"];
+    let line = [&become_user[..], &[PRODUCT, "-q", "--", "./stress", "self"]].concat();
+    let mut terminal = Terminal::start(&Run::new(&scratch, "setpriv", &line).mode(Mode::Bare));
+    terminal.see("tty ok");
 }
 
 #[test]

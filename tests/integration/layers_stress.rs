@@ -172,6 +172,18 @@ fn two_thousand_processes() {
     assert_says(Linked::Statically, "processes 2000", "wrong 0");
 }
 
+/// What the supervisor lacks no caller is told: it answers fewer at a time.
+#[test]
+fn few_descriptors_for_who_answers() {
+    if !have("prlimit") {
+        return skip("no prlimit");
+    }
+    let scratch = ground(Scratch::for_ordinary_user(), Linked::Statically);
+    let line = ["--nofile=40", PRODUCT, "--", "./stress", "threads", "20", "100"];
+    let outcome = Run::new(&scratch, "prlimit", &line).mode(Mode::Bare).limit(LIMIT).run();
+    assert_eq!(outcome.stdout, "wrong 0\n", "{outcome}");
+}
+
 #[test]
 fn parents_that_wait_for_their_children() {
     assert_as_bare("vforks 300");

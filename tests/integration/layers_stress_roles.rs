@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 
 use crate::layers::Holder;
 use crate::run::{Mode, Run, have, skip, wait};
@@ -102,6 +102,19 @@ fn a_killed_supervisor_ends_the_run() {
     let (status, said) = family.end();
     assert_eq!(status, 125, "{said}");
     assert!(said.contains("the supervisor was killed"), "{said}");
+}
+
+/// It may have been the limit that killed it.
+#[test]
+fn a_killed_supervisor_whose_time_is_limited() {
+    let scratch = Scratch::new();
+    let Some(family) = Family::start(&scratch, FAMILY, 5) else { return };
+    let limit = Rlimit { current: Some(70), maximum: Some(70) };
+    prlimit(number(family.front.id()), Resource::Cpu, limit).expect("limited");
+    kill_process(family.supervisor, Signal::KILL).expect("killed");
+    let (status, said) = family.end();
+    assert_eq!(status, 125, "{said}");
+    assert!(said.contains("its processor time was limited to 70 s (`ulimit -t`)"), "{said}");
 }
 
 #[test]

@@ -7,6 +7,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
 
 static void limit(int resource, rlim_t value) {
     struct rlimit limit_ = {value, value};
@@ -21,11 +22,16 @@ void open_files(char **arguments) {
     printf("%s %s\n", said(-1), count > 0 && count < number(arguments[0]) ? "some" : "none");
 }
 
-/* A caller may make no file longer than its limit. */
+/* A caller may make no file longer than its limit, and is told so by a signal. */
 void file_size(char **arguments) {
     (void)arguments;
-    signal(SIGXFSZ, SIG_IGN);
+    int status;
     limit(RLIMIT_FSIZE, 1000);
+    pid_t child = fork();
+    if (child == 0) _exit(syscall(SYS_truncate, "file", 2000) == 0);
+    must(child > 0 && waitpid(child, &status, 0) == child, "a child");
+    printf("signal %d ", WTERMSIG(status));
+    signal(SIGXFSZ, SIG_IGN);
     const char *longer = said(syscall(SYS_truncate, "file", 2000));
     printf("%s %s\n", longer, said(syscall(SYS_truncate, "file", 500)));
 }
@@ -44,6 +50,32 @@ void identity(char **arguments) {
     printf(" mkdir %s", said(syscall(SYS_mkdir, "dir/sub", 0777)));
     if (stat("dir/sub", &stat_) == 0) printf(" %d:%d %o", stat_.st_uid, stat_.st_gid, stat_.st_mode & 0777);
     printf(" roots %s\n", said(syscall(SYS_openat, AT_FDCWD, "file", O_WRONLY)));
+}
+
+/* What a process that nobody may look into does with a file of its own. */
+static void use_own_file(void) {
+    long file = open("dir/mine", O_CREAT | O_RDWR, 0644);
+    printf("make %s chmod %s", said(file), said(chmod("dir/mine", 0600)));
+    printf(" times %s", said(utimensat(AT_FDCWD, "dir/mine", 0, 0)));
+    printf(" xattr %s", said(setxattr("dir/mine", "user.a", "1", 1, 0)));
+    printf(" truncate %s", said(truncate("dir/mine", 7)));
+    printf(" link %s", said(link("dir/mine", "dir/other")));
+    printf(" rename %s", said(rename("dir/other", "dir/third")));
+    printf(" unlink %s\n", said(unlink("dir/third")));
+}
+
+void hidden(char **arguments) {
+    (void)arguments;
+    must(prctl(PR_SET_DUMPABLE, 0) == 0, "to hide");
+    use_own_file();
+}
+
+/* UID: the same as another user, whom its process is hidden from too. */
+void own_file(char **arguments) {
+    uid_t user = (uid_t)number(arguments[0]);
+    must(setgroups(0, 0) == 0 && setresgid(user, user, user) == 0, "a group");
+    must(setresuid(user, user, user) == 0, "a user");
+    use_own_file();
 }
 
 static long open_at(const char *path) { return syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT, 0600); }

@@ -35,6 +35,8 @@ static const struct {
     {"open-files", open_files},
     {"file-size", file_size},
     {"identity", identity},
+    {"hidden", hidden},
+    {"own-file", own_file},
     {"memory", memory},
     {"self", self},
     {"places", places},

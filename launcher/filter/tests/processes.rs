@@ -64,3 +64,24 @@ fn who_runs_first_is_judged_where_it_is_about_others() {
     assert_eq!(call(libc::SYS_move_pages, 5, 0), ALLOW, "Landlock holds it");
     assert_eq!(call(libc::SYS_perf_event_open, 1, 0), NOTIFY, "it may be of a control group");
 }
+
+/// The supervisor needs to read what they ask.
+#[test]
+fn processes_are_told_that_their_memory_is_hidden_where_it_must_not_be() {
+    let call = |filter: &[sock_filter], what: i32, value: u64| {
+        let arguments = [u64::from(what.cast_unsigned()), value];
+        answer(filter, Call::of(libc::SYS_prctl, &arguments).with_cookie(COOKIE))
+    };
+    let filter = assemble(Traps { hiding: true, ..NOTHING }, Some(COOKIE), Sockets::All);
+    for (what, value, expected) in [
+        (libc::PR_SET_DUMPABLE, 0, fails(0)),
+        (libc::PR_SET_DUMPABLE, 1, ALLOW),
+        (libc::PR_SET_DUMPABLE, 1 << 32, ALLOW),
+        (libc::PR_GET_DUMPABLE, 0, ALLOW),
+        (libc::PR_SET_NAME, 0, ALLOW),
+    ] {
+        assert_eq!(call(&filter, what, value), expected, "{what} {value}");
+    }
+    let mighty = assemble(NOTHING, Some(COOKIE), Sockets::All);
+    assert_eq!(call(&mighty, libc::PR_SET_DUMPABLE, 0), ALLOW);
+}

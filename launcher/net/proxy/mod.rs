@@ -153,10 +153,10 @@ fn connect(places: &[SocketAddr]) -> Result<TcpStream, Fault> {
 /// Sends the body on, and the answer back as it comes.
 fn fetch(head: &Head, rest: &[u8], client: &TcpStream, server: &TcpStream) -> io::Result<()> {
     thread::scope(|scope| {
-        let answer = scope.spawn(|| {
+        let answer = Builder::new().stack_size(STACK).spawn_scoped(scope, || {
             pass(server, client);
             client.shutdown(Shutdown::Both)
-        });
+        })?;
         let mut body = BufReader::new(rest.chain(client));
         if head.body.send_on(&mut body, &mut &*server).is_ok() {
             // What comes behind is for nobody; that nothing comes any more ends the waiting for an answer.
@@ -171,9 +171,12 @@ fn fetch(head: &Head, rest: &[u8], client: &TcpStream, server: &TcpStream) -> io
 /// Passes on what either side says until both have said all.
 fn exchange(client: &TcpStream, server: &TcpStream) {
     thread::scope(|scope| {
-        let answers = scope.spawn(|| pass(server, client));
-        pass(client, server);
-        let _ = answers.join();
+        let back = || pass(server, client);
+        // Without a thread for the way back the connection ends.
+        if let Ok(answers) = Builder::new().stack_size(STACK).spawn_scoped(scope, back) {
+            pass(client, server);
+            let _ = answers.join();
+        }
     });
 }
 

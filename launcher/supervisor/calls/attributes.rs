@@ -7,8 +7,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request};
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, Timespec, Timestamps, UTIME_NOW, Uid, chmodat, chownat, fchmod,
-    fchown, futimens, utimensat,
+    AtFlags, FileType, Gid, Mode, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, chmodat,
+    chownat, fchmod, fchown, futimens, utimensat,
 };
 use rustix::io::Errno;
 
@@ -17,8 +17,8 @@ use crate::supervisor::limits;
 use crate::supervisor::proc::{HERE, name_of};
 use crate::supervisor::resolve::{Argument, Object};
 use crate::supervisor::task::{Subject, Task};
-use crate::sys::actions;
 use crate::sys::notification::Answer;
+use crate::sys::{actions, stopping};
 
 const UPDATE: Capabilities = Capabilities::UPDATE;
 const DONE: Answer = Answer::Value(0);
@@ -109,6 +109,9 @@ pub(crate) fn truncate(task: &Task<'_>, path: u64, length: i64) -> Result<Answer
     let _acting = task.begin()?;
     let object = task.object(&argument, false, UPDATE)?;
     if length.unsigned_abs() > limit && object.stat.st_size < length {
+        // The kernel says so twice (truncate(2)).
+        task.caller.confirm()?;
+        stopping::tell_of_length(task.caller.status()?.process, task.caller.tid());
         return Err(Errno::FBIG);
     }
     let name = CString::new(name_of(object.file.as_fd())).map_err(|_| Errno::ACCESS)?;
@@ -218,6 +221,11 @@ pub(crate) fn set_times(
     flags: i32,
 ) -> Result<Answer, Errno> {
     let times = times(task, address, unit)?;
+    let is_omitted = |time: Timespec| time.tv_nsec == UTIME_OMIT;
+    if is_omitted(times.last_access) && is_omitted(times.last_modification) {
+        // Then nobody looks at the path (utimensat(2)).
+        return Ok(DONE);
+    }
     if flags & !(libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) != 0 {
         return Err(Errno::INVAL);
     }

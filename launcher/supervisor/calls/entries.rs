@@ -141,7 +141,12 @@ pub(crate) fn remove(task: &Task<'_>, dirfd: i32, path: u64, flags: i32) -> Resu
     let argument = task.argument(dirfd, path)?;
     let _acting = task.begin()?;
     let directory = flags & libc::AT_REMOVEDIR != 0;
-    let no_entry = if directory { Errno::INVAL } else { Errno::ISDIR };
+    let no_entry = match argument.last() {
+        _ if !directory => Errno::ISDIR,
+        b"." => Errno::INVAL,
+        b".." => Errno::NOTEMPTY,
+        _ => Errno::BUSY,
+    };
     on_entry(task, &argument, no_entry, decide::remove, |entry| {
         let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
         unlinkat(&entry.directory, &entry.name, flags)?;

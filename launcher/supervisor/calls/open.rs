@@ -257,7 +257,12 @@ fn open_object(
                 return Err(Errno::PERM);
             }
             let terminal = terminals::controlling(&task.caller)?;
-            task.wait(|| task.caller.proc().reopen(terminal.as_fd(), flags))
+            match task.wait(|| task.caller.proc().reopen(terminal.as_fd(), flags)) {
+                Err(Errno::ACCESS) => {
+                    terminals::shared(&task.caller, &terminal, flags).ok_or(Errno::ACCESS)
+                }
+                opened => opened,
+            }
         }
         FileType::CharacterDevice if terminals::answer_at_once(&object.stat) => reopen(),
         _ if how.has(libc::O_NONBLOCK) => reopen(),

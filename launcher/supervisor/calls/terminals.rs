@@ -2,7 +2,9 @@
 
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, major, makedev, minor, openat, readlinkat};
+use rustix::fs::{
+    FileType, Mode, OFlags, Stat, fcntl_getfl, fstat, major, makedev, minor, openat, readlinkat,
+};
 use rustix::io::Errno;
 
 use crate::supervisor::caller::Caller;
@@ -46,6 +48,21 @@ pub(crate) fn controlling(caller: &Caller<'_>) -> Result<OwnedFd, Errno> {
     let is_it = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
         && stat.st_rdev == device;
     if is_it { Ok(held) } else { Err(Errno::NXIO) }
+}
+
+/// The held terminal as one of the caller's standard descriptors has it, if that is open for what `flags` ask for:
+/// by `/dev/tty` a terminal of another user's may be opened too.
+pub(crate) fn shared(caller: &Caller<'_>, terminal: &OwnedFd, flags: OFlags) -> Option<OwnedFd> {
+    let device = fstat(terminal).ok()?.st_rdev;
+    (0..=2).find_map(|fd| {
+        let file = caller.descriptor(fd).ok()?;
+        let stat = fstat(&file).ok()?;
+        let is_it = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
+            && stat.st_rdev == device;
+        let access = fcntl_getfl(&file).ok()? & OFlags::ACCMODE;
+        let suffices = access == OFlags::RDWR || access == flags & OFlags::ACCMODE;
+        (is_it && suffices).then_some(file)
+    })
 }
 
 /// The number of the controlling terminal: `tty_nr` of `proc_pid_stat(5)`.

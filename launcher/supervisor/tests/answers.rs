@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use rustix::fs::UTIME_OMIT;
+
 use super::{HERE, address, agree, c, call, said};
 
 const PATHS: [&str; 33] = [
@@ -191,6 +193,8 @@ fn entries_are_made_and_removed() {
             let name = c(path);
             let at = address(&name);
             let target = c("anywhere");
+            let others = ["d/..", "d/.", "/"].map(c);
+            let [above, itself, root] = others.each_ref().map(address);
             let calls = [
                 ("unlink", call(libc::SYS_unlink, &[at])),
                 ("rmdir", call(libc::SYS_unlinkat, &[HERE, at, dir])),
@@ -202,6 +206,10 @@ fn entries_are_made_and_removed() {
                 ("mknod", call(libc::SYS_mknod, &[at, 0o100_666, 0])),
                 ("mknodat", call(libc::SYS_mknodat, &[HERE, at, 0o10_666, 0])),
                 ("unlinkat", call(libc::SYS_unlinkat, &[HERE, at, 7])),
+                ("above", call(libc::SYS_unlinkat, &[HERE, above, dir])),
+                ("itself", call(libc::SYS_unlinkat, &[HERE, itself, dir])),
+                ("root", call(libc::SYS_unlinkat, &[HERE, root, dir])),
+                ("unlink", call(libc::SYS_unlink, &[above])),
             ];
             for (what, outcome) in calls {
                 let _ = writeln!(text, "{what} {path}: {}", said(outcome));
@@ -254,6 +262,8 @@ fn attributes_are_set() {
         let mut text = String::new();
         let times: [i64; 4] = [1000, 5, 2000, 6];
         let times = times.as_ptr().expose_provenance();
+        let omitted: [i64; 4] = [0, UTIME_OMIT, 0, UTIME_OMIT];
+        let omitted = omitted.as_ptr().expose_provenance();
         let name = c("user.x");
         let (name, value) = (address(&name), address(&name));
         let of_file = c("security.capability");
@@ -276,6 +286,7 @@ fn attributes_are_set() {
                 ("utimes", call(libc::SYS_utimes, &[at, times])),
                 ("utimensat", call(libc::SYS_utimensat, &[HERE, at, 0, 0x100])),
                 ("utimensat", call(libc::SYS_utimensat, &[HERE, at, times, 0x200])),
+                ("utimensat", call(libc::SYS_utimensat, &[HERE, at, omitted, 0])),
                 ("futimesat", call(libc::SYS_futimesat, &[HERE, at, times])),
                 ("setxattr", call(libc::SYS_setxattr, &[at, name, value, 3, 0])),
                 ("setxattr", call(libc::SYS_setxattr, &[at, name, value, 3, 1])),

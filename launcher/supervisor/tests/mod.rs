@@ -39,6 +39,12 @@ struct Ground {
     grants: Vec<Grant>,
 }
 
+/// Has threads of this process answer.
+fn serve(supervisor: &Arc<Supervisor>, listener: OwnedFd) {
+    let supervisor = Arc::clone(supervisor);
+    std::thread::spawn(move || supervisor.serve(listener).expect("served"));
+}
+
 impl Ground {
     /// Everything may be read, and everything below the tree done, but for what `rules` say of paths
     /// in it.
@@ -122,11 +128,7 @@ impl Ground {
         body: impl FnOnce() -> String,
     ) -> (String, Vec<Denial>) {
         let (record, supervisor) = self.supervisor(counting);
-        let text = self.enter(
-            &every_number(),
-            |listener, _| supervisor.serve(listener).expect("served"),
-            body,
-        );
+        let text = self.enter(&every_number(), |listener, _| serve(&supervisor, listener), body);
         (text, denials(&record))
     }
 
@@ -134,7 +136,7 @@ impl Ground {
     fn trapped_while(&self, body: impl FnOnce() -> String, meanwhile: impl FnOnce(Pid)) -> String {
         let (_, supervisor) = self.supervisor(true);
         let meanwhile = |listener: OwnedFd, pid| {
-            supervisor.serve(listener).expect("served");
+            serve(&supervisor, listener);
             meanwhile(pid);
         };
         self.enter(&every_number(), meanwhile, body)

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::telling::FULL;
 
-use super::{Ground, HERE, address, c, call, every_number, said, shown};
+use super::{Ground, HERE, address, c, call, every_number, said, serve, shown};
 use crate::events::Layer;
 
 fn open(path: &str, flags: i32) -> String {
@@ -146,7 +146,7 @@ fn full_record() {
     let refuse = || said(call(libc::SYS_chroot, &[address(&c("d"))]));
     let text = ground.enter(
         &every_number(),
-        |listener, _| supervisor.serve(listener).expect("served"),
+        |listener, _| serve(&supervisor, listener),
         || [refuse(), refuse(), refuse()].join("\n"),
     );
     assert!(text.lines().all(|line| line.contains("code: 1,")), "{text}");
