@@ -62,6 +62,18 @@ pub(crate) fn may_be_drawn(name: &[u8]) -> bool {
         })
 }
 
+/// Whether a name under which something was to be made that is not there yet may be drawn: it ends as `mktemp` has
+/// it, with a capital among small letters or digits.
+pub(crate) fn may_be_drawn_anew(name: &[u8]) -> bool {
+    let end = name.len().checked_sub(RANDOM).and_then(|start| name.get(start..));
+    let is_mixed = |end: &[u8]| {
+        let has = |kind: fn(&u8) -> bool| end.iter().any(kind);
+        let other = has(u8::is_ascii_lowercase) || has(u8::is_ascii_digit);
+        end.iter().all(u8::is_ascii_alphanumeric) && has(u8::is_ascii_uppercase) && other
+    };
+    may_be_drawn(name) || end.is_some_and(is_mixed)
+}
+
 /// Whether it is as of the swap files of `vim`, which takes the next letter where one is left over.
 fn is_swap(name: &[u8]) -> bool {
     let end = name.rsplit(|&byte| byte == b'.').next().unwrap_or_default();
@@ -222,6 +234,16 @@ mod tests {
         for name in ["a.lock", "chapter12.gz", "out2024.csv", "testResults.xml", "a.swp", "x86_64"]
         {
             assert!(!may_be_drawn(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_may_be_drawn_anew() {
+        for name in ["f.oneLRPg", "f.ozeZEKb", "pre.aBcdef", "foo9ymiz55e", ".a.swp"] {
+            assert!(may_be_drawn_anew(name.as_bytes()), "{name}");
+        }
+        for name in ["a.lock", "chapter12", "README", "Cargo.lock", "index.lock", "x"] {
+            assert!(!may_be_drawn_anew(name.as_bytes()), "{name}");
         }
     }
 

@@ -60,10 +60,12 @@ pub(crate) fn added(form: &Form, path: &str, caps: Capabilities) -> String {
 }
 
 /// For people: the file that a rule is added to, the list in it where that is there, and the line of the rule that
-/// it is to come after.
+/// it is to come after, behind which a list may have no comma yet.
 pub(crate) fn place(list: Option<&str>, file: &str, after: Option<u32>) -> String {
+    let comma = if list.is_some() { " and a comma" } else { "" };
     let list = list.map(|list| format!("{} of ", report::path(list))).unwrap_or_default();
-    let after = after.map(|line| format!(", after the rule on line {line}")).unwrap_or_default();
+    let after = after.map(|line| format!(", after the rule on line {line}{comma}"));
+    let after = after.unwrap_or_default();
     format!("{list}{}{after}", report::path(file))
 }
 

@@ -48,7 +48,7 @@ fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
     if denial.missing.contains(Capabilities::CREATE) {
         let calls = [&b"mkstemp"[..], b"mkdtemp"];
         let is_drawn = calls.iter().any(|call| denial.call.starts_with(call));
-        let is_new = denial.call == EXCLUSIVE.to_bytes() && made_up::may_be_drawn(name);
+        let is_new = denial.call == EXCLUSIVE.to_bytes() && made_up::may_be_drawn_anew(name);
         return is_drawn || is_new || made_up::is_another_each_time(name);
     }
     made_up::is_of_run(path, began)

@@ -247,11 +247,17 @@ impl Consent {
         match pick(&asked, &ids) {
             Some(Reply::Each) if asked.len() > 1 => {
                 let each = questions.iter().filter_map(|(id, question)| {
-                    Some((*id, Answer::of_reply(pick(&[question], &[*id])?)))
+                    let reply = pick(&[question], &[*id])?;
+                    Some((*id, Answer::of_reply(reply, question, &[question])))
                 });
                 each.collect()
             }
-            Some(reply) => all(Answer::of_reply(reply)),
+            Some(reply) => {
+                let of = |(id, question): &(u64, Question)| {
+                    (*id, Answer::of_reply(reply, question, &asked))
+                };
+                questions.iter().map(of).collect()
+            }
             None => Vec::new(),
         }
     }
@@ -288,14 +294,11 @@ impl Consent {
         let mut state = self.state();
         let Some(place) = state.pending.iter().position(|pending| pending.id == id) else { return };
         let pending = state.pending.swap_remove(place);
-        let Question { wishes, warning, .. } = pending.question;
-        for Wish { path, wanted, .. } in wishes {
+        for Wish { path, wanted, .. } in pending.question.wishes {
             let known = state.remembered.entry(path).or_default();
             match answer {
                 Answer::No => known.refused = known.refused.union(wanted),
-                // Of a warning there is one in a run (spec §10).
                 Answer::Run => known.granted = known.granted.union(wanted),
-                Answer::Once if warning => known.granted = known.granted.union(wanted),
                 Answer::Once => {}
             }
         }
@@ -374,11 +377,14 @@ impl Answer {
         }
     }
 
-    const fn of_reply(reply: Reply) -> Self {
+    /// What a reply to the questions that were `asked` together says to one of them.
+    fn of_reply(reply: Reply, question: &Question, asked: &[&Question]) -> Self {
         match reply {
+            // Of a warning there is one in a run (spec §10).
+            Reply::Yes if question.warning => Self::Run,
             Reply::Yes => Self::Once,
-            Reply::Run => Self::Run,
-            Reply::Each | Reply::No => Self::No,
+            Reply::Run if question::offers_run(asked) => Self::Run,
+            Reply::Run | Reply::Each | Reply::No => Self::No,
         }
     }
 }

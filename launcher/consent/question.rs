@@ -130,10 +130,15 @@ impl Question {
     }
 }
 
+/// Whether one may choose between once and the whole run: a warning is for the run in any case.
+pub(super) fn offers_run(questions: &[&Question]) -> bool {
+    !questions.iter().all(|question| question.warning)
+}
+
 /// The answers to choose from.
 pub(super) fn offer(questions: &[&Question]) -> String {
     let each = if questions.len() > 1 { "  [e] each by itself" } else { "" };
-    if questions.iter().all(|question| question.warning) {
+    if !offers_run(questions) {
         return format!("  [y] yes, in this run{each}  [N] no: ");
     }
     format!("  [y] yes, once  [r] yes, in this run{each}  [N] no: ")

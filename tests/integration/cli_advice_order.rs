@@ -39,7 +39,12 @@ const ROWS: &[(&str, &str, &str)] = &[
     (
         "",
         "{\"access\": {\"fs\": [{\"path\": \"dir/a\", \"read\": true},\n{\"path\": \".\", \"execute\": true},\n@]}}",
-        "access.fs of top.json, after the rule on line 1:",
+        "access.fs of top.json, after the rule on line 1 and a comma:",
+    ),
+    (
+        "",
+        "[access]\nfs = [\n{path = '.', read = true, execute = true},\n{path = 'dir/a', read = true}@\n]\n",
+        "access.fs of top.toml, after the rule on line 4 and a comma:",
     ),
 ];
 
@@ -50,6 +55,7 @@ fn rules_are_advised_where_they_count() {
         let higher = if top.starts_with('{') { "top.json" } else { "top.toml" };
         let write = |rules: &str| {
             scratch.write("ws/low.toml", &low.replace('@', rules));
+            let top = if rules.is_empty() { top.to_string() } else { top.replace("}@", "},\n@") };
             scratch.write(&format!("ws/{higher}"), &top.replace('@', rules));
         };
         write("");

@@ -365,10 +365,29 @@ fn a_sensitive_path_is_warned_of_once() {
     terminal.see("update = true");
     terminal.end();
     let events = scratch.read("ws/events");
-    for consent in ["once", "refused"] {
+    // Each of the programs that read it goes by the consent.
+    for (consent, count) in [("run", 2), ("refused", 1)] {
         let one = format!("\"consent\":\"{consent}\"");
-        assert_eq!(events.matches(&one).count(), 1, "{consent}: {events}");
+        assert_eq!(events.matches(&one).count(), count, "{consent}: {events}");
     }
+}
+
+/// A warning is for the run, so that `r` is not offered with it.
+#[test]
+fn what_is_not_offered_is_a_no() {
+    let scratch = Scratch::new();
+    if !have("script") {
+        return;
+    }
+    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
+    scratch.write("ws/.env", "KEY=1\n");
+    let run = Run::sh(&scratch, "cat .env").mode(Mode::Confined);
+    let mut terminal = Terminal::start(&run);
+    terminal.see("sensitive: `**/.env`");
+    terminal.see(QUESTION);
+    terminal.keys("r\n");
+    terminal.see("Permission denied");
+    terminal.end();
 }
 
 /// The record says who consented; a program that tells of itself what the library tells is no person.
