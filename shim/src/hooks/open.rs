@@ -166,8 +166,8 @@ fn judge_and_open(
 ) -> Result<c_int, Errno> {
     let mut spelling = Spelling::new();
     spelling.read(dirfd, path)?;
-    let is_plain = matches!(call.to_bytes(), b"open" | b"openat" | b"fopen");
-    let call = if is_plain && how.exclusive() { EXCLUSIVE } else { call };
+    let is_plain = || matches!(call.to_bytes(), b"open" | b"openat" | b"fopen");
+    let call = if how.exclusive() && is_plain() { EXCLUSIVE } else { call };
     open_spelled(image, call, &mut spelling, how)
 }
 
