@@ -65,13 +65,11 @@ pub(crate) fn may_be_drawn(name: &[u8]) -> bool {
 /// Whether a name under which something was to be made that is not there yet may be drawn: it ends as `mktemp` has
 /// it, with a capital among small letters or digits.
 pub(crate) fn may_be_drawn_anew(name: &[u8]) -> bool {
-    let end = name.len().checked_sub(RANDOM).and_then(|start| name.get(start..));
-    let is_mixed = |end: &[u8]| {
+    let is_mixed = |end: &[u8; RANDOM]| {
         let has = |kind: fn(&u8) -> bool| end.iter().any(kind);
-        let other = has(u8::is_ascii_lowercase) || has(u8::is_ascii_digit);
-        end.iter().all(u8::is_ascii_alphanumeric) && has(u8::is_ascii_uppercase) && other
+        has(u8::is_ascii_uppercase) && (has(u8::is_ascii_lowercase) || has(u8::is_ascii_digit))
     };
-    may_be_drawn(name) || end.is_some_and(is_mixed)
+    may_be_drawn(name) || (may_be_random(name) && name.last_chunk().is_some_and(is_mixed))
 }
 
 /// Whether it is as of the swap files of `vim`, which takes the next letter where one is left over.
@@ -117,8 +115,7 @@ fn is_of_a_copy(name: &[u8]) -> bool {
 /// Whether a name that did not last may be one of `mktemp`'s, which ends in six letters and digits: a
 /// word has neither capitals nor digits there.
 pub(crate) fn may_be_random(name: &[u8]) -> bool {
-    let end = name.len().checked_sub(RANDOM).and_then(|start| name.get(start..));
-    end.is_some_and(|end| {
+    name.last_chunk::<RANDOM>().is_some_and(|end| {
         end.iter().all(u8::is_ascii_alphanumeric) && !end.iter().all(u8::is_ascii_lowercase)
     })
 }

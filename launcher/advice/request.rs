@@ -20,9 +20,10 @@ pub(super) fn asked_by(denial: &Denial, began: Option<SystemTime>) -> Asked<'_> 
     // Of the other path the spelling is not known.
     let beside = Request::canonical(other);
     let (first, second) = if denial.second { (beside, path) } else { (path, beside) };
+    let is_made_up = is_made_up(denial, began);
     match denial.call.as_slice() {
         // One path alone where the other leads nowhere.
-        _ if other.is_empty() && is_made_up(denial, began) => made(path, *missing),
+        _ if other.is_empty() && is_made_up => made(path, *missing),
         _ if other.is_empty() && *missing == Capabilities::DELETE => Asked::Removal(path),
         b"rename" | b"renameat" | b"renameat2" if !other.is_empty() => {
             Asked::Rename { from: first, to: second, destination: destination(denial, second.path) }
@@ -32,7 +33,7 @@ pub(super) fn asked_by(denial: &Denial, began: Option<SystemTime>) -> Asked<'_> 
         }
         b"link" | b"linkat" if !other.is_empty() => Asked::Link { old: first, new: second },
         b"fts_open" => Asked::Beneath(path, *missing),
-        _ if is_made_up(denial, began) => made(path, *missing),
+        _ if is_made_up => made(path, *missing),
         _ if *missing == Capabilities::DELETE => Asked::Removal(path),
         _ => Asked::Access(path, missing.with_if(passes(denial), Capabilities::WRITE)),
     }
