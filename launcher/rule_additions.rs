@@ -65,13 +65,20 @@ impl RuleAddition<'_> {
         (!self.rules.is_empty()).then(|| self.rules().collect::<Vec<_>>().join("\n"))
     }
 
-    /// For people: where they belong, `before` that in the sentence, and as many of them as fit into `room` lines.
+    /// For people: where they belong, `before` that in the sentence, and as many of them as fit into `room` lines,
+    /// with how many do not.
     pub(crate) fn lines(&self, before: &str, room: usize) -> Vec<String> {
         let place = rule_text::place(self.list(), self.file(), self.after);
         let mut lines = report::fitted("  ", &[format!("{before} {place}:")], "");
         let head = lines.len();
-        for rule in self.rules() {
-            if lines.len() + rule.lines().count() > room {
+        for (rule, left) in self.rules().zip((1..=self.rules.len()).rev()) {
+            let line_for_others = usize::from(left > 1);
+            if lines.len() + rule.lines().count() + line_for_others > room {
+                if lines.len() == head {
+                    return Vec::new();
+                }
+                let noun = if left == 1 { "rule" } else { "rules" };
+                lines.push(format!("  and {left} more {noun}"));
                 break;
             }
             lines.extend(rule.lines().map(str::to_owned));

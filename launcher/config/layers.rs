@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read as _};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -71,7 +72,8 @@ impl Layers {
             let canonical = path.canonicalize().map_err(|error| unreadable(name, &error))?;
             let inside = canonical.starts_with(root);
             let trust = if inside { Trust::Workspace } else { Trust::User };
-            let text = read(&path).map_err(|error| unreadable(name, &error))?;
+            let text = fs::File::open(&path).and_then(read);
+            let text = text.map_err(|error| unreadable(name, &error))?;
             files.push(decode(name, text, trust)?);
             policy_files.push(canonical);
         }
@@ -216,7 +218,7 @@ impl Layers {
 
 /// The file at `path`, if there is one. A link to nowhere is no absence: a policy is missing.
 fn optional(path: &Path, trust: Trust) -> Result<Option<File>, Failure> {
-    match read(path) {
+    match open_found(path).and_then(read) {
         Ok(text) => decode(path, text, trust).map(Some),
         Err(error) if absent(&error) && path.symlink_metadata().is_err() => Ok(None),
         Err(error) => Err(unreadable(path, &error)),
@@ -227,9 +229,18 @@ fn absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-fn read(path: &Path) -> io::Result<Vec<u8>> {
+/// Opens a file that nobody named: a pipe in its place is not waited for.
+fn open_found(path: &Path) -> io::Result<fs::File> {
+    let file = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    if file.metadata()?.file_type().is_fifo() {
+        return Err(io::Error::other("it is a pipe"));
+    }
+    Ok(file)
+}
+
+fn read(file: fs::File) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    fs::File::open(path)?.take(LONGEST + 1).read_to_end(&mut text)?;
+    file.take(LONGEST + 1).read_to_end(&mut text)?;
     if text.len() as u64 > LONGEST {
         return Err(io::Error::from(io::ErrorKind::FileTooLarge));
     }

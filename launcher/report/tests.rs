@@ -244,6 +244,19 @@ fn the_block_never_exceeds_twenty_lines() {
 }
 
 #[test]
+fn rules_that_find_no_room_are_counted() {
+    let of = |places: u32| -> Vec<Denial> {
+        let path = |n| format!("/w/{n}/file");
+        (0..places).map(|n| denial(path(n).as_bytes(), Capabilities::READ, None)).collect()
+    };
+    let text = render(&of(5), true);
+    assert_eq!(text.matches("[[access.fs]]").count(), 1, "{text}");
+    assert!(text.contains("read = true\n  and 4 more rules\n"), "{text}");
+    assert!(text.lines().count() <= LINES, "{text}");
+    assert!(!render(&of(2), true).contains("more rule"), "there is room");
+}
+
+#[test]
 fn variables_are_one_line_whatever_they_are_called() {
     let names = |count: usize| (0..count).map(|n| format!("NAME_{n}")).collect::<Vec<_>>();
     let begin = "jp-confine: 1 variable withheld from sh: ";

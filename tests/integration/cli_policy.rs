@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::cli_status::product;
-use crate::run::Outcome;
+use crate::run::{Mode, Outcome, Run};
 use crate::scratch::Scratch;
 
 const POLICY: &str = "[[access.fs]]\npath = '.'\nread = true\n\n[[access.fs]]\npath = 'dir'\nread = true\nwrite = true\n";
@@ -266,6 +266,14 @@ fn a_file_that_does_not_parse_is_refused() {
         run.assert_code(125).assert_stderr(name);
         assert!(!scratch.path("ws/ran").exists(), "{run}");
     }
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+    let scratch = Scratch::new();
+    let file = scratch.path("ws/jp-confine.toml");
+    Run::new(&scratch, "mkfifo", &[file.to_str().expect("UTF-8")]).mode(Mode::Bare).run();
+    product(&scratch, &["check", "read", "a"]).run().assert_code(125).assert_stderr("it is a pipe");
 }
 
 #[test]
