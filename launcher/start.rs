@@ -115,8 +115,14 @@ impl Start<'_> {
         // Without a supervisor nothing starts that cannot load the library, and says why.
         if let Some(traps) = plan.traps {
             let judges_reads = traps.reads || self.lesson.is_some();
-            let judge = judges_reads.then(|| prepare::parse_image(&prepared.image)).transpose()?;
-            if let Some(why) = install::obstacle(&self.premises.shim, judge.as_ref()) {
+            let image = prepare::parse_image(&prepared.image)?;
+            let judge = judges_reads.then_some(&image);
+            // What the library calls does not tell by which of the links, and nobody believes its word for it.
+            let hides_links = || self.enforce() == Enforce::Strict && image.is_tied();
+            let why = install::obstacle(&self.premises.shim, judge).or_else(|| {
+                hides_links().then(|| "two links lead to one place with a rule for each".to_owned())
+            });
+            if let Some(why) = why {
                 plan.leave_out_library(&why);
             }
         }

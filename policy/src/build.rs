@@ -22,7 +22,8 @@ pub use self::origin::Origin;
 use self::trie::{Place, Prefix, Trie};
 use crate::capability::Capabilities;
 use crate::image::{
-    Behind, Header, Image, ImageError, MAGIC, NONE, Node, Rule, Slot, Span, Text, VERSION, checksum,
+    Behind, Header, Image, ImageError, MAGIC, NONE, Node, Rule, Slot, Span, TIED, Text, VERSION,
+    checksum,
 };
 use crate::tier::{ASKS, Tier};
 use crate::tiers::Tiers;
@@ -291,6 +292,7 @@ impl<'a> Tables<'a> {
         let length = size(image.len())?;
         let default = spec.tiers.and_then(|tiers| tiers.default).map_or(0, Tier::number);
         let asks = spec.tiers.is_some_and(|tiers| tiers.asks);
+        let is_tied = self.rules.iter().any(|rule| rule.earlier.get() != NONE);
         let mut header = Header {
             magic: MAGIC,
             version: VERSION.into(),
@@ -308,7 +310,7 @@ impl<'a> Tables<'a> {
             edges,
             variables,
             environment: beyond.environment,
-            limits: beyond.limits.into(),
+            flags: (beyond.flags | if is_tied { TIED } else { 0 }).into(),
             commands,
             lines,
             words,

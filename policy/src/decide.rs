@@ -8,7 +8,7 @@ use crate::capability::Capabilities;
 use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, Image, RuleId};
 use crate::lookup;
 pub use crate::lookup::{Lookup, Request, lookup};
-pub use crate::spelled::spelled;
+pub use crate::spelled::{kept_by_spelling, spelled};
 use crate::tier::Restraint;
 use crate::walk::{Components, Walk, leads_below};
 

@@ -67,8 +67,8 @@ pub(crate) struct Header {
     pub(crate) variables: Span,
     /// The list of them that is about every program: a span of `variables`.
     pub(crate) environment: Span,
-    /// [`LISTED`].
-    pub(crate) limits: U32,
+    /// [`LISTED`] and [`TIED`].
+    pub(crate) flags: U32,
     /// Rules about programs, see [`crate::invocation`].
     pub(crate) commands: Span,
     pub(crate) lines: Span,
@@ -86,6 +86,8 @@ impl Header {
 
 /// Only programs that the image lists may be started.
 pub(crate) const LISTED: u32 = 1;
+/// External rules stand on one anchor, and are told apart by the spelling (spec §5.1, tie (a)).
+pub(crate) const TIED: u32 = 2;
 
 /// How many runs there can be, one inside the other.
 pub const LEVELS: usize = 8;
@@ -305,6 +307,19 @@ impl<'a> Image<'a> {
     #[must_use]
     pub fn holds_reads(&self) -> bool {
         self.levels().all(|image| image.behind().reads)
+    }
+
+    /// Whether the spelling that leads to a path can matter, of this run and those around it: to tiers, or between
+    /// external rules.
+    #[must_use]
+    pub fn heeds_spellings(&self) -> bool {
+        self.levels().any(|image| image.tiers.is_some() || image.is_tied())
+    }
+
+    /// Whether of external rules on one anchor of this run the spelling tells which decides (spec §5.1).
+    #[must_use]
+    pub fn is_tied(&self) -> bool {
+        self.header.flags.get() & TIED != 0
     }
 
     /// Whether a supervisor is there to judge servers of abstract names, and nobody else does.

@@ -27,3 +27,18 @@ pub fn spelled(
         Verdict::Allow => None,
     }
 }
+
+/// What of one end of a link or a move its spelling keeps from everybody: that goes before what both ends take, since
+/// to grant that would be in vain, and nobody is to be asked about what is refused anyway.
+#[must_use]
+pub fn kept_by_spelling(
+    image: &Image<'_>,
+    end: &Request<'_>,
+    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+) -> Verdict {
+    if end.route == end.path {
+        return Verdict::Allow;
+    }
+    let denial = spelled(image, end.route, judge).filter(|denial| !denial.ask);
+    denial.map_or(Verdict::Allow, Verdict::Deny)
+}

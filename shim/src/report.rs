@@ -53,6 +53,11 @@ impl<'a> Subject<'a> {
         Self { call, path, route: path }
     }
 
+    /// What `request` was about.
+    pub(crate) const fn of(call: &'a CStr, request: &Request<'a>) -> Self {
+        Self { call, path: request.path, route: request.route }
+    }
+
     /// What the policy is asked.
     #[cfg(target_os = "macos")]
     pub(crate) const fn request(&self) -> Request<'a> {

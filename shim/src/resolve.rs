@@ -128,6 +128,7 @@ fn pin_by_place(
 /// A directory entry: the directory it is in, held, and its name there.
 pub(crate) struct Entry<'a> {
     dir: Directory,
+    route: Route,
     /// The canonical path of the directory, a slash, the name, and a slash where one was given.
     text: &'a PathBuffer,
     name_at: usize,
@@ -174,7 +175,33 @@ impl Entry<'_> {
     }
 
     pub(crate) fn request(&self) -> Request<'_> {
-        Request::canonical(self.path())
+        self.route.request(self.path())
+    }
+}
+
+/// The spelling of an entry, kept where another one takes its place and the policy may go by it.
+#[derive(Default)]
+pub(crate) struct Route(Option<Far<PathBuffer>>);
+
+impl Route {
+    /// That of `spelling`, before that is changed.
+    ///
+    /// # Errors
+    /// `ENOMEM`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn of(image: &Image<'_>, spelling: &Spelling) -> Result<Self, Errno> {
+        if !image.heeds_spellings() {
+            return Ok(Self(None));
+        }
+        let mut text = Far::<PathBuffer>::blank()?;
+        text.push(spelling.lexical())?;
+        Ok(Self(Some(text)))
+    }
+
+    /// What the policy is asked about the entry at `path`, canonical.
+    pub(crate) fn request<'r>(&'r self, path: &'r [u8]) -> Request<'r> {
+        Request::by_route(path, self.0.as_ref().map_or(path, |text| text.as_bytes()))
     }
 }
 
@@ -191,14 +218,23 @@ pub(crate) fn entry<'a>(
     if !spelling.split().ordinary {
         return Ok(None);
     }
-    expand_alias(image, spelling, false)?;
+    let mut route = Route::default();
+    if let Some((consumed, target)) = known_link(image, spelling, false) {
+        route = Route::of(image, spelling)?;
+        spelling.rewrite(consumed, target)?;
+    }
     let slash = spelling.wants_directory();
     let name_at = spelling.split().name_at;
-    let dir = system::hold_directory(spelling, name_at)?;
+    let dir = system::hold_directory(spelling, name_at, |spelling| {
+        if route.0.is_none() {
+            route = Route::of(image, spelling)?;
+        }
+        Ok(())
+    })?;
     #[cfg(target_os = "macos")]
     system::require_directory(&dir, spelling)?;
     let name_at = spelling.split().name_at;
-    Ok(Some(Entry { dir: Directory::Held(dir), text: spelling.text(), name_at, slash }))
+    Ok(Some(Entry { dir: Directory::Held(dir), route, text: spelling.text(), name_at, slash }))
 }
 
 /// As [`entry`], where the directory may well be that of `other`, which is held already.
@@ -213,7 +249,8 @@ pub(crate) fn entry_beside<'a>(
     if system::TRUSTS_SPELLING && split.ordinary && spelling.is_lexical() && here == there {
         let slash = spelling.wants_directory();
         let dir = Directory::Borrowed(other.dirfd());
-        return Ok(Some(Entry { dir, text: spelling.text(), name_at: split.name_at, slash }));
+        let (route, name_at) = (Route::default(), split.name_at);
+        return Ok(Some(Entry { dir, route, text: spelling.text(), name_at, slash }));
     }
     entry(image, spelling)
 }
@@ -225,13 +262,19 @@ pub(crate) fn expand_alias(
     spelling: &mut Spelling,
     follow: bool,
 ) -> Result<(), Errno> {
-    if !spelling.is_lexical() {
-        return Ok(());
+    match known_link(image, spelling, follow) {
+        Some((consumed, target)) => spelling.rewrite(consumed, target),
+        None => Ok(()),
     }
-    match decide::alias(image, spelling.lexical()) {
-        Some((consumed, target)) if follow || consumed < spelling.lexical().len() => {
-            spelling.rewrite(consumed, target)
-        }
-        _ => Ok(()),
-    }
+}
+
+/// A link on the way that was known when the policy was compiled: how much of the spelling it takes, and where
+/// it leads.
+fn known_link<'i>(
+    image: &Image<'i>,
+    spelling: &Spelling,
+    follow: bool,
+) -> Option<(usize, &'i [u8])> {
+    let known = decide::alias(image, spelling.lexical()).filter(|_| spelling.is_lexical());
+    known.filter(|(consumed, _)| follow || *consumed < spelling.lexical().len())
 }

@@ -157,8 +157,9 @@ fn ends_of_a_move_that_are_asked_about_for_different_reasons() {
     std::os::unix::fs::symlink("ask", scratch.ws().join("alias")).expect("linked");
     let mut terminal = start(&scratch, "mv alias/a own/y; mv alias/b own/z");
     for answer in ["y\n", "n\n"] {
-        terminal.see("wants to create");
-        terminal.see("and with that to delete");
+        terminal.see("wants to delete");
+        terminal.see("via alias/");
+        terminal.see("and with that to create");
         terminal.see(QUESTION);
         terminal.keys(answer);
     }

@@ -78,6 +78,37 @@ fn an_approved_pattern_approves_no_link() {
     }
 }
 
+/// Of rules on one place the one counts whose link was taken (spec §5.1), wherever it stands.
+#[test]
+fn links_to_one_place_have_rules_of_their_own() {
+    let rule = |link, more| format!("[[access.fs]]\npath = '{link}'\nexternal = true\n{more}");
+    let (look, edit) = (rule("look", "read = true\n"), rule("edit", "read = true\nwrite = true\n"));
+    let workspace = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n";
+    let calls = [
+        "creat LINK/new",
+        "write LINK/inner",
+        "mkdir LINK/d",
+        "bind LINK/s",
+        "rename LINK/new LINK/other",
+        "unlink LINK/other",
+    ];
+    for rules in [format!("{look}{edit}"), format!("{edit}{look}")] {
+        for &linking in linkings() {
+            let scratch = arena_with(linking, Scratch::new());
+            set_up(&scratch, "ln -s $OUT/dir look; ln -s $OUT/dir edit; touch $OUT/dir/inner");
+            scratch.write("ws/jp-confine.toml", &format!("{workspace}{rules}"));
+            for link in ["look", "edit"] {
+                product(&scratch, &["approvals", "approve", link]).run().assert_ok();
+            }
+            for (link, expected) in [("look", "EACCES"), ("edit", "ok")] {
+                let lines = calls.map(|line| line.replace("LINK", link));
+                let rows: Vec<_> = lines.iter().map(|line| (line.as_str(), expected)).collect();
+                assert_answers(&scratch, "--non-interactive", &rows);
+            }
+        }
+    }
+}
+
 /// As between a run and the next `git pull`.
 #[test]
 fn another_target_before_the_run_is_not_approved() {

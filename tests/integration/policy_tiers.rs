@@ -80,6 +80,7 @@ fn deny_knows_spellings_by_links() {
             ("rename a/x alias/z", "EACCES"),
             ("link file alias/z", "EACCES"),
             ("mkdir alias/d", "EACCES"),
+            ("bind alias/s", "EACCES"),
             ("unlink a/y", "ok"),
         ],
     );

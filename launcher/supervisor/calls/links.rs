@@ -90,18 +90,14 @@ fn settle(task: &Task<'_>, path: Option<&[u8]>, entry: &Entry) -> Result<(), Err
     settle_pair(task, verdict, (&source, &target), Capabilities::NONE)
 }
 
-/// Refuses what a spelling with links on the way keeps from everybody, before it is told what both ends take: to
-/// grant that would be in vain.
+/// Refuses what the spelling of one end of a call keeps from everybody.
 pub(super) fn refuse_by_spelling(
     task: &Task<'_>,
     end: &Request<'_>,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
 ) -> Result<(), Errno> {
-    let spelled = || decide::spelled(task.image(), end.route, judge).filter(|denial| !denial.ask);
-    match if end.route == end.path { None } else { spelled() } {
-        Some(denial) => task.settle(Verdict::Deny(denial), Subject::by_route(end.path, end.route)),
-        None => Ok(()),
-    }
+    let verdict = decide::kept_by_spelling(task.image(), end, judge);
+    task.settle(verdict, Subject::by_route(end.path, end.route))
 }
 
 fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object, Errno> {

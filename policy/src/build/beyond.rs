@@ -25,7 +25,7 @@ pub struct Beyond<'a> {
 pub(super) struct Tables {
     pub(super) variables: Vec<Variable>,
     pub(super) environment: Span,
-    pub(super) limits: u32,
+    pub(super) flags: u32,
     pub(super) commands: Vec<Command>,
     pub(super) lines: Vec<Line>,
     pub(super) words: Vec<Span>,
@@ -39,7 +39,7 @@ impl Tables {
             tables.environment = tables.list(env, bytes)?;
         }
         if let Some(commands) = beyond.commands {
-            tables.limits = LISTED;
+            tables.flags = LISTED;
             for listed in commands {
                 let command = tables.command(listed, bytes)?;
                 tables.commands.push(command);

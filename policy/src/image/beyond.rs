@@ -54,7 +54,7 @@ impl<'a> Image<'a> {
 
     /// Whether only listed programs may be started in this run.
     pub(crate) fn lists_programs(&self) -> bool {
-        self.header.limits.get() & LISTED != 0
+        self.header.flags.get() & LISTED != 0
     }
 
     pub(crate) const fn commands(&self) -> &'a [Command] {

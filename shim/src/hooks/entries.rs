@@ -3,14 +3,13 @@
 use core::ffi::{CStr, c_char, c_int, c_uint};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Denial, Request, Verdict};
+use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::existing;
 use jp_confine_policy::image::Image;
 use libc::dev_t;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
-use crate::far::Far;
 use crate::hooks::renames::move_entry;
 use crate::path::Spelling;
 use crate::report::{self, Other, Reason, Subject};
@@ -45,19 +44,14 @@ fn on_entry(
     let image = session::image()?;
     let mut spelling = Spelling::new();
     spelling.read(argument.dirfd, argument.path)?;
-    let spelled = decide::spelled(image, spelling.lexical(), &judge);
     match resolve::entry(image, &mut spelling) {
         Ok(Some(entry)) => {
-            let verdict = judge(image, &entry.request());
+            let request = entry.request();
+            let verdict = judge(image, &request);
             if is_making_what_exists(image, verdict, &entry) {
                 return Err(no_entry);
             }
-            let Request { path, route, .. } = entry.request();
-            if let (Some(denial), Verdict::Deny(_)) = (spelled, verdict) {
-                refuse_by_spelling(image, call, argument, denial, path)?;
-            }
-            report::settle(image, verdict, Subject { call, path, route })?;
-            settle_spelling(image, call, argument, spelled, || verdict)?;
+            report::settle(image, verdict, Subject::of(call, &request))?;
             act(entry.dirfd(), entry.name())
         }
         Ok(None) => Err(no_entry),
@@ -65,55 +59,14 @@ fn on_entry(
     }
 }
 
-/// Deals with what the spelling of an entry takes, if the entry itself, by its verdict, takes nothing.
-fn settle_spelling(
-    image: &Image<'_>,
-    call: &CStr,
-    argument: Argument,
-    spelled: Option<Denial>,
-    verdict: impl FnOnce() -> Verdict,
-) -> Result<(), Errno> {
-    match spelled {
-        Some(denial) if verdict() == Verdict::Allow => {
-            settle_by_spelling(image, call, argument, denial, Other::NONE)
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Refuses what a spelling with links on the way keeps from everybody, before it is told what the entry itself, at
-/// this canonical path, takes: to grant that would be in vain, and nobody is asked about what is refused anyway.
-#[cold]
-#[inline(never)]
+/// Refuses what the spelling of one end of a call keeps from everybody.
 pub(super) fn refuse_by_spelling(
     image: &Image<'_>,
     call: &CStr,
-    argument: Argument,
-    denial: Denial,
-    path: &[u8],
+    end: &Request<'_>,
+    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
 ) -> Result<(), Errno> {
-    let mut spelling = Far::<Spelling>::blank()?;
-    spelling.read(argument.dirfd, argument.path)?;
-    if denial.ask || spelling.lexical() == path {
-        return Ok(());
-    }
-    report::settle_pair(image, denial, Subject::new(call, spelling.lexical()), Other::NONE)
-}
-
-/// Reports a refusal about the spelling of an entry; or asks a person, about what is wanted at the other
-/// path of the call, too.
-#[cold]
-#[inline(never)]
-pub(super) fn settle_by_spelling(
-    image: &Image<'_>,
-    call: &CStr,
-    argument: Argument,
-    denial: Denial,
-    other: Other<'_>,
-) -> Result<(), Errno> {
-    let mut spelling = Far::<Spelling>::blank()?;
-    spelling.read(argument.dirfd, argument.path)?;
-    report::settle_pair(image, denial, Subject::new(call, spelling.lexical()), other)
+    report::settle(image, decide::kept_by_spelling(image, end, judge), Subject::of(call, end))
 }
 
 /// Tools make every directory above the one they want: they need to hear of those that exist.
@@ -250,29 +203,27 @@ fn link_object(
 ) -> Result<(), Errno> {
     let mut to = Spelling::new();
     to.read(new.dirfd, new.path)?;
-    let spelled = decide::spelled(image, to.lexical(), may_create);
     let entry = match resolve::entry(image, &mut to) {
         Ok(Some(entry)) => entry,
         Ok(None) => return Err(Errno::EEXIST),
         Err(errno) => return Err(nowhere(image, call, &mut to, may_create, errno)),
     };
-    let old = Request::canonical(path.as_bytes());
+    let (old, new) = (Request::canonical(path.as_bytes()), entry.request());
     let (verdict, is_told) = if resolve::is_anonymous(path.as_bytes()) {
-        let verdict = may_create(image, &entry.request());
+        let verdict = may_create(image, &new);
         (verdict, is_making_what_exists(image, verdict, &entry))
     } else {
-        let verdict = decide::link(image, &old, &entry.request());
-        let is_told = || existing::is_told_of_link(image, &old, &entry.request());
+        let verdict = decide::link(image, &old, &new);
+        let is_told = || existing::is_told_of_link(image, &old, &new);
         (verdict, verdict != Verdict::Allow && is_told() && exists(&entry))
     };
     if is_told {
         return Err(Errno::EEXIST);
     }
-    if let (Some(denial), Verdict::Deny(_)) = (spelled, verdict) {
-        refuse_by_spelling(image, call, new, denial, entry.path())?;
+    if verdict != Verdict::Allow {
+        refuse_by_spelling(image, call, &new, may_create)?;
     }
-    settle_pair(image, call, verdict, (&old, &entry.request()), Capabilities::NONE)?;
-    settle_spelling(image, call, new, spelled, || may_create(image, &entry.request()))?;
+    settle_pair(image, call, verdict, (&old, &new), Capabilities::NONE)?;
     act(entry.dirfd(), entry.name())
 }
 
@@ -287,7 +238,7 @@ pub(super) fn settle_pair(
 ) -> Result<(), Errno> {
     let Verdict::Deny(denial) = verdict else { return Ok(()) };
     let (about, other) = if denial.second { (second, first) } else { (first, second) };
-    let subject = Subject { call, path: about.path, route: about.route };
+    let subject = Subject::of(call, about);
     report::settle_pair(image, denial, subject, Other { path: other.path, wanted: also })
 }
 

@@ -12,7 +12,7 @@ use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
 use crate::path::Spelling;
 use crate::report::{self, Subject};
-use crate::resolve::{self, LINK_BUDGET};
+use crate::resolve::{self, LINK_BUDGET, Route};
 use crate::{cancellation, session, sys};
 
 #[cfg(target_os = "linux")]
@@ -287,8 +287,7 @@ fn create(
     how: How,
     why: Errno,
 ) -> Result<c_int, Failure> {
-    let judge = |image: &Image<'_>, request: &Request<'_>| how.judge_at_all(image, request);
-    let spelled = decide::spelled(image, spelling.lexical(), judge);
+    let route = Route::of(image, spelling).map_err(Failure::Settled)?;
     for _ in 0..LINK_BUDGET {
         let mut next = PathBuffer::new();
         let entry = resolve::entry(image, spelling).map_err(Failure::Nowhere)?;
@@ -299,14 +298,9 @@ fn create(
         let link =
             next.fill(|bytes, room| sys::readlinkat(entry.dirfd(), entry.name(), bytes, room));
         if link.is_err() || how.stops_at_link() {
-            let subject = Subject::new(call, entry.path());
-            if let Some(denial) = spelled
-                && (!denial.ask || judge(image, &entry.request()) == Verdict::Allow)
-            {
-                let denied = Verdict::Deny(denial);
-                report::settle(image, denied, subject).map_err(Failure::Settled)?;
-            }
-            let verdict = how.settle(image, &entry.request(), subject).map_err(Failure::Settled)?;
+            let request = route.request(entry.path());
+            let subject = Subject::of(call, &request);
+            let verdict = how.settle(image, &request, subject).map_err(Failure::Settled)?;
             let how_here = how.with(libc::O_NOFOLLOW);
             match attempt(image, verdict, subject, entry.dirfd(), entry.name(), how_here) {
                 Err(Errno::ELOOP) if !how.stops_at_link() => continue,

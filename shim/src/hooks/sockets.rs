@@ -140,8 +140,9 @@ fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
         let mut spelling = Spelling::new();
         spelling.read_own(libc::AT_FDCWD, path.as_bytes())?;
         let entry = resolve::entry(image, &mut spelling)?.ok_or(Errno(libc::EADDRINUSE))?;
-        let verdict = decide::access(image, &entry.request(), Capabilities::CREATE);
-        report::settle(image, verdict, Subject::new(c"bind", entry.path()))?;
+        let request = entry.request();
+        let verdict = decide::access(image, &request, Capabilities::CREATE);
+        report::settle(image, verdict, Subject::of(c"bind", &request))?;
         #[cfg(target_os = "linux")]
         return sys::bind_name(fd, address.at.cast(), address.len);
     }

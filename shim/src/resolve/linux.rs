@@ -184,12 +184,19 @@ pub(crate) fn require_own(
 const DIRECTORY: c_int = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
 
 /// Holds the directory of the entry whose name begins at `name_at`; where links lie on the way the
-/// entry is respelled from where they lead.
+/// entry is respelled from where they lead, of which `before` is told.
 ///
 /// # Errors
-/// The kernel's; `EACCES` where the place cannot be told.
-pub(super) fn hold_directory(spelling: &mut Spelling, name_at: usize) -> Result<Fd, Errno> {
-    pin_parent(spelling, name_at).or_else(|_| pin_parent_through_links(spelling, name_at))
+/// The kernel's, and those of `before`; `EACCES` where the place cannot be told.
+pub(super) fn hold_directory(
+    spelling: &mut Spelling,
+    name_at: usize,
+    before: impl FnOnce(&Spelling) -> Result<(), Errno>,
+) -> Result<Fd, Errno> {
+    pin_parent(spelling, name_at).or_else(|_| {
+        before(spelling)?;
+        pin_parent_through_links(spelling, name_at)
+    })
 }
 
 /// The common case: no link on the way, so that the spelling is the canonical path.

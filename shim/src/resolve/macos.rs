@@ -83,7 +83,7 @@ pub(crate) fn pin(
             return pin_directory(&way, path);
         }
         let slash = way.wants_directory();
-        let directory = hold_directory(&mut way, split.name_at)?;
+        let directory = hold_directory(&mut way, split.name_at, |_| Ok(()))?;
         let name_at = way.split().name_at;
         let mut name = Buffer::<NAME>::new();
         name.push(way.lexical().get(name_at..).unwrap_or(&[]))?;
@@ -125,11 +125,17 @@ fn pin_directory(way: &Spelling, path: &mut PathBuffer) -> Result<Object, Errno>
 }
 
 /// Holds the directory of the entry whose name begins at `name_at`, and respells the entry from
-/// there, by the name that the directory has for it if it exists, and without a slash behind it.
+/// there, by the name that the directory has for it if it exists, and without a slash behind it; of
+/// which `before` is told.
 ///
 /// # Errors
-/// The kernel's; `EACCES` where the place cannot be told.
-pub(super) fn hold_directory(spelling: &mut Spelling, name_at: usize) -> Result<Fd, Errno> {
+/// The kernel's, and those of `before`; `EACCES` where the place cannot be told.
+pub(super) fn hold_directory(
+    spelling: &mut Spelling,
+    name_at: usize,
+    before: impl FnOnce(&Spelling) -> Result<(), Errno>,
+) -> Result<Fd, Errno> {
+    before(spelling)?;
     let (dirfd, start) = (spelling.dirfd(), spelling.tail());
     let fd = spelling.text_mut().with_part(start, name_at, |directory| {
         let directory = if directory.is_empty() { c"." } else { directory };

@@ -161,8 +161,8 @@ fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: 
     } else {
         match resolve::entry(image, spelling) {
             Ok(Some(entry)) => {
-                let subject = Subject::new(call, entry.path());
-                how.settle(image, &entry.request(), subject).map(|_| ())
+                let request = entry.request();
+                how.settle(image, &request, Subject::of(call, &request)).map(|_| ())
             }
             Ok(None) => Ok(()),
             Err(errno) => return nowhere(image, call, spelling, how, None, errno),
