@@ -21,6 +21,10 @@ use crate::sys::signals::Inherited;
 /// The variable that names the descriptors for the library.
 pub(crate) const HANDLES: &str = "JP_CONFINE";
 
+/// What else names the directory for temporary files, for programs that do not heed `TMPDIR`: zsh keeps
+/// here-documents there (zshparam(1)), and tmux(1) its sockets.
+const OTHER_NAMES_OF_TEMP: [(&str, &str); 2] = [("TMPPREFIX", "/zsh"), ("TMUX_TMPDIR", "")];
+
 /// A program to run confined.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Confined<'a> {
@@ -89,6 +93,7 @@ impl Confined<'_> {
             (HANDLES, handles.join(":").into()),
             ("TMPDIR", self.temp.into()),
         ];
+        own.extend(self.other_names_of_temp());
         own.extend(self.proxy.into_iter().flat_map(proxy::variables));
         let kept = |name: &OsStr| {
             own.iter().all(|(known, _)| name != *known) && self.variables.passes(name)
@@ -99,6 +104,19 @@ impl Confined<'_> {
         let variables = variables
             .map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()));
         Ok(variables.collect::<Result<_, _>>()?)
+    }
+
+    /// [`OTHER_NAMES_OF_TEMP`], where the user has no values for them; those of a run around this one are no user's.
+    fn other_names_of_temp(&self) -> impl Iterator<Item = (&'static str, OsString)> {
+        let is_given = |name: &str| {
+            let name = OsStr::new(name);
+            self.outer.is_none()
+                && self.variables.passes(name)
+                && self.context.variable(name).is_some()
+        };
+        let value = |end: &str| [self.temp.as_os_str(), OsStr::new(end)].join(OsStr::new(""));
+        let names = OTHER_NAMES_OF_TEMP.into_iter().filter(move |(name, _)| !is_given(name));
+        names.map(move |(name, end)| (name, value(end)))
     }
 
     /// Why the program was not started, for the person who asked for it.

@@ -118,6 +118,19 @@ fn programs_find_their_temporary_files_whatever_is_left_of_the_environment() {
     assert_eq!(run.stdout.matches("TMPDIR").count(), 1, "{run}");
 }
 
+/// Some programs go by names of their own for that folder. The user's own values stay; those of a run around this
+/// one are of its folder, which is not granted here.
+#[test]
+fn temporary_files_have_more_names_than_one() {
+    let scratch = Scratch::for_ordinary_user();
+    let script = "test $TMUX_TMPDIR = $TMPDIR && touch $TMPPREFIX.x && ! touch /tmp/x.$$";
+    Run::sh(&scratch, script).run().assert_ok();
+    let inner = Run::new(&scratch, PRODUCT, &["--", "sh", "-c", script]).flags(&["-x", PRODUCT]);
+    inner.run().assert_ok();
+    let own = Run::sh(&scratch, "test $TMPPREFIX = /own").env("TMPPREFIX", "/own").run();
+    own.assert_ok();
+}
+
 /// Programs inside are told of the policy by variables that no rule reaches.
 #[test]
 fn variables_of_the_launcher_are_beyond_rules() {
