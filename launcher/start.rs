@@ -109,6 +109,7 @@ impl Start<'_> {
             other_programs: plan.static_programs_allowed(),
             scoped: plan.bounds.as_ref().is_some_and(Bounds::scopes),
             reads: plan.leaves_reads,
+            listings: plan.leaves_listings,
         };
         build::set_behind(&mut prepared.image, behind)
             .map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))?;

@@ -66,8 +66,11 @@ pub(crate) struct Plan {
     pub(crate) traps: Option<Traps>,
     /// Who holds each capability, in the order of [`Capability::ALL`].
     pub(crate) holders: [Holder; 5],
-    /// Whether the library leaves opens that only read to Landlock, which holds them exactly, and asks nobody.
+    /// Whether the library leaves opens of files that only read to Landlock, which holds them exactly, and asks
+    /// nobody.
     pub(crate) leaves_reads: bool,
+    /// The same of directories that are listed.
+    pub(crate) leaves_listings: bool,
     /// Anchors that do not exist: what is granted there comes by way of the library and the
     /// supervisor only, because Landlock's rules stand on what exists.
     pub(crate) absent: Vec<PathBuf>,
@@ -106,6 +109,7 @@ impl Plan {
             traps: None,
             holders: Capability::ALL.map(Holder::library),
             leaves_reads: false,
+            leaves_listings: false,
             absent: Vec::new(),
             withholds: CapabilitySet::empty(),
             network: None,
@@ -343,16 +347,17 @@ impl Draft {
             },
             supervisor: traps.is_some_and(|traps| is_trapped(traps, capability)),
         });
+        let leaves_reads = bounded
+            && !self.asks
+            && !order.lists_programs
+            && !self.inexact.intersects(Capabilities::READ);
         Plan {
             withholds,
             network: order.judges_network.then(|| network_holder(order.machine)),
             weaker: weaker(order.machine),
             loads_library: true,
-            leaves_reads: bounded
-                && !self.asks
-                && !self.unlisted
-                && !order.lists_programs
-                && !self.inexact.intersects(Capabilities::READ),
+            leaves_reads,
+            leaves_listings: leaves_reads && !self.unlisted,
             bounds: self.bounds,
             traps,
             holders,

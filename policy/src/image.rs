@@ -302,11 +302,17 @@ impl<'a> Image<'a> {
         self.levels().all(|image| image.behind().other_programs)
     }
 
-    /// Whether Landlock lets be read exactly what this run and those around it do.
+    /// Whether Landlock lets files be read exactly as this run and those around it do.
     #[inline]
     #[must_use]
     pub fn holds_reads(&self) -> bool {
         self.levels().all(|image| image.behind().reads)
+    }
+
+    /// As [`Self::holds_reads`], of directories that are listed.
+    #[must_use]
+    pub fn holds_listings(&self) -> bool {
+        self.levels().all(|image| image.behind().listings)
     }
 
     /// Whether the spelling that leads to a path can matter, of this run and those around it: to tiers, or between

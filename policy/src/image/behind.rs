@@ -8,6 +8,8 @@ const BOUNDED: u32 = 2;
 const SCOPED: u32 = 4;
 /// See [`Behind::reads`].
 const READS: u32 = 8;
+/// See [`Behind::listings`].
+const LISTINGS: u32 = 16;
 
 /// What stands behind the preload library in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,9 +22,11 @@ pub struct Behind {
     pub other_programs: bool,
     /// Landlock leaves servers of abstract names outside of the run out of reach.
     pub scoped: bool,
-    /// Landlock lets be read exactly what the policy lets be read: an open that only reads, and succeeds, needs no
+    /// Landlock lets files be read exactly as the policy does: an open that only reads one, and succeeds, needs no
     /// other judgement.
     pub reads: bool,
+    /// The same of an open that lists a directory.
+    pub listings: bool,
 }
 
 impl Behind {
@@ -33,6 +37,7 @@ impl Behind {
             other_programs: bits & BOUNDED != 0,
             scoped: bits & SCOPED != 0,
             reads: bits & READS != 0,
+            listings: bits & LISTINGS != 0,
         }
     }
 
@@ -44,5 +49,6 @@ impl Behind {
             | flag(self.other_programs, BOUNDED)
             | flag(self.scoped, SCOPED)
             | flag(self.reads, READS)
+            | flag(self.listings, LISTINGS)
     }
 }

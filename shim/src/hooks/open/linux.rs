@@ -76,7 +76,8 @@ pub(super) fn open_as_held(
     how: How,
     judged: impl FnOnce() -> Result<c_int, Errno>,
 ) -> Result<c_int, Errno> {
-    if !how.only_reads() || !image.holds_reads() {
+    let holds = || image.holds_reads() && (!how.has(libc::O_DIRECTORY) || image.holds_listings());
+    if !how.only_reads() || !holds() {
         return judged();
     }
     if !MISSED.load(Ordering::Relaxed) {
