@@ -33,6 +33,8 @@ pub(crate) struct Machine {
     pub(crate) traces_all: bool,
     /// `pidfd_getfd(2)`, by which the supervisor shares descriptors of its callers.
     pub(crate) descriptors: bool,
+    /// The kernel writes the memory of what crashes into a file, wherever that program is (`core(5)`).
+    pub(crate) writes_cores: bool,
 }
 
 /// What a layer needs and this machine lacks.
@@ -120,6 +122,7 @@ impl Machine {
             traces_all: capabilities(None)
                 .is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_PTRACE)),
             descriptors: !absent(Feature::Descriptors) && reaches(knows_descriptors),
+            writes_cores: writes_cores(),
         }
     }
 
@@ -170,6 +173,12 @@ fn knows_descriptors() -> bool {
     let taken = pidfd_open(getpid(), PidfdFlags::empty())
         .and_then(|own| pidfd_getfd(&own, own.as_raw_fd(), PidfdGetfdFlags::empty()));
     taken.is_ok()
+}
+
+/// Unless a program or a socket gets them, which is not of the run.
+fn writes_cores() -> bool {
+    let pattern = std::fs::read("/proc/sys/kernel/core_pattern").unwrap_or_default();
+    !matches!(pattern.first(), Some(b'|' | b'@'))
 }
 
 /// Yama's setting, where there is Yama: 1 spares children, 2 asks for a capability, 3 forbids.

@@ -189,6 +189,7 @@ impl Start<'_> {
                 filter: refusals.as_deref(),
                 announce: None,
                 withholds: plan.withholds,
+                withholds_cores: plan.withholds_cores,
             };
             made.take().map_or(Ok(()), Made::keep)?;
             return Ok(ready.start(&confined, &kernel)?);
@@ -196,8 +197,8 @@ impl Start<'_> {
         // Whoever believes the cookie believes the library; whoever learns wants to see all calls.
         let believes = self.enforce() != Enforce::Strict && self.lesson.is_none();
         let cookie = believes.then(|| image.session());
-        let Traps { processes, namespaces, hiding, .. } = traps;
-        let everything = Traps { processes, namespaces, hiding, ..Traps::ALL };
+        let Traps { processes, namespaces, hiding, cores, .. } = traps;
+        let everything = Traps { processes, namespaces, hiding, cores, ..Traps::ALL };
         let traps = if self.lesson.is_some() { everything } else { traps };
         made.take().map_or(Ok(()), Made::keep)?;
         ready.supervise(Supervision {
@@ -205,6 +206,7 @@ impl Start<'_> {
             bounds: bounds.as_ref(),
             filter: &filter::assemble(traps, cookie, sockets),
             withholds: plan.withholds,
+            withholds_cores: plan.withholds_cores,
             image: &prepared.image,
             network: judged,
             record: self.premises.scratch.open_record()?,

@@ -95,6 +95,7 @@ pub(crate) struct Supervision<'a> {
     pub(crate) bounds: Option<&'a OwnedFd>,
     pub(crate) filter: &'a [libc::sock_filter],
     pub(crate) withholds: CapabilitySet,
+    pub(crate) withholds_cores: bool,
     /// What the supervisor is made from: the policy, the record of denials, and the page by which
     /// processes tell each other of moved directories.
     pub(crate) image: &'a [u8],
@@ -168,6 +169,7 @@ impl Supervision<'_> {
             filter: Some(self.filter),
             announce: Some(announce.as_fd()),
             withholds: self.withholds,
+            withholds_cores: self.withholds_cores,
         };
         match self.confined.start(inherited, &kernel) {
             Ok(child) => {

@@ -29,8 +29,10 @@ pub(super) enum Fate {
     /// What is done to the process whose number is this argument: the supervisor judges it, unless that is
     /// zero, which is the caller's own.
     Process { number: u32 },
-    /// `prlimit64`: the same, where there are limits to set.
-    Limits,
+    /// `prlimit64`: the same, where there are limits to set; and as [`Self::Cores`], if there are any to hold.
+    Limits { cores: bool },
+    /// `setrlimit`, where no files are to be made of crashes: it is told that it sets the limit of those.
+    Cores,
     /// `setpriority`, `ioprio_set`: the first argument tells what the second is the number of, `one` being a
     /// process.
     Priority { one: u32 },
@@ -199,7 +201,6 @@ pub(super) const PROCESSES: &[c_long] = &[
 
 /// Who runs first, and on which processor, and what is counted of that.
 pub(super) const SCHEDULING: &[(c_long, Fate)] = &[
-    (libc::SYS_prlimit64, Fate::Limits),
     (libc::SYS_setpriority, Fate::Priority { one: PRIO_PROCESS }),
     (libc::SYS_ioprio_set, Fate::Priority { one: IOPRIO_WHO_PROCESS }),
     (libc::SYS_sched_setaffinity, Fate::Process { number: 0 }),
@@ -248,6 +249,9 @@ pub(super) const FILE_COMMANDS: &[u32] = &[
     0x4004_6602, // FS_IOC32_SETFLAGS
     0x401c_5820, // FS_IOC_FSSETXATTR
     0x4008_7602, // FS_IOC_SETVERSION
+    0x4008_6604, // EXT4_IOC_SETVERSION
+    0x0000_6609, // EXT4_IOC_MIGRATE
+    0x4004_7211, // FAT_IOCTL_SET_ATTRIBUTES
     0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
     0x4080_6685, // FS_IOC_ENABLE_VERITY
     0x5000_9401, // BTRFS_IOC_SNAP_CREATE
@@ -256,6 +260,7 @@ pub(super) const FILE_COMMANDS: &[u32] = &[
     0x5000_9417, // BTRFS_IOC_SNAP_CREATE_V2
     0x5000_9418, // BTRFS_IOC_SUBVOL_CREATE_V2
     0x4008_941a, // BTRFS_IOC_SUBVOL_SETFLAGS
+    0xc0c8_9425, // BTRFS_IOC_SET_RECEIVED_SUBVOL
     0x5000_943f, // BTRFS_IOC_SNAP_DESTROY_V2
     0xc038_586b, // XFS_IOC_OPEN_BY_HANDLE
 ];

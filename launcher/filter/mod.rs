@@ -57,6 +57,8 @@ pub(crate) struct Traps {
     /// Hiding one's memory from others, where the supervisor lacks the capability to read it all the same. That is
     /// not judged either, but said to be done.
     pub(crate) hiding: bool,
+    /// Having one's memory written into a file by a crash, which nobody could judge. It is said to be set, too.
+    pub(crate) cores: bool,
 }
 
 impl Traps {
@@ -69,6 +71,7 @@ impl Traps {
         processes: false,
         namespaces: false,
         hiding: false,
+        cores: false,
     };
 }
 
@@ -145,6 +148,10 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
     }
     for &(number, fate) in calls::SCHEDULING {
         add(number, fate);
+    }
+    add(libc::SYS_prlimit64, Fate::Limits { cores: traps.cores });
+    if traps.cores {
+        add(libc::SYS_setrlimit, Fate::Cores);
     }
     for &(number, fate) in calls::PAGES.iter().filter(|_| traps.processes) {
         add(number, fate);
@@ -264,7 +271,8 @@ impl Writer {
             | Fate::Send { .. }
             | Fate::Addressed { .. }
             | Fate::Process { .. }
-            | Fate::Limits
+            | Fate::Limits { .. }
+            | Fate::Cores
             | Fate::Priority { .. }
             | Fate::Namespaces { .. }
             | Fate::Hiding
@@ -288,7 +296,8 @@ impl Writer {
             Fate::Addressed { address } => self.notify_with(address),
             Fate::SocketOption => self.socket_option(),
             Fate::Process { number } => self.process(number),
-            Fate::Limits => self.limits(),
+            Fate::Limits { cores } => self.limits(cores),
+            Fate::Cores => self.cores(0),
             Fate::Priority { one } => self.priority(one),
             Fate::Namespaces { flags } => self.namespaces(flags),
             Fate::Hiding => self.hiding(),
@@ -368,6 +377,15 @@ impl Writer {
     fn load_argument_at(&mut self, number: u32, offset: usize) {
         let argument = number as usize * size_of::<u64>();
         self.load(offset_of!(seccomp_data, args) + argument + offset);
+    }
+
+    /// Goes to `given` if the argument is a pointer, to `null` if it is none.
+    fn branch_on_pointer(&mut self, argument: u32, given: Label, null: Label) {
+        for half in [0, size_of::<u32>()] {
+            self.load_argument_at(argument, half);
+            self.program.branch_away(Test::AtLeast(1), given);
+        }
+        self.jump(null);
     }
 
     fn load(&mut self, offset: usize) {

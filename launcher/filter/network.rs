@@ -85,11 +85,7 @@ impl Writer {
 
     /// A call with an address in that argument goes to the supervisor; without one it passes.
     pub(super) fn notify_with(&mut self, address: u32) {
-        for half in [0, size_of::<u32>()] {
-            self.load_argument_at(address, half);
-            self.program.branch_away(Test::AtLeast(1), self.notify);
-        }
-        self.jump(self.allow);
+        self.branch_on_pointer(address, self.notify, self.allow);
     }
 
     pub(super) fn socket_option(&mut self) {

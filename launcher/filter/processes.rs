@@ -5,6 +5,9 @@ use super::Writer;
 use super::assembler::Test;
 use super::calls::PRIVILEGED_NAMESPACES;
 
+/// The limit of core files (`setrlimit(2)`).
+const CORE: u32 = libc::RLIMIT_CORE;
+
 impl Writer {
     /// About the process whose number that argument is.
     pub(super) fn process(&mut self, number: u32) {
@@ -13,12 +16,35 @@ impl Writer {
     }
 
     /// The same, where there is something to set.
-    pub(super) fn limits(&mut self) {
+    pub(super) fn limits(&mut self, cores: bool) {
+        if cores {
+            self.limits_of_cores();
+        }
         let another = self.program.label();
         self.load_argument(0);
         self.program.branch(Test::Is(0), self.allow, another);
         self.program.place(another);
         self.notify_with(2);
+    }
+
+    /// Setting a limit, the kind of which is that argument, when it may be that of core files.
+    pub(super) fn cores(&mut self, kind: u32) {
+        let done = self.refusal(0);
+        self.load_argument(kind);
+        self.program.branch(Test::Is(CORE), done, self.allow);
+    }
+
+    /// The same, of any process; a call that wants to know the old limit as well fails, as nobody answers that.
+    fn limits_of_cores(&mut self) {
+        let (done, refused) = (self.refusal(0), self.refusal(libc::EPERM));
+        let [cores, sets, others] = [(); 3].map(|()| self.program.label());
+        self.load_argument(1);
+        self.program.branch(Test::Is(CORE), cores, others);
+        self.program.place(cores);
+        self.branch_on_pointer(2, sets, others);
+        self.program.place(sets);
+        self.branch_on_pointer(3, refused, done);
+        self.program.place(others);
     }
 
     /// About one process if the first argument is `one`, else about many.

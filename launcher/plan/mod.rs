@@ -59,6 +59,7 @@ pub(crate) struct Order<'a> {
 
 /// Which layer holds what.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Plan {
     /// What Landlock allows; `None` where it does not take part.
     pub(crate) bounds: Option<Bounds>,
@@ -77,6 +78,8 @@ pub(crate) struct Plan {
     /// Capabilities that the program must do without if its user is root: those by which root reads memory
     /// of the kernel and of processes outside, and goes around rules about hosts.
     pub(crate) withholds: CapabilitySet,
+    /// Whether no files are made of the memory of what crashes: the kernel asks nobody where it writes them.
+    pub(crate) withholds_cores: bool,
     /// Who judges connections, if anybody does.
     pub(crate) network: Option<&'static str>,
     /// What is missing and what that means, in one line; it is to be said at the start.
@@ -97,13 +100,13 @@ impl Plan {
             require_all(order.machine)?;
         }
         if order.enforce == Enforce::Cooperative {
-            return Ok(Self::cooperative());
+            return Ok(Self::cooperative(order.machine));
         }
         Ok(Draft::of(order).plan(order))
     }
 
     /// The library alone.
-    fn cooperative() -> Self {
+    fn cooperative(machine: Machine) -> Self {
         Self {
             bounds: None,
             traps: None,
@@ -112,6 +115,7 @@ impl Plan {
             leaves_listings: false,
             absent: Vec::new(),
             withholds: CapabilitySet::empty(),
+            withholds_cores: machine.writes_cores,
             network: None,
             weaker: None,
             loads_library: true,
@@ -332,6 +336,7 @@ impl Draft {
             processes: self.bounds.is_none(),
             namespaces: withholds.contains(CapabilitySet::SYS_ADMIN),
             hiding: !order.machine.traces_all,
+            cores: order.machine.writes_cores,
         };
         let traps = supervised.then_some(traps);
         if let Some(traps) = traps {
@@ -353,6 +358,7 @@ impl Draft {
             && !self.inexact.intersects(Capabilities::READ);
         Plan {
             withholds,
+            withholds_cores: order.machine.writes_cores,
             network: order.judges_network.then(|| network_holder(order.machine)),
             weaker: weaker(order.machine),
             loads_library: true,

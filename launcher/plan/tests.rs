@@ -25,6 +25,7 @@ const NEW: Machine = Machine {
     ptrace: true,
     traces_all: true,
     descriptors: true,
+    writes_cores: false,
 };
 
 /// A tree and grants on it.
@@ -167,6 +168,22 @@ fn memory_stays_readable_where_the_supervisor_needs_leave_to_read_it() {
         plan.traps.expect("a supervisor").hiding
     };
     assert!(hiding(false) && !hiding(true));
+}
+
+/// No call asks for the file that a crash makes.
+#[test]
+fn nothing_is_made_of_crashes_where_the_kernel_would() {
+    for (writes_cores, enforce) in
+        [(true, Enforce::Layered), (true, Enforce::Cooperative), (false, Enforce::Layered)]
+    {
+        let machine = Machine { writes_cores, ..NEW };
+        let plan = Scene::new(&[]).plan_on(machine, enforce).expect("a plan");
+        assert_eq!(plan.withholds_cores, writes_cores);
+        assert_eq!(
+            plan.traps.is_some_and(|traps| traps.cores),
+            writes_cores && plan.traps.is_some()
+        );
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::ptr;
 
 use rustix::fs::{Mode, OFlags, StatVfsMountFlags, fstatvfs, open};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Resource, Rlimit, Signal, setrlimit};
 use rustix::thread::{
     CapabilitySet, capability_is_in_bounding_set, remove_capability_from_bounding_set,
 };
@@ -90,6 +90,8 @@ pub(crate) struct Kernel<'a> {
     pub(crate) announce: Option<BorrowedFd<'a>>,
     /// What it can never have; for whoever is root.
     pub(crate) withholds: CapabilitySet,
+    /// Whether no file is made of its memory where it crashes.
+    pub(crate) withholds_cores: bool,
 }
 
 impl Program<'_> {
@@ -204,6 +206,10 @@ impl Kernel<'_> {
                 remove_capability_from_bounding_set(capability)?;
             }
         }
+        if self.withholds_cores {
+            let none = Rlimit { current: Some(0), maximum: Some(0) };
+            setrlimit(Resource::Core, none)?;
+        }
         if let Some(bounds) = self.bounds {
             landlock::restrict(bounds)?;
         }
@@ -298,7 +304,13 @@ mod tests {
             environment: &[],
             handles: &[],
             inherited: Signals::of(&[]).block(),
-            kernel: &Kernel { bounds, filter: None, announce: None, withholds },
+            kernel: &Kernel {
+                bounds,
+                filter: None,
+                announce: None,
+                withholds,
+                withholds_cores: true,
+            },
             library,
         }
         .start()

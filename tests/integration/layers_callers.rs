@@ -49,6 +49,29 @@ fn a_caller_that_may_start_nothing() {
     assert_eq!(made(Mode::under_test()), Some(bare));
 }
 
+#[test]
+fn a_caller_that_sends_to_nobody() {
+    assert_as_bare("hangup");
+}
+
+/// The kernel writes it, and no call asks for it.
+#[test]
+fn a_crash_leaves_no_file_of_memory() {
+    for scratch in [Scratch::new(), Scratch::for_ordinary_user()] {
+        scratch.write("ws/dir/inner", "inner\n");
+        scratch.hand_over();
+        let crash =
+            "ulimit -S -c unlimited; cd dir; sh -c 'kill -s SEGV $$' 2> /dev/null; ls | grep core";
+        let left =
+            |mode, flags: &[&str]| Run::sh(&scratch, crash).mode(mode).flags(flags).run().code();
+        if left(Mode::Bare, &[]) != 0 {
+            return skip("the kernel makes no such files here, or a program gets them");
+        }
+        Run::sh(&scratch, "rm dir/*core*").mode(Mode::Bare).run().assert_ok();
+        assert_eq!(left(Mode::under_test(), &[]), 1);
+    }
+}
+
 /// `ssh-agent` and others like it hide their memory from whoever runs as the same user.
 #[test]
 fn a_caller_that_hides_its_memory() {

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/xattr.h>
 
@@ -34,6 +35,31 @@ void file_size(char **arguments) {
     signal(SIGXFSZ, SIG_IGN);
     const char *longer = said(syscall(SYS_truncate, "file", 2000));
     printf("%s %s\n", longer, said(syscall(SYS_truncate, "file", 500)));
+}
+
+static void *send_to_nobody(void *unused) {
+    (void)unused;
+    sigset_t blocked, pending;
+    int ends[2];
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &blocked, 0);
+    must(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "sockets");
+    close(ends[1]);
+    struct iovec piece = {"a", 1};
+    struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
+    printf("%s", said(syscall(SYS_sendmsg, ends[0], &message, 0)));
+    sigpending(&pending);
+    printf(" pending %d\n", sigismember(&pending, SIGPIPE));
+    return 0;
+}
+
+/* The signal for who sends to nobody is for the thread that does, which blocks it; another one would die of it. */
+void hangup(char **arguments) {
+    (void)arguments;
+    pthread_t thread;
+    must(pthread_create(&thread, 0, send_to_nobody, 0) == 0, "a thread");
+    pthread_join(thread, 0);
 }
 
 /* UID GID GROUP UMASK: whose is what a thread makes that has become somebody else? */

@@ -34,6 +34,7 @@ static const struct {
     {"suspended", suspended},
     {"open-files", open_files},
     {"file-size", file_size},
+    {"hangup", hangup},
     {"identity", identity},
     {"hidden", hidden},
     {"own-file", own_file},

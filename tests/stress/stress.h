@@ -23,7 +23,7 @@ verb rewritten_path, swapped_descriptor, swapped_names;
 verb killed, signals, storm, shared_signal;
 verb threads, processes, vforks, crowd;
 verb traced, stepped, suspended;
-verb open_files, file_size, identity, hidden, own_file;
+verb open_files, file_size, identity, hidden, own_file, hangup;
 verb memory, self, places;
 verb intrude, write_to, namespaces;
 verb abstract, reach;

@@ -48,6 +48,28 @@ fn limits_of_others_are_judged_where_they_are_set() {
     );
 }
 
+/// A crash writes a file that no call asks for.
+#[test]
+fn the_limit_of_core_files_stays() {
+    let with = assemble(Traps { cores: true, ..NOTHING }, Some(COOKIE), Sockets::All);
+    let without = assemble(NOTHING, Some(COOKIE), Sockets::All);
+    let core = u64::from(libc::RLIMIT_CORE);
+    for (process, new, old, expected) in [
+        (0, 1 << 40, 0, fails(0)),
+        (5, 1, 0, fails(0)),
+        (0, 1, 1, fails(libc::EPERM)),
+        (0, 0, 1, ALLOW),
+        (5, 0, 1, ALLOW),
+    ] {
+        let call = Call::of(libc::SYS_prlimit64, &[process, core, new, old]);
+        assert_eq!(answer(&with, call), expected, "{process} {new} {old}");
+    }
+    let set = |filter: &[sock_filter], kind| answer(filter, Call::of(libc::SYS_setrlimit, &[kind]));
+    assert_eq!((set(&with, core), set(&with, 7), set(&without, core)), (fails(0), ALLOW, ALLOW));
+    let open_files = Call::of(libc::SYS_prlimit64, &[5, 7, 1, 0]);
+    assert_eq!((answer(&with, open_files), answer(&without, open_files)), (NOTIFY, NOTIFY));
+}
+
 #[test]
 fn who_runs_first_is_judged_where_it_is_about_others() {
     let filter = assemble(NOTHING, Some(COOKIE), Sockets::All);

@@ -5,7 +5,6 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use jp_confine_policy::Capabilities;
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process};
 
 use super::control::{Control, leads_nowhere};
 use super::network;
@@ -15,8 +14,8 @@ use crate::supervisor::caller::Caller;
 use crate::supervisor::proc::name_of;
 use crate::supervisor::resolve::{Argument, Object};
 use crate::supervisor::task::Task;
-use crate::sys::messages;
 use crate::sys::notification::Answer;
+use crate::sys::{messages, stopping};
 
 /// So much of a stream is sent at once; a datagram that long no kernel takes.
 const LONGEST: usize = 16 << 20;
@@ -203,9 +202,7 @@ fn send(task: &Task<'_>, socket: &OwnedFd, message: &Message) -> Result<usize, E
     let _acting = task.begin()?;
     let sent = task.wait(|| messages::send(socket, outgoing));
     if sent == Err(Errno::PIPE) && flags & libc::MSG_NOSIGNAL == 0 {
-        let process = task.caller.status()?.process;
-        // As the kernel does to whoever sends to nobody.
-        let _ = Pid::from_raw(process).map(|process| kill_process(process, Signal::PIPE));
+        stopping::tell_of_hangup(task.caller.status()?.process, task.caller.tid());
     }
     sent
 }

@@ -197,7 +197,6 @@ mod common {
         | libc::SYS_io_uring_register
         | libc::SYS_name_to_handle_at
         | libc::SYS_fanotify_mark
-        | libc::SYS_pidfd_getfd
         | libc::SYS_lookup_dcookie
         | FIRST_RECENT..=LAST_RECENT => Errno::ENOSYS,
     }
@@ -228,6 +227,7 @@ mod refused {
         libc::SYS_fspick => refuse(c"fspick", a.pointer(1)),
         libc::SYS_mount_setattr => refuse(c"mount_setattr", a.pointer(1)),
         libc::SYS_pivot_root => refuse(c"pivot_root", a.pointer(0)),
+        libc::SYS_pidfd_getfd => refuse(c"pidfd_getfd", EVERYWHERE),
         libc::SYS_open_by_handle_at => refuse(c"open_by_handle_at", EVERYWHERE),
         libc::SYS_fanotify_init => refuse(c"fanotify_init", EVERYWHERE),
         libc::SYS_bpf => refuse(c"bpf", EVERYWHERE),
