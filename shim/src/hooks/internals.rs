@@ -1,13 +1,13 @@
 //! Parts of libc that it exports for its own libraries, and RPC by unix socket: no program of today
 //! calls them, and what they open is not judged inside.
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{c_char, c_void};
 
 use crate::errno::{Errno, Reply};
-use crate::hooks::guard::{guards, null};
+use crate::hooks::guard::{guards, minus_one, null};
 use crate::hooks::refusal::{EVERYWHERE, refuse};
 use crate::hooks::streams;
-use crate::memory;
+use crate::{memory, session};
 
 macro_rules! refused {
     ($($call:literal $name:ident;)*) => {
@@ -31,6 +31,7 @@ refused! {
 guards! {
     clnt_create(_host: usize, _program: usize, _version: usize, transport: *const c_char):
         by_network(transport) => null;
+    pidfd_getfd(): within_the_run() => minus_one;
 }
 
 /// With the transport `unix` the host is the path of a socket.
@@ -49,8 +50,11 @@ extern "C" fn __nss_files_fopen(path: *const c_char) -> *mut c_void {
     streams::open_stream(c"fopen", path, c"rce".as_ptr()).reply()
 }
 
-/// `pidfd_getfd(2)` takes a descriptor from another process, which no policy was asked about.
-#[unsafe(no_mangle)]
-extern "C" fn pidfd_getfd(_process: c_int, _fd: c_int, _flags: u32) -> c_int {
-    Err::<c_int, _>(refuse(c"pidfd_getfd", EVERYWHERE)).reply()
+/// `pidfd_getfd(2)` takes a descriptor from another process, which no policy was asked about; the layers behind the
+/// library keep those outside of the run out of reach.
+fn within_the_run() -> Result<(), Errno> {
+    if session::image()?.holds_other_programs() {
+        return Ok(());
+    }
+    Err(refuse(c"pidfd_getfd", EVERYWHERE))
 }
