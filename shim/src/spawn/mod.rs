@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicI32, Ordering};
 use crate::errno::Errno;
 use crate::remembered;
 use crate::sys::process::{self, Disposition, Memory, Signals, signal_set};
-use crate::sys::vfork::vfork;
+use crate::sys::vfork::{vfork, vfork_without_handlers};
 use attributes::Attributes;
 
 /// The size of the child's stack, in words: enough for a few paths and an environment.
@@ -36,6 +36,8 @@ struct Shared<'a> {
     job: &'a Job<'a>,
     /// The signals that the caller has blocked.
     blocked: Signals,
+    /// The child has handlers of the program's for signals.
+    has_handlers: bool,
     /// The child's error, zero for none.
     error: AtomicI32,
 }
@@ -47,11 +49,16 @@ struct Shared<'a> {
 pub(crate) fn spawn(job: &Job<'_>) -> Result<c_int, Errno> {
     let stack = Memory::new(STACK)?;
     let blocked = process::block(ALL_SIGNALS)?;
-    let shared = Shared { job, blocked, error: AtomicI32::new(0) };
+    let mut shared = Shared { job, blocked, has_handlers: false, error: AtomicI32::new(0) };
     // The child may change its directory, and has the memory in which the parent's is remembered.
     remembered::suspend();
     // SAFETY: `child` writes only its own frames and the error; all signals are blocked.
-    let outcome = unsafe { vfork(child, (&raw const shared).cast(), stack.end()) };
+    let mut outcome = unsafe { vfork_without_handlers(child, (&raw const shared).cast(), &stack) };
+    if let Err(Errno::ENOSYS | Errno::EINVAL | Errno::EPERM) = outcome {
+        shared.has_handlers = true;
+        // SAFETY: as above.
+        outcome = unsafe { vfork(child, (&raw const shared).cast(), &stack) };
+    }
     remembered::resume();
     process::set_blocked(blocked);
     let pid = outcome?;
@@ -75,7 +82,7 @@ extern "C" fn child(shared: *const c_void) -> ! {
 
 fn run(shared: &Shared<'_>) -> Errno {
     let attributes = &shared.job.attributes;
-    reset_handlers(attributes.defaulted());
+    reset_handlers(attributes.defaulted(), shared.has_handlers);
     let prepared = attributes.apply().and_then(|()| (shared.job.prepare)());
     if let Err(errno) = prepared {
         return errno;
@@ -86,11 +93,12 @@ fn run(shared: &Shared<'_>) -> Errno {
 
 /// Gives every signal that the program handles, and those in `defaulted`, the default action
 /// before signals may arrive: a handler would run in the parent's memory.
-fn reset_handlers(defaulted: Signals) {
+fn reset_handlers(defaulted: Signals, has_handlers: bool) {
+    let is_handled = |signal| {
+        has_handlers && process::disposition(signal).is_ok_and(|current| current.is_handler())
+    };
     for signal in 1..=LAST_SIGNAL {
-        let reset = defaulted & signal_set(signal) != 0
-            || process::disposition(signal).is_ok_and(|current| current.is_handler());
-        if reset {
+        if defaulted & signal_set(signal) != 0 || is_handled(signal) {
             // It fails for SIGKILL and SIGSTOP, which have no other action.
             let _ = process::set_disposition(signal, &Disposition::DEFAULT);
         }

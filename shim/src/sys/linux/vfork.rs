@@ -1,28 +1,88 @@
 //! Making a child that shares the parent's memory until it runs another program.
 
 use core::arch::asm;
-use core::ffi::{c_int, c_void};
+use core::ffi::{c_int, c_long, c_void};
+use core::mem::size_of;
 
-use super::process::int;
+use super::process::{Memory, int};
 use super::{outcome, word};
 use crate::errno::Errno;
 
 /// The child's side: it must end in exec or exit.
 pub(crate) type Child = extern "C" fn(*const c_void) -> !;
 
-const FLAGS: c_int = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+const FLAGS: c_int = libc::CLONE_VM | libc::CLONE_VFORK;
 
-/// vfork(2), on a stack of the child's own, which ends at `stack`: the calling thread's may be too
-/// small. The child runs `child` while the thread waits. The child's pid.
+/// Handlers of signals are not inherited, what is ignored is (`clone3(2)`, Linux 5.5).
+const CLEAR_HANDLERS: u64 = 1 << 32;
+
+/// The first version of `struct clone_args`.
+#[repr(C)]
+struct Arguments {
+    flags: u64,
+    pidfd: u64,
+    child_tid: u64,
+    parent_tid: u64,
+    exit_signal: u64,
+    stack: u64,
+    stack_size: u64,
+    tls: u64,
+}
+
+/// vfork(2), on a stack of the child's own: the calling thread's may be too small. The child runs `child` while
+/// the thread waits, and has the program's handlers of signals. The child's pid.
+///
+/// # Errors
+/// As clone(2).
 ///
 /// # Safety
-/// `child` must not write what the parent does not expect to change, `stack` must be the end of
-/// memory that nobody else uses, and all signals must be blocked: a handler would run in the child,
-/// in the parent's memory.
+/// `child` must not write what the parent does not expect to change, `stack` must be used by nobody else, and all
+/// signals must be blocked: a handler would run in the child, in the parent's memory.
 pub(crate) unsafe fn vfork(
     child: Child,
     argument: *const c_void,
-    stack: usize,
+    stack: &Memory,
+) -> Result<c_int, Errno> {
+    let flags = word(FLAGS | libc::SIGCHLD);
+    // SAFETY: as for this function.
+    unsafe { start(libc::SYS_clone, flags, stack.end(), child, argument) }
+}
+
+/// The same, but that no signal has a handler in the child.
+///
+/// # Errors
+/// As clone3(2): `ENOSYS`, `EINVAL` or `EPERM` where the kernel or a container does not know it.
+///
+/// # Safety
+/// As for [`vfork`].
+pub(crate) unsafe fn vfork_without_handlers(
+    child: Child,
+    argument: *const c_void,
+    stack: &Memory,
+) -> Result<c_int, Errno> {
+    let start_of_stack = stack.start().expose_provenance();
+    let arguments = Arguments {
+        flags: u64::from(FLAGS.cast_unsigned()) | CLEAR_HANDLERS,
+        pidfd: 0,
+        child_tid: 0,
+        parent_tid: 0,
+        exit_signal: u64::from(libc::SIGCHLD.cast_unsigned()),
+        stack: start_of_stack as u64,
+        stack_size: stack.end().wrapping_sub(start_of_stack) as u64,
+        tls: 0,
+    };
+    let at = (&raw const arguments).expose_provenance();
+    // SAFETY: as for this function; the kernel reads the arguments.
+    unsafe { start(libc::SYS_clone3, at, size_of::<Arguments>(), child, argument) }
+}
+
+/// Makes the system call of that number, which returns twice.
+unsafe fn start(
+    number: c_long,
+    first: usize,
+    second: usize,
+    child: Child,
+    argument: *const c_void,
 ) -> Result<c_int, Errno> {
     let result: isize;
     // SAFETY: in the parent only the declared registers have changed: the child has a set and a
@@ -38,9 +98,9 @@ pub(crate) unsafe fn vfork(
             "call r13",
             "ud2",
             "2:",
-            inlateout("rax") libc::SYS_clone => result,
-            in("rdi") word(FLAGS),
-            in("rsi") stack,
+            inlateout("rax") number => result,
+            in("rdi") first,
+            in("rsi") second,
             in("rdx") 0_usize,
             in("r10") 0_usize,
             in("r8") 0_usize,
@@ -63,9 +123,9 @@ pub(crate) unsafe fn vfork(
             "2:",
             argument = in(reg) argument,
             child = in(reg) child,
-            in("x8") libc::SYS_clone,
-            inlateout("x0") word(FLAGS) => result,
-            in("x1") stack,
+            in("x8") number,
+            inlateout("x0") first => result,
+            in("x1") second,
             in("x2") 0_usize,
             in("x3") 0_usize,
             in("x4") 0_usize,
