@@ -1,0 +1,328 @@
+//! What comes together while the anchors of a policy are gone through: Landlock's rules, and where they say too much
+//! or too little.
+
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::decide::{self, Request};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::tier::Tier;
+use jp_confine_policy::{Capabilities, Capability};
+use landlock::{ABI, AccessFs};
+use rustix::thread::CapabilitySet;
+
+use super::bounds::{self, Bounds, Rule};
+use super::cover::{Cover, Excess, Obstacle, PROCESSES};
+use super::holder::{Holder, Kernel};
+use super::standing::{self, Standing};
+use super::{Order, Plan};
+use crate::cli::Enforce;
+use crate::filter::Traps;
+use crate::machine::{Feature, Machine};
+use crate::sys::child;
+
+/// Exclusions of the baseline from `/proc`, and that other layers hold them: Landlock lets nobody look
+/// into processes outside the run, and the program has no capability for the kernel's memory.
+const HELD_IN_PROC: [&str; 5] = ["*/mem", "*/environ", "*/task/*/mem", "*/task/*/environ", "kcore"];
+
+/// What comes together while the anchors are gone through.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    bounds: Option<Bounds>,
+    /// Capabilities for which Landlock is wider or narrower than the policy.
+    inexact: Capabilities,
+    /// Whether the list of sensitive paths may have somebody asked.
+    asks: bool,
+    /// Whether Landlock forbids listings that the policy allows.
+    unlisted: bool,
+    absent: Vec<PathBuf>,
+    notes: Vec<String>,
+}
+
+impl Draft {
+    /// What the grants of `order` come to.
+    pub(super) fn of(order: &Order<'_>) -> Self {
+        let Some(version) = bounds::version(order.machine.landlock) else {
+            return Self { inexact: Capabilities::ALL, ..Self::default() };
+        };
+        let standings = standing::of(
+            order.grants,
+            order.image,
+            order.workspace,
+            order.enforce == Enforce::Strict,
+        );
+        let mut draft = Self::default();
+        for standing in &standings {
+            draft.inexact = draft.inexact.union(inexact_at(standing));
+            draft.asks |= standing.asked;
+        }
+        if standings.iter().any(|standing| standing.restrained) {
+            draft
+                .notes
+                .push("patterns of tiers are judged by call, wherever one may match".to_owned());
+        }
+        draft.look_into_proc(order);
+        draft.cover(order, version, &standings);
+        draft
+    }
+
+    /// Marks what neither Landlock nor a dropped capability holds in `/proc`.
+    fn look_into_proc(&mut self, order: &Order<'_>) {
+        let there = order.grants.iter().filter(|grant| grant.anchor.starts_with(PROCESSES));
+        for grant in there {
+            let held = |pattern: &String| HELD_IN_PROC.contains(&pattern.as_str());
+            if !(grant.anchor == Path::new(PROCESSES) && grant.carve_outs.iter().all(held)
+                || grant.carve_outs.is_empty())
+            {
+                self.inexact = self.inexact.union(grant.caps);
+            }
+        }
+    }
+
+    /// Makes Landlock's rules.
+    fn cover(&mut self, order: &Order<'_>, version: ABI, standings: &[Standing<'_>]) {
+        let mut cover = Cover::new(order.image, version, order.user, standings);
+        for standing in standings {
+            cover.deny(standing);
+        }
+        for standing in standings {
+            let caps = sayable(standing);
+            let known = standing.above.contains(caps) && !cover.is_split_above(standing.path);
+            if known {
+                continue;
+            }
+            if standing.path.symlink_metadata().is_err() {
+                self.absent.push(standing.path.to_owned());
+                if order.machine.supervises() {
+                    cover.rules.extend(self.await_programs(order.image, standing, version));
+                }
+                continue;
+            }
+            if let Err(excess) = cover.add(standing.path, caps) {
+                self.exceed(&excess, order.machine.supervises());
+            }
+            if standing.may_be_replaced() && order.machine.supervises() {
+                cover.rules.extend(self.await_programs(order.image, standing, version));
+            }
+        }
+        for (anchor, rules) in &cover.split {
+            self.notes.push(format!(
+                "{}: something in it is denied, so {rules} rules name the rest one by one, and what \
+                 appears there later is denied to calls that avoid the library",
+                anchor.display()
+            ));
+        }
+        self.unlisted = cover.unlisted;
+        let mut rules = cover.rules;
+        rules.extend(self.opened(order, version));
+        let writing = AccessFs::WriteFile;
+        if order.own.iter().any(|rule| rule.rights.contains(writing)) {
+            self.inexact = self.inexact.union(Capabilities::UPDATE);
+        }
+        rules.extend(order.own.iter().cloned());
+        rules.retain(|rule| !rule.rights.is_empty());
+        self.bounds = Some(Bounds { version, rules, judges_network: order.judges_network });
+    }
+
+    /// The rule for programs that the run may make and start where nothing is yet, or something else later.
+    /// Landlock lets them start only below what is there, so it is told of the closest directory; which of
+    /// the programs in it may is judged by call.
+    fn await_programs(
+        &mut self,
+        image: &Image<'_>,
+        standing: &Standing<'_>,
+        version: ABI,
+    ) -> Option<Rule> {
+        let Standing { path, caps, .. } = *standing;
+        if !caps.contains(Capabilities::CREATE.union(Capabilities::EXECUTE)) {
+            return None;
+        }
+        let there = path.ancestors().skip(1).find(|dir| dir.is_dir())?;
+        let rights = bounds::rights(Capabilities::EXECUTE, version);
+        let implied = bounds::implied(Capabilities::EXECUTE);
+        let granted = decide::grants_beneath(image, bytes(there), implied);
+        self.inexact = self.inexact.union(Capabilities::EXECUTE).with_if(!granted, implied);
+        let why = if standing.may_be_replaced() { "may be made anew" } else { "is not there yet" };
+        self.notes.push(format!(
+            "{}: the supervisor judges execute by call, because {} {why}",
+            there.display(),
+            path.display()
+        ));
+        Some(Rule { path: there.to_owned(), rights })
+    }
+
+    /// Rules for what tiers open where no grant does; they are as wide as patterns are.
+    fn opened(&mut self, order: &Order<'_>, version: ABI) -> Vec<Rule> {
+        let patterns = order.tiers.opening().map(|(tier, pattern)| (tier, pattern.stem()));
+        let default = order.tiers.default.filter(|&tier| tier != Tier::Deny);
+        let everywhere = default.map(|tier| (tier, PathBuf::from("/")));
+        let mut rules = Vec::new();
+        for (tier, stem) in patterns.chain(everywhere) {
+            let found = decide::lookup(order.image, &Request::canonical(bytes(&stem)));
+            if !found.is_beyond_rules(order.image) {
+                continue;
+            }
+            let caps = match tier {
+                Tier::Read => Capabilities::READ.union(Capabilities::EXECUTE),
+                _ => Capabilities::ALL,
+            };
+            self.inexact = self.inexact.union(caps);
+            if tier == Tier::Prompt && order.machine.supervises() {
+                // Whoever consents does so to one call, which the supervisor makes then.
+                continue;
+            }
+            if stem.exists() {
+                rules.push(Rule { path: stem, rights: bounds::rights(caps, version) });
+            } else {
+                self.absent.push(stem);
+            }
+        }
+        rules
+    }
+
+    /// Takes note of a directory that could not be taken apart.
+    fn exceed(&mut self, excess: &Excess, supervised: bool) {
+        self.inexact = self.inexact.union(excess.caps);
+        let why = match excess.obstacle {
+            Obstacle::Creates => "names that are denied may appear in it",
+            Obstacle::Large => "it has too many entries to name those that are not denied",
+            Obstacle::Unlisted => "its entries cannot be listed",
+        };
+        let (at, caps) = (excess.at.display(), excess.caps);
+        let who = if supervised { "the supervisor" } else { "only the library" };
+        self.notes.push(format!("{at}: {who} judges {caps} by call, because {why}"));
+    }
+
+    /// The plan that it makes.
+    pub(super) fn plan(mut self, order: &Order<'_>) -> Plan {
+        let supervised = order.machine.supervises();
+        if order.lists_programs {
+            self.inexact = self.inexact.union(Capabilities::EXECUTE);
+        }
+        if !supervised {
+            // Metadata and sockets are beyond Landlock.
+            self.inexact = self.inexact.union(Capabilities::UPDATE);
+        }
+        let bounded = self.bounds.is_some();
+        let withholds = withheld(order, bounded);
+        let traps = Traps {
+            reads: self.inexact.intersects(Capabilities::READ),
+            listings: self.unlisted,
+            writes: self.inexact.intersects(Capabilities::WRITE),
+            executes: self.inexact.intersects(Capabilities::EXECUTE),
+            processes: self.bounds.is_none(),
+            namespaces: withholds.contains(CapabilitySet::SYS_ADMIN),
+            hiding: !order.machine.traces_all,
+            cores: order.machine.writes_cores,
+        };
+        let traps = supervised.then_some(traps);
+        if let Some(traps) = traps {
+            self.notes.extend(costs(traps));
+        }
+        let holders = Capability::ALL.map(|capability| Holder {
+            capability,
+            library: order.enforce != Enforce::Strict,
+            landlock: match (bounded, self.inexact.contains(capability.into())) {
+                (false, _) => Kernel::Absent,
+                (true, true) => Kernel::Bound,
+                (true, false) => Kernel::Exact,
+            },
+            supervisor: traps.is_some_and(|traps| is_trapped(traps, capability)),
+        });
+        let leaves_reads = bounded
+            && !self.asks
+            && !order.lists_programs
+            && !self.inexact.intersects(Capabilities::READ);
+        Plan {
+            withholds,
+            withholds_cores: order.machine.writes_cores,
+            network: order.judges_network.then(|| network_holder(order.machine)),
+            weaker: weaker(order.machine),
+            loads_library: true,
+            leaves_reads,
+            leaves_listings: leaves_reads && !self.unlisted,
+            bounds: self.bounds,
+            traps,
+            holders,
+            absent: self.absent,
+            notes: self.notes,
+        }
+    }
+}
+
+fn withheld(order: &Order<'_>, bounded: bool) -> CapabilitySet {
+    let of_memory = if bounded { child::WITHHELD } else { CapabilitySet::empty() };
+    let of_network = if order.judges_network { child::NETWORK } else { CapabilitySet::empty() };
+    if order.user.is_root() { of_memory | of_network } else { CapabilitySet::empty() }
+}
+
+/// Landlock lets the program connect to no port itself: the supervisor does it.
+fn network_holder(machine: Machine) -> &'static str {
+    if machine.landlock >= bounds::NETWORK {
+        "supervisor, within landlock's bounds"
+    } else {
+        "supervisor"
+    }
+}
+
+/// What of a place Landlock can say. Nothing may be changed in `/proc`, where the same name means
+/// another object to each process.
+fn sayable(standing: &Standing<'_>) -> Capabilities {
+    if standing.path.starts_with(PROCESSES) {
+        return standing.caps.difference(Capabilities::WRITE);
+    }
+    standing.caps
+}
+
+/// For which capabilities Landlock's rule at this anchor says more or less than the policy, apart
+/// from what is denied below some other anchor for reading and executing: see [`cover`].
+fn inexact_at(standing: &Standing<'_>) -> Capabilities {
+    let Standing { path, caps, restrained, by_route, above, asked: _ } = *standing;
+    let in_proc = path.starts_with(PROCESSES);
+    // An entry can be made and removed where that is granted for the directory it is in.
+    let entry = caps.intersection(Capabilities::CREATE.union(Capabilities::DELETE));
+    by_route
+        .union(standing.lost().intersection(Capabilities::WRITE))
+        .union(bounds::implied(caps).difference(caps))
+        .union(entry.difference(above))
+        .with_if(restrained, caps)
+        .with_if(standing.may_be_replaced(), Capabilities::EXECUTE)
+        .with_if(in_proc, standing.lost().union(caps.intersection(Capabilities::WRITE)))
+}
+
+const fn is_trapped(traps: Traps, capability: Capability) -> bool {
+    match capability {
+        Capability::Read => traps.reads,
+        Capability::Create | Capability::Update | Capability::Delete => traps.writes,
+        Capability::Execute => traps.executes,
+    }
+}
+
+/// What the traps cost those who have to pay for them.
+fn costs(traps: Traps) -> impl Iterator<Item = String> {
+    let costs = [
+        (
+            traps.reads,
+            "reads: the loader's, 5 to 10 a program, and libc's own cost 15 to 50 µs each",
+        ),
+        (traps.listings, "listings: opens of directories that avoid the library cost 15 to 50 µs"),
+        (traps.executes, "executions: each start of a program costs about 50 µs more"),
+    ];
+    costs.into_iter().filter(|(trapped, _)| *trapped).map(|(_, cost)| cost.to_owned())
+}
+
+/// What is weaker than it could be, for want of what.
+fn weaker(machine: Machine) -> Option<String> {
+    let missing: Vec<&str> = machine.missing().map(Feature::name).collect();
+    let held = match (machine.landlock > 0, machine.supervises()) {
+        (true, true) if missing.is_empty() => return None,
+        (true, true) => "programs without the library cannot connect, bind or fchmod",
+        (true, false) => "held by library and Landlock, without a supervisor",
+        (false, true) => "held by library and supervisor, without Landlock's bounds",
+        (false, false) => "held by the library alone, which a program can evade",
+    };
+    Some(format!("no {} here: {held}; see `jp-confine doctor`", missing.join(", no ")))
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())
+}
