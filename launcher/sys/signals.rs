@@ -139,6 +139,12 @@ pub(crate) fn survive_limit_of_length() {
     }
 }
 
+/// Sends a thread what it gets for a file that would be longer than its limit allows (`setrlimit(2)`).
+pub(crate) fn tell_of_length(process: i32, thread: i32) {
+    // SAFETY: no memory is passed; whoever has gone meanwhile is not there to be told.
+    unsafe { libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGXFSZ) };
+}
+
 /// Stops this process as `signal` would have, had it not been blocked. Returns when it is
 /// continued, or at once where it cannot be stopped (an orphaned process group, `setpgid(2)`).
 pub(crate) fn stop_by(signal: i32) {
