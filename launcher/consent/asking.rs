@@ -21,10 +21,17 @@ type Numbered = (u64, Question);
 #[derive(Debug, Default)]
 struct Outcome {
     answers: Vec<(u64, Answer)>,
-    /// What a key meant to programs.
-    signal: Option<Signal>,
-    /// The group that had the terminal, and has it again.
-    group: Option<Pid>,
+    pressed: Option<Pressed>,
+}
+
+/// A key that means a signal to programs.
+#[derive(Debug)]
+struct Pressed {
+    signal: Signal,
+    /// The processes that were asked about then.
+    askers: Vec<u32>,
+    /// The group that would have heard it without a question.
+    foreground: Option<Pid>,
 }
 
 impl Consent {
@@ -36,7 +43,7 @@ impl Consent {
             thread::sleep(GATHER);
             let questions = self.next_questions();
             // With this thread ends what it holds of others.
-            let Outcome { answers, signal, group } = thread::scope(|scope| {
+            let Outcome { answers, pressed } = thread::scope(|scope| {
                 let put = Builder::new().spawn_scoped(scope, || self.put(&questions)).ok();
                 let refused = || Outcome::of(Said::Reply(Reply::No), &questions);
                 put.and_then(|put| put.join().ok()).unwrap_or_else(refused)
@@ -46,8 +53,9 @@ impl Consent {
             }
             // Not before: who is stopped hears the answer while it is known what for.
             self.asking.store(false, Ordering::Relaxed);
-            if signal == Some(Signal::TSTP) {
-                self.set_aside(&questions, group);
+            if let Some(pressed) = pressed.filter(Pressed::stops) {
+                pressed.reach();
+                self.set_aside(&questions);
             }
             self.state().pending.retain(Pending::is_wanted);
         }
@@ -67,29 +75,32 @@ impl Consent {
             Ok(None) => return Outcome::default(),
             Err(_) => return Outcome::of(Said::Reply(Reply::No), questions),
         };
-        let group = terminal.group();
-        let outcome = match self.hear(&mut terminal, questions) {
+        let mut outcome = match self.hear(&mut terminal, questions) {
             Said::Reply(Reply::Each) if questions.len() > 1 => self.each(&mut terminal, questions),
             said => Outcome::of(said, questions),
         };
+        let foreground = terminal.hears_keys();
         drop(terminal);
-        if let Some(signal) = outcome.signal.filter(|signal| *signal != Signal::TSTP) {
-            // Programs get it with the terminal, and before the answer. Whoever has ended needs neither.
-            let _ = kill_process_group(group, signal);
+        if let Some(pressed) = &mut outcome.pressed {
+            pressed.foreground = foreground;
+            if !pressed.stops() {
+                // With the terminal, and before the answer.
+                pressed.reach();
+            }
         }
-        Outcome { group: Some(group), ..outcome }
+        outcome
     }
 
     /// Puts each question by itself; a key that means a signal is about all that are left.
     fn each(&self, terminal: &mut Foreground, questions: &[Numbered]) -> Outcome {
         let mut outcome = Outcome::default();
         let mut rest = questions;
-        while !rest.is_empty() && outcome.signal.is_none() {
+        while !rest.is_empty() && outcome.pressed.is_none() {
             let said = self.hear(terminal, &rest[..1]);
             let about = if matches!(said, Said::Signal(_)) { rest.len() } else { 1 };
-            let Outcome { answers, signal, .. } = Outcome::of(said, &rest[..about]);
+            let Outcome { answers, pressed } = Outcome::of(said, &rest[..about]);
             outcome.answers.extend(answers);
-            outcome.signal = signal;
+            outcome.pressed = pressed;
             rest = &rest[about..];
         }
         outcome
@@ -121,20 +132,9 @@ impl Consent {
         Ok(None)
     }
 
-    /// Stops the job in the foreground, and those of whoever asks. A call that is interrupted by that begins
-    /// again, and asks again, when its job is continued; who does not stop is asked about again soon.
-    fn set_aside(&self, questions: &[Numbered], foreground: Option<Pid>) {
-        let mut groups: HashSet<Pid> = foreground.into_iter().collect();
-        for process in descendants::all() {
-            let asks = |(_, question): &Numbered| i64::from(question.pid) == i64::from(process.pid);
-            if questions.iter().any(asks) {
-                groups.extend(getpgid(Pid::from_raw(process.pid)));
-            }
-        }
-        for group in groups {
-            // Whoever has ended need not stop.
-            let _ = kill_process_group(group, Signal::TSTP);
-        }
+    /// Lets questions be whose jobs are told to stop. A call that is interrupted by that begins again, and asks
+    /// again, when its job is continued; about whom does not stop it is asked again soon.
+    fn set_aside(&self, questions: &[Numbered]) {
         let until = Instant::now() + GRACE;
         let is_meant = |one: &Pending| questions.iter().any(|(id, _)| *id == one.id);
         let waits = |one: &Pending| is_meant(one) && !one.waiters.is_empty();
@@ -163,6 +163,31 @@ impl Outcome {
         let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
         let answer =
             |(id, question): &Numbered| Some((*id, Answer::of_reply(reply?, question, &asked)));
-        Self { answers: questions.iter().filter_map(answer).collect(), signal, group: None }
+        let askers = || asked.iter().map(|question| question.pid).collect();
+        Self {
+            answers: questions.iter().filter_map(answer).collect(),
+            pressed: signal.map(|signal| Pressed { signal, askers: askers(), foreground: None }),
+        }
+    }
+}
+
+impl Pressed {
+    /// Whether it is ^Z: no answer, and for later.
+    fn stops(&self) -> bool {
+        self.signal == Signal::TSTP
+    }
+
+    /// Sends the signal to the job in the foreground, and to those of the askers.
+    fn reach(&self) {
+        let mut groups: HashSet<Pid> = self.foreground.into_iter().collect();
+        for process in descendants::all() {
+            if self.askers.iter().any(|asker| i64::from(*asker) == i64::from(process.pid)) {
+                groups.extend(getpgid(Pid::from_raw(process.pid)));
+            }
+        }
+        for group in groups {
+            // Whoever has ended needs none.
+            let _ = kill_process_group(group, self.signal);
+        }
     }
 }

@@ -69,9 +69,9 @@ impl Foreground {
         Ok(Some(taken))
     }
 
-    /// The group that had the foreground, and gets it back.
-    pub(super) fn group(&self) -> Pid {
-        self.group
+    /// The group that had the foreground, if keys are signals to it (`ISIG`, `termios(3)`).
+    pub(super) fn hears_keys(&self) -> Option<Pid> {
+        self.before.local_modes.contains(LocalModes::ISIG).then_some(self.group)
     }
 
     /// Asks, and waits for a line, or for a key that is none of an answer.

@@ -536,3 +536,19 @@ fn a_question_stops_with_its_job() {
     terminal.keys("exit\n");
     terminal.end();
 }
+
+/// Where the terminal makes no signals of keys, an interrupt is for whoever asks.
+#[test]
+fn an_interrupt_spares_who_reads_keys_as_keys() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let inner = "trap : INT; cat ask/a; echo reached:$?";
+    let run = Run::new(&scratch, "script", &["-q", "-c", inner, "/dev/null"]);
+    let mut terminal = Terminal::start(&run.mode(Mode::Confined));
+    terminal.see(QUESTION);
+    terminal.keys("\x03");
+    terminal.see("reached:130");
+    terminal.end();
+}
