@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::thread;
 
 use rustix::process::{
-    DumpableBehavior, Pid, Resource, Rlimit, Signal, WaitOptions, getrlimit, set_dumpable_behavior,
-    setrlimit,
+    DumpableBehavior, Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, getrlimit,
+    set_dumpable_behavior, setrlimit,
 };
 use rustix::thread::CapabilitySet;
 
@@ -264,6 +264,7 @@ fn reap(child: Pid, front: &mut Front, consent: &Consent, ended: &mut bool) -> i
                     front.tell(&Report::Ended(end))?;
                 } else if let Some(signal) = status.stopping_signal()
                     && !consent.is_asking()
+                    && !is_held(status)
                 {
                     // Who is stopped for a question is continued after it.
                     front.tell(&Report::Stopped(signal))?;
@@ -274,6 +275,12 @@ fn reap(child: Pid, front: &mut Front, consent: &Consent, ended: &mut bool) -> i
             Err(_) => return Ok(false),
         }
     }
+}
+
+/// Whether this tells of a thread that is held for a question, and not of a stop (`ptrace(2)`: the event
+/// stands above the signal).
+fn is_held(status: WaitStatus) -> bool {
+    status.as_raw() >> 16 != 0
 }
 
 /// What the program left running.

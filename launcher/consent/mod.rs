@@ -4,8 +4,10 @@
 //! Questions that come close together are asked together, and equal ones once. One thread talks to
 //! the terminal. Without a terminal, or told not to ask, the answer is no.
 
+mod asking;
 mod foreground;
 mod question;
+mod readers;
 
 use std::collections::HashMap;
 use std::io;
@@ -19,7 +21,6 @@ use jp_confine_policy::Capabilities;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 
-use foreground::Foreground;
 pub(crate) use question::{About, Question, Wish};
 
 use crate::reply::Reply;
@@ -204,89 +205,6 @@ impl Consent {
         }
         self.changed.notify_one();
         Ok(Waiter { consent: self, id, bell })
-    }
-
-    /// Asks, for as long as the run lasts.
-    fn work(&self) {
-        loop {
-            let waiting = self.changed.wait_while(self.state(), |state| state.pending.is_empty());
-            drop(waiting);
-            std::thread::sleep(GATHER);
-            let questions = self.next_questions();
-            for (id, answer) in self.put(&questions) {
-                self.answer(id, answer);
-            }
-            // Not before: who is stopped hears the answer while it is known what for.
-            self.asking.store(false, Ordering::Relaxed);
-            self.state().pending.retain(Pending::is_wanted);
-        }
-    }
-
-    /// Those that fit one screen; the others come after them.
-    fn next_questions(&self) -> Vec<(u64, Question)> {
-        let state = self.state();
-        let pending = state.pending.iter().take(question::TOGETHER);
-        pending.map(|one| (one.id, one.question.clone())).collect()
-    }
-
-    /// Puts questions to the person; those that nobody waits for any more stay without an answer.
-    fn put(&self, questions: &[(u64, Question)]) -> Vec<(u64, Answer)> {
-        let all = |answer| questions.iter().map(|(id, _)| (*id, answer)).collect();
-        let ids: Vec<u64> = questions.iter().map(|(id, _)| *id).collect();
-        let mut terminal = match self.terminal(&ids) {
-            Ok(Some(terminal)) => terminal,
-            Ok(None) => return Vec::new(),
-            Err(_) => return all(Answer::No),
-        };
-        let mut pick = |asked: &[&Question], ids: &[u64]| {
-            let gone = || !self.is_any_wanted(ids);
-            let (words, offer) = (question::words(asked), question::offer(asked));
-            terminal.ask(&words, &offer, &gone).unwrap_or(Some(Reply::No))
-        };
-        let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
-        match pick(&asked, &ids) {
-            Some(Reply::Each) if asked.len() > 1 => {
-                let each = questions.iter().filter_map(|(id, question)| {
-                    let reply = pick(&[question], &[*id])?;
-                    Some((*id, Answer::of_reply(reply, question, &[question])))
-                });
-                each.collect()
-            }
-            Some(reply) => {
-                let of = |(id, question): &(u64, Question)| {
-                    (*id, Answer::of_reply(reply, question, &asked))
-                };
-                questions.iter().map(of).collect()
-            }
-            None => Vec::new(),
-        }
-    }
-
-    /// The terminal, once the run has it; `None` where nobody waits any more.
-    fn terminal(&self, ids: &[u64]) -> io::Result<Option<Foreground>> {
-        let mut is_announced = false;
-        while self.is_any_wanted(ids) {
-            // Whoever is stopped from here on is stopped for the question.
-            self.asking.store(true, Ordering::Relaxed);
-            if let Some(terminal) = Foreground::take()? {
-                return Ok(Some(terminal));
-            }
-            self.asking.store(false, Ordering::Relaxed);
-            if !std::mem::replace(&mut is_announced, true) {
-                foreground::announce()?;
-            }
-            std::thread::sleep(GATHER);
-        }
-        Ok(None)
-    }
-
-    fn is_any_wanted(&self, ids: &[u64]) -> bool {
-        ids.iter().any(|id| self.is_wanted(*id))
-    }
-
-    fn is_wanted(&self, id: u64) -> bool {
-        let state = self.state();
-        !state.closed && state.pending.iter().any(|one| one.id == id && one.is_wanted())
     }
 
     /// Tells everybody who waits for this question.

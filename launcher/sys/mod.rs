@@ -11,7 +11,7 @@ pub(crate) mod messages;
 pub(crate) mod notification;
 pub(crate) mod queues;
 pub(crate) mod signals;
-pub(crate) mod stopping;
+pub(crate) mod tracing;
 #[cfg(test)]
 pub(crate) mod trapped;
 

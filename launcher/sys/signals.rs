@@ -139,6 +139,22 @@ pub(crate) fn survive_limit_of_length() {
     }
 }
 
+/// Sends a thread what it gets for a file that would be longer than its limit allows (`setrlimit(2)`).
+pub(crate) fn tell_of_length(process: i32, thread: i32) {
+    tell(process, thread, libc::SIGXFSZ);
+}
+
+/// Sends a thread what it gets for sending to nobody (`send(2)`).
+pub(crate) fn tell_of_hangup(process: i32, thread: i32) {
+    tell(process, thread, libc::SIGPIPE);
+}
+
+/// Sends a signal to one thread (`tgkill(2)`), as the kernel does to who makes a call.
+fn tell(process: i32, thread: i32, signal: i32) {
+    // SAFETY: no memory is passed; whoever has gone meanwhile is not there to be told.
+    unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) };
+}
+
 /// Stops this process as `signal` would have, had it not been blocked. Returns when it is
 /// continued, or at once where it cannot be stopped (an orphaned process group, `setpgid(2)`).
 pub(crate) fn stop_by(signal: i32) {

@@ -454,3 +454,101 @@ fn nobody_to_ask() {
     let events = scratch.read("events");
     assert!(events.contains("tier_prompt_refused") && !events.contains("\"refused\""), "{events}");
 }
+
+/// Who is in another group than the foreground goes on after the question as it went on before.
+#[test]
+fn a_parent_that_waits_for_keys_goes_on() {
+    let scratch = place();
+    if !have("script") || !have("python3") {
+        return;
+    }
+    let script = "
+import os, select, signal, subprocess, threading
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+terminal = os.open('/dev/tty', os.O_RDWR)
+keys = select.poll()
+keys.register(terminal, select.POLLPRI)
+threading.Thread(target=keys.poll, daemon=True).start()
+child = subprocess.Popen(['cat', 'ask/a'], process_group=0)
+os.tcsetpgrp(terminal, child.pid)
+child.wait()
+os.tcsetpgrp(terminal, os.getpgrp())
+print('the parent goes on', flush=True)
+";
+    let python = Run::new(&scratch, "python3", &["-c", script]);
+    let mut terminal = Terminal::start(&python.mode(Mode::Confined));
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    terminal.see("the parent goes on");
+    assert_eq!(terminal.end(), Some(0));
+}
+
+/// Shells show jobs that stop, and take the terminal from them: neither who reads a pipe nor who reads
+/// keys is seen to.
+#[test]
+fn nobody_sees_a_stop_for_a_question() {
+    let scratch = place();
+    if !have("script") || !have("python3") {
+        return;
+    }
+    let script = "
+import os, signal, subprocess
+signal.signal(signal.SIGINT, lambda *_: None)
+terminal = open('/dev/tty')
+children = [subprocess.Popen('cat', stdin=terminal), subprocess.Popen('cat', stdin=subprocess.PIPE)]
+children.append(subprocess.Popen(['cat', 'ask/a']))
+for _ in range(3):
+    _, status = os.waitpid(-1, os.WUNTRACED)
+    print('stopped' if os.WIFSTOPPED(status) else 'ended', os.WTERMSIG(status), flush=True)
+";
+    let python = Run::new(&scratch, "python3", &["-c", script]);
+    let mut terminal = Terminal::start(&python.mode(Mode::Confined));
+    terminal.see(QUESTION);
+    terminal.keys("\x03");
+    for _ in 0..3 {
+        terminal.see("ended 2");
+    }
+    terminal.end();
+    assert!(!terminal.screen().contains("stopped"), "{}", terminal.screen());
+}
+
+/// ^Z is no answer: the job stops, as it would without a question, and is asked about when it goes on.
+#[test]
+fn a_question_stops_with_its_job() {
+    let scratch = place();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let shell = Run::new(&scratch, "bash", &["--norc", "--noprofile", "-i"]).env("PS1", "> ");
+    let mut terminal = Terminal::start(&shell.mode(Mode::Confined));
+    terminal.see("> ");
+    terminal.keys("cat ask/a\n");
+    terminal.see(QUESTION);
+    terminal.keys("\x1a");
+    terminal.see("Stopped");
+    terminal.keys("echo not:$((40+2))\n");
+    terminal.see("not:42");
+    terminal.keys("fg\n");
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    terminal.keys("exit\n");
+    terminal.end();
+}
+
+/// Where the terminal makes no signals of keys, an interrupt is for whoever asks.
+#[test]
+fn an_interrupt_spares_who_reads_keys_as_keys() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let inner = "trap : INT; cat ask/a; echo reached:$?";
+    let run = Run::new(&scratch, "script", &["-q", "-c", inner, "/dev/null"]);
+    let mut terminal = Terminal::start(&run.mode(Mode::Confined));
+    terminal.see(QUESTION);
+    terminal.keys("\x03");
+    terminal.see("reached:130");
+    terminal.end();
+}

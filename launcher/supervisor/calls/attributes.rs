@@ -18,7 +18,7 @@ use crate::supervisor::proc::{HERE, name_of};
 use crate::supervisor::resolve::{Argument, Object};
 use crate::supervisor::task::{Subject, Task};
 use crate::sys::notification::Answer;
-use crate::sys::{actions, stopping};
+use crate::sys::{actions, signals};
 
 const UPDATE: Capabilities = Capabilities::UPDATE;
 const DONE: Answer = Answer::Value(0);
@@ -111,7 +111,7 @@ pub(crate) fn truncate(task: &Task<'_>, path: u64, length: i64) -> Result<Answer
     if length.unsigned_abs() > limit && object.stat.st_size < length {
         // The kernel says so twice (truncate(2)).
         task.caller.confirm()?;
-        stopping::tell_of_length(task.caller.status()?.process, task.caller.tid());
+        signals::tell_of_length(task.caller.status()?.process, task.caller.tid());
         return Err(Errno::FBIG);
     }
     let name = CString::new(name_of(object.file.as_fd())).map_err(|_| Errno::ACCESS)?;

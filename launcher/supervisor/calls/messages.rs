@@ -15,7 +15,7 @@ use crate::supervisor::proc::name_of;
 use crate::supervisor::resolve::{Argument, Object};
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
-use crate::sys::{messages, stopping};
+use crate::sys::{messages, signals};
 
 /// So much of a stream is sent at once; a datagram that long no kernel takes.
 const LONGEST: usize = 16 << 20;
@@ -202,7 +202,7 @@ fn send(task: &Task<'_>, socket: &OwnedFd, message: &Message) -> Result<usize, E
     let _acting = task.begin()?;
     let sent = task.wait(|| messages::send(socket, outgoing));
     if sent == Err(Errno::PIPE) && flags & libc::MSG_NOSIGNAL == 0 {
-        stopping::tell_of_hangup(task.caller.status()?.process, task.caller.tid());
+        signals::tell_of_hangup(task.caller.status()?.process, task.caller.tid());
     }
     sent
 }

@@ -1,0 +1,193 @@
+//! The thread that talks to the terminal: it puts questions, and hands on what they came to.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::atomic::Ordering;
+use std::thread::{self, Builder};
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal, getpgid, kill_process_group};
+
+use super::foreground::{self, Foreground, Said};
+use super::question::{self, Question};
+use super::{Answer, Consent, GATHER, GRACE, Pending};
+use crate::descendants;
+use crate::reply::Reply;
+
+/// A question, by the number that it waits under.
+type Numbered = (u64, Question);
+
+/// What questions came to. Those that nobody waits for any more have no answer.
+#[derive(Debug, Default)]
+struct Outcome {
+    answers: Vec<(u64, Answer)>,
+    pressed: Option<Pressed>,
+}
+
+/// A key that means a signal to programs.
+#[derive(Debug)]
+struct Pressed {
+    signal: Signal,
+    /// The processes that were asked about then.
+    askers: Vec<u32>,
+    /// The group that would have heard it without a question.
+    foreground: Option<Pid>,
+}
+
+impl Consent {
+    /// Asks, for as long as the run lasts.
+    pub(super) fn work(&self) {
+        loop {
+            let waiting = self.changed.wait_while(self.state(), |state| state.pending.is_empty());
+            drop(waiting);
+            thread::sleep(GATHER);
+            let questions = self.next_questions();
+            // With this thread ends what it holds of others.
+            let Outcome { answers, pressed } = thread::scope(|scope| {
+                let put = Builder::new().spawn_scoped(scope, || self.put(&questions)).ok();
+                let refused = || Outcome::of(Said::Reply(Reply::No), &questions);
+                put.and_then(|put| put.join().ok()).unwrap_or_else(refused)
+            });
+            for (id, answer) in answers {
+                self.answer(id, answer);
+            }
+            // Not before: who is stopped hears the answer while it is known what for.
+            self.asking.store(false, Ordering::Relaxed);
+            if let Some(pressed) = pressed.filter(Pressed::stops) {
+                pressed.reach();
+                self.set_aside(&questions);
+            }
+            self.state().pending.retain(Pending::is_wanted);
+        }
+    }
+
+    /// Those that fit one screen; the others come after them.
+    fn next_questions(&self) -> Vec<Numbered> {
+        let state = self.state();
+        let pending = state.pending.iter().take(question::TOGETHER);
+        pending.map(|one| (one.id, one.question.clone())).collect()
+    }
+
+    /// Puts questions to the person.
+    fn put(&self, questions: &[Numbered]) -> Outcome {
+        let mut terminal = match self.terminal(questions) {
+            Ok(Some(terminal)) => terminal,
+            Ok(None) => return Outcome::default(),
+            Err(_) => return Outcome::of(Said::Reply(Reply::No), questions),
+        };
+        let mut outcome = match self.hear(&mut terminal, questions) {
+            Said::Reply(Reply::Each) if questions.len() > 1 => self.each(&mut terminal, questions),
+            said => Outcome::of(said, questions),
+        };
+        let foreground = terminal.hears_keys();
+        drop(terminal);
+        if let Some(pressed) = &mut outcome.pressed {
+            pressed.foreground = foreground;
+            if !pressed.stops() {
+                // With the terminal, and before the answer.
+                pressed.reach();
+            }
+        }
+        outcome
+    }
+
+    /// Puts each question by itself; a key that means a signal is about all that are left.
+    fn each(&self, terminal: &mut Foreground, questions: &[Numbered]) -> Outcome {
+        let mut outcome = Outcome::default();
+        let mut rest = questions;
+        while !rest.is_empty() && outcome.pressed.is_none() {
+            let said = self.hear(terminal, &rest[..1]);
+            let about = if matches!(said, Said::Signal(_)) { rest.len() } else { 1 };
+            let Outcome { answers, pressed } = Outcome::of(said, &rest[..about]);
+            outcome.answers.extend(answers);
+            outcome.pressed = pressed;
+            rest = &rest[about..];
+        }
+        outcome
+    }
+
+    /// Asks about these together.
+    fn hear(&self, terminal: &mut Foreground, questions: &[Numbered]) -> Said {
+        let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
+        let gone = || !self.is_any_wanted(questions);
+        let (words, offer) = (question::words(&asked), question::offer(&asked));
+        terminal.ask(&words, &offer, &gone).unwrap_or(Said::Reply(Reply::No))
+    }
+
+    /// The terminal, once the run has it; `None` where nobody waits any more.
+    fn terminal(&self, questions: &[Numbered]) -> io::Result<Option<Foreground>> {
+        let mut is_announced = false;
+        while self.is_any_wanted(questions) {
+            // Whoever is stopped from here on is stopped for the question.
+            self.asking.store(true, Ordering::Relaxed);
+            if let Some(terminal) = Foreground::take()? {
+                return Ok(Some(terminal));
+            }
+            self.asking.store(false, Ordering::Relaxed);
+            if !std::mem::replace(&mut is_announced, true) {
+                foreground::announce()?;
+            }
+            thread::sleep(GATHER);
+        }
+        Ok(None)
+    }
+
+    /// Lets questions be whose jobs are told to stop. A call that is interrupted by that begins again, and asks
+    /// again, when its job is continued; about whom does not stop it is asked again soon.
+    fn set_aside(&self, questions: &[Numbered]) {
+        let until = Instant::now() + GRACE;
+        let is_meant = |one: &Pending| questions.iter().any(|(id, _)| *id == one.id);
+        let waits = |one: &Pending| is_meant(one) && !one.waiters.is_empty();
+        while Instant::now() < until && self.state().pending.iter().any(waits) {
+            thread::sleep(GATHER);
+        }
+        self.state().pending.retain(|one| waits(one) || !is_meant(one));
+    }
+
+    fn is_any_wanted(&self, questions: &[Numbered]) -> bool {
+        let state = self.state();
+        let is_asked = |one: &Pending| questions.iter().any(|(id, _)| *id == one.id);
+        !state.closed && state.pending.iter().any(|one| is_asked(one) && one.is_wanted())
+    }
+}
+
+impl Outcome {
+    /// What was said to questions that were put together. To interrupt is to say no.
+    fn of(said: Said, questions: &[Numbered]) -> Self {
+        let (reply, signal) = match said {
+            Said::Reply(reply) => (Some(reply), None),
+            Said::Signal(signal @ Signal::TSTP) => (None, Some(signal)),
+            Said::Signal(signal) => (Some(Reply::No), Some(signal)),
+            Said::Nothing => (None, None),
+        };
+        let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
+        let answer =
+            |(id, question): &Numbered| Some((*id, Answer::of_reply(reply?, question, &asked)));
+        let askers = || asked.iter().map(|question| question.pid).collect();
+        Self {
+            answers: questions.iter().filter_map(answer).collect(),
+            pressed: signal.map(|signal| Pressed { signal, askers: askers(), foreground: None }),
+        }
+    }
+}
+
+impl Pressed {
+    /// Whether it is ^Z: no answer, and for later.
+    fn stops(&self) -> bool {
+        self.signal == Signal::TSTP
+    }
+
+    /// Sends the signal to the job in the foreground, and to those of the askers.
+    fn reach(&self) {
+        let mut groups: HashSet<Pid> = self.foreground.into_iter().collect();
+        for process in descendants::all() {
+            if self.askers.iter().any(|asker| i64::from(*asker) == i64::from(process.pid)) {
+                groups.extend(getpgid(Pid::from_raw(process.pid)));
+            }
+        }
+        for group in groups {
+            // Whoever has ended needs none.
+            let _ = kill_process_group(group, self.signal);
+        }
+    }
+}
