@@ -4,6 +4,7 @@
 mod beside;
 mod beyond_rules;
 mod commands;
+mod filled;
 mod gathered;
 mod profile;
 mod request;

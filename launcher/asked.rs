@@ -73,6 +73,15 @@ impl<'d> Asked<'d> {
         self.ends().flat_map(|end| [path_of(end.path), path_of(end.route)])
     }
 
+    /// What it takes of one path; of a move or a second name that follows from what it is.
+    pub(crate) const fn need(&self) -> Capabilities {
+        match *self {
+            Self::Access(_, need) | Self::Made { need, .. } | Self::Beneath(_, need) => need,
+            Self::Removal(_) => Capabilities::DELETE,
+            Self::Rename { .. } | Self::Link { .. } => Capabilities::NONE,
+        }
+    }
+
     /// What a policy says.
     pub(crate) fn judge(&self, image: &Image<'_>) -> Verdict {
         match self {

@@ -22,6 +22,11 @@ pub(crate) fn is_made_up(name: &[u8]) -> bool {
         || is_another_each_time(name)
 }
 
+/// Whether it is as of what databases keep beside a file while they change that.
+pub(crate) fn is_journal(name: &[u8]) -> bool {
+    [&b"-journal"[..], b"-wal", b"-shm"].iter().any(|end| name.ends_with(end))
+}
+
 /// Whether a program seems to make up another name each time.
 pub(crate) fn is_another_each_time(name: &[u8]) -> bool {
     is_drawn(name)

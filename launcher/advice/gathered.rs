@@ -62,10 +62,11 @@ impl Advisor<'_> {
         denials: &[&Denial],
     ) -> Option<Gathered> {
         let wanted = members.iter().filter_map(|(place, _)| denials.get(*place));
+        let wanted = wanted.fold(Capabilities::NONE, |all, denial| all.union(denial.missing));
         let asked: Vec<Asked<'_>> = members.iter().map(|(_, asked)| *asked).collect();
         let made = Capabilities::NONE
             .with_if(asked.iter().any(Asked::is_for_entries), Capabilities::WRITE);
-        let missing = wanted.fold(made, |all, denial| all.union(denial.missing));
+        let missing = asked.iter().fold(made, |all, one| all.union(one.need())).union(wanted);
         let options = self.step(directory, missing, &asked, Means::Options)?;
         let written = self.step(directory, missing, &asked, Means::Files);
         let written = written.and_then(|step| self.written(&[step]));
