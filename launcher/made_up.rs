@@ -125,6 +125,13 @@ pub(crate) fn may_be_random(name: &[u8]) -> bool {
     })
 }
 
+/// Whether a name that did not last may have been drawn, be it of small letters alone.
+pub(crate) fn may_have_been_drawn(name: &[u8]) -> bool {
+    let is_drawn = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let ends_so = name.last_chunk::<RANDOM>().is_some_and(|end| end.iter().all(is_drawn));
+    !is_journal(name) && (ends_so || may_be_drawn(name))
+}
+
 /// What `mktemp`, and libraries that have their own, put behind a beginning.
 fn is_of_mktemp(end: &[u8]) -> bool {
     let is_drawn = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -258,6 +265,16 @@ mod tests {
         assert_eq!(told("a.oXk3mNp"), Some("a"));
         for name in ["a.backup", "sedA1b2C3", ".IkNUAj", "a"] {
             assert_eq!(told(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_did_not_last_and_may_be_others_next_time() {
+        for name in ["sedomwqwd", "fooab_cdef", ".a.abcdef", "newfile"] {
+            assert!(may_have_been_drawn(name.as_bytes()), "{name}");
+        }
+        for name in ["index.lock", "db.sqlite-journal", "a1", "f.o", ""] {
+            assert!(!may_have_been_drawn(name.as_bytes()), "{name}");
         }
     }
 
