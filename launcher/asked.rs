@@ -172,6 +172,13 @@ pub(crate) struct Step {
     pub(crate) missing: Capabilities,
 }
 
+impl Step {
+    /// For all of `held`, at `place` and below.
+    pub(crate) const fn of(place: PathBuf, held: Capabilities) -> Self {
+        Self { place, entries: false, by_default: false, held, missing: held }
+    }
+}
+
 /// Where `missing` lacks: at `path`, or at the anchors below it that have less than it has.
 pub(crate) fn lacking(
     image: &Image<'_>,

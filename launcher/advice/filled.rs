@@ -23,13 +23,7 @@ impl Advisor<'_> {
             let is_in = |path: &Path| path != place && path.starts_with(&place);
             let mut trial = Trial::of(*self, Means::Options);
             asked.paths().all(is_in)
-                && trial.add(&Step {
-                    place,
-                    entries: false,
-                    by_default: false,
-                    held: need,
-                    missing: need,
-                })
+                && trial.add(&Step::of(place.clone(), need))
                 && trial.allows(&[asked])
         };
         made.iter().find(is_enough).copied().unwrap_or(asked)

@@ -38,6 +38,9 @@ impl Advisor<'_> {
         let mut directories: BTreeMap<&Path, Vec<(usize, Asked<'_>)>> = BTreeMap::new();
         for (place, denial) in denials.iter().enumerate().take(MOST) {
             let Ok(asked) = self.grantable(denial) else { continue };
+            if self.by_mount(asked).is_some() {
+                continue;
+            }
             let (Asked::Access(..) | Asked::Made { .. } | Asked::Removal(_)) = asked else {
                 continue;
             };

@@ -47,6 +47,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         began: None,
         consented: &[],
         unapproved,
+        mounts: &[],
         unsupervised: Unsupervised::Ordered,
         declared: true,
         net: &FREE,

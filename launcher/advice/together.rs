@@ -47,7 +47,9 @@ impl Advisor<'_> {
         match (options, written) {
             (Ok(steps), written) => Advice::Grant {
                 first,
-                options: steps.iter().flat_map(options_of).collect(),
+                options: self
+                    .by_mount(asked)
+                    .unwrap_or_else(|| steps.iter().flat_map(options_of).collect()),
                 written: written.unwrap_or_default(),
                 question: self.question(asked, &steps),
             },

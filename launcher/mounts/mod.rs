@@ -6,6 +6,7 @@
 
 mod consent;
 pub(crate) mod grammar;
+pub(crate) mod idle;
 mod links;
 pub(crate) mod list;
 pub(crate) mod place;
