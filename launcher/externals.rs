@@ -85,7 +85,7 @@ pub(crate) fn compile(
         compiled(&store)?;
         warnings.extend(ask(asked, &declared.scopes, &mounts, &questions, &mut store)?);
     }
-    let links = mounts.link(root)?;
+    let links = mounts.link(root, &mut store)?;
     let compiled = compiled(&store)?;
     let idle = idle(root, &context.cwd, &store, &compiled.grants);
     let made = Some(Made { links, store });
