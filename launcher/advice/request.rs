@@ -44,20 +44,16 @@ pub(super) fn asked_by(denial: &Denial, began: Option<SystemTime>) -> Asked<'_> 
 }
 
 /// What whoever was to make an entry takes of it next: a directory is filled, a file gets its mode and is opened
-/// again, what is there for a while only is removed. A rule that granted the making alone would be of no use. Of
+/// again, be it to be read, what is there for a while only is removed. A rule that granted the making alone would be of no use. Of
 /// what is there already nothing follows. Looks at the disk.
 fn follows(denial: &Denial) -> Capabilities {
-    let (nothing, read) = (Capabilities::NONE, Capabilities::READ);
     if !is_to_be_made(denial) {
-        return nothing;
+        return Capabilities::NONE;
     }
-    let of_file = match denial.call.as_slice() {
-        _ if makes_directory(denial) => read.union(Capabilities::WRITE),
-        b"mkfifo" | b"mkfifoat" | b"mknod" | b"mknodat" => read.union(Capabilities::UPDATE),
-        call if ONCE.contains(&call) => nothing,
-        _ => Capabilities::UPDATE,
-    };
-    of_file.with_if(passes(denial), Capabilities::WRITE)
+    let is_used = !ONCE.contains(&denial.call.as_slice());
+    Capabilities::NONE
+        .with_if(is_used, Capabilities::READ.union(Capabilities::UPDATE))
+        .with_if(makes_directory(denial) || passes(denial), Capabilities::WRITE)
 }
 
 /// Whether a directory was to be made that is not there. Looks at the disk.

@@ -7,12 +7,12 @@ fn what_is_to_be_made_is_granted_with_what_its_maker_needs_next() {
     let grants = [grant("/w/x", X)];
     let rows = [
         ("mkdir", "d", "read, create, update, delete, execute"),
-        ("open", "f", "create, update, execute"),
-        ("open O_EXCL", "f", "create, update, execute"),
-        ("open", "f-journal", "create, update, delete, execute"),
-        ("open O_EXCL", "f.lock", "create, update, delete, execute"),
+        ("open", "f", "read, create, update, execute"),
+        ("open O_EXCL", "f", "read, create, update, execute"),
+        ("open", "f-journal", "read, create, update, delete, execute"),
+        ("open O_EXCL", "f.lock", "read, create, update, delete, execute"),
         // One of this name lasts.
-        ("open", "Cargo.lock", "create, update, execute"),
+        ("open", "Cargo.lock", "read, create, update, execute"),
         ("mkfifo", "f", "read, create, update, execute"),
         ("symlink", "f", "create, execute"),
         ("bind", "f", "create, execute"),
