@@ -131,7 +131,7 @@ impl<'d> Asked<'d> {
             Self::Rename { .. } | Self::Link { .. }
                 if self.is_made_up(path_of(place.path), began) =>
             {
-                let directory = path_of(place.path).parent();
+                let directory = made_up::directory(path_of(place.path));
                 directory.map_or((place, false), |it| {
                     (Request::canonical(it.as_os_str().as_bytes()), true)
                 })

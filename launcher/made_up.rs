@@ -40,6 +40,20 @@ pub(crate) fn is_drawn(name: &[u8]) -> bool {
     BEGINNINGS.iter().any(|start| made_up(start)) || is_of_a_copy(name)
 }
 
+/// Whether it is a directory that `git` makes for hashes of one beginning: the next has another.
+pub(crate) fn is_of_hashes(path: &Path) -> bool {
+    let name = |path: &Path| path.file_name().map(|it| it.as_bytes().to_owned());
+    let is_beginning = |name: Vec<u8>| name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit);
+    name(path).is_some_and(is_beginning)
+        && path.parent().and_then(name).is_some_and(|above| above == b"objects")
+}
+
+/// The directory for entries like `path`, whose name is made up, that has the same name the next time.
+pub(crate) fn directory(path: &Path) -> Option<&Path> {
+    let directory = path.parent()?;
+    if is_of_hashes(directory) { directory.parent() } else { Some(directory) }
+}
+
 /// Whether a program seems to have made up the name of what was made since a run `began`. Looks at the disk.
 pub(crate) fn is_of_run(path: &Path, began: Option<SystemTime>) -> bool {
     // Some file systems do not say when a file was made.
@@ -276,6 +290,15 @@ mod tests {
         for name in ["index.lock", "db.sqlite-journal", "a1", "f.o", ""] {
             assert!(!may_have_been_drawn(name.as_bytes()), "{name}");
         }
+    }
+
+    #[test]
+    fn directories_of_made_up_names() {
+        let directory = |path: &'static str| directory(Path::new(path)).and_then(Path::to_str);
+        assert_eq!(directory("/r/objects/97/tmp_obj_tHsGA8"), Some("/r/objects"));
+        assert_eq!(directory("/r/objects/97"), Some("/r/objects"));
+        assert_eq!(directory("/r/97/tmp_obj_tHsGA8"), Some("/r/97"));
+        assert_eq!(directory("/r/objects/pack/tmp_pack_a"), Some("/r/objects/pack"));
     }
 
     #[test]

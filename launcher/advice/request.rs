@@ -78,7 +78,10 @@ fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
         let calls = [&b"mkstemp"[..], b"mkdtemp"];
         let is_drawn = calls.iter().any(|call| denial.call.starts_with(call));
         let is_new = denial.call == EXCLUSIVE.to_bytes() && made_up::may_be_drawn_anew(name);
-        return is_drawn || is_new || made_up::is_another_each_time(name);
+        return is_drawn
+            || is_new
+            || made_up::is_another_each_time(name)
+            || made_up::is_of_hashes(path);
     }
     made_up::is_of_run(path, began)
         || (made_up::is_drawn(name) && (changes || is_gone()))
@@ -97,7 +100,8 @@ fn passes(denial: &Denial) -> bool {
 fn made<'d>(entry: Request<'d>, denial: &Denial) -> Asked<'d> {
     let makes = denial.missing.contains(Capabilities::CREATE);
     let need = denial.missing.union(follows(denial)).with_if(makes, Capabilities::WRITE);
-    let directory = path_of(entry.path).parent().map_or(entry.path, |it| it.as_os_str().as_bytes());
+    let directory = made_up::directory(path_of(entry.path));
+    let directory = directory.map_or(entry.path, |it| it.as_os_str().as_bytes());
     Asked::Made { directory: Request::canonical(directory), entry, need, target: None }
 }
 
