@@ -4,7 +4,9 @@
 mod beside;
 mod beyond_rules;
 mod commands;
+mod filled;
 mod gathered;
+mod mounted;
 mod profile;
 mod request;
 mod together;
@@ -35,6 +37,7 @@ use crate::config::rule_places::RulePlaces;
 use crate::context::Context;
 use crate::denials::of_any_process;
 use crate::events::{Denial, Reason};
+use crate::mounts::idle::Idle;
 use crate::net;
 use crate::net::advice::Way;
 use crate::net::order::Without;
@@ -110,6 +113,8 @@ pub(crate) struct Advisor<'a> {
     pub(crate) consented: &'a [(Denial, u64)],
     /// What rules would grant if a person approved where they lead.
     pub(crate) unapproved: &'a [Grant],
+    /// Links of `--mount` that only lack the option.
+    pub(crate) mounts: &'a [Idle],
     /// Why the run had no supervisor, if it had none.
     pub(crate) unsupervised: Unsupervised,
     /// Whether `access.fs` is declared, so that rules can be advised.
@@ -140,6 +145,7 @@ impl<'a> Advisor<'a> {
             began: None,
             consented: &[],
             unapproved: &prepared.unapproved,
+            mounts: &prepared.mounts,
             unsupervised: Unsupervised::Missing,
             declared: prepared.declared,
             net: &prepared.resources.net,

@@ -73,6 +73,15 @@ impl<'d> Asked<'d> {
         self.ends().flat_map(|end| [path_of(end.path), path_of(end.route)])
     }
 
+    /// What it takes of one path; of a move or a second name that follows from what it is.
+    pub(crate) const fn need(&self) -> Capabilities {
+        match *self {
+            Self::Access(_, need) | Self::Made { need, .. } | Self::Beneath(_, need) => need,
+            Self::Removal(_) => Capabilities::DELETE,
+            Self::Rename { .. } | Self::Link { .. } => Capabilities::NONE,
+        }
+    }
+
     /// What a policy says.
     pub(crate) fn judge(&self, image: &Image<'_>) -> Verdict {
         match self {
@@ -122,7 +131,7 @@ impl<'d> Asked<'d> {
             Self::Rename { .. } | Self::Link { .. }
                 if self.is_made_up(path_of(place.path), began) =>
             {
-                let directory = path_of(place.path).parent();
+                let directory = made_up::directory(path_of(place.path));
                 directory.map_or((place, false), |it| {
                     (Request::canonical(it.as_os_str().as_bytes()), true)
                 })
@@ -161,6 +170,13 @@ pub(crate) struct Step {
     /// What is granted there.
     pub(crate) held: Capabilities,
     pub(crate) missing: Capabilities,
+}
+
+impl Step {
+    /// For all of `held`, at `place` and below.
+    pub(crate) const fn of(place: PathBuf, held: Capabilities) -> Self {
+        Self { place, entries: false, by_default: false, held, missing: held }
+    }
 }
 
 /// Where `missing` lacks: at `path`, or at the anchors below it that have less than it has.

@@ -4,16 +4,17 @@
 mod command;
 mod options;
 mod tip;
+mod topics;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
-use jp_confine_policy::Capability;
 
 pub(crate) use self::command::{Access, Approvals, Beyond, Call, Command, Lesson, Request, Topic};
 pub(crate) use self::options::{Enforce, Options};
+use self::topics::Topics;
 
 /// Run a program so that it touches only what a path policy grants.
 #[derive(Debug, Parser)]
@@ -66,7 +67,7 @@ enum Sub {
         #[arg(long)]
         json: bool,
         /// read, create, update, delete or execute; net, env or command
-        #[arg(value_parser = topic, value_name = "CAPABILITY")]
+        #[arg(value_parser = Topics, value_name = "CAPABILITY", hide_possible_values = true)]
         topic: Topic,
         /// Workspace-relative paths; URLs; names of variables; a program and its arguments, behind
         /// `--` if they begin with a dash
@@ -279,14 +280,6 @@ fn explained(words: Vec<OsString>, json: bool) -> Result<Command, clap::Error> {
             "explain takes one path, or net, env or command and what that is about",
         )),
     }
-}
-
-fn topic(word: &str) -> Result<Topic, String> {
-    let capability = Capability::from_name(word).map(Topic::Path);
-    capability.or_else(|| Beyond::from_name(word).map(Topic::Beyond)).ok_or_else(|| match word {
-        "write" => "`write` is an alias in rules; ask for create, update or delete".to_owned(),
-        _ => "expected read, create, update, delete, execute, net, env or command".to_owned(),
-    })
 }
 
 #[cfg(test)]

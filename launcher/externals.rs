@@ -8,6 +8,7 @@ use crate::approvals::store::Store;
 use crate::config::layers::{Declared, Layers};
 use crate::config::scope::Scope;
 use crate::failure::Failure;
+use crate::mounts::idle::{Idle, idle};
 use crate::mounts::{Asked, Links, Mounts};
 use crate::terminal::Terminal;
 
@@ -17,6 +18,8 @@ pub(crate) struct Outcome {
     pub(crate) compiled: Compiled,
     /// Whether `access.fs` is declared, be it by a mount.
     pub(crate) declared: bool,
+    /// What was mounted for other runs.
+    pub(crate) idle: Vec<Idle>,
     /// What a person should know beside the compiler's warnings.
     pub(crate) warnings: Vec<String>,
     /// For a run alone.
@@ -73,7 +76,8 @@ pub(crate) fn compile(
     if purpose == Purpose::Question {
         warnings.extend(mounts.missing_links());
         let (compiled, declared) = (compiled(&store)?, rules.is_some());
-        return Ok(Outcome { compiled, declared, warnings, made: None });
+        let idle = idle(root, &context.cwd, &store, &compiled.grants);
+        return Ok(Outcome { compiled, declared, idle, warnings, made: None });
     }
     let questions = question::questions(root, rules.as_deref().unwrap_or_default(), &store);
     if !questions.is_empty() || !mounts.is_empty() {
@@ -81,10 +85,11 @@ pub(crate) fn compile(
         compiled(&store)?;
         warnings.extend(ask(asked, &declared.scopes, &mounts, &questions, &mut store)?);
     }
-    let links = mounts.link(root)?;
+    let links = mounts.link(root, &mut store)?;
     let compiled = compiled(&store)?;
+    let idle = idle(root, &context.cwd, &store, &compiled.grants);
     let made = Some(Made { links, store });
-    Ok(Outcome { compiled, declared: rules.is_some(), warnings, made })
+    Ok(Outcome { compiled, declared: rules.is_some(), idle, warnings, made })
 }
 
 /// Asks what is to be asked, where somebody can answer; what a person should know where nobody can.

@@ -22,6 +22,11 @@ pub(crate) fn is_made_up(name: &[u8]) -> bool {
         || is_another_each_time(name)
 }
 
+/// Whether it is as of what databases keep beside a file while they change that.
+pub(crate) fn is_journal(name: &[u8]) -> bool {
+    [&b"-journal"[..], b"-wal", b"-shm"].iter().any(|end| name.ends_with(end))
+}
+
 /// Whether a program seems to make up another name each time.
 pub(crate) fn is_another_each_time(name: &[u8]) -> bool {
     is_drawn(name)
@@ -33,6 +38,20 @@ pub(crate) fn is_another_each_time(name: &[u8]) -> bool {
 pub(crate) fn is_drawn(name: &[u8]) -> bool {
     let made_up = |start: &[u8]| name.strip_prefix(start).is_some_and(is_of_mktemp);
     BEGINNINGS.iter().any(|start| made_up(start)) || is_of_a_copy(name)
+}
+
+/// Whether it is a directory that `git` makes for hashes of one beginning: the next has another.
+pub(crate) fn is_of_hashes(path: &Path) -> bool {
+    let name = |path: &Path| path.file_name().map(|it| it.as_bytes().to_owned());
+    let is_beginning = |name: Vec<u8>| name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit);
+    name(path).is_some_and(is_beginning)
+        && path.parent().and_then(name).is_some_and(|above| above == b"objects")
+}
+
+/// The directory for entries like `path`, whose name is made up, that has the same name the next time.
+pub(crate) fn directory(path: &Path) -> Option<&Path> {
+    let directory = path.parent()?;
+    if is_of_hashes(directory) { directory.parent() } else { Some(directory) }
 }
 
 /// Whether a program seems to have made up the name of what was made since a run `began`. Looks at the disk.
@@ -118,6 +137,13 @@ pub(crate) fn may_be_random(name: &[u8]) -> bool {
     name.last_chunk::<RANDOM>().is_some_and(|end| {
         end.iter().all(u8::is_ascii_alphanumeric) && !end.iter().all(u8::is_ascii_lowercase)
     })
+}
+
+/// Whether a name that did not last may have been drawn, be it of small letters alone.
+pub(crate) fn may_have_been_drawn(name: &[u8]) -> bool {
+    let is_drawn = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let ends_so = name.last_chunk::<RANDOM>().is_some_and(|end| end.iter().all(is_drawn));
+    !is_journal(name) && (ends_so || may_be_drawn(name))
 }
 
 /// What `mktemp`, and libraries that have their own, put behind a beginning.
@@ -254,6 +280,25 @@ mod tests {
         for name in ["a.backup", "sedA1b2C3", ".IkNUAj", "a"] {
             assert_eq!(told(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn names_that_did_not_last_and_may_be_others_next_time() {
+        for name in ["sedomwqwd", "fooab_cdef", ".a.abcdef", "newfile"] {
+            assert!(may_have_been_drawn(name.as_bytes()), "{name}");
+        }
+        for name in ["index.lock", "db.sqlite-journal", "a1", "f.o", ""] {
+            assert!(!may_have_been_drawn(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn directories_of_made_up_names() {
+        let directory = |path: &'static str| directory(Path::new(path)).and_then(Path::to_str);
+        assert_eq!(directory("/r/objects/97/tmp_obj_tHsGA8"), Some("/r/objects"));
+        assert_eq!(directory("/r/objects/97"), Some("/r/objects"));
+        assert_eq!(directory("/r/97/tmp_obj_tHsGA8"), Some("/r/97"));
+        assert_eq!(directory("/r/objects/pack/tmp_pack_a"), Some("/r/objects/pack"));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod authorize;
 mod cli;
 mod command_line;
 mod commands;
+mod completions;
 mod config;
 mod consent;
 mod context;
@@ -130,6 +131,6 @@ fn dispatch() -> Result<u8, Failure> {
         }
         Command::Init => init::init(&context, &options),
         Command::Man => manual::page(),
-        Command::Completions { shell } => Ok(manual::completions(shell)),
+        Command::Completions { shell } => Ok(completions::print(shell)),
     }
 }

@@ -1,17 +1,14 @@
-//! The manual page, and what shells complete: both made from the definition of the command line.
+//! The manual page, made from the definition of the command line.
 
 use std::io;
 
 use clap::Command;
-use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
 use crate::cli;
 use crate::failure::Failure;
 use crate::report;
-
-const NAME: &str = "jp-confine";
 
 /// Exit statuses, spec §18.
 const STATUSES: &[(&str, &str)] = &[
@@ -76,39 +73,13 @@ pub(crate) fn page() -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// `completions`: prints the script for a shell.
-pub(crate) fn completions(shell: Shell) -> u8 {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut definition_for(shell), NAME, &mut script);
-    report::output(&String::from_utf8_lossy(&script));
-    0
-}
-
-/// What a script for `shell` can follow of the command line: where there is a program behind `--`, it would take
-/// the name of a subcommand for that.
-fn definition_for(shell: Shell) -> Command {
-    // For bash, clap_complete spells a hyphen in the program's name in two ways, and finds no subcommand
-    // again (clap issue 6421): the whole names of subcommands begin with one that has none.
-    let name = if shell == Shell::Bash { NAME.replace('-', "__") } else { NAME.to_owned() };
-    let mut whole = cli::definition().bin_name(name);
-    whole.build();
-    Command::new(NAME)
-        .version(env!("CARGO_PKG_VERSION"))
-        .args(whole.get_arguments().filter(|arg| !arg.is_positional()))
-        .subcommands(whole.get_subcommands())
-        // They are among the arguments of a definition that is built.
-        .disable_help_flag(true)
-        .disable_version_flag(true)
-        .disable_help_subcommand(true)
-}
-
 fn render(page: &mut Vec<u8>) -> io::Result<()> {
     // The exit statuses have a section of their own here.
     let definition = cli::definition().after_help("");
     // The version stands in the place of a date: an empty one would shift what follows it.
     let man = Man::new(definition.clone())
         .date(env!("CARGO_PKG_VERSION"))
-        .source(NAME)
+        .source("jp-confine")
         .manual("User Commands");
     man.render_title(page)?;
     man.render_name_section(page)?;

@@ -29,6 +29,7 @@ use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
 use crate::machine::Machine;
 use crate::mounts::Asked;
+use crate::mounts::idle::Idle;
 use crate::net;
 use crate::own_folders;
 use crate::plan::bounds::Rule;
@@ -48,6 +49,8 @@ pub(crate) struct Prepared {
     pub(crate) grants: Vec<Grant>,
     /// What rules would grant if a person approved where they lead.
     pub(crate) unapproved: Vec<Grant>,
+    /// What was mounted for other runs.
+    pub(crate) mounts: Vec<Idle>,
     /// Whether `access.fs` is declared.
     pub(crate) declared: bool,
     pub(crate) image: Vec<u8>,
@@ -156,12 +159,12 @@ pub(crate) fn prepare(
 
     let covered = warning::covered_baseline(&grants);
     let sensitive = warning::named_sensitive(&grants, &tiers);
-    let lends = matches!(stage, Stage::Service { .. });
     let lent = || layers.lent(options.tool.as_deref(), &context.variable_names());
     Ok(Prepared {
         root,
         grants,
         unapproved,
+        mounts: outcome.idle,
         declared: outcome.declared,
         image,
         tiers,
@@ -185,7 +188,7 @@ pub(crate) fn prepare(
             .chain(flags.warnings)
             .chain(left_out)
             .chain(of_tiers)
-            .chain(lends.then(lent).unwrap_or_default())
+            .chain(matches!(stage, Stage::Service { .. }).then(lent).unwrap_or_default())
             .collect(),
         profiles,
         made: outcome.made,

@@ -38,6 +38,9 @@ impl Advisor<'_> {
         let mut directories: BTreeMap<&Path, Vec<(usize, Asked<'_>)>> = BTreeMap::new();
         for (place, denial) in denials.iter().enumerate().take(MOST) {
             let Ok(asked) = self.grantable(denial) else { continue };
+            if self.by_mount(asked).is_some() {
+                continue;
+            }
             let (Asked::Access(..) | Asked::Made { .. } | Asked::Removal(_)) = asked else {
                 continue;
             };
@@ -62,10 +65,11 @@ impl Advisor<'_> {
         denials: &[&Denial],
     ) -> Option<Gathered> {
         let wanted = members.iter().filter_map(|(place, _)| denials.get(*place));
+        let wanted = wanted.fold(Capabilities::NONE, |all, denial| all.union(denial.missing));
         let asked: Vec<Asked<'_>> = members.iter().map(|(_, asked)| *asked).collect();
         let made = Capabilities::NONE
             .with_if(asked.iter().any(Asked::is_for_entries), Capabilities::WRITE);
-        let missing = wanted.fold(made, |all, denial| all.union(denial.missing));
+        let missing = asked.iter().fold(made, |all, one| all.union(one.need())).union(wanted);
         let options = self.step(directory, missing, &asked, Means::Options)?;
         let written = self.step(directory, missing, &asked, Means::Files);
         let written = written.and_then(|step| self.written(&[step]));

@@ -13,6 +13,10 @@ use crate::asked::{Asked, path_of};
 use crate::events::Denial;
 use crate::made_up;
 
+/// Calls by which something is made that is not opened by its name, or not changed in its place.
+const ONCE: [&[u8]; 8] =
+    [b"symlink", b"symlinkat", b"link", b"linkat", b"rename", b"renameat", b"renameat2", b"bind"];
+
 /// What was asked for when `denial` was the answer, in a run that `began` then.
 pub(super) fn asked_by(denial: &Denial, began: Option<SystemTime>) -> Asked<'_> {
     let Denial { other, missing, .. } = denial;
@@ -23,7 +27,7 @@ pub(super) fn asked_by(denial: &Denial, began: Option<SystemTime>) -> Asked<'_> 
     let is_made_up = is_made_up(denial, began);
     match denial.call.as_slice() {
         // One path alone where the other leads nowhere.
-        _ if other.is_empty() && is_made_up => made(path, *missing),
+        _ if other.is_empty() && is_made_up => made(path, denial),
         _ if other.is_empty() && *missing == Capabilities::DELETE => Asked::Removal(path),
         b"rename" | b"renameat" | b"renameat2" if !other.is_empty() => {
             Asked::Rename { from: first, to: second, destination: destination(denial, second.path) }
@@ -33,10 +37,34 @@ pub(super) fn asked_by(denial: &Denial, began: Option<SystemTime>) -> Asked<'_> 
         }
         b"link" | b"linkat" if !other.is_empty() => Asked::Link { old: first, new: second },
         b"fts_open" => Asked::Beneath(path, *missing),
-        _ if is_made_up => made(path, *missing),
+        _ if is_made_up => made(path, denial),
         _ if *missing == Capabilities::DELETE => Asked::Removal(path),
-        _ => Asked::Access(path, missing.with_if(passes(denial), Capabilities::WRITE)),
+        _ => Asked::Access(path, missing.union(follows(denial))),
     }
+}
+
+/// What whoever was to make an entry takes of it next: a directory is filled, a file gets its mode and is opened
+/// again, be it to be read, what is there for a while only is removed. A rule that granted the making alone would be of no use. Of
+/// what is there already nothing follows. Looks at the disk.
+fn follows(denial: &Denial) -> Capabilities {
+    if !is_to_be_made(denial) {
+        return Capabilities::NONE;
+    }
+    let is_used = !ONCE.contains(&denial.call.as_slice());
+    Capabilities::NONE
+        .with_if(is_used, Capabilities::READ.union(Capabilities::UPDATE))
+        .with_if(makes_directory(denial) || passes(denial), Capabilities::WRITE)
+}
+
+/// Whether a directory was to be made that is not there. Looks at the disk.
+pub(super) fn makes_directory(denial: &Denial) -> bool {
+    denial.call.starts_with(b"mkd") && is_to_be_made(denial)
+}
+
+/// Looks at the disk.
+fn is_to_be_made(denial: &Denial) -> bool {
+    denial.missing.contains(Capabilities::CREATE)
+        && path_of(&denial.path).symlink_metadata().is_err()
 }
 
 /// Whether the denied entry will have another name next time: a program made it up to make the entry, or what it
@@ -50,7 +78,10 @@ fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
         let calls = [&b"mkstemp"[..], b"mkdtemp"];
         let is_drawn = calls.iter().any(|call| denial.call.starts_with(call));
         let is_new = denial.call == EXCLUSIVE.to_bytes() && made_up::may_be_drawn_anew(name);
-        return is_drawn || is_new || made_up::is_another_each_time(name);
+        return is_drawn
+            || is_new
+            || made_up::is_another_each_time(name)
+            || made_up::is_of_hashes(path);
     }
     made_up::is_of_run(path, began)
         || (made_up::is_drawn(name) && (changes || is_gone()))
@@ -60,15 +91,17 @@ fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
 /// Whether what was to be made is for a while only, so that it is changed and removed, too.
 fn passes(denial: &Denial) -> bool {
     let name = path_of(&denial.path).file_name().map_or(&b""[..], OsStr::as_bytes);
-    denial.missing.contains(Capabilities::CREATE) && made_up::is_made_up(name)
+    // Files of this name that last, `Cargo.lock` for one, may be there already.
+    let is_lock = name.ends_with(b".lock") && denial.call == EXCLUSIVE.to_bytes();
+    is_lock || made_up::is_made_up(name) || made_up::is_journal(name)
 }
 
-/// As asked by whoever makes up the name of `entry`, and was refused `missing`: what is made is changed and removed,
-/// too.
-fn made(entry: Request<'_>, missing: Capabilities) -> Asked<'_> {
-    let makes = missing.contains(Capabilities::CREATE);
-    let need = missing.with_if(makes, Capabilities::WRITE);
-    let directory = path_of(entry.path).parent().map_or(entry.path, |it| it.as_os_str().as_bytes());
+/// As asked by whoever makes up the name of `entry`, and was refused it: what is made is changed and removed, too.
+fn made<'d>(entry: Request<'d>, denial: &Denial) -> Asked<'d> {
+    let makes = denial.missing.contains(Capabilities::CREATE);
+    let need = denial.missing.union(follows(denial)).with_if(makes, Capabilities::WRITE);
+    let directory = made_up::directory(path_of(entry.path));
+    let directory = directory.map_or(entry.path, |it| it.as_os_str().as_bytes());
     Asked::Made { directory: Request::canonical(directory), entry, need, target: None }
 }
 

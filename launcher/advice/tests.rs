@@ -7,6 +7,7 @@ use jp_confine_policy::tier::Restraint;
 
 use super::*;
 
+mod filled;
 mod withheld;
 
 const R: Capabilities = Capabilities::READ;
@@ -46,6 +47,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         began: None,
         consented: &[],
         unapproved,
+        mounts: &[],
         unsupervised: Unsupervised::Ordered,
         declared: true,
         net: &FREE,
@@ -92,9 +94,9 @@ fn rules_restate_what_holds_and_options_need_not() {
         (denial("open", "/w/a", U), "-w /w/a; a: read, update"),
         (denial("open", "/w/bin/a", U), "-w /w/bin/a; bin/a: read, update, execute"),
         (denial("execve", "/w/a", X), "-x /w/a; a: read, execute"),
-        (denial("mkdir", "/w/new", C), "-w /w/new; new: read, create"),
+        (denial("symlink", "/w/new", C), "-w /w/new; new: read, create"),
         (denial("unlink", "/w/a", D), "-w /w/a; a: read, delete"),
-        (denial("open", "/w", C), "-w /w; .: read, create"),
+        (denial("open", "/w", C), "-w /w; .: read, create, update"),
         (denial("open", "/srv/a", R), "-r /srv/a; read_paths /srv/a"),
         (denial("open", "/srv/a[1]", R), "-r /srv/a[1]; read_paths /srv/a[[]1[]]"),
         (denial("open", "/srv/a", U.union(R)), "-w /srv/a; write_paths /srv/a"),
@@ -166,7 +168,7 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
         ),
         (
             denial("open", "/w/x/foo9ymizrse", C),
-            "-w /w/x/foo9ymizrse; x/foo9ymizrse: read, create, execute",
+            "-w /w/x/foo9ymizrse; x/foo9ymizrse: read, create, update, execute",
         ),
         (
             denial("open", "/w/x/.a.swp", C),
@@ -174,7 +176,7 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
         ),
         (
             denial("open O_EXCL", "/w/x/a.lock", C),
-            "-w /w/x/a.lock; x/a.lock: read, create, execute",
+            "-w /w/x/a.lock; x/a.lock: read, create, update, delete, execute",
         ),
         (denial("open", "/w/core.4711", C), "-w /w; .: read, create, update, delete"),
         (denial("open", "/srv/x/tmp1fkhn_2_", C), "-w /srv/x; write_paths /srv/x/*"),
@@ -420,7 +422,10 @@ fn profiles_are_advised_where_no_pattern_helps() {
     for covering in [&baseline, &external] {
         let grants = [inside.clone(), covering.clone()];
         let rows = [
-            (denial("open", "/etc/new-1", C), "-w /etc/new-1; profile /etc/new-1: read, create"),
+            (
+                denial("open", "/etc/new-1", C),
+                "-w /etc/new-1; profile /etc/new-1: read, create, update",
+            ),
             (denial("open", "/etc/passwd", U), "-w /etc/passwd; profile /etc/passwd: read, update"),
             (
                 denial("execve", "/etc/passwd", X),

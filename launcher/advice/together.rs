@@ -20,8 +20,12 @@ impl Advisor<'_> {
         let replaced: Vec<Option<PathBuf>> =
             denials.iter().map(|denial| request::replaced(denial)).collect();
         let both = denials.iter().zip(&replaced);
+        let made = self.made_directories(denials);
         let asked: Vec<Result<Asked<'_>, Box<Advice>>> = both
-            .map(|(denial, other)| Ok(self.grantable(denial)?.to_replace(other.as_deref())))
+            .map(|(denial, other)| {
+                let asked = self.grantable(denial)?.to_replace(other.as_deref());
+                Ok(self.by_filling(&made, asked))
+            })
             .collect();
         let requests: Vec<Asked<'_>> = asked.iter().flatten().copied().collect();
         let options = self.solve_all(&requests, Means::Options);
@@ -43,7 +47,9 @@ impl Advisor<'_> {
         match (options, written) {
             (Ok(steps), written) => Advice::Grant {
                 first,
-                options: steps.iter().flat_map(options_of).collect(),
+                options: self
+                    .by_mount(asked)
+                    .unwrap_or_else(|| steps.iter().flat_map(options_of).collect()),
                 written: written.unwrap_or_default(),
                 question: self.question(asked, &steps),
             },

@@ -90,7 +90,7 @@ impl Trial<'_> {
     ) -> String {
         let place = path_of(asked.place(denied).path).to_owned();
         let held = denied.missing;
-        let step = Step { place, entries: false, by_default: true, held, missing: held };
+        let step = Step { by_default: true, ..Step::of(place, held) };
         let allowing = |(tier, pattern): (Tier, String)| {
             let mut trial = self.clone();
             trial.open((tier, pattern.clone()));

@@ -49,6 +49,9 @@ pub(crate) struct Binding {
     pub(crate) canonical_target: Utf8PathBuf,
     /// When, in RFC 3339 and UTC.
     pub(crate) approved_at: String,
+    /// How many of the directories above the link `--mount` made for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    made_directories: Option<usize>,
     #[serde(flatten)]
     others: Map<String, Value>,
 }
@@ -145,6 +148,19 @@ impl Store {
         self.changes.insert((Kind::Mount, name.to_string()), None);
     }
 
+    /// How many of the directories above the link `name` were made for it, as far as that is known.
+    pub(crate) fn made_for(&self, name: &Utf8Path) -> usize {
+        self.get(Kind::Mount, name.as_str()).and_then(|it| it.made_directories).unwrap_or_default()
+    }
+
+    /// Has it known that so many directories were `made` for the link `name`, where its approval is to be saved.
+    pub(crate) fn note_made(&mut self, name: &Utf8Path, made: usize) {
+        let change = self.changes.get_mut(&(Kind::Mount, name.to_string()));
+        if let Some(Some(entry)) = change {
+            entry.made_directories = Some(made).filter(|made| *made > 0);
+        }
+    }
+
     fn change(&mut self, kind: Kind, name: &str, entry: Option<Binding>) {
         self.content.set(kind, name, entry.clone());
         self.changes.insert((kind, name.to_owned()), entry);
@@ -182,6 +198,7 @@ impl Binding {
             rule_path: rule_path.to_string(),
             canonical_target: target.to_owned(),
             approved_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            made_directories: None,
             others: Map::new(),
         }
     }

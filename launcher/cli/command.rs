@@ -75,6 +75,8 @@ pub(crate) enum Beyond {
 }
 
 impl Beyond {
+    pub(super) const ALL: [Self; 3] = [Self::Net, Self::Env, Self::Command];
+
     /// As it is typed.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
@@ -85,7 +87,7 @@ impl Beyond {
     }
 
     pub(super) fn from_name(name: &str) -> Option<Self> {
-        [Self::Net, Self::Env, Self::Command].into_iter().find(|it| it.as_str() == name)
+        Self::ALL.into_iter().find(|it| it.as_str() == name)
     }
 }
 

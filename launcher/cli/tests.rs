@@ -1,5 +1,7 @@
 //! Command lines as they are read.
 
+use jp_confine_policy::Capability;
+
 use super::*;
 use crate::mounts::grammar::Unmount;
 

@@ -163,7 +163,7 @@ impl Learned<'_> {
             uses.extend(refused);
         }
         protect::keep_what_was_there(stage, self.uses, &mut self.rules);
-        self.searched = protect::protect(stage, &mut self.rules);
+        self.searched = protect::protect(stage, self.uses, &mut self.rules);
         prune(&mut self.rules, |path| stage.is_secret(path));
         self.refused = stage.widen(&mut self.rules, &uses)?;
         if self.rules.is_empty() {
@@ -229,7 +229,7 @@ fn prune(rules: &mut Vec<Rule>, is_secret: impl Fn(&[u8]) -> bool) {
         let says_it = above.is_some_and(|above| match rule.purpose {
             Purpose::Narrows if is_secret(&rule.path) => false,
             Purpose::Narrows | Purpose::Withholds => above.caps == rule.caps,
-            Purpose::Used | Purpose::Gathered => above.caps.contains(rule.caps),
+            Purpose::Used | Purpose::Gathered | Purpose::Passing => above.caps.contains(rule.caps),
         });
         if !says_it {
             rules.insert(place, rule);

@@ -12,6 +12,11 @@ pub(crate) fn is_secret(name: &[u8]) -> bool {
         || name.ends_with(b".pem")
 }
 
+/// Whether it is where a history is kept, with what every version had in it and who else has it.
+pub(crate) fn is_history(name: &[u8]) -> bool {
+    [&b".git"[..], b".hg", b".svn"].contains(&name)
+}
+
 /// Whether what is at this path, workspace-relative, says what runs later and outside: whoever writes
 /// beside it need not write it.
 pub(crate) fn decides_what_runs(path: &[u8]) -> bool {

@@ -7,63 +7,94 @@ use std::os::unix::ffi::OsStrExt as _;
 use jp_confine_policy::Capabilities;
 
 use super::names;
-use super::record::{Part, Use, Uses};
+use super::record::{How, Part, Use, Uses};
 use super::replay::Stage;
-use super::tree::{Purpose, Rule, is_below, join, nearest};
+use super::tree::{Purpose, Rule, is_below, join, name, nearest};
 
 /// So many entries are looked at.
 const LIMIT: usize = 100_000;
 
+/// In a directory of more entries no rules are written for each.
+const FEW: usize = 12;
+
 /// Adds rules to `rules` that take such files of the workspace out of them again; whether everything that
 /// is granted was looked at.
-pub(crate) fn protect(stage: &Stage<'_>, rules: &mut Vec<Rule>) -> bool {
+pub(crate) fn protect(stage: &Stage<'_>, uses: &Uses, rules: &mut Vec<Rule>) -> bool {
     let mut seen = 0;
     let anchors: Vec<Vec<u8>> = rules.iter().map(|rule| rule.path.clone()).collect();
     for anchor in &anchors {
         let covered = anchors.iter().any(|other| other != anchor && is_below(anchor, other));
         if !covered {
-            look(stage, anchor, rules, &mut seen);
+            look(stage, uses, anchor, rules, &mut seen);
         }
     }
     seen < LIMIT
 }
 
-/// Where the workspace itself stands for names that will be others next time, leaves everything in it
-/// that was there before and has no rule as it was: readable where the workspace was listed. Goes before
-/// [`protect`], which is to know how little is granted there.
+/// Where a directory stands for names that will be others next time, leaves everything in it that was there before
+/// and has no rule as it was: readable where the directory was listed. In the workspace itself that is always so,
+/// elsewhere where these are few. Goes before [`protect`], which is to know how little is granted there.
 pub(crate) fn keep_what_was_there(stage: &Stage<'_>, uses: &Uses, rules: &mut Vec<Rule>) {
-    let gathers = |rule: &Rule| rule.path.is_empty() && rule.caps.intersects(Capabilities::WRITE);
-    if !rules.iter().any(gathers) {
-        return;
-    }
-    let parts = || uses.counts.keys().flat_map(Use::parts);
-    let made: Vec<&[u8]> =
-        parts().filter(|part| part.made).filter_map(|part| stage.inside(part.path)).collect();
-    let lists = |part: &Part<'_>| stage.inside(part.path) == Some(b"");
-    let caps = parts().filter(lists).fold(Capabilities::NONE, |caps, part| caps.union(part.caps));
-    let caps = caps.intersection(Capabilities::READ);
-    for entry in entries(stage, b"") {
-        let path = entry.file_name().as_bytes().to_vec();
-        if !made.contains(&path.as_slice()) && !rules.iter().any(|rule| rule.path == path) {
-            let caps = if stage.is_secret(&path) { Capabilities::NONE } else { caps };
-            rules.push(Rule { path, caps, purpose: Purpose::Withholds });
+    let passing: Vec<Vec<u8>> = rules
+        .iter()
+        .filter(|rule| rule.purpose == Purpose::Passing && !is_moved(stage, uses, &rule.path))
+        .map(|rule| rule.path.clone())
+        .collect();
+    for directory in passing {
+        let kept = kept_in(stage, uses, rules, &directory);
+        if directory.is_empty() || kept.len() <= FEW {
+            rules.extend(kept);
         }
     }
 }
 
+/// Whether the directory, or one around it, was moved or removed: rules for what is in it would not let it go
+/// (spec §5.2, R5).
+fn is_moved(stage: &Stage<'_>, uses: &Uses, directory: &[u8]) -> bool {
+    uses.counts.keys().flat_map(Use::parts).any(|part| {
+        let goes = part.caps.contains(Capabilities::DELETE);
+        goes && stage.inside(part.path).is_some_and(|path| is_below(directory, path))
+    })
+}
+
+/// Rules for what was in the directory before and has none.
+fn kept_in(stage: &Stage<'_>, uses: &Uses, rules: &[Rule], directory: &[u8]) -> Vec<Rule> {
+    let parts = || uses.counts.keys().flat_map(Use::parts);
+    let linked = uses.counts.keys().filter(|one| one.how == How::Linked);
+    // What got a second name there it has to grant what that may be used for.
+    let stays = parts().filter(|part| part.made).map(|part| part.path);
+    let stays: Vec<&[u8]> = stays
+        .chain(linked.map(|one| one.path.as_slice()))
+        .filter_map(|path| stage.inside(path))
+        .collect();
+    let lists = |part: &Part<'_>| stage.inside(part.path) == Some(directory);
+    let caps = parts().filter(lists).fold(Capabilities::NONE, |caps, part| caps.union(part.caps));
+    let listed = caps.intersection(Capabilities::READ);
+    let paths = entries(stage, directory).map(|it| join(directory, it.file_name().as_bytes()));
+    paths
+        .filter(|path| !stays.contains(&path.as_slice()))
+        .filter(|path| !rules.iter().any(|rule| rule.path == *path))
+        .map(|path| {
+            let is_closed = stage.is_secret(&path)
+                || names::is_history(name(&path)) && is_unused(stage, uses, &path);
+            let caps = if is_closed { Capabilities::NONE } else { listed };
+            Rule { path, caps, purpose: Purpose::Withholds }
+        })
+        .collect()
+}
+
 /// Goes through the directory at `path`, workspace-relative, without following links.
-fn look(stage: &Stage<'_>, path: &[u8], rules: &mut Vec<Rule>, seen: &mut usize) {
+fn look(stage: &Stage<'_>, uses: &Uses, path: &[u8], rules: &mut Vec<Rule>, seen: &mut usize) {
     for entry in entries(stage, path) {
         *seen += 1;
         if *seen >= LIMIT {
             return;
         }
-        let name = entry.file_name();
-        let path = join(path, name.as_bytes());
-        if let Some(caps) = less(stage, rules, &path) {
+        let path = join(path, entry.file_name().as_bytes());
+        if let Some(caps) = less(stage, uses, rules, &path) {
             rules.push(Rule { path, caps, purpose: Purpose::Withholds });
         } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            look(stage, &path, rules, seen);
+            look(stage, uses, &path, rules, seen);
         }
     }
 }
@@ -76,9 +107,10 @@ fn entries(stage: &Stage<'_>, path: &[u8]) -> impl Iterator<Item = DirEntry> {
 }
 
 /// What is to be granted at `path` where that is less than what the rules grant that are for others.
-fn less(stage: &Stage<'_>, rules: &[Rule], path: &[u8]) -> Option<Capabilities> {
+fn less(stage: &Stage<'_>, uses: &Uses, rules: &[Rule], path: &[u8]) -> Option<Capabilities> {
     let rule = nearest(rules, path).and_then(|place| rules.get(place))?;
-    let left = if stage.is_secret(path) {
+    let is_apart = names::is_history(name(path)) || names::decides_what_runs(path);
+    let left = if stage.is_secret(path) || is_apart && is_unused(stage, uses, path) {
         Capabilities::NONE
     } else if names::decides_what_runs(path) {
         rule.caps.difference(Capabilities::WRITE)
@@ -86,4 +118,10 @@ fn less(stage: &Stage<'_>, rules: &[Rule], path: &[u8]) -> Option<Capabilities> 
         return None;
     };
     (rule.path != path && rule.caps != left).then_some(left)
+}
+
+/// Whether nothing asked for `path`, or for what would be below it.
+fn is_unused(stage: &Stage<'_>, uses: &Uses, path: &[u8]) -> bool {
+    let is_in = |used: &[u8]| stage.inside(used).is_some_and(|used| is_below(used, path));
+    !uses.counts.keys().any(|one| is_in(&one.path) || is_in(&one.other))
 }

@@ -142,7 +142,7 @@ impl<'a> Stage<'a> {
         let Some(path) = self.inside(step.place.as_os_str().as_bytes()) else { return false };
         let place = nearest(rules, path);
         match place.and_then(|place| rules.get_mut(place)) {
-            Some(rule) if rule.path == path || rule.purpose == Purpose::Gathered => {
+            Some(rule) if rule.path == path || rule.purpose.is_for_others() => {
                 let wider = rule.caps.union(step.missing);
                 // What was taken out stays so.
                 let changes = wider != rule.caps && rule.purpose != Purpose::Withholds;

@@ -30,14 +30,24 @@ pub(crate) enum Purpose {
     Used,
     /// For whatever is in the directory.
     Gathered,
+    /// For names in the directory that will be others next time; what was there before has rules of its own.
+    Passing,
     /// Was used for less than the rule above it grants.
     Narrows,
     /// Was not used, and is taken out of what the rule above it grants.
     Withholds,
 }
 
+impl Purpose {
+    /// Whether such a rule is for what is in its directory, too.
+    pub(crate) const fn is_for_others(self) -> bool {
+        matches!(self, Self::Gathered | Self::Passing)
+    }
+}
+
 /// A path that was used, or leads to one.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Node {
     children: BTreeMap<Vec<u8>, Node>,
     needs: Capabilities,
@@ -49,6 +59,10 @@ pub(crate) struct Node {
     whole: bool,
     /// What is granted to all that is in it, if it stands for that.
     gathered: Option<Capabilities>,
+    /// It stands for names alone that will be others next time.
+    passing: bool,
+    /// It will have another name next time.
+    made_up: bool,
 }
 
 impl Node {
@@ -86,29 +100,22 @@ impl Node {
     /// The rules that grant all of it, the root's first.
     pub(crate) fn rules(mut self) -> Vec<Rule> {
         self.gather_below(&[]);
-        // What the names directly in the workspace will be cannot be told: then it stands for what is
-        // in it too, but for what was there before.
-        let passing = self.changed().filter(|(name, child)| child.is_made_up(name));
-        let root = passing
-            .map(|(name, child)| child.needs_of_all(name))
-            .reduce(Capabilities::union)
-            .map(|caps| caps.union(self.needs));
-        let held = root.unwrap_or(self.needs);
-        let purpose = if root.is_some() { Purpose::Gathered } else { Purpose::Used };
+        // What else is in the workspace itself it never stands for.
+        self.stand_for_passing(&[]);
+        let held = self.gathered.unwrap_or(self.needs);
+        let purpose = if self.passing { Purpose::Passing } else { Purpose::Used };
         let mut rules = Vec::new();
         if !held.is_empty() {
             grant(&mut rules, &[], held, purpose);
         }
-        let lasts = |name: &[u8], child: &Self| root.is_none() || !child.is_made_up(name);
-        for (name, child) in self.children.iter().filter(|(name, child)| lasts(name, child)) {
-            child.emit(name, held, root.is_some() && !child.made, &mut rules);
-        }
+        self.emit_lasting(&[], held, &mut rules);
         rules
     }
 
     /// Decides which directories below this one, at `path`, stand for what is in them.
     fn gather_below(&mut self, path: &[u8]) {
         for (name, child) in &mut self.children {
+            child.made_up = child.is_made_up(name, path.is_empty());
             let path = join(path, name);
             child.gather_below(&path);
             child.gather(&path);
@@ -119,12 +126,24 @@ impl Node {
         if self.children.is_empty() {
             return;
         }
-        let passing = self.changed().any(|(name, child)| child.is_made_up(name) || child.passes());
-        if self.made || self.whole || passing || self.changed().count() >= MANY {
+        let lasting = self.changed().filter(|(_, child)| !child.made_up).count();
+        if self.made || self.whole || lasting >= MANY {
             self.gathered = Some(self.needs_of_all(path));
-        } else if self.reads(path) >= MANY {
+            return;
+        }
+        self.stand_for_passing(path);
+        if self.gathered.is_none() && self.reads(path) >= MANY {
             self.needs = self.needs.union(Capabilities::READ);
         }
+    }
+
+    /// Has it stand for names directly in it that will be others next time, if there are any.
+    fn stand_for_passing(&mut self, path: &[u8]) {
+        let passing = self.changed().filter(|(_, child)| child.made_up);
+        let needs = passing.map(|(name, child)| child.needs_of_all(&join(path, name)));
+        let Some(needs) = needs.reduce(Capabilities::union) else { return };
+        self.gathered = Some(needs.union(self.needs));
+        self.passing = true;
     }
 
     /// Whether it was made and did not last.
@@ -132,9 +151,11 @@ impl Node {
         self.made && self.needs.contains(Capabilities::DELETE)
     }
 
-    /// Whether it will have another name than `name` next time.
-    fn is_made_up(&self, name: &[u8]) -> bool {
-        made_up::is_made_up(name) || self.passes() && made_up::may_be_random(name)
+    /// Whether it will have another name than `name` next time. The workspace itself is not opened for a mere
+    /// guess.
+    fn is_made_up(&self, name: &[u8], in_root: bool) -> bool {
+        let may_be = if in_root { made_up::may_be_random } else { made_up::may_have_been_drawn };
+        made_up::is_made_up(name) || self.passes() && may_be(name)
     }
 
     /// The children that came or went, or in which anything may.
@@ -184,16 +205,15 @@ impl Node {
         let held = if stands { wanted } else { held };
         if stands {
             let purpose = match self.children.is_empty() {
+                _ if self.passing => Purpose::Passing,
                 _ if narrow => Purpose::Narrows,
                 true => Purpose::Used,
                 false => Purpose::Gathered,
             };
             grant(rules, path, wanted, purpose);
         }
-        if self.gathered.is_none() {
-            for (name, child) in &self.children {
-                child.emit(&join(path, name), held, false, rules);
-            }
+        if self.gathered.is_none() || self.passing {
+            self.emit_lasting(path, held, rules);
             return;
         }
         self.emit_apart(path, held, rules);
@@ -201,6 +221,14 @@ impl Node {
         self.programs(path, path, &mut programs);
         for path in programs {
             grant(rules, &path, held.union(Capabilities::EXECUTE), Purpose::Gathered);
+        }
+    }
+
+    /// Adds the rules for what is in it, at `path`, but for names that it stands for.
+    fn emit_lasting(&self, path: &[u8], held: Capabilities, rules: &mut Vec<Rule>) {
+        let lasts = |child: &Self| !self.passing || !child.made_up;
+        for (name, child) in self.children.iter().filter(|(_, child)| lasts(child)) {
+            child.emit(&join(path, name), held, self.passing && !child.made, rules);
         }
     }
 
@@ -225,7 +253,7 @@ impl Node {
         }
         for (name, child) in &self.children {
             let below = join(path, name);
-            let lasts = stable == path && !child.is_made_up(name);
+            let lasts = stable == path && !child.made_up;
             if !child.is_kept_apart(&below) {
                 child.programs(&below, if lasts { &below } else { stable }, found);
             }

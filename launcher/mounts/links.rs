@@ -28,6 +28,8 @@ pub(crate) enum Entry {
 pub(crate) struct Links {
     root: OwnedFd,
     done: Vec<Step>,
+    /// Directories that go where they are empty in the end, each with the one that it is in; inner ones first.
+    left: Vec<(OwnedFd, String)>,
 }
 
 /// One change, with the directory that it was made in.
@@ -42,7 +44,11 @@ impl Links {
     /// Holds the root of the workspace.
     pub(crate) fn of(root: &Root) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self { root: fs::open(root.as_path(), flags, Mode::empty())?, done: Vec::new() })
+        Ok(Self {
+            root: fs::open(root.as_path(), flags, Mode::empty())?,
+            done: Vec::new(),
+            left: Vec::new(),
+        })
     }
 
     /// What stands at `name`, in normal form. Fails where its parents are no directories, as a link to
@@ -64,9 +70,10 @@ impl Links {
         }
     }
 
-    /// Makes the link `name` to `target`, with the directories above it that are missing.
-    pub(crate) fn make(&mut self, name: &Utf8Path, target: &Utf8Path) -> io::Result<()> {
+    /// Makes the link `name` to `target`, with the directories above it that are missing; how many these are.
+    pub(crate) fn make(&mut self, name: &Utf8Path, target: &Utf8Path) -> io::Result<usize> {
         let (parents, last) = split(name)?;
+        let mut made = 0;
         let mut dir = self.root.try_clone()?;
         for parent in parents {
             dir = match enter(&dir, parent) {
@@ -74,6 +81,7 @@ impl Links {
                     fs::mkdirat(&dir, parent, Mode::from_raw_mode(0o777))?;
                     let below = enter(&dir, parent);
                     self.done.push(Step::MadeDirectory(dir, parent.to_owned()));
+                    made += 1;
                     below?
                 }
                 outcome => outcome?,
@@ -81,26 +89,35 @@ impl Links {
         }
         fs::symlinkat(target.as_std_path(), &dir, last)?;
         self.done.push(Step::Made(dir, last.to_owned()));
-        Ok(())
+        Ok(made)
     }
 
-    /// Removes the link `name`, whose entry was [`Entry::Link`].
-    pub(crate) fn remove(&mut self, name: &Utf8Path) -> io::Result<()> {
+    /// Removes the link `name`, whose entry was [`Entry::Link`], and if nothing else is in them then so many of the
+    /// `directories` above it, which were made for it.
+    pub(crate) fn remove(&mut self, name: &Utf8Path, directories: usize) -> io::Result<()> {
         let (parents, last) = split(name)?;
         let mut dir = self.root.try_clone()?;
+        let mut above = Vec::new();
         for parent in parents {
-            dir = enter(&dir, parent)?;
+            let below = enter(&dir, parent)?;
+            above.push((dir, parent.to_owned()));
+            dir = below;
         }
         // Which fails where it is no link, or not any more.
         let text = fs::readlinkat(&dir, last, Vec::new())?;
         fs::unlinkat(&dir, last, AtFlags::empty())?;
         self.done.push(Step::Removed(dir, last.to_owned(), text));
+        self.left.extend(above.into_iter().rev().take(directories));
         Ok(())
     }
 
-    /// Leaves everything as it is now.
+    /// Leaves everything as it is now, but for directories that are of no use any more.
     pub(crate) fn keep(mut self) {
         self.done.clear();
+        for (dir, name) in self.left.drain(..) {
+            // One that is in use is not empty.
+            let _ = fs::unlinkat(&dir, name, AtFlags::REMOVEDIR);
+        }
     }
 }
 
@@ -205,13 +222,34 @@ mod tests {
         let mut links = tree.links();
         links.make("a/b/fork".into(), "/target".into()).expect("made");
         links.make("dir/fork".into(), "/target".into()).expect("made");
-        links.remove("out".into()).expect("removed");
+        links.remove("out".into(), 0).expect("removed");
         links.make("out".into(), "/other".into()).expect("made in its place");
         assert!(links.make("out/fork".into(), "/target".into()).is_err());
         drop(links);
         assert!(!tree.path("ws/a").exists());
         assert_eq!(tree.text("ws/dir/fork"), None);
         assert_eq!(tree.text("ws/out").as_deref(), Some(Path::new("../out")));
+    }
+
+    #[test]
+    fn directories_that_were_made_go_with_the_last_link_in_them() {
+        let tree = Tree::new();
+        let mut links = tree.links();
+        assert_eq!(links.make("a/b/fork".into(), "/target".into()).expect("made"), 2);
+        assert_eq!(links.make("dir/c/fork".into(), "/target".into()).expect("made"), 1);
+        assert_eq!(links.make("a/other".into(), "/other".into()).expect("made"), 0);
+        links.keep();
+        let mut links = tree.links();
+        links.remove("a/b/fork".into(), 2).expect("removed");
+        links.remove("dir/c/fork".into(), 1).expect("removed");
+        drop(links);
+        assert_eq!(tree.text("ws/a/b/fork").as_deref(), Some(Path::new("/target")));
+        let mut links = tree.links();
+        links.remove("a/b/fork".into(), 2).expect("removed");
+        links.remove("dir/c/fork".into(), 1).expect("removed");
+        links.keep();
+        assert!(!tree.path("ws/a/b").exists() && tree.path("ws/a").exists());
+        assert!(!tree.path("ws/dir/c").exists() && tree.path("ws/dir").exists());
     }
 
     #[test]
@@ -231,9 +269,9 @@ mod tests {
         let tree = Tree::new();
         let mut links = tree.links();
         for name in ["dir", "file", "missing", "out/x"] {
-            assert!(links.remove(name.into()).is_err(), "{name}");
+            assert!(links.remove(name.into(), 0).is_err(), "{name}");
         }
-        links.remove("out".into()).expect("removed");
+        links.remove("out".into(), 0).expect("removed");
         links.keep();
         assert!(tree.path("ws/dir").is_dir() && tree.path("ws/file").exists());
         assert!(tree.path("out").is_dir() && tree.text("ws/out").is_none());

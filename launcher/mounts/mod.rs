@@ -6,6 +6,7 @@
 
 mod consent;
 pub(crate) mod grammar;
+pub(crate) mod idle;
 mod links;
 pub(crate) mod list;
 pub(crate) mod place;
@@ -49,8 +50,8 @@ pub(crate) struct Asked<'a> {
 pub(crate) struct Mounts {
     /// Rules, links and approvals that go; in normal form.
     gone: BTreeSet<Utf8PathBuf>,
-    /// Which of them are links that lead outside.
-    unlinked: Vec<Utf8PathBuf>,
+    /// Which of them are links that lead outside, and how many directories above were made for each.
+    unlinked: Vec<(Utf8PathBuf, usize)>,
     mounted: Vec<Mounted>,
 }
 
@@ -90,7 +91,7 @@ impl Mounts {
         }
         for name in &mounts.gone {
             if checker.leads_outside(name) {
-                mounts.unlinked.push(name.clone());
+                mounts.unlinked.push((name.clone(), store.made_for(name)));
             }
         }
         for mount in &options.mounts {
@@ -106,18 +107,20 @@ impl Mounts {
         self.gone.is_empty() && self.mounted.is_empty()
     }
 
-    /// Removes and makes the links; dropped instead of kept, the result takes all of it back.
-    pub(crate) fn link(&self, root: &Root) -> Result<Links, Failure> {
+    /// Removes and makes the links; dropped instead of kept, the result takes all of it back. The `store` gets to
+    /// know which directories are theirs.
+    pub(crate) fn link(&self, root: &Root, store: &mut Store) -> Result<Links, Failure> {
         let mut links = Links::of(root)?;
-        for name in &self.unlinked {
-            links.remove(name).map_err(|error| {
+        for (name, directories) in &self.unlinked {
+            links.remove(name, *directories).map_err(|error| {
                 let name = report::path(name.as_str());
                 Failure::own(format!("--no-mount {name}: the link cannot be removed: {error}"))
             })?;
         }
         for mounted in self.unlinked_yet() {
             let made = links.make(&mounted.name, &mounted.target);
-            made.map_err(|error| Why::of_name(&error).about(&mounted.typed))?;
+            let made = made.map_err(|error| Why::of_name(&error).about(&mounted.typed))?;
+            store.note_made(&mounted.name, made);
         }
         Ok(links)
     }
@@ -223,7 +226,7 @@ impl Checker<'_> {
         if twice.is_some_and(|other| other.target != target) {
             return Err(Why::from(format!("{} is mounted twice", report::path(name.as_str()))));
         }
-        let entry = if mounts.unlinked.contains(&name) {
+        let entry = if mounts.unlinked.iter().any(|(gone, _)| *gone == name) {
             Entry::Missing
         } else {
             self.links.entry(&name).map_err(|error| Why::of_name(&error))?

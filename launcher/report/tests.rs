@@ -71,6 +71,7 @@ fn circumstances<'a>(
             began: None,
             consented: &[],
             unapproved: &[],
+            mounts: &[],
             unsupervised: Unsupervised::Missing,
             declared: false,
             net: &FREE.0,

@@ -141,8 +141,14 @@ impl Authorizer {
     /// The judgement, in the order of spec §15.
     fn judge(&self, access: Access, requested: &Path) -> Result<Pin, No> {
         let spelled = by_the_letter(requested).map_err(No::Because)?;
-        let resolved = canonical::resolve(Path::new("/"), &spelled, Op::Content)
-            .map_err(|error| No::Because(error.into()))?;
+        let resolve = |path: &Path| {
+            canonical::resolve(Path::new("/"), path, Op::Content)
+                .map_err(|error| No::Because(error.into()))
+        };
+        if lexical::demands_directory(bytes(requested)) {
+            resolve(&spelled.join(""))?;
+        }
+        let resolved = resolve(&spelled)?;
         let capability = access.capability(&resolved);
         self.contain(&Asked { spelled: &spelled, resolved: &resolved, capability })?;
         Pin::hold(&resolved.path, capability).map_err(|error| No::Because(Reason::of(&error)))

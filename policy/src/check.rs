@@ -267,6 +267,9 @@ impl<'a> Context<'a> {
         result: &mut CheckResult,
     ) -> Result<(), Reason> {
         let spelled = lexical::normalise(input)?;
+        if lexical::demands_directory(input) {
+            self.root.resolve(&spelled.join(""), Op::Content)?;
+        }
         let resolved = self.root.resolve(&spelled, op)?;
         result.target = self.target(&resolved.path, &spelled);
         result.resolved = Some(resolved.path.clone());

@@ -36,6 +36,12 @@ pub fn normalise(input: &[u8]) -> Result<PathBuf, LexicalError> {
     Ok(PathBuf::from(OsString::from_vec(names.join(&b'/'))))
 }
 
+/// Whether `input` ends so that the kernel takes it for a directory alone, `path_resolution(7)`: for matching that
+/// means nothing.
+pub(crate) fn demands_directory(input: &[u8]) -> bool {
+    input.ends_with(b"/") || input.ends_with(b"/.")
+}
+
 fn components(input: &[u8]) -> Result<Vec<&[u8]>, LexicalError> {
     match input.first() {
         None => return Err(LexicalError::Empty),

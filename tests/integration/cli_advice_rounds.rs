@@ -16,6 +16,14 @@ const ALL: &str = "[[access.fs]]\npath = '.'\nread = true\n
 const MAKE: &str = "[[access.fs]]\npath = '.'\nread = true\n
 [[access.fs]]\npath = 'dir'\nread = true\ncreate = true\n";
 
+/// Makes directories, fills them, and changes and removes what is in them.
+const FILLED: &str = "mkdir -p o/d && cd o/d && for i in 1 2 3; do echo $i > $i; done && mv 1 4 && rm 2 && rm -r ../d";
+/// Makes files, which get their modes, are opened again, or are removed.
+const MADE: &str = "echo x > dir/new && chmod 600 dir/new && echo y >> dir/new";
+const JOURNAL: &str = "echo x > dir/a-journal && echo y > dir/a-journal && rm dir/a-journal";
+/// Makes a directory, and goes on to what was to be in it whether it is there or not.
+const REGARDLESS: &str = "mkdir o; for i in 1 2; do echo $i > o/$i; done; rm o/1 && ls o/2";
+
 /// Makes a file of a name that nothing has, and removes it.
 const FOR_A_WHILE: &str =
     "n=dir/fooq$(date +%N | cut -c4-5)zqxkvw; set -C; echo x > $n && rm $n && ! ls $n";
@@ -37,6 +45,10 @@ const ROWS: &[(&str, &str, usize)] = &[
     (MAKE, "sed -i s/i/j/ dir/a", 1),
     (MAKE, FOR_A_WHILE, 1),
     (MAKE, REPLACED, 1),
+    (FILE, FILLED, 1),
+    (FILE, MADE, 1),
+    (FILE, JOURNAL, 1),
+    (FILE, REGARDLESS, 1),
 ];
 
 #[test]

@@ -28,6 +28,15 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
     ("ln src/a dir/; mv src/b dir/", &["ln src/c dir/", "echo x > dir/new"]),
     ("cat .env", &["echo x > .env"]),
+    ("ls; cat src/a", &["cat .git/config", "echo x > src/a"]),
+    (
+        "echo x > src/a-journal; echo y > src/a; rm src/a-journal",
+        &["cat src/b", "rm src/b", "echo x > src/new"],
+    ),
+    (
+        "d=src/sed$(date +%N | tr 0-9 a-j | head -c 6); cat src/a > $d; mv $d src/a",
+        &["cat src/b", "echo x >> src/b", "cat src/.env"],
+    ),
 ];
 
 fn tree() -> Scratch {

@@ -63,8 +63,48 @@ fn subcommands_are_completed() {
         (&["approvals", ""], " list approve revoke "),
         (&["approvals", "list", "--js"], " --json "),
         (&["-q", "learn", "--ht"], " --html "),
+        (&["-q", "check", ""], " read create update delete execute net env command "),
+        (&["--enforce", "s"], " strict "),
+        (&["completions", "f"], " fish "),
+        (&["-q", "--", "mkfif"], " mkfifo"),
+        // What is started is not asked what it can do.
+        (&["--", "check", "re"], "  "),
     ] {
         let line = [&["-c", script, file, "jp-confine"], words].concat();
         Run::new(&scratch, "bash", &line).mode(Mode::Bare).run().assert_ok().assert_stdout(offered);
     }
+}
+
+#[test]
+fn fish_completes_values_and_programs() {
+    if !have("fish") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = product(&scratch, &["completions", "fish"]).run();
+    scratch.write("script", &run.assert_ok().stdout);
+    let file = scratch.path("script");
+    for (line, offered) in [
+        ("--enforce st", "strict"),
+        ("check re", "read"),
+        ("completions fi", "fish"),
+        ("learn -- mkfif", "mkfifo"),
+        ("-q -- chec", ""),
+        ("approvals li", "list"),
+    ] {
+        let script = format!("source {}; complete -C 'jp-confine {line}'", file.display());
+        let run = Run::new(&scratch, "fish", &["--no-config", "-c", &script]).mode(Mode::Bare);
+        let run = run.run();
+        let words: Vec<&str> =
+            run.assert_ok().stdout.lines().filter_map(|line| line.split('\t').next()).collect();
+        let is_offered = words.contains(&offered);
+        assert!(is_offered || offered.is_empty() && !words.contains(&"check"), "{line}: {run}");
+    }
+}
+
+#[test]
+fn zsh_hands_on_what_is_behind_the_dashes() {
+    let run = product(&Scratch::new(), &["completions", "zsh"]).run();
+    run.assert_stdout("_jp-confine() {\n    local at=").assert_stdout("        _normal\n");
+    run.assert_stdout(":(read create update delete execute net env command)'");
 }

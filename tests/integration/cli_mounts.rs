@@ -320,3 +320,30 @@ fn that_there_is_nothing_to_list_is_said() {
         assert_eq!(run.stdout, "", "{run}");
     }
 }
+
+/// Link and approval are left of it, so that nothing else has to be granted file by file.
+#[test]
+fn what_was_mounted_once_is_offered_as_a_mount() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
+    scratch.write("ws/sub/file", "");
+    let cat = ["--", "cat", "../fork/inner"];
+    let refused = |scratch: &Scratch| {
+        let mut run = product(scratch, &cat).cwd(&scratch.path("ws/sub")).run();
+        run.stderr = run.stderr.replace('\n', " ").replace("  ", "");
+        run
+    };
+    let mount = scratch.expand("../fork=$OUT/dir");
+    let allow = format!("allow: jp-confine --mount {mount}");
+    assert!(!refused(&scratch).stderr.contains(&allow));
+    let mounted = [&["--mount", &mount][..], &cat].concat();
+    product(&scratch, &mounted).cwd(&scratch.path("ws/sub")).run().assert_ok();
+    let again = refused(&scratch);
+    again.assert_code(1).assert_stderr(&allow);
+    say(&scratch, "why --last").assert_stdout(&format!("allow: jp-confine --mount {mount}"));
+    // What it would not grant, and what nobody approved any more, is another matter.
+    let write = product(&scratch, &["--", "touch", "fork/inner"]).run();
+    assert!(!write.stderr.contains("--mount"), "{write}");
+    say(&scratch, "approvals revoke fork").assert_ok();
+    assert!(!refused(&scratch).stderr.contains("--mount"));
+}

@@ -89,6 +89,21 @@ fn no_mount_removes_link_and_approval() {
     assert_eq!(scratch.read("out/target"), "unchanged\n");
 }
 
+/// What was made for it goes with it, but nothing that is somebody else's.
+#[test]
+fn no_mount_removes_the_directories_that_were_made_for_the_link() {
+    let scratch = Scratch::new();
+    let line = "--mount a/b/c=../out/dir --mount a/other=../out/dir --mount dir/d/e=../out/dir";
+    say(&scratch, &format!("{line} -- true")).assert_ok();
+    scratch.write("ws/dir/d/mine", "");
+    say(&scratch, "--no-mount a/b/c --no-mount dir/d/e -- true").assert_ok();
+    assert!(!scratch.ws().join("a/b").exists() && scratch.ws().join("dir/d/mine").exists());
+    assert_eq!(link(&scratch, "a/other").as_deref(), Some("dir"));
+    // In use again at once.
+    say(&scratch, "--mount x/y=../out/dir -- true").assert_ok();
+    say(&scratch, "--no-mount x/y --mount x/y=../out/target -- cat x/y").assert_ok();
+}
+
 /// What `mounts` lists is there to be removed, whatever tool its rules are of.
 #[test]
 fn no_mount_removes_what_is_of_a_tool_alone() {

@@ -37,7 +37,11 @@ fn where_names_come_and_go_the_directory_is_granted() {
         rules(&[("+out/a", C), ("+out/b", C), ("+out/c", C.union(U))]),
         "out: create, update"
     );
-    assert_eq!(rules(&[("+out/a", C), ("out/a", D), ("out/b", R)]), "out: read, create, delete");
+    // One name that is the same each time needs no more than its own rule.
+    assert_eq!(
+        rules(&[("+out/a-journal", C), ("out/a-journal", D), ("out/a", R)]),
+        "out/a: read; out/a-journal: create, delete"
+    );
     assert_eq!(rules(&[("+out/x-1a2b3c4d", C)]), "out: create");
     assert_eq!(rules(&[("+out", C), ("+out/a", C.union(U))]), "out: create, update");
     assert_eq!(
@@ -66,6 +70,18 @@ fn a_rule_covers_what_is_below_it_unless_more_is_needed() {
     assert_eq!(rules(&[("", R), ("a", R), ("b/c", U)]), ": read; b/c: update");
 }
 
+/// What was there before, and lasts, has rules of its own beside them.
+#[test]
+fn a_directory_stands_for_names_that_are_made_up_in_it() {
+    let replaced = [("+src/sedomwqwd", C.union(U)), ("src/sedomwqwd", D), ("src/a", R.union(U))];
+    assert_eq!(
+        rules(&[&replaced[..], &[("src/b", R), ("+src/c", C)]].concat()),
+        "src: create, update, delete; src/a: read, update; src/b: read"
+    );
+    // A guess is not enough for the workspace itself.
+    assert_eq!(rules(&[("+newfile", C), ("newfile", D)]), "newfile: create, delete");
+}
+
 #[test]
 fn names_made_up_in_the_workspace_itself_open_it_for_names_alone() {
     let uses =
@@ -78,14 +94,16 @@ fn secrets_and_what_decides_what_runs_are_kept_apart() {
     let uses = [
         ("+.git/index.lock", C.union(U)),
         (".git/index.lock", D),
+        ("+.git/index", C),
+        ("+.git/HEAD", C),
         (".git/config", R),
         (".git/id_rsa", R),
     ];
     assert_eq!(rules(&uses), ".git: create, update, delete; .git/config: read; .git/id_rsa: read");
-    let hook = [("+.git/a.lock", C), (".git/a.lock", D), (".git/hooks/run", R.union(X))];
+    let made = [("+.git/a", C), ("+.git/b", C), ("+.git/c", C)];
     assert_eq!(
-        rules(&hook),
-        ".git: create, delete; .git/hooks: read; .git/hooks/run: read, execute"
+        rules(&[&made[..], &[(".git/hooks/run", R.union(X))]].concat()),
+        ".git: create; .git/hooks: read; .git/hooks/run: read, execute"
     );
 }
 

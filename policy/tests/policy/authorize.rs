@@ -77,6 +77,9 @@ rows! {
     nul: "", "", "r w/\0" => "realpath_failed";
     loop_of_links: "w/l=l", "", "r w/l" => "realpath_failed", links "realpath_failed";
     below_a_file: "w/a", "", "r w/a/b" => "realpath_failed";
+    slash_behind_a_file: "w/a", "", "w w/a/" => "realpath_failed";
+    dot_behind_a_file: "w/a", "", "r w/a/." => "realpath_failed";
+    slash_behind_a_directory: "w/d/", "", "r w/d/" => "ok w/d";
 
     link_inside: "w/d/a w/l=d", "", "r w/l/a" => "ok w/d/a", links "ok w/d/a";
     link_out: "o/a w/l=../o", "", "r w/l/a" => "symlink_escapes_workspace", links "ok o/a";

@@ -66,6 +66,11 @@ rows! {
     input_parent_is_lexical: "o/d/ w/a w/l=../o/d", "", "r l/../a" => "allow w/a";
     resolution_before_denied: "w/l=l", "a:r", "r l" => "resolution_failed";
     below_file: "w/a", "", "r a/b" => "resolution_failed";
+    slash_behind_a_file: "w/a", ".:rw", "u a/" => "resolution_failed";
+    dot_behind_a_file: "w/a", ".:rw", "d a/." => "resolution_failed";
+    slash_behind_a_link_to_a_file: "w/a w/l=a", ".:rw", "d l/" => "resolution_failed";
+    slash_behind_a_directory: "w/d/", ".:rw", "d d/" => "allow w/d";
+    slash_behind_nothing: "", ".:rw", "c new/" => "allow w/new";
     escape_before_denied: "o/a w/l=../o/a", "a:r", "x l" => "escape";
 
     granted: "w/a", ".:r", "r a" => "allow w/a";

@@ -1,0 +1,20 @@
+//! What lies behind a link that `--mount` made for another run: the option that makes it work again.
+
+use std::path::PathBuf;
+
+use jp_confine_policy::Capabilities;
+
+use super::{Advisor, Means, Trial};
+use crate::asked::{Asked, Step};
+
+impl Advisor<'_> {
+    /// The option that grants what is `asked` for through such a link, if it does.
+    pub(super) fn by_mount(&self, asked: Asked<'_>) -> Option<Vec<(&'static str, PathBuf)>> {
+        let is_behind = |target| asked.paths().all(|path| path.starts_with(target));
+        let idle = self.mounts.iter().find(|idle| is_behind(&idle.target))?;
+        let mut trial = Trial::of(*self, Means::Options);
+        let allows =
+            trial.add(&Step::of(idle.target.clone(), Capabilities::READ)) && trial.allows(&[asked]);
+        allows.then(|| vec![("--mount", idle.word.clone())])
+    }
+}

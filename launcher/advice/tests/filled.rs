@@ -1,0 +1,61 @@
+//! What is made is used.
+
+use super::*;
+
+#[test]
+fn what_is_to_be_made_is_granted_with_what_its_maker_needs_next() {
+    let grants = [grant("/w/x", X)];
+    let rows = [
+        ("mkdir", "d", "read, create, update, delete, execute"),
+        ("open", "f", "read, create, update, execute"),
+        ("open O_EXCL", "f", "read, create, update, execute"),
+        ("open", "f-journal", "read, create, update, delete, execute"),
+        ("open O_EXCL", "f.lock", "read, create, update, delete, execute"),
+        // One of this name lasts.
+        ("open", "Cargo.lock", "read, create, update, execute"),
+        ("mkfifo", "f", "read, create, update, execute"),
+        ("symlink", "f", "create, execute"),
+        ("bind", "f", "create, execute"),
+    ];
+    for (call, name, caps) in rows {
+        let denied = denial(call, &format!("/w/x/{name}"), C);
+        assert_eq!(line(&grants, &denied), format!("-w /w/x/{name}; x/{name}: {caps}"), "{call}");
+    }
+}
+
+/// Of what is there, nobody knows who filled it.
+#[test]
+fn what_is_there_already_is_granted_as_far_as_it_was_refused() {
+    let grants = [grant("/", R)];
+    let there = std::env::temp_dir().join("..").canonicalize().expect("above");
+    let there = there.to_str().expect("UTF-8");
+    let advice = advisor(&grants, &[], &Tiers::default()).advise(&denial("mkdir", there, C));
+    assert!(!in_line(advice).contains("delete"));
+}
+
+#[test]
+fn what_was_to_be_put_into_a_directory_needs_nothing_else() {
+    let grants = [grant("/w", R), grant("/w/o/kept", R)];
+    let tiers = Tiers::default();
+    let denials = [
+        denial("open", "/w/o/a", C),
+        denial("mkdir", "/w/o", C),
+        denial("open O_EXCL", "/w/o/sub/b", C),
+        denial("open", "/w/o/kept/c", C),
+        denial("execve", "/w/o/run", X),
+        denial("open", "/w/other", C),
+    ];
+    let advice = advisor(&grants, &[], &tiers).advise_all(&denials.each_ref());
+    let directory = "-w /w/o; o: read, create, update, delete";
+    assert_eq!(
+        advice.into_iter().map(in_line).collect::<Vec<_>>(),
+        [
+            directory,
+            directory,
+            directory,
+            "-w /w/o/kept/c; o/kept/c: read, create, update",
+            "-x /w/o/run; o/run: read, execute",
+            "-w /w/other; other: read, create, update",
+        ]
+    );
+}

@@ -1,0 +1,132 @@
+//! What shells complete: clap's scripts, with what these leave out at the head of the function that the shell calls.
+
+use clap::builder::PossibleValue;
+use clap::{Arg, Command};
+use clap_complete::Shell;
+
+use crate::cli;
+use crate::report;
+
+const NAME: &str = "jp-confine";
+
+/// Behind `--` it is the program's turn.
+const BASH: &str = r#"    local at cur=${COMP_WORDS[COMP_CWORD]}
+    for ((at = 1; at < COMP_CWORD; at++)); do
+        [[ ${COMP_WORDS[at]} == -- ]] || continue
+        if declare -F _command_offset >/dev/null; then
+            _command_offset $((at + 1))
+        elif ((at + 1 == COMP_CWORD)); then
+            COMPREPLY=($(compgen -c -- "$cur"))
+        fi
+        return 0
+    done
+"#;
+
+/// The same for zsh.
+const ZSH: &str = r"    local at=${words[(i)--]}
+    if (( at < CURRENT )); then
+        shift $at words
+        (( CURRENT -= at ))
+        _normal
+        return
+    fi
+";
+
+/// The same for fish: nothing else is offered there.
+const FISH: &str = r"    contains -- -- (commandline -opc)
+    and return 1
+";
+
+/// The functions that [`FISH`] leaves it to.
+const FISH_FUNCTIONS: &str = r#"
+function __fish_jp_confine_program
+    set -l words (commandline -opc)
+    set -l at (contains -i -- -- $words)
+    complete -C (string join ' ' -- (string escape -- $words[(math $at + 1)..]) (commandline -ct))
+end
+
+function __fish_jp_confine_behind
+    set -l words (commandline -opc)
+    test "$words[-1]" = $argv[1]
+    and not contains -- -- $words
+end
+
+complete -c jp-confine -n "contains -- -- (commandline -opc)" -x -a "(__fish_jp_confine_program)"
+"#;
+
+/// `completions`: prints the script for a shell.
+pub(crate) fn print(shell: Shell) -> u8 {
+    report::output(&script(shell));
+    0
+}
+
+fn script(shell: Shell) -> String {
+    let mut definition = definition_for(shell);
+    let choices = choices(&definition);
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut definition, NAME, &mut script);
+    let script = String::from_utf8_lossy(&script).into_owned();
+    let begun = |head: &str, lines: &str| script.replacen(head, &format!("{head}{lines}"), 1);
+    match shell {
+        Shell::Bash => begun("_jp__confine() {\n", &(BASH.to_owned() + &for_bash(&choices))),
+        Shell::Zsh => begun("_jp-confine() {\n", ZSH),
+        Shell::Fish => {
+            let head = "function __fish_jp_confine_needs_command\n";
+            begun(head, FISH) + FISH_FUNCTIONS + &for_fish(&choices)
+        }
+        _ => script,
+    }
+}
+
+/// What a script for `shell` can follow of the command line: where there is a program behind `--`, it would take
+/// the name of a subcommand for that.
+fn definition_for(shell: Shell) -> Command {
+    // For bash, clap_complete spells a hyphen in the program's name in two ways, and finds no subcommand
+    // again (clap issue 6421): the whole names of subcommands begin with one that has none.
+    let name = if shell == Shell::Bash { NAME.replace('-', "__") } else { NAME.to_owned() };
+    let mut whole = cli::definition().bin_name(name);
+    whole.build();
+    Command::new(NAME)
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(whole.get_arguments().filter(|arg| !arg.is_positional()))
+        .subcommands(whole.get_subcommands())
+        // They are among the arguments of a definition that is built.
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .disable_help_subcommand(true)
+}
+
+/// Words that only few may follow, and which: subcommands and long options.
+fn choices(definition: &Command) -> Vec<(String, String)> {
+    let values = |arg: &Arg| {
+        let values = arg.get_possible_values();
+        let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
+        let is_flag = arg.get_num_args().is_some_and(|count| !count.takes_values());
+        (!is_flag && !names.is_empty()).then(|| names.join(" "))
+    };
+    let options = definition
+        .get_opts()
+        .filter_map(|option| Some((format!("--{}", option.get_long()?), values(option)?)));
+    let commands = definition.get_subcommands().filter_map(|command| {
+        Some((command.get_name().to_owned(), values(command.get_positionals().next()?)?))
+    });
+    options.chain(commands).collect()
+}
+
+fn for_bash(choices: &[(String, String)]) -> String {
+    let choice = |(word, values): &(String, String)| {
+        format!(
+            "        {word}:*) COMPREPLY=($(compgen -W \"{values}\" -- \"$cur\")); return 0 ;;\n"
+        )
+    };
+    let cases: String = choices.iter().map(choice).collect();
+    format!("    case ${{COMP_WORDS[COMP_CWORD - 1]}}:$cur in\n        *:-*) ;;\n{cases}    esac\n")
+}
+
+/// clap's own conditions fail where the value of an option is still missing.
+fn for_fish(choices: &[(String, String)]) -> String {
+    let choice = |(word, values): &(String, String)| {
+        format!("complete -c {NAME} -n \"__fish_jp_confine_behind {word}\" -x -a \"{values}\"\n")
+    };
+    choices.iter().map(choice).collect()
+}

@@ -1,0 +1,52 @@
+//! Links that `--mount` left with their approvals (spec §8.3), and that no rule of this run is about.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::build::{Grant, GrantKind};
+use jp_confine_policy::canonical::{Lookups, Root};
+use jp_confine_policy::external::External;
+
+use super::grammar::Mount;
+use crate::approvals::store::{Kind, Store};
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Idle {
+    /// Canonical.
+    pub(crate) target: PathBuf,
+    /// What `--mount` takes to have it again, as typed in the working directory.
+    pub(crate) word: PathBuf,
+}
+
+/// Those of the workspace `root` that lead where they were approved to, seen from the directory `cwd`; none where
+/// that is not in the workspace. Looks at the disk.
+pub(crate) fn idle(root: &Root, cwd: &Path, store: &Store, grants: &[Grant]) -> Vec<Idle> {
+    let Ok(inside) = cwd.strip_prefix(root.as_path()) else { return Vec::new() };
+    let up = "../".repeat(inside.components().count());
+    let is_ruled = |name: &str| {
+        let names = |grant: &Grant| matches!(&grant.kind, GrantKind::External { lexical_path } if lexical_path == name);
+        grants.iter().any(names)
+    };
+    let names = store.entries(Kind::Mount).iter().map(|entry| entry.rule_path.as_str());
+    names
+        .filter(|name| !is_ruled(name))
+        .filter_map(|name| {
+            match External::look(root, &mut Lookups::default(), name.into(), store) {
+                External::Approved { target } => {
+                    let (path, name) = (target.clone(), format!("{up}{name}"));
+                    let word = shortest(&Mount { tool: None, name, path, writable: false });
+                    Some(Idle { target, word: word.into() })
+                }
+                _ => None,
+            }
+        })
+        .collect()
+}
+
+/// The word that is read as this, without the mode where that goes without saying.
+fn shortest(mount: &Mount) -> OsString {
+    let mut word = OsString::from(format!("{}=", mount.name));
+    word.push(&mount.path);
+    if Mount::parse(&word).as_ref() == Ok(mount) { word } else { mount.word() }
+}
