@@ -43,9 +43,9 @@ pub(super) fn asked_by(denial: &Denial, began: Option<SystemTime>) -> Asked<'_> 
     }
 }
 
-/// What whoever was to make an entry takes of it next: a directory is filled, a file gets its mode and is opened
-/// again, be it to be read, what is there for a while only is removed. A rule that granted the making alone would be of no use. Of
-/// what is there already nothing follows. Looks at the disk.
+/// What whoever was to make an entry takes of it next (`docs/decisions/0032`): a directory is filled, a file gets its
+/// mode and is opened again, what is there for a while only is removed. A rule that granted the making alone would be
+/// of no use. Of what is there already nothing follows. Looks at the disk.
 fn follows(denial: &Denial) -> Capabilities {
     if !is_to_be_made(denial) {
         return Capabilities::NONE;
