@@ -14,6 +14,7 @@
 
 mod caller;
 mod calls;
+mod copies;
 pub(crate) mod counts;
 mod dispatch;
 mod hands;

@@ -29,6 +29,7 @@ static const struct {
     {"processes", processes},
     {"vforks", vforks},
     {"crowd", crowd},
+    {"passers", passers},
     {"traced", traced},
     {"stepped", stepped},
     {"suspended", suspended},

@@ -21,7 +21,7 @@ typedef void verb(char **arguments);
 
 verb rewritten_path, swapped_descriptor, swapped_names;
 verb killed, signals, storm, shared_signal;
-verb threads, processes, vforks, crowd;
+verb threads, processes, vforks, crowd, passers;
 verb traced, stepped, suspended;
 verb open_files, file_size, identity, hidden, own_file;
 verb memory, self, places;
