@@ -21,6 +21,7 @@ mod hands;
 mod lessons;
 mod limits;
 pub(crate) mod place;
+mod planted;
 mod policy;
 mod proc;
 pub(crate) mod program;

@@ -43,6 +43,7 @@ static const struct {
     {"places", places},
     {"intrude", intrude},
     {"write-to", write_to},
+    {"make-there", make_there},
     {"namespaces", namespaces},
     {"abstract", abstract},
     {"reach", reach},

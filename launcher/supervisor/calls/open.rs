@@ -243,6 +243,9 @@ fn open_object(
     if kind == FileType::Directory && how.has(libc::O_CREAT) {
         return Err(Errno::ISDIR);
     }
+    if how.has(libc::O_CREAT) && matches!(kind, FileType::RegularFile | FileType::Fifo) {
+        argument.check_planted(object)?;
+    }
     if how.has(libc::O_PATH) {
         return Ok(None);
     }
