@@ -19,7 +19,7 @@ use super::place::{self, Place};
 use super::through::Through;
 
 /// How many links are followed before `ELOOP` (`path_resolution(7)`).
-const LINK_BUDGET: u32 = 40;
+pub(crate) const LINK_BUDGET: u32 = 40;
 
 /// The inode of the root of every procfs.
 const PROC_ROOT: u64 = 1;
@@ -358,13 +358,14 @@ impl<'a> Argument<'a> {
 }
 
 /// Where a path's last component is.
-struct Split<'p> {
-    parent: &'p [u8],
-    name: &'p [u8],
-    slash: bool,
+pub(crate) struct Split<'p> {
+    pub(crate) parent: &'p [u8],
+    pub(crate) name: &'p [u8],
+    pub(crate) slash: bool,
 }
 
-fn split(path: &[u8]) -> Split<'_> {
+/// The directory's path, the last component, and whether a slash follows it.
+pub(crate) fn split(path: &[u8]) -> Split<'_> {
     let end = path.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
     let (whole, slashes) = path.split_at_checked(end).unwrap_or((path, b""));
     let start = whole.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
