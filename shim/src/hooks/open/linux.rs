@@ -155,6 +155,7 @@ const fn is_walk(spelling: &Spelling, how: How) -> bool {
 #[cold]
 #[inline(never)]
 fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: How) -> Errno {
+    let exists = spelling.is_dotted() && how.exclusive();
     let outcome = if spelling.is_dotted() {
         let flags = libc::O_DIRECTORY;
         let judge = |image: &Image<'_>, request: &Request<'_>| how.judge_at_all(image, request);
@@ -169,7 +170,7 @@ fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: 
             Err(errno) => return nowhere(image, call, spelling, how, None, errno),
         }
     };
-    outcome.err().unwrap_or(Errno::EISDIR)
+    outcome.err().unwrap_or(if exists { Errno::EEXIST } else { Errno::EISDIR })
 }
 
 /// Whether an error is the kernel's in any case, and not a refusal.
