@@ -7,9 +7,9 @@ use jp_confine_policy::Capabilities;
 
 use crate::errno::{Errno, Reply};
 use crate::hooks::object;
-#[cfg(target_os = "linux")]
-use crate::libc_functions;
 use crate::sys::TimesPointer;
+#[cfg(target_os = "linux")]
+use crate::{hooks::linux, libc_functions};
 use crate::{memory, sys};
 
 const UPDATE: Capabilities = Capabilities::UPDATE;
@@ -222,6 +222,11 @@ pub(crate) extern "C" fn utimensat(
             return futimens(dirfd, times);
         }
         return Err::<c_int, _>(Errno::EINVAL).reply();
+    }
+    #[cfg(target_os = "linux")]
+    match linux::attributes::sets_nothing(times) {
+        Ok(false) => {}
+        nothing => return nothing.map(|_| ()).reply(),
     }
     set_times(c"utimensat", dirfd, path, times, flags).reply()
 }

@@ -139,11 +139,9 @@ mod common {
         libc::SYS_fchownat => attributes::fchownat(
             a.int(0), a.pointer(1), a.unsigned(2), a.unsigned(3), a.int(4),
         ),
-        libc::SYS_utimensat => if a.size(1) == 0 {
-            attributes::futimens(a.int(0), a.pointer(2))
-        } else {
-            attributes::utimensat(a.int(0), a.pointer(1), a.pointer(2), a.int(3))
-        },
+        libc::SYS_utimensat => linux::attributes::utimensat_by_number(
+            a.int(0), a.pointer(1), a.pointer(2), a.int(3),
+        ),
         libc::SYS_setxattr => xattrs::setxattr(
             a.pointer(0), a.pointer(1), a.pointer(2), a.size(3), a.int(4),
         ),
