@@ -14,6 +14,9 @@ use crate::path::Spelling;
 use crate::report::{self, Subject};
 use crate::{links, places, remembered, resolve, sys};
 
+#[path = "planted.rs"]
+mod planted;
+
 /// The flags openat2(2) knows. open(2) ignores others, openat2 refuses them.
 const KNOWN: c_int = libc::O_ACCMODE
     | libc::O_CREAT
@@ -231,7 +234,9 @@ fn open_existing(
     let flags = follow | how.flags & libc::O_DIRECTORY;
     let mut path = PathBuffer::new();
     let held = resolve::pin(spelling, flags, &mut path).map_err(Failure::Nowhere)?;
+    let makes = how.has(libc::O_CREAT);
     judge_held(image, call, spelling, &held, &path, how)
+        .and_then(|()| if makes { planted::check(image, spelling, &held) } else { Ok(()) })
         .and_then(|()| open_held(held, how))
         .map_err(Failure::Settled)
 }
