@@ -344,6 +344,7 @@ static int v_odd_flags(char **a)
     line("missing", "by number of neither", syscall(SYS_utimensat, AT_FDCWD, NULL, neither, 0));
     line("held", "utimensat without a flag", utimensat(held, "", times, 0));
     line("held", "utimensat of nothing", utimensat(held, nothing, times, 0));
+    line("held", "fchmodat2", syscall(452, held, "", 0600, AT_EMPTY_PATH));
     line("held", "fchownat", fchownat(held, "", geteuid(), getegid(), AT_EMPTY_PATH));
     line("held", "fstatat", fstatat(held, "", &status, AT_EMPTY_PATH));
     line("held", "as a directory", openat(held, "f", O_RDONLY));

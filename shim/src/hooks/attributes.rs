@@ -47,8 +47,12 @@ fn set_mode(
     mode: c_uint,
     flags: c_int,
 ) -> Result<(), Errno> {
-    if flags & !libc::AT_SYMLINK_NOFOLLOW != 0 {
+    if flags & !(libc::AT_SYMLINK_NOFOLLOW | sys::EMPTY_PATH) != 0 {
         return Err(Errno::EINVAL);
+    }
+    #[cfg(target_os = "linux")]
+    if names_descriptor(path, flags)? {
+        return on_descriptor(call, dirfd, || sys::set_mode_of(dirfd, mode));
     }
     let object = object::at_path(call, dirfd, path, nofollow(flags), UPDATE)?;
     sys::set_mode(&object, mode)

@@ -102,9 +102,8 @@ mod common {
         namespaces, open, openat2, posix_names, sockets, xattrs,
     };
     use crate::errno::Reply;
+    use crate::sys::FCHMODAT2;
 
-    /// fchmodat2(2), which the C library's headers do not name yet.
-    const FCHMODAT2: c_long = 452;
     /// `setxattrat` to `removexattrat`, `open_tree_attr`, `file_getattr` and `file_setattr`.
     const FIRST_RECENT: c_long = 463;
     const LAST_RECENT: c_long = super::LAST_KNOWN;
