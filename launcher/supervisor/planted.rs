@@ -15,14 +15,27 @@ pub(crate) struct Protection {
     pub(super) fifos: u32,
 }
 
+/// The directory that something is in: who may write to it, and whose it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Directory {
+    mode: u32,
+    owner: u32,
+}
+
+impl From<Stat> for Directory {
+    fn from(stat: Stat) -> Self {
+        Self { mode: stat.st_mode, owner: stat.st_uid }
+    }
+}
+
 impl Protection {
     /// Whether a link at the end of a path is followed only for its owner.
-    pub(super) fn keeps_link(self, link: &Stat, directory: &Stat) -> bool {
+    pub(super) fn keeps_link(self, link: &Stat, directory: Directory) -> bool {
         self.links != 0 && is_left_by_another(link, directory, BY_ALL)
     }
 
     /// Whether a file that is there already is opened, by an open that would have made it, only for its owner.
-    pub(super) fn keeps_file(self, file: &Stat, directory: &Stat) -> bool {
+    pub(super) fn keeps_file(self, file: &Stat, directory: Directory) -> bool {
         let level = match FileType::from_raw_mode(file.st_mode) {
             FileType::RegularFile => self.regular,
             FileType::Fifo => self.fifos,
@@ -34,9 +47,9 @@ impl Protection {
 }
 
 /// Whether something in a sticky directory, that others may write to as well, is not its owner's.
-fn is_left_by_another(left: &Stat, directory: &Stat, by_others: u32) -> bool {
-    let mode = directory.st_mode;
-    mode & STICKY != 0 && mode & by_others != 0 && left.st_uid != directory.st_uid
+fn is_left_by_another(left: &Stat, directory: Directory, by_others: u32) -> bool {
+    let Directory { mode, owner } = directory;
+    mode & STICKY != 0 && mode & by_others != 0 && left.st_uid != owner
 }
 
 #[cfg(test)]
@@ -57,8 +70,8 @@ mod tests {
     fn what_a_stranger_left_is_kept() {
         let keeps = |level, kind: u32, mode, owner| {
             let protection = Protection { links: 0, regular: level, fifos: level };
-            let directory = stat(libc::S_IFDIR | mode, HOST);
-            protection.keeps_file(&stat(kind | 0o666, owner), &directory)
+            let directory = stat(libc::S_IFDIR | mode, HOST).into();
+            protection.keeps_file(&stat(kind | 0o666, owner), directory)
         };
         for kind in [libc::S_IFREG, libc::S_IFIFO] {
             assert!(keeps(1, kind, 0o1777, STRANGER) && !keeps(0, kind, 0o1777, STRANGER));
@@ -68,14 +81,14 @@ mod tests {
         }
         assert!(!keeps(2, libc::S_IFCHR, 0o1777, STRANGER));
         let fifos = Protection { links: 0, regular: 0, fifos: 1 };
-        assert!(!fifos.keeps_file(&stat(libc::S_IFREG, STRANGER), &stat(0o1777, HOST)));
+        assert!(!fifos.keeps_file(&stat(libc::S_IFREG, STRANGER), stat(0o1777, HOST).into()));
     }
 
     #[test]
     fn links_that_a_stranger_left_are_kept() {
         let keeps = |links, mode, owner| {
             let protection = Protection { links, regular: 0, fifos: 0 };
-            protection.keeps_link(&stat(libc::S_IFLNK, owner), &stat(mode, HOST))
+            protection.keeps_link(&stat(libc::S_IFLNK, owner), stat(mode, HOST).into())
         };
         assert!(keeps(1, 0o1777, STRANGER) && !keeps(0, 0o1777, STRANGER));
         assert!(!keeps(1, 0o1777, HOST) && !keeps(1, 0o777, STRANGER));

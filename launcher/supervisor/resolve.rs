@@ -16,6 +16,7 @@ use rustix::io::Errno;
 
 use super::caller::Caller;
 use super::place::{self, Place};
+use super::planted::Directory;
 use super::through::Through;
 
 /// How many links are followed before `ELOOP` (`path_resolution(7)`).
@@ -55,7 +56,7 @@ pub(crate) struct Object {
     /// No link was on the way: the path reads as the canonical one.
     direct: bool,
     /// The directory by whose entry it was reached, where that is known.
-    directory: Option<Stat>,
+    directory: Option<Directory>,
 }
 
 /// What the policy may be asked about an object.
@@ -306,12 +307,12 @@ impl<'a> Argument<'a> {
         let directory = if object.direct {
             let Split { parent, .. } = split(self.text.to_bytes());
             let parent = CString::new(parent).map_err(|_| Errno::ACCESS)?;
-            Some(fstat(self.without_links(&parent, HELD_DIRECTORY)?)?)
+            Some(fstat(self.without_links(&parent, HELD_DIRECTORY)?)?.into())
         } else {
             object.directory
         };
         let protection = self.caller.proc().protection();
-        let kept = directory.is_some_and(|it| protection.keeps_file(&object.stat, &it));
+        let kept = directory.is_some_and(|it| protection.keeps_file(&object.stat, it));
         if kept { require_owner(&self.caller, &object.stat) } else { Ok(()) }
     }
 
@@ -381,7 +382,7 @@ struct Walk<'w, 'a> {
     links: u32,
     own: bool,
     /// What `current` is an entry of; nothing where a link stood for it.
-    directory: Option<Stat>,
+    directory: Option<Directory>,
 }
 
 /// What a component of a path is.
@@ -409,7 +410,7 @@ impl Walk<'_, '_> {
                     return Err(Errno::NOTDIR);
                 }
                 Step::Reached(file, _) => {
-                    self.directory = Some(fstat(&self.current)?);
+                    self.directory = Some(fstat(&self.current)?.into());
                     self.current = file;
                     self.rest = rest;
                 }
@@ -474,7 +475,7 @@ impl Walk<'_, '_> {
     /// At the end of a path, a link that somebody left where everybody may leave some leads nobody astray.
     fn check_planted(&self, link: &OwnedFd) -> Result<(), Errno> {
         let (link, directory) = (fstat(link)?, fstat(&self.current)?);
-        let kept = self.caller.proc().protection().keeps_link(&link, &directory);
+        let kept = self.caller.proc().protection().keeps_link(&link, directory.into());
         if kept { require_owner(self.caller, &link) } else { Ok(()) }
     }
 
