@@ -77,7 +77,9 @@ pub(crate) fn send_message(
 
 fn send_one(task: &Task<'_>, fd: i32, header: u64, flags: i32) -> Result<usize, Errno> {
     let socket = task.caller.descriptor(fd)?;
-    let message = Message::read(task, &socket, header, flags)?;
+    let message = Message::read(task, &socket, header, flags);
+    // That it is no socket comes first.
+    let message = message.or_else(|errno| network::domain(&socket).and(Err(errno)))?;
     let carried = control::carried(&message.control)?;
     if carried == 0 {
         return send(task, &socket, &message);

@@ -72,6 +72,8 @@ fn messages_without_a_form() {
         let fd = usize::try_from(sender.as_raw_fd()).expect("open");
         let data = b"hello".as_ptr().expose_provenance();
         let mut text = String::new();
+        let opened = std::fs::File::open("f").expect("open");
+        let file = usize::try_from(opened.as_raw_fd()).expect("open");
         let headers = [
             (5, 0, 0),
             (usize::MAX, 0, 0),
@@ -85,8 +87,11 @@ fn messages_without_a_form() {
             let piece = [data, length];
             let pieces = piece.as_ptr().expose_provenance();
             let header = [0, 0, pieces, 1, control, control_length, 0];
-            let sent = call(libc::SYS_sendmsg, &[fd, header.as_ptr().expose_provenance(), 0]);
-            let _ = writeln!(text, "{length} {control_length} {}", said(sent));
+            let header = header.as_ptr().expose_provenance();
+            for fd in [fd, file] {
+                let sent = said(call(libc::SYS_sendmsg, &[fd, header, 0]));
+                let _ = writeln!(text, "{length} {control_length} {sent}");
+            }
         }
         text
     });

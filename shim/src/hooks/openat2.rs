@@ -126,22 +126,22 @@ fn resolve_entry(dirfd: c_int, text: &mut PathBuffer, how: How) -> Result<Resolv
     let stop = if exclusive { libc::O_NOFOLLOW } else { how.flags & libc::O_NOFOLLOW };
     let mut target = Far::<PathBuffer>::blank()?;
     for _ in 0..LINK_BUDGET {
-        let hold = |path: &CStr, flags| sys::openat2(dirfd, path, PIN | flags, 0, how.resolve);
+        let reach = |path: &CStr, flags| sys::openat2(dirfd, path, PIN | flags, 0, how.resolve);
         let (name_at, end) = last(text.as_bytes());
         let mut name = Far::<Buffer<NAME>>::blank()?;
         name.push(text.as_bytes().get(name_at..end).unwrap_or(&[]))?;
         if matches!(name.as_bytes(), b"" | b"." | b"..") {
-            hold(text.c_str(0), libc::O_DIRECTORY)?;
+            reach(text.c_str(0), libc::O_DIRECTORY)?;
             return Err(if exclusive { Errno::EEXIST } else { Errno::EISDIR });
         }
         let held = text.with_part(0, name_at, |parent| {
-            hold(if parent.is_empty() { c"." } else { parent }, libc::O_DIRECTORY)
+            reach(if parent.is_empty() { c"." } else { parent }, libc::O_DIRECTORY)
         })?;
         if end < text.len() {
             name.push(b"/")?;
             return Ok(Resolved { held, entry: Some(name) });
         }
-        match hold(text.c_str(0), stop) {
+        match reach(text.c_str(0), stop) {
             Ok(_) | Err(Errno::ENOENT) => {}
             Err(errno) => return Err(errno),
         }
