@@ -14,12 +14,14 @@
 
 mod caller;
 mod calls;
+mod copies;
 pub(crate) mod counts;
 mod dispatch;
 mod hands;
 mod lessons;
 mod limits;
 pub(crate) mod place;
+mod planted;
 mod policy;
 mod proc;
 pub(crate) mod program;

@@ -12,6 +12,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::path::DecInt;
 
+use super::planted::Protection;
+
 /// More than most files about a thread have.
 const USUAL: usize = 4096;
 
@@ -26,7 +28,7 @@ pub(crate) struct Proc {
     user_namespace: u64,
     pid_namespace: u64,
     ipc_namespace: Option<u64>,
-    protects_links: bool,
+    protection: Protection,
 }
 
 impl Proc {
@@ -44,7 +46,11 @@ impl Proc {
         let user_namespace = namespace(&all, "self", "user")?;
         let pid_namespace = namespace(&all, "self", "pid")?;
         let ipc_namespace = namespace(&all, "self", "ipc").ok();
-        let protects_links = is_on(&all, "sys/fs/protected_symlinks");
+        let protection = Protection {
+            links: setting(&all, "protected_symlinks"),
+            regular: setting(&all, "protected_regular"),
+            fifos: setting(&all, "protected_fifos"),
+        };
         Ok(Self {
             all,
             descriptors,
@@ -52,7 +58,7 @@ impl Proc {
             user_namespace,
             pid_namespace,
             ipc_namespace,
-            protects_links,
+            protection,
         })
     }
 
@@ -64,9 +70,9 @@ impl Proc {
         Ok(identity(directory)? == self.root)
     }
 
-    /// Whether links that somebody planted in directories of all are not followed.
-    pub(crate) fn protects_links(&self) -> bool {
-        self.protects_links
+    /// What of that which others left is not followed or opened.
+    pub(crate) fn protection(&self) -> Protection {
+        self.protection
     }
 
     /// Whether capabilities of a thread's mean what the supervisor's do.
@@ -165,12 +171,12 @@ pub(crate) fn name_of(object: BorrowedFd<'_>) -> String {
     format!("/proc/self/fd/{}", object.as_raw_fd())
 }
 
-/// Whether a switch of the kernel's is on.
-fn is_on(proc: &OwnedFd, name: &str) -> bool {
+/// A number that the kernel goes by with files (`proc_sys_fs(5)`); zero where it has no such.
+fn setting(proc: &OwnedFd, name: &str) -> u32 {
+    let name = format!("sys/fs/{name}");
     let file = openat(proc, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
-    file.is_ok_and(|file| {
-        io::read_to_string(std::fs::File::from(file)).is_ok_and(|text| text.trim() != "0")
-    })
+    let text = file.ok().and_then(|file| io::read_to_string(std::fs::File::from(file)).ok());
+    text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
 fn namespace(proc: &OwnedFd, process: &str, kind: &str) -> Result<u64, Errno> {

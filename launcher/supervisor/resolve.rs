@@ -16,10 +16,11 @@ use rustix::io::Errno;
 
 use super::caller::Caller;
 use super::place::{self, Place};
+use super::planted::Directory;
 use super::through::Through;
 
 /// How many links are followed before `ELOOP` (`path_resolution(7)`).
-const LINK_BUDGET: u32 = 40;
+pub(crate) const LINK_BUDGET: u32 = 40;
 
 /// The inode of the root of every procfs.
 const PROC_ROOT: u64 = 1;
@@ -54,6 +55,8 @@ pub(crate) struct Object {
     own: bool,
     /// No link was on the way: the path reads as the canonical one.
     direct: bool,
+    /// The directory by whose entry it was reached, where that is known.
+    directory: Option<Directory>,
 }
 
 /// What the policy may be asked about an object.
@@ -128,7 +131,7 @@ impl Object {
     fn locate(caller: &Caller<'_>, file: OwnedFd, own: bool) -> Result<Self, Errno> {
         let stat = fstat(&file)?;
         let place = place::of(caller, file.as_fd())?;
-        Ok(Self { file, stat, place, own, direct: false })
+        Ok(Self { file, stat, place, own, direct: false, directory: None })
     }
 }
 
@@ -296,6 +299,23 @@ impl<'a> Argument<'a> {
         Ok(Some(entry.by_route(route)))
     }
 
+    /// Whether an open that would have made the object may open it, be it another's.
+    ///
+    /// # Errors
+    /// `EACCES` where it may not, or that cannot be told.
+    pub(crate) fn check_planted(&self, object: &Object) -> Result<(), Errno> {
+        let directory = if object.direct {
+            let Split { parent, .. } = split(self.text.to_bytes());
+            let parent = CString::new(parent).map_err(|_| Errno::ACCESS)?;
+            Some(fstat(self.without_links(&parent, HELD_DIRECTORY)?)?.into())
+        } else {
+            object.directory
+        };
+        let protection = self.caller.proc().protection();
+        let kept = directory.is_some_and(|it| protection.keeps_file(&object.stat, it));
+        if kept { require_owner(&self.caller, &object.stat) } else { Ok(()) }
+    }
+
     /// The entry that no object has, where no link is on the way to its directory.
     fn missing(&self) -> Option<Entry> {
         let Split { parent, name, slash } = split(self.text.to_bytes());
@@ -326,6 +346,7 @@ impl<'a> Argument<'a> {
             rest: path.to_vec(),
             links: LINK_BUDGET,
             own: false,
+            directory: None,
         };
         let through = self.through.as_ref().map(|through| (through, path.get(through.end..)));
         if let Some((Through { object, .. }, Some(rest))) = through
@@ -338,13 +359,14 @@ impl<'a> Argument<'a> {
 }
 
 /// Where a path's last component is.
-struct Split<'p> {
-    parent: &'p [u8],
-    name: &'p [u8],
-    slash: bool,
+pub(crate) struct Split<'p> {
+    pub(crate) parent: &'p [u8],
+    pub(crate) name: &'p [u8],
+    pub(crate) slash: bool,
 }
 
-fn split(path: &[u8]) -> Split<'_> {
+/// The directory's path, the last component, and whether a slash follows it.
+pub(crate) fn split(path: &[u8]) -> Split<'_> {
     let end = path.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
     let (whole, slashes) = path.split_at_checked(end).unwrap_or((path, b""));
     let start = whole.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
@@ -359,6 +381,8 @@ struct Walk<'w, 'a> {
     rest: Vec<u8>,
     links: u32,
     own: bool,
+    /// What `current` is an entry of; nothing where a link stood for it.
+    directory: Option<Directory>,
 }
 
 /// What a component of a path is.
@@ -386,12 +410,14 @@ impl Walk<'_, '_> {
                     return Err(Errno::NOTDIR);
                 }
                 Step::Reached(file, _) => {
+                    self.directory = Some(fstat(&self.current)?.into());
                     self.current = file;
                     self.rest = rest;
                 }
             }
         }
-        Object::locate(self.caller, self.current, self.own).map(Found::Object)
+        let object = Object::locate(self.caller, self.current, self.own)?;
+        Ok(Found::Object(Object { directory: self.directory, ..object }))
     }
 
     /// The next component, and what follows it, slashes and all.
@@ -446,18 +472,11 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// At the end of a path, a link that somebody left where everybody may leave some leads nobody
-    /// astray (`fs.protected_symlinks`, `proc_sys_fs(5)`). The kernel sees to it for links that it
-    /// follows itself.
+    /// At the end of a path, a link that somebody left where everybody may leave some leads nobody astray.
     fn check_planted(&self, link: &OwnedFd) -> Result<(), Errno> {
-        const SHARED: u32 = libc::S_ISVTX | libc::S_IWOTH;
-        let directory = fstat(&self.current)?;
-        if directory.st_mode & SHARED != SHARED || !self.caller.proc().protects_links() {
-            return Ok(());
-        }
-        let owner = fstat(link)?.st_uid;
-        let own = self.caller.status()?.identity.user[1];
-        if owner == own || owner == directory.st_uid { Ok(()) } else { Err(Errno::ACCESS) }
+        let (link, directory) = (fstat(link)?, fstat(&self.current)?);
+        let kept = self.caller.proc().protection().keeps_link(&link, directory.into());
+        if kept { require_owner(self.caller, &link) } else { Ok(()) }
     }
 
     /// Goes through a link that stands for an object rather than a path, as the kernel does.
@@ -478,10 +497,17 @@ impl Walk<'_, '_> {
             return Err(Errno::NOTDIR);
         }
         self.own = own;
+        self.directory = None;
         self.current = object;
         self.rest = rest;
         Ok(())
     }
+}
+
+/// Refuses what is not the caller's own.
+fn require_owner(caller: &Caller<'_>, stat: &Stat) -> Result<(), Errno> {
+    let own = caller.status()?.identity.user[1];
+    if stat.st_uid == own { Ok(()) } else { Err(Errno::ACCESS) }
 }
 
 fn is_directory(stat: &Stat) -> bool {

@@ -10,6 +10,7 @@ use rustix::fs::{Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 
 use super::caller::Caller;
+use super::copies::Room;
 use super::hands::{Acting, Hands};
 use super::policy::Policy;
 use super::resolve::{Argument, Found, Judged, Object};
@@ -125,6 +126,19 @@ impl<'a> Task<'a> {
     /// Those of [`Waiting::during`].
     pub(crate) fn wait<T>(&self, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
         self.waiting.during(&self.caller, || self.share.lend(call))
+    }
+
+    /// Has room for so many descriptors besides those that every call has. To be called while none is held.
+    ///
+    /// # Errors
+    /// Those of [`Share::carry`].
+    pub(crate) fn carry(&self, count: usize) -> Result<(), Errno> {
+        self.share.carry(count)
+    }
+
+    /// Has room for a copy of so many bytes, or as many as there is room for, until what is returned is dropped.
+    pub(crate) fn room_to_copy(&self, length: usize) -> Room<'a> {
+        self.share.copies().take(length)
     }
 
     /// Holds what a path leads to, if the policy grants `need` on it.

@@ -13,7 +13,6 @@ use rustix::thread::{Pid, gettid};
 
 use super::caller::Caller;
 use super::proc::Proc;
-use super::share;
 use super::status::Status;
 use crate::consent::Consent;
 use crate::sys::interruption;
@@ -26,8 +25,6 @@ const LOOK: Duration = Duration::from_micros(100);
 
 /// Nobody needs that many calls that wait at the same time.
 const MOST: usize = 2048;
-/// How many descriptors the supervisor needs for itself and for a call that does not wait.
-const RESERVED: usize = 32;
 
 /// How the kernel is told to make the caller begin its call again after a signal (`ERESTARTSYS`).
 const BEGIN_AGAIN: Errno = Errno::from_raw_os_error(512);
@@ -137,7 +134,7 @@ impl Waiting {
         let mut waiters = self.waiters();
         // This thread, and one more that does not wait.
         if !self.watched.load(Ordering::Acquire)
-            || waiters.len() >= most()
+            || waiters.len() >= MOST
             || self.threads() < waiters.len() + 2
         {
             return Err(Errno::NOMEM);
@@ -206,9 +203,4 @@ impl Waiting {
     fn waiters(&self) -> MutexGuard<'_, Waiters> {
         self.waiters.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// How many calls may wait, so that descriptors are left for others.
-fn most() -> usize {
-    MOST.min(share::descriptors().saturating_sub(RESERVED) / share::HELD)
 }

@@ -174,6 +174,29 @@ static int v_odd_names(char **a)
     return DONE;
 }
 
+#ifdef SYS_openat2
+/* Resolve flags of openat2(2), with and without making files. */
+static int v_resolve_flags(char **a)
+{
+    const char *names[] = {"file", "file/", "dangling", "dir/up", "dir/there", "dir/", "dir/.", "new", "new/", "missing/x"};
+    const unsigned long kinds[] = {O_RDONLY, O_WRONLY | O_CREAT, O_WRONLY | O_CREAT | O_EXCL};
+    (void)a;
+    if (symlink("nowhere", "dangling") || symlink("../nowhere", "dir/up") || symlink("there2", "dir/there"))
+        return FAILED;
+    for (unsigned long resolve = 0; resolve <= 0x20; resolve = resolve ? resolve * 2 : 1)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            for (size_t k = resolve == 0x20; k < sizeof kinds / sizeof *kinds; k++) {
+                unsigned long how[] = {kinds[k], k ? 0600 : 0, resolve};
+                printf("%lx %lo ", resolve, kinds[k]);
+                line(names[i], "openat2", syscall(SYS_openat2, AT_FDCWD, names[i], how, sizeof how));
+                (void)(unlink("nowhere") | unlink("dir/there2") | unlink("new"));
+            }
+    return DONE;
+}
+#else
+#define v_resolve_flags absent
+#endif
+
 static void program(const char *name, const void *start, size_t size)
 {
     static char *const vector[] = {"x", NULL};
@@ -313,8 +336,15 @@ static int v_odd_flags(char **a)
     line("flags", "fstatat", fstatat(AT_FDCWD, "file", &status, 0x40000000));
     line("flags", "utimensat", utimensat(AT_FDCWD, "file", times, 0x8000));
     line("held", "utimensat", utimensat(held, "", times, AT_EMPTY_PATH));
+    line("held", "by number", syscall(SYS_utimensat, held, NULL, times, 0));
+    line("held", "by number with a flag", syscall(SYS_utimensat, held, NULL, times, AT_EMPTY_PATH));
+    line("here", "by number", syscall(SYS_utimensat, AT_FDCWD, NULL, times, 0));
+    struct timespec neither[] = {{0, UTIME_OMIT}, {0, UTIME_OMIT}};
+    line("missing", "utimensat of neither", utimensat(AT_FDCWD, "missing", neither, 0));
+    line("missing", "by number of neither", syscall(SYS_utimensat, AT_FDCWD, NULL, neither, 0));
     line("held", "utimensat without a flag", utimensat(held, "", times, 0));
     line("held", "utimensat of nothing", utimensat(held, nothing, times, 0));
+    line("held", "fchmodat2", syscall(452, held, "", 0600, AT_EMPTY_PATH));
     line("held", "fchownat", fchownat(held, "", geteuid(), getegid(), AT_EMPTY_PATH));
     line("held", "fstatat", fstatat(held, "", &status, AT_EMPTY_PATH));
     line("held", "as a directory", openat(held, "f", O_RDONLY));
@@ -359,6 +389,7 @@ const struct verb answer_verbs[] = {
     {"pointers", 0, v_pointers},
     {"null_pointers", 0, v_null_pointers},
     {"odd_names", 0, v_odd_names},
+    {"resolve_flags", 0, v_resolve_flags},
     {"odd_programs", 0, v_odd_programs},
     {"descriptor_numbers", 0, v_descriptor_numbers},
     {"odd_flags", 0, v_odd_flags},

@@ -36,6 +36,11 @@ fn odd_names() {
 }
 
 #[test]
+fn resolve_flags() {
+    assert_same_answers("resolve_flags");
+}
+
+#[test]
 fn odd_programs() {
     assert_same_answers("odd_programs");
 }

@@ -150,17 +150,22 @@ fn a_tracer_that_stops_who_waits_in_a_call() {
     }
 }
 
-/// Where links that others left are not followed (`fs.protected_symlinks`), the supervisor follows none
-/// for its callers either. The setting is one of the machine's; here it is laid over with that of another.
+/// Where links that others left are not followed (`fs.protected_symlinks`), nor files opened (`fs.protected_regular`,
+/// `fs.protected_fifos`) by opens that would have made them, the supervisor does neither for its callers. The
+/// settings are the machine's; here they are laid over with those of another.
 #[test]
-fn links_that_others_left_where_everybody_may() {
-    if Holder::under_test() == Holder::Library {
-        return skip("the kernel follows links for the library");
-    }
+fn what_others_left_where_everybody_may() {
     if !rustix::process::geteuid().is_root() || !have("unshare") {
         return skip("only root can mount");
     }
-    let scratch = ground(Scratch::new(), Linked::Statically);
+    BOTH.into_iter().for_each(assert_nothing_left_is_opened);
+}
+
+fn assert_nothing_left_is_opened(linked: Linked) {
+    if Holder::under_test() == Holder::Library && linked == Linked::Statically {
+        return skip("the library is not in programs like these");
+    }
+    let scratch = ground(Scratch::new(), linked);
     scratch.write("on", "1\n");
     let shared = scratch.path("ws/shared");
     std::fs::create_dir(&shared).expect("a folder");
@@ -172,14 +177,32 @@ fn links_that_others_left_where_everybody_may() {
         symlink(target, shared.join(name)).expect("a link");
         lchown(shared.join(name), Some(owner), None).expect("chown");
     }
+    for (name, owner) in [("mine", 0), ("theirs", STRANGER)] {
+        scratch.write(&format!("ws/shared/{name}"), "left\n");
+        lchown(shared.join(name), Some(owner), None).expect("chown");
+    }
+    std::fs::rename(scratch.path("ws/fifo"), shared.join("fifo")).expect("moved");
+    lchown(shared.join("fifo"), Some(STRANGER), None).expect("chown");
+    symlink("shared/theirs", scratch.path("ws/way")).expect("a link");
+    // What the library leaves to the kernel goes by the machine's own settings.
+    let (verbs, expected) = match linked {
+        Linked::Statically => (
+            "write-to shared/own shared/host shared/planted shared/way/inner shared/theirs; \
+             STRESS make-there shared/mine shared/theirs way shared/fifo",
+            "ok ok EACCES ok ok\nok EACCES EACCES EACCES",
+        ),
+        Linked::Dynamically => ("make-there shared/mine way", "ok EACCES"),
+    };
+    let stress = format!("{PRODUCT} -- ./stress");
     let script = format!(
-        "mount --bind $WS/../on /proc/sys/fs/protected_symlinks || exit 77; exec {PRODUCT} -- ./stress \
-         write-to shared/own shared/host shared/planted shared/way/inner"
+        "for kind in symlinks regular fifos; do mount --bind $WS/../on /proc/sys/fs/protected_$kind || exit 77; done
+         {stress} {}",
+        verbs.replace("STRESS", &stress)
     );
     let args = ["-m", "--propagation", "private", "sh", "-c", &scratch.expand(&script)];
     let outcome = Run::new(&scratch, "unshare", &args).mode(Mode::Bare).run();
     if outcome.code() == 77 || outcome.stderr.contains("unshare failed") {
         return skip("nothing can be mounted");
     }
-    assert_eq!(outcome.stdout.trim_end(), "ok ok EACCES ok", "{outcome}");
+    assert_eq!(outcome.stdout.trim_end(), expected, "{outcome}");
 }

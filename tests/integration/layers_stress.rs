@@ -179,9 +179,14 @@ fn few_descriptors_for_who_answers() {
         return skip("no prlimit");
     }
     let scratch = ground(Scratch::for_ordinary_user(), Linked::Statically);
-    let line = ["--nofile=40", PRODUCT, "--", "./stress", "threads", "20", "100"];
-    let outcome = Run::new(&scratch, "prlimit", &line).mode(Mode::Bare).limit(LIMIT).run();
-    assert_eq!(outcome.stdout, "wrong 0\n", "{outcome}");
+    // No more than the kernel too lets one user have in flight.
+    let rows = [("--nofile=40", "threads 20 100"), ("--nofile=120", "passers 3 45 200")];
+    for (limit, verb) in rows {
+        let line = [&[limit, PRODUCT, "--", "./stress"], &verb.split(' ').collect::<Vec<_>>()[..]];
+        let bare = Run::new(&scratch, "prlimit", &line.concat()).mode(Mode::Bare).limit(LIMIT);
+        let outcome = bare.run();
+        assert_eq!(outcome.stdout, "wrong 0\n", "{verb} {outcome}");
+    }
 }
 
 #[test]

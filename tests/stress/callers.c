@@ -194,6 +194,14 @@ void write_to(char **arguments) {
     }
 }
 
+/* PATHS: opens of files that may be there already. */
+void make_there(char **arguments) {
+    for (; *arguments; arguments++) {
+        long file = syscall(SYS_openat, AT_FDCWD, *arguments, O_RDWR | O_CREAT | O_NONBLOCK, 0600);
+        printf("%s%s", said(file), arguments[1] ? " " : "\n");
+    }
+}
+
 /* PATH: in namespaces of its own, a program makes a file, opens the path, and tries to mount. */
 void namespaces(char **arguments) {
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID) != 0) {

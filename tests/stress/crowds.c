@@ -1,5 +1,6 @@
 /* Many at once: threads, processes, parents that wait for their children, calls that block. */
 #include "stress.h"
+#include <sys/socket.h>
 
 static int each;
 static atomic_long wrong;
@@ -89,4 +90,35 @@ void crowd(char **arguments) {
     must(writer >= 0, "a writer");
     for (int i = 0; i < count; i++) pthread_join(all[i], 0);
     printf("opened %ld out-of-memory %ld other %ld wrong %ld\n", opened, out_of_memory, other, wrong);
+}
+
+static int passed[253], passed_count;
+
+static void *pass_and_make(void *argument) {
+    union { char bytes[CMSG_SPACE(sizeof passed)]; struct cmsghdr align; } control;
+    struct iovec data = {"a", 1};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control};
+    size_t size = (size_t)passed_count * sizeof *passed;
+    int ends[2];
+    must(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) == 0, "a pair");
+    control.align = (struct cmsghdr){CMSG_LEN(size), SOL_SOCKET, SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.align), passed, size);
+    message.msg_controllen = CMSG_SPACE(size);
+    for (int i = 0; i < each; i++) {
+        char byte;
+        if (syscall(SYS_sendmsg, ends[0], &message, 0) != 1 || recv(ends[1], &byte, 1, 0) != 1) wrong++;
+    }
+    return make_and_remove(argument);
+}
+
+/* HOW-MANY DESCRIPTORS TIMES: each sends so many descriptors at a time, and makes files. */
+void passers(char **arguments) {
+    int count = number(arguments[0]);
+    pthread_t all[count];
+    passed_count = number(arguments[1]);
+    each = number(arguments[2]);
+    for (int i = 0; i < passed_count; i++) must((passed[i] = dup(1)) >= 0, "a descriptor");
+    for (long i = 0; i < count; i++) must(pthread_create(&all[i], 0, pass_and_make, (void *)i) == 0, "a thread");
+    for (int i = 0; i < count; i++) pthread_join(all[i], 0);
+    printf("wrong %ld\n", atomic_load(&wrong));
 }

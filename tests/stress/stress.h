@@ -21,11 +21,11 @@ typedef void verb(char **arguments);
 
 verb rewritten_path, swapped_descriptor, swapped_names;
 verb killed, signals, storm, shared_signal;
-verb threads, processes, vforks, crowd;
+verb threads, processes, vforks, crowd, passers;
 verb traced, stepped, suspended;
 verb open_files, file_size, identity, hidden, own_file, hangup;
 verb memory, self, places;
-verb intrude, write_to, namespaces;
+verb intrude, write_to, make_there, namespaces;
 verb abstract, reach;
 verb unserved, few_files, no_processes, attached, seized;
 

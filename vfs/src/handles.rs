@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{Scope, ScopedJoinHandle};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -63,7 +63,8 @@ pub struct Handles<'scope, 'env> {
 #[derive(Debug)]
 struct Handle<'scope> {
     shared: Arc<Shared>,
-    thread: ScopedJoinHandle<'scope, ()>,
+    /// None where there could be none.
+    thread: Option<ScopedJoinHandle<'scope, ()>>,
 }
 
 /// What a tool's thread and its handle share.
@@ -91,7 +92,7 @@ impl<'scope, 'env> Handles<'scope, 'env> {
     }
 
     /// Starts a tool. `run` is to run a [`Session`](crate::session::Session) with the conversation and the
-    /// interruption that it is given.
+    /// interruption that it is given. Where there can be no thread for it, the tool has failed.
     pub fn spawn(
         &mut self,
         run: impl FnOnce(&mut dyn Conversation, &dyn Fn() -> bool) -> io::Result<Ending> + Send + 'scope,
@@ -102,11 +103,12 @@ impl<'scope, 'env> Handles<'scope, 'env> {
         let tool = Tool { status: running, is_busy: true, input: None, aborted: false };
         let shared = Arc::new(Shared { tool: Mutex::new(tool), changed: Condvar::new() });
         let of_thread = Arc::clone(&shared);
-        let thread = self.scope.spawn(move || {
+        let thread = Builder::new().spawn_scoped(self.scope, move || {
             let is_aborted = || of_thread.tool().aborted;
             let ending = run(&mut Applied(Arc::clone(&of_thread)), &is_aborted);
             of_thread.say(status_of(ending));
         });
+        let thread = thread.inspect_err(|error| shared.say(Status::Failed(error.to_string()))).ok();
         self.active.insert(id.clone(), Handle { shared, thread });
         id
     }
@@ -190,7 +192,7 @@ impl Handle<'_> {
             matches!(tool.status, Status::Active(_))
         };
         // A thread that panicked has ended, too.
-        let _ = self.thread.join();
+        let _ = self.thread.map(ScopedJoinHandle::join);
         was_active
     }
 }

@@ -2,6 +2,8 @@
 //! supervisor, which sends it. Descriptors in it become the supervisor's, and so does the number of the
 //! process that says who sends: the kernel lets nobody use another's.
 
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
 use rustix::io::Errno;
@@ -27,8 +29,8 @@ const TO_HOSTS: [(i32, i32); 7] = [
 #[derive(Debug, Default)]
 pub(super) struct Control {
     pub(super) bytes: Vec<u8>,
-    /// The descriptors in it.
-    held: Vec<OwnedFd>,
+    /// The descriptors in it, by their numbers with the sender.
+    held: BTreeMap<i32, OwnedFd>,
 }
 
 impl Control {
@@ -43,14 +45,12 @@ impl Control {
     ) -> Result<Self, Errno> {
         let mut control = Self::default();
         for record in records(given)? {
-            if (record.level, record.kind) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
-                let (numbers, _) = record.data.as_chunks::<4>();
-                let held: Result<Vec<OwnedFd>, Errno> =
-                    numbers.iter().map(|number| descriptor(i32::from_ne_bytes(*number))).collect();
-                let held = held?;
-                let data = held.iter().flat_map(|fd| fd.as_raw_fd().to_ne_bytes());
-                control.push(record, &data.collect::<Vec<u8>>());
-                control.held.extend(held);
+            if record.is_rights() {
+                let data: Result<Vec<[u8; 4]>, Errno> = record
+                    .descriptors()
+                    .map(|number| control.hold(number, &descriptor).map(i32::to_ne_bytes))
+                    .collect();
+                control.push(record, data?.as_flattened());
             } else if (record.level, record.kind) == (libc::SOL_SOCKET, libc::SCM_CREDENTIALS)
                 && let Some((number, ids)) = record.data.split_first_chunk::<4>()
                 && *number == sender.to_ne_bytes()
@@ -64,6 +64,18 @@ impl Control {
         Ok(control)
     }
 
+    /// Holds a descriptor of the sender's; its number here.
+    fn hold(
+        &mut self,
+        number: i32,
+        descriptor: impl FnOnce(i32) -> Result<OwnedFd, Errno>,
+    ) -> Result<i32, Errno> {
+        Ok(match self.held.entry(number) {
+            Entry::Occupied(held) => held.get().as_raw_fd(),
+            Entry::Vacant(place) => place.insert(descriptor(number)?).as_raw_fd(),
+        })
+    }
+
     fn push(&mut self, record: Record<'_>, data: &[u8]) {
         self.bytes.extend((HEADER + data.len()).to_ne_bytes());
         self.bytes.extend(record.level.to_ne_bytes());
@@ -71,6 +83,16 @@ impl Control {
         self.bytes.extend(data);
         self.bytes.resize(self.bytes.len().next_multiple_of(ALIGNMENT), 0);
     }
+}
+
+/// How many descriptors it takes to send that: no more than one for each of the sender's.
+///
+/// # Errors
+/// As [`Control::translated`].
+pub(super) fn carried(given: &[u8]) -> Result<usize, Errno> {
+    let records = records(given)?;
+    let rights = records.iter().filter(|record| record.is_rights());
+    Ok(rights.flat_map(Record::descriptors).collect::<BTreeSet<i32>>().len())
 }
 
 /// Whether nothing in it makes a message go elsewhere than to the address that is judged.
@@ -86,6 +108,16 @@ struct Record<'a> {
     level: i32,
     kind: i32,
     data: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    fn is_rights(&self) -> bool {
+        (self.level, self.kind) == (libc::SOL_SOCKET, libc::SCM_RIGHTS)
+    }
+
+    fn descriptors(&self) -> impl Iterator<Item = i32> + use<'a> {
+        self.data.as_chunks::<4>().0.iter().map(|number| i32::from_ne_bytes(*number))
+    }
 }
 
 fn records(mut rest: &[u8]) -> Result<Vec<Record<'_>>, Errno> {
@@ -144,8 +176,18 @@ mod tests {
         let null = |_| Ok(std::fs::File::open("/dev/null").expect("open").into());
         let control = Control::translated(&given, 7, null).expect("control");
         let numbers: Vec<u8> =
-            control.held.iter().flat_map(|fd| fd.as_raw_fd().to_ne_bytes()).collect();
+            control.held.values().flat_map(|fd| fd.as_raw_fd().to_ne_bytes()).collect();
         assert_eq!(control.bytes, record(libc::SOL_SOCKET, libc::SCM_RIGHTS, &numbers));
+    }
+
+    #[test]
+    fn what_is_sent_twice_is_held_once() {
+        let given = record(libc::SOL_SOCKET, libc::SCM_RIGHTS, &[5, 0, 0, 0].repeat(253));
+        let null = |_| Ok(std::fs::File::open("/dev/null").expect("open").into());
+        let control = Control::translated(&given, 7, null).expect("control");
+        let number = control.held.get(&5).expect("held").as_raw_fd().to_ne_bytes();
+        assert_eq!(control.bytes, record(libc::SOL_SOCKET, libc::SCM_RIGHTS, &number.repeat(253)));
+        assert_eq!((carried(&given), control.held.len()), (Ok(1), 1));
     }
 
     #[test]

@@ -6,11 +6,12 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use jp_confine_policy::Capabilities;
 use rustix::io::Errno;
 
-use super::control::{Control, leads_nowhere};
+use super::control::{self, Control, leads_nowhere};
 use super::network;
 use super::sockets::{Address, unix_address};
 use crate::events::Reason;
 use crate::supervisor::caller::Caller;
+use crate::supervisor::copies::Room;
 use crate::supervisor::proc::name_of;
 use crate::supervisor::resolve::{Argument, Object};
 use crate::supervisor::task::Task;
@@ -28,9 +29,11 @@ pub(super) const WORDS: usize = 7;
 pub(super) const MMSGHDR: u64 = 64;
 
 /// A message of the caller's, copied.
-struct Message {
+struct Message<'t> {
     address: Address,
     data: Vec<u8>,
+    /// What is copied of it has its place in the supervisor's memory.
+    _rooms: [Room<'t>; 2],
     control: Vec<u8>,
     flags: i32,
 }
@@ -53,10 +56,11 @@ pub(crate) fn send_to(
 ) -> Result<Answer, Errno> {
     let socket = task.caller.descriptor(fd)?;
     let length = usize::try_from(length).map_err(|_| Errno::INVAL)?;
-    let length = within_limits(&socket, length)?;
-    let data = task.caller.bytes(data, length)?;
+    let room = room_for_data(task, &socket, length)?;
+    let data = task.caller.bytes(data, room.length())?;
     let address = Address::read(task, at, size)?;
-    let message = Message { address, data, control: Vec::new(), flags };
+    let rooms = [room, task.room_to_copy(0)];
+    let message = Message { address, data, _rooms: rooms, control: Vec::new(), flags };
     send(task, &socket, &message).map(answer)
 }
 
@@ -67,9 +71,21 @@ pub(crate) fn send_message(
     header: u64,
     flags: i32,
 ) -> Result<Answer, Errno> {
+    send_one(task, fd, header, flags).map(answer)
+}
+
+fn send_one(task: &Task<'_>, fd: i32, header: u64, flags: i32) -> Result<usize, Errno> {
     let socket = task.caller.descriptor(fd)?;
-    let message = Message::read(task, &socket, header, flags)?;
-    send(task, &socket, &message).map(answer)
+    let message = Message::read(task, &socket, header, flags);
+    // That it is no socket comes first.
+    let message = message.or_else(|errno| network::domain(&socket).and(Err(errno)))?;
+    let carried = control::carried(&message.control)?;
+    if carried == 0 {
+        return send(task, &socket, &message);
+    }
+    drop(socket);
+    task.carry(carried)?;
+    send(task, &task.caller.descriptor(fd)?, &message)
 }
 
 /// sendmmsg(2).
@@ -80,16 +96,13 @@ pub(crate) fn send_messages(
     count: u32,
     flags: i32,
 ) -> Result<Answer, Errno> {
-    let socket = task.caller.descriptor(fd)?;
     let mut sent = 0_u32;
     for index in 0..u64::from(count).min(MOST as u64) {
         let header = headers.wrapping_add(index * MMSGHDR);
-        let message = Message::read(task, &socket, header, flags);
-        let outcome =
-            message.and_then(|message| send(task, &socket, &message)).and_then(|length| {
-                let length = u32::try_from(length).unwrap_or(u32::MAX).to_ne_bytes();
-                task.caller.write(header.wrapping_add(WORDS as u64 * 8), &length)
-            });
+        let outcome = send_one(task, fd, header, flags).and_then(|length| {
+            let length = u32::try_from(length).unwrap_or(u32::MAX).to_ne_bytes();
+            task.caller.write(header.wrapping_add(WORDS as u64 * 8), &length)
+        });
         match outcome {
             Ok(()) => sent += 1,
             Err(errno) if sent == 0 => return Err(errno),
@@ -99,8 +112,8 @@ pub(crate) fn send_messages(
     Ok(Answer::Value(sent.into()))
 }
 
-impl Message {
-    fn read(task: &Task<'_>, socket: &OwnedFd, at: u64, flags: i32) -> Result<Self, Errno> {
+impl<'t> Message<'t> {
+    fn read(task: &Task<'t>, socket: &OwnedFd, at: u64, flags: i32) -> Result<Self, Errno> {
         let caller = task.caller;
         let [name, name_length, pieces, count, control, control_length, _]: [u64; WORDS] =
             caller.words(at)?;
@@ -115,11 +128,16 @@ impl Message {
         if control_length > LONGEST_CONTROL {
             return Err(Errno::NOBUFS);
         }
-        let control = caller.bytes(control, if control == 0 { 0 } else { control_length })?;
+        let room = task.room_to_copy(control_length);
+        if room.length() < control_length {
+            return Err(Errno::NOBUFS);
+        }
         let pieces = Pieces::read(caller, pieces, count)?;
-        let limit = within_limits(socket, pieces.length()?)?;
-        let data = pieces.gather(caller, limit)?;
-        Ok(Self { address, data, control, flags })
+        let length = pieces.length()?;
+        let control = caller.bytes(control, control_length)?;
+        let rooms = [room, room_for_data(task, socket, length)?];
+        let data = pieces.gather(caller, rooms[1].length())?;
+        Ok(Self { address, data, _rooms: rooms, control, flags })
     }
 }
 
@@ -140,10 +158,12 @@ impl Pieces {
     /// How long they are together.
     ///
     /// # Errors
-    /// `EINVAL` where that is longer than memory can be.
+    /// `EINVAL` where one of them is longer than memory can be.
     pub(super) fn length(&self) -> Result<usize, Errno> {
-        let whole = self.0.iter().try_fold(0_u64, |sum, [_, length]| sum.checked_add(*length));
-        whole.and_then(|whole| usize::try_from(whole).ok()).ok_or(Errno::INVAL)
+        let add = |sum: usize, [_, length]: &[u64; 2]| {
+            isize::try_from(*length).map(|length| sum.saturating_add(length.unsigned_abs()))
+        };
+        self.0.iter().try_fold(0, add).map_err(|_| Errno::INVAL)
     }
 
     /// What is there, up to `limit`.
@@ -172,19 +192,24 @@ impl Pieces {
     }
 }
 
-/// How much of that length is sent at once.
-fn within_limits(socket: &OwnedFd, length: usize) -> Result<usize, Errno> {
-    if length > LONGEST && network::is_datagram(socket)? {
+/// Room for as much of that length as is sent at once: of a stream, what there is room for.
+///
+/// # Errors
+/// `EMSGSIZE` for a datagram that is too long; `ENOBUFS` where there is no room for it.
+fn room_for_data<'t>(task: &Task<'t>, socket: &OwnedFd, length: usize) -> Result<Room<'t>, Errno> {
+    let is_datagram = || network::is_datagram(socket);
+    if length > LONGEST && is_datagram()? {
         return Err(Errno::MSGSIZE);
     }
-    Ok(length.min(LONGEST))
+    let room = task.room_to_copy(length.min(LONGEST));
+    if room.length() < length && is_datagram()? { Err(Errno::NOBUFS) } else { Ok(room) }
 }
 
 fn answer(sent: usize) -> Answer {
     Answer::Value(i64::try_from(sent).unwrap_or(i64::MAX))
 }
 
-fn send(task: &Task<'_>, socket: &OwnedFd, message: &Message) -> Result<usize, Errno> {
+fn send(task: &Task<'_>, socket: &OwnedFd, message: &Message<'_>) -> Result<usize, Errno> {
     let domain = network::domain(socket)?;
     let judges = task.policy.network.is_some();
     if judges && network::is_internet(domain) && !leads_nowhere(&message.control)? {

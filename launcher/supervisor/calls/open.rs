@@ -234,14 +234,17 @@ fn open_object(
         return Err(Errno::EXIST);
     }
     let kind = object.kind();
-    if kind == FileType::Symlink && !how.has(libc::O_PATH) {
-        return Err(Errno::LOOP);
-    }
     if kind != FileType::Directory && how.has(libc::O_DIRECTORY) {
         return Err(Errno::NOTDIR);
     }
+    if kind == FileType::Symlink && !how.has(libc::O_PATH) {
+        return Err(Errno::LOOP);
+    }
     if kind == FileType::Directory && how.has(libc::O_CREAT) {
         return Err(Errno::ISDIR);
+    }
+    if how.has(libc::O_CREAT) && matches!(kind, FileType::RegularFile | FileType::Fifo) {
+        argument.check_planted(object)?;
     }
     if how.has(libc::O_PATH) {
         return Ok(None);

@@ -4,11 +4,11 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2, readlinkat};
 use rustix::io::Errno;
 
 use super::open::{How, learn_absent, open_argument, open_held};
-use crate::supervisor::resolve::{Argument, Object};
+use crate::supervisor::resolve::{Argument, LINK_BUDGET, Object, Split, split};
 use crate::supervisor::room;
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
@@ -19,6 +19,9 @@ const LARGEST: usize = 4096;
 
 /// The flags of open(2) that openat2(2) takes beside those that mean something here.
 const WITHOUT_MEANING: i32 = libc::O_LARGEFILE | 0o100_000;
+
+/// `RESOLVE_CACHED`.
+const CACHED: u64 = ResolveFlags::CACHED.bits();
 
 /// `RESOLVE_NO_XDEV` to `RESOLVE_CACHED`.
 const KNOWN_RESOLVE: u64 = 0x3f;
@@ -82,6 +85,10 @@ fn read(task: &Task<'_>, address: u64, size: u64) -> Result<(How, u64), Errno> {
     if unknown || mode & !0o7777 != 0 || (!creates && mode != 0) {
         return Err(Errno::INVAL);
     }
+    // What is not in memory yet cannot be made or emptied from there.
+    if word(2) & CACHED != 0 && how.changes() {
+        return Err(Errno::AGAIN);
+    }
     Ok((how, word(2)))
 }
 
@@ -97,17 +104,12 @@ struct Resolved<'r, 'a> {
 impl Resolved<'_, '_> {
     /// Lets the kernel resolve the path as asked, and opens what it found, mediated.
     fn open(self) -> Result<Answer, Errno> {
-        let create = self.how.has(libc::O_CREAT);
-        let stop = if self.how.stops_at_link() { OFlags::NOFOLLOW } else { OFlags::empty() };
-        match self.hold(self.argument.text(), stop) {
-            Ok(_) if self.how.exclusive() => self.open_in_parent(),
-            Ok(found) => self.open_found(found),
-            Err(Errno::NOENT) if create => self.open_in_parent(),
-            Err(errno) => {
-                learn_absent(self.task, self.argument, self.how, errno);
-                Err(errno)
-            }
-        }
+        let opened = if self.how.has(libc::O_CREAT) {
+            self.open_or_make()
+        } else {
+            self.hold(self.argument.text(), self.stop()).and_then(|found| self.open_found(found))
+        };
+        opened.inspect_err(|errno| learn_absent(self.task, self.argument, self.how, *errno))
     }
 
     /// Links that stand for objects would be the supervisor's.
@@ -137,20 +139,65 @@ impl Resolved<'_, '_> {
         open_held(self.task, self.argument, &object, self.how)
     }
 
-    /// Opens or creates the last component of the path in its directory. A link there is not
-    /// followed: where it leads could not be bounded any more.
-    fn open_in_parent(&self) -> Result<Answer, Errno> {
-        let text = self.argument.text().to_bytes();
-        let name_at = text.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
-        let (parent, name) = text.split_at_checked(name_at).unwrap_or((b"", text));
-        if matches!(name, b"" | b"." | b"..") {
-            return Err(Errno::ISDIR);
+    /// Opens or creates the last component of the path in its directory. A link there is followed by hand, by a
+    /// path that the kernel is to resolve as asked from its beginning.
+    fn open_or_make(&self) -> Result<Answer, Errno> {
+        let mut text = self.argument.text().to_bytes().to_vec();
+        for _ in 0..LINK_BUDGET {
+            let Split { parent, name, slash } = split(&text);
+            if matches!(name, b"" | b"." | b"..") {
+                let found = self.hold(&terminated(&text)?, OFlags::DIRECTORY)?;
+                return if self.how.exclusive() {
+                    Err(Errno::EXIST)
+                } else {
+                    self.open_found(found)
+                };
+            }
+            let parent = if parent.is_empty() { &b"."[..] } else { parent };
+            let directory = self.hold(&terminated(parent)?, OFlags::DIRECTORY)?;
+            if slash {
+                return self.open_entry(directory, &[name, b"/"].concat());
+            }
+            match self.hold(&terminated(&text)?, self.stop()) {
+                Ok(_) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(errno),
+            }
+            match readlinkat(&directory, name, Vec::new()) {
+                Ok(target) if !self.how.stops_at_link() => {
+                    text = self.beyond(parent, target.to_bytes())?;
+                }
+                _ => return self.open_entry(directory, name),
+            }
         }
-        let parent = if parent.is_empty() { &b"."[..] } else { parent };
-        let parent = CString::new(parent).map_err(|_| Errno::ACCESS)?;
-        let name = CString::new(name).map_err(|_| Errno::ACCESS)?;
-        let directory = self.hold(&parent, OFlags::DIRECTORY)?;
-        let argument = Argument::below(*self.argument.caller(), directory, name);
+        Err(Errno::LOOP)
+    }
+
+    /// The path by which a link leads on that is in the directory `parent`.
+    ///
+    /// # Errors
+    /// `ELOOP` where only the kernel could tell whether that leaves the mount.
+    fn beyond(&self, parent: &[u8], target: &[u8]) -> Result<Vec<u8>, Errno> {
+        if !target.starts_with(b"/") {
+            return Ok([parent, b"/", target].concat());
+        }
+        if self.resolve.contains(ResolveFlags::NO_XDEV) {
+            return Err(Errno::LOOP);
+        }
+        // It means the root, which must be that of the caller.
+        self.task.caller.root()?;
+        Ok(target.to_vec())
+    }
+
+    fn open_entry(&self, directory: OwnedFd, name: &[u8]) -> Result<Answer, Errno> {
+        let argument = Argument::below(*self.argument.caller(), directory, terminated(name)?);
         open_argument(self.task, &argument, self.how.with(libc::O_NOFOLLOW))
     }
+
+    fn stop(&self) -> OFlags {
+        if self.how.stops_at_link() { OFlags::NOFOLLOW } else { OFlags::empty() }
+    }
+}
+
+fn terminated(path: &[u8]) -> Result<CString, Errno> {
+    CString::new(path).map_err(|_| Errno::ACCESS)
 }

@@ -149,12 +149,41 @@ fn openat2_with_every_resolve_flag() {
         let dir = std::fs::File::open("d").expect("open");
         let dir = std::os::fd::AsRawFd::as_raw_fd(&dir).unsigned_abs() as usize;
         let flags = [libc::O_RDONLY, libc::O_CREAT | libc::O_RDWR];
-        for resolve in [0_u64, 1, 4, 8, 16, 0x40] {
-            for flags in flags {
-                for path in ["g", "up", "../f", "none", "e/../g", "new", "/proc/self/status"] {
-                    if (resolve, path) == (16, "up") && flags & libc::O_CREAT != 0 {
-                        // Dangling in that root: not followed, where the kernel would.
+        let flags = [&flags[..], &[libc::O_CREAT | libc::O_EXCL]].concat();
+        let paths = [
+            "g",
+            "up",
+            "../f",
+            "none",
+            "e/../g",
+            "new",
+            "/proc/self/status",
+            "g/",
+            "new/",
+            "e",
+            "e/.",
+            "../ld/up",
+            "../dangling",
+            "../dangling/",
+            "../dangling-slash",
+            "../loop",
+            "nowhere/x",
+            "there",
+        ];
+        std::os::unix::fs::symlink("e/beyond", "d/there").expect("linked");
+        for resolve in [0_u64, 1, 2, 4, 8, 16, 0x20, 0x40] {
+            for flags in &flags {
+                if resolve == 0x20 && flags & libc::O_CREAT == 0 {
+                    // That depends on what the kernel remembers.
+                    continue;
+                }
+                for path in paths {
+                    if path.starts_with("/proc") && (resolve == 2 || flags & libc::O_EXCL != 0) {
+                        // There nothing may be made, and the kernel's `self` is who asks it.
                         continue;
+                    }
+                    for made in ["none", "d/e/beyond", "d/l"] {
+                        let _ = std::fs::remove_file(made);
                     }
                     let name = c(path);
                     let mode = if flags & libc::O_CREAT == 0 { 0 } else { 0o600 };

@@ -66,6 +66,38 @@ fn messages_reach_paths() {
 }
 
 #[test]
+fn messages_without_a_form() {
+    agree(|| {
+        let (sender, _receiver) = UnixDatagram::pair().expect("a pair");
+        let fd = usize::try_from(sender.as_raw_fd()).expect("open");
+        let data = b"hello".as_ptr().expose_provenance();
+        let mut text = String::new();
+        let opened = std::fs::File::open("f").expect("open");
+        let file = usize::try_from(opened.as_raw_fd()).expect("open");
+        let headers = [
+            (5, 0, 0),
+            (usize::MAX, 0, 0),
+            (usize::MAX / 2, 0, 0),
+            (5, 0, 16),
+            (5, 0, usize::MAX),
+            (5, 8, 16),
+            (5, data, 3),
+        ];
+        for (length, control, control_length) in headers {
+            let piece = [data, length];
+            let pieces = piece.as_ptr().expose_provenance();
+            let header = [0, 0, pieces, 1, control, control_length, 0];
+            let header = header.as_ptr().expose_provenance();
+            for fd in [fd, file] {
+                let sent = said(call(libc::SYS_sendmsg, &[fd, header, 0]));
+                let _ = writeln!(text, "{length} {control_length} {sent}");
+            }
+        }
+        text
+    });
+}
+
+#[test]
 fn addresses_without_a_file() {
     agree(|| {
         let mut text = String::new();

@@ -7,9 +7,9 @@ use jp_confine_policy::Capabilities;
 
 use crate::errno::{Errno, Reply};
 use crate::hooks::object;
-#[cfg(target_os = "linux")]
-use crate::libc_functions;
 use crate::sys::TimesPointer;
+#[cfg(target_os = "linux")]
+use crate::{hooks::linux, libc_functions};
 use crate::{memory, sys};
 
 const UPDATE: Capabilities = Capabilities::UPDATE;
@@ -47,8 +47,12 @@ fn set_mode(
     mode: c_uint,
     flags: c_int,
 ) -> Result<(), Errno> {
-    if flags & !libc::AT_SYMLINK_NOFOLLOW != 0 {
+    if flags & !(libc::AT_SYMLINK_NOFOLLOW | sys::EMPTY_PATH) != 0 {
         return Err(Errno::EINVAL);
+    }
+    #[cfg(target_os = "linux")]
+    if names_descriptor(path, flags)? {
+        return on_descriptor(call, dirfd, || sys::set_mode_of(dirfd, mode));
     }
     let object = object::at_path(call, dirfd, path, nofollow(flags), UPDATE)?;
     sys::set_mode(&object, mode)
@@ -222,6 +226,11 @@ pub(crate) extern "C" fn utimensat(
             return futimens(dirfd, times);
         }
         return Err::<c_int, _>(Errno::EINVAL).reply();
+    }
+    #[cfg(target_os = "linux")]
+    match linux::attributes::sets_nothing(times) {
+        Ok(false) => {}
+        nothing => return nothing.map(|_| ()).reply(),
     }
     set_times(c"utimensat", dirfd, path, times, flags).reply()
 }

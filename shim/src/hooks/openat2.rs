@@ -8,6 +8,7 @@ use crate::errno::{Errno, Reply};
 use crate::far::Far;
 use crate::hooks::open::{How, open_at};
 use crate::places::DescriptorLink;
+use crate::resolve::LINK_BUDGET;
 use crate::sys::{self, Fd};
 use crate::{memory, resolve};
 
@@ -15,6 +16,10 @@ const CALL: &CStr = c"openat2";
 /// The size of `struct open_how` as the shim knows it, and the largest that the kernel takes.
 const KNOWN_SIZE: usize = 24;
 const LARGEST: usize = 4096;
+
+/// `RESOLVE_NO_XDEV` and `RESOLVE_CACHED`.
+const NO_XDEV: u64 = 0x01;
+const CACHED: u64 = 0x20;
 
 /// Does openat2(2).
 ///
@@ -74,6 +79,10 @@ fn read(how: *const u64, size: usize) -> Result<How, Errno> {
     if known.flags != flags & !libc::O_LARGEFILE || mode & !0o7777 != 0 || (!creates && mode != 0) {
         return Err(Errno::EINVAL);
     }
+    // What is not in memory yet cannot be made or emptied from there.
+    if resolve & CACHED != 0 && (creates || flags & libc::O_TRUNC != 0) {
+        return Err(Errno(libc::EAGAIN));
+    }
     Ok(How { resolve, ..known })
 }
 
@@ -85,14 +94,15 @@ fn field(how: *const u64, index: usize) -> Result<u64, Errno> {
     Ok(unsafe { at.read_unaligned() })
 }
 
-/// The longest name, with its NUL.
-const NAME: usize = 256;
+/// The longest name, with a slash and its NUL.
+const NAME: usize = 257;
+
+const PIN: c_int = libc::O_PATH | libc::O_CLOEXEC;
 
 /// Where the kernel arrived.
 struct Resolved {
     held: Fd,
-    /// The name of what is to be opened or created in the directory that is held. A link there is not
-    /// followed: where it leads could not be bounded any more.
+    /// The name of what is to be opened or created in the directory that is held.
     entry: Option<Far<Buffer<NAME>>>,
 }
 
@@ -101,37 +111,67 @@ struct Resolved {
 fn resolve_as_asked(dirfd: c_int, path: *const c_char, how: How) -> Result<Resolved, Errno> {
     let mut text = PathBuffer::new();
     memory::copy_path(path, &mut text)?;
-    let create = how.flags & libc::O_CREAT != 0;
-    let exclusive = create && how.flags & libc::O_EXCL != 0;
-    let stop = if exclusive { libc::O_NOFOLLOW } else { how.flags & libc::O_NOFOLLOW };
-    let pin = libc::O_PATH | libc::O_CLOEXEC;
-    match sys::openat2(dirfd, text.c_str(0), pin | stop, 0, how.resolve) {
-        Ok(_) if exclusive => resolve_entry(dirfd, &mut text, how),
-        Ok(held) => Ok(Resolved { held, entry: None }),
-        Err(Errno::ENOENT) if create => resolve_entry(dirfd, &mut text, how),
-        Err(errno) => Err(errno),
+    if how.flags & libc::O_CREAT != 0 {
+        return resolve_entry(dirfd, &mut text, how);
     }
+    let stop = how.flags & libc::O_NOFOLLOW;
+    let held = sys::openat2(dirfd, text.c_str(0), PIN | stop, 0, how.resolve)?;
+    Ok(Resolved { held, entry: None })
 }
 
+/// Finds the entry that is to be opened or created. A link there is followed by hand, by a path that the kernel is
+/// to resolve as asked from its beginning.
 fn resolve_entry(dirfd: c_int, text: &mut PathBuffer, how: How) -> Result<Resolved, Errno> {
-    let slash = text.as_bytes().iter().rposition(|&byte| byte == b'/');
-    let name_at = slash.map_or(0, |slash| slash.saturating_add(1));
-    let mut name = Far::<Buffer<NAME>>::blank()?;
-    name.push(text.as_bytes().get(name_at..).unwrap_or(&[]))?;
-    if matches!(name.as_bytes(), b"" | b"." | b"..") {
-        return Err(Errno::EISDIR);
+    let exclusive = how.flags & libc::O_EXCL != 0;
+    let stop = if exclusive { libc::O_NOFOLLOW } else { how.flags & libc::O_NOFOLLOW };
+    let mut target = Far::<PathBuffer>::blank()?;
+    for _ in 0..LINK_BUDGET {
+        let reach = |path: &CStr, flags| sys::openat2(dirfd, path, PIN | flags, 0, how.resolve);
+        let (name_at, end) = last(text.as_bytes());
+        let mut name = Far::<Buffer<NAME>>::blank()?;
+        name.push(text.as_bytes().get(name_at..end).unwrap_or(&[]))?;
+        if matches!(name.as_bytes(), b"" | b"." | b"..") {
+            reach(text.c_str(0), libc::O_DIRECTORY)?;
+            return Err(if exclusive { Errno::EEXIST } else { Errno::EISDIR });
+        }
+        let held = text.with_part(0, name_at, |parent| {
+            reach(if parent.is_empty() { c"." } else { parent }, libc::O_DIRECTORY)
+        })?;
+        if end < text.len() {
+            name.push(b"/")?;
+            return Ok(Resolved { held, entry: Some(name) });
+        }
+        match reach(text.c_str(0), stop) {
+            Ok(_) | Err(Errno::ENOENT) => {}
+            Err(errno) => return Err(errno),
+        }
+        let link =
+            target.fill(|bytes, room| sys::readlinkat(held.raw(), name.c_str(0), bytes, room));
+        if link.is_err() || stop != 0 {
+            return Ok(Resolved { held, entry: Some(name) });
+        }
+        let absolute = target.as_bytes().first() == Some(&b'/');
+        if absolute && how.resolve & NO_XDEV != 0 {
+            // Only the kernel could tell whether that leaves the mount.
+            return Err(Errno::ELOOP);
+        }
+        text.truncate(if absolute { 0 } else { name_at });
+        text.push(target.as_bytes())?;
     }
-    let pin = libc::O_PATH | libc::O_CLOEXEC | libc::O_DIRECTORY;
-    let held = text.with_part(0, name_at, |parent| {
-        let parent = if parent.is_empty() { c"." } else { parent };
-        sys::openat2(dirfd, parent, pin, 0, how.resolve)
-    })?;
-    Ok(Resolved { held, entry: Some(name) })
+    Err(Errno::ELOOP)
+}
+
+/// Where the last component of a path begins, and where it ends.
+fn last(path: &[u8]) -> (usize, usize) {
+    let behind = |at: usize| at.saturating_add(1);
+    let end = path.iter().rposition(|&byte| byte != b'/').map_or(0, behind);
+    let name = path.get(..end).unwrap_or(&[]);
+    (name.iter().rposition(|&byte| byte == b'/').map_or(0, behind), end)
 }
 
 /// Opens an object that is held.
 fn open_found(found: &Fd, how: How) -> Result<c_int, Errno> {
-    let flags = how.flags & !(libc::O_CREAT | libc::O_NOFOLLOW);
+    let flags = how.flags & !libc::O_NOFOLLOW;
     let is_link = sys::fstat(found.raw())?.st_mode & libc::S_IFMT == libc::S_IFLNK;
     if is_link && how.flags & libc::O_PATH == 0 {
         return Err(Errno::ELOOP);

@@ -102,9 +102,8 @@ mod common {
         namespaces, open, openat2, posix_names, sockets, xattrs,
     };
     use crate::errno::Reply;
+    use crate::sys::FCHMODAT2;
 
-    /// fchmodat2(2), which the C library's headers do not name yet.
-    const FCHMODAT2: c_long = 452;
     /// `setxattrat` to `removexattrat`, `open_tree_attr`, `file_getattr` and `file_setattr`.
     const FIRST_RECENT: c_long = 463;
     const LAST_RECENT: c_long = super::LAST_KNOWN;
@@ -139,11 +138,9 @@ mod common {
         libc::SYS_fchownat => attributes::fchownat(
             a.int(0), a.pointer(1), a.unsigned(2), a.unsigned(3), a.int(4),
         ),
-        libc::SYS_utimensat => if a.size(1) == 0 {
-            attributes::futimens(a.int(0), a.pointer(2))
-        } else {
-            attributes::utimensat(a.int(0), a.pointer(1), a.pointer(2), a.int(3))
-        },
+        libc::SYS_utimensat => linux::attributes::utimensat_by_number(
+            a.int(0), a.pointer(1), a.pointer(2), a.int(3),
+        ),
         libc::SYS_setxattr => xattrs::setxattr(
             a.pointer(0), a.pointer(1), a.pointer(2), a.size(3), a.int(4),
         ),

@@ -2,8 +2,9 @@
 
 use core::ffi::{c_char, c_int};
 
-use crate::errno::Reply;
-use crate::hooks::attributes::{Times, set_some_times, truncate};
+use crate::errno::{Errno, Reply};
+use crate::hooks::attributes::{self, Times, set_some_times, truncate};
+use crate::memory;
 
 #[unsafe(no_mangle)]
 extern "C" fn truncate64(path: *const c_char, length: i64) -> c_int {
@@ -17,4 +18,41 @@ pub(crate) extern "C" fn futimesat(
     times: *const libc::timeval,
 ) -> c_int {
     set_some_times(c"futimesat", dirfd, path, Times::from_timeval(times), 0).reply()
+}
+
+/// Whether neither of two times is to be set: then nobody looks at the path (`utimensat(2)`).
+///
+/// # Errors
+/// `EFAULT`.
+pub(crate) fn sets_nothing(times: *const libc::timespec) -> Result<bool, Errno> {
+    if times.is_null() {
+        return Ok(false);
+    }
+    let omits = |index: usize| -> Result<bool, Errno> {
+        let at = times.wrapping_add(index);
+        memory::check(at.addr())?;
+        memory::check(at.addr().wrapping_add(8))?;
+        // SAFETY: both words were just found readable.
+        Ok(unsafe { at.read_unaligned() }.tv_nsec == libc::UTIME_OMIT)
+    };
+    Ok(omits(0)? && omits(1)?)
+}
+
+/// utimensat(2) as the kernel has it: without a path it is about the descriptor.
+pub(crate) fn utimensat_by_number(
+    dirfd: c_int,
+    path: *const c_char,
+    times: *const libc::timespec,
+    flags: c_int,
+) -> c_int {
+    if !path.is_null() {
+        return attributes::utimensat(dirfd, path, times, flags);
+    }
+    match sets_nothing(times) {
+        Ok(true) => 0,
+        Ok(false) if dirfd == libc::AT_FDCWD => Err::<c_int, _>(Errno::EFAULT).reply(),
+        Ok(false) if flags != 0 => Err::<c_int, _>(Errno::EINVAL).reply(),
+        Ok(false) => attributes::futimens(dirfd, times),
+        Err(errno) => Err::<c_int, _>(errno).reply(),
+    }
 }

@@ -14,6 +14,9 @@ use crate::path::Spelling;
 use crate::report::{self, Subject};
 use crate::{links, places, remembered, resolve, sys};
 
+#[path = "planted.rs"]
+mod planted;
+
 /// The flags openat2(2) knows. open(2) ignores others, openat2 refuses them.
 const KNOWN: c_int = libc::O_ACCMODE
     | libc::O_CREAT
@@ -155,6 +158,7 @@ const fn is_walk(spelling: &Spelling, how: How) -> bool {
 #[cold]
 #[inline(never)]
 fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: How) -> Errno {
+    let exists = spelling.is_dotted() && how.exclusive();
     let outcome = if spelling.is_dotted() {
         let flags = libc::O_DIRECTORY;
         let judge = |image: &Image<'_>, request: &Request<'_>| how.judge_at_all(image, request);
@@ -169,7 +173,7 @@ fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: 
             Err(errno) => return nowhere(image, call, spelling, how, None, errno),
         }
     };
-    outcome.err().unwrap_or(Errno::EISDIR)
+    outcome.err().unwrap_or(if exists { Errno::EEXIST } else { Errno::EISDIR })
 }
 
 /// Whether an error is the kernel's in any case, and not a refusal.
@@ -230,7 +234,9 @@ fn open_existing(
     let flags = follow | how.flags & libc::O_DIRECTORY;
     let mut path = PathBuffer::new();
     let held = resolve::pin(spelling, flags, &mut path).map_err(Failure::Nowhere)?;
+    let makes = how.has(libc::O_CREAT);
     judge_held(image, call, spelling, &held, &path, how)
+        .and_then(|()| if makes { planted::check(image, spelling, &held) } else { Ok(()) })
         .and_then(|()| open_held(held, how))
         .map_err(Failure::Settled)
 }

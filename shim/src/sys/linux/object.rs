@@ -26,6 +26,9 @@ pub(crate) const RENAME_EXCHANGE: c_uint = libc::RENAME_EXCHANGE;
 
 const EMPTY: &CStr = c"";
 
+/// fchmodat2(2), which the C library's headers do not name yet.
+pub(crate) const FCHMODAT2: core::ffi::c_long = 452;
+
 fn address(text: &CStr) -> usize {
     text.as_ptr().expose_provenance()
 }
@@ -82,6 +85,12 @@ pub(crate) fn set_mode(object: &Object, mode: c_uint) -> Result<(), Errno> {
     through_link(object, |link| {
         judged(libc::SYS_fchmodat, [word(libc::AT_FDCWD), link, mode as usize, 0, 0])
     })
+}
+
+/// fchmodat2(2) of what a descriptor stands for, which may be a bare one or the working directory.
+pub(crate) fn set_mode_of(fd: c_int, mode: c_uint) -> Result<(), Errno> {
+    let flags = word(libc::AT_EMPTY_PATH);
+    judged(FCHMODAT2, [word(fd), address(EMPTY), mode as usize, flags, 0]).map(|_| ())
 }
 
 /// fchmod(2).

@@ -98,6 +98,15 @@ pub(crate) fn has_borrowed_identity() -> bool {
     id(libc::SYS_getuid) != id(libc::SYS_geteuid) || id(libc::SYS_getgid) != id(libc::SYS_getegid)
 }
 
+/// geteuid(2).
+///
+/// # Errors
+/// None that the kernel has.
+pub(crate) fn effective_user() -> Result<libc::uid_t, Errno> {
+    let user = call(libc::SYS_geteuid, [0; 6])?;
+    libc::uid_t::try_from(user).map_err(|_| Errno::EACCES)
+}
+
 /// pipe2(2), close-on-exec: the reading and the writing end.
 pub(crate) fn pipe() -> Result<(Fd, Fd), Errno> {
     let mut ends: [c_int; 2] = [-1, -1];
