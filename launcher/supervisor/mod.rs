@@ -17,6 +17,7 @@ mod calls;
 mod copies;
 pub(crate) mod counts;
 mod dispatch;
+mod found;
 mod hands;
 mod lessons;
 mod limits;
@@ -35,6 +36,7 @@ pub(crate) mod task;
 mod tests;
 mod through;
 mod waiting;
+mod walk;
 mod words;
 mod workers;
 

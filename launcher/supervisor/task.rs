@@ -11,9 +11,10 @@ use rustix::io::Errno;
 
 use super::caller::Caller;
 use super::copies::Room;
+use super::found::{Found, Judged, Object};
 use super::hands::{Acting, Hands};
 use super::policy::Policy;
-use super::resolve::{Argument, Found, Judged, Object};
+use super::resolve::Argument;
 use super::share::Share;
 use super::waiting::Waiting;
 use crate::consent::{Answer, Asker};

@@ -13,9 +13,10 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::learn::record::How;
+use crate::supervisor::found::Object;
 use crate::supervisor::limits;
 use crate::supervisor::proc::{HERE, name_of};
-use crate::supervisor::resolve::{Argument, Object};
+use crate::supervisor::resolve::Argument;
 use crate::supervisor::task::{Subject, Task};
 use crate::sys::notification::Answer;
 use crate::sys::{actions, signals};

@@ -11,7 +11,8 @@ use rustix::io::Errno;
 
 use crate::events::Reason;
 use crate::learn::record::How;
-use crate::supervisor::resolve::{Argument, Entry};
+use crate::supervisor::found::Entry;
+use crate::supervisor::resolve::Argument;
 use crate::supervisor::task::{Subject, Task};
 use crate::sys::notification::Answer;
 

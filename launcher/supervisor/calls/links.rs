@@ -11,8 +11,9 @@ use rustix::io::Errno;
 
 use super::entries::{exists, is_making_what_exists, may_create};
 use crate::learn::record::How;
+use crate::supervisor::found::{Entry, Found, Object};
 use crate::supervisor::proc::{HERE, name_of};
-use crate::supervisor::resolve::{Argument, Entry, Found, Object};
+use crate::supervisor::resolve::Argument;
 use crate::supervisor::task::{Subject, Task};
 use crate::sys::notification::Answer;
 

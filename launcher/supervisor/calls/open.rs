@@ -12,7 +12,8 @@ use rustix::io::Errno;
 
 use super::terminals;
 use crate::learn::record::How as Outcome;
-use crate::supervisor::resolve::{Argument, Entry, Found, Object};
+use crate::supervisor::found::{Entry, Found, Object};
+use crate::supervisor::resolve::Argument;
 use crate::supervisor::room;
 use crate::supervisor::task::{Subject, Task, is_absent};
 use crate::sys::notification::Answer;

@@ -8,9 +8,11 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, openat2, readlinkat};
 use rustix::io::Errno;
 
 use super::open::{How, learn_absent, open_argument, open_held};
-use crate::supervisor::resolve::{Argument, LINK_BUDGET, Object, Split, split};
+use crate::supervisor::found::Object;
+use crate::supervisor::resolve::{Argument, Split, split};
 use crate::supervisor::room;
 use crate::supervisor::task::Task;
+use crate::supervisor::walk::LINK_BUDGET;
 use crate::sys::notification::Answer;
 
 /// The size of `struct open_how` as it is known here, and the largest that the kernel takes.

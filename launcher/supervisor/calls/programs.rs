@@ -18,9 +18,10 @@ use rustix::io::Errno;
 
 use crate::events::Reason;
 use crate::learn::record::How;
+use crate::supervisor::found::{Found, Object};
 use crate::supervisor::proc::{HERE, name_of};
 use crate::supervisor::program::{self, Kind};
-use crate::supervisor::resolve::{Argument, Object};
+use crate::supervisor::resolve::Argument;
 use crate::supervisor::task::{Subject, Task};
 use crate::supervisor::words;
 use crate::sys::notification::Answer;
@@ -129,7 +130,7 @@ fn is_absent(task: &Task<'_>, argument: &Argument<'_>) -> bool {
     let Ok(path) = task.spelled(argument) else { return false };
     matches!(may_execute(task.image(), &Request::canonical(&path)),
         Verdict::Deny(denial) if denial.hidden)
-        && !matches!(argument.find(false), Ok(crate::supervisor::resolve::Found::Object(_)))
+        && !matches!(argument.find(false), Ok(Found::Object(_)))
 }
 
 /// Follows the program to what the processor will run first.
@@ -182,7 +183,7 @@ fn named<'a>(task: &Task<'a>, path: Vec<u8>) -> Result<Argument<'a>, Errno> {
 fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<Answer, Errno> {
     let argument = named(task, path)?;
     let found = argument.find(false)?;
-    let crate::supervisor::resolve::Found::Object(loader) = found else {
+    let Found::Object(loader) = found else {
         return Err(Errno::NOENT);
     };
     let path = loader.path().ok_or(Errno::ACCESS)?;

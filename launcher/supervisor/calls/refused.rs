@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use rustix::thread::CapabilitySet;
 
 use crate::events::Reason;
-use crate::supervisor::resolve::Object;
+use crate::supervisor::found::Object;
 use crate::supervisor::task::{Subject, Task};
 use crate::sys::notification::Answer;
 

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::entries::{exists, is_directory, may_create};
 use super::links::{refuse_by_spelling, settle_pair};
 use crate::learn::record::How;
-use crate::supervisor::resolve::Entry;
+use crate::supervisor::found::Entry;
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 

@@ -1,0 +1,172 @@
+//! A walk by hand, one component at a time, from directories that are held: some links mean the one who asks,
+//! `/proc/self` and what stands in `/proc/PID/fd`.
+
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use rustix::fs::{FileType, Mode, PROC_SUPER_MAGIC, Stat, fstat, fstatfs, openat, readlinkat};
+use rustix::io::Errno;
+
+use super::caller::Caller;
+use super::found::{Entry, Found, Object};
+use super::place::{self, Place};
+use super::planted::Directory;
+use super::resolve::{HELD, HELD_ENTRY};
+
+/// How many links are followed before `ELOOP` (`path_resolution(7)`).
+pub(crate) const LINK_BUDGET: u32 = 40;
+
+/// The inode of the root of every procfs.
+const PROC_ROOT: u64 = 1;
+
+/// Such a walk.
+pub(super) struct Walk<'w, 'a> {
+    caller: &'w Caller<'a>,
+    current: OwnedFd,
+    rest: Vec<u8>,
+    links: u32,
+    own: bool,
+    /// What `current` is an entry of; nothing where a link stood for it.
+    directory: Option<Directory>,
+}
+
+/// What a component of a path is.
+enum Step {
+    Reached(OwnedFd, Stat),
+    Link(OwnedFd),
+    Missing,
+}
+
+impl<'w, 'a> Walk<'w, 'a> {
+    /// A walk of `caller`'s along `path` from the directory `current`.
+    pub(super) fn new(caller: &'w Caller<'a>, current: OwnedFd, path: &[u8]) -> Self {
+        let rest = path.to_vec();
+        Self { caller, current, rest, links: LINK_BUDGET, own: false, directory: None }
+    }
+
+    /// Where it leads; `stops` at a link at the end.
+    ///
+    /// # Errors
+    /// The kernel's, for a path that leads nowhere.
+    pub(super) fn finish(mut self, stops: bool) -> Result<Found, Errno> {
+        while let Some((name, rest)) = self.next_component() {
+            let last = rest.iter().all(|&byte| byte == b'/');
+            let slash = !rest.is_empty();
+            match self.step(&name)? {
+                Step::Missing if last => {
+                    return Entry::new(self.caller, self.current, &name, slash).map(Found::Missing);
+                }
+                Step::Missing => return Err(Errno::NOENT),
+                Step::Link(link) if last && !slash && stops => {
+                    return Object::locate(self.caller, link, self.own).map(Found::Object);
+                }
+                Step::Link(link) => self.follow(&link, &name, rest)?,
+                Step::Reached(_, stat) if slash && !is_directory(&stat) => {
+                    return Err(Errno::NOTDIR);
+                }
+                Step::Reached(file, _) => {
+                    self.directory = Some(fstat(&self.current)?.into());
+                    self.current = file;
+                    self.rest = rest;
+                }
+            }
+        }
+        let object = Object::locate(self.caller, self.current, self.own)?;
+        Ok(Found::Object(object.below(self.directory)))
+    }
+
+    /// The next component, and what follows it, slashes and all.
+    fn next_component(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let start = self.rest.iter().position(|&byte| byte != b'/')?;
+        let rest = self.rest.get(start..)?;
+        let end = rest.iter().position(|&byte| byte == b'/').unwrap_or(rest.len());
+        let (name, rest) = rest.split_at_checked(end)?;
+        Some((name.to_vec(), rest.to_vec()))
+    }
+
+    fn step(&self, name: &[u8]) -> Result<Step, Errno> {
+        if !is_directory(&fstat(&self.current)?) {
+            return Err(Errno::NOTDIR);
+        }
+        let found = match openat(&self.current, name, HELD_ENTRY, Mode::empty()) {
+            Err(Errno::NOENT) => return Ok(Step::Missing),
+            found => found?,
+        };
+        let stat = fstat(&found)?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+            return Ok(Step::Link(found));
+        }
+        Ok(Step::Reached(found, stat))
+    }
+
+    fn follow(&mut self, link: &OwnedFd, name: &[u8], rest: Vec<u8>) -> Result<(), Errno> {
+        self.links = self.links.checked_sub(1).ok_or(Errno::LOOP)?;
+        if rest.iter().all(|&byte| byte == b'/') {
+            self.check_planted(link)?;
+        }
+        let in_proc = fstatfs(link)?.f_type == PROC_SUPER_MAGIC;
+        let text = match name {
+            _ if !in_proc => readlinkat(link, "", Vec::new())?.into_bytes(),
+            _ if fstat(&self.current)?.st_ino != PROC_ROOT => return self.pass_through(name, rest),
+            b"self" => self.caller.status()?.process.to_string().into_bytes(),
+            b"thread-self" => {
+                let process = self.caller.status()?.process;
+                format!("{process}/task/{}", self.caller.tid()).into_bytes()
+            }
+            _ => readlinkat(link, "", Vec::new())?.into_bytes(),
+        };
+        match text.first() {
+            None => return Err(Errno::NOENT),
+            Some(b'/') => {
+                self.current = self.caller.root()?;
+                self.own = false;
+            }
+            Some(_) => {}
+        }
+        self.rest = [text, rest].concat();
+        Ok(())
+    }
+
+    /// At the end of a path, a link that somebody left where everybody may leave some leads nobody astray.
+    fn check_planted(&self, link: &OwnedFd) -> Result<(), Errno> {
+        let (link, directory) = (fstat(link)?, fstat(&self.current)?);
+        let kept = self.caller.proc().protection().keeps_link(&link, directory.into());
+        if kept { require_owner(self.caller, &link) } else { Ok(()) }
+    }
+
+    /// Goes through a link that stands for an object rather than a path, as the kernel does.
+    fn pass_through(&mut self, name: &[u8], rest: Vec<u8>) -> Result<(), Errno> {
+        let place = place::of_entry(self.caller, self.current.as_fd(), name)?;
+        if matches!(place, Place::OfOutsider(_)) {
+            // It may lead to where other things are mounted, and the same path means another object.
+            return Err(Errno::ACCESS);
+        }
+        let object = openat(&self.current, name, HELD, Mode::empty())?;
+        let own = matches!(&place, Place::Named(path) if path.starts_with(b"/proc/self/"));
+        self.enter(object, rest, own)
+    }
+
+    /// Goes on from an object, the caller's own descriptor's or another's.
+    ///
+    /// # Errors
+    /// `ENOTDIR` where the path goes on, and it is no directory.
+    pub(super) fn enter(&mut self, object: OwnedFd, rest: Vec<u8>, own: bool) -> Result<(), Errno> {
+        if !rest.is_empty() && !is_directory(&fstat(&object)?) {
+            return Err(Errno::NOTDIR);
+        }
+        self.own = own;
+        self.directory = None;
+        self.current = object;
+        self.rest = rest;
+        Ok(())
+    }
+}
+
+/// Refuses what is not the caller's own.
+pub(super) fn require_owner(caller: &Caller<'_>, stat: &Stat) -> Result<(), Errno> {
+    let own = caller.status()?.identity.user[1];
+    if stat.st_uid == own { Ok(()) } else { Err(Errno::ACCESS) }
+}
+
+fn is_directory(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}
