@@ -1,6 +1,6 @@
 //! What shells complete: clap's scripts, with what these leave out at the head of the function that the shell calls.
 
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, Str};
 use clap::{Arg, Command};
 use clap_complete::Shell;
 
@@ -62,6 +62,9 @@ pub(crate) fn print(shell: Shell) -> u8 {
 
 fn script(shell: Shell) -> String {
     let mut definition = definition_for(shell);
+    if shell == Shell::Zsh {
+        definition = with_plain_values(definition);
+    }
     let choices = choices(&definition);
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut definition, NAME, &mut script);
@@ -94,6 +97,16 @@ fn definition_for(shell: Shell) -> Command {
         .disable_help_flag(true)
         .disable_version_flag(true)
         .disable_help_subcommand(true)
+}
+
+/// With no name for a value that zsh takes for code: what stands behind a colon it runs.
+fn with_plain_values(command: Command) -> Command {
+    let is_plain = |name: &Str| name.chars().all(|one| one.is_ascii_alphanumeric() || one == '_');
+    let plain = |arg: Arg| {
+        let names = arg.get_value_names().unwrap_or_default();
+        if names.iter().all(is_plain) { arg } else { arg.value_name("VALUE") }
+    };
+    command.mut_args(plain).mut_subcommands(with_plain_values)
 }
 
 /// Words that only few may follow, and which: subcommands and long options.

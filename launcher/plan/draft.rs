@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::decide::{self, Request};
-use jp_confine_policy::image::Image;
 use jp_confine_policy::tier::Tier;
 use jp_confine_policy::{Capabilities, Capability};
 use landlock::{ABI, AccessFs};
@@ -93,7 +92,7 @@ impl Draft {
             if standing.path.symlink_metadata().is_err() {
                 self.absent.push(standing.path.to_owned());
                 if order.machine.supervises() {
-                    cover.rules.extend(self.await_programs(order.image, standing, version));
+                    cover.rules.extend(self.await_programs(order, standing, version));
                 }
                 continue;
             }
@@ -101,7 +100,7 @@ impl Draft {
                 self.exceed(&excess, order.machine.supervises());
             }
             if standing.may_be_replaced() && order.machine.supervises() {
-                cover.rules.extend(self.await_programs(order.image, standing, version));
+                cover.rules.extend(self.await_programs(order, standing, version));
             }
         }
         for (anchor, rules) in &cover.split {
@@ -128,7 +127,7 @@ impl Draft {
     /// the programs in it may is judged by call.
     fn await_programs(
         &mut self,
-        image: &Image<'_>,
+        order: &Order<'_>,
         standing: &Standing<'_>,
         version: ABI,
     ) -> Option<Rule> {
@@ -139,7 +138,8 @@ impl Draft {
         let there = path.ancestors().skip(1).find(|dir| dir.is_dir())?;
         let rights = bounds::rights(Capabilities::EXECUTE, version);
         let implied = bounds::implied(Capabilities::EXECUTE);
-        let granted = decide::grants_beneath(image, bytes(there), implied);
+        let strict = order.enforce == Enforce::Strict;
+        let granted = standing::grants_all(order.image, there, implied, strict);
         self.inexact = self.inexact.union(Capabilities::EXECUTE).with_if(!granted, implied);
         let why = if standing.may_be_replaced() { "may be made anew" } else { "is not there yet" };
         self.notes.push(format!(
@@ -276,7 +276,7 @@ fn sayable(standing: &Standing<'_>) -> Capabilities {
 /// For which capabilities Landlock's rule at this anchor says more or less than the policy, apart
 /// from what is denied below some other anchor for reading and executing: see [`cover`].
 fn inexact_at(standing: &Standing<'_>) -> Capabilities {
-    let Standing { path, caps, restrained, by_route, above, asked: _ } = *standing;
+    let Standing { path, caps, restrained, by_route, above, .. } = *standing;
     let in_proc = path.starts_with(PROCESSES);
     // An entry can be made and removed where that is granted for the directory it is in.
     let entry = caps.intersection(Capabilities::CREATE.union(Capabilities::DELETE));

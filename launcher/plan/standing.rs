@@ -22,6 +22,8 @@ pub(super) struct Standing<'a> {
     pub(super) by_route: Capabilities,
     /// What holds at the anchors above, all together: Landlock's rules add up.
     pub(super) above: Capabilities,
+    /// The run may make it anew by what it grants itself, see [`renews_itself`].
+    pub(super) renewed: bool,
 }
 
 impl Standing<'_> {
@@ -31,11 +33,11 @@ impl Standing<'_> {
     }
 
     /// Whether the run may move away or remove what programs may be started from, which Landlock's rule stands on,
-    /// where nothing else lets them start. (To create implies to read, for Landlock, so that reading is not exact
-    /// there in any case.)
+    /// and have others there, where nothing else lets them start. (To create implies to read, for Landlock, so that
+    /// reading is not exact there in any case.)
     pub(super) fn may_be_replaced(&self) -> bool {
         self.caps.contains(Capabilities::EXECUTE.union(Capabilities::DELETE))
-            && self.above.contains(Capabilities::CREATE)
+            && (self.renewed || self.above.contains(Capabilities::CREATE))
             && !self.above.contains(Capabilities::EXECUTE)
     }
 }
@@ -66,9 +68,45 @@ pub(super) fn of<'a>(
         let withheld = !found.withheld.is_empty() || found.withheld_below;
         let restrained = withheld || (strict && asked);
         around.push((place, above.union(caps)));
-        standings.push(Standing { path: &first.anchor, caps, restrained, asked, by_route, above });
+        let path = first.anchor.as_path();
+        // A strict run judges reads in any case where files may be sensitive.
+        let reads = |around: &Path| strict || grants_all(image, around, Capabilities::READ, strict);
+        let renewed = renews_itself(path, caps, workspace, reads);
+        standings.push(Standing { path, caps, restrained, asked, by_route, above, renewed });
     }
     standings
+}
+
+/// Whether `need` is granted in the directory and everywhere below, as far as Landlock is to say so: see [`of`].
+pub(super) fn grants_all(
+    image: &Image<'_>,
+    directory: &Path,
+    need: Capabilities,
+    strict: bool,
+) -> bool {
+    let found = decide::lookup(image, &Request::canonical(spelling(directory)));
+    let restrained = if strict { found.restrained_below } else { found.withheld_below };
+    found.caps.intersection(found.below_all).contains(need)
+        && !restrained
+        && !decide::excludes_below(image, spelling(directory))
+}
+
+/// Whether what is granted at `path` is enough to remove what is there and to make it anew, programs in it: so
+/// build tools do with what they made. Of the workspace itself, and outside of it, nobody does. Landlock's right to
+/// start programs in the directory around it implies to read there: a directory is left where that is not granted
+/// anyway, as all reads would have to be judged for it. Looks at the disk.
+fn renews_itself(
+    path: &Path,
+    caps: Capabilities,
+    workspace: &Path,
+    reads: impl Fn(&Path) -> bool,
+) -> bool {
+    let reads_around = || path.parent().is_some_and(reads);
+    let replaces = Capabilities::CREATE.union(Capabilities::DELETE).union(Capabilities::EXECUTE);
+    path != workspace
+        && path.starts_with(workspace)
+        && caps.contains(replaces)
+        && (!path.is_dir() || reads_around())
 }
 
 /// Whether a grant stands on `path`.

@@ -333,6 +333,11 @@ fn programs_that_may_be_made_anew_are_judged_by_call() {
     let root = scene.root().join("a");
     let mut rules = plan.bounds.as_ref().expect("bounds").rules.iter();
     assert!(rules.any(|rule| rule.path == root && rule.rights.contains(AccessFs::Execute)));
+    let alone =
+        Scene::new(&["a/tool"]).grant("a", READ, &[]).grant("a/tool", Capabilities::ALL, &[]);
+    assert!(traps(&alone.plan()).executes, "it may make itself anew");
+    let whole = Scene::new(&["a/tool"]).grant("", Capabilities::ALL, &[]);
+    assert!(!traps(&whole.plan()).executes, "nobody makes the workspace itself anew");
     let kept = Scene::new(&["a/tool"])
         .grant("a", Capabilities::ALL.difference(Capabilities::EXECUTE), &[])
         .grant("a/tool", RUN, &[]);

@@ -174,7 +174,6 @@ impl Spelling {
     ///
     /// # Errors
     /// None: it fits.
-    #[cfg(target_os = "macos")]
     pub(crate) fn copy(&mut self, other: &Self) -> Result<(), Errno> {
         self.text.clear();
         self.text.push(other.text.as_bytes())?;

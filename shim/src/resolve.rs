@@ -111,9 +111,9 @@ fn pin_by_place(
             Ok(fd)
         }
         Ok(fd) => {
-            let request = Request::by_route(path.as_bytes(), spelling.lexical());
-            let subject = Subject { call, path: request.path, route: request.route };
-            report::settle(image, judge(image, &request), subject)?;
+            let mut route = Route::default();
+            let request = Request::by_route(path.as_bytes(), route.to(image, spelling)?);
+            report::settle(image, judge(image, &request), Subject::of(call, &request))?;
             Ok(fd)
         }
         Err(errno) => {
@@ -179,9 +179,10 @@ impl Entry<'_> {
     }
 }
 
-/// The spelling of an entry, kept where another one takes its place and the policy may go by it.
+/// A spelling, kept for judging by it, without `..`: where another one takes its place, or it has some, and the
+/// policy may go by it.
 #[derive(Default)]
-pub(crate) struct Route(Option<Far<PathBuffer>>);
+pub(crate) struct Route(Option<Far<Spelling>>);
 
 impl Route {
     /// That of `spelling`, before that is changed.
@@ -194,14 +195,45 @@ impl Route {
         if !image.heeds_spellings() {
             return Ok(Self(None));
         }
-        let mut text = Far::<PathBuffer>::blank()?;
-        text.push(spelling.lexical())?;
-        Ok(Self(Some(text)))
+        let mut kept = Far::<Spelling>::blank()?;
+        kept.copy(spelling)?;
+        if !kept.is_lexical() {
+            kept.collapse();
+        }
+        Ok(Self(Some(kept)))
+    }
+
+    /// That of any name in the directory that `spelling` leads to.
+    ///
+    /// # Errors
+    /// `ENOMEM`, `ENAMETOOLONG`.
+    pub(crate) fn into(image: &Image<'_>, spelling: &Spelling, name: &[u8]) -> Result<Self, Errno> {
+        let mut route = Self::of(image, spelling)?;
+        if let Some(kept) = &mut route.0 {
+            kept.text_mut().push_separator()?;
+            kept.text_mut().push(name)?;
+        }
+        Ok(route)
+    }
+
+    /// How the object that `spelling` leads to is spelled.
+    ///
+    /// # Errors
+    /// `ENOMEM`.
+    pub(crate) fn to<'r>(
+        &'r mut self,
+        image: &Image<'_>,
+        spelling: &'r Spelling,
+    ) -> Result<&'r [u8], Errno> {
+        if !spelling.is_lexical() {
+            *self = Self::of(image, spelling)?;
+        }
+        Ok(self.0.as_ref().map_or_else(|| spelling.lexical(), |kept| kept.lexical()))
     }
 
     /// What the policy is asked about the entry at `path`, canonical.
     pub(crate) fn request<'r>(&'r self, path: &'r [u8]) -> Request<'r> {
-        Request::by_route(path, self.0.as_ref().map_or(path, |text| text.as_bytes()))
+        Request::by_route(path, self.0.as_ref().map_or(path, |kept| kept.lexical()))
     }
 }
 

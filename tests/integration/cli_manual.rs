@@ -105,6 +105,7 @@ fn fish_completes_values_and_programs() {
 #[test]
 fn zsh_hands_on_what_is_behind_the_dashes() {
     let run = product(&Scratch::new(), &["completions", "zsh"]).run();
+    assert!(!run.stdout.contains("]:["), "zsh would run what it takes for a name: {run}");
     run.assert_stdout("_jp-confine() {\n    local at=").assert_stdout("        _normal\n");
     run.assert_stdout(":(read create update delete execute net env command)'");
 }

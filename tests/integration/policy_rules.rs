@@ -47,6 +47,27 @@ fn assert_answers(setup: &str, rules: &[&str], flags: &str, rows: &[(&str, &str)
     assert_eq!(differs, instead.is_some(), "no longer different");
 }
 
+/// As build tools do: Landlock's rule stands on what is there at the start.
+#[test]
+fn programs_that_are_made_anew_start() {
+    let again = [
+        (&["tool r w x"][..], "rm tool && cp /bin/true tool && ./tool"),
+        (
+            &[". r", "target r w x"],
+            "rm -r target && mkdir target && cp /bin/true target/p && target/p",
+        ),
+    ];
+    for (rules, script) in again {
+        let scratch = Scratch::new();
+        let make = "mkdir target && cp /bin/true tool && cp /bin/true target/p";
+        Run::sh(&scratch, make).mode(Mode::Bare).run().assert_ok();
+        let text: String = rules.iter().map(|line| rule(line)).collect();
+        scratch.write("ws/jp-confine.toml", &text);
+        let run = Run::sh(&scratch, &format!("{script} && ! cp tool other")).run();
+        run.assert_ok().assert_stderr("other");
+    }
+}
+
 #[test]
 fn longest_anchor_wins() {
     assert_answers(

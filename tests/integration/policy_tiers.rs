@@ -81,6 +81,10 @@ fn deny_knows_spellings_by_links() {
             ("link file alias/z", "EACCES"),
             ("mkdir alias/d", "EACCES"),
             ("bind alias/s", "EACCES"),
+            ("open dir/../alias/x", "EACCES"),
+            ("creat dir/../alias/new", "EACCES"),
+            ("unlink dir/../alias/x", "EACCES"),
+            ("tmpfile_in alias", "EACCES"),
             ("unlink a/y", "ok"),
         ],
     );

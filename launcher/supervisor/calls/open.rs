@@ -391,10 +391,11 @@ fn open_unnamed(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Result<An
     }
     let path = task.judged_path(&directory)?.ok_or(Errno::ACCESS)?;
     // The kernel shows such files as `#INODE`; any name below the directory is judged alike.
-    let unnamed = [path.strip_suffix(b"/").unwrap_or(path), b"/#"].concat();
-    let request = Request::canonical(&unnamed);
-    let verdict = decide::access(task.image(), &request, Capabilities::CREATE);
-    task.settle(verdict, Subject::new(&unnamed))?;
+    let below = |path: &[u8]| [path.strip_suffix(b"/").unwrap_or(path), b"/#"].concat();
+    let (unnamed, route) = (below(path), below(&directory.route(argument)));
+    let subject = Subject::by_route(&unnamed, &route);
+    let verdict = decide::access(task.image(), &subject.request(), Capabilities::CREATE);
+    task.settle(verdict, subject)?;
     task.prepare_to_make()?;
     let here = CString::from(c".");
     let file = openat(&directory.file, &here, how.own_flags(), Mode::from_raw_mode(how.mode))?;

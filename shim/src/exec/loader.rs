@@ -13,7 +13,7 @@ use crate::far::Far;
 use crate::path::Spelling;
 use crate::places::DescriptorLink;
 use crate::report::{self, Reason, Subject};
-use crate::resolve;
+use crate::resolve::{self, Route};
 use crate::sys;
 
 /// The program that the descriptor itself denotes (fexecve(3)).
@@ -44,14 +44,14 @@ pub(super) fn admit(image: &Image<'_>, call: &CStr, path: &[u8]) -> Result<(), E
     }
     let mut place = Far::<PathBuffer>::blank()?;
     resolve::pin(&spelling, 0, &mut place)?;
-    let request = Request::by_route(place.as_bytes(), spelling.lexical());
+    let mut route = Route::default();
+    let request = Request::by_route(place.as_bytes(), route.to(image, &spelling)?);
     let behind = image.holds_other_programs();
     match decide::loader(image, &request) {
         Verdict::Allow => Ok(()),
         Verdict::Deny(_) if behind && may_execute(image, &request) == Verdict::Allow => Ok(()),
         Verdict::Deny(_) => {
-            let subject = Subject { call, path: request.path, route: request.route };
-            Err(report::refused(image, Reason::Loader, subject))
+            Err(report::refused(image, Reason::Loader, Subject::of(call, &request)))
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::errno::{Errno, Reply};
 use crate::far::Far;
 use crate::path::Spelling;
 use crate::report::{self, Subject};
+use crate::resolve::Route;
 use crate::sys::next::Original;
 use crate::sys::process::Strings;
 use crate::{memory, remembered, resolve, session, sys};
@@ -65,8 +66,9 @@ fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), E
         Err(Errno::ENOENT) => return Ok(()),
         Err(errno) => return Err(errno),
     };
-    let request = Request::by_route(place.as_bytes(), spelling.lexical());
-    let subject = Subject { call: CALL, path: request.path, route: request.route };
+    let mut route = Route::default();
+    let request = Request::by_route(place.as_bytes(), route.to(image, &spelling)?);
+    let subject = Subject::of(CALL, &request);
     if sys::status(&start)?.st_mode & libc::S_IFMT != libc::S_IFDIR {
         return report::settle(image, decide::metadata(image, &request), subject);
     }

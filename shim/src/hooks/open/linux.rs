@@ -12,6 +12,7 @@ use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::path::Spelling;
 use crate::report::{self, Subject};
+use crate::resolve::Route;
 use crate::{links, places, remembered, resolve, sys};
 
 #[path = "planted.rs"]
@@ -252,10 +253,10 @@ fn judge_held(
     if resolve::is_anonymous(path.as_bytes()) {
         return resolve::require_own(image, call, spelling);
     }
-    let request = Request::by_route(path.as_bytes(), spelling.lexical());
+    let mut route = Route::default();
+    let request = Request::by_route(path.as_bytes(), route.to(image, spelling)?);
     let existing = if how.exclusive() { how } else { how.without(libc::O_CREAT) };
-    let subject = Subject { call, path: request.path, route: request.route };
-    existing.settle(image, &request, subject)?;
+    existing.settle(image, &request, Subject::of(call, &request))?;
     if how.exclusive() {
         return Err(Errno::EEXIST);
     }
@@ -283,6 +284,9 @@ fn open_held(held: sys::Fd, how: How) -> Result<c_int, Errno> {
     in_place_of(held, &opened, how)
 }
 
+/// What is judged for a file without a name, in its directory.
+const UNNAMED: &[u8] = b"#";
+
 /// `O_TMPFILE`: a file without a name is created in a directory.
 #[inline(never)]
 fn open_unnamed(
@@ -295,11 +299,11 @@ fn open_unnamed(
     let directory = resolve::pin(spelling, libc::O_DIRECTORY, &mut path)?;
     path.push_separator()?;
     // The kernel shows such files as `#INODE`; any name below the directory is judged alike.
-    path.push(b"#")?;
-    let request = Request::by_route(path.as_bytes(), spelling.lexical());
+    path.push(UNNAMED)?;
+    let route = Route::into(image, spelling, UNNAMED)?;
+    let request = route.request(path.as_bytes());
     let verdict = decide::access(image, &request, Capabilities::CREATE);
-    let subject = Subject { call, path: request.path, route: request.route };
-    report::settle(image, verdict, subject)?;
+    report::settle(image, verdict, Subject::of(call, &request))?;
     let opened = sys::openat(directory.raw(), c".", how.flags, how.mode)?;
     in_place_of(directory, &opened, how)
 }
