@@ -272,6 +272,36 @@ print(open('ask/a').read(), flush=True)
     assert!(["stolen", "nobody waits"].iter().all(|word| !screen.contains(word)), "{screen}");
 }
 
+/// The terminal stops nobody in another session who comes from waiting for keys to read them.
+#[test]
+fn an_answer_is_for_no_server_of_the_terminal() {
+    let scratch = place();
+    if !have("script") || !have("python3") {
+        return;
+    }
+    let script = "
+import os, select, signal, time
+server = os.fork()
+if server == 0:
+    os.setsid()
+    keys = select.poll()
+    keys.register(0, select.POLLIN)
+    keys.poll()
+    print('stolen', os.read(0, 100), flush=True)
+time.sleep(0.2)
+print(open('ask/a').read(), flush=True)
+os.kill(server, signal.SIGKILL)
+";
+    let python = Run::new(&scratch, "python3", &["-c", script]);
+    let mut terminal = Terminal::start(&python.mode(Mode::Confined));
+    terminal.see(QUESTION);
+    // As many keys as a server cannot fail to get some of.
+    terminal.keys(&("x\x7f".repeat(100) + "y\n"));
+    terminal.see("content-a");
+    terminal.end();
+    assert!(!terminal.screen().contains("stolen"), "{}", terminal.screen());
+}
+
 /// Where no rule reaches nothing holds but the question; consent is to all that it was about.
 #[test]
 fn consent_reaches_beyond_rules() {
