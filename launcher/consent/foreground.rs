@@ -167,7 +167,11 @@ pub(super) fn announce() -> io::Result<()> {
     controlling_terminal()?.write_all(text.as_bytes())
 }
 
-fn controlling_terminal() -> io::Result<File> {
+/// Opens the terminal that controls this process.
+///
+/// # Errors
+/// Where there is none.
+pub(super) fn controlling_terminal() -> io::Result<File> {
     let flags = libc::O_NOCTTY | libc::O_CLOEXEC;
     OpenOptions::new().read(true).write(true).custom_flags(flags).open("/dev/tty")
 }

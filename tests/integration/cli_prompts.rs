@@ -3,6 +3,8 @@
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::attack::{Linking, answer, arena, arena_with, call};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
@@ -216,6 +218,30 @@ fn who_waits_for_an_answer_can_be_killed() {
     let mut terminal = start(&scratch, script);
     terminal.see(QUESTION);
     terminal.see("nobody waits for this any more");
+    terminal.see(" icanon");
+    terminal.keys("here\n");
+    terminal.see("got:here");
+    assert_eq!(terminal.end(), Some(0));
+}
+
+/// Nobody is left at the question then but the front.
+#[test]
+fn a_question_whose_supervisor_is_killed_leaves_the_terminal_as_it_was() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let run = Run::sh(&scratch, "echo supervisor=$PPID=; cat ask/a").mode(Mode::Confined);
+    let quoted: Vec<String> = run.command_line().iter().map(|part| format!("'{part}'")).collect();
+    let script = format!("{}; stty -a | grep -o ' icanon'; read x; echo got:$x", quoted.join(" "));
+    let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
+    terminal.see("supervisor=");
+    terminal.see(QUESTION);
+    let screen = terminal.screen();
+    let supervisor = screen.split('=').nth(1).and_then(|number| number.parse().ok());
+    let supervisor = Pid::from_raw(supervisor.expect("a number")).expect("a process");
+    kill_process(supervisor, Signal::KILL).expect("killed");
+    terminal.see("the supervisor was killed");
     terminal.see(" icanon");
     terminal.keys("here\n");
     terminal.see("got:here");
