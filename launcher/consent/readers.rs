@@ -1,7 +1,7 @@
 //! Those of the run who wait for keys when a question comes: they would take the answer.
 //!
 //! Each such thread is held by itself (`sys::tracing`), since a signal that stops it would stop its process:
-//! its shell would say so, and take the terminal. Whom somebody traces already cannot be held.
+//! its shell would say so, and take the terminal. Whom somebody traces already cannot be held, and is stopped.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -11,7 +11,8 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::fs::{major, minor, stat};
-use rustix::process::{Pid, getpgid, getsid};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, getpgid, getsid, kill_process};
 
 use crate::descendants;
 use crate::sys::tracing;
@@ -60,26 +61,37 @@ enum Use {
 
 /// Holds who waits for keys, until the calling thread ends. `foreground` is the group that keys went to. Who is
 /// on a processor just now may be about to wait, past the point at which the terminal would stop it: such are
-/// looked at again for a moment.
-pub(super) fn hold(foreground: Pid) {
+/// looked at again for a moment. The processes that had to be stopped instead, as the terminal would stop them
+/// (`SIGTTIN`): they are to be continued.
+pub(super) fn hold(foreground: Pid) -> HashSet<Pid> {
     let keys = Keys { foreground, terminal: own_terminal() };
     let mut held = HashSet::new();
+    let mut stopped = HashSet::new();
     for _ in 0..LOOKS {
         let mut all_known = true;
         for process in descendants::all() {
             for (thread, what) in keys.threads(process.pid) {
                 all_known &= what != Use::Perhaps;
-                if what == Use::Takes && held.insert(thread) {
-                    // It may have ended meanwhile.
-                    let _ = tracing::hold(thread);
+                // It may have ended meanwhile.
+                if what == Use::Takes
+                    && held.insert(thread)
+                    && tracing::hold(thread) == Err(Errno::PERM)
+                {
+                    stopped.extend(stop(process.pid));
                 }
             }
         }
         if all_known {
-            return;
+            break;
         }
         thread::sleep(LOOK);
     }
+    stopped
+}
+
+fn stop(process: i32) -> Option<Pid> {
+    let process = Pid::from_raw(process)?;
+    kill_process(process, Signal::TTIN).is_ok().then_some(process)
 }
 
 impl Keys {

@@ -298,6 +298,26 @@ print(open('ask/a').read(), flush=True)
     assert!(["stolen", "nobody waits"].iter().all(|word| !screen.contains(word)), "{screen}");
 }
 
+/// Whom somebody traces cannot be held.
+#[test]
+fn an_answer_is_for_nobody_who_is_traced() {
+    let scratch = place();
+    if !have("script") || !have("strace") {
+        return;
+    }
+    let asker = "until grep -q 'read(0' trace; do sleep 0.05; done; cat ask/a";
+    let script = format!("touch trace; ({asker}) & strace -o trace cat; wait");
+    let mut terminal = start(&scratch, &script);
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    // It reads on.
+    terminal.keys("here\n");
+    terminal.see("here\r\nhere\r\n");
+    terminal.keys("\x04");
+    assert_eq!(terminal.end(), Some(0));
+}
+
 /// The terminal stops nobody in another session who comes from waiting for keys to read them.
 #[test]
 fn an_answer_is_for_no_server_of_the_terminal() {
