@@ -61,8 +61,8 @@ enum Use {
 
 /// Holds who waits for keys, until the calling thread ends. `foreground` is the group that keys went to. Who is
 /// on a processor just now may be about to wait, past the point at which the terminal would stop it: such are
-/// looked at again for a moment. The processes that had to be stopped instead, as the terminal would stop them
-/// (`SIGTTIN`): they are to be continued.
+/// looked at again for a moment. Processes that had to be stopped instead, as the terminal would stop them
+/// (`SIGTTIN`), are returned: they are to be continued.
 pub(super) fn hold(foreground: Pid) -> HashSet<Pid> {
     let keys = Keys { foreground, terminal: own_terminal() };
     let mut held = HashSet::new();
