@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Signal, WaitOptions, WaitStatus, getrlimit};
 
+use crate::consent::Before;
 use crate::descendants::{self, Descendant};
 use crate::failure::Failure;
 use crate::report;
@@ -62,6 +63,8 @@ pub(crate) struct Running {
 #[derive(Debug)]
 struct Supervised {
     pid: Pid,
+    /// The terminal that it asks at.
+    terminal: Option<Before>,
     reports: File,
     unread: String,
     ended: Option<(u8, Instant)>,
@@ -102,9 +105,11 @@ impl Ready {
     pub(crate) fn supervise(&self, supervision: Supervision<'_>) -> Result<Running, Obstacle> {
         let confined = supervision.confined;
         let killed = supervision.kill_leftovers;
+        let terminal = Before::now();
         let (pid, reports) = supervision.begin(self.inherited).map_err(|error| unable(&error))?;
         let mut supervised = Supervised {
             pid,
+            terminal,
             reports,
             unread: String::new(),
             ended: None,
@@ -280,12 +285,22 @@ impl Running {
             }
         }
         descendants::end();
+        self.restore_terminal();
         // It lifts the limit of its own where it may.
         let limited = getrlimit(Resource::Cpu).maximum.map_or_else(String::new, |seconds| {
             format!("; its processor time was limited to {seconds} s (`ulimit -t`)")
         });
         let killed = "the supervisor was killed, and so the run was ended";
         Err(io::Error::other(format!("{killed}{limited}")))
+    }
+
+    /// A question may have stood.
+    fn restore_terminal(&self) {
+        let Some(supervised) = &self.supervisor else { return };
+        if let Some(terminal) = &supervised.terminal {
+            // Where it is gone there is nothing to restore.
+            let _ = terminal.restore(supervised.pid);
+        }
     }
 
     /// Gives the program what only this process got.

@@ -5,12 +5,13 @@
 //! begins to read now is stopped by the terminal, and continued at the end. Who waits for a key already
 //! would take the answer, and is held (`readers`).
 
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process_group};
+use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process, kill_process_group};
 use rustix::termios::{
     LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp,
     tcsetattr, tcsetpgrp,
@@ -29,6 +30,8 @@ pub(super) struct Foreground {
     terminal: File,
     before: Termios,
     group: Pid,
+    /// Who was stopped, and is to be continued.
+    stopped: HashSet<Pid>,
 }
 
 /// What a question came to.
@@ -55,10 +58,10 @@ impl Foreground {
             return Ok(None);
         }
         let before = tcgetattr(&terminal)?;
-        let taken = Self { terminal, before, group };
+        let mut taken = Self { terminal, before, group, stopped: HashSet::new() };
         tcsetpgrp(&taken.terminal, getpgrp())?;
         // From here on the terminal stops whoever begins to read.
-        readers::hold(group);
+        taken.stopped = readers::hold(group);
         let mut plain = taken.before.clone();
         plain.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
         plain.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
@@ -151,6 +154,9 @@ impl Drop for Foreground {
         let _ = tcsetattr(&self.terminal, OptionalActions::Drain, &self.before);
         let _ = tcsetpgrp(&self.terminal, self.group);
         let _ = kill_process_group(self.group, Signal::CONT);
+        for process in &self.stopped {
+            let _ = kill_process(*process, Signal::CONT);
+        }
         if !self.before.local_modes.contains(LocalModes::ICANON) {
             // Who draws on the whole screen draws it again.
             let _ = kill_process_group(self.group, Signal::WINCH);
@@ -167,7 +173,11 @@ pub(super) fn announce() -> io::Result<()> {
     controlling_terminal()?.write_all(text.as_bytes())
 }
 
-fn controlling_terminal() -> io::Result<File> {
+/// Opens the terminal that controls this process.
+///
+/// # Errors
+/// Where there is none.
+pub(super) fn controlling_terminal() -> io::Result<File> {
     let flags = libc::O_NOCTTY | libc::O_CLOEXEC;
     OpenOptions::new().read(true).write(true).custom_flags(flags).open("/dev/tty")
 }

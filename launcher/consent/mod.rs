@@ -8,6 +8,7 @@ mod asking;
 mod foreground;
 mod question;
 mod readers;
+mod unfinished;
 
 use std::collections::HashMap;
 use std::io;
@@ -22,6 +23,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 
 pub(crate) use question::{About, Question, Wish};
+pub(crate) use unfinished::Before;
 
 use crate::reply::Reply;
 

@@ -3,6 +3,8 @@
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::attack::{Linking, answer, arena, arena_with, call};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
@@ -222,6 +224,30 @@ fn who_waits_for_an_answer_can_be_killed() {
     assert_eq!(terminal.end(), Some(0));
 }
 
+/// Nobody is left at the question then but the front.
+#[test]
+fn a_question_whose_supervisor_is_killed_leaves_the_terminal_as_it_was() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let run = Run::sh(&scratch, "echo supervisor=$PPID=; cat ask/a").mode(Mode::Confined);
+    let quoted: Vec<String> = run.command_line().iter().map(|part| format!("'{part}'")).collect();
+    let script = format!("{}; stty -a | grep -o ' icanon'; read x; echo got:$x", quoted.join(" "));
+    let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
+    terminal.see("supervisor=");
+    terminal.see(QUESTION);
+    let screen = terminal.screen();
+    let supervisor = screen.split('=').nth(1).and_then(|number| number.parse().ok());
+    let supervisor = Pid::from_raw(supervisor.expect("a number")).expect("a process");
+    kill_process(supervisor, Signal::KILL).expect("killed");
+    terminal.see("the supervisor was killed");
+    terminal.see(" icanon");
+    terminal.keys("here\n");
+    terminal.see("got:here");
+    assert_eq!(terminal.end(), Some(0));
+}
+
 /// A shell that reads keys itself neither loses its terminal nor gets the answer.
 #[test]
 fn the_terminal_is_given_back() {
@@ -270,6 +296,56 @@ print(open('ask/a').read(), flush=True)
     terminal.end();
     let screen = terminal.screen();
     assert!(["stolen", "nobody waits"].iter().all(|word| !screen.contains(word)), "{screen}");
+}
+
+/// Whom somebody traces cannot be held.
+#[test]
+fn an_answer_is_for_nobody_who_is_traced() {
+    let scratch = place();
+    if !have("script") || !have("strace") {
+        return;
+    }
+    let asker = "until grep -q 'read(0' trace; do sleep 0.05; done; cat ask/a";
+    let script = format!("touch trace; ({asker}) & strace -o trace cat; wait");
+    let mut terminal = start(&scratch, &script);
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    // It reads on.
+    terminal.keys("here\n");
+    terminal.see("here\r\nhere\r\n");
+    terminal.keys("\x04");
+    assert_eq!(terminal.end(), Some(0));
+}
+
+/// The terminal stops nobody in another session who comes from waiting for keys to read them.
+#[test]
+fn an_answer_is_for_no_server_of_the_terminal() {
+    let scratch = place();
+    if !have("script") || !have("python3") {
+        return;
+    }
+    let script = "
+import os, select, signal, time
+server = os.fork()
+if server == 0:
+    os.setsid()
+    keys = select.poll()
+    keys.register(0, select.POLLIN)
+    keys.poll()
+    print('stolen', os.read(0, 100), flush=True)
+time.sleep(0.2)
+print(open('ask/a').read(), flush=True)
+os.kill(server, signal.SIGKILL)
+";
+    let python = Run::new(&scratch, "python3", &["-c", script]);
+    let mut terminal = Terminal::start(&python.mode(Mode::Confined));
+    terminal.see(QUESTION);
+    // As many keys as a server cannot fail to get some of.
+    terminal.keys(&("x\x7f".repeat(100) + "y\n"));
+    terminal.see("content-a");
+    terminal.end();
+    assert!(!terminal.screen().contains("stolen"), "{}", terminal.screen());
 }
 
 /// Where no rule reaches nothing holds but the question; consent is to all that it was about.
