@@ -162,6 +162,7 @@ impl Learned<'_> {
             looks.retain(|one| !refused.contains(one));
             uses.extend(refused);
         }
+        protect::keep_denied(stage, &mut self.rules);
         protect::keep_what_was_there(stage, self.uses, &mut self.rules);
         self.searched = protect::protect(stage, self.uses, &mut self.rules);
         prune(&mut self.rules, |path| stage.is_secret(path));

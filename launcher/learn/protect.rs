@@ -31,6 +31,18 @@ pub(crate) fn protect(stage: &Stage<'_>, uses: &Uses, rules: &mut Vec<Rule>) -> 
     seen < LIMIT
 }
 
+/// Takes what options and files denied while it was learned out of what the rules grant beside it: the next run has
+/// neither.
+pub(crate) fn keep_denied(stage: &Stage<'_>, rules: &mut Vec<Rule>) {
+    for path in stage.denied() {
+        let rule = nearest(rules, path).and_then(|place| rules.get(place));
+        if rule.is_some_and(|rule| rule.path != path && !rule.caps.is_empty()) {
+            let (path, caps) = (path.to_vec(), Capabilities::NONE);
+            rules.push(Rule { path, caps, purpose: Purpose::Withholds });
+        }
+    }
+}
+
 /// Where a directory stands for names that will be others next time, leaves everything in it that was there before
 /// and has no rule as it was: readable where the directory was listed. In the workspace itself that is always so,
 /// elsewhere where these are few. Goes before [`protect`], which is to know how little is granted there.

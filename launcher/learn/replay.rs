@@ -52,6 +52,14 @@ impl<'a> Stage<'a> {
         names::is_secret(name(path)) || self.sensitive.is_sensitive(&self.place(path))
     }
 
+    /// What options and files deny in the workspace: nobody learns to do without that.
+    pub(crate) fn denied(&self) -> impl Iterator<Item = &[u8]> {
+        let denials = self.around.iter().filter(|grant| {
+            grant.caps.is_empty() && !matches!(grant.kind, GrantKind::Control | GrantKind::Hidden)
+        });
+        denials.filter_map(|grant| self.inside(grant.anchor.as_os_str().as_bytes()))
+    }
+
     /// The path of what is at `path` in the workspace.
     pub(crate) fn place(&self, path: &[u8]) -> PathBuf {
         if path.is_empty() { self.root.to_owned() } else { self.root.join(OsStr::from_bytes(path)) }

@@ -155,6 +155,20 @@ fn the_bounds_hold_while_it_learns() {
     assert!(scratch.read("ws/jp-confine.toml").contains("\"dir\""));
 }
 
+/// Beside what is granted for all of a directory nobody says it again.
+#[test]
+fn what_was_denied_while_it_learned_stays_so() {
+    let scratch = tree();
+    scratch.write("ws/src/d", "d");
+    let script = "cat src/a src/c src/d; ls src; ! cat src/b";
+    let learned = run(&scratch, &["--deny", "src/b", "learn"], script);
+    if learned.code() == 125 {
+        return note("skipped: learn cannot be had here");
+    }
+    learned.assert_ok().assert_stderr("src/b").assert_stderr("nothing");
+    run(&scratch, &["-p", "jp-confine.learned.toml"], script).assert_ok();
+}
+
 /// What is linked in for the run is learned as a rule on the link, and what is inside as ever.
 #[test]
 fn what_is_mounted_is_learned_beside_the_rest() {
