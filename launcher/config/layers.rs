@@ -69,13 +69,17 @@ impl Layers {
         let mut policy_files = Vec::new();
         for name in named {
             let path = context.absolute(name);
-            let canonical = path.canonicalize().map_err(|error| unreadable(name, &error))?;
-            let inside = canonical.starts_with(root);
+            let place = match path.canonicalize() {
+                Ok(place) => Some(place),
+                Err(_) if is_pipe(&path) => None,
+                Err(error) => return Err(unreadable(name, &error)),
+            };
+            let inside = place.as_ref().is_some_and(|place| place.starts_with(root));
             let trust = if inside { Trust::Workspace } else { Trust::User };
             let text = fs::File::open(&path).and_then(read);
             let text = text.map_err(|error| unreadable(name, &error))?;
             files.push(decode(name, text, trust)?);
-            policy_files.push(canonical);
+            policy_files.extend(place);
         }
         let layers = Self { files, policy_files };
         layers.check_origins()?;
@@ -223,6 +227,11 @@ fn optional(path: &Path, trust: Trust) -> Result<Option<File>, Failure> {
         Err(error) if absent(&error) && path.symlink_metadata().is_err() => Ok(None),
         Err(error) => Err(unreadable(path, &error)),
     }
+}
+
+/// Whether it is a pipe, as a shell names one `/dev/fd/63`: that has no place.
+fn is_pipe(path: &Path) -> bool {
+    path.metadata().is_ok_and(|meta| meta.file_type().is_fifo())
 }
 
 fn absent(error: &io::Error) -> bool {

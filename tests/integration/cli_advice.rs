@@ -243,6 +243,17 @@ fn patterns_are_advised_where_a_default_refuses() {
     }
 }
 
+#[test]
+fn behind_a_link_that_dangles_there_is_nothing_to_allow() {
+    let scratch = Scratch::new();
+    std::os::unix::fs::symlink("../nothere", scratch.ws().join("fork")).expect("linked");
+    let rules = "[[access.fs]]\npath = '.'\nread = true\n[[access.fs]]\npath = 'fork'\nexternal = true\nread = true\n";
+    scratch.write("ws/jp-confine.toml", rules);
+    let run = Run::sh(&scratch, "cat fork/x").run();
+    run.assert_code(1).assert_stderr("leads to nothing on this machine, so that");
+    assert!(!run.stderr.contains("allow: jp-confine"), "{run}");
+}
+
 /// Where a rule covers what lies outside no pattern helps: below what a profile grants, and below an approved link.
 #[test]
 fn profiles_that_are_advised_allow_it() {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::cli_status::product;
-use crate::run::{Mode, Outcome, Run};
+use crate::run::{Mode, Outcome, PRODUCT, Run};
 use crate::scratch::Scratch;
 
 const POLICY: &str = "[[access.fs]]\npath = '.'\nread = true\n\n[[access.fs]]\npath = 'dir'\nread = true\nwrite = true\n";
@@ -274,6 +274,15 @@ fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
     let file = scratch.path("ws/jp-confine.toml");
     Run::new(&scratch, "mkfifo", &[file.to_str().expect("UTF-8")]).mode(Mode::Bare).run();
     product(&scratch, &["check", "read", "a"]).run().assert_code(125).assert_stderr("it is a pipe");
+}
+
+#[test]
+fn a_policy_may_come_by_a_pipe() {
+    let scratch = Scratch::new();
+    let policy = r#"printf '[[access.fs]]\npath = "file"\n'"#;
+    let script = format!("{policy} | {PRODUCT} -p /dev/stdin check update file");
+    let run = Run::sh(&scratch, &script).mode(Mode::Bare).run();
+    run.assert_code(1).assert_stdout("deny update file");
 }
 
 #[test]
