@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 
 use crate::environment::Granted;
 use crate::mounts::grammar::{Mount, Unmount};
@@ -32,7 +32,7 @@ pub(crate) struct Options {
     #[arg(short, long = "policy", value_name = "FILE")]
     pub(crate) policies: Vec<PathBuf>,
     /// Apply [tools.NAME] of the policy
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_hint = ValueHint::Other)]
     pub(crate) tool: Option<String>,
     /// Grant read
     #[arg(short, long, value_name = "PATH")]
