@@ -78,6 +78,10 @@ impl Layers {
             let trust = if inside { Trust::Workspace } else { Trust::User };
             let text = fs::File::open(&path).and_then(read);
             let text = text.map_err(|error| unreadable(name, &error))?;
+            if place.is_none() && text.trim_ascii().is_empty() {
+                // What was to fill it has failed, or it was read before.
+                return Err(unreadable(name, &io::Error::other("nothing came out of it")));
+            }
             files.push(decode(name, text, trust)?);
             policy_files.extend(place);
         }

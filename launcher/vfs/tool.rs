@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use jp_confine_policy::canonical::Root;
@@ -22,6 +22,7 @@ use crate::machine;
 use crate::mounts::{self, place::Place};
 use crate::outer::Outer;
 use crate::program;
+use crate::report;
 use crate::workspace::Workspace;
 
 /// By which this program finds the user's policy, and its own files.
@@ -146,6 +147,21 @@ pub(super) fn refuse_inside(context: &Context) -> Result<(), Failure> {
     ))
 }
 
+/// Refuses a policy that can be read only once: each program of the tool's is held to what is read for it.
+///
+/// # Errors
+/// Where `file` is a pipe, or has no name of its own.
+fn refuse_pipe(context: &Context, file: &Path) -> Result<(), Failure> {
+    let place = context.absolute(file).canonicalize();
+    if place.is_ok_and(|place| place.is_file()) {
+        return Ok(());
+    }
+    Err(Failure::advised(
+        format!("the policy file {} can be read only once", report::path(&file.to_string_lossy())),
+        "the service reads it again for each program that it starts: name a file",
+    ))
+}
+
 /// This program with the options that make it hold a program of the tool's to the service's policy.
 pub(super) fn wrapper(
     context: &Context,
@@ -163,6 +179,7 @@ pub(super) fn wrapper(
     if let Some(events) = &options.events {
         words.extend(["--events".into(), context.absolute(events).into()]);
     }
+    options.policies.iter().try_for_each(|file| refuse_pipe(context, file))?;
     let lists = [
         ("--policy", &options.policies),
         ("-r", &options.read),

@@ -276,13 +276,27 @@ fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
     product(&scratch, &["check", "read", "a"]).run().assert_code(125).assert_stderr("it is a pipe");
 }
 
+/// What is named with `-p` may be a pipe, which is read once.
 #[test]
-fn a_policy_may_come_by_a_pipe() {
-    let scratch = Scratch::new();
-    let policy = r#"printf '[[access.fs]]\npath = "file"\n'"#;
-    let script = format!("{policy} | {PRODUCT} -p /dev/stdin check update file");
-    let run = Run::sh(&scratch, &script).mode(Mode::Bare).run();
-    run.assert_code(1).assert_stdout("deny update file");
+fn a_policy_may_come_from_a_pipe() {
+    let scratch = workspace();
+    scratch.write("ws/jp-confine.toml", "");
+    scratch.write("policy.toml", POLICY);
+    for line in ["cat ../policy.toml | $0 -p /dev/stdin", "$0 -p <(cat ../policy.toml)"] {
+        let runs = |program: &str| {
+            let script = line.replace("$0", PRODUCT);
+            let script = format!("{script} -- sh -c '{program}'");
+            Run::new(&scratch, "bash", &["-c", &script]).mode(Mode::Bare).run()
+        };
+        runs("cat file; echo x > dir/new").assert_ok();
+        runs("echo x > new").assert_stderr("denied create new");
+    }
+    for line in ["-p <(false) -- touch ran", "-p <(cat ../policy.toml) vfs -- touch ran"] {
+        let script = format!("{PRODUCT} {line}");
+        let run = Run::new(&scratch, "bash", &["-c", &script]).mode(Mode::Bare).run();
+        run.assert_code(125).assert_stderr("the policy file /dev/fd/");
+        assert!(!scratch.path("ws/ran").exists(), "{run}");
+    }
 }
 
 #[test]
