@@ -207,6 +207,7 @@ impl Route {
     ///
     /// # Errors
     /// `ENOMEM`, `ENAMETOOLONG`.
+    #[cfg(target_os = "linux")] // where files without names are made in directories
     pub(crate) fn into(image: &Image<'_>, spelling: &Spelling, name: &[u8]) -> Result<Self, Errno> {
         let mut route = Self::of(image, spelling)?;
         if let Some(kept) = &mut route.0 {
