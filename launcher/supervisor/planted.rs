@@ -1,11 +1,8 @@
 //! What others leave where everybody may leave something (`fs.protected_*`, `proc_sys_fs(5)`). The kernel sees to it
 //! for links that it follows and files that it opens itself, by the directory that they are in; not for what is held.
 
+use jp_confine_policy::planted::Left;
 use rustix::fs::{FileType, Stat};
-
-const STICKY: u32 = libc::S_ISVTX;
-const BY_ALL: u32 = libc::S_IWOTH;
-const BY_GROUP: u32 = libc::S_IWGRP;
 
 /// What a machine protects its users against.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +25,16 @@ impl From<Stat> for Directory {
     }
 }
 
+impl Directory {
+    fn with(self, left: &Stat) -> Left {
+        Left { owner: left.st_uid, directory_mode: self.mode, directory_owner: self.owner }
+    }
+}
+
 impl Protection {
     /// Whether a link at the end of a path is followed only for its owner.
     pub(super) fn keeps_link(self, link: &Stat, directory: Directory) -> bool {
-        self.links != 0 && is_left_by_another(link, directory, BY_ALL)
+        directory.with(link).is_kept(self.links.min(1))
     }
 
     /// Whether a file that is there already is opened, by an open that would have made it, only for its owner.
@@ -41,15 +44,8 @@ impl Protection {
             FileType::Fifo => self.fifos,
             _ => 0,
         };
-        let by_others = if level > 1 { BY_ALL | BY_GROUP } else { BY_ALL };
-        level != 0 && is_left_by_another(file, directory, by_others)
+        directory.with(file).is_kept(level)
     }
-}
-
-/// Whether something in a sticky directory, that others may write to as well, is not its owner's.
-fn is_left_by_another(left: &Stat, directory: Directory, by_others: u32) -> bool {
-    let Directory { mode, owner } = directory;
-    mode & STICKY != 0 && mode & by_others != 0 && left.st_uid != owner
 }
 
 #[cfg(test)]

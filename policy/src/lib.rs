@@ -70,6 +70,7 @@ pub mod image;
 pub mod invocation;
 mod lookup;
 pub mod moves;
+pub mod planted;
 pub mod script;
 mod spelled;
 pub mod telling;

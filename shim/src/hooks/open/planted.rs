@@ -5,6 +5,7 @@
 use core::ffi::CStr;
 
 use jp_confine_policy::image::Image;
+use jp_confine_policy::planted::Left;
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
@@ -12,6 +13,9 @@ use crate::far::Far;
 use crate::path::Spelling;
 use crate::resolve::{self, LINK_BUDGET};
 use crate::sys;
+
+/// The level at which most is kept.
+const STRICTEST: u32 = 2;
 
 /// Whether an open that would have made the object that `spelling` leads to may open it, be it another's.
 ///
@@ -33,16 +37,14 @@ pub(super) fn check(
         return Ok(());
     }
     let Some(directory) = directory_of(image, spelling)? else { return Ok(()) };
-    let writers = directory.st_mode & (libc::S_IWOTH | libc::S_IWGRP);
-    if directory.st_mode & libc::S_ISVTX == 0 || writers == 0 || directory.st_uid == file.st_uid {
-        return Ok(());
-    }
-    let by_others = match level(setting) {
-        b'0' => 0,
-        b'1' => libc::S_IWOTH,
-        _ => libc::S_IWOTH | libc::S_IWGRP,
+    let left = Left {
+        owner: file.st_uid,
+        directory_mode: directory.st_mode,
+        directory_owner: directory.st_uid,
     };
-    if writers & by_others == 0 { Ok(()) } else { Err(Errno::EACCES) }
+    // The setting is read only where it may matter.
+    let is_kept = left.is_kept(STRICTEST) && left.is_kept(level(setting));
+    if is_kept { Err(Errno::EACCES) } else { Ok(()) }
 }
 
 /// The directory by whose entry the object is reached; nothing where a link of `/proc` stands for it.
@@ -63,10 +65,10 @@ fn directory_of(image: &Image<'_>, spelling: &mut Spelling) -> Result<Option<lib
     Err(Errno::EACCES)
 }
 
-/// The digit of a setting; where it cannot be read, that of most machines.
-fn level(setting: &CStr) -> u8 {
+/// The level of a setting, a digit; where it cannot be read, that of most machines.
+fn level(setting: &CStr) -> u32 {
     let mut text = [b'1'];
     let file = sys::open_canonical(setting, libc::O_RDONLY | libc::O_CLOEXEC);
     let _ = file.and_then(|file| sys::read(file.raw(), &mut text));
-    text[0]
+    u32::from(text[0].wrapping_sub(b'0'))
 }
