@@ -40,13 +40,28 @@ fn running() -> impl Iterator<Item = (i32, Descendant)> {
     entries.filter_map(|entry| {
         let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
         let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-        let (head, rest) = stat.rsplit_once(')')?;
-        let mut fields = rest.split_whitespace();
+        let mut fields = fields(&stat)?;
         let state = fields.next()?;
         let parent: i32 = fields.next()?.parse().ok()?;
-        let name = head.split_once('(')?.1.to_owned();
+        let name = stat.split_once('(')?.1.rsplit_once(')')?.0.to_owned();
         (!matches!(state, "Z" | "X")).then_some((parent, Descendant { pid, name }))
     })
+}
+
+/// What stands behind the name in the status of a process (`proc_pid_stat(5)`): that may contain anything, a
+/// parenthesis too.
+pub(crate) fn fields(stat: &str) -> Option<impl Iterator<Item = &str>> {
+    Some(stat.rsplit_once(')')?.1.split_whitespace())
+}
+
+/// Whether `pid` descends from `ancestor`: whether it belongs to the run.
+pub(crate) fn descends(pid: i32, ancestor: Pid) -> bool {
+    let parent_of = |pid: i32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        fields(&stat)?.nth(1)?.parse::<i32>().ok()
+    };
+    std::iter::successors(Some(pid), |&pid| parent_of(pid).filter(|&parent| parent > 1))
+        .any(|pid| pid == ancestor.as_raw_nonzero().get())
 }
 
 /// Ends all descendants, and collects them. Those that are started meanwhile too: whoever is killed

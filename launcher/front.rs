@@ -18,7 +18,7 @@ use crate::report;
 use crate::spawn::Confined;
 use crate::start::Obstacle;
 use crate::supervise::{Report, Supervision};
-use crate::sys::child::{self, Kernel};
+use crate::sys::child::Kernel;
 use crate::sys::signals::{Arrival, Inherited, Signals, stop_by};
 
 /// Signals that are passed on, if a process sent them from outside of the run.
@@ -321,7 +321,7 @@ impl Running {
             return;
         }
         let meant = match arrival.sender {
-            Some(sender) => !child::descends(sender, self.front) || self.is_front(sender),
+            Some(sender) => !descendants::descends(sender, self.front) || self.is_front(sender),
             None => arrival.signal == libc::SIGCONT,
         };
         if !meant && arrival.signal != libc::SIGCONT {

@@ -130,7 +130,7 @@ impl Keys {
 /// numbers where `stat(2)` has them.
 fn own_terminal() -> Option<u64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    let number: i32 = stat.rsplit_once(')')?.1.split_whitespace().nth(4)?.parse().ok()?;
+    let number: i32 = descendants::fields(&stat)?.nth(4)?.parse().ok()?;
     Some(u64::from(number.cast_unsigned()))
 }
 

@@ -297,7 +297,7 @@ impl Writer {
             Fate::SocketOption => self.socket_option(),
             Fate::Process { number } => self.process(number),
             Fate::Limits { cores } => self.limits(cores),
-            Fate::Cores => self.cores(0),
+            Fate::Cores => self.cores(),
             Fate::Priority { one } => self.priority(one),
             Fate::Namespaces { flags } => self.namespaces(flags),
             Fate::Hiding => self.hiding(),

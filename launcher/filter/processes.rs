@@ -27,10 +27,10 @@ impl Writer {
         self.notify_with(2);
     }
 
-    /// Setting a limit, the kind of which is that argument, when it may be that of core files.
-    pub(super) fn cores(&mut self, kind: u32) {
+    /// Setting a limit, when it may be that of core files.
+    pub(super) fn cores(&mut self) {
         let done = self.refusal(0);
-        self.load_argument(kind);
+        self.load_argument(0);
         self.program.branch(Test::Is(CORE), done, self.allow);
     }
 

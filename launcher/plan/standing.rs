@@ -70,7 +70,7 @@ pub(super) fn of<'a>(
         around.push((place, above.union(caps)));
         let path = first.anchor.as_path();
         // A strict run judges reads in any case where files may be sensitive.
-        let reads = |around: &Path| strict || grants_all(image, around, Capabilities::READ, strict);
+        let reads = |around: &Path| strict || grants_all(image, around, Capabilities::READ, false);
         let renewed = renews_itself(path, caps, workspace, reads);
         standings.push(Standing { path, caps, restrained, asked, by_route, above, renewed });
     }

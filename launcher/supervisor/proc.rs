@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use rustix::path::DecInt;
 
 use super::planted::Protection;
+use crate::descendants;
 
 /// More than most files about a thread have.
 const USUAL: usize = 4096;
@@ -107,8 +108,7 @@ impl Proc {
     /// A number in the status of a process or thread (`proc_pid_stat(5)`), so many behind its name.
     pub(crate) fn number(&self, of: impl Display, behind: usize) -> Option<i64> {
         let text = self.text(of, "stat").ok()?;
-        // The name may contain anything, a parenthesis too; what follows the last one is numbers.
-        text.rsplit_once(')')?.1.split_whitespace().nth(behind)?.parse().ok()
+        descendants::fields(&text)?.nth(behind)?.parse().ok()
     }
 
     /// How many descriptors a thread has; zero where the kernel does not say (before Linux 6.2).

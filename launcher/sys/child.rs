@@ -279,17 +279,6 @@ pub(crate) fn kept_open_for(number: i32) -> Option<i32> {
     (!closes).then(|| flags.bits().cast_signed())
 }
 
-/// Whether `pid` descends from `ancestor`: whether it belongs to the run.
-pub(crate) fn descends(pid: i32, ancestor: Pid) -> bool {
-    let parent_of = |pid: i32| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name may contain anything, a parenthesis too; what follows the last one is numbers.
-        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse::<i32>().ok()
-    };
-    std::iter::successors(Some(pid), |&pid| parent_of(pid).filter(|&parent| parent > 1))
-        .any(|pid| pid == ancestor.as_raw_nonzero().get())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
