@@ -23,6 +23,19 @@ fn start(scratch: &Scratch, script: &str) -> Terminal {
     Terminal::start(&Run::sh(scratch, script).mode(Mode::Confined))
 }
 
+/// A confined run of a script in Python in a terminal.
+fn start_python(scratch: &Scratch, script: &str) -> Terminal {
+    Terminal::start(&Run::new(scratch, "python3", &["-c", script]).mode(Mode::Confined))
+}
+
+/// A confined shell that reads commands from a terminal.
+fn start_shell(scratch: &Scratch) -> Terminal {
+    let shell = Run::new(scratch, "bash", &["--norc", "--noprofile", "-i"]).env("PS1", "> ");
+    let mut terminal = Terminal::start(&shell.mode(Mode::Confined));
+    terminal.see("> ");
+    terminal
+}
+
 const QUESTION: &str = "[N] no: ";
 
 #[test]
@@ -255,9 +268,7 @@ fn the_terminal_is_given_back() {
     if !have("script") || !have("bash") {
         return;
     }
-    let shell = Run::new(&scratch, "bash", &["--norc", "--noprofile", "-i"]).env("PS1", "> ");
-    let mut terminal = Terminal::start(&shell.mode(Mode::Confined));
-    terminal.see("> ");
+    let mut terminal = start_shell(&scratch);
     terminal.keys("(sleep 0.3; cat ask/a) &\n");
     terminal.see(QUESTION);
     terminal.keys("y\n");
@@ -286,8 +297,7 @@ threading.Thread(target=steal, daemon=True).start()
 time.sleep(0.2)
 print(open('ask/a').read(), flush=True)
 ";
-    let python = Run::new(&scratch, "python3", &["-c", script]);
-    let mut terminal = Terminal::start(&python.mode(Mode::Confined));
+    let mut terminal = start_python(&scratch, script);
     terminal.see(QUESTION);
     // The process that asks is stopped, as it reads. A person takes a while.
     thread::sleep(Duration::from_millis(1500));
@@ -338,8 +348,7 @@ time.sleep(0.2)
 print(open('ask/a').read(), flush=True)
 os.kill(server, signal.SIGKILL)
 ";
-    let python = Run::new(&scratch, "python3", &["-c", script]);
-    let mut terminal = Terminal::start(&python.mode(Mode::Confined));
+    let mut terminal = start_python(&scratch, script);
     terminal.see(QUESTION);
     // As many keys as a server cannot fail to get some of.
     terminal.keys(&("x\x7f".repeat(100) + "y\n"));
@@ -551,8 +560,7 @@ child.wait()
 os.tcsetpgrp(terminal, os.getpgrp())
 print('the parent goes on', flush=True)
 ";
-    let python = Run::new(&scratch, "python3", &["-c", script]);
-    let mut terminal = Terminal::start(&python.mode(Mode::Confined));
+    let mut terminal = start_python(&scratch, script);
     terminal.see(QUESTION);
     terminal.keys("y\n");
     terminal.see("content-a");
@@ -578,8 +586,7 @@ for _ in range(3):
     _, status = os.waitpid(-1, os.WUNTRACED)
     print('stopped' if os.WIFSTOPPED(status) else 'ended', os.WTERMSIG(status), flush=True)
 ";
-    let python = Run::new(&scratch, "python3", &["-c", script]);
-    let mut terminal = Terminal::start(&python.mode(Mode::Confined));
+    let mut terminal = start_python(&scratch, script);
     terminal.see(QUESTION);
     terminal.keys("\x03");
     for _ in 0..3 {
@@ -596,9 +603,7 @@ fn a_question_stops_with_its_job() {
     if !have("script") || !have("bash") {
         return;
     }
-    let shell = Run::new(&scratch, "bash", &["--norc", "--noprofile", "-i"]).env("PS1", "> ");
-    let mut terminal = Terminal::start(&shell.mode(Mode::Confined));
-    terminal.see("> ");
+    let mut terminal = start_shell(&scratch);
     terminal.keys("cat ask/a\n");
     terminal.see(QUESTION);
     terminal.keys("\x1a");
