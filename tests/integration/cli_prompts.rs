@@ -1,17 +1,12 @@
 //! Questions in a terminal, while programs run.
 
-use std::thread;
-use std::time::Duration;
-
-use rustix::process::{Pid, Signal, kill_process};
-
 use crate::attack::{Linking, answer, arena, arena_with, call};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
 use crate::terminal::Terminal;
 
 /// A workspace in which `ask/` takes a person, with two files in it.
-fn place() -> Scratch {
+pub(crate) fn place() -> Scratch {
     let scratch = Scratch::new();
     scratch.write("ws/jp-confine.toml", "[file_policy]\nprompt_paths = ['<workspace>/ask/**']\n");
     scratch.write("ws/ask/a", "content-a\n");
@@ -19,24 +14,11 @@ fn place() -> Scratch {
     scratch
 }
 
-fn start(scratch: &Scratch, script: &str) -> Terminal {
+pub(crate) fn start(scratch: &Scratch, script: &str) -> Terminal {
     Terminal::start(&Run::sh(scratch, script).mode(Mode::Confined))
 }
 
-/// A confined run of a script in Python in a terminal.
-fn start_python(scratch: &Scratch, script: &str) -> Terminal {
-    Terminal::start(&Run::new(scratch, "python3", &["-c", script]).mode(Mode::Confined))
-}
-
-/// A confined shell that reads commands from a terminal.
-fn start_shell(scratch: &Scratch) -> Terminal {
-    let shell = Run::new(scratch, "bash", &["--norc", "--noprofile", "-i"]).env("PS1", "> ");
-    let mut terminal = Terminal::start(&shell.mode(Mode::Confined));
-    terminal.see("> ");
-    terminal
-}
-
-const QUESTION: &str = "[N] no: ";
+pub(crate) const QUESTION: &str = "[N] no: ";
 
 #[test]
 fn yes_is_for_once() {
@@ -208,20 +190,6 @@ fn two_programs_are_asked_about_together() {
 }
 
 #[test]
-fn an_interrupt_is_a_no_and_reaches_the_program() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
-    let mut terminal = start(&scratch, "cat ask/a; echo not reached");
-    terminal.see(QUESTION);
-    terminal.keys("\x03");
-    assert_eq!(terminal.end(), Some(130));
-    let screen = terminal.screen();
-    assert!(!screen.contains("content-a") && !screen.contains("not reached\r"), "{screen}");
-}
-
-#[test]
 fn who_waits_for_an_answer_can_be_killed() {
     let scratch = place();
     if !have("script") {
@@ -235,126 +203,6 @@ fn who_waits_for_an_answer_can_be_killed() {
     terminal.keys("here\n");
     terminal.see("got:here");
     assert_eq!(terminal.end(), Some(0));
-}
-
-/// Nobody is left at the question then but the front.
-#[test]
-fn a_question_whose_supervisor_is_killed_leaves_the_terminal_as_it_was() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
-    let run = Run::sh(&scratch, "echo supervisor=$PPID=; cat ask/a").mode(Mode::Confined);
-    let quoted: Vec<String> = run.command_line().iter().map(|part| format!("'{part}'")).collect();
-    let script = format!("{}; stty -a | grep -o ' icanon'; read x; echo got:$x", quoted.join(" "));
-    let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
-    terminal.see("supervisor=");
-    terminal.see(QUESTION);
-    let screen = terminal.screen();
-    let supervisor = screen.split('=').nth(1).and_then(|number| number.parse().ok());
-    let supervisor = Pid::from_raw(supervisor.expect("a number")).expect("a process");
-    kill_process(supervisor, Signal::KILL).expect("killed");
-    terminal.see("the supervisor was killed");
-    terminal.see(" icanon");
-    terminal.keys("here\n");
-    terminal.see("got:here");
-    assert_eq!(terminal.end(), Some(0));
-}
-
-/// A shell that reads keys itself neither loses its terminal nor gets the answer.
-#[test]
-fn the_terminal_is_given_back() {
-    let scratch = place();
-    if !have("script") || !have("bash") {
-        return;
-    }
-    let mut terminal = start_shell(&scratch);
-    terminal.keys("(sleep 0.3; cat ask/a) &\n");
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
-    terminal.see("content-a");
-    terminal.keys("\necho answer:$((40+2))\n");
-    terminal.see("answer:42");
-    terminal.keys("stty -a | grep -o -e ' icanon'\n");
-    terminal.see(" icanon");
-    terminal.keys("exit\n");
-    terminal.end();
-    assert!(!terminal.screen().contains("y: command not found"), "{}", terminal.screen());
-}
-
-/// Who reads keys in another thread, and by another descriptor, does not get the answer.
-#[test]
-fn an_answer_is_for_nobody_else() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
-    let script = "
-import os, threading, time
-terminal = os.open('/dev/tty', os.O_RDONLY)
-steal = lambda: print('stolen', os.read(terminal, 100), flush=True)
-threading.Thread(target=steal, daemon=True).start()
-time.sleep(0.2)
-print(open('ask/a').read(), flush=True)
-";
-    let mut terminal = start_python(&scratch, script);
-    terminal.see(QUESTION);
-    // The process that asks is stopped, as it reads. A person takes a while.
-    thread::sleep(Duration::from_millis(1500));
-    terminal.keys("y\n");
-    terminal.see("content-a");
-    terminal.end();
-    let screen = terminal.screen();
-    assert!(["stolen", "nobody waits"].iter().all(|word| !screen.contains(word)), "{screen}");
-}
-
-/// Whom somebody traces cannot be held.
-#[test]
-fn an_answer_is_for_nobody_who_is_traced() {
-    let scratch = place();
-    if !have("script") || !have("strace") {
-        return;
-    }
-    let asker = "until grep -q 'read(0' trace; do sleep 0.05; done; cat ask/a";
-    let script = format!("touch trace; ({asker}) & strace -o trace cat; wait");
-    let mut terminal = start(&scratch, &script);
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
-    terminal.see("content-a");
-    // It reads on.
-    terminal.keys("here\n");
-    terminal.see("here\r\nhere\r\n");
-    terminal.keys("\x04");
-    assert_eq!(terminal.end(), Some(0));
-}
-
-/// The terminal stops nobody in another session who comes from waiting for keys to read them.
-#[test]
-fn an_answer_is_for_no_server_of_the_terminal() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
-    let script = "
-import os, select, signal, time
-server = os.fork()
-if server == 0:
-    os.setsid()
-    keys = select.poll()
-    keys.register(0, select.POLLIN)
-    keys.poll()
-    print('stolen', os.read(0, 100), flush=True)
-time.sleep(0.2)
-print(open('ask/a').read(), flush=True)
-os.kill(server, signal.SIGKILL)
-";
-    let mut terminal = start_python(&scratch, script);
-    terminal.see(QUESTION);
-    // As many keys as a server cannot fail to get some of.
-    terminal.keys(&("x\x7f".repeat(100) + "y\n"));
-    terminal.see("content-a");
-    terminal.end();
-    assert!(!terminal.screen().contains("stolen"), "{}", terminal.screen());
 }
 
 /// Where no rule reaches nothing holds but the question; consent is to all that it was about.
@@ -538,98 +386,4 @@ fn nobody_to_ask() {
     Run::sh(&scratch, "cat ask/a").mode(Mode::Confined).flags(&flags).run().assert_code(1);
     let events = scratch.read("events");
     assert!(events.contains("tier_prompt_refused") && !events.contains("\"refused\""), "{events}");
-}
-
-/// Who is in another group than the foreground goes on after the question as it went on before.
-#[test]
-fn a_parent_that_waits_for_keys_goes_on() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
-    let script = "
-import os, select, signal, subprocess, threading
-signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-terminal = os.open('/dev/tty', os.O_RDWR)
-keys = select.poll()
-keys.register(terminal, select.POLLPRI)
-threading.Thread(target=keys.poll, daemon=True).start()
-child = subprocess.Popen(['cat', 'ask/a'], process_group=0)
-os.tcsetpgrp(terminal, child.pid)
-child.wait()
-os.tcsetpgrp(terminal, os.getpgrp())
-print('the parent goes on', flush=True)
-";
-    let mut terminal = start_python(&scratch, script);
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
-    terminal.see("content-a");
-    terminal.see("the parent goes on");
-    assert_eq!(terminal.end(), Some(0));
-}
-
-/// Shells show jobs that stop, and take the terminal from them: neither who reads a pipe nor who reads
-/// keys is seen to.
-#[test]
-fn nobody_sees_a_stop_for_a_question() {
-    let scratch = place();
-    if !have("script") || !have("python3") {
-        return;
-    }
-    let script = "
-import os, signal, subprocess
-signal.signal(signal.SIGINT, lambda *_: None)
-terminal = open('/dev/tty')
-children = [subprocess.Popen('cat', stdin=terminal), subprocess.Popen('cat', stdin=subprocess.PIPE)]
-children.append(subprocess.Popen(['cat', 'ask/a']))
-for _ in range(3):
-    _, status = os.waitpid(-1, os.WUNTRACED)
-    print('stopped' if os.WIFSTOPPED(status) else 'ended', os.WTERMSIG(status), flush=True)
-";
-    let mut terminal = start_python(&scratch, script);
-    terminal.see(QUESTION);
-    terminal.keys("\x03");
-    for _ in 0..3 {
-        terminal.see("ended 2");
-    }
-    terminal.end();
-    assert!(!terminal.screen().contains("stopped"), "{}", terminal.screen());
-}
-
-/// ^Z is no answer: the job stops, as it would without a question, and is asked about when it goes on.
-#[test]
-fn a_question_stops_with_its_job() {
-    let scratch = place();
-    if !have("script") || !have("bash") {
-        return;
-    }
-    let mut terminal = start_shell(&scratch);
-    terminal.keys("cat ask/a\n");
-    terminal.see(QUESTION);
-    terminal.keys("\x1a");
-    terminal.see("Stopped");
-    terminal.keys("echo not:$((40+2))\n");
-    terminal.see("not:42");
-    terminal.keys("fg\n");
-    terminal.see(QUESTION);
-    terminal.keys("y\n");
-    terminal.see("content-a");
-    terminal.keys("exit\n");
-    terminal.end();
-}
-
-/// Where the terminal makes no signals of keys, an interrupt is for whoever asks.
-#[test]
-fn an_interrupt_spares_who_reads_keys_as_keys() {
-    let scratch = place();
-    if !have("script") {
-        return;
-    }
-    let inner = "trap : INT; cat ask/a; echo reached:$?";
-    let run = Run::new(&scratch, "script", &["-q", "-c", inner, "/dev/null"]);
-    let mut terminal = Terminal::start(&run.mode(Mode::Confined));
-    terminal.see(QUESTION);
-    terminal.keys("\x03");
-    terminal.see("reached:130");
-    terminal.end();
 }
