@@ -11,8 +11,9 @@ use std::time::{Duration, SystemTime};
 use camino::{Utf8Path, Utf8PathBuf};
 use jp_confine_policy::approvals::{Approval, Approvals};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
 use tempfile::NamedTempFile;
 
 use super::patterns;
@@ -41,7 +42,8 @@ pub(crate) enum Kind {
 }
 
 /// A rule path or pattern with the target that was approved for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "Members")]
 pub(crate) struct Binding {
     /// What it is kept under.
     pub(crate) rule_path: String,
@@ -50,25 +52,71 @@ pub(crate) struct Binding {
     /// When, in RFC 3339 and UTC.
     pub(crate) approved_at: String,
     /// How many of the directories above the link `--mount` made for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     made_directories: Option<usize>,
     #[serde(flatten)]
-    others: Map<String, Value>,
+    others: Members,
 }
 
 /// What the file holds; keys that this version does not know are kept.
 #[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(try_from = "Members")]
 struct Content {
     /// Whose approvals these are: the name of a folder here is too short to tell all workspaces apart.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     workspace: Option<String>,
-    #[serde(default)]
     mounts: Vec<Binding>,
     /// `None` where patterns are among the mounts, as they once were.
-    #[serde(default)]
     patterns: Option<Vec<Binding>>,
     #[serde(flatten)]
-    others: Map<String, Value>,
+    others: Members,
+}
+
+/// An object of the file with its values as they are written: numbers of any size stay what they are.
+type Members = BTreeMap<String, Box<RawValue>>;
+
+impl TryFrom<Members> for Binding {
+    type Error = serde_json::Error;
+
+    fn try_from(mut members: Members) -> Result<Self, Self::Error> {
+        Ok(Self {
+            rule_path: required(&mut members, "rule_path")?,
+            canonical_target: required(&mut members, "canonical_target")?,
+            approved_at: required(&mut members, "approved_at")?,
+            made_directories: optional(&mut members, "made_directories")?,
+            others: members,
+        })
+    }
+}
+
+impl TryFrom<Members> for Content {
+    type Error = serde_json::Error;
+
+    fn try_from(mut members: Members) -> Result<Self, Self::Error> {
+        Ok(Self {
+            workspace: optional(&mut members, "workspace")?,
+            mounts: optional(&mut members, "mounts")?.unwrap_or_default(),
+            patterns: optional(&mut members, "patterns")?,
+            others: members,
+        })
+    }
+}
+
+/// Takes the value of `key` out of `members`.
+fn required<T: DeserializeOwned>(
+    members: &mut Members,
+    key: &'static str,
+) -> serde_json::Result<T> {
+    optional(members, key)?.ok_or_else(|| serde_json::Error::missing_field(key))
+}
+
+/// As [`required`]; `None` where there is none, or `null`.
+fn optional<T: DeserializeOwned>(
+    members: &mut Members,
+    key: &str,
+) -> serde_json::Result<Option<T>> {
+    let value = members.remove(key);
+    value.map_or(Ok(None), |value| serde_json::from_str(value.get()))
 }
 
 /// Changes of a file: what is approved under each name, nothing where that was taken back.
@@ -199,7 +247,7 @@ impl Binding {
             canonical_target: target.to_owned(),
             approved_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             made_directories: None,
-            others: Map::new(),
+            others: Members::new(),
         }
     }
 }

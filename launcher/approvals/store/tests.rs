@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
+use serde_json::Value;
+
 use super::*;
 
 /// A workspace and a home for data, both in a directory of their own.
@@ -52,7 +54,7 @@ impl Place {
 #[test]
 fn a_missing_file_is_an_empty_one() {
     let store = Place::new().open();
-    assert_eq!((store.entries(Kind::Mount), &store.warning), (&[][..], &None));
+    assert_eq!((store.entries(Kind::Mount).len(), &store.warning), (0, &None));
     assert_eq!(store.lookup("fork", Path::new("/a")), Approval::Unknown);
 }
 
@@ -132,6 +134,21 @@ fn unknown_keys_are_kept() {
     assert_eq!(json["plugins"][0]["a"], 1);
     assert_eq!(json["mounts"][0]["expires"], 7);
     assert_eq!(json["mounts"][1]["rule_path"], "g");
+}
+
+/// Numbers are not rounded.
+#[test]
+fn unknown_values_are_kept_as_they_are_written() {
+    let place = Place::new();
+    let numbers = "[123456789012345678901234567890, 1.10, 1e400]";
+    let entry = format!(
+        r#"{{"rule_path":"f","canonical_target":"/a","approved_at":"x","numbers":{numbers}}}"#
+    );
+    place.write(&format!(r#"{{"numbers":{numbers},"mounts":[{entry}]}}"#));
+    place.approve("g", "/b");
+    assert_eq!(place.kept(), "f=/a g=/b");
+    let text = fs::read_to_string(place.file()).expect("text");
+    assert_eq!(text.matches(numbers).count(), 2, "{text}");
 }
 
 #[test]
