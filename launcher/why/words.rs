@@ -66,6 +66,10 @@ pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -
     if let Some(gap) = &head.gap {
         let _ = writeln!(text, "\n{gap}");
     }
+    if head.status != 0 && denials.iter().any(|one| one.options.is_some()) {
+        // What ends at its first refusal has more before it than this one.
+        text.push_str("\nwhat all of it needs: jp-confine learn -- the same again\n");
+    }
     text
 }
 

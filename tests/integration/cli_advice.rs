@@ -335,6 +335,7 @@ fn what_is_refused_in_one_directory_is_allowed_by_one_rule() {
         denied.assert_stderr("6 denials").assert_stderr("and 5 more in dir");
         let told = product(&scratch, &["why", "--last"]).run();
         let (_, all) = told.stdout.split_once("all 6 in dir\n").unwrap_or_else(|| panic!("{told}"));
+        let (all, _) = all.split_once("\nwhat all of it needs").unwrap_or_else(|| panic!("{told}"));
         let (option, rule) = all.split_once("  or add").unwrap_or_else(|| panic!("{told}"));
         let option = option.trim().trim_start_matches("allow: jp-confine ");
         let option = if by_option { option } else { "" };
@@ -359,6 +360,7 @@ fn the_last_run_is_explained_and_no_other() {
     let told = product(&scratch, &["why", "--last"]).run();
     told.assert_ok().assert_stdout("2 denials in the last run: sh -c").assert_stdout("status 3");
     told.assert_stdout("denied read").assert_stdout("-r ").assert_stdout("path = \"file\"");
+    told.assert_stdout("\nwhat all of it needs: jp-confine learn -- the same again\n");
     product(&scratch, &["--", "true"]).run().assert_ok();
     product(&scratch, &["why", "--last"]).run().assert_stdout("no denials are on record");
     product(&scratch, &["why"]).run().assert_code(125);
