@@ -28,7 +28,7 @@ fn main() {
     let (files, arguments): (&[&str], &[&str]) = if system == "macos" {
         (&["c/variadic.c"], &MACOS)
     } else {
-        (&["c/libc.c", "c/memory.c", "c/process.c", "c/variadic.c"], &LINUX)
+        (&["c/libc.c", "c/memory.c", "c/process.c", "c/scan.c", "c/variadic.c"], &LINUX)
     };
     cc::Build::new()
         .files(files)

@@ -33,6 +33,8 @@ pub(super) struct Draft {
     asks: bool,
     /// Whether Landlock forbids listings that the policy allows.
     unlisted: bool,
+    /// What the run may make and read, and Landlock forbids to read.
+    unread: Vec<PathBuf>,
     absent: Vec<PathBuf>,
     notes: Vec<String>,
 }
@@ -88,6 +90,11 @@ impl Draft {
             let known = standing.above.contains(caps) && !cover.is_split_above(standing.path);
             if known {
                 continue;
+            }
+            let unread =
+                !standing.above.contains(Capabilities::READ) || cover.is_split_above(standing.path);
+            if unread && standing.may_be_made() && order.machine.supervises() {
+                self.unread.push(standing.path.to_owned());
             }
             if standing.path.symlink_metadata().is_err() {
                 self.absent.push(standing.path.to_owned());
@@ -205,7 +212,7 @@ impl Draft {
         let bounded = self.bounds.is_some();
         let withholds = withheld(order, bounded);
         let traps = Traps {
-            reads: self.inexact.intersects(Capabilities::READ),
+            reads: !self.unread.is_empty() || self.inexact.intersects(Capabilities::READ),
             listings: self.unlisted,
             writes: self.inexact.intersects(Capabilities::WRITE),
             executes: self.inexact.intersects(Capabilities::EXECUTE),
@@ -215,13 +222,15 @@ impl Draft {
             cores: order.machine.writes_cores,
         };
         let traps = supervised.then_some(traps);
+        self.notes.extend(unread(&self.unread));
         if let Some(traps) = traps {
             self.notes.extend(costs(traps));
         }
+        let inexact = self.inexact.with_if(!self.unread.is_empty(), Capabilities::READ);
         let holders = Capability::ALL.map(|capability| Holder {
             capability,
             library: order.enforce != Enforce::Strict,
-            landlock: match (bounded, self.inexact.contains(capability.into())) {
+            landlock: match (bounded, inexact.contains(capability.into())) {
                 (false, _) => Kernel::Absent,
                 (true, true) => Kernel::Bound,
                 (true, false) => Kernel::Exact,
@@ -295,6 +304,18 @@ const fn is_trapped(traps: Traps, capability: Capability) -> bool {
         Capability::Create | Capability::Update | Capability::Delete => traps.writes,
         Capability::Execute => traps.executes,
     }
+}
+
+/// Why reads are judged by call.
+fn unread(paths: &[PathBuf]) -> Option<String> {
+    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    (!paths.is_empty()).then(|| {
+        format!(
+            "{}: Landlock's rules do not stand on what the run makes there, so the supervisor judges reads that \
+             avoid the library",
+            paths.join(", ")
+        )
+    })
 }
 
 /// What the traps cost those who have to pay for them.

@@ -4,12 +4,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind};
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::decide::{self, Request};
 use jp_confine_policy::image::Image;
 
 /// A place that some grant stands on.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct Standing<'a> {
     pub(super) path: &'a Path,
     /// What the rules grant here, by whatever route.
@@ -22,8 +23,12 @@ pub(super) struct Standing<'a> {
     pub(super) by_route: Capabilities,
     /// What holds at the anchors above, all together: Landlock's rules add up.
     pub(super) above: Capabilities,
+    /// A policy file or an option grants it, and not the product by itself.
+    pub(super) declared: bool,
     /// The run may make it anew by what it grants itself, see [`renews_itself`].
     pub(super) renewed: bool,
+    /// As that, programs in it, see [`renews_programs`].
+    pub(super) renews_programs: bool,
 }
 
 impl Standing<'_> {
@@ -37,8 +42,17 @@ impl Standing<'_> {
     /// reading is not exact there in any case.)
     pub(super) fn may_be_replaced(&self) -> bool {
         self.caps.contains(Capabilities::EXECUTE.union(Capabilities::DELETE))
-            && (self.renewed || self.above.contains(Capabilities::CREATE))
+            && (self.renews_programs || self.above.contains(Capabilities::CREATE))
             && !self.above.contains(Capabilities::EXECUTE)
+    }
+
+    /// Whether the run may make what is to be read here, where nothing is yet, or something else is that Landlock's
+    /// rule stands on. Of what is ready-made the launcher makes the folders before.
+    pub(super) fn may_be_made(&self) -> bool {
+        let is_new = || self.path.symlink_metadata().is_err();
+        self.declared
+            && self.caps.contains(Capabilities::READ)
+            && (self.renewed || self.caps.contains(Capabilities::CREATE) && is_new())
     }
 }
 
@@ -71,8 +85,19 @@ pub(super) fn of<'a>(
         let path = first.anchor.as_path();
         // A strict run judges reads in any case where files may be sensitive.
         let reads = |around: &Path| strict || grants_all(image, around, Capabilities::READ, false);
-        let renewed = renews_itself(path, caps, workspace, reads);
-        standings.push(Standing { path, caps, restrained, asked, by_route, above, renewed });
+        let renewed = renews_itself(path, caps, workspace);
+        let renews_programs = renewed && renews_programs(path, caps, reads);
+        standings.push(Standing {
+            path,
+            caps,
+            restrained,
+            asked,
+            by_route,
+            above,
+            declared: same.iter().any(|(_, grant)| is_declared(&grant.origin)),
+            renewed,
+            renews_programs,
+        });
     }
     standings
 }
@@ -91,22 +116,23 @@ pub(super) fn grants_all(
         && !decide::excludes_below(image, spelling(directory))
 }
 
-/// Whether what is granted at `path` is enough to remove what is there and to make it anew, programs in it: so
-/// build tools do with what they made. Of the workspace itself, and outside of it, nobody does. Landlock's right to
-/// start programs in the directory around it implies to read there: a directory is left where that is not granted
-/// anyway, as all reads would have to be judged for it. Looks at the disk.
-fn renews_itself(
-    path: &Path,
-    caps: Capabilities,
-    workspace: &Path,
-    reads: impl Fn(&Path) -> bool,
-) -> bool {
+const fn is_declared(origin: &Origin) -> bool {
+    matches!(origin, Origin::Rule { .. } | Origin::Flag { .. })
+}
+
+/// Whether what is granted at `path` is enough to remove what is there and to make it anew: so build tools do with
+/// what they made. Of the workspace itself, and outside of it, nobody does.
+fn renews_itself(path: &Path, caps: Capabilities, workspace: &Path) -> bool {
+    let replaces = Capabilities::CREATE.union(Capabilities::DELETE);
+    path != workspace && path.starts_with(workspace) && caps.contains(replaces)
+}
+
+/// Whether programs are to start that are made anew at `path`. Landlock's right to start programs in the directory
+/// around it implies to read there: a directory is left where that is not granted anyway, as all reads would have
+/// to be judged for it, the library's too. Looks at the disk.
+fn renews_programs(path: &Path, caps: Capabilities, reads: impl Fn(&Path) -> bool) -> bool {
     let reads_around = || path.parent().is_some_and(reads);
-    let replaces = Capabilities::CREATE.union(Capabilities::DELETE).union(Capabilities::EXECUTE);
-    path != workspace
-        && path.starts_with(workspace)
-        && caps.contains(replaces)
-        && (!path.is_dir() || reads_around())
+    caps.contains(Capabilities::EXECUTE) && (!path.is_dir() || reads_around())
 }
 
 /// Whether a grant stands on `path`.

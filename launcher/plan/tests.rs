@@ -344,6 +344,26 @@ fn programs_that_may_be_made_anew_are_judged_by_call() {
     assert!(kept.plan().traps.is_some_and(|traps| !traps.executes));
 }
 
+/// The library leaves reads to Landlock still, which is no wider than the policy.
+#[test]
+fn reads_of_what_the_run_makes_are_judged_by_call() {
+    let typed = |caps| {
+        let mut scene = Scene::new(&["a/file"]).grant("", Capabilities::NONE, &[]);
+        scene = scene.grant("a", caps, &[]).grant("b", caps, &[]);
+        scene.grants[1].origin = Origin::Flag { text: "-w a".to_owned() };
+        scene.grants[2].origin = Origin::Flag { text: "-w b".to_owned() };
+        scene
+    };
+    let data = Capabilities::ALL.difference(Capabilities::EXECUTE);
+    let plan = typed(data).plan();
+    assert!(traps(&plan).reads && plan.leaves_reads, "{plan:?}");
+    assert!(plan.notes.iter().any(|note| note.contains("a, ") && note.contains("b: ")), "{plan:?}");
+    assert!(!traps(&typed(READ.union(Capabilities::UPDATE)).plan()).reads, "nothing is made");
+    let mut around = typed(data);
+    around.grants[0].caps = READ;
+    assert!(!traps(&around.plan()).reads, "it may be read where it is made");
+}
+
 #[test]
 fn reads_are_trapped_where_denied_names_may_appear() {
     let scene = Scene::new(&["a/file"]).grant("a", Capabilities::ALL, &[]).grant(

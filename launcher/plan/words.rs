@@ -64,7 +64,7 @@ impl Plan {
         let absent = (!self.absent.is_empty()).then(|| {
             let paths: Vec<String> =
                 self.absent.iter().map(|path| report::path(&path.to_string_lossy())).collect();
-            format!("not there yet, so only through the library: {}", paths.join(", "))
+            format!("not there yet, so only through the layers before it: {}", paths.join(", "))
         });
         let withheld = self.withholds.contains(child::WITHHELD).then(|| {
             "CAP_SYS_RAWIO, CAP_SYS_ADMIN, CAP_PERFMON, CAP_BPF and CAP_SYS_TIME are dropped, with which \

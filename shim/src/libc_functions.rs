@@ -33,6 +33,14 @@ unsafe extern "C" {
     /// Where the heap ends that sbrk(2) makes, as libc knows it; null before it asked, and in musl.
     pub(crate) safe fn jp_program_break() -> *mut c_void;
     #[cfg(target_os = "linux")]
+    /// scandir(3) of a stream that the shim made; the other arguments are the program's.
+    pub(crate) safe fn jp_scan(
+        stream: *mut c_void,
+        list: *mut c_void,
+        select: *const c_void,
+        compare: *const c_void,
+    ) -> c_int;
+    #[cfg(target_os = "linux")]
     /// `sem_init(3)` of a semaphore that processes share, in zeroed memory of the shim's.
     pub(crate) safe fn jp_sem_init(semaphore: *mut c_void, value: c_uint) -> c_int;
     #[cfg(target_os = "linux")]

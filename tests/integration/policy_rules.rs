@@ -1,6 +1,6 @@
 //! Rules against each other: longest anchor, ties, links, renames, ancestors, tombstones, flags.
 
-use crate::attack::{answer, arena, call, set_up};
+use crate::attack::{Linking, answer, arena, arena_with, call, set_up};
 use crate::layers::{Difference, Holder};
 use crate::run::{Mode, Run};
 use crate::scratch::Scratch;
@@ -65,6 +65,28 @@ fn programs_that_are_made_anew_start() {
         scratch.write("ws/jp-confine.toml", &text);
         let run = Run::sh(&scratch, &format!("{script} && ! cp tool other")).run();
         run.assert_ok().assert_stderr("other");
+    }
+}
+
+/// The same of what is read: by the library, by libc for itself, and by programs without the library.
+#[test]
+fn what_is_made_anew_can_be_read() {
+    let made =
+        "mkdir new , write_creat new/f , open new/f , opendir new , scandir new , glob new/*";
+    for linking in [Linking::Dynamic, Linking::Static] {
+        for (setup, line) in [("true", made), ("mkdir new", &format!("rmdir new , {made}"))] {
+            let scratch = arena_with(linking, Scratch::new());
+            set_up(&scratch, setup);
+            let policy = scratch.path("policy.toml");
+            std::fs::write(&policy, rule("bin r x") + &rule("new r w")).expect("a policy");
+            let run = |line: &str| {
+                let line = format!("-p {} -- {line}", policy.display());
+                call(&scratch, Mode::under_test(), &line)
+            };
+            let anew = run(line);
+            assert!(answer(&anew).starts_with("ok"), "{linking:?}: {anew}");
+            assert_eq!(answer(&run("open file")), "EACCES", "{linking:?}");
+        }
     }
 }
 

@@ -5,55 +5,41 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use jp_confine_policy::image::Image;
 
 use crate::errno::{Errno, Reply};
+#[cfg(target_os = "linux")]
+use crate::hooks::linux::directories::scan;
+#[cfg(target_os = "macos")]
+use crate::hooks::macos::directories::scan;
 use crate::hooks::metadata;
 use crate::hooks::open::{How, open_at};
 use crate::libc_functions;
 use crate::sys::glob::{ABORTED, GlobTable, OWN_FUNCTIONS, has_known_table};
 use crate::sys::next::Original;
-use crate::sys::{self, Fd, process};
+use crate::sys::{Fd, process};
 use crate::{session, working_directory};
 
 pub(super) const LISTING: c_int =
     libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC | libc::O_NONBLOCK;
 
 /// A directory opened for listing, if that may be.
-fn listing(call: &CStr, dirfd: c_int, path: *const c_char) -> Result<Fd, Errno> {
+pub(super) fn listing(call: &CStr, dirfd: c_int, path: *const c_char) -> Result<Fd, Errno> {
     open_at(call, dirfd, path, How::new(LISTING, 0)).map(Fd::adopt)
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn opendir(path: *const c_char) -> *mut c_void {
     match listing(c"opendir", libc::AT_FDCWD, path) {
-        Ok(fd) => {
-            let stream = libc_functions::jp_fdopendir(fd.raw());
-            if !stream.is_null() {
-                fd.into_raw();
-            }
-            stream
-        }
+        Ok(directory) => stream(directory),
         Err(errno) => Err(errno).reply(),
     }
 }
 
-type Scan = extern "C" fn(*const c_char, *mut c_void, *const c_void, *const c_void) -> c_int;
-
-static SCANDIR: Original = Original::new(c"scandir");
-
-/// scandir(3): libc's own, on the directory that was judged.
-pub(super) fn scan(
-    call: &CStr,
-    dirfd: c_int,
-    path: *const c_char,
-    list: *mut c_void,
-    select: *const c_void,
-    compare: *const c_void,
-) -> Result<c_int, Errno> {
-    let directory = listing(call, dirfd, path)?;
-    let original = SCANDIR.address().ok_or(Errno::EACCES)?;
-    // SAFETY: the address is that of libc's function of this name and type.
-    let original = unsafe { core::mem::transmute::<usize, Scan>(original) };
-    let name = sys::directory_name(&directory)?;
-    Ok(original(name.as_c_str().as_ptr(), list, select, compare))
+/// The directory as a stream; null, with `errno` set, where there can be none.
+pub(super) fn stream(directory: Fd) -> *mut c_void {
+    let stream = libc_functions::jp_fdopendir(directory.raw());
+    if !stream.is_null() {
+        directory.into_raw();
+    }
+    stream
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
@@ -63,7 +49,8 @@ pub(super) extern "C" fn scandir(
     select: *const c_void,
     compare: *const c_void,
 ) -> c_int {
-    scan(c"scandir", libc::AT_FDCWD, path, list, select, compare).reply()
+    let directory = listing(c"scandir", libc::AT_FDCWD, path);
+    directory.map(|directory| scan(directory, list, select, compare)).reply()
 }
 
 fn change(path: *const c_char) -> Result<(), Errno> {

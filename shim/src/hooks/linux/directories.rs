@@ -3,8 +3,27 @@
 use core::ffi::{c_char, c_int, c_void};
 
 use crate::errno::Reply;
-use crate::hooks::directories::{glob, scan, scandir};
+use crate::hooks::directories::{glob, listing, scandir, stream};
+use crate::libc_functions;
+use crate::sys::Fd;
 use crate::sys::glob::GlobTable;
+
+/// scandir(3) of a directory that was judged. Libc's own would open it once more for itself, which Landlock refuses
+/// where the run has made it since.
+pub(in crate::hooks) fn scan(
+    directory: Fd,
+    list: *mut c_void,
+    select: *const c_void,
+    compare: *const c_void,
+) -> c_int {
+    let stream = stream(directory);
+    if stream.is_null() {
+        return -1;
+    }
+    let count = libc_functions::jp_scan(stream, list, select, compare);
+    libc_functions::jp_closedir(stream);
+    count
+}
 
 #[unsafe(no_mangle)]
 extern "C" fn scandir64(
@@ -24,7 +43,8 @@ extern "C" fn scandirat(
     select: *const c_void,
     compare: *const c_void,
 ) -> c_int {
-    scan(c"scandirat", dirfd, path, list, select, compare).reply()
+    let directory = listing(c"scandirat", dirfd, path);
+    directory.map(|directory| scan(directory, list, select, compare)).reply()
 }
 
 #[unsafe(no_mangle)]

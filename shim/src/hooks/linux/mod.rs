@@ -1,7 +1,7 @@
 //! Entry points of kinds that other systems have too, under names or in forms of Linux alone.
 
 pub(crate) mod attributes;
-mod directories;
+pub(in crate::hooks) mod directories;
 pub(crate) mod entries;
 pub(crate) mod exec;
 mod fts;

@@ -3,6 +3,7 @@
 mod attribute_lists;
 mod by_name;
 mod clones;
+pub(in crate::hooks) mod directories;
 mod flags;
 mod interpose;
 mod names;

@@ -85,7 +85,7 @@ pub(super) fn open_as_held(
         return judged();
     }
     if !MISSED.load(Ordering::Relaxed) {
-        match how.wait(|| sys::open_unjudged(dirfd, path, how.flags)) {
+        match how.wait(|| sys::open_as_spelled(dirfd, path, how.flags)) {
             Ok(opened) => return Ok(opened.into_raw()),
             // A fifo was allowed, and waited for.
             Err(Errno::EINTR) => return Err(Errno::EINTR),

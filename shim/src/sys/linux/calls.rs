@@ -162,10 +162,14 @@ pub(crate) fn openat(dirfd: c_int, path: &CStr, flags: c_int, mode: u32) -> Resu
     }
 }
 
-/// openat(2) of the program's own words, which the other layers are to judge.
-pub(crate) fn open_unjudged(dirfd: c_int, path: *const c_char, flags: c_int) -> Result<Fd, Errno> {
+/// openat(2) of the program's own words, which Landlock is to judge, and nobody else.
+pub(crate) fn open_as_spelled(
+    dirfd: c_int,
+    path: *const c_char,
+    flags: c_int,
+) -> Result<Fd, Errno> {
     let args = [word(dirfd), path.expose_provenance(), word(flags), 0, 0];
-    unjudged(libc::SYS_openat, args).map(|fd| Fd::adopt(int(fd)))
+    only_judged(libc::SYS_openat, args).map(|fd| Fd::adopt(int(fd)))
 }
 
 /// Opens a path on which no link lies.

@@ -49,12 +49,6 @@ pub(crate) fn status(object: &Object) -> Result<libc::stat, Errno> {
 /// Flags that hold a directory.
 pub(crate) const HOLD_DIRECTORY: c_int = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
 
-/// A name for libc that leads to exactly the directory of a descriptor.
-#[expect(clippy::unnecessary_wraps, reason = "elsewhere it may have no name")]
-pub(crate) fn directory_name(directory: &Fd) -> Result<DescriptorLink, Errno> {
-    Ok(DescriptorLink::new(directory.raw()))
-}
-
 /// Opens the object anew.
 pub(crate) fn reopen(object: &Object, flags: c_int) -> Result<Fd, Errno> {
     openat(libc::AT_FDCWD, DescriptorLink::new(object.raw()).as_c_str(), flags, 0)
