@@ -1,7 +1,7 @@
 //! All grants of a run in the order that the image gives meaning to: of two on one anchor the last
 //! wins, else the one with the longest anchor.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -85,8 +85,14 @@ impl Flags {
 
     fn add(&mut self, anchor: PathBuf, caps: Option<Capabilities>, text: &str) {
         let flag = self.paths.entry(anchor).or_default();
-        flag.caps = flag.caps.union(caps.unwrap_or_default());
-        flag.deny |= caps.is_none();
+        let Some(caps) = caps else {
+            // It outweighs the others, and is what to leave out where that shall not be.
+            if !flag.deny {
+                *flag = Flag { deny: true, text: text.to_owned(), ..Flag::default() };
+            }
+            return;
+        };
+        flag.caps = flag.caps.union(caps);
         if !flag.text.is_empty() {
             flag.text.push(' ');
         }
@@ -219,23 +225,39 @@ impl Parts<'_> {
     }
 
     /// Flags add to what holds at their path, they take nothing away: `-x .` keeps the workspace
-    /// writable.
+    /// writable. What holds there may be what a flag on a directory above leaves.
     fn add_flags(&self, grants: &mut Vec<Grant>, left_out: &[&Led]) -> Result<(), Failure> {
         let is_left_out = |anchor: &Path| {
             left_out.iter().any(|led| led.grant.anchor == anchor && self.flags.led.contains(led))
         };
-        let paths = || self.flags.paths.iter().filter(|(anchor, _)| !is_left_out(anchor));
-        let anchors: Vec<&Path> = paths().map(|(anchor, _)| anchor.as_path()).collect();
-        if anchors.is_empty() {
-            return Ok(());
+        let paths = self.flags.paths.iter().map(|(anchor, flag)| (anchor.as_path(), flag));
+        let mut rest: Vec<(&Path, &Flag)> =
+            paths.filter(|(anchor, _)| !is_left_out(anchor)).collect();
+        while !rest.is_empty() {
+            let anchors: BTreeSet<&Path> = rest.iter().map(|(anchor, _)| *anchor).collect();
+            let is_below =
+                |anchor: &Path| anchor.ancestors().skip(1).any(|dir| anchors.contains(dir));
+            let (below, above) = rest.into_iter().partition(|(anchor, _)| is_below(anchor));
+            self.add_beside(grants, above)?;
+            rest = below;
         }
+        Ok(())
+    }
+
+    /// Adds flags none of which is on a path below that of another.
+    fn add_beside(
+        &self,
+        grants: &mut Vec<Grant>,
+        flags: Vec<(&Path, &Flag)>,
+    ) -> Result<(), Failure> {
+        let anchors: Vec<&Path> = flags.iter().map(|(anchor, _)| *anchor).collect();
         let before = image_over(grants, None, &anchors, &self.workspace.root)?;
         let image = prepare::parse_image(&before)?;
-        for (anchor, flag) in paths() {
+        for (anchor, flag) in flags {
             let held = decide::lookup(&image, &Request::canonical(bytes(anchor))).caps;
             let caps = if flag.deny { Capabilities::NONE } else { held.union(flag.caps) };
             let origin = Origin::Flag { text: flag.text.clone() };
-            grants.push(Grant::new(anchor.clone(), caps, GrantKind::Plain, origin));
+            grants.push(Grant::new(anchor.to_owned(), caps, GrantKind::Plain, origin));
         }
         Ok(())
     }

@@ -98,3 +98,13 @@ fn a_program_that_is_typed_has_a_way_out_too() {
     let events = scratch.read("ws/events");
     assert_eq!(events.matches("\"event\":\"denial\"").count(), 4, "{events}");
 }
+
+/// What denies is what has to go, and not what grants beside it.
+#[test]
+fn a_denial_that_was_typed_is_what_to_leave_out() {
+    let scratch = Scratch::new();
+    for flags in [["--deny", "file", "-r", "file"], ["-w", "file", "--deny", "file"]] {
+        let run = product(&scratch, &[&flags[..], &["--", "cat", "file"]].concat()).run();
+        run.assert_code(1).assert_stderr("leave out `--deny file`");
+    }
+}

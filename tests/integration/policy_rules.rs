@@ -229,6 +229,29 @@ fn flags_add_to_the_workspace() {
     );
 }
 
+/// What one denies another gives back no further than it says.
+#[test]
+fn flags_below_flags() {
+    let setup = "mkdir -p denied/read denied/run; touch denied/f denied/read/f; \
+                 cp $ATTACK denied/read/program; cp $ATTACK denied/run/program";
+    let rows = &[
+        ("open denied/read/f", "ok"),
+        ("write denied/read/f", "EACCES"),
+        ("unlink denied/read/f", "EACCES"),
+        ("exec denied/read/program", "EACCES"),
+        ("exec denied/run/program", "ok"),
+        ("creat denied/run/new", "EACCES"),
+        ("open denied/f", "EACCES"),
+    ];
+    for flags in
+        ["--deny denied -r denied/read -x denied/run", "-x denied/run -r denied/read --deny denied"]
+    {
+        assert_answers(setup, &[], flags, rows);
+    }
+    let rows = &[("creat other/below/f", "ok"), ("open other/below/f", "ok")];
+    assert_answers("mkdir -p other/below", &["dir r"], "-w other -r other/below", rows);
+}
+
 #[test]
 fn write_flag() {
     assert_answers(
