@@ -112,6 +112,32 @@ impl<'a> Argument<'a> {
         Ok(if path.is_empty() { b"/".to_vec() } else { path })
     }
 
+    /// Where a path that leads nowhere would: the last directory on its way that exists, and what follows. `None`
+    /// where `..` follows, or no link is on the way.
+    pub(crate) fn absent_place(&self) -> Option<Vec<u8>> {
+        let text = self.text.to_bytes();
+        if text.split(|&byte| byte == b'/').any(|component| component == b"..") {
+            return None;
+        }
+        let mut before = text;
+        loop {
+            before = split(before).parent;
+            match self.walk(before, false) {
+                Ok(Found::Object(object)) if !before.is_empty() => {
+                    let mut place = object.path()?.to_vec();
+                    for name in text.get(before.len()..)?.split(|&byte| byte == b'/') {
+                        if !matches!(name, b"" | b".") {
+                            place.extend([b"/", name].concat());
+                        }
+                    }
+                    return Some(place);
+                }
+                Ok(Found::Missing(_)) | Err(Errno::NOENT) => {}
+                Ok(Found::Object(_)) | Err(_) => return None,
+            }
+        }
+    }
+
     /// Holds what the path leads to; `stops` at a link at the end.
     ///
     /// # Errors

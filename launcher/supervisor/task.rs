@@ -199,11 +199,11 @@ impl<'a> Task<'a> {
         judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
         errno: Errno,
     ) -> Errno {
-        let path = match self.spelled(argument) {
-            Ok(path) => path,
+        let (path, route) = match self.absent(argument) {
+            Ok(place) => place,
             Err(unknown) => return unknown,
         };
-        let subject = Subject::new(&path);
+        let subject = Subject::by_route(&path, &route);
         match judge(self.image(), &subject.request()) {
             // Nobody is asked about what is not there.
             Verdict::Deny(denial) if !denial.ask => self.denied(denial, subject),
@@ -212,6 +212,20 @@ impl<'a> Task<'a> {
                 errno
             }
         }
+    }
+
+    /// Where a path that leads nowhere would lead, as far as everybody may see that, and how that is spelled.
+    ///
+    /// # Errors
+    /// As [`Argument::lexical`].
+    pub(crate) fn absent(&self, argument: &Argument<'_>) -> Result<(Vec<u8>, Vec<u8>), Errno> {
+        let spelled = self.spelled(argument)?;
+        let is_shown = |place: &Vec<u8>| {
+            let metadata = |image| decide::metadata(image, &Request::canonical(place));
+            metadata(self.image()) == Verdict::Allow
+        };
+        let place = argument.absent_place().filter(is_shown);
+        Ok((place.unwrap_or_else(|| spelled.clone()), spelled))
     }
 
     /// The path as it reads, with links that were known when the policy was compiled replaced.

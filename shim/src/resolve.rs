@@ -22,7 +22,9 @@ mod system;
 #[path = "resolve/macos.rs"]
 mod system;
 
-pub(crate) use system::{is_anonymous, locate, open_held, pin, place_of, require_own};
+pub(crate) use system::{
+    is_anonymous, locate, open_held, pin, place_absent, place_of, require_own,
+};
 #[cfg(target_os = "linux")]
 pub(crate) use system::{pin_from_root, pin_without_links};
 
@@ -117,12 +119,28 @@ fn pin_by_place(
             Ok(fd)
         }
         Err(errno) => {
-            spelling.collapse();
-            let subject = Subject::new(call, spelling.lexical());
-            report::settle_absent(image, judge(image, &spelling.request()), subject)?;
+            settle_absent(image, call, spelling, judge)?;
             Err(errno)
         }
     }
+}
+
+/// Has the policy judge a path that leads nowhere, by where it would lead.
+///
+/// # Errors
+/// What the report makes of a refusal; `ENOMEM`.
+#[cold]
+#[inline(never)]
+pub(crate) fn settle_absent(
+    image: &Image<'_>,
+    call: &CStr,
+    spelling: &mut Spelling,
+    judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+) -> Result<(), Errno> {
+    let route = Route::of(image, spelling)?;
+    place_absent(image, spelling);
+    let request = route.request(spelling.lexical());
+    report::settle_absent(image, judge(image, &request), Subject::of(call, &request))
 }
 
 /// A directory entry: the directory it is in, held, and its name there.

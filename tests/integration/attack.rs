@@ -48,6 +48,15 @@ pub(crate) fn arena_with(linking: Linking, scratch: Scratch) -> Scratch {
     scratch
 }
 
+/// The attack program with and without the library in it; the library alone holds the one kind.
+pub(crate) fn linkings() -> &'static [Linking] {
+    match Holder::under_test() {
+        Holder::Library => &[Linking::Dynamic],
+        Holder::Supervisor => &[Linking::Static],
+        Holder::Layers | Holder::Strict => &[Linking::Dynamic, Linking::Static],
+    }
+}
+
 /// The attack program, compiled once for all tests; by `JP_CONFINE_TEST_CC`, where that is given.
 fn compiled(linking: Linking) -> &'static PathBuf {
     type Program = OnceLock<(tempfile::TempDir, PathBuf)>;

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::attack::{Linking, answer, arena, arena_with, call, set_up};
+use crate::attack::{Linking, answer, arena, arena_with, call, linkings, set_up};
 use crate::cli_status::product;
 use crate::layers::Holder;
 use crate::run::Mode;
@@ -22,15 +22,6 @@ fn forked(linking: Linking) -> Scratch {
     scratch.write("ws/jp-confine.toml", RULES);
     product(&scratch, &["approvals", "approve", "fork"]).run().assert_ok();
     scratch
-}
-
-/// The attack program with and without the library in it; the library alone holds the one kind.
-fn linkings() -> &'static [Linking] {
-    match Holder::under_test() {
-        Holder::Library => &[Linking::Dynamic],
-        Holder::Supervisor => &[Linking::Static],
-        Holder::Layers | Holder::Strict => &[Linking::Dynamic, Linking::Static],
-    }
 }
 
 fn assert_answers(scratch: &Scratch, flags: &str, rows: &[(&str, &str)]) {
@@ -59,6 +50,32 @@ fn the_approved_target_is_the_boundary() {
                 ("creat $OUT/new", "EACCES"),
             ],
         );
+    }
+}
+
+/// What is not there is judged by where it would be: programs that make all directories on a way ask for the last
+/// one first, and need to hear that another is missing.
+#[test]
+fn what_is_missing_behind_a_link_is_missing_there() {
+    for &linking in linkings() {
+        let scratch = forked(linking);
+        let rules = RULES.replacen("write = true", "", 1);
+        scratch.write("ws/jp-confine.toml", &rules);
+        let rows = &[
+            ("mkdir fork/a/b", "ENOENT"),
+            ("creat fork/a/b", "ENOENT"),
+            ("chmod fork/a/b", "ENOENT"),
+            ("rename fork/inner fork/a/b", "ENOENT"),
+            ("mkdir fork/a", "ok"),
+            ("mkdir a/b", "EACCES"),
+        ];
+        assert_answers(&scratch, "--non-interactive", rows);
+        scratch.write("ws/jp-confine.toml", &rules.replace("write = true", ""));
+        for line in ["mkdir fork/b/c", "creat fork/b/c", "rename fork/inner fork/b/c"] {
+            let run = call(&scratch, Mode::under_test(), line);
+            assert_eq!(answer(&run), "EACCES", "{run}");
+            run.assert_stderr("rule `fork`").assert_stderr(&scratch.expand("$OUT/dir/b"));
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rules against each other: longest anchor, ties, links, renames, ancestors, tombstones, flags.
 
-use crate::attack::{Linking, answer, arena, arena_with, call, set_up};
+use crate::attack::{answer, arena, arena_with, call, linkings, set_up};
 use crate::layers::{Difference, Holder};
 use crate::run::{Mode, Run};
 use crate::scratch::Scratch;
@@ -73,7 +73,7 @@ fn programs_that_are_made_anew_start() {
 fn what_is_made_anew_can_be_read() {
     let made =
         "mkdir new , write_creat new/f , open new/f , opendir new , scandir new , glob new/*";
-    for linking in [Linking::Dynamic, Linking::Static] {
+    for &linking in linkings() {
         for (setup, line) in [("true", made), ("mkdir new", &format!("rmdir new , {made}"))] {
             let scratch = arena_with(linking, Scratch::new());
             set_up(&scratch, setup);

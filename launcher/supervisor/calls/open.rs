@@ -325,13 +325,14 @@ fn create(task: &Task<'_>, entry: &Entry, how: How) -> Result<OwnedFd, Errno> {
 /// A path that leads nowhere gets the verdict of its spelling; but tools look for their files in
 /// every directory above the workspace, and there that something is absent is no secret.
 pub(super) fn nowhere(task: &Task<'_>, argument: &Argument<'_>, how: How, errno: Errno) -> Errno {
-    let path = match task.spelled(argument) {
-        Ok(path) => path,
+    let (path, route) = match task.absent(argument) {
+        Ok(place) => place,
         Err(unknown) => return unknown,
     };
-    match how.judge(task.image(), &Request::canonical(&path)) {
+    let subject = Subject::by_route(&path, &route);
+    match how.judge(task.image(), &subject.request()) {
         OpenVerdict::Deny(denial) if !denial.ask && is_told(how, denial, &path, errno) => {
-            task.denied(denial, Subject::new(&path))
+            task.denied(denial, subject)
         }
         OpenVerdict::Allow if how.has(libc::O_CREAT) => {
             task.learn(Outcome::Used, &path, how.need_to_make());
@@ -348,7 +349,7 @@ pub(super) fn nowhere(task: &Task<'_>, argument: &Argument<'_>, how: How, errno:
 /// Has whoever learns know that a path led nowhere.
 pub(super) fn learn_absent(task: &Task<'_>, argument: &Argument<'_>, how: How, errno: Errno) {
     let absent = matches!(errno, Errno::NOENT | Errno::NOTDIR) && task.is_lesson();
-    if let Some(path) = absent.then(|| task.spelled(argument).ok()).flatten() {
+    if let Some((path, _)) = absent.then(|| task.absent(argument).ok()).flatten() {
         task.learn(Outcome::Absent, &path, how.need());
     }
 }

@@ -84,10 +84,7 @@ pub(super) fn nowhere(
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
     errno: Errno,
 ) -> Errno {
-    spelling.collapse();
-    let verdict = judge(image, &spelling.request());
-    let subject = Subject::new(call, spelling.lexical());
-    report::settle_absent(image, verdict, subject).err().unwrap_or(errno)
+    resolve::settle_absent(image, call, spelling, judge).err().unwrap_or(errno)
 }
 
 pub(super) fn may_create(image: &Image<'_>, request: &Request<'_>) -> Verdict {

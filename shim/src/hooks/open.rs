@@ -193,10 +193,7 @@ fn nowhere(
 ) -> Errno {
     let judge = |image: &Image<'_>, request: &Request<'_>| how.judge_at_all(image, request);
     let spelled = decide::spelled(image, spelling.lexical(), judge);
-    let is_placed = is_placed(image, spelling, how);
-    if !is_placed {
-        spelling.collapse();
-    }
+    let is_placed = is_placed(image, spelling, how) || resolve::place_absent(image, spelling);
     let refusal = if is_placed { spelled } else { refusal };
     let refusal = refusal.or_else(|| match how.judge(image, &spelling.request()) {
         OpenVerdict::Deny(denial) => Some(denial),

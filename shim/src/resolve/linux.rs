@@ -2,6 +2,7 @@
 
 use core::ffi::{CStr, c_int};
 
+use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::Image;
 
 use super::{LINK_BUDGET, entry};
@@ -109,6 +110,51 @@ pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
         to.truncate(to.len().saturating_sub(REMOVED.len()));
     }
     own_process(to)
+}
+
+/// Respells a path that leads nowhere from where the last directory on its way is that exists; whether a link was
+/// on that way. Elsewhere, and where nobody is to learn that the directory exists, it loses its `..`.
+#[cold]
+#[inline(never)]
+pub(crate) fn place_absent(image: &Image<'_>, spelling: &mut Spelling) -> bool {
+    let is_placed = spelling.is_lexical() && respell_from_last(image, spelling).is_ok_and(|is| is);
+    if !is_placed {
+        spelling.collapse();
+    }
+    is_placed
+}
+
+fn respell_from_last(image: &Image<'_>, spelling: &mut Spelling) -> Result<bool, Errno> {
+    let mut place = Far::<PathBuffer>::blank()?;
+    let (end, directory) = last_directory(spelling)?;
+    locate(directory.raw(), &mut place)?;
+    let spelled = spelling.lexical().get(..end).unwrap_or(&[]);
+    let is_shown = decide::metadata(image, &Request::canonical(place.as_bytes())) == Verdict::Allow;
+    if is_anonymous(place.as_bytes()) || place.as_bytes() == spelled || !is_shown {
+        return Ok(false);
+    }
+    spelling.rewrite(end, place.as_bytes())?;
+    Ok(true)
+}
+
+/// The last directory on the way that exists, and where its path ends.
+fn last_directory(spelling: &mut Spelling) -> Result<(usize, Fd), Errno> {
+    let mut end = spelling.lexical().len();
+    loop {
+        let before = spelling.lexical().get(..end).unwrap_or(&[]);
+        end = before
+            .iter()
+            .rposition(|&byte| byte == b'/')
+            .filter(|at| *at > 0)
+            .ok_or(Errno::ENOENT)?;
+        let found = spelling
+            .text_mut()
+            .with_part(0, end, |path| sys::openat(libc::AT_FDCWD, path, DIRECTORY, 0));
+        match found {
+            Err(Errno::ENOENT) => {}
+            found => return found.map(|directory| (end, directory)),
+        }
+    }
 }
 
 /// Whether the path is to the memory of a process, whose directory's path ends at `end`, that this

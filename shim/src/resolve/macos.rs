@@ -51,6 +51,12 @@ pub(crate) fn place_of(object: &Object, to: &mut PathBuffer) -> Result<(), Errno
     object.place(to)
 }
 
+/// Takes the `..` out of a path that leads nowhere: it is judged as it is spelled.
+pub(crate) fn place_absent(_image: &Image<'_>, spelling: &mut Spelling) -> bool {
+    spelling.collapse();
+    false
+}
+
 /// Here a descriptor of another process has no name: an object without a path is the program's own.
 ///
 /// # Errors
