@@ -5,8 +5,12 @@ const SECRET_STARTS: [&[u8]; 3] = [b".env.", b"id_", b"credentials"];
 const SECRET_NAMES: [&[u8]; 7] =
     [b".env", b".ssh", b".gnupg", b".aws", b".netrc", b".npmrc", b".git-credentials"];
 
-/// Whether a file of this name may hold a secret.
-pub(crate) fn is_secret(name: &[u8]) -> bool {
+/// Whether what is at this path, workspace-relative, may hold a secret, by its name or that of a directory it is in.
+pub(crate) fn is_secret(path: &[u8]) -> bool {
+    path.split(|&byte| byte == b'/').any(is_secret_name)
+}
+
+fn is_secret_name(name: &[u8]) -> bool {
     SECRET_NAMES.contains(&name)
         || SECRET_STARTS.iter().any(|start| name.starts_with(start))
         || name.ends_with(b".pem")
@@ -33,6 +37,7 @@ mod tests {
         for name in [".env", ".env.local", "server.pem", "id_rsa", "credentials.json", ".netrc"] {
             assert!(is_secret(name.as_bytes()), "{name}");
         }
+        assert!(is_secret(b"sub/.ssh/deploy") && !is_secret(b"sub/ssh/deploy"));
         assert!(!is_secret(b"environment") && !is_secret(b"identity") && !is_secret(b"pem"));
         assert!(decides_what_runs(b".git/hooks") && decides_what_runs(b"sub/.git/config"));
         assert!(!decides_what_runs(b"x.git/config") && !decides_what_runs(b".git/index"));

@@ -13,7 +13,7 @@ use jp_confine_policy::{Capabilities, canonical, existing};
 
 use super::names;
 use super::record::{How, Use};
-use super::tree::{Purpose, Rule, directory, name, nearest};
+use super::tree::{Purpose, Rule, directory, nearest};
 use crate::asked::{Asked, Step, lacking, path_of};
 use crate::failure::Failure;
 use crate::grants;
@@ -49,7 +49,7 @@ impl<'a> Stage<'a> {
     /// Whether what is at `path` in the workspace may hold a secret: by its name, or because somebody says
     /// so. A broader rule would have a person asked about that.
     pub(crate) fn is_secret(&self, path: &[u8]) -> bool {
-        names::is_secret(name(path)) || self.sensitive.is_sensitive(&self.place(path))
+        names::is_secret(path) || self.sensitive.is_sensitive(&self.place(path))
     }
 
     /// What options and files deny in the workspace: nobody learns to do without that.

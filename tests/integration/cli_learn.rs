@@ -29,6 +29,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("ln src/a dir/; mv src/b dir/", &["ln src/c dir/", "echo x > dir/new"]),
     ("cat .env", &["echo x > .env"]),
     ("ls; cat src/a", &["cat .git/config", "echo x > src/a"]),
+    ("find . -name '*.c'", &["cat .ssh/deploy", "cat src/.env"]),
     (
         "echo x > src/a-journal; echo y > src/a; rm src/a-journal",
         &["cat src/b", "rm src/b", "echo x > src/new"],
@@ -47,6 +48,7 @@ fn tree() -> Scratch {
     scratch.write("ws/.env", "KEY=1\n");
     scratch.write("ws/.git/config", "[remote]\n");
     scratch.write("ws/src/.env", "KEY=1\n");
+    scratch.write("ws/.ssh/deploy", "KEY\n");
     scratch.copy_program(Path::new("/bin/true"), "ws/bin/program");
     for (name, target) in [("far", "../out"), ("nowhere", "../missing"), ("way", "src")] {
         std::os::unix::fs::symlink(target, scratch.ws().join(name)).expect("linked");

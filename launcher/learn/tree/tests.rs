@@ -14,7 +14,7 @@ fn rules(uses: &[(&str, Capabilities)]) -> String {
     for (path, caps) in uses {
         let (path, made) = path.strip_prefix('+').map_or((*path, false), |path| (path, true));
         let part = Part { path: path.as_bytes(), caps: *caps, made };
-        tree.add(path.as_bytes(), part, |path| names::is_secret(name(path)) || path == b"vault");
+        tree.add(path.as_bytes(), part, |path| names::is_secret(path) || path == b"vault");
     }
     let line = |rule: &Rule| format!("{}: {}", String::from_utf8_lossy(&rule.path), rule.caps);
     tree.rules().iter().map(line).collect::<Vec<_>>().join("; ")
