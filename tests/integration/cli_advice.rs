@@ -18,6 +18,7 @@ const ROWS: &[(&str, &str)] = &[
     ("read outside", "cat $OUT/secret"),
     ("read through a link", "cat link"),
     ("read hidden at home", "cat $HOME/.private/key"),
+    ("look for what is hidden at home", "test -e $HOME/.private/key"),
     ("list outside", "ls $OUT/dir"),
     ("write outside", "echo x >> $OUT/target"),
     ("create outside", "echo x > \"$OUT/it's new\""),

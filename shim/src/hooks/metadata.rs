@@ -3,12 +3,14 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
-use jp_confine_policy::decide::{self, Verdict};
+use jp_confine_policy::decide::{self, Denial, Verdict};
+use jp_confine_policy::image::Image;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
 use crate::memory::Text;
 use crate::path::Spelling;
+use crate::report::{self, Subject};
 use crate::sys::next::Original;
 use crate::{memory, session, sys, working_directory};
 
@@ -32,8 +34,18 @@ pub(crate) fn visible(dirfd: c_int, path: *const c_char) -> Result<(), Errno> {
     }
     match decide::metadata(image, &spelling.request()) {
         Verdict::Allow => Ok(()),
-        Verdict::Deny(_) => Err(Errno::ENOENT),
+        Verdict::Deny(denial) => Err(absent(image, denial, &spelling)),
     }
+}
+
+/// What is hidden looks absent; where something is there, that is put on record.
+#[cold]
+#[inline(never)]
+fn absent(image: &Image<'_>, denial: Denial, spelling: &Spelling) -> Errno {
+    if sys::find(libc::AT_FDCWD, spelling.text().c_str(0)).is_ok() {
+        report::denied(image, denial, Subject::new(c"stat", spelling.lexical()));
+    }
+    Errno::ENOENT
 }
 
 /// Whether the path is relative and never climbs, so that it cannot leave the directory by name.
