@@ -324,6 +324,26 @@ mod tests {
     }
 
     #[test]
+    fn items_are_written_as_their_list_or_table_takes_them() {
+        let item = |notation| Form::Item { list: String::new(), notation };
+        let (toml, json) = (item(Notation::Toml), item(Notation::Json));
+        let host = NetRule { host: "::1".to_owned(), port: Some(9), allow: true, ..<_>::default() };
+        let host = Rule::Host(host);
+        assert_eq!(host.added(&toml), "{ host = \"::1\", port = 9, allow = true },\n");
+        assert_eq!(host.added(&json), "{\"host\": \"::1\", \"port\": 9, \"allow\": true},\n");
+        let program = |args| {
+            let rule = CommandRule { args, envs: vec!["A_*".to_owned()], ..<_>::default() };
+            Rule::Program("./a".to_owned(), rule)
+        };
+        let line = program(Some(vec![vec!["b\"".to_owned()]]));
+        assert_eq!(line.added(&toml), "\"./a\" = { args = [[\"b\\\"\"]], envs = [\"A_*\"] }\n");
+        assert_eq!(line.added(&json), "\"./a\": {\"args\": [[\"b\\\"\"]], \"envs\": [\"A_*\"]},\n");
+        assert_eq!(program(None).written(&json), "\"./a\": {\"envs\": [\"A_*\"]}\n");
+        let any = Rule::Program("a".to_owned(), CommandRule::default());
+        assert_eq!(any.added(&toml), "a = {}\n");
+    }
+
+    #[test]
     fn rules_are_read_back_as_they_were_meant() {
         for path in [".", "src/a b", "a\"b\\c", "tab\tnew\nline\u{7f}", "turned\u{202e}", "日本"]
         {
