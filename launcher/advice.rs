@@ -45,7 +45,6 @@ use crate::prepare::{self, Prepared};
 use crate::report;
 use crate::terminal::Person;
 use crate::unsupervised::Unsupervised;
-use crate::workspace;
 
 /// Why rules about hosts allow no such socket.
 const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets there are none";
@@ -125,18 +124,15 @@ pub(crate) struct Advisor<'a> {
     pub(crate) without_network: Option<Without>,
     /// The programs that may be started, unless all may.
     pub(crate) programs: Option<Programs<'a>>,
-    /// Whose rules count, if not those of every run.
-    pub(crate) tool: Option<&'a str>,
-    /// Where a rule would be added.
+    /// Where rules would be added.
     pub(crate) rule_places: &'a RulePlaces,
     /// Where patterns of the user's own belong.
     pub(crate) own_lists: &'a OwnLists,
 }
 
 impl<'a> Advisor<'a> {
-    /// Whom to ask about what the policy of a run refused that had no person to ask, with the rules of `tool` if
-    /// one is named.
-    pub(crate) fn of(context: &'a Context, prepared: &'a Prepared, tool: Option<&'a str>) -> Self {
+    /// Whom to ask about what the policy of a run refused that had no person to ask.
+    pub(crate) fn of(context: &'a Context, prepared: &'a Prepared) -> Self {
         Self {
             grants: &prepared.grants,
             workspace: prepared.root.as_path(),
@@ -151,7 +147,6 @@ impl<'a> Advisor<'a> {
             net: &prepared.resources.net,
             without_network: prepared.network.without(),
             programs: Programs::of(context, prepared),
-            tool,
             rule_places: &prepared.rule_places,
             own_lists: &prepared.own_lists,
         }
@@ -175,12 +170,6 @@ impl<'a> Advisor<'a> {
             denial.rule.and_then(|rule| self.grants.get(rule))?.origin.to_string()
         };
         Some(report::path(&words))
-    }
-
-    /// The file that a table beside `access.fs` would be added to, in TOML.
-    pub(crate) fn file_for_tables(&self) -> String {
-        let own = || self.workspace.join(workspace::FILE).display().to_string();
-        self.rule_places.preferred().toml_file().map_or_else(own, str::to_owned)
     }
 
     /// The way out of `denial`.

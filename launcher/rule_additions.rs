@@ -5,31 +5,38 @@ use std::ptr;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, Origin};
+use jp_confine_policy::commands::CommandRule;
 
 use crate::advice::Advisor;
-use crate::config::rule_place::RulePlace;
+use crate::config::rule_place::{Form, RulePlace};
+use crate::events::Denial;
+use crate::net::advice::Way;
 use crate::report;
-use crate::rule_text;
+use crate::rule_text::{self, Rule};
 
 /// Rules to add to one file.
 #[derive(Clone, Debug)]
 pub(crate) struct RuleAddition<'a> {
     place: &'a RulePlace,
+    form: Form,
     /// The line of the rule there that it is to come after, since it is on the same path.
     pub(crate) after: Option<u32>,
-    /// By path, workspace-relative.
-    rules: BTreeMap<String, Capabilities>,
+    /// The rule there that it is to replace, for people.
+    pub(crate) instead: Option<String>,
+    /// By what they are about.
+    rules: BTreeMap<String, Rule>,
 }
 
-impl Advisor<'_> {
+impl<'a> Advisor<'a> {
     /// These rules as an addition to the file in which all of them count.
-    pub(crate) fn rule_addition(&self, rules: &[(String, Capabilities)]) -> RuleAddition<'_> {
+    pub(crate) fn rule_addition(&self, rules: &[(String, Capabilities)]) -> RuleAddition<'a> {
         let is_meant = |grant: &&Grant| {
             rules.iter().any(|(path, _)| grant.anchor == self.workspace.join(path))
         };
         let there: Vec<&Origin> =
             self.grants.iter().filter(is_meant).map(|grant| &grant.origin).collect();
-        let place = self.rule_places.get(|source| {
+        let place = self.rule_places.files.get(|rule| {
+            let source = rule.source();
             there.iter().any(|origin| {
                 matches!(origin, Origin::Rule { layer, index, line, .. }
                     if (layer, index, line) == (&source.layer, &source.index, &source.line))
@@ -40,11 +47,43 @@ impl Advisor<'_> {
             _ => None,
         });
         let after = lines.filter(|line| place.reaches_behind(*line)).max();
-        RuleAddition { place, after, rules: rules.iter().cloned().collect() }
+        let rules = rules.iter().map(|(path, caps)| Rule::File(path.clone(), *caps));
+        RuleAddition { after, ..RuleAddition::new(place, rules) }
+    }
+
+    /// The way out of `denial` as an addition, unless rules about hosts that stand in files do not count.
+    pub(crate) fn host_addition(&self, denial: &Denial, way: &Way) -> Option<RuleAddition<'a>> {
+        let places = self.rule_places.hosts.as_ref()?;
+        let place = places.get(|later| way.is_outweighed_by(later, denial));
+        Some(RuleAddition::new(place, [Rule::Host(way.rule.clone())]))
+    }
+
+    /// The rule about the program `key` as an addition, or in the place of the one that is there.
+    pub(crate) fn program_addition(
+        &self,
+        key: &str,
+        rule: &CommandRule,
+        instead: Option<&String>,
+    ) -> RuleAddition<'a> {
+        let places = &self.rule_places.programs;
+        let known = instead.and_then(|_| places.of_known(key, &rule.source));
+        let rules = [Rule::Program(key.to_owned(), rule.clone())];
+        let instead = instead.cloned();
+        match known {
+            Some((place, form)) => {
+                RuleAddition { form, instead, ..RuleAddition::new(place, rules) }
+            }
+            None => RuleAddition { instead, ..RuleAddition::new(places.preferred(), rules) },
+        }
     }
 }
 
-impl RuleAddition<'_> {
+impl<'a> RuleAddition<'a> {
+    fn new(place: &'a RulePlace, rules: impl IntoIterator<Item = Rule>) -> Self {
+        let rules = rules.into_iter().map(|rule| (rule.subject(), rule)).collect();
+        Self { place, form: place.form().clone(), after: None, instead: None, rules }
+    }
+
     /// The file, as it was given or found.
     pub(crate) fn file(&self) -> &str {
         self.place.file()
@@ -52,12 +91,21 @@ impl RuleAddition<'_> {
 
     /// The list that they are to be put into, where they do not bring the header of their table.
     pub(crate) fn list(&self) -> Option<&str> {
-        self.place.form().list()
+        self.form.list()
+    }
+
+    /// For people: where they belong.
+    pub(crate) fn place(&self) -> String {
+        rule_text::place(self.list(), self.file(), self.after)
     }
 
     /// The rules, each as the file takes it.
     pub(crate) fn rules(&self) -> impl Iterator<Item = String> {
-        self.rules.iter().map(|(path, caps)| rule_text::added(self.place.form(), path, *caps))
+        let text = |rule: &Rule| match self.instead {
+            Some(_) => rule.written(&self.form),
+            None => rule.added(&self.form),
+        };
+        self.rules.values().map(text)
     }
 
     /// The rules as one text; none where there are none.
@@ -68,8 +116,7 @@ impl RuleAddition<'_> {
     /// For people: where they belong, `before` that in the sentence, and as many of them as fit into `room` lines,
     /// with how many do not.
     pub(crate) fn lines(&self, before: &str, room: usize) -> Vec<String> {
-        let place = rule_text::place(self.list(), self.file(), self.after);
-        let mut lines = report::fitted("  ", &[format!("{before} {place}:")], "");
+        let mut lines = report::fitted("  ", &[format!("{before} {}:", self.place())], "");
         let head = lines.len();
         for (rule, left) in self.rules().zip((1..=self.rules.len()).rev()) {
             let line_for_others = usize::from(left > 1);
@@ -94,8 +141,10 @@ pub(crate) fn add<'a>(all: &mut Vec<RuleAddition<'a>>, one: RuleAddition<'a>) {
         return;
     };
     known.after = known.after.max(one.after);
-    for (path, caps) in one.rules {
-        let all = known.rules.entry(path).or_default();
-        *all = all.union(caps);
+    for (subject, rule) in one.rules {
+        match known.rules.get_mut(&subject) {
+            Some(known) => known.join(rule),
+            None => drop(known.rules.insert(subject, rule)),
+        }
     }
 }

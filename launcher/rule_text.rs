@@ -1,4 +1,4 @@
-//! Rules of `access.fs` as a policy file has them.
+//! Rules as a policy file has them.
 
 use std::fmt::Write as _;
 
@@ -7,25 +7,176 @@ use jp_confine_policy::net::NetRule;
 use jp_confine_policy::{Capabilities, Capability};
 
 use crate::config::document::Notation;
+use crate::config::part::Part;
 use crate::config::rule_place::Form;
 use crate::report;
 
 /// So that it can be read in any terminal where it stands indented.
 const WIDTH: usize = 72;
 
-/// The header of a rule, in the list of `tool` if one is named.
-pub(crate) fn header(tool: Option<&str>) -> String {
-    match tool {
-        Some(tool) => format!("[[tools.{}.access.fs]]", key(tool)),
-        None => "[[access.fs]]".to_owned(),
+/// A rule that a policy file may have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// Of `access.fs`: a path, workspace-relative, and what is granted there. No capability denies everything.
+    File(String, Capabilities),
+    /// Of `access.net`.
+    Host(NetRule),
+    /// Of `access.commands`, by its key there.
+    Program(String, CommandRule),
+}
+
+/// What stands behind a key of a rule.
+#[derive(Clone, Debug)]
+enum Value {
+    Flag(bool),
+    Number(u16),
+    Text(String),
+    List(Vec<Self>),
+}
+
+/// The keys of a rule with their values, in order.
+type Keys = Vec<(&'static str, Value)>;
+
+impl Rule {
+    /// The part of `access` that it is of.
+    const fn part(&self) -> Part {
+        match self {
+            Self::File(..) => Part::Files,
+            Self::Host(..) => Part::Hosts,
+            Self::Program(..) => Part::Programs,
+        }
+    }
+
+    /// What it is about: of rules about one thing a file needs one.
+    pub(crate) fn subject(&self) -> String {
+        match self {
+            Self::File(path, _) => path.clone(),
+            Self::Host(rule) => rule.to_string(),
+            Self::Program(key, _) => key.clone(),
+        }
+    }
+
+    /// Takes in what another one grants that is about the same.
+    pub(crate) fn join(&mut self, other: Self) {
+        match (self, other) {
+            (Self::File(_, caps), Self::File(_, more)) => *caps = caps.union(more),
+            (rule, other) => *rule = other,
+        }
+    }
+
+    fn keys(&self) -> Keys {
+        match self {
+            Self::File(path, caps) => {
+                let granted = granted(*caps).into_iter().map(|name| (name, Value::Flag(true)));
+                std::iter::once(("path", Value::Text(path.clone()))).chain(granted).collect()
+            }
+            Self::Host(NetRule { host, port, allow, .. }) => {
+                let port = port.map(|port| ("port", Value::Number(port)));
+                let host = std::iter::once(("host", Value::Text(host.clone())));
+                host.chain(port).chain([("allow", Value::Flag(*allow))]).collect()
+            }
+            Self::Program(_, CommandRule { args, envs, .. }) => {
+                let lines = |lines: &Vec<Vec<String>>| {
+                    Value::List(lines.iter().map(|line| Value::of_texts(line)).collect())
+                };
+                let args = args.as_ref().map(|args| ("args", lines(args)));
+                let envs = (!envs.is_empty()).then(|| ("envs", Value::of_texts(envs)));
+                args.into_iter().chain(envs).collect()
+            }
+        }
+    }
+
+    /// Its header below `table`, in which rules of its part are.
+    fn header(&self, table: &str) -> String {
+        match self {
+            Self::File(..) | Self::Host(..) => format!("[[{table}]]"),
+            Self::Program(name, _) => format!("[{table}.{}]", key(name)),
+        }
+    }
+
+    /// For a file that has none, in the part of `tool` if one is named.
+    pub(crate) fn text(&self, tool: Option<&str>) -> String {
+        below(&self.header(&table(self.part(), tool)), &self.keys())
+    }
+
+    /// In this form.
+    pub(crate) fn written(&self, form: &Form) -> String {
+        let (notation, keys) = match form {
+            Form::Header(table) => return below(&self.header(table), &self.keys()),
+            Form::Item { notation, .. } => (*notation, self.keys()),
+        };
+        let item = item(notation, &keys);
+        match (self, notation) {
+            (Self::File(..) | Self::Host(..), _) => item + "\n",
+            (Self::Program(name, _), Notation::Toml) => format!("{} = {item}\n", key(name)),
+            (Self::Program(name, _), Notation::Json) => format!("{}: {item}\n", json_string(name)),
+        }
+    }
+
+    /// In this form, as one more beside those that are there. Behind the last in a table of TOML a comma has no
+    /// place.
+    pub(crate) fn added(&self, form: &Form) -> String {
+        let text = self.written(form);
+        match form {
+            Form::Header(_) => text,
+            Form::Item { notation: Notation::Toml, .. } if !self.part().is_list() => text,
+            Form::Item { .. } => text.trim_end().to_owned() + ",\n",
+        }
     }
 }
 
-/// The keys of a rule on `path`, workspace-relative, that grants `caps`: `path = "src"`, `read = true`.
-/// No capability denies everything.
-pub(crate) fn keys(path: &str, caps: Capabilities) -> Vec<String> {
-    let granted = granted(caps).into_iter().map(|name| format!("{name} = true"));
-    std::iter::once(format!("path = {}", string(path))).chain(granted).collect()
+impl Value {
+    fn of_texts(texts: &[String]) -> Self {
+        Self::List(texts.iter().cloned().map(Self::Text).collect())
+    }
+
+    /// The value in parts, between which lines may end.
+    fn parts(&self, notation: Notation) -> Vec<String> {
+        match self {
+            Self::Flag(flag) => vec![flag.to_string()],
+            Self::Number(number) => vec![number.to_string()],
+            Self::Text(text) if notation == Notation::Json => vec![json_string(text)],
+            Self::Text(text) => vec![string(text)],
+            Self::List(items) => {
+                listed("[", items.iter().flat_map(|item| item.parts(notation)).collect())
+            }
+        }
+    }
+}
+
+/// The keys below a header, a line or more for each.
+fn below(header: &str, keys: &Keys) -> String {
+    let mut text = format!("{header}\n");
+    for (key, value) in keys {
+        let mut parts = value.parts(Notation::Toml);
+        if let Some(first) = parts.first_mut() {
+            first.insert_str(0, &format!("{key} = "));
+        }
+        wrap(&mut text, &parts);
+    }
+    text
+}
+
+/// The keys in braces.
+fn item(notation: Notation, keys: &Keys) -> String {
+    let one = |(key, value): &(&str, Value)| {
+        let value = value.parts(notation).join(", ");
+        match notation {
+            Notation::Toml => format!("{key} = {value}"),
+            Notation::Json => format!("\"{key}\": {value}"),
+        }
+    };
+    let keys = keys.iter().map(one).collect::<Vec<_>>().join(", ");
+    match notation {
+        Notation::Toml if !keys.is_empty() => format!("{{ {keys} }}"),
+        Notation::Toml | Notation::Json => format!("{{{keys}}}"),
+    }
+}
+
+/// The name of a part of `access`, that of `tool` if one is named.
+fn table(part: Part, tool: Option<&str>) -> String {
+    let tool = tool.map(|tool| format!("tools.{}.", key(tool))).unwrap_or_default();
+    format!("{tool}access.{}", part.key())
 }
 
 /// The keys that grant `caps`.
@@ -41,24 +192,6 @@ fn granted(caps: Capabilities) -> Vec<&'static str> {
     names
 }
 
-/// The rule, to be added to a file that takes it in this form.
-pub(crate) fn added(form: &Form, path: &str, caps: Capabilities) -> String {
-    match form {
-        Form::Header(table) => format!("[[{table}]]\n{}\n", keys(path, caps).join("\n")),
-        Form::Item { notation: Notation::Toml, .. } => {
-            format!("{{ {} }},\n", keys(path, caps).join(", "))
-        }
-        Form::Item { notation: Notation::Json, .. } => {
-            let granted = granted(caps).into_iter().map(|name| format!("\"{name}\": true"));
-            let path = format!("\"path\": {}", json_string(path));
-            format!(
-                "{{{}}},\n",
-                std::iter::once(path).chain(granted).collect::<Vec<_>>().join(", ")
-            )
-        }
-    }
-}
-
 /// For people: the file that a rule is added to, the list in it where that is there, and the line of the rule that
 /// it is to come after, behind which a list may have no comma yet.
 pub(crate) fn place(list: Option<&str>, file: &str, after: Option<u32>) -> String {
@@ -69,38 +202,12 @@ pub(crate) fn place(list: Option<&str>, file: &str, after: Option<u32>) -> Strin
     format!("{list}{}{after}", report::path(file))
 }
 
-/// The rule, a line for each key.
-pub(crate) fn rule(tool: Option<&str>, path: &str, caps: Capabilities) -> String {
-    format!("{}\n{}\n", header(tool), keys(path, caps).join("\n"))
-}
-
-/// As [`rule`], for what a link of the workspace leads to outside of it (RFD D43).
+/// A rule on `path` for what a link of the workspace leads to outside of it (RFD D43).
 pub(crate) fn external(tool: Option<&str>, path: &str, caps: Capabilities) -> String {
-    let mut keys = keys(path, caps);
-    keys.insert(1, "external = true".to_owned());
-    format!("{}\n{}\n", header(tool), keys.join("\n"))
-}
-
-/// A rule of `access.net`, in the list of `tool` if one is named.
-pub(crate) fn net(tool: Option<&str>, rule: &NetRule) -> String {
-    let header = header(tool).replace("access.fs", "access.net");
-    let port = rule.port.map(|port| format!("port = {port}\n")).unwrap_or_default();
-    format!("{header}\nhost = {}\n{port}allow = {}\n", string(&rule.host), rule.allow)
-}
-
-/// The rule on the program `key`, in the table of `tool` if one is named.
-pub(crate) fn command(tool: Option<&str>, key: &str, rule: &CommandRule) -> String {
-    let tool = tool.map(|tool| format!("tools.{}.", self::key(tool))).unwrap_or_default();
-    let mut text = format!("[{tool}{}]\n", command_table(key));
-    if let Some(lines) = &rule.args {
-        let lines =
-            lines.iter().map(|line| listed("[", line.iter().map(|it| string(it)).collect()));
-        wrap(&mut text, &listed("args = [", lines.flatten().collect()));
-    }
-    if !rule.envs.is_empty() {
-        wrap(&mut text, &listed("envs = [", rule.envs.iter().map(|it| string(it)).collect()));
-    }
-    text
+    let rule = Rule::File(path.to_owned(), caps);
+    let mut keys = rule.keys();
+    keys.insert(1, ("external", Value::Flag(true)));
+    below(&rule.header(&table(rule.part(), tool)), &keys)
 }
 
 /// The table of the rule on the program `key`.
@@ -203,7 +310,7 @@ mod tests {
         for path in [".", "a\"b\\c", "tab\tnew\nline\u{7f}", "turned\u{202e}", "日本"] {
             let item = |notation| {
                 let form = Form::Item { list: String::new(), notation };
-                added(&form, path, Capabilities::READ)
+                Rule::File(path.to_owned(), Capabilities::READ).added(&form)
             };
             let text = format!("fs = [\n{}]", item(Notation::Toml));
             let table = toml::de::DeTable::parse(&text).expect("TOML");
@@ -217,10 +324,30 @@ mod tests {
     }
 
     #[test]
+    fn items_are_written_as_their_list_or_table_takes_them() {
+        let item = |notation| Form::Item { list: String::new(), notation };
+        let (toml, json) = (item(Notation::Toml), item(Notation::Json));
+        let host = NetRule { host: "::1".to_owned(), port: Some(9), allow: true, ..<_>::default() };
+        let host = Rule::Host(host);
+        assert_eq!(host.added(&toml), "{ host = \"::1\", port = 9, allow = true },\n");
+        assert_eq!(host.added(&json), "{\"host\": \"::1\", \"port\": 9, \"allow\": true},\n");
+        let program = |args| {
+            let rule = CommandRule { args, envs: vec!["A_*".to_owned()], ..<_>::default() };
+            Rule::Program("./a".to_owned(), rule)
+        };
+        let line = program(Some(vec![vec!["b\"".to_owned()]]));
+        assert_eq!(line.added(&toml), "\"./a\" = { args = [[\"b\\\"\"]], envs = [\"A_*\"] }\n");
+        assert_eq!(line.added(&json), "\"./a\": {\"args\": [[\"b\\\"\"]], \"envs\": [\"A_*\"]},\n");
+        assert_eq!(program(None).written(&json), "\"./a\": {\"envs\": [\"A_*\"]}\n");
+        let any = Rule::Program("a".to_owned(), CommandRule::default());
+        assert_eq!(any.added(&toml), "a = {}\n");
+    }
+
+    #[test]
     fn rules_are_read_back_as_they_were_meant() {
         for path in [".", "src/a b", "a\"b\\c", "tab\tnew\nline\u{7f}", "turned\u{202e}", "日本"]
         {
-            let text = rule(None, path, Capabilities::ALL);
+            let text = Rule::File(path.to_owned(), Capabilities::ALL).text(None);
             let table = toml::de::DeTable::parse(&text).expect("TOML");
             let read = table.get_ref()["access"].get_ref()["fs"].get_ref()[0].get_ref();
             assert_eq!(read["path"].get_ref().as_str(), Some(path), "{text}");
@@ -235,7 +362,7 @@ mod tests {
                 envs: vec!["A_*".to_owned()],
                 ..CommandRule::default()
             };
-            let text = command(Some("t"), key, &rule);
+            let text = Rule::Program(key.to_owned(), rule).text(Some("t"));
             let table = toml::de::DeTable::parse(&text).expect("TOML");
             let tool = table.get_ref()["tools"].get_ref()["t"].get_ref();
             let read = tool["access"].get_ref()["commands"].get_ref()[key].get_ref();
@@ -244,12 +371,13 @@ mod tests {
             assert_eq!(line[1].get_ref().as_str(), Some("**"), "{text}");
             assert_eq!(read["envs"].get_ref()[0].get_ref().as_str(), Some("A_*"), "{text}");
         }
-        assert_eq!(command(None, "ls", &CommandRule::default()), "[access.commands.ls]\n");
+        let ls = |rule| Rule::Program("ls".to_owned(), rule).text(None);
+        assert_eq!(ls(CommandRule::default()), "[access.commands.ls]\n");
         let long = CommandRule {
             args: Some(vec![vec!["a long word, with a comma".to_owned(); 9], vec!["b".to_owned()]]),
             ..CommandRule::default()
         };
-        let text = command(None, "ls", &long);
+        let text = ls(long);
         assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
         let table = toml::de::DeTable::parse(&text).expect("TOML");
         let read = table.get_ref()["access"].get_ref()["commands"].get_ref()["ls"].get_ref();
@@ -260,13 +388,9 @@ mod tests {
 
     #[test]
     fn the_alias_stands_for_all_three() {
-        let keys = |caps| super::keys("a", caps).join(", ");
-        assert_eq!(
-            keys(Capabilities::ALL),
-            "path = \"a\", read = true, write = true, execute = true"
-        );
-        assert_eq!(keys(Capabilities::WRITE), "path = \"a\", write = true");
-        assert_eq!(keys(Capabilities::CREATE), "path = \"a\", create = true");
-        assert_eq!(keys(Capabilities::NONE), "path = \"a\"");
+        assert_eq!(granted(Capabilities::ALL), ["read", "write", "execute"]);
+        assert_eq!(granted(Capabilities::WRITE), ["write"]);
+        assert_eq!(granted(Capabilities::CREATE), ["create"]);
+        assert!(granted(Capabilities::NONE).is_empty());
     }
 }

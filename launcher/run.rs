@@ -74,13 +74,8 @@ pub(crate) fn run(
         let supervises = prepare::parse_image(&prepared.image)?.behind().supervisor;
         Person::present(options.non_interactive, (!supervises).then_some(unsupervised))
     };
-    let tool = options.tool.as_deref();
-    let advisor = Advisor {
-        person,
-        unsupervised,
-        began: Some(began),
-        ..Advisor::of(context, &prepared, tool)
-    };
+    let advisor =
+        Advisor { person, unsupervised, began: Some(began), ..Advisor::of(context, &prepared) };
     let mut denials = Denials::default();
     let mut take = |denial: Denial| {
         if let Some(log) = &log {

@@ -27,7 +27,7 @@ use crate::log;
 use crate::own_additions::{self, Addition};
 use crate::prepare;
 use crate::report;
-use crate::rule_text;
+use crate::rule_additions::RuleAddition;
 use crate::workspace::Workspace;
 
 /// More is not useful to anybody.
@@ -65,6 +65,9 @@ struct Rules {
     /// The line of the rule in it that they are to come after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after: Option<u32>,
+    /// The rule that they are to replace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    instead: Option<String>,
 }
 
 /// Denials in one directory, and what allows all of them.
@@ -145,6 +148,18 @@ pub(crate) struct Ended<'a> {
     pub(crate) missed: &'a [String],
 }
 
+impl Rules {
+    fn of(addition: &RuleAddition<'_>) -> Self {
+        addition.text().map_or_else(Self::default, |text| Self {
+            toml: Some(text),
+            file: Some(addition.file().to_owned()),
+            list: addition.list().map(str::to_owned),
+            after: addition.after,
+            instead: addition.instead.clone(),
+        })
+    }
+}
+
 impl Ended<'_> {
     /// Keeps the denials of this run in place of those of the one before; whether there are any. What is
     /// started for a tool is part of the tool's run, and its denials stand behind those before.
@@ -205,21 +220,10 @@ impl Ended<'_> {
 
     /// What is `written` as rules.
     fn rules(&self, written: &Written) -> Rules {
-        let addition = self.advisor.rule_addition(&written.rules);
-        addition.text().map_or_else(Rules::default, |text| Rules {
-            toml: Some(text),
-            file: Some(addition.file().to_owned()),
-            list: addition.list().map(str::to_owned),
-            after: addition.after,
-        })
+        Rules::of(&self.advisor.rule_addition(&written.rules))
     }
 
     fn explain(&self, denial: &Denial, times: u64, advice: Advice) -> Explained {
-        let table = |toml: String| Rules {
-            toml: Some(toml),
-            file: Some(self.advisor.file_for_tables()),
-            ..Rules::default()
-        };
         let (mut options, mut rules, mut approve, mut never) = (None, Rules::default(), None, None);
         let (mut patterns, mut question, mut then) = (Vec::new(), None, None);
         let mut first = None;
@@ -232,12 +236,11 @@ impl Ended<'_> {
             }
             Advice::Connection(way) => {
                 options = Some(format!("--net {}", report::quoted(way.typed.as_bytes())));
-                rules = table(way.toml(self.advisor.tool));
+                let addition = self.advisor.host_addition(denial, &way);
+                rules = addition.as_ref().map(Rules::of).unwrap_or_default();
             }
             Advice::Command { key, rule, instead } => {
-                let note = instead.map(|rule| format!("# in place of {rule}\n"));
-                let rule = rule_text::command(self.advisor.tool, &key, &rule);
-                rules = table(note.unwrap_or_default() + &rule);
+                rules = Rules::of(&self.advisor.program_addition(&key, &rule, instead.as_ref()));
             }
             Advice::Approve { rule, options: words } => {
                 approve = Some(report::approval(&rule));

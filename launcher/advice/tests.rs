@@ -53,7 +53,6 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         net: &FREE,
         without_network: None,
         programs: None,
-        tool: None,
         rule_places: RulePlaces::of_nobody(),
         own_lists: &LISTS,
     }

@@ -12,6 +12,7 @@ pub(crate) mod document;
 pub(crate) mod layers;
 mod lent;
 pub(crate) mod own_lists;
+pub(crate) mod part;
 mod resources;
 pub(crate) mod rule_place;
 pub(crate) mod rule_places;

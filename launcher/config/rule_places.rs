@@ -1,19 +1,22 @@
-//! In which lists a rule of `access.fs` may be written. Where layers say how they merge, one that is added to the
-//! last file may come before another on the same path, and of these the last decides (spec §2.6).
+//! In which lists a rule may be written. Where layers say how they merge, one that is added to the last file may
+//! come before another that is about the same, and of these the last decides (spec §2.6).
 
 use std::path::Path;
 use std::rc::Rc;
 
 use jp_confine_policy::layers::{self, Layer, Layered, Merged, Strategy};
 use jp_confine_policy::model::{FsRule, RuleSource};
+use jp_confine_policy::net::NetRule;
 
 use super::decode::{File, Trust};
 use super::document::Source;
 use super::layers::Layers;
-use super::rule_place::RulePlace;
+use super::part::Part;
+use super::resources;
+use super::rule_place::{Form, RulePlace};
 use crate::workspace;
 
-/// The path of a rule that is tried: no file has such.
+/// What a rule is about that is tried: no file has such.
 const TRIED: &str = "\0";
 
 /// A list of one file: that of the run, or that of a tool.
@@ -23,79 +26,181 @@ struct List {
     of_tool: bool,
 }
 
-/// A list that takes one more rule.
-#[derive(Clone, Debug)]
-struct Candidate {
-    place: RulePlace,
-    /// Those that outweigh it on their paths.
-    later: Vec<RuleSource>,
+/// A rule of a list that several files make together.
+pub(crate) trait Listed: Clone + PartialEq {
+    const PART: Part;
+
+    /// One that no file has.
+    fn tried() -> Self;
+
+    /// The rules of every run that a file has, and those of `tool`, which come after them.
+    fn lists<'f>(file: &'f File, tool: Option<&str>) -> [Option<&'f Layered<Self>>; 2];
 }
 
-/// Where a rule may be added, what is preferred first.
+impl Listed for FsRule {
+    const PART: Part = Part::Files;
+
+    fn tried() -> Self {
+        Self::new(TRIED)
+    }
+
+    fn lists<'f>(file: &'f File, tool: Option<&str>) -> [Option<&'f Layered<Self>>; 2] {
+        let named = file.tools.iter().find(|it| Some(it.name.as_str()) == tool);
+        [file.fs.as_ref(), named.and_then(|it| it.fs.as_ref())]
+    }
+}
+
+impl Listed for NetRule {
+    const PART: Part = Part::Hosts;
+
+    fn tried() -> Self {
+        Self { host: TRIED.to_owned(), ..Self::default() }
+    }
+
+    fn lists<'f>(file: &'f File, tool: Option<&str>) -> [Option<&'f Layered<Self>>; 2] {
+        let mut both = resources::of(file, tool).map(|all| all.net.as_ref());
+        [both.next().flatten(), both.next().flatten()]
+    }
+}
+
+/// Where rules of each kind may be added.
 #[derive(Clone, Debug)]
 pub(crate) struct RulePlaces {
+    pub(crate) files: ListPlaces<FsRule>,
+    /// None where those of files do not count.
+    pub(crate) hosts: Option<ListPlaces<NetRule>>,
+    pub(crate) programs: TablePlaces,
+}
+
+/// A list that takes one more rule.
+#[derive(Clone, Debug)]
+struct Candidate<T> {
+    place: RulePlace,
+    /// Those that outweigh it where they are about the same.
+    later: Vec<T>,
+}
+
+/// Where a rule of a list may be added, what is preferred first.
+#[derive(Clone, Debug)]
+pub(crate) struct ListPlaces<T> {
     preferred: RulePlace,
-    /// The lists, if it depends on the path which one does.
-    candidates: Vec<Candidate>,
+    /// The lists, if it depends on what the rule is about which one does.
+    candidates: Vec<Candidate<T>>,
+}
+
+impl<T> ListPlaces<T> {
+    /// The place of a rule that all those outweigh for which `outweighs` holds, if they come later.
+    pub(crate) fn get(&self, outweighs: impl Fn(&T) -> bool) -> &RulePlace {
+        let counts = |it: &&Candidate<T>| !it.later.iter().any(&outweighs);
+        self.candidates.iter().find(counts).map_or(&self.preferred, |it| &it.place)
+    }
+}
+
+/// Where the rule about a program may be added: of those about one program the last counts, whole.
+#[derive(Clone, Debug)]
+pub(crate) struct TablePlaces {
+    preferred: RulePlace,
+    /// Every file.
+    files: Vec<RulePlace>,
+}
+
+impl TablePlaces {
+    /// The place of a rule that there is not yet.
+    pub(crate) const fn preferred(&self) -> &RulePlace {
+        &self.preferred
+    }
+
+    /// The place of the rule about the program `name` that stands there, and how it is written.
+    pub(crate) fn of_known(&self, name: &str, source: &RuleSource) -> Option<(&RulePlace, Form)> {
+        let line = source.line?;
+        let mut files = self.files.iter().filter(|place| *place.file() == *source.layer);
+        files.find_map(|place| Some((place, place.form_of(name, line)?)))
+    }
 }
 
 impl RulePlaces {
     /// Of tests that are not about it.
     #[cfg(test)]
     pub(crate) fn of_nobody() -> &'static Self {
-        let preferred = RulePlace::of_text("", super::document::Notation::Toml, None);
-        Box::leak(Box::new(Self { preferred, candidates: Vec::new() }))
-    }
-
-    /// The place of a rule on whose path there are, as yet, those for which `is_there` holds.
-    pub(crate) fn get(&self, is_there: impl Fn(&RuleSource) -> bool) -> &RulePlace {
-        let counts = |it: &&Candidate| !it.later.iter().any(&is_there);
-        self.candidates.iter().find(counts).map_or(&self.preferred, |it| &it.place)
-    }
-
-    /// The place where nothing is known of the path.
-    pub(crate) const fn preferred(&self) -> &RulePlace {
-        &self.preferred
+        let place = |part| RulePlace::of_text("", part, None);
+        let (files, hosts) = (place(Part::Files), place(Part::Hosts));
+        Box::leak(Box::new(Self {
+            files: ListPlaces { preferred: files, candidates: Vec::new() },
+            hosts: Some(ListPlaces { preferred: hosts, candidates: Vec::new() }),
+            programs: TablePlaces { preferred: place(Part::Programs), files: Vec::new() },
+        }))
     }
 }
 
 impl Layers {
-    /// The places for a rule of the workspace at `root`, of `tool` if one is named, before [`Self::declared`]
-    /// takes the rules out: the last file that has any, or the workspace's own.
-    pub(crate) fn rule_places(&self, root: &Path, tool: Option<&str>) -> RulePlaces {
+    /// The places for rules of the workspace at `root`, of `tool` if one is named, before [`Self::declared`]
+    /// takes the rules out; with those for rules about hosts if `with_hosts`.
+    pub(crate) fn rule_places(
+        &self,
+        root: &Path,
+        tool: Option<&str>,
+        with_hosts: bool,
+    ) -> RulePlaces {
+        let lists_programs =
+            |file: &File| resources::of(file, tool).any(|all| all.commands.is_some());
+        let files = self.files().iter();
+        RulePlaces {
+            files: self.list_places(root, tool),
+            hosts: with_hosts.then(|| self.list_places(root, tool)),
+            programs: TablePlaces {
+                preferred: self.last_place(root, Part::Programs, tool, lists_programs),
+                files: files.map(|it| RulePlace::of(it, Part::Programs, tool, true)).collect(),
+            },
+        }
+    }
+
+    fn list_places<T: Listed>(&self, root: &Path, tool: Option<&str>) -> ListPlaces<T> {
+        let merges = self.merges::<T>(tool);
+        ListPlaces {
+            preferred: self.last_place(root, T::PART, tool, |file| has_rules::<T>(file, tool)),
+            candidates: if merges { self.candidates(tool) } else { Vec::new() },
+        }
+    }
+
+    /// The last file for which `has_some` holds, or the workspace's own.
+    fn last_place(
+        &self,
+        root: &Path,
+        part: Part,
+        tool: Option<&str>,
+        has_some: impl Fn(&File) -> bool,
+    ) -> RulePlace {
         let files = self.files();
         let own = root.join(workspace::FILE).display().to_string();
-        let last = files.iter().rposition(|file| has_rules(file, tool));
-        let preferred = last.or_else(|| files.iter().position(|file| *file.source.name == *own));
-        let preferred = match preferred.and_then(|at| files.get(at)) {
-            Some(file) => RulePlace::of(file, tool, true),
-            None => {
-                RulePlace::new(Rc::new(Source::new(&own, String::new())), Trust::Workspace, tool)
-            }
+        let last = files.iter().rev().find(|file| has_some(file));
+        let begun = last.or_else(|| files.iter().find(|file| *file.source.name == *own));
+        let new = || {
+            let source = Rc::new(Source::new(&own, String::new()));
+            RulePlace::new(source, Trust::Workspace, part, tool)
         };
-        let candidates = if self.merges(tool) { self.candidates(tool) } else { Vec::new() };
-        RulePlaces { preferred, candidates }
+        begun.map_or_else(new, |file| RulePlace::of(file, part, tool, true))
     }
 
     /// Whether any list is not just put after the others.
-    fn merges(&self, tool: Option<&str>) -> bool {
-        let is_plain = |list: &Layered<FsRule>| match list {
+    fn merges<T: Listed>(&self, tool: Option<&str>) -> bool {
+        let is_plain = |list: &Layered<T>| match list {
             Layered::Plain(_) => true,
             Layered::Merged(it) => it.strategy == Strategy::Append && !it.discard_when_merged,
         };
-        !self.files().iter().flat_map(|file| lists(file, tool)).flatten().all(is_plain)
+        !self.files().iter().flat_map(|file| T::lists(file, tool)).flatten().all(is_plain)
     }
 
     /// The lists that there are, and that of the tool in the last file, with what outweighs a rule in each.
-    fn candidates(&self, tool: Option<&str>) -> Vec<Candidate> {
-        let last = self.files().iter().rposition(|file| has_rules(file, tool));
+    fn candidates<T: Listed>(&self, tool: Option<&str>) -> Vec<Candidate<T>> {
+        let last = self.files().iter().rposition(|file| has_rules::<T>(file, tool));
         let files = (0..self.files().len()).rev();
         let both = files.flat_map(|file| [true, false].map(|of_tool| List { file, of_tool }));
         let candidate = |list: List| {
             let file = self.files().get(list.file)?;
             let begins = list.of_tool && tool.is_some() && Some(list.file) == last;
-            let is_known = begins || lists(file, tool)[usize::from(list.of_tool)].is_some();
-            let place = RulePlace::of(file, tool.filter(|_| list.of_tool), !list.of_tool);
+            let is_known = begins || T::lists(file, tool)[usize::from(list.of_tool)].is_some();
+            let tool_of = tool.filter(|_| list.of_tool);
+            let place = RulePlace::of(file, T::PART, tool_of, !list.of_tool);
             let later = self.later(list, tool).filter(|_| is_known && place.is_possible())?;
             Some(Candidate { place, later })
         };
@@ -103,11 +208,11 @@ impl Layers {
     }
 
     /// The rules behind one that is added to `list`; none where it would not count, or others would not any more.
-    fn later(&self, list: List, tool: Option<&str>) -> Option<Vec<RuleSource>> {
+    fn later<T: Listed>(&self, list: List, tool: Option<&str>) -> Option<Vec<T>> {
         let merged = |added: Option<List>| {
             let files = self.files().iter().enumerate();
             let lists = files.flat_map(|(file, it)| {
-                let both = [false, true].into_iter().zip(lists(it, tool));
+                let both = [false, true].into_iter().zip(T::lists(it, tool));
                 both.filter_map(move |(of_tool, rules)| {
                     let is_meant = added == Some(List { file, of_tool });
                     if is_meant { Some(with_one_more(rules.cloned())) } else { rules.cloned() }
@@ -115,30 +220,24 @@ impl Layers {
             });
             layers::merge(lists.map(|list| Layer { name: String::new(), list })).0
         };
-        let (before, after) = (merged(None), merged(Some(list)));
-        let at = after.iter().position(|rule| rule.path() == TRIED)?;
-        let later = after.get(at + 1..)?.iter().map(|rule| rule.source().clone()).collect();
+        let (before, after): (Vec<T>, Vec<T>) = (merged(None), merged(Some(list)));
+        let at = after.iter().position(|rule| *rule == T::tried())?;
+        let later = after.get(at + 1..)?.to_vec();
         (after.len() == before.len() + 1).then_some(later)
     }
 }
 
 /// Whether the file has rules that count for `tool`.
-fn has_rules(file: &File, tool: Option<&str>) -> bool {
-    lists(file, tool).iter().any(Option::is_some)
-}
-
-/// The rules of every run that a file has, and those of `tool`, which come after them.
-fn lists<'f>(file: &'f File, tool: Option<&str>) -> [Option<&'f Layered<FsRule>>; 2] {
-    let named = file.tools.iter().find(|it| Some(it.name.as_str()) == tool);
-    [file.fs.as_ref(), named.and_then(|it| it.fs.as_ref())]
+fn has_rules<T: Listed>(file: &File, tool: Option<&str>) -> bool {
+    T::lists(file, tool).iter().any(Option::is_some)
 }
 
 /// The list with a rule at its end.
-fn with_one_more(list: Option<Layered<FsRule>>) -> Layered<FsRule> {
+fn with_one_more<T: Listed>(list: Option<Layered<T>>) -> Layered<T> {
     let mut list = list.unwrap_or_else(|| Layered::Plain(Vec::new()));
     match &mut list {
         Layered::Plain(rules) | Layered::Merged(Merged { value: rules, .. }) => {
-            rules.push(FsRule::new(TRIED));
+            rules.push(T::tried());
         }
     }
     list

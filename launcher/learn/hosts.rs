@@ -10,7 +10,7 @@ use super::{short, tally};
 use crate::net::order::Order;
 use crate::net::typed;
 use crate::report;
-use crate::rule_text;
+use crate::rule_text::Rule;
 
 /// So many hosts are named for whoever waits.
 const NAMED: usize = 3;
@@ -118,7 +118,7 @@ fn rule(tool: Option<&str>, (target, visits): (&String, &Visits)) -> String {
     let Visits { times, programs } = visits;
     // It was written to be read so.
     let rule: Option<NetRule> = typed::rule(target).ok();
-    let rule = rule.map(|rule| rule_text::net(tool, &rule)).unwrap_or_default();
+    let rule = rule.map(|rule| Rule::Host(rule).text(tool)).unwrap_or_default();
     format!("# connected {times}× by {}\n{rule}", tally::named(programs))
 }
 

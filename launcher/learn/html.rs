@@ -117,7 +117,7 @@ fn pick<'t>(
 /// What was refused, each with its way out.
 fn table_of_denials(text: &mut String, learned: &Learned<'_>) {
     let denials = &learned.ran.denials;
-    let advisor = Advisor::of(learned.context, &learned.ran.prepared, learned.tool);
+    let advisor = Advisor::of(learned.context, &learned.ran.prepared);
     if denials.total() + denials.total_hidden() == 0 {
         return;
     }

@@ -50,7 +50,8 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
         };
         let path = String::from_utf8_lossy(&rule.path);
         let path = if path.is_empty() { "." } else { &path };
-        let _ = write!(text, "\n# {comment}\n{}", rule_text::rule(learned.tool, path, rule.caps));
+        let rule = rule_text::Rule::File(path.to_owned(), rule.caps).text(learned.tool);
+        let _ = write!(text, "\n# {comment}\n{rule}");
     }
     for (path, (caps, times)) in &learned.outside.external {
         let rule = rule_text::external(learned.tool, path, *caps);

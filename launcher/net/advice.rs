@@ -6,20 +6,21 @@ use url::Url;
 
 use super::address;
 use crate::events::{Denial, Reason};
-use crate::rule_text;
 
 /// What would allow what was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
     /// The word for `--net`.
     pub(crate) typed: String,
-    rule: NetRule,
+    /// The rule for a policy file.
+    pub(crate) rule: NetRule,
 }
 
 impl Way {
-    /// The rule for a policy file, in the list of `tool` if one is named.
-    pub(crate) fn toml(&self, tool: Option<&str>) -> String {
-        rule_text::net(tool, &self.rule)
+    /// Whether it would not allow what was refused any more if `later` came behind its rule.
+    pub(crate) fn is_outweighed_by(&self, later: &NetRule, denial: &Denial) -> bool {
+        let both = Net::new(&[self.rule.clone(), later.clone()]);
+        !both.is_ok_and(|both| allows(&both, denial))
     }
 }
 
@@ -49,16 +50,22 @@ pub(crate) fn advise(rules: &Net, denial: &Denial) -> Result<Way, String> {
     let typed = port.map_or_else(|| host.to_string(), |port| format!("{host}:{port}"));
     let rule = NetRule { host: bare(&host), port, allow: true, ..NetRule::default() };
     let widened = rules.with(&rule).map_err(|_| useless())?;
-    let is_allowed = match port {
-        Some(_) if url.is_some() => url.is_some_and(|url| widened.judge(&url) == Coverage::Allowed),
-        Some(port) => widened.reach(&host, port) == Reach::Everything,
-        None => widened.admits(&host),
-    };
-    if is_allowed {
+    if allows(&widened, denial) {
         return Ok(Way { typed, rule });
     }
     let forbidding = rules.forbidding(&host, port.unwrap_or_default());
     Err(forbidding.map_or_else(useless, |rule| format!("access.net rule {rule}: take it out")))
+}
+
+/// Whether these rules allow what was refused.
+fn allows(rules: &Net, denial: &Denial) -> bool {
+    if let Some(url) = url(denial).filter(|url| url.port_or_known_default().is_some()) {
+        return rules.judge(&url) == Coverage::Allowed;
+    }
+    target(denial).is_some_and(|(host, port)| match port {
+        Some(port) => rules.reach(&host, port) == Reach::Everything,
+        None => rules.admits(&host),
+    })
 }
 
 /// The document that was refused, if it was the proxy who refused it.
@@ -109,7 +116,10 @@ mod tests {
         assert_eq!(typed("[::1]:80"), Ok("[::1]:80".to_owned()));
         assert_eq!(typed("evil.example"), Ok("evil.example".to_owned()));
         let way = advise(&rules, &denial(Reason::Connect, "[::1]:80")).expect("a way");
-        assert_eq!(way.toml(None), "[[access.net]]\nhost = \"::1\"\nport = 80\nallow = true\n");
+        assert_eq!(
+            (way.rule.host.as_str(), way.rule.port, way.rule.allow),
+            ("::1", Some(80), true)
+        );
     }
 
     #[test]

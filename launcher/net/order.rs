@@ -110,9 +110,14 @@ pub(crate) struct Judged {
     proxy: Option<Arc<TcpListener>>,
 }
 
+/// Whether rules of files count.
+pub(crate) const fn files_count(options: &Options) -> bool {
+    options.service || !options.has_no_network()
+}
+
 /// The rules that count for a run: those of files, unless they are taken back, and then those typed.
 pub(crate) fn rules(options: &Options, of_files: Vec<NetRule>) -> Vec<NetRule> {
-    let of_files = if options.has_no_network() && !options.service { Vec::new() } else { of_files };
+    let of_files = if files_count(options) { of_files } else { Vec::new() };
     of_files.into_iter().chain(options.hosts.net.iter().cloned()).collect()
 }
 

@@ -13,7 +13,6 @@ use crate::denials::{Denials, of_any_process};
 use crate::events::{Denial, Layer, Reason};
 use crate::own_additions::{self, Addition};
 use crate::rule_additions::{self, RuleAddition};
-use crate::rule_text;
 
 /// The longest block.
 pub(super) const LINES: usize = 20;
@@ -166,6 +165,13 @@ fn entries(
                 has_options |= !options.is_empty();
                 written
             }
+            (None, Advice::Connection(way)) => {
+                has_options = true;
+                if let Some(addition) = about.advisor.host_addition(denial, &way) {
+                    rule_additions::add(&mut rules, addition);
+                }
+                Written::default()
+            }
             _ => Written::default(),
         };
         has_options |= together.is_some();
@@ -222,6 +228,12 @@ fn describe(
     let beside = beside(denial, advisor);
     let mut lines = vec![format!("  {what} {path}{beside} by {program}{times}{layer}")];
     let why = rule(denial, advisor).unwrap_or_else(|| "no rule covers it".to_owned());
+    let listed = match advice {
+        Advice::Command { key, rule, instead } => {
+            Some(advisor.program_addition(key, rule, instead.as_ref()))
+        }
+        _ => None,
+    };
     let parts = match advice {
         Advice::Never(reason) => {
             let reason = within(reason, advisor.workspace);
@@ -240,9 +252,12 @@ fn describe(
         Advice::Connection(way) => {
             vec![why, format!("allow: jp-confine --net {}", quoted(way.typed.as_bytes()))]
         }
-        Advice::Command { instead, .. } => {
-            let place = if instead.is_some() { "replace it by" } else { "allow it in a policy" };
-            vec![why, format!("{place}:")]
+        Advice::Command { .. } => {
+            let way = listed.as_ref().map(|addition| match addition.instead {
+                Some(_) => "replace it by:".to_owned(),
+                None => format!("allow: add to {}:", addition.place()),
+            });
+            std::iter::once(why).chain(way).collect()
         }
         Advice::Grant { first, options, written, question } => {
             let allow = match options.as_slice() {
@@ -260,10 +275,8 @@ fn describe(
         }
     };
     lines.extend(fitted("    ", &parts, "; ").iter().map(|line| style.faint(line)));
-    if let Advice::Command { key, rule, .. } = advice {
-        let text = rule_text::command(advisor.tool, key, rule);
-        lines.extend(text.lines().map(|line| format!("      {}", style.faint(line))));
-    }
+    let rules = listed.iter().flat_map(RuleAddition::rules).collect::<String>();
+    lines.extend(rules.lines().map(|line| format!("      {}", style.faint(line))));
     lines
 }
 

@@ -77,7 +77,6 @@ fn circumstances<'a>(
             net: &FREE.0,
             without_network: None,
             programs: None,
-            tool: None,
             rule_places: RulePlaces::of_nobody(),
             own_lists,
         },

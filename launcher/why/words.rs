@@ -148,7 +148,10 @@ impl Explained {
         }
         if !rules.is_empty() {
             let or = if self.options.is_some() { "or add" } else { "allow: add" };
-            let _ = writeln!(text, "  {or} to {}:", self.rules.place());
+            let _ = match &self.rules.instead {
+                Some(rule) => writeln!(text, "  {or} in place of {}:", report::path(rule)),
+                None => writeln!(text, "  {or} to {}:", self.rules.place()),
+            };
             for line in rules.join("\n\n").lines() {
                 let _ = writeln!(text, "{}", format!("    {line}").trim_end());
             }

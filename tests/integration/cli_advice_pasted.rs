@@ -53,7 +53,7 @@ fn attempt(scratch: &Scratch, options: &[&str]) -> Outcome {
 }
 
 /// What is printed below `place`, up to where `end` stands.
-fn printed(told: &str, place: &str, end: &str) -> String {
+pub(crate) fn printed(told: &str, place: &str, end: &str) -> String {
     let (_, rules) = told.split_once(place).unwrap_or_else(|| panic!("{place}: {told}"));
     rules.split_once(end).unwrap_or_else(|| panic!("{end}: {told}")).0.to_owned()
 }

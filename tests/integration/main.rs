@@ -33,6 +33,7 @@ mod attacks_race;
 mod attacks_state;
 mod attacks_staying;
 mod cli_advice;
+mod cli_advice_beyond;
 mod cli_advice_links;
 mod cli_advice_order;
 mod cli_advice_pasted;

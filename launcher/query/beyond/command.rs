@@ -20,7 +20,7 @@ use crate::commands;
 use crate::failure::Failure;
 use crate::prepare;
 use crate::report;
-use crate::rule_text;
+use crate::rule_text::{self, Rule};
 
 impl Asked<'_> {
     /// Whether a program of the run may start the first of `words` with the others.
@@ -110,7 +110,7 @@ impl Asked<'_> {
 }
 
 fn candidate(listed: &Listed, invocation: &Invocation<'_>) -> Candidate {
-    let text = rule_text::command(None, &listed.key, &listed.rule);
+    let text = Rule::Program(listed.key.clone(), listed.rule.clone()).text(None);
     let any = listed.rule.args.is_none().then(|| "any arguments".to_owned());
     let mut says: Vec<String> = any.into_iter().collect();
     for line in text.lines().skip(1) {

@@ -1,0 +1,205 @@
+//! The rules about hosts and programs that are advised are written as the file has its own, where they count, and are
+//! pasted as they stand.
+
+use std::net::TcpListener;
+
+use crate::cli_advice::{denials, texts};
+use crate::cli_advice_pasted::printed;
+use crate::cli_status::product;
+use crate::scratch::Scratch;
+
+/// Options, the file they are about, its text with `@` where more goes, and what is told of the place.
+type Row = (&'static [&'static str], &'static str, &'static str, &'static str);
+
+const OWN: &str = "jp-confine.toml";
+
+const PROGRAMS: &[Row] = &[
+    (&[], OWN, "[access.commands.bash]\n@", "add to $WS/jp-confine.toml:"),
+    (&[], OWN, "[access.commands]\nbash = {}\n@", "add to $WS/jp-confine.toml:"),
+    (&[], OWN, "[access]\ncommands.babash = {}\n@", "add to $WS/jp-confine.toml:"),
+    (
+        &["--tool=a"],
+        OWN,
+        "[conversation.tools.a.access.commands.bash]\n@",
+        "add to $WS/jp-confine.toml:",
+    ),
+    (&["--tool=a"], OWN, "[tools.a.sandbox.commands.bash]\n@", "add to $WS/jp-confine.toml:"),
+    (
+        &[],
+        OWN,
+        "access.commands = {bash = {}, @}\n",
+        "add to access.commands of $WS/jp-confine.toml:",
+    ),
+    (
+        &[],
+        OWN,
+        "[access]\ncommands = {bash = {}, @}\n",
+        "add to access.commands of $WS/jp-confine.toml:",
+    ),
+    (
+        &["--tool=a"],
+        OWN,
+        "[tools.a]\naccess = {commands = {bash = {}, @}}\n",
+        "add to tools.a.access.commands of $WS/jp-confine.toml:",
+    ),
+    (&["-p", "p.toml"], "p.toml", "[access.commands.bash]\n@", "add to p.toml:"),
+    (
+        &["-p", "p.json"],
+        "p.json",
+        "{\"access\": {\"commands\": {\"bash\": {}, @}}}",
+        "add to access.commands of p.json:",
+    ),
+];
+
+const HOSTS: &[Row] = &[
+    (&[], OWN, "[[access.net]]\nhost = 'a.test'\nallow = true\n@", "add to $WS/jp-confine.toml:"),
+    (
+        &["--tool=a"],
+        OWN,
+        "[[conversation.tools.a.access.net]]\nhost = 'a.test'\n@",
+        "add to $WS/jp-confine.toml:",
+    ),
+    (
+        &["--tool=a"],
+        OWN,
+        "[conversation.tools.a.access]\nnet = [{host = 'a.test'},\n@]\n",
+        "add to conversation.tools.a.access.net of $WS/jp-confine.toml:",
+    ),
+    (
+        &[],
+        OWN,
+        "access.net = [{host = 'a.test'},\n@]\n",
+        "add to access.net of $WS/jp-confine.toml:",
+    ),
+    (
+        &[],
+        OWN,
+        "[access]\nnet = [{host = 'a.test'},\n@]\n",
+        "add to access.net of $WS/jp-confine.toml:",
+    ),
+    (
+        &[],
+        OWN,
+        "[access.net]\nstrategy = 'append'\nvalue = [{host = 'a.test'},\n@]\n",
+        "add to access.net.value of $WS/jp-confine.toml:",
+    ),
+    (
+        &["-p", "p.toml"],
+        "p.toml",
+        "[access.net]\nstrategy = 'replace'\nvalue = [{host = 'a.test'},\n@]\n",
+        "add to access.net.value of p.toml:",
+    ),
+    (
+        &["-p", "p.json"],
+        "p.json",
+        "{\"access\": {\"net\": [{\"host\": \"a.test\"},\n@]}}",
+        "add to access.net of p.json:",
+    ),
+    // Those of the higher file come first.
+    (
+        &["-p", "low.toml", "-p", "top.toml"],
+        "low.toml",
+        "[[access.net]]\nhost = '127.0.0.1'\nport = PORT\n@",
+        "add to low.toml:",
+    ),
+];
+
+/// The text with these rules in it; what parts them from others stands before the place where there are none.
+fn filled(policy: &str, rules: &str) -> String {
+    if rules.is_empty() {
+        policy.replace(", @", "").replace('@', "")
+    } else {
+        policy.replace('@', rules)
+    }
+}
+
+/// Runs the script, which is refused, and again with what is advised, once for each way in which that is told.
+fn follow(scratch: &Scratch, row: &Row, script: &str, expand: impl Fn(&str) -> String) {
+    let (options, name, policy, place) = row;
+    let attempt = || {
+        let program = ["--", "bash", "-c", &expand(script)];
+        product(scratch, &[options, &program[..]].concat()).run()
+    };
+    let write = |rules: &str| scratch.write(&format!("ws/{name}"), &expand(&filled(policy, rules)));
+    write("");
+    let place = place.replace("$WS", scratch.ws().to_str().expect("UTF-8"));
+    let denied = attempt();
+    assert_ne!(denied.code(), 0, "{policy}: allowed from the start");
+    let told = product(scratch, &["why", "--last"]).run().stdout;
+    let json = texts(&denials(scratch), "toml").concat();
+    // Where the place is too long for one line it is two.
+    let block = denied.stderr.replace("\n        allow: ", " allow: ");
+    for rules in [
+        printed(&block, &place, "  all of them"),
+        printed(&format!("{told}\n\n"), &place, "\n\n"),
+        json,
+    ] {
+        write(rules.trim());
+        let again = attempt();
+        assert_eq!(again.code(), 0, "{policy}: {rules}: {again}");
+    }
+}
+
+#[test]
+fn rules_about_programs_are_pasted_as_the_file_has_its_own() {
+    for row in PROGRAMS {
+        follow(&Scratch::new(), row, "ls dir", str::to_owned);
+    }
+}
+
+#[test]
+fn rules_about_hosts_are_pasted_as_the_file_has_its_own() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+    let port = listener.local_addr().expect("an address").port().to_string();
+    for row in HOSTS {
+        let scratch = Scratch::new();
+        scratch.write(
+            "ws/top.toml",
+            "[access.net]\nstrategy = 'prepend'\nvalue = [{host = 'a.test', allow = true}]\n",
+        );
+        follow(&scratch, row, "exec 3<>/dev/tcp/127.0.0.1/PORT", |text| {
+            text.replace("PORT", &port)
+        });
+    }
+}
+
+/// What is there about the program is to go, whichever way it is written.
+#[test]
+fn a_rule_about_a_program_is_replaced_as_it_is_written() {
+    for (name, policy) in [
+        (OWN, "[access.commands.bash]\n@[access.commands.ls]\nargs = []\n@"),
+        (OWN, "[access.commands]\n@ls = {args = []}\n@bash = {}\n"),
+        ("p.json", "{\"access\": {\"commands\": {@\"ls\": {\"args\": []}@, \"bash\": {}}}}"),
+    ] {
+        let scratch = Scratch::new();
+        let parts: Vec<&str> = policy.split('@').collect();
+        let write = |rule: &str| {
+            scratch.write(&format!("ws/{name}"), &format!("{}{rule}{}", parts[0], parts[2]));
+        };
+        write(parts[1]);
+        let options = if name == OWN { &["-q"][..] } else { &["-p", name] };
+        let attempt =
+            || product(&scratch, &[options, &["--", "bash", "-c", "ls dir"]].concat()).run();
+        assert_ne!(attempt().code(), 0, "{policy}: allowed from the start");
+        product(&scratch, &["why", "--last"])
+            .run()
+            .assert_stdout("allow: add in place of access.commands.ls (");
+        let advice = denials(&scratch);
+        assert!(advice[0]["instead"].is_string(), "{advice:?}");
+        write(&texts(&advice, "toml").concat());
+        let again = attempt();
+        assert_eq!(again.code(), 0, "{policy}: {advice:?}: {again}");
+    }
+}
+
+/// Beside `--no-net` rules of files do not count.
+#[test]
+fn nothing_is_written_where_files_do_not_count() {
+    let scratch = Scratch::new();
+    let script = "exec 3<>/dev/tcp/127.0.0.1/9";
+    let run = ["--no-net", "--net", "127.0.0.1:1", "--", "bash", "-c", script];
+    let denied = product(&scratch, &run).run();
+    denied.assert_stderr("allow: jp-confine --net 127.0.0.1:9");
+    assert!(!denied.stderr.contains("add to"), "{denied}");
+    assert!(texts(&denials(&scratch), "toml").is_empty());
+}
