@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::mounts::idle::{Idle, idle};
 use crate::mounts::{Asked, Links, Mounts};
 use crate::terminal::Terminal;
+use crate::turns::Turns;
 
 /// What the rules of a run come to.
 #[derive(Debug)]
@@ -101,7 +102,7 @@ fn ask(
     store: &mut Store,
 ) -> Result<Vec<String>, Failure> {
     let Asked { context, root, options, log, .. } = *asked;
-    let Some(mut terminal) = Terminal::open(options.non_interactive) else {
+    let Some(mut terminal) = Terminal::open(&Turns::of(context), options.non_interactive) else {
         return Ok(mounts.keep_to_this_run(scopes, store));
     };
     let about = About { context, root, scopes, log };

@@ -66,6 +66,7 @@ mod supervisor;
 mod sys;
 mod terminal;
 mod tier_layer;
+mod turns;
 mod unsupervised;
 mod vfs;
 mod why;

@@ -23,6 +23,7 @@ use crate::search;
 use crate::start::Start;
 use crate::sys::signals;
 use crate::terminal::Person;
+use crate::turns::Turns;
 use crate::why::Ended;
 
 /// A run that has ended: the exit status that says how, its policy, and what that refused.
@@ -72,7 +73,8 @@ pub(crate) fn run(
         Person::Absent
     } else {
         let supervises = prepare::parse_image(&prepared.image)?.behind().supervisor;
-        Person::present(options.non_interactive, (!supervises).then_some(unsupervised))
+        let turns = Turns::of(context);
+        Person::present(&turns, options.non_interactive, (!supervises).then_some(unsupervised))
     };
     let advisor =
         Advisor { person, unsupervised, began: Some(began), ..Advisor::of(context, &prepared) };

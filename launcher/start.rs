@@ -34,6 +34,7 @@ use crate::supervise::Supervision;
 use crate::sys::child::Kernel;
 use crate::sys::landlock;
 use crate::terminal::Terminal;
+use crate::turns::Turns;
 use crate::unsupervised::Unsupervised;
 
 /// A program, and all that its run consists of but the policy.
@@ -147,12 +148,13 @@ impl Start<'_> {
         made: &mut Option<Made>,
     ) -> Result<Running, Obstacle> {
         let image = prepare::parse_image(&prepared.image)?;
+        let turns = Turns::of(self.context);
         let judge = Judge {
             image: &image,
             // What a tool starts nobody typed.
             typed_by_person: !self.options.service
                 && plan.traps.is_some_and(|traps| traps.executes)
-                && Terminal::open(self.options.non_interactive).is_some(),
+                && Terminal::is_there(&turns, self.options.non_interactive),
             unsupervised: self.unsupervised(),
         };
         let found = program::find(self.context, self.name, judge)?;
@@ -216,6 +218,7 @@ impl Start<'_> {
                 workspace: prepared.root.as_path().to_owned(),
                 tiers: prepared.tiers.clone(),
                 typed: Some(found.canonical).filter(|_| judge.typed_by_person),
+                turns,
             },
             counting: self.options.verbose,
             learning: self.lesson.map(recorder).transpose()?,

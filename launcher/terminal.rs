@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read as _, Write as _};
+use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -10,6 +11,8 @@ use rustix::process;
 use rustix::termios::{self, QueueSelector};
 
 use crate::reply::Reply;
+use crate::sys::signals::{Held, Signals, stop_by};
+use crate::turns::{Turn, Turns};
 use crate::unsupervised::Unsupervised;
 
 /// How often it is looked whether a question is over.
@@ -17,6 +20,9 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// No answer is this long.
 const LONGEST: usize = 4096;
+
+/// ^Z, and what ends every stop.
+const STOPS: [i32; 2] = [libc::SIGTSTP, libc::SIGCONT];
 
 /// Who could be asked during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +39,14 @@ pub(crate) enum Person {
 
 impl Person {
     /// Who can be asked now by a supervisor, or why there is none.
-    pub(crate) fn present(non_interactive: bool, unsupervised: Option<Unsupervised>) -> Self {
-        if let Some(why) = unsupervised {
-            return Self::Uninformed(why);
-        }
-        match Terminal::open(non_interactive) {
-            Some(_) => Self::Asked,
+    pub(crate) fn present(
+        turns: &Turns,
+        non_interactive: bool,
+        unsupervised: Option<Unsupervised>,
+    ) -> Self {
+        match unsupervised {
+            Some(why) => Self::Uninformed(why),
+            None if Terminal::is_there(turns, non_interactive) => Self::Asked,
             None if non_interactive => Self::Unwanted,
             None => Self::Absent,
         }
@@ -49,18 +57,50 @@ impl Person {
 #[derive(Debug)]
 pub(crate) struct Terminal {
     file: File,
+    turns: Turns,
+    standing: Option<Standing>,
+}
+
+/// A question that waits for its answer.
+#[derive(Debug)]
+struct Standing {
+    question: String,
+    turn: Option<Turn>,
+    /// Else a stop would keep the turn, and nobody see that the question has to be put again.
+    _stops: Held,
 }
 
 impl Terminal {
     /// Opens it. `None` where nobody could answer: with `--non-interactive`, without a controlling
     /// terminal, and in the background of one, where reading would stop this process.
-    pub(crate) fn open(non_interactive: bool) -> Option<Self> {
+    pub(crate) fn open(turns: &Turns, non_interactive: bool) -> Option<Self> {
+        let terminal = Self::controlling(turns, non_interactive)?;
+        if terminal.is_ours() {
+            return Some(terminal);
+        }
+        // While another question stands it is not known whom the terminal goes back to.
+        let _turn = turns.next();
+        terminal.is_ours().then_some(terminal)
+    }
+
+    /// Whether somebody could answer, be it after another question.
+    pub(crate) fn is_there(turns: &Turns, non_interactive: bool) -> bool {
+        // It may end between the looks.
+        Self::controlling(turns, non_interactive)
+            .is_some_and(|it| it.is_ours() || turns.is_taken() || it.is_ours())
+    }
+
+    fn controlling(turns: &Turns, non_interactive: bool) -> Option<Self> {
         if non_interactive {
             return None;
         }
         let file = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
-        let foreground = termios::tcgetpgrp(&file).ok()?;
-        (foreground == process::getpgrp()).then_some(Self { file })
+        Some(Self { file, turns: turns.clone(), standing: None })
+    }
+
+    /// Whether this process is in the foreground.
+    fn is_ours(&self) -> bool {
+        termios::tcgetpgrp(&self.file).is_ok_and(|group| group == process::getpgrp())
     }
 
     /// Writes `question`, as it is, and reads the line that is typed after it, without its end; what
@@ -69,8 +109,7 @@ impl Terminal {
     /// # Errors
     /// Where the terminal cannot be used any more.
     pub(crate) fn ask(&mut self, question: &str) -> io::Result<String> {
-        self.put(question)?;
-        self.read()
+        Ok(self.ask_unless(question, &mut || false)?.unwrap_or_default())
     }
 
     /// As [`Self::ask`], for as long as nobody says that it is `over`; `None` then.
@@ -83,6 +122,12 @@ impl Terminal {
         over: &mut dyn FnMut() -> bool,
     ) -> io::Result<Option<String>> {
         self.put(question)?;
+        let answer = self.answer_unless(over);
+        self.standing = None;
+        answer
+    }
+
+    fn answer_unless(&mut self, over: &mut dyn FnMut() -> bool) -> io::Result<Option<String>> {
         while !over() {
             if let Some(line) = self.answer(TICK)? {
                 return Ok(Some(line));
@@ -92,27 +137,75 @@ impl Terminal {
         Ok(None)
     }
 
-    /// Writes `question`, as it is; what was typed before it is no answer to it.
+    /// Writes `question`, as it is, once no other stands; what was typed before it is no answer to it.
     ///
     /// # Errors
     /// Where the terminal cannot be used any more.
     pub(crate) fn put(&mut self, question: &str) -> io::Result<()> {
+        self.standing = None;
+        let turn = self.turn()?;
+        let stops = Signals::of(&STOPS).hold();
+        let question = question.to_owned();
         termios::tcflush(&self.file, QueueSelector::IFlush)?;
-        self.file.write_all(question.as_bytes())
+        self.file.write_all(question.as_bytes())?;
+        self.standing = Some(Standing { question, turn: Some(turn), _stops: stops });
+        Ok(())
     }
 
-    /// The line that was typed by now, or is within `patience`.
+    /// Waits until this process may ask. In the background it is stopped, as by reading.
+    fn turn(&self) -> io::Result<Turn> {
+        loop {
+            let turn = self.turns.next();
+            if self.is_ours() {
+                return Ok(turn);
+            }
+            drop(turn);
+            // The terminal stops whoever does this in the background (`SIGTTOU`), unless that is ignored.
+            termios::tcflush(&self.file, QueueSelector::IFlush)?;
+            thread::sleep(TICK);
+        }
+    }
+
+    /// The line that was typed by now, or is within `patience`. After a stop the question is put again: it may
+    /// not be seen any more, and what was typed meanwhile was typed to others.
     ///
     /// # Errors
     /// As of [`Self::put`].
     pub(crate) fn answer(&mut self, patience: Duration) -> io::Result<Option<String>> {
         let patience = Timespec::try_from(patience).unwrap_or_default();
         let mut ready = [PollFd::new(&self.file, PollFlags::IN)];
-        match poll(&mut ready, Some(&patience)) {
-            Ok(0) | Err(Errno::INTR) => Ok(None),
-            Ok(_) => self.read().map(Some),
-            Err(error) => Err(error.into()),
+        let ready = match poll(&mut ready, Some(&patience)) {
+            Ok(count) => count > 0,
+            Err(Errno::INTR) => false,
+            Err(error) => return Err(error.into()),
+        };
+        if self.was_stopped()? || !self.is_ours() {
+            // Its turn has to be over before the next.
+            let question = self.standing.take().map(|standing| standing.question);
+            question.map_or(Ok(()), |question| self.put(&question))?;
+            return Ok(None);
         }
+        if !ready {
+            return Ok(None);
+        }
+        let line = self.read();
+        self.standing = None;
+        line.map(Some)
+    }
+
+    /// Whether this process was stopped since the question was put; of ^Z it stops here, and others may ask.
+    fn was_stopped(&mut self) -> io::Result<bool> {
+        let signals = Signals::of(&STOPS);
+        let Some(arrival) = signals.wait(Some(Duration::ZERO))? else { return Ok(false) };
+        if let Some(standing) = &mut self.standing {
+            standing.turn = None;
+        }
+        if arrival.signal == libc::SIGTSTP {
+            stop_by(libc::SIGTSTP);
+            // What ended the stop.
+            signals.wait(Some(Duration::ZERO))?;
+        }
+        Ok(true)
     }
 
     fn read(&self) -> io::Result<String> {

@@ -11,6 +11,7 @@ use crate::externals::Purpose;
 use crate::failure::Failure;
 use crate::mounts::Asked;
 use crate::terminal::Terminal;
+use crate::turns::Turns;
 
 /// The tier layer.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ impl TierLayer {
         let mut means = None;
         let open = || {
             let terminal = match purpose {
-                Purpose::Run => Terminal::open(options.non_interactive),
+                Purpose::Run => Terminal::open(&Turns::of(context), options.non_interactive),
                 Purpose::Question => None,
             };
             (Store::open(context, workspace), terminal)

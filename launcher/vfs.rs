@@ -35,6 +35,7 @@ use crate::prepare::{self, Stage};
 use crate::query;
 use crate::report;
 use crate::sys::signals::Signals;
+use crate::turns::Turns;
 use crate::why::Served;
 
 /// By which users end what they wait for.
@@ -85,7 +86,8 @@ pub(crate) fn serve(
     };
     let init = init(options, call, &hosted);
     let name = &init.tool.name;
-    let mut person = OnTerminal::new(options.non_interactive, name.clone(), log);
+    let turns = Turns::of(context);
+    let mut person = OnTerminal::new(options.non_interactive, turns.clone(), name.clone(), log);
     let refusals = RefCell::new(Refusals::default());
     let refused = |request: &Request, fault: &Fault| {
         let refusal = Refusal::of(request, fault);
@@ -111,7 +113,7 @@ pub(crate) fn serve(
     };
     let session = Session {
         service: &mut service,
-        conversation: &mut Talk::new(options.non_interactive),
+        conversation: &mut Talk::new(options.non_interactive, turns),
         diagnostics: &mut report::diagnostics(),
         interrupted: &interrupted,
         limits: limits(call),

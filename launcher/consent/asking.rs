@@ -118,14 +118,16 @@ impl Consent {
     fn terminal(&self, questions: &[Numbered]) -> io::Result<Option<Foreground>> {
         let mut is_announced = false;
         while self.is_any_wanted(questions) {
-            // Whoever is stopped from here on is stopped for the question.
-            self.asking.store(true, Ordering::Relaxed);
-            if let Some(terminal) = Foreground::take()? {
-                return Ok(Some(terminal));
-            }
-            self.asking.store(false, Ordering::Relaxed);
-            if !std::mem::replace(&mut is_announced, true) {
-                foreground::announce()?;
+            if let Some(turn) = self.about.turns.next_at_once() {
+                // Whoever is stopped from here on is stopped for the question.
+                self.asking.store(true, Ordering::Relaxed);
+                if let Some(terminal) = Foreground::take(turn)? {
+                    return Ok(Some(terminal));
+                }
+                self.asking.store(false, Ordering::Relaxed);
+                if !std::mem::replace(&mut is_announced, true) {
+                    foreground::announce()?;
+                }
             }
             thread::sleep(GATHER);
         }

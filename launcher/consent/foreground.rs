@@ -9,20 +9,38 @@ use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process, kill_process_group};
 use rustix::termios::{
-    LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp,
-    tcsetattr, tcsetpgrp,
+    InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios, tcgetattr,
+    tcgetpgrp, tcsetattr, tcsetpgrp,
 };
 
 use super::readers;
 use crate::descendants;
 use crate::reply::Reply;
+use crate::sys::signals::Signals;
+use crate::turns::Turn;
 
 /// How often it is looked whether somebody still waits.
-const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// The kernel hands out no longer lines.
+const LONGEST: usize = 4096;
+
+/// What the keys ^C, ^\\ and ^Z send to the foreground.
+const KEYS: [Signal; 3] = [Signal::INT, Signal::QUIT, Signal::TSTP];
+
+/// Keys for a line, and what they are where a program that reads keys as keys has taken them away.
+const LINE_KEYS: [(SpecialCodeIndex, u8); 5] = [
+    (SpecialCodeIndex::VINTR, 3),
+    (SpecialCodeIndex::VQUIT, 28),
+    (SpecialCodeIndex::VSUSP, 26),
+    (SpecialCodeIndex::VEOF, 4),
+    (SpecialCodeIndex::VERASE, 127),
+];
 
 /// The terminal, taken.
 #[derive(Debug)]
@@ -32,6 +50,8 @@ pub(super) struct Foreground {
     group: Pid,
     /// Who was stopped, and is to be continued.
     stopped: HashSet<Pid>,
+    /// No other run asks meanwhile.
+    _turn: Turn,
 }
 
 /// What a question came to.
@@ -41,7 +61,7 @@ pub(super) enum Said {
     Reply(Reply),
     /// A key was pressed that means this to programs: `INT`, `QUIT` or `TSTP`.
     Signal(Signal),
-    /// Nobody wants to know any more.
+    /// Nobody wants to know any more, or the terminal was taken away.
     Nothing,
 }
 
@@ -51,24 +71,30 @@ impl Foreground {
     ///
     /// # Errors
     /// Where there is none.
-    pub(super) fn take() -> io::Result<Option<Self>> {
+    pub(super) fn take(turn: Turn) -> io::Result<Option<Self>> {
         let terminal = controlling_terminal()?;
         let group = tcgetpgrp(&terminal)?;
         if !is_of_run(group) {
             return Ok(None);
         }
         let before = tcgetattr(&terminal)?;
-        let mut taken = Self { terminal, before, group, stopped: HashSet::new() };
-        tcsetpgrp(&taken.terminal, getpgrp())?;
-        // From here on the terminal stops whoever begins to read.
-        taken.stopped = readers::hold(group);
-        let mut plain = taken.before.clone();
-        plain.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
-        plain.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
-        plain.special_codes[SpecialCodeIndex::VMIN] = 1;
-        plain.special_codes[SpecialCodeIndex::VTIME] = 0;
+        let stopped = HashSet::new();
+        let mut taken = Self { terminal, before, group, stopped, _turn: turn };
+        loop {
+            tcsetpgrp(&taken.terminal, getpgrp())?;
+            // From here on the terminal stops whoever begins to read.
+            taken.stopped.extend(readers::hold(taken.group));
+            let group = tcgetpgrp(&taken.terminal)?;
+            if group == getpgrp() {
+                break;
+            }
+            // Somebody was about to give it away, and had not to wait for this question yet.
+            taken.group = group;
+        }
+        taken.before = tcgetattr(&taken.terminal)?;
         // What was typed before was not typed in answer to this.
-        tcsetattr(&taken.terminal, OptionalActions::Flush, &plain)?;
+        tcsetattr(&taken.terminal, OptionalActions::Flush, &for_lines(&taken.before))?;
+        while pressed()?.is_some() {}
         Ok(Some(taken))
     }
 
@@ -88,59 +114,48 @@ impl Foreground {
         gone: &dyn Fn() -> bool,
     ) -> io::Result<Said> {
         self.say(&format!("\r\n{words}{offer}"))?;
-        let mut line = String::new();
-        while let Some(key) = self.key(gone)? {
-            if let Some(said) = self.typed(key, &mut line)? {
-                self.say("\n")?;
+        loop {
+            if let Some(said) = self.heard()? {
                 return Ok(said);
             }
-        }
-        self.say("\n  (nobody waits for this any more)\n")?;
-        Ok(Said::Nothing)
-    }
-
-    /// What has been said with this key; `None` where the line goes on.
-    fn typed(&mut self, key: u8, line: &mut String) -> io::Result<Option<Said>> {
-        Ok(Some(match key {
-            b'\r' | b'\n' => Said::Reply(Reply::of(line)),
-            // ^C, ^\ and ^Z are meant for the program.
-            3 => Said::Signal(Signal::INT),
-            28 => Said::Signal(Signal::QUIT),
-            26 => Said::Signal(Signal::TSTP),
-            4 | 27 => Said::Reply(Reply::No),
-            _ => {
-                self.edit(key, line)?;
-                return Ok(None);
-            }
-        }))
-    }
-
-    fn edit(&mut self, key: u8, line: &mut String) -> io::Result<()> {
-        match key {
-            8 | 127 if line.pop().is_some() => self.say("\u{8} \u{8}"),
-            b' '..=b'~' if line.len() < 16 => {
-                line.push(char::from(key));
-                self.say(&char::from(key).to_string())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The next key; `None` where nobody wants to know any more.
-    fn key(&mut self, gone: &dyn Fn() -> bool) -> io::Result<Option<u8>> {
-        loop {
-            let mut ready = [PollFd::new(&self.terminal, PollFlags::IN)];
-            if poll(&mut ready, Some(&TICK))? > 0 {
-                let mut key = [0];
-                return match rustix::io::read(&self.terminal, &mut key)? {
-                    0 => Err(io::ErrorKind::UnexpectedEof.into()),
-                    _ => Ok(Some(key[0])),
-                };
-            }
             if gone() {
-                return Ok(None);
+                self.say("\n  (nobody waits for this any more)\n")?;
+                return Ok(Said::Nothing);
             }
         }
+    }
+
+    /// What has been said by now, or soon is.
+    fn heard(&mut self) -> io::Result<Option<Said>> {
+        let mut ready = [PollFd::new(&self.terminal, PollFlags::IN)];
+        let is_ready = poll(&mut ready, Some(&TICK))? > 0;
+        if let Some(signal) = pressed()? {
+            self.say("\n")?;
+            return Ok(Some(Said::Signal(signal)));
+        }
+        let line = if is_ready { self.line().map(Some) } else { Ok(None) };
+        if !self.is_ours() {
+            // What is typed now is typed to others.
+            return Ok(Some(Said::Nothing));
+        }
+        Ok(line?.map(|line| Said::Reply(Reply::of(&line))))
+    }
+
+    /// The line that was typed; none where it was not ended, as by ^D.
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = vec![0; LONGEST];
+        let length = rustix::io::read(&self.terminal, &mut line)?;
+        line.truncate(length);
+        if line.pop() == Some(b'\n') {
+            return Ok(String::from_utf8_lossy(&line).into_owned());
+        }
+        self.say("\n")?;
+        Ok(String::new())
+    }
+
+    /// Whether keys still come here.
+    fn is_ours(&self) -> bool {
+        tcgetpgrp(&self.terminal).is_ok_and(|group| group == getpgrp())
     }
 
     fn say(&mut self, text: &str) -> io::Result<()> {
@@ -150,9 +165,13 @@ impl Foreground {
 
 impl Drop for Foreground {
     fn drop(&mut self) {
-        // Whatever fails here, the rest is worth trying.
-        let _ = tcsetattr(&self.terminal, OptionalActions::Drain, &self.before);
-        let _ = tcsetpgrp(&self.terminal, self.group);
+        // Whatever fails here, the rest is worth trying. Who took it away has made it as it shall be.
+        if self.is_ours() {
+            let _ = tcsetattr(&self.terminal, OptionalActions::Drain, &self.before);
+            // Of a group that has ended meanwhile the terminal goes to the one that the run began as.
+            let _ = tcsetpgrp(&self.terminal, self.group)
+                .or_else(|_| tcsetpgrp(&self.terminal, getpgid(getppid())?));
+        }
         let _ = kill_process_group(self.group, Signal::CONT);
         for process in &self.stopped {
             let _ = kill_process(*process, Signal::CONT);
@@ -162,6 +181,31 @@ impl Drop for Foreground {
             let _ = kill_process_group(self.group, Signal::WINCH);
         }
     }
+}
+
+/// A terminal in which lines are typed, and keys are signals: who looks at the modes meanwhile, to make them so
+/// again later, sees what a terminal can be left in.
+fn for_lines(before: &Termios) -> Termios {
+    let mut modes = before.clone();
+    modes.input_modes |= InputModes::ICRNL;
+    modes.input_modes -= InputModes::INLCR | InputModes::IGNCR;
+    modes.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
+    modes.local_modes |=
+        LocalModes::ICANON | LocalModes::ECHO | LocalModes::ECHOE | LocalModes::ISIG;
+    for (key, usual) in LINE_KEYS {
+        if modes.special_codes[key] == 0 {
+            modes.special_codes[key] = usual;
+        }
+    }
+    modes
+}
+
+/// A key that was pressed and means a signal. All signals are blocked here, and wait.
+fn pressed() -> io::Result<Option<Signal>> {
+    let arrival = Signals::of(&KEYS.map(Signal::as_raw)).wait(Some(Duration::ZERO))?;
+    // Others are no keys.
+    let arrival = arrival.filter(|arrival| arrival.sender.is_none());
+    Ok(arrival.and_then(|arrival| Signal::from_named_raw(arrival.signal)))
 }
 
 /// Says that a question waits for the terminal.

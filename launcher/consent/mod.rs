@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use jp_confine_policy::Capabilities;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
+use rustix::thread::{NanosleepRelativeResult, Timespec, nanosleep};
 
 pub(crate) use question::{About, Question, Wish};
 pub(crate) use unfinished::Before;
@@ -29,6 +30,8 @@ use crate::reply::Reply;
 
 /// For so long more questions are waited for, so that a person reads them together.
 const GATHER: Duration = Duration::from_millis(60);
+/// How often it is looked whether a question is over.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 /// For so long a question stands that nobody waits for: a caller that was sent a signal comes back.
 const GRACE: Duration = Duration::from_secs(1);
 /// For so long an answer for one call counts for what the same thread does: the preload library asks,
@@ -115,6 +118,26 @@ impl Consent {
     /// Whether the terminal belongs to a question at present.
     pub(crate) fn is_asking(&self) -> bool {
         self.asking.load(Ordering::Relaxed)
+    }
+
+    /// Whether a question stands at the terminal, of this run's or of another's.
+    pub(crate) fn is_question_standing(&self) -> bool {
+        self.is_asking() || self.about.turns.is_taken()
+    }
+
+    /// Waits until none does.
+    ///
+    /// # Errors
+    /// `EINTR` where that is interrupted.
+    pub(crate) fn wait_for_terminal(&self) -> Result<(), Errno> {
+        while self.is_question_standing() {
+            match nanosleep(&LOOK) {
+                NanosleepRelativeResult::Ok => {}
+                NanosleepRelativeResult::Interrupted(_) => return Err(Errno::INTR),
+                NanosleepRelativeResult::Err(errno) => return Err(errno),
+            }
+        }
+        Ok(())
     }
 
     /// The answer to the question of thread `tid`. `wait` makes a call that may wait for long.

@@ -13,6 +13,7 @@ use jp_confine_policy::tiers::Tiers;
 use crate::asked::path_of;
 use crate::report;
 use crate::supervisor::task::Subject;
+use crate::turns::Turns;
 
 /// How many questions are put together: an answer is only for what can be read.
 pub(super) const TOGETHER: usize = 6;
@@ -27,6 +28,8 @@ pub(crate) struct About {
     pub(crate) tiers: Tiers,
     /// The canonical path of the program that a person typed, and so consented to.
     pub(crate) typed: Option<PathBuf>,
+    /// Where it is this run's turn to ask.
+    pub(crate) turns: Turns,
 }
 
 impl About {
@@ -201,6 +204,7 @@ mod tests {
             workspace: "/w".into(),
             tiers: Tiers::default(),
             typed: None,
+            turns: Turns::default(),
         };
         let denial = Denial {
             rule: None,

@@ -16,6 +16,7 @@ use rustix::process::{Pid, Signal, getpgid, getsid, kill_process};
 
 use crate::descendants;
 use crate::sys::tracing;
+use crate::turns::own_terminal;
 
 /// How often, and after how long, it is looked again who reads.
 const LOOKS: u32 = 50;
@@ -124,14 +125,6 @@ impl Keys {
             Some(file.st_rdev) == self.terminal || number == CONTROLLING
         })
     }
-}
-
-/// The number of the terminal that controls this process: `tty_nr` of `proc_pid_stat(5)`, which has a device's
-/// numbers where `stat(2)` has them.
-fn own_terminal() -> Option<u64> {
-    let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    let number: i32 = descendants::fields(&stat)?.nth(4)?.parse().ok()?;
-    Some(u64::from(number.cast_unsigned()))
 }
 
 /// What the call says that a thread is in (`proc_pid_syscall(5)`). Of a call that waits it is not known for what;

@@ -15,7 +15,8 @@ pub(super) enum Fate {
     TrapAlways,
     /// An open, whose flags are the argument of this number.
     Open { flags: u32 },
-    /// `ioctl`: some commands are refused; of typing for the user the supervisor is `told`, which refuses it.
+    /// `ioctl`: some commands are refused. A supervisor is `told` of typing for the user, which it refuses, and of
+    /// what has to wait for questions.
     Control { told: bool },
     /// `socket`, where only local ones may be made; if others are `told` of, the supervisor refuses them.
     LocalSocket { told: bool },
@@ -237,9 +238,23 @@ const CLONE_NEWTIME: c_int = 0x80;
 pub(super) const EXECUTES: &[c_long] = &[libc::SYS_execve, libc::SYS_execveat];
 
 /// Typing into a terminal, and selecting and pasting on a console, in the user's name.
-pub(super) const TERMINAL_COMMANDS: &[u32] = &[
+pub(crate) const TERMINAL_COMMANDS: &[u32] = &[
     0x5412, // TIOCSTI
     0x541c, // TIOCLINUX
+];
+
+/// By which a terminal gets another foreground or other modes: not while a question stands there.
+pub(super) const TERMINAL_CHANGES: &[u32] = &[
+    0x5402,      // TCSETS
+    0x5403,      // TCSETSW
+    0x5404,      // TCSETSF
+    0x5406,      // TCSETA
+    0x5407,      // TCSETAW
+    0x5408,      // TCSETAF
+    0x5410,      // TIOCSPGRP
+    0x402c_542b, // TCSETS2
+    0x402c_542c, // TCSETSW2
+    0x402c_542d, // TCSETSF2
 ];
 
 /// Commands on a descriptor that may be open for reading only, and yet change the file's metadata,

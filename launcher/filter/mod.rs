@@ -19,7 +19,7 @@ use libc::{c_int, seccomp_data, sock_filter};
 
 use self::assembler::{Assembler, Label, Test};
 use self::calls::Fate;
-pub(crate) use self::calls::{IOPRIO_WHO_PROCESS, PRIO_PROCESS};
+pub(crate) use self::calls::{IOPRIO_WHO_PROCESS, PRIO_PROCESS, TERMINAL_COMMANDS};
 use crate::refused_calls::REFUSED;
 
 /// `seccomp_data.arch` of this architecture's own calls (`linux/audit.h`).
@@ -322,8 +322,12 @@ impl Writer {
         let typing = if told { self.notify } else { self.refusal(libc::EPERM) };
         let absent = self.refusal(libc::ENOTTY);
         self.load_argument(1);
-        for (commands, fate) in [(calls::TERMINAL_COMMANDS, typing), (calls::FILE_COMMANDS, absent)]
-        {
+        let changing = if told { self.notify } else { self.allow };
+        for (commands, fate) in [
+            (calls::TERMINAL_COMMANDS, typing),
+            (calls::TERMINAL_CHANGES, changing),
+            (calls::FILE_COMMANDS, absent),
+        ] {
             for &command in commands {
                 self.program.branch_away(Test::Is(command), fate);
             }

@@ -300,12 +300,14 @@ fn some_calls_are_refused_whoever_makes_them() {
 
 #[test]
 fn commands_are_told_by_their_arguments() {
-    for (filter, typing) in [
-        (assemble(NOTHING, Some(COOKIE), Sockets::All), NOTIFY),
-        (refusals(Sockets::All), fails(libc::EPERM)),
+    for (filter, typing, changing) in [
+        (assemble(NOTHING, Some(COOKIE), Sockets::All), NOTIFY, NOTIFY),
+        (refusals(Sockets::All), fails(libc::EPERM), ALLOW),
     ] {
         let ioctl = |command: u64| answer(&filter, Call::of(libc::SYS_ioctl, &[0, command]));
         assert_eq!(ioctl(0x5401), ALLOW, "TCGETS");
+        assert_eq!(ioctl(0x5402), changing, "TCSETS");
+        assert_eq!(ioctl(0x5410), changing, "TIOCSPGRP");
         assert_eq!(ioctl(0x5412), typing, "TIOCSTI");
         assert_eq!(ioctl(0xffff_ffff_0000_5412), typing, "commands have 32 bits");
         assert_eq!(ioctl(0x4008_6602), fails(libc::ENOTTY), "FS_IOC_SETFLAGS");

@@ -9,7 +9,7 @@ use super::calls::open::How;
 use super::calls::xattrs::At;
 use super::calls::{
     attributes, denials, entries, links, listening, loopback, messages, network, open, openat2,
-    processes, programs, queues, receptions, refused, renames, sockets, watches, xattrs,
+    processes, programs, queues, receptions, refused, renames, sockets, terminals, watches, xattrs,
 };
 use super::task::Task;
 use crate::filter;
@@ -79,7 +79,7 @@ mod common {
     use super::{
         AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, filter, links, listening,
         loopback, messages, network, open, openat2, processes, programs, queues, receptions,
-        refused, renames, sockets, telling, watches, xattrs,
+        refused, renames, sockets, telling, terminals, watches, xattrs,
     };
 
     table! { task, a:
@@ -203,8 +203,8 @@ mod common {
         // Where namespaces are asked for that take a capability, and the run's root has none.
         libc::SYS_unshare => "unshare", refused::namespaces(task);
         libc::SYS_setns => "setns", refused::namespaces(task);
-        // Of the commands only those that type for the user are trapped.
-        libc::SYS_ioctl => "ioctl", refused::on(task, a.int(0));
+        // Of the commands only some of those that terminals get are trapped.
+        libc::SYS_ioctl => "ioctl", terminals::command(task, a.int(0), a.unsigned(1));
         libc::SYS_ptrace => "ptrace", processes::reach(task, a.int(1));
         libc::SYS_process_vm_readv => "process_vm_readv", processes::reach(task, a.int(0));
         libc::SYS_process_vm_writev => "process_vm_writev", processes::reach(task, a.int(0));

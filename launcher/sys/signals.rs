@@ -80,6 +80,11 @@ impl Signals {
         }
     }
 
+    /// Blocks these signals for the calling thread, until what is returned is dropped.
+    pub(crate) fn hold(&self) -> Held {
+        Held { before: self.change_mask(libc::SIG_BLOCK) }
+    }
+
     /// Lets these signals through to the calling thread.
     pub(crate) fn unblock(&self) {
         self.change_mask(libc::SIG_UNBLOCK);
@@ -116,6 +121,18 @@ impl Signals {
         unsafe { libc::pthread_sigmask(how, &raw const self.0, old.as_mut_ptr()) };
         // SAFETY: zeroed, and filled in by the call.
         Self(unsafe { old.assume_init() })
+    }
+}
+
+/// Signals that wait.
+#[derive(Debug)]
+pub(crate) struct Held {
+    before: Signals,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.before.change_mask(libc::SIG_SETMASK);
     }
 }
 

@@ -9,6 +9,7 @@ use crate::log::Log;
 use crate::reply::Reply;
 use crate::report;
 use crate::terminal::Terminal;
+use crate::turns::Turns;
 
 /// How many questions are shown one by one; the rest is counted.
 const SHOWN: usize = 12;
@@ -17,6 +18,7 @@ const SHOWN: usize = 12;
 #[derive(Debug)]
 pub(super) struct OnTerminal<'a> {
     non_interactive: bool,
+    turns: Turns,
     tool: String,
     /// Where answers are put on record.
     log: Option<&'a Log>,
@@ -24,8 +26,13 @@ pub(super) struct OnTerminal<'a> {
 
 impl<'a> OnTerminal<'a> {
     /// Somebody to ask on behalf of `tool`, unless nobody is to be asked.
-    pub(super) const fn new(non_interactive: bool, tool: String, log: Option<&'a Log>) -> Self {
-        Self { non_interactive, tool, log }
+    pub(super) const fn new(
+        non_interactive: bool,
+        turns: Turns,
+        tool: String,
+        log: Option<&'a Log>,
+    ) -> Self {
+        Self { non_interactive, turns, tool, log }
     }
 
     fn words(&self, questions: &[Question]) -> String {
@@ -49,12 +56,12 @@ impl<'a> OnTerminal<'a> {
 
 impl Person for OnTerminal<'_> {
     fn is_there(&self) -> bool {
-        Terminal::open(self.non_interactive).is_some()
+        Terminal::is_there(&self.turns, self.non_interactive)
     }
 
     fn ask(&mut self, questions: &[Question], gone: &mut dyn FnMut() -> bool) -> Answer {
         let words = self.words(questions);
-        let terminal = Terminal::open(self.non_interactive);
+        let terminal = Terminal::open(&self.turns, self.non_interactive);
         let answer = terminal.and_then(|mut it| it.ask_unless(&words, gone).ok()?);
         let answer = match Reply::of(&answer.unwrap_or_default()) {
             Reply::Yes => Answer::Once,
@@ -81,7 +88,8 @@ mod tests {
             what: "git clone https://me:secret@host/a".to_owned(),
             reason: "no rule is about it".to_owned(),
         };
-        let words = OnTerminal::new(false, "edit".to_owned(), None).words(&[question]);
+        let words =
+            OnTerminal::new(false, Turns::default(), "edit".to_owned(), None).words(&[question]);
         assert!(words.contains("clone https://me@host/a\n"), "{words}");
     }
 
@@ -92,7 +100,7 @@ mod tests {
             what: "/w/a\u{1b}[2Jb".to_owned(),
             reason: "no rule is about it".to_owned(),
         };
-        let person = OnTerminal::new(false, "edit".to_owned(), None);
+        let person = OnTerminal::new(false, Turns::default(), "edit".to_owned(), None);
         assert_eq!(
             person.words(&[question]),
             "jp-confine: the tool edit wants to update\n    /w/a\\x1b[2Jb\n  no rule is about it\n  \

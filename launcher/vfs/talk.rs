@@ -11,11 +11,13 @@ use serde_json::Value;
 
 use crate::report;
 use crate::terminal::Terminal;
+use crate::turns::Turns;
 
 /// Questions go to the terminal; lines of standard input go to a tool that runs.
 #[derive(Debug)]
 pub(super) struct Talk {
     non_interactive: bool,
+    turns: Turns,
     /// Where a question stands.
     asked: Option<Terminal>,
     /// What was read of standard input and is with nobody yet.
@@ -26,8 +28,8 @@ pub(super) struct Talk {
 
 impl Talk {
     /// A conversation, unless nobody is to be asked.
-    pub(super) const fn new(non_interactive: bool) -> Self {
-        Self { non_interactive, asked: None, unread: Vec::new(), is_over: false }
+    pub(super) const fn new(non_interactive: bool, turns: Turns) -> Self {
+        Self { non_interactive, turns, asked: None, unread: Vec::new(), is_over: false }
     }
 }
 
@@ -41,7 +43,7 @@ impl Conversation for Talk {
     fn waiting(&mut self, content: &Contents, question: &Value) -> Next {
         let content = report::path(&content.to_text());
         let question = report::path(words(question));
-        self.asked = Terminal::open(self.non_interactive)
+        self.asked = Terminal::open(&self.turns, self.non_interactive)
             .and_then(|mut it| it.put(&format!("{content}\n{question} ")).ok().map(|()| it));
         if self.asked.is_some() { Next::Later } else { Next::Nothing }
     }
@@ -54,7 +56,7 @@ impl Conversation for Talk {
             return Some(Value::String(answer));
         }
         // Whoever reads a terminal in the background is stopped.
-        let unheard = io::stdin().is_terminal() && Terminal::open(false).is_none();
+        let unheard = io::stdin().is_terminal() && !Terminal::is_there(&self.turns, false);
         let mut ready = [PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];
         while !(self.is_over || unheard || self.unread.contains(&b'\n'))
             && matches!(poll(&mut ready, Some(&Timespec::default())), Ok(1..))

@@ -18,6 +18,20 @@ pub(crate) fn start(scratch: &Scratch, script: &str) -> Terminal {
     Terminal::start(&Run::sh(scratch, script).mode(Mode::Confined))
 }
 
+/// What a shell is told to start this.
+pub(crate) fn quoted(run: &Run<'_>) -> String {
+    let quoted: Vec<String> = run.command_line().iter().map(|part| format!("'{part}'")).collect();
+    quoted.join(" ")
+}
+
+/// A shell with job control, outside of every run.
+pub(crate) fn outer_shell(scratch: &Scratch) -> Terminal {
+    let shell = Run::new(scratch, "bash", &["--norc", "--noprofile", "-i"]).env("PS1", "> ");
+    let mut terminal = Terminal::start(&shell.mode(Mode::Bare));
+    terminal.see("> ");
+    terminal
+}
+
 pub(crate) const QUESTION: &str = "[N] no: ";
 
 #[test]
@@ -235,12 +249,9 @@ fn a_question_waits_for_its_job() {
     if !have("script") || !have("bash") {
         return;
     }
-    let line = Run::sh(&scratch, "cat ask/a").mode(Mode::Confined).command_line();
-    let quoted: Vec<String> = line.iter().map(|part| format!("'{part}'")).collect();
-    let outer = Run::new(&scratch, "bash", &["--norc", "--noprofile", "-i"]).mode(Mode::Bare);
-    let mut terminal = Terminal::start(&outer.env("PS1", "> "));
-    terminal.see("> ");
-    terminal.keys(&format!("{} &\n", quoted.join(" ")));
+    let mut terminal = outer_shell(&scratch);
+    let run = Run::sh(&scratch, "cat ask/a").mode(Mode::Confined);
+    terminal.keys(&format!("{} &\n", quoted(&run)));
     terminal.see("a question waits");
     terminal.keys("read x; echo got:$x\n");
     terminal.keys("yes\n");

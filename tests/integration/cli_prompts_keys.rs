@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::cli_prompts::{QUESTION, place, start};
+use crate::cli_prompts::{QUESTION, place, quoted, start};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
 use crate::terminal::Terminal;
 
 /// A confined run of a script in Python in a terminal.
-fn start_python(scratch: &Scratch, script: &str) -> Terminal {
+pub(crate) fn start_python(scratch: &Scratch, script: &str) -> Terminal {
     Terminal::start(&Run::new(scratch, "python3", &["-c", script]).mode(Mode::Confined))
 }
 
 /// A confined shell that reads commands from a terminal.
-fn start_shell(scratch: &Scratch) -> Terminal {
+pub(crate) fn start_shell(scratch: &Scratch) -> Terminal {
     let shell = Run::new(scratch, "bash", &["--norc", "--noprofile", "-i"]).env("PS1", "> ");
     let mut terminal = Terminal::start(&shell.mode(Mode::Confined));
     terminal.see("> ");
@@ -31,8 +31,7 @@ fn a_question_whose_supervisor_is_killed_leaves_the_terminal_as_it_was() {
         return;
     }
     let run = Run::sh(&scratch, "echo supervisor=$PPID=; cat ask/a").mode(Mode::Confined);
-    let quoted: Vec<String> = run.command_line().iter().map(|part| format!("'{part}'")).collect();
-    let script = format!("{}; stty -a | grep -o ' icanon'; read x; echo got:$x", quoted.join(" "));
+    let script = format!("{}; stty -a | grep -o ' icanon'; read x; echo got:$x", quoted(&run));
     let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
     terminal.see("supervisor=");
     terminal.see(QUESTION);

@@ -48,6 +48,7 @@ mod cli_mounts;
 mod cli_mounts_undone;
 mod cli_policy;
 mod cli_prompts;
+mod cli_prompts_jobs;
 mod cli_prompts_keys;
 mod cli_report;
 mod cli_status;

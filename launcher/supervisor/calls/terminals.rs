@@ -7,7 +7,12 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::refused;
+use crate::filter;
 use crate::supervisor::caller::Caller;
+use crate::supervisor::task::Task;
+use crate::sys::notification::Answer;
+use crate::turns::own_terminal;
 
 /// The device number of `/dev/tty`, as `devices.txt` of the kernel has it.
 const CONTROLLING: (u32, u32) = (5, 0);
@@ -17,6 +22,29 @@ const MULTIPLEXER: (u32, u32) = (5, 2);
 const MEMORY: u32 = 1;
 /// The first and the last major number of pseudo terminals.
 const PSEUDO: std::ops::RangeInclusive<u32> = 136..=143;
+
+/// A command that is trapped: typing for the user is refused. Another foreground or other modes wait until no
+/// question stands at the terminal; then they are the caller's own business, and the kernel's.
+///
+/// # Errors
+/// `EPERM`, or what interrupted the wait.
+pub(crate) fn command(task: &Task<'_>, fd: i32, command: u32) -> Result<Answer, Errno> {
+    if filter::TERMINAL_COMMANDS.contains(&command) {
+        return refused::on(task, fd);
+    }
+    let consent = &task.policy.consent;
+    if consent.is_question_standing() && leads_to_asked(&task.caller, fd) {
+        task.wait(|| consent.wait_for_terminal())?;
+    }
+    Ok(Answer::Continue)
+}
+
+/// Whether a descriptor is of the terminal at which questions are put.
+fn leads_to_asked(caller: &Caller<'_>, fd: i32) -> bool {
+    let Ok(stat) = caller.object(fd).and_then(|file| fstat(&file)) else { return false };
+    let device = if is_controlling(&stat) { device_of(caller) } else { Some(stat.st_rdev) };
+    FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice && device == own_terminal()
+}
 
 /// Whether a device is `/dev/tty`.
 pub(crate) fn is_controlling(stat: &Stat) -> bool {

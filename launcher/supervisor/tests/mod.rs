@@ -29,6 +29,7 @@ use super::Supervisor;
 use crate::consent::{About, Consent};
 use crate::events::{Denial, Record};
 use crate::sys::trapped;
+use crate::turns::Turns;
 
 const READ: Capabilities = Capabilities::READ.union(Capabilities::EXECUTE);
 const ALL: Capabilities = Capabilities::ALL;
@@ -230,6 +231,7 @@ fn nobody() -> Arc<Consent> {
         workspace: PathBuf::from("/"),
         tiers: Tiers::default(),
         typed: None,
+        turns: Turns::default(),
     };
     Arc::new(Consent::new(about))
 }

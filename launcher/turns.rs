@@ -1,0 +1,77 @@
+//! Questions at one terminal come one after the other, whichever of the user's runs puts them.
+//!
+//! The turn is the lock of a file in the user's own folder. The kernel gives it up however its holder ends. The
+//! file may be written only: programs of a run may read that folder where a rule grants it, and never write there,
+//! so that none but root's can open the file to keep the lock.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+
+use crate::context::Context;
+use crate::{descendants, own_folders};
+
+/// Where turns at the terminal that controls this process are taken.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Turns {
+    /// `None` where the user has no folder, or this process no terminal: then nobody waits for others.
+    file: Option<PathBuf>,
+}
+
+/// The right to put a question now, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    _lock: Option<File>,
+}
+
+impl Turns {
+    /// At the terminal of this process, which is told from those of other machines that share the folder.
+    pub(crate) fn of(context: &Context) -> Self {
+        let folder = context.data_home.as_ref().map(|home| home.join("jp-confine/terminals"));
+        let machine = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let machine = machine.trim_end().replace('/', "_");
+        let name = own_terminal().map(|number| format!("{machine}-{number:x}"));
+        Self { file: folder.zip(name).map(|(folder, name)| folder.join(name)) }
+    }
+
+    /// Waits until no other question stands.
+    pub(crate) fn next(&self) -> Turn {
+        let lock = self.open(true);
+        // Where files have no locks nobody waits.
+        let _ = lock.as_ref().map(File::lock);
+        Turn { _lock: lock }
+    }
+
+    /// The turn, unless another question stands.
+    pub(crate) fn next_at_once(&self) -> Option<Turn> {
+        let lock = self.open(true);
+        let is_taken = |file: &File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        (!lock.as_ref().is_some_and(is_taken)).then_some(Turn { _lock: lock })
+    }
+
+    /// Whether a question stands.
+    pub(crate) fn is_taken(&self) -> bool {
+        let is_locked =
+            |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+        self.open(false).is_some_and(is_locked)
+    }
+
+    /// Opens the file, which is made where it is missing, if `make` says so.
+    fn open(&self, make: bool) -> Option<File> {
+        let file = self.file.as_ref()?;
+        if make {
+            own_folders::make(file.parent()?).ok()?;
+        }
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+        let mut options = OpenOptions::new();
+        options.write(true).create(make).mode(0o200).custom_flags(flags).open(file).ok()
+    }
+}
+
+/// The number of the terminal that controls this process: `tty_nr` of `proc_pid_stat(5)`, which has a device's
+/// numbers where `stat(2)` has them.
+pub(crate) fn own_terminal() -> Option<u64> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    let number: i32 = descendants::fields(&stat)?.nth(4)?.parse().ok()?;
+    (number != 0).then(|| u64::from(number.cast_unsigned()))
+}

@@ -1,0 +1,209 @@
+//! Questions beside shells that hand the terminal on, and beside those of other runs.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::cli_mounts::forked;
+use crate::cli_prompts::{QUESTION, outer_shell, place, quoted, start};
+use crate::cli_prompts_keys::{start_python, start_shell};
+use crate::run::{Mode, Run, have};
+use crate::scratch::SECRET;
+use crate::terminal::Terminal;
+
+const APPROVAL: &str = "Approve? [y/N] ";
+
+/// Longer than it takes what is next in a script to come.
+fn a_person_thinks() {
+    thread::sleep(Duration::from_millis(1200));
+}
+
+/// Whether the terminal takes lines, and shows them.
+const MODES: &str = "stty -a < /dev/tty | grep -o -w -e '[-]*icanon' -e '[-]*echo' | tr '\\n' :";
+
+/// A shell whose job ends while a question stands wants the terminal back.
+#[test]
+fn a_shell_waits_for_a_question() {
+    let scratch = place();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let mut terminal = start_shell(&scratch);
+    terminal.keys("(sleep 0.3; cat ask/a) & sleep 0.7; echo job-$((40+2))\n");
+    terminal.see(QUESTION);
+    a_person_thinks();
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    terminal.see("job-42");
+    terminal.keys(&format!("{MODES}\n"));
+    terminal.see(":\r\n");
+    terminal.see("icanon:echo:");
+    terminal.keys("exit\n");
+    assert_eq!(terminal.end(), Some(0));
+    let screen = terminal.screen();
+    assert!(!screen.contains("not found") && !screen.contains("a person said no"), "{screen}");
+    assert!(!screen.contains("-icanon") && !screen.contains("-echo:"), "{screen}");
+}
+
+#[test]
+fn a_script_with_jobs_waits_for_a_question() {
+    let scratch = place();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let script = "set -m; cat ask/a & sleep 0.5; cat file; wait; echo end";
+    let run = Run::new(&scratch, "bash", &["-c", script]).mode(Mode::Confined);
+    let mut terminal = Terminal::start(&run);
+    terminal.see(QUESTION);
+    a_person_thinks();
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    terminal.see("end");
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+    assert!(!terminal.screen().contains("a person said no"), "{}", terminal.screen());
+}
+
+/// The terminal does not stop who ignores that. Whom it made the foreground has it after the answer.
+#[test]
+fn nobody_takes_the_terminal_from_a_question() {
+    let scratch = place();
+    if !have("script") || !have("python3") {
+        return;
+    }
+    let script = "
+import os, signal, subprocess, time
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+asker = subprocess.Popen(['cat', 'ask/a'])
+thief = os.fork()
+if thief == 0:
+    time.sleep(0.7)
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpgrp())
+    print('got', os.read(0, 100), flush=True)
+    os._exit(0)
+asker.wait()
+os.waitpid(thief, 0)
+";
+    let mut terminal = start_python(&scratch, script);
+    terminal.see(QUESTION);
+    a_person_thinks();
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    terminal.keys("later\n");
+    terminal.see("got b'later");
+    assert_eq!(terminal.end(), Some(0));
+    assert_eq!(terminal.screen().matches("got b'").count(), 1, "{}", terminal.screen());
+}
+
+/// A program that looks at the modes while a question stands, and has them so again later.
+#[test]
+fn modes_of_a_question_are_fit_to_be_left() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let script = "cat ask/a & sleep 0.5; modes=$(stty -g < /dev/tty); stty $modes < /dev/tty; wait";
+    let mut terminal = start(&scratch, &format!("{script}; {MODES}"));
+    terminal.see(QUESTION);
+    a_person_thinks();
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    terminal.see("icanon:echo:");
+    assert_eq!(terminal.end(), Some(0));
+    assert!(!terminal.screen().contains("-icanon"), "{}", terminal.screen());
+}
+
+/// One question at a time, and each answer is for the one that is seen.
+#[test]
+fn runs_in_one_terminal_ask_one_after_the_other() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let run = |file: &str| quoted(&Run::new(&scratch, "cat", &[file]).mode(Mode::Confined));
+    let script = format!("{} & {}; wait; echo end", run("ask/a"), run("ask/b"));
+    let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
+    terminal.see(QUESTION);
+    a_person_thinks();
+    let screen = terminal.screen();
+    assert_eq!(screen.matches(QUESTION).count(), 1, "{screen}");
+    let (first, second) = if screen.contains("ask/a") { ("a", "b") } else { ("b", "a") };
+    terminal.keys("y\n");
+    terminal.see(&format!("content-{first}"));
+    terminal.see(&format!("ask/{second}"));
+    terminal.see(QUESTION);
+    terminal.keys("\n");
+    terminal.see("end");
+    terminal.end();
+    let screen = terminal.screen();
+    assert!(!screen.contains(&format!("content-{second}")), "{screen}");
+    assert!(!screen.contains("a question waits"), "{screen}");
+}
+
+#[test]
+fn runs_that_begin_together_ask_one_after_the_other() {
+    let scratch = forked();
+    if !have("script") {
+        return;
+    }
+    let run = |line: &[&str]| quoted(&Run::new(&scratch, line[0], &line[1..]).mode(Mode::Confined));
+    let (one, other) = (run(&["cat", "fork/inner"]), run(&["sort", "-", "fork/inner"]));
+    let mut terminal =
+        Terminal::start(&Run::sh(&scratch, &format!("{one} | {other}")).mode(Mode::Bare));
+    terminal.see(APPROVAL);
+    a_person_thinks();
+    assert_eq!(terminal.screen().matches(APPROVAL).count(), 1, "{}", terminal.screen());
+    for _ in 0..2 {
+        terminal.keys("y\n");
+        terminal.see("\r\n");
+        if terminal.screen().matches(APPROVAL).count() == 1 {
+            terminal.see(APPROVAL);
+        }
+    }
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+    assert_eq!(terminal.screen().matches(SECRET).count(), 2, "{}", terminal.screen());
+}
+
+/// What is typed after a stop is an answer only to what is on the screen again.
+#[test]
+fn an_approval_is_asked_for_again_after_a_stop() {
+    let scratch = forked();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let run = Run::new(&scratch, "cat", &["fork/inner"]).mode(Mode::Confined);
+    let mut terminal = outer_shell(&scratch);
+    terminal.keys(&format!("{}\n", quoted(&run)));
+    terminal.see(APPROVAL);
+    for _ in 0..2 {
+        terminal.keys("\x1a");
+        terminal.see("Stopped");
+        terminal.keys("echo not:$((40+2))\n");
+        terminal.see("not:42");
+        terminal.keys("fg\n");
+        terminal.see("fork → ");
+        terminal.see(APPROVAL);
+    }
+    terminal.keys("y\n");
+    terminal.see(SECRET);
+    terminal.keys("exit\n");
+}
+
+/// A question that was left with its job keeps nobody else from asking.
+#[test]
+fn a_stopped_run_does_not_keep_its_turn() {
+    let scratch = forked();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let run = quoted(&Run::new(&scratch, "cat", &["fork/inner"]).mode(Mode::Confined));
+    let mut terminal = outer_shell(&scratch);
+    terminal.keys(&format!("{run}\n"));
+    terminal.see(APPROVAL);
+    terminal.keys("\x1a");
+    terminal.see("Stopped");
+    terminal.keys(&format!("{run}\n"));
+    terminal.see(APPROVAL);
+    terminal.keys("y\n");
+    terminal.see(SECRET);
+    terminal.keys("kill %1; fg\nexit\n");
+}
