@@ -20,17 +20,12 @@ impl Advisor<'_> {
         let replaced: Vec<Option<PathBuf>> =
             denials.iter().map(|denial| request::replaced(denial)).collect();
         let both = denials.iter().zip(&replaced);
-        let made = self.made_directories(denials);
         let asked: Vec<Result<Asked<'_>, Box<Advice>>> = both
-            .map(|(denial, other)| {
-                let asked = self.grantable(denial)?.to_replace(other.as_deref());
-                Ok(self.by_filling(&made, asked))
-            })
+            .map(|(denial, other)| Ok(self.grantable(denial)?.to_replace(other.as_deref())))
             .collect();
         let requests: Vec<Asked<'_>> = asked.iter().flatten().copied().collect();
-        let options = self.solve_all(&requests, Means::Options);
-        let files = self.solve_all(&requests, Means::Files);
-        let mut solved = options.into_iter().zip(files);
+        let solved = |means| self.solve_all(&self.by_filling(&requests, means), means);
+        let mut solved = solved(Means::Options).into_iter().zip(solved(Means::Files));
         let advice = |one: Result<_, Box<Advice>>| match one {
             Err(advice) => *advice,
             Ok(asked) => solved.next().map_or_else(

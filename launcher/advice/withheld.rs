@@ -88,16 +88,17 @@ impl Trial<'_> {
         denied: &decide::Denial,
         steps: &[Step],
     ) -> String {
-        let place = path_of(asked.place(denied).path).to_owned();
-        let held = denied.missing;
-        let step = Step { by_default: true, ..Step::of(place, held) };
-        let allowing = |(tier, pattern): (Tier, String)| {
+        let (place, extent) = asked.grantable_at(denied, self.advisor.began);
+        let place = path_of(place.path).to_owned();
+        let step = Step { by_default: true, extent, ..Step::of(place, denied.missing) };
+        let allowing = |patterns: Vec<(Tier, String)>| {
             let mut trial = self.clone();
-            trial.open((tier, pattern.clone()));
-            let list = self.advisor.own_lists.get(tier)?;
-            trial.allows(&[asked]).then(|| format!("`{pattern}` in {}", list.key))
+            let list = self.advisor.own_lists.get(patterns.first()?.0)?;
+            let named: Vec<String> = patterns.iter().map(|(_, one)| format!("`{one}`")).collect();
+            trial.open(&patterns);
+            trial.allows(&[asked]).then(|| format!("{} in {}", named.join(" and "), list.key))
         };
-        let Some(pattern) = self.advisor.pattern_for(&step).and_then(allowing) else {
+        let Some(pattern) = self.advisor.patterns_for(&step).and_then(allowing) else {
             return "no option and no rule outweighs it; a pattern for such names does".to_owned();
         };
         let options: Vec<_> = steps.iter().flat_map(options_of).collect();

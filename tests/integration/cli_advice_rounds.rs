@@ -69,6 +69,45 @@ fn rules_for_made_up_names_come_to_an_end() {
     }
 }
 
+/// Scripts that make directories where no rule helps, and fill them.
+const OUTSIDE: &[&str] = &[
+    "mkdir $HOME/nd; echo a > $HOME/nd/f && rm $HOME/nd/f && rmdir $HOME/nd",
+    "mkdir -p $HOME/.cache/foo/bar; cd $HOME/.cache/foo/bar && echo a > f && cat f",
+    "mkdir way/d; echo a > way/d/f",
+    "mkdir way/1 way/2 way/3; echo a > way/3/f",
+];
+
+/// Patterns for a directory that was to be made are those of what is in it, too.
+#[test]
+fn directories_outside_are_filled_by_the_patterns_that_are_advised() {
+    for script in OUTSIDE {
+        let scratch = Scratch::new();
+        std::os::unix::fs::symlink(scratch.out(), scratch.ws().join("way")).expect("linked");
+        follow_patterns(&scratch, "", script);
+    }
+    let scratch = Scratch::new();
+    follow_patterns(&scratch, "default = 'deny'\n", "mkdir d; echo a > d/f");
+}
+
+/// Does once what is advised to be written into the user's own configuration, which says `before` already, and lets
+/// `script` pass then.
+fn follow_patterns(scratch: &Scratch, before: &str, script: &str) {
+    let config = |lists: &str| {
+        let text = format!("[file_policy]\n{before}{lists}");
+        scratch.write("home/.config/jp-confine/config.toml", &text);
+    };
+    config("");
+    assert_ne!(attempt(scratch, script).code(), 0, "{script}: allowed from the start");
+    let advice = denials(scratch);
+    let lists = advice.iter().flat_map(|one| one["patterns"].as_array().expect("a list"));
+    let lists = lists.filter(|list| list["key"] == "write_paths");
+    let patterns = lists.flat_map(|list| list["patterns"].as_array().expect("a list"));
+    let patterns: Vec<String> = patterns.map(ToString::to_string).collect();
+    config(&format!("write_paths = [{}]\n", patterns.join(", ")));
+    let last = attempt(scratch, script);
+    assert_eq!(last.code(), 0, "{script}: {patterns:?}\n{last}");
+}
+
 /// What is typed and refused is told of as what programs start, with what would allow it, and what starts it.
 #[test]
 fn a_program_that_is_typed_has_a_way_out_too() {

@@ -41,7 +41,7 @@ fn what_starts_a_typed_program_is_to_be_typed() {
     assert!(told(Path::new("/w/script")).ends_with("type it in front"));
 }
 
-fn tiers(policy: &FilePolicy) -> Tiers {
+pub(super) fn tiers(policy: &FilePolicy) -> Tiers {
     let places = Places { home: None, workspace: Path::new("/w") };
     Tiers::new(policy, Some(&[]), places).expect("patterns")
 }
