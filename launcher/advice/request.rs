@@ -12,6 +12,7 @@ use jp_confine_policy::telling::{EXCHANGE, EXCLUSIVE};
 use crate::asked::{Asked, Extent, path_of};
 use crate::events::Denial;
 use crate::made_up;
+use crate::program::is_script;
 
 /// Calls by which something is made that is not opened by its name, or not changed in its place.
 const ONCE: [&[u8]; 8] =
@@ -44,12 +45,15 @@ pub(super) fn asked_by(denial: &Denial, began: Option<SystemTime>) -> Asked<'_> 
     }
 }
 
-/// What whoever was to make an entry takes of it next (`docs/decisions/0032`): a directory is filled, a file gets its
-/// mode and is opened again, what is there for a while only is removed. A rule that granted the making alone would be
-/// of no use. Of what is there already nothing follows. Looks at the disk.
+/// What comes next of what was refused (`docs/decisions/0032`): a script is read by its interpreter, and whoever was to
+/// make an entry takes more of it. A directory is filled, a file gets its mode and is opened again, what is there for a
+/// while only is removed. A rule that granted the making alone would be of no use. Of what is there already nothing
+/// else follows. Looks at the disk.
 fn follows(denial: &Denial) -> Capabilities {
     if !is_to_be_made(denial) {
-        return Capabilities::NONE;
+        let runs = denial.missing.contains(Capabilities::EXECUTE);
+        let is_read = runs && is_script(path_of(&denial.path));
+        return Capabilities::NONE.with_if(is_read, Capabilities::READ);
     }
     let is_used = !ONCE.contains(&denial.call.as_slice());
     Capabilities::NONE

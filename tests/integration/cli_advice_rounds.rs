@@ -49,6 +49,7 @@ const ROWS: &[(&str, &str, usize)] = &[
     (FILE, MADE, 1),
     (FILE, JOURNAL, 1),
     (FILE, REGARDLESS, 1),
+    (FILE, "dir/script", 1),
 ];
 
 #[test]
@@ -58,6 +59,7 @@ fn rules_for_made_up_names_come_to_an_end() {
         let mut policy = (*policy).to_owned();
         scratch.write("ws/dir/a", "i");
         scratch.write("ws/dir/b", "b");
+        script_at(&scratch, "dir/script", "#!/bin/sh\n");
         scratch.write("ws/jp-confine.toml", &policy);
         for _ in 0..*rounds {
             assert_ne!(attempt(&scratch, script).code(), 0, "{script}: {policy}");
@@ -67,6 +69,13 @@ fn rules_for_made_up_names_come_to_an_end() {
         let last = attempt(&scratch, script);
         assert_eq!(last.code(), 0, "{script}: {policy}\n{last}");
     }
+}
+
+/// Makes a file of the workspace that can be executed.
+fn script_at(scratch: &Scratch, name: &str, text: &str) {
+    scratch.write(&format!("ws/{name}"), text);
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(scratch.ws().join(name), mode).expect("executable");
 }
 
 /// Scripts that make directories where no rule helps, and fill them.
@@ -117,9 +126,7 @@ fn a_program_that_is_typed_has_a_way_out_too() {
         product(&scratch, &line).run()
     };
     let interpreter = scratch.expand("$WS/dir/program");
-    scratch.write("ws/script", &format!("#!{interpreter}\n"));
-    let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(scratch.ws().join("script"), mode).expect("executable");
+    script_at(&scratch, "script", &format!("#!{interpreter}\n"));
     product(&scratch, &["--", "cat", "/nowhere/else"]).run();
     for (name, starter) in [("script", "jp-confine"), ("dir/program", "script")] {
         let told = format!("denied execute {name} by {starter}");

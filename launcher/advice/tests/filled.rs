@@ -25,6 +25,27 @@ fn what_is_to_be_made_is_granted_with_what_its_maker_needs_next() {
     }
 }
 
+#[test]
+fn what_an_interpreter_reads_is_granted_to_be_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().canonicalize().expect("a folder");
+    let (grants, tiers) = ([grant("/usr", R)], Tiers::default());
+    let advisor = Advisor { workspace: &root, ..advisor(&grants, &[], &tiers) };
+    let elf = std::fs::read("/bin/true").expect("a binary");
+    let rows: [(&str, &[u8], &str); 3] = [
+        ("named", b"#!/bin/sh\n", "read, execute"),
+        ("of a shell", b"exit\n", "read, execute"),
+        ("binary", &elf, "execute"),
+    ];
+    for (name, content, caps) in rows {
+        let path = root.join(name);
+        std::fs::write(&path, content).expect("written");
+        let path = path.to_str().expect("UTF-8");
+        let told = in_line(advisor.advise(&denial("execve", path, X)));
+        assert_eq!(told, format!("-x {path}; {name}: {caps}"));
+    }
+}
+
 /// Of what is there, nobody knows who filled it.
 #[test]
 fn what_is_there_already_is_granted_as_far_as_it_was_refused() {
