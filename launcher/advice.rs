@@ -208,15 +208,15 @@ impl<'a> Advisor<'a> {
         if let Some(reason) = self.beyond_rules(denial) {
             return never(&reason);
         }
+        let asked = asked_by(denial, self.began);
         if let Some(reason) = self.way_out_of(denial) {
-            return never(reason);
+            return never(&format!("{reason}{}", self.others_beside(denial, asked)));
         }
         if self.is_behind_dangling_link(denial) {
             return never(
                 "its link leads to nothing on this machine, so that there is nothing to allow",
             );
         }
-        let asked = asked_by(denial, self.began);
         if self.is_control(denial) {
             return never("cannot be allowed");
         }

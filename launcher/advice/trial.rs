@@ -11,7 +11,7 @@ use jp_confine_policy::image::Image;
 use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tier::Tier;
 
-use super::withheld::{is_by_default, is_question};
+use super::withheld::{is_by_default, is_question, withholder};
 use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
 use crate::asked::{Asked, Step, lacking, path_of};
 use crate::failure::Failure;
@@ -123,12 +123,13 @@ impl<'a> Trial<'a> {
                 let outside = "the policy allows it now; a run around this one may not";
                 return if steps.is_empty() { Err(never(outside.to_owned())) } else { Ok(steps) };
             };
-            let place = asked.place(&denied);
             if is_question(&denied) && !steps.is_empty() {
                 return Ok(steps);
             }
-            if let Some(first) = self.outweighing(place, &denied) {
-                return Err(Box::new(Advice::Withheld { first, options: self.without(asked) }));
+            if withholder(&denied).is_some()
+                && let Some(advice) = self.advisor.outweighed(asked)
+            {
+                return Err(Box::new(advice));
             }
             if self.means == Means::Options && is_by_default(&denied) {
                 return Err(never(self.beside_options(asked, &denied, &steps)));

@@ -79,6 +79,40 @@ fn tiers_withhold_what_is_granted_for_advice() {
     }
 }
 
+/// Each of several patterns withholds it, of whichever list.
+#[test]
+fn all_patterns_that_withhold_it_are_named_at_once() {
+    let list = |patterns: &[&str]| patterns.iter().map(|it| (*it).to_owned()).collect();
+    let tiers = tiers(&FilePolicy {
+        deny_paths: list(&["**/*.pem", "<workspace>/src/**", "<workspace>/no/**"]),
+        read_paths: list(&["<workspace>/src/a*"]),
+        prompt_paths: list(&["<workspace>/src/a.*"]),
+        ..FilePolicy::default()
+    });
+    let grants = [flag("/w", R)];
+    let told = |denial: &Denial| in_line(advisor(&grants, &[], &tiers).advise(denial));
+    let withheld = Denial { restraint: Some(Restraint::Deny), ..denial("open", "/w/src/a.pem", R) };
+    let pem = "`**/*.pem` of deny_paths";
+    assert_eq!(
+        told(&withheld),
+        format!("no option and no rule outweighs it; take the pattern out; also in the way: {pem}")
+    );
+    let both = format!("`<workspace>/src/**` of deny_paths, {pem}");
+    assert_eq!(
+        told(&denial("open", "/w/src/ab.pem", U)),
+        format!(
+            "to be taken out first: {both}, `<workspace>/src/a*` of read_paths; then -w /w/src/ab.pem"
+        )
+    );
+    let moved = pair("rename", "/w/x.pem", "/w/no/x", D, false);
+    assert_eq!(
+        told(&moved),
+        format!(
+            "to be taken out first: {pem}, `<workspace>/no/**` of deny_paths; then -w /w/x.pem -w /w/no/x"
+        )
+    );
+}
+
 /// What holds where no pattern matches gives way to a pattern alone, of the user's own.
 #[test]
 fn a_default_that_refuses_gives_way_to_a_pattern() {
