@@ -75,11 +75,12 @@ pub(crate) enum Advice {
     },
     /// By approving where the rule of this path leads; what that grants beside it these options do not.
     Approve { rule: String, options: Vec<(&'static str, PathBuf)> },
-    /// By these options, as of [`Self::Grant`], once a pattern that withholds it is gone.
+    /// By these options, or by what is written, as of [`Self::Grant`], once the patterns that withhold it are gone.
     Withheld {
         /// What is to be done before, in words.
         first: String,
         options: Vec<(&'static str, PathBuf)>,
+        written: Written,
     },
     /// Not at all, and why.
     Never(String),

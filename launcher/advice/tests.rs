@@ -71,7 +71,10 @@ fn line(grants: &[Grant], denial: &Denial) -> String {
 fn in_line(advice: Advice) -> String {
     match advice {
         Advice::Never(why) => why,
-        Advice::Withheld { first, options } => format!("{first}; then {}", report::words(&options)),
+        Advice::Withheld { first, options, written } => {
+            let then = Advice::Grant { first: None, options, written, question: None };
+            format!("{first}; then {}", in_line(then))
+        }
         Advice::Connection(way) => way.typed,
         Advice::Command { .. } => unreachable!("no programs are listed"),
         Advice::Approve { rule, options } => format!("approve {rule}; {}", report::words(&options)),

@@ -7,7 +7,7 @@ use jp_confine_policy::tier::{Restraint, Tier};
 use jp_confine_policy::tiers::Tiers;
 
 use super::trial::{Means, Trial};
-use super::{Advice, Advisor, options_of};
+use super::{Advice, Advisor, Written, options_of};
 use crate::asked::{Asked, Step, path_of};
 use crate::events::{Denial, Layer};
 use crate::prepare;
@@ -56,6 +56,21 @@ pub(super) fn withholder(denied: &decide::Denial) -> Option<Restraint> {
 /// Whether a person's consent lifts it, and no grant does.
 pub(super) fn is_question(denied: &decide::Denial) -> bool {
     denied.ask && denied.restraint != Some(Restraint::Sensitive)
+}
+
+impl Advice {
+    /// With what allows it `then`, when nothing is withheld any more; of several on one path it is one rule.
+    fn and_then(self, then: Self) -> Self {
+        match (self, then) {
+            (Self::Withheld { first, .. }, Self::Grant { options, written, .. }) => {
+                Self::Withheld { first, options, written }
+            }
+            (Self::Grant { first, options, question, .. }, Self::Grant { written, .. }) => {
+                Self::Grant { first, options, written, question }
+            }
+            (advice, _) => advice,
+        }
+    }
 }
 
 impl Trial<'_> {
@@ -113,19 +128,29 @@ impl Trial<'_> {
 }
 
 impl Advisor<'_> {
-    /// What to do where patterns withhold what is `asked` from every grant: they are taken out first. None where no
+    /// What to do first where patterns withhold what is `asked` from every grant: they are taken out. None where no
     /// pattern of the policy does.
     pub(super) fn outweighed(&self, asked: Asked<'_>) -> Option<Advice> {
-        let (tiers, patterns) = self.without_what_withholds(asked);
-        if patterns.is_empty() {
-            return None;
-        }
-        let rest = Advisor { tiers: &tiers, ..*self };
-        let steps = Trial::of(rest, Means::Options).solve(asked);
-        Some(Advice::Withheld {
+        let (_, patterns) = self.without_what_withholds(asked);
+        (!patterns.is_empty()).then(|| Advice::Withheld {
             first: format!("to be taken out first: {}", patterns.join(", ")),
-            options: steps.iter().flatten().flat_map(options_of).collect(),
+            options: Vec::new(),
+            written: Written::default(),
         })
+    }
+
+    /// The ways out of these requests, with what allows them once the patterns are taken out that are to be.
+    pub(super) fn completed(&self, asked: &[Asked<'_>], advice: Vec<Advice>) -> Vec<Advice> {
+        let is_withheld = |one: &Advice| matches!(one, Advice::Withheld { .. });
+        if !advice.iter().any(is_withheld) {
+            return advice;
+        }
+        let withheld = asked.iter().zip(&advice).filter(|(_, one)| is_withheld(one));
+        let tiers = withheld.fold(self.tiers.clone(), |tiers, (one, _)| {
+            (Advisor { tiers: &tiers, ..*self }).without_what_withholds(*one).0
+        });
+        let then = (Advisor { tiers: &tiers, ..*self }).advise_requests(asked);
+        advice.into_iter().zip(then).map(|(one, then)| one.and_then(then)).collect()
     }
 
     /// The tiers without all patterns that withhold what is `asked` whatever is granted, and these for people: of

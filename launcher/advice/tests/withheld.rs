@@ -101,14 +101,14 @@ fn all_patterns_that_withhold_it_are_named_at_once() {
     assert_eq!(
         told(&denial("open", "/w/src/ab.pem", U)),
         format!(
-            "to be taken out first: {both}, `<workspace>/src/a*` of read_paths; then -w /w/src/ab.pem"
+            "to be taken out first: {both}, `<workspace>/src/a*` of read_paths; then -w /w/src/ab.pem; src/ab.pem: read, update"
         )
     );
     let moved = pair("rename", "/w/x.pem", "/w/no/x", D, false);
     assert_eq!(
         told(&moved),
         format!(
-            "to be taken out first: {pem}, `<workspace>/no/**` of deny_paths; then -w /w/x.pem -w /w/no/x"
+            "to be taken out first: {pem}, `<workspace>/no/**` of deny_paths; then -w /w/x.pem; -w /w/no/x; x.pem: read, create, delete; no/x: read, create"
         )
     );
 }
@@ -171,13 +171,18 @@ fn tiers_withhold_by_the_spelling_too() {
     let free = "-w /w/real/a; real/a: read, update";
     assert_eq!(in_line(told(&by("/w/link/a"))), free);
     let taken_out = "to be taken out first: `**/no/*` of deny_paths";
-    assert_eq!(in_line(told(&by("/w/no/a"))), format!("{taken_out}; then -w /w/real/a"));
+    assert_eq!(in_line(told(&by("/w/no/a"))), format!("{taken_out}; then {free}"));
     let Advice::Grant { question: Some(question), .. } = told(&by("/w/asked/a")) else {
         panic!("a person is asked")
     };
     assert!(question.contains("`**/asked/*`"), "{question}");
     let moved = Denial { route: "/w/no/a".into(), ..pair("rename", "/w/x", "/w/real/a", C, true) };
-    assert_eq!(in_line(told(&moved)), format!("{taken_out}; then -w /w/x -w /w/real/a"));
+    assert_eq!(
+        in_line(told(&moved)),
+        format!(
+            "{taken_out}; then -w /w/x; -w /w/real/a; x: read, create, delete; real/a: read, create"
+        )
+    );
 }
 
 /// Of a move one denial is told, whatever its other end lacks.
