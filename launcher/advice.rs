@@ -30,8 +30,8 @@ use jp_confine_policy::tiers::Tiers;
 pub(crate) use self::commands::Programs;
 pub(crate) use self::gathered::Gathered;
 use self::request::asked_by;
-use self::trial::{Means, Trial, entries_of};
-use crate::asked::{Asked, Step, path_of};
+use self::trial::{Means, Trial};
+use crate::asked::{Asked, Extent, Step, path_of};
 use crate::config::own_lists::OwnLists;
 use crate::config::rule_places::RulePlaces;
 use crate::context::Context;
@@ -74,11 +74,12 @@ pub(crate) enum Advice {
     },
     /// By approving where the rule of this path leads; what that grants beside it these options do not.
     Approve { rule: String, options: Vec<(&'static str, PathBuf)> },
-    /// By these options, as of [`Self::Grant`], once a pattern that withholds it is gone.
+    /// By these options, or by what is written, as of [`Self::Grant`], once the patterns that withhold it are gone.
     Withheld {
         /// What is to be done before, in words.
         first: String,
         options: Vec<(&'static str, PathBuf)>,
+        written: Written,
     },
     /// Not at all, and why.
     Never(String),
@@ -197,15 +198,15 @@ impl<'a> Advisor<'a> {
         if let Some(reason) = self.beyond_rules(denial) {
             return never(&reason);
         }
+        let asked = asked_by(denial, self.began);
         if let Some(reason) = self.way_out_of(denial) {
-            return never(reason);
+            return never(&format!("{reason}{}", self.others_beside(denial, asked)));
         }
         if self.is_behind_dangling_link(denial) {
             return never(
                 "its link leads to nothing on this machine, so that there is nothing to allow",
             );
         }
-        let asked = asked_by(denial, self.began);
         if self.is_control(denial) {
             return never("cannot be allowed");
         }
@@ -268,15 +269,20 @@ impl<'a> Advisor<'a> {
         at.fold(Capabilities::NONE, |caps, (one, _)| caps.union(one.missing))
     }
 
-    /// The step as a pattern of the user's own, where it is outside and no rule covers it, or a pattern is what
-    /// lacks.
-    fn pattern_for(&self, step: &Step) -> Option<(Tier, String)> {
+    /// The step as patterns of the user's own, where it is outside and no rule covers it, or a pattern is what
+    /// lacks. Of what nobody is advised to grant they open the name alone.
+    fn patterns_for(&self, step: &Step) -> Option<Vec<(Tier, String)>> {
         let opens = || self.is_for_own(&step.place) && !self.is_covered(&step.place);
         let is_for_own = if step.by_default { lasts(&step.place) } else { opens() };
         let tier = tier_for(step.missing);
         let has_list = self.own_lists.get(tier).is_some();
         let pattern = Pattern::literal(&step.place).filter(|_| is_for_own && has_list)?;
-        Some((tier, if step.entries { entries_of(&pattern) } else { pattern }))
+        let extent = match step.extent {
+            Extent::Whole if self.is_beyond_advice(&step.place) => Extent::Itself,
+            Extent::Entries | Extent::Below if self.is_beyond_advice(&step.place) => return None,
+            extent => extent,
+        };
+        Some(extent.patterns(tier, &pattern))
     }
 
     /// Whether files of the user's own may open the place by its name.
@@ -310,8 +316,8 @@ impl<'a> Advisor<'a> {
         for step in steps {
             if let Some(rule) = self.rule_for(step) {
                 written.rules.push(rule);
-            } else if let Some(pattern) = self.pattern_for(step) {
-                written.patterns.push(pattern);
+            } else if let Some(patterns) = self.patterns_for(step) {
+                written.patterns.extend(patterns);
             } else {
                 written.entries.push(self.entry_for(step)?);
             }
@@ -327,7 +333,7 @@ fn lasts(place: &Path) -> bool {
 
 /// Adds `step` to those so far, one of a kind for each place; what there is of that then.
 fn note(steps: &mut Vec<Step>, step: Step) -> Step {
-    let kind = |step: &Step| (step.entries, step.by_default);
+    let kind = |step: &Step| (step.extent, step.by_default);
     let is_same = |known: &&mut Step| known.place == step.place && kind(known) == kind(&step);
     if let Some(known) = steps.iter_mut().find(is_same) {
         known.held = known.held.union(step.held);

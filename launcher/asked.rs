@@ -11,7 +11,7 @@ use jp_confine_policy::build::Grant;
 use jp_confine_policy::canonical;
 use jp_confine_policy::decide::{self, Destination, Lookup, Request, Verdict};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::tier::{Restraint, Tier};
 
 use crate::made_up;
 
@@ -20,13 +20,16 @@ use crate::made_up;
 pub(crate) enum Asked<'d> {
     /// For capabilities on one path.
     Access(Request<'d>, Capabilities),
+    /// For a directory that is not there yet, and is to be filled.
+    Directory(Request<'d>, Capabilities),
     /// For an entry of a directory, of a name that will be another next time: `need` there, and to put it in place
-    /// of `target`, if it is known to be for that.
+    /// of `target`, if it is known to be for that. So far from the directory such entries may be.
     Made {
         directory: Request<'d>,
         entry: Request<'d>,
         need: Capabilities,
         target: Option<Request<'d>>,
+        extent: Extent,
     },
     /// For the removal of an entry.
     Removal(Request<'d>),
@@ -42,9 +45,10 @@ impl<'d> Asked<'d> {
     /// What it is about, one after the other.
     fn ends(&self) -> impl Iterator<Item = Request<'d>> {
         let (first, second, third) = match *self {
-            Self::Access(path, _) | Self::Removal(path) | Self::Beneath(path, _) => {
-                (path, None, None)
-            }
+            Self::Access(path, _)
+            | Self::Directory(path, _)
+            | Self::Removal(path)
+            | Self::Beneath(path, _) => (path, None, None),
             Self::Rename { from: first, to: second, .. }
             | Self::Link { old: first, new: second } => (first, Some(second), None),
             Self::Made { entry, directory, target, .. } => (entry, Some(directory), target),
@@ -55,9 +59,9 @@ impl<'d> Asked<'d> {
     /// The same, known to be for replacing `other`, if that is known.
     pub(crate) fn to_replace(self, other: Option<&'d Path>) -> Self {
         match self {
-            Self::Made { directory, entry, need, .. } => {
+            Self::Made { directory, entry, need, extent, .. } => {
                 let target = other.map(|path| Request::canonical(path.as_os_str().as_bytes()));
-                Self::Made { directory, entry, need, target }
+                Self::Made { directory, entry, need, target, extent }
             }
             asked => asked,
         }
@@ -76,7 +80,10 @@ impl<'d> Asked<'d> {
     /// What it takes of one path; of a move or a second name that follows from what it is.
     pub(crate) const fn need(&self) -> Capabilities {
         match *self {
-            Self::Access(_, need) | Self::Made { need, .. } | Self::Beneath(_, need) => need,
+            Self::Access(_, need)
+            | Self::Directory(_, need)
+            | Self::Made { need, .. }
+            | Self::Beneath(_, need) => need,
             Self::Removal(_) => Capabilities::DELETE,
             Self::Rename { .. } | Self::Link { .. } => Capabilities::NONE,
         }
@@ -85,7 +92,9 @@ impl<'d> Asked<'d> {
     /// What a policy says.
     pub(crate) fn judge(&self, image: &Image<'_>) -> Verdict {
         match self {
-            Self::Access(path, need) => decide::access(image, path, *need),
+            Self::Access(path, need) | Self::Directory(path, need) => {
+                decide::access(image, path, *need)
+            }
             Self::Made { entry, need, target, .. } => {
                 let made = decide::access(image, entry, *need);
                 match target.filter(|_| made == Verdict::Allow) {
@@ -103,7 +112,10 @@ impl<'d> Asked<'d> {
     /// What a denial of this request is about.
     pub(crate) fn place(&self, denial: &decide::Denial) -> Request<'d> {
         match *self {
-            Self::Access(path, _) | Self::Removal(path) | Self::Beneath(path, _) => path,
+            Self::Access(path, _)
+            | Self::Directory(path, _)
+            | Self::Removal(path)
+            | Self::Beneath(path, _) => path,
             Self::Made { target: Some(target), .. } if denial.second => target,
             Self::Made { entry, .. } => entry,
             Self::Rename { from: first, to: second, .. }
@@ -117,26 +129,27 @@ impl<'d> Asked<'d> {
         }
     }
 
-    /// Where a grant lifts a denial of this request, and whether that is a directory, for what is in it: the
-    /// name itself will be another next time, as names of what was made since a run `began` may be. Looks at the
-    /// disk.
+    /// Where a grant lifts a denial of this request, and how far it has to reach from there: a directory, for what is
+    /// in it, where the name itself will be another next time, as names of what was made since a run `began` may be.
+    /// Looks at the disk.
     pub(crate) fn grantable_at(
         &self,
         denial: &decide::Denial,
         began: Option<SystemTime>,
-    ) -> (Request<'d>, bool) {
+    ) -> (Request<'d>, Extent) {
         let place = self.place(denial);
         match *self {
-            Self::Made { directory, .. } if !denial.second => (directory, true),
+            Self::Made { directory, extent, .. } if !denial.second => (directory, extent),
+            Self::Directory(..) => (place, Extent::Whole),
             Self::Rename { .. } | Self::Link { .. }
                 if self.is_made_up(path_of(place.path), began) =>
             {
                 let directory = made_up::directory(path_of(place.path));
-                directory.map_or((place, false), |it| {
-                    (Request::canonical(it.as_os_str().as_bytes()), true)
+                directory.map_or((place, Extent::Itself), |it| {
+                    (Request::canonical(it.as_os_str().as_bytes()), Extent::Entries)
                 })
             }
-            _ => (place, false),
+            _ => (place, Extent::Itself),
         }
     }
 
@@ -159,12 +172,43 @@ impl<'d> Asked<'d> {
     }
 }
 
+/// How far from a place something reaches by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// The place alone.
+    Itself,
+    /// What is in it.
+    Entries,
+    /// All below it.
+    Below,
+    /// The place, and all below it.
+    Whole,
+}
+
+impl Extent {
+    /// Whether it is for entries of a directory alone.
+    pub(crate) const fn is_for_entries(self) -> bool {
+        matches!(self, Self::Entries | Self::Below)
+    }
+
+    /// The patterns of what it reaches from the place that `literal` matches, for the list of `tier`.
+    pub(crate) fn patterns(self, tier: Tier, literal: &str) -> Vec<(Tier, String)> {
+        let ends: &[&str] = match self {
+            Self::Itself => &[""],
+            Self::Entries => &["/*"],
+            Self::Below => &["/**"],
+            Self::Whole => &["", "/**"],
+        };
+        ends.iter().map(|end| (tier, format!("{literal}{end}"))).collect()
+    }
+}
+
 /// Something that lacks at a place.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) place: PathBuf,
-    /// It lacks at whatever is in the place, too.
-    pub(crate) entries: bool,
+    /// How far from the place it lacks.
+    pub(crate) extent: Extent,
     /// It is granted there, and the `default` of `file_policy` withholds it: a pattern has to say otherwise.
     pub(crate) by_default: bool,
     /// What is granted there.
@@ -175,7 +219,7 @@ pub(crate) struct Step {
 impl Step {
     /// For all of `held`, at `place` and below.
     pub(crate) const fn of(place: PathBuf, held: Capabilities) -> Self {
-        Self { place, entries: false, by_default: false, held, missing: held }
+        Self { place, extent: Extent::Itself, by_default: false, held, missing: held }
     }
 }
 
@@ -191,7 +235,7 @@ pub(crate) fn lacking(
         let missing = missing.difference(found.caps);
         let place = path_of(path).to_owned();
         let held = kept(image, &found);
-        let step = Step { place, entries: false, by_default: false, held, missing };
+        let step = Step { place, extent: Extent::Itself, by_default: false, held, missing };
         (!missing.is_empty()).then_some(step)
     };
     if let Some(step) = step(path) {

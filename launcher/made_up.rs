@@ -166,9 +166,9 @@ fn is_random(word: &[u8]) -> bool {
     digits && (hash || mixed || base36)
 }
 
-/// A process number at the end.
+/// A process number at the end, as `git apply` has it behind a tilde.
 fn is_numbered(name: &[u8]) -> bool {
-    let mut parts = name.rsplit(|byte| b".-_".contains(byte));
+    let mut parts = name.rsplit(|byte| b".-_~".contains(byte));
     let last = parts.next().unwrap_or_default();
     parts.next().is_some() && last.len() >= 4 && last.iter().all(u8::is_ascii_digit)
 }
@@ -190,6 +190,7 @@ mod tests {
             "prog-1a2b3c4d5e6f7a8b",
             "4b825dc",
             "core.12345",
+            "f~27701",
             "s-h6q0a2k1zx-0t6dn3c",
             ".sub.sIcjRF",
             ".a.tar.IkNUAj",

@@ -174,6 +174,11 @@ pub(crate) fn own_path() -> PathBuf {
     std::env::current_exe().unwrap_or_else(|_| PathBuf::from("jp-confine"))
 }
 
+/// Whether the file is a program that another one reads: an interpreter, or the shell. Looks at the disk.
+pub(crate) fn is_script(path: &Path) -> bool {
+    matches!(kind(path), Ok(Kind::Script(_) | Kind::Other))
+}
+
 /// What kind of program a file is; of what is no regular file nobody can tell without waiting for it.
 fn kind(path: &Path) -> Result<Kind, Refusal> {
     let unknown = |error| Refusal::Unfit(format!("what kind of program it is is unknown: {error}"));

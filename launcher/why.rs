@@ -246,9 +246,11 @@ impl Ended<'_> {
                 approve = Some(report::approval(&rule));
                 options = (!words.is_empty()).then(|| report::words(&words));
             }
-            Advice::Withheld { first, options } => {
+            Advice::Withheld { first, options, written } => {
                 never = Some(first);
                 then = (!options.is_empty()).then(|| report::words(&options));
+                rules = self.rules(&written);
+                patterns = own_additions::additions(self.advisor.own_lists, &written);
             }
             Advice::Never(reason) => never = Some(reason),
         }

@@ -2,30 +2,43 @@
 
 use std::path::Path;
 
-use super::request::makes_directory;
 use super::{Advisor, Means, Trial};
-use crate::asked::{Asked, Step, path_of};
-use crate::events::Denial;
+use crate::asked::{Asked, path_of};
 
-impl Advisor<'_> {
-    /// The requests among `denials` for directories that are not there. Looks at the disk.
-    pub(super) fn made_directories<'d>(&self, denials: &[&'d Denial]) -> Vec<Asked<'d>> {
-        let made = denials.iter().filter(|denial| makes_directory(denial));
-        made.filter_map(|denial| self.grantable(denial).ok()).collect()
+/// A directory that is to be made, and the policy under which it may be.
+struct Made<'a, 'd> {
+    path: &'d Path,
+    asked: Asked<'d>,
+    trial: Trial<'a>,
+}
+
+impl<'a, 'd> Made<'a, 'd> {
+    /// None where `asked` is for something else, or nothing allows it by these means.
+    fn of(advisor: Advisor<'a>, asked: Asked<'d>, means: Means) -> Option<Self> {
+        let Asked::Directory(place, _) = asked else { return None };
+        let mut trial = Trial::of(advisor, means);
+        for step in trial.clone().solve(asked).ok()? {
+            trial.add(&step);
+        }
+        Some(Self { path: path_of(place.path), asked, trial })
     }
 
-    /// That one of `made` in which all is that is `asked` for, where granting it allows this as well; else what is
-    /// asked for.
-    pub(super) fn by_filling<'d>(&self, made: &[Asked<'d>], asked: Asked<'d>) -> Asked<'d> {
-        let is_enough = |directory: &&Asked<'d>| {
-            let Asked::Access(place, need) = **directory else { return false };
-            let place = path_of(place.path).to_owned();
-            let is_in = |path: &Path| path != place && path.starts_with(&place);
-            let mut trial = Trial::of(*self, Means::Options);
-            asked.paths().all(is_in)
-                && trial.add(&Step::of(place.clone(), need))
-                && trial.allows(&[asked])
+    /// Whether who may make the directory may do this in it.
+    fn suffices_for(&self, asked: Asked<'_>) -> bool {
+        let is_in = |path: &Path| path != self.path && path.starts_with(self.path);
+        asked.paths().all(is_in) && self.trial.allows(&[asked])
+    }
+}
+
+impl Advisor<'_> {
+    /// What to grant by these means for each of `asked`: the directory to be made in which all is that it is for,
+    /// where granting that allows it as well; else what is asked for.
+    pub(super) fn by_filling<'d>(&self, asked: &[Asked<'d>], means: Means) -> Vec<Asked<'d>> {
+        let made: Vec<Made<'_, 'd>> =
+            asked.iter().filter_map(|one| Made::of(*self, *one, means)).collect();
+        let directory = |one: &Asked<'d>| {
+            made.iter().find(|made| made.suffices_for(*one)).map_or(*one, |made| made.asked)
         };
-        made.iter().find(is_enough).copied().unwrap_or(asked)
+        asked.iter().map(directory).collect()
     }
 }

@@ -7,9 +7,8 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind};
 use jp_confine_policy::pattern::Pattern;
 
-use super::trial::entries_of;
 use super::{Advisor, Means, Trial, Written, options_of, tier_for};
-use crate::asked::{Asked, Step, path_of};
+use crate::asked::{Asked, Extent, Step, path_of};
 use crate::events::Denial;
 
 /// So many paths in one directory are many.
@@ -41,9 +40,9 @@ impl Advisor<'_> {
             if self.by_mount(asked).is_some() {
                 continue;
             }
-            let (Asked::Access(..) | Asked::Made { .. } | Asked::Removal(_)) = asked else {
+            if matches!(asked, Asked::Beneath(..) | Asked::Rename { .. } | Asked::Link { .. }) {
                 continue;
-            };
+            }
             let path = asked.paths().next().and_then(Path::parent);
             if let Some(directory) = path.filter(|directory| !self.is_too_much(directory)) {
                 directories.entry(directory).or_default().push((place, asked));
@@ -92,8 +91,7 @@ impl Advisor<'_> {
     ) -> Option<Step> {
         let mut trial = Trial::of(*self, means);
         let held = trial.held(directory)?.union(missing).union(means.widen(missing));
-        let step =
-            Step { place: directory.to_owned(), entries: false, by_default: false, held, missing };
+        let step = Step { missing, ..Step::of(directory.to_owned(), held) };
         (trial.add(&step) && trial.allows(asked)).then_some(step)
     }
 
@@ -108,14 +106,16 @@ impl Advisor<'_> {
         let is_hidden =
             |grant: &Grant| grant.kind == GrantKind::Hidden && directory.starts_with(&grant.anchor);
         let tier = tier_for(missing);
-        let pattern = (tier, entries_of(&Pattern::literal(directory)?));
+        let is_filled = asked.iter().any(|one| matches!(one, Asked::Directory(..)));
+        let extent = if is_filled { Extent::Below } else { Extent::Entries };
+        let patterns = extent.patterns(tier, &Pattern::literal(directory)?);
         let has_list = self.own_lists.get(tier).is_some();
         if directory.starts_with(self.workspace) || self.grants.iter().any(is_hidden) || !has_list {
             return None;
         }
         let mut trial = Trial::of(*self, Means::Files);
-        let allows = trial.open(pattern.clone()) && trial.allows(asked);
-        allows.then(|| Written { patterns: vec![pattern], ..Written::default() })
+        let allows = trial.open(&patterns) && trial.allows(asked);
+        allows.then(|| Written { patterns, ..Written::default() })
     }
 
     fn is_too_much(&self, directory: &Path) -> bool {

@@ -9,9 +9,10 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{Destination, Request};
 use jp_confine_policy::telling::{EXCHANGE, EXCLUSIVE};
 
-use crate::asked::{Asked, path_of};
+use crate::asked::{Asked, Extent, path_of};
 use crate::events::Denial;
 use crate::made_up;
+use crate::program::is_script;
 
 /// Calls by which something is made that is not opened by its name, or not changed in its place.
 const ONCE: [&[u8]; 8] =
@@ -39,16 +40,20 @@ pub(super) fn asked_by(denial: &Denial, began: Option<SystemTime>) -> Asked<'_> 
         b"fts_open" => Asked::Beneath(path, *missing),
         _ if is_made_up => made(path, denial),
         _ if *missing == Capabilities::DELETE => Asked::Removal(path),
+        _ if makes_directory(denial) => Asked::Directory(path, missing.union(follows(denial))),
         _ => Asked::Access(path, missing.union(follows(denial))),
     }
 }
 
-/// What whoever was to make an entry takes of it next (`docs/decisions/0032`): a directory is filled, a file gets its
-/// mode and is opened again, what is there for a while only is removed. A rule that granted the making alone would be
-/// of no use. Of what is there already nothing follows. Looks at the disk.
+/// What comes next of what was refused (`docs/decisions/0032`): a script is read by its interpreter, and whoever was to
+/// make an entry takes more of it. A directory is filled, a file gets its mode and is opened again, what is there for a
+/// while only is removed. A rule that granted the making alone would be of no use. Of what is there already nothing
+/// else follows. Looks at the disk.
 fn follows(denial: &Denial) -> Capabilities {
     if !is_to_be_made(denial) {
-        return Capabilities::NONE;
+        let runs = denial.missing.contains(Capabilities::EXECUTE);
+        let is_read = runs && is_script(path_of(&denial.path));
+        return Capabilities::NONE.with_if(is_read, Capabilities::READ);
     }
     let is_used = !ONCE.contains(&denial.call.as_slice());
     Capabilities::NONE
@@ -57,7 +62,7 @@ fn follows(denial: &Denial) -> Capabilities {
 }
 
 /// Whether a directory was to be made that is not there. Looks at the disk.
-pub(super) fn makes_directory(denial: &Denial) -> bool {
+fn makes_directory(denial: &Denial) -> bool {
     denial.call.starts_with(b"mkd") && is_to_be_made(denial)
 }
 
@@ -100,9 +105,12 @@ fn passes(denial: &Denial) -> bool {
 fn made<'d>(entry: Request<'d>, denial: &Denial) -> Asked<'d> {
     let makes = denial.missing.contains(Capabilities::CREATE);
     let need = denial.missing.union(follows(denial)).with_if(makes, Capabilities::WRITE);
-    let directory = made_up::directory(path_of(entry.path));
-    let directory = directory.map_or(entry.path, |it| it.as_os_str().as_bytes());
-    Asked::Made { directory: Request::canonical(directory), entry, need, target: None }
+    let path = path_of(entry.path);
+    let directory = made_up::directory(path).unwrap_or(path);
+    let is_in = path.parent() == Some(directory) && !makes_directory(denial);
+    let extent = if is_in { Extent::Entries } else { Extent::Below };
+    let directory = Request::canonical(directory.as_os_str().as_bytes());
+    Asked::Made { directory, entry, need, target: None, extent }
 }
 
 /// What an entry is to replace whose name was made up to that. Looks at the disk.

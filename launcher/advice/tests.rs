@@ -70,7 +70,10 @@ fn line(grants: &[Grant], denial: &Denial) -> String {
 fn in_line(advice: Advice) -> String {
     match advice {
         Advice::Never(why) => why,
-        Advice::Withheld { first, options } => format!("{first}; then {}", report::words(&options)),
+        Advice::Withheld { first, options, written } => {
+            let then = Advice::Grant { first: None, options, written, question: None };
+            format!("{first}; then {}", in_line(then))
+        }
         Advice::Connection(way) => way.typed,
         Advice::Command { .. } => unreachable!("no programs are listed"),
         Advice::Approve { rule, options } => format!("approve {rule}; {}", report::words(&options)),
@@ -178,6 +181,7 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
             "-w /w/x/a.lock; x/a.lock: read, create, update, delete, execute",
         ),
         (denial("open", "/w/core.4711", C), "-w /w; .: read, create, update, delete"),
+        (denial("open O_EXCL", "/w/f~27701", C), "-w /w; .: read, create, update, delete"),
         (denial("open", "/srv/x/tmp1fkhn_2_", C), "-w /srv/x; write_paths /srv/x/*"),
         (denial("mkstemp", "/home/u/a/bcdefgh", C), "-w /home/u/a; write_paths /home/u/a/*"),
         (denial("mkstemp", "/home/u/bcdefgh", C), too_much),

@@ -20,25 +20,25 @@ impl Advisor<'_> {
         let replaced: Vec<Option<PathBuf>> =
             denials.iter().map(|denial| request::replaced(denial)).collect();
         let both = denials.iter().zip(&replaced);
-        let made = self.made_directories(denials);
         let asked: Vec<Result<Asked<'_>, Box<Advice>>> = both
-            .map(|(denial, other)| {
-                let asked = self.grantable(denial)?.to_replace(other.as_deref());
-                Ok(self.by_filling(&made, asked))
-            })
+            .map(|(denial, other)| Ok(self.grantable(denial)?.to_replace(other.as_deref())))
             .collect();
         let requests: Vec<Asked<'_>> = asked.iter().flatten().copied().collect();
-        let options = self.solve_all(&requests, Means::Options);
-        let files = self.solve_all(&requests, Means::Files);
-        let mut solved = options.into_iter().zip(files);
-        let advice = |one: Result<_, Box<Advice>>| match one {
+        let mut advice = self.completed(&requests, self.advise_requests(&requests)).into_iter();
+        let one = |one: Result<_, Box<Advice>>| match one {
             Err(advice) => *advice,
-            Ok(asked) => solved.next().map_or_else(
-                || Advice::Never(String::new()),
-                |(options, files)| self.advice_of(asked, options, files),
-            ),
+            Ok(_) => advice.next().unwrap_or_else(|| Advice::Never(String::new())),
         };
-        asked.into_iter().map(advice).collect()
+        asked.into_iter().map(one).collect()
+    }
+
+    /// The ways out of these requests under the policy as it is.
+    pub(super) fn advise_requests(&self, asked: &[Asked<'_>]) -> Vec<Advice> {
+        let solved = |means| self.solve_all(&self.by_filling(asked, means), means);
+        let both = solved(Means::Options).into_iter().zip(solved(Means::Files));
+        let advice =
+            |(one, (options, files)): (&Asked<'_>, _)| self.advice_of(*one, options, files);
+        asked.iter().zip(both).map(advice).collect()
     }
 
     fn advice_of(&self, asked: Asked<'_>, options: Steps, files: Steps) -> Advice {

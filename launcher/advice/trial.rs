@@ -11,7 +11,7 @@ use jp_confine_policy::image::Image;
 use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tier::Tier;
 
-use super::withheld::{is_by_default, is_question};
+use super::withheld::{is_by_default, is_question, withholder};
 use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
 use crate::asked::{Asked, Step, lacking, path_of};
 use crate::failure::Failure;
@@ -66,8 +66,8 @@ impl<'a> Trial<'a> {
             self.grants.push(granted(step));
             return true;
         }
-        if let Some(pattern) = self.advisor.pattern_for(step) {
-            return self.open(pattern);
+        if let Some(patterns) = self.advisor.patterns_for(step) {
+            return self.open(&patterns);
         }
         let entry = self.advisor.entry_for(step).map(|entry| self.advisor.ready_made(&entry));
         let Some(grant) = entry.filter(|grant| !self.grants.contains(grant)) else { return false };
@@ -75,14 +75,17 @@ impl<'a> Trial<'a> {
         true
     }
 
-    /// With a pattern more; whether that is news.
-    pub(super) fn open(&mut self, (tier, pattern): (Tier, String)) -> bool {
-        // Of two lists the one that grants less counts.
-        if tier == Tier::Write {
-            self.patterns.retain(|(_, known)| *known != pattern);
+    /// With more patterns; whether one of them is news.
+    pub(super) fn open(&mut self, patterns: &[(Tier, String)]) -> bool {
+        let mut is_new = false;
+        for (tier, pattern) in patterns {
+            // Of two lists the one that grants less counts.
+            if *tier == Tier::Write {
+                self.patterns.retain(|(_, known)| known != pattern);
+            }
+            is_new |= self.patterns.iter().all(|(_, known)| known != pattern);
+            self.patterns.push((*tier, pattern.clone()));
         }
-        let is_new = self.patterns.iter().all(|(_, known)| *known != pattern);
-        self.patterns.push((tier, pattern));
         is_new
     }
 
@@ -120,12 +123,13 @@ impl<'a> Trial<'a> {
                 let outside = "the policy allows it now; a run around this one may not";
                 return if steps.is_empty() { Err(never(outside.to_owned())) } else { Ok(steps) };
             };
-            let place = asked.place(&denied);
             if is_question(&denied) && !steps.is_empty() {
                 return Ok(steps);
             }
-            if let Some(first) = self.outweighing(place, &denied) {
-                return Err(Box::new(Advice::Withheld { first, options: self.without(asked) }));
+            if withholder(&denied).is_some()
+                && let Some(advice) = self.advisor.outweighed(asked)
+            {
+                return Err(Box::new(advice));
             }
             if self.means == Means::Options && is_by_default(&denied) {
                 return Err(never(self.beside_options(asked, &denied, &steps)));
@@ -133,12 +137,12 @@ impl<'a> Trial<'a> {
             if let Some(why) = self.withheld(&denied) {
                 return Err(never(why.to_owned()));
             }
-            let (anchor, entries) = asked.grantable_at(&denied, self.advisor.began);
-            if entries && self.advisor.is_beyond_advice(path_of(anchor.path)) {
+            let (anchor, extent) = asked.grantable_at(&denied, self.advisor.began);
+            if extent.is_for_entries() && self.advisor.is_beyond_advice(path_of(anchor.path)) {
                 return Err(never(ANOTHER_EACH_TIME.to_owned()));
             }
             for step in lacking(&image, &self.grants, anchor.path, denied.missing) {
-                let step = Step { entries, by_default: is_by_default(&denied), ..step };
+                let step = Step { extent, by_default: is_by_default(&denied), ..step };
                 let step = self.reaching(&image, step).ok_or_else(useless)?;
                 if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
                     return Err(never(format!("leave out `{}`", report::option(flag))));
@@ -181,7 +185,7 @@ impl<'a> Trial<'a> {
     /// Whether the step grants the home, or what is above it or the workspace, with all that is in it: programs
     /// look there in passing. A pattern is of the name alone.
     fn opens_too_much(&self, step: &Step) -> bool {
-        let is_pattern = || self.means == Means::Files && self.advisor.pattern_for(step).is_some();
+        let is_pattern = || self.means == Means::Files && self.advisor.patterns_for(step).is_some();
         let is_inside = step.place.starts_with(self.advisor.workspace);
         !is_inside && self.advisor.is_beyond_advice(&step.place) && !is_pattern()
     }
@@ -200,9 +204,4 @@ impl<'a> Trial<'a> {
         let Ok(image) = prepare::parse_image(&image) else { return false };
         asked.iter().all(|one| one.judge(&image) == Verdict::Allow)
     }
-}
-
-/// The pattern of all entries of the directory that `literal` matches.
-pub(super) fn entries_of(literal: &str) -> String {
-    format!("{literal}/*")
 }

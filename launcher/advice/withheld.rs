@@ -1,7 +1,5 @@
 //! What tiers withhold whatever is granted (spec §9.6), and what is to be done about that.
 
-use std::path::PathBuf;
-
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
@@ -9,7 +7,7 @@ use jp_confine_policy::tier::{Restraint, Tier};
 use jp_confine_policy::tiers::Tiers;
 
 use super::trial::{Means, Trial};
-use super::{Advisor, options_of};
+use super::{Advice, Advisor, Written, options_of};
 use crate::asked::{Asked, Step, path_of};
 use crate::events::{Denial, Layer};
 use crate::prepare;
@@ -48,28 +46,34 @@ pub(super) fn is_by_default(denied: &decide::Denial) -> bool {
     denied.restraint == Some(Restraint::Default) && !denied.ask
 }
 
+/// By what a pattern withholds it from every grant, without a question.
+pub(super) fn withholder(denied: &decide::Denial) -> Option<Restraint> {
+    let outweighs =
+        |it: &Restraint| matches!(it, Restraint::Deny | Restraint::Prompt | Restraint::Read);
+    denied.restraint.filter(|_| !denied.ask).filter(outweighs)
+}
+
 /// Whether a person's consent lifts it, and no grant does.
 pub(super) fn is_question(denied: &decide::Denial) -> bool {
     denied.ask && denied.restraint != Some(Restraint::Sensitive)
 }
 
-impl Trial<'_> {
-    /// What is to be done first where a pattern withholds what is `denied` at `place` from every grant. What the
-    /// trial's own patterns open no tier withholds.
-    pub(super) fn outweighing(
-        &self,
-        place: Request<'_>,
-        denied: &decide::Denial,
-    ) -> Option<String> {
-        let restraint = denied.restraint.filter(|_| !denied.ask)?;
-        let (place, route) = (path_of(place.path), path_of(place.route));
-        let tiers = self.advisor.tiers;
-        let outweighs = matches!(restraint, Restraint::Deny | Restraint::Prompt | Restraint::Read)
-            && tiers.reported(restraint, place, route).is_some();
-        let pattern = || report::path(&tiers.described(restraint, place, route));
-        outweighs.then(|| format!("to be taken out first: {}", pattern()))
+impl Advice {
+    /// With what allows it `then`, when nothing is withheld any more; of several on one path it is one rule.
+    fn and_then(self, then: Self) -> Self {
+        match (self, then) {
+            (Self::Withheld { first, .. }, Self::Grant { options, written, .. }) => {
+                Self::Withheld { first, options, written }
+            }
+            (Self::Grant { first, options, question, .. }, Self::Grant { written, .. }) => {
+                Self::Grant { first, options, written, question }
+            }
+            (advice, _) => advice,
+        }
     }
+}
 
+impl Trial<'_> {
     /// Why grants are in vain where a tier withholds what is `denied` otherwise.
     pub(super) fn withheld(&self, denied: &decide::Denial) -> Option<&'static str> {
         let advisor = self.advisor;
@@ -88,16 +92,17 @@ impl Trial<'_> {
         denied: &decide::Denial,
         steps: &[Step],
     ) -> String {
-        let place = path_of(asked.place(denied).path).to_owned();
-        let held = denied.missing;
-        let step = Step { by_default: true, ..Step::of(place, held) };
-        let allowing = |(tier, pattern): (Tier, String)| {
+        let (place, extent) = asked.grantable_at(denied, self.advisor.began);
+        let place = path_of(place.path).to_owned();
+        let step = Step { by_default: true, extent, ..Step::of(place, denied.missing) };
+        let allowing = |patterns: Vec<(Tier, String)>| {
             let mut trial = self.clone();
-            trial.open((tier, pattern.clone()));
-            let list = self.advisor.own_lists.get(tier)?;
-            trial.allows(&[asked]).then(|| format!("`{pattern}` in {}", list.key))
+            let list = self.advisor.own_lists.get(patterns.first()?.0)?;
+            let named: Vec<String> = patterns.iter().map(|(_, one)| format!("`{one}`")).collect();
+            trial.open(&patterns);
+            trial.allows(&[asked]).then(|| format!("{} in {}", named.join(" and "), list.key))
         };
-        let Some(pattern) = self.advisor.pattern_for(&step).and_then(allowing) else {
+        let Some(pattern) = self.advisor.patterns_for(&step).and_then(allowing) else {
             return "no option and no rule outweighs it; a pattern for such names does".to_owned();
         };
         let options: Vec<_> = steps.iter().flat_map(options_of).collect();
@@ -105,13 +110,6 @@ impl Trial<'_> {
             return format!("no option and no rule outweighs it; it takes {pattern}");
         }
         format!("it takes {}, and {pattern}", report::words(&options))
-    }
-
-    /// The options that would allow `asked` if no tier withheld anything.
-    pub(super) fn without(&self, asked: Asked<'_>) -> Vec<(&'static str, PathBuf)> {
-        let advisor = Advisor { tiers: &Tiers::default(), ..self.advisor };
-        let steps = Trial::of(advisor, Means::Options).solve(asked);
-        steps.iter().flatten().flat_map(options_of).collect()
     }
 
     /// The pattern below a directory that is to move, which says nothing of where it would go (spec §9.6).
@@ -130,6 +128,71 @@ impl Trial<'_> {
 }
 
 impl Advisor<'_> {
+    /// What to do first where patterns withhold what is `asked` from every grant: they are taken out. None where no
+    /// pattern of the policy does.
+    pub(super) fn outweighed(&self, asked: Asked<'_>) -> Option<Advice> {
+        let (_, patterns) = self.without_what_withholds(asked);
+        (!patterns.is_empty()).then(|| Advice::Withheld {
+            first: format!("to be taken out first: {}", patterns.join(", ")),
+            options: Vec::new(),
+            written: Written::default(),
+        })
+    }
+
+    /// The ways out of these requests, with what allows them once the patterns are taken out that are to be.
+    pub(super) fn completed(&self, asked: &[Asked<'_>], advice: Vec<Advice>) -> Vec<Advice> {
+        let is_withheld = |one: &Advice| matches!(one, Advice::Withheld { .. });
+        if !advice.iter().any(is_withheld) {
+            return advice;
+        }
+        let withheld = asked.iter().zip(&advice).filter(|(_, one)| is_withheld(one));
+        let tiers = withheld.fold(self.tiers.clone(), |tiers, (one, _)| {
+            (Advisor { tiers: &tiers, ..*self }).without_what_withholds(*one).0
+        });
+        let then = (Advisor { tiers: &tiers, ..*self }).advise_requests(asked);
+        advice.into_iter().zip(then).map(|(one, then)| one.and_then(then)).collect()
+    }
+
+    /// The tiers without all patterns that withhold what is `asked` whatever is granted, and these for people: of
+    /// two on one path each withholds it.
+    fn without_what_withholds(&self, asked: Asked<'_>) -> (Tiers, Vec<String>) {
+        let (mut tiers, mut patterns) = (self.tiers.clone(), Vec::new());
+        while let Some((rest, found)) = (Advisor { tiers: &tiers, ..*self }).withholding(asked) {
+            patterns.extend(found.iter().map(|one| report::path(one)));
+            tiers = rest;
+        }
+        (tiers, patterns)
+    }
+
+    /// The patterns that are found to withhold what is `asked` with everything granted, and the tiers without them.
+    fn withholding(&self, asked: Asked<'_>) -> Option<(Tiers, Vec<String>)> {
+        let mut trial = Trial::of(*self, Means::Options);
+        for path in asked.paths() {
+            trial.add(&Step::of(path.to_owned(), Capabilities::ALL));
+        }
+        let image = trial.image(asked).ok()?;
+        let Verdict::Deny(denied) = asked.judge(&prepare::parse_image(&image).ok()?) else {
+            return None;
+        };
+        let place = asked.place(&denied);
+        let restraint = withholder(&denied)?;
+        let (tiers, found) =
+            self.tiers.without(restraint, path_of(place.path), path_of(place.route));
+        (!found.is_empty()).then_some((tiers, found))
+    }
+
+    /// The patterns that withhold what is `asked` beside the one that is told of the `denial`, as words to go on
+    /// with.
+    pub(super) fn others_beside(&self, denial: &Denial, asked: Asked<'_>) -> String {
+        let told = self.rule(denial);
+        let (_, mut patterns) = self.without_what_withholds(asked);
+        patterns.retain(|one| Some(one) != told.as_ref());
+        if patterns.is_empty() {
+            return String::new();
+        }
+        format!("; also in the way: {}", patterns.join(", "))
+    }
+
     /// The way out of `denial` where a tier withholds what a rule grants; none where a grant outweighs it.
     pub(super) fn way_out_of(&self, denial: &Denial) -> Option<&'static str> {
         if denial.layer == Layer::Launcher && denial.question && self.person == Person::Asked {

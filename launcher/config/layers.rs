@@ -1,5 +1,6 @@
 //! Which files count, in which order, and what they say together (spec §18 "Layers").
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
@@ -214,7 +215,8 @@ impl Layers {
 
     fn no_such_tool(&self, name: &str) -> Failure {
         let tools = self.files.iter().flat_map(|file| &file.tools);
-        let names: Vec<&str> = tools.map(|tool| tool.name.as_str()).collect();
+        let names: BTreeSet<&str> = tools.map(|tool| tool.name.as_str()).collect();
+        let names = Vec::from_iter(names);
         let advice = match nearest(name, &names) {
             Some(near) => format!("did you mean `{near}`?"),
             None if names.is_empty() => "no policy file defines a tool".to_owned(),

@@ -161,7 +161,10 @@ fn entries(
         }
         let theirs = match (together, advice) {
             (Some(one), _) => one.written.clone(),
-            (None, Advice::Grant { options, written, .. }) => {
+            (
+                None,
+                Advice::Grant { options, written, .. } | Advice::Withheld { options, written, .. },
+            ) => {
                 has_options |= !options.is_empty();
                 written
             }
@@ -239,7 +242,7 @@ fn describe(
             let reason = within(reason, advisor.workspace);
             rule(denial, advisor).into_iter().chain([reason]).collect()
         }
-        Advice::Withheld { first, options } => {
+        Advice::Withheld { first, options, .. } => {
             let then = format!("then allow: jp-confine {}", words(options));
             let then = Some(then).filter(|_| !options.is_empty());
             [why, within(first, advisor.workspace)].into_iter().chain(then).collect()

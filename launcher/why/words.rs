@@ -134,10 +134,16 @@ impl Explained {
         if self.hidden {
             text.push_str("  it looked absent, as in an empty home\n");
         }
-        if let Some(first) = &self.first {
-            for line in report::fitted("  ", &[report::within(first, &workspace.root)], "") {
-                let _ = writeln!(text, "{line}");
-            }
+        let told =
+            |words: &str| report::fitted("  ", &[report::within(words, &workspace.root)], "");
+        for line in self.first.iter().flat_map(|words| told(words)) {
+            let _ = writeln!(text, "{line}");
+        }
+        for line in self.never.iter().flat_map(|words| told(words)) {
+            let _ = writeln!(text, "{line}");
+        }
+        if let Some(then) = &self.then {
+            let _ = writeln!(text, "  then allow: jp-confine {then}");
         }
         if let Some(approve) = &self.approve {
             let _ = writeln!(text, "  allow: {approve}");
@@ -146,8 +152,9 @@ impl Explained {
             let or = if self.approve.is_some() { "or, to allow no more" } else { "allow" };
             let _ = writeln!(text, "  {or}: jp-confine {options}");
         }
+        let has_options = self.options.is_some() || self.then.is_some();
         if !rules.is_empty() {
-            let or = if self.options.is_some() { "or add" } else { "allow: add" };
+            let or = if has_options { "or add" } else { "allow: add" };
             let _ = match &self.rules.instead {
                 Some(rule) => writeln!(text, "  {or} in place of {}:", report::path(rule)),
                 None => writeln!(text, "  {or} to {}:", self.rules.place()),
@@ -159,10 +166,10 @@ impl Explained {
         if self.rules.toml.is_some() && rules.is_empty() {
             text.push_str("  or as above\n");
         }
-        let before = match (rules.is_empty(), &self.options) {
+        let before = match (rules.is_empty(), has_options) {
             (false, _) => "and add to",
-            (true, Some(_)) => "or add to",
-            (true, None) => "allow: add to",
+            (true, true) => "or add to",
+            (true, false) => "allow: add to",
         };
         for line in own_additions::lines("  ", before, &self.patterns) {
             let _ = writeln!(text, "{line}");
@@ -171,13 +178,8 @@ impl Explained {
         if is_for_one_run && self.rules.toml.is_none() && self.patterns.is_empty() {
             text.push_str("  nothing to write down was found that does so for good\n");
         }
-        for words in self.question.iter().chain(&self.never) {
-            for line in report::fitted("  ", &[report::within(words, &workspace.root)], "") {
-                let _ = writeln!(text, "{line}");
-            }
-        }
-        if let Some(then) = &self.then {
-            let _ = writeln!(text, "  then allow: jp-confine {then}");
+        for line in self.question.iter().flat_map(|words| told(words)) {
+            let _ = writeln!(text, "{line}");
         }
         text
     }

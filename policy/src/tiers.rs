@@ -75,6 +75,13 @@ impl List {
         found.restraint.map_or(Some(Self::Tier(Tier::Write)), Self::of)
     }
 
+    /// Whether the pattern, of the list `of`, is one of this field and about the path, or where it restricts about
+    /// the spelling by which that was reached.
+    fn has(self, of: Self, pattern: &Pattern, path: &Path, route: &Path) -> bool {
+        let is_spelled = self.restricts() && pattern.matches(route);
+        of.field() == self.field() && (pattern.matches(path) || is_spelled)
+    }
+
     /// Whether its patterns take something away: then those of a directory mean all of it.
     const fn restricts(self) -> bool {
         !matches!(self, Self::Tier(Tier::Read | Tier::Write))
@@ -264,10 +271,8 @@ impl Tiers {
     }
 
     fn narrowest(&self, list: List, path: &Path, route: &Path) -> Option<&Pattern> {
-        let matching = self.patterns.iter().filter(|(of, pattern)| {
-            let spelled = list.restricts() && pattern.matches(route);
-            of.field() == list.field() && (pattern.matches(path) || spelled)
-        });
+        let matching =
+            self.patterns.iter().filter(|(of, pattern)| list.has(*of, pattern, path, route));
         let narrowest = matching.max_by_key(|(_, pattern)| pattern.specificity());
         narrowest.map(|(_, pattern)| pattern)
     }
@@ -276,6 +281,18 @@ impl Tiers {
     #[must_use]
     pub fn described(&self, restraint: Restraint, path: &Path, route: &Path) -> String {
         self.in_words(List::of(restraint), self.reported(restraint, path, route))
+    }
+
+    /// What is left without the patterns by which `restraint` withholds the path, or the spelling by which it was
+    /// reached; and each of them as [`Self::described`] has it, the most specific first.
+    #[must_use]
+    pub fn without(&self, restraint: Restraint, path: &Path, route: &Path) -> (Self, Vec<String>) {
+        let Some(list) = List::of(restraint) else { return (self.clone(), Vec::new()) };
+        let withholds = |(of, pattern): &(List, Pattern)| list.has(*of, pattern, path, route);
+        let (mut out, rest) = self.patterns.iter().cloned().partition::<Vec<_>, _>(withholds);
+        out.sort_by_key(|(_, pattern)| pattern.specificity());
+        let words = out.iter().rev().map(|(_, one)| self.in_words(Some(list), Some(one)));
+        (self.with_patterns(rest), words.collect())
     }
 
     /// What opens the path of `found`, which no rule reaches: in words as [`Self::described`] has them,
@@ -328,7 +345,11 @@ impl Tiers {
         let concerned = |(_, pattern): &&(List, Pattern)| {
             directories.iter().any(|directory| pattern.is_about(directory))
         };
-        let patterns = self.patterns.iter().filter(concerned).cloned().collect();
+        self.with_patterns(self.patterns.iter().filter(concerned).cloned().collect())
+    }
+
+    /// With these patterns in place of all.
+    fn with_patterns(&self, patterns: Vec<(List, Pattern)>) -> Self {
         let default_place = self.default_place.clone();
         Self { default: self.default, asks: self.asks, default_place, patterns, ..Self::default() }
     }

@@ -49,6 +49,7 @@ const ROWS: &[(&str, &str, usize)] = &[
     (FILE, MADE, 1),
     (FILE, JOURNAL, 1),
     (FILE, REGARDLESS, 1),
+    (FILE, "dir/script", 1),
 ];
 
 #[test]
@@ -58,6 +59,7 @@ fn rules_for_made_up_names_come_to_an_end() {
         let mut policy = (*policy).to_owned();
         scratch.write("ws/dir/a", "i");
         scratch.write("ws/dir/b", "b");
+        script_at(&scratch, "dir/script", "#!/bin/sh\n");
         scratch.write("ws/jp-confine.toml", &policy);
         for _ in 0..*rounds {
             assert_ne!(attempt(&scratch, script).code(), 0, "{script}: {policy}");
@@ -69,6 +71,52 @@ fn rules_for_made_up_names_come_to_an_end() {
     }
 }
 
+/// Makes a file of the workspace that can be executed.
+fn script_at(scratch: &Scratch, name: &str, text: &str) {
+    scratch.write(&format!("ws/{name}"), text);
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(scratch.ws().join(name), mode).expect("executable");
+}
+
+/// Scripts that make directories where no rule helps, and fill them.
+const OUTSIDE: &[&str] = &[
+    "mkdir $HOME/nd; echo a > $HOME/nd/f && rm $HOME/nd/f && rmdir $HOME/nd",
+    "mkdir -p $HOME/.cache/foo/bar; cd $HOME/.cache/foo/bar && echo a > f && cat f",
+    "mkdir way/d; echo a > way/d/f",
+    "mkdir way/1 way/2 way/3; echo a > way/3/f",
+];
+
+/// Patterns for a directory that was to be made are those of what is in it, too.
+#[test]
+fn directories_outside_are_filled_by_the_patterns_that_are_advised() {
+    for script in OUTSIDE {
+        let scratch = Scratch::new();
+        std::os::unix::fs::symlink(scratch.out(), scratch.ws().join("way")).expect("linked");
+        follow_patterns(&scratch, "", script);
+    }
+    let scratch = Scratch::new();
+    follow_patterns(&scratch, "default = 'deny'\n", "mkdir d; echo a > d/f");
+}
+
+/// Does once what is advised to be written into the user's own configuration, which says `before` already, and lets
+/// `script` pass then.
+fn follow_patterns(scratch: &Scratch, before: &str, script: &str) {
+    let config = |lists: &str| {
+        let text = format!("[file_policy]\n{before}{lists}");
+        scratch.write("home/.config/jp-confine/config.toml", &text);
+    };
+    config("");
+    assert_ne!(attempt(scratch, script).code(), 0, "{script}: allowed from the start");
+    let advice = denials(scratch);
+    let lists = advice.iter().flat_map(|one| one["patterns"].as_array().expect("a list"));
+    let lists = lists.filter(|list| list["key"] == "write_paths");
+    let patterns = lists.flat_map(|list| list["patterns"].as_array().expect("a list"));
+    let patterns: Vec<String> = patterns.map(ToString::to_string).collect();
+    config(&format!("write_paths = [{}]\n", patterns.join(", ")));
+    let last = attempt(scratch, script);
+    assert_eq!(last.code(), 0, "{script}: {patterns:?}\n{last}");
+}
+
 /// What is typed and refused is told of as what programs start, with what would allow it, and what starts it.
 #[test]
 fn a_program_that_is_typed_has_a_way_out_too() {
@@ -78,9 +126,7 @@ fn a_program_that_is_typed_has_a_way_out_too() {
         product(&scratch, &line).run()
     };
     let interpreter = scratch.expand("$WS/dir/program");
-    scratch.write("ws/script", &format!("#!{interpreter}\n"));
-    let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(scratch.ws().join("script"), mode).expect("executable");
+    script_at(&scratch, "script", &format!("#!{interpreter}\n"));
     product(&scratch, &["--", "cat", "/nowhere/else"]).run();
     for (name, starter) in [("script", "jp-confine"), ("dir/program", "script")] {
         let told = format!("denied execute {name} by {starter}");

@@ -41,7 +41,7 @@ fn what_starts_a_typed_program_is_to_be_typed() {
     assert!(told(Path::new("/w/script")).ends_with("type it in front"));
 }
 
-fn tiers(policy: &FilePolicy) -> Tiers {
+pub(super) fn tiers(policy: &FilePolicy) -> Tiers {
     let places = Places { home: None, workspace: Path::new("/w") };
     Tiers::new(policy, Some(&[]), places).expect("patterns")
 }
@@ -77,6 +77,40 @@ fn tiers_withhold_what_is_granted_for_advice() {
     for (denial, expected) in rows {
         assert!(told(&denial).contains(expected), "{expected}: {}", told(&denial));
     }
+}
+
+/// Each of several patterns withholds it, of whichever list.
+#[test]
+fn all_patterns_that_withhold_it_are_named_at_once() {
+    let list = |patterns: &[&str]| patterns.iter().map(|it| (*it).to_owned()).collect();
+    let tiers = tiers(&FilePolicy {
+        deny_paths: list(&["**/*.pem", "<workspace>/src/**", "<workspace>/no/**"]),
+        read_paths: list(&["<workspace>/src/a*"]),
+        prompt_paths: list(&["<workspace>/src/a.*"]),
+        ..FilePolicy::default()
+    });
+    let grants = [flag("/w", R)];
+    let told = |denial: &Denial| in_line(advisor(&grants, &[], &tiers).advise(denial));
+    let withheld = Denial { restraint: Some(Restraint::Deny), ..denial("open", "/w/src/a.pem", R) };
+    let pem = "`**/*.pem` of deny_paths";
+    assert_eq!(
+        told(&withheld),
+        format!("no option and no rule outweighs it; take the pattern out; also in the way: {pem}")
+    );
+    let both = format!("`<workspace>/src/**` of deny_paths, {pem}");
+    assert_eq!(
+        told(&denial("open", "/w/src/ab.pem", U)),
+        format!(
+            "to be taken out first: {both}, `<workspace>/src/a*` of read_paths; then -w /w/src/ab.pem; src/ab.pem: read, update"
+        )
+    );
+    let moved = pair("rename", "/w/x.pem", "/w/no/x", D, false);
+    assert_eq!(
+        told(&moved),
+        format!(
+            "to be taken out first: {pem}, `<workspace>/no/**` of deny_paths; then -w /w/x.pem; -w /w/no/x; x.pem: read, create, delete; no/x: read, create"
+        )
+    );
 }
 
 /// What holds where no pattern matches gives way to a pattern alone, of the user's own.
@@ -137,13 +171,18 @@ fn tiers_withhold_by_the_spelling_too() {
     let free = "-w /w/real/a; real/a: read, update";
     assert_eq!(in_line(told(&by("/w/link/a"))), free);
     let taken_out = "to be taken out first: `**/no/*` of deny_paths";
-    assert_eq!(in_line(told(&by("/w/no/a"))), format!("{taken_out}; then -w /w/real/a"));
+    assert_eq!(in_line(told(&by("/w/no/a"))), format!("{taken_out}; then {free}"));
     let Advice::Grant { question: Some(question), .. } = told(&by("/w/asked/a")) else {
         panic!("a person is asked")
     };
     assert!(question.contains("`**/asked/*`"), "{question}");
     let moved = Denial { route: "/w/no/a".into(), ..pair("rename", "/w/x", "/w/real/a", C, true) };
-    assert_eq!(in_line(told(&moved)), format!("{taken_out}; then -w /w/x -w /w/real/a"));
+    assert_eq!(
+        in_line(told(&moved)),
+        format!(
+            "{taken_out}; then -w /w/x; -w /w/real/a; x: read, create, delete; real/a: read, create"
+        )
+    );
 }
 
 /// Of a move one denial is told, whatever its other end lacks.

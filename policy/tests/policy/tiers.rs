@@ -400,6 +400,11 @@ fn the_narrowest_pattern_is_reported() {
     assert_eq!(reported("/w/s/k"), Some("/w/s/*"));
     assert_eq!(reported("/w/k"), Some("/w/**"));
     assert_eq!(reported("/o/k"), Some("**/k"));
+    let place = Path::new("/w/s/k");
+    let (rest, found) = tiers.without(Restraint::Deny, place, place);
+    let named = ["/w/s/*", "/w/**", "**/k"].map(|pattern| format!("`{pattern}` of deny_paths"));
+    assert_eq!(found, named);
+    assert!(rest.reported(Restraint::Deny, place, place).is_none());
 }
 
 fn pattern() -> impl Strategy<Value = String> {
