@@ -122,10 +122,12 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// Colours on a terminal, unless `NO_COLOR` asks for none.
+    /// Colours on a terminal that has them, unless `NO_COLOR` asks for none.
     pub(crate) fn of_stderr() -> Self {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self { coloured: std::io::stderr().is_terminal() && !unwanted }
+        let terminal = std::env::var_os("TERM").unwrap_or_default();
+        let has_colours = !terminal.is_empty() && terminal != "dumb";
+        Self { coloured: is_terminal() && has_colours && !unwanted }
     }
 
     fn name(self) -> String {
