@@ -43,7 +43,7 @@ pub(crate) fn authorize(
     if request.json {
         report::json(&answers)?;
     } else {
-        report::text(&words(&answers));
+        report::text(&words(&answers))?;
     }
     Ok(u8::from(answers.iter().any(|answer| matches!(answer, Answer::No(_)))))
 }

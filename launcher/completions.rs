@@ -5,6 +5,7 @@ use clap::{Arg, Command};
 use clap_complete::Shell;
 
 use crate::cli;
+use crate::failure::Failure;
 use crate::report;
 
 const NAME: &str = "jp-confine";
@@ -55,9 +56,9 @@ complete -c jp-confine -n "contains -- -- (commandline -opc)" -x -a "(__fish_jp_
 "#;
 
 /// `completions`: prints the script for a shell.
-pub(crate) fn print(shell: Shell) -> u8 {
-    report::output(&script(shell));
-    0
+pub(crate) fn print(shell: Shell) -> Result<u8, Failure> {
+    report::output(&script(shell))?;
+    Ok(0)
 }
 
 fn script(shell: Shell) -> String {

@@ -46,7 +46,7 @@ pub(crate) fn dry_run(
         None => plan(context, options, &prepared)?,
     };
     report::json(&prepared.to_json())?;
-    report::text(&plan.describe());
+    report::text(&plan.describe())?;
     Ok(0)
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn check(
             let verdict = word(result.verdict);
             let message = report::path(&result.message());
             let why = if message.is_empty() { message } else { format!(": {message}") };
-            report::text(&format!("{verdict} {capability} {path}{why}\n"));
+            report::text(&format!("{verdict} {capability} {path}{why}\n"))?;
         }
     }
     Ok(status(&results.iter().map(|result| result.verdict).collect::<Vec<_>>()))
@@ -123,7 +123,7 @@ pub(crate) fn explain(
     if json {
         report::json(&Held { explanation, held_by: &plan.holders })?;
     } else {
-        report::text(&words(&explanation, &plan.holders));
+        report::text(&words(&explanation, &plan.holders))?;
     }
     Ok(0)
 }
