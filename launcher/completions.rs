@@ -90,10 +90,18 @@ fn definition_for(shell: Shell) -> Command {
     let name = if shell == Shell::Bash { NAME.replace('-', "__") } else { NAME.to_owned() };
     let mut whole = cli::definition().bin_name(name);
     whole.build();
-    Command::new(NAME)
-        .version(env!("CARGO_PKG_VERSION"))
-        .args(whole.get_arguments().filter(|arg| !arg.is_positional()))
-        .subcommands(whole.get_subcommands())
+    offered(&whole).name(NAME).bin_name(NAME).version(env!("CARGO_PKG_VERSION"))
+}
+
+/// Without what is nobody's to type, and what stands behind `--`.
+fn offered(command: &Command) -> Command {
+    let is_offered = |arg: &&Arg| !arg.is_hide_set() && !arg.is_last_set();
+    let about = command.get_about().cloned();
+    Command::new(command.get_name().to_owned())
+        .bin_name(command.get_bin_name().unwrap_or_default().to_owned())
+        .about(about.unwrap_or_default())
+        .args(command.get_arguments().filter(is_offered))
+        .subcommands(command.get_subcommands().map(offered))
         // They are among the arguments of a definition that is built.
         .disable_help_flag(true)
         .disable_version_flag(true)
