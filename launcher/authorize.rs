@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use jp_confine_policy::authorize::{Authorized, Authorizer, Refusal};
@@ -38,12 +39,12 @@ pub(crate) fn authorize(
         };
     }
     let source = request.source.as_deref().or(options.tool.as_deref()).unwrap_or("authorize");
-    let answer = |path| Answer::from(authorized(&folders, request.access, path, source));
+    let answer = |path| Answer::from(authorized(&folders, request, path, source));
     let answers: Vec<Answer> = request.paths.iter().map(answer).collect();
     if request.json {
         report::json(&answers)?;
     } else {
-        report::text(&words(&answers));
+        report::text(&words(&answers))?;
     }
     Ok(u8::from(answers.iter().any(|answer| matches!(answer, Answer::No(_)))))
 }
@@ -63,16 +64,16 @@ fn folder(
 
 fn authorized(
     folders: &Authorizer,
-    access: Access,
+    request: &Request,
     path: &OsString,
     source: &str,
 ) -> Result<Authorized, Refusal> {
     let path = Path::new(path);
-    let authorized = match access {
+    let authorized = match request.access {
         Access::Read => folders.authorize_read(path, source),
         Access::Write => folders.authorize_write(path, source),
-    };
-    authorized.and_then(|authorized| authorized.in_utf8(source))
+    }?;
+    if request.json { authorized.in_utf8(source) } else { Ok(authorized) }
 }
 
 /// One element of the array that `--json` prints.
@@ -94,7 +95,11 @@ fn words(answers: &[Answer]) -> String {
     for answer in answers {
         let _ = match answer {
             Answer::Yes(path) => {
-                writeln!(text, "ok {}", report::path(&path.resolved_path().to_string_lossy()))
+                writeln!(
+                    text,
+                    "ok {}",
+                    report::printable(path.resolved_path().as_os_str().as_bytes())
+                )
             }
             Answer::No(refusal) => writeln!(text, "refused {}", report::path(refusal.message())),
         };

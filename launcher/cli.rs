@@ -140,8 +140,12 @@ enum Sub {
         json: bool,
     },
     /// List, give and take back approvals of targets outside the workspace
-    #[command(subcommand)]
-    Approvals(ApprovalsSub),
+    Approvals {
+        #[command(flatten)]
+        options: Options,
+        #[command(subcommand)]
+        sub: Box<ApprovalsSub>,
+    },
     /// Explain what the last run in this workspace was refused, and what would allow it
     Why {
         #[command(flatten)]
@@ -155,6 +159,8 @@ enum Sub {
     },
     /// Say what this machine offers, what is lost without the rest, and how to get it
     Doctor {
+        #[command(flatten)]
+        options: Options,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -165,15 +171,20 @@ enum Sub {
         options: Options,
     },
     /// Print the manual page
-    Man,
+    Man {
+        #[command(flatten)]
+        options: Options,
+    },
     /// Print what a shell needs to complete the command line
     Completions {
+        #[command(flatten)]
+        options: Options,
         /// The shell
         shell: Shell,
     },
 }
 
-/// What is to be done with approvals.
+// What is to be done with approvals. With `///` it would be the description of `approvals`.
 #[derive(Debug, Subcommand)]
 enum ApprovalsSub {
     /// Print them: the rule's path, what it may lead to, and since when
@@ -243,21 +254,25 @@ fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Comma
         Some(Sub::Why { options, json, last: _ }) => {
             (line.options.then(options), Command::Why { json })
         }
-        Some(Sub::Doctor { json }) => (line.options, Command::Doctor { json }),
+        Some(Sub::Doctor { options, json }) => {
+            (line.options.then(options), Command::Doctor { json })
+        }
         Some(Sub::Mounts { options, json }) => {
             (line.options.then(options), Command::Mounts { json })
         }
-        Some(Sub::Approvals(sub)) => {
-            let (options, approvals) = match sub {
+        Some(Sub::Approvals { options, sub }) => {
+            let (later, approvals) = match *sub {
                 ApprovalsSub::List { options, json } => (options, Approvals::List { json }),
                 ApprovalsSub::Approve { options, name } => (options, Approvals::Approve { name }),
                 ApprovalsSub::Revoke { options, name } => (options, Approvals::Revoke { name }),
             };
-            (line.options.then(options), Command::Approvals(approvals))
+            (line.options.then(options).then(later), Command::Approvals(approvals))
         }
         Some(Sub::Init { options }) => (line.options.then(options), Command::Init),
-        Some(Sub::Man) => (line.options, Command::Man),
-        Some(Sub::Completions { shell }) => (line.options, Command::Completions { shell }),
+        Some(Sub::Man { options }) => (line.options.then(options), Command::Man),
+        Some(Sub::Completions { options, shell }) => {
+            (line.options.then(options), Command::Completions { shell })
+        }
     })
 }
 

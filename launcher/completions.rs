@@ -5,6 +5,7 @@ use clap::{Arg, Command};
 use clap_complete::Shell;
 
 use crate::cli;
+use crate::failure::Failure;
 use crate::report;
 
 const NAME: &str = "jp-confine";
@@ -55,9 +56,9 @@ complete -c jp-confine -n "contains -- -- (commandline -opc)" -x -a "(__fish_jp_
 "#;
 
 /// `completions`: prints the script for a shell.
-pub(crate) fn print(shell: Shell) -> u8 {
-    report::output(&script(shell));
-    0
+pub(crate) fn print(shell: Shell) -> Result<u8, Failure> {
+    report::output(&script(shell))?;
+    Ok(0)
 }
 
 fn script(shell: Shell) -> String {
@@ -89,10 +90,18 @@ fn definition_for(shell: Shell) -> Command {
     let name = if shell == Shell::Bash { NAME.replace('-', "__") } else { NAME.to_owned() };
     let mut whole = cli::definition().bin_name(name);
     whole.build();
-    Command::new(NAME)
-        .version(env!("CARGO_PKG_VERSION"))
-        .args(whole.get_arguments().filter(|arg| !arg.is_positional()))
-        .subcommands(whole.get_subcommands())
+    offered(&whole).name(NAME).bin_name(NAME).version(env!("CARGO_PKG_VERSION"))
+}
+
+/// Without what is nobody's to type, and what stands behind `--`.
+fn offered(command: &Command) -> Command {
+    let is_offered = |arg: &&Arg| !arg.is_hide_set() && !arg.is_last_set();
+    let about = command.get_about().cloned();
+    Command::new(command.get_name().to_owned())
+        .bin_name(command.get_bin_name().unwrap_or_default().to_owned())
+        .about(about.unwrap_or_default())
+        .args(command.get_arguments().filter(is_offered))
+        .subcommands(command.get_subcommands().map(offered))
         // They are among the arguments of a definition that is built.
         .disable_help_flag(true)
         .disable_version_flag(true)

@@ -44,14 +44,11 @@ struct Diagnosis {
 /// Prints what there is. The exit status is 0 whatever is missing.
 pub(crate) fn doctor(context: &Context, json: bool) -> Result<u8, Failure> {
     let diagnosis = diagnose(context);
-    let text = if json {
-        serde_json::to_string_pretty(&diagnosis)
-            .map_err(|error| Failure::own(format!("no JSON: {error}")))?
-            + "\n"
+    if json {
+        report::json(&diagnosis)?;
     } else {
-        words(&diagnosis)
-    };
-    report::text(&text);
+        report::text(&words(&diagnosis))?;
+    }
     Ok(0)
 }
 

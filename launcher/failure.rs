@@ -11,7 +11,7 @@ use crate::report;
 /// Why the program was not run.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The command line is wrong, or asks for help or the version.
+    /// The command line is wrong.
     Usage(clap::Error),
     /// A configuration file is wrong.
     Configuration(Box<Diagnostic>),
@@ -67,7 +67,6 @@ impl Failure {
     /// The exit status of this process.
     pub(crate) fn status(&self) -> u8 {
         match self {
-            Self::Usage(error) if !error.use_stderr() => 0,
             Self::Usage(_) | Self::Configuration(_) | Self::Own { .. } => 125,
             Self::NotExecutable { .. } => 126,
             Self::NotFound { .. } => 127,

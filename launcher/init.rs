@@ -33,7 +33,7 @@ pub(crate) fn init(context: &Context, options: &Options) -> Result<u8, Failure> 
         ),
     })?;
     let next = "look at it, then try: jp-confine -- PROGRAM";
-    report::text(&format!("wrote {shown}\n{next}\n"));
+    report::text(&format!("wrote {shown}\n{next}\n"))?;
     Ok(0)
 }
 

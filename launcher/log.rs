@@ -159,7 +159,8 @@ impl Log {
 
     /// One line in one write. A full disk must not end the run.
     fn write(&self, event: &Value) {
-        let written = (&self.file).write_all(format!("{event}\n").as_bytes());
+        let written = (&self.file)
+            .write_all(format!("{}\n", report::plain_json(&event.to_string())).as_bytes());
         if let (Err(error), Ok(mut lost)) = (written, self.lost.lock()) {
             let before = lost.as_ref().map_or(0, |(count, _)| *count);
             *lost = Some((before + 1, error));

@@ -84,11 +84,43 @@ pub(crate) fn may_be_drawn(name: &[u8]) -> bool {
 /// Whether a name under which something was to be made that is not there yet may be drawn: it ends as `mktemp` has
 /// it, with a capital among small letters or digits.
 pub(crate) fn may_be_drawn_anew(name: &[u8]) -> bool {
+    may_be_drawn(name) || ends_mixed(name)
+}
+
+fn ends_mixed(name: &[u8]) -> bool {
     let is_mixed = |end: &[u8; RANDOM]| {
         let has = |kind: fn(&u8) -> bool| end.iter().any(kind);
         has(u8::is_ascii_uppercase) && (has(u8::is_ascii_lowercase) || has(u8::is_ascii_digit))
     };
-    may_be_drawn(name) || (may_be_random(name) && name.last_chunk().is_some_and(is_mixed))
+    may_be_random(name) && name.last_chunk().is_some_and(is_mixed)
+}
+
+/// Whether a name under which a program was to make a file for itself alone may be drawn, be there a suffix behind:
+/// so Python and others have it, and nobody asks them for a capital or a digit.
+pub(crate) fn may_be_drawn_for_oneself(name: &[u8]) -> bool {
+    let dot = name.iter().rposition(|&byte| byte == b'.').unwrap_or(name.len());
+    let ends = [Some(name), name.get(..dot)];
+    let is_drawn =
+        |end: &[u8]| ends_mixed(end) || end.last_chunk().copied().is_some_and(is_no_word);
+    may_be_drawn(name) || ends.into_iter().flatten().any(is_drawn)
+}
+
+/// Whether a name is that of a program with something drawn behind, as `cargo-installimYdCs` is.
+pub(crate) fn is_drawn_behind(program: &[u8], name: &[u8]) -> bool {
+    !program.is_empty() && name.starts_with(program) && may_be_drawn_anew(name)
+}
+
+/// Whether these are eight of what Python draws from, and neither words nor words that are numbered: of four letters
+/// in a word one is a vowel.
+fn is_no_word(end: [u8; 8]) -> bool {
+    let digits = end.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let (start, _) = end.split_at(end.len() - digits);
+    let count = |kind: fn(&u8) -> bool| start.iter().filter(|byte| kind(byte)).count();
+    let letters = count(u8::is_ascii_lowercase);
+    let is_of_python = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
+    end.iter().all(is_of_python)
+        && letters > 0
+        && (count(u8::is_ascii_digit) > 0 || count(|byte| b"aeiouy".contains(byte)) * 4 < letters)
 }
 
 /// Whether it is as of the swap files of `vim`, which takes the next letter where one is left over.
@@ -268,6 +300,45 @@ mod tests {
         }
         for name in ["a.lock", "chapter12", "README", "Cargo.lock", "index.lock", "x"] {
             assert!(!may_be_drawn_anew(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_may_be_drawn_for_a_program_itself() {
+        for name in [
+            "job_x7k2m9qa.json",
+            "job_xkcdqwrt.json",
+            "job_zk_qtrbw",
+            "job_qwkzrtp4",
+            "jobimYdCs.json",
+        ] {
+            assert!(may_be_drawn_for_oneself(name.as_bytes()), "{name}");
+        }
+        for name in [
+            "lock",
+            "index.lock",
+            "Cargo.lock",
+            "credentials.json",
+            "my_password",
+            "session_key",
+            "report-2024.csv",
+            "dump2024",
+            "20240101",
+            "COMMIT_EDITMSG",
+        ] {
+            assert!(!may_be_drawn_for_oneself(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_are_drawn_behind_that_of_a_program() {
+        for (program, name, expected) in [
+            ("cargo", "cargo-installimYdCs", true),
+            ("cargo", "cargo-install", false),
+            ("javac", "userData", false),
+            ("", "cargo-installimYdCs", false),
+        ] {
+            assert_eq!(is_drawn_behind(program.as_bytes(), name.as_bytes()), expected, "{name}");
         }
     }
 

@@ -78,6 +78,7 @@ use std::process::ExitCode;
 use cli::{Approvals, Command, Topic};
 use context::Context;
 use failure::Failure;
+use sys::signals;
 
 fn main() -> ExitCode {
     ExitCode::from(dispatch().unwrap_or_else(|failure| {
@@ -87,7 +88,14 @@ fn main() -> ExitCode {
 }
 
 fn dispatch() -> Result<u8, Failure> {
-    let (options, command) = cli::parse().map_err(Failure::Usage)?;
+    let (options, command) = match cli::parse() {
+        Err(asked) if !asked.use_stderr() => return report::help(&asked).map(|()| 0),
+        parsed => parsed.map_err(Failure::Usage)?,
+    };
+    // What is ignored here would be in a tool that is hosted.
+    if !matches!(command, Command::Vfs { .. }) {
+        signals::survive_limit_of_length();
+    }
     let mut context = Context::capture()?;
     context.set_variables(&options.env);
     match command {
@@ -132,6 +140,6 @@ fn dispatch() -> Result<u8, Failure> {
         }
         Command::Init => init::init(&context, &options),
         Command::Man => manual::page(),
-        Command::Completions { shell } => Ok(completions::print(shell)),
+        Command::Completions { shell } => completions::print(shell),
     }
 }

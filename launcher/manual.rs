@@ -43,6 +43,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
         "where the private directory for temporary files is made; the program gets its path in TMPDIR",
     ),
     ("NO_COLOR", "no colours, whatever it is set to"),
+    ("TERM", "no colours where it is unset, or dumb"),
 ];
 
 const EXAMPLES: &[(&str, &str)] = &[
@@ -69,7 +70,7 @@ const EXAMPLES: &[(&str, &str)] = &[
 pub(crate) fn page() -> Result<u8, Failure> {
     let mut page = Vec::new();
     render(&mut page)?;
-    report::output(&String::from_utf8_lossy(&page));
+    report::output(&String::from_utf8_lossy(&page))?;
     Ok(0)
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn dry_run(
         None => plan(context, options, &prepared)?,
     };
     report::json(&prepared.to_json())?;
-    report::text(&plan.describe());
+    report::text(&plan.describe())?;
     Ok(0)
 }
 
@@ -72,20 +72,33 @@ pub(crate) fn check(
     let prepared = prepared(context, options, None)?;
     let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
     let policy = policy.naming(&prepared.tiers);
-    let results: Vec<check::CheckResult> =
-        paths.iter().map(|path| policy.check(path.as_bytes(), capability)).collect();
+    let result = |path: &OsString| {
+        let result = policy.check(path.as_bytes(), capability);
+        if json { in_utf8(result, options) } else { result }
+    };
+    let results: Vec<check::CheckResult> = paths.iter().map(result).collect();
     if json {
         report::json(&results)?;
     } else {
-        for result in &results {
-            let path = report::path(&result.path);
+        for (path, result) in paths.iter().zip(&results) {
+            let path = report::printable(path.as_bytes());
             let verdict = word(result.verdict);
             let message = report::path(&result.message());
             let why = if message.is_empty() { message } else { format!(": {message}") };
-            report::text(&format!("{verdict} {capability} {path}{why}\n"));
+            report::text(&format!("{verdict} {capability} {path}{why}\n"))?;
         }
     }
     Ok(status(&results.iter().map(|result| result.verdict).collect::<Vec<_>>()))
+}
+
+/// What JSON can carry of it; it has no place for why that is less.
+fn in_utf8(result: check::CheckResult, options: &Options) -> check::CheckResult {
+    let verdict = result.verdict;
+    let result = result.in_utf8();
+    if result.verdict != verdict && !options.quiet {
+        report::warning(&result.message());
+    }
+    result
 }
 
 /// The exit status that tells of verdicts.
@@ -123,7 +136,7 @@ pub(crate) fn explain(
     if json {
         report::json(&Held { explanation, held_by: &plan.holders })?;
     } else {
-        report::text(&words(&explanation, &plan.holders));
+        report::text(&words(&explanation, &plan.holders))?;
     }
     Ok(0)
 }

@@ -8,7 +8,7 @@ mod tests;
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -17,6 +17,7 @@ pub(crate) use self::block::{Circumstances, approval, asked, times, words};
 pub(crate) use self::fold::{fitted, folded};
 pub(crate) use self::screen::Screen;
 use crate::failure::Failure;
+use crate::sys::signals;
 
 /// What every message begins with.
 const NAME: &str = "jp-confine:";
@@ -122,10 +123,12 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// Colours on a terminal, unless `NO_COLOR` asks for none.
+    /// Colours on a terminal that has them, unless `NO_COLOR` asks for none.
     pub(crate) fn of_stderr() -> Self {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self { coloured: std::io::stderr().is_terminal() && !unwanted }
+        let terminal = std::env::var_os("TERM").unwrap_or_default();
+        let has_colours = !terminal.is_empty() && terminal != "dumb";
+        Self { coloured: is_terminal() && has_colours && !unwanted }
     }
 
     fn name(self) -> String {
@@ -147,12 +150,6 @@ impl Style {
 
 /// Says why nothing was run.
 pub(crate) fn failure(failure: &Failure) {
-    if let Failure::Usage(error) = failure
-        && !error.use_stderr()
-    {
-        let _ = error.print();
-        return;
-    }
     told(&explanation(failure, Style::of_stderr()));
 }
 
@@ -203,8 +200,8 @@ fn say(text: &str) {
 }
 
 /// Where what a tool says of itself goes, as it is.
-pub(crate) fn diagnostics() -> impl std::io::Write {
-    std::io::stderr()
+pub(crate) fn diagnostics() -> impl io::Write {
+    io::stderr()
 }
 
 /// Prints the block after a run.
@@ -219,26 +216,58 @@ pub(crate) fn block_of(lines: &[String]) {
 
 /// Whether somebody watches.
 pub(crate) fn is_terminal() -> bool {
-    std::io::stderr().is_terminal()
+    io::stderr().is_terminal()
 }
 
 /// Prints lines for people, which a terminal gets in several if they are too long.
-pub(crate) fn text(text: &str) {
-    if std::io::stdout().is_terminal() { output(&folded(text)) } else { output(text) }
+pub(crate) fn text(text: &str) -> Result<(), Failure> {
+    if io::stdout().is_terminal() { output(&folded(text)) } else { output(text) }
 }
 
-/// Prints what was asked for, as it is. A reader that has had enough is no failure.
-pub(crate) fn output(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+/// Prints what was asked for, as it is.
+pub(crate) fn output(text: &str) -> Result<(), Failure> {
+    answer(|| {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    })
+}
+
+/// Prints what `--help` and `--version` ask for.
+pub(crate) fn help(asked: &clap::Error) -> Result<(), Failure> {
+    answer(|| asked.print())
 }
 
 /// Prints `value` as JSON for people and programs.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
-    output(&format!("{text}\n"));
-    Ok(())
+    output(&format!("{}\n", plain_json(&text)))
+}
+
+/// JSON that leaves a terminal as it is, and means the same: outside of strings there is nothing to escape.
+pub(crate) fn plain_json(text: &str) -> String {
+    let mut plain = String::new();
+    for character in text.chars() {
+        if character != '\n' && is_disruptive(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(plain, "\\u{unit:04x}");
+            }
+        } else {
+            plain.push(character);
+        }
+    }
+    plain
+}
+
+/// An answer that is lost is a failure, but where the reader has had enough.
+fn answer(print: impl FnOnce() -> io::Result<()>) -> Result<(), Failure> {
+    signals::survive_limit_of_length();
+    match print() {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::own(format!("the answer cannot be written to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Lines for people, which a terminal gets in several if they are too long.
@@ -248,7 +277,7 @@ fn told(text: &str) {
 
 /// In one write, so that the lines of concurrent programs do not get in between.
 fn stderr(text: &str) {
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// A path or other name for messages, control characters escaped.

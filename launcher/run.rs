@@ -21,7 +21,6 @@ use crate::prepare::{self, Prepared, Run, Stage};
 use crate::report;
 use crate::search;
 use crate::start::Start;
-use crate::sys::signals;
 use crate::terminal::Person;
 use crate::turns::Turns;
 use crate::why::Ended;
@@ -44,7 +43,6 @@ pub(crate) fn run(
     mut lesson: Option<&mut Lesson>,
 ) -> Result<Ran, Failure> {
     let began = SystemTime::now();
-    signals::survive_limit_of_length();
     let workspace = prepare::find_workspace(context, options)?;
     let log = match &options.events {
         Some(path) => Some(Log::open(context, &workspace.root, path)?),

@@ -121,14 +121,15 @@ pub(crate) fn serve(
     made.map_or(Ok(()), Made::keep)?;
     let begun = Served::begin(context, &workspace);
     let ending = session.run(&mut hosted.command(arguments), &init)?;
-    let status = conclude(&ending, options.verbose);
+    let concluded = conclude(&ending, options.verbose);
+    let status = concluded.as_ref().map_or_else(Failure::status, |status| *status);
     let refusals = &refusals.borrow();
     let served = Served { tool: name, name: program, arguments, status, refusals };
     let kept = begun.and_then(|()| served.keep(context, &workspace));
     if !options.quiet {
         tell(refusals.total(), kept.is_ok());
     }
-    Ok(status)
+    concluded
 }
 
 /// Says that the tool was refused something; it was told itself what.
@@ -191,13 +192,13 @@ fn limits(call: &Call) -> Limits {
 }
 
 /// Prints what came of it; the exit status.
-fn conclude(ending: &Ending, is_verbose: bool) -> u8 {
+fn conclude(ending: &Ending, is_verbose: bool) -> Result<u8, Failure> {
     match ending {
         Ending::Result(contents) => {
             let text = contents.to_text();
             let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-            report::output(&format!("{text}{end}"));
-            return 0;
+            report::output(&format!("{text}{end}"))?;
+            return Ok(0);
         }
         Ending::Failed(error) => {
             report::problem(&format!("the tool failed: {}", error.message));
@@ -207,13 +208,13 @@ fn conclude(ending: &Ending, is_verbose: bool) -> u8 {
             let code = status.code().and_then(|code| u8::try_from(code).ok());
             let more = if is_verbose { "" } else { "; -v says what it was refused" };
             report::problem(&format!("the tool ended without a result{more}"));
-            return code.filter(|code| *code != 0).unwrap_or(1);
+            return Ok(code.filter(|code| *code != 0).unwrap_or(1));
         }
         Ending::Hung => report::problem("the tool said nothing for too long, and was ended"),
         Ending::Unanswered(_) => {
             report::problem("the tool asked something that nobody answered, and was ended");
         }
-        Ending::Cancelled => return 130,
+        Ending::Cancelled => return Ok(130),
     }
-    1
+    Ok(1)
 }

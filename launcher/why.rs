@@ -301,17 +301,13 @@ pub(crate) fn last(context: &Context, options: &Options, json: bool) -> Result<u
     match of_last_run(context, &workspace).map_err(|error| unreadable(&error))? {
         Some((head, mut denials)) if json => {
             denials.extend(head.missed.iter().map(|name| missed::explained(name, &head)));
-            report::output(&format!("{}\n", pretty(&denials)?));
+            report::json(&denials)?;
         }
-        None if json => report::output("[]\n"),
-        Some((head, denials)) => report::text(&words::words(&head, &denials, &workspace)),
-        None => report::text(&words::nothing(&workspace)),
+        None if json => report::output("[]\n")?,
+        Some((head, denials)) => report::text(&words::words(&head, &denials, &workspace))?,
+        None => report::text(&words::nothing(&workspace))?,
     }
     Ok(0)
-}
-
-fn pretty(denials: &[Explained]) -> Result<String, Failure> {
-    serde_json::to_string_pretty(denials).map_err(|error| Failure::own(format!("no JSON: {error}")))
 }
 
 fn unreadable(error: &io::Error) -> Failure {

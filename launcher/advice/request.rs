@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{Destination, Request};
-use jp_confine_policy::telling::{EXCHANGE, EXCLUSIVE};
+use jp_confine_policy::telling::{EXCHANGE, EXCLUSIVE, PRIVATE};
 
 use crate::asked::{Asked, Extent, path_of};
 use crate::events::Denial;
@@ -82,9 +82,14 @@ fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
     if denial.missing.contains(Capabilities::CREATE) {
         let calls = [&b"mkstemp"[..], b"mkdtemp"];
         let is_drawn = calls.iter().any(|call| denial.call.starts_with(call));
-        let is_new = denial.call == EXCLUSIVE.to_bytes() && made_up::may_be_drawn_anew(name);
+        let is_new = is_exclusive(denial) && made_up::may_be_drawn_anew(name);
+        let is_own = denial.call == PRIVATE.to_bytes() && made_up::may_be_drawn_for_oneself(name);
+        let is_its_directory =
+            denial.call.starts_with(b"mkd") && made_up::is_drawn_behind(program(denial), name);
         return is_drawn
             || is_new
+            || is_own
+            || is_its_directory
             || made_up::is_another_each_time(name)
             || made_up::is_of_hashes(path);
     }
@@ -93,11 +98,21 @@ fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
         || (made_up::is_another_each_time(name) && changes && is_gone())
 }
 
+/// Whether a file was to be made of a name that nothing has.
+fn is_exclusive(denial: &Denial) -> bool {
+    [EXCLUSIVE, PRIVATE].iter().any(|call| denial.call == call.to_bytes())
+}
+
+/// The name of who was refused.
+fn program(denial: &Denial) -> &[u8] {
+    path_of(&denial.program).file_name().map_or(&b""[..], OsStr::as_bytes)
+}
+
 /// Whether what was to be made is for a while only, so that it is changed and removed, too.
 fn passes(denial: &Denial) -> bool {
     let name = path_of(&denial.path).file_name().map_or(&b""[..], OsStr::as_bytes);
     // Files of this name that last, `Cargo.lock` for one, may be there already.
-    let is_lock = name.ends_with(b".lock") && denial.call == EXCLUSIVE.to_bytes();
+    let is_lock = name.ends_with(b".lock") && is_exclusive(denial);
     is_lock || made_up::is_made_up(name) || made_up::is_journal(name)
 }
 

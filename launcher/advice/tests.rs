@@ -169,6 +169,25 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
             "-w /w/x; x: read, create, update, delete, execute",
         ),
         (
+            denial("open O_EXCL 0600", "/w/x/job_xkcdqwrt.json", C),
+            "-w /w/x; x: read, create, update, delete, execute",
+        ),
+        (
+            denial("open O_EXCL", "/w/x/job_xkcdqwrt.json", C),
+            "-w /w/x/job_xkcdqwrt.json; x/job_xkcdqwrt.json: read, create, update, execute",
+        ),
+        (
+            denial("open O_EXCL 0600", "/w/x/a.lock", C),
+            "-w /w/x/a.lock; x/a.lock: read, create, update, delete, execute",
+        ),
+        (
+            Denial {
+                program: b"/bin/cargo".to_vec(),
+                ..denial("mkdir", "/w/x/cargo-installimYdCs", C)
+            },
+            "-w /w/x; x: read, create, update, delete, execute",
+        ),
+        (
             denial("open", "/w/x/foo9ymizrse", C),
             "-w /w/x/foo9ymizrse; x/foo9ymizrse: read, create, update, execute",
         ),

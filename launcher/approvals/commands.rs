@@ -36,7 +36,7 @@ pub(crate) fn list(context: &Context, options: &Options, json: bool) -> Result<u
             (report::path(&entry.rule_path), report::path(entry.canonical_target.as_str()));
         let _ = writeln!(text, "{name} → {target} ({})", report::path(&entry.approved_at));
     }
-    report::text(&text);
+    report::text(&text)?;
     Ok(0)
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn approve(context: &Context, options: &Options, name: &str) -> Resul
         let _ = write!(text, " (it was {})", shown(&previous));
     }
     let about = About { context, root: &root, scopes: &[], log: None };
-    report::text(&format!("{text}\n{}", about.warnings(&target)));
+    report::text(&format!("{text}\n{}", about.warnings(&target)))?;
     Ok(0)
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn revoke(context: &Context, options: &Options, name: &str) -> Result
     store.save()?;
     let (name, target) =
         (report::path(name.as_str()), report::path(entry.canonical_target.as_str()));
-    report::text(&format!("revoked {name} → {target}\n"));
+    report::text(&format!("revoked {name} → {target}\n"))?;
     Ok(0)
 }
 

@@ -20,6 +20,21 @@ fn options_stand_on_either_side_of_the_subcommand() {
 }
 
 #[test]
+fn every_subcommand_takes_the_options() {
+    for words in [
+        "-q approvals -r a list -r b",
+        "-q -r a doctor -r b",
+        "-r a man -q -r b",
+        "-r a completions -q bash -r b",
+        "-r a why -q --last -r b",
+    ] {
+        let (options, _) = line(&format!("jp-confine {words}")).expect(words);
+        assert!(options.quiet, "{words}");
+        assert_eq!(options.read, [PathBuf::from("a"), PathBuf::from("b")], "{words}");
+    }
+}
+
+#[test]
 fn one_word_to_explain_is_a_path_and_more_say_what_they_are() {
     for (words, topic) in [
         ("jp-confine explain net", None),

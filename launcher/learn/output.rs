@@ -50,8 +50,7 @@ impl Output {
     /// Writes `text`, in one step. The run may have made links meanwhile, so all is checked again.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
         let Some(path) = &self.path else {
-            report::output(text);
-            return Ok(());
+            return report::output(text);
         };
         let place = self.check(path)?;
         self.put(&place, text).map_err(|error| self.failure(&error.to_string()))

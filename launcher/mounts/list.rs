@@ -91,7 +91,7 @@ pub(crate) fn mounts(context: &Context, options: &Options, json: bool) -> Result
         if lines.is_empty() && !options.quiet {
             report::note("no rule, pattern or approval of this workspace leads outside of it");
         }
-        report::text(&lines.iter().map(words).collect::<String>());
+        report::text(&lines.iter().map(words).collect::<String>())?;
     }
     Ok(0)
 }

@@ -63,7 +63,7 @@ pub(crate) fn check(
         report::json(&answers)?;
     } else {
         let lines: String = answers.iter().map(Answer::line).collect();
-        report::text(&lines);
+        report::text(&lines)?;
     }
     Ok(status(&answers.iter().map(|answer| answer.verdict).collect::<Vec<_>>()))
 }
@@ -81,7 +81,7 @@ pub(crate) fn explain(
         report::json(&answers)?;
     } else {
         let text: Vec<String> = answers.iter().map(Explained::text).collect();
-        report::text(&text.join("\n"));
+        report::text(&text.join("\n"))?;
     }
     Ok(0)
 }

@@ -140,6 +140,9 @@ impl Authorizer {
 
     /// The judgement, in the order of spec §15.
     fn judge(&self, access: Access, requested: &Path) -> Result<Pin, No> {
+        if requested.as_os_str().is_empty() {
+            return Err(No::Words(Reason::ResolutionFailed, answer::EMPTY));
+        }
         let spelled = by_the_letter(requested).map_err(No::Because)?;
         let resolve = |path: &Path| {
             canonical::resolve(Path::new("/"), path, Op::Content)
@@ -166,8 +169,14 @@ impl Authorizer {
             return self.contain_spelling(asked);
         }
         if holders.is_empty() {
-            let reason = if is_spelled { Reason::Escape } else { Reason::AbsoluteInput };
-            return Err(No::Because(reason));
+            let mut opened = self.opened();
+            return Err(if opened.any(|(folder, _)| folder.below(asked.spelled).is_some()) {
+                No::Because(Reason::Escape)
+            } else if is_spelled {
+                No::Words(Reason::Escape, answer::UNRESOLVED)
+            } else {
+                No::Because(Reason::AbsoluteInput)
+            });
         }
         holders.iter().try_for_each(|(folder, context)| folder.judge(context, asked, asked.real()))
     }

@@ -1,12 +1,14 @@
 //! Verdicts on workspace-relative input, as tools give it (spec §1, §4.1, §18 `check`).
 
 use std::boxed::Box;
+use std::ffi::OsStr;
 use std::format;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::string::{String, ToString as _};
 use std::vec::Vec;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::build::{Grant, GrantKind, Origin};
 use crate::canonical::{Op, Resolved, Root};
@@ -21,6 +23,7 @@ use crate::tiers::Tiers;
 
 mod by_capability;
 
+pub(crate) use crate::denial::Detail;
 pub use crate::denial::Reason;
 
 /// Whether a request may go ahead.
@@ -46,8 +49,8 @@ pub struct CheckResult {
     pub verdict: Verdict,
     /// Why not, or why not without consent; `None` when allowed.
     pub reason: Option<Reason>,
-    /// Where the input leads, absolute and canonical, if that could be said.
-    #[serde(serialize_with = "lossy")]
+    /// Where the input leads, absolute and canonical, if that could be said. Serialising fails for what is not
+    /// UTF-8, see [`Self::in_utf8`].
     pub resolved: Option<PathBuf>,
     /// Who declared the rule that decided; of a tier that withholds what the rule grants, or opens what no rule
     /// reaches, its pattern, its list or its default.
@@ -64,6 +67,9 @@ pub struct CheckResult {
     /// Nothing that anybody wrote is about it.
     #[serde(skip)]
     pub(crate) uncovered: bool,
+    /// More than the reason says, for messages.
+    #[serde(skip)]
+    pub(crate) detail: Option<Detail>,
 }
 
 impl CheckResult {
@@ -80,6 +86,7 @@ impl CheckResult {
             rule_id: None,
             granting: Vec::new(),
             uncovered: false,
+            detail: None,
         }
     }
 
@@ -93,16 +100,26 @@ impl CheckResult {
         self
     }
 
+    /// The same for who takes text alone, as JSON is: where the input leads to a path that is not UTF-8, that
+    /// is not said, and it may not be used, because with other letters in it, it would be another path.
+    #[must_use]
+    pub fn in_utf8(mut self) -> Self {
+        if self.resolved.as_ref().is_none_or(|path| path.to_str().is_some()) {
+            return self;
+        }
+        self.resolved = None;
+        if self.verdict == Verdict::Deny {
+            return self;
+        }
+        self.detail = Some(Detail::NotUtf8);
+        self.concluded(Err(Reason::ResolutionFailed))
+    }
+
     /// Whether the request may go ahead.
     #[must_use]
     pub fn is_allowed(&self) -> bool {
         self.verdict == Verdict::Allow
     }
-}
-
-#[expect(clippy::ref_option, reason = "the signature that serde calls")]
-fn lossy<S: Serializer>(path: &Option<PathBuf>, out: S) -> Result<S::Ok, S::Error> {
-    path.as_ref().map(|path| path.to_string_lossy()).serialize(out)
 }
 
 /// A refused access; it displays as the message for the person or model that asked.
@@ -266,7 +283,9 @@ impl<'a> Context<'a> {
         op: Op,
         result: &mut CheckResult,
     ) -> Result<(), Reason> {
-        let spelled = lexical::normalise(input)?;
+        let spelled = lexical::normalise(input).inspect_err(|error| {
+            result.detail = Detail::of_input(*error);
+        })?;
         if lexical::demands_directory(input) {
             self.root.resolve(&spelled.join(""), Op::Content)?;
         }
@@ -305,7 +324,21 @@ impl<'a> Context<'a> {
         if let Some(restraint) = denial.restraint {
             result.rule = Some(tiers.described(restraint, path, route));
         }
+        result.detail = self.stays(image, &request, result.capability);
         Err(Reason::of_denial(&denial))
+    }
+
+    /// Why what may not be deleted stays although its own rule grants that.
+    pub(crate) fn stays(
+        &self,
+        image: &Image<'_>,
+        request: &Request<'_>,
+        capability: Capability,
+    ) -> Option<Detail> {
+        let is_granted = capability == Capability::Delete
+            && decide::access(image, request, capability.into()) == decide::Verdict::Allow;
+        is_granted
+            .then(|| granting::keeper(self, image, Path::new(OsStr::from_bytes(request.path))))
     }
 
     /// Within the boundary, or how it was left.

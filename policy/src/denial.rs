@@ -64,6 +64,61 @@ impl From<LexicalError> for Reason {
     }
 }
 
+/// What is known of a refusal beside its [`Reason`], for the words of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// The input is empty.
+    Empty,
+    /// There is a NUL byte in the input.
+    Nul,
+    /// The answer is to be UTF-8, and the path is not.
+    NotUtf8,
+    /// A directory is to be deleted with something in it that must stay, which a rule may say, or nobody may change.
+    Keeps {
+        /// What that is, and by whose word, if it can be named.
+        what: Option<String>,
+        /// Nobody may change it.
+        is_final: bool,
+    },
+}
+
+impl Detail {
+    pub(crate) const fn of_input(error: LexicalError) -> Option<Self> {
+        match error {
+            LexicalError::Empty => Some(Self::Empty),
+            LexicalError::Nul => Some(Self::Nul),
+            LexicalError::Absolute | LexicalError::Escape => None,
+        }
+    }
+
+    pub(crate) fn why(&self) -> String {
+        match self {
+            Self::Empty => "it is empty".to_string(),
+            Self::Nul => "there is a NUL byte in it".to_string(),
+            Self::NotUtf8 => {
+                "it is not UTF-8, and with other letters it would be another path".to_string()
+            }
+            Self::Keeps { what, .. } => {
+                format!("{} must stay in it", what.as_deref().unwrap_or("something"))
+            }
+        }
+    }
+
+    const fn remedy(&self) -> &'static str {
+        match self {
+            Self::Empty => "The root of the workspace is written `.`.",
+            Self::Nul => "No name has one; check the path.",
+            Self::NotUtf8 => "Ask the user to rename what is called so.",
+            Self::Keeps { is_final: true, .. } => {
+                "No rule and no flag allows that; delete the rest of what is in it."
+            }
+            Self::Keeps { is_final: false, .. } => {
+                "Delete the rest of what is in it, or ask the user to let that be deleted too."
+            }
+        }
+    }
+}
+
 impl From<ResolveError> for Reason {
     fn from(error: ResolveError) -> Self {
         if error.is_permission() { Self::PermissionDenied } else { Self::ResolutionFailed }
@@ -87,15 +142,19 @@ impl CheckResult {
     #[must_use]
     pub fn message(&self) -> String {
         let Some(reason) = self.reason else { return String::new() };
-        let Self { capability, target, .. } = self;
-        let why = why(reason);
+        let Self { capability, detail, .. } = self;
+        let target = if self.target.is_empty() { "the path" } else { &self.target };
+        let why = detail.as_ref().map_or_else(|| why(reason).to_string(), Detail::why);
         let mut text = format!("cannot {capability} {target}: {why}.");
         if matches!(reason, Reason::Denied | Reason::Escape | Reason::NestedEscape) {
             text.push(' ');
             text.push_str(&self.granting_words());
         }
         text.push(' ');
-        text.push_str(&self.remedy(reason));
+        match detail {
+            Some(detail) => text.push_str(detail.remedy()),
+            None => text.push_str(&self.remedy(reason)),
+        }
         text
     }
 

@@ -61,7 +61,7 @@ pub struct Judgement {
     /// Whether the refusal makes the name look absent (R18).
     pub hidden: bool,
     /// Who declared the rule that decided, or the pattern that withholds what the rule grants, or that
-    /// opens what no rule reaches.
+    /// opens what no rule reaches; or that something stays although its rule grants that it is deleted.
     pub rule: Option<String>,
 }
 
@@ -160,6 +160,9 @@ fn judgement(
             judgement.hidden = denial.hidden;
             if denial.ask {
                 judgement.verdict = Verdict::Prompt;
+            }
+            if let Some(stays) = context.stays(image, &request, capability) {
+                judgement.rule = Some(stays.why());
             }
             if let Some(restraint) = denial.restraint {
                 judgement.rule = Some(tiers.described(restraint, &place.path, route));

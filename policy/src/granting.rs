@@ -1,6 +1,7 @@
 //! Which rules do grant a capability, for the messages of refusals (spec §5.3).
 
 use std::borrow::ToOwned as _;
+use std::format;
 use std::path::{Path, PathBuf};
 use std::string::String;
 use std::vec::Vec;
@@ -9,6 +10,7 @@ use crate::build::{Grant, GrantKind, Origin};
 use crate::capability::Capability;
 use crate::check::{Context, bytes, shown};
 use crate::decide::{self, Request};
+use crate::denial::Detail;
 use crate::image::Image;
 
 /// The paths that effectively grant a capability: of grants on one path only the one that wins
@@ -31,6 +33,23 @@ pub(crate) fn paths(
         }
     }
     paths
+}
+
+/// What below the directory `path` may not be deleted, first what nobody may change.
+pub(crate) fn keeper(context: &Context<'_>, image: &Image<'_>, path: &Path) -> Detail {
+    let kept = context.grants().iter().enumerate().filter_map(|(index, grant)| {
+        let below = grant.anchor.strip_prefix(path).ok().filter(|below| *below != Path::new(""))?;
+        let found = decide::lookup(image, &Request::canonical(bytes(&grant.anchor)));
+        let wins = found.rule.is_some_and(|id| id.index() == index);
+        let is_final = matches!(grant.origin, Origin::Product { .. });
+        let stays = wins && !found.caps.contains(Capability::Delete.into());
+        stays.then(|| (is_final, format!("`{}` ({})", shown(below), grant.origin)))
+    });
+    let (is_final, what) = match kept.min_by_key(|(is_final, _)| !is_final) {
+        Some((is_final, what)) => (is_final, Some(what)),
+        None => (false, None),
+    };
+    Detail::Keeps { what, is_final }
 }
 
 /// The path under which a tool knows a grant; `None` for what is not about tools.

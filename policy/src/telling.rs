@@ -31,6 +31,15 @@ pub const EXCHANGE: &CStr = c"renameat2 RENAME_EXCHANGE";
 /// What an open is called in a record that was to make a file of a name that nothing has, and nothing else.
 pub const EXCLUSIVE: &CStr = c"open O_EXCL";
 
+/// The same where the file is to be its owner's alone, to read and to write: most names of such are drawn.
+pub const PRIVATE: &CStr = c"open O_EXCL 0600";
+
+/// What an open is called that is to make a new file and nothing else.
+#[must_use]
+pub const fn exclusive(is_for_both: bool, mode: u32) -> &'static CStr {
+    if is_for_both && mode & 0o7777 == 0o600 { PRIVATE } else { EXCLUSIVE }
+}
+
 /// What the call returns where the record was a question and a person consented; else it is zero.
 pub const CONSENT: u32 = 1;
 

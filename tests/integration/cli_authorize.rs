@@ -1,11 +1,13 @@
 //! `authorize`: absolute paths, for programs in other languages (spec §15).
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
 use crate::cli_status::product;
-use crate::run::PRODUCT;
+use crate::run::{Mode, PRODUCT, Run};
 use crate::scratch::Scratch;
 
 const POLICY: &str = "[[access.fs]]\npath = '.'\nread = true\n\n[[tools.edit.access.fs]]\npath = 'dir'\nwrite = true\n";
@@ -42,6 +44,27 @@ fn results_are_those_of_the_library() {
         assert!(message.starts_with("read_file: "), "{message}");
     }
     assert_eq!((answers.len(), status), (5, 1));
+}
+
+/// JSON would name another file, words need not.
+#[test]
+fn what_is_not_utf8_is_answered_in_words_alone() {
+    let scratch = workspace();
+    scratch.write("ws/a\u{fffd}", "");
+    std::fs::write(scratch.ws().join(OsStr::from_bytes(b"a\xff")), "").expect("a file");
+    let answer = |line: &str| {
+        let line = format!("exec {PRODUCT} {line} \"$(printf \"$WS/a\\377\")\"");
+        Run::sh(&scratch, &scratch.expand(&line)).mode(Mode::Bare).run()
+    };
+    answer("authorize read").assert_ok().assert_stdout("/a\\xff\n");
+    answer("authorize read --json").assert_code(1).assert_stdout("it is not UTF-8");
+    let answer = |line: &str| {
+        let line = format!("exec {PRODUCT} {line} \"$(printf 'a\\377')\"");
+        Run::sh(&scratch, &line).mode(Mode::Bare).run()
+    };
+    answer("check read").assert_ok().assert_stdout("allow read a\\xff\n");
+    let run = answer("check --json read");
+    run.assert_code(1).assert_stdout("\"resolved\": null").assert_stderr("it is not UTF-8");
 }
 
 #[test]

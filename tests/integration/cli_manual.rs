@@ -37,6 +37,9 @@ fn completions_are_scripts_of_the_shell() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let run = product(&scratch, &["completions", shell]).cwd(Path::new("/")).run();
         run.assert_ok().assert_stdout("authorize");
+        for internal in ["-hosted", "-service"] {
+            assert!(!run.stdout.contains(internal), "{shell} offers {internal}");
+        }
     }
     product(&scratch, &["completions", "csh"]).run().assert_code(125).assert_stderr("bash");
 }

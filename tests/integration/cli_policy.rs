@@ -32,6 +32,17 @@ fn check_says_one_line_for_each_path() {
     assert!(!run.stdout.contains('\u{1b}'), "{run}");
 }
 
+/// Where its own rule grants that, another rule is no way.
+#[test]
+fn the_root_cannot_be_deleted_and_that_is_said() {
+    let scratch = Scratch::new();
+    let kept = "`jp-confine.toml` (the workspace's policy file, never writable from inside) must stay in it";
+    let run = product(&scratch, &["check", "delete", "."]).run();
+    run.assert_code(1).assert_stdout(kept).assert_stdout("No rule and no flag allows that");
+    assert!(!run.stdout.contains("To allow it"), "{run}");
+    product(&scratch, &["explain", "."]).run().assert_ok().assert_stdout("must stay in it");
+}
+
 #[test]
 fn check_as_json() {
     let scratch = workspace();

@@ -7,8 +7,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::run::{Mode, PRODUCT, Run, have, skip, wait};
 use crate::scratch::Scratch;
+use crate::terminal::Terminal;
 
 /// `jp-confine` with exactly these arguments, in the workspace.
 pub(crate) fn product<'a>(scratch: &'a Scratch, args: &[&str]) -> Run<'a> {
@@ -109,6 +112,69 @@ fn a_layer_that_nobody_knows_cannot_be_done_without() {
         .assert_stderr("JP_CONFINE_WITHOUT names `landlok`")
         .assert_stderr("landlock, listener, openat2, proc, ptrace, pidfd_getfd");
     assert!(!scratch.path("ws/ran").exists());
+}
+
+/// Who reads an answer into a file takes status 0 for all of it.
+#[test]
+fn an_answer_that_is_lost_is_a_failure() {
+    let scratch = Scratch::new();
+    let through = |script: &str, line: &[&str]| {
+        Run::new(&scratch, "sh", &[&["-c", script, PRODUCT], line].concat()).mode(Mode::Bare).run()
+    };
+    for line in [
+        &["compile"][..],
+        &["man"],
+        &["-h"],
+        &["--version"],
+        &["completions", "bash"],
+        &["--dry-run", "--", "true"],
+        &["check", "read", "file"],
+        &["check", "--json", "read", "file"],
+        &["authorize", "--json", "read", "/file"],
+        &["explain", "file"],
+        &["why", "--last"],
+        &["mounts", "--json"],
+        &["doctor"],
+    ] {
+        let lost = "the answer cannot be written to standard output";
+        through("\"$0\" \"$@\" >/dev/full", line).assert_code(125).assert_stderr(lost);
+        through("ulimit -f 0; \"$0\" \"$@\" >x", line)
+            .assert_code(125)
+            .assert_stderr("File too large");
+    }
+    let read = "{ \"$0\" \"$@\"; echo $? >&2; } | head -c 1";
+    through(read, &["man"]).assert_ok().assert_stderr("0\n");
+}
+
+/// What a name does to a terminal it does not do out of JSON either.
+#[test]
+fn json_leaves_a_terminal_as_it_is() {
+    let scratch = Scratch::new();
+    let name = "a\u{7f}\u{9b}2J\u{202e}b";
+    for line in [&["check", "--json", "read", name][..], &["explain", "--json", name]] {
+        let run = product(&scratch, line).run();
+        run.assert_stdout(r"a\u007f\u009b2J\u202eb");
+        assert!(!run.stdout.contains(['\u{7f}', '\u{9b}', '\u{202e}']), "{run}");
+        let value: Value = serde_json::from_str(&run.stdout).expect("JSON");
+        let value = value.get(0).unwrap_or(&value);
+        assert!(value["path"].as_str().is_some_and(|path| path.ends_with(name)), "{value}");
+    }
+}
+
+#[test]
+fn colours_are_for_terminals_that_have_them() {
+    if !have("script") {
+        return skip("no script");
+    }
+    let scratch = Scratch::new();
+    for (term, is_coloured) in [("xterm", true), ("dumb", false), ("", false)] {
+        let run = product(&scratch, &["-p", "missing", "compile"]).env("TERM", term);
+        let mut terminal = Terminal::start(&run);
+        terminal.see("missing");
+        assert_eq!(terminal.end(), Some(125));
+        let screen = terminal.screen();
+        assert_eq!(screen.contains("\x1b["), is_coloured, "{term}: {screen}");
+    }
 }
 
 #[test]

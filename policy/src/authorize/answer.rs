@@ -3,7 +3,7 @@
 use std::boxed::Box;
 use std::format;
 use std::path::Path;
-use std::string::String;
+use std::string::{String, ToString as _};
 
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
@@ -93,7 +93,10 @@ impl Authorized {
     pub fn in_utf8(self, source: &str) -> Result<Self, Refusal> {
         match self.resolved_path().to_str() {
             Some(_) => Ok(self),
-            None => Err(No::Because(Reason::ResolutionFailed).told(self.resolved_path(), source)),
+            None => {
+                Err(No::Words(Reason::ResolutionFailed, NOT_UTF8)
+                    .told(self.resolved_path(), source))
+            }
         }
     }
 
@@ -120,19 +123,31 @@ impl Serialize for Authorized {
     }
 }
 
+const NOT_UTF8: &str = "it is not UTF-8, and with other letters it would be another path. Ask the user to \
+                        rename what is called so.";
+pub(super) const EMPTY: &str = "it is empty. Use an absolute path.";
+pub(super) const UNRESOLVED: &str = "the workspace folder that it is in cannot be resolved. Use a path in another, \
+                                     or ask the user whether that folder is there.";
+
 /// Why not, before anybody is told.
 pub(super) enum No {
     Because(Reason),
+    /// In other words than those of the reason.
+    Words(Reason, &'static str),
     Denied(Box<CheckResult>),
 }
 
 impl No {
     /// The refusal for the tool `source`. Of a path that leads out nothing is said but its spelling.
     pub(super) fn told(self, requested: &Path, source: &str) -> Refusal {
-        let path = requested.display();
+        let path = match requested.display() {
+            _ if requested.as_os_str().is_empty() => "the path".to_string(),
+            path => path.to_string(),
+        };
         let (reason, what) = match self {
             Self::Denied(result) => (result.reason.unwrap_or(Reason::Denied), result.message()),
             Self::Because(reason) => (reason, format!("cannot use {path}: {}", why(reason))),
+            Self::Words(reason, words) => (reason, format!("cannot use {path}: {words}")),
         };
         Refusal { reason: reason.into(), message: format!("{source}: {what}") }
     }

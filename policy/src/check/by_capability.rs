@@ -53,7 +53,7 @@ impl Context<'_> {
         input: &Utf8Path,
         capability: Capability,
     ) -> Result<Utf8PathBuf, FsAccessError> {
-        let result = self.check(input.as_str().as_bytes(), capability);
+        let result = self.check(input.as_str().as_bytes(), capability).in_utf8();
         let path = result.resolved.clone().map(Utf8PathBuf::from_path_buf);
         match (result.verdict, path) {
             (Verdict::Allow, Some(Ok(path))) => Ok(path),

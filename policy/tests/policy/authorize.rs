@@ -1,6 +1,8 @@
 //! Authorising absolute paths: spec §15, in its order, and what it says to avoid.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -123,8 +125,23 @@ fn a_folder_that_cannot_be_resolved_proves_nothing() {
         .with_folder(&place.path("gone"), &Policy::default(), &place.approvals(""))
         .unwrap();
     assert_eq!(asked(&place, &gone, "w gone/a"), "symlink_escapes_workspace");
+    let refusal = gone.authorize_read(&place.path("gone/a"), "tool").unwrap_err();
+    assert!(refusal.message().contains("the workspace folder that it is in cannot be resolved"));
     let opted_in = gone.allow_symlinks_outside_workspace(Some(true));
     assert_eq!(asked(&place, &opted_in, "w gone/a"), "outside_workspace");
+}
+
+#[test]
+fn words_about_the_name_itself() {
+    let place = Place::new("");
+    let folders = authorizer(&place, "", "");
+    let refusal = folders.authorize_read(Path::new(""), "tool").unwrap_err();
+    assert_eq!(refusal.message(), "tool: cannot use the path: it is empty. Use an absolute path.");
+    let name = place.path("w").join(OsStr::from_bytes(b"a\xff"));
+    fs::write(&name, "").unwrap();
+    let authorized = folders.authorize_read(&name, "tool").unwrap();
+    let refusal = authorized.in_utf8("tool").unwrap_err();
+    assert!(refusal.message().contains("it is not UTF-8"), "{refusal}");
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! Verdicts on tool input: spec §1 (precedence), §4, §5, §6.4 and §7.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
 use camino::Utf8PathBuf;
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
@@ -285,6 +288,42 @@ fn message_of_a_denial_where_nothing_grants() {
          ask the user for an `access.fs` rule on this path with `execute = true`, or for the \
          flag `--exec PATH`."
     );
+}
+
+#[test]
+fn message_about_what_stays_although_deletion_is_granted() {
+    assert_eq!(
+        message("w/d/e/", ".:rw d/e:r", "", ("d", 'd')),
+        "cannot delete d: `e` (rule `d/e` (, rule 1)) must stay in it. delete is granted on: `.`. Delete \
+         the rest of what is in it, or ask the user to let that be deleted too."
+    );
+    let ruled = message("w/d/e/", ".:r d/e:rw", "", ("d", 'd'));
+    assert!(ruled.contains("the policy does not grant it"), "{ruled}");
+}
+
+#[test]
+fn message_about_an_empty_path() {
+    assert_eq!(
+        message("", "", "", ("", 'r')),
+        "cannot read the path: it is empty. The root of the workspace is written `.`."
+    );
+}
+
+/// Letters in the place of what is not UTF-8 are those of another path.
+#[test]
+fn text_names_no_other_path() {
+    let place = Place::new("w/a\u{fffd}");
+    std::os::unix::fs::symlink(OsStr::from_bytes(b"b\xff"), place.path("w/l")).unwrap();
+    let policy = place.policy(".:r", "");
+    for input in [&b"a\xff"[..], b"l"] {
+        let result = policy.context().check(input, capability('r'));
+        assert!(result.is_allowed() && serde_json::to_string(&result).is_err());
+        let told = result.in_utf8();
+        assert_eq!((told.verdict, told.reason), (Verdict::Deny, Some(Reason::ResolutionFailed)));
+        assert_eq!(told.resolved, None);
+        assert!(told.message().contains("not UTF-8"), "{}", told.message());
+    }
+    assert!(policy.context().check("a\u{fffd}".as_bytes(), capability('r')).in_utf8().is_allowed());
 }
 
 #[test]

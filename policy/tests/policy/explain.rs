@@ -81,6 +81,14 @@ fn deletion_is_judged_on_the_link_itself() {
 }
 
 #[test]
+fn a_directory_stays_with_what_is_in_it() {
+    let found = of(&Place::new("w/d/e/").policy(".:rw d/e:r", ""), "d");
+    assert_eq!(allowed(&found), "rcu");
+    let rule = found.capabilities[3].rule.as_deref();
+    assert_eq!(rule, Some("`e` (rule `d/e` (, rule 1)) must stay in it"));
+}
+
+#[test]
 fn what_cannot_be_resolved_is_denied_and_said() {
     let place = Place::new("w/l=l");
     let found = of(&place.policy("", ""), "l/a");

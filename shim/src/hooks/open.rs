@@ -6,7 +6,7 @@ use core::ffi::{CStr, c_char, c_int, c_uint};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenRequest, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::telling::EXCLUSIVE;
+use jp_confine_policy::telling;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
@@ -71,6 +71,11 @@ impl How {
 
     const fn exclusive(self) -> bool {
         self.has(libc::O_CREAT | libc::O_EXCL)
+    }
+
+    /// What an exclusive one is called where it is refused.
+    const fn told(self) -> &'static CStr {
+        telling::exclusive(self.flags & libc::O_ACCMODE == libc::O_RDWR, self.mode)
     }
 
     /// An open for reading, or to list, that neither makes nor changes anything.
@@ -167,7 +172,7 @@ fn judge_and_open(
     let mut spelling = Spelling::new();
     spelling.read(dirfd, path)?;
     let is_plain = || matches!(call.to_bytes(), b"open" | b"openat" | b"fopen");
-    let call = if how.exclusive() && is_plain() { EXCLUSIVE } else { call };
+    let call = if how.exclusive() && is_plain() { how.told() } else { call };
     open_spelled(image, call, &mut spelling, how)
 }
 
