@@ -202,7 +202,8 @@ impl<'a> Advisor<'a> {
         if let Some(reason) = self.way_out_of(denial) {
             return never(&format!("{reason}{}", self.others_beside(denial, asked)));
         }
-        if self.is_behind_dangling_link(denial) {
+        let asked = asked_by(denial, self.began);
+        if self.is_of_dangling_link(denial) || asked.paths().any(is_nothing_behind_link) {
             return never(
                 "its link leads to nothing on this machine, so that there is nothing to allow",
             );
@@ -219,7 +220,7 @@ impl<'a> Advisor<'a> {
     }
 
     /// Whether what decided is what stands for an external rule whose link dangles. Looks at the disk.
-    fn is_behind_dangling_link(&self, denial: &Denial) -> bool {
+    fn is_of_dangling_link(&self, denial: &Denial) -> bool {
         let decided = denial.rule.and_then(|rule| self.grants.get(rule));
         decided.is_some_and(|grant| {
             let is_link = grant.anchor.symlink_metadata().is_ok_and(|it| it.is_symlink());
@@ -329,6 +330,13 @@ impl<'a> Advisor<'a> {
 /// Whether the place is called so the next time: what belongs to a process is not.
 fn lasts(place: &Path) -> bool {
     of_any_process(place.as_os_str().as_bytes()).is_none()
+}
+
+/// Whether nothing is there, and a link is on the way: what is there has a name without any, and what names a link
+/// means where it leads. Looks at the disk.
+fn is_nothing_behind_link(path: &Path) -> bool {
+    let is_link = |above: &Path| above.symlink_metadata().is_ok_and(|it| it.is_symlink());
+    path.ancestors().skip(1).any(is_link) && path.symlink_metadata().is_err()
 }
 
 /// Adds `step` to those so far, one of a kind for each place; what there is of that then.
