@@ -7,6 +7,7 @@ mod commands;
 mod filled;
 mod gathered;
 mod mounted;
+mod nowhere;
 mod profile;
 mod request;
 mod together;
@@ -203,10 +204,8 @@ impl<'a> Advisor<'a> {
             return never(&format!("{reason}{}", self.others_beside(denial, asked)));
         }
         let asked = asked_by(denial, self.began);
-        if self.is_of_dangling_link(denial) || asked.paths().any(is_nothing_behind_link) {
-            return never(
-                "its link leads to nothing on this machine, so that there is nothing to allow",
-            );
+        if let Some(reason) = self.leads_nowhere(denial, asked) {
+            return never(&reason);
         }
         if self.is_control(denial) {
             return never("cannot be allowed");
@@ -217,15 +216,6 @@ impl<'a> Advisor<'a> {
     /// The list that a denial is about.
     fn programs_about(&self, denial: &Denial) -> Option<Programs<'_>> {
         self.programs.filter(|_| denial.reason == Reason::Command)
-    }
-
-    /// Whether what decided is what stands for an external rule whose link dangles. Looks at the disk.
-    fn is_of_dangling_link(&self, denial: &Denial) -> bool {
-        let decided = denial.rule.and_then(|rule| self.grants.get(rule));
-        decided.is_some_and(|grant| {
-            let is_link = grant.anchor.symlink_metadata().is_ok_and(|it| it.is_symlink());
-            matches!(grant.kind, GrantKind::Tombstone { .. }) && is_link && !grant.anchor.exists()
-        })
     }
 
     /// Whether the denied change would have been to a file of the launcher's own.
@@ -330,13 +320,6 @@ impl<'a> Advisor<'a> {
 /// Whether the place is called so the next time: what belongs to a process is not.
 fn lasts(place: &Path) -> bool {
     of_any_process(place.as_os_str().as_bytes()).is_none()
-}
-
-/// Whether nothing is there, and a link is on the way: what is there has a name without any, and what names a link
-/// means where it leads. Looks at the disk.
-fn is_nothing_behind_link(path: &Path) -> bool {
-    let is_link = |above: &Path| above.symlink_metadata().is_ok_and(|it| it.is_symlink());
-    path.ancestors().skip(1).any(is_link) && path.symlink_metadata().is_err()
 }
 
 /// Adds `step` to those so far, one of a kind for each place; what there is of that then.

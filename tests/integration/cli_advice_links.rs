@@ -64,3 +64,21 @@ fn what_a_link_leads_nowhere_with_cannot_be_allowed() {
         assert!(!run.stderr.contains("allow: ") && !run.stderr.contains("path ="), "{run}");
     }
 }
+
+/// What is made in the place of a link that an external rule is for would have every later run refused.
+#[test]
+fn where_an_external_rule_lacks_its_link_nothing_else_is_made() {
+    let rule = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
+    let rules = format!("{rule}[[access.fs]]\npath = 'fork'\nexternal = true\nread = true\n");
+    for script in ["mkdir fork", "mkdir fork/inner", "echo x > fork", "mkdir -p q && mv -T q fork"]
+    {
+        let scratch = Scratch::new();
+        scratch.write("ws/jp-confine.toml", &rules);
+        let run = attempt(&scratch, script);
+        assert_ne!(run.code(), 0, "{script}: allowed");
+        run.assert_stderr("make that, as with --mount fork=PATH, or take the rule out");
+        assert!(!run.stderr.contains("allow: ") && !run.stderr.contains("path ="), "{run}");
+        scratch.write("ws/jp-confine.toml", rule);
+        attempt(&scratch, &script.replace("mkdir fork/", "mkdir -p fork/")).assert_ok();
+    }
+}
