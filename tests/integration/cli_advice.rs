@@ -49,7 +49,10 @@ const WITHHELD: &[(&str, &str)] = &[
     ("echo x >> no/file", "first: `<workspace>/no/**` of deny_paths"),
     ("touch no/new", "first: `<workspace>/no/**` of deny_paths"),
     ("rm -f no/file", "first: `<workspace>/no/**` of deny_paths"),
-    ("mv whole dir/whole", "place: `<workspace>/whole/part/*` of prompt_paths"),
+    (
+        "mv whole dir/whole",
+        "place; take the pattern out: `<workspace>/whole/part/*` of prompt_paths",
+    ),
     ("mv asked/file moved", "first: `<workspace>/asked/**` of prompt_paths"),
     ("ln asked/file second", "first: `<workspace>/asked/**` of prompt_paths"),
 ];
