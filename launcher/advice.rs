@@ -7,6 +7,7 @@ mod commands;
 mod filled;
 mod gathered;
 mod mounted;
+mod nowhere;
 mod profile;
 mod request;
 mod together;
@@ -202,10 +203,9 @@ impl<'a> Advisor<'a> {
         if let Some(reason) = self.way_out_of(denial) {
             return never(&format!("{reason}{}", self.others_beside(denial, asked)));
         }
-        if self.is_behind_dangling_link(denial) {
-            return never(
-                "its link leads to nothing on this machine, so that there is nothing to allow",
-            );
+        let asked = asked_by(denial, self.began);
+        if let Some(reason) = self.leads_nowhere(denial, asked) {
+            return never(&reason);
         }
         if self.is_control(denial) {
             return never("cannot be allowed");
@@ -216,15 +216,6 @@ impl<'a> Advisor<'a> {
     /// The list that a denial is about.
     fn programs_about(&self, denial: &Denial) -> Option<Programs<'_>> {
         self.programs.filter(|_| denial.reason == Reason::Command)
-    }
-
-    /// Whether what decided is what stands for an external rule whose link dangles. Looks at the disk.
-    fn is_behind_dangling_link(&self, denial: &Denial) -> bool {
-        let decided = denial.rule.and_then(|rule| self.grants.get(rule));
-        decided.is_some_and(|grant| {
-            let is_link = grant.anchor.symlink_metadata().is_ok_and(|it| it.is_symlink());
-            matches!(grant.kind, GrantKind::Tombstone { .. }) && is_link && !grant.anchor.exists()
-        })
     }
 
     /// Whether the denied change would have been to a file of the launcher's own.

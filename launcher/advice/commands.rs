@@ -1,6 +1,7 @@
 //! What would have allowed a program that no rule lets start: the narrowest rule that does, tried on the
 //! evaluator.
 
+use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -107,6 +108,25 @@ impl<'a> Programs<'a> {
             invocation::judge(image, &invocation, &mut is).is_ok()
         };
         image.is_ok_and(|image| prepare::parse_image(&image).is_ok_and(|image| allows(&image)))
+    }
+}
+
+/// Has each rule list what the others of its key do, since a file takes one.
+pub(super) fn unite(all: &mut [Advice]) {
+    let mut listed: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
+    for advice in all.iter() {
+        let Advice::Command { key, rule, .. } = advice else { continue };
+        let known = listed.entry(key.clone()).or_default();
+        for line in rule.args.iter().flatten() {
+            if !known.contains(line) {
+                known.push(line.clone());
+            }
+        }
+    }
+    for advice in all {
+        if let Advice::Command { key, rule, .. } = advice {
+            rule.args = listed.get(key).cloned();
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::{Advice, Advisor, Means, Trial, Written, note, options_of, request};
+use super::{Advice, Advisor, Means, Trial, Written, commands, note, options_of, request};
 use crate::asked::{Asked, Step};
 use crate::events::Denial;
 
@@ -29,7 +29,9 @@ impl Advisor<'_> {
             Err(advice) => *advice,
             Ok(_) => advice.next().unwrap_or_else(|| Advice::Never(String::new())),
         };
-        asked.into_iter().map(one).collect()
+        let mut all: Vec<Advice> = asked.into_iter().map(one).collect();
+        commands::unite(&mut all);
+        all
     }
 
     /// The ways out of these requests under the policy as it is.

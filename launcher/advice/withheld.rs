@@ -121,8 +121,7 @@ impl Trial<'_> {
         };
         let moves = goes(&from, &to) && (destination != Destination::Exchange || goes(&to, &from));
         let (from, to) = (path_of(from.path), path_of(to.path));
-        let described = |place| self.advisor.tiers.described_about(place);
-        let pattern = || described(from).or_else(|| described(to));
+        let pattern = || self.advisor.tiers.described_between(from, to);
         (!moves).then(|| report::path(&pattern().unwrap_or_else(|| "file_policy".to_owned())))
     }
 }

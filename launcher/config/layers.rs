@@ -170,7 +170,7 @@ impl Layers {
         let Some((source, span)) = place else {
             return Failure::advised(error.to_string(), error.help());
         };
-        let title = format!("`{}` cannot be a rule", error.value());
+        let title = format!("`{}` cannot be a rule", error.path());
         let diagnostic = Diagnostic::at(source, span, title).label(error.problem().to_string());
         Failure::Configuration(Box::new(diagnostic.help(error.help())))
     }

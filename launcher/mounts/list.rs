@@ -45,8 +45,8 @@ enum State {
 enum MadeBy {
     /// A rule of a file.
     Rule,
-    /// `--mount` alone, whose rule lasted for one run (spec §8.3); link and approval are left of it.
-    Option,
+    /// An approval alone: the rule that it was given for is gone, as that of `--mount` is after one run (spec §8.3).
+    Approval,
     /// A pattern of a workspace file (spec §18 "Layers"): no mount, and `--no-mount` leaves it alone.
     Pattern,
 }
@@ -131,7 +131,7 @@ fn line(
         External::Missing { .. } | External::Unresolvable(_) => (State::Dangling, None),
     };
     let grants: Vec<Held> = scope::grants_on(scopes, &name).into_iter().map(held).collect();
-    let made_by = if grants.is_empty() { MadeBy::Option } else { MadeBy::Rule };
+    let made_by = if grants.is_empty() { MadeBy::Approval } else { MadeBy::Rule };
     let approved = store.get(Kind::Mount, name.as_str());
     Line {
         state,
@@ -204,8 +204,8 @@ fn words(line: &Line) -> String {
     for held in &line.grants {
         let _ = writeln!(text, "           {}", held.words);
     }
-    if line.made_by == MadeBy::Option {
-        text.push_str("           made by --mount: no rule of a file grants it\n");
+    if line.made_by == MadeBy::Approval {
+        text.push_str("           approved, for a run with --mount or a rule that is gone: no rule of a file grants it\n");
     }
     if line.state == State::Unused {
         text.push_str("           no file has such a pattern that counts\n");

@@ -147,10 +147,11 @@ fn entries(
     let places: Vec<usize> = (0..all.len()).filter(is_first).take(FOR_DENIALS / 2).collect();
     let first: Vec<&Denial> = places.iter().map(|place| all[*place]).collect();
     let advice = about.advisor.advise_all(&first);
-    for (place, advice) in places.iter().zip(advice) {
+    for (at, (place, one)) in places.iter().zip(&advice).enumerate() {
         let (denial, count) = told[*place];
         let together = gathered.iter().find(|one| one.members.first() == Some(place));
-        let mut lines = describe(denial, *count, about.advisor, &advice, style);
+        let is_new = !advice[..at].contains(one);
+        let mut lines = describe(denial, *count, about.advisor, (one, is_new), style);
         let others = |one| others(one, &all, about.advisor, style);
         lines.extend(together.into_iter().flat_map(others));
         let Some(left) = room.checked_sub(lines.len()) else { break };
@@ -159,18 +160,18 @@ fn entries(
         for line in lines {
             let _ = writeln!(text, "{line}");
         }
-        let theirs = match (together, advice) {
+        let theirs = match (together, one) {
             (Some(one), _) => one.written.clone(),
             (
                 None,
                 Advice::Grant { options, written, .. } | Advice::Withheld { options, written, .. },
             ) => {
                 has_options |= !options.is_empty();
-                written
+                written.clone()
             }
             (None, Advice::Connection(way)) => {
                 has_options = true;
-                if let Some(addition) = about.advisor.host_addition(denial, &way) {
+                if let Some(addition) = about.advisor.host_addition(denial, way) {
                     rule_additions::add(&mut rules, addition);
                 }
                 Written::default()
@@ -215,7 +216,7 @@ fn describe(
     denial: &Denial,
     count: u64,
     advisor: Advisor<'_>,
-    advice: &Advice,
+    (advice, is_new): (&Advice, bool),
     style: Style,
 ) -> Vec<String> {
     let program = called(&denial.program);
@@ -232,7 +233,7 @@ fn describe(
     let mut lines = vec![format!("  {what} {path}{beside} by {program}{times}{layer}")];
     let why = rule(denial, advisor).unwrap_or_else(|| "no rule covers it".to_owned());
     let listed = match advice {
-        Advice::Command { key, rule, instead } => {
+        Advice::Command { key, rule, instead } if is_new => {
             Some(advisor.program_addition(key, rule, instead.as_ref()))
         }
         _ => None,
@@ -256,11 +257,12 @@ fn describe(
             vec![why, format!("allow: jp-confine --net {}", quoted(way.typed.as_bytes()))]
         }
         Advice::Command { .. } => {
-            let way = listed.as_ref().map(|addition| match addition.instead {
-                Some(_) => "replace it by:".to_owned(),
-                None => format!("allow: add to {}:", addition.place()),
-            });
-            std::iter::once(why).chain(way).collect()
+            let way = match &listed {
+                Some(RuleAddition { instead: Some(_), .. }) => "replace it by:".to_owned(),
+                Some(addition) => format!("allow: add to {}:", addition.place()),
+                None => "allow: as above".to_owned(),
+            };
+            vec![why, way]
         }
         Advice::Grant { first, options, written, question } => {
             let allow = match options.as_slice() {

@@ -164,7 +164,8 @@ impl Explained {
             }
         }
         if self.rules.toml.is_some() && rules.is_empty() {
-            text.push_str("  or as above\n");
+            let or = if self.options.is_some() { "or" } else { "allow:" };
+            let _ = writeln!(text, "  {or} as above");
         }
         let before = match (rules.is_empty(), has_options) {
             (false, _) => "and add to",

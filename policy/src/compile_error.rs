@@ -48,12 +48,6 @@ impl CompileError {
         self.field
     }
 
-    /// That value as written.
-    #[must_use]
-    pub fn value(&self) -> &str {
-        if self.field == "path" { &self.path } else { "true" }
-    }
-
     /// The rule's path as written.
     #[must_use]
     pub fn path(&self) -> &str {

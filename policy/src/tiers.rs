@@ -303,14 +303,18 @@ impl Tiers {
         (self.in_words(list, pattern), pattern.map_or_else(|| PathBuf::from("/"), Pattern::stem))
     }
 
-    /// As [`Self::described`], the most specific pattern of those that may match something at or below the
-    /// canonical `directory`, and begin with a place.
+    /// As [`Self::described`], the most specific pattern of those that do not say the same below both of these
+    /// canonical directories.
     #[must_use]
-    pub fn described_about(&self, directory: &Path) -> Option<String> {
-        let is_about =
-            |pattern: &Pattern| pattern.stem() != Path::new("/") && pattern.is_about(directory);
-        let about = self.patterns.iter().filter(|(_, pattern)| is_about(pattern));
-        let narrowest = about.max_by_key(|(_, pattern)| pattern.specificity());
+    pub fn described_between(&self, one: &Path, other: &Path) -> Option<String> {
+        let differs = |list: List, pattern: &Pattern| {
+            let mut listed = Listed::new(list.marks());
+            pattern.list(&mut listed);
+            automaton::table(&[listed])
+                .is_ok_and(|table| table.look(bytes(one)).place != table.look(bytes(other)).place)
+        };
+        let differing = self.patterns.iter().filter(|(list, pattern)| differs(*list, pattern));
+        let narrowest = differing.max_by_key(|(_, pattern)| pattern.specificity());
         narrowest.map(|(list, pattern)| self.in_words(Some(*list), Some(pattern)))
     }
 

@@ -49,7 +49,10 @@ const WITHHELD: &[(&str, &str)] = &[
     ("echo x >> no/file", "first: `<workspace>/no/**` of deny_paths"),
     ("touch no/new", "first: `<workspace>/no/**` of deny_paths"),
     ("rm -f no/file", "first: `<workspace>/no/**` of deny_paths"),
-    ("mv whole dir/whole", "place: `<workspace>/whole/part/*` of prompt_paths"),
+    (
+        "mv whole dir/whole",
+        "place; take the pattern out: `<workspace>/whole/part/*` of prompt_paths",
+    ),
     ("mv asked/file moved", "first: `<workspace>/asked/**` of prompt_paths"),
     ("ln asked/file second", "first: `<workspace>/asked/**` of prompt_paths"),
 ];
@@ -184,6 +187,22 @@ fn what_is_asked_about_stays_in_its_place() {
         product(&scratch, &["why", "--last"]).run().assert_stdout("has to stay in its place");
     }
     attempt(&scratch, "cat asked/file").assert_stderr("nobody consented");
+}
+
+/// A pattern below a directory keeps it in its place, wherever the pattern begins.
+#[test]
+fn what_keeps_a_directory_in_its_place_is_named() {
+    for pattern in ["**/dir/**/x", "**/dir/*", "**/di*/conf/x", "<workspace>/dir/conf/x"] {
+        let scratch = Scratch::new();
+        scratch.write("ws/dir/conf/file", "x");
+        let policy = format!("[file_policy]\ndeny_paths = ['**/other/*', '{pattern}']\n");
+        scratch.write("ws/jp-confine.toml", &policy);
+        let named = format!("take the pattern out: `{pattern}` of deny_paths");
+        let denied = attempt(&scratch, "mv dir moved");
+        assert_ne!(denied.code(), 0, "{pattern}: allowed");
+        denied.assert_stderr(&named).assert_stderr("(jp-confine.toml:2)");
+        product(&scratch, &["why", "--last"]).run().assert_stdout(&named);
+    }
 }
 
 /// Where a person is asked once it is granted, the advice says so, and what was granted stays granted.

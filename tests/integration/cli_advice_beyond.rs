@@ -192,6 +192,39 @@ fn a_rule_about_a_program_is_replaced_as_it_is_written() {
     }
 }
 
+/// A file takes one rule about a program, so that it is for all that was refused of it, and stands once.
+#[test]
+fn one_rule_is_for_all_calls_of_a_program() {
+    for known in ["", "args = [['x']]\n"] {
+        let scratch = Scratch::new();
+        let write = |rules: &str| {
+            let policy = format!("[access.commands.bash]\n{rules}");
+            scratch.write("ws/jp-confine.toml", &policy);
+        };
+        write(&if known.is_empty() {
+            String::new()
+        } else {
+            format!("[access.commands.ls]\n{known}")
+        });
+        let attempt = || product(&scratch, &["--", "bash", "-c", "ls a; ls b"]).run();
+        let denied = attempt();
+        let told = product(&scratch, &["why", "--last"]).run().stdout;
+        let mut rules = texts(&denials(&scratch), "toml");
+        rules.dedup();
+        let [rule] = rules.as_slice() else { panic!("{rules:?}") };
+        for told in [&denied.stderr, &told] {
+            assert_eq!(told.matches("[access.commands.ls]").count(), 1, "{told}");
+            assert_eq!(told.matches("allow: as above").count(), 1, "{told}");
+            let shown = rule.lines().all(|line| told.contains(line));
+            assert!(shown, "{rule}: {told}");
+        }
+        write(rule);
+        let again = attempt();
+        assert!(!again.stderr.contains("denied"), "{rule}: {again}");
+        again.assert_code(2);
+    }
+}
+
 /// Beside `--no-net` rules of files do not count.
 #[test]
 fn nothing_is_written_where_files_do_not_count() {

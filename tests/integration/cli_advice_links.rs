@@ -1,7 +1,11 @@
 //! Advice about names that are links by the time that it is given.
 
+use std::os::unix::fs::symlink;
+
 use crate::cli_advice::{attempt, denials, texts, tree};
+use crate::cli_status::product;
 use crate::run::{Mode, PRODUCT, Run};
+use crate::scratch::Scratch;
 
 /// A link that the run itself made is not followed to where it leads: what is advised counts for its name, from the
 /// same beginning.
@@ -32,5 +36,49 @@ fn a_link_made_since_is_not_followed() {
         let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
         let run = Run::new(&scratch, "sh", &["-c", &line, script]);
         run.mode(Mode::Bare).run().assert_ok();
+    }
+}
+
+/// What is granted by a name that leads through a link is granted where that leads, so that behind one that dangles,
+/// or where what follows is not there, there is nothing to grant.
+#[test]
+fn what_a_link_leads_nowhere_with_cannot_be_allowed() {
+    let scratch = Scratch::new();
+    scratch.write("out/dir/file", "x");
+    symlink("../nothere", scratch.ws().join("dangling")).expect("linked");
+    symlink("../out", scratch.ws().join("fork")).expect("linked");
+    let external = |path| format!("[[access.fs]]\npath = '{path}'\nexternal = true\n");
+    let rules = format!("{}read = true\n{}", external("fork"), external("fork/secret"));
+    scratch
+        .write("ws/jp-confine.toml", &format!("[[access.fs]]\npath = '.'\nread = true\n{rules}"));
+    product(&scratch, &["approvals", "approve", "fork"]).run().assert_ok();
+    for script in [
+        "echo x > dangling/new",
+        "echo x > dangling/new/file",
+        "mkdir dangling/new",
+        "cat fork/dir/../secret/file",
+    ] {
+        let run = attempt(&scratch, script);
+        assert_ne!(run.code(), 0, "{script}: allowed");
+        run.assert_stderr("its link leads to nothing on this machine, so that");
+        assert!(!run.stderr.contains("allow: ") && !run.stderr.contains("path ="), "{run}");
+    }
+}
+
+/// What is made in the place of a link that an external rule is for would have every later run refused.
+#[test]
+fn where_an_external_rule_lacks_its_link_nothing_else_is_made() {
+    let rule = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
+    let rules = format!("{rule}[[access.fs]]\npath = 'fork'\nexternal = true\nread = true\n");
+    for script in ["mkdir fork", "mkdir fork/inner", "echo x > fork", "mkdir -p q && mv -T q fork"]
+    {
+        let scratch = Scratch::new();
+        scratch.write("ws/jp-confine.toml", &rules);
+        let run = attempt(&scratch, script);
+        assert_ne!(run.code(), 0, "{script}: allowed");
+        run.assert_stderr("make that, as with --mount fork=PATH, or take the rule out");
+        assert!(!run.stderr.contains("allow: ") && !run.stderr.contains("path ="), "{run}");
+        scratch.write("ws/jp-confine.toml", rule);
+        attempt(&scratch, &script.replace("mkdir fork/", "mkdir -p fork/")).assert_ok();
     }
 }

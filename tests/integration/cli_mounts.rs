@@ -252,14 +252,28 @@ fn the_list_of_mounts() {
         states,
         ["alone ok", "fork ok", "gone dangling", "moved retargeted", "new unapproved"]
     );
-    assert_eq!((&lines[0]["made_by"], &lines[1]["made_by"]), (&"option".into(), &"rule".into()));
+    assert_eq!((&lines[0]["made_by"], &lines[1]["made_by"]), (&"approval".into(), &"rule".into()));
     assert_eq!(lines[1]["grants"][1]["tool"], "edit", "{run}");
     assert_eq!(lines[2]["grants"].as_array().map(Vec::len), Some(1), "{run}");
     assert_eq!(lines[3]["approved_target"], scratch.expand("$OUT/dir"), "{run}");
     let run = say(&scratch, "mounts");
     run.assert_ok().assert_stdout(&scratch.expand("ok         fork → $OUT/dir\n"));
     run.assert_stdout("tool edit: create, update, delete\n").assert_stdout("gone → nothing\n");
-    run.assert_stdout("made by --mount: no rule of a file grants it\n");
+    run.assert_stdout(
+        "approved, for a run with --mount or a rule that is gone: no rule of a file grants it\n",
+    );
+}
+
+#[test]
+fn an_external_rule_that_stays_inside_is_named() {
+    let scratch = Scratch::new();
+    scratch.write("ws/inner/file", "x");
+    for path in [".", "inner", "inner/.."] {
+        scratch.write("ws/jp-confine.toml", &RULE.replace("fork", path));
+        let run = say(&scratch, "-- true");
+        run.assert_code(125).assert_stderr(&format!("error: `{path}` cannot be a rule"));
+        run.assert_stderr("stays inside the workspace");
+    }
 }
 
 /// Patterns that lead outside are approved like links, and are no mounts.

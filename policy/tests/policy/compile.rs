@@ -214,7 +214,7 @@ fn error_of(tree: &str, rule: FsRule) -> (CompileError, Place) {
 fn an_error_names_the_rule_the_field_the_value_and_what_would_be_right() {
     let (error, _) = error_of("", FsRule::new("/etc"));
     assert_eq!(error.to_string(), "access.fs rule 3 of p.toml (line 9): path `/etc` is absolute");
-    assert_eq!((error.field(), error.value(), error.path()), ("path", "/etc", "/etc"));
+    assert_eq!((error.field(), error.path()), ("path", "/etc"));
     assert_eq!((error.rule().index, error.rule().line), (2, Some(9)));
     assert!(error.help().contains("relative to the workspace root"));
 }
@@ -222,7 +222,7 @@ fn an_error_names_the_rule_the_field_the_value_and_what_would_be_right() {
 #[test]
 fn an_error_about_external_points_at_that_key() {
     let (error, place) = error_of("w/d/", FsRule::new("d").with_external(true));
-    assert_eq!((error.field(), error.value(), error.path()), ("external", "true", "d"));
+    assert_eq!((error.field(), error.path()), ("external", "d"));
     assert_eq!(
         place.anonymous(&error.to_string()),
         "access.fs rule 3 of p.toml (line 9): path `d` is marked `external = true` but stays \
