@@ -116,6 +116,14 @@ impl Flags {
         }
         Some(grant)
     }
+
+    /// Whether a rule grants something below what was typed to be denied. Where that is around the workspace at
+    /// `root`, the workspace was not meant.
+    fn take_back(&self, rule: &Grant, root: &Path) -> bool {
+        let denies = |dir: &&Path| self.paths.get(*dir).is_some_and(|flag| flag.deny);
+        let is_meant = |dir: &Path| dir == root || !root.starts_with(dir);
+        !rule.caps.is_empty() && rule.anchor.ancestors().filter(denies).any(is_meant)
+    }
 }
 
 /// What the grants of a run are made from.
@@ -187,7 +195,7 @@ impl Parts<'_> {
             grants.into_iter().filter_map(|grant| flags.apply(grant)).collect();
         grants.extend(self.temporary());
         grants.extend(self.home(hide));
-        grants.extend(self.rules.iter().cloned());
+        grants.extend(self.rules.iter().filter(|rule| !flags.take_back(rule, root)).cloned());
         self.add_flags(&mut grants, left_out)?;
         grants.extend(self.shim.map(|shim| {
             let origin = Origin::Product { why: "the preload library".to_owned() };

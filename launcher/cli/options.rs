@@ -43,7 +43,7 @@ pub(crate) struct Options {
     /// Grant read and execute
     #[arg(short = 'x', long, value_name = "PATH")]
     pub(crate) exec: Vec<PathBuf>,
-    /// Deny everything
+    /// Deny everything there and below, but for what other options grant
     #[arg(long, value_name = "PATH")]
     pub(crate) deny: Vec<PathBuf>,
     /// Link a path outside the workspace as NAME and grant it for this run; the link stays

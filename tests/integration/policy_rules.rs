@@ -248,6 +248,17 @@ fn flags_below_flags() {
     {
         assert_answers(setup, &[], flags, rows);
     }
+    let rules = &["denied r w", "denied/read r w", "denied/read/f nothing", "denied/run r w x"];
+    let rows = &[
+        ("open denied/read/f", "EACCES"),
+        ("open denied/read/program", "ok"),
+        ("write denied/read/program", "EACCES"),
+        ("creat denied/run/new", "EACCES"),
+        ("exec denied/run/program", "EACCES"),
+    ];
+    assert_answers(setup, rules, "--deny denied -r denied/read", rows);
+    let rows = &[("open denied/read/program", "ok"), ("creat denied/run/new", "ok")];
+    assert_answers(setup, rules, "--deny $OUT/..", rows);
     let rows = &[("creat other/below/f", "ok"), ("open other/below/f", "ok")];
     assert_answers("mkdir -p other/below", &["dir r"], "-w other -r other/below", rows);
 }
