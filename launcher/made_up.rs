@@ -9,17 +9,27 @@ use std::time::SystemTime;
 /// How many characters `mktemp` makes up, at least.
 const RANDOM: usize = 6;
 
+/// So many processes may be started between one that makes up a name by its number and the one that uses it.
+const NEAR: u32 = 256;
+
 /// What precedes them, of `mktemp`, of libraries, of `ln` and of `sed`.
 const BEGINNINGS: [&[u8]; 5] = [b"tmp.", b".tmp", b"tmp", b"Cu", b"sed"];
 
 /// Whether a program seems to have made the name up, be it to the name of what it replaces: what is called so
 /// does not last.
 pub(crate) fn is_made_up(name: &[u8]) -> bool {
+    is_temporary(name) || is_another_each_time(name)
+}
+
+/// The same of a name that process `pid` was to use, see [`is_another_for`].
+pub(crate) fn is_made_up_for(name: &[u8], pid: u32) -> bool {
+    is_temporary(name) || is_another_for(name, pid)
+}
+
+fn is_temporary(name: &[u8]) -> bool {
     let starts: [&[u8]; 5] = [b"#", b".#", b"tmp", b".tmp", b"temp-"];
     let ends: [&[u8]; 5] = [b"~", b".tmp", b".temp", b".swp", b".part"];
-    starts.iter().any(|start| name.starts_with(start))
-        || ends.iter().any(|end| name.ends_with(end))
-        || is_another_each_time(name)
+    starts.iter().any(|start| name.starts_with(start)) || ends.iter().any(|end| name.ends_with(end))
 }
 
 /// Whether it is as of what databases keep beside a file while they change that.
@@ -29,9 +39,18 @@ pub(crate) fn is_journal(name: &[u8]) -> bool {
 
 /// Whether a program seems to make up another name each time.
 pub(crate) fn is_another_each_time(name: &[u8]) -> bool {
-    is_drawn(name)
-        || name.split(|byte| !byte.is_ascii_alphanumeric()).any(is_random)
-        || is_numbered(name)
+    is_drawn(name) || has_random_word(name) || number_at_end(name).is_some()
+}
+
+/// The same of a name that process `pid` was to use: a number at its end is that of the process, or of one that
+/// started it a little before, as a shell's `$$`. People number files, too.
+pub(crate) fn is_another_for(name: &[u8], pid: u32) -> bool {
+    let is_of_process = |number: u32| number <= pid && pid - number < NEAR;
+    is_drawn(name) || has_random_word(name) || number_at_end(name).is_some_and(is_of_process)
+}
+
+fn has_random_word(name: &[u8]) -> bool {
+    name.split(|byte| !byte.is_ascii_alphanumeric()).any(is_random)
 }
 
 /// Whether it is a name as `mktemp`, libraries, `ln` and `sed` make them up: nobody gives such.
@@ -191,18 +210,46 @@ fn is_random(word: &[u8]) -> bool {
     let has = |kind: fn(&u8) -> bool| word.iter().any(kind);
     let digits = has(u8::is_ascii_digit);
     let is_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    let hash = word.len() >= 7 && word.iter().all(is_hex) && has(u8::is_ascii_lowercase);
-    let mixed = word.len() >= 6 && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
-    let numerals = word.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let base36 = word.len() >= 10 && numerals >= 3 && has(u8::is_ascii_lowercase);
+    let turns = word.windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit());
+    let turns = turns.count();
+    let hash = word.len() >= 7 && word.iter().all(is_hex) && turns > 1;
+    let mixed = word.len() >= 6
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_uppercase)
+        && !is_of_words(word);
+    // Of names that people give one has a number within, or at an end.
+    let base36 = word.len() >= 10 && turns > 3 && has(u8::is_ascii_lowercase);
     digits && (hash || mixed || base36)
 }
 
-/// A process number at the end, as `git apply` has it behind a tilde.
-fn is_numbered(name: &[u8]) -> bool {
+/// Whether it is words that begin with capitals or follow numbers, as `getUserById2` is: half of them of three
+/// letters at least, and none of one.
+fn is_of_words(word: &[u8]) -> bool {
+    let begins = |pair: &[u8]| {
+        let [before, byte] = pair else { return false };
+        byte.is_ascii_uppercase() && !before.is_ascii_uppercase()
+    };
+    let mut lengths = vec![0];
+    for (at, byte) in word.iter().enumerate() {
+        let is_next = at > 0 && word.get(at - 1..=at).is_some_and(begins);
+        if !byte.is_ascii_alphabetic() || is_next {
+            lengths.push(0);
+        }
+        if let Some(length) = lengths.last_mut().filter(|_| byte.is_ascii_alphabetic()) {
+            *length += 1;
+        }
+    }
+    lengths.retain(|length| *length > 0);
+    let long = lengths.iter().filter(|length| **length > 2).count();
+    !lengths.contains(&1) && long * 2 >= lengths.len()
+}
+
+/// A number at the end, as `git apply` has that of its process behind a tilde.
+fn number_at_end(name: &[u8]) -> Option<u32> {
     let mut parts = name.rsplit(|byte| b".-_~".contains(byte));
-    let last = parts.next().unwrap_or_default();
-    parts.next().is_some() && last.len() >= 4 && last.iter().all(u8::is_ascii_digit)
+    let last = parts.next().filter(|last| last.len() >= 4 && !last.starts_with(b"0"))?;
+    let is_number = parts.next().is_some() && last.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(last).ok().filter(|_| is_number)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -256,9 +303,27 @@ mod tests {
             ".eslintrc.custom",
             ".IkNUAj",
             "XXREADME",
+            "migration-0001",
+            "myFile123",
+            "getUserById2",
+            "Makefile2",
+            "test2Json",
+            "utf8Strings",
+            "decade1",
+            "sha256sums",
         ];
         for name in stable {
             assert!(!is_made_up(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_processes_are_told_from_those_of_people() {
+        for name in ["f~27701", "work.27690", "tmp.Xa9kQz"] {
+            assert!(is_another_for(name.as_bytes(), 27701), "{name}");
+        }
+        for name in ["f~27702", "IMG_4711", "notes-2024", "log.2024", "invoice-20240101"] {
+            assert!(!is_another_for(name.as_bytes(), 27701), "{name}");
         }
     }
 

@@ -90,7 +90,7 @@ fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
             || is_new
             || is_own
             || is_its_directory
-            || made_up::is_another_each_time(name)
+            || made_up::is_another_for(name, denial.pid)
             || made_up::is_of_hashes(path);
     }
     made_up::is_of_run(path, began)
@@ -113,7 +113,7 @@ fn passes(denial: &Denial) -> bool {
     let name = path_of(&denial.path).file_name().map_or(&b""[..], OsStr::as_bytes);
     // Files of this name that last, `Cargo.lock` for one, may be there already.
     let is_lock = name.ends_with(b".lock") && is_exclusive(denial);
-    is_lock || made_up::is_made_up(name) || made_up::is_journal(name)
+    is_lock || made_up::is_made_up_for(name, denial.pid) || made_up::is_journal(name)
 }
 
 /// As asked by whoever makes up the name of `entry`, and was refused it: what is made is changed and removed, too.

@@ -199,8 +199,18 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
             denial("open O_EXCL", "/w/x/a.lock", C),
             "-w /w/x/a.lock; x/a.lock: read, create, update, delete, execute",
         ),
-        (denial("open", "/w/core.4711", C), "-w /w; .: read, create, update, delete"),
-        (denial("open O_EXCL", "/w/f~27701", C), "-w /w; .: read, create, update, delete"),
+        (
+            Denial { pid: 4715, ..denial("open", "/w/core.4711", C) },
+            "-w /w; .: read, create, update, delete",
+        ),
+        (
+            Denial { pid: 27701, ..denial("open O_EXCL", "/w/f~27701", C) },
+            "-w /w; .: read, create, update, delete",
+        ),
+        (
+            Denial { pid: 27701, ..denial("open", "/w/notes-2024", C) },
+            "-w /w/notes-2024; notes-2024: read, create, update",
+        ),
         (denial("open", "/srv/x/tmp1fkhn_2_", C), "-w /srv/x; write_paths /srv/x/*"),
         (denial("mkstemp", "/home/u/a/bcdefgh", C), "-w /home/u/a; write_paths /home/u/a/*"),
         (denial("mkstemp", "/home/u/bcdefgh", C), too_much),

@@ -44,6 +44,24 @@ fn a_shell_waits_for_a_question() {
     assert!(!screen.contains("-icanon") && !screen.contains("-echo:"), "{screen}");
 }
 
+/// A handler that runs meanwhile, as a shell's for a job that ends, is no answer: no such open ends by a signal.
+#[test]
+fn a_question_outlasts_the_signals_of_who_waits() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let script = "sleep 0.4 & while read -r line; do echo got $line; done < ask/a; echo end";
+    let run = Run::new(&scratch, "sh", &["-c", script]).mode(Mode::Confined);
+    let mut terminal = Terminal::start(&run);
+    terminal.see(QUESTION);
+    a_person_thinks();
+    terminal.keys("y\n");
+    terminal.see("got content-a");
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+    assert!(!terminal.screen().contains("denial"), "{}", terminal.screen());
+}
+
 #[test]
 fn a_script_with_jobs_waits_for_a_question() {
     let scratch = place();

@@ -263,7 +263,13 @@ pub(crate) fn write_all<const N: usize>(fd: c_int, parts: [&[u8]; N]) -> Result<
 /// Tells the supervisor what was refused; whether there was one to hear it.
 pub(crate) fn tell_supervisor<const N: usize>(record: [&[u8]; N]) -> Option<usize> {
     let vectors = vectors(record);
-    call(telling::CALL, [vectors.as_ptr().expose_provenance(), N, 0, 0, 0, 0]).ok()
+    loop {
+        match call(telling::CALL, [vectors.as_ptr().expose_provenance(), N, 0, 0, 0, 0]) {
+            // A handler of the program's ran meanwhile: a question stands still, and is asked for once more.
+            Err(Errno::EINTR) => {}
+            answer => return answer.ok(),
+        }
+    }
 }
 
 fn vectors<const N: usize>(parts: [&[u8]; N]) -> [libc::iovec; N] {
