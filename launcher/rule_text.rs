@@ -193,13 +193,16 @@ fn granted(caps: Capabilities) -> Vec<&'static str> {
 }
 
 /// For people: the file that a rule is added to, the list in it where that is there, and the line of the rule that
-/// it is to come after, behind which a list may have no comma yet.
+/// it is to come after, or else the end: of a list the last rule decides, and may have no comma behind it yet.
 pub(crate) fn place(list: Option<&str>, file: &str, after: Option<u32>) -> String {
-    let comma = if list.is_some() { " and a comma" } else { "" };
+    let where_in_list = match (list, after) {
+        (None, None) => String::new(),
+        (None, Some(line)) => format!(", after the rule on line {line}"),
+        (Some(_), None) => ", at its end behind a comma".to_owned(),
+        (Some(_), Some(line)) => format!(", after the rule on line {line} and a comma"),
+    };
     let list = list.map(|list| format!("{} of ", report::path(list))).unwrap_or_default();
-    let after = after.map(|line| format!(", after the rule on line {line}{comma}"));
-    let after = after.unwrap_or_default();
-    format!("{list}{}{after}", report::path(file))
+    format!("{list}{}{where_in_list}", report::path(file))
 }
 
 /// A rule on `path` for what a link of the workspace leads to outside of it (RFD D43).

@@ -16,13 +16,13 @@ const ROWS: &[(&str, &str, &str)] = &[
     (
         "[[access.fs]]\npath = 'dir/a'\nread = true\n",
         "[access.fs]\nstrategy = 'replace'\nvalue = [{path = '.', read = true, execute = true},\n@]\n",
-        "access.fs.value of top.toml:",
+        "access.fs.value of top.toml, at its end behind a comma:",
     ),
     // They come first, and say nothing of the path.
     (
         "[[access.fs]]\npath = '.'\nread = true\nexecute = true\n",
         "[access.fs]\nstrategy = 'prepend'\nvalue = [{path = 'dir', read = true},\n@]\n",
-        "access.fs.value of top.toml:",
+        "access.fs.value of top.toml, at its end behind a comma:",
     ),
     // Those of the tool do.
     (
@@ -34,7 +34,7 @@ const ROWS: &[(&str, &str, &str)] = &[
     (
         "[tools.edit]\n",
         "[access.fs]\ndiscard_when_merged = true\nvalue = [{path = '.', read = true, execute = true},\n@]",
-        "access.fs.value of top.toml:",
+        "access.fs.value of top.toml, at its end behind a comma:",
     ),
     (
         "",
