@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use jp_confine_policy::canonical;
-use jp_confine_policy::commands::{CommandRule, Listed};
+use jp_confine_policy::commands::{CommandRule, Listed, REST};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::invocation::{self, Invocation};
 
@@ -54,6 +54,12 @@ impl<'a> Programs<'a> {
             let name = report::printable(line.name());
             return Advice::Never(format!("{why}; no rule can: its file is not called `{name}`"));
         };
+        if line.arguments().last().is_some_and(|last| *last == REST.as_bytes()) {
+            let last = report::path(REST);
+            return Advice::Never(format!(
+                "{why}; no rule can: at the end `{last}` stands for any"
+            ));
+        }
         let known = self.about(denial, line.name());
         let mut rule = known.map_or_else(CommandRule::default, |listed| listed.rule.clone());
         let passing = self.private_temp.and_then(Path::to_str);

@@ -14,7 +14,7 @@ use crate::invocation;
 use crate::model::RuleSource;
 
 /// As the last word of a pattern: any further arguments.
-const REST: &str = "**";
+pub const REST: &str = "**";
 
 /// What is allowed of one program (spec §2.4).
 ///

@@ -133,6 +133,17 @@ fn a_listed_program_gets_what_its_rule_lists_and_rules_allow() {
     assert!(!run.stdout.contains("DENIED=") && !run.stdout.contains("OTHER="), "{run}");
 }
 
+/// As the last argument it would stand for any in a rule.
+#[test]
+fn no_rule_is_advised_for_a_last_argument_that_is_a_pattern() {
+    let scratch = arena(Linking::Dynamic);
+    let program = scratch.path("ws/bin/attack");
+    let run =
+        Run::new(&scratch, program.to_str().expect("UTF-8"), &["spawn", "printf", "**"]).run();
+    run.assert_stderr("no rule can: at the end `**` stands for any");
+    assert!(!run.stderr.contains("[access.commands."), "{run}");
+}
+
 /// The advice that is given is followed.
 #[test]
 fn advice_about_programs_works() {
