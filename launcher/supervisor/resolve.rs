@@ -122,6 +122,12 @@ impl<'a> Argument<'a> {
         let mut before = text;
         loop {
             before = split(before).parent;
+            // Mostly no link is on the way, which the kernel tells at once.
+            match self.without_links(&CString::new(before).ok()?, HELD_DIRECTORY) {
+                Err(Errno::NOENT) if !before.is_empty() => continue,
+                Ok(_) | Err(Errno::NOENT) => return None,
+                Err(_) => {}
+            }
             match self.walk(before, false) {
                 Ok(Found::Object(object)) if !before.is_empty() => {
                     let mut place = object.path()?.to_vec();
