@@ -93,10 +93,11 @@ impl Draft {
             }
             let unread =
                 !standing.above.contains(Capabilities::READ) || cover.is_split_above(standing.path);
-            if unread && standing.may_be_made() && order.machine.supervises() {
+            let is_absent = standing.path.symlink_metadata().is_err();
+            if unread && standing.may_be_made(is_absent) && order.machine.supervises() {
                 self.unread.push(standing.path.to_owned());
             }
-            if standing.path.symlink_metadata().is_err() {
+            if is_absent {
                 self.absent.push(standing.path.to_owned());
                 if order.machine.supervises() {
                     cover.rules.extend(self.await_programs(order, standing, version));
@@ -211,8 +212,9 @@ impl Draft {
         }
         let bounded = self.bounds.is_some();
         let withholds = withheld(order, bounded);
+        let inexact = self.inexact.with_if(!self.unread.is_empty(), Capabilities::READ);
         let traps = Traps {
-            reads: !self.unread.is_empty() || self.inexact.intersects(Capabilities::READ),
+            reads: inexact.intersects(Capabilities::READ),
             listings: self.unlisted,
             writes: self.inexact.intersects(Capabilities::WRITE),
             executes: self.inexact.intersects(Capabilities::EXECUTE),
@@ -226,7 +228,6 @@ impl Draft {
         if let Some(traps) = traps {
             self.notes.extend(costs(traps));
         }
-        let inexact = self.inexact.with_if(!self.unread.is_empty(), Capabilities::READ);
         let holders = Capability::ALL.map(|capability| Holder {
             capability,
             library: order.enforce != Enforce::Strict,

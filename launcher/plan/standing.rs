@@ -46,13 +46,12 @@ impl Standing<'_> {
             && !self.above.contains(Capabilities::EXECUTE)
     }
 
-    /// Whether the run may make what is to be read here, where nothing is yet, or something else is that Landlock's
-    /// rule stands on. Of what is ready-made the launcher makes the folders before.
-    pub(super) fn may_be_made(&self) -> bool {
-        let is_new = || self.path.symlink_metadata().is_err();
+    /// Whether the run may make what is to be read here, where nothing is yet, as `is_absent` says, or something else
+    /// is that Landlock's rule stands on. Of what is ready-made the launcher makes the folders before.
+    pub(super) fn may_be_made(&self, is_absent: bool) -> bool {
         self.declared
             && self.caps.contains(Capabilities::READ)
-            && (self.renewed || self.caps.contains(Capabilities::CREATE) && is_new())
+            && (self.renewed || is_absent && self.caps.contains(Capabilities::CREATE))
     }
 }
 
