@@ -36,15 +36,21 @@ pub(crate) fn all() -> Vec<Descendant> {
 
 /// Every running process with its parent.
 fn running() -> impl Iterator<Item = (i32, Descendant)> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| {
-        let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
-        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+    processes().filter_map(|(pid, stat)| {
         let mut fields = fields(&stat)?;
         let state = fields.next()?;
         let parent: i32 = fields.next()?.parse().ok()?;
         let name = stat.split_once('(')?.1.rsplit_once(')')?.0.to_owned();
         (!matches!(state, "Z" | "X")).then_some((parent, Descendant { pid, name }))
+    })
+}
+
+/// Every process with its status.
+pub(crate) fn processes() -> impl Iterator<Item = (i32, String)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
+        Some((pid, fs::read_to_string(entry.path().join("stat")).ok()?))
     })
 }
 

@@ -9,10 +9,11 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Resource, Signal, WaitOptions, WaitStatus, getrlimit};
+use rustix::process::{Pid, Resource, Signal, WaitOptions, getrlimit};
 
 use crate::consent::Before;
 use crate::descendants::{self, Descendant};
+use crate::ending::End;
 use crate::failure::Failure;
 use crate::report;
 use crate::spawn::Confined;
@@ -67,7 +68,7 @@ struct Supervised {
     terminal: Option<Before>,
     reports: File,
     unread: String,
-    ended: Option<(u8, Instant)>,
+    ended: Option<(End, Instant)>,
     left: Vec<Descendant>,
     answered: Vec<(u64, String)>,
     unrecorded: Option<u64>,
@@ -185,12 +186,11 @@ impl Supervised {
 }
 
 impl Running {
-    /// Waits for the program to end, and returns the exit status that says how: its own, or
-    /// 128 + N if signal N ended it. `watch`, if any, is called now and then meanwhile.
+    /// Waits for the program to end, and says how. `watch`, if any, is called now and then meanwhile.
     ///
     /// # Errors
     /// Where the supervisor is gone before the program; then the run was ended.
-    pub(crate) fn wait(&mut self, mut watch: Option<&mut dyn FnMut()>) -> io::Result<u8> {
+    pub(crate) fn wait(&mut self, mut watch: Option<&mut dyn FnMut()>) -> io::Result<End> {
         loop {
             let ticks = watch.is_some() || self.waits_for_leftovers();
             let arrival = self.signals.wait(ticks.then_some(TICK))?;
@@ -199,8 +199,8 @@ impl Running {
             }
             match arrival {
                 Some(Arrival { signal: libc::SIGCHLD, .. }) => {
-                    if let Some(status) = self.reap()? {
-                        return Ok(status);
+                    if let Some(end) = self.reap()? {
+                        return Ok(end);
                     }
                 }
                 Some(arrival) => {
@@ -238,18 +238,18 @@ impl Running {
         self.supervisor.as_ref().is_some_and(|supervised| !supervised.left.is_empty())
     }
 
-    /// Collects whoever changed state; the exit status if the run has ended.
-    fn reap(&mut self) -> io::Result<Option<u8>> {
+    /// Collects whoever changed state; how the run ended if it has.
+    fn reap(&mut self) -> io::Result<Option<End>> {
         let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
         while let Some((pid, status)) = rustix::process::wait(options)? {
             let supervised = self.supervisor.as_ref();
             // A supervised program is this process's child only once its supervisor is gone.
             if supervised.is_some_and(|supervised| pid == supervised.pid || pid == self.child) {
-                if end_of(status).is_some() {
+                if End::of(status).is_some() {
                     return self.conclude().map(Some);
                 }
             } else if pid == self.child {
-                if let Some(end) = end_of(status) {
+                if let Some(end) = End::of(status) {
                     return Ok(Some(end));
                 }
                 stop_with(status.stopping_signal());
@@ -264,7 +264,7 @@ impl Running {
         while supervised.has_news() {
             match supervised.next()? {
                 Some(Report::Stopped(signal)) => stop_with(Some(signal)),
-                Some(Report::Ended(status)) => supervised.ended = Some((status, Instant::now())),
+                Some(Report::Ended(end)) => supervised.ended = Some((end, Instant::now())),
                 Some(Report::Left(descendant)) => supervised.left.push(descendant),
                 Some(Report::Unrecorded(count)) => supervised.unrecorded = Some(count),
                 Some(Report::Answered(times, what)) => supervised.answered.push((times, what)),
@@ -276,12 +276,12 @@ impl Running {
     }
 
     /// The supervisor has ended: so has the run, or it must, because nobody answers its calls.
-    fn conclude(&mut self) -> io::Result<u8> {
+    fn conclude(&mut self) -> io::Result<End> {
         self.read_reports()?;
         if let Some(supervised) = &mut self.supervisor {
             supervised.tell_of_leftovers();
-            if let Some((status, _)) = supervised.ended {
-                return Ok(status);
+            if let Some((end, _)) = supervised.ended {
+                return Ok(end);
             }
         }
         descendants::end();
@@ -355,10 +355,4 @@ fn stop_with(signal: Option<i32>) {
     if let Some(signal) = signal {
         stop_by(signal);
     }
-}
-
-/// The exit status that says how a process ended; `None` where it did not end.
-pub(crate) fn end_of(status: WaitStatus) -> Option<u8> {
-    let code = status.exit_status().or_else(|| status.terminating_signal().map(|n| 128 + n))?;
-    u8::try_from(code).ok()
 }

@@ -21,6 +21,7 @@ mod context;
 mod denials;
 mod descendants;
 mod doctor;
+mod ending;
 mod environment;
 mod events;
 mod exposed;
@@ -39,6 +40,7 @@ mod made_up;
 mod manual;
 mod mounts;
 mod net;
+mod orphaned;
 mod outer;
 mod own_additions;
 mod own_folders;
@@ -103,7 +105,8 @@ fn dispatch() -> Result<u8, Failure> {
             query::dry_run(&context, &options, Some(&program))
         }
         Command::Run { program, arguments } => {
-            Ok(run::run(&context, &options, &program, &arguments, None)?.status)
+            let end = run::run(&context, &options, &program, &arguments, None)?.end;
+            Ok(end.follow())
         }
         Command::Learn { lesson, program, arguments } => {
             learn::learn(&context, &options, &lesson, &program, &arguments)

@@ -8,6 +8,7 @@ use crate::aftermath::Aftermath;
 use crate::cli::Options;
 use crate::context::Context;
 use crate::denials::Denials;
+use crate::ending::End;
 use crate::events::{Denial, Record};
 use crate::exposed::Exposed;
 use crate::failure::Failure;
@@ -25,10 +26,10 @@ use crate::terminal::Person;
 use crate::turns::Turns;
 use crate::why::Ended;
 
-/// A run that has ended: the exit status that says how, its policy, and what that refused.
+/// A run that has ended: how, its policy, and what that refused.
 #[derive(Debug)]
 pub(crate) struct Ran {
-    pub(crate) status: u8,
+    pub(crate) end: End,
     pub(crate) prepared: Prepared,
     pub(crate) denials: Denials,
 }
@@ -108,7 +109,7 @@ pub(crate) fn run(
     // Standard error is the program's own where a tool gets it.
     let exposed = prepared.exposed.as_ref().filter(|_| !options.quiet && !options.service);
     let exposed = exposed.map(|tiers| Exposed::of(&workspace.root, tiers));
-    let status = if log.is_some() || lesson.is_some() {
+    let end = if log.is_some() || lesson.is_some() {
         let mut watch = || {
             // What cannot be read now is read at the end, or reported as lost there.
             let _ = record.drain(&mut take);
@@ -123,7 +124,8 @@ pub(crate) fn run(
     if let Some(lesson) = lesson {
         lesson.end()?;
     }
-    let status = status.map_err(|error| Failure::own(format!("waiting failed: {error}")))?;
+    let end = end.map_err(|error| Failure::own(format!("waiting failed: {error}")))?;
+    let status = end.status();
     let lost = record.drain(&mut take).is_err();
     denials.gap = if lost { Some(Gap::Damaged) } else { record.gap(running.unrecorded()) };
     if let (Some(log), Some(gap)) = (&log, denials.gap) {
@@ -140,7 +142,7 @@ pub(crate) fn run(
         exposed.warning(&image).iter().for_each(|warning| report::warning(warning));
     }
     aftermath.tell(&ended, true);
-    Ok(Ran { status, prepared, denials })
+    Ok(Ran { end, prepared, denials })
 }
 
 /// What is to say before the program starts.

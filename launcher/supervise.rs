@@ -11,6 +11,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use rustix::process::{
     DumpableBehavior, Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, getrlimit,
@@ -20,9 +21,10 @@ use rustix::thread::CapabilitySet;
 
 use crate::consent::{About, Consent};
 use crate::descendants::{self, Descendant};
-use crate::front::end_of;
+use crate::ending::End;
 use crate::learn::record::Recorder;
 use crate::net::order::Judged;
+use crate::orphaned;
 use crate::spawn::Confined;
 use crate::supervisor::counts::Count;
 use crate::supervisor::{STACK, Supervisor};
@@ -40,8 +42,8 @@ pub(crate) enum Report {
     Unable(i32),
     /// It was stopped by this signal.
     Stopped(i32),
-    /// It has ended, with this exit status.
-    Ended(u8),
+    /// It has ended so.
+    Ended(End),
     /// It has ended, and this process runs on.
     Left(Descendant),
     /// So many denials had no room on record.
@@ -57,7 +59,8 @@ impl fmt::Display for Report {
             Self::Failed(error) => write!(f, "failed {error}"),
             Self::Unable(error) => write!(f, "unable {error}"),
             Self::Stopped(signal) => write!(f, "stopped {signal}"),
-            Self::Ended(status) => write!(f, "ended {status}"),
+            Self::Ended(End::Exited(status)) => write!(f, "ended {status}"),
+            Self::Ended(End::Killed(signal)) => write!(f, "killed {signal}"),
             Self::Left(Descendant { pid, name }) => write!(f, "left {pid} {}", name.escape_debug()),
             Self::Unrecorded(count) => write!(f, "unrecorded {count}"),
             Self::Answered(times, what) => write!(f, "answered {times} {}", what.escape_debug()),
@@ -81,7 +84,8 @@ impl Report {
             "failed" => Some(Self::Failed(number)),
             "unable" => Some(Self::Unable(number)),
             "stopped" => Some(Self::Stopped(number)),
-            "ended" => u8::try_from(number).ok().map(Self::Ended),
+            "ended" => u8::try_from(number).ok().map(End::Exited).map(Self::Ended),
+            "killed" => Some(Self::Ended(End::Killed(number))),
             "left" => Some(Self::Left(Descendant { pid: number, name: name.to_owned() })),
             _ => None,
         }
@@ -232,42 +236,63 @@ fn stand_apart() -> io::Result<()> {
     Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
+/// How often it is looked whether a stopped run has a shell still.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// How the program fares.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Or is stopped where no shell would continue it.
+    Runs,
+    /// It is stopped, as a job of a shell's.
+    Stopped,
+    Ended,
+}
+
 /// Waits until the program and all that it started have ended.
 fn watch(child: Pid, front: &mut Front, consent: &Consent, kill_leftovers: bool) -> io::Result<()> {
     let awaited = Signals::of(&[libc::SIGCHLD, libc::SIGTERM]);
-    let mut ended = false;
+    let mut state = State::Runs;
     loop {
-        let arrival = awaited.wait(None)?;
+        let arrival = awaited.wait((state == State::Stopped).then_some(LOOK))?;
         if arrival.is_some_and(|arrival| arrival.signal == libc::SIGTERM) {
             // The front is gone, or somebody wants the run to end.
             descendants::end();
             return Ok(());
         }
-        let before = ended;
-        if !reap(child, front, consent, &mut ended)? {
+        let before = state;
+        if !reap(child, front, consent, &mut state)? {
             return Ok(());
         }
-        if ended && !before {
+        if state == State::Ended && before != State::Ended {
             leftovers(front, kill_leftovers)?;
+        }
+        if state == State::Stopped && arrival.is_none() && !orphaned::has_shell(front.pid) {
+            orphaned::end(front.pid);
         }
     }
 }
 
 /// Collects whoever changed state, and tells of the program; whether anybody is left.
-fn reap(child: Pid, front: &mut Front, consent: &Consent, ended: &mut bool) -> io::Result<bool> {
+fn reap(child: Pid, front: &mut Front, consent: &Consent, state: &mut State) -> io::Result<bool> {
     let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
     loop {
         match rustix::process::wait(options) {
             Ok(Some((pid, status))) if pid == child => {
-                if let Some(end) = end_of(status) {
-                    *ended = true;
+                if let Some(end) = End::of(status) {
+                    *state = State::Ended;
                     front.tell(&Report::Ended(end))?;
                 } else if let Some(signal) = status.stopping_signal()
                     && !consent.is_asking()
                     && !is_held(status)
                 {
                     // Who is stopped for a question is continued after it.
+                    if orphaned::has_shell(front.pid) {
+                        *state = State::Stopped;
+                    }
                     front.tell(&Report::Stopped(signal))?;
+                } else if status.continued() {
+                    *state = State::Runs;
                 }
             }
             Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}

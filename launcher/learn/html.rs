@@ -91,7 +91,7 @@ fn facts(learned: &Learned<'_>, stage: &Stage<'_>) -> String {
     }
     format!(
         "Exit status {}; {} uses by {}; {} paths in the workspace, {} rules.",
-        learned.ran.status,
+        learned.ran.end.status(),
         learned.uses.counts.values().sum::<u64>(),
         tally::named(&tally::programs(learned.uses)),
         paths.len(),

@@ -142,7 +142,7 @@ pub(crate) fn learn(
     if !options.quiet {
         report::block_of(&write::summary(&learned, &policy, html.as_ref()));
     }
-    Ok(ran.status)
+    Ok(ran.end.follow())
 }
 
 impl Learned<'_> {

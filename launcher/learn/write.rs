@@ -25,7 +25,7 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
     let mut text = format!(
         "# Learned by jp-confine (exit status {}) from:\n#   {}\n\
          # In the workspace, what is not granted here is denied.\n",
-        learned.ran.status,
+        learned.ran.end.status(),
         command(learned)
     );
     let options = &learned.outside.options;
@@ -70,8 +70,8 @@ pub(crate) fn summary(
     let uses: u64 = learned.uses.counts.values().sum();
     let programs = tally::programs(learned.uses);
     let mut lines = vec![format!("learned from {uses} uses by {}", tally::named(&programs))];
-    if learned.ran.status != 0 {
-        let status = learned.ran.status;
+    if learned.ran.end.status() != 0 {
+        let status = learned.ran.end.status();
         lines.push(format!("it ended with status {status}: what it did not get to is not learned"));
     }
     let inside = learned.rules.iter().map(|rule| (shown(&rule.path), rule.caps.to_string()));

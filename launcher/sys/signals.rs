@@ -182,6 +182,12 @@ pub(crate) fn stop_by(signal: i32) {
     before.change_mask(libc::SIG_SETMASK);
 }
 
+/// Ends this process by `signal`, whatever was said about it.
+pub(crate) fn end_by(signal: i32) {
+    set_disposition(signal, libc::SIG_DFL);
+    stop_by(signal);
+}
+
 fn is_ignored(signal: i32) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: a null new action only queries; `action` is writable.

@@ -230,3 +230,29 @@ fn a_waiting_call_stops_and_goes_on() {
     terminal.keys("exit\n");
     terminal.end();
 }
+
+/// A stopped job ends with the shell that could have continued it.
+#[test]
+fn a_stopped_run_ends_with_its_shell() {
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let line = Run::sh(&scratch, "echo $$ > pid; echo up; sleep 300").mode(Mode::Confined);
+    let quoted: Vec<String> = line.command_line().iter().map(|part| format!("'{part}'")).collect();
+    let outer = Run::new(&scratch, "bash", &["--norc", "--noprofile", "-i"]).mode(Mode::Bare);
+    let mut terminal = Terminal::start(&outer.env("PS1", "> "));
+    terminal.see("> ");
+    terminal.keys(&format!("{}\n", quoted.join(" ")));
+    terminal.see("up\r\n");
+    thread::sleep(Duration::from_millis(300));
+    terminal.keys("\x1a");
+    terminal.see("Stopped");
+    terminal.keys("kill -KILL $$\n");
+    let program = scratch.read("ws/pid").trim().parse().ok().and_then(number).expect("a pid");
+    let end = Instant::now() + LIMIT;
+    while is_running(program) {
+        assert!(Instant::now() < end, "the stopped program is left");
+        thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -102,6 +102,26 @@ fn the_run_itself_is_a_job() {
     terminal.end();
 }
 
+/// A shell goes on with its script after a program that ended of its own accord.
+#[test]
+fn a_key_ends_the_script_that_runs_it() {
+    let scratch = Scratch::new();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let run = scratch.expand("echo up; cat $OUT/secret; exec sleep 60");
+    let line = Run::sh(&scratch, &run).command_line();
+    let quoted: Vec<String> = line.iter().map(|part| format!("'{part}'")).collect();
+    scratch.write("ws/script", &format!("{}\necho next\n", quoted.join(" ")));
+    let mut terminal = Terminal::start(&Run::new(&scratch, "bash", &["script"]).mode(Mode::Bare));
+    terminal.see("up\r\n");
+    settle();
+    terminal.keys("\x03");
+    terminal.end();
+    let screen = terminal.screen();
+    assert!(!screen.contains("next") && !screen.contains(SECRET), "{screen}");
+}
+
 #[test]
 fn less() {
     let scratch = Scratch::new();
