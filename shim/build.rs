@@ -52,8 +52,10 @@ fn main() {
     for argument in arguments {
         println!("cargo::rustc-cdylib-link-arg={argument}");
     }
-    // Every process pays for each mapping. Zig's linker does so unasked, and knows no option for it.
+    // Every process pays for each mapping. Zig's linker does the first unasked, and knows no option for it.
     if system == "linux" && !env::var("RUSTC_LINKER").is_ok_and(|linker| linker.contains("zig")) {
-        println!("cargo::rustc-cdylib-link-arg=-Wl,-z,noseparate-code");
+        let flat = concat!(env!("CARGO_MANIFEST_DIR"), "/flat.ld");
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-z,noseparate-code,-T,{flat}");
+        println!("cargo::rerun-if-changed={flat}");
     }
 }

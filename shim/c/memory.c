@@ -4,10 +4,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What starts a process needs them, and lies there: a process pays for each part of the library that it reads. */
+#define EARLY __attribute__((section(".text.unlikely")))
+
 typedef uint64_t word __attribute__((may_alias, aligned(1)));
 typedef uint32_t half __attribute__((may_alias, aligned(1)));
 
-void *memcpy(void *restrict to, const void *restrict from, size_t n) {
+EARLY void *memcpy(void *restrict to, const void *restrict from, size_t n) {
 	unsigned char *out = to;
 	const unsigned char *in = from;
 	for (; n >= sizeof(word); n -= sizeof(word), out += sizeof(word), in += sizeof(word))
@@ -17,7 +20,7 @@ void *memcpy(void *restrict to, const void *restrict from, size_t n) {
 	return to;
 }
 
-void *memmove(void *to, const void *from, size_t n) {
+EARLY void *memmove(void *to, const void *from, size_t n) {
 	unsigned char *out = to;
 	const unsigned char *in = from;
 	if (out < in) {
@@ -30,14 +33,14 @@ void *memmove(void *to, const void *from, size_t n) {
 	return to;
 }
 
-void *memset(void *to, int byte, size_t n) {
+EARLY void *memset(void *to, int byte, size_t n) {
 	unsigned char *out = to;
 	for (size_t i = 0; i < n; i++)
 		out[i] = (unsigned char)byte;
 	return to;
 }
 
-int memcmp(const void *a, const void *b, size_t n) {
+EARLY int memcmp(const void *a, const void *b, size_t n) {
 	const unsigned char *left = a, *right = b;
 	for (size_t i = 0; i < n; i++)
 		if (left[i] != right[i])
@@ -54,7 +57,7 @@ static int same_halves(const unsigned char *a, const unsigned char *b) {
 }
 
 /* Names are short: the last word may overlap the one before. */
-int bcmp(const void *a, const void *b, size_t n) {
+EARLY int bcmp(const void *a, const void *b, size_t n) {
 	const unsigned char *left = a, *right = b;
 	if (n >= sizeof(word)) {
 		for (size_t i = 0; i < n - sizeof(word); i += sizeof(word))
@@ -72,7 +75,7 @@ int bcmp(const void *a, const void *b, size_t n) {
 }
 
 /* An aligned word lies in one page, whatever stands behind the end. */
-size_t strlen(const char *text) {
+EARLY size_t strlen(const char *text) {
 	const word ones = 0x0101010101010101;
 	const char *end = text;
 	for (; (uintptr_t)end % sizeof(word); end++)

@@ -29,6 +29,7 @@ impl Handle {
         self.images.get(..self.count).unwrap_or(&[])
     }
 
+    #[cold]
     fn parse(value: &[u8]) -> Option<Self> {
         let mut numbers = value.split(|&byte| byte == b':');
         let first = number(numbers.next()?)?;

@@ -5,7 +5,6 @@
 //! owns the memory stores: a `vfork` child shares the memory but neither the working directory
 //! nor the descriptors.
 
-use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 use crate::buffer::PathBuffer;
@@ -141,23 +140,15 @@ impl Remembered {
     }
 }
 
-/// A page of its own, which the kernel clears in a `fork` child (`MADV_WIPEONFORK`), so that the
-/// child can tell that the memory is its own; in a `vfork` child it still names the parent.
-#[repr(align(4096))]
-struct Owner {
-    pid: AtomicI32,
-    _rest: UnsafeCell<[u8; 4092]>,
-}
+/// The process whose memory this is. A child made by fork(2) adopts its copy, one made otherwise remembers nothing;
+/// in the memory that a `vfork` child shares stands its parent.
+#[cfg_attr(target_os = "linux", unsafe(link_section = ".data"))] // see `sys::calls::COOKIE`
+static OWNER: AtomicI32 = AtomicI32::new(0);
 
-// SAFETY: the rest of the page is never touched.
-unsafe impl Sync for Owner {}
-
-static OWNER: Owner = Owner { pid: AtomicI32::new(0), _rest: UnsafeCell::new([0; 4092]) };
-
-/// Declares the calling process the owner of its memory, when the library is loaded.
+/// Declares the calling process the owner of its memory: when the library is loaded, and in a new process
+/// that has a copy.
 pub(crate) fn adopt() {
-    sys::wipe_on_fork((&raw const OWNER).expose_provenance(), size_of::<Owner>());
-    OWNER.pid.store(sys::getpid(), Ordering::Relaxed);
+    OWNER.store(sys::getpid(), Ordering::Relaxed);
 }
 
 /// The highest generation that this process knows of. The page is open to every program of the run:
@@ -188,10 +179,5 @@ pub(crate) fn begin_generation() -> bool {
 
 /// Whether the calling process is not a `vfork` child, in its parent's memory.
 pub(crate) fn owns_memory() -> bool {
-    let pid = sys::getpid();
-    let owner = OWNER.pid.load(Ordering::Relaxed);
-    if owner == 0 {
-        OWNER.pid.store(pid, Ordering::Relaxed);
-    }
-    owner == 0 || owner == pid
+    OWNER.load(Ordering::Relaxed) == sys::getpid()
 }

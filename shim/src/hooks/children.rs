@@ -1,4 +1,4 @@
-//! Children that libc makes in ways of their own: daemon(3), and clone(2) with what is shared.
+//! Children: fork(2), daemon(3), and clone(2) with what is shared.
 
 use core::ffi::{CStr, c_int, c_long, c_void};
 
@@ -8,12 +8,27 @@ use crate::report::{self, Reason, Subject};
 use crate::sys::next::Original;
 use crate::{memory, remembered, session, working_directory};
 
+static FORK: Original = Original::new(c"fork");
 static DAEMON: Original = Original::new(c"daemon");
 static CLONE: Original = Original::new(c"clone");
 
+type Fork = extern "C" fn() -> libc::pid_t;
 type Daemon = extern "C" fn(c_int, c_int) -> c_int;
 
-/// daemon(3) changes the directory inside libc.
+/// The child of fork(2) has memory of its own.
+#[unsafe(no_mangle)]
+extern "C" fn fork() -> libc::pid_t {
+    let Some(original) = FORK.address() else { return Err::<c_int, _>(Errno::ENOSYS).reply() };
+    // SAFETY: the address is that of libc's function of this name and type.
+    let original = unsafe { core::mem::transmute::<usize, Fork>(original) };
+    let child = original();
+    if child == 0 {
+        remembered::adopt();
+    }
+    child
+}
+
+/// daemon(3) changes the directory inside libc; who comes back is the child.
 #[unsafe(no_mangle)]
 extern "C" fn daemon(stay: c_int, keep: c_int) -> c_int {
     let Some(original) = DAEMON.address() else { return Err::<c_int, _>(Errno::EACCES).reply() };
@@ -22,6 +37,7 @@ extern "C" fn daemon(stay: c_int, keep: c_int) -> c_int {
     let mut result = -1;
     let _ = working_directory::change(|| {
         result = original(stay, keep);
+        remembered::adopt();
         Ok(())
     });
     result

@@ -233,12 +233,6 @@ pub(crate) fn map(fd: c_int, length: usize, protection: c_int) -> Result<*mut u8
     Ok(core::ptr::with_exposed_provenance_mut(address))
 }
 
-/// Asks for a page to be cleared in the children that `fork` makes (`MADV_WIPEONFORK`, madvise(2));
-/// where the kernel does not know how, such children just remember nothing.
-pub(crate) fn wipe_on_fork(address: usize, length: usize) {
-    let _ = call(libc::SYS_madvise, [address, length, word(libc::MADV_WIPEONFORK), 0, 0, 0]);
-}
-
 /// read(2) into `buffer`; the number of bytes read.
 pub(crate) fn read(fd: c_int, buffer: &mut [u8]) -> Result<usize, Errno> {
     let args = [word(fd), buffer.as_mut_ptr().expose_provenance(), buffer.len(), 0, 0, 0];

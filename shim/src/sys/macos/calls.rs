@@ -121,10 +121,6 @@ pub(crate) fn map(fd: c_int, length: usize, protection: c_int) -> Result<*mut u8
     if address == libc::MAP_FAILED { Err(Errno::last()) } else { Ok(address.cast()) }
 }
 
-/// What Linux does with `MADV_WIPEONFORK` the kernel cannot: a child made by `fork` sees that the
-/// memory is its parent's, and remembers nothing.
-pub(crate) const fn wipe_on_fork(_address: usize, _length: usize) {}
-
 /// pread(2) into `buffer`; the number of bytes read.
 pub(crate) fn pread(fd: c_int, buffer: &mut [u8], offset: u64) -> Result<usize, Errno> {
     let offset = i64::try_from(offset).map_err(|_| Errno::EINVAL)?;
