@@ -89,11 +89,11 @@ impl Proc {
     /// One of the files about a thread.
     ///
     /// # Errors
-    /// `EACCES` where it cannot be read.
+    /// `EACCES` where it cannot be read; `EMFILE`, `ENFILE` or `ENOMEM` where something is lacking for that.
     pub(crate) fn text(&self, tid: impl Display, name: &str) -> Result<String, Errno> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = openat(&self.all, format!("{tid}/{name}"), flags, Mode::empty())
-            .map_err(|_| Errno::ACCESS)?;
+        let file =
+            openat(&self.all, format!("{tid}/{name}"), flags, Mode::empty()).map_err(unreadable)?;
         let mut text = Vec::with_capacity(USUAL);
         loop {
             text.reserve(USUAL);
@@ -209,3 +209,12 @@ pub(crate) fn is_of_this_run(proc: &Proc, pid: &[u8]) -> bool {
 
 /// The working directory of the calling thread, for calls that want a directory beside a whole path.
 pub(crate) const HERE: BorrowedFd<'static> = CWD;
+
+/// What it means to a caller that something about it could not be opened here: no refusal, where this process has
+/// no room.
+const fn unreadable(why: Errno) -> Errno {
+    match why {
+        Errno::MFILE | Errno::NFILE | Errno::NOMEM => why,
+        _ => Errno::ACCESS,
+    }
+}

@@ -429,6 +429,20 @@ fn without_room_for_a_thread() {
     }
 }
 
+/// What the supervisor lacks is no refusal.
+#[test]
+fn few_descriptors_are_not_a_refusal() {
+    if !have("busybox") {
+        return skip("no busybox");
+    }
+    let scratch = Scratch::new();
+    for limit in 20..26 {
+        let script = format!("ulimit -n {limit}; {PRODUCT} -- busybox sh -c 'exec 3> made'");
+        let outcome = Run::sh(&scratch, &script).mode(Mode::Bare).run();
+        assert!(!outcome.stderr.contains("Permission denied"), "{limit}: {outcome}");
+    }
+}
+
 /// That files may not be longer ends programs, as it would without, and not who serves them.
 #[test]
 fn the_limit_of_files_length() {
