@@ -155,7 +155,7 @@ fn unknown_values_are_kept_as_they_are_written() {
 fn a_file_without_mounts_has_none() {
     let place = Place::new();
     place.write(r#"{"plugins":[]}"#);
-    assert_eq!((place.kept(), place.open().warning), (String::new(), None));
+    assert_eq!((place.kept(), place.open().warning.clone()), (String::new(), None));
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn approvals_are_of_one_workspace() {
     let kept = fs::read_to_string(place.file()).expect("read");
     place.write(&kept.replace("/ws\"", "/other\""));
     assert_eq!(place.kept(), "");
-    let warning = place.open().warning.expect("a warning");
+    let warning = place.open().warning.clone().expect("a warning");
     assert!(warning.contains("is of another workspace"), "{warning}");
     place.approve("fork", "/b");
     assert_eq!(place.kept(), "fork=/b");
