@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::cli_mounts::{approved, forked, say};
 use crate::cli_prompts::{QUESTION, outer_shell, place, quoted, start};
 use crate::cli_prompts_keys::{start_python, start_shell};
+use crate::layers_stress::{Linked, ground};
 use crate::run::{Mode, Run, have};
 use crate::scratch::{SECRET, Scratch};
 use crate::terminal::Terminal;
@@ -60,6 +61,23 @@ fn a_question_outlasts_the_signals_of_who_waits() {
     terminal.see("got content-a");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
     assert!(!terminal.screen().contains("denial"), "{}", terminal.screen());
+}
+
+/// The same without the library, and without `SA_RESTART`.
+#[test]
+fn no_signal_ends_an_open_that_is_asked_about() {
+    if !have("script") {
+        return;
+    }
+    let scratch = ground(place(), Linked::Statically);
+    let run = Run::new(&scratch, "./stress", &["signals", "ask/a", "fail"]).mode(Mode::Confined);
+    let mut terminal = Terminal::start(&run);
+    terminal.see(QUESTION);
+    a_person_thinks();
+    terminal.keys("y\n");
+    terminal.see("ok handled 1");
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+    assert_eq!(terminal.screen().matches(QUESTION).count(), 1, "{}", terminal.screen());
 }
 
 #[test]
