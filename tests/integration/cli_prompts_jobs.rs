@@ -307,6 +307,29 @@ fn an_approval_is_asked_for_again_after_a_stop() {
     terminal.keys("exit\n");
 }
 
+/// A key that comes between the call and its question stops the job, and what is typed then is for the shell.
+#[test]
+fn nobody_is_asked_about_a_job_that_was_just_stopped() {
+    let scratch = place();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let mut terminal = start_shell(&scratch);
+    terminal.keys("sh -c 'echo go-$((40+2)); exec cat ask/a'\n");
+    terminal.see("go-42");
+    thread::sleep(Duration::from_millis(20));
+    terminal.keys("\x1a");
+    terminal.see("Stopped");
+    thread::sleep(Duration::from_millis(100));
+    terminal.keys("echo not:$((40+2))\n");
+    terminal.see("not:42");
+    terminal.keys("fg\n");
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    terminal.keys("exit\n");
+}
+
 /// A question that was left with its job keeps nobody else from asking.
 #[test]
 fn a_stopped_run_does_not_keep_its_turn() {
