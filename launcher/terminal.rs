@@ -134,7 +134,7 @@ impl Terminal {
                 return Ok(Some(line));
             }
         }
-        self.file.write_all(b"\n")?;
+        self.file.write_all(b"\n  (no answer is needed any more)\n")?;
         Ok(None)
     }
 

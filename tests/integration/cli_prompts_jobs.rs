@@ -220,6 +220,26 @@ fn what_is_approved_by_its_turn_a_run_does_not_ask_about() {
     assert_eq!(terminal.screen().matches(APPROVAL).count(), 1, "{}", terminal.screen());
 }
 
+/// So does who asks at another terminal, where a question stands, too.
+#[test]
+fn what_is_approved_elsewhere_needs_no_answer() {
+    let scratch = forked();
+    if !have("script") {
+        return;
+    }
+    let run = Run::new(&scratch, "cat", &["fork/inner"]).mode(Mode::Confined);
+    let mut terminals = [Terminal::start(&run), Terminal::start(&run)];
+    for terminal in &mut terminals {
+        terminal.see(APPROVAL);
+    }
+    terminals[0].keys("y\n");
+    terminals[1].see("no answer is needed");
+    for terminal in &mut terminals {
+        terminal.see(SECRET);
+        assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+    }
+}
+
 /// The link that both would make is one.
 #[test]
 fn runs_that_mount_the_same_ask_once() {
