@@ -84,29 +84,41 @@ pub(crate) fn compile(
     if !questions.is_empty() || !mounts.is_empty() {
         // An error of a rule comes before anything is asked or made.
         compiled(&store)?;
-        warnings.extend(ask(asked, &declared.scopes, &mounts, &questions, &mut store)?);
     }
+    let terminal = ask(asked, &declared.scopes, &mounts, &questions, &mut store, &mut warnings)?;
     let links = mounts.link(root, &mut store)?;
+    if terminal.is_some() {
+        store.publish()?;
+    }
+    // Now it is the turn of others, who may be about to ask the same.
+    drop(terminal);
     let compiled = compiled(&store)?;
     let idle = idle(root, &context.cwd, &store, &compiled.grants);
     let made = Some(Made { links, store });
     Ok(Outcome { compiled, declared: rules.is_some(), idle, warnings, made })
 }
 
-/// Asks what is to be asked, where somebody can answer; what a person should know where nobody can.
+/// Asks what is to be asked, where somebody can answer: the terminal. Where nobody can, `warnings` get what a person
+/// should know.
 fn ask(
     asked: &Asked<'_>,
     scopes: &[Scope],
     mounts: &Mounts,
     questions: &[Question],
     store: &mut Store,
-) -> Result<Vec<String>, Failure> {
+    warnings: &mut Vec<String>,
+) -> Result<Option<Terminal>, Failure> {
     let Asked { context, root, options, log, .. } = *asked;
-    let Some(mut terminal) = Terminal::open(&Turns::of(context), options.non_interactive) else {
-        return Ok(mounts.keep_to_this_run(scopes, store));
+    if questions.is_empty() && !mounts.has_open(scopes) {
+        return Ok(None);
+    }
+    let Some(mut terminal) = Terminal::wait_for(&Turns::of(context), options.non_interactive)
+    else {
+        warnings.extend(mounts.keep_to_this_run(scopes, store));
+        return Ok(None);
     };
     let about = About { context, root, scopes, log };
-    mounts.confirm(&mut terminal, &about, options)?;
+    mounts.confirm(&mut terminal, &about, options, store)?;
     question::ask(&mut terminal, &about, questions, store);
-    Ok(Vec::new())
+    Ok(Some(terminal))
 }

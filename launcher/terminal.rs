@@ -58,16 +58,18 @@ impl Person {
 pub(crate) struct Terminal {
     file: File,
     turns: Turns,
-    standing: Option<Standing>,
+    /// Kept between questions: they are read together, and who asks next finds what came of all of them.
+    own_turn: Option<OwnTurn>,
+    /// The question that waits for its answer.
+    standing: Option<String>,
 }
 
-/// A question that waits for its answer.
+/// The turn of this process.
 #[derive(Debug)]
-struct Standing {
-    question: String,
-    turn: Option<Turn>,
+struct OwnTurn {
+    _turn: Turn,
     /// Else a stop would keep the turn, and nobody see that the question has to be put again.
-    _stops: Held,
+    stops: Held,
 }
 
 impl Terminal {
@@ -83,6 +85,14 @@ impl Terminal {
         terminal.is_ours().then_some(terminal)
     }
 
+    /// Opens it once it is this process's turn to ask. In the background this process is stopped until then, as
+    /// by reading; `None` where nobody could answer, and where nobody would continue it.
+    pub(crate) fn wait_for(turns: &Turns, non_interactive: bool) -> Option<Self> {
+        let mut terminal = Self::controlling(turns, non_interactive)?;
+        terminal.take_turn().ok()?;
+        Some(terminal)
+    }
+
     /// Whether somebody could answer, be it after another question.
     pub(crate) fn is_there(turns: &Turns, non_interactive: bool) -> bool {
         // It may end between the looks.
@@ -95,7 +105,7 @@ impl Terminal {
             return None;
         }
         let file = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
-        Some(Self { file, turns: turns.clone(), standing: None })
+        Some(Self { file, turns: turns.clone(), own_turn: None, standing: None })
     }
 
     /// Whether this process is in the foreground.
@@ -103,37 +113,28 @@ impl Terminal {
         termios::tcgetpgrp(&self.file).is_ok_and(|group| group == process::getpgrp())
     }
 
-    /// Writes `question`, as it is, and reads the line that is typed after it, without its end; what
-    /// was typed before the question is no answer to it.
+    /// Writes `question`, as it is, and reads the line that is typed after it, without its end, for as long as
+    /// nobody says that it is `over`; `None` then. What was typed before the question is no answer to it.
     ///
     /// # Errors
     /// Where the terminal cannot be used any more.
-    pub(crate) fn ask(&mut self, question: &str) -> io::Result<String> {
-        Ok(self.ask_unless(question, &mut || false)?.unwrap_or_default())
-    }
-
-    /// As [`Self::ask`], for as long as nobody says that it is `over`; `None` then.
-    ///
-    /// # Errors
-    /// As there.
     pub(crate) fn ask_unless(
         &mut self,
         question: &str,
         over: &mut dyn FnMut() -> bool,
     ) -> io::Result<Option<String>> {
+        self.take_turn()?;
+        // While others asked, for instance.
+        if over() {
+            return Ok(None);
+        }
         self.put(question)?;
-        let answer = self.answer_unless(over);
-        self.standing = None;
-        answer
-    }
-
-    fn answer_unless(&mut self, over: &mut dyn FnMut() -> bool) -> io::Result<Option<String>> {
         while !over() {
             if let Some(line) = self.answer(TICK)? {
                 return Ok(Some(line));
             }
         }
-        self.file.write_all(b"\n")?;
+        self.file.write_all(b"\n  (no answer is needed any more)\n")?;
         Ok(None)
     }
 
@@ -142,26 +143,35 @@ impl Terminal {
     /// # Errors
     /// Where the terminal cannot be used any more.
     pub(crate) fn put(&mut self, question: &str) -> io::Result<()> {
-        self.standing = None;
-        let turn = self.turn()?;
-        let stops = Signals::of(&STOPS).hold();
-        let question = question.to_owned();
+        self.take_turn()?;
         termios::tcflush(&self.file, QueueSelector::IFlush)?;
         self.file.write_all(question.as_bytes())?;
-        self.standing = Some(Standing { question, turn: Some(turn), _stops: stops });
+        self.standing = Some(question.to_owned());
         Ok(())
     }
 
-    /// Waits until this process may ask. In the background it is stopped, as by reading.
-    fn turn(&self) -> io::Result<Turn> {
+    /// Waits until this process may ask, if it may not yet.
+    fn take_turn(&mut self) -> io::Result<()> {
+        if self.own_turn.is_some() && self.is_ours() {
+            return Ok(());
+        }
+        // What is left of it has to be over before the next.
+        self.own_turn = None;
+        let turn = self.next_turn()?;
+        self.own_turn = Some(OwnTurn { _turn: turn, stops: Signals::of(&STOPS).hold() });
+        Ok(())
+    }
+
+    fn next_turn(&self) -> io::Result<Turn> {
         loop {
             let turn = self.turns.next();
             if self.is_ours() {
                 return Ok(turn);
             }
             drop(turn);
-            // The terminal stops whoever does this in the background (`SIGTTOU`), unless that is ignored.
-            termios::tcflush(&self.file, QueueSelector::IFlush)?;
+            // To read nothing takes the foreground, too: the terminal stops whoever does it in the background
+            // (`SIGTTIN`), and it fails where nobody would continue them.
+            rustix::io::read(&self.file, &mut [0; 0])?;
             thread::sleep(TICK);
         }
     }
@@ -180,8 +190,7 @@ impl Terminal {
             Err(error) => return Err(error.into()),
         };
         if self.was_stopped()? || !self.is_ours() {
-            // Its turn has to be over before the next.
-            let question = self.standing.take().map(|standing| standing.question);
+            let question = self.standing.take();
             question.map_or(Ok(()), |question| self.put(&question))?;
             return Ok(None);
         }
@@ -197,9 +206,7 @@ impl Terminal {
     fn was_stopped(&mut self) -> io::Result<bool> {
         let signals = Signals::of(&STOPS);
         let Some(arrival) = signals.wait(Some(Duration::ZERO))? else { return Ok(false) };
-        if let Some(standing) = &mut self.standing {
-            standing.turn = None;
-        }
+        let _stops = self.own_turn.take().map(|own| own.stops);
         if arrival.signal == libc::SIGTSTP {
             stop_by(libc::SIGTSTP);
             // What ended the stop.
@@ -222,9 +229,15 @@ impl Terminal {
         Ok(String::from_utf8_lossy(&line).into_owned())
     }
 
-    /// Asks for a yes; everything else is a no, and so is a terminal that has gone.
-    pub(crate) fn confirm(&mut self, question: &str) -> bool {
-        let answer = self.ask(&format!("{question} [y/N] ")).unwrap_or_default();
-        Reply::of(&answer) == Reply::Yes
+    /// Asks for a yes; everything else is a no, and so is a terminal that has gone. `None` where it is `known` by
+    /// then.
+    pub(crate) fn confirm_unless(
+        &mut self,
+        known: &mut dyn FnMut() -> bool,
+        question: &str,
+    ) -> Option<bool> {
+        let answer = self.ask_unless(&format!("{question} [y/N] "), known);
+        let answer = answer.unwrap_or_else(|_| Some(String::new()))?;
+        Some(Reply::of(&answer) == Reply::Yes)
     }
 }

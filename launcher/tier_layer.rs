@@ -49,7 +49,7 @@ impl TierLayer {
         let mut means = None;
         let open = || {
             let terminal = match purpose {
-                Purpose::Run => Terminal::open(&Turns::of(context), options.non_interactive),
+                Purpose::Run => Terminal::wait_for(&Turns::of(context), options.non_interactive),
                 Purpose::Question => None,
             };
             (Store::open(context, workspace), terminal)

@@ -10,7 +10,7 @@ use jp_confine_policy::approvals::Approval;
 use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::Tier;
 
-use super::question::About;
+use super::question::{About, Wanted};
 use super::store::{Kind, Store};
 use crate::report;
 use crate::terminal::Terminal;
@@ -56,11 +56,9 @@ impl Wide {
             return true;
         }
         let Some(terminal) = terminal else { return false };
-        let yes = about.confirm(terminal, &self.words(&stem, about), &self.name(), &stem);
-        if yes {
-            store.approve(Kind::Pattern, &self.name(), &stem);
-        }
-        yes
+        let (name, words) = (self.name(), self.words(&stem, about));
+        let wanted = Wanted { kind: Kind::Pattern, name: &name, target: &stem };
+        about.confirm(terminal, &words, wanted, store)
     }
 
     fn words(&self, stem: &Utf8PathBuf, about: &About<'_>) -> String {

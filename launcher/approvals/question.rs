@@ -59,10 +59,8 @@ pub(crate) fn ask(
     store: &mut Store,
 ) {
     for question in questions {
-        let Question { name, target, .. } = question;
-        if about.confirm(terminal, &about.words(question), name, target) {
-            store.approve(Kind::Mount, &question.name, &question.target);
-        }
+        let wanted = Wanted { kind: Kind::Mount, name: &question.name, target: &question.target };
+        about.confirm(terminal, &about.words(question), wanted, store);
     }
 }
 
@@ -77,18 +75,32 @@ pub(crate) struct About<'a> {
     pub(crate) log: Option<&'a Log>,
 }
 
+/// What a yes approves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) name: &'a Utf8Path,
+    pub(crate) target: &'a Utf8Path,
+}
+
 impl About<'_> {
-    /// Asks whether `name` may lead to `target`, in these words.
+    /// Asks in these `words` whether that may be approved, unless it is by then, be it by another run's question;
+    /// whether it is now. A yes is noted in `store`.
     pub(crate) fn confirm(
         &self,
         terminal: &mut Terminal,
         words: &str,
-        name: &Utf8Path,
-        target: &Utf8Path,
+        wanted: Wanted<'_>,
+        store: &mut Store,
     ) -> bool {
-        let yes = terminal.confirm(words);
+        let Wanted { kind, name, target } = wanted;
+        let mut known = || store.finds_approved(kind, name, target);
+        let Some(yes) = terminal.confirm_unless(&mut known, words) else { return true };
         if let Some(log) = self.log {
             log.approval(name, target, yes);
+        }
+        if yes {
+            store.approve(kind, name, target);
         }
         yes
     }

@@ -131,6 +131,8 @@ pub(crate) struct Store {
     workspace: String,
     content: Content,
     changes: Changes,
+    /// What was in the file before changes were published that may not stay.
+    before: Changes,
     /// Why the file counts as empty although there is one.
     pub(crate) warning: Option<String>,
 }
@@ -151,7 +153,14 @@ impl Store {
                 (Content::default(), Some(format!("{file} {why}: nothing counts as approved")))
             }
         };
-        Self { dir, workspace, content: found, changes: BTreeMap::new(), warning }
+        Self {
+            dir,
+            workspace,
+            content: found,
+            changes: Changes::new(),
+            before: Changes::new(),
+            warning,
+        }
     }
 
     /// What is approved of a kind, in the order of the file.
@@ -161,7 +170,7 @@ impl Store {
 
     /// What is approved under `name`.
     pub(crate) fn get(&self, kind: Kind, name: &str) -> Option<&Binding> {
-        self.entries(kind).iter().find(|entry| entry.rule_path == name)
+        self.content.get(kind, name)
     }
 
     /// Approves `target`, absolute and canonical, for `name` instead of what was approved for it. Nothing is
@@ -188,6 +197,23 @@ impl Store {
     /// Takes back what is approved for `name`. Nothing is written before [`Self::save`].
     pub(crate) fn revoke(&mut self, kind: Kind, name: &Utf8Path) {
         self.change(kind, name.as_str(), None);
+    }
+
+    /// Whether the file has it approved by now, which then counts here as well.
+    pub(crate) fn finds_approved(
+        &mut self,
+        kind: Kind,
+        name: &Utf8Path,
+        target: &Utf8Path,
+    ) -> bool {
+        let found = self.dir.as_deref().and_then(|dir| read(dir, &self.workspace).ok());
+        let found = found.and_then(|found| found.parted().get(kind, name.as_str()).cloned());
+        let Some(entry) = found.filter(|entry| entry.canonical_target == target) else {
+            return false;
+        };
+        self.content.set(kind, name.as_str(), Some(entry));
+        self.changes.remove(&(kind, name.to_string()));
+        true
     }
 
     /// Has what was approved for the mount `name` since the store was opened count until it is dropped: no
@@ -217,20 +243,58 @@ impl Store {
     /// Writes the changes into the file as it is by now, which others may have changed as well. A file
     /// that cannot be used is kept beside it.
     pub(crate) fn save(&mut self) -> Result<(), Failure> {
-        let changes = std::mem::take(&mut self.changes);
-        if changes.is_empty() {
+        self.publish()?;
+        self.changes.clear();
+        self.before.clear();
+        Ok(())
+    }
+
+    /// As [`Self::save`], for others to know of; but what is not saved by then is taken back when this is dropped.
+    pub(crate) fn publish(&mut self) -> Result<(), Failure> {
+        if self.changes.is_empty() {
             return Ok(());
         }
+        let before = self.write(|content| content.apply(self.changes.clone()))?;
+        for (key, entry) in before {
+            self.before.entry(key).or_insert(entry);
+        }
+        Ok(())
+    }
+
+    /// Takes back what was published; what others have changed since is theirs.
+    fn withdraw(&mut self) -> Result<(), Failure> {
+        let mut before = std::mem::take(&mut self.before);
+        if before.is_empty() {
+            return Ok(());
+        }
+        let published = &self.changes;
+        self.write(|content| {
+            before.retain(|key, _| {
+                let own = published.get(key).and_then(Option::as_ref);
+                content.get(key.0, &key.1).map(Binding::stamp) == own.map(Binding::stamp)
+            });
+            content.apply(before);
+        })
+    }
+
+    fn write<T>(&self, change: impl FnOnce(&mut Content) -> T) -> Result<T, Failure> {
         let Some(dir) = &self.dir else {
             return Err(Failure::advised(
                 "approvals cannot be kept: it is not known where the user's data lives",
                 "set HOME or XDG_DATA_HOME",
             ));
         };
-        write(dir, &self.workspace, changes).map_err(|error| {
+        write(dir, &self.workspace, change).map_err(|error| {
             let file = report::path(&dir.join(FILE).to_string_lossy());
             Failure::own(format!("{file} cannot be written: {error}"))
         })
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // An approval that stays is one that a person gave.
+        let _ = self.withdraw();
     }
 }
 
@@ -250,6 +314,11 @@ impl Binding {
             others: Members::new(),
         }
     }
+
+    /// What tells it from others under the same name.
+    fn stamp(&self) -> (&Utf8Path, &str) {
+        (&self.canonical_target, &self.approved_at)
+    }
 }
 
 impl Content {
@@ -258,6 +327,20 @@ impl Content {
             Kind::Mount => &self.mounts,
             Kind::Pattern => self.patterns.as_deref().unwrap_or_default(),
         }
+    }
+
+    fn get(&self, kind: Kind, name: &str) -> Option<&Binding> {
+        self.of(kind).iter().find(|entry| entry.rule_path == name)
+    }
+
+    /// Makes these changes; those that make it as it was before.
+    fn apply(&mut self, changes: Changes) -> Changes {
+        let change = |((kind, name), entry): ((Kind, String), Option<Binding>)| {
+            let before = self.get(kind, &name).cloned();
+            self.set(kind, &name, entry);
+            ((kind, name), before)
+        };
+        changes.into_iter().map(change).collect()
     }
 
     /// Puts `entry` in the place of the one for `name`, or behind all others.
@@ -307,8 +390,8 @@ fn read(dir: &Path, workspace: &str) -> Result<Content, String> {
     Ok(content)
 }
 
-/// Applies `changes` to the file of `workspace` in `dir`, which is never seen half written.
-fn write(dir: &Path, workspace: &str, changes: Changes) -> io::Result<()> {
+/// Makes a `change` to the file of `workspace` in `dir`, which is never seen half written; what came of it.
+fn write<T>(dir: &Path, workspace: &str, change: impl FnOnce(&mut Content) -> T) -> io::Result<T> {
     own_folders::make(dir)?;
     // Who waits for a reader where a pipe has the name waits for ever.
     let mut lock = File::options();
@@ -321,15 +404,13 @@ fn write(dir: &Path, workspace: &str, changes: Changes) -> io::Result<()> {
     }
     .parted();
     content.workspace = Some(workspace.to_owned());
-    for ((kind, name), entry) in changes {
-        content.set(kind, &name, entry);
-    }
+    let outcome = change(&mut content);
     let mut file = NamedTempFile::new_in(dir)?;
     serde_json::to_writer_pretty(&mut file, &content)?;
     file.write_all(b"\n")?;
     file.as_file().sync_all()?;
     file.persist(dir.join(FILE))?;
-    Ok(())
+    Ok(outcome)
 }
 
 /// Locks `lock`, unless others hold it for longer than some `attempts`: a program that may read the folder

@@ -42,6 +42,11 @@ impl Consent {
             drop(waiting);
             thread::sleep(GATHER);
             let questions = self.next_questions();
+            if questions.is_empty() {
+                // Who was sent a signal comes back, or not.
+                self.state().pending.retain(Pending::is_wanted);
+                continue;
+            }
             // With this thread ends what it holds of others.
             let Outcome { answers, pressed } = thread::scope(|scope| {
                 let put = Builder::new().spawn_scoped(scope, || self.put(&questions)).ok();
@@ -61,10 +66,11 @@ impl Consent {
         }
     }
 
-    /// Those that fit one screen; the others come after them.
+    /// Those that fit one screen, of which somebody waits for an answer; the others come after them.
     fn next_questions(&self) -> Vec<Numbered> {
         let state = self.state();
-        let pending = state.pending.iter().take(question::TOGETHER);
+        let pending = state.pending.iter().filter(|one| one.is_waited_for());
+        let pending = pending.take(question::TOGETHER);
         pending.map(|one| (one.id, one.question.clone())).collect()
     }
 
@@ -118,14 +124,19 @@ impl Consent {
     fn terminal(&self, questions: &[Numbered]) -> io::Result<Option<Foreground>> {
         let mut is_announced = false;
         while self.is_any_wanted(questions) {
-            if let Some(turn) = self.about.turns.next_at_once() {
+            let turn = self.about.turns.next_at_once();
+            if let Some(turn) = turn.filter(|_| self.is_any_waited_for(questions)) {
                 // Whoever is stopped from here on is stopped for the question.
                 self.asking.store(true, Ordering::Relaxed);
-                if let Some(terminal) = Foreground::take(turn)? {
-                    return Ok(Some(terminal));
+                let terminal = Foreground::take(turn)?;
+                let is_another_jobs = terminal.is_none();
+                // Keys come here by now; what was pressed before may have stopped who asks.
+                if terminal.is_some() && self.is_any_waited_for(questions) {
+                    return Ok(terminal);
                 }
+                drop(terminal);
                 self.asking.store(false, Ordering::Relaxed);
-                if !std::mem::replace(&mut is_announced, true) {
+                if is_another_jobs && !std::mem::replace(&mut is_announced, true) {
                     foreground::announce()?;
                 }
             }
@@ -147,9 +158,16 @@ impl Consent {
     }
 
     fn is_any_wanted(&self, questions: &[Numbered]) -> bool {
-        let state = self.state();
+        !self.state().closed && self.is_any(questions, Pending::is_wanted)
+    }
+
+    fn is_any_waited_for(&self, questions: &[Numbered]) -> bool {
+        self.is_any(questions, Pending::is_waited_for)
+    }
+
+    fn is_any(&self, questions: &[Numbered], condition: fn(&Pending) -> bool) -> bool {
         let is_asked = |one: &Pending| questions.iter().any(|(id, _)| *id == one.id);
-        !state.closed && state.pending.iter().any(|one| is_asked(one) && one.is_wanted())
+        self.state().pending.iter().any(|one| is_asked(one) && condition(one))
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) use question::{About, Question, Wish};
 pub(crate) use unfinished::Before;
 
 use crate::reply::Reply;
+use crate::supervisor::status::Status;
 
 /// For so long more questions are waited for, so that a person reads them together.
 const GATHER: Duration = Duration::from_millis(60);
@@ -91,9 +92,17 @@ struct Remembered {
 struct Pending {
     id: u64,
     question: Question,
-    waiters: Vec<(u64, Arc<OwnedFd>)>,
+    waiters: Vec<Waiting>,
     /// Since when nobody waits for it.
     abandoned: Option<Instant>,
+}
+
+/// Who waits for an answer, and is told by a bell.
+#[derive(Debug)]
+struct Waiting {
+    id: u64,
+    tid: i32,
+    bell: Arc<OwnedFd>,
 }
 
 /// Somebody who waits for an answer.
@@ -156,7 +165,7 @@ impl Consent {
         if !self.about.interactive || self.start().is_err() {
             return Ok(Answer::No);
         }
-        let waiter = self.join(question)?;
+        let waiter = self.join(tid, question)?;
         let word = wait(&|| waiter.wait())?;
         let answer = Answer::of(word);
         if answer == Answer::Once && asker == Asker::Library {
@@ -210,12 +219,12 @@ impl Consent {
         Builder::new().name("asks".into()).spawn(move || consent.work()).map(drop)
     }
 
-    fn join(&self, question: &Question) -> Result<Waiter<'_>, Errno> {
+    fn join(&self, tid: i32, question: &Question) -> Result<Waiter<'_>, Errno> {
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
         let mut state = self.state();
         let id = state.next;
         state.next += 1;
-        let waiter = (id, Arc::clone(&bell));
+        let waiter = Waiting { id, tid, bell: Arc::clone(&bell) };
         match state.pending.iter_mut().find(|pending| pending.question.is_like(question)) {
             Some(pending) => {
                 pending.waiters.push(waiter);
@@ -245,7 +254,7 @@ impl Consent {
                 Answer::Once => {}
             }
         }
-        for (_, bell) in pending.waiters {
+        for Waiting { bell, .. } in pending.waiters {
             // Whoever has gone does not hear it.
             let _ = rustix::io::write(&*bell, &answer.word().to_ne_bytes());
         }
@@ -276,6 +285,11 @@ impl Pending {
     fn is_wanted(&self) -> bool {
         self.abandoned.is_none_or(|since| since.elapsed() < GRACE)
     }
+
+    /// Whether somebody waits for it whom no signal is about to stop, as that of a key that came just before.
+    fn is_waited_for(&self) -> bool {
+        self.waiters.iter().any(|waiter| Status::is_at_rest(waiter.tid))
+    }
 }
 
 impl Waiter<'_> {
@@ -290,7 +304,7 @@ impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         for pending in &mut self.consent.state().pending {
             let before = pending.waiters.len();
-            pending.waiters.retain(|(id, _)| *id != self.id);
+            pending.waiters.retain(|waiter| waiter.id != self.id);
             if before > 0 && pending.waiters.is_empty() {
                 pending.abandoned = Some(Instant::now());
             }

@@ -6,8 +6,8 @@
 use jp_confine_policy::Capabilities;
 
 use super::{Mounted, Mounts};
-use crate::approvals::question::About;
-use crate::approvals::store::Store;
+use crate::approvals::question::{About, Wanted};
+use crate::approvals::store::{Kind, Store};
 use crate::cli::Options;
 use crate::config::scope::{self, Scope};
 use crate::failure::Failure;
@@ -15,23 +15,31 @@ use crate::report;
 use crate::terminal::Terminal;
 
 impl Mounts {
-    /// Asks whether mounts are meant: those for whoever runs, and those on whose name files grant more. What
-    /// was approved is not asked about again.
+    /// The mounts that are asked about: those for whoever runs, and those on whose name files grant more. What was
+    /// approved is not asked about again.
+    fn open(&self, scopes: &[Scope]) -> impl Iterator<Item = &Mounted> {
+        let is_open = |mounted: &&Mounted| mounted.typed.tool.is_none() || mounted.exceeded(scopes);
+        self.mounted.iter().filter(|mounted| !mounted.approved).filter(is_open)
+    }
+
+    /// Whether there is one to ask about.
+    pub(crate) fn has_open(&self, scopes: &[Scope]) -> bool {
+        self.open(scopes).next().is_some()
+    }
+
+    /// Asks whether mounts are meant.
     pub(crate) fn confirm(
         &self,
         terminal: &mut Terminal,
         about: &About<'_>,
         options: &Options,
+        store: &mut Store,
     ) -> Result<(), Failure> {
-        let open =
-            |mounted: &&Mounted| mounted.typed.tool.is_none() || mounted.exceeded(about.scopes);
-        for mounted in self.mounted.iter().filter(|mounted| !mounted.approved).filter(open) {
-            if !about.confirm(
-                terminal,
-                &mounted.question(about, options.tool.as_deref()),
-                &mounted.name,
-                &mounted.target,
-            ) {
+        for mounted in self.open(about.scopes) {
+            let words = mounted.question(about, options.tool.as_deref());
+            let (name, target) = (&mounted.name, &mounted.target);
+            let wanted = Wanted { kind: Kind::Mount, name, target };
+            if !about.confirm(terminal, &words, wanted, store) {
                 return Err(Failure::own(format!(
                     "nothing was run: no to --mount {}",
                     mounted.typed

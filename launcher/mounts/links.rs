@@ -70,7 +70,8 @@ impl Links {
         }
     }
 
-    /// Makes the link `name` to `target`, with the directories above it that are missing; how many these are.
+    /// Makes the link `name` to `target`, with the directories above it that are missing; how many these are. One
+    /// that leads there by now is as good: another run may have mounted the same.
     pub(crate) fn make(&mut self, name: &Utf8Path, target: &Utf8Path) -> io::Result<usize> {
         let (parents, last) = split(name)?;
         let mut made = 0;
@@ -78,18 +79,32 @@ impl Links {
         for parent in parents {
             dir = match enter(&dir, parent) {
                 Err(Errno::NOENT) => {
-                    fs::mkdirat(&dir, parent, Mode::from_raw_mode(0o777))?;
-                    let below = enter(&dir, parent);
-                    self.done.push(Step::MadeDirectory(dir, parent.to_owned()));
-                    made += 1;
-                    below?
+                    let is_own = self.make_directory(&dir, parent)?;
+                    made += usize::from(is_own);
+                    enter(&dir, parent)?
                 }
                 outcome => outcome?,
             };
         }
-        fs::symlinkat(target.as_std_path(), &dir, last)?;
-        self.done.push(Step::Made(dir, last.to_owned()));
+        match fs::symlinkat(target.as_std_path(), &dir, last) {
+            Err(Errno::EXIST) if leads_to(&dir, last, target) => {}
+            outcome => {
+                outcome?;
+                self.done.push(Step::Made(dir, last.to_owned()));
+            }
+        }
         Ok(made)
+    }
+
+    /// Makes the directory `name` in `dir`, unless another run does meanwhile; whether it was made here.
+    fn make_directory(&mut self, dir: &OwnedFd, name: &str) -> io::Result<bool> {
+        let outcome = fs::mkdirat(dir, name, Mode::from_raw_mode(0o777));
+        if outcome == Err(Errno::EXIST) {
+            return Ok(false);
+        }
+        outcome?;
+        self.done.push(Step::MadeDirectory(dir.try_clone()?, name.to_owned()));
+        Ok(true)
     }
 
     /// Removes the link `name`, whose entry was [`Entry::Link`], and if nothing else is in them then so many of the
@@ -139,6 +154,12 @@ fn split(name: &Utf8Path) -> io::Result<(impl Iterator<Item = &str>, &str)> {
     let last = name.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let parents = name.parent().unwrap_or(Utf8Path::new("")).components();
     Ok((parents.map(|parent| parent.as_str()), last))
+}
+
+/// Whether the link `name` in `dir` is one as is made for `target`.
+fn leads_to(dir: &OwnedFd, name: &str, target: &Utf8Path) -> bool {
+    fs::readlinkat(dir, name, Vec::new())
+        .is_ok_and(|text| text.as_bytes() == target.as_str().as_bytes())
 }
 
 /// The directory `name` in `dir`, which is there itself and no link.

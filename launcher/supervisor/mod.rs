@@ -30,7 +30,7 @@ mod resolve;
 mod room;
 mod services;
 mod share;
-mod status;
+pub(crate) mod status;
 pub(crate) mod task;
 #[cfg(test)]
 mod tests;

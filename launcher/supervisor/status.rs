@@ -1,5 +1,7 @@
 //! `/proc/TID/status` (`proc_pid_status(5)`).
 
+use std::fs;
+
 use rustix::io::Errno;
 
 use super::proc::Proc;
@@ -16,6 +18,8 @@ pub(crate) struct Status {
     pub(crate) mask: u32,
     /// The thread that traces it; zero if there is none.
     pub(crate) tracer: i32,
+    /// It sleeps so that any signal wakes it.
+    pub(crate) is_lightly_asleep: bool,
     /// It sleeps so that only deadly signals wake it.
     pub(crate) is_fast_asleep: bool,
     /// A signal waits for it that it does not block.
@@ -29,6 +33,12 @@ impl Status {
     /// `EACCES` where it cannot be told.
     pub(crate) fn read(proc: &Proc, tid: i32) -> Result<Self, Errno> {
         Self::parse(&proc.text(tid, "status")?).ok_or(Errno::ACCESS)
+    }
+
+    /// Whether nothing is about to wake thread `tid` but what it waits for.
+    pub(crate) fn is_at_rest(tid: i32) -> bool {
+        let text = fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
+        Self::parse(&text).is_some_and(|status| status.is_lightly_asleep && !status.has_signal)
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -51,6 +61,7 @@ impl Status {
             },
             mask: u32::from_str_radix(line("Umask")?, 8).ok()?,
             tracer: line("TracerPid")?.parse().ok()?,
+            is_lightly_asleep: line("State")?.starts_with('S'),
             is_fast_asleep: line("State")?.starts_with('D'),
             has_signal: (bits("SigPnd")? | bits("ShdPnd")?) & !bits("SigBlk")? != 0,
         })
@@ -70,7 +81,7 @@ mod tests {
     fn a_status_is_read() {
         let status = Status::parse(TEXT).expect("read");
         assert_eq!((status.process, status.mask, status.tracer), (12, 0o27, 0));
-        assert!(!status.is_fast_asleep && !status.has_signal);
+        assert!(status.is_lightly_asleep && !status.is_fast_asleep && !status.has_signal);
         let unblocked = TEXT.replace("SigBlk:\t0000000000000001", "SigBlk:\t0000000000000002");
         assert!(Status::parse(&unblocked).expect("read").has_signal);
         assert_eq!(status.identity.user, [2, 4]);

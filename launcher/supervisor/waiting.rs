@@ -29,9 +29,12 @@ const MOST: usize = 2048;
 /// How the kernel is told to make the caller begin its call again after a signal (`ERESTARTSYS`).
 const BEGIN_AGAIN: Errno = Errno::from_raw_os_error(512);
 
+/// The same, whatever the signal's action says of calls (`ERESTARTNOINTR`).
+const BEGIN_AGAIN_ALWAYS: Errno = Errno::from_raw_os_error(513);
+
 /// Whether a call ended because its caller is not to wait any longer.
 pub(super) fn is_interruption(errno: Errno) -> bool {
-    matches!(errno, Errno::INTR | BEGIN_AGAIN)
+    matches!(errno, Errno::INTR | BEGIN_AGAIN | BEGIN_AGAIN_ALWAYS)
 }
 
 /// Who waits for whom: a thread of the supervisor's, and the caller it acts for.
@@ -102,8 +105,9 @@ impl Waiting {
         self.during_for(caller, false, call)
     }
 
-    /// As [`Self::during`], for an answer of a person. That its process is stopped for the question is no
-    /// reason for the caller to go: it could not come back before the question is gone.
+    /// As [`Self::during`], for an answer of a person: the call does not end by a signal, as it would not without
+    /// the question. That its process is stopped for the question is no reason for the caller to go: it could not
+    /// come back before the question is gone.
     ///
     /// # Errors
     /// As there.
@@ -197,7 +201,8 @@ impl Waiting {
     fn answer_to_interruption(&self, caller: &For) -> Option<Errno> {
         let status = Status::read(&self.proc, caller.tid).ok()?;
         let stops_for_question = caller.is_asking && !status.has_signal && self.consent.is_asking();
-        (status.is_fast_asleep && !stops_for_question).then_some(BEGIN_AGAIN)
+        let again = if caller.is_asking { BEGIN_AGAIN_ALWAYS } else { BEGIN_AGAIN };
+        (status.is_fast_asleep && !stops_for_question).then_some(again)
     }
 
     fn waiters(&self) -> MutexGuard<'_, Waiters> {

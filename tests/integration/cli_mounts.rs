@@ -43,7 +43,7 @@ pub(crate) fn link(scratch: &Scratch, name: &str) -> Option<String> {
     Some(text.strip_prefix(scratch.out()).unwrap_or(&text).display().to_string())
 }
 
-fn in_terminal(scratch: &Scratch, line: &[&str]) -> Terminal {
+pub(crate) fn in_terminal(scratch: &Scratch, line: &[&str]) -> Terminal {
     Terminal::start(&product(scratch, line))
 }
 

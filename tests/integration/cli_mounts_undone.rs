@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crate::cli_mounts::{approved, forked, link, say};
+use crate::cli_mounts::{approved, forked, in_terminal, link, say};
+use crate::run::have;
 use crate::scratch::Scratch;
 
 /// `line` is refused for a reason with these words in it, and leaves the tree as it was.
@@ -35,6 +36,20 @@ fn no_mount_without_a_run() {
     assert_leaves_nothing(&scratch, line, "cannot hold network rules");
     say(&scratch, "--mount fork=../out/dir -- no-such-program").assert_code(127);
     assert_eq!(link(&scratch, "fork"), None);
+}
+
+/// An approval counts for others as soon as it is given, and stays only with the run.
+#[test]
+fn no_approval_without_a_run() {
+    if !have("script") {
+        return;
+    }
+    let scratch = forked();
+    let mut terminal = in_terminal(&scratch, &["--", "no-such-program"]);
+    terminal.see("[y/N] ");
+    terminal.keys("y\n");
+    assert_eq!(terminal.end(), Some(127), "{}", terminal.screen());
+    assert_eq!(approved(&scratch), "");
 }
 
 #[test]

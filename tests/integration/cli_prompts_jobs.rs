@@ -3,11 +3,12 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::cli_mounts::forked;
+use crate::cli_mounts::{approved, forked, say};
 use crate::cli_prompts::{QUESTION, outer_shell, place, quoted, start};
 use crate::cli_prompts_keys::{start_python, start_shell};
+use crate::layers_stress::{Linked, ground};
 use crate::run::{Mode, Run, have};
-use crate::scratch::SECRET;
+use crate::scratch::{SECRET, Scratch};
 use crate::terminal::Terminal;
 
 const APPROVAL: &str = "Approve? [y/N] ";
@@ -60,6 +61,23 @@ fn a_question_outlasts_the_signals_of_who_waits() {
     terminal.see("got content-a");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
     assert!(!terminal.screen().contains("denial"), "{}", terminal.screen());
+}
+
+/// The same without the library, and without `SA_RESTART`.
+#[test]
+fn no_signal_ends_an_open_that_is_asked_about() {
+    if !have("script") {
+        return;
+    }
+    let scratch = ground(place(), Linked::Statically);
+    let run = Run::new(&scratch, "./stress", &["signals", "ask/a", "fail"]).mode(Mode::Confined);
+    let mut terminal = Terminal::start(&run);
+    terminal.see(QUESTION);
+    a_person_thinks();
+    terminal.keys("y\n");
+    terminal.see("ok handled 1");
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+    assert_eq!(terminal.screen().matches(QUESTION).count(), 1, "{}", terminal.screen());
 }
 
 #[test]
@@ -157,28 +175,131 @@ fn runs_in_one_terminal_ask_one_after_the_other() {
     assert!(!screen.contains("a question waits"), "{screen}");
 }
 
+/// Two runs that need the same approval, both of which have begun when the first asks.
+fn start_two(scratch: &Scratch) -> Terminal {
+    let run = |line: &[&str]| quoted(&Run::new(scratch, line[0], &line[1..]).mode(Mode::Confined));
+    let (one, other) = (run(&["cat", "fork/inner"]), run(&["sort", "-", "fork/inner"]));
+    let mut terminal =
+        Terminal::start(&Run::sh(scratch, &format!("{one} | {other}")).mode(Mode::Bare));
+    terminal.see(APPROVAL);
+    a_person_thinks();
+    assert_eq!(terminal.screen().matches(APPROVAL).count(), 1, "{}", terminal.screen());
+    terminal
+}
+
 #[test]
 fn runs_that_begin_together_ask_one_after_the_other() {
     let scratch = forked();
     if !have("script") {
         return;
     }
-    let run = |line: &[&str]| quoted(&Run::new(&scratch, line[0], &line[1..]).mode(Mode::Confined));
-    let (one, other) = (run(&["cat", "fork/inner"]), run(&["sort", "-", "fork/inner"]));
-    let mut terminal =
-        Terminal::start(&Run::sh(&scratch, &format!("{one} | {other}")).mode(Mode::Bare));
-    terminal.see(APPROVAL);
-    a_person_thinks();
-    assert_eq!(terminal.screen().matches(APPROVAL).count(), 1, "{}", terminal.screen());
-    for _ in 0..2 {
-        terminal.keys("y\n");
+    let mut terminal = start_two(&scratch);
+    for answer in ["n\n", "n\n"] {
+        terminal.keys(answer);
         terminal.see("\r\n");
         if terminal.screen().matches(APPROVAL).count() == 1 {
             terminal.see(APPROVAL);
         }
     }
+    terminal.end();
+    assert_eq!(terminal.screen().matches(APPROVAL).count(), 2, "{}", terminal.screen());
+    assert!(!terminal.screen().contains(SECRET), "{}", terminal.screen());
+}
+
+/// Who had to wait for the question of another run finds what was said to it.
+#[test]
+fn what_is_approved_by_its_turn_a_run_does_not_ask_about() {
+    let scratch = forked();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = start_two(&scratch);
+    terminal.keys("y\n");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
     assert_eq!(terminal.screen().matches(SECRET).count(), 2, "{}", terminal.screen());
+    assert_eq!(terminal.screen().matches(APPROVAL).count(), 1, "{}", terminal.screen());
+}
+
+/// So does who asks at another terminal, where a question stands, too.
+#[test]
+fn what_is_approved_elsewhere_needs_no_answer() {
+    let scratch = forked();
+    if !have("script") {
+        return;
+    }
+    let run = Run::new(&scratch, "cat", &["fork/inner"]).mode(Mode::Confined);
+    let mut terminals = [Terminal::start(&run), Terminal::start(&run)];
+    for terminal in &mut terminals {
+        terminal.see(APPROVAL);
+    }
+    terminals[0].keys("y\n");
+    terminals[1].see("no answer is needed");
+    for terminal in &mut terminals {
+        terminal.see(SECRET);
+        assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+    }
+}
+
+/// The link that both would make is one.
+#[test]
+fn runs_that_mount_the_same_ask_once() {
+    let scratch = Scratch::new();
+    if !have("script") {
+        return;
+    }
+    let mount = ["--mount", "a/fork=../out/dir"];
+    let run = |line: &[&str]| {
+        quoted(&Run::new(&scratch, line[0], &line[1..]).mode(Mode::Confined).flags(&mount))
+    };
+    let (one, other) = (run(&["cat", "a/fork/inner"]), run(&["sort", "-", "a/fork/inner"]));
+    let mut terminal =
+        Terminal::start(&Run::sh(&scratch, &format!("{one} | {other}")).mode(Mode::Bare));
+    terminal.see("Mount it? [y/N] ");
+    a_person_thinks();
+    terminal.keys("y\n");
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+    assert_eq!(terminal.screen().matches(SECRET).count(), 2, "{}", terminal.screen());
+    assert_eq!(terminal.screen().matches("Mount it?").count(), 1, "{}", terminal.screen());
+    assert_eq!(approved(&scratch), "a/fork=dir");
+    say(&scratch, "--no-mount a/fork -- true").assert_ok();
+    assert!(!scratch.path("ws/a").exists());
+}
+
+/// As any program that reads the terminal.
+#[test]
+fn an_approval_in_the_background_waits_for_the_foreground() {
+    let scratch = forked();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let run = Run::new(&scratch, "cat", &["fork/inner"]).mode(Mode::Confined);
+    let mut terminal = outer_shell(&scratch);
+    terminal.keys(&format!("{} &\n", quoted(&run)));
+    a_person_thinks();
+    terminal.keys("\n");
+    terminal.see("Stopped");
+    terminal.keys("fg\n");
+    terminal.see(APPROVAL);
+    terminal.keys("y\n");
+    terminal.see(SECRET);
+    terminal.keys("exit\n");
+}
+
+/// Nobody could continue the group that a shell left behind.
+#[test]
+fn an_approval_is_not_waited_for_where_nobody_would_continue() {
+    let scratch = forked();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let run = quoted(&Run::new(&scratch, "cat", &["fork/inner"]).mode(Mode::Confined));
+    let orphan = format!("(set -m; (sleep 0.3; {run}; echo status:$?; : > end) &)");
+    let script = format!("{orphan}; until [ -e end ]; do sleep 0.1; done");
+    let bash = Run::new(&scratch, "bash", &["-c", &script]);
+    let mut terminal = Terminal::start(&bash.mode(Mode::Bare));
+    terminal.see("approvals approve");
+    terminal.see("status:1");
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
 }
 
 /// What is typed after a stop is an answer only to what is on the screen again.
@@ -203,6 +324,29 @@ fn an_approval_is_asked_for_again_after_a_stop() {
     }
     terminal.keys("y\n");
     terminal.see(SECRET);
+    terminal.keys("exit\n");
+}
+
+/// A key that comes between the call and its question stops the job, and what is typed then is for the shell.
+#[test]
+fn nobody_is_asked_about_a_job_that_was_just_stopped() {
+    let scratch = place();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let mut terminal = start_shell(&scratch);
+    terminal.keys("sh -c 'echo go-$((40+2)); exec cat ask/a'\n");
+    terminal.see("go-42");
+    thread::sleep(Duration::from_millis(20));
+    terminal.keys("\x1a");
+    terminal.see("Stopped");
+    thread::sleep(Duration::from_millis(100));
+    terminal.keys("echo not:$((40+2))\n");
+    terminal.see("not:42");
+    terminal.keys("fg\n");
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("content-a");
     terminal.keys("exit\n");
 }
 

@@ -155,7 +155,7 @@ fn unknown_values_are_kept_as_they_are_written() {
 fn a_file_without_mounts_has_none() {
     let place = Place::new();
     place.write(r#"{"plugins":[]}"#);
-    assert_eq!((place.kept(), place.open().warning), (String::new(), None));
+    assert_eq!((place.kept(), place.open().warning.clone()), (String::new(), None));
 }
 
 #[test]
@@ -238,6 +238,40 @@ fn what_others_changed_meanwhile_stays() {
     assert_eq!(place.kept(), "theirs=/t mine=/m");
 }
 
+/// What is known to others already is taken back, but not what they made of it.
+#[test]
+fn what_is_published_stays_where_it_is_saved() {
+    let place = Place::new();
+    place.approve("fork", "/old");
+    let published = || {
+        let mut store = place.open();
+        store.approve(Kind::Mount, "fork".into(), "/a".into());
+        store.approve(Kind::Mount, "new".into(), "/n".into());
+        store.publish().expect("published");
+        assert_eq!(place.kept(), "fork=/a new=/n");
+        store
+    };
+    drop(published());
+    assert_eq!(place.kept(), "fork=/old");
+    let store = published();
+    place.approve("fork", "/theirs");
+    drop(store);
+    assert_eq!(place.kept(), "fork=/theirs");
+    published().save().expect("saved");
+    assert_eq!(place.kept(), "fork=/a new=/n");
+}
+
+#[test]
+fn what_is_approved_by_now_is_found() {
+    let place = Place::new();
+    let mut store = place.open();
+    let mut finds = |target: &str| store.finds_approved(Kind::Mount, "fork".into(), target.into());
+    assert!(!finds("/a"));
+    place.approve("fork", "/a");
+    assert!(finds("/a") && !finds("/b"));
+    assert_eq!(store.lookup("fork", Path::new("/a")), Approval::Approved);
+}
+
 #[test]
 fn without_a_home_nothing_is_kept() {
     let mut place = Place::new();
@@ -255,7 +289,7 @@ fn approvals_are_of_one_workspace() {
     let kept = fs::read_to_string(place.file()).expect("read");
     place.write(&kept.replace("/ws\"", "/other\""));
     assert_eq!(place.kept(), "");
-    let warning = place.open().warning.expect("a warning");
+    let warning = place.open().warning.clone().expect("a warning");
     assert!(warning.contains("is of another workspace"), "{warning}");
     place.approve("fork", "/b");
     assert_eq!(place.kept(), "fork=/b");

@@ -259,7 +259,7 @@ pub(crate) fn tell_supervisor<const N: usize>(record: [&[u8]; N]) -> Option<usiz
     let vectors = vectors(record);
     loop {
         match call(telling::CALL, [vectors.as_ptr().expose_provenance(), N, 0, 0, 0, 0]) {
-            // A handler of the program's ran meanwhile: a question stands still, and is asked for once more.
+            // A handler of the program's ran before anybody took the call.
             Err(Errno::EINTR) => {}
             answer => return answer.ok(),
         }
