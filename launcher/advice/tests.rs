@@ -8,6 +8,7 @@ use jp_confine_policy::tier::Restraint;
 use super::*;
 
 mod filled;
+mod system;
 mod withheld;
 
 const R: Capabilities = Capabilities::READ;
@@ -55,6 +56,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         programs: None,
         rule_places: RulePlaces::of_nobody(),
         own_lists: &LISTS,
+        rights: |_, _| Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a denial says would allow it does: the advice is taken from `why --last`, and followed.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::Value;
@@ -399,6 +400,32 @@ fn the_last_run_is_explained_and_no_other() {
     product(&scratch, &["--", "true"]).run().assert_ok();
     product(&scratch, &["why", "--last"]).run().assert_stdout("no denials are on record");
     product(&scratch, &["why"]).run().assert_code(125);
+}
+
+/// What the user may not do in any case no policy helps with.
+#[test]
+fn what_the_system_refuses_too_is_told_of_as_that() {
+    let scratch = Scratch::for_ordinary_user();
+    let allow = |name: &str, mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(scratch.path(name), mode).expect("a mode");
+    };
+    for (script, name, mode, told) in [
+        ("cat $OUT/secret", "out/secret", 0, "helps: the user may not read $OUT/secret"),
+        ("touch $OUT/dir/new", "out/dir", 0o555, "helps: the user may not change $OUT/dir"),
+        ("rm -f $OUT/dir/inner", "out/dir", 0o555, "helps: the user may not change $OUT/dir"),
+    ] {
+        attempt(&scratch, script).assert_stderr("allow: jp-confine -");
+        let before = scratch.path(name).metadata().expect("found").permissions().mode();
+        allow(name, mode);
+        attempt(&scratch, script);
+        for denial in denials(&scratch) {
+            let never = denial["never"].as_str().unwrap_or_default();
+            assert!(never.ends_with(&scratch.expand(told)), "{script}: {denial}");
+            assert_eq!(denial["options"], Value::Null, "{script}: {denial}");
+        }
+        allow(name, before);
+    }
 }
 
 /// The block's own rules, pasted as they stand, allow all that it shows.
