@@ -115,6 +115,9 @@ struct Explained {
     first: Option<String>,
     /// Options that allow it, as words for a shell.
     options: Option<String>,
+    /// What to type instead for a port that is not told of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    other_port: Option<String>,
     /// The rule whose target is to be approved, as a command.
     #[serde(default)]
     approve: Option<String>,
@@ -226,7 +229,7 @@ impl Ended<'_> {
     fn explain(&self, denial: &Denial, times: u64, advice: Advice) -> Explained {
         let (mut options, mut rules, mut approve, mut never) = (None, Rules::default(), None, None);
         let (mut patterns, mut question, mut then) = (Vec::new(), None, None);
-        let mut first = None;
+        let (mut first, mut other_port) = (None, None);
         match advice {
             Advice::Grant { first: before, options: words, written, question: asked } => {
                 (first, question) = (before, asked);
@@ -236,6 +239,7 @@ impl Ended<'_> {
             }
             Advice::Connection(way) => {
                 options = Some(format!("--net {}", report::quoted(way.typed.as_bytes())));
+                other_port = way.at_other_ports();
                 let addition = self.advisor.host_addition(denial, &way);
                 rules = addition.as_ref().map(Rules::of).unwrap_or_default();
             }
@@ -273,6 +277,7 @@ impl Ended<'_> {
             hidden: denial.hidden,
             first,
             options,
+            other_port,
             approve,
             rules,
             patterns,

@@ -254,7 +254,8 @@ fn describe(
             [why, format!("allow: {}", approval(rule))].into_iter().chain(narrower).collect()
         }
         Advice::Connection(way) => {
-            vec![why, format!("allow: jp-confine --net {}", quoted(way.typed.as_bytes()))]
+            let allow = format!("allow: jp-confine --net {}", quoted(way.typed.as_bytes()));
+            [why, allow].into_iter().chain(way.at_other_ports()).collect()
         }
         Advice::Command { .. } => {
             let way = match &listed {
