@@ -83,6 +83,8 @@ pub(crate) enum Advice {
         first: String,
         options: Vec<(&'static str, PathBuf)>,
         written: Written,
+        /// What is in the way even then.
+        question: Option<String>,
     },
     /// Not at all, and why.
     Never(String),
@@ -209,7 +211,8 @@ impl<'a> Advisor<'a> {
             return never(&reason);
         }
         if let Some(reason) = self.way_out_of(denial) {
-            return never(&format!("{reason}{}", self.others_beside(denial, asked)));
+            let told = self.rule(denial);
+            return never(&format!("{reason}{}", self.others_beside(told.as_ref(), asked)));
         }
         if let Some(reason) = self.leads_nowhere(denial, asked) {
             return never(&reason);

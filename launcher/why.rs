@@ -250,8 +250,8 @@ impl Ended<'_> {
                 approve = Some(report::approval(&rule));
                 options = (!words.is_empty()).then(|| report::words(&words));
             }
-            Advice::Withheld { first, options, written } => {
-                never = Some(first);
+            Advice::Withheld { first, options, written, question: asked } => {
+                (never, question) = (Some(first), asked);
                 then = (!options.is_empty()).then(|| report::words(&options));
                 rules = self.rules(&written);
                 patterns = own_additions::additions(self.advisor.own_lists, &written);

@@ -177,6 +177,32 @@ fn a_spelling_that_is_denied_goes_first() {
     }
 }
 
+/// A pattern by which a person is asked, or a directory kept in its place, is named with those that deny.
+#[test]
+fn what_is_behind_patterns_that_deny_is_named_at_once() {
+    const WRITE: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n\n";
+    let asked = "then a person is asked, for `**/no/file` of prompt_paths";
+    let kept = "`**/no/part/*` of prompt_paths";
+    for (granted, script, denied, named) in [
+        (READ, "echo x >> no/file", "deny_paths = ['**/no/*']", asked),
+        (WRITE, "echo x >> no/file", "deny_paths = ['**/no/*']", asked),
+        (READ, "mv no dir/moved", "deny_paths = ['**/no']", kept),
+        (WRITE, "mv no dir/moved", "deny_paths = ['**/no']", kept),
+    ] {
+        let scratch = withheld();
+        scratch.write("ws/no/part/file", "x");
+        let prompt = "prompt_paths = ['**/no/file', '**/no/part/*']";
+        let policy = format!("{granted}[file_policy]\n{denied}\n{prompt}\n");
+        scratch.write("ws/jp-confine.toml", &policy);
+        let told = attempt(&scratch, script).stderr;
+        let last = product(&scratch, &["why", "--last"]).run().stdout;
+        for told in [told, last] {
+            let has_both = told.contains(named) && told.contains("of deny_paths");
+            assert!(has_both, "{policy}: {script}: {told}");
+        }
+    }
+}
+
 /// What is granted and asked about does not leave its place: that is no question, and nobody is told of one.
 #[test]
 fn what_is_asked_about_stays_in_its_place() {
