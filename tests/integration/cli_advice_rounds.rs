@@ -29,15 +29,21 @@ const REGARDLESS: &str = "mkdir o; for i in 1 2; do echo $i > o/$i; done; rm o/1
 
 /// Makes a file of a name that nothing has, and removes it.
 const FOR_A_WHILE: &str =
-    "n=dir/fooq$(date +%N | cut -c4-5)zqxkvw; set -C; echo x > $n && rm $n && ! ls $n";
+    "n=dir/fooq$(date +%N | cut -c2-5)zqxkvw; set -C; echo x > $n && rm $n && ! ls $n";
 /// Replaces a file by one of a name that was made up to that.
 const REPLACED: &str =
-    "n=dir/.a.Xk3m$(date +%N | cut -c4-5); echo x > $n && mv -f $n dir/a && grep x dir/a";
+    "n=dir/.a.Xk$(date +%N | cut -c2-5); echo x > $n && mv -f $n dir/a && grep x dir/a";
 
 /// Makes a file for itself alone, in whose name is neither a digit nor a capital.
 const PRIVATE: &str = "python3 -c \"import tempfile as t; \
                        t._RandomNameSequence.characters = 'bcdfghjklmnp'; \
                        t.NamedTemporaryFile(dir='dir', prefix='job_', suffix='.json')\"";
+
+/// Make directories for themselves alone, of names that are drawn in part.
+const PRIVATE_DIRECTORY: &str = "python3 -c \"import tempfile as t, time; \
+     t._get_candidate_names = lambda: iter(['k%04dzqx' % (time.time_ns() // 1000 % 10000)]); \
+     d = t.TemporaryDirectory(dir='dir', prefix='build-'); open(d.name + '/f', 'w')\"";
+const OF_MKTEMP: &str = "d=$(mktemp -d dir/x.XXXX) && echo x > $d/f && rm -r $d";
 
 /// Policies, scripts that are refused under them to begin with, and how often denials are followed before these
 /// have to pass.
@@ -59,6 +65,8 @@ const ROWS: &[(&str, &str, usize)] = &[
     (FILE, REGARDLESS, 1),
     (FILE, "dir/script", 1),
     (FILE, PRIVATE, 1),
+    (FILE, PRIVATE_DIRECTORY, 1),
+    (FILE, OF_MKTEMP, 1),
 ];
 
 #[test]
