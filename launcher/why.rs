@@ -4,13 +4,16 @@
 mod kept;
 mod missed;
 mod served;
+mod united;
 mod words;
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use jp_confine_policy::Capabilities;
 use serde::{Deserialize, Serialize};
 
 use self::kept::{of_last_run, replace};
@@ -68,6 +71,9 @@ struct Rules {
     /// The rule that they are to replace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instead: Option<String>,
+    /// The capabilities that they grant on paths.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    grants: BTreeMap<String, Vec<String>>,
 }
 
 /// Denials in one directory, and what allows all of them.
@@ -159,6 +165,7 @@ impl Rules {
             list: addition.list().map(str::to_owned),
             after: addition.after,
             instead: addition.instead.clone(),
+            grants: BTreeMap::new(),
         })
     }
 }
@@ -175,7 +182,7 @@ impl Ended<'_> {
         workspace: &Workspace,
         for_tool: bool,
     ) -> io::Result<bool> {
-        let explained = self.explained();
+        let mut explained = self.explained();
         if explained.is_empty() && for_tool {
             return Ok(false);
         }
@@ -190,7 +197,10 @@ impl Ended<'_> {
             missed: self.missed.to_owned(),
         };
         let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
-        let earlier = if for_tool { of_last_run(context, workspace)? } else { None };
+        let mut earlier = if for_tool { of_last_run(context, workspace)? } else { None };
+        if let Some((_, earlier)) = &mut earlier {
+            self.unite(earlier, &mut explained);
+        }
         replace(&dir, head, explained, earlier)
     }
 
@@ -223,7 +233,9 @@ impl Ended<'_> {
 
     /// What is `written` as rules.
     fn rules(&self, written: &Written) -> Rules {
-        Rules::of(&self.advisor.rule_addition(&written.rules))
+        let names = |caps: &Capabilities| caps.iter().map(|one| one.to_string()).collect();
+        let grants = written.rules.iter().map(|(path, caps)| (path.clone(), names(caps)));
+        Rules { grants: grants.collect(), ..Rules::of(&self.advisor.rule_addition(&written.rules)) }
     }
 
     fn explain(&self, denial: &Denial, times: u64, advice: Advice) -> Explained {
