@@ -10,6 +10,7 @@ mod mounted;
 mod nowhere;
 mod profile;
 mod request;
+mod system;
 mod together;
 mod trial;
 mod withheld;
@@ -31,6 +32,7 @@ use jp_confine_policy::tiers::Tiers;
 pub(crate) use self::commands::Programs;
 pub(crate) use self::gathered::Gathered;
 use self::request::asked_by;
+use self::system::Rights;
 use self::trial::{Means, Trial};
 use crate::asked::{Asked, Extent, Step, path_of};
 use crate::config::own_lists::OwnLists;
@@ -81,6 +83,8 @@ pub(crate) enum Advice {
         first: String,
         options: Vec<(&'static str, PathBuf)>,
         written: Written,
+        /// What is in the way even then.
+        question: Option<String>,
     },
     /// Not at all, and why.
     Never(String),
@@ -130,6 +134,8 @@ pub(crate) struct Advisor<'a> {
     pub(crate) rule_places: &'a RulePlaces,
     /// Where patterns of the user's own belong.
     pub(crate) own_lists: &'a OwnLists,
+    /// What the system lets the user do.
+    pub(crate) rights: Rights,
 }
 
 impl<'a> Advisor<'a> {
@@ -151,6 +157,7 @@ impl<'a> Advisor<'a> {
             programs: Programs::of(context, prepared),
             rule_places: &prepared.rule_places,
             own_lists: &prepared.own_lists,
+            rights: system::rights,
         }
     }
 
@@ -200,10 +207,13 @@ impl<'a> Advisor<'a> {
             return never(&reason);
         }
         let asked = asked_by(denial, self.began);
-        if let Some(reason) = self.way_out_of(denial) {
-            return never(&format!("{reason}{}", self.others_beside(denial, asked)));
+        if let Some(reason) = self.refused_by_system(denial, asked) {
+            return never(&reason);
         }
-        let asked = asked_by(denial, self.began);
+        if let Some(reason) = self.way_out_of(denial) {
+            let told = self.rule(denial);
+            return never(&format!("{reason}{}", self.others_beside(told.as_ref(), asked)));
+        }
         if let Some(reason) = self.leads_nowhere(denial, asked) {
             return never(&reason);
         }

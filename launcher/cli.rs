@@ -3,6 +3,7 @@
 
 mod command;
 mod options;
+mod profile_names;
 mod tip;
 mod topics;
 

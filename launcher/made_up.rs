@@ -9,6 +9,9 @@ use std::time::SystemTime;
 /// How many characters `mktemp` makes up, at least.
 const RANDOM: usize = 6;
 
+/// How many Python does.
+const DRAWN: usize = 8;
+
 /// So many processes may be started between one that makes up a name by its number and the one that uses it.
 const NEAR: u32 = 256;
 
@@ -83,16 +86,16 @@ pub(crate) fn is_of_run(path: &Path, began: Option<SystemTime>) -> bool {
 }
 
 /// Whether a name is as programs draw them: letters after digits, capitals here and there, or that of a swap file.
-/// People give such names, too.
+/// People give such names, too: where nothing stands before it, one number in a word is theirs.
 pub(crate) fn may_be_drawn(name: &[u8]) -> bool {
+    let words = name.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').enumerate();
     is_another_each_time(name)
         || is_swap(name)
-        || name.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').any(|word| {
-            let end =
-                word.len().checked_sub(RANDOM).map(|_| word.get(word.len().saturating_sub(8)..));
-            let pairs = end.flatten().unwrap_or_default().windows(2);
-            let turns = pairs.filter_map(|pair| match pair {
-                [a, b] if a.is_ascii_digit() && b.is_ascii_alphabetic() => Some(2),
+        || words.filter(|(_, word)| word.len() >= RANDOM).any(|(at, word)| {
+            let (start, end) = word.split_at(word.len().saturating_sub(DRAWN));
+            let of_number = if at == 0 && start.is_empty() { 1 } else { 2 };
+            let turns = end.windows(2).filter_map(|pair| match pair {
+                [a, b] if a.is_ascii_digit() && b.is_ascii_alphabetic() => Some(of_number),
                 [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase() => Some(1),
                 _ => None,
             });
@@ -119,8 +122,7 @@ fn ends_mixed(name: &[u8]) -> bool {
 pub(crate) fn may_be_drawn_for_oneself(name: &[u8]) -> bool {
     let dot = name.iter().rposition(|&byte| byte == b'.').unwrap_or(name.len());
     let ends = [Some(name), name.get(..dot)];
-    let is_drawn =
-        |end: &[u8]| ends_mixed(end) || end.last_chunk().copied().is_some_and(is_no_word);
+    let is_drawn = |end: &[u8]| ends_mixed(end) || ends_in_no_word(end);
     may_be_drawn(name) || ends.into_iter().flatten().any(is_drawn)
 }
 
@@ -129,17 +131,20 @@ pub(crate) fn is_drawn_behind(program: &[u8], name: &[u8]) -> bool {
     !program.is_empty() && name.starts_with(program) && may_be_drawn_anew(name)
 }
 
-/// Whether these are eight of what Python draws from, and neither words nor words that are numbered: of four letters
-/// in a word one is a vowel.
-fn is_no_word(end: [u8; 8]) -> bool {
+/// Whether a name ends in eight of what Python draws from, which are neither words nor words with numbers: of four
+/// letters in a word one is a vowel, and a number within is no person's where something else stands before it.
+fn ends_in_no_word(name: &[u8]) -> bool {
+    let Some((before, end)) = name.split_last_chunk::<DRAWN>() else { return false };
     let digits = end.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let (start, _) = end.split_at(end.len() - digits);
     let count = |kind: fn(&u8) -> bool| start.iter().filter(|byte| kind(byte)).count();
     let letters = count(u8::is_ascii_lowercase);
     let is_of_python = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
-    end.iter().all(is_of_python)
-        && letters > 0
-        && (count(u8::is_ascii_digit) > 0 || count(|byte| b"aeiouy".contains(byte)) * 4 < letters)
+    let is_drawn = match count(u8::is_ascii_digit) {
+        0 => count(|byte| b"aeiouy".contains(byte)) * 4 < letters,
+        _ => !before.is_empty(),
+    };
+    end.iter().all(is_of_python) && letters > 0 && is_drawn
 }
 
 /// Whether it is as of the swap files of `vim`, which takes the next letter where one is left over.
@@ -376,6 +381,7 @@ mod tests {
             "job_zk_qtrbw",
             "job_qwkzrtp4",
             "jobimYdCs.json",
+            "x7k2m9qa.json",
         ] {
             assert!(may_be_drawn_for_oneself(name.as_bytes()), "{name}");
         }
@@ -390,6 +396,9 @@ mod tests {
             "dump2024",
             "20240101",
             "COMMIT_EDITMSG",
+            "xml2json",
+            "xml2json.py",
+            "mp3_list.txt",
         ] {
             assert!(!may_be_drawn_for_oneself(name.as_bytes()), "{name}");
         }

@@ -49,6 +49,14 @@ const BUILT_IN: [(&str, &str); 7] = [
     ("rust", include_str!("../profiles/rust.toml")),
 ];
 
+/// What stands for no profile.
+pub(crate) const NONE: &str = "none";
+
+/// The names of those that there always are.
+pub(crate) fn built_in() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name)
+}
+
 /// One table of ready-made grants, as written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Profile {
@@ -92,7 +100,7 @@ impl Profiles {
         named: &[String],
         program: Option<&OsStr>,
     ) -> Result<Vec<&Profile>, Failure> {
-        if named.iter().any(|name| name == "none") {
+        if named.iter().any(|name| name == NONE) {
             return if named.len() == 1 {
                 Ok(Vec::new())
             } else {
@@ -111,7 +119,7 @@ impl Profiles {
             self.add(&profile.name, &mut picked)?;
         }
         if picked.is_empty() {
-            for (name, _) in BUILT_IN {
+            for name in built_in() {
                 self.add(name, &mut picked)?;
             }
         }

@@ -12,12 +12,14 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use rustix::io::Errno;
+
 use self::block::block;
 pub(crate) use self::block::{Circumstances, approval, asked, times, words};
 pub(crate) use self::fold::{fitted, folded};
 pub(crate) use self::screen::Screen;
 use crate::failure::Failure;
-use crate::sys::signals;
+use crate::sys::{signals, streams};
 
 /// What every message begins with.
 const NAME: &str = "jp-confine:";
@@ -226,6 +228,9 @@ pub(crate) fn text(text: &str) -> Result<(), Failure> {
 
 /// Prints what was asked for, as it is.
 pub(crate) fn output(text: &str) -> Result<(), Failure> {
+    if text.is_empty() {
+        return Ok(());
+    }
     answer(|| {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes()).and_then(|()| out.flush())
@@ -262,7 +267,8 @@ pub(crate) fn plain_json(text: &str) -> String {
 /// An answer that is lost is a failure, but where the reader has had enough.
 fn answer(print: impl FnOnce() -> io::Result<()>) -> Result<(), Failure> {
     signals::survive_limit_of_length();
-    match print() {
+    let closed = streams::output_was_closed().then(|| Err(Errno::BADF.into()));
+    match closed.unwrap_or_else(print) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::own(format!("the answer cannot be written to standard output: {error}")))
         }

@@ -4,13 +4,16 @@
 mod kept;
 mod missed;
 mod served;
+mod united;
 mod words;
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use jp_confine_policy::Capabilities;
 use serde::{Deserialize, Serialize};
 
 use self::kept::{of_last_run, replace};
@@ -68,6 +71,9 @@ struct Rules {
     /// The rule that they are to replace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instead: Option<String>,
+    /// The capabilities that they grant on paths.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    grants: BTreeMap<String, Vec<String>>,
 }
 
 /// Denials in one directory, and what allows all of them.
@@ -115,6 +121,9 @@ struct Explained {
     first: Option<String>,
     /// Options that allow it, as words for a shell.
     options: Option<String>,
+    /// What to type instead for a port that is not told of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    other_port: Option<String>,
     /// The rule whose target is to be approved, as a command.
     #[serde(default)]
     approve: Option<String>,
@@ -156,6 +165,7 @@ impl Rules {
             list: addition.list().map(str::to_owned),
             after: addition.after,
             instead: addition.instead.clone(),
+            grants: BTreeMap::new(),
         })
     }
 }
@@ -172,7 +182,7 @@ impl Ended<'_> {
         workspace: &Workspace,
         for_tool: bool,
     ) -> io::Result<bool> {
-        let explained = self.explained();
+        let mut explained = self.explained();
         if explained.is_empty() && for_tool {
             return Ok(false);
         }
@@ -187,7 +197,10 @@ impl Ended<'_> {
             missed: self.missed.to_owned(),
         };
         let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
-        let earlier = if for_tool { of_last_run(context, workspace)? } else { None };
+        let mut earlier = if for_tool { of_last_run(context, workspace)? } else { None };
+        if let Some((_, earlier)) = &mut earlier {
+            self.unite(earlier, &mut explained);
+        }
         replace(&dir, head, explained, earlier)
     }
 
@@ -220,13 +233,15 @@ impl Ended<'_> {
 
     /// What is `written` as rules.
     fn rules(&self, written: &Written) -> Rules {
-        Rules::of(&self.advisor.rule_addition(&written.rules))
+        let names = |caps: &Capabilities| caps.iter().map(|one| one.to_string()).collect();
+        let grants = written.rules.iter().map(|(path, caps)| (path.clone(), names(caps)));
+        Rules { grants: grants.collect(), ..Rules::of(&self.advisor.rule_addition(&written.rules)) }
     }
 
     fn explain(&self, denial: &Denial, times: u64, advice: Advice) -> Explained {
         let (mut options, mut rules, mut approve, mut never) = (None, Rules::default(), None, None);
         let (mut patterns, mut question, mut then) = (Vec::new(), None, None);
-        let mut first = None;
+        let (mut first, mut other_port) = (None, None);
         match advice {
             Advice::Grant { first: before, options: words, written, question: asked } => {
                 (first, question) = (before, asked);
@@ -236,6 +251,7 @@ impl Ended<'_> {
             }
             Advice::Connection(way) => {
                 options = Some(format!("--net {}", report::quoted(way.typed.as_bytes())));
+                other_port = way.at_other_ports();
                 let addition = self.advisor.host_addition(denial, &way);
                 rules = addition.as_ref().map(Rules::of).unwrap_or_default();
             }
@@ -246,8 +262,8 @@ impl Ended<'_> {
                 approve = Some(report::approval(&rule));
                 options = (!words.is_empty()).then(|| report::words(&words));
             }
-            Advice::Withheld { first, options, written } => {
-                never = Some(first);
+            Advice::Withheld { first, options, written, question: asked } => {
+                (never, question) = (Some(first), asked);
                 then = (!options.is_empty()).then(|| report::words(&options));
                 rules = self.rules(&written);
                 patterns = own_additions::additions(self.advisor.own_lists, &written);
@@ -273,6 +289,7 @@ impl Ended<'_> {
             hidden: denial.hidden,
             first,
             options,
+            other_port,
             approve,
             rules,
             patterns,

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{Destination, Request};
-use jp_confine_policy::telling::{EXCHANGE, EXCLUSIVE, PRIVATE};
+use jp_confine_policy::telling::{EXCHANGE, EXCLUSIVE, PRIVATE, PRIVATE_DIRECTORY};
 
 use crate::asked::{Asked, Extent, path_of};
 use crate::events::Denial;
@@ -86,10 +86,16 @@ fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
         let is_own = denial.call == PRIVATE.to_bytes() && made_up::may_be_drawn_for_oneself(name);
         let is_its_directory =
             denial.call.starts_with(b"mkd") && made_up::is_drawn_behind(program(denial), name);
+        let is_own_directory =
+            denial.call == PRIVATE_DIRECTORY.to_bytes() && made_up::may_be_drawn_anew(name);
+        // It makes nothing else.
+        let is_of_mktemp = program(denial) == b"mktemp";
         return is_drawn
             || is_new
             || is_own
             || is_its_directory
+            || is_own_directory
+            || is_of_mktemp
             || made_up::is_another_for(name, denial.pid)
             || made_up::is_of_hashes(path);
     }

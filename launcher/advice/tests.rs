@@ -8,6 +8,7 @@ use jp_confine_policy::tier::Restraint;
 use super::*;
 
 mod filled;
+mod system;
 mod withheld;
 
 const R: Capabilities = Capabilities::READ;
@@ -55,6 +56,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         programs: None,
         rule_places: RulePlaces::of_nobody(),
         own_lists: &LISTS,
+        rights: |_, _| Ok(()),
     }
 }
 
@@ -70,9 +72,10 @@ fn line(grants: &[Grant], denial: &Denial) -> String {
 fn in_line(advice: Advice) -> String {
     match advice {
         Advice::Never(why) => why,
-        Advice::Withheld { first, options, written } => {
+        Advice::Withheld { first, options, written, question } => {
             let then = Advice::Grant { first: None, options, written, question: None };
-            format!("{first}; then {}", in_line(then))
+            let question = question.map(|words| format!("; {words}")).unwrap_or_default();
+            format!("{first}; then {}{question}", in_line(then))
         }
         Advice::Connection(way) => way.typed,
         Advice::Command { .. } => unreachable!("no programs are listed"),

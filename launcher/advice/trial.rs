@@ -117,8 +117,9 @@ impl<'a> Trial<'a> {
             let image = self.image(asked).map_err(|_| useless())?;
             let image = prepare::parse_image(&image).map_err(|_| useless())?;
             if let Some(pattern) = self.kept_by(&image, asked) {
+                let others = self.advisor.others_beside(Some(&pattern), asked);
                 return Err(never(format!(
-                    "what is below has to stay in its place; take the pattern out: {pattern}"
+                    "what is below has to stay in its place; take the pattern out: {pattern}{others}"
                 )));
             }
             let Verdict::Deny(denied) = asked.judge(&image) else {

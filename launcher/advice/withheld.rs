@@ -62,14 +62,24 @@ impl Advice {
     /// With what allows it `then`, when nothing is withheld any more; of several on one path it is one rule.
     fn and_then(self, then: Self) -> Self {
         match (self, then) {
-            (Self::Withheld { first, .. }, Self::Grant { options, written, .. }) => {
-                Self::Withheld { first, options, written }
+            (Self::Withheld { first, .. }, Self::Grant { options, written, question, .. }) => {
+                Self::Withheld { first, options, written, question }
             }
             (Self::Grant { first, options, question, .. }, Self::Grant { written, .. }) => {
                 Self::Grant { first, options, written, question }
             }
             (advice, _) => advice,
         }
+    }
+
+    /// With what is in the way behind the patterns, if nothing is told of that yet.
+    fn or_kept_by(mut self, then: impl FnOnce() -> Option<String>) -> Self {
+        if let Self::Withheld { question, .. } = &mut self
+            && question.is_none()
+        {
+            *question = then();
+        }
+        self
     }
 }
 
@@ -135,6 +145,7 @@ impl Advisor<'_> {
             first: format!("to be taken out first: {}", patterns.join(", ")),
             options: Vec::new(),
             written: Written::default(),
+            question: None,
         })
     }
 
@@ -148,8 +159,21 @@ impl Advisor<'_> {
         let tiers = withheld.fold(self.tiers.clone(), |tiers, (one, _)| {
             (Advisor { tiers: &tiers, ..*self }).without_what_withholds(*one).0
         });
-        let then = (Advisor { tiers: &tiers, ..*self }).advise_requests(asked);
-        advice.into_iter().zip(then).map(|(one, then)| one.and_then(then)).collect()
+        let advisor = Advisor { tiers: &tiers, ..*self };
+        let then = advisor.advise_requests(asked);
+        let whole = advice.into_iter().zip(then).map(|(one, then)| one.and_then(then));
+        whole.zip(asked).map(|(one, asked)| one.or_kept_by(|| advisor.kept_then(*asked))).collect()
+    }
+
+    /// What a person is asked about, or which pattern keeps it in its place, where nothing has to be granted.
+    fn kept_then(&self, asked: Asked<'_>) -> Option<String> {
+        let kept = || {
+            let trial = Trial::of(*self, Means::Options);
+            let image = trial.image(asked).ok()?;
+            let pattern = trial.kept_by(&prepare::parse_image(&image).ok()?, asked)?;
+            Some(format!("then to be taken out, too: {pattern}"))
+        };
+        self.question(asked, &[]).or_else(kept)
     }
 
     /// The tiers without all patterns that withhold what is `asked` whatever is granted, and these for people: of
@@ -180,16 +204,17 @@ impl Advisor<'_> {
         (!found.is_empty()).then_some((tiers, found))
     }
 
-    /// The patterns that withhold what is `asked` beside the one that is told of the `denial`, as words to go on
-    /// with.
-    pub(super) fn others_beside(&self, denial: &Denial, asked: Asked<'_>) -> String {
-        let told = self.rule(denial);
-        let (_, mut patterns) = self.without_what_withholds(asked);
-        patterns.retain(|one| Some(one) != told.as_ref());
-        if patterns.is_empty() {
-            return String::new();
-        }
-        format!("; also in the way: {}", patterns.join(", "))
+    /// What is in the way of what is `asked` beside the one pattern that is told of, as words to go on with.
+    pub(super) fn others_beside(&self, told: Option<&String>, asked: Asked<'_>) -> String {
+        let (tiers, mut patterns) = self.without_what_withholds(asked);
+        let advisor = Advisor { tiers: &tiers, ..*self };
+        let is_news = |then: &String| told.is_none_or(|told| !then.contains(told));
+        let then = if patterns.is_empty() { None } else { advisor.kept_then(asked) };
+        patterns.retain(|one| Some(one) != told);
+        let also = format!("also in the way: {}", patterns.join(", "));
+        let also = Some(also).filter(|_| !patterns.is_empty());
+        let told = std::iter::once(String::new()).chain(also).chain(then.filter(is_news));
+        told.collect::<Vec<_>>().join("; ")
     }
 
     /// The way out of `denial` where a tier withholds what a rule grants; none where a grant outweighs it.

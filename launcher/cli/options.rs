@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum, ValueHint};
 
+use super::profile_names::ProfileNames;
 use crate::environment::Granted;
 use crate::mounts::grammar::{Mount, Unmount};
 use crate::net::order::HostOptions;
@@ -57,6 +58,7 @@ pub(crate) struct Options {
     pub(crate) no_mounts: Vec<Unmount>,
     /// Use this profile instead of those chosen by the program's name; `none` for no profile
     #[arg(long = "profile", value_name = "NAME")]
+    #[arg(value_parser = ProfileNames, hide_possible_values = true)]
     pub(crate) profiles: Vec<String>,
     /// Leave out the built-in grants on system directories, devices and /proc
     #[arg(long)]

@@ -10,7 +10,7 @@ use super::short;
 use super::tree::{self, Rule};
 use crate::asked::path_of;
 
-/// So many programs are named.
+/// So many are named.
 const NAMED: usize = 3;
 
 /// The uses that one rule decides about.
@@ -84,13 +84,31 @@ impl Tally {
     }
 }
 
-/// The most frequent first, and how many more there are.
+/// The most frequent first.
 pub(crate) fn named(programs: &BTreeMap<String, u64>) -> String {
     let mut names: Vec<(&String, &u64)> = programs.iter().collect();
     names.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let first: Vec<&str> = names.iter().take(NAMED).map(|(name, _)| name.as_str()).collect();
-    match names.len().checked_sub(NAMED) {
-        Some(more) if more > 0 => format!("{} (+{more})", first.join(", ")),
-        _ => first.join(", "),
+    let names: Vec<&str> = names.into_iter().map(|(name, _)| name.as_str()).collect();
+    first(&names)
+}
+
+/// The first names, and how many more there are.
+pub(crate) fn first(names: &[&str]) -> String {
+    match names.split_at_checked(NAMED) {
+        Some((first, more)) if !more.is_empty() => {
+            format!("{} (+{})", first.join(", "), more.len())
+        }
+        _ => names.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_named_is_counted() {
+        assert_eq!(first(&["a", "b", "c"]), "a, b, c");
+        assert_eq!(first(&["a", "b", "c", "d", "e"]), "a, b, c (+2)");
     }
 }

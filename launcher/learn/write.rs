@@ -89,9 +89,10 @@ pub(crate) fn summary(
         rule.purpose == Purpose::Withholds && rule.caps.is_empty() && !rule.path.is_empty()
     };
     let kept_out: Vec<String> =
-        learned.rules.iter().filter(narrows).map(|rule| shown(&rule.path)).take(3).collect();
+        learned.rules.iter().filter(narrows).map(|rule| shown(&rule.path)).collect();
     if !kept_out.is_empty() {
-        lines.push(format!("kept out, as they were not used: {}", kept_out.join(", ")));
+        let names: Vec<&str> = kept_out.iter().map(String::as_str).collect();
+        lines.push(format!("kept out, as they were not used: {}", tally::first(&names)));
     }
     lines.extend(learned.hosts.summary());
     if learned.uses.are_cut() {

@@ -1,7 +1,9 @@
 //! The way out of a refused connection: a rule that was tried on the evaluator.
 
+use std::net::IpAddr;
+
 use jp_confine_policy::coverage::Coverage;
-use jp_confine_policy::net::{self, Host, Net, NetRule, Reach};
+use jp_confine_policy::net::{self, Host, Net, NetRule, Reach, may_stand_for};
 use url::Url;
 
 use super::address;
@@ -22,13 +24,35 @@ impl Way {
         let both = Net::new(&[self.rule.clone(), later.clone()]);
         !both.is_ok_and(|both| allows(&both, denial))
     }
+
+    /// What is to be typed where the port is none that a scheme has, which nobody knows who looks up a name.
+    pub(crate) fn at_other_ports(&self) -> Option<String> {
+        let typed = || format!("on another port than its scheme's: {}:PORT", self.typed);
+        self.rule.port.is_none().then(typed)
+    }
 }
 
 /// The rule that forbids what was refused, for people.
 pub(crate) fn rule(rules: &Net, denial: &Denial) -> Option<String> {
     let (host, port) = target(denial)?;
-    let rule = rules.forbidding(&host, port.unwrap_or_default())?;
+    let forbidding = |host: &Host| rules.forbidding(host, port.unwrap_or_default());
+    let rule = forbidding(&host).or_else(|| names_here(rules, &host).find_map(forbidding))?;
     Some(format!("access.net rule {rule}"))
+}
+
+/// The names that rules are about of an address of this machine, which nobody has to look up.
+fn names_here<'r>(rules: &'r Net, host: &Host) -> impl Iterator<Item = &'r Host> {
+    let address = match *host {
+        Host::Ipv4(address) => Some(IpAddr::from(address)),
+        Host::Ipv6(address) => Some(IpAddr::from(address)),
+        Host::Domain(_) => None,
+    };
+    let here = address.filter(IpAddr::is_loopback);
+    let is_name = move |host: &&Host| match (host, here) {
+        (Host::Domain(name), Some(here)) => may_stand_for(name, here),
+        _ => false,
+    };
+    rules.hosts().into_iter().filter(is_name)
 }
 
 /// The way out of a denial, or why there is none.
@@ -120,6 +144,27 @@ mod tests {
             (way.rule.host.as_str(), way.rule.port, way.rule.allow),
             ("::1", Some(80), true)
         );
+    }
+
+    #[test]
+    fn a_rule_about_this_machine_is_named_for_its_addresses() {
+        let rules = net(&[("localhost", Some(80), false), ("a.b", None, false)]);
+        for (target, is_named) in
+            [("127.0.0.1:80", true), ("[::1]:80", true), ("10.0.0.1:80", false)]
+        {
+            let told = rule(&rules, &denial(Reason::Connect, target));
+            assert_eq!(told.is_some_and(|rule| rule.contains("localhost")), is_named, "{target}");
+        }
+    }
+
+    /// Who is refused the name never comes to the port.
+    #[test]
+    fn a_name_that_was_looked_up_may_be_for_any_port() {
+        let rules = net(&[("a.b", None, true)]);
+        let way = |target| advise(&rules, &denial(Reason::Resolve, target)).expect("a way");
+        let told = way("c.d").at_other_ports().expect("a port");
+        assert!(told.ends_with(": c.d:PORT"), "{told}");
+        assert_eq!(way("c.d:80").at_other_ports(), None);
     }
 
     #[test]

@@ -243,10 +243,12 @@ fn describe(
             let reason = within(reason, advisor.workspace);
             rule(denial, advisor).into_iter().chain([reason]).collect()
         }
-        Advice::Withheld { first, options, .. } => {
+        Advice::Withheld { first, options, question, .. } => {
             let then = format!("then allow: jp-confine {}", words(options));
             let then = Some(then).filter(|_| !options.is_empty());
-            [why, within(first, advisor.workspace)].into_iter().chain(then).collect()
+            let question = question.as_ref().map(|words| within(words, advisor.workspace));
+            let first = within(first, advisor.workspace);
+            [why, first].into_iter().chain(then).chain(question).collect()
         }
         Advice::Approve { rule, options } => {
             let narrower = format!("or, to allow no more: jp-confine {}", words(options));
@@ -254,7 +256,8 @@ fn describe(
             [why, format!("allow: {}", approval(rule))].into_iter().chain(narrower).collect()
         }
         Advice::Connection(way) => {
-            vec![why, format!("allow: jp-confine --net {}", quoted(way.typed.as_bytes()))]
+            let allow = format!("allow: jp-confine --net {}", quoted(way.typed.as_bytes()));
+            [why, allow].into_iter().chain(way.at_other_ports()).collect()
         }
         Advice::Command { .. } => {
             let way = match &listed {

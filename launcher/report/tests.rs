@@ -79,6 +79,7 @@ fn circumstances<'a>(
             programs: None,
             rule_places: RulePlaces::of_nobody(),
             own_lists,
+            rights: |_, _| Ok(()),
         },
         verbose: true,
         succeeded: false,

@@ -11,6 +11,7 @@ pub(crate) mod messages;
 pub(crate) mod notification;
 pub(crate) mod queues;
 pub(crate) mod signals;
+pub(crate) mod streams;
 pub(crate) mod tracing;
 #[cfg(test)]
 pub(crate) mod trapped;

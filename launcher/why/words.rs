@@ -152,6 +152,9 @@ impl Explained {
             let or = if self.approve.is_some() { "or, to allow no more" } else { "allow" };
             let _ = writeln!(text, "  {or}: jp-confine {options}");
         }
+        for line in self.other_port.iter().flat_map(|words| told(words)) {
+            let _ = writeln!(text, "{line}");
+        }
         let has_options = self.options.is_some() || self.then.is_some();
         if !rules.is_empty() {
             let or = if has_options { "or add" } else { "allow: add" };

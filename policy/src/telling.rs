@@ -40,6 +40,15 @@ pub const fn exclusive(is_for_both: bool, mode: u32) -> &'static CStr {
     if is_for_both && mode & 0o7777 == 0o600 { PRIVATE } else { EXCLUSIVE }
 }
 
+/// What a mkdir is called in a record by which the directory was to be its owner's alone.
+pub const PRIVATE_DIRECTORY: &CStr = c"mkdir 0700";
+
+/// Whether a directory of this mode is its owner's alone.
+#[must_use]
+pub const fn is_private_directory(mode: u32) -> bool {
+    mode & 0o7777 == 0o700
+}
+
 /// What the call returns where the record was a question and a person consented; else it is zero.
 pub const CONSENT: u32 = 1;
 

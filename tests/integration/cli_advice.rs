@@ -1,5 +1,6 @@
 //! What a denial says would allow it does: the advice is taken from `why --last`, and followed.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::Value;
@@ -39,7 +40,11 @@ const ROWS: &[(&str, &str)] = &[
     ("link a program", "ln bin/program second"),
     ("remove a link", "rm dir/inner"),
     ("rename over a link", "mv -f dir/program dir/inner"),
-    ("replace by a name that is another each time", "sed -i s/i/j/ file"),
+    // One name in two hundred is of small letters alone, and taken for a word.
+    (
+        "replace by a name that is another each time",
+        "for i in 1 2 3; do sed -i s/i/j/ file && exit; done; false",
+    ),
     ("create what has another name each time", "mktemp -p dir"),
     ("create outside what has another name each time", "mktemp -p $OUT"),
 ];
@@ -168,6 +173,32 @@ fn a_spelling_that_is_denied_goes_first() {
         attempt(&scratch, script).assert_stderr("`**/way/*` of deny_paths");
         for denial in denials(&scratch) {
             assert_eq!(denial["options"], Value::Null, "{script}: {denial}");
+        }
+    }
+}
+
+/// A pattern by which a person is asked, or a directory kept in its place, is named with those that deny.
+#[test]
+fn what_is_behind_patterns_that_deny_is_named_at_once() {
+    const WRITE: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n\n";
+    let asked = "then a person is asked, for `**/no/file` of prompt_paths";
+    let kept = "`**/no/part/*` of prompt_paths";
+    for (granted, script, denied, named) in [
+        (READ, "echo x >> no/file", "deny_paths = ['**/no/*']", asked),
+        (WRITE, "echo x >> no/file", "deny_paths = ['**/no/*']", asked),
+        (READ, "mv no dir/moved", "deny_paths = ['**/no']", kept),
+        (WRITE, "mv no dir/moved", "deny_paths = ['**/no']", kept),
+    ] {
+        let scratch = withheld();
+        scratch.write("ws/no/part/file", "x");
+        let prompt = "prompt_paths = ['**/no/file', '**/no/part/*']";
+        let policy = format!("{granted}[file_policy]\n{denied}\n{prompt}\n");
+        scratch.write("ws/jp-confine.toml", &policy);
+        let told = attempt(&scratch, script).stderr;
+        let last = product(&scratch, &["why", "--last"]).run().stdout;
+        for told in [told, last] {
+            let has_both = told.contains(named) && told.contains("of deny_paths");
+            assert!(has_both, "{policy}: {script}: {told}");
         }
     }
 }
@@ -399,6 +430,32 @@ fn the_last_run_is_explained_and_no_other() {
     product(&scratch, &["--", "true"]).run().assert_ok();
     product(&scratch, &["why", "--last"]).run().assert_stdout("no denials are on record");
     product(&scratch, &["why"]).run().assert_code(125);
+}
+
+/// What the user may not do in any case no policy helps with.
+#[test]
+fn what_the_system_refuses_too_is_told_of_as_that() {
+    let scratch = Scratch::for_ordinary_user();
+    let allow = |name: &str, mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(scratch.path(name), mode).expect("a mode");
+    };
+    for (script, name, mode, told) in [
+        ("cat $OUT/secret", "out/secret", 0, "helps: the user may not read $OUT/secret"),
+        ("touch $OUT/dir/new", "out/dir", 0o555, "helps: the user may not change $OUT/dir"),
+        ("rm -f $OUT/dir/inner", "out/dir", 0o555, "helps: the user may not change $OUT/dir"),
+    ] {
+        attempt(&scratch, script).assert_stderr("allow: jp-confine -");
+        let before = scratch.path(name).metadata().expect("found").permissions().mode();
+        allow(name, mode);
+        attempt(&scratch, script);
+        for denial in denials(&scratch) {
+            let never = denial["never"].as_str().unwrap_or_default();
+            assert!(never.ends_with(&scratch.expand(told)), "{script}: {denial}");
+            assert_eq!(denial["options"], Value::Null, "{script}: {denial}");
+        }
+        allow(name, before);
+    }
 }
 
 /// The block's own rules, pasted as they stand, allow all that it shows.

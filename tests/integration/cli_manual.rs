@@ -69,6 +69,7 @@ fn subcommands_are_completed() {
         (&["-q", "check", ""], " read create update delete execute net env command "),
         (&["--enforce", "s"], " strict "),
         (&["completions", "f"], " fish "),
+        (&["--profile", ""], " c git go java node python rust none "),
         (&["-q", "--", "mkfif"], " mkfifo"),
         // What is started is not asked what it can do.
         (&["--", "check", "re"], "  "),
@@ -91,6 +92,7 @@ fn fish_completes_values_and_programs() {
         ("--enforce st", "strict"),
         ("check re", "read"),
         ("completions fi", "fish"),
+        ("--profile ru", "rust"),
         ("learn -- mkfif", "mkfifo"),
         ("-q -- chec", ""),
         ("approvals li", "list"),
@@ -111,4 +113,5 @@ fn zsh_hands_on_what_is_behind_the_dashes() {
     assert!(!run.stdout.contains("]:["), "zsh would run what it takes for a name: {run}");
     run.assert_stdout("_jp-confine() {\n    local at=").assert_stdout("        _normal\n");
     run.assert_stdout(":(read create update delete execute net env command)'");
+    run.assert_stdout(":NAME:(c git go java node python rust none)'");
 }

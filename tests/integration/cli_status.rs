@@ -137,7 +137,12 @@ fn an_answer_that_is_lost_is_a_failure() {
         &["doctor"],
     ] {
         let lost = "the answer cannot be written to standard output";
-        through("\"$0\" \"$@\" >/dev/full", line).assert_code(125).assert_stderr(lost);
+        for stream in [">/dev/full", ">&-"] {
+            let script = format!("\"$0\" \"$@\" {stream}");
+            through(&script, line).assert_code(125).assert_stderr(lost);
+        }
+        let unread = through("\"$0\" \"$@\" 1<>/dev/null", line);
+        assert_ne!(unread.code(), 125, "{unread}");
         through("ulimit -f 0; \"$0\" \"$@\" >x", line)
             .assert_code(125)
             .assert_stderr("File too large");

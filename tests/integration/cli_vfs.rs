@@ -1,5 +1,6 @@
 //! `jp-confine vfs`: what it prints, how it ends, and whom it asks.
 
+use crate::cli_advice::{denials, texts};
 use crate::cli_status::product;
 use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
@@ -75,6 +76,30 @@ fn programs_of_a_tool_have_their_denials_beside_its_own() {
     let why = product(&scratch, &["why", "--last"]).run();
     why.assert_stdout("2 denials in the last run: sh -c").assert_stdout("out/secret by /");
     why.assert_stdout("denied fs.read ../out/secret by sh");
+}
+
+/// Of rules on one path the last decides, so that there is one for all that a tool's programs were refused there.
+#[test]
+fn one_rule_is_for_what_all_programs_of_a_tool_were_refused() {
+    let scratch = Scratch::new();
+    let write = |rules: &str| {
+        let policy =
+            "[[access.fs]]\npath = '.'\nread = true\n[access.commands]\nbash = {}\nrm = {}\n";
+        scratch.write("ws/jp-confine.toml", &format!("{policy}{rules}"));
+    };
+    let script = r#"
+        ask process.run '{"program":"bash","args":["-c","echo x >> file"]}'
+        ask process.run '{"program":"rm","args":["-f","file"]}'; tell result '{"content":""}'"#;
+    write("");
+    confined(&scratch, &[], script).run().assert_ok();
+    let mut rules = texts(&denials(&scratch), "toml");
+    let told = product(&scratch, &["why", "--last"]).run();
+    assert_eq!(told.stdout.matches("path = \"file\"").count(), 1, "{told}");
+    rules.dedup();
+    write(&rules.concat());
+    confined(&scratch, &[], script).run().assert_ok();
+    assert!(!scratch.path("ws/file").exists(), "{rules:?}: {told}");
+    product(&scratch, &["why", "--last"]).run().assert_stdout("no denials are on record");
 }
 
 /// What a run has to say to a person is not what the program says to the tool.

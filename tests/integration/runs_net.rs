@@ -306,6 +306,21 @@ fn rules_of_files_hold_runs_and_advice_about_them_works() {
     }
 }
 
+/// A rule about this machine is named where it forbids, and one round is enough also where only the name was told.
+#[test]
+fn names_are_advised_for_whatever_port() {
+    let scratch = Scratch::for_ordinary_user();
+    let server = Server::start();
+    let rule = "[[access.net]]\nhost = 'localhost'\nport = PORT\nallow = false\n";
+    scratch.write("ws/jp-confine.toml", &server.text(rule));
+    let line = |host: &str| server.text(&format!("exec 3<>/dev/tcp/{host}/PORT"));
+    let refused = |host| run(&scratch, &server, &[], &["bash", "-c", &line(host)]);
+    refused("127.0.0.1").assert_stderr(&server.text("rule host = \"localhost\", port = PORT"));
+    let told = "on another port than its scheme's: a.test:PORT";
+    refused("a.test").assert_stderr(told);
+    assert!(!server.was_reached());
+}
+
 #[test]
 fn nothing_runs_where_rules_about_hosts_cannot_be_held() {
     let scratch = Scratch::for_ordinary_user();

@@ -93,10 +93,14 @@ fn all_patterns_that_withhold_it_are_named_at_once() {
     let told = |denial: &Denial| in_line(advisor(&grants, &[], &tiers).advise(denial));
     let withheld = Denial { restraint: Some(Restraint::Deny), ..denial("open", "/w/src/a.pem", R) };
     let pem = "`**/*.pem` of deny_paths";
+    let asked = "then a person is asked, for `<workspace>/src/a.*` of prompt_paths";
     assert_eq!(
         told(&withheld),
-        format!("no option and no rule outweighs it; take the pattern out; also in the way: {pem}")
+        format!(
+            "no option and no rule outweighs it; take the pattern out; also in the way: {pem}; {asked}"
+        )
     );
+    assert!(told(&denial("open", "/w/src/a.pem", U)).ends_with(&format!("update; {asked}")));
     let both = format!("`<workspace>/src/**` of deny_paths, {pem}");
     assert_eq!(
         told(&denial("open", "/w/src/ab.pem", U)),

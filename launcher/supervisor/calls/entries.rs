@@ -6,6 +6,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::existing;
 use jp_confine_policy::image::Image;
+use jp_confine_policy::telling::{PRIVATE_DIRECTORY, is_private_directory};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, mknodat, openat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
@@ -76,7 +77,9 @@ pub(crate) fn make_directory(
 ) -> Result<Answer, Errno> {
     let argument = task.argument(dirfd, path)?;
     let _acting = task.begin()?;
-    on_entry(task, &argument, Errno::EXIST, may_create, |entry| {
+    let private = PRIVATE_DIRECTORY.to_str().unwrap_or(task.call);
+    let call = if is_private_directory(mode) { private } else { task.call };
+    on_entry(&task.called(call), &argument, Errno::EXIST, may_create, |entry| {
         task.prepare_to_make()?;
         mkdirat(&entry.directory, &entry.name, Mode::from_raw_mode(mode))
     })

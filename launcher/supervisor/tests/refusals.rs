@@ -64,7 +64,7 @@ fn every_capability() {
         "open read: @/d/none/x",
         "unlink delete: @/full/x",
         "rmdir delete: @/d/e",
-        "mkdir create: @/full/sub",
+        "mkdir 0700 create: @/full/sub",
         "chmod update: @/full/x",
         "truncate update: @/full/x",
         "utime update: @/full/x",

@@ -6,6 +6,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::existing;
 use jp_confine_policy::image::Image;
+use jp_confine_policy::telling::{PRIVATE_DIRECTORY, is_private_directory};
 use libc::dev_t;
 
 use crate::buffer::PathBuffer;
@@ -110,6 +111,11 @@ pub(super) fn create(
 /// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
 pub(crate) fn make_directory(call: &CStr, at: Argument, mode: c_uint) -> Result<(), Errno> {
     on_entry(call, at, Errno::EEXIST, may_create, |dirfd, name| sys::mkdirat(dirfd, name, mode))
+}
+
+/// What a mkdir of this mode is called where it is refused.
+const fn told(call: &CStr, mode: c_uint) -> &CStr {
+    if is_private_directory(mode) { PRIVATE_DIRECTORY } else { call }
 }
 
 pub(super) fn make_node(
@@ -246,12 +252,12 @@ pub(super) fn exists(entry: &Entry<'_>) -> bool {
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn mkdir(path: *const c_char, mode: c_uint) -> c_int {
-    make_directory(c"mkdir", Argument::here(path), mode).reply()
+    make_directory(told(c"mkdir", mode), Argument::here(path), mode).reply()
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn mkdirat(dirfd: c_int, path: *const c_char, mode: c_uint) -> c_int {
-    make_directory(c"mkdirat", Argument { dirfd, path }, mode).reply()
+    make_directory(told(c"mkdirat", mode), Argument { dirfd, path }, mode).reply()
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]

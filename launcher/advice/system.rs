@@ -1,0 +1,110 @@
+//! What the system refuses the user whatever a policy grants: by modes, or since its file system is only read. It is
+//! asked with the user's own rights, and only for advice.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use jp_confine_policy::Capabilities;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use super::Advisor;
+use crate::asked::{Asked, path_of};
+use crate::events::Denial;
+use crate::report;
+
+/// Calls that open what they name; others that only read do with less than the right to.
+const OPENING: [&[u8]; 4] = [b"open", b"fopen", b"freopen", b"scandir"];
+
+/// Calls that start what they name; others that execute read it.
+const STARTING: [&[u8]; 4] = [b"exec", b"fexecve", b"posix_spawn", b"pidfd_spawn"];
+
+/// What the system says of the user's own access to a place.
+pub(crate) type Rights = fn(&Path, Access) -> Result<(), Errno>;
+
+/// As the system says it now.
+pub(super) fn rights(place: &Path, access: Access) -> Result<(), Errno> {
+    accessat(CWD, place, access, AtFlags::EACCESS)
+}
+
+/// What the system refuses the user, and where.
+struct Refusal<'d> {
+    what: &'static str,
+    place: &'d Path,
+    why: Errno,
+}
+
+impl Advisor<'_> {
+    /// Why a grant would not help where the system refuses what is `asked`, too. Looks at the disk.
+    pub(super) fn refused_by_system(&self, denial: &Denial, asked: Asked<'_>) -> Option<String> {
+        let Refusal { what, place, why } = match asked {
+            Asked::Rename { from, to, .. } => {
+                let ends = [from, to].map(|end| path_of(end.path));
+                ends.into_iter().find_map(|end| self.refuses_entry(end))
+            }
+            Asked::Link { new, .. } => self.refuses_entry(path_of(new.path)),
+            _ => self.refuses(denial),
+        }?;
+        let place = report::shown(place.as_os_str().as_bytes(), self.workspace);
+        let why = match why {
+            Errno::ROFS => format!("{place} is on a read-only file system"),
+            _ => format!("the user may not {what} {place}"),
+        };
+        Some(format!("no option and no rule helps: {why}"))
+    }
+
+    /// Of what was denied on one path.
+    fn refuses<'d>(&self, denial: &'d Denial) -> Option<Refusal<'d>> {
+        let path = path_of(&denial.path);
+        let lacks = |capabilities| denial.missing.intersects(capabilities);
+        let is_of = |calls: &[&[u8]]| calls.iter().any(|call| denial.call.starts_with(call));
+        if lacks(Capabilities::DELETE)
+            && let Some(found) = self.refuses_entry(path)
+        {
+            return Some(found);
+        }
+        if lacks(Capabilities::CREATE.union(Capabilities::UPDATE))
+            && let Some(found) = self.refuses_change(path)
+            // Else who owns it may change its mode, whatever that is.
+            && (is_of(&OPENING) || found.why == Errno::ROFS || !is_own(path))
+        {
+            return Some(found);
+        }
+        let (access, what) = match () {
+            () if lacks(Capabilities::READ) && is_of(&OPENING) => (Access::READ_OK, "read"),
+            () if lacks(Capabilities::EXECUTE) && is_of(&STARTING) => (Access::EXEC_OK, "execute"),
+            () => (Access::EXISTS, "look at"),
+        };
+        self.refuses_to(what, path, access)
+    }
+
+    /// That an entry is made, removed or replaced.
+    fn refuses_entry<'d>(&self, path: &'d Path) -> Option<Refusal<'d>> {
+        self.refuses_change(path.parent()?)
+    }
+
+    /// That a place is changed; where nothing is, the nearest above is.
+    fn refuses_change<'d>(&self, path: &'d Path) -> Option<Refusal<'d>> {
+        let is_there = |place: &&Path| (self.rights)(place, Access::EXISTS) != Err(Errno::NOENT);
+        let place = path.ancestors().find(is_there)?;
+        let search = if place.is_dir() { Access::EXEC_OK } else { Access::EXISTS };
+        self.refuses_to("change", place, Access::WRITE_OK | search)
+    }
+
+    fn refuses_to<'d>(
+        &self,
+        what: &'static str,
+        place: &'d Path,
+        access: Access,
+    ) -> Option<Refusal<'d>> {
+        let why = (self.rights)(place, access).err()?;
+        let is_refused = matches!(why, Errno::ACCESS | Errno::PERM | Errno::ROFS);
+        is_refused.then_some(Refusal { what, place, why })
+    }
+}
+
+fn is_own(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.uid() == geteuid().as_raw())
+}
