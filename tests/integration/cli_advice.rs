@@ -127,6 +127,27 @@ fn rules_that_are_advised_allow_it() {
     }
 }
 
+/// No rule outweighs what a person denied, be it typed or in a profile of that person's own: an option does.
+#[test]
+fn no_rule_is_advised_for_what_a_person_denied() {
+    for person in [["--deny", "dir"], ["--profile", "own"]] {
+        let scratch = tree();
+        let config = scratch.expand("[profiles.own]\ndeny = ['$WS/dir']\nwrite = ['$WS/bin']\n");
+        scratch.write("home/.config/jp-confine/config.toml", &config);
+        let run = |options: &[&str]| {
+            let line = [person.as_slice(), options, &["--", "sh", "-c", "cat dir/program"]];
+            product(&scratch, &line.concat()).run()
+        };
+        let denied = run(&[]);
+        let warning = "left out, because inside the workspace only its rules and options grant";
+        assert_eq!(denied.stderr.contains(warning), person[1] == "own", "{denied}");
+        let advice = denials(&scratch);
+        assert_eq!(texts(&advice, "toml"), [""; 0], "{advice:?}");
+        let options = texts(&advice, "options").join(" ");
+        run(&options.split(' ').collect::<Vec<_>>()).assert_ok();
+    }
+}
+
 /// Where a tier withholds what a rule does not grant either, both are named, and nothing is advised in vain: what
 /// follows on the pattern is enough once that is gone.
 #[test]
