@@ -13,6 +13,7 @@ use super::decode::{File, Tool, Trust};
 use super::layers::Layers;
 use crate::approvals::patterns::Wide;
 use crate::failure::Failure;
+use crate::report;
 
 /// How many patterns are named that do not count.
 const NAMED: usize = 3;
@@ -141,6 +142,8 @@ fn not_opened(tier: Tier, text: &str, file: &str, overruled: bool) -> String {
     }
     format!(
         "`{text}` of {field} in {file} {does}: it leads outside, and nobody approved it; to \
-         allow it: jp-confine approvals approve '{field} {text}'"
+         allow it: {}",
+        report::approval(&format!("{field} {text}")),
+        text = report::path(text),
     )
 }
