@@ -70,6 +70,9 @@ pub struct CheckResult {
     /// More than the reason says, for messages.
     #[serde(skip)]
     pub(crate) detail: Option<Detail>,
+    /// What it takes beside the capability, for messages.
+    #[serde(skip)]
+    pub(crate) beside: Option<Capability>,
 }
 
 impl CheckResult {
@@ -87,7 +90,15 @@ impl CheckResult {
             granting: Vec::new(),
             uncovered: false,
             detail: None,
+            beside: None,
         }
+    }
+
+    /// The same, which advises to grant `other` as well: for who may need the one or the other, and is not to be told
+    /// which.
+    #[must_use]
+    pub fn advising(self, other: Capability) -> Self {
+        Self { beside: Some(other), ..self }
     }
 
     pub(crate) fn concluded(mut self, judgement: Result<(), Reason>) -> Self {
