@@ -337,6 +337,20 @@ fn profiles_that_are_advised_allow_it() {
     }
 }
 
+/// A rule is written once; who is told of others beside it is told of that, too.
+#[test]
+fn rules_that_were_told_before_are_referred_to() {
+    let scratch = tree();
+    attempt(&scratch, "rm -f file; mv file dir/moved; rm -f file");
+    let told = product(&scratch, &["why", "--last"]).run().stdout;
+    let of_move = told.split("\n\n").find(|one| one.contains("in rename")).expect(&told);
+    assert!(
+        of_move.contains("path = \"dir/moved\"") && of_move.contains("\n  and as above"),
+        "{told}"
+    );
+    assert!(!of_move.contains("path = \"file\""), "{told}");
+}
+
 /// What is refused on one path in several ways is allowed by one rule, and by the same options.
 #[test]
 fn what_is_refused_on_one_path_is_allowed_by_one_rule() {
