@@ -80,6 +80,8 @@ pub(crate) enum Detail {
         /// Nobody may change it.
         is_final: bool,
     },
+    /// The user denied it, or what it is in.
+    ByUser,
 }
 
 impl Detail {
@@ -101,6 +103,7 @@ impl Detail {
             Self::Keeps { what, .. } => {
                 format!("{} must stay in it", what.as_deref().unwrap_or("something"))
             }
+            Self::ByUser => "the user denied it".to_string(),
         }
     }
 
@@ -115,6 +118,7 @@ impl Detail {
             Self::Keeps { is_final: false, .. } => {
                 "Delete the rest of what is in it, or ask the user to let that be deleted too."
             }
+            Self::ByUser => "No rule outweighs that; ask the user whether it is meant so.",
         }
     }
 }
