@@ -40,6 +40,7 @@ use crate::config::rule_places::RulePlaces;
 use crate::context::Context;
 use crate::denials::of_any_process;
 use crate::events::{Denial, Reason};
+use crate::grants;
 use crate::mounts::idle::Idle;
 use crate::net;
 use crate::net::advice::Way;
@@ -255,14 +256,25 @@ impl<'a> Advisor<'a> {
         (asked.judge(&image) == Verdict::Allow).then_some(advice)
     }
 
-    /// The step as a rule of the workspace, where rules are declared and it is inside. It takes nothing away that
-    /// a person consented to.
+    /// The step as a rule of the workspace, where rules are declared, it is inside, and no person's denial outweighs
+    /// them. It takes nothing away that a person consented to.
     fn rule_for(&self, step: &Step) -> Option<(String, Capabilities)> {
-        let is_rule = self.declared && !step.by_default;
+        let is_rule = self.declared && !step.by_default && !self.is_denied(&step.place);
         let inside = canonical::below(self.workspace, &step.place).filter(|_| is_rule)?;
         let inside = inside.to_str()?;
         let held = step.held.union(self.consented_at(&step.place));
         Some((if inside.is_empty() { "." } else { inside }.to_owned(), held))
+    }
+
+    /// Whether rules on the place of the workspace yield to what a person denied.
+    fn is_denied(&self, place: &Path) -> bool {
+        let is_own =
+            |origin: &Origin| matches!(origin, Origin::Flag { .. } | Origin::Profile { .. });
+        let denied =
+            self.grants.iter().filter(|grant| grant.caps.is_empty() && is_own(&grant.origin));
+        denied
+            .map(|grant| &grant.anchor)
+            .any(|denied| grants::yields(place, denied, self.workspace))
     }
 
     fn consented_at(&self, place: &Path) -> Capabilities {

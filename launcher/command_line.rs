@@ -36,10 +36,14 @@ impl<'d> CommandLine<'d> {
         Some(words.arguments().iter().map(|word| report::printable(word)).collect())
     }
 
-    /// What it was called, without folders and the dash of login shells.
+    /// What it was called.
+    pub(crate) fn called(&self) -> &'d [u8] {
+        self.words.first().copied().unwrap_or_default()
+    }
+
+    /// The same without folders and the dash of login shells.
     pub(crate) fn name(&self) -> &'d [u8] {
-        let called = self.words.first().copied().unwrap_or_default();
-        Invocation { program: &[], called, arguments: 0 }.name()
+        Invocation { program: &[], called: self.called(), arguments: 0 }.name()
     }
 
     /// What stands behind the name.

@@ -50,11 +50,11 @@ impl<'a> Exposed<'a> {
             report::path(&path.strip_prefix(root).unwrap_or(path).to_string_lossy())
         };
         let names: Vec<String> = found.iter().take(NAMED).map(shown).collect();
-        let first = names.first()?;
+        let kept = report::words(&[("--deny", found.first()?.clone())]);
         let more = found.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         Some(format!(
-            "programs here may read {}{more}; to keep one from them: jp-confine --deny {first}",
+            "programs here may read {}{more}; to keep one from them: jp-confine {kept}",
             names.join(", ")
         ))
     }

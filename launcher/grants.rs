@@ -1,6 +1,8 @@
 //! All grants of a run in the order that the image gives meaning to: of two on one anchor the last
 //! wins, else the one with the longest anchor.
 
+mod own;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::fs;
@@ -9,7 +11,7 @@ use std::path::{Path, PathBuf};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin};
 use jp_confine_policy::canonical::{self, Op};
-use jp_confine_policy::decide::{self, Request};
+use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::tiers::Tiers;
 
 use crate::anchors::Anchors;
@@ -117,13 +119,16 @@ impl Flags {
         Some(grant)
     }
 
-    /// Whether a rule grants something below what was typed to be denied. Where that is around the workspace at
-    /// `root`, the workspace was not meant.
-    fn take_back(&self, rule: &Grant, root: &Path) -> bool {
-        let denies = |dir: &&Path| self.paths.get(*dir).is_some_and(|flag| flag.deny);
-        let is_meant = |dir: &Path| dir == root || !root.starts_with(dir);
-        !rule.caps.is_empty() && rule.anchor.ancestors().filter(denies).any(is_meant)
+    /// What was typed to be denied.
+    fn denied(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter().filter(|(_, flag)| flag.deny).map(|(path, _)| path.as_path())
     }
+}
+
+/// Whether a rule on `anchor` yields to what a person denied on `denied`. Where that is around the workspace at
+/// `root`, the workspace was not meant.
+pub(crate) fn yields(anchor: &Path, denied: &Path, root: &Path) -> bool {
+    anchor.starts_with(denied) && (denied == root || !root.starts_with(denied))
 }
 
 /// What the grants of a run are made from.
@@ -156,16 +161,16 @@ impl Parts<'_> {
         let root = &self.workspace.root;
         let led = self.flags.led.iter().chain(self.tables.iter().flat_map(|table| &table.led));
         let planted = planted::planted(led, &grants, self.tiers, root)?;
+        let mut warnings = Vec::from_iter(self.idle(&grants)?);
         if planted.is_empty() {
-            return Ok((grants, Vec::new()));
+            return Ok((grants, warnings));
         }
         // What is granted anyway nobody gains by a link.
         let all: Vec<&Led> = planted.iter().map(|planted| planted.led).collect();
         let others = self.without(&all)?;
-        let mut warnings = Vec::new();
         let mut left_out = Vec::new();
         for one in &planted {
-            if left_out.contains(&one.led) || one.led.is_held(&others, root)? {
+            if left_out.contains(&one.led) || holds(&others, &one.led.grant, root)? {
                 continue;
             }
             if self.flags.led.contains(one.led) {
@@ -189,13 +194,22 @@ impl Parts<'_> {
         }
         merge_equal(&mut grants);
         drop_redundant(&mut grants);
-        // The workspace's rules decide inside it; nothing ready-made narrows or widens them.
+        // The workspace's rules decide inside it; nothing ready-made narrows or widens them. A person's denials do
+        // narrow them, as they would typed.
         grants.retain(|grant| canonical::below(root, &grant.anchor).is_none());
         let mut grants: Vec<Grant> =
             grants.into_iter().filter_map(|grant| flags.apply(grant)).collect();
         grants.extend(self.temporary());
         grants.extend(self.home(hide));
-        grants.extend(self.rules.iter().filter(|rule| !flags.take_back(rule, root)).cloned());
+        let denied: Vec<Grant> =
+            self.denied_inside().filter_map(|denial| flags.apply(denial)).collect();
+        let outweighs = |rule: &Grant| {
+            let own = denied.iter().map(|denial| denial.anchor.as_path());
+            !rule.caps.is_empty()
+                && flags.denied().chain(own).any(|denied| yields(&rule.anchor, denied, root))
+        };
+        grants.extend(self.rules.iter().filter(|rule| !outweighs(rule)).cloned());
+        grants.extend(denied);
         self.add_flags(&mut grants, left_out)?;
         grants.extend(self.shim.map(|shim| {
             let origin = Origin::Product { why: "the preload library".to_owned() };
@@ -392,6 +406,14 @@ fn open_files() -> Vec<Inherited> {
         Some(Inherited { fd, path, caps })
     };
     open.flatten().filter_map(|entry| one(entry.file_name().to_str()?)).collect()
+}
+
+/// Whether `grants` hold at the anchor of another what that would.
+fn holds(grants: &[Grant], other: &Grant, root: &Path) -> Result<bool, Failure> {
+    let image = image_over(grants, None, &[&other.anchor], root)?;
+    let image = prepare::parse_image(&image)?;
+    let request = Request::canonical(bytes(&other.anchor));
+    Ok(decide::access(&image, &request, other.caps) == Verdict::Allow)
 }
 
 /// What the run must never be able to change (spec §8.1), apart from what only exists while it

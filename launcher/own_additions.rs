@@ -80,7 +80,11 @@ pub(crate) fn lines(indent: &str, before: &str, additions: &[Addition]) -> Vec<S
             let place = format!("{before} {}", place(list)).trim_end().to_owned();
             let place = match list.profile() {
                 Some(name) => {
-                    vec![place, file + ",", format!("for runs with --profile {name}:")]
+                    vec![
+                        place,
+                        file + ",",
+                        format!("for runs with --profile {}:", report::quoted(name.as_bytes())),
+                    ]
                 }
                 None => vec![place, file + ":"],
             };

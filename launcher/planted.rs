@@ -112,12 +112,6 @@ impl Led {
         let parent = canonical::resolve(Path::new("/"), self.spelled.parent()?, Op::Content);
         Some(parent.ok()?.path.join(self.spelled.file_name()?))
     }
-
-    /// Whether these grants hold at its anchor what it would.
-    pub(crate) fn is_held(&self, others: &[Grant], root: &Path) -> Result<bool, Failure> {
-        let image = grants::image_over(others, None, &[&self.grant.anchor], root)?;
-        Ok(allows(&prepare::parse_image(&image)?, &self.grant.anchor, self.grant.caps))
-    }
 }
 
 impl Planted<'_> {

@@ -36,6 +36,7 @@ use crate::plan::bounds::Rule;
 use crate::plan::{Order, Plan};
 use crate::planted;
 use crate::ready_made::ReadyMade;
+use crate::report;
 use crate::tier_layer::{Granted, TierLayer};
 use crate::wire_form::WireForm;
 use crate::workspace::{self, Workspace};
@@ -183,7 +184,7 @@ pub(crate) fn prepare(
             .into_iter()
             .chain(resource_warnings.iter().map(ToString::to_string))
             .chain(held.warnings)
-            .chain(warnings.iter().map(ToString::to_string))
+            .chain(warnings.iter().map(told))
             .chain(covered.iter().chain(&sensitive).map(ToString::to_string))
             .chain(flags.warnings)
             .chain(left_out)
@@ -193,6 +194,17 @@ pub(crate) fn prepare(
         profiles,
         made: outcome.made,
     })
+}
+
+/// A warning, with what to type where the rule that it is about is meant.
+fn told(warning: &Warning) -> String {
+    match warning.approvable() {
+        Some(rule) => {
+            let told = report::path(&warning.to_string());
+            format!("{told}; if it is meant: {}", report::approval(rule))
+        }
+        None => warning.to_string(),
+    }
 }
 
 /// In place of what only a run has.

@@ -62,6 +62,8 @@ pub(crate) fn built_in() -> impl Iterator<Item = &'static str> {
 pub(crate) struct Profile {
     /// Its name; empty for the baseline.
     pub(crate) name: String,
+    /// A person wrote it.
+    pub(crate) own: bool,
     pub(crate) programs: Vec<String>,
     pub(crate) includes: Vec<String>,
     /// Capabilities and path, in the order of the table; no capability for `deny`.
@@ -88,7 +90,7 @@ impl Profiles {
             .collect::<Result<_, _>>()?;
         for profile in user {
             all.retain(|known| known.name != profile.name);
-            all.push(profile);
+            all.push(Profile { own: true, ..profile });
         }
         Ok(Self { all })
     }
@@ -151,6 +153,8 @@ impl Profiles {
 pub(crate) struct Resolved {
     /// Its grants, on canonical anchors.
     pub(crate) grants: Vec<Grant>,
+    /// A person wrote it.
+    pub(crate) own: bool,
     /// Entries that stand elsewhere than they are spelled: absolute spelling and canonical path, so
     /// that a program that goes through `/bin` need not have it resolved each time.
     pub(crate) links: Vec<(PathBuf, PathBuf)>,
@@ -182,10 +186,10 @@ impl Profile {
     /// What this table comes to on this machine. What is denied in the hidden home looks absent
     /// like the rest of it.
     pub(crate) fn resolve(&self, context: &Context, anchors: &mut Anchors, hide: bool) -> Resolved {
-        let mut resolved = Resolved::default();
+        let mut resolved = Resolved { own: self.own, ..Resolved::default() };
         for (caps, entry) in &self.entries {
             let Some(path) = expand(context, entry) else { continue };
-            let Some(anchor) = anchor(anchors, &path, *caps) else { continue };
+            let Some(anchor) = anchor(anchors, &path, *caps, self.own) else { continue };
             let at_home = context
                 .canonical_home
                 .as_ref()
@@ -240,16 +244,19 @@ fn expand(context: &Context, entry: &str) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// The canonical place of an entry. `/proc/self` is not resolved: the process it means is not ours.
-fn anchor(anchors: &mut Anchors, path: &Path, caps: Capabilities) -> Option<PathBuf> {
+/// The canonical place of an entry, which may be of a person's `own`. `/proc/self` is not resolved: the process it
+/// means is not ours.
+fn anchor(anchors: &mut Anchors, path: &Path, caps: Capabilities, own: bool) -> Option<PathBuf> {
     if path.starts_with("/proc/self") {
         return Some(path.to_owned());
     }
     if let Some(anchor) = anchors.canonical(path) {
         return Some(anchor);
     }
-    if caps.contains(Capabilities::UPDATE) && !caps.contains(Capabilities::CREATE) {
-        // A service that does not run: to ask for it is no offence, wherever it would be.
+    let is_service = caps.contains(Capabilities::UPDATE) && !caps.contains(Capabilities::CREATE);
+    if is_service || own && caps.is_empty() {
+        // To ask for a service that does not run is no offence, wherever it would be; what a person denies may be
+        // made later, with the folder that it is in.
         return canonical::resolve(Path::new("/"), path, Op::Content).ok().map(|found| found.path);
     }
     let missing_matters = caps.is_empty() || caps.contains(Capabilities::CREATE);

@@ -40,6 +40,11 @@ pub(crate) fn quoted(path: &[u8]) -> String {
     }
 }
 
+/// As [`quoted`], of a path that is not to be taken for an option.
+pub(crate) fn operand(path: &[u8]) -> String {
+    if path.starts_with(b"-") { quoted(&[b"./", path].concat()) } else { quoted(path) }
+}
+
 /// An option as it was typed, with a value that is a word for a shell.
 pub(crate) fn option(typed: &str) -> String {
     match typed.split_once(' ') {

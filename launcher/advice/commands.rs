@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use jp_confine_policy::canonical;
+use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::commands::{CommandRule, Listed, REST};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::invocation::{self, Invocation};
@@ -49,16 +49,15 @@ impl<'a> Programs<'a> {
     /// The way out.
     pub(super) fn advise(&self, denial: &Denial) -> Advice {
         let line = CommandLine::of(denial);
-        let why = self.rule(denial);
-        let Some(key) = self.key(denial, line.name()) else {
+        let Some(key) = self.key(denial, &line) else {
             let name = report::printable(line.name());
-            return Advice::Never(format!("{why}; no rule can: its file is not called `{name}`"));
+            return Advice::Never(format!(
+                "its file is not called `{name}`: list a link to it that is"
+            ));
         };
         if line.arguments().last().is_some_and(|last| *last == REST.as_bytes()) {
             let last = report::path(REST);
-            return Advice::Never(format!(
-                "{why}; no rule can: at the end `{last}` stands for any"
-            ));
+            return Advice::Never(format!("no rule can: at the end `{last}` stands for any"));
         }
         let known = self.about(denial, line.name());
         let mut rule = known.map_or_else(CommandRule::default, |listed| listed.rule.clone());
@@ -69,7 +68,7 @@ impl<'a> Programs<'a> {
         if self.is_allowed_with(&addition, denial, &line) {
             Advice::Command { key: addition.key, rule: addition.rule, instead }
         } else {
-            Advice::Never(format!("{why}; a run around this one may not list it either"))
+            Advice::Never("a run around this one may not list it either".to_owned())
         }
     }
 
@@ -79,10 +78,11 @@ impl<'a> Programs<'a> {
         about.find(|listed| listed.name().as_bytes() == name)
     }
 
-    /// The key of a program that is called `name`: that name where it means this file, or the path.
-    fn key(&self, denial: &Denial, name: &[u8]) -> Option<String> {
-        let name =
-            std::str::from_utf8(name).ok().filter(|name| commands::unsound(name).is_none())?;
+    /// The key of a program, by what it was called: that name where it means this file, or a path that ends so.
+    fn key(&self, denial: &Denial, line: &CommandLine<'_>) -> Option<String> {
+        let name = std::str::from_utf8(line.name())
+            .ok()
+            .filter(|name| commands::unsound(name).is_none())?;
         if let Some(listed) = self.about(denial, name.as_bytes()) {
             return Some(listed.key.clone());
         }
@@ -91,11 +91,20 @@ impl<'a> Programs<'a> {
         if meant.as_deref() == Some(program) {
             return Some(name.to_owned());
         }
-        if program.file_name().map(std::ffi::OsStr::as_bytes) != Some(name.as_bytes()) {
-            return None;
-        }
-        let inside = canonical::below(self.workspace, program).and_then(Path::to_str);
-        inside.map(|inside| format!("./{inside}")).or_else(|| program.to_str().map(str::to_owned))
+        let path = if program.file_name().is_some_and(|it| it.as_bytes() == name.as_bytes()) {
+            program.to_owned()
+        } else {
+            self.link(line, program)?
+        };
+        let inside = path.strip_prefix(self.workspace).ok().and_then(Path::to_str);
+        inside.map(|inside| format!("./{inside}")).or_else(|| path.to_str().map(str::to_owned))
+    }
+
+    /// The link to the program that it was called by, as far as keys are looked for there. Looks at the disk.
+    fn link(&self, line: &CommandLine<'_>, program: &Path) -> Option<PathBuf> {
+        let path: PathBuf = self.workspace.join(path_of(line.called())).components().collect();
+        let found = canonical::resolve(self.workspace, &path, Op::Content).ok()?;
+        (found.path == program && path.ends_with(path_of(line.name()))).then_some(path)
     }
 
     fn is_allowed_with(&self, addition: &Listed, denial: &Denial, line: &CommandLine<'_>) -> bool {

@@ -74,12 +74,11 @@ pub(crate) fn revoke(context: &Context, options: &Options, name: &str) -> Result
         None => (Kind::Mount, normal_form(name)?),
     };
     let Some(entry) = store.get(kind, name.as_str()).cloned() else {
-        return Err(unknown(name.as_str(), &store));
+        return Err(unknown(&name, &store));
     };
     store.revoke(kind, &name);
     store.save()?;
-    let (name, target) =
-        (report::path(name.as_str()), report::path(entry.canonical_target.as_str()));
+    let (name, target) = (named(&name), report::path(entry.canonical_target.as_str()));
     report::text(&format!("revoked {name} → {target}\n"))?;
     Ok(0)
 }
@@ -103,7 +102,7 @@ fn target(
     store: &Store,
     name: &Utf8Path,
 ) -> Result<(Option<PathBuf>, Utf8PathBuf), Failure> {
-    let shown_name = report::path(name.as_str());
+    let shown_name = named(name);
     let found = External::look(root, &mut Lookups::default(), name, store);
     let (previous, target) = match found {
         External::Approved { target } | External::Unapproved { target } => (None, target),
@@ -158,13 +157,18 @@ fn normal_form(name: &str) -> Result<Utf8PathBuf, Failure> {
     })
 }
 
-fn unknown(name: &str, store: &Store) -> Failure {
+fn unknown(name: &Utf8Path, store: &Store) -> Failure {
     let names: Vec<String> = all(store).map(|entry| report::path(&entry.rule_path)).collect();
     let there_are = match names.as_slice() {
         [] => "nothing is approved in this workspace".to_owned(),
         names => format!("approved are: {}", names.join(", ")),
     };
-    Failure::advised(format!("{} is not approved", report::path(name)), there_are)
+    Failure::advised(format!("{} is not approved", named(name)), there_are)
+}
+
+/// The normal form of a rule path, for people: the root is `.`.
+fn named(name: &Utf8Path) -> String {
+    if name.as_str().is_empty() { ".".to_owned() } else { report::path(name.as_str()) }
 }
 
 fn shown(path: &Path) -> String {

@@ -13,6 +13,7 @@ use super::decode::{File, Tool, Trust};
 use super::layers::Layers;
 use crate::approvals::patterns::Wide;
 use crate::failure::Failure;
+use crate::report;
 
 /// How many patterns are named that do not count.
 const NAMED: usize = 3;
@@ -128,18 +129,21 @@ fn tool_of<'f>(file: &'f File, name: Option<&str>) -> Option<&'f Tool> {
     file.tools.iter().find(|tool| Some(tool.name.as_str()) == name)
 }
 
-/// Why a pattern of a workspace file opens nothing: the user's files say what holds where none matches, or
-/// it leads outside and nobody approved that.
+/// Why a pattern of a workspace file opens nothing, and restricts at most: the user's files say what holds where
+/// none matches, or it leads outside and nobody approved that.
 fn not_opened(tier: Tier, text: &str, file: &str, overruled: bool) -> String {
     let field = tier.field();
+    let does = if tier == Tier::Read { "only restricts" } else { "does nothing" };
     if overruled {
         return format!(
-            "`{text}` of {field} in {file} opens nothing: your own configuration says what holds where \
+            "`{text}` of {field} in {file} {does}: your own configuration says what holds where \
              no pattern matches"
         );
     }
     format!(
-        "`{text}` of {field} in {file} opens nothing: it leads outside, and nobody approved it; to \
-         allow it: jp-confine approvals approve '{field} {text}'"
+        "`{text}` of {field} in {file} {does}: it leads outside, and nobody approved it; to \
+         allow it: {}",
+        report::approval(&format!("{field} {text}")),
+        text = report::path(text),
     )
 }

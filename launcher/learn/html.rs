@@ -139,7 +139,7 @@ fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
         Advice::Grant { options, .. } if options.is_empty() => "it takes a pattern".to_owned(),
         Advice::Grant { options, .. } => report::words(&options),
         Advice::Withheld { first, .. } => first,
-        Advice::Connection(way) => format!("--net {}", way.typed),
+        Advice::Connection(way) => format!("--net {}", report::quoted(way.typed.as_bytes())),
         Advice::Command { key, .. } => rule_text::command_table(&key),
         Advice::Approve { rule, .. } => report::approval(&rule),
         Advice::Never(reason) => reason,

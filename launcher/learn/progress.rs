@@ -33,7 +33,9 @@ impl Progress {
     pub(crate) fn show(&mut self, uses: &Uses) {
         self.last = Instant::now();
         let (count, programs) = (uses.counts.len(), tally::programs(uses));
-        let text = format!("jp-confine learn: {count} uses by {}", tally::named(&programs));
+        // How often each occurred is told in the end.
+        let text =
+            format!("jp-confine learn: {count} different uses by {}", tally::named(&programs));
         if let Some(screen) = &self.screen
             && self.shown.as_ref() != Some(&text)
         {

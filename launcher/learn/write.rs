@@ -109,7 +109,7 @@ pub(crate) fn summary(
         lines.push(format!("what was touched: {file}"));
     }
     if let Some(file) = policy.shown() {
-        let words = report::quoted(file.as_bytes());
+        let words = report::operand(file.as_bytes());
         lines.push(format!("try it: jp-confine -p {words} -- the same again"));
     }
     lines

@@ -168,7 +168,7 @@ fn check_tool(mount: &Mount, running: Option<&str>, layers: &Layers) -> Result<(
         let running = running.map_or("no tool".to_owned(), |tool| format!("the tool {tool}"));
         return Err(Failure::advised(
             format!("--mount {mount} is for the tool {tool}, and this run is for {running}"),
-            format!("run it with --tool {tool}"),
+            format!("run it with --tool {}", report::quoted(tool.as_bytes())),
         ));
     }
     if let Some(tool) = running
@@ -253,7 +253,8 @@ impl Checker<'_> {
         }
         let found = report::path(&found.path.to_string_lossy());
         let way_out = if self.known.contains(name) {
-            format!("--no-mount {shown} removes it, in the same command too")
+            let word = report::operand(name.as_str().as_bytes());
+            format!("--no-mount {word} removes it, in the same command too")
         } else {
             "remove it, or choose another name".to_owned()
         };

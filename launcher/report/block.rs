@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use super::fold::WIDTH;
-use super::{NAME, Style, fitted, printable, quoted, shown, within};
+use super::{NAME, Style, fitted, operand, printable, quoted, shown, within};
 use crate::advice::{Advice, Advisor, Gathered, Written};
 use crate::command_line::CommandLine;
 use crate::denials::{Denials, of_any_process};
@@ -332,7 +332,7 @@ fn rule(denial: &Denial, advisor: Advisor<'_>) -> Option<String> {
 
 /// The command that approves where the rule of this path leads.
 pub(crate) fn approval(name: &str) -> String {
-    format!("jp-confine approvals approve {}", quoted(name.as_bytes()))
+    format!("jp-confine approvals approve {}", operand(name.as_bytes()))
 }
 
 /// What was asked for: capabilities, or the call where no rule decided.
@@ -348,6 +348,6 @@ pub(crate) fn asked(denial: &Denial) -> String {
 /// Options as words for a shell.
 pub(crate) fn words(options: &[(&'static str, PathBuf)]) -> String {
     let word =
-        |(flag, path): &(&str, PathBuf)| format!("{flag} {}", quoted(path.as_os_str().as_bytes()));
+        |(flag, path): &(&str, PathBuf)| format!("{flag} {}", operand(path.as_os_str().as_bytes()));
     options.iter().map(word).collect::<Vec<_>>().join(" ")
 }

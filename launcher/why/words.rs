@@ -35,8 +35,7 @@ pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -
     ));
     let mut told = BTreeSet::new();
     for denial in denials {
-        let rules = denial.rules.toml.iter().flat_map(|toml| toml.split("\n\n")).map(str::trim_end);
-        let news: Vec<&str> = rules.filter(|rule| told.insert(*rule)).collect();
+        let news: Vec<&str> = denial.rules.each().filter(|rule| told.insert(*rule)).collect();
         let _ = write!(text, "\n{}", denial.words(workspace, &news));
     }
     for Together { directory, paths, options, rules, patterns } in &head.together {
@@ -86,6 +85,11 @@ fn everything(patterns: &[Addition]) -> String {
 }
 
 impl Rules {
+    /// One after the other.
+    fn each(&self) -> impl Iterator<Item = &str> {
+        self.toml.iter().flat_map(|toml| toml.split("\n\n")).map(str::trim_end)
+    }
+
     /// For people.
     fn place(&self) -> String {
         let file = self.file.as_deref().unwrap_or("the policy file");
@@ -166,8 +170,12 @@ impl Explained {
                 let _ = writeln!(text, "{}", format!("    {line}").trim_end());
             }
         }
-        if self.rules.toml.is_some() && rules.is_empty() {
-            let or = if self.options.is_some() { "or" } else { "allow:" };
+        if self.rules.each().count() > rules.len() {
+            let or = match (rules.is_empty(), self.options.is_some()) {
+                (false, _) => "and",
+                (true, true) => "or",
+                (true, false) => "allow:",
+            };
             let _ = writeln!(text, "  {or} as above");
         }
         let before = match (rules.is_empty(), has_options) {

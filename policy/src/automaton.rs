@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::tier::Tier;
 
 /// Which lists have a pattern that matches: a bit for each tier, one for the sensitive paths,
-/// one for questions that open nothing, and one for what opens sensitive paths by their names.
+/// two for questions and limits that open nothing, and one for what opens sensitive paths by their names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Marks(u8);
 
@@ -25,6 +25,8 @@ impl Marks {
 
     /// A pattern that opens names what is sensitive.
     pub(crate) const OUTSPOKEN: Self = Self(1 << (Tier::ALL.len() + 2));
+    /// What is granted is left for reading; nothing is opened.
+    pub(crate) const LIMIT: Self = Self(1 << (Tier::ALL.len() + 3));
 
     pub(crate) const fn of(tier: Tier) -> Self {
         Self(1 << tier as u8)

@@ -70,6 +70,9 @@ pub struct CheckResult {
     /// More than the reason says, for messages.
     #[serde(skip)]
     pub(crate) detail: Option<Detail>,
+    /// What it takes beside the capability, for messages.
+    #[serde(skip)]
+    pub(crate) beside: Option<Capability>,
 }
 
 impl CheckResult {
@@ -87,7 +90,15 @@ impl CheckResult {
             granting: Vec::new(),
             uncovered: false,
             detail: None,
+            beside: None,
         }
+    }
+
+    /// The same, which advises to grant `other` as well: for who may need the one or the other, and is not to be told
+    /// which.
+    #[must_use]
+    pub fn advising(self, other: Capability) -> Self {
+        Self { beside: Some(other), ..self }
     }
 
     pub(crate) fn concluded(mut self, judgement: Result<(), Reason>) -> Self {
@@ -324,8 +335,21 @@ impl<'a> Context<'a> {
         if let Some(restraint) = denial.restraint {
             result.rule = Some(tiers.described(restraint, path, route));
         }
-        result.detail = self.stays(image, &request, result.capability);
-        Err(Reason::of_denial(&denial))
+        let reason = Reason::of_denial(&denial);
+        let by_user =
+            || (reason == Reason::Denied && self.user_denies(path)).then_some(Detail::ByUser);
+        result.detail = self.stays(image, &request, result.capability).or_else(by_user);
+        Err(reason)
+    }
+
+    /// Whether the user denied the canonical `path` of the workspace, or what it is in, which outweighs its rules.
+    fn user_denies(&self, path: &Path) -> bool {
+        let is_users =
+            |origin: &Origin| matches!(origin, Origin::Flag { .. } | Origin::Profile { .. });
+        let denied =
+            self.grants.iter().filter(|grant| grant.caps.is_empty() && is_users(&grant.origin));
+        let mut inside = denied.filter(|grant| self.root.contains(&grant.anchor));
+        inside.any(|grant| path.starts_with(&grant.anchor))
     }
 
     /// Why what may not be deleted stays although its own rule grants that.

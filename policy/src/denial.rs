@@ -80,6 +80,8 @@ pub(crate) enum Detail {
         /// Nobody may change it.
         is_final: bool,
     },
+    /// The user denied it, or what it is in.
+    ByUser,
 }
 
 impl Detail {
@@ -101,6 +103,7 @@ impl Detail {
             Self::Keeps { what, .. } => {
                 format!("{} must stay in it", what.as_deref().unwrap_or("something"))
             }
+            Self::ByUser => "the user denied it".to_string(),
         }
     }
 
@@ -115,6 +118,7 @@ impl Detail {
             Self::Keeps { is_final: false, .. } => {
                 "Delete the rest of what is in it, or ask the user to let that be deleted too."
             }
+            Self::ByUser => "No rule outweighs that; ask the user whether it is meant so.",
         }
     }
 }
@@ -169,19 +173,19 @@ impl CheckResult {
 
     fn remedy(&self, reason: Reason) -> String {
         let flag = flag(self.capability);
-        let capability = self.capability;
+        let granted = self.to_be_granted();
         match reason {
             Reason::Denied => format!(
                 "To allow it, ask the user for an `access.fs` rule on this path with \
-                 `{capability} = true`, or for the flag `{flag}`."
+                 {granted}, or for the flag `{flag}`."
             ),
             Reason::Escape => format!(
                 "To allow it, ask the user for an `access.fs` rule on the link with \
-                 `external = true` and `{capability} = true`, and to approve its target."
+                 `external = true` and {granted}, and to approve its target."
             ),
             Reason::NestedEscape => format!(
                 "To allow it, ask the user for a second link in the workspace that leads there, \
-                 with a rule of its own: `external = true` and `{capability} = true`."
+                 with a rule of its own: `external = true` and {granted}."
             ),
             Reason::TierDeny => {
                 "No rule and no flag outweighs it; ask the user whether the pattern is meant so."
@@ -189,7 +193,7 @@ impl CheckResult {
             }
             Reason::TierPromptRefused => "Ask the user.".to_string(),
             Reason::SensitiveRefused => format!(
-                "Ask the user; a rule that names this very path, with `{capability} = true`, allows it \
+                "Ask the user; a rule that names this very path, with {granted}, allows it \
                  for good."
             ),
             Reason::AbsoluteInput | Reason::InputEscape => {
@@ -203,6 +207,13 @@ impl CheckResult {
                 "Everything is denied until the user repairs the policy.".to_string()
             }
         }
+    }
+
+    /// The keys of a rule that allows it.
+    fn to_be_granted(&self) -> String {
+        let key = |capability| format!("`{capability} = true`");
+        let beside = self.beside.map(|other| format!(" and {}", key(other)));
+        key(self.capability) + &beside.unwrap_or_default()
     }
 }
 

@@ -200,7 +200,7 @@ impl<'a> Tiers<'a> {
         let ready_made = matches!(reach, Reach::ReadyMade | Reach::Control);
         let default = self.default.filter(|_| !ready_made);
         let explicit = here.tier();
-        let tier = explicit.or(default).unwrap_or(Tier::Write);
+        let tier = here.limited(explicit.or(default).unwrap_or(Tier::Write));
         let warned = reach == Reach::Declared && here.intersects(Marks::SENSITIVE);
         let asked = self.asks(here) && (!ready_made || here.intersects(Marks::ASK));
         let allowed = granted.caps.intersection(tier.capabilities());
@@ -211,7 +211,8 @@ impl<'a> Tiers<'a> {
             _ if warned => (Capabilities::NONE, allowed, Some(Restraint::Sensitive)),
             tier => (allowed, Capabilities::NONE, Restraint::of_tier(tier)),
         };
-        let by_pattern = explicit.is_some() || here.intersects(Marks::ASK);
+        let by_limit = restraint == Some(Restraint::Read) && here.intersects(Marks::LIMIT);
+        let by_pattern = explicit.is_some() || here.intersects(Marks::ASK) || by_limit;
         let by_default = !by_pattern && restraint != Some(Restraint::Sensitive);
         let warned_below = reach == Reach::Declared && seen.ahead.intersects(Marks::SENSITIVE);
         let by_default_below = self.default.is_some() || self.asks && !ready_made;
@@ -236,7 +237,8 @@ impl<'a> Tiers<'a> {
     /// Where no rule reaches there is only what a tier opens.
     fn extend(&self, here: Marks, seen: Seen, granted: Lookup) -> Lookup {
         let explicit = here.tier();
-        let tier = explicit.or(self.default);
+        let tier = explicit.or(self.default).map(|tier| here.limited(tier));
+        let limited = tier == Some(Tier::Read) && here.intersects(Marks::LIMIT);
         let opened = tier.map_or(Capabilities::NONE, Tier::capabilities);
         let warned = here.intersects(Marks::SENSITIVE)
             && !here.intersects(Marks::OUTSPOKEN)
@@ -257,6 +259,7 @@ impl<'a> Tiers<'a> {
                     Some(Restraint::Prompt)
                 }
                 _ if warned && !self.asks(here) => Some(Restraint::Sensitive),
+                _ if limited && !self.asks(here) => Some(Restraint::Read),
                 explicit => explicit.map_or(Some(Restraint::Default), Restraint::of_tier),
             },
             withheld: tier.map_or(asks, |_| withheld),
@@ -286,6 +289,11 @@ impl Marks {
     /// The most restrictive tier of which a pattern matched.
     fn tier(self) -> Option<Tier> {
         Tier::ALL.into_iter().find(|&tier| self.intersects(Self::of(tier)))
+    }
+
+    /// What is left of a tier by who may restrict only.
+    fn limited(self, tier: Tier) -> Tier {
+        if self.intersects(Self::LIMIT) { tier.min(Tier::Read) } else { tier }
     }
 
     /// Without the marks about sensitive paths.

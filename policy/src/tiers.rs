@@ -38,6 +38,8 @@ pub enum List {
     Sensitive,
     /// `prompt_paths` of who may restrict only.
     Question,
+    /// `read_paths` of who may restrict only.
+    Limit,
 }
 
 impl List {
@@ -48,6 +50,7 @@ impl List {
             Self::Tier(tier) => tier.field(),
             Self::Sensitive => "sensitive_paths",
             Self::Question => Tier::Prompt.field(),
+            Self::Limit => Tier::Read.field(),
         }
     }
 
@@ -56,6 +59,7 @@ impl List {
             Self::Tier(tier) => Marks::of(tier),
             Self::Sensitive => Marks::SENSITIVE,
             Self::Question => Marks::ASK,
+            Self::Limit => Marks::LIMIT,
         }
     }
 
@@ -84,7 +88,7 @@ impl List {
 
     /// Whether its patterns take something away: then those of a directory mean all of it.
     const fn restricts(self) -> bool {
-        !matches!(self, Self::Tier(Tier::Read | Tier::Write))
+        !matches!(self, Self::Tier(Tier::Read | Tier::Write) | Self::Limit)
     }
 }
 
@@ -148,7 +152,8 @@ impl Tiers {
     /// Takes in what anybody who can commit may say: denials, questions about what is granted, and, where
     /// there is no default that it would be an exception to, what may be done inside the workspace, and
     /// outside where `approved` says so of a tier, a pattern, and the directory below which it matches.
-    /// Gives back the patterns that would open more, with the tier of each. Looks at the disk.
+    /// Gives back the patterns that would open more, with the tier of each: they open nothing, and what they
+    /// leave for reading alone they leave so (spec §6.4). Looks at the disk.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -175,15 +180,17 @@ impl Tiers {
         for tier in [Tier::Read, Tier::Write] {
             for text in theirs.list(tier) {
                 // What is looked at is what counts: links may lead elsewhere a moment later.
-                let mut opens = |pattern: &Pattern| {
+                let pattern = Pattern::new(text, places, false).ok();
+                let opens = pattern.as_ref().is_some_and(|pattern| {
                     let stem = pattern.stem();
-                    stem.starts_with(places.workspace) || approved(tier, text, &stem)
-                };
-                match Pattern::new(text, places, false).ok().filter(|_| may_open).filter(&mut opens)
-                {
-                    Some(pattern) => self.patterns.push((List::Tier(tier), pattern)),
-                    None => left_out.push((tier, text.as_str())),
+                    may_open && (stem.starts_with(places.workspace) || approved(tier, text, &stem))
+                });
+                let list = if opens { List::Tier(tier) } else { List::Limit };
+                if !opens {
+                    left_out.push((tier, text.as_str()));
                 }
+                let counts = opens || tier == Tier::Read;
+                self.patterns.extend(pattern.filter(|_| counts).map(|pattern| (list, pattern)));
             }
         }
         Ok(left_out)
@@ -236,7 +243,7 @@ impl Tiers {
 
     /// What the patterns of each list match.
     fn lists(&self) -> Vec<Listed> {
-        let others = [List::Sensitive, List::Question];
+        let others = [List::Sensitive, List::Question, List::Limit];
         let lists = Tier::ALL.into_iter().map(List::Tier).chain(others);
         lists.map(|list| self.listed(list)).collect()
     }
@@ -402,7 +409,7 @@ impl Tiers {
     /// The patterns that may open what no rule does, with the tier of each.
     pub fn opening(&self) -> impl Iterator<Item = (Tier, &Pattern)> {
         self.patterns.iter().filter_map(|(list, pattern)| match list {
-            List::Tier(Tier::Deny) | List::Sensitive | List::Question => None,
+            List::Tier(Tier::Deny) | List::Sensitive | List::Question | List::Limit => None,
             List::Tier(tier) => Some((*tier, pattern)),
         })
     }

@@ -33,7 +33,7 @@ pub enum Warning {
         list: &'static str,
     },
     /// An external rule cannot hold here, and became a denial (spec §6.1, §6.4).
-    #[error("{rule}: `{path}` {why}; it is denied instead{}", why.way_out(path))]
+    #[error("{rule}: `{path}` {why}; it is denied instead")]
     Dropped {
         /// The rule.
         rule: RuleSource,
@@ -86,6 +86,19 @@ impl Warning {
         match self {
             Self::Lifted { layer } => Self::LiftedOther { layer, list },
             other => other,
+        }
+    }
+
+    /// The path of the rule that would hold if a person approved where it leads.
+    #[must_use]
+    pub fn approvable(&self) -> Option<&str> {
+        match self {
+            Self::Dropped {
+                path,
+                why: DropReason::Unapproved { .. } | DropReason::Retargeted { .. },
+                ..
+            } => Some(path),
+            _ => None,
         }
     }
 }
@@ -169,18 +182,6 @@ pub enum DropReason {
         /// Where it leads now.
         target: PathBuf,
     },
-}
-
-impl DropReason {
-    /// What to type, with what is said before it, if the rule at `path` is meant to hold.
-    fn way_out(&self, path: &str) -> String {
-        match self {
-            Self::Unapproved { .. } | Self::Retargeted { .. } => {
-                std::format!("; if it is meant: jp-confine approvals approve {path}")
-            }
-            Self::Missing | Self::Unresolvable(_) => String::new(),
-        }
-    }
 }
 
 #[cfg(test)]

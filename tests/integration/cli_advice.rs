@@ -132,6 +132,27 @@ fn rules_that_are_advised_allow_it() {
     }
 }
 
+/// No rule outweighs what a person denied, be it typed or in a profile of that person's own: an option does.
+#[test]
+fn no_rule_is_advised_for_what_a_person_denied() {
+    for person in [["--deny", "dir"], ["--profile", "own"]] {
+        let scratch = tree();
+        let config = scratch.expand("[profiles.own]\ndeny = ['$WS/dir']\nwrite = ['$WS/bin']\n");
+        scratch.write("home/.config/jp-confine/config.toml", &config);
+        let run = |options: &[&str]| {
+            let line = [person.as_slice(), options, &["--", "sh", "-c", "cat dir/program"]];
+            product(&scratch, &line.concat()).run()
+        };
+        let denied = run(&[]);
+        let warning = "left out, because inside the workspace only its rules and options grant";
+        assert_eq!(denied.stderr.contains(warning), person[1] == "own", "{denied}");
+        let advice = denials(&scratch);
+        assert_eq!(texts(&advice, "toml"), [""; 0], "{advice:?}");
+        let options = texts(&advice, "options").join(" ");
+        run(&options.split(' ').collect::<Vec<_>>()).assert_ok();
+    }
+}
+
 /// Where a tier withholds what a rule does not grant either, both are named, and nothing is advised in vain: what
 /// follows on the pattern is enough once that is gone.
 #[test]
@@ -345,6 +366,20 @@ fn profiles_that_are_advised_allow_it() {
         let again = product(&scratch, &line).run();
         assert_eq!(again.code(), 0, "{script}: {config}: {again}");
     }
+}
+
+/// A rule is written once; who is told of others beside it is told of that, too.
+#[test]
+fn rules_that_were_told_before_are_referred_to() {
+    let scratch = tree();
+    attempt(&scratch, "rm -f file; mv file dir/moved; rm -f file");
+    let told = product(&scratch, &["why", "--last"]).run().stdout;
+    let of_move = told.split("\n\n").find(|one| one.contains("in rename")).expect(&told);
+    assert!(
+        of_move.contains("path = \"dir/moved\"") && of_move.contains("\n  and as above"),
+        "{told}"
+    );
+    assert!(!of_move.contains("path = \"file\""), "{told}");
 }
 
 /// What is refused on one path in several ways is allowed by one rule, and by the same options.

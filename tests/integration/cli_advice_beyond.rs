@@ -192,6 +192,27 @@ fn a_rule_about_a_program_is_replaced_as_it_is_written() {
     }
 }
 
+/// Of a program that was started by a link of another name the rule is for the link.
+#[test]
+fn a_program_is_listed_by_the_link_that_it_was_started_by() {
+    let scratch = Scratch::new();
+    std::os::unix::fs::symlink("/bin/echo", scratch.ws().join("dir/say")).expect("linked");
+    let start = "[access.commands.bash]\n";
+    scratch.write("ws/jp-confine.toml", start);
+    let attempt = |script: &str| product(&scratch, &["--", "bash", "-c", script]).run();
+    let denied = attempt("exec -a none /bin/echo EXECUTED");
+    denied.assert_stderr("its file is not called `none`: list a link to it that is");
+    let told = denied.stderr.matches("access.commands does not list it").count();
+    assert_eq!(told, 1, "{denied}");
+    for script in ["dir/say EXECUTED", "$PWD/dir/say EXECUTED"] {
+        attempt(script).assert_code(126);
+        let rules = texts(&denials(&scratch), "toml").concat();
+        scratch.write("ws/jp-confine.toml", &format!("{start}{rules}"));
+        attempt(script).assert_ok().assert_stdout("EXECUTED");
+        scratch.write("ws/jp-confine.toml", start);
+    }
+}
+
 /// A file takes one rule about a program, so that it is for all that was refused of it, and stands once.
 #[test]
 fn one_rule_is_for_all_calls_of_a_program() {

@@ -233,7 +233,7 @@ fn learning_shows_itself_in_no_line_of_the_terminal() {
     let run = Run::new(&scratch, "sh", &["-c", &line]).mode(crate::run::Mode::Bare);
     let mut terminal = Terminal::start(&run.env("TERM", "xterm"));
     terminal.see("\x1b]2;jp-confine learn: ");
-    terminal.see("uses by ");
+    terminal.see(" different uses by ");
     terminal.see("\x1b[23;2t");
     assert_eq!(terminal.end(), Some(0));
     let screen = untitled(&terminal.screen());

@@ -194,6 +194,8 @@ fn nobody_is_asked_who_cannot_answer() {
 #[test]
 fn approvals_are_given_and_taken_back() {
     let scratch = forked();
+    say(&scratch, "approvals approve .").assert_code(125).assert_stderr(": . stays inside");
+    say(&scratch, "approvals revoke .").assert_code(125).assert_stderr(": . is not approved");
     let run = say(&scratch, "approvals approve ./fork/");
     run.assert_ok().assert_stdout(&scratch.expand("approved fork → $OUT/dir\n"));
     say(&scratch, "approvals list").assert_stdout(&scratch.expand("fork → $OUT/dir ("));

@@ -184,6 +184,48 @@ fn sensitive_files_are_warned_of_until_they_are_denied() {
     assert!(!denied.assert_ok().stderr.contains(".env"), "{denied}");
 }
 
+/// Types in a shell, with `rest` behind it, the command that a run of `script` told behind `before`; what a run of
+/// the script tells then.
+fn paste(scratch: &Scratch, script: &str, before: &str, rest: &str) -> String {
+    let run = || product(scratch, &["--", "sh", "-c", script]).run().stderr;
+    let told = run();
+    let (_, command) = told.split_once(before).unwrap_or_else(|| panic!("{before}: {told}"));
+    let command = command.lines().next().unwrap_or_default();
+    let line = command.replacen("jp-confine", PRODUCT, 1) + rest;
+    Run::sh(scratch, &line).mode(Mode::Bare).run().assert_ok();
+    run()
+}
+
+/// Names in commands to type are words of a shell, and no options: whoever commits a name runs nothing with it.
+#[test]
+fn commands_that_are_told_can_be_typed() {
+    let names = ["a b", "x; touch pwned #", "it's", "$HOME", "-dash", "`touch pwned`"];
+    for name in names {
+        let scratch = Scratch::new();
+        std::os::unix::fs::symlink(scratch.out(), scratch.ws().join(name)).expect("linked");
+        let rule = format!("[[access.fs]]\npath = {name:?}\nexternal = true\nread = true\n");
+        let rest = "[[access.fs]]\npath = '.'\nread = true\n";
+        scratch.write("ws/jp-confine.toml", &(rule + rest));
+        let before = "if it is meant: ";
+        assert!(!paste(&scratch, "true", before, "").contains(before), "{name}");
+        product(&scratch, &["approvals", "revoke", &format!("./{name}")]).run().assert_ok();
+        let script = format!("cat './{}/secret'", name.replace('\'', r"'\''"));
+        assert!(!paste(&scratch, &script, "allow: ", "").contains("denied"), "{name}");
+
+        let pattern = format!("/**/{name}");
+        let policy = format!("[file_policy]\nread_paths = [{pattern:?}]\n");
+        scratch.write("ws/jp-confine.toml", &policy);
+        let before = "to allow it: ";
+        assert!(!paste(&scratch, "true", before, "").contains(before), "{name}");
+
+        std::fs::remove_file(scratch.ws().join("jp-confine.toml")).expect("removed");
+        std::fs::remove_file(scratch.ws().join(name)).expect("removed");
+        scratch.write(&format!("ws/{name}/.env"), "TOPSECRET");
+        paste(&scratch, "true", "to keep one from them: ", " -- sh -c '! cat ./*/.env'");
+        assert!(!scratch.ws().join("pwned").exists(), "{name}");
+    }
+}
+
 /// A rule on the very file is the grant for good: nobody is asked, and everybody is told (spec §10).
 #[test]
 fn a_rule_that_names_a_sensitive_file_is_warned_of() {

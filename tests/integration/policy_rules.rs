@@ -263,6 +263,29 @@ fn flags_below_flags() {
     assert_answers("mkdir -p other/below", &["dir r"], "-w other -r other/below", rows);
 }
 
+/// A profile that a person wrote denies inside the workspace as the option does, and grants nothing there.
+#[test]
+fn profiles_of_ones_own_in_the_workspace() {
+    let profile = "mkdir -p denied/read $HOME/.config/jp-confine; touch denied/f denied/read/f; \
+                   ws=$(pwd -P); printf '[profiles.own]\\nwrite = [\"%s/dir\"]\\ndeny = [\"%s\", \"%s\"]\\n' \
+                   $ws $ws/denied $ws/later/f > $HOME/.config/jp-confine/config.toml";
+    let rows = &[
+        ("open denied/f", "EACCES"),
+        ("open denied/read/f", "EACCES"),
+        ("creat denied/new", "EACCES"),
+        ("mkdir later", "ok"),
+        ("creat later/f", "EACCES"),
+        ("creat later/g", "ok"),
+    ];
+    assert_answers(profile, &[], "--profile own", rows);
+    let rules = &[". r", "denied/read r w"];
+    let rows =
+        &[("open denied/read/f", "EACCES"), ("open file", "ok"), ("creat dir/new", "EACCES")];
+    assert_answers(profile, rules, "--profile own", rows);
+    let rows = &[("open denied/read/f", "ok"), ("open denied/f", "EACCES")];
+    assert_answers(profile, rules, "--profile own -r denied/read", rows);
+}
+
 #[test]
 fn write_flag() {
     assert_answers(

@@ -239,6 +239,30 @@ fn a_workspace_file_only_restricts() {
     assert_eq!(seen("write dir/new"), "ENOENT");
 }
 
+/// An approval that is missing takes away what a pattern opens, not what it restricts.
+#[test]
+fn a_pattern_that_opens_nothing_restricts() {
+    for (own, theirs) in [
+        ("", "['**/*.lock']"),
+        ("default = 'write'", "['$WS/x.lock']"),
+        ("write_paths = ['$WS/**']", "['/**/x.lock']"),
+    ] {
+        let scratch = arena(Scratch::new());
+        scratch.write("ws/x.lock", "");
+        let own = scratch.expand(&format!("[file_policy]\n{own}\n"));
+        scratch.write("home/.config/jp-confine/config.toml", &own);
+        let text = scratch.expand(&format!("[file_policy]\nread_paths = {theirs}\n"));
+        scratch.write("ws/jp-confine.toml", &text);
+        let seen = |line: &str| {
+            let run = call(&scratch, Mode::under_test(), &format!("--non-interactive -- {line}"));
+            answer(&run).split(' ').next().unwrap_or_default().to_owned()
+        };
+        assert_eq!(seen("write x.lock"), "EACCES", "{own} {theirs}");
+        assert_eq!(seen("open x.lock"), "ok", "{own} {theirs}");
+        assert_eq!(seen("write_excl new"), "ok", "{own} {theirs}");
+    }
+}
+
 /// As a link that leads out, for one list only.
 #[test]
 fn what_a_workspace_file_opens_outside_is_approved_first() {

@@ -290,6 +290,30 @@ fn message_of_a_denial_where_nothing_grants() {
     );
 }
 
+/// No rule is asked for where it would not count.
+#[test]
+fn message_about_what_the_user_denied() {
+    let place = Place::new("w/d/e/a");
+    let denied = |origin: Origin, anchor: &str, input: &str| {
+        let mut grants = place.compile(".:r", "").unwrap().grants;
+        grants.push(Grant::new(place.path(anchor), Capabilities::NONE, GrantKind::Plain, origin));
+        place.policy_of(grants).context().check(input.as_bytes(), capability('r')).message()
+    };
+    let flag = Origin::Flag { text: "--deny d".to_owned() };
+    let profile = Origin::Profile { name: "own".to_owned(), entry: "d".to_owned() };
+    for origin in [flag, profile] {
+        assert_eq!(
+            denied(origin, "w/d", "d/e/a"),
+            "cannot read d/e/a: the user denied it. read is granted on: `.`. No rule outweighs that; ask \
+             the user whether it is meant so."
+        );
+    }
+    let rule = Origin::Rule { layer: "f".into(), index: 0, line: None, path: "d".to_owned() };
+    assert!(
+        denied(rule, "w/d", "d/e/a").contains("To allow it, ask the user for an `access.fs` rule")
+    );
+}
+
 #[test]
 fn message_about_what_stays_although_deletion_is_granted() {
     assert_eq!(

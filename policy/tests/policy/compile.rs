@@ -270,9 +270,9 @@ fn warnings_name_the_rule_and_the_reason() {
     let compiled = place.compile("fork!r", "").unwrap();
     assert_eq!(
         place.anonymous(&compiled.warnings[0].to_string()),
-        "access.fs rule 1: `fork` leads to @/o, which is not approved; it is denied instead; if it is \
-         meant: jp-confine approvals approve fork"
+        "access.fs rule 1: `fork` leads to @/o, which is not approved; it is denied instead"
     );
+    assert_eq!(compiled.warnings[0].approvable(), Some("fork"));
 }
 
 /// The warnings about `fork`, which leads to `target` unapproved, where the baseline grants `usr`

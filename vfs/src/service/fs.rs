@@ -199,7 +199,9 @@ impl Service<'_> {
                 let check = |dir| self.gate.context.check_canonical(dir, Capability::Create);
                 Destination { dirs: missing.map(check).collect(), target: create }
             }
-            _ => Destination { dirs: Vec::new(), target: update },
+            Some(_) => Destination { dirs: Vec::new(), target: update },
+            // Whether it exists is not told.
+            None => Destination { dirs: Vec::new(), target: update.advising(Capability::Create) },
         }
     }
 

@@ -305,3 +305,23 @@ fn what_is_denied_is_denied_in_the_same_words_whether_it_exists_or_not() {
         }
     }
 }
+
+/// What it takes to write there is told in one, since which of both it would be is not told.
+#[test]
+fn a_denied_write_is_advised_what_allows_it_whether_it_exists_or_not() {
+    let policy = |rule: &str| {
+        let all = r#"{"access": {"fs": [{"path": ".", "read": true}RULE]}}"#;
+        all.replace("RULE", rule)
+    };
+    let advised = "with `update = true` and `create = true`, or for the flag `--write PATH`.";
+    for name in ["a.txt", "rw/gone"] {
+        let place = Place::in_memory(&policy(""));
+        let mut nobody = jp_confine_vfs::person::Nobody;
+        let mut service = place.service(&mut nobody);
+        let params = write(name, "x");
+        let fault = answer_in_full(&mut service, "fs.write", &params).expect_err("denied");
+        assert!(fault.message.ends_with(advised), "{}", fault.message);
+        let rule = format!(r#", {{"path": "{name}", "update": true, "create": true}}"#);
+        rows(&policy(&rule), &[("fs.write", params, json!({}))]);
+    }
+}
