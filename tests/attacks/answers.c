@@ -193,8 +193,43 @@ static int v_resolve_flags(char **a)
             }
     return DONE;
 }
+
+/* The process that asks, and none that asks for it. */
+static int v_own_process(char **a)
+{
+    const struct { int from_proc; const char *name; } places[] = {
+        {0, "/proc/self/status"}, {0, "/proc/thread-self/status"}, {0, "/proc/self/environ"}, {0, "/proc/mounts"},
+        {0, "/proc/net/dev"}, {0, "me/status"}, {0, "me/../self/task/../maps"}, {0, "stat"}, {0, "chain/maps"},
+        {0, "/proc/self/cwd/file"}, {0, "d/../stat"}, {0, "round"},
+        {1, "self/status"}, {1, "thread-self/environ"}, {1, "net/dev"}, {1, "self/oom_score_adj"}, {1, "self/task/../stat"},
+        {1, "/self/status"},
+    };
+    const unsigned long asked[] = {0x01, 0x02, 0x04, 0x06, 0x08, 0x0a, 0x10, 0x12};
+    const unsigned long kinds[] = {O_RDONLY, O_RDONLY | O_NOFOLLOW, O_WRONLY, O_WRONLY | O_CREAT};
+    char own[32], link[32], place[PATH_MAX];
+    int length = snprintf(own, sizeof own, "/proc/%d/", getpid());
+    int proc = open("/proc", O_RDONLY | O_DIRECTORY);
+    (void)a;
+    if (symlink("/proc/self", "me") || symlink("/proc/self/stat", "stat") || symlink("dir/there", "chain")
+        || symlink("../me", "dir/there") || symlink("round", "round") || symlink("dir", "d"))
+        return FAILED;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        for (size_t j = 0; j < sizeof asked / sizeof *asked; j++)
+            for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+                unsigned long how[] = {kinds[k], 0, asked[j]};
+                int fd = (int)syscall(SYS_openat2, places[i].from_proc ? proc : AT_FDCWD, places[i].name, how, sizeof how);
+                printf("%lx %lo ", asked[j], kinds[k]);
+                line(places[i].name, "openat2", fd);
+                snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+                if (fd >= 0 && readlink(link, place, sizeof place) > length)
+                    printf("own: %d\n", memcmp(place, own, (size_t)length) == 0);
+                close(fd);
+            }
+    return DONE;
+}
 #else
 #define v_resolve_flags absent
+#define v_own_process absent
 #endif
 
 static void program(const char *name, const void *start, size_t size)
@@ -390,6 +425,7 @@ const struct verb answer_verbs[] = {
     {"null_pointers", 0, v_null_pointers},
     {"odd_names", 0, v_odd_names},
     {"resolve_flags", 0, v_resolve_flags},
+    {"own_process", 0, v_own_process},
     {"odd_programs", 0, v_odd_programs},
     {"descriptor_numbers", 0, v_descriptor_numbers},
     {"odd_flags", 0, v_odd_flags},

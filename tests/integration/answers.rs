@@ -1,12 +1,17 @@
 //! What the kernel refuses by itself is refused in the same way: same errno, no crash.
 
-use crate::attack::{arena, call};
-use crate::layers::Difference;
+use crate::attack::{Linking, arena, arena_with, call, linkings};
+use crate::layers::{Difference, Holder};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
 
 fn assert_same_answers(line: &str) {
-    let (bare, confined) = (arena(Scratch::new()), arena(Scratch::new()));
+    assert_same_answers_in(&arena, line);
+}
+
+/// As [`assert_same_answers`], in trees as `plant` makes them.
+fn assert_same_answers_in(plant: &dyn Fn(Scratch) -> Scratch, line: &str) {
+    let (bare, confined) = (plant(Scratch::new()), plant(Scratch::new()));
     let bare = call(&bare, Mode::Bare, line);
     let confined = call(&confined, Mode::Confined, line);
     assert!(bare.stdout.lines().last().is_some_and(|line| line.starts_with("ok")), "{bare}");
@@ -38,6 +43,17 @@ fn odd_names() {
 #[test]
 fn resolve_flags() {
     assert_same_answers("resolve_flags");
+}
+
+/// Whoever resolves a path for another finds that one's `/proc/self`.
+#[test]
+fn one_s_own_process() {
+    // There the library's own flags are refused, see `resolve_flags`.
+    let of_strict = [Linking::Static];
+    let is_strict = Holder::under_test() == Holder::Strict;
+    for &linking in if is_strict { &of_strict } else { linkings() } {
+        assert_same_answers_in(&|scratch| arena_with(linking, scratch), "own_process");
+    }
 }
 
 #[test]
