@@ -56,6 +56,28 @@ fn one_s_own_process() {
     }
 }
 
+/// What is too long for an address is bound by way of a descriptor or the working directory.
+#[test]
+fn sockets_below_descriptors() {
+    let long = "d".repeat(120);
+    for &linking in linkings() {
+        for directory in ["dir", &long] {
+            let plant = |scratch: Scratch| {
+                scratch.write(&format!("ws/{directory}/file"), "");
+                arena_with(linking, scratch)
+            };
+            for name in [
+                "/proc/self/fd/N/s",
+                "/dev/fd/N/s",
+                "/proc/self/cwd/s",
+                "/proc/thread-self/cwd/./s",
+            ] {
+                assert_same_answers_in(&plant, &format!("bind_from {directory} {name}"));
+            }
+        }
+    }
+}
+
 #[test]
 fn odd_programs() {
     assert_same_answers("odd_programs");
