@@ -388,6 +388,36 @@ static int v_odd_flags(char **a)
     return DONE;
 }
 
+/* Calls about a descriptor or the working directory itself. */
+static int v_empty_paths(char **a)
+{
+    const struct timespec times[] = {{1, 0}, {1, 0}};
+    const struct { const char *label; int fd; } places[] = {
+        {"here", AT_FDCWD}, {"directory", open("dir", O_PATH)}, {"file", open("file", O_RDONLY)}, {"closed", 999},
+    };
+    const char *const names[] = {"", NULL};
+    char room[256] = {0};
+    struct stat status;
+    (void)a;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        for (size_t j = 0; j < 2; j++) {
+            int fd = places[i].fd;
+            const char *const volatile name = names[j], *label = places[i].label;
+            puts(name ? "empty" : "none");
+            line(label, "fchmodat2", syscall(452, fd, name, 0750, AT_EMPTY_PATH));
+            line(label, "fchownat", syscall(SYS_fchownat, fd, name, geteuid(), getegid(), AT_EMPTY_PATH));
+            line(label, "fchownat with more", syscall(SYS_fchownat, fd, name, geteuid(), getegid(), AT_EMPTY_PATH | 0x8000));
+            line(label, "utimensat", syscall(SYS_utimensat, fd, name, times, AT_EMPTY_PATH));
+            line(label, "faccessat2", syscall(439, fd, name, R_OK, AT_EMPTY_PATH));
+            line(label, "fstatat", syscall(SYS_newfstatat, fd, name, &status, AT_EMPTY_PATH));
+            line(label, "statx", syscall(SYS_statx, fd, name, AT_EMPTY_PATH, 0x7ff, room));
+            line(label, "readlinkat", syscall(SYS_readlinkat, fd, name, room, sizeof room));
+            if (i > 0)
+                line(label, "linkat", syscall(SYS_linkat, fd, name, AT_FDCWD, "linked", AT_EMPTY_PATH));
+        }
+    return fstatat(AT_FDCWD, "", &status, AT_EMPTY_PATH) || (status.st_mode & 0777) != 0750 ? FAILED : DONE;
+}
+
 /* A descriptor in a message whose structures had other content before: each member is set, padding is
  * not. */
 static int v_messages(char **a)
@@ -431,5 +461,6 @@ const struct verb answer_verbs[] = {
     {"odd_flags", 0, v_odd_flags},
     {"in_root", 0, v_in_root},
     {"messages", 0, v_messages},
+    {"empty_paths", 0, v_empty_paths},
     {0},
 };

@@ -89,6 +89,13 @@ fn odd_flags() {
 }
 
 #[test]
+fn empty_paths() {
+    for &linking in linkings() {
+        assert_same_answers_in(&|scratch| arena_with(linking, scratch), "empty_paths");
+    }
+}
+
+#[test]
 fn messages() {
     assert_same_answers("messages");
 }

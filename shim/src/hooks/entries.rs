@@ -27,6 +27,12 @@ impl Argument {
     pub(crate) const fn here(path: *const c_char) -> Self {
         Self { dirfd: libc::AT_FDCWD, path }
     }
+
+    /// Whether it is about the descriptor itself, by `AT_EMPTY_PATH`.
+    #[cfg(target_os = "linux")]
+    fn is_empty(self, flags: c_int) -> Result<bool, Errno> {
+        Ok(flags & sys::EMPTY_PATH != 0 && crate::memory::first_byte(self.path)? == 0)
+    }
 }
 
 /// Pins the directory of an entry, has `judge` decide, and lets `act` do it there. `no_entry` is
@@ -164,7 +170,13 @@ fn make_link(call: &CStr, old: Argument, new: Argument, flags: c_int) -> Result<
     let image = session::image()?;
     let mut path = PathBuffer::new();
     #[cfg(target_os = "linux")]
-    if flags & sys::EMPTY_PATH != 0 && crate::memory::first_byte(old.path)? == 0 {
+    let old = match old.dirfd {
+        // The working directory has no descriptor.
+        libc::AT_FDCWD if old.is_empty(flags)? => Argument::here(c".".as_ptr()),
+        _ => old,
+    };
+    #[cfg(target_os = "linux")]
+    if old.is_empty(flags)? {
         resolve::locate(old.dirfd, &mut path)?;
         return link_object(image, call, &path, new, |dirfd, name| {
             sys::link_descriptor(old.dirfd, dirfd, name)
