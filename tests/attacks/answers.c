@@ -13,8 +13,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include "absent.h"
 
@@ -388,6 +390,43 @@ static int v_odd_flags(char **a)
     return DONE;
 }
 
+/* Names that are no entry: the kernel looks for the directory before them first. */
+static int v_dot_names(char **a)
+{
+    const char *names[] = {
+        ".", "..", "./", "../", "/", "//", "dir/.", "dir/..", "dir/../", "missing/.", "missing/..", "file/.", "file/..",
+        "to_dir/..", "to_dir/.", "to_nothing/..", "to_nothing/./", "loop/..", "dir/missing/..", "/missing/..",
+    };
+    const struct timeval times[2] = {{0, 0}, {0, 0}};
+    const char *volatile null = NULL;
+    (void)a;
+    if (symlink("dir", "to_dir") || symlink("nothing", "to_nothing") || symlink("loop", "loop"))
+        return FAILED;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        line(names[i], "mkdir", mkdir(names[i], 0755));
+        line(names[i], "mkfifo", mkfifo(names[i], 0644));
+        line(names[i], "symlink", symlink("text", names[i]));
+        line(names[i], "link", link("file", names[i]));
+        line(names[i], "rename from", rename(names[i], "renamed"));
+        line(names[i], "rename to", rename("dir", names[i]));
+        line(names[i], "rename to new", renameat2(AT_FDCWD, "dir", AT_FDCWD, names[i], RENAME_NOREPLACE));
+        line(names[i], "unlink", unlink(names[i]));
+        line(names[i], "rmdir", rmdir(names[i]));
+        if (strncmp(names[i], "..", 2) && strcmp(names[i], "/missing/.."))
+            line(names[i], "open O_CREAT O_EXCL", open(names[i], O_RDWR | O_CREAT | O_EXCL, 0600));
+    }
+    line("missing", "truncate", truncate("missing", -1));
+    line("missing", "unlinkat", unlinkat(AT_FDCWD, "missing", 0x8000));
+    line("missing", "renameat2", renameat2(AT_FDCWD, "missing", AT_FDCWD, "new", 0x8000));
+    line("missing", "renameat2 with both", renameat2(AT_FDCWD, "missing", AT_FDCWD, "new", RENAME_NOREPLACE | RENAME_EXCHANGE));
+    line("missing", "setxattr", syscall(SYS_setxattr, "missing", null, "x", 1, 0));
+    line("missing", "removexattr", syscall(SYS_removexattr, "missing", null));
+    line("null", "utimes", utimes(null, times));
+    line("null", "lutimes", lutimes(null, times));
+    line("null", "utime", utime(null, NULL));
+    return DONE;
+}
+
 /* Calls about a descriptor or the working directory itself. */
 static int v_empty_paths(char **a)
 {
@@ -461,6 +500,7 @@ const struct verb answer_verbs[] = {
     {"odd_flags", 0, v_odd_flags},
     {"in_root", 0, v_in_root},
     {"messages", 0, v_messages},
+    {"dot_names", 0, v_dot_names},
     {"empty_paths", 0, v_empty_paths},
     {0},
 };

@@ -89,6 +89,13 @@ fn odd_flags() {
 }
 
 #[test]
+fn names_that_are_no_entry() {
+    for &linking in linkings() {
+        assert_same_answers_in(&|scratch| arena_with(linking, scratch), "dot_names");
+    }
+}
+
+#[test]
 fn empty_paths() {
     for &linking in linkings() {
         assert_same_answers_in(&|scratch| arena_with(linking, scratch), "empty_paths");

@@ -33,6 +33,9 @@ fn path_of(
 }
 
 fn cut(call: &CStr, path: *const c_char, length: i64) -> Result<(), Errno> {
+    if length < 0 {
+        return Err(Errno::EINVAL);
+    }
     let object = object::at_path(call, libc::AT_FDCWD, path, 0, UPDATE)?;
     sys::truncate(&object, length)
 }
@@ -150,13 +153,21 @@ fn set_times(
         return Err(Errno::EINVAL);
     }
     if path.is_null() {
-        return on_descriptor(call, dirfd, || sys::futimens(dirfd, times));
+        return if dirfd == libc::AT_FDCWD {
+            Err(Errno::EFAULT)
+        } else {
+            set_times_of_descriptor(call, dirfd, times)
+        };
     }
     let Some(path) = path_of(dirfd, path, flags)? else {
         return on_descriptor(call, dirfd, || sys::set_times_of(dirfd, times));
     };
     let object = object::at_path(call, dirfd, path, nofollow(flags), UPDATE)?;
     sys::set_times(&object, times)
+}
+
+fn set_times_of_descriptor(call: &CStr, fd: c_int, times: TimesPointer) -> Result<(), Errno> {
+    on_descriptor(call, fd, || sys::futimens(fd, times))
 }
 
 /// Two times of the program's, in whatever unit, as `timespec`s of the shim's.
@@ -242,7 +253,7 @@ pub(crate) extern "C" fn utimensat(
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn futimens(fd: c_int, times: *const libc::timespec) -> c_int {
-    set_times(c"futimens", fd, core::ptr::null(), times, 0).reply()
+    set_times_of_descriptor(c"futimens", fd, times).reply()
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
