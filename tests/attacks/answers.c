@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 #include <utime.h>
@@ -390,17 +391,26 @@ static int v_odd_flags(char **a)
     return DONE;
 }
 
+static int bound(const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", name);
+    return bind(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&address, sizeof address);
+}
+
 /* Names that are no entry: the kernel looks for the directory before them first. */
 static int v_dot_names(char **a)
 {
     const char *names[] = {
         ".", "..", "./", "../", "/", "//", "dir/.", "dir/..", "dir/../", "missing/.", "missing/..", "file/.", "file/..",
         "to_dir/..", "to_dir/.", "to_nothing/..", "to_nothing/./", "loop/..", "dir/missing/..", "/missing/..",
+        "locked/..", "locked/.",
     };
     const struct timeval times[2] = {{0, 0}, {0, 0}};
     const char *volatile null = NULL;
     (void)a;
-    if (symlink("dir", "to_dir") || symlink("nothing", "to_nothing") || symlink("loop", "loop"))
+    if (symlink("dir", "to_dir") || symlink("nothing", "to_nothing") || symlink("loop", "loop")
+        || mkdir("locked", 0))
         return FAILED;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         line(names[i], "mkdir", mkdir(names[i], 0755));
@@ -412,6 +422,7 @@ static int v_dot_names(char **a)
         line(names[i], "rename to new", renameat2(AT_FDCWD, "dir", AT_FDCWD, names[i], RENAME_NOREPLACE));
         line(names[i], "unlink", unlink(names[i]));
         line(names[i], "rmdir", rmdir(names[i]));
+        line(names[i], "bind", bound(names[i]));
         if (strncmp(names[i], "..", 2) && strcmp(names[i], "/missing/.."))
             line(names[i], "open O_CREAT O_EXCL", open(names[i], O_RDWR | O_CREAT | O_EXCL, 0600));
     }

@@ -84,7 +84,13 @@ fn find_before_dots(image: &Image<'_>, call: &CStr, spelling: &Spelling) -> Resu
     text.push(b"/.")?;
     let mut directory = Far::<Spelling>::blank()?;
     directory.read_own(dirfd, text.as_bytes())?;
-    resolve::pin_judged_far(image, call, &mut directory, 0, decide::metadata).map(|_| ())
+    let held = resolve::pin_judged_far(image, call, &mut directory, 0, decide::metadata)?;
+    // Only who may search it finds anything there.
+    #[cfg(target_os = "linux")]
+    sys::find(held.raw(), c".")?;
+    #[cfg(target_os = "macos")]
+    let _ = held;
+    Ok(())
 }
 
 /// What cannot be made is there already.
