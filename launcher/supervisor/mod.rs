@@ -26,6 +26,7 @@ mod planted;
 mod policy;
 mod proc;
 pub(crate) mod program;
+mod resolution;
 mod resolve;
 mod room;
 mod services;

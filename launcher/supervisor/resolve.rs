@@ -58,6 +58,22 @@ impl<'a> Argument<'a> {
         Self { caller, text: name, start: directory, through: None }
     }
 
+    /// The path without the `.` or `..` at its end, as a directory.
+    ///
+    /// # Errors
+    /// `EMFILE`.
+    pub(crate) fn before_dots(&self) -> Result<Self, Errno> {
+        let copy = |held: &OwnedFd| held.try_clone().map_err(|_| Errno::MFILE);
+        let Split { parent, .. } = split(self.text.to_bytes());
+        let through = match &self.through {
+            Some(Through { object, end }) => Some(Through { object: copy(object)?, end: *end }),
+            None => None,
+        };
+        let text = CString::new([parent, b"."].concat()).map_err(|_| Errno::ACCESS)?;
+        let start = copy(&self.start)?;
+        Ok(Self { caller: self.caller, text, start, through })
+    }
+
     pub(crate) fn caller(&self) -> &Caller<'a> {
         &self.caller
     }

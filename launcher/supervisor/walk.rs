@@ -13,7 +13,7 @@ use super::planted::Directory;
 use super::resolve::{HELD, HELD_ENTRY};
 
 /// How many links are followed before `ELOOP` (`path_resolution(7)`).
-pub(crate) const LINK_BUDGET: u32 = 40;
+pub(super) const LINK_BUDGET: u32 = 40;
 
 /// The inode of the root of every procfs.
 const PROC_ROOT: u64 = 1;
@@ -49,7 +49,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     /// The kernel's, for a path that leads nowhere.
     pub(super) fn finish(mut self, stops: bool) -> Result<Found, Errno> {
         while let Some((name, rest)) = self.next_component() {
-            let last = rest.iter().all(|&byte| byte == b'/');
+            let last = is_end(&rest);
             let slash = !rest.is_empty();
             match self.step(&name)? {
                 Step::Missing if last => {
@@ -76,11 +76,7 @@ impl<'w, 'a> Walk<'w, 'a> {
 
     /// The next component, and what follows it, slashes and all.
     fn next_component(&self) -> Option<(Vec<u8>, Vec<u8>)> {
-        let start = self.rest.iter().position(|&byte| byte != b'/')?;
-        let rest = self.rest.get(start..)?;
-        let end = rest.iter().position(|&byte| byte == b'/').unwrap_or(rest.len());
-        let (name, rest) = rest.split_at_checked(end)?;
-        Some((name.to_vec(), rest.to_vec()))
+        first(&self.rest).map(|(name, rest)| (name.to_vec(), rest.to_vec()))
     }
 
     fn step(&self, name: &[u8]) -> Result<Step, Errno> {
@@ -100,20 +96,13 @@ impl<'w, 'a> Walk<'w, 'a> {
 
     fn follow(&mut self, link: &OwnedFd, name: &[u8], rest: Vec<u8>) -> Result<(), Errno> {
         self.links = self.links.checked_sub(1).ok_or(Errno::LOOP)?;
-        if rest.iter().all(|&byte| byte == b'/') {
-            self.check_planted(link)?;
+        if is_end(&rest) {
+            check_planted(self.caller, link, &self.current)?;
         }
-        let in_proc = fstatfs(link)?.f_type == PROC_SUPER_MAGIC;
-        let text = match name {
-            _ if !in_proc => readlinkat(link, "", Vec::new())?.into_bytes(),
-            _ if fstat(&self.current)?.st_ino != PROC_ROOT => return self.pass_through(name, rest),
-            b"self" => self.caller.status()?.process.to_string().into_bytes(),
-            b"thread-self" => {
-                let process = self.caller.status()?.process;
-                format!("{process}/task/{}", self.caller.tid()).into_bytes()
-            }
-            _ => readlinkat(link, "", Vec::new())?.into_bytes(),
-        };
+        if stands_for_object(link, &self.current)? {
+            return self.pass_through(name, rest);
+        }
+        let text = text_of(self.caller, link, name)?;
         match text.first() {
             None => return Err(Errno::NOENT),
             Some(b'/') => {
@@ -124,13 +113,6 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
         self.rest = [text, rest].concat();
         Ok(())
-    }
-
-    /// At the end of a path, a link that somebody left where everybody may leave some leads nobody astray.
-    fn check_planted(&self, link: &OwnedFd) -> Result<(), Errno> {
-        let (link, directory) = (fstat(link)?, fstat(&self.current)?);
-        let kept = self.caller.proc().protection().keeps_link(&link, directory.into());
-        if kept { require_owner(self.caller, &link) } else { Ok(()) }
     }
 
     /// Goes through a link that stands for an object rather than a path, as the kernel does.
@@ -159,6 +141,49 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.rest = rest;
         Ok(())
     }
+}
+
+/// The first component of a path, and what follows it, slashes and all.
+pub(super) fn first(path: &[u8]) -> Option<(&[u8], &[u8])> {
+    let start = path.iter().position(|&byte| byte != b'/')?;
+    let path = path.get(start..)?;
+    path.split_at_checked(path.iter().position(|&byte| byte == b'/').unwrap_or(path.len()))
+}
+
+/// Whether no component follows.
+pub(super) fn is_end(rest: &[u8]) -> bool {
+    rest.iter().all(|&byte| byte == b'/')
+}
+
+/// At the end of a path, a link that somebody left where everybody may leave some leads nobody astray.
+pub(super) fn check_planted(
+    caller: &Caller<'_>,
+    link: &OwnedFd,
+    directory: &OwnedFd,
+) -> Result<(), Errno> {
+    let (link, directory) = (fstat(link)?, fstat(directory)?);
+    let kept = caller.proc().protection().keeps_link(&link, directory.into());
+    if kept { require_owner(caller, &link) } else { Ok(()) }
+}
+
+/// Whether a link in this directory is of those in `/proc` that stand for an object rather than a path.
+pub(super) fn stands_for_object(link: &OwnedFd, directory: &OwnedFd) -> Result<bool, Errno> {
+    Ok(is_in_proc(link)? && fstat(directory)?.st_ino != PROC_ROOT)
+}
+
+/// What another link reads, to the one who asks.
+pub(super) fn text_of(caller: &Caller<'_>, link: &OwnedFd, name: &[u8]) -> Result<Vec<u8>, Errno> {
+    match name {
+        b"self" if is_in_proc(link)? => Ok(caller.status()?.process.to_string().into_bytes()),
+        b"thread-self" if is_in_proc(link)? => {
+            Ok(format!("{}/task/{}", caller.status()?.process, caller.tid()).into_bytes())
+        }
+        _ => Ok(readlinkat(link, "", Vec::new())?.into_bytes()),
+    }
+}
+
+fn is_in_proc(link: &OwnedFd) -> Result<bool, Errno> {
+    Ok(fstatfs(link)?.f_type == PROC_SUPER_MAGIC)
 }
 
 /// Refuses what is not the caller's own.

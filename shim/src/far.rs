@@ -16,7 +16,7 @@ pub(crate) unsafe trait Blank {}
 
 // SAFETY: memory that may be anything, and a length.
 unsafe impl<const N: usize> Blank for Buffer<N> {}
-// SAFETY: such a path, numbers, and what is true or false.
+// SAFETY: such a path, numbers, what is true or false, and what is a name where it is zero.
 unsafe impl Blank for Spelling {}
 
 /// A value in a mapping of its own: for what is rare, or lasts longer than one call. A `vfork` child whose

@@ -25,8 +25,7 @@ pub(crate) struct Spelling {
     physical: bool,
     /// The program wrote a slash (or `/.`) at the end: the object must be a directory.
     slash: bool,
-    /// The last component is `.` or `..`.
-    dotted: bool,
+    last: Last,
 }
 
 impl Spelling {
@@ -39,7 +38,7 @@ impl Spelling {
             tail: 0,
             physical: false,
             slash: false,
-            dotted: false,
+            last: Last::Name,
         }
     }
 
@@ -100,6 +99,16 @@ impl Spelling {
 
     pub(crate) const fn wants_directory(&self) -> bool {
         self.slash
+    }
+
+    /// Whether the last component is `.` or `..`.
+    pub(crate) const fn is_dotted(&self) -> bool {
+        !matches!(self.last, Last::Name)
+    }
+
+    /// What the last component is.
+    pub(crate) const fn last(&self) -> Last {
+        self.last
     }
 
     /// What the program meant: a directory descriptor and a path relative to it. Where that leads is
@@ -181,7 +190,7 @@ impl Spelling {
         self.tail = other.tail;
         self.physical = other.physical;
         self.slash = other.slash;
-        self.dotted = other.dotted;
+        self.last = other.last;
         Ok(())
     }
 
@@ -220,7 +229,7 @@ impl Spelling {
         let name_at =
             path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash.saturating_add(1));
         let name = path.get(name_at..).unwrap_or(&[]);
-        Split { name_at, ordinary: !self.dotted && !name.is_empty() }
+        Split { name_at, ordinary: !self.is_dotted() && !name.is_empty() }
     }
 
     pub(crate) const fn text(&self) -> &PathBuffer {
@@ -243,7 +252,7 @@ impl Spelling {
     fn settle(&mut self) {
         let form = self.form();
         self.slash = form.slash;
-        self.dotted = form.dotted;
+        self.last = form.last;
         match form.shape {
             Shape::Normal => {}
             Shape::Untidy => self.normalise(self.tail, false),
@@ -265,7 +274,7 @@ impl Spelling {
     }
 
     fn form(&self) -> Form {
-        let mut form = Form { shape: Shape::Normal, slash: false, dotted: false };
+        let mut form = Form { shape: Shape::Normal, slash: false, last: Last::Name };
         let mut named = false;
         let mut rest = self.text.as_bytes().get(self.tail..).unwrap_or(&[]);
         if self.tail == 0 {
@@ -276,8 +285,12 @@ impl Spelling {
         }
         for component in rest.split(|&byte| byte == b'/') {
             form.slash = matches!(component, [] | b"." | b"..");
-            form.dotted =
-                matches!(component, b"." | b"..") || (component.is_empty() && form.dotted);
+            form.last = match component {
+                [] => form.last,
+                b"." => Last::Here,
+                b".." => Last::Above,
+                _ => Last::Name,
+            };
             let shape = match component {
                 b".." if named => Shape::Physical,
                 b".." => Shape::Climbs,
@@ -371,7 +384,19 @@ pub(crate) struct Split {
 struct Form {
     shape: Shape,
     slash: bool,
-    dotted: bool,
+    last: Last,
+}
+
+/// What the last component of a path is as the program wrote it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Last {
+    /// A name; or none, where the path is the root.
+    Name = 0,
+    /// `.`
+    Here,
+    /// `..`
+    Above,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

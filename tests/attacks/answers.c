@@ -13,8 +13,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include "absent.h"
 
@@ -193,8 +196,43 @@ static int v_resolve_flags(char **a)
             }
     return DONE;
 }
+
+/* The process that asks, and none that asks for it. */
+static int v_own_process(char **a)
+{
+    const struct { int from_proc; const char *name; } places[] = {
+        {0, "/proc/self/status"}, {0, "/proc/thread-self/status"}, {0, "/proc/self/environ"}, {0, "/proc/mounts"},
+        {0, "/proc/net/dev"}, {0, "me/status"}, {0, "me/../self/task/../maps"}, {0, "stat"}, {0, "chain/maps"},
+        {0, "/proc/self/cwd/file"}, {0, "d/../stat"}, {0, "round"},
+        {1, "self/status"}, {1, "thread-self/environ"}, {1, "net/dev"}, {1, "self/oom_score_adj"}, {1, "self/task/../stat"},
+        {1, "/self/status"},
+    };
+    const unsigned long asked[] = {0x01, 0x02, 0x04, 0x06, 0x08, 0x0a, 0x10, 0x12};
+    const unsigned long kinds[] = {O_RDONLY, O_RDONLY | O_NOFOLLOW, O_WRONLY, O_WRONLY | O_CREAT};
+    char own[32], link[32], place[PATH_MAX];
+    int length = snprintf(own, sizeof own, "/proc/%d/", getpid());
+    int proc = open("/proc", O_RDONLY | O_DIRECTORY);
+    (void)a;
+    if (symlink("/proc/self", "me") || symlink("/proc/self/stat", "stat") || symlink("dir/there", "chain")
+        || symlink("../me", "dir/there") || symlink("round", "round") || symlink("dir", "d"))
+        return FAILED;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        for (size_t j = 0; j < sizeof asked / sizeof *asked; j++)
+            for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+                unsigned long how[] = {kinds[k], 0, asked[j]};
+                int fd = (int)syscall(SYS_openat2, places[i].from_proc ? proc : AT_FDCWD, places[i].name, how, sizeof how);
+                printf("%lx %lo ", asked[j], kinds[k]);
+                line(places[i].name, "openat2", fd);
+                snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+                if (fd >= 0 && readlink(link, place, sizeof place) > length)
+                    printf("own: %d\n", memcmp(place, own, (size_t)length) == 0);
+                close(fd);
+            }
+    return DONE;
+}
 #else
 #define v_resolve_flags absent
+#define v_own_process absent
 #endif
 
 static void program(const char *name, const void *start, size_t size)
@@ -353,6 +391,83 @@ static int v_odd_flags(char **a)
     return DONE;
 }
 
+static int bound(const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", name);
+    return bind(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&address, sizeof address);
+}
+
+/* Names that are no entry: the kernel looks for the directory before them first. */
+static int v_dot_names(char **a)
+{
+    const char *names[] = {
+        ".", "..", "./", "../", "/", "//", "dir/.", "dir/..", "dir/../", "missing/.", "missing/..", "file/.", "file/..",
+        "to_dir/..", "to_dir/.", "to_nothing/..", "to_nothing/./", "loop/..", "dir/missing/..", "/missing/..",
+        "locked/..", "locked/.",
+    };
+    const struct timeval times[2] = {{0, 0}, {0, 0}};
+    const char *volatile null = NULL;
+    (void)a;
+    if (symlink("dir", "to_dir") || symlink("nothing", "to_nothing") || symlink("loop", "loop")
+        || mkdir("locked", 0))
+        return FAILED;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        line(names[i], "mkdir", mkdir(names[i], 0755));
+        line(names[i], "mkfifo", mkfifo(names[i], 0644));
+        line(names[i], "symlink", symlink("text", names[i]));
+        line(names[i], "link", link("file", names[i]));
+        line(names[i], "rename from", rename(names[i], "renamed"));
+        line(names[i], "rename to", rename("dir", names[i]));
+        line(names[i], "rename to new", renameat2(AT_FDCWD, "dir", AT_FDCWD, names[i], RENAME_NOREPLACE));
+        line(names[i], "unlink", unlink(names[i]));
+        line(names[i], "rmdir", rmdir(names[i]));
+        line(names[i], "bind", bound(names[i]));
+        if (strncmp(names[i], "..", 2) && strcmp(names[i], "/missing/.."))
+            line(names[i], "open O_CREAT O_EXCL", open(names[i], O_RDWR | O_CREAT | O_EXCL, 0600));
+    }
+    line("missing", "truncate", truncate("missing", -1));
+    line("missing", "unlinkat", unlinkat(AT_FDCWD, "missing", 0x8000));
+    line("missing", "renameat2", renameat2(AT_FDCWD, "missing", AT_FDCWD, "new", 0x8000));
+    line("missing", "renameat2 with both", renameat2(AT_FDCWD, "missing", AT_FDCWD, "new", RENAME_NOREPLACE | RENAME_EXCHANGE));
+    line("missing", "setxattr", syscall(SYS_setxattr, "missing", null, "x", 1, 0));
+    line("missing", "removexattr", syscall(SYS_removexattr, "missing", null));
+    line("null", "utimes", utimes(null, times));
+    line("null", "lutimes", lutimes(null, times));
+    line("null", "utime", utime(null, NULL));
+    return DONE;
+}
+
+/* Calls about a descriptor or the working directory itself. */
+static int v_empty_paths(char **a)
+{
+    const struct timespec times[] = {{1, 0}, {1, 0}};
+    const struct { const char *label; int fd; } places[] = {
+        {"here", AT_FDCWD}, {"directory", open("dir", O_PATH)}, {"file", open("file", O_RDONLY)}, {"closed", 999},
+    };
+    const char *const names[] = {"", NULL};
+    char room[256] = {0};
+    struct stat status;
+    (void)a;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        for (size_t j = 0; j < 2; j++) {
+            int fd = places[i].fd;
+            const char *const volatile name = names[j], *label = places[i].label;
+            puts(name ? "empty" : "none");
+            line(label, "fchmodat2", syscall(452, fd, name, 0750, AT_EMPTY_PATH));
+            line(label, "fchownat", syscall(SYS_fchownat, fd, name, geteuid(), getegid(), AT_EMPTY_PATH));
+            line(label, "fchownat with more", syscall(SYS_fchownat, fd, name, geteuid(), getegid(), AT_EMPTY_PATH | 0x8000));
+            line(label, "utimensat", syscall(SYS_utimensat, fd, name, times, AT_EMPTY_PATH));
+            line(label, "faccessat2", syscall(439, fd, name, R_OK, AT_EMPTY_PATH));
+            line(label, "fstatat", syscall(SYS_newfstatat, fd, name, &status, AT_EMPTY_PATH));
+            line(label, "statx", syscall(SYS_statx, fd, name, AT_EMPTY_PATH, 0x7ff, room));
+            line(label, "readlinkat", syscall(SYS_readlinkat, fd, name, room, sizeof room));
+            if (i > 0)
+                line(label, "linkat", syscall(SYS_linkat, fd, name, AT_FDCWD, "linked", AT_EMPTY_PATH));
+        }
+    return fstatat(AT_FDCWD, "", &status, AT_EMPTY_PATH) || (status.st_mode & 0777) != 0750 ? FAILED : DONE;
+}
+
 /* A descriptor in a message whose structures had other content before: each member is set, padding is
  * not. */
 static int v_messages(char **a)
@@ -390,10 +505,13 @@ const struct verb answer_verbs[] = {
     {"null_pointers", 0, v_null_pointers},
     {"odd_names", 0, v_odd_names},
     {"resolve_flags", 0, v_resolve_flags},
+    {"own_process", 0, v_own_process},
     {"odd_programs", 0, v_odd_programs},
     {"descriptor_numbers", 0, v_descriptor_numbers},
     {"odd_flags", 0, v_odd_flags},
     {"in_root", 0, v_in_root},
     {"messages", 0, v_messages},
+    {"dot_names", 0, v_dot_names},
+    {"empty_paths", 0, v_empty_paths},
     {0},
 };

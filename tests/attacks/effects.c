@@ -331,6 +331,17 @@ static int o_connect(const char *name)
     strcpy(address.sun_path, name);
     return connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&address, sizeof address);
 }
+static int o_sendto_path(const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    strcpy(address.sun_path, name);
+    return (int)sendto(socket(AF_UNIX, SOCK_DGRAM, 0), "x", 1, 0, (struct sockaddr *)&address, sizeof address);
+}
+static int o_tmpfile(const char *name)
+{
+    (void)name;
+    return tmpfile() ? 0 : -1;
+}
 /* Nobody takes what is sent: once the buffer is full, the call waits, a second at most. */
 static int o_sendto(const char *name)
 {
@@ -354,7 +365,8 @@ static int v_cancelled(char **a)
         {"fopen", o_fopen, "file"},     {"syscall", o_syscall, "file"}, {"open", o_open, "file link"},
         {"open", o_open, "missing"},    {"stat", o_stat, "file"},      {"opendir", o_opendir, "parent"},
         {"unlink", o_unlink, "missing"}, {"mkstemp", o_mkstemp, "dir/"}, {"system", o_system, ":"},
-        {"connect", o_connect, "fifo"}, {"sendto", o_sendto, "full"},
+        {"connect", o_connect, "fifo"}, {"sendto", o_sendto, "full"},  {"connect", o_connect, "missing"},
+        {"sendto", o_sendto_path, "missing"}, {"tmpfile", o_tmpfile, "/tmp"},
     };
     (void)a;
     if (make_waits() || symlink("file", "file link"))

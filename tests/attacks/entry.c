@@ -66,6 +66,27 @@ static int v_bind(char **a)
     return answer;
 }
 
+/* In a directory, by a name in which N is the number of its descriptor: `bind_from DIR /dev/fd/N/s`. */
+static int v_bind_from(char **a)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct stat bound;
+    int directory = open(a[0], O_PATH | O_DIRECTORY), fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (directory < 0 || fchdir(directory))
+        return FAILED;
+    char *number = strchr(a[1], 'N'), *name = strrchr(a[1], '/');
+    if (number)
+        snprintf(address.sun_path, sizeof address.sun_path, "%.*s%d%s", (int)(number - a[1]), a[1], directory, name);
+    else
+        snprintf(address.sun_path, sizeof address.sun_path, "%s", a[1]);
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) || listen(fd, 1))
+        return FAILED;
+    int other = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (connect(other, (struct sockaddr *)&address, sizeof address))
+        return FAILED;
+    return fstatat(directory, name + 1, &bound, 0) || !S_ISSOCK(bound.st_mode) ? FAILED : DONE;
+}
+
 const struct verb entry_verbs[] = {
     {"unlink", 1, v_unlink},
     {"unlinkat", 1, v_unlinkat},
@@ -91,5 +112,6 @@ const struct verb entry_verbs[] = {
     {"mknod_block", 1, v_mknod_block},
     {"mkfifo", 1, v_mkfifo},
     {"bind", 1, v_bind},
+    {"bind_from", 2, v_bind_from},
     {0},
 };

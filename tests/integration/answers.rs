@@ -1,12 +1,17 @@
 //! What the kernel refuses by itself is refused in the same way: same errno, no crash.
 
-use crate::attack::{arena, call};
-use crate::layers::Difference;
+use crate::attack::{Linking, arena, arena_with, call, linkings};
+use crate::layers::{Difference, Holder};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
 
 fn assert_same_answers(line: &str) {
-    let (bare, confined) = (arena(Scratch::new()), arena(Scratch::new()));
+    assert_same_answers_in(&arena, line);
+}
+
+/// As [`assert_same_answers`], in trees as `plant` makes them.
+fn assert_same_answers_in(plant: &dyn Fn(Scratch) -> Scratch, line: &str) {
+    let (bare, confined) = (plant(Scratch::new()), plant(Scratch::new()));
     let bare = call(&bare, Mode::Bare, line);
     let confined = call(&confined, Mode::Confined, line);
     assert!(bare.stdout.lines().last().is_some_and(|line| line.starts_with("ok")), "{bare}");
@@ -40,6 +45,39 @@ fn resolve_flags() {
     assert_same_answers("resolve_flags");
 }
 
+/// Whoever resolves a path for another finds that one's `/proc/self`.
+#[test]
+fn one_s_own_process() {
+    // There the library's own flags are refused, see `resolve_flags`.
+    let of_strict = [Linking::Static];
+    let is_strict = Holder::under_test() == Holder::Strict;
+    for &linking in if is_strict { &of_strict } else { linkings() } {
+        assert_same_answers_in(&|scratch| arena_with(linking, scratch), "own_process");
+    }
+}
+
+/// What is too long for an address is bound by way of a descriptor or the working directory.
+#[test]
+fn sockets_below_descriptors() {
+    let long = "d".repeat(120);
+    for &linking in linkings() {
+        for directory in ["dir", &long] {
+            let plant = |scratch: Scratch| {
+                scratch.write(&format!("ws/{directory}/file"), "");
+                arena_with(linking, scratch)
+            };
+            for name in [
+                "/proc/self/fd/N/s",
+                "/dev/fd/N/s",
+                "/proc/self/cwd/s",
+                "/proc/thread-self/cwd/./s",
+            ] {
+                assert_same_answers_in(&plant, &format!("bind_from {directory} {name}"));
+            }
+        }
+    }
+}
+
 #[test]
 fn odd_programs() {
     assert_same_answers("odd_programs");
@@ -48,6 +86,20 @@ fn odd_programs() {
 #[test]
 fn odd_flags() {
     assert_same_answers("odd_flags");
+}
+
+#[test]
+fn names_that_are_no_entry() {
+    for &linking in linkings() {
+        assert_same_answers_in(&|scratch| arena_with(linking, scratch), "dot_names");
+    }
+}
+
+#[test]
+fn empty_paths() {
+    for &linking in linkings() {
+        assert_same_answers_in(&|scratch| arena_with(linking, scratch), "empty_paths");
+    }
 }
 
 #[test]

@@ -34,4 +34,6 @@ attacks! {
     mkdir_by_parent_link: "ln -s $OUT parent", "mkdir parent/new" => "EACCES";
     mknod: "", "mknod $OUT/new" => "EACCES";
     mkfifo: "", "mkfifo $OUT/new" => "EACCES";
+    bind_by_descriptor: "", "bind_from $OUT /proc/self/fd/N/new" => "EACCES";
+    bind_in_the_working_directory: "", "bind_from $OUT /proc/thread-self/cwd/new" => "EACCES";
 }

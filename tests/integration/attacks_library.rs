@@ -1,6 +1,9 @@
 //! Second names of libc's functions, and functions that open, run or connect from inside libc.
 
-use crate::attack::attacks;
+use crate::attack::{answer, arena, attacks, call};
+use crate::layers::Holder;
+use crate::run::{Mode, skip};
+use crate::scratch::Scratch;
 
 attacks! {
     second_name_of_open: "", "alias_open $OUT/secret" => "EACCES";
@@ -21,4 +24,22 @@ attacks! {
     sendto: "$ATTACK hold_socket $OUT/socket", "sendto $OUT/socket" => "EACCES";
     sendmsg: "$ATTACK hold_socket $OUT/socket", "sendmsg $OUT/socket" => "EACCES";
     sendmmsg: "$ATTACK hold_socket $OUT/socket", "sendmmsg $OUT/socket" => "EACCES";
+}
+
+/// libc starts the shell by itself: where another layer sees that, it is let.
+#[test]
+fn commands_in_words() {
+    if Holder::under_test() == Holder::Supervisor {
+        return skip("what is asked about is the library");
+    }
+    let scratch = arena(Scratch::new());
+    let said = |line: &str| answer(&call(&scratch, Mode::under_test(), line)).to_owned();
+    let is_alone = Holder::under_test() == Holder::Library;
+    let own = said("wordexp_cat file");
+    assert!(if is_alone { own == "EACCES" } else { own.starts_with("ok") }, "{own}");
+    for secret in
+        ["wordexp_cat $OUT/secret", "unset LD_PRELOAD unset JP_CONFINE wordexp_cat $OUT/secret"]
+    {
+        assert_eq!(said(secret), "EACCES");
+    }
 }

@@ -1,6 +1,8 @@
 //! Ways to spell a forbidden path.
 
-use crate::attack::attacks;
+use crate::attack::{answer, arena_with, attacks, call, linkings};
+use crate::run::Mode;
+use crate::scratch::Scratch;
 
 attacks! {
     absolute: "", "open $OUT/secret" => "EACCES";
@@ -55,4 +57,25 @@ attacks! {
     hidden_to_create: "", "creat $HOME/.private/new" => "EACCES";
     hidden_to_delete: "", "unlink $HOME/.private/key" => "EACCES";
     hidden_as_directory: "", "mkdir $HOME/.private/new" => "EACCES";
+}
+
+/// The kernel looks for the directory before `..` first: of one that is hidden nobody learns that it is there.
+#[test]
+fn hidden_directory_before_dots() {
+    for &linking in linkings() {
+        let scratch = arena_with(linking, Scratch::new());
+        for line in [
+            "mkdir HIDDEN/..",
+            "mkfifo HIDDEN/.",
+            "rmdir HIDDEN/..",
+            "rename HIDDEN/.. new",
+            "unlink HIDDEN/..",
+        ] {
+            let said = |name: &str| {
+                let line = line.replace("HIDDEN", &format!("$HOME/{name}"));
+                answer(&call(&scratch, Mode::under_test(), &line)).to_owned()
+            };
+            assert_eq!(said(".private"), said(".absent"), "{linking:?}: {line}");
+        }
+    }
 }

@@ -38,10 +38,27 @@ impl<'a> Target<'a> {
     /// # Errors
     /// As [`Argument::read`].
     pub(super) fn read(task: &Task<'a>, dirfd: i32, path: u64, flags: i32) -> Result<Self, Errno> {
-        let may_be_empty = flags & libc::AT_EMPTY_PATH != 0;
-        let text =
-            if may_be_empty && path == 0 { CString::default() } else { task.caller.text(path)? };
-        if !may_be_empty || !text.is_empty() {
+        Self::of_text(task, dirfd, task.caller.text(path)?, flags)
+    }
+
+    /// As [`Self::read`], where no path at all may stand for an empty one.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn read_optional(
+        task: &Task<'a>,
+        dirfd: i32,
+        path: u64,
+        flags: i32,
+    ) -> Result<Self, Errno> {
+        if path == 0 && flags & libc::AT_EMPTY_PATH != 0 {
+            return Self::of_text(task, dirfd, CString::default(), flags);
+        }
+        Self::read(task, dirfd, path, flags)
+    }
+
+    fn of_text(task: &Task<'a>, dirfd: i32, text: CString, flags: i32) -> Result<Self, Errno> {
+        if flags & libc::AT_EMPTY_PATH == 0 || !text.is_empty() {
             return Argument::of_text(task.caller, dirfd, text).map(Self::Path);
         }
         let file = if dirfd == libc::AT_FDCWD {

@@ -21,22 +21,23 @@ pub(super) fn may_create(image: &Image<'_>, request: &Request<'_>) -> Verdict {
     decide::access(image, request, Capabilities::CREATE)
 }
 
-/// Holds the directory of an entry, has `judge` decide, and lets `act` do it there. `no_entry` is the
+/// Holds the directory of an entry, has `judge` decide, and lets `act` do it there. `said` is the
 /// answer for `.`, `..` and the root, which cannot be made or removed.
 fn on_entry(
     task: &Task<'_>,
     argument: &Argument<'_>,
-    no_entry: Errno,
+    said: Errno,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
     act: impl FnOnce(&Entry) -> Result<(), Errno>,
 ) -> Result<Answer, Errno> {
     let entry = match argument.entry() {
-        Ok(entry) => entry.ok_or(no_entry)?,
+        Ok(Some(entry)) => entry,
+        Ok(None) => return Err(no_entry(task, argument, said)),
         Err(errno) => return Err(task.nowhere(argument, judge, errno)),
     };
     let verdict = judge(task.image(), &entry.request());
     if is_making_what_exists(task.image(), verdict, &entry) {
-        return Err(no_entry);
+        return Err(said);
     }
     let subject = Subject::by_route(&entry.path, &entry.route);
     task.settle(verdict, subject)?;
@@ -48,6 +49,14 @@ fn on_entry(
     };
     task.learn_judged(how, subject, judge);
     outcome.map(|()| Answer::Value(0))
+}
+
+/// The answer for a path that names no entry: `said`, if there is the directory that it begins with. The kernel looks
+/// for that before it looks at the `.` or `..` at the end.
+pub(super) fn no_entry(task: &Task<'_>, argument: &Argument<'_>, said: Errno) -> Errno {
+    let found =
+        argument.before_dots().and_then(|it| task.object_judged(&it, false, decide::metadata));
+    found.err().unwrap_or(said)
 }
 
 /// Tools make every directory above the one they want: they need to hear of those that exist.
@@ -145,13 +154,13 @@ pub(crate) fn remove(task: &Task<'_>, dirfd: i32, path: u64, flags: i32) -> Resu
     let argument = task.argument(dirfd, path)?;
     let _acting = task.begin()?;
     let directory = flags & libc::AT_REMOVEDIR != 0;
-    let no_entry = match argument.last() {
+    let said = match argument.last() {
         _ if !directory => Errno::ISDIR,
         b"." => Errno::INVAL,
         b".." => Errno::NOTEMPTY,
         _ => Errno::BUSY,
     };
-    on_entry(task, &argument, no_entry, decide::remove, |entry| {
+    on_entry(task, &argument, said, decide::remove, |entry| {
         let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
         unlinkat(&entry.directory, &entry.name, flags)?;
         if directory {

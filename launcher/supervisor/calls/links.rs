@@ -9,7 +9,7 @@ use jp_confine_policy::image::Image;
 use rustix::fs::{AtFlags, linkat};
 use rustix::io::Errno;
 
-use super::entries::{exists, is_making_what_exists, may_create};
+use super::entries::{exists, is_making_what_exists, may_create, no_entry};
 use crate::learn::record::How;
 use crate::supervisor::found::{Entry, Found, Object};
 use crate::supervisor::proc::{HERE, name_of};
@@ -51,7 +51,8 @@ pub(crate) fn make_link(
         Old::Path(argument) => find(task, &argument, flags & libc::AT_SYMLINK_FOLLOW == 0)?,
     };
     let entry = match new.entry() {
-        Ok(entry) => entry.ok_or(Errno::EXIST)?,
+        Ok(Some(entry)) => entry,
+        Ok(None) => return Err(no_entry(task, &new, Errno::EXIST)),
         Err(errno) => return Err(task.nowhere(&new, may_create, errno)),
     };
     let path = task.judged_path(&object)?;

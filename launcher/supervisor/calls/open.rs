@@ -365,8 +365,8 @@ fn make_directory(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Errno {
         OpenVerdict::Deny(denial) => Verdict::Deny(denial),
         _ => Verdict::Allow,
     };
+    let exists = if how.exclusive() { Errno::EXIST } else { Errno::ISDIR };
     if argument.is_dotted() {
-        let exists = if how.exclusive() { Errno::EXIST } else { Errno::ISDIR };
         return task.object_judged(argument, false, judge).err().unwrap_or(exists);
     }
     match argument.entry() {
@@ -376,7 +376,7 @@ fn make_directory(task: &Task<'_>, argument: &Argument<'_>, how: How) -> Errno {
                 .err()
                 .unwrap_or(Errno::ISDIR)
         }
-        Ok(None) => Errno::ISDIR,
+        Ok(None) => exists,
         Err(errno) => nowhere(task, argument, how, errno),
     }
 }

@@ -1,18 +1,17 @@
 //! openat2(2): its resolve flags change what a path means, so that the kernel must say where it
 //! leads before the policy can judge.
 
-use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2, readlinkat};
+use rustix::fs::ResolveFlags;
 use rustix::io::Errno;
 
 use super::open::{How, learn_absent, open_argument, open_held};
 use crate::supervisor::found::Object;
-use crate::supervisor::resolve::{Argument, Split, split};
+use crate::supervisor::resolution::{Reached, Resolution};
+use crate::supervisor::resolve::Argument;
 use crate::supervisor::room;
 use crate::supervisor::task::Task;
-use crate::supervisor::walk::LINK_BUDGET;
 use crate::sys::notification::Answer;
 
 /// The size of `struct open_how` as it is known here, and the largest that the kernel takes.
@@ -58,7 +57,8 @@ pub(crate) fn open(
         return open_argument(task, &argument, how);
     }
     let resolve = ResolveFlags::from_bits_retain(resolve);
-    Resolved { task, argument: &argument, directory, how, resolve }.open()
+    let resolution = Resolution::new(&argument, directory, resolve)?;
+    open_resolved(task, &argument, &resolution, how)
 }
 
 /// Reads `struct open_how`, whose fields are 64-bit words.
@@ -94,112 +94,50 @@ fn read(task: &Task<'_>, address: u64, size: u64) -> Result<(How, u64), Errno> {
     Ok((how, word(2)))
 }
 
-/// An open with resolve flags.
-struct Resolved<'r, 'a> {
-    task: &'r Task<'a>,
-    argument: &'r Argument<'a>,
-    directory: Option<OwnedFd>,
+/// Opens what the path leads to as asked, mediated.
+fn open_resolved(
+    task: &Task<'_>,
+    argument: &Argument<'_>,
+    resolution: &Resolution<'_>,
     how: How,
-    resolve: ResolveFlags,
+) -> Result<Answer, Errno> {
+    let text = argument.text().to_bytes();
+    let opened = if how.has(libc::O_CREAT) {
+        resolution
+            .entry(text, how.stops_at_link())
+            .and_then(|reached| open_or_make(task, argument, reached, how))
+    } else {
+        resolution
+            .object(text, how.stops_at_link())
+            .and_then(|found| open_found(task, argument, found, how))
+    };
+    opened.inspect_err(|errno| learn_absent(task, argument, how, *errno))
 }
 
-impl Resolved<'_, '_> {
-    /// Lets the kernel resolve the path as asked, and opens what it found, mediated.
-    fn open(self) -> Result<Answer, Errno> {
-        let opened = if self.how.has(libc::O_CREAT) {
-            self.open_or_make()
-        } else {
-            self.hold(self.argument.text(), self.stop()).and_then(|found| self.open_found(found))
-        };
-        opened.inspect_err(|errno| learn_absent(self.task, self.argument, self.how, *errno))
-    }
-
-    /// Links that stand for objects would be the supervisor's.
-    fn hold(&self, path: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let flags = OFlags::PATH | OFlags::CLOEXEC | flags;
-        let resolve = self.resolve | ResolveFlags::NO_MAGICLINKS;
-        match &self.directory {
-            Some(directory) => openat2(directory, path, flags, Mode::empty(), resolve),
-            None if path.to_bytes().starts_with(b"/") && !self.is_in_working_directory() => {
-                openat2(self.argument.start(), path, flags, Mode::empty(), resolve)
-            }
-            None => {
-                let here = self.task.caller.working_directory()?;
-                openat2(here, path, flags, Mode::empty(), resolve)
-            }
-        }
-    }
-
-    /// Whether an absolute path does not mean the root either.
-    fn is_in_working_directory(&self) -> bool {
-        self.resolve.intersects(ResolveFlags::IN_ROOT | ResolveFlags::BENEATH)
-    }
-
-    /// Opens an object that is held.
-    fn open_found(&self, found: OwnedFd) -> Result<Answer, Errno> {
-        let object = Object::reached(self.argument.caller(), found)?;
-        open_held(self.task, self.argument, &object, self.how)
-    }
-
-    /// Opens or creates the last component of the path in its directory. A link there is followed by hand, by a
-    /// path that the kernel is to resolve as asked from its beginning.
-    fn open_or_make(&self) -> Result<Answer, Errno> {
-        let mut text = self.argument.text().to_bytes().to_vec();
-        for _ in 0..LINK_BUDGET {
-            let Split { parent, name, slash } = split(&text);
-            if matches!(name, b"" | b"." | b"..") {
-                let found = self.hold(&terminated(&text)?, OFlags::DIRECTORY)?;
-                return if self.how.exclusive() {
-                    Err(Errno::EXIST)
-                } else {
-                    self.open_found(found)
-                };
-            }
-            let parent = if parent.is_empty() { &b"."[..] } else { parent };
-            let directory = self.hold(&terminated(parent)?, OFlags::DIRECTORY)?;
-            if slash {
-                return self.open_entry(directory, &[name, b"/"].concat());
-            }
-            match self.hold(&terminated(&text)?, self.stop()) {
-                Ok(_) | Err(Errno::NOENT) => {}
-                Err(errno) => return Err(errno),
-            }
-            match readlinkat(&directory, name, Vec::new()) {
-                Ok(target) if !self.how.stops_at_link() => {
-                    text = self.beyond(parent, target.to_bytes())?;
-                }
-                _ => return self.open_entry(directory, name),
-            }
-        }
-        Err(Errno::LOOP)
-    }
-
-    /// The path by which a link leads on that is in the directory `parent`.
-    ///
-    /// # Errors
-    /// `ELOOP` where only the kernel could tell whether that leaves the mount.
-    fn beyond(&self, parent: &[u8], target: &[u8]) -> Result<Vec<u8>, Errno> {
-        if !target.starts_with(b"/") {
-            return Ok([parent, b"/", target].concat());
-        }
-        if self.resolve.contains(ResolveFlags::NO_XDEV) {
-            return Err(Errno::LOOP);
-        }
-        // It means the root, which must be that of the caller.
-        self.task.caller.root()?;
-        Ok(target.to_vec())
-    }
-
-    fn open_entry(&self, directory: OwnedFd, name: &[u8]) -> Result<Answer, Errno> {
-        let argument = Argument::below(*self.argument.caller(), directory, terminated(name)?);
-        open_argument(self.task, &argument, self.how.with(libc::O_NOFOLLOW))
-    }
-
-    fn stop(&self) -> OFlags {
-        if self.how.stops_at_link() { OFlags::NOFOLLOW } else { OFlags::empty() }
-    }
+/// Opens an object that is held.
+fn open_found(
+    task: &Task<'_>,
+    argument: &Argument<'_>,
+    found: OwnedFd,
+    how: How,
+) -> Result<Answer, Errno> {
+    let object = Object::reached(argument.caller(), found)?;
+    open_held(task, argument, &object, how)
 }
 
-fn terminated(path: &[u8]) -> Result<CString, Errno> {
-    CString::new(path).map_err(|_| Errno::ACCESS)
+/// Opens or creates what is at the end of a path.
+fn open_or_make(
+    task: &Task<'_>,
+    argument: &Argument<'_>,
+    reached: Reached,
+    how: How,
+) -> Result<Answer, Errno> {
+    match reached {
+        Reached::Directory(_) if how.exclusive() => Err(Errno::EXIST),
+        Reached::Directory(found) => open_found(task, argument, found, how),
+        Reached::Entry { directory, name } => {
+            let argument = Argument::below(*argument.caller(), directory, name);
+            open_argument(task, &argument, how.with(libc::O_NOFOLLOW))
+        }
+    }
 }

@@ -7,7 +7,7 @@ use jp_confine_policy::telling::EXCHANGE;
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::entries::{exists, is_directory, may_create};
+use super::entries::{exists, is_directory, may_create, no_entry};
 use super::links::{refuse_by_spelling, settle_pair};
 use crate::learn::record::How;
 use crate::supervisor::found::Entry;
@@ -36,8 +36,9 @@ pub(crate) fn rename(
     let _acting = task.begin()?;
     let source = old.entry().map_err(|errno| task.nowhere(&old, decide::remove, errno))?;
     let target = new.entry().map_err(|errno| task.nowhere(&new, may_create, errno))?;
-    let no_entry = if flags.contains(RenameFlags::NOREPLACE) { Errno::EXIST } else { Errno::BUSY };
-    let (source, target) = (source.ok_or(Errno::BUSY)?, target.ok_or(no_entry)?);
+    let source = source.ok_or_else(|| no_entry(task, &old, Errno::BUSY))?;
+    let said = if flags.contains(RenameFlags::NOREPLACE) { Errno::EXIST } else { Errno::BUSY };
+    let target = target.ok_or_else(|| no_entry(task, &new, said))?;
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
     let pair = (&asked.from, &asked.to);
     let ends = Held { source: &source, target: &target };

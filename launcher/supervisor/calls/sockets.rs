@@ -6,7 +6,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide;
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{Mode, OFlags, ResolveFlags, Stat, fstat, open, openat2};
 use rustix::io::Errno;
 use rustix::process::fchdir;
 
@@ -14,8 +14,8 @@ use super::entries::{make_socket, path_text};
 use super::{listening, network};
 use crate::net::names;
 use crate::supervisor::found::Entry;
-use crate::supervisor::proc::name_of;
-use crate::supervisor::resolve::Argument;
+use crate::supervisor::proc::{HERE, name_of};
+use crate::supervisor::resolve::{Argument, Split, split};
 use crate::supervisor::task::Task;
 use crate::sys::actions;
 use crate::sys::notification::Answer;
@@ -86,7 +86,7 @@ pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<
     task.wait(|| actions::connect(&socket, &substitute)).map(|()| Answer::Value(0))
 }
 
-/// bind(2). The name that is bound stays the caller's own: peers see it.
+/// bind(2). The name that is bound stays the caller's own, where the supervisor can go by it: peers see it.
 pub(crate) fn bind(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Answer, Errno> {
     let address = Address::read(task, at, length)?;
     let socket = task.caller.descriptor(fd)?;
@@ -110,8 +110,34 @@ pub(crate) fn bind(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Ans
         }
         let is_absolute = argument.text().to_bytes().starts_with(b"/");
         let start = (!is_absolute).then(|| argument.start());
-        bind_below(entry, start, &socket, &address.bytes)
+        if leads_into(entry, argument.text().to_bytes(), start) {
+            return bind_below(entry, start, &socket, &address.bytes);
+        }
+        bind_canonical(entry, &socket)
     })
+}
+
+/// Whether a path leads the supervisor to where the entry is. Through the caller's descriptors, or its working
+/// directory in `/proc`, it would go by the supervisor's own.
+fn leads_into(entry: &Entry, path: &[u8], start: Option<BorrowedFd<'_>>) -> bool {
+    let Split { parent, .. } = split(path);
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_MAGICLINKS;
+    let identity = |stat: Stat| (stat.st_dev, stat.st_ino);
+    let reached = openat2(start.unwrap_or(HERE), parent, flags, Mode::empty(), resolve);
+    let judged = fstat(&entry.directory).map(identity);
+    judged.is_ok() && reached.and_then(fstat).map(identity) == judged
+}
+
+/// Binds the canonical path, or where that is too long for an address or not for the caller to go the last name alone,
+/// which is then what peers see.
+fn bind_canonical(entry: &Entry, socket: &OwnedFd) -> Result<(), Errno> {
+    let address = unix_address(&entry.path);
+    let is_usable = !entry.slash && address.len() <= size_of::<libc::sockaddr_un>();
+    if is_usable && leads_into(entry, &entry.path, None) {
+        return bind_below(entry, None, socket, &address);
+    }
+    bind_in(entry, socket, &unix_address(entry.name.to_bytes()))
 }
 
 /// Binds the last name of the entry, from its directory, which is held.

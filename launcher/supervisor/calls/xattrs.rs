@@ -93,7 +93,7 @@ pub(crate) fn set(
 ) -> Result<Answer, Errno> {
     at.check()?;
     let attribute = Attribute::read(task, name, value, flags)?;
-    let target = Target::read(task, at.dirfd, at.path, at.flags)?;
+    let target = Target::read_optional(task, at.dirfd, at.path, at.flags)?;
     let _acting = task.begin()?;
     let object = target.hold(task, at.flags)?;
     let path = name_of(object.file.as_fd());
@@ -136,7 +136,7 @@ pub(crate) fn get(
     let name = name(task, name_at)?;
     let is_content = name.to_bytes().starts_with(OF_THE_USER);
     let need = Capabilities::NONE.with_if(is_content, Capabilities::READ);
-    let target = Target::read(task, at.dirfd, at.path, at.flags)?;
+    let target = Target::read_optional(task, at.dirfd, at.path, at.flags)?;
     // No room at all asks how much would be needed.
     let room = if size == 0 { LARGEST_VALUE } else { size.min(LARGEST_VALUE) };
     let mut value = vec![0; usize::try_from(room).unwrap_or(0)];
@@ -179,7 +179,7 @@ fn arguments_of_at(task: &Task<'_>, at: u64, size: u64) -> Result<(u64, u64, u32
 pub(crate) fn remove(task: &Task<'_>, at: At, name_at: u64) -> Result<Answer, Errno> {
     at.check()?;
     let name = name(task, name_at)?;
-    let target = Target::read(task, at.dirfd, at.path, at.flags)?;
+    let target = Target::read_optional(task, at.dirfd, at.path, at.flags)?;
     let _acting = task.begin()?;
     let object = target.hold(task, at.flags)?;
     removexattr(name_of(object.file.as_fd()), &name).map(|()| Answer::Value(0))

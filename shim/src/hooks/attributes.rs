@@ -19,18 +19,23 @@ const fn nofollow(flags: c_int) -> c_int {
     if flags & libc::AT_SYMLINK_NOFOLLOW == 0 { 0 } else { libc::O_NOFOLLOW }
 }
 
-/// Whether a path argument is empty, as `AT_EMPTY_PATH` wants it.
-fn names_descriptor(path: *const c_char, flags: c_int) -> Result<bool, Errno> {
-    if !sys::may_be_empty(flags) {
-        return Ok(false);
+/// The path by which a call is about its object; none where `AT_EMPTY_PATH` makes that the descriptor's.
+fn path_of(
+    dirfd: c_int,
+    path: *const c_char,
+    flags: c_int,
+) -> Result<Option<*const c_char>, Errno> {
+    if !sys::may_be_empty(flags) || memory::first_byte(path)? != 0 {
+        return Ok(Some(path));
     }
-    if path.is_null() {
-        return Ok(true);
-    }
-    Ok(memory::first_byte(path)? == 0)
+    // The working directory has no descriptor.
+    Ok((dirfd == libc::AT_FDCWD).then_some(c".".as_ptr()))
 }
 
 fn cut(call: &CStr, path: *const c_char, length: i64) -> Result<(), Errno> {
+    if length < 0 {
+        return Err(Errno::EINVAL);
+    }
     let object = object::at_path(call, libc::AT_FDCWD, path, 0, UPDATE)?;
     sys::truncate(&object, length)
 }
@@ -51,9 +56,9 @@ fn set_mode(
         return Err(Errno::EINVAL);
     }
     #[cfg(target_os = "linux")]
-    if names_descriptor(path, flags)? {
+    let Some(path) = path_of(dirfd, path, flags)? else {
         return on_descriptor(call, dirfd, || sys::set_mode_of(dirfd, mode));
-    }
+    };
     let object = object::at_path(call, dirfd, path, nofollow(flags), UPDATE)?;
     sys::set_mode(&object, mode)
 }
@@ -100,9 +105,12 @@ fn set_owner(
     owner: [c_uint; 2],
     flags: c_int,
 ) -> Result<(), Errno> {
-    if names_descriptor(path, flags)? {
-        return on_descriptor(call, dirfd, || sys::set_owner_of(dirfd, owner));
+    if flags & !(libc::AT_SYMLINK_NOFOLLOW | sys::EMPTY_PATH) != 0 {
+        return Err(Errno::EINVAL);
     }
+    let Some(path) = path_of(dirfd, path, flags)? else {
+        return on_descriptor(call, dirfd, || sys::set_owner_of(dirfd, owner));
+    };
     let object = object::at_path(call, dirfd, path, nofollow(flags), UPDATE)?;
     sys::set_owner(&object, owner)
 }
@@ -145,13 +153,21 @@ fn set_times(
         return Err(Errno::EINVAL);
     }
     if path.is_null() {
-        return on_descriptor(call, dirfd, || sys::futimens(dirfd, times));
+        return if dirfd == libc::AT_FDCWD {
+            Err(Errno::EFAULT)
+        } else {
+            set_times_of_descriptor(call, dirfd, times)
+        };
     }
-    if names_descriptor(path, flags)? {
+    let Some(path) = path_of(dirfd, path, flags)? else {
         return on_descriptor(call, dirfd, || sys::set_times_of(dirfd, times));
-    }
+    };
     let object = object::at_path(call, dirfd, path, nofollow(flags), UPDATE)?;
     sys::set_times(&object, times)
+}
+
+fn set_times_of_descriptor(call: &CStr, fd: c_int, times: TimesPointer) -> Result<(), Errno> {
+    on_descriptor(call, fd, || sys::futimens(fd, times))
 }
 
 /// Two times of the program's, in whatever unit, as `timespec`s of the shim's.
@@ -237,7 +253,7 @@ pub(crate) extern "C" fn utimensat(
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn futimens(fd: c_int, times: *const libc::timespec) -> c_int {
-    set_times(c"futimens", fd, core::ptr::null(), times, 0).reply()
+    set_times_of_descriptor(c"futimens", fd, times).reply()
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]

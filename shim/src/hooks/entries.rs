@@ -11,8 +11,9 @@ use libc::dev_t;
 
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
+use crate::far::Far;
 use crate::hooks::renames::move_entry;
-use crate::path::Spelling;
+use crate::path::{Last, Spelling};
 use crate::report::{self, Other, Reason, Subject};
 use crate::resolve::{self, Entry};
 use crate::{session, sys, working_directory};
@@ -28,17 +29,23 @@ impl Argument {
     pub(crate) const fn here(path: *const c_char) -> Self {
         Self { dirfd: libc::AT_FDCWD, path }
     }
+
+    /// Whether it is about the descriptor itself, by `AT_EMPTY_PATH`.
+    #[cfg(target_os = "linux")]
+    fn is_empty(self, flags: c_int) -> Result<bool, Errno> {
+        Ok(flags & sys::EMPTY_PATH != 0 && crate::memory::first_byte(self.path)? == 0)
+    }
 }
 
-/// Pins the directory of an entry, has `judge` decide, and lets `act` do it there. `no_entry` is
-/// the answer for `.`, `..` and the root, which cannot be made or removed.
+/// Pins the directory of an entry, has `judge` decide, and lets `act` do it there. `said` is the answer
+/// for `.`, `..` and the root, which cannot be made or removed.
 ///
 /// # Errors
 /// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
 fn on_entry(
     call: &CStr,
     argument: Argument,
-    no_entry: Errno,
+    said: impl Fn(&Spelling) -> Errno,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
     act: impl FnOnce(c_int, &CStr) -> Result<(), Errno>,
 ) -> Result<(), Errno> {
@@ -50,14 +57,46 @@ fn on_entry(
             let request = entry.request();
             let verdict = judge(image, &request);
             if is_making_what_exists(image, verdict, &entry) {
-                return Err(no_entry);
+                return Err(Errno::EEXIST);
             }
             report::settle(image, verdict, Subject::of(call, &request))?;
             act(entry.dirfd(), entry.name())
         }
-        Ok(None) => Err(no_entry),
+        Ok(None) => Err(no_entry(image, call, &spelling, said(&spelling))),
         Err(errno) => Err(nowhere(image, call, &mut spelling, judge, errno)),
     }
+}
+
+/// The answer for a path that names no entry: `said`, if there is the directory that it begins with.
+#[cold]
+#[inline(never)]
+pub(super) fn no_entry(image: &Image<'_>, call: &CStr, spelling: &Spelling, said: Errno) -> Errno {
+    find_before_dots(image, call, spelling).err().unwrap_or(said)
+}
+
+/// Looks for what a path leads to without the `.` or `..` at its end, which the kernel does before it looks at these.
+fn find_before_dots(image: &Image<'_>, call: &CStr, spelling: &Spelling) -> Result<(), Errno> {
+    let (dirfd, path) = spelling.as_spelled();
+    let path = path.to_bytes();
+    let path = path.strip_suffix(b"/").unwrap_or(path);
+    let before = if path == b".." { b"." } else { path.strip_suffix(b"/..").unwrap_or(path) };
+    let mut text = Far::<PathBuffer>::blank()?;
+    text.push(before)?;
+    text.push(b"/.")?;
+    let mut directory = Far::<Spelling>::blank()?;
+    directory.read_own(dirfd, text.as_bytes())?;
+    let held = resolve::pin_judged_far(image, call, &mut directory, 0, decide::metadata)?;
+    // Only who may search it finds anything there.
+    #[cfg(target_os = "linux")]
+    sys::find(held.raw(), c".")?;
+    #[cfg(target_os = "macos")]
+    let _ = held;
+    Ok(())
+}
+
+/// What cannot be made is there already.
+const fn exists_already(_: &Spelling) -> Errno {
+    Errno::EEXIST
 }
 
 /// Refuses what the spelling of one end of a call keeps from everybody.
@@ -102,7 +141,7 @@ pub(super) fn create(
     at: Argument,
     act: impl FnOnce(c_int, &CStr) -> Result<(), Errno>,
 ) -> Result<(), Errno> {
-    on_entry(call, at, Errno::EEXIST, may_create, act)
+    on_entry(call, at, exists_already, may_create, act)
 }
 
 /// mkdir(2).
@@ -110,7 +149,7 @@ pub(super) fn create(
 /// # Errors
 /// The kernel's; `EACCES` or `ENOENT` where the policy refuses.
 pub(crate) fn make_directory(call: &CStr, at: Argument, mode: c_uint) -> Result<(), Errno> {
-    on_entry(call, at, Errno::EEXIST, may_create, |dirfd, name| sys::mkdirat(dirfd, name, mode))
+    on_entry(call, at, exists_already, may_create, |dirfd, name| sys::mkdirat(dirfd, name, mode))
 }
 
 /// What a mkdir of this mode is called where it is refused.
@@ -129,7 +168,7 @@ pub(super) fn make_node(
     if (kind == c_uint::from(libc::S_IFCHR) && device != 0) || kind == c_uint::from(libc::S_IFBLK) {
         return Err(refuse_device(call, at));
     }
-    on_entry(call, at, Errno::EEXIST, may_create, |dirfd, name| {
+    on_entry(call, at, exists_already, may_create, |dirfd, name| {
         sys::mknodat(dirfd, name, mode, device)
     })
 }
@@ -148,14 +187,24 @@ fn refuse_device(call: &CStr, at: Argument) -> Errno {
 }
 
 fn make_symlink(call: &CStr, target: *const c_char, at: Argument) -> Result<(), Errno> {
-    on_entry(call, at, Errno::EEXIST, may_create, |dirfd, name| sys::symlinkat(target, dirfd, name))
+    on_entry(call, at, exists_already, may_create, |dirfd, name| {
+        sys::symlinkat(target, dirfd, name)
+    })
 }
 
 fn remove_entry(call: &CStr, at: Argument, flags: c_int) -> Result<(), Errno> {
-    let no_entry = if flags & libc::AT_REMOVEDIR == 0 { Errno::EISDIR } else { Errno::EINVAL };
-    let outcome = on_entry(call, at, no_entry, decide::remove, |dirfd, name| {
-        sys::unlinkat(dirfd, name, flags)
-    });
+    #[cfg(target_os = "linux")]
+    if flags & !libc::AT_REMOVEDIR != 0 {
+        return Err(Errno::EINVAL);
+    }
+    let said = |spelling: &Spelling| match spelling.last() {
+        _ if flags & libc::AT_REMOVEDIR == 0 => Errno::EISDIR,
+        Last::Here => Errno::EINVAL,
+        Last::Above => Errno(libc::ENOTEMPTY),
+        Last::Name => Errno::EBUSY,
+    };
+    let outcome =
+        on_entry(call, at, said, decide::remove, |dirfd, name| sys::unlinkat(dirfd, name, flags));
     if flags & libc::AT_REMOVEDIR != 0 && outcome.is_ok() {
         working_directory::announce_change();
     }
@@ -170,7 +219,13 @@ fn make_link(call: &CStr, old: Argument, new: Argument, flags: c_int) -> Result<
     let image = session::image()?;
     let mut path = PathBuffer::new();
     #[cfg(target_os = "linux")]
-    if flags & sys::EMPTY_PATH != 0 && crate::memory::first_byte(old.path)? == 0 {
+    let old = match old.dirfd {
+        // The working directory has no descriptor.
+        libc::AT_FDCWD if old.is_empty(flags)? => Argument::here(c".".as_ptr()),
+        _ => old,
+    };
+    #[cfg(target_os = "linux")]
+    if old.is_empty(flags)? {
         resolve::locate(old.dirfd, &mut path)?;
         return link_object(image, call, &path, new, |dirfd, name| {
             sys::link_descriptor(old.dirfd, dirfd, name)
@@ -208,7 +263,7 @@ fn link_object(
     to.read(new.dirfd, new.path)?;
     let entry = match resolve::entry(image, &mut to) {
         Ok(Some(entry)) => entry,
-        Ok(None) => return Err(Errno::EEXIST),
+        Ok(None) => return Err(no_entry(image, call, &to, Errno::EEXIST)),
         Err(errno) => return Err(nowhere(image, call, &mut to, may_create, errno)),
     };
     let (old, new) = (Request::canonical(path.as_bytes()), entry.request());

@@ -8,7 +8,9 @@ use jp_confine_policy::image::Image;
 use jp_confine_policy::moves::{self, End, Ends, Kind, Move, Plan};
 use jp_confine_policy::telling::EXCHANGE;
 
-use super::entries::{Argument, exists, may_create, nowhere, refuse_by_spelling, settle_pair};
+use super::entries::{
+    Argument, exists, may_create, no_entry, nowhere, refuse_by_spelling, settle_pair,
+};
 use crate::errno::Errno;
 use crate::path::Spelling;
 use crate::resolve::{self, Entry};
@@ -40,13 +42,15 @@ fn move_by(
     to.read(new.dirfd, new.path)?;
     let source = match resolve::entry(image, &mut from) {
         Ok(Some(entry)) => entry,
-        Ok(None) => return Err(Errno::EBUSY),
+        Ok(None) => return Err(no_entry(image, call, &from, Errno::EBUSY)),
         Err(errno) => return Err(nowhere(image, call, &mut from, decide::remove, errno)),
     };
     let target = match resolve::entry_beside(image, &source, &mut to) {
         Ok(Some(entry)) => entry,
-        Ok(None) if flags & sys::RENAME_NOREPLACE != 0 => return Err(Errno::EEXIST),
-        Ok(None) => return Err(Errno::EBUSY),
+        Ok(None) if flags & sys::RENAME_NOREPLACE != 0 => {
+            return Err(no_entry(image, call, &to, Errno::EEXIST));
+        }
+        Ok(None) => return Err(no_entry(image, call, &to, Errno::EBUSY)),
         Err(errno) => return Err(nowhere(image, call, &mut to, may_create, errno)),
     };
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };

@@ -8,6 +8,7 @@ use jp_confine_policy::decide;
 
 use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};
+use crate::hooks::entries::no_entry;
 #[cfg(target_os = "linux")]
 use crate::hooks::linux::sockets::{is_for_others, send_by_libc};
 #[cfg(target_os = "linux")]
@@ -78,6 +79,7 @@ impl Substitute {
     /// # Errors
     /// As connect(2); `EACCES` or `ENOENT` where the policy refuses.
     fn of(call: &CStr, path: &SocketPath) -> Result<Self, Errno> {
+        cancellation::point(|| ());
         let image = session::image()?;
         let mut spelling = Spelling::new();
         spelling.read_own(libc::AT_FDCWD, path.as_bytes())?;
@@ -139,7 +141,10 @@ fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
         let image = session::image()?;
         let mut spelling = Spelling::new();
         spelling.read_own(libc::AT_FDCWD, path.as_bytes())?;
-        let entry = resolve::entry(image, &mut spelling)?.ok_or(Errno(libc::EADDRINUSE))?;
+        let taken = Errno(libc::EADDRINUSE);
+        let Some(entry) = resolve::entry(image, &mut spelling)? else {
+            return Err(no_entry(image, c"bind", &spelling, taken));
+        };
         let request = entry.request();
         let verdict = decide::access(image, &request, Capabilities::CREATE);
         report::settle(image, verdict, Subject::of(c"bind", &request))?;

@@ -1,8 +1,10 @@
-//! wordexp(3): libc's own, which runs a shell and lists directories from inside libc.
+//! wordexp(3): libc's own, which runs a shell and lists directories from inside libc. Commands need a layer that
+//! holds the shell as it does programs that the library is not in.
 
 use core::ffi::{c_char, c_int};
 
 use jp_confine_policy::Capabilities;
+use jp_confine_policy::image::Image;
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
@@ -12,7 +14,7 @@ use crate::far::Far;
 use crate::hooks::guard::granted;
 use crate::sys::next::Original;
 use crate::sys::process::Strings;
-use crate::{libc_functions, memory};
+use crate::{libc_functions, memory, session};
 
 /// `WRDE_NOCMD`, `WRDE_NOSPACE` and `WRDE_APPEND` (wordexp.h).
 const NO_COMMANDS: c_int = 1 << 2;
@@ -39,16 +41,19 @@ extern "C" fn wordexp(text: *const c_char, to: *mut Words, flags: c_int) -> c_in
     let (Some(expand), Some(free)) = (WORDEXP.address(), WORDFREE.address()) else {
         return NO_SPACE;
     };
-    if !libc_functions::is_glibc() {
-        // musl's own would have a shell do all of it.
+    // libc starts the shell past the library, which another layer must see then.
+    let is_held = session::image().is_ok_and(Image::holds_other_programs);
+    if !is_held && !libc_functions::is_glibc() {
+        // musl's own has a shell do all of it.
         return NO_SPACE;
     }
+    let refused = if is_held { 0 } else { NO_COMMANDS };
     // SAFETY: the addresses are those of libc's functions of these names and types.
     let expand = unsafe { core::mem::transmute::<usize, Expand>(expand) };
     // SAFETY: as above.
     let free = unsafe { core::mem::transmute::<usize, Free>(free) };
     let may_list = has_pattern(text).unwrap_or(true);
-    let answer = expand(text, to, flags | NO_COMMANDS);
+    let answer = expand(text, to, flags | refused);
     if answer != 0 || !may_list {
         return answer;
     }

@@ -43,8 +43,9 @@ fn set_attribute(
     follow: c_int,
     rest: [usize; 4],
 ) -> Result<(), Errno> {
-    let object = object::at_path(call, libc::AT_FDCWD, path, follow, UPDATE)?;
     let [name, value, size, flags] = rest;
+    memory::check(name)?;
+    let object = object::at_path(call, libc::AT_FDCWD, path, follow, UPDATE)?;
     through_link(&object, |link| sys::judged(libc::SYS_setxattr, [link, name, value, size, flags]))
         .map(|_| ())
 }
@@ -92,6 +93,7 @@ fn remove_attribute(
     follow: c_int,
     name: *const c_char,
 ) -> Result<(), Errno> {
+    memory::check(name.addr())?;
     let object = object::at_path(call, libc::AT_FDCWD, path, follow, UPDATE)?;
     through_link(&object, |link| {
         sys::judged(libc::SYS_removexattr, [link, name.expose_provenance(), 0, 0, 0])

@@ -12,11 +12,6 @@ use crate::places;
 const SHORT: usize = 256;
 
 impl Spelling {
-    /// Whether the last component is `.` or `..`.
-    pub(crate) const fn is_dotted(&self) -> bool {
-        self.dotted
-    }
-
     /// Whether the path is relative to a descriptor.
     pub(crate) const fn is_by_descriptor(&self) -> bool {
         self.tail > 0 && self.dirfd != libc::AT_FDCWD

@@ -30,6 +30,9 @@ extern "C" fn __xmknodat(
         .reply()
 }
 
+/// The flags of renameat2(2).
+const RENAME_FLAGS: c_uint = libc::RENAME_NOREPLACE | libc::RENAME_EXCHANGE | libc::RENAME_WHITEOUT;
+
 fn read_device(device: *const dev_t) -> Result<dev_t, Errno> {
     memory::check(device.addr())?;
     // SAFETY: the word was just found readable.
@@ -44,6 +47,10 @@ pub(crate) extern "C" fn renameat2(
     new: *const c_char,
     flags: c_uint,
 ) -> c_int {
+    let swaps_and_more = flags & libc::RENAME_EXCHANGE != 0 && flags != libc::RENAME_EXCHANGE;
+    if flags & !RENAME_FLAGS != 0 || swaps_and_more {
+        return Err::<c_int, _>(Errno::EINVAL).reply();
+    }
     let old = Argument { dirfd: olddirfd, path: old };
     move_entry(c"renameat2", old, Argument { dirfd: newdirfd, path: new }, flags).reply()
 }

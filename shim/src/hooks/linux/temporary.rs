@@ -9,7 +9,7 @@ use crate::hooks::open::{How, open_spelled};
 use crate::hooks::temporary::make_file;
 use crate::path::Spelling;
 use crate::sys::Fd;
-use crate::{libc_functions, session};
+use crate::{cancellation, libc_functions, session};
 
 macro_rules! make_file_family {
     ($($name:ident($($argument:ident),*): $suffix:expr, $flags:expr;)*) => {
@@ -31,6 +31,10 @@ make_file_family! {
 
 /// tmpfile(3): without a name, in the run's own temporary directory; libc's would go to `/tmp`.
 fn unnamed() -> Result<*mut c_void, Errno> {
+    if libc_functions::is_glibc() {
+        // musl's is no place to be cancelled in.
+        cancellation::test();
+    }
     let image = session::image()?;
     let mut directory = Spelling::new();
     directory.read_own(libc::AT_FDCWD, image.text(Text::TempDir))?;

@@ -159,11 +159,12 @@ const fn is_walk(spelling: &Spelling, how: How) -> bool {
 #[cold]
 #[inline(never)]
 fn make_directory(image: &Image<'_>, call: &CStr, spelling: &mut Spelling, how: How) -> Errno {
-    let exists = spelling.is_dotted() && how.exclusive();
+    let exists = !spelling.split().ordinary && how.exclusive();
     let outcome = if spelling.is_dotted() {
         let flags = libc::O_DIRECTORY;
         let judge = |image: &Image<'_>, request: &Request<'_>| how.judge_at_all(image, request);
-        resolve::pin_judged(image, call, spelling, flags, judge).map(|_| ())
+        resolve::pin_judged(image, call, spelling, flags, judge)
+            .and_then(|held| sys::find(held.raw(), c"."))
     } else {
         match resolve::entry(image, spelling) {
             Ok(Some(entry)) => {
