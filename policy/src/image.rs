@@ -397,6 +397,7 @@ impl<'a> Image<'a> {
 }
 
 /// The tier layer that the header names.
+#[cold] // as all that is done once, beside which it then lies
 fn tiers<'a>(whole: &'a [u8], header: &Header) -> Result<Option<Tiers<'a>>, ImageError> {
     if header.classes.count.get() == 0 {
         return Ok(None);
