@@ -355,7 +355,7 @@ fn profiles_that_are_advised_allow_it() {
         let advice = denials(&scratch);
         let [denial] = advice.as_slice() else { panic!("{script}: {advice:?}") };
         let told = product(&scratch, &["why", "--last"]).run();
-        assert!(!told.stdout.contains("all of these"), "one denial is told once: {told}");
+        assert!(!told.stdout.contains("all of the lists"), "one denial is told once: {told}");
         let list =
             |one: &Value| format!("{} = {}\n", one["key"].as_str().unwrap(), one["patterns"]);
         let lists: String =
