@@ -19,6 +19,9 @@ const ALL: &str = "[[access.fs]]\npath = '.'\nread = true\n
 const MAKE: &str = "[[access.fs]]\npath = '.'\nread = true\n
 [[access.fs]]\npath = 'dir'\nread = true\ncreate = true\n";
 
+/// Lets everything be read and changed.
+const CHANGE: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
+
 /// Makes directories, fills them, and changes and removes what is in them.
 const FILLED: &str = "mkdir -p o/d && cd o/d && for i in 1 2 3; do echo $i > $i; done && mv 1 4 && rm 2 && rm -r ../d";
 /// Makes files, which get their modes, are opened again, or are removed.
@@ -45,6 +48,28 @@ const PRIVATE_DIRECTORY: &str = "python3 -c \"import tempfile as t, time; \
      d = t.TemporaryDirectory(dir='dir', prefix='build-'); open(d.name + '/f', 'w')\"";
 const OF_MKTEMP: &str = "d=$(mktemp -d dir/x.XXXX) && echo x > $d/f && rm -r $d";
 
+/// Make up names by the number of the process, whatever stands beside that.
+const OF_PROCESS: &str = "echo x > dir/conf$$.tmp; echo x > dir/conf$$; mkdir dir/conf$$.dir";
+/// Make a file and a directory for themselves alone, of names with a number that is drawn.
+const NUMBERED: &str = "python3 -c \"import os, random; n = random.randrange(10**8, 10**9); \
+                        os.open('dir/a%d.tmp' % n, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)\"";
+const NUMBERED_DIRECTORY: &str =
+    "python3 -c \"import os, random; os.mkdir('dir/a%d' % random.randrange(10**8, 10**9), 0o700)\"";
+
+/// Start a script in a directory of a drawn name: that says so, or the mode does; and it is gone at the end.
+const IN_DRAWN: &str =
+    "d=dir/b.q$(date +%N | cut -c1-4)ClS; mkdir $d && cp dir/script $d/s && $d/s";
+const IN_PRIVATE: &str =
+    "d=dir/b.QZ$(date +%N | cut -c1-4); mkdir -m 700 $d && cp dir/script $d/s && $d/s";
+const IN_GONE: &str = "d=dir/b.q$(date +%N | cut -c1-4)ClS; mkdir $d && cp dir/script $d/s && $d/s; \
+                       s=$?; rm -r $d; exit $s";
+/// Starts three of them, of which each is a denial.
+const MANY_IN_DRAWN: &str = "d=dir/b.q$(date +%N | cut -c1-4)ClS; mkdir $d && for i in 1 2 3; do cp dir/script $d/$i; \
+                             $d/$i; done";
+/// Moves something out of such a directory.
+const OUT_OF_DRAWN: &str =
+    "d=dir/b.q$(date +%N | cut -c1-4)ClS; mkdir $d && echo x > $d/s && mv $d/s dir/s";
+
 /// Policies, scripts that are refused under them to begin with, and how often denials are followed before these
 /// have to pass.
 const ROWS: &[(&str, &str, usize)] = &[
@@ -67,6 +92,14 @@ const ROWS: &[(&str, &str, usize)] = &[
     (FILE, PRIVATE, 1),
     (FILE, PRIVATE_DIRECTORY, 1),
     (FILE, OF_MKTEMP, 1),
+    (FILE, OF_PROCESS, 1),
+    (FILE, NUMBERED, 1),
+    (FILE, NUMBERED_DIRECTORY, 1),
+    (CHANGE, IN_DRAWN, 1),
+    (CHANGE, IN_PRIVATE, 1),
+    (CHANGE, IN_GONE, 1),
+    (CHANGE, MANY_IN_DRAWN, 1),
+    (MAKE, OUT_OF_DRAWN, 1),
 ];
 
 #[test]
