@@ -112,9 +112,18 @@ pub(crate) fn holder(path: &Path, began: Option<SystemTime>) -> Option<&Path> {
 fn is_directory_of_run(path: &Path, began: Option<SystemTime>) -> bool {
     let name = name_of(path);
     let is_drawn = is_drawn(name) || words(name).any(is_mixed);
-    let Ok(found) = path.symlink_metadata() else { return is_drawn };
+    let Ok(found) = path.symlink_metadata() else { return is_drawn || ends_in_letters(name) };
     let is_private = || found.mode() & 0o777 == 0o700 && may_be_drawn_for_oneself(name);
     found.is_dir() && is_since(&found, began) && (is_drawn || is_private() && !has_hash(name))
+}
+
+/// Whether small letters and capitals that are no words end a name behind something else, as `mktemp` has it.
+fn ends_in_letters(name: &[u8]) -> bool {
+    let start = name.iter().rposition(|byte| !byte.is_ascii_alphanumeric()).filter(|&at| at > 0);
+    let Some(end) = start.and_then(|at| name.get(at + 1..)) else { return false };
+    let has = |kind: fn(&u8) -> bool| end.iter().any(kind);
+    let is_mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    end.len() >= RANDOM && is_mixed && !is_of_words(end)
 }
 
 /// Whether something was made since a run `began`.
@@ -535,7 +544,9 @@ mod tests {
             ("/nowhere/t/b.q53ClS/s", Some("/nowhere/t")),
             ("/nowhere/t/tmp.RCpQqOgibj/d/s", Some("/nowhere/t")),
             ("/nowhere/tmp1fkhn_2_/b.q53ClS/s", Some("/nowhere")),
+            ("/nowhere/t/b.smpoyX/s", Some("/nowhere/t")),
             ("/nowhere/t/b.q53ClS", None),
+            ("/nowhere/t/my.CamelCase/s", None),
             ("/nowhere/.git/objects/3f/0123456789abcdef", None),
             ("/nowhere/build/x-0123456789abcdef/out", None),
             ("/nowhere/getUserById2/a", None),

@@ -98,7 +98,6 @@ const ROWS: &[(&str, &str, usize)] = &[
     (CHANGE, IN_DRAWN, 1),
     (CHANGE, IN_PRIVATE, 1),
     (CHANGE, IN_GONE, 1),
-    (CHANGE, MANY_IN_DRAWN, 1),
     (MAKE, OUT_OF_DRAWN, 1),
 ];
 
@@ -120,6 +119,19 @@ fn rules_for_made_up_names_come_to_an_end() {
         let last = attempt(&scratch, script);
         assert_eq!(last.code(), 0, "{script}: {policy}\n{last}");
     }
+}
+
+/// Many denials in one directory are not advised by that where its name will be another.
+#[test]
+fn directories_of_drawn_names_are_not_told_of_as_one() {
+    let scratch = Scratch::new();
+    script_at(&scratch, "dir/script", "#!/bin/sh\n");
+    scratch.write("ws/jp-confine.toml", CHANGE);
+    assert_ne!(attempt(&scratch, MANY_IN_DRAWN).code(), 0, "allowed from the start");
+    let advice = denials(&scratch);
+    assert_eq!(texts(&advice, "toml").len(), 3, "{advice:?}");
+    let told = product(&scratch, &["why", "--last"]).run();
+    assert!(!told.stdout.contains("\nall 3 in"), "{told}");
 }
 
 /// What the script is refused, once no name that it drew is of small letters alone: one in two hundred is, and is
