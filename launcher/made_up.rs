@@ -7,6 +7,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::SystemTime;
 
+use crate::supervisor::status::Status;
+
 /// How many characters `mktemp` makes up, at least.
 const RANDOM: usize = 6;
 
@@ -113,7 +115,10 @@ fn is_directory_of_run(path: &Path, began: Option<SystemTime>) -> bool {
     let name = name_of(path);
     let is_drawn = is_drawn(name) || words(name).any(is_mixed);
     let Ok(found) = path.symlink_metadata() else { return is_drawn || ends_in_letters(name) };
-    let is_private = || found.mode() & 0o777 == 0o700 && may_be_drawn_for_oneself(name);
+    // Where that is so of all that is made it says nothing.
+    let is_custom = || Status::own_mask().is_some_and(|mask| mask & 0o077 == 0o077);
+    let is_private =
+        || found.mode() & 0o777 == 0o700 && may_be_drawn_for_oneself(name) && !is_custom();
     found.is_dir() && is_since(&found, began) && (is_drawn || is_private() && !has_hash(name))
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::cli_advice::{attempt, denials, texts, tree};
 use crate::cli_status::product;
-use crate::run::have;
+use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
 
 /// Lets one file be read.
@@ -132,6 +132,18 @@ fn directories_of_drawn_names_are_not_told_of_as_one() {
     assert_eq!(texts(&advice, "toml").len(), 3, "{advice:?}");
     let told = product(&scratch, &["why", "--last"]).run();
     assert!(!told.stdout.contains("\nall 3 in"), "{told}");
+}
+
+/// Whose mask has all be for its user alone makes ordinary directories so, too.
+#[test]
+fn directories_are_for_their_user_alone_by_custom() {
+    let scratch = Scratch::new();
+    script_at(&scratch, "dir/script", "#!/bin/sh\n");
+    scratch.write("ws/jp-confine.toml", CHANGE);
+    let script = "mkdir dir/build-2024; cp dir/script dir/build-2024/s; dir/build-2024/s";
+    let words = ["-c", "umask 077; exec \"$@\"", "sh", PRODUCT, "--", "sh", "-c", script];
+    let run = Run::new(&scratch, "sh", &words).mode(Mode::Bare).run();
+    run.assert_code(126).assert_stderr("path = \"dir/build-2024/s\"");
 }
 
 /// What the script is refused, once no name that it drew is of small letters alone: one in two hundred is, and is
