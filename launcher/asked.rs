@@ -141,15 +141,27 @@ impl<'d> Asked<'d> {
         match *self {
             Self::Made { directory, extent, .. } if !denial.second => (directory, extent),
             Self::Directory(..) => (place, Extent::Whole),
-            Self::Rename { .. } | Self::Link { .. }
-                if self.is_made_up(path_of(place.path), began) =>
-            {
-                let directory = made_up::directory(path_of(place.path));
-                directory.map_or((place, Extent::Itself), |it| {
-                    (Request::canonical(it.as_os_str().as_bytes()), Extent::Entries)
-                })
-            }
+            Self::Rename { .. } | Self::Link { .. } => self.end_at(place, began),
             _ => (place, Extent::Itself),
+        }
+    }
+
+    /// The same of one end of a move or of a second name.
+    fn end_at(&self, end: Request<'d>, began: Option<SystemTime>) -> (Request<'d>, Extent) {
+        let path = path_of(end.path);
+        let above = made_up::holder(path, began).map(|it| (it, Extent::Below));
+        let beside = || made_up::directory(path).filter(|_| self.is_made_up(path, began));
+        let found = above.or_else(|| beside().map(|it| (it, Extent::Entries)));
+        found.map_or((end, Extent::Itself), |(directory, extent)| {
+            (Request::canonical(directory.as_os_str().as_bytes()), extent)
+        })
+    }
+
+    /// The directory for what is asked for first: that of the entry, or what holds such.
+    pub(crate) fn directory(&self) -> Option<&'d Path> {
+        match *self {
+            Self::Made { directory, .. } => Some(path_of(directory.path)),
+            _ => self.paths().next().and_then(Path::parent),
         }
     }
 

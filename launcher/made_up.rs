@@ -3,14 +3,26 @@
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::SystemTime;
+
+use crate::supervisor::status::Status;
 
 /// How many characters `mktemp` makes up, at least.
 const RANDOM: usize = 6;
 
 /// How many Python does.
 const DRAWN: usize = 8;
+
+/// So many digits a number of 32 bits has that is drawn, but for one in four thousand.
+const LONG: usize = 7;
+
+/// As many has a date.
+const OF_DATE: usize = 8;
+
+/// So many hexadecimal digits are the hash of something, which stays as long as that does.
+const HASH: usize = 16;
 
 /// So many processes may be started between one that makes up a name by its number and the one that uses it.
 const NEAR: u32 = 256;
@@ -45,15 +57,23 @@ pub(crate) fn is_another_each_time(name: &[u8]) -> bool {
     is_drawn(name) || has_random_word(name) || number_at_end(name).is_some()
 }
 
-/// The same of a name that process `pid` was to use: a number at its end is that of the process, or of one that
-/// started it a little before, as a shell's `$$`. People number files, too.
+/// The same of a name that process `pid` was to use: a number in it is that of the process, or of one that started it
+/// a little before, as a shell's `$$`, be there letters before it (`conf$$.tmp`). People number files, too.
 pub(crate) fn is_another_for(name: &[u8], pid: u32) -> bool {
     let is_of_process = |number: u32| number <= pid && pid - number < NEAR;
-    is_drawn(name) || has_random_word(name) || number_at_end(name).is_some_and(is_of_process)
+    is_drawn(name) || has_random_word(name) || numbers_at_ends(name).any(is_of_process)
 }
 
 fn has_random_word(name: &[u8]) -> bool {
-    name.split(|byte| !byte.is_ascii_alphanumeric()).any(is_random)
+    words(name).any(is_random)
+}
+
+fn has_hash(name: &[u8]) -> bool {
+    words(name).any(|word| word.len() >= HASH && word.iter().all(u8::is_ascii_hexdigit))
+}
+
+fn words(name: &[u8]) -> impl Iterator<Item = &[u8]> {
+    name.split(|byte| !byte.is_ascii_alphanumeric())
 }
 
 /// Whether it is a name as `mktemp`, libraries, `ln` and `sed` make them up: nobody gives such.
@@ -78,11 +98,48 @@ pub(crate) fn directory(path: &Path) -> Option<&Path> {
 
 /// Whether a program seems to have made up the name of what was made since a run `began`. Looks at the disk.
 pub(crate) fn is_of_run(path: &Path, began: Option<SystemTime>) -> bool {
+    let name = name_of(path);
+    may_be_drawn(name) && path.symlink_metadata().is_ok_and(|found| is_since(&found, began))
+}
+
+/// What holds the first directory on the way to `path` that a program made for a run which `began` then, under a name
+/// that it drew: another stands there the next time. Looks at the disk.
+pub(crate) fn holder(path: &Path, began: Option<SystemTime>) -> Option<&Path> {
+    let above = path.ancestors().skip(1).filter(|above| is_directory_of_run(above, began));
+    above.last().and_then(directory)
+}
+
+/// Whether a program made the directory for a run: its name alone says so, be it gone by now, or it is for its user
+/// alone and its name may be drawn. Hashes are the same in each run. Looks at the disk.
+fn is_directory_of_run(path: &Path, began: Option<SystemTime>) -> bool {
+    let name = name_of(path);
+    let is_drawn = is_drawn(name) || words(name).any(is_mixed);
+    let Ok(found) = path.symlink_metadata() else { return is_drawn || ends_in_letters(name) };
+    // Where that is so of all that is made it says nothing.
+    let is_custom = || Status::own_mask().is_some_and(|mask| mask & 0o077 == 0o077);
+    let is_private =
+        || found.mode() & 0o777 == 0o700 && may_be_drawn_for_oneself(name) && !is_custom();
+    found.is_dir() && is_since(&found, began) && (is_drawn || is_private() && !has_hash(name))
+}
+
+/// Whether small letters and capitals that are no words end a name behind something else, as `mktemp` has it.
+fn ends_in_letters(name: &[u8]) -> bool {
+    let start = name.iter().rposition(|byte| !byte.is_ascii_alphanumeric()).filter(|&at| at > 0);
+    let Some(end) = start.and_then(|at| name.get(at + 1..)) else { return false };
+    let has = |kind: fn(&u8) -> bool| end.iter().any(kind);
+    let is_mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    end.len() >= RANDOM && is_mixed && !is_of_words(end)
+}
+
+/// Whether something was made since a run `began`.
+fn is_since(found: &Metadata, began: Option<SystemTime>) -> bool {
     // Some file systems do not say when a file was made.
-    let of = |found: Metadata| found.created().or_else(|_| found.modified());
-    let made = || path.symlink_metadata().and_then(of).ok();
-    let name = path.file_name().map_or(&b""[..], OsStr::as_bytes);
-    may_be_drawn(name) && began.is_some_and(|began| made().is_some_and(|made| made >= began))
+    let made = found.created().or_else(|_| found.modified());
+    began.is_some_and(|began| made.is_ok_and(|made| made >= began))
+}
+
+fn name_of(path: &Path) -> &[u8] {
+    path.file_name().map_or(&b""[..], OsStr::as_bytes)
 }
 
 /// Whether a name is as programs draw them: letters after digits, capitals here and there, or that of a swap file.
@@ -123,7 +180,17 @@ pub(crate) fn may_be_drawn_for_oneself(name: &[u8]) -> bool {
     let dot = name.iter().rposition(|&byte| byte == b'.').unwrap_or(name.len());
     let ends = [Some(name), name.get(..dot)];
     let is_drawn = |end: &[u8]| ends_mixed(end) || ends_in_no_word(end);
-    may_be_drawn(name) || ends.into_iter().flatten().any(is_drawn)
+    may_be_drawn(name) || has_drawn_number(name) || ends.into_iter().flatten().any(is_drawn)
+}
+
+/// Whether a number is in a name under which a program was to make something for itself alone that is drawn of 32
+/// bits, as Go has it, whatever stands beside it: only dates are as long.
+pub(crate) fn has_drawn_number(name: &[u8]) -> bool {
+    let is_date = |number: &[u8]| {
+        number.len() == OF_DATE && (number.starts_with(b"19") || number.starts_with(b"20"))
+    };
+    let mut numbers = name.split(|byte| !byte.is_ascii_digit());
+    numbers.any(|number| number.len() >= LONG && !is_date(number))
 }
 
 /// Whether a name is that of a program with something drawn behind, as `cargo-installimYdCs` is.
@@ -218,13 +285,16 @@ fn is_random(word: &[u8]) -> bool {
     let turns = word.windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit());
     let turns = turns.count();
     let hash = word.len() >= 7 && word.iter().all(is_hex) && turns > 1;
-    let mixed = word.len() >= 6
-        && has(u8::is_ascii_lowercase)
-        && has(u8::is_ascii_uppercase)
-        && !is_of_words(word);
     // Of names that people give one has a number within, or at an end.
     let base36 = word.len() >= 10 && turns > 3 && has(u8::is_ascii_lowercase);
-    digits && (hash || mixed || base36)
+    digits && (hash || base36) || is_mixed(word)
+}
+
+/// A word of digits and of letters small and large, as of `mktemp`: of a hash all are small.
+fn is_mixed(word: &[u8]) -> bool {
+    let has = |kind: fn(&u8) -> bool| word.iter().any(kind);
+    let kinds = [u8::is_ascii_digit, u8::is_ascii_lowercase, u8::is_ascii_uppercase];
+    word.len() >= RANDOM && kinds.into_iter().all(has) && !is_of_words(word)
 }
 
 /// Whether it is words that begin with capitals or follow numbers, as `getUserById2` is: half of them of three
@@ -255,6 +325,15 @@ fn number_at_end(name: &[u8]) -> Option<u32> {
     let last = parts.next().filter(|last| last.len() >= 4 && !last.starts_with(b"0"))?;
     let is_number = parts.next().is_some() && last.iter().all(u8::is_ascii_digit);
     std::str::from_utf8(last).ok().filter(|_| is_number)?.parse().ok()
+}
+
+/// The numbers at the end, and before a suffix, whatever precedes them.
+fn numbers_at_ends(name: &[u8]) -> impl Iterator<Item = u32> {
+    name.split(|byte| b".-_~".contains(byte)).filter_map(|part| {
+        let start = part.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
+        let number = part.get(start..).filter(|it| it.len() >= 4 && !it.starts_with(b"0"))?;
+        std::str::from_utf8(number).ok()?.parse().ok()
+    })
 }
 
 #[cfg(test)]
@@ -324,10 +403,30 @@ mod tests {
 
     #[test]
     fn numbers_of_processes_are_told_from_those_of_people() {
-        for name in ["f~27701", "work.27690", "tmp.Xa9kQz"] {
+        for name in [
+            "f~27701",
+            "work.27690",
+            "tmp.Xa9kQz",
+            "conf27701",
+            "conf27690.tmp",
+            "conf27690.dir",
+            "27701.log",
+            "a27701-1",
+        ] {
             assert!(is_another_for(name.as_bytes(), 27701), "{name}");
         }
-        for name in ["f~27702", "IMG_4711", "notes-2024", "log.2024", "invoice-20240101"] {
+        for name in [
+            "f~27702",
+            "conf27702",
+            "conf27701a",
+            "report2024.txt",
+            "a1",
+            "IMG_4711",
+            "IMG_20240101.jpg",
+            "notes-2024",
+            "log.2024",
+            "invoice-20240101",
+        ] {
             assert!(!is_another_for(name.as_bytes(), 27701), "{name}");
         }
     }
@@ -382,6 +481,9 @@ mod tests {
             "job_qwkzrtp4",
             "jobimYdCs.json",
             "x7k2m9qa.json",
+            "a3062097876.tmp",
+            "3062097876",
+            "a1544864396",
         ] {
             assert!(may_be_drawn_for_oneself(name.as_bytes()), "{name}");
         }
@@ -395,6 +497,8 @@ mod tests {
             "report-2024.csv",
             "dump2024",
             "20240101",
+            "IMG_20240101.jpg",
+            "a1",
             "COMMIT_EDITMSG",
             "xml2json",
             "xml2json.py",
@@ -435,6 +539,26 @@ mod tests {
         }
         for name in ["index.lock", "db.sqlite-journal", "a1", "f.o", ""] {
             assert!(!may_have_been_drawn(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_holds_directories_of_drawn_names() {
+        let holder = |path: &'static str| holder(Path::new(path), None).and_then(Path::to_str);
+        for (path, expected) in [
+            ("/nowhere/t/b.q53ClS/s", Some("/nowhere/t")),
+            ("/nowhere/t/tmp.RCpQqOgibj/d/s", Some("/nowhere/t")),
+            ("/nowhere/tmp1fkhn_2_/b.q53ClS/s", Some("/nowhere")),
+            ("/nowhere/t/b.smpoyX/s", Some("/nowhere/t")),
+            ("/nowhere/t/b.q53ClS", None),
+            ("/nowhere/t/my.CamelCase/s", None),
+            ("/nowhere/.git/objects/3f/0123456789abcdef", None),
+            ("/nowhere/build/x-0123456789abcdef/out", None),
+            ("/nowhere/getUserById2/a", None),
+            ("/nowhere/log.2024/a", None),
+            ("/", None),
+        ] {
+            assert_eq!(holder(path), expected, "{path}");
         }
     }
 

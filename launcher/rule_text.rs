@@ -70,10 +70,11 @@ impl Rule {
                 let granted = granted(*caps).into_iter().map(|name| (name, Value::Flag(true)));
                 std::iter::once(("path", Value::Text(path.clone()))).chain(granted).collect()
             }
-            Self::Host(NetRule { host, port, allow, .. }) => {
+            Self::Host(NetRule { host, port, path_prefix, allow, .. }) => {
                 let port = port.map(|port| ("port", Value::Number(port)));
                 let host = std::iter::once(("host", Value::Text(host.clone())));
-                host.chain(port).chain([("allow", Value::Flag(*allow))]).collect()
+                let path = path_prefix.clone().map(|path| ("path_prefix", Value::Text(path)));
+                host.chain(port).chain(path).chain([("allow", Value::Flag(*allow))]).collect()
             }
             Self::Program(_, CommandRule { args, envs, .. }) => {
                 let lines = |lines: &Vec<Vec<String>>| {

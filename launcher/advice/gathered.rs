@@ -43,8 +43,9 @@ impl Advisor<'_> {
             if matches!(asked, Asked::Beneath(..) | Asked::Rename { .. } | Asked::Link { .. }) {
                 continue;
             }
-            let path = asked.paths().next().and_then(Path::parent);
-            if let Some(directory) = path.filter(|directory| !self.is_too_much(directory)) {
+            if let Some(directory) =
+                asked.directory().filter(|directory| !self.is_too_much(directory))
+            {
                 directories.entry(directory).or_default().push((place, asked));
             }
         }

@@ -28,7 +28,7 @@ pub(super) fn asked_by(denial: &Denial, began: Option<SystemTime>) -> Asked<'_> 
     let is_made_up = is_made_up(denial, began);
     match denial.call.as_slice() {
         // One path alone where the other leads nowhere.
-        _ if other.is_empty() && is_made_up => made(path, denial),
+        _ if other.is_empty() && is_made_up => made(path, denial, began),
         _ if other.is_empty() && *missing == Capabilities::DELETE => Asked::Removal(path),
         b"rename" | b"renameat" | b"renameat2" if !other.is_empty() => {
             Asked::Rename { from: first, to: second, destination: destination(denial, second.path) }
@@ -38,7 +38,7 @@ pub(super) fn asked_by(denial: &Denial, began: Option<SystemTime>) -> Asked<'_> 
         }
         b"link" | b"linkat" if !other.is_empty() => Asked::Link { old: first, new: second },
         b"fts_open" => Asked::Beneath(path, *missing),
-        _ if is_made_up => made(path, denial),
+        _ if is_made_up => made(path, denial, began),
         _ if *missing == Capabilities::DELETE => Asked::Removal(path),
         _ if makes_directory(denial) => Asked::Directory(path, missing.union(follows(denial))),
         _ => Asked::Access(path, missing.union(follows(denial))),
@@ -72,13 +72,16 @@ fn is_to_be_made(denial: &Denial) -> bool {
         && path_of(&denial.path).symlink_metadata().is_err()
 }
 
-/// Whether the denied entry will have another name next time: a program made it up to make the entry, or what it
-/// made already is so called. Looks at the disk.
+/// Whether the denied entry will have another name next time, or stand in a directory that has: a program made it up to
+/// make the entry, or what it made already is so called. Looks at the disk.
 fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
     let path = path_of(&denial.path);
     let name = path.file_name().map_or(&b""[..], OsStr::as_bytes);
     let changes = denial.missing.intersects(Capabilities::WRITE);
     let is_gone = || path.symlink_metadata().is_err();
+    if made_up::holder(path, began).is_some() {
+        return true;
+    }
     if denial.missing.contains(Capabilities::CREATE) {
         let calls = [&b"mkstemp"[..], b"mkdtemp"];
         let is_drawn = calls.iter().any(|call| denial.call.starts_with(call));
@@ -86,8 +89,8 @@ fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
         let is_own = denial.call == PRIVATE.to_bytes() && made_up::may_be_drawn_for_oneself(name);
         let is_its_directory =
             denial.call.starts_with(b"mkd") && made_up::is_drawn_behind(program(denial), name);
-        let is_own_directory =
-            denial.call == PRIVATE_DIRECTORY.to_bytes() && made_up::may_be_drawn_anew(name);
+        let is_own_directory = denial.call == PRIVATE_DIRECTORY.to_bytes()
+            && (made_up::may_be_drawn_anew(name) || made_up::has_drawn_number(name));
         // It makes nothing else.
         let is_of_mktemp = program(denial) == b"mktemp";
         return is_drawn
@@ -123,11 +126,12 @@ fn passes(denial: &Denial) -> bool {
 }
 
 /// As asked by whoever makes up the name of `entry`, and was refused it: what is made is changed and removed, too.
-fn made<'d>(entry: Request<'d>, denial: &Denial) -> Asked<'d> {
+fn made<'d>(entry: Request<'d>, denial: &Denial, began: Option<SystemTime>) -> Asked<'d> {
     let makes = denial.missing.contains(Capabilities::CREATE);
     let need = denial.missing.union(follows(denial)).with_if(makes, Capabilities::WRITE);
     let path = path_of(entry.path);
-    let directory = made_up::directory(path).unwrap_or(path);
+    let holder = made_up::holder(path, began).or_else(|| made_up::directory(path));
+    let directory = holder.unwrap_or(path);
     let is_in = path.parent() == Some(directory) && !makes_directory(denial);
     let extent = if is_in { Extent::Entries } else { Extent::Below };
     let directory = Request::canonical(directory.as_os_str().as_bytes());

@@ -68,14 +68,19 @@ pub(crate) fn advise(rules: &Net, denial: &Denial) -> Result<Way, String> {
     let useless = || "no rule can allow it".to_owned();
     let url = url(denial);
     let (host, port) = target(denial).ok_or_else(useless)?;
-    if url.is_none() && port.is_some_and(|port| rules.reach(&host, port) == Reach::Parts) {
+    let is_divided = port.is_some_and(|port| rules.reach(&host, port) == Reach::Parts);
+    if url.is_none() && is_divided {
         return Err("the path decides there, which only the proxy sees, by plain HTTP".to_owned());
     }
     let typed = port.map_or_else(|| host.to_string(), |port| format!("{host}:{port}"));
     let rule = NetRule { host: bare(&host), port, allow: true, ..NetRule::default() };
-    let widened = rules.with(&rule).map_err(|_| useless())?;
-    if allows(&widened, denial) {
-        return Ok(Way { typed, rule });
+    let suffices = |rule: &NetRule| rules.with(rule).is_ok_and(|rules| allows(&rules, denial));
+    if suffices(&rule) {
+        // Who tells paths apart wants to open no more than this one; an option has none.
+        let path = url.as_ref().map(Url::path).filter(|path| is_divided && *path != "/");
+        let narrower =
+            path.map(|path| NetRule { path_prefix: Some(path.to_owned()), ..rule.clone() });
+        return Ok(Way { typed, rule: narrower.filter(suffices).unwrap_or(rule) });
     }
     let forbidding = rules.forbidding(&host, port.unwrap_or_default());
     Err(forbidding.map_or_else(useless, |rule| format!("access.net rule {rule}: take it out")))
@@ -154,6 +159,27 @@ mod tests {
         {
             let told = rule(&rules, &denial(Reason::Connect, target));
             assert_eq!(told.is_some_and(|rule| rule.contains("localhost")), is_named, "{target}");
+        }
+    }
+
+    #[test]
+    fn where_rules_tell_paths_apart_the_way_is_as_narrow() {
+        let rule = |prefix: Option<&str>| NetRule {
+            host: "a.b".to_owned(),
+            port: Some(80),
+            path_prefix: prefix.map(str::to_owned),
+            allow: prefix.is_some(),
+            ..NetRule::default()
+        };
+        for (rules, target, expected) in [
+            (vec![rule(Some("/i"))], "http://a.b/j/k?l", Some("/j/k")),
+            (vec![rule(Some("/i"))], "http://a.b/", None),
+            (vec![rule(None)], "http://a.b/j", None),
+        ] {
+            let rules = Net::new(&rules).expect("rules");
+            let way = advise(&rules, &denial(Reason::Connect, target)).expect("a way");
+            assert_eq!(way.typed, "a.b:80");
+            assert_eq!(way.rule.path_prefix.as_deref(), expected, "{target}");
         }
     }
 

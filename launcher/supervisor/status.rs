@@ -41,6 +41,12 @@ impl Status {
         Self::parse(&text).is_some_and(|status| status.is_lightly_asleep && !status.has_signal)
     }
 
+    /// The mask of files that this process makes, where that can be told.
+    pub(crate) fn own_mask() -> Option<u32> {
+        let text = fs::read_to_string("/proc/thread-self/status").ok()?;
+        Self::parse(&text).map(|status| status.mask)
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let line = |name: &str| {
             text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))

@@ -72,11 +72,11 @@ pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -
     text
 }
 
-/// All that several denials want in files of the user's own, since a list is written once.
+/// All that several denials want in lists of the user's own, since a list is written once: rules add up.
 fn everything(patterns: &[Addition]) -> String {
     let mut text = String::new();
     if patterns.iter().map(Addition::count).sum::<usize>() > 1 {
-        text.push_str("\nall of these together\n");
+        text.push_str("\nall of the lists together\n");
         for line in own_additions::lines("  ", "add to", patterns) {
             let _ = writeln!(text, "{line}");
         }

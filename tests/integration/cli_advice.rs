@@ -341,6 +341,18 @@ fn behind_a_link_that_dangles_there_is_nothing_to_allow() {
     assert!(!run.stderr.contains("allow: jp-confine"), "{run}");
 }
 
+/// What several denials want in one list is told as that, since rules are not in it.
+#[test]
+fn patterns_are_put_together_as_lists() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
+    scratch.write("home/p", "x");
+    scratch.write("out/q", "x");
+    attempt(&scratch, "echo x > new; cat $HOME/p; cat $OUT/q");
+    let told = product(&scratch, &["why", "--last"]).run();
+    told.assert_ok().assert_stdout("\nall of the lists together\n");
+}
+
 /// Where a rule covers what lies outside no pattern helps: below what a profile grants, and below an approved link.
 #[test]
 fn profiles_that_are_advised_allow_it() {
@@ -355,7 +367,7 @@ fn profiles_that_are_advised_allow_it() {
         let advice = denials(&scratch);
         let [denial] = advice.as_slice() else { panic!("{script}: {advice:?}") };
         let told = product(&scratch, &["why", "--last"]).run();
-        assert!(!told.stdout.contains("all of these"), "one denial is told once: {told}");
+        assert!(!told.stdout.contains("all of the lists"), "one denial is told once: {told}");
         let list =
             |one: &Value| format!("{} = {}\n", one["key"].as_str().unwrap(), one["patterns"]);
         let lists: String =

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::cli_advice::{attempt, denials, texts, tree};
 use crate::cli_status::product;
-use crate::run::have;
+use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
 
 /// Lets one file be read.
@@ -18,6 +18,9 @@ const ALL: &str = "[[access.fs]]\npath = '.'\nread = true\n
 /// Lets files be made, and not changed.
 const MAKE: &str = "[[access.fs]]\npath = '.'\nread = true\n
 [[access.fs]]\npath = 'dir'\nread = true\ncreate = true\n";
+
+/// Lets everything be read and changed.
+const CHANGE: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
 
 /// Makes directories, fills them, and changes and removes what is in them.
 const FILLED: &str = "mkdir -p o/d && cd o/d && for i in 1 2 3; do echo $i > $i; done && mv 1 4 && rm 2 && rm -r ../d";
@@ -45,6 +48,28 @@ const PRIVATE_DIRECTORY: &str = "python3 -c \"import tempfile as t, time; \
      d = t.TemporaryDirectory(dir='dir', prefix='build-'); open(d.name + '/f', 'w')\"";
 const OF_MKTEMP: &str = "d=$(mktemp -d dir/x.XXXX) && echo x > $d/f && rm -r $d";
 
+/// Make up names by the number of the process, whatever stands beside that.
+const OF_PROCESS: &str = "echo x > dir/conf$$.tmp; echo x > dir/conf$$; mkdir dir/conf$$.dir";
+/// Make a file and a directory for themselves alone, of names with a number that is drawn.
+const NUMBERED: &str = "python3 -c \"import os, random; n = random.randrange(10**8, 10**9); \
+                        os.open('dir/a%d.tmp' % n, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)\"";
+const NUMBERED_DIRECTORY: &str =
+    "python3 -c \"import os, random; os.mkdir('dir/a%d' % random.randrange(10**8, 10**9), 0o700)\"";
+
+/// Start a script in a directory of a drawn name: that says so, or the mode does; and it is gone at the end.
+const IN_DRAWN: &str =
+    "d=dir/b.q$(date +%N | cut -c1-4)ClS; mkdir $d && cp dir/script $d/s && $d/s";
+const IN_PRIVATE: &str =
+    "d=dir/b.QZ$(date +%N | cut -c1-4); mkdir -m 700 $d && cp dir/script $d/s && $d/s";
+const IN_GONE: &str = "d=dir/b.q$(date +%N | cut -c1-4)ClS; mkdir $d && cp dir/script $d/s && $d/s; \
+                       s=$?; rm -r $d; exit $s";
+/// Starts three of them, of which each is a denial.
+const MANY_IN_DRAWN: &str = "d=dir/b.q$(date +%N | cut -c1-4)ClS; mkdir $d && for i in 1 2 3; do cp dir/script $d/$i; \
+                             $d/$i; done";
+/// Moves something out of such a directory.
+const OUT_OF_DRAWN: &str =
+    "d=dir/b.q$(date +%N | cut -c1-4)ClS; mkdir $d && echo x > $d/s && mv $d/s dir/s";
+
 /// Policies, scripts that are refused under them to begin with, and how often denials are followed before these
 /// have to pass.
 const ROWS: &[(&str, &str, usize)] = &[
@@ -67,6 +92,13 @@ const ROWS: &[(&str, &str, usize)] = &[
     (FILE, PRIVATE, 1),
     (FILE, PRIVATE_DIRECTORY, 1),
     (FILE, OF_MKTEMP, 1),
+    (FILE, OF_PROCESS, 1),
+    (FILE, NUMBERED, 1),
+    (FILE, NUMBERED_DIRECTORY, 1),
+    (CHANGE, IN_DRAWN, 1),
+    (CHANGE, IN_PRIVATE, 1),
+    (CHANGE, IN_GONE, 1),
+    (MAKE, OUT_OF_DRAWN, 1),
 ];
 
 #[test]
@@ -87,6 +119,31 @@ fn rules_for_made_up_names_come_to_an_end() {
         let last = attempt(&scratch, script);
         assert_eq!(last.code(), 0, "{script}: {policy}\n{last}");
     }
+}
+
+/// Many denials in one directory are not advised by that where its name will be another.
+#[test]
+fn directories_of_drawn_names_are_not_told_of_as_one() {
+    let scratch = Scratch::new();
+    script_at(&scratch, "dir/script", "#!/bin/sh\n");
+    scratch.write("ws/jp-confine.toml", CHANGE);
+    assert_ne!(attempt(&scratch, MANY_IN_DRAWN).code(), 0, "allowed from the start");
+    let advice = denials(&scratch);
+    assert_eq!(texts(&advice, "toml").len(), 3, "{advice:?}");
+    let told = product(&scratch, &["why", "--last"]).run();
+    assert!(!told.stdout.contains("\nall 3 in"), "{told}");
+}
+
+/// Whose mask has all be for its user alone makes ordinary directories so, too.
+#[test]
+fn directories_are_for_their_user_alone_by_custom() {
+    let scratch = Scratch::new();
+    script_at(&scratch, "dir/script", "#!/bin/sh\n");
+    scratch.write("ws/jp-confine.toml", CHANGE);
+    let script = "mkdir dir/build-2024; cp dir/script dir/build-2024/s; dir/build-2024/s";
+    let words = ["-c", "umask 077; exec \"$@\"", "sh", PRODUCT, "--", "sh", "-c", script];
+    let run = Run::new(&scratch, "sh", &words).mode(Mode::Bare).run();
+    run.assert_code(126).assert_stderr("path = \"dir/build-2024/s\"");
 }
 
 /// What the script is refused, once no name that it drew is of small letters alone: one in two hundred is, and is

@@ -150,6 +150,14 @@ fn paths_hold_where_the_proxy_sees_them() {
             run.assert_no_secret().assert_stderr("1 denial");
         }
     }
+    // The way out is as narrow as the rule is.
+    let asks = server.text("http://127.0.0.1:PORT/v2/x");
+    let asks = || run(&scratch, &server, &["--net-proxy"], &["curl", "-sS", "-m", "20", &asks]);
+    let advised = server.text("port = PORT\npath_prefix = \"/v2/x\"\nallow = true\n");
+    asks().assert_stderr(&advised);
+    let both = format!("{rule}\n[[access.net]]\nhost = \"127.0.0.1\"\n{advised}");
+    scratch.write("ws/jp-confine.toml", &server.text(&both));
+    asks().assert_ok();
 }
 
 /// Asks a name server without a connection, and wants to hear from the one that it asked.
