@@ -8,6 +8,7 @@ mod filled;
 mod gathered;
 mod mounted;
 mod nowhere;
+mod owned;
 mod profile;
 mod request;
 mod system;
