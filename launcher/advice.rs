@@ -4,10 +4,12 @@
 mod beside;
 mod beyond_rules;
 mod commands;
+mod external;
 mod filled;
 mod gathered;
 mod mounted;
 mod nowhere;
+mod owned;
 mod profile;
 mod request;
 mod system;
@@ -256,14 +258,17 @@ impl<'a> Advisor<'a> {
         (asked.judge(&image) == Verdict::Allow).then_some(advice)
     }
 
-    /// The step as a rule of the workspace, where rules are declared, it is inside, and no person's denial outweighs
-    /// them. It takes nothing away that a person consented to.
+    /// The step as a rule of the workspace, where rules are declared, it is inside, or all that an external rule is for,
+    /// and no person's denial outweighs them. It takes nothing away that a person consented to.
     fn rule_for(&self, step: &Step) -> Option<(String, Capabilities)> {
         let is_rule = self.declared && !step.by_default && !self.is_denied(&step.place);
-        let inside = canonical::below(self.workspace, &step.place).filter(|_| is_rule)?;
-        let inside = inside.to_str()?;
-        let held = step.held.union(self.consented_at(&step.place));
-        Some((if inside.is_empty() { "." } else { inside }.to_owned(), held))
+        let inside = canonical::below(self.workspace, &step.place).filter(|_| is_rule);
+        let path = match inside {
+            Some(inside) if inside.as_os_str().is_empty() => ".",
+            Some(inside) => inside.to_str()?,
+            None => self.link_to(&step.place).filter(|_| is_rule)?,
+        };
+        Some((path.to_owned(), step.held.union(self.consented_at(&step.place))))
     }
 
     /// Whether rules on the place of the workspace yield to what a person denied.

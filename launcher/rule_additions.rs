@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ptr;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, Origin};
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::commands::CommandRule;
 
 use crate::advice::Advisor;
@@ -31,7 +31,9 @@ impl<'a> Advisor<'a> {
     /// These rules as an addition to the file in which all of them count.
     pub(crate) fn rule_addition(&self, rules: &[(String, Capabilities)]) -> RuleAddition<'a> {
         let is_meant = |grant: &&Grant| {
-            rules.iter().any(|(path, _)| grant.anchor == self.workspace.join(path))
+            rules.iter().any(|(path, _)| {
+                grant.anchor == self.workspace.join(path) || is_external(grant, path)
+            })
         };
         let there: Vec<&Origin> =
             self.grants.iter().filter(is_meant).map(|grant| &grant.origin).collect();
@@ -47,7 +49,11 @@ impl<'a> Advisor<'a> {
             _ => None,
         });
         let after = lines.filter(|line| place.reaches_behind(*line)).max();
-        let rules = rules.iter().map(|(path, caps)| Rule::File(path.clone(), *caps));
+        let leads_out = |path: &str| self.grants.iter().any(|grant| is_external(grant, path));
+        let rules = rules.iter().map(|(path, caps)| {
+            let kind = if leads_out(path) { Rule::External } else { Rule::File };
+            kind(path.clone(), *caps)
+        });
         RuleAddition { after, ..RuleAddition::new(place, rules) }
     }
 
@@ -76,6 +82,11 @@ impl<'a> Advisor<'a> {
             None => RuleAddition { instead, ..RuleAddition::new(places.preferred(), rules) },
         }
     }
+}
+
+/// Whether it is of a rule on the link at `path`.
+fn is_external(grant: &Grant, path: &str) -> bool {
+    matches!(&grant.kind, GrantKind::External { lexical_path } if lexical_path == path)
 }
 
 impl<'a> RuleAddition<'a> {

@@ -19,6 +19,8 @@ const WIDTH: usize = 72;
 pub(crate) enum Rule {
     /// Of `access.fs`: a path, workspace-relative, and what is granted there. No capability denies everything.
     File(String, Capabilities),
+    /// The same of what a link of the workspace leads to outside of it (RFD D43).
+    External(String, Capabilities),
     /// Of `access.net`.
     Host(NetRule),
     /// Of `access.commands`, by its key there.
@@ -41,7 +43,7 @@ impl Rule {
     /// The part of `access` that it is of.
     const fn part(&self) -> Part {
         match self {
-            Self::File(..) => Part::Files,
+            Self::File(..) | Self::External(..) => Part::Files,
             Self::Host(..) => Part::Hosts,
             Self::Program(..) => Part::Programs,
         }
@@ -50,7 +52,7 @@ impl Rule {
     /// What it is about: of rules about one thing a file needs one.
     pub(crate) fn subject(&self) -> String {
         match self {
-            Self::File(path, _) => path.clone(),
+            Self::File(path, _) | Self::External(path, _) => path.clone(),
             Self::Host(rule) => rule.to_string(),
             Self::Program(key, _) => key.clone(),
         }
@@ -59,16 +61,19 @@ impl Rule {
     /// Takes in what another one grants that is about the same.
     pub(crate) fn join(&mut self, other: Self) {
         match (self, other) {
-            (Self::File(_, caps), Self::File(_, more)) => *caps = caps.union(more),
+            (Self::File(_, caps), Self::File(_, more))
+            | (Self::External(_, caps), Self::External(_, more)) => *caps = caps.union(more),
             (rule, other) => *rule = other,
         }
     }
 
     fn keys(&self) -> Keys {
         match self {
-            Self::File(path, caps) => {
-                let granted = granted(*caps).into_iter().map(|name| (name, Value::Flag(true)));
-                std::iter::once(("path", Value::Text(path.clone()))).chain(granted).collect()
+            Self::File(path, caps) | Self::External(path, caps) => {
+                let leads_out = matches!(self, Self::External(..)).then_some("external");
+                let flags = leads_out.into_iter().chain(granted(*caps));
+                let flags = flags.map(|name| (name, Value::Flag(true)));
+                std::iter::once(("path", Value::Text(path.clone()))).chain(flags).collect()
             }
             Self::Host(NetRule { host, port, path_prefix, allow, .. }) => {
                 let port = port.map(|port| ("port", Value::Number(port)));
@@ -90,7 +95,7 @@ impl Rule {
     /// Its header below `table`, in which rules of its part are.
     fn header(&self, table: &str) -> String {
         match self {
-            Self::File(..) | Self::Host(..) => format!("[[{table}]]"),
+            Self::File(..) | Self::External(..) | Self::Host(..) => format!("[[{table}]]"),
             Self::Program(name, _) => format!("[{table}.{}]", key(name)),
         }
     }
@@ -108,7 +113,7 @@ impl Rule {
         };
         let item = item(notation, &keys);
         match (self, notation) {
-            (Self::File(..) | Self::Host(..), _) => item + "\n",
+            (Self::File(..) | Self::External(..) | Self::Host(..), _) => item + "\n",
             (Self::Program(name, _), Notation::Toml) => format!("{} = {item}\n", key(name)),
             (Self::Program(name, _), Notation::Json) => format!("{}: {item}\n", json_string(name)),
         }
@@ -204,14 +209,6 @@ pub(crate) fn place(list: Option<&str>, file: &str, after: Option<u32>) -> Strin
     };
     let list = list.map(|list| format!("{} of ", report::path(list))).unwrap_or_default();
     format!("{list}{}{where_in_list}", report::path(file))
-}
-
-/// A rule on `path` for what a link of the workspace leads to outside of it (RFD D43).
-pub(crate) fn external(tool: Option<&str>, path: &str, caps: Capabilities) -> String {
-    let rule = Rule::File(path.to_owned(), caps);
-    let mut keys = rule.keys();
-    keys.insert(1, ("external", Value::Flag(true)));
-    below(&rule.header(&table(rule.part(), tool)), &keys)
 }
 
 /// The table of the rule on the program `key`.

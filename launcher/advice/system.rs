@@ -1,16 +1,17 @@
-//! What the system refuses the user whatever a policy grants: by modes, or since its file system is only read. It is
-//! asked with the user's own rights, and only for advice.
+//! What the system refuses the user whatever a policy grants: by modes, to others than owners, or since its file system
+//! is only read. It is asked with the user's own rights, and only for advice.
 
+use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::Destination;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
-use rustix::process::geteuid;
 
-use super::Advisor;
+use super::{Advisor, owned};
 use crate::asked::{Asked, path_of};
 use crate::events::Denial;
 use crate::report;
@@ -36,15 +37,25 @@ struct Refusal<'d> {
     why: Errno,
 }
 
+impl<'d> Refusal<'d> {
+    /// To others than the owner.
+    const fn to(what: &'static str, place: &'d Path) -> Self {
+        Self { what, place, why: Errno::PERM }
+    }
+}
+
 impl Advisor<'_> {
     /// Why a grant would not help where the system refuses what is `asked`, too. Looks at the disk.
     pub(super) fn refused_by_system(&self, denial: &Denial, asked: Asked<'_>) -> Option<String> {
         let Refusal { what, place, why } = match asked {
-            Asked::Rename { from, to, .. } => {
-                let ends = [from, to].map(|end| path_of(end.path));
-                ends.into_iter().find_map(|end| self.refuses_entry(end))
+            Asked::Rename { from, to, destination } => {
+                self.refuses_move(path_of(from.path), path_of(to.path), destination)
             }
-            Asked::Link { new, .. } => self.refuses_entry(path_of(new.path)),
+            Asked::Link { old, new } => {
+                let (old, new) = (path_of(old.path), path_of(new.path));
+                let may_not = || owned::refuses_link(old, self.rights);
+                self.refuses_entry(new).or_else(|| may_not().then(|| Refusal::to("link to", old)))
+            }
             _ => self.refuses(denial),
         }?;
         let place = report::shown(place.as_os_str().as_bytes(), self.workspace);
@@ -61,16 +72,19 @@ impl Advisor<'_> {
         let lacks = |capabilities| denial.missing.intersects(capabilities);
         let is_of = |calls: &[&[u8]]| calls.iter().any(|call| denial.call.starts_with(call));
         if lacks(Capabilities::DELETE)
-            && let Some(found) = self.refuses_entry(path)
+            && let Some(found) = self.refuses_removal(path)
         {
             return Some(found);
         }
         if lacks(Capabilities::CREATE.union(Capabilities::UPDATE))
             && let Some(found) = self.refuses_change(path)
             // Else who owns it may change its mode, whatever that is.
-            && (is_of(&OPENING) || found.why == Errno::ROFS || !is_own(path))
+            && (is_of(&OPENING) || found.why == Errno::ROFS || !owned::owns(path))
         {
             return Some(found);
+        }
+        if let Some(what) = owned::refuses_setting(&denial.call, path) {
+            return Some(Refusal::to(what, path));
         }
         let (access, what) = match () {
             () if lacks(Capabilities::READ) && is_of(&OPENING) => (Access::READ_OK, "read"),
@@ -80,9 +94,40 @@ impl Advisor<'_> {
         self.refuses_to(what, path, access)
     }
 
-    /// That an entry is made, removed or replaced.
+    /// That an entry is made, or what is there goes.
     fn refuses_entry<'d>(&self, path: &'d Path) -> Option<Refusal<'d>> {
         self.refuses_change(path.parent()?)
+    }
+
+    /// That an entry is removed or replaced, if it is there.
+    fn refuses_removal<'d>(&self, path: &'d Path) -> Option<Refusal<'d>> {
+        let may_not = || owned::refuses_removal(path).then(|| Refusal::to("remove", path));
+        self.refuses_entry(path).or_else(may_not)
+    }
+
+    /// That an entry is moved.
+    fn refuses_move<'d>(
+        &self,
+        from: &'d Path,
+        to: &'d Path,
+        destination: Destination,
+    ) -> Option<Refusal<'d>> {
+        let back = (destination == Destination::Exchange).then_some((to, from));
+        let ways = || std::iter::once((from, to)).chain(back);
+        let ends = [from, to].into_iter().find_map(|end| self.refuses_removal(end));
+        ends.or_else(|| ways().find_map(|(from, to)| self.refuses_to_leave(from, to)))
+    }
+
+    /// That a directory goes into another one, which changes what `..` means in it. To other file systems nothing
+    /// goes: what is there is made anew.
+    fn refuses_to_leave<'d>(&self, from: &'d Path, to: &Path) -> Option<Refusal<'d>> {
+        let (old, new) = (from.parent()?, to.parent()?);
+        let found = from.symlink_metadata().ok().filter(Metadata::is_dir)?;
+        let stays = new.metadata().map_or(true, |new| new.dev() != found.dev());
+        if old == new || stays {
+            return None;
+        }
+        self.refuses_to("change", from, Access::WRITE_OK)
     }
 
     /// That a place is changed; where nothing is, the nearest above is.
@@ -103,8 +148,4 @@ impl Advisor<'_> {
         let is_refused = matches!(why, Errno::ACCESS | Errno::PERM | Errno::ROFS);
         is_refused.then_some(Refusal { what, place, why })
     }
-}
-
-fn is_own(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.uid() == geteuid().as_raw())
 }

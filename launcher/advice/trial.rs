@@ -62,8 +62,12 @@ impl<'a> Trial<'a> {
 
     /// With more; whether that can be written down, and is news.
     pub(super) fn add(&mut self, step: &Step) -> bool {
-        if self.means == Means::Options || self.advisor.rule_for(step).is_some() {
+        if self.means == Means::Options {
             self.grants.push(granted(step));
+            return true;
+        }
+        if self.advisor.rule_for(step).is_some() {
+            self.grants.push(self.advisor.by_link(step));
             return true;
         }
         if let Some(patterns) = self.advisor.patterns_for(step) {

@@ -54,7 +54,7 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
         let _ = write!(text, "\n# {comment}\n{rule}");
     }
     for (path, (caps, times)) in &learned.outside.external {
-        let rule = rule_text::external(learned.tool, path, *caps);
+        let rule = rule_text::Rule::External(path.to_owned(), *caps).text(learned.tool);
         let _ = write!(text, "\n# outside of the workspace: used {times}×\n{rule}");
     }
     text.push_str(&learned.hosts.policy(learned.tool));

@@ -505,6 +505,48 @@ fn what_the_system_refuses_too_is_told_of_as_that() {
     }
 }
 
+/// Nor with what is left to owners: of one's own files the same is allowed by an option.
+#[test]
+fn what_the_system_leaves_to_owners_is_told_of_as_that() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let scratch = Scratch::for_ordinary_user();
+    let names = ["out/dir", "out/dir/inner"];
+    let hand = |owner, [directory, file]: [u32; 2]| {
+        for (name, mode) in names.into_iter().zip([directory, file]) {
+            let path = scratch.path(name);
+            std::os::unix::fs::chown(&path, owner, owner).expect("an owner");
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(path, mode).expect("a mode");
+        }
+    };
+    let links = std::fs::read("/proc/sys/fs/protected_hardlinks").expect("read");
+    for (script, modes, told) in [
+        ("rm -f $OUT/dir/inner", [0o1777, 0o666], "remove $OUT/dir/inner"),
+        ("mv $OUT/dir/inner new", [0o1777, 0o666], "remove $OUT/dir/inner"),
+        ("mv -f file $OUT/dir/inner", [0o1777, 0o666], "remove $OUT/dir/inner"),
+        ("mv $OUT/dir new", [0o755, 0o666], "change $OUT/dir"),
+        ("chmod 600 $OUT/dir/inner", [0o777, 0o666], "change the mode of $OUT/dir/inner"),
+        ("chown 65534 $OUT/dir/inner", [0o777, 0o666], "change the owner of $OUT/dir/inner"),
+        ("ln $OUT/dir/inner new", [0o777, 0o644], "link to $OUT/dir/inner"),
+        ("ln $OUT/dir/inner new", [0o777, 0o6777], "link to $OUT/dir/inner"),
+    ] {
+        if script.starts_with("ln") && links.trim_ascii() != b"1" {
+            continue;
+        }
+        hand(scratch.uid, modes);
+        attempt(&scratch, script).assert_stderr("allow: jp-confine -");
+        hand(Some(0), modes);
+        attempt(&scratch, script).assert_stderr("no option and no rule helps");
+        let told = scratch.expand(&format!("helps: the user may not {told}"));
+        for denial in denials(&scratch) {
+            let never = denial["never"].as_str().unwrap_or_default();
+            assert!(never.ends_with(&told), "{script}: {denial}");
+        }
+    }
+}
+
 /// The block's own rules, pasted as they stand, allow all that it shows.
 #[test]
 fn what_the_block_prints_can_be_pasted() {

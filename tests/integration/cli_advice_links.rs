@@ -3,6 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use crate::cli_advice::{attempt, denials, texts, tree};
+use crate::cli_advice_pasted::printed;
 use crate::cli_status::product;
 use crate::run::{Mode, PRODUCT, Run};
 use crate::scratch::Scratch;
@@ -80,5 +81,36 @@ fn where_an_external_rule_lacks_its_link_nothing_else_is_made() {
         assert!(!run.stderr.contains("allow: ") && !run.stderr.contains("path ="), "{run}");
         scratch.write("ws/jp-confine.toml", rule);
         attempt(&scratch, &script.replace("mkdir fork/", "mkdir -p fork/")).assert_ok();
+    }
+}
+
+/// Of what an external rule is for, one more on its link grants more, without another approval. Of less than all of it
+/// a profile does.
+#[test]
+fn a_rule_on_a_link_that_leads_out_is_advised_where_it_grants_too_little() {
+    let policy = "[[access.fs]]\npath = '.'\nread = true\n
+[[access.fs]]\npath = 'fork'\nexternal = true\nread = true\n";
+    for script in [
+        "sed -i s/a/b/ fork/one",
+        "sed -i s/a/b/ $OUT/dir/one",
+        "for name in one two three; do echo x > fork/$name; done",
+        "touch fork",
+    ] {
+        let scratch = tree();
+        symlink("../out/dir", scratch.ws().join("fork")).expect("linked");
+        for name in ["one", "two", "three"] {
+            scratch.write(&format!("out/dir/{name}"), "a");
+        }
+        scratch.write("ws/jp-confine.toml", policy);
+        product(&scratch, &["approvals", "approve", "fork"]).run().assert_ok();
+        let denied = attempt(&scratch, script);
+        assert_ne!(denied.code(), 0, "{script}: allowed from the start");
+        let place = "jp-confine.toml, after the rule on line 6:";
+        denied.assert_stderr(place).assert_stderr("external = true");
+        let told = product(&scratch, &["why", "--last"]).run().stdout;
+        assert!(told.contains(place) && !told.contains("nothing to write down"), "{told}");
+        let advice = printed(&format!("{told}\n\n"), place, "\n\n");
+        scratch.write("ws/jp-confine.toml", &format!("{policy}\n{advice}"));
+        attempt(&scratch, script).assert_ok();
     }
 }
