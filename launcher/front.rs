@@ -97,7 +97,13 @@ impl Ready {
         confined: &Confined<'_>,
         kernel: &Kernel<'_>,
     ) -> Result<Running, Failure> {
-        let child = confined.start(self.inherited, kernel).map_err(|why| confined.failed(why))?;
+        let mut stopped = |child, signal| {
+            stop_by(signal);
+            continue_process(child);
+        };
+        let child = confined
+            .start(self.inherited, kernel, &mut stopped)
+            .map_err(|why| confined.failed(why))?;
         let front = rustix::process::getpid();
         Ok(Running { front, child, signals: self.signals, supervisor: None })
     }
@@ -119,7 +125,7 @@ impl Ready {
             unrecorded: None,
             killed,
         };
-        match supervised.next()? {
+        match supervised.started()? {
             Some(Report::Started(child)) => Ok(Running {
                 front: rustix::process::getpid(),
                 child,
@@ -139,6 +145,20 @@ impl Ready {
 }
 
 impl Supervised {
+    /// What came of the start. The program may be stopped before it runs, and so this process then is.
+    fn started(&mut self) -> io::Result<Option<Report>> {
+        loop {
+            match self.next()? {
+                Some(Report::Stopped(signal)) => stop_by(signal),
+                report => return Ok(report),
+            }
+            // Whoever continued this process alone meant the program.
+            for Descendant { pid, .. } in descendants::all() {
+                Pid::from_raw(pid).into_iter().for_each(continue_process);
+            }
+        }
+    }
+
     /// The next report, once there is one; `None` where the supervisor has ended.
     fn next(&mut self) -> io::Result<Option<Report>> {
         loop {
@@ -348,6 +368,11 @@ fn unable(error: &io::Error) -> Failure {
         ),
         _ => Failure::own(message),
     }
+}
+
+/// Ends the stop of a process; of none if it has ended.
+fn continue_process(process: Pid) {
+    let _ = rustix::process::kill_process(process, Signal::CONT);
 }
 
 /// The shell must see its job stop; what wakes it then wakes the program.

@@ -52,7 +52,8 @@ pub(crate) struct Confined<'a> {
 
 impl Confined<'_> {
     /// Starts the program as a child of this process, which gets from it the descriptor by which its
-    /// system calls are answered, if `kernel` has a filter.
+    /// system calls are answered, if `kernel` has a filter. `stopped` is told of it where it is stopped before
+    /// it executes.
     ///
     /// # Errors
     /// As [`child::Program::start`].
@@ -60,6 +61,7 @@ impl Confined<'_> {
         &self,
         inherited: Inherited,
         kernel: &Kernel<'_>,
+        stopped: &mut dyn FnMut(Pid, i32),
     ) -> Result<Pid, NotStarted> {
         let file = c_string(self.file.as_os_str())?;
         let library = c_string(self.shim.as_os_str())?;
@@ -75,7 +77,7 @@ impl Confined<'_> {
             kernel,
             library: &library,
         }
-        .start()
+        .start(stopped)
     }
 
     /// What the program may have of the environment of this process, and what a confined one needs.

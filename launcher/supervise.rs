@@ -175,7 +175,11 @@ impl Supervision<'_> {
             withholds: self.withholds,
             withholds_cores: self.withholds_cores,
         };
-        match self.confined.start(inherited, &kernel) {
+        let mut stopped = |_, signal| {
+            // Where the front is gone, so is soon what it started.
+            let _ = front.tell(&Report::Stopped(signal));
+        };
+        match self.confined.start(inherited, &kernel, &mut stopped) {
             Ok(child) => {
                 rustix::process::setpgid(None, None)?;
                 stand_apart()?;

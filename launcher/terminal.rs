@@ -62,6 +62,8 @@ pub(crate) struct Terminal {
     own_turn: Option<OwnTurn>,
     /// The question that waits for its answer.
     standing: Option<String>,
+    /// The one that did before this process was stopped.
+    interrupted: Option<String>,
 }
 
 /// The turn of this process.
@@ -77,12 +79,12 @@ impl Terminal {
     /// terminal, and in the background of one, where reading would stop this process.
     pub(crate) fn open(turns: &Turns, non_interactive: bool) -> Option<Self> {
         let terminal = Self::controlling(turns, non_interactive)?;
-        if terminal.is_ours() {
+        if terminal.is_ours().ok()? {
             return Some(terminal);
         }
         // While another question stands it is not known whom the terminal goes back to.
         let _turn = turns.next();
-        terminal.is_ours().then_some(terminal)
+        terminal.is_ours().ok()?.then_some(terminal)
     }
 
     /// Opens it once it is this process's turn to ask. In the background this process is stopped until then, as
@@ -96,8 +98,9 @@ impl Terminal {
     /// Whether somebody could answer, be it after another question.
     pub(crate) fn is_there(turns: &Turns, non_interactive: bool) -> bool {
         // It may end between the looks.
-        Self::controlling(turns, non_interactive)
-            .is_some_and(|it| it.is_ours() || turns.is_taken() || it.is_ours())
+        let is_there =
+            |it: Self| Ok::<_, Errno>(it.is_ours()? || turns.is_taken() || it.is_ours()?);
+        Self::controlling(turns, non_interactive).is_some_and(|it| is_there(it).unwrap_or(false))
     }
 
     fn controlling(turns: &Turns, non_interactive: bool) -> Option<Self> {
@@ -105,12 +108,20 @@ impl Terminal {
             return None;
         }
         let file = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
-        Some(Self { file, turns: turns.clone(), own_turn: None, standing: None })
+        Some(Self { file, turns: turns.clone(), own_turn: None, standing: None, interrupted: None })
     }
 
     /// Whether this process is in the foreground.
-    fn is_ours(&self) -> bool {
-        termios::tcgetpgrp(&self.file).is_ok_and(|group| group == process::getpgrp())
+    ///
+    /// # Errors
+    /// Where the terminal has gone.
+    fn is_ours(&self) -> Result<bool, Errno> {
+        match termios::tcgetpgrp(&self.file) {
+            Ok(group) => Ok(group == process::getpgrp()),
+            // A group that cannot be named here, of another namespace for instance.
+            Err(Errno::OPNOTSUPP) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Writes `question`, as it is, and reads the line that is typed after it, without its end, for as long as
@@ -134,7 +145,9 @@ impl Terminal {
                 return Ok(Some(line));
             }
         }
-        self.file.write_all(b"\n  (no answer is needed any more)\n")?;
+        if self.standing.is_some() {
+            self.file.write_all(b"\n  (no answer is needed any more)\n")?;
+        }
         Ok(None)
     }
 
@@ -152,7 +165,7 @@ impl Terminal {
 
     /// Waits until this process may ask, if it may not yet.
     fn take_turn(&mut self) -> io::Result<()> {
-        if self.own_turn.is_some() && self.is_ours() {
+        if self.own_turn.is_some() && self.is_ours()? {
             return Ok(());
         }
         // What is left of it has to be over before the next.
@@ -165,7 +178,7 @@ impl Terminal {
     fn next_turn(&self) -> io::Result<Turn> {
         loop {
             let turn = self.turns.next();
-            if self.is_ours() {
+            if self.is_ours()? {
                 return Ok(turn);
             }
             drop(turn);
@@ -176,12 +189,16 @@ impl Terminal {
         }
     }
 
-    /// The line that was typed by now, or is within `patience`. After a stop the question is put again: it may
-    /// not be seen any more, and what was typed meanwhile was typed to others.
+    /// The line that was typed by now, or is within `patience`. After a stop the question is put again by the
+    /// next call: it may not be seen any more, and what was typed meanwhile was typed to others, who may have had
+    /// it answered.
     ///
     /// # Errors
     /// As of [`Self::put`].
     pub(crate) fn answer(&mut self, patience: Duration) -> io::Result<Option<String>> {
+        if let Some(question) = self.interrupted.take() {
+            self.put(&question)?;
+        }
         let patience = Timespec::try_from(patience).unwrap_or_default();
         let mut ready = [PollFd::new(&self.file, PollFlags::IN)];
         let ready = match poll(&mut ready, Some(&patience)) {
@@ -189,9 +206,9 @@ impl Terminal {
             Err(Errno::INTR) => false,
             Err(error) => return Err(error.into()),
         };
-        if self.was_stopped()? || !self.is_ours() {
-            let question = self.standing.take();
-            question.map_or(Ok(()), |question| self.put(&question))?;
+        if self.was_stopped()? || !self.is_ours()? {
+            self.interrupted = self.standing.take();
+            self.take_turn()?;
             return Ok(None);
         }
         if !ready {

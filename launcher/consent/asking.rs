@@ -6,12 +6,14 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, Builder};
 use std::time::Instant;
 
-use rustix::process::{Pid, Signal, getpgid, kill_process_group};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, getpgid, getppid, kill_process_group};
 
 use super::foreground::{self, Foreground, Said};
 use super::question::{self, Question};
 use super::{Answer, Consent, GATHER, GRACE, Pending};
 use crate::descendants;
+use crate::orphaned;
 use crate::reply::Reply;
 
 /// A question, by the number that it waits under.
@@ -121,8 +123,11 @@ impl Consent {
     }
 
     /// The terminal, once the run has it; `None` where nobody waits any more.
+    ///
+    /// # Errors
+    /// Where there is none, and where nobody would give it to the run.
     fn terminal(&self, questions: &[Numbered]) -> io::Result<Option<Foreground>> {
-        let mut is_announced = false;
+        let mut looks = 0;
         while self.is_any_wanted(questions) {
             let turn = self.about.turns.next_at_once();
             if let Some(turn) = turn.filter(|_| self.is_any_waited_for(questions)) {
@@ -136,8 +141,9 @@ impl Consent {
                 }
                 drop(terminal);
                 self.asking.store(false, Ordering::Relaxed);
-                if is_another_jobs && !std::mem::replace(&mut is_announced, true) {
-                    foreground::announce()?;
+                if is_another_jobs {
+                    wait_for_foreground(looks)?;
+                    looks += 1;
                 }
             }
             thread::sleep(GATHER);
@@ -169,6 +175,21 @@ impl Consent {
         let is_asked = |one: &Pending| questions.iter().any(|(id, _)| *id == one.id);
         self.state().pending.iter().any(|one| is_asked(one) && condition(one))
     }
+}
+
+/// Goes on waiting where another job had the terminal at so many looks before, and says so once.
+///
+/// # Errors
+/// Where nobody would give it to the run, as for who reads (`EIO`, `read(2)`).
+fn wait_for_foreground(looks: u64) -> io::Result<()> {
+    if looks == 0 {
+        // Who has it may be about to hand it on.
+        return Ok(());
+    }
+    if !getppid().is_some_and(orphaned::has_shell) {
+        return Err(Errno::IO.into());
+    }
+    if looks == 1 { foreground::announce() } else { Ok(()) }
 }
 
 impl Outcome {

@@ -4,12 +4,14 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{Mode, OFlags, StatVfsMountFlags, fstatvfs, open};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
-use rustix::process::{Pid, Resource, Rlimit, Signal, setrlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, setrlimit, waitid};
 use rustix::thread::{
-    CapabilitySet, capability_is_in_bounding_set, remove_capability_from_bounding_set,
+    CapabilitySet, Timespec, capability_is_in_bounding_set, futex,
+    remove_capability_from_bounding_set,
 };
 
 use super::filter::{self, Listener};
@@ -35,6 +37,9 @@ pub(crate) const NETWORK: CapabilitySet = CapabilitySet::NET_ADMIN.union(Capabil
 
 /// Enough for system calls and what little is between them.
 const STACK: usize = 64 * 1024;
+
+/// How often it is looked whether the child was stopped before it executes.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// A program and what it begins with.
 #[derive(Debug)]
@@ -98,7 +103,9 @@ impl Program<'_> {
     /// Starts the program so that it cannot gain privileges and dies with this process.
     ///
     /// The child borrows this process's memory until it executes, as with `vfork(2)`: to copy the
-    /// memory of a process that only waits costs more than all else that is done here.
+    /// memory of a process that only waits costs more than all else that is done here. It has its
+    /// mask by then, so that a ^Z may stop it. Who waits in `vfork(2)` would wait for ever, and could not be
+    /// stopped with it. Here `stopped` is told of the child, and by which signal.
     ///
     /// `PR_SET_PDEATHSIG` reaches the direct child only. A front that is killed can neither report
     /// nor clean up, so the program must not run on as if nothing had happened; what it has started
@@ -106,7 +113,7 @@ impl Program<'_> {
     ///
     /// # Errors
     /// Where there can be no process, what `execve(2)` answered, and where the library cannot be loaded.
-    pub(crate) fn start(&self) -> Result<Pid, NotStarted> {
+    pub(crate) fn start(&self, stopped: &mut dyn FnMut(Pid, i32)) -> Result<Pid, NotStarted> {
         let arguments = pointers(self.arguments.iter().map(CString::as_c_str));
         let script = [SHELL, self.file].into_iter();
         let rest = self.arguments.iter().skip(1).map(CString::as_c_str);
@@ -123,17 +130,35 @@ impl Program<'_> {
         let top = stack.as_mut_ptr_range().end.cast::<c_void>();
         // The descriptor that answers system calls arises in the child, and is wanted here: until it
         // executes, both share their descriptors.
-        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_FILES | libc::SIGCHLD;
+        let flags = libc::CLONE_VM | libc::CLONE_FILES | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD;
         let order_pointer = ptr::from_mut(&mut order).cast::<c_void>();
-        // SAFETY: the child runs `enter` on a stack of its own, on an order that lives longer than
-        // the call, which returns only when the child has executed or ended.
-        let pid = unsafe { libc::clone(enter, top, flags, order_pointer) };
+        let borrows = AtomicU32::new(1);
+        let none = ptr::null_mut::<c_void>();
+        // SAFETY: the child runs `enter` on a stack of its own, and on an order. Both are left alone, and
+        // live, until the kernel says in `borrows` that the child has executed or ended.
+        let pid =
+            unsafe { libc::clone(enter, top, flags, order_pointer, none, none, borrows.as_ptr()) };
         let pid = (pid > 0).then(|| Pid::from_raw(pid)).flatten();
         let pid = pid.ok_or_else(io::Error::last_os_error)?;
+        wait_while(&borrows, pid, stopped);
         let Some(obstacle) = order.obstacle else { return Ok(pid) };
         // It has ended already; nobody else may find it.
         let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
         Err(obstacle)
+    }
+}
+
+/// Waits while `child` borrows this process's memory, with all that is this thread's, `errno` too: what is
+/// called here does not set it.
+fn wait_while(borrows: &AtomicU32, child: Pid, stopped: &mut dyn FnMut(Pid, i32)) {
+    while borrows.load(Ordering::Acquire) != 0 {
+        // Whatever ended the wait, it is looked again.
+        let _ = futex::wait(borrows, futex::Flags::empty(), 1, Some(&LOOK));
+        let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
+        let status = waitid(WaitId::Pid(child), options).ok().flatten();
+        if let Some(signal) = status.and_then(|status| status.stopping_signal()) {
+            stopped(child, signal);
+        }
     }
 }
 
@@ -302,7 +327,7 @@ mod tests {
             },
             library,
         }
-        .start()
+        .start(&mut |_, _| {})
     }
 
     #[test]

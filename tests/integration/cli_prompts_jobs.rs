@@ -1,7 +1,8 @@
 //! Questions beside shells that hand the terminal on, and beside those of other runs.
 
+use std::fs;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::cli_mounts::{approved, forked, say};
 use crate::cli_prompts::{QUESTION, outer_shell, place, quoted, start};
@@ -302,6 +303,47 @@ fn an_approval_is_not_waited_for_where_nobody_would_continue() {
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
 }
 
+/// So it is with a question of a program in such a group.
+#[test]
+fn a_question_is_not_waited_for_where_nobody_would_continue() {
+    let scratch = place();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let run = quoted(&Run::new(&scratch, "sh", &["-c", "cat ask/a"]).mode(Mode::Confined));
+    let orphan = format!("(set -m; (sleep 0.3; {run}; echo status:$?; : > end) &)");
+    let script = format!("{orphan}; until [ -e end ]; do sleep 0.1; done");
+    let bash = Run::new(&scratch, "bash", &["-c", &script]);
+    let mut terminal = Terminal::start(&bash.mode(Mode::Bare));
+    terminal.see("ask/a");
+    terminal.see("status:1");
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+    assert!(!terminal.screen().contains("a question waits"), "{}", terminal.screen());
+}
+
+/// A terminal that has gone is none in whose background a run waits, whoever ignores the hangup.
+#[test]
+fn an_approval_is_not_waited_for_where_the_terminal_has_gone() {
+    let scratch = forked();
+    if !have("script") {
+        return;
+    }
+    let run = quoted(&Run::new(&scratch, "cat", &["fork/inner"]).mode(Mode::Confined));
+    let script = format!("trap '' HUP; {run} 2> said; echo status:$? > end; mv end ended");
+    let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
+    terminal.see(APPROVAL);
+    drop(terminal);
+    let ended = scratch.path("ws/ended");
+    let until = Instant::now() + Duration::from_secs(10);
+    while !ended.exists() {
+        assert!(Instant::now() < until, "it waits still");
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(fs::read_to_string(ended).expect("a status"), "status:1\n");
+    let said = fs::read_to_string(scratch.path("ws/said")).expect("a report");
+    assert!(said.contains("approvals approve"), "{said}");
+}
+
 /// What is typed after a stop is an answer only to what is on the screen again.
 #[test]
 fn an_approval_is_asked_for_again_after_a_stop() {
@@ -325,6 +367,28 @@ fn an_approval_is_asked_for_again_after_a_stop() {
     terminal.keys("y\n");
     terminal.see(SECRET);
     terminal.keys("exit\n");
+}
+
+/// Unless it was answered meanwhile.
+#[test]
+fn what_is_approved_during_a_stop_is_not_asked_for_again() {
+    let scratch = forked();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let run = Run::new(&scratch, "cat", &["fork/inner"]).mode(Mode::Confined);
+    let mut terminal = outer_shell(&scratch);
+    terminal.keys(&format!("{}\n", quoted(&run)));
+    terminal.see(APPROVAL);
+    terminal.keys("\x1a");
+    terminal.see("Stopped");
+    say(&scratch, "approvals approve fork").assert_ok();
+    terminal.keys("fg\n");
+    terminal.see(SECRET);
+    terminal.keys("exit\n");
+    let screen = terminal.screen();
+    assert_eq!(screen.matches(APPROVAL).count(), 1, "{screen}");
+    assert!(!screen.contains("no answer is needed"), "{screen}");
 }
 
 /// A key that comes between the call and its question stops the job, and what is typed then is for the shell.

@@ -1,5 +1,12 @@
 //! Programs that own a terminal: editors, pagers, shells with job control.
 
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, waitpid};
+
 use crate::run::{Mode, Run, have};
 use crate::scratch::{SECRET, Scratch};
 use crate::terminal::Terminal;
@@ -100,6 +107,44 @@ fn the_run_itself_is_a_job() {
     assert!(!terminal.screen().contains(SECRET), "{}", terminal.screen());
     terminal.keys("exit\n");
     terminal.end();
+}
+
+/// ^Z in the moment the program is started: nobody waits for who was stopped before it ran.
+#[test]
+fn a_run_stops_while_it_starts() {
+    let scratch = Scratch::new();
+    let script = scratch.expand("cat $OUT/secret; sleep 0.05");
+    for step in 0..80 {
+        let mut command = Run::sh(&scratch, &script).command();
+        command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::null());
+        let child = command.spawn().expect("a run");
+        thread::sleep(Duration::from_micros(250 * step));
+        let group = Pid::from_child(&child);
+        kill_process_group(group, Signal::TSTP).expect("a group");
+        assert!(next_state(group).stopped(), "after {step} steps");
+        kill_process_group(group, Signal::CONT).expect("a group");
+        assert!(next_state(group).exited(), "after {step} steps");
+        assert!(!output(child).contains(SECRET));
+    }
+}
+
+/// The end of a child, or its next stop.
+fn next_state(child: Pid) -> WaitStatus {
+    let end = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < end {
+        let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;
+        if let Some((_, status)) = waitpid(Some(child), options).expect("a child") {
+            return status;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    let _ = kill_process_group(child, Signal::KILL);
+    panic!("the run hangs");
+}
+
+/// What a child that has ended wrote.
+fn output(child: Child) -> String {
+    std::io::read_to_string(child.stdout.expect("piped")).expect("text")
 }
 
 /// A shell goes on with its script after a program that ended of its own accord.
