@@ -202,6 +202,21 @@ fn a_key_ends_the_wait_for_a_daemon() {
     terminal.end();
 }
 
+/// A shell at a terminal, and in it a run of `script`, which says `up`, stopped by its key.
+fn stopped_job(scratch: &Scratch, script: &str) -> Terminal {
+    let line = Run::sh(scratch, script).mode(Mode::Confined).command_line();
+    let quoted: Vec<String> = line.iter().map(|part| format!("'{part}'")).collect();
+    let outer = Run::new(scratch, "bash", &["--norc", "--noprofile", "-i"]).mode(Mode::Bare);
+    let mut terminal = Terminal::start(&outer.env("PS1", "> "));
+    terminal.see("> ");
+    terminal.keys(&format!("{}\n", quoted.join(" ")));
+    terminal.see("up\r\n");
+    thread::sleep(Duration::from_millis(300));
+    terminal.keys("\x1a");
+    terminal.see("Stopped");
+    terminal
+}
+
 /// A program that nobody's library is in stops and goes on with the keys of its terminal, also while
 /// a call of its waits.
 #[test]
@@ -210,17 +225,7 @@ fn a_waiting_call_stops_and_goes_on() {
         return;
     }
     let scratch = Scratch::new();
-    let script = "mkfifo fifo; echo up; cat < fifo; echo got:$?";
-    let line = Run::sh(&scratch, script).mode(Mode::Confined).command_line();
-    let quoted: Vec<String> = line.iter().map(|part| format!("'{part}'")).collect();
-    let outer = Run::new(&scratch, "bash", &["--norc", "--noprofile", "-i"]).mode(Mode::Bare);
-    let mut terminal = Terminal::start(&outer.env("PS1", "> "));
-    terminal.see("> ");
-    terminal.keys(&format!("{}\n", quoted.join(" ")));
-    terminal.see("up\r\n");
-    thread::sleep(Duration::from_millis(300));
-    terminal.keys("\x1a");
-    terminal.see("Stopped");
+    let mut terminal = stopped_job(&scratch, "mkfifo fifo; echo up; cat < fifo; echo got:$?");
     terminal.keys("fg\n");
     thread::sleep(Duration::from_millis(300));
     terminal.keys("\x1a");
@@ -238,16 +243,7 @@ fn a_stopped_run_ends_with_its_shell() {
         return;
     }
     let scratch = Scratch::new();
-    let line = Run::sh(&scratch, "echo $$ > pid; echo up; sleep 300").mode(Mode::Confined);
-    let quoted: Vec<String> = line.command_line().iter().map(|part| format!("'{part}'")).collect();
-    let outer = Run::new(&scratch, "bash", &["--norc", "--noprofile", "-i"]).mode(Mode::Bare);
-    let mut terminal = Terminal::start(&outer.env("PS1", "> "));
-    terminal.see("> ");
-    terminal.keys(&format!("{}\n", quoted.join(" ")));
-    terminal.see("up\r\n");
-    thread::sleep(Duration::from_millis(300));
-    terminal.keys("\x1a");
-    terminal.see("Stopped");
+    let mut terminal = stopped_job(&scratch, "echo $$ > pid; echo up; sleep 300");
     terminal.keys("kill -KILL $$\n");
     let program = scratch.read("ws/pid").trim().parse().ok().and_then(number).expect("a pid");
     let end = Instant::now() + LIMIT;
