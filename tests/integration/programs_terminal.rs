@@ -1,12 +1,5 @@
 //! Programs that own a terminal: editors, pagers, shells with job control.
 
-use std::os::unix::process::CommandExt as _;
-use std::process::Stdio;
-use std::thread;
-use std::time::{Duration, Instant};
-
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, waitpid};
-
 use crate::run::{Mode, Run, have};
 use crate::scratch::{SECRET, Scratch};
 use crate::terminal::Terminal;
@@ -107,38 +100,6 @@ fn the_run_itself_is_a_job() {
     assert!(!terminal.screen().contains(SECRET), "{}", terminal.screen());
     terminal.keys("exit\n");
     terminal.end();
-}
-
-/// ^Z in the moment the program is started: nobody waits for who was stopped before it ran.
-#[test]
-#[expect(clippy::zombie_processes, reason = "`next_state` collects them")]
-fn a_run_stops_while_it_starts() {
-    let scratch = Scratch::new();
-    // A shell may wait in `vfork(2)` itself for who was stopped.
-    let run = Run::new(&scratch, "sleep", &["0.05"]).mode(Mode::Confined);
-    for step in 0..80 {
-        let child = run.command().process_group(0).stdin(Stdio::null()).spawn().expect("a run");
-        thread::sleep(Duration::from_micros(250 * step));
-        let group = Pid::from_child(&child);
-        kill_process_group(group, Signal::TSTP).expect("a group");
-        assert!(next_state(group).stopped(), "after {step} steps");
-        kill_process_group(group, Signal::CONT).expect("a group");
-        assert!(next_state(group).exited(), "after {step} steps");
-    }
-}
-
-/// The end of a child, or its next stop.
-fn next_state(child: Pid) -> WaitStatus {
-    let end = Instant::now() + Duration::from_secs(10);
-    while Instant::now() < end {
-        let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;
-        if let Some((_, status)) = waitpid(Some(child), options).expect("a child") {
-            return status;
-        }
-        thread::sleep(Duration::from_millis(2));
-    }
-    let _ = kill_process_group(child, Signal::KILL);
-    panic!("the run hangs");
 }
 
 /// A shell goes on with its script after a program that ended of its own accord.
