@@ -3,7 +3,7 @@
 use crate::attack::{Linking, answer, arena, arena_with, call};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, quoted};
 
 /// A workspace in which `ask/` takes a person, with two files in it.
 pub(crate) fn place() -> Scratch {
@@ -16,20 +16,6 @@ pub(crate) fn place() -> Scratch {
 
 pub(crate) fn start(scratch: &Scratch, script: &str) -> Terminal {
     Terminal::start(&Run::sh(scratch, script).mode(Mode::Confined))
-}
-
-/// What a shell is told to start this.
-pub(crate) fn quoted(run: &Run<'_>) -> String {
-    let quoted: Vec<String> = run.command_line().iter().map(|part| format!("'{part}'")).collect();
-    quoted.join(" ")
-}
-
-/// A shell with job control, outside of every run.
-pub(crate) fn outer_shell(scratch: &Scratch) -> Terminal {
-    let shell = Run::new(scratch, "bash", &["--norc", "--noprofile", "-i"]).env("PS1", "> ");
-    let mut terminal = Terminal::start(&shell.mode(Mode::Bare));
-    terminal.see("> ");
-    terminal
 }
 
 pub(crate) const QUESTION: &str = "[N] no: ";
@@ -249,7 +235,7 @@ fn a_question_waits_for_its_job() {
     if !have("script") || !have("bash") {
         return;
     }
-    let mut terminal = outer_shell(&scratch);
+    let mut terminal = Terminal::shell(&scratch, Mode::Bare);
     let run = Run::sh(&scratch, "cat ask/a").mode(Mode::Confined);
     terminal.keys(&format!("{} &\n", quoted(&run)));
     terminal.see("a question waits");

@@ -5,18 +5,37 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::cli_mounts::{approved, forked, say};
-use crate::cli_prompts::{QUESTION, outer_shell, place, quoted, start};
-use crate::cli_prompts_keys::{start_python, start_shell};
+use crate::cli_prompts::{QUESTION, place, start};
+use crate::cli_prompts_keys::start_python;
 use crate::layers_stress::{Linked, ground};
 use crate::run::{Mode, Run, have};
 use crate::scratch::{SECRET, Scratch};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, quoted};
 
 const APPROVAL: &str = "Approve? [y/N] ";
 
 /// Longer than it takes what is next in a script to come.
 fn a_person_thinks() {
     thread::sleep(Duration::from_millis(1200));
+}
+
+/// A person reads the question, and says yes.
+fn agree(terminal: &mut Terminal) {
+    terminal.see(QUESTION);
+    a_person_thinks();
+    terminal.keys("y\n");
+}
+
+/// Who needs the approval.
+fn reader(scratch: &Scratch) -> Run<'_> {
+    Run::new(scratch, "cat", &["fork/inner"]).mode(Mode::Confined)
+}
+
+/// A run in the background that the shell which started it has left behind, until that has ended.
+fn start_orphan(scratch: &Scratch, run: &Run<'_>) -> Terminal {
+    let orphan = format!("(set -m; (sleep 0.3; {}; echo status:$?; : > end) &)", quoted(run));
+    let script = format!("{orphan}; until [ -e end ]; do sleep 0.1; done");
+    Terminal::start(&Run::new(scratch, "bash", &["-c", &script]).mode(Mode::Bare))
 }
 
 /// Whether the terminal takes lines, and shows them.
@@ -29,11 +48,9 @@ fn a_shell_waits_for_a_question() {
     if !have("script") || !have("bash") {
         return;
     }
-    let mut terminal = start_shell(&scratch);
+    let mut terminal = Terminal::shell(&scratch, Mode::Confined);
     terminal.keys("(sleep 0.3; cat ask/a) & sleep 0.7; echo job-$((40+2))\n");
-    terminal.see(QUESTION);
-    a_person_thinks();
-    terminal.keys("y\n");
+    agree(&mut terminal);
     terminal.see("content-a");
     terminal.see("job-42");
     terminal.keys(&format!("{MODES}\n"));
@@ -56,9 +73,7 @@ fn a_question_outlasts_the_signals_of_who_waits() {
     let script = "sleep 0.4 & while read -r line; do echo got $line; done < ask/a; echo end";
     let run = Run::new(&scratch, "sh", &["-c", script]).mode(Mode::Confined);
     let mut terminal = Terminal::start(&run);
-    terminal.see(QUESTION);
-    a_person_thinks();
-    terminal.keys("y\n");
+    agree(&mut terminal);
     terminal.see("got content-a");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
     assert!(!terminal.screen().contains("denial"), "{}", terminal.screen());
@@ -73,9 +88,7 @@ fn no_signal_ends_an_open_that_is_asked_about() {
     let scratch = ground(place(), Linked::Statically);
     let run = Run::new(&scratch, "./stress", &["signals", "ask/a", "fail"]).mode(Mode::Confined);
     let mut terminal = Terminal::start(&run);
-    terminal.see(QUESTION);
-    a_person_thinks();
-    terminal.keys("y\n");
+    agree(&mut terminal);
     terminal.see("ok handled 1");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
     assert_eq!(terminal.screen().matches(QUESTION).count(), 1, "{}", terminal.screen());
@@ -90,9 +103,7 @@ fn a_script_with_jobs_waits_for_a_question() {
     let script = "set -m; cat ask/a & sleep 0.5; cat file; wait; echo end";
     let run = Run::new(&scratch, "bash", &["-c", script]).mode(Mode::Confined);
     let mut terminal = Terminal::start(&run);
-    terminal.see(QUESTION);
-    a_person_thinks();
-    terminal.keys("y\n");
+    agree(&mut terminal);
     terminal.see("content-a");
     terminal.see("end");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
@@ -121,9 +132,7 @@ asker.wait()
 os.waitpid(thief, 0)
 ";
     let mut terminal = start_python(&scratch, script);
-    terminal.see(QUESTION);
-    a_person_thinks();
-    terminal.keys("y\n");
+    agree(&mut terminal);
     terminal.see("content-a");
     terminal.keys("later\n");
     terminal.see("got b'later");
@@ -140,9 +149,7 @@ fn modes_of_a_question_are_fit_to_be_left() {
     }
     let script = "cat ask/a & sleep 0.5; modes=$(stty -g < /dev/tty); stty $modes < /dev/tty; wait";
     let mut terminal = start(&scratch, &format!("{script}; {MODES}"));
-    terminal.see(QUESTION);
-    a_person_thinks();
-    terminal.keys("y\n");
+    agree(&mut terminal);
     terminal.see("content-a");
     terminal.see("icanon:echo:");
     assert_eq!(terminal.end(), Some(0));
@@ -176,15 +183,18 @@ fn runs_in_one_terminal_ask_one_after_the_other() {
     assert!(!screen.contains("a question waits"), "{screen}");
 }
 
-/// Two runs that need the same approval, both of which have begun when the first asks.
-fn start_two(scratch: &Scratch) -> Terminal {
-    let run = |line: &[&str]| quoted(&Run::new(scratch, line[0], &line[1..]).mode(Mode::Confined));
-    let (one, other) = (run(&["cat", "fork/inner"]), run(&["sort", "-", "fork/inner"]));
+/// Two runs with these `flags` that read `file`, both of which have begun when the first puts the `question` that
+/// both have.
+fn start_two(scratch: &Scratch, flags: &[&str], file: &str, question: &str) -> Terminal {
+    let run = |line: &[&str]| {
+        quoted(&Run::new(scratch, line[0], &line[1..]).mode(Mode::Confined).flags(flags))
+    };
+    let (one, other) = (run(&["cat", file]), run(&["sort", "-", file]));
     let mut terminal =
         Terminal::start(&Run::sh(scratch, &format!("{one} | {other}")).mode(Mode::Bare));
-    terminal.see(APPROVAL);
+    terminal.see(question);
     a_person_thinks();
-    assert_eq!(terminal.screen().matches(APPROVAL).count(), 1, "{}", terminal.screen());
+    assert_eq!(terminal.screen().matches(question).count(), 1, "{}", terminal.screen());
     terminal
 }
 
@@ -194,7 +204,7 @@ fn runs_that_begin_together_ask_one_after_the_other() {
     if !have("script") {
         return;
     }
-    let mut terminal = start_two(&scratch);
+    let mut terminal = start_two(&scratch, &[], "fork/inner", APPROVAL);
     for answer in ["n\n", "n\n"] {
         terminal.keys(answer);
         terminal.see("\r\n");
@@ -214,7 +224,7 @@ fn what_is_approved_by_its_turn_a_run_does_not_ask_about() {
     if !have("script") {
         return;
     }
-    let mut terminal = start_two(&scratch);
+    let mut terminal = start_two(&scratch, &[], "fork/inner", APPROVAL);
     terminal.keys("y\n");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
     assert_eq!(terminal.screen().matches(SECRET).count(), 2, "{}", terminal.screen());
@@ -228,7 +238,7 @@ fn what_is_approved_elsewhere_needs_no_answer() {
     if !have("script") {
         return;
     }
-    let run = Run::new(&scratch, "cat", &["fork/inner"]).mode(Mode::Confined);
+    let run = reader(&scratch);
     let mut terminals = [Terminal::start(&run), Terminal::start(&run)];
     for terminal in &mut terminals {
         terminal.see(APPROVAL);
@@ -249,14 +259,7 @@ fn runs_that_mount_the_same_ask_once() {
         return;
     }
     let mount = ["--mount", "a/fork=../out/dir"];
-    let run = |line: &[&str]| {
-        quoted(&Run::new(&scratch, line[0], &line[1..]).mode(Mode::Confined).flags(&mount))
-    };
-    let (one, other) = (run(&["cat", "a/fork/inner"]), run(&["sort", "-", "a/fork/inner"]));
-    let mut terminal =
-        Terminal::start(&Run::sh(&scratch, &format!("{one} | {other}")).mode(Mode::Bare));
-    terminal.see("Mount it? [y/N] ");
-    a_person_thinks();
+    let mut terminal = start_two(&scratch, &mount, "a/fork/inner", "Mount it? [y/N] ");
     terminal.keys("y\n");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
     assert_eq!(terminal.screen().matches(SECRET).count(), 2, "{}", terminal.screen());
@@ -273,8 +276,8 @@ fn an_approval_in_the_background_waits_for_the_foreground() {
     if !have("script") || !have("bash") {
         return;
     }
-    let run = Run::new(&scratch, "cat", &["fork/inner"]).mode(Mode::Confined);
-    let mut terminal = outer_shell(&scratch);
+    let run = reader(&scratch);
+    let mut terminal = Terminal::shell(&scratch, Mode::Bare);
     terminal.keys(&format!("{} &\n", quoted(&run)));
     a_person_thinks();
     terminal.keys("\n");
@@ -293,11 +296,7 @@ fn an_approval_is_not_waited_for_where_nobody_would_continue() {
     if !have("script") || !have("bash") {
         return;
     }
-    let run = quoted(&Run::new(&scratch, "cat", &["fork/inner"]).mode(Mode::Confined));
-    let orphan = format!("(set -m; (sleep 0.3; {run}; echo status:$?; : > end) &)");
-    let script = format!("{orphan}; until [ -e end ]; do sleep 0.1; done");
-    let bash = Run::new(&scratch, "bash", &["-c", &script]);
-    let mut terminal = Terminal::start(&bash.mode(Mode::Bare));
+    let mut terminal = start_orphan(&scratch, &reader(&scratch));
     terminal.see("approvals approve");
     terminal.see("status:1");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
@@ -310,11 +309,10 @@ fn a_question_is_not_waited_for_where_nobody_would_continue() {
     if !have("script") || !have("bash") {
         return;
     }
-    let run = quoted(&Run::new(&scratch, "sh", &["-c", "cat ask/a"]).mode(Mode::Confined));
-    let orphan = format!("(set -m; (sleep 0.3; {run}; echo status:$?; : > end) &)");
-    let script = format!("{orphan}; until [ -e end ]; do sleep 0.1; done");
-    let bash = Run::new(&scratch, "bash", &["-c", &script]);
-    let mut terminal = Terminal::start(&bash.mode(Mode::Bare));
+    let mut terminal = start_orphan(
+        &scratch,
+        &Run::new(&scratch, "sh", &["-c", "cat ask/a"]).mode(Mode::Confined),
+    );
     terminal.see("ask/a");
     terminal.see("status:1");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
@@ -328,7 +326,7 @@ fn an_approval_is_not_waited_for_where_the_terminal_has_gone() {
     if !have("script") {
         return;
     }
-    let run = quoted(&Run::new(&scratch, "cat", &["fork/inner"]).mode(Mode::Confined));
+    let run = quoted(&reader(&scratch));
     let script = format!("trap '' HUP; {run} 2> said; echo status:$? > end; mv end ended");
     let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
     terminal.see(APPROVAL);
@@ -351,8 +349,8 @@ fn an_approval_is_asked_for_again_after_a_stop() {
     if !have("script") || !have("bash") {
         return;
     }
-    let run = Run::new(&scratch, "cat", &["fork/inner"]).mode(Mode::Confined);
-    let mut terminal = outer_shell(&scratch);
+    let run = reader(&scratch);
+    let mut terminal = Terminal::shell(&scratch, Mode::Bare);
     terminal.keys(&format!("{}\n", quoted(&run)));
     terminal.see(APPROVAL);
     for _ in 0..2 {
@@ -376,8 +374,8 @@ fn what_is_approved_during_a_stop_is_not_asked_for_again() {
     if !have("script") || !have("bash") {
         return;
     }
-    let run = Run::new(&scratch, "cat", &["fork/inner"]).mode(Mode::Confined);
-    let mut terminal = outer_shell(&scratch);
+    let run = reader(&scratch);
+    let mut terminal = Terminal::shell(&scratch, Mode::Bare);
     terminal.keys(&format!("{}\n", quoted(&run)));
     terminal.see(APPROVAL);
     terminal.keys("\x1a");
@@ -398,7 +396,7 @@ fn nobody_is_asked_about_a_job_that_was_just_stopped() {
     if !have("script") || !have("bash") {
         return;
     }
-    let mut terminal = start_shell(&scratch);
+    let mut terminal = Terminal::shell(&scratch, Mode::Confined);
     terminal.keys("sh -c 'echo go-$((40+2)); exec cat ask/a'\n");
     terminal.see("go-42");
     thread::sleep(Duration::from_millis(20));
@@ -421,8 +419,8 @@ fn a_stopped_run_does_not_keep_its_turn() {
     if !have("script") || !have("bash") {
         return;
     }
-    let run = quoted(&Run::new(&scratch, "cat", &["fork/inner"]).mode(Mode::Confined));
-    let mut terminal = outer_shell(&scratch);
+    let run = quoted(&reader(&scratch));
+    let mut terminal = Terminal::shell(&scratch, Mode::Bare);
     terminal.keys(&format!("{run}\n"));
     terminal.see(APPROVAL);
     terminal.keys("\x1a");

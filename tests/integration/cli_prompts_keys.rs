@@ -5,22 +5,14 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::cli_prompts::{QUESTION, place, quoted, start};
+use crate::cli_prompts::{QUESTION, place, start};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, quoted};
 
 /// A confined run of a script in Python in a terminal.
 pub(crate) fn start_python(scratch: &Scratch, script: &str) -> Terminal {
     Terminal::start(&Run::new(scratch, "python3", &["-c", script]).mode(Mode::Confined))
-}
-
-/// A confined shell that reads commands from a terminal.
-pub(crate) fn start_shell(scratch: &Scratch) -> Terminal {
-    let shell = Run::new(scratch, "bash", &["--norc", "--noprofile", "-i"]).env("PS1", "> ");
-    let mut terminal = Terminal::start(&shell.mode(Mode::Confined));
-    terminal.see("> ");
-    terminal
 }
 
 /// Nobody is left at the question then but the front.
@@ -53,7 +45,7 @@ fn the_terminal_is_given_back() {
     if !have("script") || !have("bash") {
         return;
     }
-    let mut terminal = start_shell(&scratch);
+    let mut terminal = Terminal::shell(&scratch, Mode::Confined);
     terminal.keys("(sleep 0.3; cat ask/a) &\n");
     terminal.see(QUESTION);
     terminal.keys("y\n");
@@ -205,7 +197,7 @@ fn a_question_stops_with_its_job() {
     if !have("script") || !have("bash") {
         return;
     }
-    let mut terminal = start_shell(&scratch);
+    let mut terminal = Terminal::shell(&scratch, Mode::Confined);
     terminal.keys("cat ask/a\n");
     terminal.see(QUESTION);
     terminal.keys("\x1a");

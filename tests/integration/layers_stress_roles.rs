@@ -15,7 +15,7 @@ use rustix::process::{
 use crate::layers::Holder;
 use crate::run::{Mode, Run, have, skip, wait};
 use crate::scratch::Scratch;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, quoted};
 
 /// What takes longer than this hangs.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -190,12 +190,9 @@ fn a_key_ends_the_wait_for_a_daemon() {
         return;
     }
     let scratch = Scratch::new();
-    let line = Run::sh(&scratch, "setsid sleep 300 & exit 3").mode(Mode::Confined).command_line();
-    let quoted: Vec<String> = line.iter().map(|part| format!("'{part}'")).collect();
-    let outer = Run::new(&scratch, "bash", &["--norc", "--noprofile", "-i"]).mode(Mode::Bare);
-    let mut terminal = Terminal::start(&outer.env("PS1", "> "));
-    terminal.see("> ");
-    terminal.keys(&format!("{}\n", quoted.join(" ")));
+    let run = Run::sh(&scratch, "setsid sleep 300 & exit 3").mode(Mode::Confined);
+    let mut terminal = Terminal::shell(&scratch, Mode::Bare);
+    terminal.keys(&format!("{}\n", quoted(&run)));
     terminal.see("waiting for what the program left running: ");
     terminal.keys("\x03");
     terminal.see("> ");
@@ -239,12 +236,8 @@ fn next_state(child: Pid) -> WaitStatus {
 
 /// A shell at a terminal, and in it a run of `script`, which says `up`, stopped by its key.
 fn stopped_job(scratch: &Scratch, script: &str) -> Terminal {
-    let line = Run::sh(scratch, script).mode(Mode::Confined).command_line();
-    let quoted: Vec<String> = line.iter().map(|part| format!("'{part}'")).collect();
-    let outer = Run::new(scratch, "bash", &["--norc", "--noprofile", "-i"]).mode(Mode::Bare);
-    let mut terminal = Terminal::start(&outer.env("PS1", "> "));
-    terminal.see("> ");
-    terminal.keys(&format!("{}\n", quoted.join(" ")));
+    let mut terminal = Terminal::shell(scratch, Mode::Bare);
+    terminal.keys(&format!("{}\n", quoted(&Run::sh(scratch, script).mode(Mode::Confined))));
     terminal.see("up\r\n");
     thread::sleep(Duration::from_millis(300));
     terminal.keys("\x1a");

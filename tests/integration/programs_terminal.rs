@@ -2,14 +2,10 @@
 
 use crate::run::{Mode, Run, have};
 use crate::scratch::{SECRET, Scratch};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, quoted};
 
 fn shell(scratch: &Scratch) -> Terminal {
-    let mut terminal = Terminal::start(
-        &Run::new(scratch, "bash", &["--norc", "--noprofile", "-i"]).env("PS1", "> "),
-    );
-    terminal.see("> ");
-    terminal
+    Terminal::shell(scratch, Mode::under_test())
 }
 
 /// In the same terminal, a forbidden file cannot be read.
@@ -79,12 +75,8 @@ fn the_run_itself_is_a_job() {
         return;
     }
     let run = scratch.expand("echo up; cat $OUT/secret; sleep 62; echo down");
-    let line = Run::sh(&scratch, &run).command_line();
-    let quoted: Vec<String> = line.iter().map(|part| format!("'{part}'")).collect();
-    let outer = Run::new(&scratch, "bash", &["--norc", "--noprofile", "-i"]).mode(Mode::Bare);
-    let mut terminal = Terminal::start(&outer.env("PS1", "> "));
-    terminal.see("> ");
-    terminal.keys(&format!("{}\n", quoted.join(" ")));
+    let mut terminal = Terminal::shell(&scratch, Mode::Bare);
+    terminal.keys(&format!("{}\n", quoted(&Run::sh(&scratch, &run))));
     terminal.see("up\r\n");
     settle();
     terminal.keys("\x1a");
@@ -110,9 +102,7 @@ fn a_key_ends_the_script_that_runs_it() {
         return;
     }
     let run = scratch.expand("echo up; cat $OUT/secret; exec sleep 60");
-    let line = Run::sh(&scratch, &run).command_line();
-    let quoted: Vec<String> = line.iter().map(|part| format!("'{part}'")).collect();
-    scratch.write("ws/script", &format!("{}\necho next\n", quoted.join(" ")));
+    scratch.write("ws/script", &format!("{}\necho next\n", quoted(&Run::sh(&scratch, &run))));
     let mut terminal = Terminal::start(&Run::new(&scratch, "bash", &["script"]).mode(Mode::Bare));
     terminal.see("up\r\n");
     settle();

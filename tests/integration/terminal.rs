@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::run::{Run, wait};
+use crate::run::{Mode, Run, wait};
+use crate::scratch::Scratch;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -19,15 +20,25 @@ pub(crate) struct Terminal {
     read_to: usize,
 }
 
+/// What a shell is told to start this.
+pub(crate) fn quoted(run: &Run<'_>) -> String {
+    let line = run.command_line();
+    let words = line.iter().map(|part| format!("'{}'", part.replace('\'', r"'\''")));
+    words.collect::<Vec<_>>().join(" ")
+}
+
 impl Terminal {
+    /// A shell with job control that waits for its first line.
+    pub(crate) fn shell(scratch: &Scratch, mode: Mode) -> Self {
+        let shell = Run::new(scratch, "bash", &["--norc", "--noprofile", "-i"]).env("PS1", "> ");
+        let mut terminal = Self::start(&shell.mode(mode));
+        terminal.see("> ");
+        terminal
+    }
+
     /// Starts what `run` describes in a terminal of 33 rows and 101 columns.
     pub(crate) fn start(run: &Run<'_>) -> Self {
-        let quoted: Vec<String> = run
-            .command_line()
-            .iter()
-            .map(|part| format!("'{}'", part.replace('\'', r"'\''")))
-            .collect();
-        let line = format!("stty rows 33 cols 101; {}", quoted.join(" "));
+        let line = format!("stty rows 33 cols 101; {}", quoted(run));
         let described = run.command();
         let mut command = std::process::Command::new("script");
         command
