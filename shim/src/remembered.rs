@@ -140,7 +140,7 @@ impl Remembered {
     }
 }
 
-/// The process whose memory this is. A child made by fork(2) adopts its copy, one made otherwise remembers nothing;
+/// The process whose memory this is. A child of fork(2) adopts its copy where that is hooked, others remember nothing;
 /// in the memory that a `vfork` child shares stands its parent.
 #[cfg_attr(target_os = "linux", unsafe(link_section = ".data"))] // see `sys::calls::COOKIE`
 static OWNER: AtomicI32 = AtomicI32::new(0);

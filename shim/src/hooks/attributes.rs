@@ -20,7 +20,7 @@ const fn nofollow(flags: c_int) -> c_int {
 }
 
 /// The path by which a call is about its object; none where `AT_EMPTY_PATH` makes that the descriptor's.
-fn path_of(
+pub(super) fn path_of(
     dirfd: c_int,
     path: *const c_char,
     flags: c_int,

@@ -12,6 +12,8 @@ use libc::dev_t;
 use crate::buffer::PathBuffer;
 use crate::errno::{Errno, Reply};
 use crate::far::Far;
+#[cfg(target_os = "linux")]
+use crate::hooks::attributes::path_of;
 use crate::hooks::renames::move_entry;
 use crate::path::{Last, Spelling};
 use crate::report::{self, Other, Reason, Subject};
@@ -28,12 +30,6 @@ pub(crate) struct Argument {
 impl Argument {
     pub(crate) const fn here(path: *const c_char) -> Self {
         Self { dirfd: libc::AT_FDCWD, path }
-    }
-
-    /// Whether it is about the descriptor itself, by `AT_EMPTY_PATH`.
-    #[cfg(target_os = "linux")]
-    fn is_empty(self, flags: c_int) -> Result<bool, Errno> {
-        Ok(flags & sys::EMPTY_PATH != 0 && crate::memory::first_byte(self.path)? == 0)
     }
 }
 
@@ -219,18 +215,14 @@ fn make_link(call: &CStr, old: Argument, new: Argument, flags: c_int) -> Result<
     let image = session::image()?;
     let mut path = PathBuffer::new();
     #[cfg(target_os = "linux")]
-    let old = match old.dirfd {
-        // The working directory has no descriptor.
-        libc::AT_FDCWD if old.is_empty(flags)? => Argument::here(c".".as_ptr()),
-        _ => old,
-    };
-    #[cfg(target_os = "linux")]
-    if old.is_empty(flags)? {
+    let Some(named) = path_of(old.dirfd, old.path, flags)? else {
         resolve::locate(old.dirfd, &mut path)?;
         return link_object(image, call, &path, new, |dirfd, name| {
             sys::link_descriptor(old.dirfd, dirfd, name)
         });
-    }
+    };
+    #[cfg(target_os = "linux")]
+    let old = Argument { path: named, ..old };
     let follow = flags & libc::AT_SYMLINK_FOLLOW != 0;
     let held = hold(image, call, old, if follow { 0 } else { libc::O_NOFOLLOW }, &mut path)?;
     link_object(image, call, &path, new, |dirfd, name| sys::link(&held, dirfd, name))
