@@ -51,8 +51,7 @@ impl<'a> Exposed<'a> {
         };
         let names: Vec<String> = found.iter().take(NAMED).map(shown).collect();
         let kept = report::words(&[("--deny", found.first()?.clone())]);
-        let more = found.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let more = report::and_more(found.len().saturating_sub(NAMED));
         Some(format!(
             "programs here may read {}{more}; to keep one from them: jp-confine {kept}",
             names.join(", ")

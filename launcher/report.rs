@@ -45,6 +45,11 @@ pub(crate) fn operand(path: &[u8]) -> String {
     if path.starts_with(b"-") { quoted(&[b"./", path].concat()) } else { quoted(path) }
 }
 
+/// What follows names where `more` are left out; nothing for none.
+pub(crate) fn and_more(more: usize) -> String {
+    if more > 0 { format!(" and {more} more") } else { String::new() }
+}
+
 /// An option as it was typed, with a value that is a word for a shell.
 pub(crate) fn option(typed: &str) -> String {
     match typed.split_once(' ') {

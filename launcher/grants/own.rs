@@ -28,8 +28,7 @@ impl Parts<'_> {
             }
         }
         Ok(idle.first().map(|first| {
-            let more = idle.len() - 1;
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let more = report::and_more(idle.len() - 1);
             format!(
                 "{first}{more}: left out, because inside the workspace only its rules and options grant"
             )
