@@ -7,6 +7,10 @@ use crate::errno::Errno;
 use crate::remembered::Remembered;
 use crate::{sys, working_directory};
 
+/// The kernel's mark on the path of what was removed (proc(5)).
+#[cfg(target_os = "linux")]
+pub(crate) const REMOVED: &[u8] = b" (deleted)";
+
 /// The name that a descriptor has in the file system.
 pub(crate) struct DescriptorLink {
     text: [u8; 32],

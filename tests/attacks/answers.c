@@ -23,12 +23,6 @@
 
 extern char **environ;
 
-static void line(const char *pointer, const char *call, long answer)
-{
-    printf("%s %s: %s\n", pointer, call, answer < 0 ? errno_name(errno) : "ok");
-    fflush(stdout);
-}
-
 static void every_call(const char *kind, const char *volatile bad)
 {
     struct stat status;
@@ -220,7 +214,10 @@ static int v_own_process(char **a)
         for (size_t j = 0; j < sizeof asked / sizeof *asked; j++)
             for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
                 unsigned long how[] = {kinds[k], 0, asked[j]};
-                int fd = (int)syscall(SYS_openat2, places[i].from_proc ? proc : AT_FDCWD, places[i].name, how, sizeof how);
+                int fd;
+                do /* again where directories moved in the meantime, see openat2(2) */
+                    fd = (int)syscall(SYS_openat2, places[i].from_proc ? proc : AT_FDCWD, places[i].name, how, sizeof how);
+                while (fd < 0 && errno == EAGAIN);
                 printf("%lx %lo ", asked[j], kinds[k]);
                 line(places[i].name, "openat2", fd);
                 snprintf(link, sizeof link, "/proc/self/fd/%d", fd);

@@ -26,6 +26,12 @@ const char *errno_name(int error)
     return number;
 }
 
+void line(const char *about, const char *call, long answer)
+{
+    printf("%s %s: %s\n", about, call, answer < 0 ? errno_name(errno) : "ok");
+    fflush(stdout);
+}
+
 void found(const char *text)
 {
     snprintf(remembered, sizeof remembered, " %s", text);
@@ -59,7 +65,7 @@ static const struct verb *lookup(const char *name)
     const struct verb *tables[] = {open_verbs,    entry_verbs, metadata_verbs, process_verbs,
                                    library_verbs, state_verbs, answer_verbs, fault_verbs,
                                    batch_verbs, effect_verbs, inside_verbs, staying_verbs,
-                                   instruction_verbs, network_verbs};
+                                   instruction_verbs, network_verbs, opened_verbs};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct verb *verb = tables[t]; verb->name; verb++)
             if (strcmp(verb->name, name) == 0)

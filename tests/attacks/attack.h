@@ -26,7 +26,7 @@ struct verb { const char *name; int args; verb_fn *run; };
 /* Each topic ends its table with a NULL name. */
 extern const struct verb open_verbs[], entry_verbs[], metadata_verbs[], process_verbs[], library_verbs[],
     state_verbs[], answer_verbs[], fault_verbs[], batch_verbs[], effect_verbs[], inside_verbs[],
-    staying_verbs[], instruction_verbs[], network_verbs[];
+    staying_verbs[], instruction_verbs[], network_verbs[], opened_verbs[];
 
 extern char *self;                      /* absolute path of this program */
 
@@ -35,5 +35,8 @@ int report(int answer);                 /* print the line; the exit status */
 int show(int fd);                       /* remember the first bytes behind fd for `ok`, close it */
 void found(const char *text);           /* remember a text for `ok` */
 const char *errno_name(int error);
+
+/* Print one line of several: what is called, on what, and the answer. */
+void line(const char *about, const char *call, long answer);
 
 #endif

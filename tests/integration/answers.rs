@@ -89,6 +89,21 @@ fn odd_flags() {
 }
 
 #[test]
+fn flags_of_what_is_open() {
+    for &linking in linkings() {
+        assert_same_answers_in(&|scratch| arena_with(linking, scratch), "status_flags");
+    }
+}
+
+/// A removed directory is still one, and has one above it.
+#[test]
+fn removed_directories() {
+    for &linking in linkings() {
+        assert_same_answers_in(&|scratch| arena_with(linking, scratch), "removed_directory");
+    }
+}
+
+#[test]
 fn names_that_are_no_entry() {
     for &linking in linkings() {
         assert_same_answers_in(&|scratch| arena_with(linking, scratch), "dot_names");

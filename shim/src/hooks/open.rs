@@ -303,8 +303,7 @@ fn create(
             let request = route.request(entry.path());
             let subject = Subject::of(call, &request);
             let verdict = how.settle(image, &request, subject).map_err(Failure::Settled)?;
-            let how_here = how.with(libc::O_NOFOLLOW);
-            match attempt(image, verdict, subject, entry.dirfd(), entry.name(), how_here) {
+            match attempt(image, verdict, subject, entry.dirfd(), entry.name(), how) {
                 Err(Errno::ELOOP) if !how.stops_at_link() => continue,
                 Err(Errno::EEXIST) if !how.exclusive() => {
                     return Err(Failure::Settled(only_new(image, verdict, subject)));

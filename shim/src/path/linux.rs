@@ -6,7 +6,7 @@ use super::Spelling;
 use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
 use crate::far::Far;
-use crate::places;
+use crate::places::{self, REMOVED};
 
 /// Paths of directories are seldom longer, and stacks may be small.
 const SHORT: usize = 256;
@@ -38,6 +38,9 @@ impl Spelling {
     /// Whether the directory that the path is relative to still is where it was.
     #[inline(never)]
     fn stands(&self) -> bool {
+        if self.text.as_bytes().get(..self.tail).is_some_and(|path| path.ends_with(REMOVED)) {
+            return false;
+        }
         if self.tail < SHORT {
             return self.is_at(&mut Buffer::<SHORT>::new());
         }

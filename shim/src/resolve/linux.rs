@@ -10,7 +10,7 @@ use crate::buffer::{Buffer, PathBuffer};
 use crate::errno::Errno;
 use crate::far::Far;
 use crate::path::Spelling;
-use crate::places;
+use crate::places::{self, REMOVED};
 use crate::report::{self, Reason, Subject};
 use crate::sys::{self, Fd, Object};
 
@@ -98,7 +98,6 @@ pub(crate) fn place_of(object: &Object, to: &mut PathBuffer) -> Result<(), Errno
 /// # Errors
 /// `EBADF`, or `EACCES` where the place cannot be told.
 pub(crate) fn locate(fd: c_int, to: &mut PathBuffer) -> Result<(), Errno> {
-    const REMOVED: &[u8] = b" (deleted)";
     places::of_descriptor(fd, to)?;
     if is_anonymous(to.as_bytes()) {
         return Ok(());

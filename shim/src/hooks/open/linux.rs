@@ -58,9 +58,9 @@ pub(super) fn open_without_links(dirfd: c_int, path: &CStr, how: How) -> Result<
     match sys::openat2(dirfd, path, how.flags, how.mode, how.resolve | sys::NO_SYMLINKS) {
         // Older kernels, and containers, do not know it; on the way to one name there is only what is at its end.
         Err(Errno::ENOSYS | Errno::EPERM)
-            if how.resolve == 0 && how.stops_at_link() && !path.to_bytes().contains(&b'/') =>
+            if how.resolve == 0 && !path.to_bytes().contains(&b'/') =>
         {
-            sys::openat(dirfd, path, how.flags, how.mode)
+            sys::openat(dirfd, path, how.flags | libc::O_NOFOLLOW, how.mode)
         }
         outcome => outcome,
     }

@@ -199,13 +199,15 @@ pub(crate) fn readlinkat(
     unsafe { call_out(libc::SYS_readlinkat, args) }
 }
 
-/// Where the working directory is, into `buffer` (getcwd(2)); the length of the path.
+/// Where the working directory is, into `buffer` (getcwd(2)); the length of the path. Of one that was removed,
+/// where it was, with the kernel's mark: it still has a `.` and a `..`.
 pub(crate) fn getcwd(buffer: *mut u8, capacity: usize) -> Result<usize, Errno> {
     let args = [buffer.expose_provenance(), capacity, 0, 0, 0, 0];
     // SAFETY: as for `readlinkat`.
     match unsafe { call_out(libc::SYS_getcwd, args) } {
         Ok(with_nul) => Ok(with_nul.saturating_sub(1)),
         Err(Errno::ERANGE) => Err(Errno::ENAMETOOLONG),
+        Err(Errno::ENOENT) => readlinkat(libc::AT_FDCWD, c"/proc/self/cwd", buffer, capacity),
         Err(errno) => Err(errno),
     }
 }
