@@ -31,8 +31,10 @@ class Missing(Exception):
 def cpython(module, turn, _cache):
     """A module of CPython's own tests (https://docs.python.org/3/library/test.html)."""
     python = shutil.which("python3", path="/usr/bin:/bin") or "python3"
-    if subprocess.run([python, "-c", "import test.support"], stderr=subprocess.DEVNULL).returncode:
-        raise Missing("CPython's tests are not installed (Debian: libpython3-testsuite)")
+    # Parts of the package `test` come with every Python.
+    found = subprocess.run([python, "-c", f"import test.{module}"], stderr=subprocess.DEVNULL)
+    if found.returncode:
+        raise Missing("CPython's tests are not installed (Debian: libpython3.N-testsuite)")
     file = turn.work / "results.xml"
     line = [python, "-m", "test", "-v", "--ignore", ENDLESS, "--junit-xml", file, module]
     status, _ = turn.run(line)
@@ -42,6 +44,8 @@ def cpython(module, turn, _cache):
     for case in xml.parse(file).iter("testcase"):
         kinds = [RESULTS[child.tag] for child in case if child.tag in RESULTS]
         results[case.get("name").removeprefix(f"test.{module}.")] = kinds[0] if kinds else "PASS"
+    if not results:
+        raise Missing(f"no test ran: {python} ended with {status}")
     return results
 
 
