@@ -1,6 +1,7 @@
 //! Sensitive files that a workspace without rules gives to every program: worth a word at the end of a
 //! run (spec §10).
 
+use std::collections::VecDeque;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -12,11 +13,8 @@ use jp_confine_policy::tiers::Tiers;
 
 use crate::report;
 
-/// More entries than this are not looked at: it is a courtesy.
-const ENTRIES: usize = 1000;
-
-/// How deep below the workspace is looked.
-const DEPTH: usize = 2;
+/// More entries than this are not looked at: it is a courtesy, and a run's end has to come.
+const ENTRIES: usize = 5000;
 
 /// How many are named.
 const NAMED: usize = 3;
@@ -37,15 +35,15 @@ impl<'a> Exposed<'a> {
         Self { root, tiers }
     }
 
-    /// What of it there is near the top that `image` lets programs read, in words; `None` where there is nothing.
+    /// What of it there is that `image` lets programs read, in words; `None` where there is nothing.
     pub(crate) fn warning(&self, image: &Image<'_>) -> Option<String> {
         let Self { root, tiers } = self;
         let may_read = |path: &Path| {
             let request = Request::canonical(path.as_os_str().as_bytes());
             decide::access(image, &request, Capabilities::READ) == Verdict::Allow
         };
-        let found: Vec<PathBuf> =
-            entries(root).filter(|path| tiers.is_sensitive(path) && may_read(path)).collect();
+        let mut found = entries(root);
+        found.retain(|path| tiers.is_sensitive(path) && may_read(path));
         let shown = |path: &PathBuf| {
             report::path(&path.strip_prefix(root).unwrap_or(path).to_string_lossy())
         };
@@ -59,21 +57,21 @@ impl<'a> Exposed<'a> {
     }
 }
 
-/// What is in the workspace, as far as it is looked at.
-fn entries(workspace: &Path) -> impl Iterator<Item = PathBuf> {
+/// What is in the workspace, as far as it is looked at: what is nearest to its top.
+fn entries(workspace: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut open = vec![(workspace.to_owned(), 0)];
-    while let Some((directory, depth)) = open.pop() {
+    let mut open = VecDeque::from([workspace.to_owned()]);
+    while let Some(directory) = open.pop_front() {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             if found.len() == ENTRIES {
-                return found.into_iter();
+                return found;
             }
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if is_directory && depth + 1 < DEPTH && entry.file_name() != ".git" {
-                open.push((entry.path(), depth + 1));
+            if is_directory && entry.file_name() != ".git" {
+                open.push_back(entry.path());
             }
             found.push(entry.path());
         }
     }
-    found.into_iter()
+    found
 }

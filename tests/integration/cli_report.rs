@@ -176,12 +176,15 @@ fn closed_descriptors_are_no_denial() {
 /// Whoever followed the advice is not given it again.
 #[test]
 fn sensitive_files_are_warned_of_until_they_are_denied() {
-    let scratch = Scratch::new();
-    scratch.write("ws/.env", "TOPSECRET");
-    let run = |options: &[&str]| product(&scratch, &[options, &["--", "true"][..]].concat()).run();
-    run(&[]).assert_ok().assert_stderr("programs here may read .env");
-    let denied = run(&["--deny", ".env"]);
-    assert!(!denied.assert_ok().stderr.contains(".env"), "{denied}");
+    for place in [".env", "apps/web/config/.env"] {
+        let scratch = Scratch::new();
+        scratch.write(&format!("ws/{place}"), "TOPSECRET");
+        let run =
+            |options: &[&str]| product(&scratch, &[options, &["--", "true"][..]].concat()).run();
+        run(&[]).assert_ok().assert_stderr(&format!("programs here may read {place};"));
+        let denied = run(&["--deny", place]);
+        assert!(!denied.assert_ok().stderr.contains(".env"), "{denied}");
+    }
 }
 
 /// Types in a shell, with `rest` behind it, the command that a run of `script` told behind `before`; what a run of
