@@ -10,8 +10,8 @@ use rustix::fs::{Mode, OFlags, StatVfsMountFlags, fstatvfs, open};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, setrlimit, waitid};
 use rustix::thread::{
-    CapabilitySet, Timespec, capability_is_in_bounding_set, futex,
-    remove_capability_from_bounding_set,
+    CapabilitySet, CapabilitySets, Timespec, capabilities, capability_is_in_bounding_set, futex,
+    remove_capability_from_bounding_set, set_capabilities,
 };
 
 use super::filter::{self, Listener};
@@ -226,11 +226,7 @@ impl Kernel<'_> {
     /// Between clone and exec: no allocation. A descriptor that closes on exec closes in the child
     /// alone.
     fn apply(&self) -> Result<(), Errno> {
-        for capability in self.withholds.iter() {
-            if capability_is_in_bounding_set(capability)? {
-                remove_capability_from_bounding_set(capability)?;
-            }
-        }
+        withhold(self.withholds)?;
         if self.withholds_cores {
             let none = Rlimit { current: Some(0), maximum: Some(0) };
             setrlimit(Resource::Core, none)?;
@@ -247,6 +243,30 @@ impl Kernel<'_> {
             (None, _) => Ok(()),
         }
     }
+}
+
+/// Keeps `withheld` from what this process starts: takes it out of the bounding set, or, where that is not for this
+/// process to change, out of its own sets, which no program adds to without new privileges (`capabilities(7)`).
+fn withhold(withheld: CapabilitySet) -> Result<(), Errno> {
+    for capability in withheld.iter() {
+        if capability_is_in_bounding_set(capability)? {
+            match remove_capability_from_bounding_set(capability) {
+                Err(Errno::PERM) => return disown(withheld),
+                outcome => outcome?,
+            }
+        }
+    }
+    Ok(())
+}
+
+fn disown(withheld: CapabilitySet) -> Result<(), Errno> {
+    let CapabilitySets { effective, permitted, inheritable } = capabilities(None)?;
+    let sets = CapabilitySets {
+        effective: effective - withheld,
+        permitted: permitted - withheld,
+        inheritable: inheritable - withheld,
+    };
+    set_capabilities(None, sets)
 }
 
 /// The strings as `execve(2)` takes them: a list that ends with a null pointer.
