@@ -93,18 +93,29 @@ pub(crate) fn short(name: &[u8]) -> String {
 }
 
 /// Whether a character does something else than to be seen: control characters, line separators, and
-/// those that turn the direction of the text around or take no room (Unicode TR 36).
+/// those that turn the direction of the text around or are not shown (Unicode TR 36; `Default_Ignorable_Code_Point`
+/// of the Unicode Character Database).
 pub(crate) fn is_disruptive(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
             '\u{ad}'
+                | '\u{34f}'
                 | '\u{61c}'
-                | '\u{180e}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
                 | '\u{200b}'..='\u{200f}'
                 | '\u{2028}'..='\u{202e}'
                 | '\u{2060}'..='\u{206f}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
                 | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
         )
 }
 
@@ -168,8 +179,10 @@ pub(crate) fn failure(failure: &Failure) {
 fn explanation(failure: &Failure, style: Style) -> String {
     let name = style.name();
     match failure {
-        Failure::Usage(error) if style.coloured => error.render().ansi().to_string(),
-        Failure::Usage(error) => error.render().to_string(),
+        Failure::Usage(error) if style.coloured && !is_disruptive_usage(error) => {
+            error.render().ansi().to_string()
+        }
+        Failure::Usage(error) => format!("{}\n", lines(&error.render().to_string())),
         Failure::Configuration(diagnostic) => format!("{}\n", diagnostic.render(style.coloured)),
         Failure::Own { message, advice } => {
             let advice = advice.iter().map(|advice| format!("  {}\n", lines(advice)));
@@ -186,6 +199,11 @@ fn explanation(failure: &Failure, style: Style) -> String {
     }
 }
 
+/// Whether what was typed would disrupt what is said about it; in colours it cannot be told from these.
+fn is_disruptive_usage(error: &clap::Error) -> bool {
+    error.context().any(|(_, value)| value.to_string().chars().any(is_disruptive))
+}
+
 /// Lines that leave a terminal as it is, whatever names are in them.
 fn lines(text: &str) -> String {
     text.lines().map(path).collect::<Vec<_>>().join("\n")
@@ -196,9 +214,9 @@ pub(crate) fn warning(text: &str) {
     say(&format!("warning: {}", printable(text.as_bytes())));
 }
 
-/// Says what was chosen (`-v`).
+/// Says what was chosen (`-v`); `text` is one line, whatever names are in it.
 pub(crate) fn note(text: &str) {
-    say(text);
+    say(&printable(text.as_bytes()));
 }
 
 /// Says what went wrong with what was run; `text` is one line, whatever is in it.

@@ -232,6 +232,19 @@ fn names_cannot_control_the_terminal() {
     assert!(text.contains(r"-r $'/srv/\x1b[2J\xff\x0a'"), "{text}");
     let turned = render(&[denial("/srv/a\u{202e}b".as_bytes(), Capabilities::READ, None)], false);
     assert!(turned.contains(r"-r $'/srv/a\xe2\x80\xaeb'"), "{turned}");
+    let tagged = render(&[denial("/srv/a\u{e0041}".as_bytes(), Capabilities::READ, None)], false);
+    assert!(tagged.contains(r"-r $'/srv/a\xf3\xa0\x81\x81'"), "{tagged}");
+}
+
+#[test]
+fn words_of_a_command_line_cannot_control_the_terminal() {
+    let usage = |word: &str| {
+        let error = clap::Command::new("x").try_get_matches_from(["x", word]).expect_err("unknown");
+        explanation(&Failure::Usage(error), Style { coloured: true })
+    };
+    let disrupting = usage("--a\x1b[2J\u{202e}");
+    assert!(!disrupting.contains(['\x1b', '\u{202e}']), "{disrupting}");
+    assert!(usage("--a").contains('\x1b'), "in colours");
 }
 
 #[test]

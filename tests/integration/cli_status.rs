@@ -167,6 +167,16 @@ fn json_leaves_a_terminal_as_it_is() {
 }
 
 #[test]
+fn names_of_workspaces_leave_a_terminal_as_it_is() {
+    let scratch = Scratch::new();
+    let name = "ws/a\x1b[2J\nb";
+    scratch.write(&format!("{name}/file"), "");
+    let run = product(&scratch, &["-v", "--", "true"]).cwd(&scratch.path(name)).run();
+    run.assert_ok().assert_stderr(r"/ws/a\x1b[2J\x0ab");
+    assert!(!run.stderr.contains('\x1b'), "{run}");
+}
+
+#[test]
 fn colours_are_for_terminals_that_have_them() {
     if !have("script") {
         return skip("no script");
@@ -344,6 +354,29 @@ fn a_user_in_effect_only_is_not_held_by_the_library_alone() {
     let run = Run::new(&scratch, "setpriv", &words).mode(Mode::Bare).env("HOME", "/").run();
     run.assert_code(125).assert_stderr("real and effective user");
     assert!(!scratch.path("ws/ran").exists(), "{run}");
+}
+
+/// In containers root often lacks `CAP_SETPCAP`.
+#[test]
+fn root_that_may_not_lower_its_bounding_set() {
+    const SYS_ADMIN: u32 = 21;
+    if !rustix::process::geteuid().is_root() || !have("setpriv") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let words = [
+        "--bounding-set=-setpcap",
+        PRODUCT,
+        "--",
+        "sh",
+        "-c",
+        "sed -n 's/^Cap[PE][rf][mf]://p' /proc/self/status",
+    ];
+    let run = Run::new(&scratch, "setpriv", &words).mode(Mode::Bare).env("HOME", "/").run();
+    run.assert_ok();
+    let sets = run.stdout.lines().map(|set| u64::from_str_radix(set.trim(), 16).expect("bits"));
+    let having: Vec<bool> = sets.map(|set| set >> SYS_ADMIN & 1 == 1).collect();
+    assert_eq!(having, [false; 2], "{run}");
 }
 
 #[test]
