@@ -6,6 +6,9 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+/// Signals with which users end what they wait for.
+pub(crate) const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+
 /// A set of signals, or a thread's mask.
 #[derive(Clone, Copy)]
 pub(crate) struct Signals(libc::sigset_t);
