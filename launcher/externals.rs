@@ -1,6 +1,7 @@
 //! From the declared rules of a run to its grants, where some rules lead outside the workspace: mounts,
 //! approvals, and the compilation between them (spec §8.2).
 
+use jp_confine_policy::canonical::Root;
 use jp_confine_policy::compile::{self, Compiled};
 
 use crate::approvals::question::{self, About, Question};
@@ -10,6 +11,7 @@ use crate::config::scope::Scope;
 use crate::failure::Failure;
 use crate::mounts::idle::{Idle, idle};
 use crate::mounts::{Asked, Links, Mounts};
+use crate::sys::signals::{ENDING, Held, Signals};
 use crate::terminal::Terminal;
 use crate::turns::Turns;
 
@@ -28,13 +30,28 @@ pub(crate) struct Outcome {
 }
 
 /// What mounts and answers of a person changed for a run that may still be refused: taken back unless it is kept.
+///
+/// Whoever is ended by a signal takes nothing back. So signals wait while links are made and approvals written, and
+/// while both are taken back: there are both afterwards, or neither.
 #[derive(Debug)]
 pub(crate) struct Made {
     links: Links,
     store: Store,
+    /// The last to be dropped.
+    signals: Option<Held>,
 }
 
 impl Made {
+    /// Makes the links of `mounts`, and writes what is approved.
+    fn make(root: &Root, mounts: &Mounts, mut store: Store) -> Result<Self, Failure> {
+        let signals = Some(Signals::of(&ENDING).hold());
+        let links = mounts.link(root, &mut store)?;
+        let mut made = Self { links, store, signals };
+        made.store.publish()?;
+        made.signals = None;
+        Ok(made)
+    }
+
     /// Has it stay: the run is about to begin.
     ///
     /// # Errors
@@ -43,6 +60,12 @@ impl Made {
         self.store.save()?;
         self.links.keep();
         Ok(())
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        self.signals.get_or_insert_with(|| Signals::of(&ENDING).hold());
     }
 }
 
@@ -86,16 +109,12 @@ pub(crate) fn compile(
         compiled(&store)?;
     }
     let terminal = ask(asked, &declared.scopes, &mounts, &questions, &mut store, &mut warnings)?;
-    let links = mounts.link(root, &mut store)?;
-    if terminal.is_some() {
-        store.publish()?;
-    }
+    let made = Made::make(root, &mounts, store)?;
     // Now it is the turn of others, who may be about to ask the same.
     drop(terminal);
-    let compiled = compiled(&store)?;
-    let idle = idle(root, &context.cwd, &store, &compiled.grants);
-    let made = Some(Made { links, store });
-    Ok(Outcome { compiled, declared: rules.is_some(), idle, warnings, made })
+    let compiled = compiled(&made.store)?;
+    let idle = idle(root, &context.cwd, &made.store, &compiled.grants);
+    Ok(Outcome { compiled, declared: rules.is_some(), idle, warnings, made: Some(made) })
 }
 
 /// Asks what is to be asked, where somebody can answer: the terminal. Where nobody can, `warnings` get what a person

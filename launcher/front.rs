@@ -20,7 +20,7 @@ use crate::spawn::Confined;
 use crate::start::Obstacle;
 use crate::supervise::{Report, Supervision};
 use crate::sys::child::Kernel;
-use crate::sys::signals::{Arrival, Inherited, Signals, stop_by};
+use crate::sys::signals::{Arrival, ENDING, Inherited, Signals, stop_by};
 
 /// Signals that are passed on, if a process sent them from outside of the run.
 const PASSED_ON: [i32; 9] = [
@@ -34,9 +34,6 @@ const PASSED_ON: [i32; 9] = [
     libc::SIGTSTP,
     libc::SIGCONT,
 ];
-
-/// Those of them with which users end what they wait for.
-const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
 
 /// How often a caller that watches the run is called.
 const TICK: Duration = Duration::from_millis(50);

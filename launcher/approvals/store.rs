@@ -1,8 +1,9 @@
 //! The file of approvals of one workspace (spec §8.1).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -14,7 +15,6 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tempfile::NamedTempFile;
 
 use super::patterns;
 use crate::context::Context;
@@ -27,6 +27,9 @@ const FILE: &str = "approvals.json";
 
 /// Whoever changes the file holds the lock on this one.
 const LOCK: &str = "approvals.lock";
+
+/// How files begin that are not whole yet. Who writes one holds its lock.
+const UNFINISHED: &str = ".tmp";
 
 /// How often, and after how long, the lock is tried again: two seconds, to write a small file.
 const PATIENCE: u32 = 200;
@@ -405,7 +408,10 @@ fn write<T>(dir: &Path, workspace: &str, change: impl FnOnce(&mut Content) -> T)
     .parted();
     content.workspace = Some(workspace.to_owned());
     let outcome = change(&mut content);
-    let mut file = NamedTempFile::new_in(dir)?;
+    sweep(dir);
+    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(dir)?;
+    // Where files have no locks nobody sweeps.
+    let _ = file.as_file().try_lock();
     serde_json::to_writer_pretty(&mut file, &content)?;
     file.write_all(b"\n")?;
     file.as_file().sync_all()?;
@@ -424,6 +430,21 @@ fn wait_for(lock: &File, attempts: u32) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Removes what writers in `dir` left that were ended on the way.
+fn sweep(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let is_left = || {
+            let mut file = File::options();
+            file.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW);
+            file.open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
+        };
+        if entry.file_name().as_bytes().starts_with(UNFINISHED.as_bytes()) && is_left() {
+            // Another may have removed it by now.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Gives the file in `dir` another name, one that nothing has.

@@ -127,7 +127,7 @@ impl Links {
     }
 
     /// Leaves everything as it is now, but for directories that are of no use any more.
-    pub(crate) fn keep(mut self) {
+    pub(crate) fn keep(&mut self) {
         self.done.clear();
         for (dir, name) in self.left.drain(..) {
             // One that is in use is not empty.

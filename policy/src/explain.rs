@@ -13,6 +13,7 @@ use crate::capability::{Capabilities, Capability};
 use crate::check::{self, Context, Verdict, bytes};
 use crate::decide::{self, Request};
 use crate::image::RuleId;
+use crate::lexical;
 use crate::pattern::Pattern;
 use crate::tiers::{List, Tiers};
 
@@ -104,11 +105,14 @@ pub fn explain(context: &Context<'_>, tiers: &Tiers, base: &Path, path: &Path) -
     let followed_to = canonical::resolve(base, path, Op::Content).map(as_own_process);
     let entry = canonical::resolve(base, path, Op::Entry).map(as_own_process);
     let route = base.join(path);
-    let judge = |capability| {
-        let place = if capability == Capability::Delete { &entry } else { &followed_to };
-        judgement(context, tiers, capability, (place.as_ref().ok(), &route))
-    };
     let found = followed_to.as_ref().ok();
+    // Behind a slash an entry is a directory, or nobody's to remove.
+    let is_entry = found.is_some() || !lexical::demands_directory(bytes(path));
+    let judge = |capability| {
+        let entry = entry.as_ref().ok().filter(|_| is_entry);
+        let place = if capability == Capability::Delete { entry } else { found };
+        judgement(context, tiers, capability, (place, &route))
+    };
     Explanation {
         path: readable(path),
         resolved: found.map(|resolved| readable(&resolved.path)),

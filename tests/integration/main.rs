@@ -45,6 +45,7 @@ mod cli_learn;
 mod cli_learn_hosts;
 mod cli_manual;
 mod cli_mounts;
+mod cli_mounts_signals;
 mod cli_mounts_undone;
 mod cli_policy;
 mod cli_prompts;

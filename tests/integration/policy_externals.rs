@@ -192,8 +192,8 @@ fn a_mount_to_write_is_for_the_tool_that_is_named() {
     assert_answers(&scratch, "--tool edit", &[("open fork/inner", "EACCES")]);
 }
 
-/// The approvals of the workspace of `scratch`.
-fn store(scratch: &Scratch) -> PathBuf {
+/// The file of approvals of the only workspace of `scratch`, which a run has been in.
+pub(crate) fn store(scratch: &Scratch) -> PathBuf {
     let all = scratch.path("home/.local/share/jp-confine/workspaces");
     let dir = fs::read_dir(all).expect("workspaces").next().expect("one").expect("an entry").path();
     dir.join("approvals.json")

@@ -59,6 +59,23 @@ fn a_missing_file_is_an_empty_one() {
 }
 
 #[test]
+fn what_writers_left_is_removed() {
+    let place = Place::new();
+    place.approve("fork", "/a");
+    let dir = place.file().with_file_name("");
+    for name in [".tmpLeft", ".tmpOpen", ".other"] {
+        fs::write(dir.join(name), "").expect("written");
+    }
+    let open = File::open(dir.join(".tmpOpen")).expect("there");
+    open.lock().expect("locked");
+    place.approve("fork", "/b");
+    let mut names: Vec<_> =
+        fs::read_dir(&dir).expect("listed").map(|entry| entry.expect("one").file_name()).collect();
+    names.sort();
+    assert_eq!(names, [".other", ".tmpOpen", "approvals.json", "approvals.lock"]);
+}
+
+#[test]
 fn what_was_approved_is_found_again_exactly() {
     let place = Place::new();
     place.approve("fork", "/a");

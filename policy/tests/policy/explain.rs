@@ -97,6 +97,16 @@ fn what_cannot_be_resolved_is_denied_and_said() {
     assert_eq!((found.resolved, found.exists, found.candidates.len()), (None, false, 0));
 }
 
+/// As it is checked, and as the kernel has it.
+#[test]
+fn nothing_may_be_done_to_a_file_as_a_directory() {
+    let place = Place::new("w/d/ w/f w/l=f");
+    let policy = place.policy(".:rwx", "");
+    for (path, may) in [("f", "rcudx"), ("f/", "-"), ("f/.", "-"), ("l/", "-"), ("d/", "rcudx")] {
+        assert_eq!(allowed(&of(&policy, path)), may, "{path}");
+    }
+}
+
 #[test]
 fn hidden_areas_are_marked_for_reads_only() {
     let place = Place::new("o/a");
