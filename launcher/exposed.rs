@@ -13,7 +13,8 @@ use jp_confine_policy::tiers::Tiers;
 
 use crate::report;
 
-/// More entries than this are not looked at: it is a courtesy, and a run's end has to come.
+/// More folders and entries than these are not looked at: it is a courtesy, and a run's end has to come.
+const FOLDERS: usize = 250;
 const ENTRIES: usize = 5000;
 
 /// How many are named.
@@ -61,7 +62,8 @@ impl<'a> Exposed<'a> {
 fn entries(workspace: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = VecDeque::from([workspace.to_owned()]);
-    while let Some(directory) = open.pop_front() {
+    for _ in 0..FOLDERS {
+        let Some(directory) = open.pop_front() else { break };
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             if found.len() == ENTRIES {
                 return found;
