@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::build::{self, Grant, GrantKind, Origin};
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::commands::CommandRule;
 use jp_confine_policy::decide::Verdict;
@@ -179,9 +179,14 @@ impl<'a> Advisor<'a> {
             let (path, route) = (path_of(&denial.path), path_of(&denial.route));
             self.tiers.described(restraint, path, route)
         } else {
-            denial.rule.and_then(|rule| self.grants.get(rule))?.origin.to_string()
+            self.decider(denial)?.origin.to_string()
         };
         Some(report::path(&words))
+    }
+
+    /// The grant that decided a denial.
+    fn decider(&self, denial: &Denial) -> Option<&'a Grant> {
+        build::decider(self.grants, denial.rule?, denial.missing)
     }
 
     /// The way out of `denial`.
@@ -243,7 +248,7 @@ impl<'a> Advisor<'a> {
     /// The rule that would allow `asked` if it were approved where that leads; and options that would, if it
     /// grants more.
     fn approval(&self, denial: &Denial, asked: Asked<'_>) -> Option<Advice> {
-        let decided = self.grants.get(denial.rule?)?;
+        let decided = self.decider(denial)?;
         let approved = self.unapproved.iter().find(|grant| grant.origin == decided.origin)?;
         let GrantKind::External { lexical_path } = &approved.kind else { return None };
         let others = self.grants.iter().filter(|grant| grant.origin != decided.origin);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind};
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::pattern::Pattern;
 
 use super::{Advisor, Means, Trial, Written, options_of, tier_for};
@@ -123,11 +123,21 @@ impl Advisor<'_> {
         directory == self.workspace || self.is_beyond_advice(directory)
     }
 
-    /// Whether nobody is advised to grant all of the directory: it is the user's home, or above that or the
-    /// workspace.
+    /// Whether nobody is advised to grant the directory for what is in it: it is the user's home, or above that or
+    /// the workspace, or a profile denies it in the home.
     pub(super) fn is_beyond_advice(&self, directory: &Path) -> bool {
-        let is_home =
-            |grant: &Grant| grant.kind == GrantKind::Hidden && grant.anchor.starts_with(directory);
+        let is_denied =
+            |grant: &Grant| grant.kind == GrantKind::Hidden && grant.anchor == directory;
+        self.is_home_or_above(directory) || self.grants.iter().any(is_denied)
+    }
+
+    /// Whether the directory is the user's home, or above that or the workspace.
+    pub(super) fn is_home_or_above(&self, directory: &Path) -> bool {
+        let is_home = |grant: &Grant| {
+            grant.kind == GrantKind::Hidden
+                && matches!(grant.origin, Origin::Product { .. })
+                && grant.anchor.starts_with(directory)
+        };
         let is_above = directory != self.workspace && self.workspace.starts_with(directory);
         is_above || directory.parent().is_none() || self.grants.iter().any(is_home)
     }

@@ -23,8 +23,7 @@ impl Advisor<'_> {
 
     /// Whether what decided is what stands for an external rule whose link dangles.
     fn is_of_dangling_link(&self, denial: &Denial) -> bool {
-        let decided = denial.rule.and_then(|rule| self.grants.get(rule));
-        decided.is_some_and(|grant| {
+        self.decider(denial).is_some_and(|grant| {
             let is_dropped = matches!(grant.kind, GrantKind::Tombstone { .. });
             is_dropped && is_link(&grant.anchor) && !grant.anchor.exists()
         })
@@ -33,7 +32,7 @@ impl Advisor<'_> {
     /// The way out where what decided stands for an external rule of whose name nothing is there: what would be made
     /// would stay inside, where the rule cannot stand.
     fn lacks_link(&self, denial: &Denial) -> Option<String> {
-        let grant = self.grants.get(denial.rule?)?;
+        let grant = self.decider(denial)?;
         // A policy that was received has no lines, and may mean a path that is missing by a rule without rights.
         let Origin::Rule { path, line: Some(_), .. } = &grant.origin else { return None };
         let stays_inside = matches!(grant.kind, GrantKind::Tombstone { lexical_path: None });

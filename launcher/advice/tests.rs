@@ -271,6 +271,45 @@ fn nobody_is_advised_to_grant_the_home_or_what_is_above() {
     assert_eq!(line(&grants, &denial("chmod", "/", U)), too_much);
 }
 
+/// Who asks for what a profile denies in the home is told of the option that opens it, of a directory not for what
+/// is in it.
+#[test]
+fn what_a_profile_denies_in_the_home_is_opened_by_its_name() {
+    let hidden = |anchor: &str, origin| {
+        Grant::new(anchor.into(), Capabilities::NONE, GrantKind::Hidden, origin)
+    };
+    let profile = |anchor: &str| {
+        let (name, entry) = ("p".to_owned(), anchor.to_owned());
+        hidden(anchor, Origin::Profile { name, entry })
+    };
+    let grants = [
+        grant("/w", R),
+        hidden("/home/u", Origin::Product { why: "home".to_owned() }),
+        flag("/home/u", R),
+        profile("/home/u/.netrc"),
+        profile("/home/u/big/sub"),
+    ];
+    let drawn = "its name is another one each time, and its directory too much to grant";
+    let too_much = "nothing narrower than all that is there allows it";
+    let rows = [
+        (denial("open", "/home/u/.netrc", R), "-r /home/u/.netrc; read_paths /home/u/.netrc"),
+        (denial("open", "/home/u/.netrc", U), "-w /home/u/.netrc; write_paths /home/u/.netrc"),
+        (denial("opendir", "/home/u/big/sub", R), "-r /home/u/big/sub; read_paths /home/u/big/sub"),
+        (
+            denial("open", "/home/u/big/sub/a", R),
+            "-r /home/u/big/sub/a; read_paths /home/u/big/sub/a",
+        ),
+        (denial("mkstemp", "/home/u/big/sub/bcdefgh", C), drawn),
+        (denial("chmod", "/home/u", U), too_much),
+    ];
+    for (denial, expected) in rows {
+        assert_eq!(line(&grants, &denial), expected);
+    }
+    let many = ["a", "b", "c"].map(|name| denial("open", &format!("/home/u/big/sub/{name}"), R));
+    let tiers = Tiers::default();
+    assert_eq!(advisor(&grants, &[], &tiers).gather(&many.each_ref()), []);
+}
+
 /// No option would: they are for what the service gives it.
 #[test]
 fn a_hosted_tool_is_advised_to_ask() {

@@ -154,7 +154,7 @@ impl<'a> Trial<'a> {
                 if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
                     return Err(never(format!("leave out `{}`", report::option(flag))));
                 }
-                if self.opens_too_much(&step) {
+                if self.opens_too_much(&step, asked) {
                     return Err(never(
                         "nothing narrower than all that is there allows it".to_owned(),
                     ));
@@ -190,11 +190,17 @@ impl<'a> Trial<'a> {
     }
 
     /// Whether the step grants the home, or what is above it or the workspace, with all that is in it: programs
-    /// look there in passing. A pattern is of the name alone.
-    fn opens_too_much(&self, step: &Step) -> bool {
+    /// look there in passing. What a profile denies in the home is granted to who asked for that very place. A
+    /// pattern is of the name alone.
+    fn opens_too_much(&self, step: &Step, asked: Asked<'_>) -> bool {
+        let Step { place, .. } = step;
+        let is_too_much = if asked.paths().any(|path| path == place) {
+            self.advisor.is_home_or_above(place)
+        } else {
+            self.advisor.is_beyond_advice(place)
+        };
         let is_pattern = || self.means == Means::Files && self.advisor.patterns_for(step).is_some();
-        let is_inside = step.place.starts_with(self.advisor.workspace);
-        !is_inside && self.advisor.is_beyond_advice(&step.place) && !is_pattern()
+        is_too_much && !place.starts_with(self.advisor.workspace) && !is_pattern()
     }
 
     /// What is granted at `place` as things stand.

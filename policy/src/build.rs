@@ -2,6 +2,7 @@
 
 pub(crate) mod automaton;
 mod beyond;
+mod decider;
 mod origin;
 mod reach;
 mod trie;
@@ -18,6 +19,7 @@ use zerocopy::{FromBytes as _, IntoBytes as _};
 
 use self::automaton::{NO_PATTERNS, Table};
 pub use self::beyond::Beyond;
+pub use self::decider::decider;
 pub use self::origin::Origin;
 use self::trie::{Place, Prefix, Trie};
 use crate::capability::Capabilities;

@@ -10,7 +10,7 @@ use std::vec::Vec;
 
 use serde::Serialize;
 
-use crate::build::{Grant, GrantKind, Origin};
+use crate::build::{self, Grant, GrantKind, Origin};
 use crate::canonical::{Op, Resolved, Root};
 use crate::capability::{Capabilities, Capability};
 use crate::decide::{self, Request};
@@ -55,7 +55,7 @@ pub struct CheckResult {
     /// Who declared the rule that decided; of a tier that withholds what the rule grants, or opens what no rule
     /// reaches, its pattern, its list or its default.
     pub rule: Option<String>,
-    /// That rule's place among the grants.
+    /// The place among the grants of the one that wins the path.
     #[serde(skip)]
     pub rule_id: Option<RuleId>,
     /// The paths whose rules effectively grant the capability, workspace-relative where they can
@@ -324,7 +324,7 @@ impl<'a> Context<'a> {
         let tiers = self.tiers.unwrap_or(&nobodys);
         result.rule_id = found.rule;
         result.rule = if found.opened(image).is_empty() {
-            found.rule.and_then(|id| self.origin(id))
+            found.rule.and_then(|id| self.origin(id, result.capability))
         } else {
             Some(tiers.opener(&found, path, route).0)
         };
@@ -417,8 +417,10 @@ impl<'a> Context<'a> {
         matches!(kind, Some(GrantKind::Sentinel | GrantKind::Workspace))
     }
 
-    pub(crate) fn origin(&self, id: RuleId) -> Option<String> {
-        self.grants.get(id.index()).map(|grant| grant.origin.to_string())
+    /// Who declared what decides about the capability where the rule `id` wins.
+    pub(crate) fn origin(&self, id: RuleId, capability: Capability) -> Option<String> {
+        let decided = build::decider(self.grants, id.index(), capability.into());
+        decided.map(|grant| grant.origin.to_string())
     }
 }
 

@@ -154,7 +154,7 @@ fn judgement(
     let request = Request::by_route(bytes(&place.path), bytes(route));
     let found = decide::lookup(image, &request);
     judgement.rule = if found.opened(image).is_empty() {
-        found.rule.and_then(|id| context.origin(id))
+        found.rule.and_then(|id| context.origin(id, capability))
     } else {
         Some(tiers.opener(&found, &place.path, route).0)
     };

@@ -153,7 +153,8 @@ impl Tiers {
     /// there is no default that it would be an exception to, what may be done inside the workspace, and
     /// outside where `approved` says so of a tier, a pattern, and the directory below which it matches.
     /// Gives back the patterns that would open more, with the tier of each: they open nothing, and what they
-    /// leave for reading alone they leave so (spec §6.4). Looks at the disk.
+    /// leave for reading alone they leave so (spec §6.4). What can match nothing opens nothing, whoever approves
+    /// it: that is dropped. Looks at the disk.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -180,20 +181,28 @@ impl Tiers {
         for tier in [Tier::Read, Tier::Write] {
             for text in theirs.list(tier) {
                 // What is looked at is what counts: links may lead elsewhere a moment later.
-                let pattern = Pattern::new(text, places, false).ok();
-                let opens = pattern.as_ref().is_some_and(|pattern| {
-                    let stem = pattern.stem();
-                    may_open && (stem.starts_with(places.workspace) || approved(tier, text, &stem))
-                });
+                let Some(pattern) = self.opening_pattern(tier, text, places) else { continue };
+                let stem = pattern.stem();
+                let opens =
+                    may_open && (stem.starts_with(places.workspace) || approved(tier, text, &stem));
                 let list = if opens { List::Tier(tier) } else { List::Limit };
                 if !opens {
                     left_out.push((tier, text.as_str()));
                 }
-                let counts = opens || tier == Tier::Read;
-                self.patterns.extend(pattern.filter(|_| counts).map(|pattern| (list, pattern)));
+                if opens || tier == Tier::Read {
+                    self.patterns.push((list, pattern));
+                }
             }
         }
         Ok(left_out)
+    }
+
+    /// The pattern of a list that opens something; one that can match nothing is left out, with a note.
+    fn opening_pattern(&mut self, tier: Tier, text: &str, places: Places<'_>) -> Option<Pattern> {
+        let left_out =
+            |problem| TierError { pattern: text.to_owned(), list: List::Tier(tier), problem };
+        let pattern = Pattern::new(text, places, false);
+        pattern.map_err(|problem| self.dropped.push(left_out(problem))).ok()
     }
 
     fn add(&mut self, list: List, text: &str, places: Places<'_>) -> Result<(), TierError> {

@@ -153,6 +153,37 @@ fn no_rule_is_advised_for_what_a_person_denied() {
     }
 }
 
+/// What a profile denies in the home an option on it opens, and nothing else in the home.
+#[test]
+fn what_a_profile_denies_in_the_home_is_opened_by_its_name() {
+    for (options, script) in [
+        (["-r", "$HOME"], "cat $HOME/.netrc"),
+        (["-w", "$HOME"], "echo x > $HOME/.netrc"),
+        (["--profile", "own"], "echo x > $HOME/big/file"),
+        (["--profile", "own"], "ls $HOME/big/sub"),
+        (["--profile", "own"], "cat $HOME/big/sub/deep"),
+    ] {
+        let scratch = tree();
+        let own = "[profiles.own]\nread = ['~/big']\ndeny = ['~/big/file', '~/big/sub']\n";
+        scratch.write("home/.config/jp-confine/config.toml", own);
+        for name in ["home/.netrc", "home/big/file", "home/big/sub/deep"] {
+            scratch.write(name, "x");
+        }
+        let (options, script) =
+            (options.map(|option| scratch.expand(option)), scratch.expand(script));
+        let run = |more: &[&str]| {
+            let first = options.iter().map(String::as_str);
+            let line = first.chain(more.iter().copied()).chain(["--", "sh", "-c", &script]);
+            product(&scratch, &line.collect::<Vec<_>>()).run()
+        };
+        assert_ne!(run(&[]).code(), 0, "{script}: allowed from the start");
+        let advised = texts(&denials(&scratch), "options").join(" ");
+        let (_, place) = advised.split_once(' ').unwrap_or_else(|| panic!("{script}: no option"));
+        assert!(script.ends_with(place), "{script}: {advised}");
+        run(&advised.split(' ').collect::<Vec<_>>()).assert_ok();
+    }
+}
+
 /// Where a tier withholds what a rule does not grant either, both are named, and nothing is advised in vain: what
 /// follows on the pattern is enough once that is gone.
 #[test]

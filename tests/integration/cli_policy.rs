@@ -211,6 +211,17 @@ fn check_names_the_tier() {
     assert_eq!(json(explained.assert_ok())["capabilities"][0]["rule"], rule, "{explained}");
 }
 
+/// Where it leads nobody knows, so that nobody can approve it.
+#[test]
+fn a_pattern_of_an_unknown_home_is_left_out() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", "[file_policy]\nread_paths = ['~/x']\n");
+    let run = product(&scratch, &["--", "true"]).env("HOME", "").run();
+    run.assert_ok()
+        .assert_stderr("left out: `~/x` cannot be one of `read_paths`: `~` is not known");
+    assert!(!run.stderr.contains("approve"), "{run}");
+}
+
 #[test]
 fn explain_names_the_layers() {
     let scratch = workspace();

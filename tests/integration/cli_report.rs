@@ -138,6 +138,30 @@ fn the_control_plane_is_never_writable() {
     assert!(!scratch.path("ws/lib").exists(), "{run}");
 }
 
+/// Who may not read the policy is told what keeps it from that: not that nobody changes it.
+#[test]
+fn who_may_not_read_the_policy_is_told_why() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = 'file'\nread = true\n");
+    scratch.write(
+        "home/.config/jp-confine/config.toml",
+        &scratch.expand("[profiles.own]\ndeny = ['$WS']\n"),
+    );
+    let kept = "the workspace's policy file, never writable from inside";
+    for (profile, reads) in [
+        ("none", "access.fs is declared, and no rule covers this"),
+        ("own", &scratch.expand("profile own: $WS")),
+    ] {
+        let tell = |line: &[&str]| product(&scratch, &[line, &["jp-confine.toml"]].concat()).run();
+        let run = tell(&["--profile", profile, "--", "cat"]);
+        run.assert_code(1).assert_stderr(reads);
+        assert!(!run.stderr.contains(kept), "{run}");
+        let explained = tell(&["--profile", profile, "explain"]);
+        explained.assert_stdout(&format!("read     deny   {reads}"));
+        explained.assert_stdout(&format!("update   deny   {kept}"));
+    }
+}
+
 /// A policy file that is not there yet cannot be planted for the next run.
 #[test]
 fn no_policy_can_be_planted() {

@@ -5,12 +5,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use jp_confine_policy::Capabilities;
+use jp_confine_policy::build;
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::check::Verdict;
 use jp_confine_policy::commands::Listed;
 use jp_confine_policy::coverage::Coverage;
 use jp_confine_policy::decide::{self, Denial, Request};
-use jp_confine_policy::image::Image;
+use jp_confine_policy::image::{Image, RuleId};
 use jp_confine_policy::invocation::{self, Invocation};
 
 use super::Asked;
@@ -103,7 +104,9 @@ impl Asked<'_> {
     fn rule_about_files(&self, denial: &Denial, program: &[u8]) -> String {
         let path = path_of(program);
         let pattern = denial.restraint.map(|it| self.prepared.tiers.described(it, path, path));
-        let grant = denial.rule.and_then(|rule| self.prepared.grants.get(rule.index()));
+        let decider =
+            |id: RuleId| build::decider(&self.prepared.grants, id.index(), denial.missing);
+        let grant = denial.rule.and_then(decider);
         let rule = pattern.or_else(|| grant.map(|grant| grant.origin.to_string()));
         format!("execute: {}", rule.unwrap_or_else(|| "no rule covers it".to_owned()))
     }

@@ -11,7 +11,7 @@ use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::{Capabilities, Capability};
 
-use crate::place::{Place, Policy, file_policy, image_with, letters};
+use crate::place::{Place, Policy, capability, file_policy, image_with, letters};
 
 fn allowed(explanation: &Explanation) -> String {
     let judgements = explanation.capabilities.iter();
@@ -117,6 +117,34 @@ fn hidden_areas_are_marked_for_reads_only() {
     let hidden = found.capabilities.iter().filter(|one| one.hidden).map(|one| one.capability);
     assert_eq!(letters(hidden), "rx");
     assert_eq!(allowed(&found), "-");
+}
+
+/// Of what is the launcher's own a rule decides what does not change it.
+#[test]
+fn a_control_entry_is_named_for_changes_alone() {
+    let place = Place::new("w/own w/a");
+    let control = Grant::new(
+        place.path("w/own"),
+        Capabilities::NONE,
+        GrantKind::Control,
+        Origin::Product { why: "own".to_owned() },
+    );
+    for (rules, by_rule) in [
+        ("a:r", "access.fs is declared, and no rule covers this"),
+        (".:rw", "rule `.` (, rule 1)"),
+        (".:rw own:", "rule `own` (, rule 1)"),
+    ] {
+        let mut grants = place.compile(rules, "").unwrap().grants;
+        grants.push(control.clone());
+        let policy = place.policy_of(grants);
+        let found = of(&policy, "own");
+        let named = found.capabilities.iter().map(|one| one.rule.as_deref().unwrap());
+        assert_eq!(named.collect::<Vec<_>>(), [by_rule, "own", "own", "own", by_rule], "{rules}");
+        for (letter, rule) in [('r', by_rule), ('u', "own")] {
+            let checked = policy.context().check(b"own", capability(letter));
+            assert_eq!(checked.rule.as_deref(), Some(rule), "{rules}");
+        }
+    }
 }
 
 /// As advice names it, so that what is shown can be told from another name.

@@ -10,7 +10,7 @@ use jp_confine_policy::decide::{
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::image::Image;
 use jp_confine_policy::pattern::{Pattern, PatternError, Places};
-use jp_confine_policy::tier::Restraint;
+use jp_confine_policy::tier::{Restraint, Tier};
 use jp_confine_policy::tiers::Tiers;
 use proptest::prelude::*;
 
@@ -370,6 +370,25 @@ fn wrong_patterns_are_refused() {
     assert_eq!(denied.expect_err("a hole").problem, PatternError::NoHome);
     let dropped = Tiers::new(&file_policy("read=~/x"), None, homeless).expect("only less").dropped;
     assert_eq!(dropped.len(), 1);
+}
+
+/// Nobody could approve where it leads.
+#[test]
+fn what_a_workspace_file_has_in_an_unknown_home_is_left_out() {
+    let homeless = Places { home: None, ..places() };
+    let mut tiers = Tiers::default();
+    let theirs = file_policy("read=~/x write=~/y read=/o/z");
+    let refused = tiers.restrict(&theirs, homeless, |_, _, _| false).expect("patterns");
+    assert_eq!(refused, [(Tier::Read, "/o/z")]);
+    let dropped = tiers.dropped.iter().map(ToString::to_string);
+    let why = "`~` is not known, because HOME is not set to an absolute path";
+    assert_eq!(
+        dropped.collect::<Vec<_>>(),
+        [
+            format!("`~/x` cannot be one of `read_paths`: {why}"),
+            format!("`~/y` cannot be one of `write_paths`: {why}"),
+        ]
+    );
 }
 
 #[test]
