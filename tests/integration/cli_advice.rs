@@ -11,14 +11,14 @@ use crate::run::{Outcome, PRODUCT, Run};
 use crate::scratch::Scratch;
 
 /// Lets everything inside be read, and what is in `bin` be run.
-const POLICY: &str = "[[access.fs]]\npath = \".\"\nread = true\n
+pub(crate) const POLICY: &str = "[[access.fs]]\npath = \".\"\nread = true\n
 [[access.fs]]\npath = \"bin\"\nread = true\nexecute = true\n";
 
 /// Lets everything inside be read.
-const READ: &str = "[[access.fs]]\npath = \".\"\nread = true\n\n";
+pub(crate) const READ: &str = "[[access.fs]]\npath = \".\"\nread = true\n\n";
 
 /// Each script fails, and does not fail once it is allowed.
-const ROWS: &[(&str, &str)] = &[
+pub(crate) const ROWS: &[(&str, &str)] = &[
     ("read outside", "cat $OUT/secret"),
     ("read through a link", "cat link"),
     ("read hidden at home", "cat $HOME/.private/key"),
@@ -49,19 +49,6 @@ const ROWS: &[(&str, &str)] = &[
     ("create outside what has another name each time", "mktemp -p $OUT"),
 ];
 
-/// What no option and no rule allows: the script, and what the advice names.
-const WITHHELD: &[(&str, &str)] = &[
-    ("echo x >> no/file", "first: `<workspace>/no/**` of deny_paths"),
-    ("touch no/new", "first: `<workspace>/no/**` of deny_paths"),
-    ("rm -f no/file", "first: `<workspace>/no/**` of deny_paths"),
-    (
-        "mv whole dir/whole",
-        "place; take the pattern out: `<workspace>/whole/part/*` of prompt_paths",
-    ),
-    ("mv asked/file moved", "first: `<workspace>/asked/**` of prompt_paths"),
-    ("ln asked/file second", "first: `<workspace>/asked/**` of prompt_paths"),
-];
-
 pub(crate) fn tree() -> Scratch {
     let scratch = Scratch::new();
     scratch.write("ws/jp-confine.toml", POLICY);
@@ -71,18 +58,6 @@ pub(crate) fn tree() -> Scratch {
     std::os::unix::fs::symlink(scratch.path("out/secret"), scratch.ws().join("link"))
         .expect("linked");
     std::os::unix::fs::symlink("program", scratch.ws().join("dir/inner")).expect("linked");
-    scratch
-}
-
-/// As [`tree`], with places that tiers withhold as well as rules.
-fn withheld() -> Scratch {
-    let scratch = tree();
-    for name in ["ws/no/file", "ws/asked/file", "ws/whole/part/file"] {
-        scratch.write(name, "x");
-    }
-    let deny = "[file_policy]\ndeny_paths = [\"<workspace>/no/**\"]\n";
-    let prompt = "prompt_paths = [\"<workspace>/whole/part/*\", \"<workspace>/asked/**\"]\n";
-    scratch.write("ws/jp-confine.toml", &[READ, deny, prompt].concat());
     scratch
 }
 
@@ -184,183 +159,6 @@ fn what_a_profile_denies_in_the_home_is_opened_by_its_name() {
     }
 }
 
-/// Where a tier withholds what a rule does not grant either, both are named, and nothing is advised in vain: what
-/// follows on the pattern is enough once that is gone.
-#[test]
-fn what_tiers_withhold_too_is_named() {
-    for (script, pattern) in WITHHELD {
-        let scratch = withheld();
-        let denied = attempt(&scratch, script);
-        denied.assert_stderr("rule `.`").assert_stderr(pattern);
-        let denials = denials(&scratch);
-        for denial in &denials {
-            assert_eq!(denial["options"], Value::Null, "{script}: {denial}");
-        }
-        let told = product(&scratch, &["why", "--last"]).run();
-        told.assert_stdout(pattern);
-        let is_first = pattern.starts_with("first: ");
-        assert_eq!(told.stdout.contains("then allow: jp-confine -w "), is_first, "{told}");
-        assert_eq!(told.stdout.contains("or add to "), is_first, "{told}");
-        // Of several there is no room for it.
-        let is_told = is_first && denials.len() == 1;
-        assert_eq!(denied.stderr.contains("or add to "), is_told, "{denied}");
-        if is_first {
-            let rules = texts(&denials, "toml").join("\n");
-            scratch.write("ws/jp-confine.toml", &format!("{READ}\n{rules}"));
-            attempt(&scratch, script).assert_ok();
-        }
-    }
-}
-
-/// What no grant outweighs is told of before what lacks a grant, also by the spelling of where a move goes.
-#[test]
-fn a_spelling_that_is_denied_goes_first() {
-    let scratch = tree();
-    std::os::unix::fs::symlink("dir", scratch.ws().join("way")).expect("linked");
-    scratch.write(
-        "ws/jp-confine.toml",
-        &format!("{READ}[file_policy]\ndeny_paths = [\"**/way/*\"]\n"),
-    );
-    for script in ["mv file way/file", "ln file way/file", "mkdir way/new", "rm way/program"] {
-        attempt(&scratch, script).assert_stderr("`**/way/*` of deny_paths");
-        for denial in denials(&scratch) {
-            assert_eq!(denial["options"], Value::Null, "{script}: {denial}");
-        }
-    }
-}
-
-/// A pattern by which a person is asked, or a directory kept in its place, is named with those that deny.
-#[test]
-fn what_is_behind_patterns_that_deny_is_named_at_once() {
-    const WRITE: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n\n";
-    let asked = "then a person is asked, for `**/no/file` of prompt_paths";
-    let kept = "`**/no/part/*` of prompt_paths";
-    for (granted, script, denied, named) in [
-        (READ, "echo x >> no/file", "deny_paths = ['**/no/*']", asked),
-        (WRITE, "echo x >> no/file", "deny_paths = ['**/no/*']", asked),
-        (READ, "mv no dir/moved", "deny_paths = ['**/no']", kept),
-        (WRITE, "mv no dir/moved", "deny_paths = ['**/no']", kept),
-    ] {
-        let scratch = withheld();
-        scratch.write("ws/no/part/file", "x");
-        let prompt = "prompt_paths = ['**/no/file', '**/no/part/*']";
-        let policy = format!("{granted}[file_policy]\n{denied}\n{prompt}\n");
-        scratch.write("ws/jp-confine.toml", &policy);
-        let told = attempt(&scratch, script).stderr;
-        let last = product(&scratch, &["why", "--last"]).run().stdout;
-        for told in [told, last] {
-            let has_both = told.contains(named) && told.contains("of deny_paths");
-            assert!(has_both, "{policy}: {script}: {told}");
-        }
-    }
-}
-
-/// What is granted and asked about does not leave its place: that is no question, and nobody is told of one.
-#[test]
-fn what_is_asked_about_stays_in_its_place() {
-    let scratch = withheld();
-    let policy = std::fs::read_to_string(scratch.ws().join("jp-confine.toml")).expect("read");
-    let policy = policy.replace("read = true", "read = true\nwrite = true");
-    scratch.write("ws/jp-confine.toml", &policy);
-    scratch.write("ws/asked/dir/file", "x");
-    for script in ["mv asked/file moved", "ln asked/file second", "mv asked/dir dir/asked"] {
-        let denied = attempt(&scratch, script);
-        denied.assert_stderr("has to stay in its place; take the pattern out");
-        assert!(!denied.stderr.contains("consented"), "{denied}");
-        product(&scratch, &["why", "--last"]).run().assert_stdout("has to stay in its place");
-    }
-    attempt(&scratch, "cat asked/file").assert_stderr("nobody consented");
-}
-
-/// A pattern below a directory keeps it in its place, wherever the pattern begins.
-#[test]
-fn what_keeps_a_directory_in_its_place_is_named() {
-    for pattern in ["**/dir/**/x", "**/dir/*", "**/di*/conf/x", "<workspace>/dir/conf/x"] {
-        let scratch = Scratch::new();
-        scratch.write("ws/dir/conf/file", "x");
-        let policy = format!("[file_policy]\ndeny_paths = ['**/other/*', '{pattern}']\n");
-        scratch.write("ws/jp-confine.toml", &policy);
-        let named = format!("take the pattern out: `{pattern}` of deny_paths");
-        let denied = attempt(&scratch, "mv dir moved");
-        assert_ne!(denied.code(), 0, "{pattern}: allowed");
-        denied.assert_stderr(&named).assert_stderr("(jp-confine.toml:2)");
-        product(&scratch, &["why", "--last"]).run().assert_stdout(&named);
-    }
-}
-
-/// Where a person is asked once it is granted, the advice says so, and what was granted stays granted.
-#[test]
-fn what_is_asked_about_once_it_is_granted_says_so() {
-    let scratch = withheld();
-    let denied = attempt(&scratch, "echo x >> asked/file");
-    denied.assert_stderr("-w ").assert_stderr("then a person is asked, for `<workspace>/asked/**`");
-    let advice = denials(&scratch);
-    assert_eq!(texts(&advice, "question").len(), 1, "{advice:?}");
-    let rules = texts(&advice, "toml").concat();
-    assert!(rules.contains("read = true") && rules.contains("update = true"), "{rules}");
-    let policy = std::fs::read_to_string(scratch.ws().join("jp-confine.toml")).expect("read");
-    scratch.write("ws/jp-confine.toml", &format!("{policy}\n{rules}"));
-    attempt(&scratch, "echo x >> asked/file").assert_stderr("nobody consented");
-}
-
-/// Patterns for the user's own configuration, which has some already: they count, what counted does still.
-#[test]
-fn patterns_that_are_advised_allow_it() {
-    let config = "[file_policy]\nread_paths = [\n\"/nowhere\",\n]\n";
-    let outside = ["read", "list", "write", "create", "rename out", "execute outside"];
-    let names = |name: &str| outside.iter().any(|begin| name.starts_with(begin));
-    let leaves = |script: &str| script.contains('$') || script.contains("link");
-    for (name, script) in ROWS.iter().filter(|(name, script)| names(name) && leaves(script)) {
-        let scratch = tree();
-        scratch.write("home/.config/jp-confine/config.toml", config);
-        assert_ne!(attempt(&scratch, script).code(), 0, "{name}: allowed from the start");
-        let advice = denials(&scratch);
-        let rules = texts(&advice, "toml").join("\n");
-        let (mut read, mut write) = (vec!["/nowhere".to_owned()], Vec::new());
-        for one in advice.iter().flat_map(|one| one["patterns"].as_array().expect("a list")) {
-            assert_eq!(
-                one["file"],
-                scratch.path("home/.config/jp-confine/config.toml").to_str().unwrap()
-            );
-            let list = if one["key"] == "read_paths" { &mut read } else { &mut write };
-            list.extend(one["patterns"].as_array().expect("a list").iter().map(Value::to_string));
-        }
-        assert!(read.len() + write.len() > 1, "{name}: {advice:?}");
-        read[0] = "\"/nowhere\"".to_owned();
-        let (read, write) = (read.join(","), write.join(","));
-        let own = format!("[file_policy]\nread_paths = [{read}]\nwrite_paths = [{write}]\n");
-        scratch.write("home/.config/jp-confine/config.toml", &own);
-        scratch.write("ws/jp-confine.toml", &format!("{POLICY}\n{rules}"));
-        let again = attempt(&scratch, script);
-        assert_eq!(again.code(), 0, "{name}: {own}{rules}: {again}");
-    }
-}
-
-/// What `default` withholds a pattern gives, with a rule where that lacks, too.
-#[test]
-fn patterns_are_advised_where_a_default_refuses() {
-    let config = "[file_policy]\ndefault = \"deny\"\n";
-    for script in ["cat file", "echo x >> file", "cat $OUT/secret"] {
-        let scratch = tree();
-        scratch.write("home/.config/jp-confine/config.toml", config);
-        attempt(&scratch, script)
-            .assert_stderr("  allow: add to ")
-            .assert_stderr("file_policy] in");
-        let advice = denials(&scratch);
-        let list =
-            |one: &Value| format!("{} = {}\n", one["key"].as_str().unwrap(), one["patterns"]);
-        let patterns = advice.iter().flat_map(|one| one["patterns"].as_array().expect("a list"));
-        let own = patterns.map(list).collect::<String>();
-        scratch.write("home/.config/jp-confine/config.toml", &format!("{config}{own}"));
-        let rules = texts(&advice, "toml").concat();
-        scratch.write("ws/jp-confine.toml", &format!("{POLICY}\n{rules}"));
-        attempt(&scratch, script).assert_ok();
-        if script == "cat file" {
-            attempt(&scratch, "cat bin/program").assert_stderr("config.toml:2)");
-        }
-    }
-}
-
 #[test]
 fn behind_a_link_that_dangles_there_is_nothing_to_allow() {
     let scratch = Scratch::new();
@@ -370,18 +168,6 @@ fn behind_a_link_that_dangles_there_is_nothing_to_allow() {
     let run = Run::sh(&scratch, "cat fork/x").run();
     run.assert_code(1).assert_stderr("leads to nothing on this machine, so that");
     assert!(!run.stderr.contains("allow: jp-confine"), "{run}");
-}
-
-/// What several denials want in one list is told as that, since rules are not in it.
-#[test]
-fn patterns_are_put_together_as_lists() {
-    let scratch = Scratch::new();
-    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
-    scratch.write("home/p", "x");
-    scratch.write("out/q", "x");
-    attempt(&scratch, "echo x > new; cat $HOME/p; cat $OUT/q");
-    let told = product(&scratch, &["why", "--last"]).run();
-    told.assert_ok().assert_stdout("\nall of the lists together\n");
 }
 
 /// Where a rule covers what lies outside no pattern helps: below what a profile grants, and below an approved link.

@@ -37,6 +37,7 @@ mod cli_advice_beyond;
 mod cli_advice_links;
 mod cli_advice_order;
 mod cli_advice_pasted;
+mod cli_advice_patterns;
 mod cli_advice_rounds;
 mod cli_authorize;
 mod cli_beyond;
