@@ -137,6 +137,14 @@ impl<'a> Caller<'a> {
         self.entry("cwd", OFlags::DIRECTORY).map_err(|_| Errno::ACCESS)
     }
 
+    /// What its paths relative to `dirfd` start from, as in `openat(2)`.
+    ///
+    /// # Errors
+    /// `EBADF`, or `EACCES` where it cannot be told.
+    pub(crate) fn object_at(&self, dirfd: i32) -> Result<OwnedFd, Errno> {
+        if dirfd == libc::AT_FDCWD { self.working_directory() } else { self.object(dirfd) }
+    }
+
     /// The object of one of its descriptors, pinned.
     ///
     /// # Errors

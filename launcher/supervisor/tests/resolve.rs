@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::os::unix::fs::symlink;
 
-use super::{Ground, address, c, call, said};
+use super::answers::described;
+use super::{Ground, HERE, address, agree, c, call, said};
 
 /// The same numbers every time (`splitmix64`).
 struct Random(u64);
@@ -109,4 +110,33 @@ fn paths_lead_where_the_kernel_goes() {
             assert!(!std::path::Path::new(&*path).starts_with(&root), "seed {seed}: {path}");
         }
     }
+}
+
+/// What is another mount to the kernel depends on whether it has met the root on the way.
+#[test]
+fn absolute_links_with_every_resolve_flag() {
+    agree(by_absolute_links);
+}
+
+/// Opens by absolute links, and by paths that are so themselves.
+fn by_absolute_links() -> String {
+    let mut text = String::new();
+    let root = std::env::current_dir().expect("there");
+    let dir = std::fs::File::open("d").expect("open");
+    let dir = std::os::fd::AsRawFd::as_raw_fd(&dir).unsigned_abs() as usize;
+    let absolute = root.join("al");
+    let absolute = absolute.to_str().expect("text");
+    let paths = ["far", "d/far", "../al", "al", "d/../al", "far/g", "null", absolute, "/dev/null"];
+    for (dirfd, at) in [("dir", dir), ("here", HERE), ("none", 1 << 20)] {
+        for resolve in [0_u64, 1, 2, 3, 4, 8, 9, 16, 17] {
+            for path in paths {
+                let name = c(path);
+                let how = [0, 0, resolve];
+                let how = how.as_ptr().expose_provenance();
+                let outcome = call(libc::SYS_openat2, &[at, address(&name), how, 24]);
+                let _ = writeln!(text, "{dirfd} {resolve} {path}: {}", described(outcome));
+            }
+        }
+    }
+    text
 }
