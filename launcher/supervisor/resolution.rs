@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::caller::Caller;
 use super::resolve::{Argument, HELD, HELD_ENTRY, Split, split};
-use super::walk::{LINK_BUDGET, check_planted, first, is_end, stands_for_object, text_of};
+use super::walk::{LINK_BUDGET, check_planted, first, is_end, look_up, stands_for_object, text_of};
 
 const HELD_DIRECTORY: OFlags = HELD.union(OFlags::DIRECTORY);
 
@@ -139,7 +139,7 @@ impl<'r> Resolution<'r> {
         if last {
             check_planted(self.caller, link, &directory)?;
         }
-        if stands_for_object(link, &directory)? && Self::is_magic(name, &directory) {
+        if stands_for_object(link, &directory)? && self.is_magic(name, &directory) {
             return Err(self.no_magic());
         }
         let target = text_of(self.caller, link, name)?;
@@ -150,9 +150,10 @@ impl<'r> Resolution<'r> {
     }
 
     /// Whether a link leads elsewhere than to where it reads.
-    fn is_magic(name: &[u8], directory: &OwnedFd) -> bool {
+    fn is_magic(&self, name: &[u8], directory: &OwnedFd) -> bool {
         let resolve = ResolveFlags::NO_MAGICLINKS;
-        openat2(directory, name, HELD, Mode::empty(), resolve).err() == Some(Errno::LOOP)
+        let follow = || openat2(directory, name, HELD, Mode::empty(), resolve);
+        look_up(self.caller, directory, name, follow).err() == Some(Errno::LOOP)
     }
 
     /// What the kernel says of such a link. None is followed: it would be one of the supervisor's.
@@ -165,6 +166,7 @@ impl<'r> Resolution<'r> {
     fn check_jump(&self, parent: &[u8], directory: &OwnedFd) -> Result<(), Errno> {
         // It must be that of the caller.
         self.caller.root()?;
+        self.caller.confirm()?;
         let root = self.hold(b"/", HELD_DIRECTORY)?;
         let may_cross = !self.flags.contains(ResolveFlags::NO_XDEV);
         let stays = || Ok(self.has_met_root(parent) && mount_of(directory)? == mount_of(&root)?);

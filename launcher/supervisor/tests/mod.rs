@@ -8,6 +8,7 @@ mod refusals;
 mod resolve;
 mod sockets;
 mod speed;
+mod strangers;
 mod waits;
 
 use std::ffi::CString;
