@@ -97,7 +97,25 @@ fn a_program_that_its_user_may_not_read() {
     std::fs::set_permissions(&program, Permissions::from_mode(0o111)).expect("chmod");
     let outcome = Run::sh(&scratch, "./stress write-to file").run();
     assert!(!outcome.stdout.contains("ok"), "{outcome}");
-    outcome.assert_stderr("may not read it, so nobody can tell what it does");
+    outcome.assert_stderr("nobody may look into it: make it readable");
+}
+
+/// As in many containers: then root too is shown nothing of processes that another user's became.
+#[test]
+fn a_caller_that_becomes_another_user_where_root_may_not_look() {
+    if Holder::under_test() == Holder::Library || !rustix::process::geteuid().is_root() {
+        return skip("only root can be another user, and the library is not in it");
+    }
+    if !have("setpriv") {
+        return skip("no setpriv");
+    }
+    let scratch = ground(Scratch::new(), Linked::Statically);
+    let user = STRANGER.to_string();
+    let without = ["--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", PRODUCT, "--"];
+    let line = [&without[..], &["./stress", "stranger", &user, "write-to", "file"]].concat();
+    let outcome = Run::new(&scratch, "setpriv", &line).mode(Mode::Bare).run();
+    assert!(!outcome.stdout.contains("ok"), "{outcome}");
+    outcome.assert_stderr("or start it as the user that it becomes");
 }
 
 /// The library hands what it holds over by `/proc`, where nobody but the process itself finds it any more, nor
