@@ -26,7 +26,7 @@ impl Advisor<'_> {
             }
             Reason::Foreign => "built for another architecture: use a build for this machine",
             Reason::Unreadable => {
-                "its user may not read it, so nobody can tell what it does: make it readable"
+                "nobody may look into it: make it readable, or start it as the user that it becomes"
             }
             Reason::Loader => {
                 "its loader must be granted with -x, and be where the run changes nothing"

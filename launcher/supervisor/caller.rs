@@ -2,6 +2,9 @@
 //!
 //! Everything that is read of it counts only once [`Caller::confirm`] found that it still waits:
 //! else its number might belong to another thread by now.
+//!
+//! Its memory is read before anybody acts as the caller. What `/proc` has of it is found at any time, with the
+//! supervisor's own right to look: where its root is may be asked only once a link leads there.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -13,6 +16,7 @@ use rustix::thread::Pid;
 
 use super::proc::Proc;
 use super::status::Status;
+use crate::sys::identity::look_into;
 use crate::sys::memory;
 use crate::sys::notification::{Listener, Notification};
 
@@ -137,6 +141,14 @@ impl<'a> Caller<'a> {
         self.entry("cwd", OFlags::DIRECTORY).map_err(|_| Errno::ACCESS)
     }
 
+    /// What its paths relative to `dirfd` start from, as in `openat(2)`.
+    ///
+    /// # Errors
+    /// `EBADF`, or `EACCES` where it cannot be told.
+    pub(crate) fn object_at(&self, dirfd: i32) -> Result<OwnedFd, Errno> {
+        if dirfd == libc::AT_FDCWD { self.working_directory() } else { self.object(dirfd) }
+    }
+
     /// The object of one of its descriptors, pinned.
     ///
     /// # Errors
@@ -168,7 +180,8 @@ impl<'a> Caller<'a> {
             return Err(Errno::BADF);
         }
         let process = self.handle().map_err(|_| Errno::ACCESS)?;
-        pidfd_getfd(&process, fd, PidfdGetfdFlags::empty()).map_err(|errno| match errno {
+        let share = || pidfd_getfd(&process, fd, PidfdGetfdFlags::empty());
+        look_into(share).map_err(|errno| match errno {
             Errno::BADF => Errno::BADF,
             _ => Errno::ACCESS,
         })
@@ -196,6 +209,7 @@ impl<'a> Caller<'a> {
 
     fn entry(&self, name: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = OFlags::PATH | OFlags::CLOEXEC | flags;
-        openat(self.proc.as_fd(), format!("{}/{name}", self.tid), flags, Mode::empty())
+        let name = format!("{}/{name}", self.tid);
+        look_into(|| openat(self.proc.as_fd(), &name, flags, Mode::empty()))
     }
 }

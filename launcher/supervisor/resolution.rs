@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::caller::Caller;
 use super::resolve::{Argument, HELD, HELD_ENTRY, Split, split};
-use super::walk::{LINK_BUDGET, check_planted, first, is_end, stands_for_object, text_of};
+use super::walk::{LINK_BUDGET, check_planted, first, is_end, look_up, stands_for_object, text_of};
 
 const HELD_DIRECTORY: OFlags = HELD.union(OFlags::DIRECTORY);
 
@@ -39,21 +39,21 @@ pub(crate) enum Reached {
 }
 
 impl<'r> Resolution<'r> {
-    /// A resolution of this path, which starts at `directory` if that is given.
+    /// A resolution of this path, which was given relative to `dirfd`.
     ///
     /// # Errors
-    /// `EACCES` where it cannot be told what it starts from.
+    /// `EBADF`, or `EACCES` where it cannot be told what it starts from.
     pub(crate) fn new(
         argument: &'r Argument<'_>,
-        directory: Option<OwnedFd>,
+        dirfd: i32,
         flags: ResolveFlags,
     ) -> Result<Self, Errno> {
         let caller = argument.caller();
         let is_absolute = argument.text().to_bytes().starts_with(b"/");
-        let start = match directory {
-            Some(directory) => directory,
-            None if is_absolute && !flags.intersects(SCOPED) => caller.root()?,
-            None => caller.working_directory()?,
+        let start = if is_absolute && flags.contains(ResolveFlags::IN_ROOT) {
+            caller.object_at(dirfd)?
+        } else {
+            argument.start().try_clone_to_owned().map_err(|_| Errno::MFILE)?
         };
         Ok(Self { caller, start, flags })
     }
@@ -139,20 +139,21 @@ impl<'r> Resolution<'r> {
         if last {
             check_planted(self.caller, link, &directory)?;
         }
-        if stands_for_object(link, &directory)? && Self::is_magic(name, &directory) {
+        if stands_for_object(link, &directory)? && self.is_magic(name, &directory) {
             return Err(self.no_magic());
         }
         let target = text_of(self.caller, link, name)?;
         if target.starts_with(b"/") {
-            self.check_jump(&directory)?;
+            self.check_jump(parent, &directory)?;
         }
         Ok(target)
     }
 
     /// Whether a link leads elsewhere than to where it reads.
-    fn is_magic(name: &[u8], directory: &OwnedFd) -> bool {
+    fn is_magic(&self, name: &[u8], directory: &OwnedFd) -> bool {
         let resolve = ResolveFlags::NO_MAGICLINKS;
-        openat2(directory, name, HELD, Mode::empty(), resolve).err() == Some(Errno::LOOP)
+        let follow = || openat2(directory, name, HELD, Mode::empty(), resolve);
+        look_up(self.caller, directory, name, follow).err() == Some(Errno::LOOP)
     }
 
     /// What the kernel says of such a link. None is followed: it would be one of the supervisor's.
@@ -161,15 +162,22 @@ impl<'r> Resolution<'r> {
         if self.flags.intersects(SCOPED) && !asked { Errno::XDEV } else { Errno::LOOP }
     }
 
-    /// Whether a link in this directory may lead to the root.
-    fn check_jump(&self, directory: &OwnedFd) -> Result<(), Errno> {
+    /// Whether a link in the directory `parent` may lead to the root.
+    fn check_jump(&self, parent: &[u8], directory: &OwnedFd) -> Result<(), Errno> {
         // It must be that of the caller.
         self.caller.root()?;
+        self.caller.confirm()?;
         let root = self.hold(b"/", HELD_DIRECTORY)?;
-        if self.flags.contains(ResolveFlags::NO_XDEV) && mount_of(directory)? != mount_of(&root)? {
-            return Err(Errno::XDEV);
-        }
-        Ok(())
+        let may_cross = !self.flags.contains(ResolveFlags::NO_XDEV);
+        let stays = || Ok(self.has_met_root(parent) && mount_of(directory)? == mount_of(&root)?);
+        if may_cross || stays()? { Ok(()) } else { Err(Errno::XDEV) }
+    }
+
+    /// Whether the kernel knows where the root is by now: else it takes that for another mount (`nd_jump_root` in
+    /// fs/namei.c). It looks when a path starts there, is to stay below it, or goes up.
+    fn has_met_root(&self, way: &[u8]) -> bool {
+        let goes_up = || way.split(|&byte| byte == b'/').any(|component| component == b"..");
+        self.flags.intersects(SCOPED) || way.starts_with(b"/") || goes_up()
     }
 }
 

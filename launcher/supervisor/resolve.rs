@@ -46,8 +46,7 @@ impl<'a> Argument<'a> {
         let start = match text.to_bytes().first() {
             None => return Err(Errno::NOENT),
             Some(b'/') => caller.root()?,
-            Some(_) if dirfd == libc::AT_FDCWD => caller.working_directory()?,
-            Some(_) => caller.object(dirfd)?,
+            Some(_) => caller.object_at(dirfd)?,
         };
         let through = Through::of(&caller, text.to_bytes());
         Ok(Self { caller, text, start, through })

@@ -20,7 +20,7 @@ use super::waiting::Waiting;
 use crate::consent::{Answer, Asker};
 use crate::events::{self, Reason};
 use crate::learn::record::How;
-use crate::sys::identity::Brief;
+use crate::sys::identity::{Brief, look_into};
 
 /// A trapped call being answered.
 pub(crate) struct Task<'a> {
@@ -400,7 +400,7 @@ pub(crate) fn is_absent(denial: Denial, path: &[u8], errno: Errno) -> bool {
 pub(crate) fn program_of(caller: &Caller<'_>) -> Vec<u8> {
     let link = format!("{}/exe", caller.tid());
     let own_name = || caller.proc().text(caller.tid(), "comm").unwrap_or_default();
-    match readlinkat(caller.proc().as_fd(), link, Vec::new()) {
+    match look_into(|| readlinkat(caller.proc().as_fd(), &link, Vec::new())) {
         Ok(program) => program.into_bytes(),
         Err(_) => own_name().trim_end_matches('\n').as_bytes().to_vec(),
     }

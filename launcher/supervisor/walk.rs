@@ -3,7 +3,9 @@
 
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use rustix::fs::{FileType, Mode, PROC_SUPER_MAGIC, Stat, fstat, fstatfs, openat, readlinkat};
+use rustix::fs::{
+    FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstat, fstatfs, openat, readlinkat,
+};
 use rustix::io::Errno;
 
 use super::caller::Caller;
@@ -11,6 +13,7 @@ use super::found::{Entry, Found, Object};
 use super::place::{self, Place};
 use super::planted::Directory;
 use super::resolve::{HELD, HELD_ENTRY};
+use crate::sys::identity::look_into;
 
 /// How many links are followed before `ELOOP` (`path_resolution(7)`).
 pub(super) const LINK_BUDGET: u32 = 40;
@@ -83,7 +86,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         if !is_directory(&fstat(&self.current)?) {
             return Err(Errno::NOTDIR);
         }
-        let found = match openat(&self.current, name, HELD_ENTRY, Mode::empty()) {
+        let found = match self.hold(name, HELD_ENTRY) {
             Err(Errno::NOENT) => return Ok(Step::Missing),
             found => found?,
         };
@@ -92,6 +95,12 @@ impl<'w, 'a> Walk<'w, 'a> {
             return Ok(Step::Link(found));
         }
         Ok(Step::Reached(found, stat))
+    }
+
+    /// Holds an entry of the current directory.
+    fn hold(&self, name: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+        let hold = || openat(&self.current, name, flags, Mode::empty());
+        look_up(self.caller, &self.current, name, hold)
     }
 
     fn follow(&mut self, link: &OwnedFd, name: &[u8], rest: Vec<u8>) -> Result<(), Errno> {
@@ -107,6 +116,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             None => return Err(Errno::NOENT),
             Some(b'/') => {
                 self.current = self.caller.root()?;
+                self.caller.confirm()?;
                 self.own = false;
             }
             Some(_) => {}
@@ -122,9 +132,8 @@ impl<'w, 'a> Walk<'w, 'a> {
             // It may lead to where other things are mounted, and the same path means another object.
             return Err(Errno::ACCESS);
         }
-        let object = openat(&self.current, name, HELD, Mode::empty())?;
-        let own = matches!(&place, Place::Named(path) if path.starts_with(b"/proc/self/"));
-        self.enter(object, rest, own)
+        let object = self.hold(name, HELD)?;
+        self.enter(object, rest, is_own(&place))
     }
 
     /// Goes on from an object, the caller's own descriptor's or another's.
@@ -141,6 +150,29 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.rest = rest;
         Ok(())
     }
+}
+
+/// Looks up an entry of a directory, by `look`. What `/proc` has of a process it shows to that itself, also where to
+/// nobody else who acts as the same user (`proc(5)`, "dumpable").
+pub(super) fn look_up(
+    caller: &Caller<'_>,
+    directory: &OwnedFd,
+    name: &[u8],
+    look: impl Fn() -> Result<OwnedFd, Errno>,
+) -> Result<OwnedFd, Errno> {
+    match look() {
+        Err(Errno::ACCESS) if is_of_own_process(caller, directory, name)? => {
+            let found = look_into(look);
+            caller.confirm()?;
+            found
+        }
+        found => found,
+    }
+}
+
+/// Whether an entry of a directory is what `/proc` has of the caller's own process.
+fn is_of_own_process(caller: &Caller<'_>, directory: &OwnedFd, name: &[u8]) -> Result<bool, Errno> {
+    Ok(is_in_proc(directory)? && is_own(&place::of_entry(caller, directory.as_fd(), name)?))
 }
 
 /// The first component of a path, and what follows it, slashes and all.
@@ -180,6 +212,11 @@ pub(super) fn text_of(caller: &Caller<'_>, link: &OwnedFd, name: &[u8]) -> Resul
         }
         _ => Ok(readlinkat(link, "", Vec::new())?.into_bytes()),
     }
+}
+
+/// Whether what is there is of the caller's own process.
+fn is_own(place: &Place) -> bool {
+    matches!(place, Place::Named(path) if path.starts_with(b"/proc/self/"))
 }
 
 fn is_in_proc(link: &OwnedFd) -> Result<bool, Errno> {

@@ -56,6 +56,10 @@ struct Info {
     exit_code: i32,
 }
 
+/// What shows a process to those whom it is hidden from, and lets them into the directory of its descriptors, which
+/// is root's then.
+const SIGHT: CapabilitySet = CapabilitySet::SYS_PTRACE.union(CapabilitySet::DAC_READ_SEARCH);
+
 /// `PIDFD_GET_INFO`.
 const GET_INFO: libc::Ioctl = libc::_IOWR::<Info>(0xff, 11);
 /// `PIDFD_INFO_CREDS`.
@@ -81,6 +85,29 @@ impl Brief {
             capabilities: capabilities(Some(thread))?.effective.bits(),
         })
     }
+}
+
+/// Looks at what `/proc` has of a process. The calling thread may act as somebody who is not shown that: then it
+/// looks with the right to, if it is permitted that, and does nothing else with it.
+///
+/// # Errors
+/// Those of `look`.
+pub(crate) fn look_into<T>(look: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
+    let refusal = match look() {
+        Err(errno @ (Errno::ACCESS | Errno::PERM)) => errno,
+        seen => return seen,
+    };
+    let CapabilitySets { effective, permitted, .. } = capabilities(None)?;
+    let raised = effective | (SIGHT & permitted);
+    if raised == effective || set_effective(raised, permitted).is_err() {
+        return Err(refusal);
+    }
+    let seen = look();
+    if set_effective(effective, permitted).is_err() {
+        // What comes next is the caller's, who lacks the right.
+        std::process::abort();
+    }
+    seen
 }
 
 /// Gives the calling thread a working directory and a mask of its own.

@@ -77,7 +77,7 @@ fn a_crash_leaves_no_file_of_memory() {
 fn a_caller_that_hides_its_memory() {
     let done = |linked, mode| {
         let scratch = ground(Scratch::for_ordinary_user(), linked);
-        run(&scratch, mode, "hidden").map(|outcome| outcome.stdout)
+        run(&scratch, mode, "hidden own-file dir").map(|outcome| outcome.stdout)
     };
     for linked in BOTH {
         let Some(bare) = done(linked, Mode::Bare) else { return };
@@ -97,30 +97,61 @@ fn a_program_that_its_user_may_not_read() {
     std::fs::set_permissions(&program, Permissions::from_mode(0o111)).expect("chmod");
     let outcome = Run::sh(&scratch, "./stress write-to file").run();
     assert!(!outcome.stdout.contains("ok"), "{outcome}");
-    outcome.assert_stderr("may not read it, so nobody can tell what it does");
+    outcome.assert_stderr("nobody may look into it: make it readable");
 }
 
-/// The library hands what it holds over by `/proc`, where nobody but the process itself finds it any more.
+/// As in many containers: then root too is shown nothing of processes that another user's became.
+#[test]
+fn a_caller_that_becomes_another_user_where_root_may_not_look() {
+    if Holder::under_test() == Holder::Library || !rustix::process::geteuid().is_root() {
+        return skip("only root can be another user, and the library is not in it");
+    }
+    if !have("setpriv") {
+        return skip("no setpriv");
+    }
+    let scratch = ground(Scratch::new(), Linked::Statically);
+    let user = STRANGER.to_string();
+    let without = ["--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", PRODUCT, "--"];
+    let line = [&without[..], &["./stress", "stranger", &user, "write-to", "file"]].concat();
+    let outcome = Run::new(&scratch, "setpriv", &line).mode(Mode::Bare).run();
+    assert!(!outcome.stdout.contains("ok"), "{outcome}");
+    outcome.assert_stderr("or start it as the user that it becomes");
+}
+
+/// The library hands what it holds over by `/proc`, where nobody but the process itself finds it any more, nor
+/// where its root and its working directory are.
 #[test]
 fn a_caller_that_becomes_another_user() {
     if !rustix::process::geteuid().is_root() {
         return skip("only root can");
     }
-    let done = |linked, mode, flags: &str| {
+    let done = |linked, mode, line: &str| {
         let scratch = ground(Scratch::new(), linked);
-        for name in ["ws", "ws/dir"] {
+        symlink(scratch.path("ws/dir"), scratch.path("ws/way")).expect("a link");
+        scratch.write("ws/script", "#!/bin/sh\nexit 7\n");
+        let commands =
+            ["./stress", "./script", "sh"].map(|name| format!("[access.commands.'{name}']\n"));
+        scratch.write("commands.toml", &commands.concat());
+        for name in ["ws", "ws/dir", "ws/script"] {
             std::fs::set_permissions(scratch.path(name), Permissions::from_mode(0o777))
                 .expect("chmod");
         }
-        run(&scratch, mode, &format!("{flags} -- own-file {STRANGER}"))
-            .map(|outcome| outcome.stdout)
+        run(&scratch, mode, line).map(|outcome| outcome.stdout)
     };
     for linked in BOTH {
-        let Some(bare) = done(linked, Mode::Bare, "") else { return };
-        assert!(bare.contains("make ok chmod ok times ok"), "{bare}");
-        for flags in ["", "--enforce strict"] {
-            let confined = done(linked, Mode::under_test(), flags);
-            assert_eq!(confined.as_ref(), Some(&bare), "{linked:?} {flags}");
+        for (line, expected) in [
+            ("own-file dir way /proc/self/cwd/dir /proc/self/cwd/way", "make ok chmod ok times ok"),
+            ("write-to /dev/null", "ok"),
+            ("start ./script", "status 7"),
+            ("start ./stress write-to /dev/null", "ok\nstatus 0"),
+        ] {
+            let line = format!("stranger {STRANGER} {line}");
+            let Some(bare) = done(linked, Mode::Bare, &line) else { return };
+            assert!(bare.contains(expected), "{bare}");
+            for flags in ["", "--enforce strict", "-p $WS/../commands.toml"] {
+                let confined = done(linked, Mode::under_test(), &format!("{flags} -- {line}"));
+                assert_eq!(confined.as_ref(), Some(&bare), "{linked:?} {flags} {line}");
+            }
         }
     }
 }
@@ -137,9 +168,12 @@ fn a_caller_whose_terminal_is_another_users() {
     let scratch = ground(Scratch::for_ordinary_user(), Linked::Statically);
     let user = NOBODY.to_string();
     let become_user = ["--reuid", &user, "--regid", &user, "--clear-groups"];
-    let line = [&become_user[..], &[PRODUCT, "-q", "--", "./stress", "self"]].concat();
-    let mut terminal = Terminal::start(&Run::new(&scratch, "setpriv", &line).mode(Mode::Bare));
-    terminal.see("tty ok");
+    let of_another = [&become_user[..], &[PRODUCT, "-q", "--", "./stress", "self"]].concat();
+    let that_became = ["-q", "--", "./stress", "stranger", &user, "self"];
+    for (program, line) in [("setpriv", &of_another[..]), (PRODUCT, &that_became)] {
+        let mut terminal = Terminal::start(&Run::new(&scratch, program, line).mode(Mode::Bare));
+        terminal.see("tty ok");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/xattr.h>
 
 static void limit(int resource, rlim_t value) {
@@ -78,30 +79,64 @@ void identity(char **arguments) {
     printf(" roots %s\n", said(syscall(SYS_openat, AT_FDCWD, "file", O_WRONLY)));
 }
 
-/* What a process that nobody may look into does with a file of its own. */
-static void use_own_file(void) {
-    long file = open("dir/mine", O_CREAT | O_RDWR, 0644);
-    printf("make %s chmod %s", said(file), said(chmod("dir/mine", 0600)));
-    printf(" times %s", said(utimensat(AT_FDCWD, "dir/mine", 0, 0)));
-    printf(" xattr %s", said(setxattr("dir/mine", "user.a", "1", 1, 0)));
-    printf(" truncate %s", said(truncate("dir/mine", 7)));
-    printf(" link %s", said(link("dir/mine", "dir/other")));
-    printf(" rename %s", said(rename("dir/other", "dir/third")));
-    printf(" unlink %s\n", said(unlink("dir/third")));
+/* Names in a directory, each good until the next but three. */
+static const char *in(const char *directory, const char *name) {
+    static char paths[4][200];
+    static int next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof *paths, "%s/%s", directory, name);
+    return path;
 }
 
-void hidden(char **arguments) {
-    (void)arguments;
-    must(prctl(PR_SET_DUMPABLE, 0) == 0, "to hide");
-    use_own_file();
+static long bind_to(const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    return bind(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&address, sizeof address);
 }
 
-/* UID: the same as another user, whom its process is hidden from too. */
+/* DIRECTORY...: what a process does with a file of its own in each. */
 void own_file(char **arguments) {
+    for (; *arguments; arguments++) {
+        const char *mine = in(*arguments, "mine"), *other = in(*arguments, "other"), *third = in(*arguments, "third");
+        long file = open(mine, O_CREAT | O_RDWR, 0644);
+        printf("make %s chmod %s", said(file), said(chmod(mine, 0600)));
+        printf(" times %s", said(utimensat(AT_FDCWD, mine, 0, 0)));
+        printf(" xattr %s", said(setxattr(mine, "user.a", "1", 1, 0)));
+        printf(" truncate %s", said(truncate(mine, 7)));
+        printf(" link %s", said(link(mine, other)));
+        printf(" rename %s", said(rename(other, third)));
+        printf(" unlink %s %s", said(unlink(third)), said(unlink(mine)));
+        printf(" bind %s", said(bind_to(third)));
+        printf(" unlink %s\n", said(unlink(third)));
+    }
+}
+
+/* VERB...: what a process does that nobody may look into. */
+void hidden(char **arguments) {
+    must(prctl(PR_SET_DUMPABLE, 0) == 0, "to hide");
+    perform(arguments);
+}
+
+/* UID VERB...: the same as another user, whom its process is hidden from too. */
+void stranger(char **arguments) {
     uid_t user = (uid_t)number(arguments[0]);
     must(setgroups(0, 0) == 0 && setresgid(user, user, user) == 0, "a group");
     must(setresuid(user, user, user) == 0, "a user");
-    use_own_file();
+    perform(arguments + 1);
+}
+
+/* PROGRAM: starts it; what it returns. */
+void start(char **arguments) {
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        execv(arguments[0], arguments);
+        printf("%s ", said(-1));
+        fflush(stdout);
+        _exit(99);
+    }
+    must(child > 0 && waitpid(child, &status, 0) == child, "a child");
+    printf("status %d\n", WEXITSTATUS(status));
 }
 
 static long open_at(const char *path) { return syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT, 0600); }

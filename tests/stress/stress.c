@@ -38,7 +38,9 @@ static const struct {
     {"hangup", hangup},
     {"identity", identity},
     {"hidden", hidden},
+    {"stranger", stranger},
     {"own-file", own_file},
+    {"start", start},
     {"memory", memory},
     {"self", self},
     {"places", places},
@@ -55,14 +57,19 @@ static const struct {
     {"seized", seized},
 };
 
-int main(int count, char **arguments) {
-    for (size_t i = 0; count > 1 && i < sizeof verbs / sizeof *verbs; i++) {
-        if (strcmp(arguments[1], verbs[i].name) == 0) {
-            verbs[i].run(arguments + 2);
+int perform(char **arguments) {
+    for (size_t i = 0; *arguments && i < sizeof verbs / sizeof *verbs; i++) {
+        if (strcmp(*arguments, verbs[i].name) == 0) {
+            verbs[i].run(arguments + 1);
             fflush(stdout);
-            return 0;
+            return 1;
         }
     }
+    return 0;
+}
+
+int main(int count, char **arguments) {
+    if (count > 1 && perform(arguments + 1)) return 0;
     fprintf(stderr, "no such verb\n");
     return 2;
 }

@@ -23,7 +23,7 @@ verb rewritten_path, swapped_descriptor, swapped_names;
 verb killed, signals, storm, shared_signal;
 verb threads, processes, vforks, crowd, passers;
 verb traced, stepped, suspended;
-verb open_files, file_size, identity, hidden, own_file, hangup;
+verb open_files, file_size, identity, hidden, stranger, own_file, start, hangup;
 verb memory, self, places;
 verb intrude, write_to, make_there, namespaces;
 verb abstract, reach;
@@ -34,5 +34,7 @@ void must(int condition, const char *what);
 /* "ok", or the name of errno. */
 const char *said(long result);
 int number(const char *text);
+/* Runs a verb with its arguments; whether there is such a one. */
+int perform(char **arguments);
 
 #endif

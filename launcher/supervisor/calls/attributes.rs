@@ -61,11 +61,7 @@ impl<'a> Target<'a> {
         if flags & libc::AT_EMPTY_PATH == 0 || !text.is_empty() {
             return Argument::of_text(task.caller, dirfd, text).map(Self::Path);
         }
-        let file = if dirfd == libc::AT_FDCWD {
-            task.caller.working_directory()?
-        } else {
-            task.caller.object(dirfd)?
-        };
+        let file = task.caller.object_at(dirfd)?;
         Object::of_descriptor(&task.caller, file).map(Self::Descriptor)
     }
 

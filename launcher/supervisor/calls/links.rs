@@ -35,11 +35,7 @@ pub(crate) fn make_link(
     }
     let text = task.caller.text(old)?;
     let old = if text.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
-        let object = if olddirfd == libc::AT_FDCWD {
-            task.caller.working_directory()?
-        } else {
-            task.caller.object(olddirfd)?
-        };
+        let object = task.caller.object_at(olddirfd)?;
         Old::Descriptor(Object::of_descriptor(&task.caller, object)?)
     } else {
         Old::Path(Argument::of_text(task.caller, olddirfd, text)?)

@@ -43,22 +43,18 @@ pub(crate) fn open(
         return Err(Errno::NOSYS);
     }
     let argument = task.argument(dirfd, path)?;
-    // With RESOLVE_IN_ROOT even an absolute path starts at the descriptor.
-    let directory = if resolve == 0 || dirfd == libc::AT_FDCWD {
-        None
-    } else {
-        Some(task.caller.object(dirfd)?)
+    let resolution = match ResolveFlags::from_bits_retain(resolve) {
+        none if none.is_empty() => None,
+        flags => Some(Resolution::new(&argument, dirfd, flags)?),
     };
     if how.changes() {
         room::expect(&task.caller)?;
     }
     let _acting = task.begin()?;
-    if resolve == 0 {
-        return open_argument(task, &argument, how);
+    match resolution {
+        None => open_argument(task, &argument, how),
+        Some(resolution) => open_resolved(task, &argument, &resolution, how),
     }
-    let resolve = ResolveFlags::from_bits_retain(resolve);
-    let resolution = Resolution::new(&argument, directory, resolve)?;
-    open_resolved(task, &argument, &resolution, how)
 }
 
 /// Reads `struct open_how`, whose fields are 64-bit words.

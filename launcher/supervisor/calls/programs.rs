@@ -175,7 +175,9 @@ fn inspect(task: &Task<'_>, program: &Object) -> Result<Kind, Errno> {
 fn named<'a>(task: &Task<'a>, path: Vec<u8>) -> Result<Argument<'a>, Errno> {
     let path = if path.is_empty() { b".".to_vec() } else { path };
     let path = CString::new(path).map_err(|_| Errno::NOEXEC)?;
-    Argument::of_text(task.caller, libc::AT_FDCWD, path)
+    let argument = Argument::of_text(task.caller, libc::AT_FDCWD, path)?;
+    task.caller.confirm()?;
+    Ok(argument)
 }
 
 /// The loader that the program names is a program, and no more: where there is a supervisor, whatever does

@@ -47,7 +47,7 @@ const PATHS: [&str; 33] = [
 const OUTSIDE: [&str; 4] = ["/", "..", "/dev/null", "/proc/self/status"];
 
 /// What a descriptor is, then closed.
-fn described(outcome: Result<i64, i32>) -> String {
+pub(super) fn described(outcome: Result<i64, i32>) -> String {
     let Ok(fd) = outcome else { return said(outcome) };
     let number = usize::try_from(fd).expect("a descriptor");
     // The lowest free number is always the same here: whoever leaks one shifts it.

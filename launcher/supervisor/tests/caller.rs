@@ -36,8 +36,15 @@ fn the_mask_is_the_callers() {
 }
 
 /// Only root can become somebody else.
-fn is_root() -> bool {
+pub(super) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
+}
+
+/// Becomes somebody who owns nothing, and whom nobody without privileges may look into, by all ids at once.
+pub(super) fn become_stranger() {
+    call(libc::SYS_setgroups, &[0, 0]).expect("set");
+    call(libc::SYS_setresgid, &[1234, 1234, 1234]).expect("set");
+    call(libc::SYS_setresuid, &[1234, 1234, 1234]).expect("set");
 }
 
 #[test]
@@ -97,8 +104,7 @@ fn capabilities_in_a_namespace_are_none_outside() {
         return;
     }
     agree(|| {
-        call(libc::SYS_setresgid, &[1234, 1234, 1234]).expect("set");
-        call(libc::SYS_setresuid, &[1234, 1234, 1234]).expect("set");
+        become_stranger();
         if call(libc::SYS_unshare, &[0x1000_0000]).is_err() {
             return "no user namespaces\n".to_owned();
         }

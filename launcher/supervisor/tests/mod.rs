@@ -8,6 +8,7 @@ mod refusals;
 mod resolve;
 mod sockets;
 mod speed;
+mod strangers;
 mod waits;
 
 use std::ffi::CString;
@@ -89,6 +90,8 @@ impl Ground {
         symlink("d", at("ld")).expect("linked");
         symlink("../l", at("d/up")).expect("linked");
         symlink(at("f"), at("al")).expect("linked");
+        symlink(at("d"), at("d/far")).expect("linked");
+        symlink("/dev/null", at("null")).expect("linked");
         symlink("/proc/self/fd/0", at("input")).expect("linked");
         symlink("d/", at("lds")).expect("linked");
         let fifo = CString::new(at("fifo").as_os_str().as_bytes()).expect("a name");

@@ -8,12 +8,12 @@ use jp_confine_policy::Capabilities;
 
 use super::{Ground, agree, shown, written};
 
-fn script(path: &std::path::Path, text: &str) {
+pub(super) fn script(path: &std::path::Path, text: &str) {
     written(path, text);
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("set");
 }
 
-fn run(name: &str) -> String {
+pub(super) fn run(name: &str) -> String {
     let output = Command::new(name).arg("a").output();
     match output {
         Ok(output) => format!("{:?} {}\n", output.status, String::from_utf8_lossy(&output.stdout)),

@@ -1,9 +1,13 @@
 //! The resolver against the kernel, on trees made at random.
 
 use std::fmt::Write as _;
-use std::os::unix::fs::symlink;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
 
-use super::{Ground, address, c, call, said};
+use super::answers::described;
+use super::caller::{become_stranger, is_root};
+use super::{Ground, HERE, address, agree, c, call, said};
 
 /// The same numbers every time (`splitmix64`).
 struct Random(u64);
@@ -44,18 +48,38 @@ fn grow(ground: &Ground, random: &mut Random) {
         let name = ["a", "b", "c", "l", "f"][random.below(5)];
         let path = parent.join(name);
         match (name, random.below(3)) {
-            ("f", _) => drop(std::fs::write(path, "")),
+            ("f", _) if std::fs::write(&path, "").is_ok() => open_to_all(&path),
             ("l", _) | (_, 0) => {
                 drop(symlink(random.path(root.to_str().expect("text")), path));
             }
-            _ if std::fs::create_dir(&path).is_ok() => directories.push(path),
+            _ if std::fs::create_dir(&path).is_ok() => {
+                open_to_all(&path);
+                directories.push(path);
+            }
             _ => {}
         }
     }
 }
 
+fn open_to_all(path: &Path) {
+    std::fs::set_permissions(path, Permissions::from_mode(0o777)).expect("set");
+}
+
 #[test]
 fn paths_lead_where_the_kernel_goes() {
+    assert_kernels_way(|| {});
+}
+
+/// Nobody but itself is shown any more what `/proc` has of it.
+#[test]
+fn paths_lead_a_caller_that_became_another_the_same_way() {
+    if is_root() {
+        assert_kernels_way(become_stranger);
+    }
+}
+
+/// The paths must lead where they do bare, after the caller did what `first` does.
+fn assert_kernels_way(first: impl Fn()) {
     let flags: [i32; 4] = [
         libc::O_RDONLY | libc::O_NONBLOCK,
         libc::O_RDONLY | libc::O_NOFOLLOW,
@@ -68,7 +92,9 @@ fn paths_lead_where_the_kernel_goes() {
             grow(ground, &mut random);
             let root = ground.path("").to_str().expect("text").to_owned();
             let seed = random.0;
+            let first = &first;
             move || {
+                first();
                 let mut random = Random(seed);
                 let mut text = String::new();
                 for _ in 0..150 {
@@ -102,11 +128,41 @@ fn paths_lead_where_the_kernel_goes() {
             }
         }
         let outside = answers.lines().filter(refused).count();
+        let refused_bare = expected.lines().filter(refused).count();
         let root = trapped.path("");
-        assert_eq!(outside, denials.len());
+        assert!((outside - refused_bare..=outside).contains(&denials.len()), "seed {seed}");
         for denial in &denials {
             let path = String::from_utf8_lossy(&denial.path);
             assert!(!std::path::Path::new(&*path).starts_with(&root), "seed {seed}: {path}");
         }
     }
+}
+
+/// What is another mount to the kernel depends on whether it has met the root on the way.
+#[test]
+fn absolute_links_with_every_resolve_flag() {
+    agree(by_absolute_links);
+}
+
+/// Opens by absolute links, and by paths that are so themselves.
+pub(super) fn by_absolute_links() -> String {
+    let mut text = String::new();
+    let root = std::env::current_dir().expect("there");
+    let dir = std::fs::File::open("d").expect("open");
+    let dir = std::os::fd::AsRawFd::as_raw_fd(&dir).unsigned_abs() as usize;
+    let absolute = root.join("al");
+    let absolute = absolute.to_str().expect("text");
+    let paths = ["far", "d/far", "../al", "al", "d/../al", "far/g", "null", absolute, "/dev/null"];
+    for (dirfd, at) in [("dir", dir), ("here", HERE), ("none", 1 << 20)] {
+        for resolve in [0_u64, 1, 2, 3, 4, 8, 9, 16, 17] {
+            for path in paths {
+                let name = c(path);
+                let how = [0, 0, resolve];
+                let how = how.as_ptr().expose_provenance();
+                let outcome = call(libc::SYS_openat2, &[at, address(&name), how, 24]);
+                let _ = writeln!(text, "{dirfd} {resolve} {path}: {}", described(outcome));
+            }
+        }
+    }
+    text
 }
