@@ -18,7 +18,8 @@ fn abstract_sockets() {
     }
     let outside = format!("jp-confine-outside-{}", std::process::id());
     let place = SocketAddr::from_abstract_name(&outside).expect("a name");
-    let _listener = UnixListener::bind_addr(&place).expect("a listener");
+    let listener = UnixListener::bind_addr(&place).expect("a listener");
+    listener.set_nonblocking(true).expect("a flag");
     let messages = format!("{outside}-messages");
     let place = SocketAddr::from_abstract_name(&messages).expect("a name");
     let _receiver = UnixDatagram::bind_addr(&place).expect("a receiver");
@@ -28,14 +29,16 @@ fn abstract_sockets() {
             continue;
         }
         let scratch = ground(Scratch::new(), linked);
-        let line = format!("abstract {outside} {messages} {outside}-own");
+        let line = format!("abstract {outside} {messages} {outside}-own {outside}-none");
         let line: Vec<&str> = line.split(' ').collect();
         let run = Run::new(&scratch, "./stress", &line).env("JP_CONFINE_WITHOUT", without);
         let outcome = run.mode(Mode::under_test()).run();
-        let refused = "outside EACCES sent EACCES own ok\n";
+        let refused = "outside EACCES sent EACCES own ok nobody ECONNREFUSED\n";
         assert_eq!(outcome.stdout, refused, "{linked:?} without {without}: {outcome}");
         outcome.assert_stderr(&format!("denied net @{outside} by stress"));
         outcome.assert_stderr(&format!("denied net @{messages} by stress"));
+        // Not even for as long as it takes to see who it is: another thread could write meanwhile.
+        assert!(listener.accept().is_err(), "connected, {linked:?} without {without}: {outcome}");
     }
 }
 

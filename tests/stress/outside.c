@@ -28,8 +28,8 @@ static const char *sent(const char *name) {
     return said(from < 0 ? from : sendto(from, "x", 1, 0, (struct sockaddr *)&to, length));
 }
 
-/* NAME MESSAGES OTHER: servers outside that have abstract names, for streams and for messages, and one of this
- * program's own. */
+/* NAME MESSAGES OTHER NONE: servers outside that have abstract names, for streams and for messages, one of this
+ * program's own, and a name that nobody has. */
 void abstract(char **arguments) {
     struct sockaddr_un own;
     socklen_t length = address(&own, arguments[2]);
@@ -37,7 +37,8 @@ void abstract(char **arguments) {
     must(bind(server, (struct sockaddr *)&own, length) == 0 && listen(server, 1) == 0, "a server");
     printf("outside %s", connected(arguments[0]));
     printf(" sent %s", sent(arguments[1]));
-    printf(" own %s\n", connected(arguments[2]));
+    printf(" own %s", connected(arguments[2]));
+    printf(" nobody %s\n", connected(arguments[3]));
 }
 
 /* PID: what one may do to a process of the same user. */

@@ -6,16 +6,14 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
-use rustix::net::sockopt::{socket_cookie, socket_domain, socket_peercred, socket_type};
-use rustix::net::{Shutdown, SocketAddrAny, SocketType, getsockname, shutdown};
-use rustix::process::{Pid, getpid};
+use rustix::net::sockopt::{socket_cookie, socket_domain, socket_type};
+use rustix::net::{SocketAddrAny, SocketType, getsockname};
 
 use super::loopback;
 use crate::events::Reason;
 use crate::learn::record::How;
 use crate::net::askers::Asker;
 use crate::net::{Network, address};
-use crate::supervisor::proc::is_of_this_run;
 use crate::supervisor::task::{Subject, Task, program_of};
 use crate::sys::actions;
 use crate::sys::notification::Answer;
@@ -194,29 +192,6 @@ pub(super) fn shown_name(given: &[u8]) -> Vec<u8> {
     [b"@", name].concat()
 }
 
-/// connect(2) of a local socket to a name without a path: the server must be of the run. Who it is shows
-/// when there is a connection.
-pub(super) fn connect_to_abstract(
-    task: &Task<'_>,
-    socket: &OwnedFd,
-    given: &[u8],
-) -> Result<Answer, Errno> {
-    let shown = shown_name(given);
-    let names_nobody = given.len() <= 2 || address::family(given) != libc::AF_UNIX;
-    if is_datagram(socket)? && !names_nobody {
-        refuse_unruled(task, Reason::Peer, &shown)?;
-    }
-    let _acting = task.begin()?;
-    task.wait(|| actions::connect(socket, given))?;
-    if names_nobody || socket_peercred(socket).is_ok_and(|peer| listens_in_run(task, peer.pid)) {
-        return Ok(Answer::Value(0));
-    }
-    refuse_unruled(task, Reason::Peer, &shown).inspect_err(|_| {
-        let _ = shutdown(socket, Shutdown::Both);
-    })?;
-    Ok(Answer::Value(0))
-}
-
 /// Refuses what no rule about hosts can allow; where nothing is ruled, whoever learns gets to know of it.
 ///
 /// # Errors
@@ -228,13 +203,4 @@ pub(super) fn refuse_unruled(task: &Task<'_>, reason: Reason, shown: &[u8]) -> R
         return Ok(());
     }
     Err(task.refused(reason, Subject::new(shown)))
-}
-
-/// Whether that process of whoever listens is of the run. Where the network is judged, they have the
-/// supervisor do so.
-fn listens_in_run(task: &Task<'_>, process: Pid) -> bool {
-    if task.policy.network.is_some() {
-        return process == getpid();
-    }
-    is_of_this_run(task.caller.proc(), process.as_raw_nonzero().to_string().as_bytes())
 }

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::process::fchdir;
 
 use super::entries::{make_socket, path_text};
-use super::{listening, network};
+use super::{abstract_names, listening, network};
 use crate::net::names;
 use crate::supervisor::found::Entry;
 use crate::supervisor::proc::{HERE, name_of};
@@ -62,7 +62,7 @@ pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<
     let socket = task.caller.descriptor(fd)?;
     let domain = network::domain(&socket)?;
     if domain == libc::AF_UNIX && address.path().is_none() {
-        return network::connect_to_abstract(task, &socket, &address.bytes);
+        return abstract_names::connect(task, &socket, &address.bytes);
     }
     if let Some(network) = &task.policy.network {
         if network::is_internet(domain) {

@@ -1,0 +1,99 @@
+//! Connections to local sockets that have a name and no path (`unix(7)`, "abstract"). No rule is about those: the server
+//! must be of the run. It is held before anybody is connected, so that nobody else can come to its name meanwhile.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::net::sockopt::{socket_acceptconn, socket_type};
+use rustix::net::{SocketAddrUnix, SocketType, getsockname};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+
+use super::network::{domain, is_datagram, refuse_unruled, shown_name};
+use crate::descendants;
+use crate::events::Reason;
+use crate::net::address;
+use crate::supervisor::task::Task;
+use crate::sys::actions;
+use crate::sys::notification::Answer;
+
+/// connect(2) to such a name, or to none.
+pub(super) fn connect(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<Answer, Errno> {
+    let names_nobody = given.len() <= 2 || address::family(given) != libc::AF_UNIX;
+    let _server = if names_nobody { None } else { admit(task, socket, given)? };
+    let _acting = task.begin()?;
+    task.wait(|| actions::connect(socket, given)).map(|()| Answer::Value(0))
+}
+
+/// Holds the server of that name; none where whoever learns watches what is said to others, too.
+///
+/// # Errors
+/// `ECONNREFUSED` where nobody has the name, `EACCES` where somebody outside of the run has.
+fn admit(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<Option<OwnedFd>, Errno> {
+    let shown = shown_name(given);
+    if !is_datagram(socket)? {
+        let server = Server::sought_by(socket, given)?.hold();
+        if server.is_some() {
+            return Ok(server);
+        }
+        if !is_taken(task, &shown) {
+            return Err(Errno::CONNREFUSED);
+        }
+    }
+    refuse_unruled(task, Reason::Peer, &shown)?;
+    Ok(None)
+}
+
+/// Who is looked for: names are of a network namespace, and of a kind of sockets.
+struct Server<'a> {
+    name: &'a [u8],
+    namespace: u64,
+    kind: SocketType,
+}
+
+impl<'a> Server<'a> {
+    /// # Errors
+    /// `EACCES` where the kernel does not tell namespaces apart (before Linux 5.14).
+    fn sought_by(socket: &OwnedFd, given: &'a [u8]) -> Result<Self, Errno> {
+        let namespace = actions::network_namespace(socket).map_err(|_| Errno::ACCESS)?;
+        let name = given.get(3..).unwrap_or_default();
+        Ok(Self { name, namespace, kind: socket_type(socket)? })
+    }
+
+    /// The socket, of any process of the run that has it.
+    fn hold(&self) -> Option<OwnedFd> {
+        let of = |process: i32| sockets_of(process)?.find(|socket| self.is(socket) == Ok(true));
+        descendants::all().iter().find_map(|process| of(process.pid))
+    }
+
+    fn is(&self, socket: &OwnedFd) -> Result<bool, Errno> {
+        if domain(socket)? != libc::AF_UNIX {
+            return Ok(false);
+        }
+        let own = SocketAddrUnix::try_from(getsockname(socket)?)?;
+        Ok(own.abstract_name() == Some(self.name)
+            && socket_type(socket)? == self.kind
+            && socket_acceptconn(socket)?
+            && actions::network_namespace(socket)? == self.namespace)
+    }
+}
+
+/// Duplicates of all sockets of a process.
+fn sockets_of(process: i32) -> Option<impl Iterator<Item = OwnedFd>> {
+    let descriptors = fs::read_dir(format!("/proc/{process}/fd")).ok()?.flatten();
+    let process = pidfd_open(Pid::from_raw(process)?, PidfdFlags::empty()).ok()?;
+    let numbers = descriptors.filter_map(|entry| {
+        let object = fs::read_link(entry.path()).ok()?;
+        let is_socket = object.to_str()?.starts_with("socket:");
+        is_socket.then(|| entry.file_name().to_str()?.parse().ok())?
+    });
+    Some(numbers.filter_map(move |fd| pidfd_getfd(&process, fd, PidfdGetfdFlags::empty()).ok()))
+}
+
+/// Whether anybody in the caller's network namespace has the name, or nobody can tell (`/proc/net/unix`, `proc(5)`).
+fn is_taken(task: &Task<'_>, shown: &[u8]) -> bool {
+    let as_listed = shown.iter().map(|&byte| if byte == 0 { b'@' } else { byte });
+    let line: Vec<u8> = [b' '].into_iter().chain(as_listed).chain([b'\n']).collect();
+    let Ok(names) = fs::read(format!("/proc/{}/net/unix", task.caller.tid())) else { return true };
+    names.windows(line.len()).any(|part| part == line)
+}
