@@ -104,7 +104,8 @@ pub struct Candidate {
 pub fn explain(context: &Context<'_>, tiers: &Tiers, base: &Path, path: &Path) -> Explanation {
     let followed_to = canonical::resolve(base, path, Op::Content).map(as_own_process);
     let entry = canonical::resolve(base, path, Op::Entry).map(as_own_process);
-    let route = base.join(path);
+    // Without `..`, as `check` and programs' calls are judged.
+    let route = lexical::normalise_absolute(&base.join(path));
     let found = followed_to.as_ref().ok();
     // Behind a slash an entry is a directory, or nobody's to remove.
     let is_entry = found.is_some() || !lexical::demands_directory(bytes(path));

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::vec::Vec;
 
 /// Why an input is refused before anything on disk is looked at.
@@ -34,6 +34,19 @@ pub fn normalise(input: &[u8]) -> Result<PathBuf, LexicalError> {
     }
     let names = components(input)?;
     Ok(PathBuf::from(OsString::from_vec(names.join(&b'/'))))
+}
+
+/// The normal form of an absolute path: no `.`, `..` or empty component. Above the root is the root.
+pub(crate) fn normalise_absolute(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::from("/");
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => normal.push(name),
+            Component::ParentDir => drop(normal.pop()),
+            _ => {}
+        }
+    }
+    normal
 }
 
 /// Whether `input` ends so that the kernel takes it for a directory alone, `path_resolution(7)`: for matching that

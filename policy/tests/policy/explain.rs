@@ -221,6 +221,20 @@ fn what_a_tier_opens_is_by_its_word() {
 }
 
 #[test]
+fn a_way_that_goes_back_up_is_nothing_to_patterns() {
+    let place = Place::new("w/src/deep/in/a w/src/main.rs");
+    let grants = place.compile(".:rwx", "").unwrap().grants;
+    let tiers = tiers(&place, "deny=<workspace>/src/deep");
+    let image = image_with(&grants, Some(&tiers), place.root.as_path());
+    let context = Context::new(&place.root, &grants, &image);
+    let of = |path| explain(&context, &tiers, place.root.as_path(), Path::new(path));
+    for path in ["src/deep/../main.rs", "src/deep/in/../../main.rs", "./src//deep/.././main.rs"] {
+        assert_eq!(allowed(&of(path)), "rcudx", "{path}");
+    }
+    assert_eq!(allowed(&of("src/deep/../deep/in")), "-");
+}
+
+#[test]
 fn serialises() {
     let place = Place::new("w/a");
     let json = serde_json::to_value(of(&place.policy(".:r", ""), "a")).unwrap();
