@@ -2,7 +2,7 @@
 
 use std::io;
 
-use clap::Command;
+use clap::{Arg, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
@@ -42,7 +42,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
         "TMPDIR",
         "where the private directory for temporary files is made; the program gets its path in TMPDIR",
     ),
-    ("NO_COLOR", "no colours, whatever it is set to"),
+    ("NO_COLOR", "no colours, unless it is empty"),
     ("TERM", "no colours where it is unset, or dumb"),
 ];
 
@@ -111,7 +111,8 @@ fn commands(mut definition: Command) -> Roff {
         page.control("TP", []);
         page.text([bold(name), roman(format!(" {}", operands.join(" ")))]);
         page.text([roman(command.get_about().unwrap_or_default().to_string())]);
-        for option in command.get_opts().filter(|option| !of_all.contains(option.get_id())) {
+        let own = |option: &&Arg| !option.is_positional() && !of_all.contains(option.get_id());
+        for option in command.get_arguments().filter(own).filter(|option| !option.is_hide_set()) {
             page.control("RS", []);
             page.control("TP", []);
             page.text([bold(option.to_string())]);

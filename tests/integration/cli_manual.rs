@@ -29,6 +29,9 @@ fn the_manual_page_has_its_sections() {
     for command in ["authorize", "check", "completions", "doctor", "explain", "init"] {
         assert!(page.contains(&format!("\\fB{command}\\fR")), "no {command}: {run}");
     }
+    for option in ["force", "json", "last", "html"] {
+        assert!(page.contains(&format!("\\-\\-{option}")), "no {option}: {run}");
+    }
 }
 
 #[test]
