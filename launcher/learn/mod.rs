@@ -200,7 +200,7 @@ fn tree_of(stage: &Stage<'_>, uses: &[&Use], opened: &BTreeMap<Vec<u8>, Capabili
     let mut tree = Node::default();
     for part in uses.iter().flat_map(|one| one.parts()) {
         if let Some(path) = stage.inside(part.path) {
-            tree.add(readable(path), part, |path| stage.is_secret(path));
+            tree.add(path, part, |path| stage.is_secret(path));
         }
     }
     for (directory, caps) in opened {
@@ -229,7 +229,7 @@ fn prune(rules: &mut Vec<Rule>, is_secret: impl Fn(&[u8]) -> bool) {
         let above = tree::nearest(rules, &rule.path).and_then(|place| rules.get(place));
         let says_it = above.is_some_and(|above| match rule.purpose {
             Purpose::Narrows if is_secret(&rule.path) => false,
-            Purpose::Narrows | Purpose::Withholds => above.caps == rule.caps,
+            Purpose::Narrows | Purpose::Withholds | Purpose::Denies => above.caps == rule.caps,
             Purpose::Used | Purpose::Gathered | Purpose::Passing => above.caps.contains(rule.caps),
         });
         if !says_it {

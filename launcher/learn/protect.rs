@@ -9,7 +9,7 @@ use jp_confine_policy::Capabilities;
 use super::names;
 use super::record::{How, Part, Use, Uses};
 use super::replay::Stage;
-use super::tree::{Purpose, Rule, is_below, join, name, nearest};
+use super::tree::{Purpose, Rule, can_be_written, is_below, join, name, nearest};
 
 /// So many entries are looked at.
 const LIMIT: usize = 100_000;
@@ -38,7 +38,7 @@ pub(crate) fn keep_denied(stage: &Stage<'_>, rules: &mut Vec<Rule>) {
         let rule = nearest(rules, path).and_then(|place| rules.get(place));
         if rule.is_some_and(|rule| rule.path != path && !rule.caps.is_empty()) {
             let (path, caps) = (path.to_vec(), Capabilities::NONE);
-            rules.push(Rule { path, caps, purpose: Purpose::Withholds });
+            rules.push(Rule { path, caps, purpose: Purpose::Denies });
         }
     }
 }
@@ -111,11 +111,12 @@ fn look(stage: &Stage<'_>, uses: &Uses, path: &[u8], rules: &mut Vec<Rule>, seen
     }
 }
 
-/// What is in the directory at `path`, but for links: a rule on one is about what it leads to, which has a rule
-/// of its own, or is outside, where no such rule can stand.
+/// What is in the directory at `path`, but for what no rule can name, and links: a rule on one is about what it leads
+/// to, which has a rule of its own, or is outside, where no such rule can stand.
 fn entries(stage: &Stage<'_>, path: &[u8]) -> impl Iterator<Item = DirEntry> {
     let all = fs::read_dir(stage.place(path)).into_iter().flatten().flatten();
-    all.filter(|entry| !entry.file_type().is_ok_and(|kind| kind.is_symlink()))
+    let is_link = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
+    all.filter(move |entry| can_be_written(entry.file_name().as_bytes()) && !is_link(entry))
 }
 
 /// What is to be granted at `path` where that is less than what the rules grant that are for others.

@@ -153,7 +153,7 @@ impl<'a> Stage<'a> {
             Some(rule) if rule.path == path || rule.purpose.is_for_others() => {
                 let wider = rule.caps.union(step.missing);
                 // What was taken out stays so.
-                let changes = wider != rule.caps && rule.purpose != Purpose::Withholds;
+                let changes = wider != rule.caps && !rule.purpose.takes_out();
                 if changes {
                     rule.caps = wider;
                 }

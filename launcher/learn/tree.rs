@@ -36,12 +36,19 @@ pub(crate) enum Purpose {
     Narrows,
     /// Was not used, and is taken out of what the rule above it grants.
     Withholds,
+    /// Was denied while it was learned, and stays so.
+    Denies,
 }
 
 impl Purpose {
     /// Whether such a rule is for what is in its directory, too.
     pub(crate) const fn is_for_others(self) -> bool {
         matches!(self, Self::Gathered | Self::Passing)
+    }
+
+    /// Whether such a rule takes out of what the one above it grants what was not used.
+    pub(crate) const fn takes_out(self) -> bool {
+        matches!(self, Self::Withholds | Self::Denies)
     }
 }
 
@@ -151,20 +158,21 @@ impl Node {
         self.made && self.needs.contains(Capabilities::DELETE)
     }
 
-    /// Whether it will have another name than `name` next time. The workspace itself is not opened for a mere
-    /// guess.
+    /// Whether it will have another name than `name` next time, or one that no policy can have. The workspace
+    /// itself is not opened for a mere guess.
     fn is_made_up(&self, name: &[u8], in_root: bool) -> bool {
         let may_be = if in_root { made_up::may_be_random } else { made_up::may_have_been_drawn };
-        made_up::is_made_up(name) || self.passes() && may_be(name)
+        !can_be_written(name) || made_up::is_made_up(name) || self.passes() && may_be(name)
     }
 
-    /// The children that came or went, or in which anything may.
+    /// The children that came or went, or in which anything may; and those that no rule can name.
     fn changed(&self) -> impl Iterator<Item = (&[u8], &Self)> {
         let changed = |child: &Self| {
             child.needs.union(child.gathered.unwrap_or_default()).intersects(ENTRIES)
         };
         let children = self.children.iter().map(|(name, child)| (name.as_slice(), child));
-        children.filter(move |(_, child)| changed(child) && !child.secret)
+        children
+            .filter(move |(name, child)| (changed(child) || !can_be_written(name)) && !child.secret)
     }
 
     /// Whether it has a rule of its own at `path`, whatever is granted around it.
@@ -267,6 +275,11 @@ fn grant(rules: &mut Vec<Rule>, path: &[u8], caps: Capabilities, purpose: Purpos
         Some(rule) => rule.caps = rule.caps.union(caps),
         None => rules.push(Rule { path: path.to_vec(), caps, purpose }),
     }
+}
+
+/// Whether a policy file can have the path: it is text.
+pub(crate) fn can_be_written(path: &[u8]) -> bool {
+    std::str::from_utf8(path).is_ok()
 }
 
 /// The last component of `path`.

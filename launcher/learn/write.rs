@@ -37,7 +37,7 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
     }
     for (rule, tally) in learned.rules.iter().zip(&learned.tallies) {
         let is_granted_alike =
-            rule.purpose != Purpose::Withholds && tally.linked && !tally.uses().contains(rule.caps);
+            !rule.purpose.takes_out() && tally.linked && !tally.uses().contains(rule.caps);
         let comment = match rule.purpose {
             _ if !tally.paths.is_empty() && is_granted_alike => {
                 format!("{tally}\n# by {}\n# {LINKED}", tally.by())
@@ -45,6 +45,7 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
             _ if !tally.paths.is_empty() => format!("{tally}\n# by {}", tally.by()),
             _ if is_granted_alike => LINKED.to_owned(),
             _ if rule.path.is_empty() => "nothing in the workspace was used".to_owned(),
+            Purpose::Denies => "kept out: it was denied".to_owned(),
             _ if rule.caps.is_empty() => "kept out: it was not used".to_owned(),
             _ => "kept from being written: it was not".to_owned(),
         };

@@ -38,6 +38,11 @@ const ROWS: &[(&str, &[&str])] = &[
         "d=src/sed$(date +%N | tr 0-9 a-j | head -c 6); cat src/a > $d; mv $d src/a",
         &["cat src/b", "echo x >> src/b", "cat src/.env"],
     ),
+    // A name that no policy can have.
+    (
+        "echo x >> \"src/$(printf 'n\\377')\"",
+        &["cat src/b", "echo x >> src/b", "cat src/.env", "echo x > new"],
+    ),
 ];
 
 fn tree() -> Scratch {
@@ -168,6 +173,11 @@ fn what_was_denied_while_it_learned_stays_so() {
         return note("skipped: learn cannot be had here");
     }
     learned.assert_ok().assert_stderr("src/b").assert_stderr("nothing");
+    let policy = scratch.read("ws/jp-confine.learned.toml");
+    assert!(
+        policy.contains("# kept out: it was denied\n[[access.fs]]\npath = \"src/b\""),
+        "{policy}"
+    );
     run(&scratch, &["-p", "jp-confine.learned.toml"], script).assert_ok();
 }
 
