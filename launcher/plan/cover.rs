@@ -36,6 +36,8 @@ pub(super) enum Obstacle {
     Large,
     /// Its entries are not known.
     Unlisted,
+    /// What holds for its entries depends on the link that is taken.
+    ByRoute,
 }
 
 /// What Landlock will allow beyond the policy below an anchor, and why.
@@ -129,6 +131,10 @@ impl<'a> Cover<'a> {
         if caps.contains(Capabilities::CREATE) {
             return Err(excess(Obstacle::Creates));
         }
+        let standing = standing::at(self.standings, directory);
+        if standing.is_some_and(|standing| standing.by_route.intersects(wanted)) {
+            return Err(excess(Obstacle::ByRoute));
+        }
         let entries = match fs::read_dir(directory) {
             Ok(entries) => entries,
             Err(error) => return self.unlisted(directory, &error, excess),
@@ -169,7 +175,7 @@ impl<'a> Cover<'a> {
         let denied = !lost.is_empty() && !self.is_out_of_reach(path, lost);
         parts.unlisted |= denied && is_directory && lost.contains(Capabilities::READ);
         let below = if is_directory { self.parts(path, held) } else { Ok(None) };
-        if standing::has(self.standings, path) {
+        if standing::at(self.standings, path).is_some() {
             // It gets its own rules in its turn; here it only matters what it denies.
             let below = below.as_ref();
             parts.unlisted |= below.is_ok_and(|below| below.as_ref().is_some_and(|it| it.unlisted));

@@ -194,6 +194,7 @@ impl Draft {
             Obstacle::Creates => "names that are denied may appear in it",
             Obstacle::Large => "it has too many entries to name those that are not denied",
             Obstacle::Unlisted => "its entries cannot be listed",
+            Obstacle::ByRoute => "two links lead there with a rule for each",
         };
         let (at, caps) = (excess.at.display(), excess.caps);
         let who = if supervised { "the supervisor" } else { "only the library" };

@@ -134,10 +134,11 @@ fn renews_programs(path: &Path, caps: Capabilities, reads: impl Fn(&Path) -> boo
     caps.contains(Capabilities::EXECUTE) && (!path.is_dir() || reads_around())
 }
 
-/// Whether a grant stands on `path`.
-pub(super) fn has(standings: &[Standing<'_>], path: &Path) -> bool {
+/// What stands on `path`, if a grant does.
+pub(super) fn at<'s, 'a>(standings: &'s [Standing<'a>], path: &Path) -> Option<&'s Standing<'a>> {
     let wanted = spelling(path);
-    standings.binary_search_by(|standing| spelling(standing.path).cmp(wanted)).is_ok()
+    let found = standings.binary_search_by(|standing| spelling(standing.path).cmp(wanted));
+    standings.get(found.ok()?)
 }
 
 /// The bytes of a path that those of all paths below it begin with, followed by a slash.

@@ -128,6 +128,31 @@ fn links_to_one_place_have_rules_of_their_own() {
     }
 }
 
+/// So it is where something in the place is denied for both.
+#[test]
+fn links_to_one_place_have_rules_of_their_own_around_what_is_denied() {
+    let rule = |link, more| format!("[[access.fs]]\npath = '{link}'\nexternal = true\n{more}");
+    let (look, none) = (rule("look", "read = true\n"), rule("none", ""));
+    let workspace = "[[access.fs]]\npath = '.'\nread = true\nexecute = true\n";
+    for rules in [format!("{look}{none}"), format!("{none}{look}")] {
+        for &linking in linkings() {
+            let scratch = arena_with(linking, Scratch::new());
+            let make = "mkdir $OUT/dir/d; echo x > $OUT/dir/d/f; echo x > $OUT/dir/inner";
+            set_up(&scratch, &format!("{make}; ln -s $OUT/dir look; ln -s $OUT/dir none"));
+            scratch.write("ws/jp-confine.toml", &format!("{workspace}{rules}"));
+            for link in ["look", "none"] {
+                product(&scratch, &["approvals", "approve", link]).run().assert_ok();
+            }
+            let rows = [
+                ("open look/inner", "ok"),
+                ("open none/inner", "EACCES"),
+                ("open look/d/f", "EACCES"),
+            ];
+            assert_answers(&scratch, "--non-interactive --deny $OUT/dir/d", &rows);
+        }
+    }
+}
+
 /// As between a run and the next `git pull`.
 #[test]
 fn another_target_before_the_run_is_not_approved() {
