@@ -21,6 +21,8 @@ pub(crate) struct Outcome {
     pub(crate) compiled: Compiled,
     /// Whether `access.fs` is declared, be it by a mount.
     pub(crate) declared: bool,
+    /// Whether it is by a mount alone, which takes nothing from programs that they had without rules.
+    pub(crate) only_mounts: bool,
     /// What was mounted for other runs.
     pub(crate) idle: Vec<Idle>,
     /// What a person should know beside the compiler's warnings.
@@ -92,7 +94,9 @@ pub(crate) fn compile(
     warnings.extend(store.warning.clone());
 
     let mounts = Mounts::check(asked, layers, &declared.scopes, &store)?;
+    let was_declared = declared.rules.is_some();
     let rules = mounts.among(declared.rules);
+    let only_mounts = rules.is_some() && !was_declared;
     let compiled = |store: &Store| {
         compile::compile(root, rules.as_deref(), store).map_err(|error| layers.locate(&error))
     };
@@ -101,7 +105,7 @@ pub(crate) fn compile(
         warnings.extend(mounts.missing_links());
         let (compiled, declared) = (compiled(&store)?, rules.is_some());
         let idle = idle(root, &context.cwd, &store, &compiled.grants);
-        return Ok(Outcome { compiled, declared, idle, warnings, made: None });
+        return Ok(Outcome { compiled, declared, only_mounts, idle, warnings, made: None });
     }
     let questions = question::questions(root, rules.as_deref().unwrap_or_default(), &store);
     if !questions.is_empty() || !mounts.is_empty() {
@@ -114,7 +118,8 @@ pub(crate) fn compile(
     drop(terminal);
     let compiled = compiled(&made.store)?;
     let idle = idle(root, &context.cwd, &made.store, &compiled.grants);
-    Ok(Outcome { compiled, declared: rules.is_some(), idle, warnings, made: Some(made) })
+    let (declared, made) = (rules.is_some(), Some(made));
+    Ok(Outcome { compiled, declared, only_mounts, idle, warnings, made })
 }
 
 /// Asks what is to be asked, where somebody can answer: the terminal. Where nobody can, `warnings` get what a person

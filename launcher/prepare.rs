@@ -118,7 +118,7 @@ pub(crate) fn prepare(
         ready_made.reaching(network.without().is_none());
     let flags = Flags::resolve(context, options)?;
 
-    let granted = Granted { by_rules: outcome.declared, by_flags: flags.grant() };
+    let granted = Granted::of(outcome.declared, outcome.only_mounts, flags.grant());
     let TierLayer { mut tiers, exposed, warnings: of_tiers } =
         TierLayer::of(&asked, &layers, granted, stage.purpose())?;
     let mut control = grants::control(context, workspace, &layers.policy_files);

@@ -27,9 +27,16 @@ pub(crate) struct TierLayer {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Granted {
     /// Rules are declared.
-    pub(crate) by_rules: bool,
+    by_rules: bool,
     /// Options grant something.
-    pub(crate) by_flags: bool,
+    by_flags: bool,
+}
+
+impl Granted {
+    /// Where rules are `declared`, maybe `only_mounts`, which are options, and `flags` grant something.
+    pub(crate) const fn of(declared: bool, only_mounts: bool, flags: bool) -> Self {
+        Self { by_rules: declared && !only_mounts, by_flags: flags || only_mounts }
+    }
 }
 
 impl TierLayer {

@@ -205,7 +205,9 @@ fn sensitive_files_are_warned_of_until_they_are_denied() {
         scratch.write(&format!("ws/{place}"), "TOPSECRET");
         let run =
             |options: &[&str]| product(&scratch, &[options, &["--", "true"][..]].concat()).run();
-        run(&[]).assert_ok().assert_stderr(&format!("programs here may read {place};"));
+        let told = format!("programs here may read {place};");
+        run(&[]).assert_ok().assert_stderr(&told);
+        run(&["--mount", "m=../out/dir"]).assert_ok().assert_stderr(&told);
         let denied = run(&["--deny", place]);
         assert!(!denied.assert_ok().stderr.contains(".env"), "{denied}");
     }
