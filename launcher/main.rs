@@ -34,6 +34,7 @@ mod grants;
 mod init;
 mod install;
 mod learn;
+mod lines;
 mod log;
 mod machine;
 mod made_up;

@@ -1,6 +1,7 @@
 //! What a person types in answer to a question.
 
-/// An answer. The whole line counts, so that the beginning of a command is none.
+/// An answer. The whole line counts, so that the beginning of a command is none, nor the end of what a terminal says
+/// of itself when a program asks it (`ESC [ row ; column R`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     /// `y` or `yes`.
@@ -16,6 +17,9 @@ pub(crate) enum Reply {
 impl Reply {
     /// What `line` says, in capitals or not.
     pub(crate) fn of(line: &str) -> Self {
+        if line.chars().any(char::is_control) {
+            return Self::No;
+        }
         match line.trim().to_ascii_lowercase().as_str() {
             "y" | "yes" => Self::Yes,
             "r" => Self::Run,
@@ -34,10 +38,11 @@ mod tests {
         for line in ["y", "Y", " yes ", "YES"] {
             assert_eq!(Reply::of(line), Reply::Yes, "{line}");
         }
-        assert_eq!((Reply::of("r"), Reply::of("e\t")), (Reply::Run, Reply::Each));
+        assert_eq!((Reply::of("r"), Reply::of("e ")), (Reply::Run, Reply::Each));
         let others = ["", "n", "no", "rm -rf build", "yesterday", "y n", "yy", "run", "exit", "ye"];
-        for line in others {
-            assert_eq!(Reply::of(line), Reply::No, "{line}");
+        let with_controls = ["\u{1b}r", "\u{1b}[5;1R", "\ry", "y\t", "\u{9b}y", "\0y"];
+        for line in others.into_iter().chain(with_controls) {
+            assert_eq!(Reply::of(line), Reply::No, "{line:?}");
         }
     }
 }

@@ -2,16 +2,19 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process;
-use rustix::termios::{self, QueueSelector};
+use rustix::stdio::{stderr, stdin, stdout};
+use rustix::termios::{self, ioctl_tiocnxcl};
 
+use crate::lines::Lines;
 use crate::reply::Reply;
-use crate::sys::signals::{Held, Signals, stop_by};
+use crate::sys::signals::{ENDING, Held, Signals, stop_by};
 use crate::turns::{Turn, Turns};
 use crate::unsupervised::Unsupervised;
 
@@ -58,10 +61,10 @@ impl Person {
 pub(crate) struct Terminal {
     file: File,
     turns: Turns,
+    /// The question that waits for its answer; over before the turn is.
+    standing: Option<Standing>,
     /// Kept between questions: they are read together, and who asks next finds what came of all of them.
     own_turn: Option<OwnTurn>,
-    /// The question that waits for its answer.
-    standing: Option<String>,
     /// The one that did before this process was stopped.
     interrupted: Option<String>,
 }
@@ -72,6 +75,15 @@ struct OwnTurn {
     _turn: Turn,
     /// Else a stop would keep the turn, and nobody see that the question has to be put again.
     stops: Held,
+}
+
+/// A question, and the terminal as it has to be for its answer.
+#[derive(Debug)]
+struct Standing {
+    words: String,
+    lines: Lines,
+    /// The last to be dropped: else a key that ends this process would leave the terminal so.
+    _ending: Held,
 }
 
 impl Terminal {
@@ -107,7 +119,7 @@ impl Terminal {
         if non_interactive {
             return None;
         }
-        let file = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
+        let file = controlling().ok()?;
         Some(Self { file, turns: turns.clone(), own_turn: None, standing: None, interrupted: None })
     }
 
@@ -145,7 +157,7 @@ impl Terminal {
                 return Ok(Some(line));
             }
         }
-        if self.standing.is_some() {
+        if self.standing.take().is_some() {
             self.file.write_all(b"\n  (no answer is needed any more)\n")?;
         }
         Ok(None)
@@ -157,9 +169,11 @@ impl Terminal {
     /// Where the terminal cannot be used any more.
     pub(crate) fn put(&mut self, question: &str) -> io::Result<()> {
         self.take_turn()?;
-        termios::tcflush(&self.file, QueueSelector::IFlush)?;
+        self.standing = None;
+        let ending = Signals::of(&ENDING).hold();
+        let lines = Lines::read_by(&self.file)?;
         self.file.write_all(question.as_bytes())?;
-        self.standing = Some(question.to_owned());
+        self.standing = Some(Standing { words: question.to_owned(), lines, _ending: ending });
         Ok(())
     }
 
@@ -206,23 +220,40 @@ impl Terminal {
             Err(Errno::INTR) => false,
             Err(error) => return Err(error.into()),
         };
+        if Signals::of(&ENDING).is_any_waiting() {
+            // It ends this process, unless somebody waits for it or it is ignored.
+            self.interrupt();
+        }
         if self.was_stopped()? || !self.is_ours()? {
-            self.interrupted = self.standing.take();
+            self.interrupt();
             self.take_turn()?;
             return Ok(None);
         }
-        if !ready {
+        if !ready || self.standing.is_none() {
             return Ok(None);
         }
         let line = self.read();
-        self.standing = None;
-        line.map(Some)
+        if self.standing.as_ref().is_some_and(|standing| standing.lines.are_known()) {
+            self.standing = None;
+            return line.map(Some);
+        }
+        // It was read in another way than it was typed.
+        self.interrupt();
+        Ok(None)
+    }
+
+    /// Leaves the terminal as it was; the question is put again.
+    fn interrupt(&mut self) {
+        if let Some(standing) = self.standing.take() {
+            self.interrupted = Some(standing.words);
+        }
     }
 
     /// Whether this process was stopped since the question was put; of ^Z it stops here, and others may ask.
     fn was_stopped(&mut self) -> io::Result<bool> {
         let signals = Signals::of(&STOPS);
         let Some(arrival) = signals.wait(Some(Duration::ZERO))? else { return Ok(false) };
+        self.interrupt();
         let _stops = self.own_turn.take().map(|own| own.stops);
         if arrival.signal == libc::SIGTSTP {
             stop_by(libc::SIGTSTP);
@@ -256,5 +287,24 @@ impl Terminal {
         let answer = self.ask_unless(&format!("{question} [y/N] "), known);
         let answer = answer.unwrap_or_else(|_| Some(String::new()))?;
         Some(Reply::of(&answer) == Reply::Yes)
+    }
+}
+
+/// Opens the terminal that controls this process, also where a program wanted to keep it to itself (`TIOCEXCL`).
+///
+/// # Errors
+/// Where there is none.
+pub(crate) fn controlling() -> io::Result<File> {
+    let flags = libc::O_NOCTTY | libc::O_CLOEXEC;
+    let open = || OpenOptions::new().read(true).write(true).custom_flags(flags).open("/dev/tty");
+    match open() {
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::BUSY) => {
+            for stream in [stdin(), stdout(), stderr()] {
+                // It may lead elsewhere.
+                let _ = ioctl_tiocnxcl(stream);
+            }
+            open()
+        }
+        opened => opened,
     }
 }

@@ -1,6 +1,7 @@
 //! The thread that talks to the terminal: it puts questions, and hands on what they came to.
 
 use std::collections::HashSet;
+use std::fs::File;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::thread::{self, Builder};
@@ -127,22 +128,23 @@ impl Consent {
     /// # Errors
     /// Where there is none, and where nobody would give it to the run.
     fn terminal(&self, questions: &[Numbered]) -> io::Result<Option<Foreground>> {
+        let terminal = self.terminal.as_ref().ok_or(Errno::NXIO)?;
         let mut looks = 0;
         while self.is_any_wanted(questions) {
             let turn = self.about.turns.next_at_once();
             if let Some(turn) = turn.filter(|_| self.is_any_waited_for(questions)) {
                 // Whoever is stopped from here on is stopped for the question.
                 self.asking.store(true, Ordering::Relaxed);
-                let terminal = Foreground::take(turn)?;
-                let is_another_jobs = terminal.is_none();
+                let taken = Foreground::take(terminal.try_clone()?, turn)?;
+                let is_another_jobs = taken.is_none();
                 // Keys come here by now; what was pressed before may have stopped who asks.
-                if terminal.is_some() && self.is_any_waited_for(questions) {
-                    return Ok(terminal);
+                if taken.is_some() && self.is_any_waited_for(questions) {
+                    return Ok(taken);
                 }
-                drop(terminal);
+                drop(taken);
                 self.asking.store(false, Ordering::Relaxed);
                 if is_another_jobs {
-                    wait_for_foreground(looks)?;
+                    wait_for_foreground(terminal, looks)?;
                     looks += 1;
                 }
             }
@@ -181,7 +183,7 @@ impl Consent {
 ///
 /// # Errors
 /// Where nobody would give it to the run, as for who reads (`EIO`, `read(2)`).
-fn wait_for_foreground(looks: u64) -> io::Result<()> {
+fn wait_for_foreground(terminal: &File, looks: u64) -> io::Result<()> {
     if looks == 0 {
         // Who has it may be about to hand it on.
         return Ok(());
@@ -189,7 +191,7 @@ fn wait_for_foreground(looks: u64) -> io::Result<()> {
     if !getppid().is_some_and(orphaned::has_shell) {
         return Err(Errno::IO.into());
     }
-    if looks == 1 { foreground::announce() } else { Ok(()) }
+    if looks == 1 { foreground::announce(terminal) } else { Ok(()) }
 }
 
 impl Outcome {

@@ -5,21 +5,17 @@
 //! begins to read now is stopped by the terminal, and continued at the end. Who waits for a key already
 //! would take the answer, and is held (`readers`).
 
-use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process, kill_process_group};
-use rustix::termios::{
-    InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios, tcgetattr,
-    tcgetpgrp, tcsetattr, tcsetpgrp,
-};
+use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process_group};
+use rustix::termios::{LocalModes, tcgetpgrp, tcsetpgrp};
 
-use super::readers;
+use super::readers::Readers;
 use crate::descendants;
+use crate::lines::Lines;
 use crate::reply::Reply;
 use crate::sys::signals::Signals;
 use crate::turns::Turn;
@@ -33,23 +29,14 @@ const LONGEST: usize = 4096;
 /// What the keys ^C, ^\\ and ^Z send to the foreground.
 const KEYS: [Signal; 3] = [Signal::INT, Signal::QUIT, Signal::TSTP];
 
-/// Keys for a line, and what they are where a program that reads keys as keys has taken them away.
-const LINE_KEYS: [(SpecialCodeIndex, u8); 5] = [
-    (SpecialCodeIndex::VINTR, 3),
-    (SpecialCodeIndex::VQUIT, 28),
-    (SpecialCodeIndex::VSUSP, 26),
-    (SpecialCodeIndex::VEOF, 4),
-    (SpecialCodeIndex::VERASE, 127),
-];
-
 /// The terminal, taken.
 #[derive(Debug)]
 pub(super) struct Foreground {
     terminal: File,
-    before: Termios,
+    /// Not before it is taken.
+    lines: Option<Lines>,
     group: Pid,
-    /// Who was stopped, and is to be continued.
-    stopped: HashSet<Pid>,
+    readers: Readers,
     /// No other run asks meanwhile.
     _turn: Turn,
 }
@@ -66,24 +53,22 @@ pub(super) enum Said {
 }
 
 impl Foreground {
-    /// Takes the controlling terminal; `None` where another job than the run's has it, to which keys
+    /// Takes the `terminal` that controls this process; `None` where another job than the run's has it, to which keys
     /// are meant. Who waits for keys is held until the calling thread ends.
     ///
     /// # Errors
-    /// Where there is none.
-    pub(super) fn take(turn: Turn) -> io::Result<Option<Self>> {
-        let terminal = controlling_terminal()?;
+    /// Where it is gone.
+    pub(super) fn take(terminal: File, turn: Turn) -> io::Result<Option<Self>> {
         let group = tcgetpgrp(&terminal)?;
         if !is_of_run(group) {
             return Ok(None);
         }
-        let before = tcgetattr(&terminal)?;
-        let stopped = HashSet::new();
-        let mut taken = Self { terminal, before, group, stopped, _turn: turn };
+        let readers = Readers::new();
+        let mut taken = Self { terminal, lines: None, group, readers, _turn: turn };
         loop {
             tcsetpgrp(&taken.terminal, getpgrp())?;
             // From here on the terminal stops whoever begins to read.
-            taken.stopped.extend(readers::hold(taken.group));
+            taken.readers.hold(taken.group);
             let group = tcgetpgrp(&taken.terminal)?;
             if group == getpgrp() {
                 break;
@@ -91,16 +76,20 @@ impl Foreground {
             // Somebody was about to give it away, and had not to wait for this question yet.
             taken.group = group;
         }
-        taken.before = tcgetattr(&taken.terminal)?;
         // What was typed before was not typed in answer to this.
-        tcsetattr(&taken.terminal, OptionalActions::Flush, &for_lines(&taken.before))?;
+        taken.lines = Some(Lines::read_by(&taken.terminal)?);
         while pressed()?.is_some() {}
         Ok(Some(taken))
     }
 
     /// The group that had the foreground, if keys are signals to it (`ISIG`, `termios(3)`).
     pub(super) fn hears_keys(&self) -> Option<Pid> {
-        self.before.local_modes.contains(LocalModes::ISIG).then_some(self.group)
+        self.had(LocalModes::ISIG).then_some(self.group)
+    }
+
+    /// Whether the terminal was in this mode.
+    fn had(&self, mode: LocalModes) -> bool {
+        self.lines.as_ref().is_some_and(|lines| lines.before().local_modes.contains(mode))
     }
 
     /// Asks, and waits for a line, or for a key that is none of an answer.
@@ -122,6 +111,7 @@ impl Foreground {
                 self.say("\n  (nobody waits for this any more)\n")?;
                 return Ok(Said::Nothing);
             }
+            self.readers.hold_new();
         }
     }
 
@@ -134,8 +124,8 @@ impl Foreground {
             return Ok(Some(Said::Signal(signal)));
         }
         let line = if is_ready { self.line().map(Some) } else { Ok(None) };
-        if !self.is_ours() {
-            // What is typed now is typed to others.
+        if !self.lines.as_ref().is_some_and(Lines::are_known) {
+            // What is typed now is typed to others, or read in another way than it was typed.
             return Ok(Some(Said::Nothing));
         }
         Ok(line?.map(|line| Said::Reply(Reply::of(&line))))
@@ -165,39 +155,21 @@ impl Foreground {
 
 impl Drop for Foreground {
     fn drop(&mut self) {
+        let had_keys = self.lines.is_some() && !self.had(LocalModes::ICANON);
         // Whatever fails here, the rest is worth trying. Who took it away has made it as it shall be.
+        self.lines = None;
         if self.is_ours() {
-            let _ = tcsetattr(&self.terminal, OptionalActions::Drain, &self.before);
             // Of a group that has ended meanwhile the terminal goes to the one that the run began as.
             let _ = tcsetpgrp(&self.terminal, self.group)
                 .or_else(|_| tcsetpgrp(&self.terminal, getpgid(getppid())?));
         }
         let _ = kill_process_group(self.group, Signal::CONT);
-        for process in &self.stopped {
-            let _ = kill_process(*process, Signal::CONT);
-        }
-        if !self.before.local_modes.contains(LocalModes::ICANON) {
+        self.readers.go_on();
+        if had_keys {
             // Who draws on the whole screen draws it again.
             let _ = kill_process_group(self.group, Signal::WINCH);
         }
     }
-}
-
-/// A terminal in which lines are typed, and keys are signals: who looks at the modes meanwhile, to make them so
-/// again later, sees what a terminal can be left in.
-fn for_lines(before: &Termios) -> Termios {
-    let mut modes = before.clone();
-    modes.input_modes |= InputModes::ICRNL;
-    modes.input_modes -= InputModes::INLCR | InputModes::IGNCR;
-    modes.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
-    modes.local_modes |=
-        LocalModes::ICANON | LocalModes::ECHO | LocalModes::ECHOE | LocalModes::ISIG;
-    for (key, usual) in LINE_KEYS {
-        if modes.special_codes[key] == 0 {
-            modes.special_codes[key] = usual;
-        }
-    }
-    modes
 }
 
 /// A key that was pressed and means a signal. All signals are blocked here, and wait.
@@ -208,22 +180,13 @@ fn pressed() -> io::Result<Option<Signal>> {
     Ok(arrival.and_then(|arrival| Signal::from_named_raw(arrival.signal)))
 }
 
-/// Says that a question waits for the terminal.
+/// Says that a question waits for the `terminal`.
 ///
 /// # Errors
-/// Where there is none.
-pub(super) fn announce() -> io::Result<()> {
+/// Where it is gone.
+pub(super) fn announce(mut terminal: &File) -> io::Result<()> {
     let text = "\r\njp-confine: a question waits until this job is in the foreground (fg)\r\n";
-    controlling_terminal()?.write_all(text.as_bytes())
-}
-
-/// Opens the terminal that controls this process.
-///
-/// # Errors
-/// Where there is none.
-pub(super) fn controlling_terminal() -> io::Result<File> {
-    let flags = libc::O_NOCTTY | libc::O_CLOEXEC;
-    OpenOptions::new().read(true).write(true).custom_flags(flags).open("/dev/tty")
+    terminal.write_all(text.as_bytes())
 }
 
 /// Whether a group is that of the process that was started first, or of some process of the run.

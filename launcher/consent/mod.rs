@@ -11,6 +11,7 @@ mod readers;
 mod unfinished;
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,6 +29,7 @@ pub(crate) use unfinished::Before;
 
 use crate::reply::Reply;
 use crate::supervisor::status::Status;
+use crate::terminal::controlling;
 
 /// For so long more questions are waited for, so that a person reads them together.
 const GATHER: Duration = Duration::from_millis(60);
@@ -65,6 +67,9 @@ pub(crate) struct Consent {
     state: Mutex<State>,
     changed: Condvar,
     about: About,
+    /// Opened before there is a program, which could keep others from opening it (`TIOCEXCL`). `None` where nobody
+    /// could be asked.
+    terminal: Option<File>,
     /// The terminal belongs to a question: who is stopped for that is not to be reported.
     asking: AtomicBool,
 }
@@ -116,7 +121,9 @@ impl Consent {
     /// Nobody has asked yet. Whether there is somebody to ask is known beforehand.
     pub(crate) fn new(about: About) -> Self {
         let (state, changed) = (Mutex::default(), Condvar::new());
-        Self { state, changed, about, asking: AtomicBool::new(false) }
+        let asks = about.interactive && !about.tiers.is_empty();
+        let terminal = asks.then(controlling).and_then(Result::ok);
+        Self { state, changed, about, terminal, asking: AtomicBool::new(false) }
     }
 
     /// What questions are about.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{major, minor, stat};
+use rustix::fs::{FileType, major, minor, stat};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpgid, getsid, kill_process};
 
@@ -22,20 +22,31 @@ use crate::turns::own_terminal;
 const LOOKS: u32 = 50;
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Calls that read from their first argument.
-const READING: [libc::c_long; 2] = [libc::SYS_read, libc::SYS_readv];
+/// Calls that wait in a terminal for what they read, and which argument has its descriptor. `io_submit(2)` has it in
+/// memory, and waits in nothing else.
+const READING: [(libc::c_long, Option<usize>); 7] = [
+    (libc::SYS_read, Some(0)),
+    (libc::SYS_readv, Some(0)),
+    (libc::SYS_preadv, Some(0)),
+    (libc::SYS_preadv2, Some(0)),
+    (libc::SYS_splice, Some(0)),
+    (libc::SYS_sendfile, Some(1)),
+    (libc::SYS_io_submit, None),
+];
 
 /// Calls that wait until there is something to read.
 const WAITING: &[libc::c_long] = &[
     libc::SYS_ppoll,
     libc::SYS_pselect6,
     libc::SYS_epoll_pwait,
+    libc::SYS_epoll_pwait2,
+    libc::SYS_io_getevents,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_poll,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_select,
-    #[cfg(not(target_arch = "x86_64"))]
-    libc::SYS_epoll_pwait2,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_epoll_wait,
 ];
 
 /// The device number of `/dev/tty`, which does not say whose terminal it was opened as.
@@ -44,8 +55,8 @@ const CONTROLLING: (u32, u32) = (5, 0);
 /// Where keys went until the question came.
 #[derive(Clone, Copy, Debug)]
 struct Keys {
-    /// The group in the foreground.
-    foreground: Pid,
+    /// The group in the foreground, if one had it.
+    foreground: Option<Pid>,
     /// The terminal's device number, if it is known.
     terminal: Option<u64>,
 }
@@ -60,34 +71,71 @@ enum Use {
     Takes,
 }
 
-/// Holds who waits for keys, until the calling thread ends. `foreground` is the group that keys went to. Who is
-/// on a processor just now may be about to wait, past the point at which the terminal would stop it: such are
-/// looked at again for a moment. Processes that had to be stopped instead, as the terminal would stop them
-/// (`SIGTTIN`), are returned: they are to be continued.
-pub(super) fn hold(foreground: Pid) -> HashSet<Pid> {
-    let keys = Keys { foreground, terminal: own_terminal() };
-    let mut held = HashSet::new();
-    let mut stopped = HashSet::new();
-    for _ in 0..LOOKS {
-        let mut all_known = true;
+/// Those of the run who wait for keys, held until the thread ends that holds them.
+#[derive(Debug)]
+pub(super) struct Readers {
+    /// The terminal's device number, if it is known.
+    terminal: Option<u64>,
+    /// Threads.
+    held: HashSet<i32>,
+    /// Processes that had to be stopped instead, as the terminal would stop them (`SIGTTIN`).
+    stopped: HashSet<Pid>,
+}
+
+impl Readers {
+    /// Nobody is held yet.
+    pub(super) fn new() -> Self {
+        Self { terminal: own_terminal(), held: HashSet::new(), stopped: HashSet::new() }
+    }
+
+    /// Holds who waits for keys. `foreground` is the group that they went to. Who is on a processor just now may be
+    /// about to wait, past the point at which the terminal would stop it: such are looked at again for a moment.
+    pub(super) fn hold(&mut self, foreground: Pid) {
+        for _ in 0..LOOKS {
+            let processes = descendants::all();
+            // Every one is to be looked at.
+            let unknown =
+                processes.iter().filter(|one| !self.hold_of(one.pid, Some(foreground))).count();
+            if unknown == 0 {
+                break;
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    /// Holds who waits for keys by now in another session, where the terminal stops nobody who begins to.
+    pub(super) fn hold_new(&mut self) {
         for process in descendants::all() {
-            for (thread, what) in keys.threads(process.pid) {
-                all_known &= what != Use::Perhaps;
-                // It may have ended meanwhile.
-                if what == Use::Takes
-                    && held.insert(thread)
-                    && tracing::hold(thread) == Err(Errno::PERM)
-                {
-                    stopped.extend(stop(process.pid));
-                }
+            if is_of_another_session(Pid::from_raw(process.pid)) {
+                self.hold_of(process.pid, None);
             }
         }
-        if all_known {
-            break;
-        }
-        thread::sleep(LOOK);
     }
-    stopped
+
+    /// Holds the threads of a process that wait for keys. Whether it is known of all what they do.
+    fn hold_of(&mut self, process: i32, foreground: Option<Pid>) -> bool {
+        let keys = Keys { foreground, terminal: self.terminal };
+        let mut all_known = true;
+        for (thread, what) in keys.threads(process) {
+            all_known &= what != Use::Perhaps;
+            // It may have ended meanwhile.
+            if what == Use::Takes
+                && self.held.insert(thread)
+                && tracing::hold(thread) == Err(Errno::PERM)
+            {
+                self.stopped.extend(stop(process));
+            }
+        }
+        all_known
+    }
+
+    /// Has those go on that were stopped.
+    pub(super) fn go_on(&self) {
+        for process in &self.stopped {
+            // It may have ended.
+            let _ = kill_process(*process, Signal::CONT);
+        }
+    }
 }
 
 fn stop(process: i32) -> Option<Pid> {
@@ -96,60 +144,64 @@ fn stop(process: i32) -> Option<Pid> {
 }
 
 impl Keys {
-    /// The threads of a process that has a terminal open.
+    /// The threads of a process that has the terminal open.
     fn threads(self, pid: i32) -> Vec<(i32, Use)> {
         let process = Path::new("/proc").join(pid.to_string());
-        let descriptors = process.join("fd");
-        let terminals: Vec<_> = entries(&descriptors).filter(|one| is_terminal(one)).collect();
-        if terminals.is_empty() {
+        if !entries(&process.join("fd")).any(|one| self.may_come_from(&one)) {
             return Vec::new();
         }
-        let is_unstopped = self.is_unstopped(Pid::from_raw(pid), &terminals);
+        let is_unstopped = self.is_unstopped(Pid::from_raw(pid));
         let number = |thread: &Path| thread.file_name().and_then(OsStr::to_str)?.parse().ok();
         entries(&process.join("task"))
-            .filter_map(|thread| Some((number(&thread)?, use_of(&thread, is_unstopped))))
+            .filter_map(|thread| Some((number(&thread)?, self.use_of(&thread, is_unstopped))))
             .collect()
     }
 
     /// Whether the terminal does not stop a process that comes from waiting to read: keys went to its group, or
     /// it is of another session, as a server is that was handed the terminal (tmux).
-    fn is_unstopped(self, process: Option<Pid>, terminals: &[PathBuf]) -> bool {
-        getpgid(process).is_ok_and(|group| group == self.foreground)
-            || getsid(process).ok() != getsid(None).ok()
-                && terminals.iter().any(|terminal| self.may_come_from(terminal))
+    fn is_unstopped(self, process: Option<Pid>) -> bool {
+        is_of_another_session(process)
+            || getpgid(process).is_ok_and(|group| Some(group) == self.foreground)
     }
 
     fn may_come_from(self, descriptor: &Path) -> bool {
         stat(descriptor).is_ok_and(|file| {
             let number = (major(file.st_rdev), minor(file.st_rdev));
-            Some(file.st_rdev) == self.terminal || number == CONTROLLING
+            FileType::from_raw_mode(file.st_mode) == FileType::CharacterDevice
+                && (Some(file.st_rdev) == self.terminal || number == CONTROLLING)
         })
     }
-}
 
-/// What the call says that a thread is in (`proc_pid_syscall(5)`). Of a call that waits it is not known for what;
-/// who comes from it to read, unless it `is_unstopped`, is stopped by the terminal.
-fn use_of(thread: &Path, is_unstopped: bool) -> Use {
-    let call = fs::read_to_string(thread.join("syscall")).unwrap_or_default();
-    let mut words = call.split_whitespace();
-    let number = words.next().unwrap_or_default();
-    if number == "running" {
-        return Use::Perhaps;
+    /// What the call says that a thread is in (`proc_pid_syscall(5)`). Of a call that waits it is not known for what;
+    /// who comes from it to read, unless it `is_unstopped`, is stopped by the terminal.
+    fn use_of(self, thread: &Path, is_unstopped: bool) -> Use {
+        let call = fs::read_to_string(thread.join("syscall")).unwrap_or_default();
+        let mut words = call.split_whitespace();
+        let number = words.next().unwrap_or_default();
+        if number == "running" {
+            return Use::Perhaps;
+        }
+        let Ok(number) = number.parse() else { return Use::Nothing };
+        let takes = match READING.iter().find(|(call, _)| *call == number) {
+            Some((_, None)) => true,
+            Some((_, Some(argument))) => words
+                .nth(*argument)
+                .and_then(descriptor)
+                .is_some_and(|number| self.may_come_from(&thread.join(format!("fd/{number}")))),
+            None => is_unstopped && WAITING.contains(&number),
+        };
+        if takes { Use::Takes } else { Use::Nothing }
     }
-    let Ok(number) = number.parse() else { return Use::Nothing };
-    let takes = if READING.contains(&number) {
-        let descriptor = words.next().and_then(|word| word.strip_prefix("0x"));
-        let descriptor = descriptor.and_then(|word| u32::from_str_radix(word, 16).ok());
-        descriptor.is_some_and(|number| is_terminal(&thread.join(format!("fd/{number}"))))
-    } else {
-        is_unstopped && WAITING.contains(&number)
-    };
-    if takes { Use::Takes } else { Use::Nothing }
 }
 
-fn is_terminal(descriptor: &Path) -> bool {
-    let file = fs::read_link(descriptor).unwrap_or_default();
-    file.starts_with("/dev/pts") || file.starts_with("/dev/tty")
+/// The descriptor that an argument names, of which the kernel looks at the lower half.
+fn descriptor(argument: &str) -> Option<u64> {
+    let argument = u64::from_str_radix(argument.strip_prefix("0x")?, 16).ok()?;
+    Some(argument & u64::from(u32::MAX))
+}
+
+fn is_of_another_session(process: Option<Pid>) -> bool {
+    getsid(process).ok() != getsid(None).ok()
 }
 
 fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {

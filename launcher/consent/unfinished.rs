@@ -5,7 +5,7 @@ use std::io;
 use rustix::process::{Pid, getpgrp};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr, tcsetpgrp};
 
-use super::foreground::controlling_terminal;
+use crate::terminal::controlling;
 
 /// How the terminal was when a run began.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Before {
 impl Before {
     /// How it is now; `None` where there is none, and in the background of one, where its modes are another job's.
     pub(crate) fn now() -> Option<Self> {
-        let terminal = controlling_terminal().ok()?;
+        let terminal = controlling().ok()?;
         let is_ours = tcgetpgrp(&terminal).is_ok_and(|group| group == getpgrp());
         let modes = is_ours.then(|| tcgetattr(&terminal))?.ok()?;
         Some(Self { modes })
@@ -28,7 +28,7 @@ impl Before {
     /// # Errors
     /// Where the terminal is gone.
     pub(crate) fn restore(&self, supervisor: Pid) -> io::Result<()> {
-        let terminal = controlling_terminal()?;
+        let terminal = controlling()?;
         if tcgetpgrp(&terminal)? == supervisor {
             tcsetattr(&terminal, OptionalActions::Flush, &self.modes)?;
             tcsetpgrp(&terminal, getpgrp())?;

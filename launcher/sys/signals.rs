@@ -78,6 +78,12 @@ impl Signals {
         unsafe { libc::sigismember(&raw const self.0, number) == 1 }
     }
 
+    /// Whether one of these has arrived, and is blocked.
+    pub(crate) fn is_any_waiting(&self) -> bool {
+        let waiting = Self::waiting();
+        (1..=libc::SIGRTMAX()).any(|number| self.has(number) && waiting.has(number))
+    }
+
     /// Those that are blocked and have arrived.
     fn waiting() -> Self {
         let mut set = Self::of(&[]);

@@ -85,6 +85,35 @@ print(open('ask/a').read(), flush=True)
     assert!(["stolen", "nobody waits"].iter().all(|word| !screen.contains(word)), "{screen}");
 }
 
+/// Who waits for keys in other calls than `read(2)` does not get it either.
+#[test]
+fn an_answer_is_for_nobody_who_reads_in_other_ways() {
+    let scratch = place();
+    if !have("script") || !have("python3") {
+        return;
+    }
+    for reads in ["os.splice(0, pipe, 100)", "os.preadv(0, [bytearray(100)], -1)"] {
+        let script = format!(
+            "
+import os, threading, time
+_, pipe = os.pipe()
+steal = lambda: print('stolen', {reads}, flush=True)
+threading.Thread(target=steal, daemon=True).start()
+time.sleep(0.2)
+print(open('ask/a').read(), flush=True)
+os._exit(0)
+"
+        );
+        let mut terminal = start_python(&scratch, &script);
+        terminal.see(QUESTION);
+        terminal.keys("y\n");
+        terminal.see("content-a");
+        terminal.end();
+        let screen = terminal.screen();
+        assert!(!screen.contains("stolen") && !screen.contains("Error"), "{screen}");
+    }
+}
+
 /// Whom somebody traces cannot be held.
 #[test]
 fn an_answer_is_for_nobody_who_is_traced() {
@@ -129,6 +158,35 @@ os.kill(server, signal.SIGKILL)
     terminal.see(QUESTION);
     // As many keys as a server cannot fail to get some of.
     terminal.keys(&("x\x7f".repeat(100) + "y\n"));
+    terminal.see("content-a");
+    terminal.end();
+    assert!(!terminal.screen().contains("stolen"), "{}", terminal.screen());
+}
+
+/// Nor does it stop who begins to read there when the question stands already.
+#[test]
+fn an_answer_is_for_no_server_that_begins_to_read() {
+    let scratch = place();
+    if !have("script") || !have("python3") {
+        return;
+    }
+    let script = "
+import os, signal, time
+server = os.fork()
+if server == 0:
+    os.setsid()
+    time.sleep(1)
+    print('reads', flush=True)
+    print('stolen', os.read(0, 100), flush=True)
+print(open('ask/a').read(), flush=True)
+os.kill(server, signal.SIGKILL)
+";
+    let mut terminal = start_python(&scratch, script);
+    terminal.see(QUESTION);
+    terminal.see("reads");
+    // A person takes a while.
+    thread::sleep(Duration::from_millis(500));
+    terminal.keys("y\n");
     terminal.see("content-a");
     terminal.end();
     assert!(!terminal.screen().contains("stolen"), "{}", terminal.screen());

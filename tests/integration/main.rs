@@ -52,6 +52,7 @@ mod cli_policy;
 mod cli_prompts;
 mod cli_prompts_jobs;
 mod cli_prompts_keys;
+mod cli_prompts_lines;
 mod cli_report;
 mod cli_status;
 mod cli_vfs;

@@ -1,0 +1,114 @@
+//! How programs have a terminal read lines has no part in what a person answers.
+
+use crate::cli_mounts::{approved, forked};
+use crate::cli_prompts::{QUESTION, place, start};
+use crate::run::{Mode, Run, have};
+use crate::scratch::Scratch;
+use crate::terminal::{Terminal, quoted};
+
+const APPROVAL: &str = "Approve? [y/N] ";
+
+/// What erases a line is a character of what terminals answer, and a person's no reprints it.
+const FORGED: &str = "stty iuclc iexten kill 1 rprnt n";
+
+/// A script that ends with a run which needs an approval.
+fn start_after(scratch: &Scratch, script: &str, then: &str) -> Terminal {
+    let run = quoted(&Run::new(scratch, "cat", &["fork/inner"]).mode(Mode::Confined));
+    Terminal::start(&Run::sh(scratch, &format!("{script}; {run}; {then}")).mode(Mode::Bare))
+}
+
+/// What a terminal says of itself (`ESC [ 6 n` asks where the cursor is) is no answer, nor is it once a person presses
+/// Enter or says no.
+#[test]
+fn a_terminal_does_not_answer_a_question() {
+    let scratch = place();
+    if !have("script") || !have("stty") {
+        return;
+    }
+    let script = format!("{FORGED}; cat ask/a; cat ask/b; stty -a; echo end");
+    let mut terminal = start(&scratch, &script);
+    for answer in ["\x1b[5;1R\n", "\x1b[5;1Rn\n"] {
+        terminal.see(QUESTION);
+        terminal.keys(answer);
+    }
+    // The terminal is as it was.
+    terminal.see("kill = 1;");
+    terminal.see("rprnt = n;");
+    terminal.see("end");
+    assert_eq!(terminal.end(), Some(0));
+    let screen = terminal.screen();
+    assert!(!screen.contains("content") && screen.contains("a person said no"), "{screen}");
+}
+
+/// So it is where a run is about to begin: an earlier one may have left the terminal so.
+#[test]
+fn a_terminal_approves_nothing() {
+    let scratch = forked();
+    if !have("script") || !have("stty") {
+        return;
+    }
+    for answer in ["\x1b[?1;2$y\n", "\x1b[?1;2$yn\n"] {
+        let mut terminal = start_after(&scratch, "stty iexten kill '$' rprnt n", "stty -a");
+        terminal.see(APPROVAL);
+        terminal.keys(answer);
+        terminal.see("kill = $;");
+        terminal.end();
+        assert_eq!(approved(&scratch), "", "{}", terminal.screen());
+    }
+}
+
+/// An interrupt leaves the terminal as it was.
+#[test]
+fn an_interrupted_approval_leaves_the_terminal_as_it_was() {
+    let scratch = forked();
+    if !have("script") || !have("stty") {
+        return;
+    }
+    let mut terminal = start_after(&scratch, "trap : INT; stty kill '$'", "stty -a");
+    terminal.see(APPROVAL);
+    terminal.keys("\x03");
+    terminal.see("kill = $;");
+    terminal.end();
+    assert_eq!(approved(&scratch), "", "{}", terminal.screen());
+}
+
+/// The keys that somebody is used to go on working, where no text has them.
+#[test]
+fn a_person_corrects_an_answer_with_their_own_key() {
+    let scratch = place();
+    if !have("script") || !have("stty") {
+        return;
+    }
+    let mut terminal = start(&scratch, "stty erase ^H kill n; cat ask/a; stty -a");
+    terminal.see(QUESTION);
+    terminal.keys("n\x08y\n");
+    terminal.see("content-a");
+    terminal.see("erase = ^H; kill = n;");
+    assert_eq!(terminal.end(), Some(0));
+}
+
+/// A terminal that a program keeps to itself (`TIOCEXCL`) nobody else may open, the superuser apart.
+#[test]
+fn no_program_keeps_a_question_from_the_terminal() {
+    let scratch = place();
+    if !have("script") || !have("python3") || !have("setpriv") {
+        return;
+    }
+    let script = "
+import fcntl, termios
+fcntl.ioctl(0, termios.TIOCEXCL)
+print(open('ask/a').read(), flush=True)
+";
+    let run = Run::new(&scratch, "python3", &["-c", script]).mode(Mode::Confined);
+    let is_root = rustix::process::geteuid().is_root();
+    let who = if is_root { "setpriv --bounding-set=-sys_admin" } else { "env" };
+    // The second run finds the terminal kept.
+    let script = format!("{who} {0} && {who} {0}", quoted(&run));
+    let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
+    for _ in 0..2 {
+        terminal.see(QUESTION);
+        terminal.keys("y\n");
+        terminal.see("content-a");
+    }
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+}
