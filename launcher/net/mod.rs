@@ -90,7 +90,13 @@ impl Network {
     /// What is to be said of a name that may be asked for.
     pub(crate) fn look_up(&self, name: &str) -> Finding {
         let addresses = self.names.current(name);
-        if addresses.is_empty() { Finding::Unknown } else { Finding::Addresses(addresses) }
+        if !addresses.is_empty() {
+            Finding::Addresses(addresses)
+        } else if self.names.is_near(name) {
+            Finding::Near
+        } else {
+            Finding::Unknown
+        }
     }
 
     /// Whether a document may be had.
