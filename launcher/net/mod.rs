@@ -42,7 +42,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Opens the sockets that it takes.
+    /// Opens the sockets that it takes, for a run that is going to inherit what this process did.
     ///
     /// # Errors
     /// Where there can be none.
@@ -51,8 +51,9 @@ impl Network {
         names: Names,
         proxy: Option<Arc<TcpListener>>,
     ) -> io::Result<Self> {
+        let listeners = Listeners::of_heir()?;
         let responder = Arc::new(Responder::open()?);
-        let (askers, listeners) = (Askers::default(), Listeners::default());
+        let askers = Askers::default();
         Ok(Self { rules, names, responder, proxy, askers, listeners })
     }
 
