@@ -261,6 +261,9 @@ fn names_do_not_stand_for_addresses_of_this_machine() {
             run.assert_stderr("denied net 192.0.2.7");
         }
     }
+    let line = "curl -sS -m 20 http://a.test:8080/secret";
+    let run = inside(&under_test("--net a.test:8080 --net-proxy", line));
+    run.assert_no_secret().assert_stdout("--resolve NAME=ADDRESS");
     let options = "-r $OUT/asker.py --net a.test:8080 --net b.test:8080";
     let run = inside(&under_test(options, "python3 $OUT/asker.py"));
     run.assert_ok().assert_stdout("a 3\nb 3\n").assert_stderr("denied net b.test by python3");
