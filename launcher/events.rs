@@ -69,6 +69,8 @@ pub(crate) enum Reason {
     Connect,
     /// No rule allows the host; the path is its name.
     Resolve,
+    /// A host that rules allow stands for this machine or its link alone; the path is its name.
+    Near,
     /// Nobody outside this machine may connect to the run; the path is where it would listen.
     Listen,
     /// The server of a socket without a path is not of the run.
@@ -84,7 +86,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    const NUMBERED: [Self; 15] = [
+    const NUMBERED: [Self; 16] = [
         Self::Rule,
         Self::Static,
         Self::Foreign,
@@ -100,11 +102,15 @@ impl Reason {
         Self::Resolve,
         Self::Socket,
         Self::Unreadable,
+        Self::Near,
     ];
 
     /// Whether it is about the network: what it names is then no path.
     pub(crate) const fn is_network(self) -> bool {
-        matches!(self, Self::Connect | Self::Listen | Self::Peer | Self::Resolve | Self::Socket)
+        matches!(
+            self,
+            Self::Connect | Self::Listen | Self::Near | Self::Peer | Self::Resolve | Self::Socket
+        )
     }
 
     /// Whether nothing was refused: a person consented.

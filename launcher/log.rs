@@ -197,6 +197,7 @@ pub(crate) fn reason(denial: &Denial) -> &'static str {
         | Reason::Command
         | Reason::Connect
         | Reason::Listen
+        | Reason::Near
         | Reason::Peer
         | Reason::Resolve
         | Reason::Socket => "denied",

@@ -16,6 +16,7 @@ impl Advisor<'_> {
             | Reason::ThisRun
             | Reason::Connect
             | Reason::Listen
+            | Reason::Near
             | Reason::Peer
             | Reason::Resolve
             | Reason::Socket => return None,

@@ -180,8 +180,9 @@ pub(super) const NETWORK: &[(c_long, Fate)] = &[
 pub(super) const ROUTING_OPTIONS: &[(c_int, c_int)] = &[
     (libc::IPPROTO_IP, libc::IP_OPTIONS),
     (libc::IPPROTO_IPV6, libc::IPV6_RTHDR),
-    (libc::IPPROTO_IPV6, 5), // IPV6_2292RTHDR
-    (libc::IPPROTO_IPV6, 6), // IPV6_2292PKTOPTIONS
+    (libc::IPPROTO_IPV6, 5),                        // IPV6_2292RTHDR
+    (libc::IPPROTO_IPV6, 6),                        // IPV6_2292PKTOPTIONS
+    (libc::IPPROTO_IPV6, libc::IPV6_FLOWLABEL_MGR), // A label may have a route.
     // Or leave by a device of the program's choice, and let two sockets listen at one port.
     (libc::SOL_SOCKET, libc::SO_BINDTODEVICE),
     (libc::SOL_SOCKET, libc::SO_BINDTOIFINDEX),

@@ -49,7 +49,7 @@ fn names_here<'r>(rules: &'r Net, host: &Host) -> impl Iterator<Item = &'r Host>
     };
     let here = address.filter(IpAddr::is_loopback);
     let is_name = move |host: &&Host| match (host, here) {
-        (Host::Domain(name), Some(here)) => may_stand_for(name, here),
+        (Host::Domain(name), Some(here)) => may_stand_for(name, here, true),
         _ => false,
     };
     rules.hosts().into_iter().filter(is_name)
@@ -64,6 +64,9 @@ pub(crate) fn advise(rules: &Net, denial: &Denial) -> Result<Way, String> {
     }
     if denial.reason == Reason::Peer {
         return Err("its server is outside the run, and no rule is about such sockets".to_owned());
+    }
+    if denial.reason == Reason::Near {
+        return Err(near(&String::from_utf8_lossy(&denial.path)));
     }
     let useless = || "no rule can allow it".to_owned();
     let url = url(denial);
@@ -84,6 +87,14 @@ pub(crate) fn advise(rules: &Net, denial: &Denial) -> Result<Way, String> {
     }
     let forbidding = rules.forbidding(&host, port.unwrap_or_default());
     Err(forbidding.map_or_else(useless, |rule| format!("access.net rule {rule}: take it out")))
+}
+
+/// What to do about a name that stands for nothing but what is near.
+fn near(name: &str) -> String {
+    format!(
+        "it stands for this machine or its link, which is for who runs the program to say: \
+         --resolve {name}=ADDRESS"
+    )
 }
 
 /// Whether these rules allow what was refused.

@@ -3,6 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{fs, io};
+
+use rustix::net::sockopt::socket_cookie;
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
 /// More sockets are not told apart; then none is of the run.
 const MOST: usize = 1 << 16;
@@ -29,12 +33,32 @@ pub(crate) struct Listeners(Mutex<State>);
 struct State {
     /// By address and port.
     places: HashMap<SocketAddr, Listener>,
-    /// Sockets that others may share an address with.
+    /// Sockets that others may share, or share an address with.
     shared: HashSet<u64>,
     turns: u64,
 }
 
 impl Listeners {
+    /// Those of a run that is going to inherit what this process did: who had these sockets before may take
+    /// what comes to them.
+    ///
+    /// # Errors
+    /// Where it cannot be told which these are.
+    pub(crate) fn of_heir() -> io::Result<Self> {
+        let listeners = Self::default();
+        let own = pidfd_open(getpid(), PidfdFlags::empty())?;
+        for entry in fs::read_dir("/proc/self/fd")? {
+            let name = entry?.file_name();
+            let Some(number) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
+            let held = pidfd_getfd(&own, number, PidfdGetfdFlags::empty())?;
+            // What is no socket has none.
+            if let Ok(cookie) = socket_cookie(&held) {
+                listeners.share(cookie);
+            }
+        }
+        Ok(listeners)
+    }
+
     /// Takes note of a socket that began to listen at `place`, and is to be found at `name`.
     pub(crate) fn begin(
         &self,
@@ -52,8 +76,8 @@ impl Listeners {
         }
     }
 
-    /// Takes note that a socket may share its address with others (`SO_REUSEPORT`), of which nobody knows
-    /// whose they are.
+    /// Takes note that a socket may share its address with others (`SO_REUSEPORT`), or is shared itself, with
+    /// nobody knows whom.
     pub(crate) fn share(&self, cookie: u64) {
         self.state().shared.insert(cookie);
     }

@@ -42,7 +42,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Opens the sockets that it takes.
+    /// Opens the sockets that it takes, for a run that is going to inherit what this process did.
     ///
     /// # Errors
     /// Where there can be none.
@@ -51,8 +51,9 @@ impl Network {
         names: Names,
         proxy: Option<Arc<TcpListener>>,
     ) -> io::Result<Self> {
+        let listeners = Listeners::of_heir()?;
         let responder = Arc::new(Responder::open()?);
-        let (askers, listeners) = (Askers::default(), Listeners::default());
+        let askers = Askers::default();
         Ok(Self { rules, names, responder, proxy, askers, listeners })
     }
 
@@ -90,7 +91,13 @@ impl Network {
     /// What is to be said of a name that may be asked for.
     pub(crate) fn look_up(&self, name: &str) -> Finding {
         let addresses = self.names.current(name);
-        if addresses.is_empty() { Finding::Unknown } else { Finding::Addresses(addresses) }
+        if !addresses.is_empty() {
+            Finding::Addresses(addresses)
+        } else if self.names.is_near(name) {
+            Finding::Near
+        } else {
+            Finding::Unknown
+        }
     }
 
     /// Whether a document may be had.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
-use jp_confine_policy::net::may_stand_for;
+use jp_confine_policy::net::{is_own, may_stand_for};
 
 use super::typed::Resolution;
 
@@ -40,6 +40,8 @@ pub(crate) struct Names {
 struct Known {
     addresses: BTreeSet<IpAddr>,
     current: Vec<IpAddr>,
+    /// It has none but such as it may not stand for.
+    is_near: bool,
     asked: Option<Instant>,
 }
 
@@ -56,6 +58,12 @@ impl Names {
         self.known().get(name).map(|known| known.current.clone()).unwrap_or_default()
     }
 
+    /// Whether a name was found, when it was last looked up, to have none but addresses for which it may not
+    /// stand.
+    pub(crate) fn is_near(&self, name: &str) -> bool {
+        self.known().get(name).is_some_and(|known| known.is_near)
+    }
+
     /// All addresses that a name was found to have, the current ones among them; see [`Self::current`].
     pub(crate) fn all(&self, name: &str) -> BTreeSet<IpAddr> {
         self.refresh(name, LONG_PAUSE);
@@ -69,9 +77,13 @@ impl Names {
         }
         let typed = self.typed.iter().filter(|one| one.name == name).map(|one| one.address);
         let mut found: Vec<IpAddr> = typed.collect();
+        let mut is_near = false;
         if found.is_empty() {
-            found = asked_of_system(name);
-            found.retain(|address| may_stand_for(name, *address));
+            let near: Vec<IpAddr>;
+            (found, near) = asked_of_system(name)
+                .into_iter()
+                .partition(|address| may_stand_for(name, *address, is_own(*address)));
+            is_near = found.is_empty() && !near.is_empty();
             // One for each kind of socket.
             found.dedup();
         }
@@ -81,6 +93,7 @@ impl Names {
         let room = MOST.saturating_sub(known.addresses.len());
         known.addresses.extend(found.iter().take(room));
         known.current = found;
+        known.is_near = is_near;
     }
 
     /// The names that were found to have an address, in order.

@@ -22,6 +22,8 @@ pub(crate) struct Query<'a> {
 pub(crate) enum Finding {
     /// It has these addresses.
     Addresses(Vec<IpAddr>),
+    /// It has such addresses alone as it may not stand for: it is told to be unknown.
+    Near,
     /// It is unknown.
     Unknown,
 }
@@ -74,7 +76,7 @@ impl<'a> Query<'a> {
         }
         reply.questions.push(question.clone());
         match finding {
-            Finding::Unknown => *reply.rcode_mut() = RCODE::NameError,
+            Finding::Near | Finding::Unknown => *reply.rcode_mut() = RCODE::NameError,
             Finding::Addresses(addresses) => {
                 let wanted = addresses.iter().filter_map(|address| self.data(*address));
                 let record =

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use super::askers::Asker;
 use super::query::{Finding, Query};
+use crate::events::Reason;
 
 /// The port of name servers.
 pub(crate) const PORT: u16 = 53;
@@ -38,7 +39,7 @@ pub(crate) trait Book: Send + Sync {
     /// Whether the name may be asked for.
     fn admits(&self, name: &str) -> bool;
     /// A question about a name was refused.
-    fn refused(&self, name: &[u8], asker: &Asker);
+    fn refused(&self, name: &[u8], reason: Reason, asker: &Asker);
 }
 
 /// The sockets of a name server.
@@ -179,16 +180,22 @@ impl Responder {
         let query = Query::parse(question)?;
         let shown = query.shown();
         let is_first = self.remember(&shown);
-        match query.name().filter(|name| book.admits(name)) {
-            Some(name) if query.wants_addresses() => query.answer(&book.look_up(&name)),
-            Some(_) => query.answer(&Finding::Addresses(Vec::new())),
-            None => {
-                if is_first && self.begins(asker, &shown, query.kind()) {
-                    book.refused(&shown, asker);
-                }
-                query.answer(&Finding::Unknown)
+        let (finding, reason) = match query.name().filter(|name| book.admits(name)) {
+            Some(name) if query.wants_addresses() => {
+                let finding = book.look_up(&name);
+                let reason = (finding == Finding::Near).then_some(Reason::Near);
+                (finding, reason)
             }
+            Some(_) => (Finding::Addresses(Vec::new()), None),
+            None => (Finding::Unknown, Some(Reason::Resolve)),
+        };
+        if let Some(reason) = reason
+            && is_first
+            && self.begins(asker, &shown, query.kind())
+        {
+            book.refused(&shown, reason, asker);
         }
+        query.answer(&finding)
     }
 
     /// Takes note of a name; whether it was asked for as such. A resolver that finds nothing appends the

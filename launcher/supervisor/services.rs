@@ -41,8 +41,8 @@ impl Book for Policy {
         self.network.as_ref().is_some_and(|network| network.admits(name))
     }
 
-    fn refused(&self, name: &[u8], asker: &Asker) {
-        self.record(&denial(Reason::Resolve, name, b"resolve", asker));
+    fn refused(&self, name: &[u8], reason: Reason, asker: &Asker) {
+        self.record(&denial(reason, name, b"resolve", asker));
     }
 }
 

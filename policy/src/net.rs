@@ -2,6 +2,7 @@
 //! for connections, of which nobody knows the path, is in [`Reach`].
 
 mod named;
+mod own;
 mod reach;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use url::Url;
 
 use crate::coverage::Coverage;
 pub use named::may_stand_for;
+pub use own::is_own;
 pub use reach::{Divided, Reach};
 
 /// One rule as written (spec §2.4).

@@ -7,7 +7,7 @@ use rustix::net::sockopt::set_socket_reuseport;
 use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
 
 use crate::attack::{Linking, arena_with};
-use crate::run::{have, skip};
+use crate::run::{Mode, PRODUCT, Run, have, skip};
 use crate::runs_net::{Server, run};
 use crate::scratch::Scratch;
 
@@ -174,6 +174,44 @@ print(errno.errorcode[ctypes.get_errno()], 'closed' if state == 7 else state)
 ";
     let run = run(&scratch, &server, &FLAGS, &["python3", "-c", script]);
     run.assert_ok().assert_stdout("EINTR closed\n");
+}
+
+/// Gives the line that it is told a socket that listens.
+const GIVER: &str = r"
+import socket, subprocess, sys
+server = socket.create_server(('127.0.0.1', 0))
+code = subprocess.run(sys.argv[1:] + [str(server.fileno())], pass_fds=[server.fileno()]).returncode
+server.settimeout(0)
+try: server.accept(); print('came')
+except BlockingIOError: print('nobody came')
+sys.exit(code)
+";
+
+/// Has it listen anew.
+const HEIR: &str = r"
+import socket, sys
+server = socket.socket(fileno=int(sys.argv[1]))
+server.shutdown(socket.SHUT_RDWR)
+server.listen(64)
+try: socket.create_connection(server.getsockname())
+except PermissionError: pass
+";
+
+/// Whoever gave a run a socket may take what comes to it.
+#[test]
+fn a_socket_that_was_inherited_is_not_the_run_s_own() {
+    if !have("python3") {
+        return skip("python serves");
+    }
+    let scratch = Scratch::new();
+    let confined = match Mode::under_test() {
+        Mode::Confined => [&[PRODUCT][..], &FLAGS, &["--"]].concat(),
+        Mode::Bare => Vec::new(),
+    };
+    let line = [&["-c", GIVER], &confined[..], &["python3", "-c", HEIR]].concat();
+    let run = Run::new(&scratch, "python3", &line).mode(Mode::Bare).run();
+    run.assert_ok().assert_stdout("nobody came\n");
+    run.assert_stderr("denied net 127.0.0.1:");
 }
 
 /// Two sockets that share a port get what comes by turns: the one outside would, too.

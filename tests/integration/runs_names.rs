@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::run::{Mode, Run, have, note, skip};
+use crate::run::{Mode, PRODUCT, Run, have, note, skip};
 use crate::runs_net::{Server, run};
 use crate::scratch::{SECRET, Scratch};
 
@@ -203,4 +203,70 @@ fn resolvers_of_their_own_get_the_answers_of_the_run_alone() {
     let peer = "peer ('192.0.2.53', 53)\nstream True True\n";
     run.assert_ok().assert_stdout(&format!("{both}{both}{both}{peer}"));
     run.assert_stderr("denied net secrets.b.test by python3");
+}
+
+/// Asks the run's name server, whatever the machine's own files say of a name.
+const ASKER: &str = r"
+import socket
+for name in [b'a', b'b']:
+    question = b'\x12\x34\1\0\0\1\0\0\0\0\0\0\1' + name + b'\4test\0\0\1\0\1'
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.settimeout(10)
+    s.sendto(question, ('192.0.2.53', 53))
+    print(name.decode(), s.recv(512)[3] & 15)
+";
+
+/// What the system says of a name, whether it leads to a server on this machine, and with which options.
+const OWN_ADDRESSES: [(&str, &str, bool); 3] =
+    [("a.test", "", false), ("b.test", "", false), ("a.test", "--resolve a.test=192.0.2.77", true)];
+
+/// A line for a shell, confined unless the tests are told otherwise.
+fn under_test(options: &str, line: &str) -> String {
+    match Mode::under_test() {
+        Mode::Confined => format!("{PRODUCT} {options} -- {line}"),
+        Mode::Bare => line.to_owned(),
+    }
+}
+
+/// Addresses of this machine are for whoever runs the program, not for whoever owns a name: second ones too.
+#[test]
+fn names_do_not_stand_for_addresses_of_this_machine() {
+    if !["unshare", "ip", "curl", "python3"].into_iter().all(have) {
+        return skip("nobody gives the machine addresses, and asks for them");
+    }
+    let scratch = Scratch::new();
+    scratch.write("out/hosts", "192.0.2.77 a.test\n192.0.2.78 b.test\n");
+    scratch.write("out/asker.py", ASKER);
+    let inside = |last: &str| {
+        let script = format!(
+            "ip link set lo up && ip address add 192.0.2.77/24 dev lo && \
+             ip address add 192.0.2.78/24 dev lo && \
+             mount --bind $OUT/hosts /etc/hosts || exit 77
+             python3 -m http.server -d $OUT 8080 >/dev/null 2>&1 & server=$!
+             for i in $(seq 50); do curl -s http://192.0.2.77:8080/ >/dev/null && break; sleep 0.1; done
+             {last}; code=$?; kill $server; exit $code"
+        );
+        let script = scratch.expand(&script);
+        Run::new(&scratch, "unshare", &["-Urnm", "sh", "-c", &script]).mode(Mode::Bare).run()
+    };
+    for (name, options, allowed) in OWN_ADDRESSES {
+        let url = format!("http://{name}:8080/secret");
+        let line = format!("curl -sS -m 20 {url}");
+        let run = inside(&under_test(&format!("--net {name}:8080 {options}"), &line));
+        if run.code() == 77 || run.stderr.contains("unshare failed") {
+            return skip("no network can be made");
+        }
+        assert_eq!(run.stdout.contains(SECRET), allowed, "{name} {options}: {run}");
+        if !allowed {
+            run.assert_stderr("denied net 192.0.2.7");
+        }
+    }
+    let line = "curl -sS -m 20 http://a.test:8080/secret";
+    let run = inside(&under_test("--net a.test:8080 --net-proxy", line));
+    run.assert_no_secret().assert_stdout("--resolve NAME=ADDRESS");
+    let options = "-r $OUT/asker.py --net a.test:8080 --net b.test:8080";
+    let run = inside(&under_test(options, "python3 $OUT/asker.py"));
+    run.assert_ok().assert_stdout("a 3\nb 3\n").assert_stderr("denied net b.test by python3");
+    run.assert_stderr("it stands for this machine or its link")
+        .assert_stderr("--resolve a.test=ADDRESS");
 }

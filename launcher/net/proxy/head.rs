@@ -12,6 +12,9 @@ const LONGEST: usize = 64 * 1024;
 /// Nor has any more fields.
 const FIELDS: usize = 128;
 
+/// What may stand around values and words, and nothing else (RFC 9110 §5.6.3): what is sent on is what was written.
+const SPACE: [char; 2] = [' ', '\t'];
+
 /// Fields that are between two neighbours only, or that the proxy says itself (RFC 9110 §7.6.1).
 const NOT_SENT_ON: [&str; 9] = [
     "connection",
@@ -138,7 +141,7 @@ fn document(text: &str) -> Result<Target, Fault> {
 /// The words of a field that lists some, in lower case.
 fn words(value: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(value).to_ascii_lowercase();
-    text.split(',').map(|word| word.trim().to_owned()).collect()
+    text.split(',').map(|word| word.trim_matches(SPACE).to_owned()).collect()
 }
 
 fn is_framing(name: &str) -> bool {
@@ -157,7 +160,7 @@ fn body(fields: &[(String, Vec<u8>)]) -> Result<Body, Fault> {
         let is_chunked = words(value) == ["chunked"];
         return if is_chunked { Ok(Body::Chunked) } else { Err((501, "only chunks are known")) };
     }
-    let digits = std::str::from_utf8(value).unwrap_or_default().trim();
+    let digits = std::str::from_utf8(value).unwrap_or_default().trim_matches(SPACE);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|_| is_number).map(Body::Length).ok_or(ambiguous)
 }
@@ -208,7 +211,10 @@ mod tests {
         assert_eq!(with("content-length: 1\r\ncontent-length: 2"), 400);
         assert_eq!(with("content-length: 1\r\ntransfer-encoding: chunked"), 400);
         assert_eq!(with("content-length: +1"), 400);
+        assert_eq!(with("content-length: \u{a0}25"), 400);
+        assert_eq!(with("content-length: 25\u{2003}"), 400);
         assert_eq!(with("transfer-encoding: gzip, chunked"), 501);
+        assert_eq!(with("transfer-encoding: \u{a0}chunked"), 501);
         assert_eq!(fault("GET / HTTP/1.1\r\n\r\n"), 400);
         assert_eq!(fault("GET ftp://a.test/ HTTP/1.1\r\n\r\n"), 501);
         assert_eq!(fault("CONNECT a.test HTTP/1.1\r\n\r\n"), 400);

@@ -33,6 +33,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long nothing is done about a listener that fails.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// What is said of a host that is nowhere.
+const NOWHERE: &str = "the host has no address that it may have: names do not stand for this machine or its \
+                       link, nor for what a rule denies; --resolve NAME=ADDRESS says what one stands for";
+
 /// Who says what may be had, and hears of what is refused.
 pub(crate) trait Gate: Send + Sync {
     /// Who asks from an address, if that is a program of the run.
@@ -145,6 +149,9 @@ fn admit_document(gate: &impl Gate, url: &Url, asker: &Asker) -> Result<TcpStrea
 }
 
 fn connect(places: &[SocketAddr]) -> Result<TcpStream, Fault> {
+    if places.is_empty() {
+        return Err((502, NOWHERE));
+    }
     let connected =
         places.iter().find_map(|place| TcpStream::connect_timeout(place, PATIENCE).ok());
     connected.ok_or((502, "the server cannot be reached"))

@@ -6,10 +6,12 @@ use super::{Host, Net, Reach};
 
 /// Whether a name, in the form of [`super::host`], may stand for an address. Whoever owns a name says what it
 /// stands for, and must not reach this machine and its closest neighbours by that: these are for rules about
-/// addresses. Names of this machine by their meaning (RFC 6761 §6.3) may.
+/// addresses. Names of this machine by their meaning (RFC 6761 §6.3) may. Whether the address is one of this
+/// machine's own, [`super::is_own`] knows.
 #[must_use]
-pub fn may_stand_for(name: &str, address: IpAddr) -> bool {
-    name == "localhost" || name.ends_with(".localhost") || may_be_a_host(address.to_canonical())
+pub fn may_stand_for(name: &str, address: IpAddr, is_own: bool) -> bool {
+    let is_this_machine = name == "localhost" || name.ends_with(".localhost");
+    is_this_machine || !is_own && may_be_a_host(address.to_canonical())
 }
 
 fn may_be_a_host(address: IpAddr) -> bool {
@@ -22,15 +24,17 @@ fn may_be_a_host(address: IpAddr) -> bool {
 
 impl Net {
     /// Whether a request to `host`, judged as such, may go to `address`, where that is said to be: not where
-    /// the name may not stand for it, nor where rules about the address itself allow nothing.
+    /// the name may not stand for it (see [`may_stand_for`]), nor where rules about the address itself allow
+    /// nothing.
     #[must_use]
-    pub fn may_go_to(&self, host: &Host, address: SocketAddr) -> bool {
+    pub fn may_go_to(&self, host: &Host, address: SocketAddr, is_own: bool) -> bool {
         let Host::Domain(name) = host else { return true };
         let place = match address.ip().to_canonical() {
             IpAddr::V4(address) => Host::Ipv4(address),
             IpAddr::V6(address) => Host::Ipv6(address),
         };
-        may_stand_for(name, address.ip()) && self.reach(&place, address.port()) != Reach::Nothing
+        may_stand_for(name, address.ip(), is_own)
+            && self.reach(&place, address.port()) != Reach::Nothing
     }
 }
 
@@ -55,8 +59,11 @@ mod tests {
             ("fe80::1", false),
         ] {
             let address = address.parse().expect("an address");
-            assert_eq!(may_stand_for("a.test", address), expected, "{address}");
-            assert!(may_stand_for("localhost", address) && may_stand_for("a.localhost", address));
+            assert_eq!(may_stand_for("a.test", address, false), expected, "{address}");
+            assert!(!may_stand_for("a.test", address, true), "{address}");
+            for name in ["localhost", "a.localhost"] {
+                assert!([false, true].into_iter().all(|own| may_stand_for(name, address, own)));
+            }
         }
     }
 
@@ -70,7 +77,7 @@ mod tests {
         };
         let net = Net::new(&[rule("a.test", true), rule("10.0.0.1", false)]).expect("rules");
         let goes = |name: &str, place: &str| {
-            net.may_go_to(&host(name).expect("a host"), place.parse().expect("an address"))
+            net.may_go_to(&host(name).expect("a host"), place.parse().expect("an address"), false)
         };
         assert!(goes("a.test", "10.0.0.2:80") && goes("a.test", "10.0.0.1:81"));
         assert!(!goes("a.test", "10.0.0.1:80") && !goes("a.test", "[::ffff:10.0.0.1]:80"));

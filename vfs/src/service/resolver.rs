@@ -1,6 +1,8 @@
 //! Where the hosts of requests are: looked up when a connection is made, and judged then, so that nothing is
 //! exchanged in between.
 
+use std::net::SocketAddr;
+
 use jp_confine_policy::net::{self, Net};
 use ureq::config::Config;
 use ureq::http::Uri;
@@ -26,7 +28,9 @@ impl Resolver for Judging {
         let found = DefaultResolver::default().resolve(uri, config, timeout)?;
         let host = uri.host().and_then(net::host).ok_or(ureq::Error::HostNotFound)?;
         let mut kept = self.empty();
-        for address in found.iter().filter(|address| self.0.may_go_to(&host, **address)) {
+        let goes =
+            |address: &&SocketAddr| self.0.may_go_to(&host, **address, net::is_own(address.ip()));
+        for address in found.iter().filter(goes) {
             kept.push(*address);
         }
         if kept.is_empty() { Err(ureq::Error::Other(Box::new(Forbidden))) } else { Ok(kept) }
