@@ -391,16 +391,19 @@ impl Tiers {
     }
 
     /// Takes patterns of `read_paths` and `write_paths` by their spelling alone where a link on it is not to be
-    /// followed, as `distrusted` says; the first such link of each, with its tier and text.
+    /// followed, as `distrusted` says; what is for reading alone stays so where that leads. The first such link of
+    /// each, with its tier and text.
     pub fn distrust(&mut self, distrusted: impl Fn(&Path) -> bool) -> Vec<(Tier, String, PathBuf)> {
-        let mut found = Vec::new();
+        let (mut found, mut limits) = (Vec::new(), Vec::new());
         for (list, pattern) in &mut self.patterns {
             let List::Tier(tier @ (Tier::Read | Tier::Write)) = *list else { continue };
             if let Some(link) = pattern.links().iter().find(|link| distrusted(link)).cloned() {
-                pattern.forget_links();
+                let target = pattern.split_off_target();
+                limits.extend((tier == Tier::Read).then_some((List::Limit, target)));
                 found.push((tier, pattern.text.clone(), link));
             }
         }
+        self.patterns.append(&mut limits);
         if !found.is_empty() {
             self.table = OnceLock::new();
         }

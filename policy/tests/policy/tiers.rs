@@ -262,6 +262,28 @@ fn a_pattern_by_way_of_a_link_speaks_of_the_place_it_leads_to() {
 }
 
 #[test]
+fn a_pattern_by_way_of_a_distrusted_link_opens_its_spelling_and_limits_the_place_it_leads_to() {
+    let place = Place::new("w/real/f w/link=real");
+    let text = |tier: &str| format!("{tier}={}/**", place.path("w/link").display());
+    for (tier, granted, need, expected) in [
+        ("read", true, "write", "deny read"),
+        ("read", true, "read", "allow"),
+        ("read", false, "read", "deny"),
+        ("write", true, "write", "allow"),
+        ("write", false, "write", "deny"),
+    ] {
+        let mut tiers = Tiers::new(&file_policy(&text(tier)), None, places()).expect("patterns");
+        assert_eq!(tiers.distrust(|_| true).len(), 1);
+        let whole = place.path("w").display().to_string();
+        let grants = [rule(&whole, Capabilities::ALL, GrantKind::Plain)];
+        let grants = if granted { &grants[..] } else { &[] };
+        let judge = Judge(image_with(grants, Some(&tiers), Path::new("/w")));
+        let file = place.path("w/real/f").display().to_string();
+        assert_eq!(judge.says(need, &file), expected, "{tier} {need}, granted: {granted}");
+    }
+}
+
+#[test]
 fn opening_asks_for_both_cases_or_none() {
     let judge = Judge::of("prompt=/w/p/** read=/w/r/**");
     let open = |path: &str, create, consented| {
