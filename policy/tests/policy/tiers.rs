@@ -227,6 +227,28 @@ fn what_would_open_more_than_the_workspace_is_left_out() {
     assert_eq!(left_out("default=deny", "read=/w/a"), 1);
 }
 
+/// Sections of files that anybody can commit say together what one of them with all their keys would.
+#[test]
+fn what_is_committed_in_sections_counts_as_one() {
+    let judged = |own: &str, sections: [&str; 2]| {
+        let mut tiers = Tiers::new(&file_policy(own), None, places()).expect("patterns");
+        for section in sections.map(file_policy) {
+            tiers.restrict(&section, places(), |_, _, _| false).expect("patterns");
+        }
+        let judge = Judge(image_with(&grants(), Some(&tiers), Path::new("/w")));
+        ["/w/s", "/w/f"].map(|path| judge.says("write", path))
+    };
+    for sections in [
+        ["default=deny", "write=/w/s"],
+        ["write=/w/s", "default=deny"],
+        ["default=deny", "default=deny write=/w/s"],
+        ["default=deny write=/w/s", "deny=/w/k"],
+    ] {
+        assert_eq!(judged("", sections), ["allow", "deny default"], "{sections:?}");
+        assert_eq!(judged("default=write", sections), ["deny default"; 2], "{sections:?}");
+    }
+}
+
 #[test]
 fn consent_gives_what_was_asked_for_and_no_more() {
     let judge = Judge::of("prompt=/w/** deny=/w/k");
