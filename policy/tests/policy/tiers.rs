@@ -167,8 +167,8 @@ rows! {
     sensitive_named_beside_another_pattern_is_opened:
         "read=~/** read=~/.kube/config", "read" "/h/.kube/config" => "allow";
     sensitive_opened_for_reading_is_not_for_writing:
-        "read=/h/**", "write" "/h/.gnupg/k" => "deny sensitive";
-    sensitive_with_read: "read=/w/**", "write" "/w/.env" => "deny sensitive";
+        "read=/h/**", "write" "/h/.gnupg/k" => "deny read";
+    sensitive_with_read: "read=/w/**", "write" "/w/.env" => "deny read";
 }
 
 /// Whoever can commit restricts, and opens nothing, not even to a question.
@@ -185,9 +185,9 @@ fn what_anybody_can_commit_only_restricts() {
         ("", "default=prompt write=/w/s", "write", "/w/s", "allow"),
         ("", "prompt=/h/**", "read", "/h/f", "deny hidden"),
         ("", "prompt=/h/**", "write", "/h/own", "deny"),
-        ("read=/w/**", "prompt=/w/**", "write", "/w/f", "deny prompt"),
+        ("read=/w/**", "prompt=/w/**", "write", "/w/f", "deny read"),
         ("read=/o/**", "prompt=/o/**", "read", "/o/f", "ask prompt"),
-        ("read=/o/**", "prompt=/o/**", "write", "/o/f", "deny prompt"),
+        ("read=/o/**", "prompt=/o/**", "write", "/o/f", "deny read"),
         ("default=read", "default=prompt", "read", "/o/f", "ask default"),
         ("default=read", "default=prompt", "write", "/o/f", "deny default"),
         ("default=read", "default=deny", "read", "/o/f", "deny default"),
@@ -198,7 +198,12 @@ fn what_anybody_can_commit_only_restricts() {
         ("", "read=**/f", "read", "/o/f", "deny"),
         ("", "write=**/f", "write", "/w/ro/f", "deny"),
         ("", "read=**/f prompt=/w/f", "read", "/w/f", "ask prompt"),
-        ("", "read=**/f prompt=/w/f", "write", "/w/f", "deny prompt"),
+        ("", "read=**/f prompt=/w/f", "write", "/w/f", "deny read"),
+        ("", "default=prompt read=**/f", "read", "/w/f", "ask default"),
+        ("", "default=prompt read=**/f", "write", "/w/f", "deny read"),
+        ("", "default=prompt read=**/f", "write", "/w/g", "ask default"),
+        ("write=/w/**", "default=prompt read=**/f", "write", "/w/f", "deny read"),
+        ("default=read", "default=prompt read=/w/f", "write", "/w/f", "deny read"),
         ("prompt=/w/**", "read=**/f", "write", "/w/f", "ask prompt"),
         ("write=/o/**", "read=/o/f", "write", "/o/f", "deny read"),
         ("write=/o/**", "read=/o/f", "read", "/o/f", "allow"),
@@ -207,6 +212,11 @@ fn what_anybody_can_commit_only_restricts() {
         ("default=write", "read=/o/f", "write", "/o/f", "deny read"),
         ("default=prompt", "read=/w/f", "read", "/w/f", "ask default"),
         ("default=prompt", "read=/o/f", "read", "/o/f", "ask default"),
+        ("default=prompt", "read=/w/f", "write", "/w/f", "deny read"),
+        ("default=prompt", "read=/w/f", "write", "/w/g", "ask default"),
+        ("default=prompt", "read=/o/f", "write", "/o/f", "deny read"),
+        ("default=prompt", "read=/o/f", "write", "/o/g", "ask default"),
+        ("default=prompt", "read=/o/f", "run", "/o/f", "deny"),
         ("default=deny", "read=/w/f", "read", "/w/f", "deny default"),
         ("default=deny", "read=/o/f", "read", "/o/f", "deny default"),
     ] {
@@ -258,6 +268,13 @@ fn consent_gives_what_was_asked_for_and_no_more() {
     assert_eq!(said("read", "/w/ro/f"), "allow");
     assert_eq!(said("write", "/w/ro/f"), "deny");
     assert_eq!(said("read", "/w/k"), "deny deny");
+    let judge = Judge::restricted("default=prompt", "read=**/f");
+    let said =
+        |need, path: &str| judge.says_of(need, Request::canonical(path.as_bytes()).consented());
+    for path in ["/w/f", "/o/f"] {
+        assert_eq!(said("read", path), "allow");
+        assert_eq!(said("write", path), "deny read");
+    }
 }
 
 #[test]
