@@ -16,7 +16,10 @@ const STATUSES: &[(&str, &str)] = &[
     ("128+N", "signal N ended the program"),
     ("1", "of check and authorize: some paths are denied"),
     ("2", "of check: some paths would be asked about, and none is denied"),
-    ("125", "jp-confine failed, or was misused: nothing was run, or what was learned is not written"),
+    (
+        "125",
+        "jp-confine failed, or was misused: nothing was run, or what was learned is not written",
+    ),
     ("126", "the program may not be, or cannot be, executed"),
     ("127", "there is no such program"),
 ];

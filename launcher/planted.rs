@@ -87,8 +87,9 @@ pub(crate) fn distrust(
     let image = grants::image_over(grants, Some(tiers), &paths, root)?;
     let image = prepare::parse_image(&image)?;
     let told = |(tier, text, link): (Tier, String, PathBuf)| {
+        let of_target = if tier == Tier::Read { "only restricted" } else { "left out" };
         format!(
-            "{} {}: {} is a link that what runs here could have made: its target is left out",
+            "{} {}: {} is a link that what runs here could have made: its target is {of_target}",
             tier.field(),
             report::path(&text),
             report::quoted(bytes(&link))

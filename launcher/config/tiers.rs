@@ -81,10 +81,10 @@ impl Layers {
         let mut warnings = Vec::new();
         for file in self.files().iter().filter(|file| file.trust == Trust::Workspace) {
             for policy in [file.tiers.as_ref(), of_tool(file, tool)].into_iter().flatten() {
-                let overruled = tiers.default.is_some();
                 let left_out = tiers.restrict(policy, places, &mut is_approved);
                 let left_out = left_out.map_err(|error| refused(&error))?;
-                let why = |&(tier, text)| not_opened(tier, text, &file.source.name, overruled);
+                let why =
+                    |&(tier, text)| not_opened(tier, text, &file.source.name, tiers.is_settled);
                 warnings.extend(left_out.iter().take(NAMED).map(why));
                 if let Some(more @ 1..) = left_out.len().checked_sub(NAMED) {
                     warnings

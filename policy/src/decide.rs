@@ -391,7 +391,7 @@ fn denial(found: &Lookup, missing: Capabilities) -> Denial {
         second: false,
         level: 0,
         visible: found.visible,
-        restraint: found.restraint.filter(|_| missing.intersects(found.withheld)),
+        restraint: found.restraint_of(missing),
         ask: false,
     }
 }

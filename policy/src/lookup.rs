@@ -52,6 +52,8 @@ pub struct Lookup {
     pub withheld: Capabilities,
     /// Why it does.
     pub restraint: Option<Restraint>,
+    /// Why nobody is asked about the rest where a person is asked about a part of that.
+    pub limit: Option<Restraint>,
     /// The path lies in a hidden area and not on the way to something granted (spec §12.1).
     pub hidden: bool,
     /// Capabilities that every rule strictly below the path grants; all where there is none.
@@ -82,6 +84,14 @@ impl Lookup {
     pub fn opened(&self, image: &Image<'_>) -> Capabilities {
         let beyond = self.is_beyond_rules(image);
         if beyond { self.caps.union(self.asks) } else { Capabilities::NONE }
+    }
+
+    /// Why a tier withholds some of `missing`, if it does.
+    pub(crate) fn restraint_of(&self, missing: Capabilities) -> Option<Restraint> {
+        let withheld = missing.intersection(self.withheld);
+        let lasting = withheld.difference(self.caps.union(self.asks));
+        let limit = self.limit.filter(|_| !lasting.is_empty());
+        limit.or(self.restraint).filter(|_| !withheld.is_empty())
     }
 
     /// Whether no rule reaches the path, so that there is only what a tier opens.
@@ -136,6 +146,7 @@ fn granted<'a, 'p>(
         asks: Capabilities::NONE,
         withheld: Capabilities::NONE,
         restraint: None,
+        limit: None,
         hidden: false,
         below_all,
         below_any,

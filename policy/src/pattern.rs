@@ -138,10 +138,11 @@ impl Pattern {
         &self.links
     }
 
-    /// Goes by its spelling alone from now on, wherever links on it lead.
-    pub(crate) fn forget_links(&mut self) {
-        self.globs.truncate(1);
+    /// Goes by its spelling alone from now on, wherever links on it lead; the pattern of where they do.
+    pub(crate) fn split_off_target(&mut self) -> Self {
+        let globs = self.globs.split_off(1);
         self.links.clear();
+        Self { globs, ..self.clone() }
     }
 
     /// Adds what it matches to a list.

@@ -198,7 +198,7 @@ impl<'a> Tiers<'a> {
             return granted;
         }
         let ready_made = matches!(reach, Reach::ReadyMade | Reach::Control);
-        let default = self.default.filter(|_| !ready_made);
+        let default = self.default_held().filter(|_| !ready_made);
         let explicit = here.tier();
         let tier = here.limited(explicit.or(default).unwrap_or(Tier::Write));
         let warned = reach == Reach::Declared && here.intersects(Marks::SENSITIVE);
@@ -209,18 +209,21 @@ impl<'a> Tiers<'a> {
             Tier::Prompt => (Capabilities::NONE, granted.caps, Some(Restraint::Prompt)),
             _ if asked => (Capabilities::NONE, allowed, Some(Restraint::Prompt)),
             _ if warned => (Capabilities::NONE, allowed, Some(Restraint::Sensitive)),
-            tier => (allowed, Capabilities::NONE, Restraint::of_tier(tier)),
+            _ => (allowed, Capabilities::NONE, None),
         };
-        let by_limit = restraint == Some(Restraint::Read) && here.intersects(Marks::LIMIT);
-        let by_pattern = explicit.is_some() || here.intersects(Marks::ASK) || by_limit;
+        let by_pattern = explicit.is_some() || here.intersects(Marks::ASK);
         let by_default = !by_pattern && restraint != Some(Restraint::Sensitive);
+        let limit = here.limit(tier);
         let warned_below = reach == Reach::Declared && seen.ahead.intersects(Marks::SENSITIVE);
         let by_default_below = self.default.is_some() || self.asks && !ready_made;
         let withheld_below = seen.ahead.tiers().restrict() || by_default_below;
         Lookup {
             caps,
             asks,
-            restraint: restraint.map(|it| if by_default { Restraint::Default } else { it }),
+            restraint: restraint
+                .map(|it| if by_default { Restraint::Default } else { it })
+                .or(limit),
+            limit,
             withheld: granted.caps.difference(caps),
             restrained_below: withheld_below || warned_below,
             withheld_below,
@@ -229,16 +232,22 @@ impl<'a> Tiers<'a> {
         }
     }
 
-    /// Whether a person is asked about what is granted, by whom may restrict only.
+    /// Whether a person is asked about what is granted.
     fn asks(&self, here: Marks) -> bool {
-        here.intersects(Marks::ASK) || self.asks && here.tier().is_none()
+        let by_default = self.asks || self.default == Some(Tier::Prompt);
+        here.intersects(Marks::ASK) || by_default && here.tier().is_none()
+    }
+
+    /// The tier of what no pattern matches, once a person consented: then others may still limit it.
+    fn default_held(&self) -> Option<Tier> {
+        self.default.map(|tier| if tier == Tier::Prompt { Tier::Write } else { tier })
     }
 
     /// Where no rule reaches there is only what a tier opens.
     fn extend(&self, here: Marks, seen: Seen, granted: Lookup) -> Lookup {
         let explicit = here.tier();
-        let tier = explicit.or(self.default).map(|tier| here.limited(tier));
-        let limited = tier == Some(Tier::Read) && here.intersects(Marks::LIMIT);
+        let tier = explicit.or(self.default_held()).map(|tier| here.limited(tier));
+        let limit = tier.and_then(|tier| here.limit(tier));
         let opened = tier.map_or(Capabilities::NONE, Tier::capabilities);
         let warned = here.intersects(Marks::SENSITIVE)
             && !here.intersects(Marks::OUTSPOKEN)
@@ -248,8 +257,11 @@ impl<'a> Tiers<'a> {
             _ if self.asks(here) || warned => (Capabilities::NONE, opened.intersection(ASKABLE)),
             _ => (opened, Capabilities::NONE),
         };
-        let withheld =
-            if tier == Some(Tier::Prompt) { asks } else { Capabilities::ALL.difference(caps) };
+        let governed = match explicit.or(self.default) {
+            None => Capabilities::NONE,
+            Some(Tier::Prompt) => ASKABLE,
+            Some(_) => Capabilities::ALL,
+        };
         let ahead = seen.ahead.tier_opened(self.default);
         Lookup {
             caps,
@@ -259,10 +271,11 @@ impl<'a> Tiers<'a> {
                     Some(Restraint::Prompt)
                 }
                 _ if warned && !self.asks(here) => Some(Restraint::Sensitive),
-                _ if limited && !self.asks(here) => Some(Restraint::Read),
+                _ if limit.is_some() && !self.asks(here) => limit,
                 explicit => explicit.map_or(Some(Restraint::Default), Restraint::of_tier),
             },
-            withheld: tier.map_or(asks, |_| withheld),
+            limit,
+            withheld: governed.difference(caps),
             hidden: granted.hidden && caps.union(asks).union(ahead).is_empty(),
             below_any: granted.below_any.union(ahead),
             restrained_below: true,
@@ -294,6 +307,13 @@ impl Marks {
     /// What is left of a tier by who may restrict only.
     fn limited(self, tier: Tier) -> Tier {
         if self.intersects(Self::LIMIT) { tier.min(Tier::Read) } else { tier }
+    }
+
+    /// What leaves a place of this tier for reading, if something does.
+    fn limit(self, tier: Tier) -> Option<Restraint> {
+        let by_pattern = self.intersects(Self::of(Tier::Read).union(Self::LIMIT));
+        let restraint = if by_pattern { Restraint::Read } else { Restraint::Default };
+        (tier == Tier::Read).then_some(restraint)
     }
 
     /// Without the marks about sensitive paths.

@@ -109,6 +109,8 @@ pub struct TierError {
 pub struct Tiers {
     /// The tier of what no pattern matches.
     pub default: Option<Tier>,
+    /// Who may open anything says that: then who may only restrict opens nothing.
+    pub is_settled: bool,
     /// A person is asked about what is granted and no pattern matches; nothing is opened.
     pub(crate) asks: bool,
     /// Where it is written that what no pattern matches is not as granted, if that is known.
@@ -132,7 +134,8 @@ impl Tiers {
         sensitive: Option<&[String]>,
         places: Places<'_>,
     ) -> Result<Self, TierError> {
-        let mut tiers = Self { default: policy.default, ..Self::default() };
+        let is_settled = policy.default.is_some();
+        let mut tiers = Self { default: policy.default, is_settled, ..Self::default() };
         for tier in Tier::ALL {
             for text in policy.list(tier) {
                 tiers.add(List::Tier(tier), text, places)?;
@@ -149,9 +152,9 @@ impl Tiers {
         Ok(tiers)
     }
 
-    /// Takes in what anybody who can commit may say: denials, questions about what is granted, and, where
-    /// there is no default that it would be an exception to, what may be done inside the workspace, and
-    /// outside where `approved` says so of a tier, a pattern, and the directory below which it matches.
+    /// Takes in what anybody who can commit may say: denials, questions about what is granted, and, unless the
+    /// default is settled, which it would be an exception to, what may be done inside the workspace, and outside
+    /// where `approved` says so of a tier, a pattern, and the directory below which it matches.
     /// Gives back the patterns that would open more, with the tier of each: they open nothing, and what they
     /// leave for reading alone they leave so (spec §6.4). What can match nothing opens nothing, whoever approves
     /// it: that is dropped. Looks at the disk.
@@ -165,7 +168,6 @@ impl Tiers {
         mut approved: impl FnMut(Tier, &str, &Path) -> bool,
     ) -> Result<Vec<(Tier, &'p str)>, TierError> {
         self.table = OnceLock::new();
-        let may_open = self.default.is_none();
         match theirs.default {
             Some(Tier::Deny) => self.default = Some(Tier::Deny),
             Some(_) => self.asks = true,
@@ -183,8 +185,8 @@ impl Tiers {
                 // What is looked at is what counts: links may lead elsewhere a moment later.
                 let Some(pattern) = self.opening_pattern(tier, text, places) else { continue };
                 let stem = pattern.stem();
-                let opens =
-                    may_open && (stem.starts_with(places.workspace) || approved(tier, text, &stem));
+                let opens = !self.is_settled
+                    && (stem.starts_with(places.workspace) || approved(tier, text, &stem));
                 let list = if opens { List::Tier(tier) } else { List::Limit };
                 if !opens {
                     left_out.push((tier, text.as_str()));
@@ -371,7 +373,8 @@ impl Tiers {
     /// With these patterns in place of all.
     fn with_patterns(&self, patterns: Vec<(List, Pattern)>) -> Self {
         let default_place = self.default_place.clone();
-        Self { default: self.default, asks: self.asks, default_place, patterns, ..Self::default() }
+        let &Self { default, is_settled, asks, .. } = self;
+        Self { default, is_settled, asks, default_place, patterns, ..Self::default() }
     }
 
     /// With one more pattern in the list of `tier`. Looks at the disk.
@@ -391,16 +394,19 @@ impl Tiers {
     }
 
     /// Takes patterns of `read_paths` and `write_paths` by their spelling alone where a link on it is not to be
-    /// followed, as `distrusted` says; the first such link of each, with its tier and text.
+    /// followed, as `distrusted` says; what is for reading alone stays so where that leads. The first such link of
+    /// each, with its tier and text.
     pub fn distrust(&mut self, distrusted: impl Fn(&Path) -> bool) -> Vec<(Tier, String, PathBuf)> {
-        let mut found = Vec::new();
+        let (mut found, mut limits) = (Vec::new(), Vec::new());
         for (list, pattern) in &mut self.patterns {
             let List::Tier(tier @ (Tier::Read | Tier::Write)) = *list else { continue };
             if let Some(link) = pattern.links().iter().find(|link| distrusted(link)).cloned() {
-                pattern.forget_links();
+                let target = pattern.split_off_target();
+                limits.extend((tier == Tier::Read).then_some((List::Limit, target)));
                 found.push((tier, pattern.text.clone(), link));
             }
         }
+        self.patterns.append(&mut limits);
         if !found.is_empty() {
             self.table = OnceLock::new();
         }

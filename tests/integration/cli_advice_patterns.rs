@@ -151,6 +151,31 @@ fn what_is_asked_about_once_it_is_granted_says_so() {
     attempt(&scratch, "echo x >> asked/file").assert_stderr("nobody consented");
 }
 
+/// Where a pattern leaves for reading what a person would be asked about else, it is that which denies a change.
+#[test]
+fn what_leaves_for_reading_what_is_asked_about_is_named() {
+    let theirs = "read_paths = ['**/*.pem']\n";
+    for (own, theirs) in [("", "default = 'prompt'\n"), ("default = 'prompt'", "")]
+        .map(|(own, default)| (own, format!("{default}{theirs}")))
+    {
+        let scratch = Scratch::new();
+        let config = |text: &str| {
+            scratch
+                .write("home/.config/jp-confine/config.toml", &format!("[file_policy]\n{text}\n"));
+        };
+        scratch.write("ws/k.pem", "");
+        scratch.write("ws/jp-confine.toml", &format!("[file_policy]\n{theirs}"));
+        config(own);
+        let denied = attempt(&scratch, "echo x >> k.pem");
+        denied.assert_stderr("`**/*.pem` of read_paths (jp-confine.toml:");
+        denied.assert_stderr("belongs into write_paths; then a person is asked, for default");
+        attempt(&scratch, "cat k.pem").assert_stderr("nobody consented");
+        scratch.write("ws/jp-confine.toml", "");
+        config("default = 'prompt'");
+        attempt(&scratch, "echo x >> k.pem").assert_stderr("nobody consented");
+    }
+}
+
 /// Patterns for the user's own configuration, which has some already: they count, what counted does still.
 #[test]
 fn patterns_that_are_advised_allow_it() {

@@ -66,6 +66,20 @@ fn patterns_do_not_follow_links_that_programs_make() {
     scratch.assert_nothing_leaked();
 }
 
+/// What a pattern leaves for reading stays so where a link leads, be that one that programs could replace.
+#[test]
+fn patterns_restrict_where_links_lead_that_programs_make() {
+    let scratch = Scratch::new();
+    scratch.write("ws/real/f", "before\n");
+    symlink("real", scratch.path("ws/in")).expect("a link");
+    let own = "[file_policy]\nread_paths = ['<workspace>/in/**']\n";
+    scratch.write("home/.config/jp-confine/config.toml", own);
+    let outcome = run(&scratch, &[], "cat in/f; echo new >> in/f; echo new >> real/f");
+    outcome.assert_stderr("could have made: its target is only restricted");
+    assert_eq!(fs::read_to_string(scratch.path("ws/real/f")).expect("a file"), "before\n");
+    assert!(outcome.stdout.starts_with("before\n"), "{outcome}");
+}
+
 /// Links that programs cannot make are followed, and those that lead to what is granted anyway.
 #[test]
 fn other_links_are_followed() {

@@ -295,3 +295,18 @@ fn tools_have_tiers_of_their_own() {
         &[("write dir/f", "ok"), ("open file", "EACCES")],
     );
 }
+
+/// What the workspace's own file says for a tool is no exception to anybody else's default.
+#[test]
+fn a_default_of_the_workspace_leaves_what_it_opens_to_a_tool() {
+    let scratch = arena(Scratch::new());
+    let text = "[file_policy]\ndefault = 'deny'\nread_paths = ['<workspace>/bin/**']\n\
+                [tools.edit.file_policy]\nwrite_paths = ['<workspace>/dir/**']\n";
+    scratch.write("ws/jp-confine.toml", text);
+    for (line, expected) in [("write_excl dir/new", "ok"), ("open file", "EACCES")] {
+        let flags = format!("--non-interactive --tool edit -- {line}");
+        let run = call(&scratch, Mode::under_test(), &flags);
+        assert_eq!(answer(&run).split(' ').next(), Some(expected), "{run}");
+        assert!(!run.stderr.contains("your own configuration"), "{run}");
+    }
+}

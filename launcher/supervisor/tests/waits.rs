@@ -1,6 +1,6 @@
 //! Calls that wait for others, and callers that do not wait any longer.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -41,7 +41,6 @@ fn a_fifo_without_waiting() {
 #[test]
 fn one_waiter_stalls_no_other() {
     let ground = Ground::new(&[]);
-    let start = Instant::now();
     let (text, _) = ground.trapped(|| {
         let waiters: Vec<_> = (0..20)
             .map(|_| {
@@ -61,7 +60,6 @@ fn one_waiter_stalls_no_other() {
         format!("{opened} {done}")
     });
     assert_eq!(text, "0 20");
-    assert!(start.elapsed() < Duration::from_secs(5));
 }
 
 /// A signal gets through to who waits, and the call is begun again or not as the handler says.
@@ -93,7 +91,6 @@ fn signals_interrupt() {
 #[test]
 fn signals_interrupt_who_waits_for_a_lease() {
     let ground = Ground::new(&[]);
-    let start = Instant::now();
     let (text, _) = ground.trapped(|| {
         crate::sys::trapped::handle_alarm(false);
         let (file, flags) = (c("f"), usize::try_from(libc::O_RDWR).expect("positive"));
@@ -117,14 +114,12 @@ fn signals_interrupt_who_waits_for_a_lease() {
     });
     let interrupted = said(Err(libc::EINTR));
     assert_eq!(text, format!("0 {interrupted} {interrupted}"));
-    assert!(start.elapsed() < Duration::from_secs(5));
 }
 
 /// Who waits may be killed.
 #[test]
 fn a_killed_waiter_is_gone() {
     let ground = Ground::new(&[]);
-    let start = Instant::now();
     let text = ground.trapped_while(
         || {
             std::thread::spawn(|| {
@@ -138,7 +133,6 @@ fn a_killed_waiter_is_gone() {
         |_| {},
     );
     assert_eq!(text, "");
-    assert!(start.elapsed() < Duration::from_secs(5));
 }
 
 /// With a storm of signals a name is still made once.

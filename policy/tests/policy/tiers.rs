@@ -167,8 +167,8 @@ rows! {
     sensitive_named_beside_another_pattern_is_opened:
         "read=~/** read=~/.kube/config", "read" "/h/.kube/config" => "allow";
     sensitive_opened_for_reading_is_not_for_writing:
-        "read=/h/**", "write" "/h/.gnupg/k" => "deny sensitive";
-    sensitive_with_read: "read=/w/**", "write" "/w/.env" => "deny sensitive";
+        "read=/h/**", "write" "/h/.gnupg/k" => "deny read";
+    sensitive_with_read: "read=/w/**", "write" "/w/.env" => "deny read";
 }
 
 /// Whoever can commit restricts, and opens nothing, not even to a question.
@@ -185,9 +185,9 @@ fn what_anybody_can_commit_only_restricts() {
         ("", "default=prompt write=/w/s", "write", "/w/s", "allow"),
         ("", "prompt=/h/**", "read", "/h/f", "deny hidden"),
         ("", "prompt=/h/**", "write", "/h/own", "deny"),
-        ("read=/w/**", "prompt=/w/**", "write", "/w/f", "deny prompt"),
+        ("read=/w/**", "prompt=/w/**", "write", "/w/f", "deny read"),
         ("read=/o/**", "prompt=/o/**", "read", "/o/f", "ask prompt"),
-        ("read=/o/**", "prompt=/o/**", "write", "/o/f", "deny prompt"),
+        ("read=/o/**", "prompt=/o/**", "write", "/o/f", "deny read"),
         ("default=read", "default=prompt", "read", "/o/f", "ask default"),
         ("default=read", "default=prompt", "write", "/o/f", "deny default"),
         ("default=read", "default=deny", "read", "/o/f", "deny default"),
@@ -198,7 +198,12 @@ fn what_anybody_can_commit_only_restricts() {
         ("", "read=**/f", "read", "/o/f", "deny"),
         ("", "write=**/f", "write", "/w/ro/f", "deny"),
         ("", "read=**/f prompt=/w/f", "read", "/w/f", "ask prompt"),
-        ("", "read=**/f prompt=/w/f", "write", "/w/f", "deny prompt"),
+        ("", "read=**/f prompt=/w/f", "write", "/w/f", "deny read"),
+        ("", "default=prompt read=**/f", "read", "/w/f", "ask default"),
+        ("", "default=prompt read=**/f", "write", "/w/f", "deny read"),
+        ("", "default=prompt read=**/f", "write", "/w/g", "ask default"),
+        ("write=/w/**", "default=prompt read=**/f", "write", "/w/f", "deny read"),
+        ("default=read", "default=prompt read=/w/f", "write", "/w/f", "deny read"),
         ("prompt=/w/**", "read=**/f", "write", "/w/f", "ask prompt"),
         ("write=/o/**", "read=/o/f", "write", "/o/f", "deny read"),
         ("write=/o/**", "read=/o/f", "read", "/o/f", "allow"),
@@ -207,6 +212,11 @@ fn what_anybody_can_commit_only_restricts() {
         ("default=write", "read=/o/f", "write", "/o/f", "deny read"),
         ("default=prompt", "read=/w/f", "read", "/w/f", "ask default"),
         ("default=prompt", "read=/o/f", "read", "/o/f", "ask default"),
+        ("default=prompt", "read=/w/f", "write", "/w/f", "deny read"),
+        ("default=prompt", "read=/w/f", "write", "/w/g", "ask default"),
+        ("default=prompt", "read=/o/f", "write", "/o/f", "deny read"),
+        ("default=prompt", "read=/o/f", "write", "/o/g", "ask default"),
+        ("default=prompt", "read=/o/f", "run", "/o/f", "deny"),
         ("default=deny", "read=/w/f", "read", "/w/f", "deny default"),
         ("default=deny", "read=/o/f", "read", "/o/f", "deny default"),
     ] {
@@ -227,6 +237,28 @@ fn what_would_open_more_than_the_workspace_is_left_out() {
     assert_eq!(left_out("default=deny", "read=/w/a"), 1);
 }
 
+/// Sections of files that anybody can commit say together what one of them with all their keys would.
+#[test]
+fn what_is_committed_in_sections_counts_as_one() {
+    let judged = |own: &str, sections: [&str; 2]| {
+        let mut tiers = Tiers::new(&file_policy(own), None, places()).expect("patterns");
+        for section in sections.map(file_policy) {
+            tiers.restrict(&section, places(), |_, _, _| false).expect("patterns");
+        }
+        let judge = Judge(image_with(&grants(), Some(&tiers), Path::new("/w")));
+        ["/w/s", "/w/f"].map(|path| judge.says("write", path))
+    };
+    for sections in [
+        ["default=deny", "write=/w/s"],
+        ["write=/w/s", "default=deny"],
+        ["default=deny", "default=deny write=/w/s"],
+        ["default=deny write=/w/s", "deny=/w/k"],
+    ] {
+        assert_eq!(judged("", sections), ["allow", "deny default"], "{sections:?}");
+        assert_eq!(judged("default=write", sections), ["deny default"; 2], "{sections:?}");
+    }
+}
+
 #[test]
 fn consent_gives_what_was_asked_for_and_no_more() {
     let judge = Judge::of("prompt=/w/** deny=/w/k");
@@ -236,6 +268,13 @@ fn consent_gives_what_was_asked_for_and_no_more() {
     assert_eq!(said("read", "/w/ro/f"), "allow");
     assert_eq!(said("write", "/w/ro/f"), "deny");
     assert_eq!(said("read", "/w/k"), "deny deny");
+    let judge = Judge::restricted("default=prompt", "read=**/f");
+    let said =
+        |need, path: &str| judge.says_of(need, Request::canonical(path.as_bytes()).consented());
+    for path in ["/w/f", "/o/f"] {
+        assert_eq!(said("read", path), "allow");
+        assert_eq!(said("write", path), "deny read");
+    }
 }
 
 #[test]
@@ -259,6 +298,28 @@ fn a_pattern_by_way_of_a_link_speaks_of_the_place_it_leads_to() {
     }
     assert!(!pattern.matches(&place.path("w")));
     assert_eq!(pattern.stem(), place.path("w/real"));
+}
+
+#[test]
+fn a_pattern_by_way_of_a_distrusted_link_opens_its_spelling_and_limits_the_place_it_leads_to() {
+    let place = Place::new("w/real/f w/link=real");
+    let text = |tier: &str| format!("{tier}={}/**", place.path("w/link").display());
+    for (tier, granted, need, expected) in [
+        ("read", true, "write", "deny read"),
+        ("read", true, "read", "allow"),
+        ("read", false, "read", "deny"),
+        ("write", true, "write", "allow"),
+        ("write", false, "write", "deny"),
+    ] {
+        let mut tiers = Tiers::new(&file_policy(&text(tier)), None, places()).expect("patterns");
+        assert_eq!(tiers.distrust(|_| true).len(), 1);
+        let whole = place.path("w").display().to_string();
+        let grants = [rule(&whole, Capabilities::ALL, GrantKind::Plain)];
+        let grants = if granted { &grants[..] } else { &[] };
+        let judge = Judge(image_with(grants, Some(&tiers), Path::new("/w")));
+        let file = place.path("w/real/f").display().to_string();
+        assert_eq!(judge.says(need, &file), expected, "{tier} {need}, granted: {granted}");
+    }
 }
 
 #[test]
