@@ -126,7 +126,6 @@ impl Supervision<'_> {
     pub(crate) fn begin(self, inherited: Inherited) -> io::Result<(Pid, File)> {
         let front = rustix::process::getpid();
         let (reader, writer) = io::pipe()?;
-        let inherited = inherited.with_waiting();
         if let Some(pid) = child::split()? {
             return Ok((pid, OwnedFd::from(reader).into()));
         }

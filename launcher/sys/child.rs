@@ -117,20 +117,17 @@ impl Program<'_> {
         let arguments = pointers(self.arguments.iter().map(CString::as_c_str));
         let script = [SHELL, self.file].into_iter();
         let rest = self.arguments.iter().skip(1).map(CString::as_c_str);
-        let environment = pointers(self.environment.iter().map(CString::as_c_str));
-        let script = pointers(script.chain(rest));
-        let mut stack = vec![0u128; STACK / size_of::<u128>()];
-        // The stack grows downwards, and must be aligned at its start (`clone(2)`).
-        let top = stack.as_mut_ptr_range().end.cast::<c_void>();
         let mut order = Order {
             program: self,
             front: rustix::process::getpid(),
-            inherited: self.inherited.with_waiting(),
             arguments: &arguments,
-            script: &script,
-            environment: &environment,
+            script: &pointers(script.chain(rest)),
+            environment: &pointers(self.environment.iter().map(CString::as_c_str)),
             obstacle: None,
         };
+        let mut stack = vec![0u128; STACK / size_of::<u128>()];
+        // The stack grows downwards, and must be aligned at its start (`clone(2)`).
+        let top = stack.as_mut_ptr_range().end.cast::<c_void>();
         // The descriptor that answers system calls arises in the child, and is wanted here: until it
         // executes, both share their descriptors.
         let flags = libc::CLONE_VM | libc::CLONE_FILES | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD;
@@ -169,7 +166,6 @@ fn wait_while(borrows: &AtomicU32, child: Pid, stopped: &mut dyn FnMut(Pid, i32)
 struct Order<'a> {
     program: &'a Program<'a>,
     front: Pid,
-    inherited: Inherited,
     arguments: &'a [*const c_char],
     /// The arguments of the shell, should the file be a script without a `#!`.
     script: &'a [*const c_char],
@@ -197,7 +193,7 @@ impl Order<'_> {
         for handle in self.program.handles {
             fcntl_setfd(handle.as_fd(), FdFlags::empty())?;
         }
-        self.inherited.restore();
+        self.program.inherited.restore();
         self.program.kernel.apply()?;
         if self.program.kernel.announce.is_none() {
             self.find_library().map_err(NotStarted::Library)?;

@@ -9,9 +9,6 @@ use std::time::Duration;
 /// Signals with which users end what they wait for.
 pub(crate) const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
 
-/// What a terminal sends to all who are in the group by then: for keys, and when it goes.
-const OF_TERMINAL: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP];
-
 /// A set of signals, or a thread's mask.
 #[derive(Clone, Copy)]
 pub(crate) struct Signals(libc::sigset_t);
@@ -36,8 +33,6 @@ pub(crate) struct Arrival {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inherited {
     mask: Signals,
-    /// Which [`OF_TERMINAL`] came before the child was there to get them.
-    early: [bool; OF_TERMINAL.len()],
     ignored_pipe: bool,
     ignored_child: bool,
     ignored_length: bool,
@@ -101,7 +96,6 @@ impl Signals {
         }
         Inherited {
             mask: self.change_mask(libc::SIG_BLOCK),
-            early: [false; OF_TERMINAL.len()],
             ignored_pipe: PIPE_WAS_IGNORED.load(Ordering::Relaxed),
             ignored_child,
             ignored_length: is_ignored(libc::SIGXFSZ) && !LENGTH_IS_IGNORED.load(Ordering::Relaxed),
@@ -165,27 +159,12 @@ impl Drop for Held {
 }
 
 impl Inherited {
-    /// As it is now, where a child is about to be made: what the terminal has sent to this process alone the child
-    /// is to get as well.
-    pub(crate) fn with_waiting(mut self) -> Self {
-        let waiting = Signals::waiting();
-        for (early, number) in self.early.iter_mut().zip(OF_TERMINAL) {
-            *early |= waiting.has(number);
-        }
-        self
-    }
-
     /// Gives mask and dispositions back. Async-signal-safe: called between fork and exec.
     pub(crate) fn restore(&self) {
         let disposition = |ignored| if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
         set_disposition(libc::SIGPIPE, disposition(self.ignored_pipe));
         set_disposition(libc::SIGCHLD, disposition(self.ignored_child));
         set_disposition(libc::SIGXFSZ, disposition(self.ignored_length));
-        let process = rustix::process::getpid().as_raw_nonzero().get();
-        for (_, number) in self.early.into_iter().zip(OF_TERMINAL).filter(|(early, _)| *early) {
-            // SAFETY: no memory is passed. They come with the mask.
-            unsafe { libc::kill(process, number) };
-        }
         self.mask.change_mask(libc::SIG_SETMASK);
     }
 }

@@ -1,7 +1,6 @@
 //! Questions beside shells that hand the terminal on, and beside those of other runs.
 
-use std::fs::{self, File};
-use std::path::Path;
+use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,7 +8,6 @@ use crate::cli_mounts::{approved, forked, say};
 use crate::cli_prompts::{QUESTION, place, start};
 use crate::cli_prompts_keys::start_python;
 use crate::layers_stress::{Linked, ground};
-use crate::policy_externals::store;
 use crate::run::{Mode, Run, have};
 use crate::scratch::{SECRET, Scratch};
 use crate::terminal::{Terminal, quoted};
@@ -367,51 +365,6 @@ fn an_approval_is_asked_for_again_after_a_stop() {
     terminal.keys("y\n");
     terminal.see(SECRET);
     terminal.keys("exit\n");
-}
-
-/// Keys that come between the answer and the program mean the job, too: the program begins with them.
-#[test]
-fn keys_before_the_program_is_there_are_not_lost() {
-    let scratch = forked();
-    if !have("script") || !have("bash") {
-        return;
-    }
-    say(&scratch, "approvals approve fork").assert_ok();
-    for (key, seen) in [("\x1a", "Stopped"), ("\x03", "> ")] {
-        say(&scratch, "approvals revoke fork").assert_ok();
-        // Who holds it keeps the run between the two times that it writes the approval.
-        let lock = File::open(store(&scratch).with_extension("lock")).expect("a lock");
-        lock.lock().expect("locked");
-        let run = quoted(&reader(&scratch));
-        let mut terminal = Terminal::shell(&scratch, Mode::Bare);
-        terminal.keys(&format!("{run}\n"));
-        terminal.see(APPROVAL);
-        terminal.keys("y\n");
-        await_text(&store(&scratch), "\"fork\"");
-        a_person_thinks();
-        terminal.keys(key);
-        thread::sleep(Duration::from_millis(100));
-        drop(lock);
-        terminal.see(seen);
-        assert!(!terminal.screen().contains(SECRET), "{}", terminal.screen());
-        if key == "\x1a" {
-            terminal.keys("fg\n");
-            terminal.see(SECRET);
-        } else {
-            terminal.keys("echo ended:$?\n");
-            terminal.see("ended:130");
-        }
-        terminal.keys("exit\n");
-    }
-}
-
-/// Waits until `text` is in `file`.
-fn await_text(file: &Path, text: &str) {
-    let end = Instant::now() + Duration::from_secs(10);
-    while !fs::read_to_string(file).is_ok_and(|found| found.contains(text)) {
-        assert!(Instant::now() < end, "no {text} in {}", file.display());
-        thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// Unless it was answered meanwhile.
