@@ -90,7 +90,10 @@ fn odd_flags() {
 
 #[test]
 fn flags_of_what_is_open() {
-    for &linking in linkings() {
+    // There a new file that the library asks for has O_NOFOLLOW among its flags.
+    let of_strict = [Linking::Static];
+    let is_strict = Holder::under_test() == Holder::Strict;
+    for &linking in if is_strict { &of_strict } else { linkings() } {
         assert_same_answers_in(&|scratch| arena_with(linking, scratch), "status_flags");
     }
 }
