@@ -9,6 +9,19 @@ fn assert_same_answers(line: &str) {
     assert_same_answers_in(&arena, line);
 }
 
+/// As [`assert_same_answers`], of the attack program in each of these forms.
+fn assert_same_answers_of(linkings: &[Linking], line: &str) {
+    for &linking in linkings {
+        assert_same_answers_in(&|scratch| arena_with(linking, scratch), line);
+    }
+}
+
+/// The forms of which the answers are the kernel's in a strict run, too: there what the library asks for is judged
+/// once more.
+fn linkings_but_in_strict() -> &'static [Linking] {
+    if Holder::under_test() == Holder::Strict { &[Linking::Static] } else { linkings() }
+}
+
 /// As [`assert_same_answers`], in trees as `plant` makes them.
 fn assert_same_answers_in(plant: &dyn Fn(Scratch) -> Scratch, line: &str) {
     let (bare, confined) = (plant(Scratch::new()), plant(Scratch::new()));
@@ -49,11 +62,7 @@ fn resolve_flags() {
 #[test]
 fn one_s_own_process() {
     // There the library's own flags are refused, see `resolve_flags`.
-    let of_strict = [Linking::Static];
-    let is_strict = Holder::under_test() == Holder::Strict;
-    for &linking in if is_strict { &of_strict } else { linkings() } {
-        assert_same_answers_in(&|scratch| arena_with(linking, scratch), "own_process");
-    }
+    assert_same_answers_of(linkings_but_in_strict(), "own_process");
 }
 
 /// What is too long for an address is bound by way of a descriptor or the working directory.
@@ -91,33 +100,23 @@ fn odd_flags() {
 #[test]
 fn flags_of_what_is_open() {
     // There a new file that the library asks for has O_NOFOLLOW among its flags.
-    let of_strict = [Linking::Static];
-    let is_strict = Holder::under_test() == Holder::Strict;
-    for &linking in if is_strict { &of_strict } else { linkings() } {
-        assert_same_answers_in(&|scratch| arena_with(linking, scratch), "status_flags");
-    }
+    assert_same_answers_of(linkings_but_in_strict(), "status_flags");
 }
 
 /// A removed directory is still one, and has one above it.
 #[test]
 fn removed_directories() {
-    for &linking in linkings() {
-        assert_same_answers_in(&|scratch| arena_with(linking, scratch), "removed_directory");
-    }
+    assert_same_answers_of(linkings(), "removed_directory");
 }
 
 #[test]
 fn names_that_are_no_entry() {
-    for &linking in linkings() {
-        assert_same_answers_in(&|scratch| arena_with(linking, scratch), "dot_names");
-    }
+    assert_same_answers_of(linkings(), "dot_names");
 }
 
 #[test]
 fn empty_paths() {
-    for &linking in linkings() {
-        assert_same_answers_in(&|scratch| arena_with(linking, scratch), "empty_paths");
-    }
+    assert_same_answers_of(linkings(), "empty_paths");
 }
 
 #[test]
