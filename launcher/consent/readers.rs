@@ -92,11 +92,11 @@ impl Readers {
     /// about to wait, past the point at which the terminal would stop it: such are looked at again for a moment.
     pub(super) fn hold(&mut self, foreground: Pid) {
         for _ in 0..LOOKS {
-            let processes = descendants::all();
-            // Every one is to be looked at.
-            let unknown =
-                processes.iter().filter(|one| !self.hold_of(one.pid, Some(foreground))).count();
-            if unknown == 0 {
+            let mut all_known = true;
+            for process in descendants::all() {
+                all_known &= self.hold_of(process.pid, Some(foreground));
+            }
+            if all_known {
                 break;
             }
             thread::sleep(LOOK);

@@ -29,7 +29,7 @@ use self::progress::Progress;
 use self::record::{How, Use, Uses};
 use self::replay::Stage;
 use self::tally::Tally;
-use self::tree::{Node, Purpose, Rule};
+use self::tree::{Node, Purpose, Rule, can_be_written};
 use crate::cli;
 use crate::cli::Options;
 use crate::context::Context;
@@ -211,7 +211,7 @@ fn tree_of(stage: &Stage<'_>, uses: &[&Use], opened: &BTreeMap<Vec<u8>, Capabili
 
 /// As much of `path` as a policy file can name.
 fn readable(path: &[u8]) -> &[u8] {
-    let whole = |end: usize| path.get(..end).filter(|start| std::str::from_utf8(start).is_ok());
+    let whole = |end: usize| path.get(..end).filter(|start| can_be_written(start));
     if whole(path.len()).is_some() {
         return path;
     }
