@@ -13,43 +13,44 @@ use jp_confine_policy::tiers::Tiers;
 
 use crate::report;
 
-/// More folders and entries than these are not looked at: it is a courtesy, and a run's end has to come.
+/// More folders and entries than these are not looked at: it is a courtesy, and the program runs meanwhile.
 const FOLDERS: usize = 250;
 const ENTRIES: usize = 5000;
 
 /// How many are named.
 const NAMED: usize = 3;
 
-/// What is sensitive in a workspace.
+/// What was sensitive in a workspace when the run began.
 #[derive(Debug)]
 pub(crate) struct Exposed<'a> {
     root: &'a Path,
-    tiers: Tiers,
+    found: Vec<PathBuf>,
 }
 
 impl<'a> Exposed<'a> {
-    /// What the list of `tiers` says is sensitive at or below the canonical `root`.
+    /// Looks for what the list of `tiers` says is sensitive below the canonical `root`: whoever has time now has
+    /// none at the end.
     pub(crate) fn of(root: &'a Path, tiers: &Tiers) -> Self {
         let tiers = tiers.about(&[root]);
-        // The first question makes the automaton; whoever has time now has none at the end.
-        let _ = tiers.is_sensitive(root);
-        Self { root, tiers }
+        let mut found = entries(root);
+        found.retain(|path| tiers.is_sensitive(path));
+        Self { root, found }
     }
 
-    /// What of it there is that `image` lets programs read, in words; `None` where there is nothing.
+    /// What of it there is still, and `image` lets programs read, in words; `None` where there is nothing.
     pub(crate) fn warning(&self, image: &Image<'_>) -> Option<String> {
-        let Self { root, tiers } = self;
-        let may_read = |path: &Path| {
+        let Self { root, found } = self;
+        let may_read = |path: &&PathBuf| {
             let request = Request::canonical(path.as_os_str().as_bytes());
             decide::access(image, &request, Capabilities::READ) == Verdict::Allow
         };
-        let mut found = entries(root);
-        found.retain(|path| tiers.is_sensitive(path) && may_read(path));
-        let shown = |path: &PathBuf| {
+        let is_there = |path: &&PathBuf| path.symlink_metadata().is_ok();
+        let found: Vec<&PathBuf> = found.iter().filter(may_read).filter(is_there).collect();
+        let shown = |path: &&PathBuf| {
             report::path(&path.strip_prefix(root).unwrap_or(path).to_string_lossy())
         };
         let names: Vec<String> = found.iter().take(NAMED).map(shown).collect();
-        let kept = report::words(&[("--deny", found.first()?.clone())]);
+        let kept = report::words(&[("--deny", (*found.first()?).clone())]);
         let more = report::and_more(found.len().saturating_sub(NAMED));
         Some(format!(
             "programs here may read {}{more}; to keep one from them: jp-confine {kept}",

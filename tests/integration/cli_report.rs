@@ -210,6 +210,8 @@ fn sensitive_files_are_warned_of_until_they_are_denied() {
         run(&["--mount", "m=../out/dir"]).assert_ok().assert_stderr(&told);
         let denied = run(&["--deny", place]);
         assert!(!denied.assert_ok().stderr.contains(".env"), "{denied}");
+        let removed = product(&scratch, &["--", "rm", place]).run();
+        assert!(!removed.assert_ok().stderr.contains(".env"), "{removed}");
     }
 }
 
