@@ -131,8 +131,8 @@ impl Draft {
     }
 
     /// The rule for programs that the run may make and start where nothing is yet, or something else later.
-    /// Landlock lets them start only below what is there, so it is told of the closest directory; which of
-    /// the programs in it may is judged by call.
+    /// Landlock lets them start only below what is there, so it is told of the closest directory that stays; which
+    /// of the programs in it may is judged by call.
     fn await_programs(
         &mut self,
         order: &Order<'_>,
@@ -143,10 +143,10 @@ impl Draft {
         if !caps.contains(Capabilities::CREATE.union(Capabilities::EXECUTE)) {
             return None;
         }
-        let there = path.ancestors().skip(1).find(|dir| dir.is_dir())?;
+        let strict = order.enforce == Enforce::Strict;
+        let there = standing::around_programs(path, order.image, order.workspace, strict)?;
         let rights = bounds::rights(Capabilities::EXECUTE, version);
         let implied = bounds::implied(Capabilities::EXECUTE);
-        let strict = order.enforce == Enforce::Strict;
         let granted = standing::grants_all(order.image, there, implied, strict);
         self.inexact = self.inexact.union(Capabilities::EXECUTE).with_if(!granted, implied);
         let why = if standing.may_be_replaced() { "may be made anew" } else { "is not there yet" };

@@ -82,9 +82,11 @@ pub(super) fn of<'a>(
         let restrained = withheld || (strict && asked);
         around.push((place, above.union(caps)));
         let path = first.anchor.as_path();
-        // A strict run judges reads in any case where files may be sensitive.
-        let reads = |around: &Path| strict || grants_all(image, around, Capabilities::READ, false);
         let renewed = renews_itself(path, caps, workspace);
+        let reads = || {
+            let around = around_programs(path, image, workspace, strict);
+            around.is_some_and(|around| grants_reading(image, around, strict))
+        };
         let renews_programs = renewed && renews_programs(path, caps, reads);
         standings.push(Standing {
             path,
@@ -127,11 +129,35 @@ fn renews_itself(path: &Path, caps: Capabilities, workspace: &Path) -> bool {
 }
 
 /// Whether programs are to start that are made anew at `path`. Landlock's right to start programs in the directory
-/// around it implies to read there: a directory is left where that is not granted anyway, as all reads would have
-/// to be judged for it, the library's too. Looks at the disk.
-fn renews_programs(path: &Path, caps: Capabilities, reads: impl Fn(&Path) -> bool) -> bool {
-    let reads_around = || path.parent().is_some_and(reads);
+/// around it implies to read there: a directory is left where that is not granted anyway, as `reads_around` says,
+/// as all reads would have to be judged for it, the library's too. Looks at the disk.
+fn renews_programs(path: &Path, caps: Capabilities, reads_around: impl Fn() -> bool) -> bool {
     caps.contains(Capabilities::EXECUTE) && (!path.is_dir() || reads_around())
+}
+
+/// The directory around `path` that Landlock is to let programs start in which are made anew there: the closest one
+/// that stays, which the run may not remove and make anew with all that is in it. For a directory it is the closest
+/// one where that may not be read, see [`renews_programs`]. Looks at the disk.
+pub(super) fn around_programs<'p>(
+    path: &'p Path,
+    image: &Image<'_>,
+    workspace: &Path,
+    strict: bool,
+) -> Option<&'p Path> {
+    let stays = |dir: &&Path| {
+        let found = decide::lookup(image, &Request::canonical(spelling(dir)));
+        !renews_itself(dir, found.granted(image), workspace)
+    };
+    let mut around = path.ancestors().skip(1).filter(|dir| dir.is_dir()).peekable();
+    let closest = *around.peek()?;
+    let staying = around.find(stays)?;
+    let is_left = path.is_dir() && !grants_reading(image, staying, strict);
+    Some(if is_left { closest } else { staying })
+}
+
+/// Whether all may be read in the directory. A strict run judges reads in any case where files may be sensitive.
+fn grants_reading(image: &Image<'_>, directory: &Path, strict: bool) -> bool {
+    strict || grants_all(image, directory, Capabilities::READ, false)
 }
 
 /// What stands on `path`, if a grant does.

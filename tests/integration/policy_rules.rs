@@ -56,6 +56,14 @@ fn programs_that_are_made_anew_start() {
             &[". r", "target r w x"],
             "rm -r target && mkdir target && cp /bin/true target/p && target/p",
         ),
+        (
+            &[". r", "target r w", "target/p r w x"],
+            "rm -r target && mkdir target && cp /bin/true target/p && target/p",
+        ),
+        (
+            &["tool r", "target r w", "target/p r w x"],
+            "rm -r target && mkdir target && cp /bin/true target/p && target/p",
+        ),
     ];
     for (rules, script) in again {
         let scratch = Scratch::new();
