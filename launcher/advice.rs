@@ -316,7 +316,10 @@ impl<'a> Advisor<'a> {
     /// The link on the way to where something of this run's stands: it was made since, and what named it then meant
     /// the place itself. Looks at the disk.
     fn made_since(&self, place: &Path) -> Option<PathBuf> {
-        let stands = |grant: &Grant| grant.kind != GrantKind::Control && grant.anchor == place;
+        // The tombstone of a rule stands on the link that it was dropped for (spec §6).
+        let is_meant =
+            |kind: &GrantKind| !matches!(kind, GrantKind::Control | GrantKind::Tombstone { .. });
+        let stands = |grant: &Grant| is_meant(&grant.kind) && grant.anchor == place;
         if !self.grants.iter().any(stands) {
             return None;
         }

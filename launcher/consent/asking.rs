@@ -100,14 +100,26 @@ impl Consent {
         outcome
     }
 
-    /// Puts each question by itself; a key that means a signal is about all that are left.
+    /// Puts each question by itself that the answers before it do not settle; a key that means a signal is about
+    /// all that are left.
     fn each(&self, terminal: &mut Foreground, questions: &[Numbered]) -> Outcome {
+        let mut memory = self.state().memory.clone();
         let mut outcome = Outcome::default();
         let mut rest = questions;
-        while !rest.is_empty() && outcome.pressed.is_none() {
+        while let [(id, question), others @ ..] = rest
+            && outcome.pressed.is_none()
+        {
+            if let Some(answer) = memory.settled(question) {
+                outcome.answers.push((*id, answer));
+                rest = others;
+                continue;
+            }
             let said = self.hear(terminal, &rest[..1]);
             let about = if matches!(said, Said::Signal(_)) { rest.len() } else { 1 };
             let Outcome { answers, pressed } = Outcome::of(said, &rest[..about]);
+            for ((_, question), (_, answer)) in rest.iter().zip(&answers) {
+                memory.keep(question, *answer);
+            }
             outcome.answers.extend(answers);
             outcome.pressed = pressed;
             rest = &rest[about..];

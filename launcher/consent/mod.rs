@@ -6,11 +6,11 @@
 
 mod asking;
 mod foreground;
+mod memory;
 mod question;
 mod readers;
 mod unfinished;
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,7 +19,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use jp_confine_policy::Capabilities;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use rustix::thread::{NanosleepRelativeResult, Timespec, nanosleep};
@@ -27,6 +26,7 @@ use rustix::thread::{NanosleepRelativeResult, Timespec, nanosleep};
 pub(crate) use question::{About, Question, Wish};
 pub(crate) use unfinished::Before;
 
+use self::memory::Memory;
 use crate::reply::Reply;
 use crate::supervisor::status::Status;
 use crate::terminal::controlling;
@@ -77,19 +77,13 @@ pub(crate) struct Consent {
 #[derive(Debug, Default)]
 struct State {
     pending: Vec<Pending>,
-    remembered: HashMap<Vec<u8>, Remembered>,
+    memory: Memory,
     /// Answers for one call, and whose.
     single: Vec<(i32, Wish, Instant)>,
     next: u64,
     started: bool,
     /// The run is over.
     closed: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Remembered {
-    granted: Capabilities,
-    refused: Capabilities,
 }
 
 /// A question that is to be answered, or just was.
@@ -248,23 +242,18 @@ impl Consent {
         Ok(Waiter { consent: self, id, bell })
     }
 
-    /// Tells everybody who waits for this question.
+    /// Tells everybody who waits for this question, or for another that is settled by the answer.
     fn answer(&self, id: u64, answer: Answer) {
         let mut state = self.state();
         let Some(place) = state.pending.iter().position(|pending| pending.id == id) else { return };
-        let pending = state.pending.swap_remove(place);
-        for Wish { path, wanted, .. } in pending.question.wishes {
-            let known = state.remembered.entry(path).or_default();
-            match answer {
-                Answer::No => known.refused = known.refused.union(wanted),
-                Answer::Run => known.granted = known.granted.union(wanted),
-                Answer::Once => {}
-            }
-        }
-        for Waiting { bell, .. } in pending.waiters {
-            // Whoever has gone does not hear it.
-            let _ = rustix::io::write(&*bell, &answer.word().to_ne_bytes());
-        }
+        let answered = state.pending.swap_remove(place);
+        state.memory.keep(&answered.question, answer);
+        answered.tell(answer);
+        let State { pending, memory, .. } = &mut *state;
+        pending.retain(|one| {
+            let settled = memory.settled(&one.question);
+            settled.inspect(|answer| one.tell(*answer)).is_none()
+        });
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -280,11 +269,7 @@ impl State {
         if asker == Asker::Call && self.single.iter().any(answers) {
             return Some(Answer::Once);
         }
-        let known = self.remembered.get(&wish.path)?;
-        if wish.wanted.intersects(known.refused) {
-            return Some(Answer::No);
-        }
-        known.granted.contains(wish.wanted).then_some(Answer::Run)
+        self.memory.known(wish)
     }
 }
 
@@ -296,6 +281,13 @@ impl Pending {
     /// Whether somebody waits for it whom no signal is about to stop, as that of a key that came just before.
     fn is_waited_for(&self) -> bool {
         self.waiters.iter().any(|waiter| Status::is_at_rest(waiter.tid))
+    }
+
+    /// Tells everybody who waits for it; whoever has gone does not hear it.
+    fn tell(&self, answer: Answer) {
+        for Waiting { bell, .. } in &self.waiters {
+            let _ = rustix::io::write(&**bell, &answer.word().to_ne_bytes());
+        }
     }
 }
 

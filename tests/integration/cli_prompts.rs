@@ -189,6 +189,33 @@ fn two_programs_are_asked_about_together() {
     assert!(screen.contains("content-a") && screen.contains("content-b"), "{screen}");
 }
 
+/// What is said until the run ends holds for all who wait for it, with the question or later.
+#[test]
+fn an_answer_for_the_run_settles_what_waits() {
+    for (script, replies) in [
+        ("cat ask/a & head ask/a & wait", &["e", "r"][..]),
+        ("cat ask/a & sleep 1; head ask/a & wait", &["r"]),
+    ] {
+        let scratch = place();
+        if !have("script") {
+            return;
+        }
+        let mut terminal = start(&scratch, &format!("{script}; cat ask/a; echo end"));
+        for (count, reply) in replies.iter().enumerate() {
+            terminal.see(QUESTION);
+            if count + 1 == replies.len() {
+                std::thread::sleep(std::time::Duration::from_secs(2));
+            }
+            terminal.keys(&format!("{reply}\n"));
+        }
+        terminal.see("end");
+        terminal.end();
+        let screen = terminal.screen();
+        assert_eq!(screen.matches("content-a").count(), 3, "{screen}");
+        assert_eq!(screen.matches(QUESTION).count(), replies.len(), "{screen}");
+    }
+}
+
 #[test]
 fn who_waits_for_an_answer_can_be_killed() {
     let scratch = place();

@@ -1,0 +1,51 @@
+//! What answers settle for the rest of a run.
+
+use std::collections::HashMap;
+
+use jp_confine_policy::Capabilities;
+
+use super::{Answer, Question, Wish};
+
+/// What a person said until the run ends, by paths.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Memory {
+    paths: HashMap<Vec<u8>, Remembered>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Remembered {
+    granted: Capabilities,
+    refused: Capabilities,
+}
+
+impl Memory {
+    /// Keeps what was said to a question. A yes to one call is none to the next.
+    pub(super) fn keep(&mut self, question: &Question, answer: Answer) {
+        for Wish { path, wanted, .. } in &question.wishes {
+            let known = self.paths.entry(path.clone()).or_default();
+            match answer {
+                Answer::No => known.refused = known.refused.union(*wanted),
+                Answer::Run => known.granted = known.granted.union(*wanted),
+                Answer::Once => {}
+            }
+        }
+    }
+
+    /// What was said to one part of a question: a no outweighs a yes.
+    pub(super) fn known(&self, wish: &Wish) -> Option<Answer> {
+        let known = self.paths.get(&wish.path)?;
+        if wish.wanted.intersects(known.refused) {
+            return Some(Answer::No);
+        }
+        known.granted.contains(wish.wanted).then_some(Answer::Run)
+    }
+
+    /// What was said to all of a question, or with a no to any of it.
+    pub(super) fn settled(&self, question: &Question) -> Option<Answer> {
+        let answers = question.wishes.iter().map(|wish| self.known(wish));
+        answers.reduce(|all, one| match (all, one) {
+            (Some(Answer::No), _) | (_, Some(Answer::No)) => Some(Answer::No),
+            (all, one) => all.and(one),
+        })?
+    }
+}
