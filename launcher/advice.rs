@@ -80,7 +80,8 @@ pub(crate) enum Advice {
     },
     /// By approving where the rule of this path leads; what that grants beside it these options do not.
     Approve { rule: String, options: Vec<(&'static str, PathBuf)> },
-    /// By these options, or by what is written, as of [`Self::Grant`], once the patterns that withhold it are gone.
+    /// By these options, or by what is written, as of [`Self::Grant`], once the patterns that withhold it are gone,
+    /// or the rule on the link in question is approved.
     Withheld {
         /// What is to be done before, in words.
         first: String,
@@ -246,21 +247,33 @@ impl<'a> Advisor<'a> {
     }
 
     /// The rule that would allow `asked` if it were approved where that leads; and options that would, if it
-    /// grants more.
+    /// grants more. Where nothing would as long as it is not approved, that comes first.
     fn approval(&self, denial: &Denial, asked: Asked<'_>) -> Option<Advice> {
         let decided = self.decider(denial)?;
         let approved = self.unapproved.iter().find(|grant| grant.origin == decided.origin)?;
-        let GrantKind::External { lexical_path } = &approved.kind else { return None };
+        let GrantKind::External { lexical_path: rule } = &approved.kind else { return None };
         let others = self.grants.iter().filter(|grant| grant.origin != decided.origin);
         let grants: Vec<Grant> = others.chain([approved]).cloned().collect();
         let advisor = Advisor { grants: &grants, ..*self };
         let image = Trial::of(advisor, Means::Options).image(asked).ok()?;
         let image = prepare::parse_image(&image).ok()?;
-        let is_wider = !approved.caps.difference(denial.missing).is_empty();
-        let narrower = is_wider.then(|| Trial::of(*self, Means::Options).solve(asked).ok());
-        let options = narrower.flatten().iter().flatten().flat_map(options_of).collect();
-        let advice = Advice::Approve { rule: lexical_path.clone(), options };
-        (asked.judge(&image) == Verdict::Allow).then_some(advice)
+        let solved = || Trial::of(*self, Means::Options).solve(asked).ok();
+        if asked.judge(&image) == Verdict::Allow {
+            let is_wider = !approved.caps.difference(denial.missing).is_empty();
+            let narrower = is_wider.then(solved).flatten();
+            let options = narrower.iter().flatten().flat_map(options_of).collect();
+            return Some(Advice::Approve { rule: rule.clone(), options });
+        }
+        if solved().is_some() {
+            return None;
+        }
+        match advisor.advise_requests(&[asked]).pop()? {
+            Advice::Grant { first: None, options, written, question } => {
+                let first = format!("first: {}", report::approval(rule));
+                Some(Advice::Withheld { first, options, written, question })
+            }
+            _ => None,
+        }
     }
 
     /// The step as a rule of the workspace, where rules are declared, it is inside, or all that an external rule is for,

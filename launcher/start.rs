@@ -111,6 +111,7 @@ impl Start<'_> {
             scoped: plan.bounds.as_ref().is_some_and(Bounds::scopes),
             reads: plan.leaves_reads,
             listings: plan.leaves_listings,
+            learns: self.lesson.is_some(),
         };
         build::set_behind(&mut prepared.image, behind)
             .map_err(|error| Failure::own(format!("the image is unusable: {error:?}")))?;

@@ -315,6 +315,12 @@ impl<'a> Image<'a> {
         self.levels().all(|image| image.behind().listings)
     }
 
+    /// Whether somebody learns from what the supervisor sees of this run, or of one around it.
+    #[must_use]
+    pub fn is_learned_from(&self) -> bool {
+        self.levels().any(|image| image.behind().learns)
+    }
+
     /// Whether the spelling that leads to a path can matter, of this run and those around it: to tiers, or between
     /// external rules.
     #[must_use]

@@ -84,6 +84,26 @@ fn where_an_external_rule_lacks_its_link_nothing_else_is_made() {
     }
 }
 
+/// A rule is dropped while nobody approved where its link leads; the link itself is its directory's.
+#[test]
+fn a_link_that_is_not_approved_goes_once_it_is() {
+    for script in ["rm fork", "mv fork fork2"] {
+        let scratch = tree();
+        symlink("../out/dir", scratch.ws().join("fork")).expect("linked");
+        let policy = "[[access.fs]]\npath = '.'\nread = true\n
+[[access.fs]]\npath = 'fork'\nexternal = true\nread = true\nwrite = true\n";
+        scratch.write("ws/jp-confine.toml", policy);
+        let workspace = scratch.ws();
+        let workspace = workspace.to_str().expect("UTF-8");
+        let denied = attempt(&scratch, script);
+        denied
+            .assert_stderr("first: jp-confine approvals approve fork")
+            .assert_stderr(&format!("then allow: jp-confine -w {workspace}\n"));
+        product(&scratch, &["approvals", "approve", "fork"]).run().assert_ok();
+        product(&scratch, &["-w", workspace, "--", "sh", "-c", script]).run().assert_ok();
+    }
+}
+
 /// Of what an external rule is for, one more on its link grants more, without another approval. Of less than all of it
 /// a profile does.
 #[test]

@@ -38,6 +38,8 @@ const ROWS: &[(&str, &[&str])] = &[
         "d=src/sed$(date +%N | tr 0-9 a-j | head -c 6); cat src/a > $d; mv $d src/a",
         &["cat src/b", "echo x >> src/b", "cat src/.env"],
     ),
+    // The kernel runs no such script; its caller has a shell do so.
+    ("src/script", &["echo x >> src/script", "src/a", "cat src/b"]),
     // A name that no policy can have.
     (
         "echo x >> \"src/$(printf 'n\\377')\"",
@@ -55,6 +57,8 @@ fn tree() -> Scratch {
     scratch.write("ws/src/.env", "KEY=1\n");
     scratch.write("ws/.ssh/deploy", "KEY\n");
     scratch.copy_program(Path::new("/bin/true"), "ws/bin/program");
+    scratch.copy_program(Path::new("/bin/true"), "ws/src/script");
+    scratch.write("ws/src/script", "cat src/a\n");
     for (name, target) in [("far", "../out"), ("nowhere", "../missing"), ("way", "src")] {
         std::os::unix::fs::symlink(target, scratch.ws().join(name)).expect("linked");
     }

@@ -10,6 +10,8 @@ const SCOPED: u32 = 4;
 const READS: u32 = 8;
 /// See [`Behind::listings`].
 const LISTINGS: u32 = 16;
+/// See [`Behind::learns`].
+const LEARNS: u32 = 32;
 
 /// What stands behind the preload library in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct Behind {
     pub reads: bool,
     /// The same of an open that lists a directory.
     pub listings: bool,
+    /// Somebody learns from what the supervisor sees: it is to see also what the library could answer by itself.
+    pub learns: bool,
 }
 
 impl Behind {
@@ -38,6 +42,7 @@ impl Behind {
             scoped: bits & SCOPED != 0,
             reads: bits & READS != 0,
             listings: bits & LISTINGS != 0,
+            learns: bits & LEARNS != 0,
         }
     }
 
@@ -50,5 +55,6 @@ impl Behind {
             | flag(self.scoped, SCOPED)
             | flag(self.reads, READS)
             | flag(self.listings, LISTINGS)
+            | flag(self.learns, LEARNS)
     }
 }

@@ -279,6 +279,8 @@ fn admit(
             Ok(Kind::Dynamic) => return Ok(Sight::Whole),
             #[cfg(target_os = "macos")]
             Ok(Kind::Protected) => Reason::ShimUnreachable,
+            // The supervisor answers as below.
+            Ok(Kind::Other) if image.is_learned_from() => return Ok(Sight::Outside),
             Ok(Kind::Other) => return Err(not_a_program(&program.object)),
             // The kernel holds it.
             Ok(Kind::Static) if image.holds_other_programs() => return Ok(Sight::Whole),
