@@ -76,6 +76,11 @@ fn words(name: &[u8]) -> impl Iterator<Item = &[u8]> {
     name.split(|byte| !byte.is_ascii_alphanumeric())
 }
 
+/// Whether the program of this path makes nothing whose name it has not drawn.
+pub(crate) fn draws_names(program: &[u8]) -> bool {
+    name_of(Path::new(OsStr::from_bytes(program))) == b"mktemp"
+}
+
 /// Whether it is a name as `mktemp`, libraries, `ln` and `sed` make them up: nobody gives such.
 pub(crate) fn is_drawn(name: &[u8]) -> bool {
     let made_up = |start: &[u8]| name.strip_prefix(start).is_some_and(is_of_mktemp);

@@ -11,6 +11,8 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::image::Image;
 use rustix::fs::{MemfdFlags, memfd_create};
 
+use crate::made_up;
+
 /// So many different uses are told apart: a program could think of any number.
 const MOST: usize = 500_000;
 
@@ -75,6 +77,8 @@ pub(crate) struct Part<'u> {
     pub(crate) caps: Capabilities,
     /// Nothing was there before.
     pub(crate) made: bool,
+    /// It was made by a program that draws the names of what it makes.
+    pub(crate) drawn: bool,
 }
 
 impl Use {
@@ -92,8 +96,10 @@ impl Use {
             How::Connected | How::Unruled => (Capabilities::NONE, None),
         };
         let made = matches!(self.how, How::Moved | How::Linked);
-        let second = second.map(|caps| Part { path: &self.other, caps, made });
-        let first = Part { path: &self.path, caps: first, made: self.how == How::Made };
+        let drawn = made_up::draws_names(&self.program);
+        let second = second.map(|caps| Part { path: &self.other, caps, made, drawn: false });
+        let made = self.how == How::Made;
+        let first = Part { path: &self.path, caps: first, made, drawn: made && drawn };
         std::iter::once(first).chain(second).filter(|part| !part.caps.is_empty())
     }
 

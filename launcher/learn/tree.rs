@@ -60,6 +60,8 @@ pub(crate) struct Node {
     needs: Capabilities,
     /// The run made it.
     made: bool,
+    /// Under a name that is never twice the same.
+    drawn: bool,
     /// It may hold a secret.
     secret: bool,
     /// It is to stand for what is in it.
@@ -79,6 +81,7 @@ impl Node {
         let node = self.at(path, is_secret);
         node.needs = node.needs.union(part.caps);
         node.made |= part.made;
+        node.drawn |= part.drawn;
     }
 
     /// Has the directory at `path` stand for what is in it, with `caps` at least.
@@ -162,7 +165,10 @@ impl Node {
     /// itself is not opened for a mere guess.
     fn is_made_up(&self, name: &[u8], in_root: bool) -> bool {
         let may_be = if in_root { made_up::may_be_random } else { made_up::may_have_been_drawn };
-        !can_be_written(name) || made_up::is_made_up(name) || self.passes() && may_be(name)
+        !can_be_written(name)
+            || self.drawn
+            || made_up::is_made_up(name)
+            || self.passes() && may_be(name)
     }
 
     /// The children that came or went, or in which anything may; and those that no rule can name.

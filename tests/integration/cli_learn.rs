@@ -26,6 +26,10 @@ const ROWS: &[(&str, &[&str])] = &[
         "d=$(mktemp -d ./tmp.XXXXXX); echo x > $d/y; cat $d/y; mv $d works",
         &["echo >> src/a", "cat .git/config"],
     ),
+    (
+        "echo x > $(mktemp dir/out.XXXXXX); mkdir new; echo x > $(mktemp -d new/XXXXXX)/y",
+        &["echo >> src/a", "cat .git/config", "echo x > other"],
+    ),
     ("ln src/a dir/; mv src/b dir/", &["ln src/c dir/", "echo x > dir/new"]),
     ("cat .env", &["echo x > .env"]),
     ("ls; cat src/a", &["cat .git/config", "echo x > src/a"]),

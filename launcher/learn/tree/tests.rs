@@ -13,7 +13,7 @@ fn rules(uses: &[(&str, Capabilities)]) -> String {
     let mut tree = Node::default();
     for (path, caps) in uses {
         let (path, made) = path.strip_prefix('+').map_or((*path, false), |path| (path, true));
-        let part = Part { path: path.as_bytes(), caps: *caps, made };
+        let part = Part { path: path.as_bytes(), caps: *caps, made, drawn: false };
         tree.add(path.as_bytes(), part, |path| names::is_secret(path) || path == b"vault");
     }
     let line = |rule: &Rule| format!("{}: {}", String::from_utf8_lossy(&rule.path), rule.caps);
