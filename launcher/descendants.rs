@@ -8,6 +8,9 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
+/// How many fields stand between the parent of a process and the number of its threads (`proc_pid_stat(5)`).
+const THREADS: usize = 15;
+
 /// A process of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Descendant {
@@ -40,8 +43,11 @@ fn running() -> impl Iterator<Item = (i32, Descendant)> {
         let mut fields = fields(&stat)?;
         let state = fields.next()?;
         let parent: i32 = fields.next()?.parse().ok()?;
+        // The thread that began it may have ended, and others not.
+        let threads: u32 = fields.nth(THREADS)?.parse().ok()?;
+        let has_ended = state == "X" || state == "Z" && threads <= 1;
         let name = stat.split_once('(')?.1.rsplit_once(')')?.0.to_owned();
-        (!matches!(state, "Z" | "X")).then_some((parent, Descendant { pid, name }))
+        (!has_ended).then_some((parent, Descendant { pid, name }))
     })
 }
 
@@ -68,6 +74,17 @@ pub(crate) fn descends(pid: i32, ancestor: Pid) -> bool {
     };
     std::iter::successors(Some(pid), |&pid| parent_of(pid).filter(|&parent| parent > 1))
         .any(|pid| pid == ancestor.as_raw_nonzero().get())
+}
+
+/// Whether this process has children that have not ended. Collects those that have.
+pub(crate) fn are_left() -> bool {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
 }
 
 /// Ends all descendants, and collects them. Those that are started meanwhile too: whoever is killed

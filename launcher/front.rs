@@ -297,7 +297,10 @@ impl Running {
         self.read_reports()?;
         if let Some(supervised) = &mut self.supervisor {
             supervised.tell_of_leftovers();
-            if let Some((end, _)) = supervised.ended {
+            // Else it was killed while it waited for what the program left running.
+            if let Some((end, _)) = supervised.ended
+                && !descendants::are_left()
+            {
                 return Ok(end);
             }
         }

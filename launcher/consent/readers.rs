@@ -144,15 +144,14 @@ fn stop(process: i32) -> Option<Pid> {
 }
 
 impl Keys {
-    /// The threads of a process that has the terminal open.
+    /// The threads of a process that have the terminal open: each may have descriptors of its own.
     fn threads(self, pid: i32) -> Vec<(i32, Use)> {
-        let process = Path::new("/proc").join(pid.to_string());
-        if !entries(&process.join("fd")).any(|one| self.may_come_from(&one)) {
-            return Vec::new();
-        }
         let is_unstopped = self.is_unstopped(Pid::from_raw(pid));
         let number = |thread: &Path| thread.file_name().and_then(OsStr::to_str)?.parse().ok();
-        entries(&process.join("task"))
+        let has_terminal =
+            |thread: &PathBuf| entries(&thread.join("fd")).any(|one| self.may_come_from(&one));
+        entries(&Path::new("/proc").join(pid.to_string()).join("task"))
+            .filter(has_terminal)
             .filter_map(|thread| Some((number(&thread)?, self.use_of(&thread, is_unstopped))))
             .collect()
     }

@@ -179,6 +179,7 @@ pub(super) const NETWORK: &[(c_long, Fate)] = &[
 /// (`ip(7)`, RFC 3542).
 pub(super) const ROUTING_OPTIONS: &[(c_int, c_int)] = &[
     (libc::IPPROTO_IP, libc::IP_OPTIONS),
+    (libc::IPPROTO_IP, 51), // IP_LOCAL_PORT_RANGE chooses the kernel's choice of a port.
     (libc::IPPROTO_IPV6, libc::IPV6_RTHDR),
     (libc::IPPROTO_IPV6, 5),                        // IPV6_2292RTHDR
     (libc::IPPROTO_IPV6, 6),                        // IPV6_2292PKTOPTIONS

@@ -50,6 +50,10 @@ pub(crate) fn listen(task: &Task<'_>, fd: i32, backlog: i32) -> Result<Answer, E
         let _acting = task.begin()?;
         return make_listen(&socket, backlog).map(|()| Answer::Value(0));
     };
+    // It would be bound anew while another thread sends by it.
+    if is_datagram(&socket)? {
+        return Err(Errno::OPNOTSUPP);
+    }
     let is_new = !socket_acceptconn(&socket)?;
     if is_new && let Some(place) = on_loopback(&socket, own_address(&socket)?)? {
         let _acting = task.begin()?;
