@@ -7,6 +7,14 @@ use rustix::io::Errno;
 use super::proc::Proc;
 use crate::sys::identity::Identity;
 
+/// Whom a process may say to be when it sends a message: by real, effective and saved ids (`unix(7)`,
+/// `SCM_CREDENTIALS`). The first are what the kernel says of it where it says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sender {
+    pub(crate) users: [u32; 3],
+    pub(crate) groups: [u32; 3],
+}
+
 /// What a thread's status says of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Status {
@@ -14,6 +22,8 @@ pub(crate) struct Status {
     pub(crate) process: i32,
     /// As whom it acts.
     pub(crate) identity: Identity,
+    /// Whom it may say to be.
+    pub(crate) sender: Sender,
     /// The mask of files it makes.
     pub(crate) mask: u32,
     /// The thread that traces it; zero if there is none.
@@ -47,7 +57,7 @@ impl Status {
         Self::parse(&text).map(|status| status.mask)
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let line = |name: &str| {
             text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))
         };
@@ -55,6 +65,7 @@ impl Status {
             line(name)?.split_ascii_whitespace().map(|number| number.parse().ok()).collect()
         };
         let bits = |name: &str| u64::from_str_radix(line(name)?, 16).ok();
+        let first = |ids: Vec<u32>| ids.first_chunk().copied();
         // Real, effective, saved, file system.
         let effective_and_fs = |ids: Vec<u32>| Some([*ids.get(1)?, *ids.get(3)?]);
         Some(Self {
@@ -65,6 +76,7 @@ impl Status {
                 groups: numbers("Groups")?,
                 capabilities: bits("CapEff")?,
             },
+            sender: Sender { users: first(numbers("Uid")?)?, groups: first(numbers("Gid")?)? },
             mask: u32::from_str_radix(line("Umask")?, 8).ok()?,
             tracer: line("TracerPid")?.parse().ok()?,
             is_lightly_asleep: line("State")?.starts_with('S'),

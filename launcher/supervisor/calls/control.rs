@@ -7,11 +7,17 @@ use std::collections::btree_map::{BTreeMap, Entry};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
 use rustix::io::Errno;
-use rustix::process::getpid;
+use rustix::process::{getgid, getpid, getuid};
+use rustix::thread::CapabilitySet;
+
+use crate::supervisor::status::{Sender, Status};
 
 /// The size of `struct cmsghdr`, and what its records are aligned to.
 const HEADER: usize = size_of::<usize>() + 2 * size_of::<i32>();
 const ALIGNMENT: usize = size_of::<usize>();
+
+/// Who sends.
+const CREDENTIALS: (i32, i32) = (libc::SOL_SOCKET, libc::SCM_CREDENTIALS);
 
 /// What may go along with messages to hosts, by level and kind: marks, limits and the address that is sent
 /// from. None of it says where to.
@@ -31,16 +37,18 @@ pub(super) struct Control {
     pub(super) bytes: Vec<u8>,
     /// The descriptors in it, by their numbers with the sender.
     held: BTreeMap<i32, OwnedFd>,
+    /// The sender says who it is.
+    names_sender: bool,
 }
 
 impl Control {
-    /// What the process `sender` gave, with its descriptors as `descriptor` finds them.
+    /// What the `sender` gave, with its descriptors as `descriptor` finds them.
     ///
     /// # Errors
-    /// `EINVAL` for what has no form; what `descriptor` says.
+    /// `EINVAL` for what has no form; `EPERM` where it says to be somebody else; what `descriptor` says.
     pub(super) fn translated(
         given: &[u8],
-        sender: i32,
+        sender: &Status,
         descriptor: impl Fn(i32) -> Result<OwnedFd, Errno>,
     ) -> Result<Self, Errno> {
         let mut control = Self::default();
@@ -51,17 +59,38 @@ impl Control {
                     .map(|number| control.hold(number, &descriptor).map(i32::to_ne_bytes))
                     .collect();
                 control.push(record, data?.as_flattened());
-            } else if (record.level, record.kind) == (libc::SOL_SOCKET, libc::SCM_CREDENTIALS)
-                && let Some((number, ids)) = record.data.split_first_chunk::<4>()
-                && *number == sender.to_ne_bytes()
-            {
-                let own = getpid().as_raw_nonzero().get().to_ne_bytes();
-                control.push(record, &[&own, ids].concat());
+            } else if (record.level, record.kind) == CREDENTIALS {
+                let [process, user, group] = credentials(record.data).ok_or(Errno::INVAL)?;
+                if process.cast_signed() != sender.process || !may_claim(sender, user, group) {
+                    return Err(Errno::PERM);
+                }
+                control.push_sender(user, group);
             } else {
                 control.push(record, record.data);
             }
         }
         Ok(control)
+    }
+
+    /// Says who the sender is, as the kernel would if the sender sent it, where it is not who the supervisor is. Of
+    /// ids that differ only the effective ones can be said.
+    pub(super) fn name_sender(&mut self, sender: &Status) {
+        let own = [getuid().as_raw(), getgid().as_raw()];
+        let Sender { users, groups } = sender.sender;
+        if !self.names_sender && [users[0], groups[0]] != own {
+            let said = |[real, effective, _]: [u32; 3], own| {
+                if real == own { real } else { effective }
+            };
+            self.push_sender(said(users, own[0]), said(groups, own[1]));
+        }
+    }
+
+    fn push_sender(&mut self, user: u32, group: u32) {
+        self.names_sender = true;
+        let own = getpid().as_raw_nonzero().get().cast_unsigned();
+        let data = [own, user, group].map(u32::to_ne_bytes);
+        let (level, kind) = CREDENTIALS;
+        self.push(Record { level, kind, data: &[] }, data.as_flattened());
     }
 
     /// Holds a descriptor of the sender's; its number here.
@@ -83,6 +112,21 @@ impl Control {
         self.bytes.extend(data);
         self.bytes.resize(self.bytes.len().next_multiple_of(ALIGNMENT), 0);
     }
+}
+
+/// The three numbers of `struct ucred`.
+fn credentials(data: &[u8]) -> Option<[u32; 3]> {
+    let (numbers, rest) = data.as_chunks::<4>();
+    let numbers: [[u8; 4]; 3] = numbers.try_into().ok().filter(|_| rest.is_empty())?;
+    Some(numbers.map(u32::from_ne_bytes))
+}
+
+/// Whether the kernel would let the sender say to be these (`scm_check_creds` in net/core/scm.c).
+fn may_claim(sender: &Status, user: u32, group: u32) -> bool {
+    let capabilities = CapabilitySet::from_bits_retain(sender.identity.capabilities);
+    let Sender { users, groups } = sender.sender;
+    (users.contains(&user) || capabilities.contains(CapabilitySet::SETUID))
+        && (groups.contains(&group) || capabilities.contains(CapabilitySet::SETGID))
 }
 
 /// How many descriptors it takes to send that: no more than one for each of the sender's.
@@ -150,31 +194,53 @@ mod tests {
         Err(Errno::BADF)
     }
 
+    fn sender(process: i32) -> Status {
+        let ids = "Uid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t\nCapEff:\t0\n";
+        let rest = "Umask:\t0\nState:\tS\nTracerPid:\t0\nSigPnd:\t0\nShdPnd:\t0\nSigBlk:\t0\n";
+        Status::parse(&format!("Tgid:\t{process}\n{ids}{rest}")).expect("a status")
+    }
+
+    fn credentials(process: i32, user: i32, group: i32) -> Vec<u8> {
+        let data = [process, user, group].map(i32::to_ne_bytes);
+        record(libc::SOL_SOCKET, libc::SCM_CREDENTIALS, data.as_flattened())
+    }
+
     #[test]
     fn what_is_no_descriptor_is_passed_on_as_it_is() {
-        let credentials = record(libc::SOL_SOCKET, libc::SCM_CREDENTIALS, &[7; 12]);
-        let given = [credentials, record(1, 2, b"x")].concat();
-        assert_eq!(Control::translated(&given, 7, none).expect("control").bytes, given);
+        let given = record(1, 77, b"x");
+        assert_eq!(Control::translated(&given, &sender(7), none).expect("control").bytes, given);
     }
 
     #[test]
     fn the_sender_becomes_the_supervisor_and_nobody_else_does() {
-        let credentials = |pid: i32| {
-            let data = [&pid.to_ne_bytes()[..], &[9; 8]].concat();
-            record(libc::SOL_SOCKET, libc::SCM_CREDENTIALS, &data)
+        let own = getpid().as_raw_nonzero().get();
+        let sent = |process, user, group| {
+            let given = credentials(process, user, group);
+            Control::translated(&given, &sender(7), none).map(|control| control.bytes)
         };
-        let own = credentials(getpid().as_raw_nonzero().get());
-        let sent = |pid| Control::translated(&credentials(pid), 7, none).expect("control").bytes;
-        assert_eq!(sent(7), own);
-        assert_eq!(sent(8), credentials(8));
+        assert_eq!(sent(7, 3, 5).expect("control"), credentials(own, 3, 5));
+        for (process, user, group) in [(8, 1, 5), (own, 1, 5), (7, 0, 5), (7, 4, 5), (7, 1, 0)] {
+            assert_eq!(sent(process, user, group).err(), Some(Errno::PERM));
+        }
+    }
+
+    #[test]
+    fn who_sends_is_said_where_that_is_not_the_supervisor() {
+        let mut control = Control::default();
+        control.name_sender(&sender(7));
+        let own = getpid().as_raw_nonzero().get();
+        assert_eq!(control.bytes, credentials(own, 2, 6));
+        let mut said = Control::translated(&credentials(7, 3, 5), &sender(7), none).expect("said");
+        said.name_sender(&sender(7));
+        assert_eq!(said.bytes, credentials(own, 3, 5));
     }
 
     #[test]
     fn descriptors_become_the_supervisor_s() {
         let given = record(libc::SOL_SOCKET, libc::SCM_RIGHTS, &[5, 0, 0, 0, 6, 0, 0, 0]);
-        assert_eq!(Control::translated(&given, 7, none).err(), Some(Errno::BADF));
+        assert_eq!(Control::translated(&given, &sender(7), none).err(), Some(Errno::BADF));
         let null = |_| Ok(std::fs::File::open("/dev/null").expect("open").into());
-        let control = Control::translated(&given, 7, null).expect("control");
+        let control = Control::translated(&given, &sender(7), null).expect("control");
         let numbers: Vec<u8> =
             control.held.values().flat_map(|fd| fd.as_raw_fd().to_ne_bytes()).collect();
         assert_eq!(control.bytes, record(libc::SOL_SOCKET, libc::SCM_RIGHTS, &numbers));
@@ -184,7 +250,7 @@ mod tests {
     fn what_is_sent_twice_is_held_once() {
         let given = record(libc::SOL_SOCKET, libc::SCM_RIGHTS, &[5, 0, 0, 0].repeat(253));
         let null = |_| Ok(std::fs::File::open("/dev/null").expect("open").into());
-        let control = Control::translated(&given, 7, null).expect("control");
+        let control = Control::translated(&given, &sender(7), null).expect("control");
         let number = control.held.get(&5).expect("held").as_raw_fd().to_ne_bytes();
         assert_eq!(control.bytes, record(libc::SOL_SOCKET, libc::SCM_RIGHTS, &number.repeat(253)));
         assert_eq!((carried(&given), control.held.len()), (Ok(1), 1));

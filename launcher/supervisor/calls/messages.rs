@@ -216,7 +216,7 @@ fn send(task: &Task<'_>, socket: &OwnedFd, message: &Message<'_>) -> Result<usiz
     if judges && network::is_internet(domain) && !leads_nowhere(&message.control)? {
         return Err(Errno::ACCESS);
     }
-    let control = control(task, &message.control)?;
+    let control = control(task, domain, &message.control)?;
     let destination = destination(task, socket, domain, &message.address)?;
     let flags = message.flags & !libc::MSG_ZEROCOPY;
     let outgoing = messages::Message {
@@ -233,12 +233,18 @@ fn send(task: &Task<'_>, socket: &OwnedFd, message: &Message<'_>) -> Result<usiz
     sent
 }
 
-fn control(task: &Task<'_>, given: &[u8]) -> Result<Control, Errno> {
-    if given.is_empty() {
+/// What goes along with a message; servers on this machine are to be told who sends it.
+fn control(task: &Task<'_>, domain: i32, given: &[u8]) -> Result<Control, Errno> {
+    let is_local = domain == libc::AF_UNIX;
+    if given.is_empty() && !is_local {
         return Ok(Control::default());
     }
-    let sender = task.caller.status()?.process;
-    Control::translated(given, sender, |number| task.caller.descriptor(number))
+    let status = task.caller.status()?;
+    let mut control = Control::translated(given, &status, |number| task.caller.descriptor(number))?;
+    if is_local {
+        control.name_sender(&status);
+    }
+    Ok(control)
 }
 
 /// Where a message goes: as given, unless that is judged.
