@@ -1,6 +1,7 @@
 //! From the declared rules of a run to its grants, where some rules lead outside the workspace: mounts,
 //! approvals, and the compilation between them (spec §8.2).
 
+use jp_confine_policy::Capabilities;
 use jp_confine_policy::canonical::Root;
 use jp_confine_policy::compile::{self, Compiled};
 
@@ -95,7 +96,9 @@ pub(crate) fn compile(
 
     let mounts = Mounts::check(asked, layers, &declared.scopes, &store)?;
     let was_declared = declared.rules.is_some();
-    let rules = mounts.among(declared.rules);
+    // Without rules the file service lets a tool read and no more (R9).
+    let undeclared = if asked.options.service { Capabilities::READ } else { Capabilities::ALL };
+    let rules = mounts.among(declared.rules, undeclared);
     let only_mounts = rules.is_some() && !was_declared;
     let compiled = |store: &Store| {
         compile::compile(root, rules.as_deref(), store).map_err(|error| layers.locate(&error))

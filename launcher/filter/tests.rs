@@ -212,6 +212,7 @@ fn addresses_are_judged_whoever_gives_them() {
     let option =
         |level: c_int, name: c_int| asked(libc::SYS_setsockopt, &[3, flags(level), flags(name)]);
     assert_eq!(option(libc::IPPROTO_IP, libc::IP_OPTIONS), fails(libc::EACCES));
+    assert_eq!(option(libc::IPPROTO_IP, 51), fails(libc::EACCES), "IP_LOCAL_PORT_RANGE");
     assert_eq!(option(libc::IPPROTO_IPV6, libc::IPV6_RTHDR), fails(libc::EACCES));
     assert_eq!(option(libc::IPPROTO_IPV6, libc::IPV6_FLOWLABEL_MGR), fails(libc::EACCES));
     assert_eq!(option(libc::IPPROTO_IP, libc::IP_TOS), ALLOW);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use jp_confine_policy::Capability;
 use jp_confine_policy::model::{FsRule, RuleSource, TYPED};
+use jp_confine_policy::{Capabilities, Capability};
 
 use super::{Mounted, Mounts};
 
@@ -12,10 +12,14 @@ const LEFT: &str = "left by --no-mount";
 
 impl Mounts {
     /// The run's `rules` without those that go and with those of the mounts; `None` where nothing is
-    /// declared.
+    /// declared. Where that is so without the mounts the workspace grants what is `undeclared`.
     ///
     /// Nobody loses by a mount what they had without rules, nor gains by losing the last one (R13, R14).
-    pub(crate) fn among(&self, rules: Option<Vec<FsRule>>) -> Option<Vec<FsRule>> {
+    pub(crate) fn among(
+        &self,
+        rules: Option<Vec<FsRule>>,
+        undeclared: Capabilities,
+    ) -> Option<Vec<FsRule>> {
         let was_declared = rules.is_some();
         let mut rules = rules.unwrap_or_default();
         rules.retain(|rule| !(rule.external() && self.takes(rule)));
@@ -25,7 +29,7 @@ impl Mounts {
         }
         for (index, mounted) in self.mounted.iter().enumerate() {
             if rules.is_empty() {
-                rules.push(typed(everything(), index));
+                rules.push(typed(whole(undeclared), index));
             }
             let rule = mounted.rule();
             if last_on_its_path(&rules, &rule) != Some(&rule) {
@@ -49,10 +53,9 @@ impl Mounted {
     }
 }
 
-/// What holds in a workspace without rules, as a rule.
-fn everything() -> FsRule {
-    let rule = FsRule::new(".").with_write(true).with(Capability::Read, true);
-    rule.with(Capability::Execute, true)
+/// A rule that grants this in the whole workspace.
+fn whole(caps: Capabilities) -> FsRule {
+    caps.iter().fold(FsRule::new("."), |rule, capability| rule.with(capability, true))
 }
 
 /// The rule that decides on the path of `rule`, which is in normal form.
@@ -111,7 +114,7 @@ mod tests {
             mounted: mounted.collect(),
         };
         let rules: Vec<FsRule> = names(rules).iter().map(|text| rule(text)).collect();
-        let outcome = mounts.among((!rules.is_empty()).then_some(rules));
+        let outcome = mounts.among((!rules.is_empty()).then_some(rules), Capabilities::ALL);
         let Some(outcome) = outcome else { return "undeclared".to_owned() };
         let shown = |rule: &FsRule| {
             let mark = if rule.external() { '!' } else { ':' };
@@ -167,7 +170,8 @@ mod tests {
             previous: None,
         };
         let mounts = Mounts { mounted: vec![mounted], ..Mounts::default() };
-        let rules = mounts.among(None).expect("declared");
+        let rules = mounts.among(None, Capabilities::READ).expect("declared");
+        assert_eq!(rules[0].capabilities(), Capabilities::READ);
         assert!(rules.iter().all(|rule| &*rule.source().layer == "flags"));
     }
 }

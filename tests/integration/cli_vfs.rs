@@ -55,6 +55,9 @@ fn without_rules_the_workspace_may_be_read_and_nothing_else() {
     let run = confined(&scratch, &["-w", "file"], script).run();
     assert_eq!(run.stderr.matches(r#""code":-32001"#).count(), 2, "{run}");
     assert_eq!(scratch.read("ws/file"), "");
+    let mounted = confined(&scratch, &["--mount", "m=../out/dir"], script).run();
+    assert_eq!(mounted.stderr.matches(r#""code":-32001"#).count(), 3, "{mounted}");
+    let run = confined(&scratch, &["-w", "file"], script).run();
     run.assert_stderr("2 requests of the tool refused; which and why: jp-confine why --last");
     let why = product(&scratch, &["why", "--last"]).run();
     why.assert_stdout("denied process.run true by sh\n")

@@ -183,6 +183,24 @@ fn leftovers_are_ended_on_request() {
     outcome.assert_code(3).assert_stderr("the program left running, and this was ended: ");
 }
 
+/// The thread that a process began with may have ended, and others not.
+#[test]
+fn leftovers_without_a_first_thread_are_ended() {
+    if Holder::under_test() == Holder::Library || !have("python3") {
+        return skip("the library alone has no supervisor");
+    }
+    let scratch = Scratch::new();
+    let begin = "threading.Thread(target=time.sleep, args=(300,)).start()";
+    let end = format!("ctypes.CDLL(None).syscall({}, 0)", libc::SYS_exit);
+    let script = format!(
+        "python3 -c 'import ctypes, threading, time; {begin}; print(1, flush=True); {end}' >out & \
+         until [ -s out ]; do sleep 0.1; done; sleep 0.5; exit 3"
+    );
+    let run = Run::sh(&scratch, &script).mode(Mode::Confined).flags(&["--kill-leftovers"]);
+    let outcome = run.limit(LIMIT).run();
+    outcome.assert_code(3).assert_stderr("the program left running, and this was ended: python3");
+}
+
 /// In a terminal: ^C ends the wait for a daemon that does not hear it.
 #[test]
 fn a_key_ends_the_wait_for_a_daemon() {

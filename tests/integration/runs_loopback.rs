@@ -235,6 +235,9 @@ server = socket.socket()
 server.setsockopt(socket.SOL_SOCKET, 15, 1)
 server.bind(('127.0.0.1', SHARED)); server.listen(64)
 server.setsockopt(socket.SOL_SOCKET, 15, 0)
+datagrams = socket.socket(type=socket.SOCK_DGRAM); datagrams.bind(('', 0))
+try: datagrams.listen()
+except OSError: print(datagrams.getsockname()[0])
 for _ in range(16):
     try: socket.create_connection(('127.0.0.1', SHARED)); print('connected')
     except PermissionError: pass
@@ -243,4 +246,6 @@ for _ in range(16):
     let run = run(&scratch, &server, &FLAGS, &["python3", "-c", &script]);
     run.assert_ok().assert_stderr("(16×)");
     assert!(outside.accept().is_err() && !run.stdout.contains("connected"), "{run}");
+    // What listens is bound anew, and datagrams are not what does.
+    assert_eq!(run.stdout, "0.0.0.0\n", "{run}");
 }

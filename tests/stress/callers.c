@@ -220,6 +220,30 @@ void intrude(char **arguments) {
     printf("kill %s\n", said(kill(supervisor, SIGKILL)));
 }
 
+/* NAME: sends to a socket of its own there, and reads who the kernel says that it is; then says to be root. */
+void send_to_own(char **arguments) {
+    struct sockaddr_un name = {AF_UNIX, ""};
+    strncpy(name.sun_path, arguments[0], sizeof name.sun_path - 1);
+    int server = socket(AF_UNIX, SOCK_DGRAM, 0), client = socket(AF_UNIX, SOCK_DGRAM, 0), yes = 1;
+    must(bind(server, (struct sockaddr *)&name, sizeof name) == 0, "a name");
+    must(setsockopt(server, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) == 0, "an option");
+    must(sendto(client, "x", 1, 0, (struct sockaddr *)&name, sizeof name) == 1, "a message");
+    struct ucred who = {0, 0, 0};
+    char room[CMSG_SPACE(sizeof who)], data[1];
+    struct iovec piece = {data, sizeof data};
+    struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1, .msg_control = room};
+    message.msg_controllen = sizeof room;
+    must(recvmsg(server, &message, 0) == 1, "the message");
+    memcpy(&who, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof who);
+    printf("from %u\n", who.uid);
+    who = (struct ucred){getpid(), 0, 0};
+    memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), &who, sizeof who);
+    message.msg_name = &name, message.msg_namelen = sizeof name;
+    message.msg_controllen = sizeof room;
+    int sent = sendmsg(client, &message, 0) == 1;
+    printf("as root: %s\n", sent ? "ok" : strerror(errno));
+}
+
 /* PATH...: opens each for writing, and does. */
 void write_to(char **arguments) {
     for (; *arguments; arguments++) {

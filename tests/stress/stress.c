@@ -46,6 +46,7 @@ static const struct {
     {"places", places},
     {"intrude", intrude},
     {"write-to", write_to},
+    {"send-to-own", send_to_own},
     {"make-there", make_there},
     {"namespaces", namespaces},
     {"abstract", abstract},

@@ -25,7 +25,7 @@ verb threads, processes, vforks, crowd, passers;
 verb traced, stepped, suspended;
 verb open_files, file_size, identity, hidden, stranger, own_file, start, hangup;
 verb memory, self, places;
-verb intrude, write_to, make_there, namespaces;
+verb intrude, write_to, send_to_own, make_there, namespaces;
 verb abstract, reach;
 verb unserved, few_files, no_processes, attached, seized;
 
