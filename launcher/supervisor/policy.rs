@@ -1,5 +1,6 @@
 //! The policy of the run, and the record of what it refuses.
 
+use std::collections::HashSet;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -11,6 +12,7 @@ use jp_confine_policy::image::{Image, Text};
 use jp_confine_policy::telling::FULL;
 use rustix::io::Errno;
 
+use super::calls::abstract_names;
 use crate::consent::Consent;
 use crate::events;
 use crate::learn::record::Recorder;
@@ -31,6 +33,8 @@ pub(crate) struct Policy {
     page: OwnedFd,
     /// What connections are judged by, if they are.
     pub(crate) network: Option<Network>,
+    /// The cookies of sockets that were handed to the run when it began: they are not its own.
+    pub(crate) handed: HashSet<u64>,
     /// Who learns what the run uses, if anybody does.
     pub(crate) learner: Option<Recorder>,
     /// Whether the program that was typed has been started: before that nothing of the run's own runs.
@@ -54,7 +58,19 @@ impl Policy {
         let (generation, page) = (Generation::map(page)?, page.try_clone()?);
         let begun = AtomicBool::new(false);
         let unrecorded = AtomicU64::new(0);
-        Ok(Self { image, record, unrecorded, consent, generation, page, network, learner, begun })
+        let handed = abstract_names::handed();
+        Ok(Self {
+            image,
+            record,
+            unrecorded,
+            consent,
+            generation,
+            page,
+            network,
+            handed,
+            learner,
+            begun,
+        })
     }
 
     /// The page that the processes of the run share, if that is what `path` names: a process whose

@@ -5,6 +5,8 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::process::Command;
 
+use rustix::io::{FdFlags, fcntl_setfd};
+
 use crate::layers::Holder;
 use crate::layers_stress::{BOTH, Linked, ground};
 use crate::run::{Mode, Run, skip};
@@ -39,6 +41,12 @@ fn abstract_sockets() {
         outcome.assert_stderr(&format!("denied net @{messages} by stress"));
         // Not even for as long as it takes to see who it is: another thread could write meanwhile.
         assert!(listener.accept().is_err(), "connected, {linked:?} without {without}: {outcome}");
+        // Nor if the run was handed the socket where others wait.
+        fcntl_setfd(&listener, FdFlags::empty()).expect("a flag");
+        let run = Run::new(&scratch, "./stress", &line).env("JP_CONFINE_WITHOUT", without);
+        let handed = run.mode(Mode::under_test()).run();
+        fcntl_setfd(&listener, FdFlags::CLOEXEC).expect("a flag");
+        assert_eq!(handed.stdout, refused, "{linked:?} without {without}: {handed}");
     }
 }
 

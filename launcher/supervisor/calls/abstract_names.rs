@@ -1,13 +1,14 @@
 //! Connections to local sockets that have a name and no path (`unix(7)`, "abstract"). No rule is about those: the server
 //! must be of the run. It is held before anybody is connected, so that nobody else can come to its name meanwhile.
 
+use std::collections::HashSet;
 use std::fs;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
-use rustix::net::sockopt::{socket_acceptconn, socket_type};
+use rustix::net::sockopt::{socket_acceptconn, socket_cookie, socket_type};
 use rustix::net::{SocketAddrUnix, SocketType, getsockname};
-use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
 use super::network::{domain, is_datagram, refuse_unruled, shown_name};
 use crate::descendants;
@@ -32,7 +33,7 @@ pub(super) fn connect(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result
 fn admit(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<Option<OwnedFd>, Errno> {
     let shown = shown_name(given);
     if !is_datagram(socket)? {
-        let server = Server::sought_by(socket, given)?.hold();
+        let server = Server::sought_by(socket, given)?.hold(&task.policy.handed);
         if server.is_some() {
             return Ok(server);
         }
@@ -60,9 +61,11 @@ impl<'a> Server<'a> {
         Ok(Self { name, namespace, kind: socket_type(socket)? })
     }
 
-    /// The socket, of any process of the run that has it.
-    fn hold(&self) -> Option<OwnedFd> {
-        let of = |process: i32| sockets_of(process)?.find(|socket| self.is(socket) == Ok(true));
+    /// The socket, of any process of the run that has it, but for those that were `handed` to the run.
+    fn hold(&self, handed: &HashSet<u64>) -> Option<OwnedFd> {
+        let is_own = |socket: &OwnedFd| socket_cookie(socket).is_ok_and(|it| !handed.contains(&it));
+        let is_sought = |socket: &OwnedFd| self.is(socket) == Ok(true) && is_own(socket);
+        let of = |process: i32| sockets_of(process)?.find(is_sought);
         descendants::all().iter().find_map(|process| of(process.pid))
     }
 
@@ -76,6 +79,12 @@ impl<'a> Server<'a> {
             && socket_acceptconn(socket)?
             && actions::network_namespace(socket)? == self.namespace)
     }
+}
+
+/// The cookies of the sockets that this process has, which began before there was a run: others wait there.
+pub(crate) fn handed() -> HashSet<u64> {
+    let sockets = sockets_of(getpid().as_raw_nonzero().get()).into_iter().flatten();
+    sockets.filter_map(|socket| socket_cookie(&socket).ok()).collect()
 }
 
 /// Duplicates of all sockets of a process.

@@ -2,7 +2,7 @@
 //! that judged, and does to it what the caller asked for: the same answers as the preload library's
 //! hooks of the same names.
 
-mod abstract_names;
+pub(super) mod abstract_names;
 pub(super) mod attributes;
 mod control;
 pub(super) mod denials;
