@@ -230,12 +230,28 @@ impl Store {
         self.get(Kind::Mount, name.as_str()).and_then(|it| it.made_directories).unwrap_or_default()
     }
 
-    /// Has it known that so many directories were `made` for the link `name`, where its approval is to be saved.
+    /// Has it known that so many directories were `made` for the link `name`, where its approval is to be saved. Those
+    /// above them that were made for other links are its own, too: they go with the last one.
     pub(crate) fn note_made(&mut self, name: &Utf8Path, made: usize) {
-        let change = self.changes.get_mut(&(Kind::Mount, name.to_string()));
-        if let Some(Some(entry)) = change {
-            entry.made_directories = Some(made).filter(|made| *made > 0);
-        }
+        let change = self.changes.get(&(Kind::Mount, name.to_string()));
+        let Some(Some(mut entry)) = change.cloned() else { return };
+        let of_others = self.made_directories();
+        let is_own = |(count, directory): &(usize, &Utf8Path)| {
+            *count < made || of_others.contains(*directory)
+        };
+        let own = name.ancestors().skip(1).enumerate().take_while(is_own).count();
+        entry.made_directories = Some(own).filter(|own| *own > 0);
+        self.change(Kind::Mount, name.as_str(), Some(entry));
+    }
+
+    /// The directories that were made for links, as far as that is known.
+    fn made_directories(&self) -> BTreeSet<Utf8PathBuf> {
+        let entries = self.entries(Kind::Mount).iter();
+        let of = |entry: &Binding| -> Vec<Utf8PathBuf> {
+            let above = Utf8Path::new(&entry.rule_path).ancestors().skip(1);
+            above.take(entry.made_directories.unwrap_or_default()).map(Utf8PathBuf::from).collect()
+        };
+        entries.flat_map(of).collect()
     }
 
     fn change(&mut self, kind: Kind, name: &str, entry: Option<Binding>) {

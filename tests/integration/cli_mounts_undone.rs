@@ -104,6 +104,27 @@ fn no_mount_removes_link_and_approval() {
     assert_eq!(scratch.read("out/target"), "unchanged\n");
 }
 
+/// In whatever order the links in them go.
+#[test]
+fn no_mount_removes_the_directories_that_were_made_for_several_links() {
+    for (made, gone) in [
+        (&["--mount a/b/c=../out/dir", "--mount a/b/d=../out/dir"][..], ["a/b/c", "a/b/d"]),
+        (&["--mount a/b/c=../out/dir", "--mount a/b/d=../out/dir"], ["a/b/d", "a/b/c"]),
+        (&["--mount a/b/c=../out/dir --mount a/b/d=../out/dir"], ["a/b/c", "a/b/d"]),
+        (&["--mount a/b/c=../out/dir", "--mount a/d/e=../out/dir"], ["a/b/c", "a/d/e"]),
+    ] {
+        let scratch = Scratch::new();
+        for line in made {
+            say(&scratch, &format!("{line} -- true")).assert_ok();
+        }
+        for name in gone {
+            assert!(scratch.ws().join("a").exists(), "{made:?} without {gone:?}");
+            say(&scratch, &format!("--no-mount {name} -- true")).assert_ok();
+        }
+        assert!(!scratch.ws().join("a").exists(), "{made:?} without {gone:?}");
+    }
+}
+
 /// What was made for it goes with it, but nothing that is somebody else's.
 #[test]
 fn no_mount_removes_the_directories_that_were_made_for_the_link() {
