@@ -289,7 +289,7 @@ impl<'a> Advisor<'a> {
         Some((path.to_owned(), step.held.union(self.consented_at(&step.place))))
     }
 
-    /// Whether rules on the place of the workspace yield to what a person denied.
+    /// Whether rules on the place yield to what a person denied.
     fn is_denied(&self, place: &Path) -> bool {
         let is_own =
             |origin: &Origin| matches!(origin, Origin::Flag { .. } | Origin::Profile { .. });

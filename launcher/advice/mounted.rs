@@ -12,6 +12,10 @@ impl Advisor<'_> {
     pub(super) fn by_mount(&self, asked: Asked<'_>) -> Option<Vec<(&'static str, PathBuf)>> {
         let is_behind = |target| asked.paths().all(|path| path.starts_with(target));
         let idle = self.mounts.iter().find(|idle| is_behind(&idle.target))?;
+        // What is typed by `-r` outweighs these; a mount is a rule.
+        if asked.paths().any(|path| self.is_denied(path) || self.tiers.is_sensitive(path)) {
+            return None;
+        }
         let mut trial = Trial::of(*self, Means::Options);
         let allows =
             trial.add(&Step::of(idle.target.clone(), Capabilities::READ)) && trial.allows(&[asked]);

@@ -22,8 +22,7 @@ pub(crate) struct Idle {
 /// Those of the workspace `root` that lead where they were approved to, seen from the directory `cwd`; none where
 /// that is not in the workspace. Looks at the disk.
 pub(crate) fn idle(root: &Root, cwd: &Path, store: &Store, grants: &[Grant]) -> Vec<Idle> {
-    let Ok(inside) = cwd.strip_prefix(root.as_path()) else { return Vec::new() };
-    let up = "../".repeat(inside.components().count());
+    let Some(up) = way_up(root, cwd) else { return Vec::new() };
     let is_ruled = |name: &str| {
         let names = |grant: &Grant| matches!(&grant.kind, GrantKind::External { lexical_path } if lexical_path == name);
         grants.iter().any(names)
@@ -42,6 +41,12 @@ pub(crate) fn idle(root: &Root, cwd: &Path, store: &Store, grants: &[Grant]) -> 
             }
         })
         .collect()
+}
+
+/// What leads from the directory `cwd` to the root of the workspace that it is in.
+pub(super) fn way_up(root: &Root, cwd: &Path) -> Option<String> {
+    let inside = cwd.strip_prefix(root.as_path()).ok()?;
+    Some("../".repeat(inside.components().count()))
 }
 
 /// The word that is read as this, without the mode where that goes without saying.

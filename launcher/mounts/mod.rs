@@ -87,7 +87,7 @@ impl Mounts {
         let checker = Checker { place, links: Links::of(root)?, known: list::names(scopes, store) };
         let mut mounts = Self::default();
         for unmount in &options.no_mounts {
-            mounts.gone.extend(checker.gone(unmount)?);
+            mounts.gone.extend(checker.gone(unmount, store)?);
         }
         for name in &mounts.gone {
             if checker.leads_outside(name) {
@@ -191,7 +191,7 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     /// The names that a `--no-mount` takes away.
-    fn gone(&self, unmount: &Unmount) -> Result<BTreeSet<Utf8PathBuf>, Failure> {
+    fn gone(&self, unmount: &Unmount, store: &Store) -> Result<BTreeSet<Utf8PathBuf>, Failure> {
         let Unmount::Named(typed) = unmount else { return Ok(self.known.clone()) };
         let option = format!("--no-mount {}", report::path(typed));
         let name =
@@ -199,11 +199,14 @@ impl Checker<'_> {
         if self.known.contains(&name) {
             return Ok(BTreeSet::from([name]));
         }
+        // As they are typed here.
+        let up = idle::way_up(self.place.root, &self.place.context.cwd).unwrap_or_default();
         let mounted: Vec<String> =
-            self.known.iter().map(|name| report::path(name.as_str())).collect();
-        let there_are = match mounted.as_slice() {
-            [] => "nothing is mounted in this workspace".to_owned(),
-            mounted => format!("mounted are: {}", mounted.join(", ")),
+            self.known.iter().map(|name| report::path(&format!("{up}{name}"))).collect();
+        let there_are = match (&store.warning, mounted.as_slice()) {
+            (Some(warning), _) => warning.clone(),
+            (None, []) => "nothing is mounted in this workspace".to_owned(),
+            (None, mounted) => format!("mounted are: {}", mounted.join(", ")),
         };
         Err(Failure::advised(format!("{option}: there is no such mount"), there_are))
     }

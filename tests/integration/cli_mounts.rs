@@ -317,6 +317,7 @@ fn what_cannot_be_read_is_said_and_kept() {
     fs::write(dir.join("approvals.json"), "{ broken").expect("written");
     let run = say(&scratch, "-- cat fork/inner");
     run.assert_code(1).assert_stderr("malformed").assert_no_secret();
+    say(&scratch, "--no-mount fork2 -- true").assert_code(125).assert_stderr("malformed");
     say(&scratch, "approvals approve fork").assert_ok();
     say(&scratch, "-- cat fork/inner").assert_ok();
     let aside = fs::read_to_string(dir.join("approvals.json.unusable-1"));
@@ -357,6 +358,18 @@ fn what_was_mounted_once_is_offered_as_a_mount() {
     let again = refused(&scratch);
     again.assert_code(1).assert_stderr(&allow);
     say(&scratch, "why --last").assert_stdout(&format!("allow: jp-confine --mount {mount}"));
+    // Nor is it where more outweighs a rule than an option.
+    for option in [&["--deny", "fork"][..], &["--deny", "../out"]] {
+        let denied = product(&scratch, &[option, &["--", "cat", "fork/inner"]].concat()).run();
+        let expected = scratch.expand("allow: jp-confine -r $OUT/dir/inner");
+        assert!(
+            denied.stderr.contains(&expected) && !denied.stderr.contains("--mount"),
+            "{denied}"
+        );
+    }
+    scratch.write("out/dir/.env", "TOPSECRET");
+    let sensitive = product(&scratch, &["--", "cat", "fork/.env"]).run();
+    assert!(!sensitive.stderr.contains("--mount"), "{sensitive}");
     // What it would not grant, and what nobody approved any more, is another matter.
     let write = product(&scratch, &["--", "touch", "fork/inner"]).run();
     assert!(!write.stderr.contains("--mount"), "{write}");
