@@ -10,6 +10,7 @@ use jp_confine_policy::decide::{Request, Verdict, lookup};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tier::Tier;
+use jp_confine_policy::tiers::Described;
 
 use super::withheld::{is_by_default, is_question, withholder};
 use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
@@ -120,10 +121,16 @@ impl<'a> Trial<'a> {
         for _ in 0..STEPS {
             let image = self.image(asked).map_err(|_| useless())?;
             let image = prepare::parse_image(&image).map_err(|_| useless())?;
-            if let Some(pattern) = self.kept_by(&image, asked) {
-                let others = self.advisor.others_beside(Some(&pattern), asked);
+            if let Some(Described { words, is_built_in }) = self.kept_by(&image, asked) {
+                if is_built_in {
+                    return Err(never(format!(
+                        "what is below has to stay in its place by {words}, which is built in: \
+                         no option and no rule can allow it"
+                    )));
+                }
+                let others = self.advisor.others_beside(Some(&words), asked);
                 return Err(never(format!(
-                    "what is below has to stay in its place; take the pattern out: {pattern}{others}"
+                    "what is below has to stay in its place; take the pattern out: {words}{others}"
                 )));
             }
             let Verdict::Deny(denied) = asked.judge(&image) else {

@@ -4,7 +4,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::tier::{Restraint, Tier};
-use jp_confine_policy::tiers::Tiers;
+use jp_confine_policy::tiers::{Described, Tiers};
 
 use super::trial::{Means, Trial};
 use super::{Advice, Advisor, Written, options_of};
@@ -124,15 +124,16 @@ impl Trial<'_> {
 
     /// The pattern below a directory that is to move, which says nothing of where it would go (spec §9.6).
     /// Looks at the disk.
-    pub(super) fn kept_by(&self, image: &Image<'_>, asked: Asked<'_>) -> Option<String> {
+    pub(super) fn kept_by(&self, image: &Image<'_>, asked: Asked<'_>) -> Option<Described> {
         let Asked::Rename { from, to, destination } = asked else { return None };
         let goes = |from: &Request<'_>, to: &Request<'_>| {
             decide::relocate(image, from, to) == Verdict::Allow || !path_of(from.path).is_dir()
         };
         let moves = goes(&from, &to) && (destination != Destination::Exchange || goes(&to, &from));
         let (from, to) = (path_of(from.path), path_of(to.path));
-        let pattern = || self.advisor.tiers.described_between(from, to);
-        (!moves).then(|| report::path(&pattern().unwrap_or_else(|| "file_policy".to_owned())))
+        let unknown = || Described { words: "file_policy".to_owned(), is_built_in: false };
+        let pattern = || self.advisor.tiers.described_between(from, to).unwrap_or_else(unknown);
+        (!moves).then(pattern).map(|it| Described { words: report::path(&it.words), ..it })
     }
 }
 
@@ -170,8 +171,13 @@ impl Advisor<'_> {
         let kept = || {
             let trial = Trial::of(*self, Means::Options);
             let image = trial.image(asked).ok()?;
-            let pattern = trial.kept_by(&prepare::parse_image(&image).ok()?, asked)?;
-            Some(format!("then to be taken out, too: {pattern}"))
+            let Described { words, is_built_in } =
+                trial.kept_by(&prepare::parse_image(&image).ok()?, asked)?;
+            Some(if is_built_in {
+                format!("what is below stays in its place even then, by {words}, which is built in")
+            } else {
+                format!("then to be taken out, too: {words}")
+            })
         };
         self.question(asked, &[]).or_else(kept)
     }

@@ -29,6 +29,15 @@ const SENSITIVE: [&str; 9] = [
     "**/.env.*",
 ];
 
+/// A pattern, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Described {
+    /// The pattern, its list, and where it is written.
+    pub words: String,
+    /// It is written nowhere, so that nobody can take it out.
+    pub is_built_in: bool,
+}
+
 /// Whose pattern: of a tier, or of the list of sensitive paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum List {
@@ -324,7 +333,7 @@ impl Tiers {
     /// As [`Self::described`], the most specific pattern of those that do not say the same below both of these
     /// canonical directories.
     #[must_use]
-    pub fn described_between(&self, one: &Path, other: &Path) -> Option<String> {
+    pub fn described_between(&self, one: &Path, other: &Path) -> Option<Described> {
         let differs = |list: List, pattern: &Pattern| {
             let mut listed = Listed::new(list.marks());
             pattern.list(&mut listed);
@@ -333,7 +342,10 @@ impl Tiers {
         };
         let differing = self.patterns.iter().filter(|(list, pattern)| differs(*list, pattern));
         let narrowest = differing.max_by_key(|(_, pattern)| pattern.specificity());
-        narrowest.map(|(list, pattern)| self.in_words(Some(*list), Some(pattern)))
+        narrowest.map(|(list, pattern)| Described {
+            words: self.in_words(Some(*list), Some(pattern)),
+            is_built_in: *list == List::Sensitive && SENSITIVE.contains(&pattern.text.as_str()),
+        })
     }
 
     /// The pattern of a list, and where it is written; without one the list, or the default.

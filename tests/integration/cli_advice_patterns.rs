@@ -103,6 +103,19 @@ fn what_is_behind_patterns_that_deny_is_named_at_once() {
     }
 }
 
+/// Nobody can take out what is built in.
+#[test]
+fn what_a_built_in_pattern_keeps_in_its_place() {
+    let scratch = withheld();
+    scratch.write("home/.aws/credentials", "TOPSECRET");
+    let home = scratch.path("home");
+    let options = ["-w", home.to_str().expect("UTF-8")];
+    let script = "mv ~/.aws ~/moved";
+    let denied = product(&scratch, &[&options[..], &["--", "sh", "-c", script]].concat()).run();
+    denied.assert_stderr("credentials` of sensitive_paths, which is built in");
+    assert!(!denied.stderr.contains("take the pattern out"), "{denied}");
+}
+
 /// What is granted and asked about does not leave its place: that is no question, and nobody is told of one.
 #[test]
 fn what_is_asked_about_stays_in_its_place() {
