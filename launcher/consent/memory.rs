@@ -42,10 +42,6 @@ impl Memory {
 
     /// What was said to all of a question, or with a no to any of it.
     pub(super) fn settled(&self, question: &Question) -> Option<Answer> {
-        let answers = question.wishes.iter().map(|wish| self.known(wish));
-        answers.reduce(|all, one| match (all, one) {
-            (Some(Answer::No), _) | (_, Some(Answer::No)) => Some(Answer::No),
-            (all, one) => all.and(one),
-        })?
+        Answer::to_all(question.wishes.iter().map(|wish| self.known(wish)))
     }
 }

@@ -196,19 +196,14 @@ impl Consent {
         let mut state = self.state();
         let now = Instant::now();
         state.single.retain(|(_, _, until)| *until > now);
-        let answers: Vec<Option<Answer>> =
-            question.wishes.iter().map(|wish| state.known((asker, tid), wish)).collect();
-        if answers.contains(&Some(Answer::No)) {
-            return Some(Answer::No);
+        let wishes = question.wishes.iter();
+        let answer = Answer::to_all(wishes.map(|wish| state.known((asker, tid), wish)))?;
+        if answer == Answer::Once {
+            state.single.retain(|(whose, wish, _)| {
+                !(*whose == tid && question.wishes.iter().any(|wanted| wish.covers(wanted)))
+            });
         }
-        let answers: Vec<Answer> = answers.into_iter().collect::<Option<_>>()?;
-        if !answers.contains(&Answer::Once) {
-            return Some(Answer::Run);
-        }
-        state.single.retain(|(whose, wish, _)| {
-            !(*whose == tid && question.wishes.iter().any(|wanted| wish.covers(wanted)))
-        });
-        Some(Answer::Once)
+        Some(answer)
     }
 
     /// Starts the thread that asks, if it is not there.
@@ -315,6 +310,16 @@ impl Answer {
     /// Whether the call may go on.
     pub(crate) const fn consents(self) -> bool {
         !matches!(self, Self::No)
+    }
+
+    /// The answer to a question by those to its parts: one no is enough, and else all have to be known.
+    fn to_all(parts: impl Iterator<Item = Option<Self>>) -> Option<Self> {
+        let parts: Vec<Option<Self>> = parts.collect();
+        if parts.contains(&Some(Self::No)) {
+            return Some(Self::No);
+        }
+        let parts: Vec<Self> = parts.into_iter().collect::<Option<_>>()?;
+        Some(if parts.contains(&Self::Once) { Self::Once } else { Self::Run })
     }
 
     const fn word(self) -> u64 {
