@@ -20,6 +20,16 @@ pub(crate) enum Found {
     Missing(Entry),
 }
 
+impl Found {
+    /// The canonical path of what is there or is missing, where it has one.
+    pub(super) fn path(&self) -> Option<&[u8]> {
+        match self {
+            Self::Object(object) => object.path(),
+            Self::Missing(entry) => Some(&entry.path),
+        }
+    }
+}
+
 /// An object that is held.
 pub(crate) struct Object {
     pub(crate) file: OwnedFd,

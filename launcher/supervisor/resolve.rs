@@ -127,36 +127,28 @@ impl<'a> Argument<'a> {
         Ok(if path.is_empty() { b"/".to_vec() } else { path })
     }
 
-    /// Where a path that leads nowhere would: the last directory on its way that exists, and what follows. `None`
-    /// where `..` follows, or no link is on the way.
+    /// Where a path that leads nowhere would: what its links lead to as far as that is there, or would be made, and
+    /// what follows. `None` where `..` follows, or no link is on the way.
     pub(crate) fn absent_place(&self) -> Option<Vec<u8>> {
         let text = self.text.to_bytes();
         if text.split(|&byte| byte == b'/').any(|component| component == b"..") {
             return None;
         }
         let mut before = text;
-        loop {
-            before = split(before).parent;
+        while !before.is_empty() {
             // Mostly no link is on the way, which the kernel tells at once.
-            match self.without_links(&CString::new(before).ok()?, HELD_DIRECTORY) {
-                Err(Errno::NOENT) if !before.is_empty() => continue,
-                Ok(_) | Err(Errno::NOENT) => return None,
-                Err(_) => {}
-            }
-            match self.walk(before, false) {
-                Ok(Found::Object(object)) if !before.is_empty() => {
-                    let mut place = object.path()?.to_vec();
-                    for name in text.get(before.len()..)?.split(|&byte| byte == b'/') {
-                        if !matches!(name, b"" | b".") {
-                            place.extend([b"/", name].concat());
-                        }
+            match self.without_links(&CString::new(before).ok()?, HELD) {
+                Ok(_) => return None,
+                Err(Errno::NOENT) => {}
+                Err(_) => {
+                    if let Ok(found) = self.walk(before, false) {
+                        return Some(joined(found.path()?, text.get(before.len()..)?));
                     }
-                    return Some(place);
                 }
-                Ok(Found::Missing(_)) | Err(Errno::NOENT) => {}
-                Ok(Found::Object(_)) | Err(_) => return None,
             }
+            before = split(before).parent;
         }
+        None
     }
 
     /// Holds what the path leads to; `stops` at a link at the end.
@@ -260,6 +252,13 @@ impl<'a> Argument<'a> {
         }
         walk.finish(stops)
     }
+}
+
+/// A path, and what follows it below there.
+fn joined(path: &[u8], rest: &[u8]) -> Vec<u8> {
+    let names = rest.split(|&byte| byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
+    let root = path.strip_suffix(b"/").unwrap_or(path);
+    names.fold(root.to_vec(), |place, name| [&place, &b"/"[..], name].concat())
 }
 
 /// Where a path's last component is.

@@ -4,6 +4,7 @@
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt as _, lchown, symlink};
 
+use crate::attack::{answer, arena_with, call, linkings, set_up};
 use crate::layers::Holder;
 use crate::layers_stress::{
     BOTH, Linked, assert_as_bare, assert_says, assert_static_as_bare, ground, run,
@@ -28,6 +29,28 @@ fn a_path_that_never_comes_stalls_nobody() {
         }
         bare.assert_stdout("others 50");
         assert_eq!(confined.assert_ok().stdout, bare.stdout, "{confined}");
+    }
+}
+
+/// A link that dangles stands for what it leads to, be that granted and the link itself not (spec §4.1.5).
+#[test]
+fn what_a_link_dangles_to_is_judged_by_its_place() {
+    const POLICY: &str = "[[access.fs]]\npath = 'bin'\nread = true\nexecute = true\n\
+                          [[access.fs]]\npath = 'dir'\nread = true\nwrite = true\n";
+    for &linking in linkings() {
+        let scratch = arena_with(linking, Scratch::new());
+        let links = "mkdir dir apart; ln -s ../dir/none apart/link; ln -s missing apart/closed";
+        set_up(&scratch, links);
+        scratch.write("ws/jp-confine.toml", POLICY);
+        for (operation, expected) in [
+            ("open apart/link", "ENOENT"),
+            ("open_with wronly apart/link", "ENOENT"),
+            ("open apart/closed", "EACCES"),
+            ("creat apart/link", "ok"),
+        ] {
+            let run = call(&scratch, Mode::under_test(), &format!("-q -- {operation}"));
+            assert_eq!(answer(&run), expected, "{operation}: {run}");
+        }
     }
 }
 
