@@ -165,6 +165,7 @@ pub(super) const NETWORK: &[(c_long, Fate)] = &[
     (libc::SYS_connect, Fate::TrapAlways),
     (libc::SYS_bind, Fate::TrapAlways),
     (libc::SYS_listen, Fate::TrapAlways),
+    (libc::SYS_shutdown, Fate::TrapAlways),
     (libc::SYS_sendto, Fate::Send { flags: 3, address: Some(4) }),
     (libc::SYS_sendmsg, Fate::Send { flags: 2, address: None }),
     (libc::SYS_sendmmsg, Fate::Send { flags: 3, address: None }),

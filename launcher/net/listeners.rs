@@ -2,10 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fs, io};
 
 use rustix::net::sockopt::socket_cookie;
+use rustix::net::{Shutdown, getpeername, shutdown};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
 /// More sockets are not told apart; then none is of the run.
@@ -35,6 +37,8 @@ struct State {
     places: HashMap<SocketAddr, Listener>,
     /// Sockets that others may share, or share an address with.
     shared: HashSet<u64>,
+    /// What is about to be connected to a socket.
+    awaited: HashMap<u64, Vec<Arc<OwnedFd>>>,
     turns: u64,
 }
 
@@ -98,8 +102,58 @@ impl Listeners {
         }
     }
 
+    /// `connecting` is going to be connected to the socket. As long as what is returned lives,
+    /// [`Self::unless_awaited`] does nothing to that.
+    ///
+    /// # Errors
+    /// `EMFILE`.
+    pub(crate) fn await_at(&self, cookie: u64, connecting: &OwnedFd) -> io::Result<Awaited<'_>> {
+        let connecting = Arc::new(connecting.try_clone()?);
+        self.state().awaited.entry(cookie).or_default().push(Arc::clone(&connecting));
+        Ok(Awaited { listeners: self, cookie, connecting })
+    }
+
+    /// Does something by which others could come to the place of the socket. Where it is awaited that is not done:
+    /// what has no connection to it then will have none, as it could be to them.
+    pub(crate) fn unless_awaited<T>(&self, cookie: u64, act: impl FnOnce() -> T) -> Option<T> {
+        let state = self.state();
+        let Some(awaited) = state.awaited.get(&cookie) else { return Some(act()) };
+        for connecting in awaited {
+            if !is_connected(connecting) {
+                // Of a connection that comes about it leaves nothing (inet_shutdown in net/ipv4/af_inet.c).
+                let _ = shutdown(connecting, Shutdown::Both);
+            }
+        }
+        None
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a socket has a connection.
+pub(crate) fn is_connected(socket: &OwnedFd) -> bool {
+    matches!(getpeername(socket), Ok(Some(_)))
+}
+
+/// A connection that is to come about.
+#[derive(Debug)]
+pub(crate) struct Awaited<'l> {
+    listeners: &'l Listeners,
+    cookie: u64,
+    connecting: Arc<OwnedFd>,
+}
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        let mut state = self.listeners.state();
+        if let Some(all) = state.awaited.get_mut(&self.cookie) {
+            all.retain(|one| !Arc::ptr_eq(one, &self.connecting));
+            if all.is_empty() {
+                state.awaited.remove(&self.cookie);
+            }
+        }
     }
 }
 
@@ -128,5 +182,19 @@ mod tests {
         listeners.begin(place, place, 1, 3, 11);
         assert!(listeners.find(place).is_some());
         assert_eq!(listeners.find(SocketAddr::from(([127, 0, 0, 2], 80))), None);
+    }
+
+    #[test]
+    fn a_socket_stays_as_it_is_until_the_last_connection_to_it_has_come_about() {
+        let listeners = Listeners::default();
+        let (connecting, _other) = std::os::unix::net::UnixStream::pair().expect("a pair");
+        let connecting = OwnedFd::from(connecting);
+        let awaited = [(); 2].map(|()| listeners.await_at(10, &connecting).expect("awaited"));
+        assert_eq!(listeners.unless_awaited(11, || "done"), Some("done"));
+        for one in awaited {
+            assert_eq!(listeners.unless_awaited(10, || "done"), None);
+            drop(one);
+        }
+        assert_eq!(listeners.unless_awaited(10, || "done"), Some("done"));
     }
 }

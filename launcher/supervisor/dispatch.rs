@@ -161,6 +161,7 @@ mod common {
         libc::SYS_connect => "connect", sockets::connect(task, a.int(0), a.word(1), a.int(2));
         libc::SYS_bind => "bind", sockets::bind(task, a.int(0), a.word(1), a.int(2));
         libc::SYS_listen => "listen", listening::listen(task, a.int(0), a.int(1));
+        libc::SYS_shutdown => "shutdown", loopback::shut_down(task, a.int(0), a.int(1));
         libc::SYS_sendto => "sendto", messages::send_to(
             task, a.int(0), (a.word(1), a.word(2)), a.int(3), (a.word(4), a.int(5)),
         );

@@ -176,6 +176,38 @@ print(errno.errorcode[ctypes.get_errno()], 'closed' if state == 7 else state)
     run.assert_ok().assert_stdout("EINTR closed\n");
 }
 
+/// A connection that comes about later does so to whoever is there then, with what other threads wait to send by it.
+#[test]
+fn a_place_is_not_left_while_a_connection_comes_about() {
+    if !have("python3") {
+        return skip("python serves");
+    }
+    let scratch = Scratch::for_ordinary_user();
+    let server = Server::start();
+    let script = r"
+import ctypes, socket, threading, time
+libc = ctypes.CDLL(None)
+def connect(client, place):
+    try: client.connect(place)
+    except OSError: pass
+for leave in [
+    lambda server: server.shutdown(socket.SHUT_RD),
+    lambda server: libc.connect(server.fileno(), bytes(16), 16),
+    lambda server: server.setsockopt(socket.SOL_SOCKET, 15, 1),
+]:
+    server = socket.create_server(('127.0.0.1', 0), backlog=0)
+    place = server.getsockname()
+    first, client = socket.create_connection(place), socket.socket()
+    threading.Thread(target=connect, args=(client, place), daemon=True).start()
+    state = lambda: client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+    while state() != 2: time.sleep(0.01)
+    leave(server)
+    print('closed' if state() == 7 else state())
+";
+    let run = run(&scratch, &server, &FLAGS, &["python3", "-c", script]);
+    run.assert_ok().assert_stdout("closed\nclosed\nclosed\n");
+}
+
 /// Gives the line that it is told a socket that listens.
 const GIVER: &str = r"
 import socket, subprocess, sys

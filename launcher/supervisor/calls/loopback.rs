@@ -2,20 +2,20 @@
 //! is held, so that nobody else can come to its place meanwhile, and looked at again afterwards.
 
 use std::net::{Ipv6Addr, SocketAddr};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{
     set_socket_reuseport, socket_acceptconn, socket_cookie, socket_reuseport,
 };
-use rustix::net::{Shutdown, getpeername, shutdown};
+use rustix::net::{Shutdown, shutdown};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use super::network::{domain, own_address};
 use crate::descendants;
 use crate::events::Reason;
-use crate::net::listeners::Listener;
+use crate::net::listeners::{Awaited, Listener, is_connected};
 use crate::net::{Network, address};
 use crate::supervisor::task::{Subject, Task};
 use crate::supervisor::waiting::is_interruption;
@@ -25,14 +25,19 @@ use crate::sys::notification::Answer;
 /// For so long a connection is waited for: whoever is asked takes it at once, or has too many.
 const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
+/// After so long it is looked again whether a connection has come about.
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+
 /// A socket of the run's that listens. As long as it is held nobody else can listen there.
-pub(super) struct Held {
+pub(super) struct Held<'n> {
     socket: OwnedFd,
     listener: Listener,
     place: SocketAddr,
+    /// The program neither has it stop nor shares its port.
+    _awaited: Awaited<'n>,
 }
 
-impl Held {
+impl Held<'_> {
     /// Whether it has been listening all the time since it was found.
     fn listens(&self, network: &Network) -> bool {
         network.listeners.find(self.place) == Some(self.listener)
@@ -76,17 +81,53 @@ pub(crate) fn share_port(task: &Task<'_>, fd: i32, at: u64, size: u32) -> Result
         return Err(Errno::INVAL);
     }
     let value = task.caller.bytes(at, size_of::<i32>())?;
+    let shares = value.iter().any(|byte| *byte != 0);
     if let Some(network) = &task.policy.network {
         network.listeners.share(socket_cookie(&socket)?);
     }
     let _acting = task.begin()?;
-    set_socket_reuseport(&socket, value.iter().any(|byte| *byte != 0))?;
-    Ok(Answer::Value(0))
+    set_free(task, &socket, || set_socket_reuseport(&socket, shares))
+}
+
+/// shutdown(2): a socket that listens stops, and another may listen in its place.
+pub(crate) fn shut_down(task: &Task<'_>, fd: i32, how: i32) -> Result<Answer, Errno> {
+    let socket = task.caller.descriptor(fd)?;
+    let how = match how {
+        libc::SHUT_RD => Shutdown::Read,
+        libc::SHUT_WR => Shutdown::Write,
+        libc::SHUT_RDWR => Shutdown::Both,
+        _ => return Err(Errno::INVAL),
+    };
+    set_free(task, &socket, || shutdown(&socket, how))
+}
+
+/// Does something to a socket by which others may come to its place, when no connection to it is about to come about
+/// any more: it would be to them.
+pub(super) fn set_free(
+    task: &Task<'_>,
+    socket: &OwnedFd,
+    act: impl Fn() -> Result<(), Errno>,
+) -> Result<Answer, Errno> {
+    let cookie = socket_cookie(socket)?;
+    let done = || match &task.policy.network {
+        Some(network) => network.listeners.unless_awaited(cookie, &act),
+        None => Some(act()),
+    };
+    loop {
+        if let Some(outcome) = done() {
+            return outcome.map(|()| Answer::Value(0));
+        }
+        task.wait(|| poll(&mut [], Some(&PAUSE)))?;
+    }
 }
 
 /// The socket of the run that `socket` would be connected to at `target`, in its plain form, if no rule is
 /// about that.
-pub(super) fn hold(network: &Network, socket: &OwnedFd, target: SocketAddr) -> Option<Held> {
+pub(super) fn hold<'n>(
+    network: &'n Network,
+    socket: &OwnedFd,
+    target: SocketAddr,
+) -> Option<Held<'n>> {
     if !target.ip().is_loopback() || network.is_ruled(target) {
         return None;
     }
@@ -98,7 +139,8 @@ pub(super) fn hold(network: &Network, socket: &OwnedFd, target: SocketAddr) -> O
         network.listeners.forget(target, listener);
         return None;
     };
-    let held = Held { socket: found, listener, place: target };
+    let awaited = network.listeners.await_at(listener.cookie, socket).ok()?;
+    let held = Held { socket: found, listener, place: target, _awaited: awaited };
     // A process may have gone where there is another loopback.
     let [here, there] = [socket, &held.socket].map(actions::network_namespace);
     (here.is_ok() && here == there && held.listens(network)).then_some(held)
@@ -119,7 +161,7 @@ pub(super) fn connect(
     task: &Task<'_>,
     network: &Network,
     socket: &OwnedFd,
-    held: &Held,
+    held: &Held<'_>,
 ) -> Result<Answer, Errno> {
     let target = address::write(held.listener.place, domain(socket)?);
     let _acting = task.begin()?;
@@ -131,7 +173,7 @@ pub(super) fn connect(
     let mut ready = [PollFd::new(socket, PollFlags::OUT)];
     let waited = task.wait(|| poll(&mut ready, Some(&PATIENCE)));
     let has_failed = ready[0].revents().intersects(PollFlags::ERR | PollFlags::HUP);
-    if !matches!(getpeername(socket.as_fd()), Ok(Some(_))) {
+    if !is_connected(socket) {
         if has_failed {
             return outcome.map(|()| Answer::Value(0));
         }

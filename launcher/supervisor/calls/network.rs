@@ -105,9 +105,9 @@ pub(super) fn connect(
     given: &[u8],
 ) -> Result<Answer, Errno> {
     if given.len() >= 2 && address::family(given) == libc::AF_UNSPEC {
-        // Dissolves what there was.
+        // Dissolves what there was, be it that it listened.
         let _acting = task.begin()?;
-        return actions::connect(socket, given).map(|()| Answer::Value(0));
+        return loopback::set_free(task, socket, || actions::connect(socket, given));
     }
     let wanted = address::plain(address::read(given)?);
     let is_datagram = is_datagram(socket)?;
