@@ -16,6 +16,7 @@ use super::hands::{Acting, Hands};
 use super::policy::Policy;
 use super::resolve::Argument;
 use super::share::Share;
+use super::status::Status;
 use super::waiting::Waiting;
 use crate::consent::{Answer, Asker};
 use crate::events::{self, Reason};
@@ -94,14 +95,22 @@ impl<'a> Task<'a> {
             self.caller.confirm()?;
             return Ok(self.hands.act());
         }
-        let mut status = self.caller.status()?;
+        let status = self.status()?;
         self.mask.set(Some(status.mask));
-        if status.identity.capabilities != 0 && !self.shares_namespace() {
-            // They mean nothing outside of a namespace of the caller's own making.
-            status.identity.capabilities = 0;
-        }
         self.caller.confirm()?;
         self.hands.act_as(&status.identity)
+    }
+
+    /// Who the caller is to others here: capabilities mean nothing outside of a namespace of its own making.
+    ///
+    /// # Errors
+    /// `EACCES` where that cannot be told.
+    pub(crate) fn status(&self) -> Result<Status, Errno> {
+        let mut status = self.caller.status()?;
+        if status.identity.capabilities != 0 && !self.shares_namespace() {
+            status.identity.capabilities = 0;
+        }
+        Ok(status)
     }
 
     /// To be called before anything is made: it shall have the caller's mask.

@@ -165,7 +165,10 @@ fn a_caller_that_becomes_another_user() {
         for (line, expected) in [
             ("own-file dir way /proc/self/cwd/dir /proc/self/cwd/way", "make ok chmod ok times ok"),
             ("write-to /dev/null", "ok"),
-            ("send-to-own served", "from 1234\nas root: Operation not permitted"),
+            (
+                "send-to-own served",
+                "from 1234\nas root: Operation not permitted\nas root apart: refused",
+            ),
             ("start ./script", "status 7"),
             ("start ./stress write-to /dev/null", "ok\nstatus 0"),
         ] {

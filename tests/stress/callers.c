@@ -220,7 +220,8 @@ void intrude(char **arguments) {
     printf("kill %s\n", said(kill(supervisor, SIGKILL)));
 }
 
-/* NAME: sends to a socket of its own there, and reads who the kernel says that it is; then says to be root. */
+/* NAME: sends to a socket of its own there, and reads who the kernel says that it is; then says to be root,
+   and again in a user namespace of its own. */
 void send_to_own(char **arguments) {
     struct sockaddr_un name = {AF_UNIX, ""};
     strncpy(name.sun_path, arguments[0], sizeof name.sun_path - 1);
@@ -242,6 +243,10 @@ void send_to_own(char **arguments) {
     message.msg_controllen = sizeof room;
     int sent = sendmsg(client, &message, 0) == 1;
     printf("as root: %s\n", sent ? "ok" : strerror(errno));
+    /* Where it may be root among itself. */
+    int apart = unshare(CLONE_NEWUSER) == 0;
+    sent = sendmsg(client, &message, 0) == 1;
+    printf("as root apart: %s\n", apart && sent ? "ok" : "refused");
 }
 
 /* PATH...: opens each for writing, and does. */

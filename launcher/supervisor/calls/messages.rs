@@ -239,7 +239,7 @@ fn control(task: &Task<'_>, domain: i32, given: &[u8]) -> Result<Control, Errno>
     if given.is_empty() && !is_local {
         return Ok(Control::default());
     }
-    let status = task.caller.status()?;
+    let status = task.status()?;
     let mut control = Control::translated(given, &status, |number| task.caller.descriptor(number))?;
     if is_local {
         control.name_sender(&status);
