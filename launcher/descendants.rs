@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{Pid, Signal, WaitOptions, getpgid, getppid};
 
 /// How many fields stand between the parent of a process and the number of its threads (`proc_pid_stat(5)`).
 const THREADS: usize = 15;
@@ -74,6 +74,12 @@ pub(crate) fn descends(pid: i32, ancestor: Pid) -> bool {
     };
     std::iter::successors(Some(pid), |&pid| parent_of(pid).filter(|&parent| parent > 1))
         .any(|pid| pid == ancestor.as_raw_nonzero().get())
+}
+
+/// Whether this process's parent or a descendant is in that process group.
+pub(crate) fn have_in_group(group: i32) -> bool {
+    let is_in = |pid| getpgid(Some(pid)).is_ok_and(|it| it.as_raw_nonzero().get() == group);
+    getppid().is_some_and(is_in) || all().iter().filter_map(|it| Pid::from_raw(it.pid)).any(is_in)
 }
 
 /// Whether this process has children that have not ended. Collects those that have.

@@ -18,8 +18,8 @@ pub(crate) enum Effect {
     Around,
     /// Touch the machine as such.
     Machine,
-    /// Type into a terminal.
-    Typing,
+    /// Type into a terminal, make something else of it, or hang it up.
+    Terminal,
     /// Use a message queue of another namespace.
     Queue,
     /// Reach into processes, where nothing tells those of the run apart from others.
@@ -38,7 +38,7 @@ impl Effect {
             b"mknod" | b"mknodat" => Self::Device,
             b"umount" => Self::Paths,
             b"unshare" | b"setns" | b"clone" | b"clone3" => Self::Names,
-            b"ioctl" => Self::Typing,
+            b"ioctl" => Self::Terminal,
             b"mq_open" | b"mq_unlink" => Self::Queue,
             b"ptrace" | b"process_vm_readv" | b"process_vm_writev" | b"process_madvise"
             | b"pidfd_getfd" => Self::Memory,
@@ -51,7 +51,8 @@ impl Effect {
             | b"sched_setscheduler"
             | b"migrate_pages"
             | b"move_pages"
-            | b"perf_event_open" => Self::Process,
+            | b"perf_event_open"
+            | b"setpgid" => Self::Process,
             _ => Self::Around,
         }
     }
@@ -72,8 +73,8 @@ pub(crate) fn way_out(reason: Reason, call: &[u8]) -> Option<&'static str> {
         (Reason::Namespace, Effect::Machine) => {
             "no option allows it, as it touches the machine: do it outside of the run"
         }
-        (Reason::Namespace, Effect::Typing) => {
-            "no option allows it, as it types for the user: do it outside of the run"
+        (Reason::Namespace, Effect::Terminal) => {
+            "no option allows it, as the terminal is the user's: do it outside of the run"
         }
         (Reason::Namespace, Effect::Queue) => {
             "in another IPC namespace the name is another queue's: use it outside of that"
@@ -115,7 +116,7 @@ mod tests {
             ("clone3", "what names mean: do it outside"),
             ("open_by_handle_at", "around paths: do it outside"),
             ("kexec_load", "the machine: do it outside"),
-            ("ioctl", "for the user: do it outside"),
+            ("ioctl", "the user's: do it outside"),
         ] {
             let way = way_out(Reason::Namespace, call.as_bytes()).expect("a way out");
             assert!(way.contains(words), "{call}: {way}");

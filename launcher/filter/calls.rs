@@ -203,8 +203,9 @@ pub(super) const PROCESSES: &[c_long] = &[
     libc::SYS_pidfd_getfd,
 ];
 
-/// Who runs first, and on which processor, and what is counted of that.
+/// Whom a terminal's signals reach, who runs first, and on which processor, and what is counted of that.
 pub(super) const SCHEDULING: &[(c_long, Fate)] = &[
+    (libc::SYS_setpgid, Fate::Process { number: 1 }),
     (libc::SYS_setpriority, Fate::Priority { one: PRIO_PROCESS }),
     (libc::SYS_ioprio_set, Fate::Priority { one: IOPRIO_WHO_PROCESS }),
     (libc::SYS_sched_setaffinity, Fate::Process { number: 0 }),
@@ -240,10 +241,12 @@ const CLONE_NEWTIME: c_int = 0x80;
 /// What starts programs.
 pub(super) const EXECUTES: &[c_long] = &[libc::SYS_execve, libc::SYS_execveat];
 
-/// Typing into a terminal, and selecting and pasting on a console, in the user's name.
+/// Typing into a terminal, and selecting and pasting on a console, in the user's name; and what makes something else
+/// of it, that nobody can type into.
 pub(crate) const TERMINAL_COMMANDS: &[u32] = &[
     0x5412, // TIOCSTI
     0x541c, // TIOCLINUX
+    0x5423, // TIOCSETD
 ];
 
 /// By which a terminal gets another foreground or other modes: not while a question stands there.

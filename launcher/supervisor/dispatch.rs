@@ -180,6 +180,7 @@ mod common {
         // Of the options one alone is trapped.
         libc::SYS_setsockopt => "setsockopt", loopback::share_port(task, a.int(0), a.word(3), a.unsigned(4));
         libc::SYS_prlimit64 => "prlimit64", processes::one(task, a.int(0));
+        libc::SYS_setpgid => "setpgid", processes::join(task, a.int(0), a.int(1));
         libc::SYS_setpriority => "setpriority", processes::prioritise(
             task, a.unsigned(0), filter::PRIO_PROCESS, a.int(1),
         );

@@ -3,12 +3,14 @@
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::Command;
 
 use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::layers::Holder;
-use crate::layers_stress::{BOTH, Linked, ground};
+use crate::layers_stress::{BOTH, Linked, assert_says, ground};
 use crate::run::{Mode, Run, skip};
 use crate::scratch::Scratch;
 
@@ -56,7 +58,8 @@ fn other_processes_of_the_user() {
     if Holder::under_test() == Holder::Library {
         return skip("the library is not in programs like these");
     }
-    let mut outsider = Command::new("sleep").arg("60").spawn().expect("a process");
+    let mut outsider = Command::new("sleep");
+    let mut outsider = outsider.arg("60").process_group(0).spawn().expect("a process");
     for (without, strict) in [("", true), ("landlock", false)] {
         if Holder::under_test() == Holder::Strict && !strict {
             continue;
@@ -65,7 +68,7 @@ fn other_processes_of_the_user() {
         let run = Run::new(&scratch, "./stress", &["reach", &outsider.id().to_string()]);
         let outcome = run.env("JP_CONFINE_WITHOUT", without).run();
         let refused = "descriptor EPERM read EPERM write EPERM limits EPERM priority EPERM group EPERM \
-            processors EPERM pages EPERM own ok ok ok trace EPERM\n";
+            processors EPERM pages EPERM join EPERM own ok ok ok ok ok trace EPERM\n";
         let as_refused = outcome.stdout == refused;
         if !as_refused {
             let _ = outsider.kill();
@@ -78,6 +81,20 @@ fn other_processes_of_the_user() {
     }
     let _ = outsider.kill();
     let _ = outsider.wait();
+}
+
+/// By the group of its session a process sets that of all others in it (`sched(7)`).
+#[test]
+fn priorities_of_the_session() {
+    const GROUP: &str = "/proc/self/autogroup";
+    if !Path::new(GROUP).exists() {
+        return skip("the kernel has no such groups");
+    }
+    for linked in BOTH {
+        if Holder::under_test() != Holder::Library || linked == Linked::Dynamically {
+            assert_says(linked, &format!("write-to {GROUP}"), "EACCES");
+        }
+    }
 }
 
 /// What root sets the clock with, and reads the memory of all, whatever paths are granted.

@@ -58,7 +58,11 @@ void reach(char **arguments) {
     must(sched_getaffinity(0, sizeof cpus, &cpus) == 0, "processors");
     printf(" processors %s", said(sched_setaffinity(pid, sizeof cpus, &cpus)));
     printf(" pages %s", said(syscall(SYS_move_pages, pid, 0, 0, 0, 0, 0)));
-    printf(" own %s", said(prlimit(getpid(), RLIMIT_CPU, &all, 0)));
+    pid_t first = getpgrp();
+    printf(" join %s", said(setpgid(0, pid)));
+    printf(" own %s", said(setpgid(0, getpid())));
+    printf(" %s", said(setpgid(0, first)));
+    printf(" %s", said(prlimit(getpid(), RLIMIT_CPU, &all, 0)));
     printf(" %s", said(setpriority(PRIO_PROCESS, getpid(), 0)));
     printf(" %s", said(sched_setaffinity(getpid(), sizeof cpus, &cpus)));
     printf(" trace %s\n", said(ptrace(PTRACE_SEIZE, pid, 0, 0)));

@@ -3,6 +3,7 @@
 
 use rustix::io::Errno;
 
+use crate::descendants;
 use crate::events::Reason;
 use crate::supervisor::proc::{exists, is_of_this_run};
 use crate::supervisor::task::{Subject, Task};
@@ -49,6 +50,20 @@ pub(crate) fn prioritise(
     number: i32,
 ) -> Result<Answer, Errno> {
     if which == process { one(task, number) } else { Err(refused(task, "/proc")) }
+}
+
+/// `setpgid(2)`: a terminal stops and interrupts groups, and whoever is in one can have it do so. That which the run
+/// was started in is its own, too. The numbers are in registers, so that the caller can make the call itself.
+///
+/// # Errors
+/// `EPERM` for a group in which nobody is of the run.
+pub(crate) fn join(task: &Task<'_>, number: i32, group: i32) -> Result<Answer, Errno> {
+    let proc = task.caller.proc();
+    let is_own = number == group
+        || is_of_this_run(proc, group.to_string().as_bytes())
+        || proc.is_other_pid_namespace(task.caller.tid())
+        || descendants::have_in_group(group);
+    if is_own { Ok(Answer::Continue) } else { Err(refused(task, &format!("/proc/{group}"))) }
 }
 
 /// Reaching into a process where nothing tells those of the run apart from others; its number, or zero where
