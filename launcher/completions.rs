@@ -23,6 +23,12 @@ const BASH: &str = r#"    local at cur=${COMP_WORDS[COMP_CWORD]}
     done
 "#;
 
+/// Splits names of files at spaces; where a function offers nothing the shell does that rightly by itself.
+const BASH_FILES: &str = r#"COMPREPLY=($(compgen -f "${cur}"))"#;
+
+/// What paths stand behind: with nothing typed yet, options would be offered.
+const BEFORE_PATHS: &str = "explain: | read: | create: | update: | delete: | execute: | write:";
+
 /// The same for zsh.
 const ZSH: &str = r"    local at=${words[(i)--]}
     if (( at < CURRENT )); then
@@ -72,7 +78,10 @@ fn script(shell: Shell) -> String {
     let script = String::from_utf8_lossy(&script).into_owned();
     let begun = |head: &str, lines: &str| script.replacen(head, &format!("{head}{lines}"), 1);
     match shell {
-        Shell::Bash => begun("_jp__confine() {\n", &(BASH.to_owned() + &for_bash(&choices))),
+        Shell::Bash => {
+            let script = begun("_jp__confine() {\n", &(BASH.to_owned() + &for_bash(&choices)));
+            script.replace(BASH_FILES, "COMPREPLY=()")
+        }
         Shell::Zsh => begun("_jp-confine() {\n", ZSH),
         Shell::Fish => {
             let head = "function __fish_jp_confine_needs_command\n";
@@ -142,7 +151,9 @@ fn for_bash(choices: &[(String, String)]) -> String {
         )
     };
     let cases: String = choices.iter().map(choice).collect();
-    format!("    case ${{COMP_WORDS[COMP_CWORD - 1]}}:$cur in\n        *:-*) ;;\n{cases}    esac\n")
+    let paths = format!("        {BEFORE_PATHS}) COMPREPLY=(); return 0 ;;\n");
+    let word = "${COMP_WORDS[COMP_CWORD - 1]}:$cur";
+    format!("    case {word} in\n        *:-*) ;;\n{paths}{cases}    esac\n")
 }
 
 /// clap's own conditions fail where the value of an option is still missing.

@@ -73,6 +73,10 @@ fn subcommands_are_completed() {
         (&["--enforce", "s"], " strict "),
         (&["completions", "f"], " fish "),
         (&["--profile", ""], " c git go java node python rust none "),
+        // Names of files are for the shell itself.
+        (&["--deny", "scri"], "  "),
+        (&["explain", ""], "  "),
+        (&["check", "read", ""], "  "),
         (&["-q", "--", "mkfif"], " mkfifo"),
         // What is started is not asked what it can do.
         (&["--", "check", "re"], "  "),
