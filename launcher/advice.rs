@@ -43,6 +43,7 @@ use crate::context::Context;
 use crate::denials::of_any_process;
 use crate::events::{Denial, Reason};
 use crate::grants;
+use crate::here::Here;
 use crate::mounts::idle::Idle;
 use crate::net;
 use crate::net::advice::Way;
@@ -83,8 +84,8 @@ pub(crate) enum Advice {
     /// By these options, or by what is written, as of [`Self::Grant`], once the patterns that withhold it are gone,
     /// or the rule on the link in question is approved.
     Withheld {
-        /// What is to be done before, in words.
-        first: String,
+        /// What is to be done before.
+        first: First,
         options: Vec<(&'static str, PathBuf)>,
         written: Written,
         /// What is in the way even then.
@@ -92,6 +93,25 @@ pub(crate) enum Advice {
     },
     /// Not at all, and why.
     Never(String),
+}
+
+/// What is to be done before something else allows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum First {
+    /// To take patterns out, in words.
+    TakeOut(String),
+    /// To approve where the rules of these paths lead.
+    Approve(Vec<String>),
+}
+
+impl First {
+    /// For a person who stands `here`.
+    pub(crate) fn words(&self, here: &Here) -> String {
+        match self {
+            Self::TakeOut(words) => words.clone(),
+            Self::Approve(rules) => format!("first: {}", here.approvals(rules)),
+        }
+    }
 }
 
 /// What grants something for good: together it does, and less of it may not.
@@ -113,6 +133,8 @@ pub(crate) struct Advisor<'a> {
     pub(crate) grants: &'a [Grant],
     /// The canonical workspace.
     pub(crate) workspace: &'a Path,
+    /// Where the person stands who is advised.
+    pub(crate) here: &'a Here,
     pub(crate) tiers: &'a Tiers,
     /// Who could be asked.
     pub(crate) person: Person,
@@ -148,6 +170,7 @@ impl<'a> Advisor<'a> {
         Self {
             grants: &prepared.grants,
             workspace: prepared.root.as_path(),
+            here: &prepared.here,
             tiers: &prepared.tiers,
             person: Person::Absent,
             began: None,

@@ -4,11 +4,10 @@
 use jp_confine_policy::build::{Grant, GrantKind};
 use jp_confine_policy::decide::Verdict;
 
-use super::{Advice, Advisor, Means, Trial, options_of};
+use super::{Advice, Advisor, First, Means, Trial, options_of};
 use crate::asked::Asked;
 use crate::events::Denial;
 use crate::prepare;
-use crate::report;
 
 impl Advisor<'_> {
     /// What to approve for `asked` to be allowed, if that is what lacks.
@@ -54,11 +53,10 @@ impl Advisor<'_> {
     fn once_approved(&self, approved: &[&Grant], asked: Asked<'_>) -> Option<Advice> {
         let grants = self.grants_with(approved);
         let advisor = Advisor { grants: &grants, ..*self };
-        let approvals: Vec<String> =
-            approved.iter().filter_map(|rule| link_of(rule)).map(report::approval).collect();
         match advisor.advise_requests(&[asked]).pop()? {
             Advice::Grant { first: None, options, written, question } => {
-                let first = format!("first: {}", approvals.join(" && "));
+                let links = approved.iter().filter_map(|rule| link_of(rule));
+                let first = First::Approve(links.map(str::to_owned).collect());
                 Some(Advice::Withheld { first, options, written, question })
             }
             _ => None,

@@ -7,7 +7,7 @@ use jp_confine_policy::tier::{Restraint, Tier};
 use jp_confine_policy::tiers::{Described, Tiers};
 
 use super::trial::{Means, Trial};
-use super::{Advice, Advisor, Written, options_of};
+use super::{Advice, Advisor, First, Written, options_of};
 use crate::asked::{Asked, Step, path_of};
 use crate::events::{Denial, Layer};
 use crate::prepare;
@@ -143,7 +143,7 @@ impl Advisor<'_> {
     pub(super) fn outweighed(&self, asked: Asked<'_>) -> Option<Advice> {
         let (_, patterns) = self.without_what_withholds(asked);
         (!patterns.is_empty()).then(|| Advice::Withheld {
-            first: format!("to be taken out first: {}", patterns.join(", ")),
+            first: First::TakeOut(format!("to be taken out first: {}", patterns.join(", "))),
             options: Vec::new(),
             written: Written::default(),
             question: None,

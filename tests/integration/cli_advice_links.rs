@@ -147,6 +147,37 @@ fn a_link_that_is_not_approved_is_replaced_once_it_is() {
     }
 }
 
+/// Commands that are named work where they are read, be the workspace named there, found from below or from itself.
+#[test]
+fn commands_that_are_named_are_about_the_workspace_of_the_run() {
+    let policy = "[[access.fs]]\npath = '.'\nread = true\nexecute = true\n
+[[access.fs]]\npath = 'fork'\nexternal = true\nread = true\n";
+    for (place, named) in [("", "-C ws "), ("ws/dir", ""), ("out", "-C '../w s' "), ("ws", "")] {
+        let scratch = tree();
+        symlink("ws", scratch.path("w s")).expect("linked");
+        symlink("../out/dir", scratch.ws().join("fork")).expect("linked");
+        scratch.write("out/dir/one", "");
+        scratch.write("ws/jp-confine.toml", policy);
+        let place = scratch.path(place);
+        let typed = |line: &str| {
+            let line = line.replacen("jp-confine", PRODUCT, 1);
+            Run::new(&scratch, "sh", &["-c", &line]).mode(Mode::Bare).cwd(&place).run()
+        };
+        let read = format!("jp-confine {named}-- cat {}/fork/one", scratch.ws().display());
+        let denied = typed(&read);
+        assert_ne!(denied.code(), 0, "{named}: allowed from the start");
+        let approve = format!("jp-confine {named}approvals approve fork\n");
+        let why = format!("jp-confine {named}why --last\n");
+        for words in ["if it is meant: ", "allow: "] {
+            denied.assert_stderr(&format!("{words}{approve}"));
+        }
+        denied.assert_stderr(&format!("rules to paste: {why}"));
+        typed(&why).assert_ok().assert_stdout(&format!("allow: {approve}"));
+        typed(&approve).assert_ok();
+        typed(&read).assert_ok();
+    }
+}
+
 /// Of what an external rule is for, one more on its link grants more, without another approval. Of less than all of it
 /// a profile does.
 #[test]
