@@ -3,6 +3,7 @@
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
+use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::{Restraint, Tier};
 use jp_confine_policy::tiers::{Described, Tiers};
 
@@ -198,6 +199,9 @@ impl Advisor<'_> {
         let mut trial = Trial::of(*self, Means::Options);
         for path in asked.paths() {
             trial.add(&Step::of(path.to_owned(), Capabilities::ALL));
+            // What the `default` withholds hides what a pattern does at the other end.
+            let pattern = Pattern::literal(path).map(|pattern| (Tier::Write, pattern));
+            trial.open(pattern.as_slice());
         }
         let image = trial.image(asked).ok()?;
         let Verdict::Deny(denied) = asked.judge(&prepare::parse_image(&image).ok()?) else {
