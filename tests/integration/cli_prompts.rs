@@ -1,5 +1,8 @@
 //! Questions in a terminal, while programs run.
 
+use std::thread;
+use std::time::Duration;
+
 use crate::attack::{Linking, answer, arena, arena_with, call};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
@@ -275,6 +278,23 @@ fn a_question_waits_for_its_job() {
     terminal.keys("y\n");
     terminal.see("content-a");
     terminal.keys("exit\n");
+}
+
+/// A question of what the program left running stands alone; what it waits for then is told after the answer.
+#[test]
+fn what_is_left_running_is_told_of_behind_its_question() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let script = "sh -c 'cat ask/a; exec sleep 2.5' & sleep 0.5";
+    let mut terminal = start(&scratch, script);
+    terminal.see(QUESTION);
+    thread::sleep(Duration::from_millis(2500));
+    terminal.keys("y\n");
+    terminal.see("waiting for what the program left running: ");
+    assert!(terminal.screen().contains(&format!("{QUESTION}y")), "{}", terminal.screen());
+    assert_eq!(terminal.end(), Some(0));
 }
 
 /// Whom the library is not in.
