@@ -1,6 +1,7 @@
 //! What would have allowed a denied request. Grants are added step by step until the evaluator allows
 //! it, so that advice which is given is advice that works.
 
+mod approval;
 mod beside;
 mod beyond_rules;
 mod commands;
@@ -25,7 +26,6 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{self, Grant, GrantKind, Origin};
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::commands::CommandRule;
-use jp_confine_policy::decide::Verdict;
 use jp_confine_policy::net::Net;
 use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::Tier;
@@ -43,11 +43,12 @@ use crate::context::Context;
 use crate::denials::of_any_process;
 use crate::events::{Denial, Reason};
 use crate::grants;
+use crate::here::Here;
 use crate::mounts::idle::Idle;
 use crate::net;
 use crate::net::advice::Way;
 use crate::net::order::Without;
-use crate::prepare::{self, Prepared};
+use crate::prepare::Prepared;
 use crate::report;
 use crate::terminal::Person;
 use crate::unsupervised::Unsupervised;
@@ -83,8 +84,8 @@ pub(crate) enum Advice {
     /// By these options, or by what is written, as of [`Self::Grant`], once the patterns that withhold it are gone,
     /// or the rule on the link in question is approved.
     Withheld {
-        /// What is to be done before, in words.
-        first: String,
+        /// What is to be done before.
+        first: First,
         options: Vec<(&'static str, PathBuf)>,
         written: Written,
         /// What is in the way even then.
@@ -92,6 +93,25 @@ pub(crate) enum Advice {
     },
     /// Not at all, and why.
     Never(String),
+}
+
+/// What is to be done before something else allows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum First {
+    /// To take patterns out, in words.
+    TakeOut(String),
+    /// To approve where the rules of these paths lead.
+    Approve(Vec<String>),
+}
+
+impl First {
+    /// For a person who stands `here`.
+    pub(crate) fn words(&self, here: &Here) -> String {
+        match self {
+            Self::TakeOut(words) => words.clone(),
+            Self::Approve(rules) => format!("first: {}", here.approvals(rules)),
+        }
+    }
 }
 
 /// What grants something for good: together it does, and less of it may not.
@@ -113,6 +133,8 @@ pub(crate) struct Advisor<'a> {
     pub(crate) grants: &'a [Grant],
     /// The canonical workspace.
     pub(crate) workspace: &'a Path,
+    /// Where the person stands who is advised.
+    pub(crate) here: &'a Here,
     pub(crate) tiers: &'a Tiers,
     /// Who could be asked.
     pub(crate) person: Person,
@@ -148,6 +170,7 @@ impl<'a> Advisor<'a> {
         Self {
             grants: &prepared.grants,
             workspace: prepared.root.as_path(),
+            here: &prepared.here,
             tiers: &prepared.tiers,
             person: Person::Absent,
             began: None,
@@ -244,36 +267,6 @@ impl<'a> Advisor<'a> {
         let controls =
             |grant: &&Grant| grant.kind == GrantKind::Control && path.starts_with(&grant.anchor);
         changes && self.grants.iter().any(|grant| controls(&grant))
-    }
-
-    /// The rule that would allow `asked` if it were approved where that leads; and options that would, if it
-    /// grants more. Where nothing would as long as it is not approved, that comes first.
-    fn approval(&self, denial: &Denial, asked: Asked<'_>) -> Option<Advice> {
-        let decided = self.decider(denial)?;
-        let approved = self.unapproved.iter().find(|grant| grant.origin == decided.origin)?;
-        let GrantKind::External { lexical_path: rule } = &approved.kind else { return None };
-        let others = self.grants.iter().filter(|grant| grant.origin != decided.origin);
-        let grants: Vec<Grant> = others.chain([approved]).cloned().collect();
-        let advisor = Advisor { grants: &grants, ..*self };
-        let image = Trial::of(advisor, Means::Options).image(asked).ok()?;
-        let image = prepare::parse_image(&image).ok()?;
-        let solved = || Trial::of(*self, Means::Options).solve(asked).ok();
-        if asked.judge(&image) == Verdict::Allow {
-            let is_wider = !approved.caps.difference(denial.missing).is_empty();
-            let narrower = is_wider.then(solved).flatten();
-            let options = narrower.iter().flatten().flat_map(options_of).collect();
-            return Some(Advice::Approve { rule: rule.clone(), options });
-        }
-        if solved().is_some() {
-            return None;
-        }
-        match advisor.advise_requests(&[asked]).pop()? {
-            Advice::Grant { first: None, options, written, question } => {
-                let first = format!("first: {}", report::approval(rule));
-                Some(Advice::Withheld { first, options, written, question })
-            }
-            _ => None,
-        }
     }
 
     /// The step as a rule of the workspace, where rules are declared, it is inside, or all that an external rule is for,

@@ -107,7 +107,7 @@ pub(crate) fn compile(
     if purpose == Purpose::Question {
         warnings.extend(mounts.missing_links());
         let (compiled, declared) = (compiled(&store)?, rules.is_some());
-        let idle = idle(root, &context.cwd, &store, &compiled.grants);
+        let idle = idle(root, &asked.workspace.here, &store, &compiled.grants);
         return Ok(Outcome { compiled, declared, only_mounts, idle, warnings, made: None });
     }
     let questions = question::questions(root, rules.as_deref().unwrap_or_default(), &store);
@@ -120,7 +120,7 @@ pub(crate) fn compile(
     // Now it is the turn of others, who may be about to ask the same.
     drop(terminal);
     let compiled = compiled(&made.store)?;
-    let idle = idle(root, &context.cwd, &made.store, &compiled.grants);
+    let idle = idle(root, &asked.workspace.here, &made.store, &compiled.grants);
     let (declared, made) = (rules.is_some(), Some(made));
     Ok(Outcome { compiled, declared, only_mounts, idle, warnings, made })
 }
@@ -135,13 +135,13 @@ fn ask(
     store: &mut Store,
     warnings: &mut Vec<String>,
 ) -> Result<Option<Terminal>, Failure> {
-    let Asked { context, root, options, log, .. } = *asked;
+    let Asked { context, workspace, root, options, log } = *asked;
     if questions.is_empty() && !mounts.has_open(scopes) {
         return Ok(None);
     }
     let Some(mut terminal) = Terminal::wait_for(&Turns::of(context), options.non_interactive)
     else {
-        warnings.extend(mounts.keep_to_this_run(scopes, store));
+        warnings.extend(mounts.keep_to_this_run(scopes, store, &workspace.here));
         return Ok(None);
     };
     let about = About { context, root, scopes, log };

@@ -21,6 +21,7 @@ use crate::start::Obstacle;
 use crate::supervise::{Report, Supervision};
 use crate::sys::child::Kernel;
 use crate::sys::signals::{Arrival, ENDING, Inherited, Signals, stop_by};
+use crate::turns::Turns;
 
 /// Signals that are passed on, if a process sent them from outside of the run.
 const PASSED_ON: [i32; 9] = [
@@ -63,8 +64,11 @@ struct Supervised {
     pid: Pid,
     /// The terminal that it asks at.
     terminal: Option<Before>,
+    /// Whose turn it is to ask there.
+    turns: Turns,
     reports: File,
     unread: String,
+    /// How the program ended, and since when it is waited for what it left running.
     ended: Option<(End, Instant)>,
     left: Vec<Descendant>,
     answered: Vec<(u64, String)>,
@@ -110,10 +114,12 @@ impl Ready {
         let confined = supervision.confined;
         let killed = supervision.kill_leftovers;
         let terminal = Before::now();
+        let turns = supervision.about.turns.clone();
         let (pid, reports) = supervision.begin(self.inherited).map_err(|error| unable(&error))?;
         let mut supervised = Supervised {
             pid,
             terminal,
+            turns,
             reports,
             unread: String::new(),
             ended: None,
@@ -185,14 +191,26 @@ impl Supervised {
         self.unread.contains('\n') || poll(&mut reports, Some(&now)).is_ok_and(|ready| ready > 0)
     }
 
-    /// Tells, once, of what the program left running.
+    /// Tells, once, of what the program left running: not while a question stands, which that may wait for.
     fn tell_of_leftovers(&mut self) {
-        let waited = self.ended.is_some_and(|(_, since)| self.killed || since.elapsed() > PATIENCE);
-        if !waited || self.left.is_empty() {
+        let Some((_, since)) = self.ended.as_mut().filter(|_| !self.left.is_empty()) else {
             return;
+        };
+        if !self.killed {
+            if self.turns.is_taken() {
+                *since = Instant::now();
+            }
+            if since.elapsed() <= PATIENCE {
+                return;
+            }
+            let running = descendants::all();
+            self.left.retain(|one| running.iter().any(|other| other.pid == one.pid));
         }
         let name = |one: &Descendant| format!("{} ({})", one.name, one.pid);
         let names: Vec<String> = self.left.drain(..).map(|one| name(&one)).collect();
+        if names.is_empty() {
+            return;
+        }
         let names = names.join(", ");
         report::note(&if self.killed {
             format!("the program left running, and this was ended: {names}")

@@ -13,13 +13,13 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::prepare;
 use crate::report;
-use crate::workspace::FILE;
+use crate::workspace::{FILE, Workspace};
 
 const STARTER: &str = include_str!("init/starter.toml");
 
 /// Writes the policy file of the workspace, and says where; never over an existing one.
 pub(crate) fn init(context: &Context, options: &Options) -> Result<u8, Failure> {
-    let root = prepare::find_workspace(context, options)?.root;
+    let Workspace { root, here, .. } = prepare::find_workspace(context, options)?;
     let file = root.join(FILE);
     let shown = report::path(&file.to_string_lossy());
     create(&file, &starter(&root)).map_err(|error| match error.kind() {
@@ -32,7 +32,7 @@ pub(crate) fn init(context: &Context, options: &Options) -> Result<u8, Failure> 
             "name another workspace with -C",
         ),
     })?;
-    let next = "look at it, then try: jp-confine -- PROGRAM";
+    let next = format!("look at it, then try: {}", here.command("-- PROGRAM"));
     report::text(&format!("wrote {shown}\n{next}\n"))?;
     Ok(0)
 }

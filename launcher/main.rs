@@ -31,6 +31,7 @@ mod filter;
 mod front;
 mod gap;
 mod grants;
+mod here;
 mod init;
 mod install;
 mod learn;

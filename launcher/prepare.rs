@@ -27,6 +27,7 @@ use crate::environment::Environment;
 use crate::externals::{self, Made};
 use crate::failure::Failure;
 use crate::grants::{self, Flags, Parts};
+use crate::here::Here;
 use crate::machine::Machine;
 use crate::mounts::Asked;
 use crate::mounts::idle::Idle;
@@ -46,6 +47,8 @@ pub(crate) use stage::{Run, Stage};
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) root: Root,
+    /// Where the person stands who typed the command.
+    pub(crate) here: Here,
     /// In the order that rule numbers count.
     pub(crate) grants: Vec<Grant>,
     /// What rules would grant if a person approved where they lead.
@@ -158,11 +161,12 @@ pub(crate) fn prepare(
         own_folders::make_where_reachable(context, &parse_image(&image)?)?;
     }
 
-    let covered = warning::covered_baseline(&grants);
     let sensitive = warning::named_sensitive(&grants, &tiers);
+    let of_grants = warning::covered_baseline(&grants).into_iter().chain(sensitive);
     let lent = || layers.lent(options.tool.as_deref(), &context.variable_names());
     Ok(Prepared {
         root,
+        here: workspace.here.clone(),
         grants,
         unapproved,
         mounts: outcome.idle,
@@ -184,8 +188,7 @@ pub(crate) fn prepare(
             .into_iter()
             .chain(resource_warnings.iter().map(ToString::to_string))
             .chain(held.warnings)
-            .chain(warnings.iter().map(told))
-            .chain(covered.iter().chain(&sensitive).map(ToString::to_string))
+            .chain(warnings.into_iter().chain(of_grants).map(|it| told(&it, &workspace.here)))
             .chain(flags.warnings)
             .chain(left_out)
             .chain(of_tiers)
@@ -197,11 +200,11 @@ pub(crate) fn prepare(
 }
 
 /// A warning, with what to type where the rule that it is about is meant.
-fn told(warning: &Warning) -> String {
+fn told(warning: &Warning, here: &Here) -> String {
     match warning.approvable() {
         Some(rule) => {
             let told = report::path(&warning.to_string());
-            format!("{told}; if it is meant: {}", report::approval(rule))
+            format!("{told}; if it is meant: {}", here.approval(rule))
         }
         None => warning.to_string(),
     }

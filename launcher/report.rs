@@ -15,7 +15,7 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use self::block::block;
-pub(crate) use self::block::{Circumstances, approval, asked, times, words};
+pub(crate) use self::block::{Circumstances, asked, times, words};
 pub(crate) use self::fold::{fitted, folded};
 pub(crate) use self::screen::Screen;
 use crate::failure::Failure;

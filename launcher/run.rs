@@ -134,7 +134,8 @@ pub(crate) fn run(
     for (times, what) in running.answered() {
         report::note(&format!("the supervisor answered {times}: {what}"));
     }
-    let advisor = Advisor { consented: denials.consented(), ..advisor };
+    let person = person.to_the_end();
+    let advisor = Advisor { person, consented: denials.consented(), ..advisor };
     let missed = prepared.environment.missed(&context.environment, status);
     let ended = Ended { name, arguments, status, denials: &denials, advisor, missed: &missed };
     if let Some(exposed) = exposed {

@@ -54,6 +54,12 @@ impl Person {
             None => Self::Absent,
         }
     }
+
+    /// Who could be asked to the end of the run: where its terminal is gone by then it is not known that anybody
+    /// answered there.
+    pub(crate) fn to_the_end(self) -> Self {
+        if self == Self::Asked && controlling().is_err() { Self::Absent } else { self }
+    }
 }
 
 /// The controlling terminal, wherever the standard streams lead.

@@ -71,7 +71,7 @@ impl TierLayer {
             yes
         };
         let warns = granted.by_rules || granted.by_flags;
-        let (tiers, warnings) = layers.tiers(tool, places, warns, approved)?;
+        let (tiers, warnings) = layers.tiers(tool, places, warns, &workspace.here, approved)?;
         if let Some((mut store, _)) = means {
             store.save()?;
         }

@@ -30,6 +30,7 @@ use crate::cli::{Call, Options};
 use crate::context::Context;
 use crate::externals::Made;
 use crate::failure::Failure;
+use crate::here::Here;
 use crate::log::Log;
 use crate::prepare::{self, Stage};
 use crate::query;
@@ -127,15 +128,19 @@ pub(crate) fn serve(
     let served = Served { tool: name, name: program, arguments, status, refusals };
     let kept = begun.and_then(|()| served.keep(context, &workspace));
     if !options.quiet {
-        tell(refusals.total(), kept.is_ok());
+        tell(refusals.total(), kept.is_ok(), &workspace.here);
     }
     concluded
 }
 
 /// Says that the tool was refused something; it was told itself what.
-fn tell(refusals: u64, kept: bool) {
+fn tell(refusals: u64, kept: bool, here: &Here) {
     let noun = if refusals == 1 { "request" } else { "requests" };
-    let more = if kept { "; which and why: jp-confine why --last" } else { "" };
+    let more = if kept {
+        format!("; which and why: {}", here.command("why --last"))
+    } else {
+        String::new()
+    };
     if refusals > 0 {
         report::note(&format!("{refusals} {noun} of the tool refused{more}"));
     }

@@ -19,13 +19,14 @@ use serde::{Deserialize, Serialize};
 use self::kept::{of_last_run, replace};
 pub(crate) use self::served::Served;
 
-use crate::advice::{Advice, Advisor, Gathered, Written};
+use crate::advice::{Advice, Advisor, First, Gathered, Written};
 use crate::cli::Options;
 use crate::command_line::CommandLine;
 use crate::context::Context;
 use crate::denials::Denials;
 use crate::events::Denial;
 use crate::failure::Failure;
+use crate::here::Here;
 use crate::log;
 use crate::own_additions::{self, Addition};
 use crate::prepare;
@@ -124,7 +125,10 @@ struct Explained {
     /// What to type instead for a port that is not told of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     other_port: Option<String>,
-    /// The rule whose target is to be approved, as a command.
+    /// The rules whose targets are to be approved: before anything else, if something else is said of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unapproved: Vec<String>,
+    /// The same as a command, for who reads it.
     #[serde(default)]
     approve: Option<String>,
     #[serde(flatten)]
@@ -239,7 +243,8 @@ impl Ended<'_> {
     }
 
     fn explain(&self, denial: &Denial, times: u64, advice: Advice) -> Explained {
-        let (mut options, mut rules, mut approve, mut never) = (None, Rules::default(), None, None);
+        let (mut options, mut rules, mut never) = (None, Rules::default(), None);
+        let mut unapproved = Vec::new();
         let (mut patterns, mut question, mut then) = (Vec::new(), None, None);
         let (mut first, mut other_port) = (None, None);
         match advice {
@@ -259,11 +264,15 @@ impl Ended<'_> {
                 rules = Rules::of(&self.advisor.program_addition(&key, &rule, instead.as_ref()));
             }
             Advice::Approve { rule, options: words } => {
-                approve = Some(report::approval(&rule));
+                unapproved.push(rule);
                 options = (!words.is_empty()).then(|| report::words(&words));
             }
             Advice::Withheld { first, options, written, question: asked } => {
-                (never, question) = (Some(first), asked);
+                match first {
+                    First::TakeOut(words) => never = Some(words),
+                    First::Approve(rules) => unapproved = rules,
+                }
+                question = asked;
                 then = (!options.is_empty()).then(|| report::words(&options));
                 rules = self.rules(&written);
                 patterns = own_additions::additions(self.advisor.own_lists, &written);
@@ -290,7 +299,8 @@ impl Ended<'_> {
             first,
             options,
             other_port,
-            approve,
+            unapproved,
+            approve: None,
             rules,
             patterns,
             question,
@@ -298,6 +308,13 @@ impl Ended<'_> {
             then,
             message: None,
         }
+    }
+}
+
+impl Explained {
+    /// The command that approves what is to be approved.
+    fn approval(&self, here: &Here) -> Option<String> {
+        (!self.unapproved.is_empty()).then(|| here.approvals(&self.unapproved))
     }
 }
 
@@ -315,7 +332,11 @@ fn command(name: &OsStr, arguments: &[OsString]) -> Vec<String> {
 /// `why --last`: explains the denials of the last run of the workspace.
 pub(crate) fn last(context: &Context, options: &Options, json: bool) -> Result<u8, Failure> {
     let workspace = prepare::find_workspace(context, options)?;
-    match of_last_run(context, &workspace).map_err(|error| unreadable(&error))? {
+    let mut found = of_last_run(context, &workspace).map_err(|error| unreadable(&error))?;
+    for denial in found.iter_mut().flat_map(|(_, denials)| denials) {
+        denial.approve = denial.approval(&workspace.here);
+    }
+    match found {
         Some((head, mut denials)) if json => {
             denials.extend(head.missed.iter().map(|name| missed::explained(name, &head)));
             report::json(&denials)?;

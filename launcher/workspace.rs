@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::here::Here;
 use crate::report;
 
 /// The policy file of a workspace.
@@ -17,6 +18,8 @@ pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     /// The way it was reached by, where that leads through a link.
     pub(crate) spelled: Option<PathBuf>,
+    /// Where the person stands who typed the command.
+    pub(crate) here: Here,
 }
 
 impl Workspace {
@@ -51,7 +54,7 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 /// directory; the root directory and the home directory are too much to grant unasked, and refused.
 pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace, Failure> {
     if let Some(named) = named {
-        return at(&context.spelled_cwd.join(named)).map_err(|error| {
+        return at(context, named).map_err(|error| {
             Failure::own(format!("the workspace {} cannot be used: {error}", named.display()))
         });
     }
@@ -71,16 +74,19 @@ pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace,
             "go to a project directory, or name this one with -C",
         ));
     }
-    Ok(Workspace { root: root.to_owned(), spelled: spelling_of(context, root) })
+    let here = Here::of(&context.cwd, root, None);
+    Ok(Workspace { root: root.to_owned(), spelled: spelling_of(context, root), here })
 }
 
-fn at(spelled: &Path) -> std::io::Result<Workspace> {
+fn at(context: &Context, named: &Path) -> std::io::Result<Workspace> {
+    let spelled = context.spelled_cwd.join(named);
     let root = spelled.canonicalize()?;
     if !root.is_dir() {
         return Err(std::io::Error::from(std::io::ErrorKind::NotADirectory));
     }
-    let spelled = lexical(spelled);
-    Ok(Workspace { spelled: (spelled != root).then_some(spelled), root })
+    let spelled = lexical(&spelled);
+    let here = Here::of(&context.cwd, &root, Some(named));
+    Ok(Workspace { spelled: (spelled != root).then_some(spelled), root, here })
 }
 
 /// How the shell spells `root`, an ancestor of the working directory: `$PWD` less as many
@@ -104,7 +110,9 @@ mod tests {
     #[test]
     fn every_workspace_has_a_directory_of_its_own() {
         let context = Context { data_home: Some("/d".into()), ..Context::bare(Path::new("/")) };
-        let dir = |root: &str| Workspace { root: root.into(), spelled: None }.data_dir(&context);
+        let dir = |root: &str| {
+            Workspace { root: root.into(), spelled: None, here: Here::INSIDE }.data_dir(&context)
+        };
         // The hash of nothing is the offset basis (draft-eastlake-fnv, 5.1).
         assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);

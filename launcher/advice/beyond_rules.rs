@@ -33,7 +33,8 @@ impl Advisor<'_> {
                 "its loader must be granted with -x, and be where the run changes nothing"
             }
             Reason::Command => {
-                "access.commands does not list it so; `jp-confine why --last` has the rule"
+                let why = self.here.command("why --last");
+                return Some(format!("access.commands does not list it so; `{why}` has the rule"));
             }
             Reason::Internal => "jp-confine could not judge it",
         };

@@ -37,7 +37,8 @@ impl Advisor<'_> {
         let Origin::Rule { path, line: Some(_), .. } = &grant.origin else { return None };
         let stays_inside = matches!(grant.kind, GrantKind::Tombstone { lexical_path: None });
         let is_missing = || grant.anchor.symlink_metadata().is_err();
-        let mount = || report::operand(format!("{path}=PATH").as_bytes());
+        let name = || self.here.name(path).unwrap_or_else(|| path.clone());
+        let mount = || report::operand(format!("{}=PATH", name()).as_bytes());
         (stays_inside && is_missing()).then(|| {
             format!(
                 "the rule is for a link: make that, as with --mount {}, or take the rule out",

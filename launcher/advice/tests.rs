@@ -38,11 +38,13 @@ fn pair(call: &str, from: &str, to: &str, missing: Capabilities, second: bool) -
 }
 
 fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -> Advisor<'a> {
+    static HERE: Here = Here::INSIDE;
     static FREE: LazyLock<Net> = LazyLock::new(Net::default);
     static LISTS: LazyLock<OwnLists> = LazyLock::new(OwnLists::of_nobody);
     Advisor {
         grants,
         workspace: Path::new("/w"),
+        here: &HERE,
         tiers,
         person: Person::Absent,
         began: None,
@@ -75,7 +77,7 @@ fn in_line(advice: Advice) -> String {
         Advice::Withheld { first, options, written, question } => {
             let then = Advice::Grant { first: None, options, written, question: None };
             let question = question.map(|words| format!("; {words}")).unwrap_or_default();
-            format!("{first}; then {}{question}", in_line(then))
+            format!("{}; then {}{question}", first.words(&Here::INSIDE), in_line(then))
         }
         Advice::Connection(way) => way.typed,
         Advice::Command { .. } => unreachable!("no programs are listed"),

@@ -140,7 +140,7 @@ impl<'a> Trial<'a> {
             if is_question(&denied) && !steps.is_empty() {
                 return Ok(steps);
             }
-            if withholder(&denied).is_some()
+            if (withholder(&denied).is_some() || is_by_default(&denied))
                 && let Some(advice) = self.advisor.outweighed(asked)
             {
                 return Err(Box::new(advice));

@@ -3,11 +3,12 @@
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
+use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::{Restraint, Tier};
 use jp_confine_policy::tiers::{Described, Tiers};
 
 use super::trial::{Means, Trial};
-use super::{Advice, Advisor, Written, options_of};
+use super::{Advice, Advisor, First, Written, options_of};
 use crate::asked::{Asked, Step, path_of};
 use crate::events::{Denial, Layer};
 use crate::prepare;
@@ -143,7 +144,7 @@ impl Advisor<'_> {
     pub(super) fn outweighed(&self, asked: Asked<'_>) -> Option<Advice> {
         let (_, patterns) = self.without_what_withholds(asked);
         (!patterns.is_empty()).then(|| Advice::Withheld {
-            first: format!("to be taken out first: {}", patterns.join(", ")),
+            first: First::TakeOut(format!("to be taken out first: {}", patterns.join(", "))),
             options: Vec::new(),
             written: Written::default(),
             question: None,
@@ -198,6 +199,9 @@ impl Advisor<'_> {
         let mut trial = Trial::of(*self, Means::Options);
         for path in asked.paths() {
             trial.add(&Step::of(path.to_owned(), Capabilities::ALL));
+            // What the `default` withholds hides what a pattern does at the other end.
+            let pattern = Pattern::literal(path).map(|pattern| (Tier::Write, pattern));
+            trial.open(pattern.as_slice());
         }
         let image = trial.image(asked).ok()?;
         let Verdict::Deny(denied) = asked.judge(&prepare::parse_image(&image).ok()?) else {

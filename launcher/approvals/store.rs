@@ -231,27 +231,14 @@ impl Store {
     }
 
     /// Has it known that so many directories were `made` for the link `name`, where its approval is to be saved. Those
-    /// above them that were made for other links are its own, too: they go with the last one.
+    /// above them that were made for other links are its own, too, be these gone by then.
     pub(crate) fn note_made(&mut self, name: &Utf8Path, made: usize) {
         let change = self.changes.get(&(Kind::Mount, name.to_string()));
         let Some(Some(mut entry)) = change.cloned() else { return };
-        let of_others = self.made_directories();
-        let is_own = |(count, directory): &(usize, &Utf8Path)| {
-            *count < made || of_others.contains(*directory)
-        };
-        let own = name.ancestors().skip(1).enumerate().take_while(is_own).count();
-        entry.made_directories = Some(own).filter(|own| *own > 0);
+        let of_others = self.content.made_directories();
+        let own = entry.directories().take(made).map(Utf8PathBuf::from);
+        entry.share(&of_others.into_iter().chain(own).collect());
         self.change(Kind::Mount, name.as_str(), Some(entry));
-    }
-
-    /// The directories that were made for links, as far as that is known.
-    fn made_directories(&self) -> BTreeSet<Utf8PathBuf> {
-        let entries = self.entries(Kind::Mount).iter();
-        let of = |entry: &Binding| -> Vec<Utf8PathBuf> {
-            let above = Utf8Path::new(&entry.rule_path).ancestors().skip(1);
-            above.take(entry.made_directories.unwrap_or_default()).map(Utf8PathBuf::from).collect()
-        };
-        entries.flat_map(of).collect()
     }
 
     fn change(&mut self, kind: Kind, name: &str, entry: Option<Binding>) {
@@ -334,6 +321,17 @@ impl Binding {
         }
     }
 
+    /// The directories above the link, from the innermost on.
+    fn directories(&self) -> impl Iterator<Item = &Utf8Path> {
+        Utf8Path::new(&self.rule_path).ancestors().skip(1)
+    }
+
+    /// Has directories that were `made` for links be its own as well, where it stands in them: they go with the last.
+    fn share(&mut self, made: &BTreeSet<Utf8PathBuf>) {
+        let own = self.directories().take_while(|directory| made.contains(*directory)).count();
+        self.made_directories = Some(own).filter(|own| *own > 0);
+    }
+
     /// What tells it from others under the same name.
     fn stamp(&self) -> (&Utf8Path, &str) {
         (&self.canonical_target, &self.approved_at)
@@ -354,12 +352,25 @@ impl Content {
 
     /// Makes these changes; those that make it as it was before.
     fn apply(&mut self, changes: Changes) -> Changes {
+        let mut made = self.made_directories();
         let change = |((kind, name), entry): ((Kind, String), Option<Binding>)| {
             let before = self.get(kind, &name).cloned();
             self.set(kind, &name, entry);
             ((kind, name), before)
         };
-        changes.into_iter().map(change).collect()
+        let before = changes.into_iter().map(change).collect();
+        made.append(&mut self.made_directories());
+        self.mounts.iter_mut().for_each(|entry| entry.share(&made));
+        before
+    }
+
+    /// The directories that were made for links, as far as that is known.
+    fn made_directories(&self) -> BTreeSet<Utf8PathBuf> {
+        let of = |entry: &Binding| -> Vec<Utf8PathBuf> {
+            let made = entry.made_directories.unwrap_or_default();
+            entry.directories().take(made).map(Utf8PathBuf::from).collect()
+        };
+        self.mounts.iter().flat_map(of).collect()
     }
 
     /// Puts `entry` in the place of the one for `name`, or behind all others.

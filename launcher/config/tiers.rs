@@ -13,6 +13,7 @@ use super::decode::{File, Tool, Trust};
 use super::layers::Layers;
 use crate::approvals::patterns::Wide;
 use crate::failure::Failure;
+use crate::here::Here;
 use crate::report;
 
 /// How many patterns are named that do not count.
@@ -63,6 +64,7 @@ impl Layers {
         tool: Option<&str>,
         places: Places<'_>,
         warns: bool,
+        here: &Here,
         mut approved: impl FnMut(&Wide) -> bool,
     ) -> Result<(Tiers, Vec<String>), Failure> {
         let own = || self.files().iter().filter(|file| file.trust == Trust::User);
@@ -83,8 +85,9 @@ impl Layers {
             for policy in [file.tiers.as_ref(), of_tool(file, tool)].into_iter().flatten() {
                 let left_out = tiers.restrict(policy, places, &mut is_approved);
                 let left_out = left_out.map_err(|error| refused(&error))?;
-                let why =
-                    |&(tier, text)| not_opened(tier, text, &file.source.name, tiers.is_settled);
+                let why = |&(tier, text)| {
+                    not_opened(tier, text, &file.source.name, tiers.is_settled, here)
+                };
                 warnings.extend(left_out.iter().take(NAMED).map(why));
                 if let Some(more @ 1..) = left_out.len().checked_sub(NAMED) {
                     warnings
@@ -102,11 +105,11 @@ impl Layers {
     ///
     /// # Errors
     /// As [`Self::tiers`].
-    pub(crate) fn wide(&self, places: Places<'_>) -> Result<Vec<Wide>, Failure> {
+    pub(crate) fn wide(&self, places: Places<'_>, here: &Here) -> Result<Vec<Wide>, Failure> {
         let tools = self.files().iter().flat_map(|file| &file.tools);
         let mut found = Vec::new();
         for tool in iter::once(None).chain(tools.map(|tool| Some(tool.name.as_str()))) {
-            self.tiers(tool, places, false, |wide| {
+            self.tiers(tool, places, false, here, |wide| {
                 if !found.contains(wide) {
                     found.push(wide.clone());
                 }
@@ -131,7 +134,7 @@ fn tool_of<'f>(file: &'f File, name: Option<&str>) -> Option<&'f Tool> {
 
 /// Why a pattern of a workspace file opens nothing, and restricts at most: the user's files say what holds where
 /// none matches, or it leads outside and nobody approved that.
-fn not_opened(tier: Tier, text: &str, file: &str, overruled: bool) -> String {
+fn not_opened(tier: Tier, text: &str, file: &str, overruled: bool, here: &Here) -> String {
     let field = tier.field();
     let does = if tier == Tier::Read { "only restricts" } else { "does nothing" };
     if overruled {
@@ -143,7 +146,7 @@ fn not_opened(tier: Tier, text: &str, file: &str, overruled: bool) -> String {
     format!(
         "`{text}` of {field} in {file} {does}: it leads outside, and nobody approved it; to \
          allow it: {}",
-        report::approval(&format!("{field} {text}")),
+        here.approval(&format!("{field} {text}")),
         text = report::path(text),
     )
 }

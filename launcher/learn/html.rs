@@ -138,10 +138,10 @@ fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
     let way = match advisor.advise(denial) {
         Advice::Grant { options, .. } if options.is_empty() => "it takes a pattern".to_owned(),
         Advice::Grant { options, .. } => report::words(&options),
-        Advice::Withheld { first, .. } => first,
+        Advice::Withheld { first, .. } => first.words(advisor.here),
         Advice::Connection(way) => format!("--net {}", report::quoted(way.typed.as_bytes())),
         Advice::Command { key, .. } => rule_text::command_table(&key),
-        Advice::Approve { rule, .. } => report::approval(&rule),
+        Advice::Approve { rule, .. } => advisor.here.approval(&rule),
         Advice::Never(reason) => reason,
     };
     let rule = advisor.rule(denial).unwrap_or_else(|| "no rule covers it".to_owned());

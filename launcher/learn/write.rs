@@ -111,7 +111,8 @@ pub(crate) fn summary(
     }
     if let Some(file) = policy.shown() {
         let words = report::operand(file.as_bytes());
-        lines.push(format!("try it: jp-confine -p {words} -- the same again"));
+        let again = learned.ran.prepared.here.command(&format!("-p {words} -- the same again"));
+        lines.push(format!("try it: {again}"));
     }
     lines
 }

@@ -11,6 +11,7 @@ use crate::approvals::store::{Kind, Store};
 use crate::cli::Options;
 use crate::config::scope::{self, Scope};
 use crate::failure::Failure;
+use crate::here::Here;
 use crate::report;
 use crate::terminal::Terminal;
 
@@ -51,7 +52,12 @@ impl Mounts {
 
     /// Where nobody can be asked: has mounts on whose name files grant more approved for this run alone, in
     /// which their own rules decide. What a person should know of that.
-    pub(crate) fn keep_to_this_run(&self, scopes: &[Scope], store: &mut Store) -> Vec<String> {
+    pub(crate) fn keep_to_this_run(
+        &self,
+        scopes: &[Scope],
+        store: &mut Store,
+        here: &Here,
+    ) -> Vec<String> {
         let exceeded = |mounted: &&Mounted| !mounted.approved && mounted.exceeded(scopes);
         let mut warnings = Vec::new();
         for mounted in self.mounted.iter().filter(exceeded) {
@@ -59,7 +65,7 @@ impl Mounts {
             warnings.push(format!(
                 "--mount {} is for this run alone, because rules of files grant more there; for those: {}",
                 mounted.typed,
-                report::approval(mounted.name.as_str())
+                here.approval(mounted.name.as_str())
             ));
         }
         warnings

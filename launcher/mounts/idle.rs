@@ -1,7 +1,7 @@
 //! Links that `--mount` left with their approvals (spec §8.3), and that no rule of this run is about.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jp_confine_policy::build::{Grant, GrantKind};
 use jp_confine_policy::canonical::{Lookups, Root};
@@ -9,6 +9,7 @@ use jp_confine_policy::external::External;
 
 use super::grammar::Mount;
 use crate::approvals::store::{Kind, Store};
+use crate::here::Here;
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +22,7 @@ pub(crate) struct Idle {
 
 /// Those of the workspace `root` that lead where they were approved to, seen from the directory `cwd`; none where
 /// that is not in the workspace. Looks at the disk.
-pub(crate) fn idle(root: &Root, cwd: &Path, store: &Store, grants: &[Grant]) -> Vec<Idle> {
-    let Some(up) = way_up(root, cwd) else { return Vec::new() };
+pub(crate) fn idle(root: &Root, here: &Here, store: &Store, grants: &[Grant]) -> Vec<Idle> {
     let is_ruled = |name: &str| {
         let names = |grant: &Grant| matches!(&grant.kind, GrantKind::External { lexical_path } if lexical_path == name);
         grants.iter().any(names)
@@ -33,7 +33,7 @@ pub(crate) fn idle(root: &Root, cwd: &Path, store: &Store, grants: &[Grant]) -> 
         .filter_map(|name| {
             match External::look(root, &mut Lookups::default(), name.into(), store) {
                 External::Approved { target } => {
-                    let (path, name) = (target.clone(), format!("{up}{name}"));
+                    let (path, name) = (target.clone(), here.name(name)?);
                     let word = shortest(&Mount { tool: None, name, path, writable: false });
                     Some(Idle { target, word: word.into() })
                 }
@@ -41,12 +41,6 @@ pub(crate) fn idle(root: &Root, cwd: &Path, store: &Store, grants: &[Grant]) -> 
             }
         })
         .collect()
-}
-
-/// What leads from the directory `cwd` to the root of the workspace that it is in.
-pub(super) fn way_up(root: &Root, cwd: &Path) -> Option<String> {
-    let inside = cwd.strip_prefix(root.as_path()).ok()?;
-    Some("../".repeat(inside.components().count()))
 }
 
 /// The word that is read as this, without the mode where that goes without saying.

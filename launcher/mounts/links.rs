@@ -70,8 +70,9 @@ impl Links {
         }
     }
 
-    /// Makes the link `name` to `target`, with the directories above it that are missing; how many these are. One
-    /// that leads there by now is as good: another run may have mounted the same.
+    /// Makes the link `name` to `target`, with the directories above it that are missing; how many these are, with
+    /// those in them that another run has made meanwhile. A link that leads there by now is as good: another run may
+    /// have mounted the same.
     pub(crate) fn make(&mut self, name: &Utf8Path, target: &Utf8Path) -> io::Result<usize> {
         let (parents, last) = split(name)?;
         let mut made = 0;
@@ -80,10 +81,13 @@ impl Links {
             dir = match enter(&dir, parent) {
                 Err(Errno::NOENT) => {
                     let is_own = self.make_directory(&dir, parent)?;
-                    made += usize::from(is_own);
+                    made += usize::from(is_own || made > 0);
                     enter(&dir, parent)?
                 }
-                outcome => outcome?,
+                outcome => {
+                    made += usize::from(made > 0);
+                    outcome?
+                }
             };
         }
         match fs::symlinkat(target.as_std_path(), &dir, last) {

@@ -83,7 +83,7 @@ pub(crate) fn mounts(context: &Context, options: &Options, json: bool) -> Result
     }
     let layers = Layers::load(context, &workspace.root, &options.policies)?;
     let places = Places { home: context.home.as_deref(), workspace: root.as_path() };
-    let (scopes, wide) = (layers.scopes(), layers.wide(places)?);
+    let (scopes, wide) = (layers.scopes(), layers.wide(places, &workspace.here)?);
     let lines = lines(&root, &scopes, &wide, &store);
     if json {
         report::json(&lines)?;

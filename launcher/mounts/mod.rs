@@ -199,16 +199,19 @@ impl Checker<'_> {
         if self.known.contains(&name) {
             return Ok(BTreeSet::from([name]));
         }
-        // As they are typed here.
-        let up = idle::way_up(self.place.root, &self.place.context.cwd).unwrap_or_default();
         let mounted: Vec<String> =
-            self.known.iter().map(|name| report::path(&format!("{up}{name}"))).collect();
+            self.known.iter().map(|name| report::path(&self.typed(name))).collect();
         let there_are = match (&store.warning, mounted.as_slice()) {
             (Some(warning), _) => warning.clone(),
             (None, []) => "nothing is mounted in this workspace".to_owned(),
             (None, mounted) => format!("mounted are: {}", mounted.join(", ")),
         };
         Err(Failure::advised(format!("{option}: there is no such mount"), there_are))
+    }
+
+    /// The `name` as it is typed here.
+    fn typed(&self, name: &Utf8Path) -> String {
+        self.place.workspace.here.name(name.as_str()).unwrap_or_else(|| name.to_string())
     }
 
     /// Whether `name` is a link, and not one that stays inside, which is somebody's for another
@@ -256,7 +259,7 @@ impl Checker<'_> {
         }
         let found = report::path(&found.path.to_string_lossy());
         let way_out = if self.known.contains(name) {
-            let word = report::operand(name.as_str().as_bytes());
+            let word = report::operand(self.typed(name).as_bytes());
             format!("--no-mount {word} removes it, in the same command too")
         } else {
             "remove it, or choose another name".to_owned()

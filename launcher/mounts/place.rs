@@ -89,6 +89,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::here::Here;
 
     /// A directory with `ws/sub`, `out/dir`, `out/file`, and links `up` to `out`, `home` being `out`.
     struct Tree {
@@ -113,7 +114,8 @@ mod tests {
             let mut context = Context::bare(&self.top.join(cwd));
             context.home = Some(self.top.join("out"));
             context.data_home = Some(self.top.join("ws/.local/share"));
-            let workspace = Workspace { root: self.top.join("ws"), spelled: None };
+            let workspace =
+                Workspace { root: self.top.join("ws"), spelled: None, here: Here::INSIDE };
             let root = Root::open(&workspace.root).expect("a root");
             ask(&Place { context: &context, workspace: &workspace, root: &root })
         }

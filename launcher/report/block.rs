@@ -64,7 +64,10 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
     let more = (more > 0).then(|| format!("and {more} more"));
     let rest = match (about.kept, about.logged) {
         _ if total == 0 => None,
-        (true, _) => Some("all of them, and rules to paste: jp-confine why --last".to_owned()),
+        (true, _) => Some(
+            "all of them, and rules to paste: ".to_owned()
+                + &about.advisor.here.command("why --last"),
+        ),
         (false, false) => Some("all of them, as they happen: --events FILE".to_owned()),
         (false, true) => None,
     };
@@ -247,13 +250,16 @@ fn describe(
             let then = format!("then allow: jp-confine {}", words(options));
             let then = Some(then).filter(|_| !options.is_empty());
             let question = question.as_ref().map(|words| within(words, advisor.workspace));
-            let first = within(first, advisor.workspace);
+            let first = within(&first.words(advisor.here), advisor.workspace);
             [why, first].into_iter().chain(then).chain(question).collect()
         }
         Advice::Approve { rule, options } => {
             let narrower = format!("or, to allow no more: jp-confine {}", words(options));
             let narrower = Some(narrower).filter(|_| !options.is_empty());
-            [why, format!("allow: {}", approval(rule))].into_iter().chain(narrower).collect()
+            [why, format!("allow: {}", advisor.here.approval(rule))]
+                .into_iter()
+                .chain(narrower)
+                .collect()
         }
         Advice::Connection(way) => {
             let allow = format!("allow: jp-confine --net {}", quoted(way.typed.as_bytes()));
@@ -328,11 +334,6 @@ fn others(gathered: &Gathered, all: &[&Denial], advisor: Advisor<'_>, style: Sty
 /// What decided, files of the workspace named as seen from there.
 fn rule(denial: &Denial, advisor: Advisor<'_>) -> Option<String> {
     Some(within(&advisor.rule(denial)?, advisor.workspace))
-}
-
-/// The command that approves where the rule of this path leads.
-pub(crate) fn approval(name: &str) -> String {
-    format!("jp-confine approvals approve {}", operand(name.as_bytes()))
 }
 
 /// What was asked for: capabilities, or the call where no rule decided.

@@ -16,6 +16,7 @@ use crate::config::rule_places::RulePlaces;
 use crate::denials::Denials;
 use crate::events::{Denial, Reason};
 use crate::gap::Gap;
+use crate::here::Here;
 use crate::terminal::Person;
 use crate::unsupervised::Unsupervised;
 
@@ -58,6 +59,7 @@ fn circumstances<'a>(
     grants: &'a [Grant],
     own_lists: &'a OwnLists,
 ) -> Circumstances<'a> {
+    static HERE: Here = Here::INSIDE;
     static FREE: LazyLock<(Net, Tiers)> = LazyLock::new(Default::default);
     Circumstances {
         denials,
@@ -66,6 +68,7 @@ fn circumstances<'a>(
         advisor: Advisor {
             grants,
             workspace: Path::new("/w"),
+            here: &HERE,
             tiers: &FREE.1,
             person: Person::Absent,
             began: None,

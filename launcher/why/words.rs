@@ -14,11 +14,13 @@ use crate::workspace::Workspace;
 /// For people, where there is no record.
 pub(super) fn nothing(workspace: &Workspace) -> String {
     let root = report::printable(workspace.root.as_os_str().as_bytes());
+    let explain = workspace.here.command("explain PATH");
+    let verbose = workspace.here.command("-v -- PROGRAM");
     format!(
         "no denials are on record for the last run in {root}\n\
-         what looked absent in the home may be there: jp-confine explain PATH\n\
+         what looked absent in the home may be there: {explain}\n\
          what Landlock refused by itself, as to static programs, is on no record:\n\
-         jp-confine -v -- PROGRAM says what it holds\n"
+         {verbose} says what it holds\n"
     )
 }
 
@@ -67,7 +69,8 @@ pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -
     }
     if head.status != 0 && denials.iter().any(|one| one.options.is_some()) {
         // What ends at its first refusal has more before it than this one.
-        text.push_str("\nwhat all of it needs: jp-confine learn -- the same again\n");
+        let learn = workspace.here.command("learn -- the same again");
+        let _ = writeln!(text, "\nwhat all of it needs: {learn}");
     }
     text
 }
@@ -146,11 +149,13 @@ impl Explained {
         for line in self.never.iter().flat_map(|words| told(words)) {
             let _ = writeln!(text, "{line}");
         }
+        if let Some(approve) = &self.approve {
+            let has_more = self.rules.toml.is_some() || !self.patterns.is_empty();
+            let when = if self.then.is_some() || has_more { "first" } else { "allow" };
+            let _ = writeln!(text, "  {when}: {approve}");
+        }
         if let Some(then) = &self.then {
             let _ = writeln!(text, "  then allow: jp-confine {then}");
-        }
-        if let Some(approve) = &self.approve {
-            let _ = writeln!(text, "  allow: {approve}");
         }
         if let Some(options) = &self.options {
             let or = if self.approve.is_some() { "or, to allow no more" } else { "allow" };

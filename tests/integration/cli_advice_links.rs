@@ -104,6 +104,80 @@ fn a_link_that_is_not_approved_goes_once_it_is() {
     }
 }
 
+/// Nor does anything else get the name of such a link before. What is said of that works by options and by rules.
+#[test]
+fn a_link_that_is_not_approved_is_replaced_once_it_is() {
+    let rule = |path| format!("[[access.fs]]\npath = '{path}'\nread = true\n");
+    let external = |path| format!("{}external = true\n", rule(path));
+    let inside = format!("{}create = true\nupdate = true\n", rule("."));
+    let policy = format!("{inside}\n{}\n{}\n", external("fork"), external("other"));
+    let rows: [(&str, &[&str]); 3] = [
+        ("mv -fT x fork", &["fork"]),
+        ("ln -sfn x fork", &["fork"]),
+        ("mv -T fork other", &["fork", "other"]),
+    ];
+    for (script, names) in rows {
+        for by_options in [true, false] {
+            let scratch = tree();
+            for link in ["fork", "other"] {
+                symlink("../out/dir", scratch.ws().join(link)).expect("linked");
+            }
+            scratch.write("ws/x", "x");
+            scratch.write("ws/jp-confine.toml", &policy);
+            let denied = attempt(&scratch, script);
+            assert_ne!(denied.code(), 0, "{script}: allowed from the start");
+            let approvals: Vec<String> =
+                names.iter().map(|name| format!("jp-confine approvals approve {name}")).collect();
+            denied.assert_stderr(&format!("first: {}\n", approvals.join(" && ")));
+            let advice = denials(&scratch);
+            for name in names {
+                product(&scratch, &["approvals", "approve", name]).run().assert_ok();
+            }
+            let mut options = String::new();
+            if by_options {
+                options = [texts(&advice, "then"), texts(&advice, "options")].concat().join(" ");
+            } else {
+                let rules = texts(&advice, "toml").join("\n");
+                scratch.write("ws/jp-confine.toml", &format!("{policy}\n{rules}"));
+            }
+            let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
+            let again = Run::new(&scratch, "sh", &["-c", &line, script]).mode(Mode::Bare).run();
+            assert_eq!(again.code(), 0, "{script}: {options}: {again}");
+        }
+    }
+}
+
+/// Commands that are named work where they are read, be the workspace named there, found from below or from itself.
+#[test]
+fn commands_that_are_named_are_about_the_workspace_of_the_run() {
+    let policy = "[[access.fs]]\npath = '.'\nread = true\nexecute = true\n
+[[access.fs]]\npath = 'fork'\nexternal = true\nread = true\n";
+    for (place, named) in [("", "-C ws "), ("ws/dir", ""), ("out", "-C '../w s' "), ("ws", "")] {
+        let scratch = tree();
+        symlink("ws", scratch.path("w s")).expect("linked");
+        symlink("../out/dir", scratch.ws().join("fork")).expect("linked");
+        scratch.write("out/dir/one", "");
+        scratch.write("ws/jp-confine.toml", policy);
+        let place = scratch.path(place);
+        let typed = |line: &str| {
+            let line = line.replacen("jp-confine", PRODUCT, 1);
+            Run::new(&scratch, "sh", &["-c", &line]).mode(Mode::Bare).cwd(&place).run()
+        };
+        let read = format!("jp-confine {named}-- cat {}/fork/one", scratch.ws().display());
+        let denied = typed(&read);
+        assert_ne!(denied.code(), 0, "{named}: allowed from the start");
+        let approve = format!("jp-confine {named}approvals approve fork\n");
+        let why = format!("jp-confine {named}why --last\n");
+        for words in ["if it is meant: ", "allow: "] {
+            denied.assert_stderr(&format!("{words}{approve}"));
+        }
+        denied.assert_stderr(&format!("rules to paste: {why}"));
+        typed(&why).assert_ok().assert_stdout(&format!("allow: {approve}"));
+        typed(&approve).assert_ok();
+        typed(&read).assert_ok();
+    }
+}
+
 /// Of what an external rule is for, one more on its link grants more, without another approval. Of less than all of it
 /// a profile does.
 #[test]

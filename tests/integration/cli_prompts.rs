@@ -1,7 +1,10 @@
 //! Questions in a terminal, while programs run.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use crate::attack::{Linking, answer, arena, arena_with, call};
-use crate::run::{Mode, Run, have};
+use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
 use crate::terminal::{Terminal, quoted};
 
@@ -277,6 +280,23 @@ fn a_question_waits_for_its_job() {
     terminal.keys("exit\n");
 }
 
+/// A question of what the program left running stands alone; what it waits for then is told after the answer.
+#[test]
+fn what_is_left_running_is_told_of_behind_its_question() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let script = "sh -c 'cat ask/a; exec sleep 2.5' & sleep 0.5";
+    let mut terminal = start(&scratch, script);
+    terminal.see(QUESTION);
+    thread::sleep(Duration::from_millis(2500));
+    terminal.keys("y\n");
+    terminal.see("waiting for what the program left running: ");
+    assert!(terminal.screen().contains(&format!("{QUESTION}y")), "{}", terminal.screen());
+    assert_eq!(terminal.end(), Some(0));
+}
+
 /// Whom the library is not in.
 #[test]
 fn static_programs_wait_too() {
@@ -382,6 +402,26 @@ fn a_spelling_that_is_denied_asks_nothing() {
         .collect();
     left.sort();
     assert_eq!(left, ["a", "b"]);
+}
+
+/// Nobody is said to have answered at a terminal that went away.
+#[test]
+fn a_terminal_that_goes_away_says_nothing() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let script = format!("trap '' HUP; {PRODUCT} -- cat ask/a 2>told; echo $? >status");
+    let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
+    terminal.see(QUESTION);
+    drop(terminal);
+    let end = Instant::now() + Duration::from_secs(20);
+    while !scratch.ws().join("status").exists() {
+        assert!(Instant::now() < end, "the run goes on");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let told = scratch.read("ws/told");
+    assert!(told.contains("nobody consented") && !told.contains("said no"), "{told}");
 }
 
 /// A question that nobody was asked is no refusal of theirs.

@@ -143,6 +143,29 @@ fn a_default_that_refuses_gives_way_to_a_pattern() {
     }
 }
 
+/// No pattern for the one end of a move lets what is asked about leave its place.
+#[test]
+fn what_a_default_hides_of_the_other_end_is_told_at_once() {
+    let tiers = tiers(&FilePolicy {
+        default: Some(Tier::Read),
+        prompt_paths: vec!["<workspace>/asked/**".to_owned()],
+        ..FilePolicy::default()
+    });
+    let grants = [flag("/w", Capabilities::ALL)];
+    for call in ["link", "rename"] {
+        let denial = Denial {
+            restraint: Some(Restraint::Default),
+            ..pair(call, "/w/asked/f", "/w/h", C, true)
+        };
+        let told = in_line(advisor(&grants, &[], &tiers).advise(&denial));
+        let taken_out = "to be taken out first: `<workspace>/asked/**` of prompt_paths; then ";
+        assert!(told.starts_with(taken_out), "{told}");
+        assert!(
+            ["/w/h", "/w/asked/f"].iter().all(|it| told.contains(&format!("write_paths {it}")))
+        );
+    }
+}
+
 /// What the baseline leaves out takes a profile there, and what a profile takes away takes an option and a pattern.
 #[test]
 fn a_default_that_refuses_leaves_a_way_to_what_is_left_out() {

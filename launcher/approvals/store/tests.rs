@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::Value;
 
 use super::*;
+use crate::here::Here;
 
 /// A workspace and a home for data, both in a directory of their own.
 struct Place {
@@ -19,7 +20,8 @@ impl Place {
         let dir = tempfile::tempdir().expect("a directory");
         let mut context = Context::bare(dir.path());
         context.data_home = Some(dir.path().join("data"));
-        let workspace = Workspace { root: dir.path().join("ws"), spelled: None };
+        let workspace =
+            Workspace { root: dir.path().join("ws"), spelled: None, here: Here::INSIDE };
         Self { context, workspace, dir }
     }
 
@@ -276,6 +278,39 @@ fn what_is_published_stays_where_it_is_saved() {
     assert_eq!(place.kept(), "fork=/theirs");
     published().save().expect("saved");
     assert_eq!(place.kept(), "fork=/a new=/n");
+}
+
+/// Whoever of two made the directories, and is the first to be known and to go: they are those of the other, too.
+#[test]
+fn directories_are_those_of_all_links_in_them() {
+    let mounted = |store: &mut Store, name: &str, made| {
+        store.approve(Kind::Mount, name.into(), "/t".into());
+        store.note_made(name.into(), made);
+    };
+    for (of_a, of_b) in [(2, 0), (0, 2), (2, 1)] {
+        for name in ["d/x/a", "d/x/b"] {
+            let place = Place::new();
+            let (mut a, mut b) = (place.open(), place.open());
+            mounted(&mut a, "d/x/a", of_a);
+            mounted(&mut b, "d/x/b", of_b);
+            a.save().expect("saved");
+            b.publish().expect("published");
+            let mut gone = place.open();
+            let made = |store: &Store| ["d/x/a", "d/x/b"].map(|name| store.made_for(name.into()));
+            assert_eq!(made(&gone), [2, 2], "{of_a} {of_b}");
+            gone.revoke(Kind::Mount, name.into());
+            gone.save().expect("saved");
+            assert_eq!(made(&place.open()).iter().sum::<usize>(), 2, "{of_a} {of_b}");
+        }
+    }
+    // Those of nobody are nobody's.
+    let place = Place::new();
+    place.approve("d/a", "/t");
+    let mut store = place.open();
+    mounted(&mut store, "d/e/b", 1);
+    store.save().expect("saved");
+    let store = place.open();
+    assert_eq!((store.made_for("d/a".into()), store.made_for("d/e/b".into())), (0, 1));
 }
 
 #[test]
