@@ -313,7 +313,8 @@ fn a_denied_write_is_advised_what_allows_it_whether_it_exists_or_not() {
         let all = r#"{"access": {"fs": [{"path": ".", "read": true}RULE]}}"#;
         all.replace("RULE", rule)
     };
-    let advised = "with `update = true` and `create = true`, or for the flag `--write PATH`.";
+    let advised =
+        "with `read = true`, `create = true` and `update = true`, or for the flag `--write PATH`.";
     for name in ["a.txt", "rw/gone"] {
         let place = Place::in_memory(&policy(""));
         let mut nobody = jp_confine_vfs::person::Nobody;
@@ -321,7 +322,10 @@ fn a_denied_write_is_advised_what_allows_it_whether_it_exists_or_not() {
         let params = write(name, "x");
         let fault = answer_in_full(&mut service, "fs.write", &params).expect_err("denied");
         assert!(fault.message.ends_with(advised), "{}", fault.message);
-        let rule = format!(r#", {{"path": "{name}", "update": true, "create": true}}"#);
-        rows(&policy(&rule), &[("fs.write", params, json!({}))]);
+        let rule =
+            format!(r#", {{"path": "{name}", "read": true, "update": true, "create": true}}"#);
+        let written = json!({"content": "x", "size": 1});
+        let reading = json!({"path": name});
+        rows(&policy(&rule), &[("fs.write", params, json!({})), ("fs.read", reading, written)]);
     }
 }
