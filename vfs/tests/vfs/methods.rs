@@ -240,6 +240,10 @@ fn grep() {
         line(1, "one", false), line(2, "two spring", true), line(3, "three", false),
         line(4, "four", false), line(5, "five spring", true),
     ])]});
+    let spots = json!({"matches": [
+        file("none/secret.txt", &[line(1, "spring secret", true)]),
+        file("rw/sub/c.txt", &[line(2, "two spring", true), line(5, "five spring", true)]),
+    ]});
     let source = json!({"matches": [file("rw/b.rs", &[line(1, "fn spring() {}", true)])]});
     let spring = |paths: Value| json!({"pattern": "spring", "paths": paths});
     rows(
@@ -249,7 +253,7 @@ fn grep() {
             ("fs.grep", spring(json!(["."])), everything),
             ("fs.grep", json!({"pattern": "^(two|five)", "paths": ["rw/sub"], "context": 1}), near),
             ("fs.grep", json!({"pattern": "spr", "extensions": ["rs"]}), source.clone()),
-            ("fs.grep", spring(json!(["rw/b.rs"])), source),
+            ("fs.grep", spring(json!(["rw/b.rs"])), source.clone()),
             ("fs.grep", json!({"pattern": "Spring"}), json!({"matches": []})),
             ("fs.grep", spring(json!([])), json!({"matches": []})),
             ("fs.grep", spring(json!(["none"])), json!(DENIED)),
@@ -260,6 +264,25 @@ fn grep() {
             ("fs.grep", json!({"pattern": "a\nb"}), json!(PARAMS)),
         ],
     );
+    // What may be read below what may not.
+    let policy = r#"{"access": {"fs": [
+        {"path": "rw/sub", "read": true}, {"path": "none/secret.txt", "read": true},
+        {"path": "gone/gone", "read": true}, {"path": "a.txt", "update": true}]}}"#;
+    rows(
+        policy,
+        &[
+            ("fs.grep", json!({"pattern": "spring"}), spots),
+            ("fs.grep", spring(json!(["."])), json!(DENIED)),
+            ("fs.grep", spring(json!(["rw"])), json!(DENIED)),
+        ],
+    );
+    let policy = r#"{"access": {"fs": [
+        {"path": ".", "read": true}, {"path": "rw"}, {"path": "rw/b.rs", "read": true},
+        {"path": "none"}, {"path": "a.txt"}]}}"#;
+    let none = r#"{"access": {"fs": [{"path": ".", "write": true}]}}"#;
+    let everything = json!({"pattern": "spring"});
+    rows(policy, &[("fs.grep", everything.clone(), source)]);
+    rows(none, &[("fs.grep", everything, json!({"matches": []}))]);
 }
 
 /// Lines with nothing in them are little on disk, and much in a reply.
