@@ -308,7 +308,10 @@ fn a_reply_has_an_end_however_little_is_in_its_lines() {
 /// An oracle of existence would be one in words, too.
 #[test]
 fn what_is_denied_is_denied_in_the_same_words_whether_it_exists_or_not() {
-    for place in [Place::on_disk(POLICY), Place::in_memory(POLICY)] {
+    // Where a rule denies it, and where none is about it and nobody can be asked.
+    let uncovered = r#"{"access": {"fs": [{"path": "rw", "read": true, "write": true}]}}"#;
+    let places = [POLICY, uncovered];
+    for place in places.iter().flat_map(|it| [Place::on_disk(it), Place::in_memory(it)]) {
         let mut nobody = jp_confine_vfs::person::Nobody;
         let mut service = place.service(&mut nobody);
         let requests = [
