@@ -237,7 +237,7 @@ impl Parts<'_> {
     /// The home directory, hidden; not where the workspace contains it, because then it was named
     /// as the workspace, nor where it is the root directory, which is nobody's home.
     fn home(&self, hide: bool) -> Option<Grant> {
-        let home = self.context.canonical_home.as_ref()?;
+        let home = self.options.hidden.as_ref().or(self.context.canonical_home.as_ref())?;
         let nobodys = home.parent().is_none() || home.starts_with(&self.workspace.root);
         (hide && !nobodys).then(|| {
             let why = "the home directory, hidden where nothing is granted".to_owned();

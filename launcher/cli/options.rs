@@ -104,6 +104,9 @@ pub(crate) struct Options {
     /// For a tool that the file service hosts: there is no access to advise
     #[arg(long, hide = true)]
     pub(crate) hosted: bool,
+    /// For the same: what is hidden in place of its home, which is an empty folder
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) hidden: Option<PathBuf>,
     /// No warnings and no report of denials
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
@@ -134,6 +137,7 @@ impl Options {
             workspace: later.workspace.or(self.workspace),
             tool: later.tool.or(self.tool),
             enforce: later.enforce.or(self.enforce),
+            hidden: later.hidden.or(self.hidden),
             events: later.events.or(self.events),
             no_baseline: self.no_baseline | later.no_baseline,
             share_tmp: self.share_tmp | later.share_tmp,

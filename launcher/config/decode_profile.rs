@@ -32,15 +32,27 @@ impl Decoder<'_> {
                 "includes" => profile.includes = self.strings(&entry.value)?,
                 "except" => {
                     for inner in self.table(&entry.value)? {
-                        profile
-                            .except
-                            .push((inner.key.clone().into_owned(), self.strings(&inner.value)?));
+                        let patterns = self.exceptions(&inner.value)?;
+                        profile.except.push((inner.key.clone().into_owned(), patterns));
                     }
                 }
                 _ => return self.unknown(entry, &PROFILE_KEYS),
             }
         }
         Ok(profile)
+    }
+
+    /// What is left out of one of them, with all below: patterns relative to it.
+    fn exceptions(&self, node: &Node<'_>) -> Decoded<Vec<String>> {
+        let patterns = self.strings(node)?;
+        if patterns.iter().any(|pattern| pattern.contains("**")) {
+            return Err(Box::new(
+                self.at(&node.span, "`**` in what a profile leaves out")
+                    .label("would be no more than `*`, which stays within a name")
+                    .help("write `*` for each name on the way; what is below is left out, too"),
+            ));
+        }
+        Ok(patterns)
     }
 
     /// A list of profile entries, each absolute or beginning with `~` or `${`.

@@ -198,14 +198,35 @@ error: not a pattern of paths
   |
   = help: patterns are of whole absolute paths: `*` is within one name, `**` across them",
     );
+    refused(
+        "[file_policy]\ndeny_paths = [\"<workspace>/**.pem\"]\n",
+        "
+error: not a pattern of paths
+ --> policy:2:15
+  |
+2 | deny_paths = [\"<workspace>/**.pem\"]
+  |               ^^^^^^^^^^^^^^^^^^^^ `**` stands alone between slashes or at the end, as in `**/*.pem`; within a name write `*`
+  |
+  = help: patterns are of whole absolute paths: `*` is within one name, `**` across them",
+    );
     for text in [
         "[file_policy]\ndeny_paths = [\"src/**\"]\n",
         "[tools.x.file_policy]\nprompt_paths = [\"~other/x\"]\n",
         "[file_policy]\nread_paths = [\"/a/[b\"]\n",
+        "[file_policy]\nwrite_paths = [\"~/s**\"]\n",
     ] {
         let rendered = decode(text, Notation::Toml, Trust::User).expect_err(text);
         assert!(rendered.contains("not a pattern of paths"), "{rendered}");
     }
+}
+
+/// It would leave out less than it reads.
+#[test]
+fn stars_in_what_a_profile_leaves_out() {
+    let text =
+        "[profiles.mine]\nread = [\"/srv\"]\n[profiles.mine.except]\n\"/srv\" = [\"**/key\"]\n";
+    let rendered = decode(text, Notation::Toml, Trust::User).expect_err(text);
+    assert!(rendered.contains("write `*` for each name on the way"), "{rendered}");
 }
 
 #[test]

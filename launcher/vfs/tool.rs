@@ -44,6 +44,8 @@ pub(super) struct Hosted {
     withheld: Option<NamedTempFile>,
     /// What was typed to be denied.
     denied: Vec<PathBuf>,
+    /// The home of whoever hosts it, canonical, unless nothing is to be hidden.
+    hidden: Option<PathBuf>,
     environment: Vec<(OsString, OsString)>,
     verbose: bool,
 }
@@ -87,6 +89,7 @@ impl Hosted {
             libraries: options.exec.iter().map(|path| context.absolute(path)).collect(),
             withheld,
             denied: options.deny.iter().map(|path| context.absolute(path)).collect(),
+            hidden: context.canonical_home.clone().filter(|_| !options.show_denied),
             environment,
             verbose: options.verbose,
         })
@@ -111,6 +114,9 @@ impl Hosted {
         }
         for path in &self.denied {
             command.arg("--deny").arg(path);
+        }
+        if let Some(home) = &self.hidden {
+            command.arg("--hidden").arg(home);
         }
         command.arg("--").arg(&self.file).args(arguments);
         command.current_dir(self.folder.path());

@@ -20,6 +20,7 @@ use crate::lexical;
 #[cfg(target_os = "linux")]
 use crate::pin::Pin;
 use crate::tiers::Tiers;
+use crate::wanted::Wanted;
 
 mod by_capability;
 
@@ -73,6 +74,9 @@ pub struct CheckResult {
     /// What it takes beside the capability, for messages.
     #[serde(skip)]
     pub(crate) beside: Option<Capability>,
+    /// Which rule would allow it, for messages.
+    #[serde(skip)]
+    pub(crate) wanted: Wanted,
 }
 
 impl CheckResult {
@@ -91,6 +95,7 @@ impl CheckResult {
             uncovered: false,
             detail: None,
             beside: None,
+            wanted: Wanted::default(),
         }
     }
 
@@ -99,6 +104,12 @@ impl CheckResult {
     #[must_use]
     pub fn advising(self, other: Capability) -> Self {
         Self { beside: Some(other), ..self }
+    }
+
+    /// All that it takes.
+    pub(crate) fn asked(&self) -> Capabilities {
+        let beside = self.beside.map_or(Capabilities::NONE, Capabilities::from);
+        beside.union(self.capability.into())
     }
 
     pub(crate) fn concluded(mut self, judgement: Result<(), Reason>) -> Self {
@@ -202,6 +213,9 @@ impl<'a> Context<'a> {
             self.usable().and_then(|image| self.judge_input(image, input, op, &mut result));
         if judgement.is_err() {
             result.granting = self.granting(capability);
+            if let Some(path) = &result.resolved {
+                result.wanted = self.wanted(path, &result);
+            }
         }
         result.concluded(judgement)
     }
@@ -257,6 +271,9 @@ impl<'a> Context<'a> {
         result.granting = self.granting(capability);
         let judgement =
             self.usable().and_then(|image| self.decide(image, path, route, &mut result));
+        if judgement.is_err() {
+            result.wanted = self.wanted(path, &result);
+        }
         result.concluded(judgement)
     }
 
@@ -336,10 +353,20 @@ impl<'a> Context<'a> {
             result.rule = Some(tiers.described(restraint, path, route));
         }
         let reason = Reason::of_denial(&denial);
-        let by_user =
-            || (reason == Reason::Denied && self.user_denies(path)).then_some(Detail::ByUser);
-        result.detail = self.stays(image, &request, result.capability).or_else(by_user);
+        result.detail = self
+            .stays(image, &request, result.capability)
+            .or_else(|| self.control(result))
+            .or_else(|| {
+                (reason == Reason::Denied && self.user_denies(path)).then_some(Detail::ByUser)
+            });
         Err(reason)
+    }
+
+    /// Whether the launcher's own word decided, which nothing outweighs.
+    fn control(&self, result: &CheckResult) -> Option<Detail> {
+        let winner = result.rule_id?.index();
+        let decider = build::decider(self.grants, winner, result.capability.into())?;
+        (decider.kind == GrantKind::Control).then_some(Detail::Control)
     }
 
     /// Whether the user denied the canonical `path` of the workspace, or what it is in, which outweighs its rules.

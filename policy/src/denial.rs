@@ -13,6 +13,7 @@ use crate::check::CheckResult;
 use crate::decide::Denial;
 use crate::lexical::LexicalError;
 use crate::tier::Restraint;
+use crate::wanted::{keys, keys_of_external};
 
 /// Why a request is refused, as programs read it (spec §5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -82,6 +83,8 @@ pub(crate) enum Detail {
     },
     /// The user denied it, or what it is in.
     ByUser,
+    /// It says what is allowed, and is no tool's to change.
+    Control,
 }
 
 impl Detail {
@@ -104,6 +107,7 @@ impl Detail {
                 format!("{} must stay in it", what.as_deref().unwrap_or("something"))
             }
             Self::ByUser => "the user denied it".to_string(),
+            Self::Control => "nobody may change it".to_string(),
         }
     }
 
@@ -115,6 +119,7 @@ impl Detail {
             Self::Keeps { is_final: true, .. } => {
                 "No rule and no flag allows that; delete the rest of what is in it."
             }
+            Self::Control => "No rule and no flag allows that.",
             Self::Keeps { is_final: false, .. } => {
                 "Delete the rest of what is in it, or ask the user to let that be deleted too."
             }
@@ -173,29 +178,33 @@ impl CheckResult {
 
     fn remedy(&self, reason: Reason) -> String {
         let flag = flag(self.capability);
-        let granted = self.to_be_granted();
+        let asked = self.asked();
         match reason {
-            Reason::Denied => format!(
-                "To allow it, ask the user for an `access.fs` rule on this path with \
-                 {granted}, or for the flag `{flag}`."
-            ),
+            Reason::Denied => {
+                format!("To allow it, ask the user for {}.", self.wanted.words(asked, flag))
+            }
             Reason::Escape => format!(
-                "To allow it, ask the user for an `access.fs` rule on the link with \
-                 `external = true` and {granted}, and to approve its target."
+                "To allow it, ask the user for an `access.fs` rule on the link with {}, and to \
+                 approve its target.",
+                keys_of_external(asked)
             ),
             Reason::NestedEscape => format!(
                 "To allow it, ask the user for a second link in the workspace that leads there, \
-                 with a rule of its own: `external = true` and {granted}."
+                 with a rule of its own: {}.",
+                keys_of_external(asked)
             ),
             Reason::TierDeny => {
                 "No rule and no flag outweighs it; ask the user whether the pattern is meant so."
                     .to_string()
             }
             Reason::TierPromptRefused => "Ask the user.".to_string(),
-            Reason::SensitiveRefused => format!(
-                "Ask the user; a rule that names this very path, with {granted}, allows it \
-                 for good."
-            ),
+            Reason::SensitiveRefused => match self.wanted.on_path(asked) {
+                Some(caps) => format!(
+                    "Ask the user; a rule that names this very path, with {}, allows it for good.",
+                    keys(caps)
+                ),
+                None => format!("Ask the user; the flag `{flag}` with this very path allows it."),
+            },
             Reason::AbsoluteInput | Reason::InputEscape => {
                 "Use a path relative to the workspace root that stays below it.".to_string()
             }
@@ -207,13 +216,6 @@ impl CheckResult {
                 "Everything is denied until the user repairs the policy.".to_string()
             }
         }
-    }
-
-    /// The keys of a rule that allows it.
-    fn to_be_granted(&self) -> String {
-        let key = |capability| format!("`{capability} = true`");
-        let beside = self.beside.map(|other| format!(" and {}", key(other)));
-        key(self.capability) + &beside.unwrap_or_default()
     }
 }
 

@@ -34,8 +34,8 @@
 //! assert_eq!(
 //!     refusal.to_string(),
 //!     "cannot update poem: the policy does not grant it. update is granted on: `drafts`. \
-//!      To allow it, ask the user for an `access.fs` rule on this path with `update = true`, \
-//!      or for the flag `--write PATH`."
+//!      To allow it, ask the user for an `access.fs` rule on this path with `read = true` and \
+//!      `update = true`, or for the flag `--write PATH`."
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -126,6 +126,8 @@ pub mod received;
 pub mod resources;
 #[cfg(feature = "std")]
 pub mod tiers;
+#[cfg(feature = "std")]
+mod wanted;
 #[cfg(feature = "std")]
 pub mod warning;
 #[cfg(feature = "std")]

@@ -20,6 +20,11 @@ pub enum PatternError {
     /// It would match in places that nobody thinks of, or nowhere.
     #[error("a pattern begins with `/`, `~/`, `<workspace>` or `**`")]
     Relative,
+    /// It would match less than it reads.
+    #[error(
+        "`**` stands alone between slashes or at the end, as in `**/*.pem`; within a name write `*`"
+    )]
+    Stars,
     /// It has a part that no canonical path has: it could never match.
     #[error("no path has `.`, `..`, `//` or a slash at the end; all that is in a folder is `/**`")]
     Unclean,
@@ -88,7 +93,8 @@ impl Pattern {
             return Err(PatternError::OtherHome);
         }
         if !(text.starts_with('/') || begins("~") || begins("<workspace>") || begins("**")) {
-            return Err(PatternError::Relative);
+            let stars = text.starts_with("**");
+            return Err(if stars { PatternError::Stars } else { PatternError::Relative });
         }
         if text.split('/').skip(1).any(|part| matches!(part, "" | "." | "..")) && text != "/" {
             return Err(PatternError::Unclean);
@@ -217,11 +223,21 @@ fn directory_of(glob: &Glob) -> Option<&str> {
 }
 
 fn glob(text: &str) -> Result<Glob, PatternError> {
-    GlobBuilder::new(text)
+    let glob = GlobBuilder::new(text)
         .literal_separator(true)
         .backslash_escape(false)
         .build()
-        .map_err(|error| PatternError::Syntax(error.kind().to_string()))
+        .map_err(|error| PatternError::Syntax(error.kind().to_string()))?;
+    if loses_stars(glob.regex()) { Err(PatternError::Stars) } else { Ok(glob) }
+}
+
+/// Whether a `**` of the pattern became less in its expression: beside other characters it is taken for `*` twice,
+/// and where a part in braces ends but not the pattern, it has to be something (`{a/**,b}/c` is not `a/c`).
+fn loses_stars(expression: &str) -> bool {
+    let ends = ["/.*|", "/.*)"].into_iter().filter_map(|end| expression.find(end)).min();
+    let behind = ends.and_then(|at| expression.get(at..)).unwrap_or_default();
+    let goes_on = |next: &str| !next.is_empty() && !next.starts_with(['|', '$']);
+    expression.contains("[^/]*[^/]*") || behind.split(')').skip(1).any(goes_on)
 }
 
 fn expand(text: &str, places: Places<'_>) -> Result<String, PatternError> {

@@ -1,5 +1,7 @@
 //! `jp-confine vfs`: what it prints, how it ends, and whom it asks.
 
+use std::os::unix::fs::symlink;
+
 use crate::cli_advice::{denials, texts};
 use crate::cli_status::product;
 use crate::run::{Mode, PRODUCT, Run, have};
@@ -65,6 +67,36 @@ fn without_rules_the_workspace_may_be_read_and_nothing_else() {
     confined(&scratch, &[], r#"tell result '{"content":""}'"#).run().assert_ok();
     let why = product(&scratch, &["why", "--last"]).run();
     why.assert_stdout("no denials are on record");
+}
+
+/// Nothing behind a link that leads out has a rule of its own: the one on the link is to grant more.
+#[test]
+fn behind_a_link_more_of_its_rule_is_advised_and_works() {
+    let scratch = Scratch::new();
+    symlink(scratch.out(), scratch.path("ws/fork")).expect("a link");
+    let granted = |more: &str| {
+        let rule = "[[access.fs]]\npath = 'fork'\nexternal = true\nread = true\n";
+        scratch.write("ws/jp-confine.toml", &format!("{rule}{more}"));
+    };
+    granted("");
+    product(&scratch, &["approvals", "approve", "fork"]).run().assert_ok();
+    let script = r#"ask fs.write '{"path":"fork/target","content":"written"}'
+        ask fs.write '{"path":"fork/new","content":"made"}'; tell result '{"content":""}'"#;
+    confined(&scratch, &[], script).run().assert_ok();
+    let advised = "`create = true` and `update = true` in the `access.fs` rule on `fork`";
+    let why = product(&scratch, &["why", "--last"]).run();
+    assert_eq!(why.stdout.matches(advised).count(), 2, "{why}");
+    let check = |capability: &str| product(&scratch, &["check", capability, "fork/target"]).run();
+    check("update")
+        .assert_code(1)
+        .assert_stdout("`update = true` in the `access.fs` rule on `fork`");
+    granted("create = true\nupdate = true\n");
+    check("update").assert_ok();
+    confined(&scratch, &[], script).run().assert_ok();
+    assert_eq!(
+        (scratch.read("out/target"), scratch.read("out/new")),
+        ("written".into(), "made".into())
+    );
 }
 
 /// What was refused by the service, and to the programs that it started, is one record.

@@ -1,6 +1,7 @@
 //! Tools of the file service, and what they start, have no other way to anything.
 
 use std::net::TcpListener;
+use std::os::unix::fs::symlink;
 
 use crate::cli_vfs::tool;
 use crate::run::{Run, have, skip};
@@ -20,6 +21,23 @@ fn a_tool_itself_reaches_neither_workspace_nor_home() {
     run.assert_no_secret().assert_ok();
     assert!(!run.stderr.contains("inside") && !run.stderr.contains("/ws/dir"), "{run}");
     assert!(!scratch.path("ws/new").exists(), "{run}");
+}
+
+/// As to the programs of ordinary runs: the folder that the tool has for a home is not what hides.
+#[test]
+fn the_home_looks_absent_to_a_tool() {
+    let scratch = Scratch::for_ordinary_user();
+    symlink("key", scratch.path("home/.private/link")).expect("a link");
+    let script = scratch.expand(
+        "[ -e $HOME/.private/key ] && echo key is seen >&2
+         [ -L $HOME/.private/link ] && echo link is seen >&2
+         tell result '{\"content\":\"done\"}'",
+    );
+    let run = tool(&scratch, &[], &script).run();
+    run.assert_ok();
+    assert!(!run.stderr.contains("is seen"), "{run}");
+    let shown = tool(&scratch, &["--show-denied"], &script).run();
+    shown.assert_stderr("key is seen").assert_stderr("link is seen");
 }
 
 #[test]

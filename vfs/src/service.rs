@@ -11,6 +11,7 @@ mod process;
 mod resolver;
 mod secrets;
 mod substitution;
+mod walk;
 
 use std::fmt;
 use std::io;

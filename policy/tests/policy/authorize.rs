@@ -221,7 +221,7 @@ fn results_as_json() {
     );
     assert_eq!(
         json(authorizer.authorize_write(&place.path("w/a"), "write_file")),
-        r#"{"ok":false,"reason":"permission_denied","message":"write_file: cannot update @/w/a: the policy does not grant it. Nothing grants update. To allow it, ask the user for an `access.fs` rule on this path with `update = true`, or for the flag `--write PATH`."}"#
+        r#"{"ok":false,"reason":"permission_denied","message":"write_file: cannot update @/w/a: the policy does not grant it. Nothing grants update. To allow it, ask the user for an `access.fs` rule on this path with `read = true` and `update = true`, or for the flag `--write PATH`."}"#
     );
 }
 

@@ -8,11 +8,14 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical::{ResolveError, Root};
 use jp_confine_policy::check::{Context, Reason, Verdict};
-use jp_confine_policy::model::CompiledAccess;
+use jp_confine_policy::file_policy::FilePolicy;
+use jp_confine_policy::model::{CompiledAccess, TYPED};
+use jp_confine_policy::pattern::Places;
 use jp_confine_policy::received::Received;
+use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::workspace::Workspace;
 
-use crate::place::{Place, capability};
+use crate::place::{Place, capability, image_with};
 
 /// `allow PATH` with the canonical path, or the reason code.
 fn verdict(place: &Place, rules: &str, approved: &str, call: &str) -> String {
@@ -275,8 +278,8 @@ fn message_of_a_denial() {
     assert_eq!(
         message("w/d/a w/l=d", ".:r src:rw", "", ("l/a", 'u')),
         "cannot update d/a (through l/a): the policy does not grant it. update is granted on: \
-         `src`. To allow it, ask the user for an `access.fs` rule on this path with `update = \
-         true`, or for the flag `--write PATH`."
+         `src`. To allow it, ask the user for an `access.fs` rule on this path with `read = true` \
+         and `update = true`, or for the flag `--write PATH`."
     );
 }
 
@@ -285,8 +288,165 @@ fn message_of_a_denial_where_nothing_grants() {
     assert_eq!(
         message("w/a", ".:r", "", ("a", 'x')),
         "cannot execute a: the policy does not grant it. Nothing grants execute. To allow it, \
-         ask the user for an `access.fs` rule on this path with `execute = true`, or for the \
-         flag `--exec PATH`."
+         ask the user for an `access.fs` rule on this path with `read = true` and `execute = \
+         true`, or for the flag `--exec PATH`."
+    );
+}
+
+/// What a rule to be added has to grant beside what is asked, where it belongs, and the rules with it: they allow
+/// what was asked for, and all that was allowed before.
+#[test]
+fn rules_that_are_advised_suffice_and_take_nothing_away() {
+    for (rules, call, advised, followed) in [
+        (
+            ".:r",
+            "u d/a",
+            "an `access.fs` rule on this path with `read = true` and `update = true`",
+            ".:r d/a:ru",
+        ),
+        (
+            ".:rx",
+            "c d/new",
+            "on this path with `read = true`, `create = true` and `execute = true`",
+            ".:rx d/new:rxc",
+        ),
+        (".:rcu", "d d/a", "on this path with `read = true` and `write = true`", ".:rcu d/a:rw"),
+        ("src:r", "r d/a", "an `access.fs` rule on this path with `read = true`", "src:r d/a:r"),
+        (".:r d:rx", "u d", "`update = true` in the `access.fs` rule on this path", ".:r d:rxu"),
+        (".:r d:rx", "u l", "`update = true` in the `access.fs` rule on this path", ".:r d:rxu"),
+        (".:r d/a:", "r d/a", "`read = true` in the `access.fs` rule on this path", ".:r d/a:r"),
+        (
+            ".:r",
+            "d ld/l",
+            "on the directory that it is in with `read = true` and `delete = true`",
+            ".:r ld:rd",
+        ),
+        (
+            ".:r ld:rx",
+            "d ld/l",
+            "`delete = true` in the `access.fs` rule on the directory that it is in",
+            ".:r ld:rxd",
+        ),
+        (
+            ".:r",
+            "d fork",
+            "`delete = true` in the `access.fs` rule on the directory that it is in",
+            ".:rd",
+        ),
+        (
+            ".:r fork!r",
+            "u fork/a",
+            "`update = true` in the `access.fs` rule on `fork`",
+            ".:r fork!ru",
+        ),
+        (
+            ".:r fork!r",
+            "c fork/d/new",
+            "`create = true` in the `access.fs` rule on `fork`",
+            ".:r fork!rc",
+        ),
+        (
+            ".:r fork!r",
+            "d fork/l",
+            "`delete = true` in the `access.fs` rule on `fork`",
+            ".:r fork!rd",
+        ),
+        (
+            ".:r fork!r two!rx",
+            "u two/a",
+            "`update = true` in the `access.fs` rule on `two`",
+            ".:r fork!r two!rxu",
+        ),
+    ] {
+        let place = Place::new("w/d/a w/l=d w/ld/l=../d/a w/fork=../o w/two=../o o/a o/l=a");
+        let approved = "fork=o two=o";
+        let allowed = |rules: &str, call: &str| {
+            let (letter, input) = call.split_at(2);
+            let policy = place.policy(rules, approved);
+            let asked = capability(letter.chars().next().unwrap());
+            policy.context().check(input.as_bytes(), asked)
+        };
+        let message = allowed(rules, call).message();
+        assert!(
+            message.contains(&format!("{advised}, or for the flag")),
+            "{rules}, {call}: {message}"
+        );
+        assert!(allowed(followed, call).is_allowed(), "{followed}, {call}");
+        for letter in "rcudx".chars() {
+            let call = format!("{letter} {}", &call[2..]);
+            let is_kept =
+                !allowed(rules, &call).is_allowed() || allowed(followed, &call).is_allowed();
+            assert!(is_kept, "{followed}, {call}");
+        }
+    }
+}
+
+/// The first rule takes away what holds without any.
+#[test]
+fn where_nothing_is_declared_two_rules_are_advised() {
+    let place = Place::new("w/a w/b");
+    let grants = place.compile("", "").unwrap().for_service().grants;
+    let policy = place.policy_of(grants);
+    let message = |path: &[u8]| policy.context().check(path, capability('u')).message();
+    let both = "for `access.fs` rules: on `.` with `read = true`, and on this path with `read = true` and `update = true`, or";
+    assert!(message(b"a").contains(both), "{}", message(b"a"));
+    let one = "for an `access.fs` rule on this path with `read = true` and `update = true`, or";
+    assert!(message(b".").contains(one), "{}", message(b"."));
+    let followed = place.policy(".:r a:ru", "");
+    for (path, letter) in [("a", 'u'), ("a", 'r'), ("b", 'r')] {
+        assert!(followed.context().check(path.as_bytes(), capability(letter)).is_allowed());
+    }
+}
+
+/// What options say there is no rule for in any file.
+#[test]
+fn no_rule_is_advised_where_none_would_count() {
+    let place = Place::new("w/fork=../o o/a w/a");
+    let typed = |grant: Grant| {
+        let origin =
+            Origin::Rule { layer: TYPED.into(), index: 0, line: None, path: "fork".into() };
+        Grant { origin, ..grant }
+    };
+    let grants = place.compile(".:r fork!r", "fork=o").unwrap().grants;
+    let grants = grants.into_iter().map(|grant| match grant.kind {
+        GrantKind::External { .. } => typed(grant),
+        _ => grant,
+    });
+    let mounted = place.policy_of(grants.collect());
+    let refused = mounted.context().check(b"fork/a", capability('u')).message();
+    assert!(
+        refused.ends_with("To allow it, ask the user for the flag `--write PATH`."),
+        "{refused}"
+    );
+
+    let mut grants = place.compile(".:rw", "").unwrap().grants;
+    let origin = Origin::Product { why: "own".to_owned() };
+    grants.push(Grant::new(place.path("w/a"), Capabilities::NONE, GrantKind::Control, origin));
+    let own = place.policy_of(grants);
+    assert_eq!(
+        own.context().check(b"a", capability('u')).message(),
+        "cannot update a: nobody may change it. update is granted on: `.`. No rule and no flag \
+         allows that."
+    );
+    assert!(own.context().check(b"a", capability('x')).message().contains("and `execute = true`"));
+}
+
+#[test]
+fn message_about_sensitive_paths() {
+    let place = Place::new("w/.env w/fork=../o o/.env");
+    let grants = place.compile(".:rx fork!r", "fork=o").unwrap().grants;
+    let places = Places { home: None, workspace: place.root.as_path() };
+    let tiers = Tiers::new(&FilePolicy::default(), Some(&[]), places).unwrap();
+    let image = image_with(&grants, Some(&tiers), place.root.as_path());
+    let context = Context::new(&place.root, &grants, &image);
+    let message = |path: &[u8]| context.check(path, capability('r')).message();
+    assert_eq!(
+        message(b".env"),
+        "cannot read .env: it is a sensitive path, and no rule names it. Ask the user; a rule that \
+         names this very path, with `read = true` and `execute = true`, allows it for good."
+    );
+    assert!(
+        message(b"fork/.env").ends_with("the flag `--read PATH` with this very path allows it.")
     );
 }
 

@@ -408,11 +408,49 @@ fn a_workspace_of_any_name_is_a_place() {
     }
 }
 
+/// Where `**` stands alone it goes across names; in a class it is two stars.
+#[test]
+fn stars_across_names() {
+    for (text, matches, matches_not) in [
+        ("/w/{a/**,b/**}", "/w/b/x/y", "/w/c/x"),
+        ("/w/{**/a,b}", "/w/x/y/a", "/w/x/b"),
+        ("/w/{x,y}/{a/**/c,b}", "/w/y/a/c", "/w/y/a/b"),
+        ("/w/[**]", "/w/*", "/w/a"),
+        ("/w/[*]*[*]", "/w/*a*", "/w/a"),
+        ("/w/*[!x]*", "/w/a", "/w/x"),
+        ("**/**/a", "/w/x/a", "/w/b"),
+    ] {
+        let pattern = Pattern::new(text, places(), false).expect(text);
+        assert!(pattern.matches(Path::new(matches)), "{text}: {matches}");
+        assert!(!pattern.matches(Path::new(matches_not)), "{text}: {matches_not}");
+    }
+}
+
 #[test]
 fn wrong_patterns_are_refused() {
     let check = |text: &str| Pattern::new(text, places(), true).expect_err(text);
     for text in ["src/**", "./src", "", "*.key", "<work>/x"] {
         assert_eq!(check(text), PatternError::Relative, "{text}");
+    }
+    // Each would close less than it reads.
+    for text in [
+        "**.pem",
+        "**{a,b}",
+        "<workspace>/**.pem",
+        "<workspace>/src**",
+        "/w/s**/c.pem",
+        "/w/**s/c.pem",
+        "/w/***",
+        "/w/[!a]**",
+        "/w/{a,**}",
+        "/w/{a,**}/x",
+        "/w/{**}/x",
+        "/w/{a/**,b}/x",
+        "/w/{a/**,b}.pem",
+        "/w/{{a/**,b},c}/x",
+        "/w/[[]**",
+    ] {
+        assert_eq!(check(text), PatternError::Stars, "{text}");
     }
     assert_eq!(check("~other/x"), PatternError::OtherHome);
     assert_eq!(check("/w/[aé]"), PatternError::WideClass);

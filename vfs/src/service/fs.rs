@@ -182,7 +182,7 @@ impl Service<'_> {
     fn destination(&self, path: &str, op: Op) -> Destination {
         let check = |capability| self.gate.context.check_as(path.as_bytes(), capability, op);
         let (update, create) = (check(Capability::Update), check(Capability::Create));
-        let is_closed = |check: &CheckResult| !check.is_allowed() && !check.is_open_to_consent();
+        let is_closed = |check: &CheckResult| !check.is_allowed() && !self.gate.may_consent(check);
         let place = update.resolved.clone().filter(|_| !is_closed(&update) || !is_closed(&create));
         let exists = |place: &Path| {
             place.parent().is_none() || matches!(self.files.look(place), Ok(Some(_)))

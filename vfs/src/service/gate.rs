@@ -52,6 +52,12 @@ impl<'a> Gate<'a> {
         checks.into_iter().map(|check| check.consented().map_err(Fault::denied)).collect()
     }
 
+    /// Whether a person may allow it, and there is one or one did.
+    pub(super) fn may_consent(&self, check: &CheckResult) -> bool {
+        check.is_open_to_consent()
+            && (self.person.is_there() || self.allowed.contains(&question(check)))
+    }
+
     /// Goes on where `coverage` allows it, or nothing was written and a person does; `question` and
     /// `refusal` are about the same.
     pub(super) fn pass_covered(

@@ -1,21 +1,17 @@
 //! `fs.grep`: ripgrep's engine over what may be read.
 
 use std::path::Path;
-use std::rc::Rc;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkError, SinkMatch,
 };
-use jp_confine_policy::Capability;
-use jp_confine_policy::check::CheckResult;
 
 use super::Service;
 use super::caller::Caller;
-use super::fs::{below, missing};
+use super::walk::{Reach, Visit};
 use crate::fault::{Code, Fault};
-use crate::files::Standing;
-use crate::method::{FileMatches, Found, GrepParams, Kind, Line};
+use crate::method::{FileMatches, Found, GrepParams, Line};
 
 /// No reply has more lines: empty ones are nothing to the limit, and still take room.
 const MOST_LINES: usize = 100_000;
@@ -30,46 +26,15 @@ impl Service<'_> {
         caller: &mut dyn Caller,
     ) -> Result<Found, Fault> {
         let mut search = Search::new(params)?;
-        let everything = [".".to_owned()];
-        let paths = params.paths.as_deref().unwrap_or(&everything);
-        let check =
-            |path: &String| self.gate.context.check_to_use(path.as_bytes(), Capability::Read);
-        let checks: Vec<CheckResult> = paths.iter().map(check).collect();
-        let granted = self.gate.pass_all(checks, caller)?;
+        let mut walk = self.walk(params.paths.as_deref(), caller)?;
         let mut found = Found::default();
         let (mut size, mut count) = (0, 0);
-        let mut pending = Vec::new();
-        for (path, granted) in paths.iter().zip(granted) {
-            match self.look(granted.path(), path)? {
-                None => return Err(missing(path)),
-                Some(Standing::Other) => {}
-                Some(Standing::Dir) => {
-                    let ignored = self.ignored_above(path);
-                    pending.push((path.clone(), granted, Kind::Dir, Some(ignored)));
-                }
-                Some(Standing::File(_)) => pending.push((path.clone(), granted, Kind::File, None)),
-            }
-        }
-        pending.reverse();
-        while let Some((path, granted, kind, ignored)) = pending.pop() {
+        while let Some(visit) = walk.next() {
             if caller.is_gone() {
                 return Err(Fault::cancelled());
             }
-            if kind == Kind::Dir {
-                let ignored = self.ignored_in(&path, ignored.as_ref());
-                let mut names = self.files.names(&granted).unwrap_or_default();
-                names.sort_unstable_by(|one, other| other.cmp(one));
-                for name in names {
-                    let (at, path) = (granted.path().join(&name), below(&path, &name));
-                    if let Some((granted, kind)) = self.readable(&path)
-                        && granted.path() == at
-                        && !ignored.covers(&path, kind == Kind::Dir)
-                    {
-                        pending.push((path, granted, kind, Some(Rc::clone(&ignored))));
-                    }
-                }
-                continue;
-            }
+            walk.enter(self, &visit);
+            let Visit { path, reach: Reach::File(granted), .. } = visit else { continue };
             if !search.wants(&path) {
                 continue;
             }

@@ -240,6 +240,10 @@ fn grep() {
         line(1, "one", false), line(2, "two spring", true), line(3, "three", false),
         line(4, "four", false), line(5, "five spring", true),
     ])]});
+    let spots = json!({"matches": [
+        file("none/secret.txt", &[line(1, "spring secret", true)]),
+        file("rw/sub/c.txt", &[line(2, "two spring", true), line(5, "five spring", true)]),
+    ]});
     let source = json!({"matches": [file("rw/b.rs", &[line(1, "fn spring() {}", true)])]});
     let spring = |paths: Value| json!({"pattern": "spring", "paths": paths});
     rows(
@@ -249,7 +253,7 @@ fn grep() {
             ("fs.grep", spring(json!(["."])), everything),
             ("fs.grep", json!({"pattern": "^(two|five)", "paths": ["rw/sub"], "context": 1}), near),
             ("fs.grep", json!({"pattern": "spr", "extensions": ["rs"]}), source.clone()),
-            ("fs.grep", spring(json!(["rw/b.rs"])), source),
+            ("fs.grep", spring(json!(["rw/b.rs"])), source.clone()),
             ("fs.grep", json!({"pattern": "Spring"}), json!({"matches": []})),
             ("fs.grep", spring(json!([])), json!({"matches": []})),
             ("fs.grep", spring(json!(["none"])), json!(DENIED)),
@@ -260,6 +264,25 @@ fn grep() {
             ("fs.grep", json!({"pattern": "a\nb"}), json!(PARAMS)),
         ],
     );
+    // What may be read below what may not.
+    let policy = r#"{"access": {"fs": [
+        {"path": "rw/sub", "read": true}, {"path": "none/secret.txt", "read": true},
+        {"path": "gone/gone", "read": true}, {"path": "a.txt", "update": true}]}}"#;
+    rows(
+        policy,
+        &[
+            ("fs.grep", json!({"pattern": "spring"}), spots),
+            ("fs.grep", spring(json!(["."])), json!(DENIED)),
+            ("fs.grep", spring(json!(["rw"])), json!(DENIED)),
+        ],
+    );
+    let policy = r#"{"access": {"fs": [
+        {"path": ".", "read": true}, {"path": "rw"}, {"path": "rw/b.rs", "read": true},
+        {"path": "none"}, {"path": "a.txt"}]}}"#;
+    let none = r#"{"access": {"fs": [{"path": ".", "write": true}]}}"#;
+    let everything = json!({"pattern": "spring"});
+    rows(policy, &[("fs.grep", everything.clone(), source)]);
+    rows(none, &[("fs.grep", everything, json!({"matches": []}))]);
 }
 
 /// Lines with nothing in them are little on disk, and much in a reply.
@@ -285,7 +308,10 @@ fn a_reply_has_an_end_however_little_is_in_its_lines() {
 /// An oracle of existence would be one in words, too.
 #[test]
 fn what_is_denied_is_denied_in_the_same_words_whether_it_exists_or_not() {
-    for place in [Place::on_disk(POLICY), Place::in_memory(POLICY)] {
+    // Where a rule denies it, and where none is about it and nobody can be asked.
+    let uncovered = r#"{"access": {"fs": [{"path": "rw", "read": true, "write": true}]}}"#;
+    let places = [POLICY, uncovered];
+    for place in places.iter().flat_map(|it| [Place::on_disk(it), Place::in_memory(it)]) {
         let mut nobody = jp_confine_vfs::person::Nobody;
         let mut service = place.service(&mut nobody);
         let requests = [
@@ -313,7 +339,8 @@ fn a_denied_write_is_advised_what_allows_it_whether_it_exists_or_not() {
         let all = r#"{"access": {"fs": [{"path": ".", "read": true}RULE]}}"#;
         all.replace("RULE", rule)
     };
-    let advised = "with `update = true` and `create = true`, or for the flag `--write PATH`.";
+    let advised =
+        "with `read = true`, `create = true` and `update = true`, or for the flag `--write PATH`.";
     for name in ["a.txt", "rw/gone"] {
         let place = Place::in_memory(&policy(""));
         let mut nobody = jp_confine_vfs::person::Nobody;
@@ -321,7 +348,10 @@ fn a_denied_write_is_advised_what_allows_it_whether_it_exists_or_not() {
         let params = write(name, "x");
         let fault = answer_in_full(&mut service, "fs.write", &params).expect_err("denied");
         assert!(fault.message.ends_with(advised), "{}", fault.message);
-        let rule = format!(r#", {{"path": "{name}", "update": true, "create": true}}"#);
-        rows(&policy(&rule), &[("fs.write", params, json!({}))]);
+        let rule =
+            format!(r#", {{"path": "{name}", "read": true, "update": true, "create": true}}"#);
+        let written = json!({"content": "x", "size": 1});
+        let reading = json!({"path": name});
+        rows(&policy(&rule), &[("fs.write", params, json!({})), ("fs.read", reading, written)]);
     }
 }

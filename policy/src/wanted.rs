@@ -1,0 +1,175 @@
+//! Which rule would allow what is refused, in words. The longest anchor decides alone, so a new rule has to grant what
+//! is granted without it, too: nobody is to lose by what they ask for.
+
+use std::format;
+use std::path::Path;
+use std::string::String;
+use std::vec::Vec;
+
+use crate::build::{self, Grant, GrantKind, Origin};
+use crate::canonical::{self, Op};
+use crate::capability::{Capabilities, Capability};
+use crate::check::{CheckResult, Context, bytes};
+use crate::decide::{self, Request};
+use crate::image::RuleId;
+use crate::model::TYPED;
+
+/// Which rule of `access.fs` would allow what is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// A new one.
+    New {
+        /// Where.
+        at: At,
+        /// What is granted there without it.
+        held: Capabilities,
+        /// What the whole workspace grants for as long as there are no rules.
+        undeclared: Capabilities,
+    },
+    /// The one that decides, which stands there: two would be in each other's way.
+    Known(At),
+    /// The one on this link, as nothing behind it can have one.
+    OnLink(String),
+    /// None can.
+    Nothing,
+}
+
+/// On what a rule is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum At {
+    /// The path in question.
+    Path,
+    /// Its directory: a rule on a link is about what the link leads to.
+    Directory,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self::New { at: At::Path, held: Capabilities::NONE, undeclared: Capabilities::NONE }
+    }
+}
+
+impl Wanted {
+    /// What to ask for where `asked` is refused, with `flag` for an alternative.
+    pub(crate) fn words(&self, asked: Capabilities, flag: &str) -> String {
+        let flag = match self {
+            Self::New { at: At::Directory, .. } | Self::Known(At::Directory) => {
+                format!("the flag `{flag}` on that directory")
+            }
+            _ => format!("the flag `{flag}`"),
+        };
+        let rule = match self {
+            Self::New { at, held, undeclared } => {
+                let on_it = format!("on {} with {}", at.words(), keys(held.union(asked)));
+                if undeclared.is_empty() {
+                    format!("an `access.fs` rule {on_it}")
+                } else {
+                    format!("`access.fs` rules: on `.` with {}, and {on_it}", keys(*undeclared))
+                }
+            }
+            Self::Known(at) => format!("{} in the `access.fs` rule on {}", keys(asked), at.words()),
+            Self::OnLink(link) => format!("{} in the `access.fs` rule on `{link}`", keys(asked)),
+            Self::Nothing => return flag,
+        };
+        format!("{rule}, or for {flag}")
+    }
+
+    /// What a rule on the very path has to grant where `asked` is refused; `None` where there can be none.
+    pub(crate) fn on_path(&self, asked: Capabilities) -> Option<Capabilities> {
+        match self {
+            Self::New { held, .. } => Some(held.union(asked)),
+            Self::Known(_) => Some(asked),
+            Self::OnLink(_) | Self::Nothing => None,
+        }
+    }
+}
+
+impl At {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Path => "this path",
+            Self::Directory => "the directory that it is in",
+        }
+    }
+}
+
+/// The keys of a rule that grants these.
+pub(crate) fn keys(caps: Capabilities) -> String {
+    joined(&granted(caps))
+}
+
+/// The same of a rule on a link that leads out.
+pub(crate) fn keys_of_external(caps: Capabilities) -> String {
+    let mut names = granted(caps);
+    names.insert(0, "external");
+    joined(&names)
+}
+
+fn granted(caps: Capabilities) -> Vec<&'static str> {
+    let whole = caps.contains(Capabilities::WRITE);
+    let is_said = |one: &Capability| !(whole && Capabilities::WRITE.contains((*one).into()));
+    let mut names: Vec<_> = caps.iter().filter(is_said).map(Capability::as_str).collect();
+    if whole {
+        names.push("write");
+    }
+    names
+}
+
+fn joined(names: &[&str]) -> String {
+    let keys: Vec<String> = names.iter().map(|name| format!("`{name} = true`")).collect();
+    match keys.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        Some((last, _)) => last.clone(),
+        None => String::new(),
+    }
+}
+
+impl Context<'_> {
+    /// Which rule would allow what is refused on the canonical `path`. Looks at the disk.
+    pub(crate) fn wanted(&self, path: &Path, refused: &CheckResult) -> Wanted {
+        let winner = refused.rule_id.map(RuleId::index);
+        let asked = refused.asked();
+        let decider = winner.and_then(|winner| build::decider(self.grants(), winner, asked));
+        if let Some(Grant { kind: GrantKind::External { lexical_path }, origin, .. }) = decider {
+            let link = lexical_path.clone();
+            return if is_typed(origin) { Wanted::Nothing } else { Wanted::OnLink(link) };
+        }
+        let Some(below) = canonical::below(self.root().as_path(), path) else {
+            return Wanted::Nothing;
+        };
+        let leads = self.root().resolve(below, Op::Content);
+        match path.parent() {
+            Some(directory) if leads.is_ok_and(|leads| leads.path != path) => {
+                self.wanted_at(directory, At::Directory, asked)
+            }
+            _ => self.wanted_at(path, At::Path, asked),
+        }
+    }
+
+    /// The same of the canonical `place`, which is in the workspace.
+    fn wanted_at(&self, place: &Path, at: At, asked: Capabilities) -> Wanted {
+        let Some(image) = self.image() else { return Wanted::default() };
+        let found = decide::lookup(image, &Request::canonical(bytes(place)));
+        let decider = found.rule.and_then(|id| build::decider(self.grants(), id.index(), asked));
+        let stands_there = |grant: &&Grant| {
+            let is_rule = matches!(grant.origin, Origin::Rule { .. }) && !is_typed(&grant.origin);
+            is_rule && grant.kind == GrantKind::Plain && grant.anchor == place
+        };
+        if decider.as_ref().is_some_and(stands_there) {
+            return Wanted::Known(at);
+        }
+        let is_undeclared =
+            |grant: &&Grant| grant.kind == GrantKind::Workspace || is_typed(&grant.origin);
+        let whole = decider.filter(is_undeclared).filter(|_| place != self.root().as_path());
+        Wanted::New {
+            at,
+            held: found.granted(image),
+            undeclared: whole.map_or(Capabilities::NONE, |grant| grant.caps),
+        }
+    }
+}
+
+/// Whether it is the rule of an option, which there is no file to change in.
+fn is_typed(origin: &Origin) -> bool {
+    matches!(origin, Origin::Rule { layer, .. } if **layer == *TYPED)
+}
