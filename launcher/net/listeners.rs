@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fs, io};
 
+use rustix::io::Errno;
 use rustix::net::sockopt::socket_cookie;
 use rustix::net::{Shutdown, getpeername, shutdown};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
@@ -54,7 +55,11 @@ impl Listeners {
         for entry in fs::read_dir("/proc/self/fd")? {
             let name = entry?.file_name();
             let Some(number) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
-            let held = pidfd_getfd(&own, number, PidfdGetfdFlags::empty())?;
+            let held = match pidfd_getfd(&own, number, PidfdGetfdFlags::empty()) {
+                // Closed meanwhile.
+                Err(Errno::BADF) => continue,
+                held => held?,
+            };
             // What is no socket has none.
             if let Ok(cookie) = socket_cookie(&held) {
                 listeners.share(cookie);
