@@ -12,10 +12,11 @@ use std::vec::Vec;
 use crate::approvals::Approvals;
 use crate::canonical::{self, Op, Resolved};
 use crate::capability::Capability;
-use crate::check::{Context, Reason, bytes};
+use crate::check::{CheckResult, Context, Reason, bytes};
 use crate::lexical::{self, LexicalError};
 use crate::model::Policy;
 use crate::pin::Pin;
+use crate::tier::Reach;
 use crate::workspace::{OpenError, Workspace};
 
 use self::answer::No;
@@ -181,17 +182,19 @@ impl Authorizer {
         holders.iter().try_for_each(|(folder, context)| folder.judge(context, asked, asked.real()))
     }
 
-    /// Spelled as if in some folder, and granted there, and wherever a link leads on; what a rule
-    /// says about the place that it leads to counts too.
+    /// Spelled as if in some folder, and granted there, and wherever a link leads on; what the policy
+    /// withholds of the place that it leads to counts too: rules there, patterns, and a `default` that
+    /// somebody wrote, which is about every place that they are not about. Where nothing is written
+    /// the spelling decides.
     fn contain_spelling(&self, asked: &Asked<'_>) -> Result<(), No> {
         let mut verdict = Err(No::Because(Reason::AbsoluteInput));
         for (folder, context) in self.opened() {
             let Some(place) = folder.route(&context, asked.spelled) else { continue };
             let links = asked.resolved.steps.iter().map(|step| step.link.as_path());
             let links = links.filter(|link| context.reaches(link));
-            let real = Some(asked.real()).filter(|real| context.covers(real));
-            let mut places = iter::once(place.as_path()).chain(links).chain(real);
+            let mut places = iter::once(place.as_path()).chain(links);
             places.try_for_each(|place| folder.judge(&context, asked, place))?;
+            asked.judge_real(&context, &place)?;
             verdict = Ok(());
         }
         verdict
@@ -217,6 +220,12 @@ impl Asked<'_> {
     fn real(&self) -> &Path {
         &self.resolved.path
     }
+
+    /// What a policy withholds of that, to which a link leads from `route`, a place that it grants.
+    fn judge_real(&self, context: &Context<'_>, route: &Path) -> Result<(), No> {
+        let ends = (self.real(), route);
+        allowed(context.judge_led(self.spelled, ends, self.capability, Reach::Declared))
+    }
 }
 
 impl Folder {
@@ -240,8 +249,7 @@ impl Folder {
     fn judge(&self, context: &Context<'_>, asked: &Asked<'_>, place: &Path) -> Result<(), No> {
         let route = self.route(context, asked.spelled);
         let route = route.as_deref().unwrap_or(place);
-        let result = context.judge(asked.spelled, place, route, asked.capability);
-        if result.is_allowed() { Ok(()) } else { Err(No::Denied(Box::new(result))) }
+        allowed(context.judge(asked.spelled, place, route, asked.capability))
     }
 }
 
@@ -254,6 +262,10 @@ impl Access {
             Self::Write => Capability::Create,
         }
     }
+}
+
+fn allowed(result: CheckResult) -> Result<(), No> {
+    if result.is_allowed() { Ok(()) } else { Err(No::Denied(Box::new(result))) }
 }
 
 /// The normal form of an absolute path: `.` and `..` resolved by the letter, as of every tool input

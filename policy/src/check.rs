@@ -19,6 +19,8 @@ use crate::image::{Image, RuleId};
 use crate::lexical;
 #[cfg(target_os = "linux")]
 use crate::pin::Pin;
+#[cfg(target_os = "linux")]
+use crate::tier::Reach;
 use crate::tiers::Tiers;
 
 mod by_capability;
@@ -260,6 +262,27 @@ impl<'a> Context<'a> {
         result.concluded(judgement)
     }
 
+    /// The verdict on the canonical `path`, to which a link leads by `route`, and which nobody need grant: as far
+    /// as the policy withholds it there. How far patterns do says `reach`.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn judge_led(
+        &self,
+        asked: &Path,
+        (path, route): (&Path, &Path),
+        capability: Capability,
+        reach: Reach,
+    ) -> CheckResult {
+        let mut result = CheckResult::new(asked.to_string_lossy().into_owned(), capability);
+        result.granting = self.granting(capability);
+        let request = Request::by_route(bytes(path), bytes(route));
+        let left = |image| match decide::left(image, &request, capability.into(), reach) {
+            decide::Verdict::Allow => Ok(()),
+            decide::Verdict::Deny(denial) => Err(Reason::of_denial(&denial)),
+        };
+        let judgement = self.usable().and_then(left);
+        result.concluded(judgement)
+    }
+
     /// Whether tool input may lead to the canonical `path`: inside the workspace, or where a person
     /// let it lead, an approved external target or a path typed as a flag (spec §1.3, §7). The
     /// baseline is for programs, not for tool input.
@@ -268,12 +291,6 @@ impl<'a> Context<'a> {
         self.root.contains(path)
             || self.grants.iter().filter(covers).any(leads_out)
             || self.image.as_ref().is_some_and(|image| !opened(image, path).is_empty())
-    }
-
-    /// Whether some rule stands on the canonical `path` or above it.
-    pub(crate) fn covers(&self, path: &Path) -> bool {
-        let request = Request::canonical(bytes(path));
-        self.image.as_ref().is_some_and(|image| decide::lookup(image, &request).rule.is_some())
     }
 
     /// The paths that effectively grant a capability.

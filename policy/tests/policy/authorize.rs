@@ -112,6 +112,46 @@ rows! {
     opted_in_to_what_is_granted: "o/a w/l=../o", "d:r", "r w/l/a" => "symlink_escapes_workspace", links "permission_denied";
 }
 
+/// A folder at `w` out of which links may lead; `@` in patterns is the scratch folder.
+fn open_to_links(place: &Place, declared: &str, patterns: &str) -> Authorizer {
+    let base = place.path("");
+    let patterns = patterns.replace('@', base.to_str().unwrap().trim_end_matches('/'));
+    let policy = Policy {
+        access: Some(Access { fs: rules(declared), ..Access::default() }),
+        file_policy: Some(serde_json::from_str(&format!("{{{patterns}}}")).unwrap()),
+    };
+    let folders = Authorizer::new().with_folder(&place.path("w"), &policy, &place.approvals(""));
+    folders.unwrap().allow_symlinks_outside_workspace(Some(true))
+}
+
+/// What nobody may touch nobody may touch by way of a link, wherever links may lead (spec §9, §10).
+#[test]
+fn what_is_withheld_where_a_link_leads_stays_so() {
+    let place = Place::new("w/l=../o w/key=../o/k.pem w/conf=../o/.env o/a o/k.pem o/.env");
+    let kept = "permission_denied";
+    for (declared, patterns, call, expected) in [
+        ("", r#""deny_paths": ["@/o/**"]"#, "r w/l/a", kept),
+        ("", r#""deny_paths": ["@/o/**"]"#, "w w/l/new", kept),
+        ("", r#""deny_paths": ["**/*.pem"]"#, "r w/key", kept),
+        ("", r#""deny_paths": ["**/*.pem"]"#, "r w/l/a", "ok o/a"),
+        ("", r#""deny_paths": ["<workspace>/l/a"]"#, "r w/l/a", kept),
+        ("", r#""prompt_paths": ["@/o/**"]"#, "r w/l/a", kept),
+        ("", r#""read_paths": ["@/o/**"]"#, "w w/l/a", kept),
+        (".:r", "", "r w/conf", kept),
+        (".:r", "", "r w/l/.env", kept),
+        (".:r", "", "r w/l/a", "ok o/a"),
+        ("", "", "r w/conf", "ok o/.env"),
+        // What matches nothing is not written about, but for a default that is.
+        ("", r#""default": "deny", "read_paths": ["<workspace>/**"]"#, "r w/l/a", kept),
+        ("", r#""default": "prompt", "read_paths": ["<workspace>/**"]"#, "r w/l/a", kept),
+        ("", r#""default": "read", "write_paths": ["<workspace>/**"]"#, "w w/l/a", kept),
+        ("", r#""default": "read""#, "r w/l/a", "ok o/a"),
+    ] {
+        let folders = open_to_links(&place, declared, patterns);
+        assert_eq!(asked(&place, &folders, call), expected, "{declared} {patterns} {call}");
+    }
+}
+
 #[test]
 fn without_a_folder_nothing_is_authorised() {
     let place = Place::new("w/a");
