@@ -112,8 +112,8 @@ rows! {
     opted_in_to_what_is_granted: "o/a w/l=../o", "d:r", "r w/l/a" => "symlink_escapes_workspace", links "permission_denied";
 }
 
-/// A folder at `w` out of which links may lead; `@` in patterns is the scratch folder.
-fn open_to_links(place: &Place, declared: &str, patterns: &str) -> Authorizer {
+/// The folder at `w` under rules and patterns, in which `@` is the scratch folder.
+fn with_patterns(place: &Place, declared: &str, patterns: &str) -> Authorizer {
     let base = place.path("");
     let patterns = patterns.replace('@', base.to_str().unwrap().trim_end_matches('/'));
     let policy = Policy {
@@ -121,7 +121,7 @@ fn open_to_links(place: &Place, declared: &str, patterns: &str) -> Authorizer {
         file_policy: Some(serde_json::from_str(&format!("{{{patterns}}}")).unwrap()),
     };
     let folders = Authorizer::new().with_folder(&place.path("w"), &policy, &place.approvals(""));
-    folders.unwrap().allow_symlinks_outside_workspace(Some(true))
+    folders.unwrap()
 }
 
 /// What nobody may touch nobody may touch by way of a link, wherever links may lead (spec §9, §10).
@@ -147,9 +147,56 @@ fn what_is_withheld_where_a_link_leads_stays_so() {
         ("", r#""default": "read", "write_paths": ["<workspace>/**"]"#, "w w/l/a", kept),
         ("", r#""default": "read""#, "r w/l/a", "ok o/a"),
     ] {
-        let folders = open_to_links(&place, declared, patterns);
+        let folders = with_patterns(&place, declared, patterns);
+        let folders = folders.allow_symlinks_outside_workspace(Some(true));
         assert_eq!(asked(&place, &folders, call), expected, "{declared} {patterns} {call}");
     }
+}
+
+/// What a folder keeps from everybody it keeps on the way of its links into another folder, too, whose own
+/// policy says the rest.
+#[test]
+fn what_is_withheld_on_the_way_to_another_folder_stays_so() {
+    let place = Place::new("w/to=../v/f w/dir=../v w/f alias=w v/f v/.env");
+    let kept = "permission_denied";
+    for (declared, patterns, call, expected) in [
+        ("", r#""deny_paths": ["<workspace>/to"]"#, "r w/to", kept),
+        ("", r#""deny_paths": ["<workspace>/t?"]"#, "r w/to", kept),
+        ("", r#""deny_paths": ["<workspace>/t?"]"#, "r v/f", "ok v/f"),
+        ("", r#""prompt_paths": ["<workspace>/dir/**"]"#, "r w/dir/f", kept),
+        ("", r#""deny_paths": ["**/f"]"#, "r w/dir/f", kept),
+        ("", r#""deny_paths": ["**/f"]"#, "r v/f", "ok v/f"),
+        ("dir!r", "", "r w/dir/f", kept),
+        ("dir!r", "", "r w/to", kept),
+        ("", r#""deny_paths": ["@/ali*/**"]"#, "r alias/f", kept),
+        // What the folder does not hold it need not grant.
+        (".:", "", "r w/to", "ok v/f"),
+        ("sub:r", "", "w w/dir/new", "ok v/new"),
+        ("", r#""default": "deny""#, "r w/to", "ok v/f"),
+        (".:r", "", "r w/dir/.env", "ok v/.env"),
+    ] {
+        let folders = with_patterns(&place, declared, patterns)
+            .with_folder(&place.path("v"), &Policy::default(), &place.approvals(""))
+            .unwrap();
+        assert_eq!(asked(&place, &folders, call), expected, "{declared} {patterns} {call}");
+    }
+}
+
+/// So does a folder that the way only passes, and one that the way was not spelled in.
+#[test]
+fn a_folder_that_a_way_passes_is_asked() {
+    let place = Place::new("w/on=../x/f v/far=../w/on x/f");
+    let denying = |pattern: &str| {
+        ["v", "x"].iter().fold(with_patterns(&place, "", pattern), |folders, folder| {
+            let approvals = place.approvals("");
+            folders.with_folder(&place.path(folder), &Policy::default(), &approvals).unwrap()
+        })
+    };
+    let kept = denying(r#""deny_paths": ["<workspace>/o?"]"#);
+    assert_eq!(asked(&place, &kept, "r v/far"), "permission_denied");
+    assert_eq!(asked(&place, &denying(""), "r v/far"), "ok x/f");
+    let opted_in = kept.allow_symlinks_outside_workspace(Some(true));
+    assert_eq!(asked(&place, &opted_in, "r v/far"), "permission_denied");
 }
 
 #[test]
