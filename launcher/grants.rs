@@ -306,7 +306,7 @@ pub(crate) fn inherited(grants: &[Grant], root: &Path) -> Result<Vec<Grant>, Fai
 }
 
 /// Ready-made grants on one path add up, unless one of them denies it: two profiles may each need
-/// something of the same directory.
+/// something of the same directory. What a person named is hers, whoever else needs it.
 fn merge_equal(grants: &mut Vec<Grant>) {
     let mut merged: Vec<Grant> = Vec::with_capacity(grants.len());
     let mut places: HashMap<OsString, usize> = HashMap::new();
@@ -321,6 +321,9 @@ fn merge_equal(grants: &mut Vec<Grant>) {
             *known = grant;
         } else if !known.caps.is_empty() {
             known.caps = known.caps.union(grant.caps);
+            if is_named(&grant.origin) {
+                known.origin = grant.origin;
+            }
             known.carve_outs.extend(grant.carve_outs);
         }
     }
@@ -341,8 +344,13 @@ fn drop_hidden(grants: &mut Vec<Grant>) {
     });
 }
 
+/// Whether it is of a profile that a person wrote and named.
+const fn is_named(origin: &Origin) -> bool {
+    matches!(origin, Origin::Profile { named: true, .. })
+}
+
 /// Leaves out ready-made grants that say what the nearest one above says already, as `/usr/bin`
-/// does once `/bin` is resolved.
+/// does once `/bin` is resolved; but what a person named is for tool input, too, which the others are not.
 fn drop_redundant(grants: &mut Vec<Grant>) {
     let above: HashMap<OsString, (Capabilities, bool)> = grants
         .iter()
@@ -352,6 +360,7 @@ fn drop_redundant(grants: &mut Vec<Grant>) {
         let nearest = grant.anchor.ancestors().skip(1).find_map(|dir| above.get(dir.as_os_str()));
         !nearest.is_some_and(|&(caps, whole)| whole && caps == grant.caps && !caps.is_empty())
             || !grant.carve_outs.is_empty()
+            || is_named(&grant.origin)
     });
 }
 

@@ -284,8 +284,9 @@ impl<'a> Context<'a> {
     }
 
     /// Whether tool input may lead to the canonical `path`: inside the workspace, or where a person
-    /// let it lead, an approved external target or a path typed as a flag (spec §1.3, §7). The
-    /// baseline is for programs, not for tool input.
+    /// let it lead, an approved external target, a path typed as a flag, or one of a profile of
+    /// that person's that was named (spec §1.3, §7, §18). The baseline and the other profiles are
+    /// for programs, not for tool input.
     pub(crate) fn reaches(&self, path: &Path) -> bool {
         let covers = |grant: &&Grant| path.starts_with(&grant.anchor);
         self.root.contains(path)
@@ -461,8 +462,12 @@ fn opened(image: &Image<'_>, path: &Path) -> Capabilities {
 
 /// Whether a grant extends the reach of tool input beyond the workspace.
 fn leads_out(grant: &Grant) -> bool {
-    let typed = matches!(grant.origin, Origin::Flag { .. }) && !grant.caps.is_empty();
-    typed || matches!(grant.kind, GrantKind::External { .. })
+    let by_person = match grant.origin {
+        Origin::Flag { .. } => true,
+        Origin::Profile { named, .. } => named,
+        _ => false,
+    };
+    by_person && !grant.caps.is_empty() || matches!(grant.kind, GrantKind::External { .. })
 }
 
 /// A workspace-relative path as people see it.

@@ -90,6 +90,34 @@ fn further_folders_have_their_own_policies() {
     product(&scratch, &words).run().assert_code(125);
 }
 
+/// A profile that a person wrote and names opens to tool input what an option would (spec §18); what is there for
+/// programs, be it of a person's making, does not.
+#[test]
+fn a_profile_that_is_named_counts_as_options_do() {
+    let scratch = workspace();
+    let own = scratch.expand("[profiles.git]\nread = ['$OUT', '/etc/passwd']\n");
+    scratch.write("home/.config/jp-confine/config.toml", &own);
+    let paths = "$OUT/secret $WS/link/secret /etc/passwd /etc/group";
+    for (options, expected) in [
+        ("", [false, false, false, false]),
+        ("--profile none", [false, false, false, false]),
+        ("--profile c", [false, false, false, false]),
+        ("--profile git", [true, true, true, false]),
+        ("-r $OUT -r /etc/passwd", [true, true, true, false]),
+    ] {
+        let (answers, _) = answers(&scratch, &format!("{options} authorize read --json {paths}"));
+        let oks: Vec<&Value> = answers.iter().map(|answer| &answer["ok"]).collect();
+        assert_eq!(oks, expected.map(|ok| json!(ok)).iter().collect::<Vec<_>>(), "{options}");
+        let line = format!("{options} check read --json link/secret");
+        let verdict = if expected[1] { "allow" } else { "deny" };
+        assert_eq!(self::answers(&scratch, &line).0[0]["verdict"], json!(verdict), "{options}");
+    }
+    let (checked, _) = answers(&scratch, "--profile git check read --json link/secret");
+    assert_eq!(checked[0]["granting"], json!([scratch.out(), "/etc/passwd", "."]));
+    let (written, _) = answers(&scratch, "--profile git authorize write --json $OUT/secret");
+    assert_eq!(written[0]["reason"], json!("permission_denied"));
+}
+
 #[test]
 fn a_folder_that_is_not_there_authorises_nothing() {
     let scratch = workspace();

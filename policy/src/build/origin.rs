@@ -20,6 +20,8 @@ pub enum Origin {
         name: String,
         /// The entry as the profile spells it.
         entry: String,
+        /// A person wrote the profile, and named it: then it is meant for tool input, too.
+        named: bool,
     },
     /// A file that was open when the run began.
     Inherited {
@@ -53,7 +55,7 @@ impl std::fmt::Display for Origin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Baseline { entry } => write!(f, "baseline {entry}"),
-            Self::Profile { name, entry } => write!(f, "profile {name}: {entry}"),
+            Self::Profile { name, entry, .. } => write!(f, "profile {name}: {entry}"),
             Self::Inherited { fd } => write!(f, "inherited descriptor {fd}"),
             Self::Rule { layer, line: Some(line), path, .. } => {
                 write!(f, "rule `{path}` ({layer}:{line})")

@@ -300,7 +300,7 @@ fn message_about_what_the_user_denied() {
         place.policy_of(grants).context().check(input.as_bytes(), capability('r')).message()
     };
     let flag = Origin::Flag { text: "--deny d".to_owned() };
-    let profile = Origin::Profile { name: "own".to_owned(), entry: "d".to_owned() };
+    let profile = Origin::Profile { name: "own".to_owned(), entry: "d".to_owned(), named: true };
     for origin in [flag, profile] {
         assert_eq!(
             denied(origin, "w/d", "d/e/a"),
