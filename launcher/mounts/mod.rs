@@ -79,11 +79,11 @@ impl Mounts {
         scopes: &[Scope],
         store: &Store,
     ) -> Result<Self, Failure> {
-        let Asked { context, workspace, root, options, .. } = *asked;
+        let Asked { context, root, options, .. } = *asked;
         if options.mounts.is_empty() && options.no_mounts.is_empty() {
             return Ok(Self::default());
         }
-        let place = Place { context, workspace, root };
+        let place = Place { context, root };
         let checker = Checker { place, links: Links::of(root)?, known: list::names(scopes, store) };
         let mut mounts = Self::default();
         for unmount in &options.no_mounts {
