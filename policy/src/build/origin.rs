@@ -60,11 +60,32 @@ impl std::fmt::Display for Origin {
             Self::Rule { layer, line: Some(line), path, .. } => {
                 write!(f, "rule `{path}` ({layer}:{line})")
             }
+            Self::Rule { layer, index, path, .. } if layer.is_empty() => {
+                write!(f, "rule `{path}` (rule {})", index + 1)
+            }
             Self::Rule { layer, index, path, .. } => {
                 write!(f, "rule `{path}` ({layer}, rule {})", index + 1)
             }
             Self::Flag { text } => write!(f, "flag {text}"),
             Self::Product { why } => f.write_str(why),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString as _;
+
+    use super::*;
+
+    /// Policies that a program brings are of no file.
+    #[test]
+    fn a_rule_is_put_down_to_where_it_is_written() {
+        let rule = |layer: &str, line| {
+            Origin::Rule { layer: layer.into(), index: 0, line, path: "src".into() }.to_string()
+        };
+        assert_eq!(rule("p.toml", Some(3)), "rule `src` (p.toml:3)");
+        assert_eq!(rule("p.json", None), "rule `src` (p.json, rule 1)");
+        assert_eq!(rule("", None), "rule `src` (rule 1)");
     }
 }
