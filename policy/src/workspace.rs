@@ -16,7 +16,7 @@ use crate::control::{self, Homes};
 use crate::model::Policy;
 use crate::pattern::Places;
 use crate::tiers::{TierError, Tiers};
-use crate::warning::Warning;
+use crate::warning::{self, Warning};
 
 /// The policy file of a workspace, which nothing that is held to a policy may change (spec §8.1).
 pub const POLICY_FILE: &str = "jp-confine.toml";
@@ -80,7 +80,7 @@ impl Workspace {
         approvals: &dyn Approvals,
         homes: &Homes,
     ) -> Result<Self, OpenError> {
-        let Compiled { grants, warnings, .. } =
+        let Compiled { grants, mut warnings, .. } =
             compile::compile(&root, policy.declared_fs(), approvals)?;
         let places = Places { home: homes.user.as_deref(), workspace: root.as_path() };
         let written = policy.file_policy.clone().unwrap_or_default();
@@ -88,6 +88,8 @@ impl Workspace {
         let counts = policy.declared_fs().is_some() || written.opens();
         let sensitive = counts.then(|| added.unwrap_or_default());
         let tiers = Tiers::new(&written, sensitive, places)?;
+        warnings.extend(warning::named_sensitive(&grants, &tiers));
+        warnings.extend(warning::left_out(&tiers));
         Ok(Self { warnings, ..Self::under(root, grants, &tiers, homes)? })
     }
 
@@ -138,4 +140,37 @@ fn control(root: &Root, homes: &Homes) -> impl Iterator<Item = Grant> {
         let origin = Origin::Product { why: why.to_owned() };
         Grant::new(anchor, Capabilities::NONE, GrantKind::Control, origin)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::{String, ToString};
+
+    use super::*;
+
+    #[test]
+    fn what_a_person_should_know_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let told = |policy: &str| {
+            let policy: Policy = serde_json::from_str(policy).unwrap();
+            let root = Root::open(dir.path()).unwrap();
+            let approvals = ApprovedTargets::default();
+            // Where nobody knows the home.
+            let workspace = Workspace::governed(root, &policy, &approvals, &Homes::default());
+            let workspace = workspace.unwrap();
+            workspace.warnings().iter().map(ToString::to_string).collect::<Vec<String>>()
+        };
+        assert_eq!(told(r#"{"access": {"fs": [{"path": ".", "read": true}]}}"#), [""; 0]);
+        assert_eq!(
+            told(
+                r#"{"access": {"fs": [{"path": "d/.env", "read": true}]},
+                    "file_policy": {"read_paths": ["~/x/**"]}}"#
+            ),
+            [
+                "programs may use sensitive files, because rules name them: rule `d/.env` (rule 1)",
+                "left out: `~/x/**` cannot be one of `read_paths`: `~` is not known, because HOME is not \
+                 set to an absolute path"
+            ]
+        );
+    }
 }
