@@ -85,9 +85,15 @@ fn further_folders_have_their_own_policies() {
     let oks: Vec<&Value> = answers.iter().map(|answer| &answer["ok"]).collect();
     assert_eq!((oks, status), (vec![&json!(true), &json!(true), &json!(false)], 1));
     scratch.write("out/jp-confine.toml", "[acess]\n");
-    let line = scratch.expand("authorize read --root $OUT $WS/file");
-    let words: Vec<&str> = line.split_whitespace().collect();
-    product(&scratch, &words).run().assert_code(125);
+    let run = |line: &str| {
+        let line = scratch.expand(line);
+        product(&scratch, &line.split_whitespace().collect::<Vec<_>>()).run()
+    };
+    run("authorize read --root $OUT $WS/file").assert_code(125);
+    scratch.write("out/jp-confine.toml", "");
+    let told = scratch.expand("--root $OUT: no policy file has [tools.edit]");
+    let run = run("authorize read --tool edit --root $OUT $WS/file");
+    run.assert_code(125).assert_stderr(&told);
 }
 
 /// A profile that a person wrote and names opens to tool input what an option would (spec §18); what is there for
