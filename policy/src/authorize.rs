@@ -136,7 +136,8 @@ impl Authorizer {
         source: &str,
     ) -> Result<Authorized, Refusal> {
         let judged = self.judge(access, requested);
-        judged.map(Authorized).map_err(|no| no.told(requested, source))
+        let authorized = |pin| Authorized { pin, requested: requested.to_owned() };
+        judged.map(authorized).map_err(|no| no.told(requested, source))
     }
 
     /// The judgement, in the order of spec §15.

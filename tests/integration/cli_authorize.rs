@@ -57,7 +57,7 @@ fn what_is_not_utf8_is_answered_in_words_alone() {
         Run::sh(&scratch, &scratch.expand(&line)).mode(Mode::Bare).run()
     };
     answer("authorize read").assert_ok().assert_stdout("/a\\xff\n");
-    answer("authorize read --json").assert_code(1).assert_stdout("it is not UTF-8");
+    answer("authorize read --json").assert_code(1).assert_stdout("is not UTF-8");
     let answer = |line: &str| {
         let line = format!("exec {PRODUCT} {line} \"$(printf 'a\\377')\"");
         Run::sh(&scratch, &line).mode(Mode::Bare).run()

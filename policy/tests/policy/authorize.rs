@@ -228,7 +228,11 @@ fn words_about_the_name_itself() {
     fs::write(&name, "").unwrap();
     let authorized = folders.authorize_read(&name, "tool").unwrap();
     let refusal = authorized.in_utf8("tool").unwrap_err();
-    assert!(refusal.message().contains("it is not UTF-8"), "{refusal}");
+    assert!(refusal.message().contains("is not UTF-8"), "{refusal}");
+    symlink(&name, place.path("w/l")).unwrap();
+    let refusal = folders.authorize_read(&place.path("w/l"), "tool").unwrap().in_utf8("tool");
+    let told = place.anonymous(refusal.unwrap_err().message());
+    assert!(told.starts_with("tool: cannot use @/w/l: it, or what it leads to, is not"), "{told}");
 }
 
 #[test]
