@@ -26,14 +26,14 @@ pub(crate) fn authorize(
     let mut folders = folder(Authorizer::new(), context, options)?;
     for root in &request.roots {
         let root = context.spelled_cwd.join(root);
+        let named = format!("--root {}", report::path(&root.to_string_lossy()));
         folders = match root.canonicalize() {
             Ok(_) => {
                 let options = Options { workspace: Some(root), ..options.clone() };
-                folder(folders, context, &options)?
+                folder(folders, context, &options).map_err(|failure| failure.of(&named))?
             }
             Err(error) => {
-                let root = report::path(&root.to_string_lossy());
-                report::warning(&format!("--root {root}: {error}; it authorises nothing"));
+                report::warning(&format!("{named}: {error}; it authorises nothing"));
                 folders.with_workspace(Path::new(&root), None)
             }
         };

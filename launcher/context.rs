@@ -5,6 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use jp_confine_policy::control::Homes;
+
 use crate::environment::Granted;
 use crate::failure::Failure;
 use crate::machine::{Absent, Machine, WITHOUT};
@@ -41,16 +43,13 @@ impl Context {
         let cwd = env::current_dir().and_then(|cwd| cwd.canonicalize()).map_err(|error| {
             Failure::own(format!("the working directory cannot be resolved: {error}"))
         })?;
-        let home = absolute(env::var_os("HOME"));
+        let Homes { user: home, config: config_home, data: data_home } = Homes::of_environment();
         let without = env::var_os(WITHOUT).unwrap_or_default();
-        let xdg = |name: &str, fallback: &str| {
-            absolute(env::var_os(name)).or_else(|| home.as_ref().map(|home| home.join(fallback)))
-        };
         Ok(Self {
             spelled_cwd: spelled_cwd(&cwd),
             canonical_home: home.as_ref().and_then(|home| home.canonicalize().ok()),
-            config_home: xdg("XDG_CONFIG_HOME", ".config"),
-            data_home: xdg("XDG_DATA_HOME", ".local/share"),
+            config_home,
+            data_home,
             temp: env::temp_dir().canonicalize().unwrap_or_else(|_| env::temp_dir()),
             path: env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into()),
             environment: env::vars_os().collect(),
@@ -60,9 +59,15 @@ impl Context {
         })
     }
 
+    /// Where what is the user's own is kept.
+    pub(crate) fn homes(&self) -> Homes {
+        let Self { home, config_home, data_home, .. } = self;
+        Homes { user: home.clone(), config: config_home.clone(), data: data_home.clone() }
+    }
+
     /// The user's configuration file, be it there or not.
     pub(crate) fn configuration(&self) -> Option<PathBuf> {
-        Some(self.config_home.as_ref()?.join("jp-confine/config.toml"))
+        self.homes().configuration()
     }
 
     /// `path` made absolute from the working directory; no I/O.

@@ -56,6 +56,16 @@ impl Failure {
         Self::Own { message: message.into(), advice: Some(advice.into()) }
     }
 
+    /// As of what `named` stands for, one of several. What is wrong in a file names that itself.
+    pub(crate) fn of(self, named: &str) -> Self {
+        match self {
+            Self::Own { message, advice } => {
+                Self::Own { message: format!("{named}: {message}"), advice }
+            }
+            other => other,
+        }
+    }
+
     /// What the policy refused before there was a program.
     pub(crate) fn denial(&self) -> Option<&Denial> {
         match self {

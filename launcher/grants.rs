@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin};
-use jp_confine_policy::canonical::{self, Op};
+use jp_confine_policy::canonical::{self, Op, Root};
+use jp_confine_policy::control;
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::tiers::Tiers;
 
@@ -18,12 +19,11 @@ use crate::anchors::Anchors;
 use crate::cli::Options;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::own_folders;
 use crate::planted::{self, Led};
 use crate::prepare;
 use crate::profile::Resolved;
 use crate::sys::child;
-use crate::workspace::{self, Workspace};
+use crate::workspace::Workspace;
 
 /// Paths that flags name, resolved: what they add, or that they deny.
 #[derive(Debug)]
@@ -306,7 +306,7 @@ pub(crate) fn inherited(grants: &[Grant], root: &Path) -> Result<Vec<Grant>, Fai
 }
 
 /// Ready-made grants on one path add up, unless one of them denies it: two profiles may each need
-/// something of the same directory.
+/// something of the same directory. What a person named is hers, whoever else needs it.
 fn merge_equal(grants: &mut Vec<Grant>) {
     let mut merged: Vec<Grant> = Vec::with_capacity(grants.len());
     let mut places: HashMap<OsString, usize> = HashMap::new();
@@ -321,6 +321,9 @@ fn merge_equal(grants: &mut Vec<Grant>) {
             *known = grant;
         } else if !known.caps.is_empty() {
             known.caps = known.caps.union(grant.caps);
+            if is_named(&grant.origin) {
+                known.origin = grant.origin;
+            }
             known.carve_outs.extend(grant.carve_outs);
         }
     }
@@ -341,8 +344,13 @@ fn drop_hidden(grants: &mut Vec<Grant>) {
     });
 }
 
+/// Whether it is of a profile that a person wrote and named.
+const fn is_named(origin: &Origin) -> bool {
+    matches!(origin, Origin::Profile { named: true, .. })
+}
+
 /// Leaves out ready-made grants that say what the nearest one above says already, as `/usr/bin`
-/// does once `/bin` is resolved.
+/// does once `/bin` is resolved; but what a person named is for tool input, too, which the others are not.
 fn drop_redundant(grants: &mut Vec<Grant>) {
     let above: HashMap<OsString, (Capabilities, bool)> = grants
         .iter()
@@ -352,6 +360,7 @@ fn drop_redundant(grants: &mut Vec<Grant>) {
         let nearest = grant.anchor.ancestors().skip(1).find_map(|dir| above.get(dir.as_os_str()));
         !nearest.is_some_and(|&(caps, whole)| whole && caps == grant.caps && !caps.is_empty())
             || !grant.carve_outs.is_empty()
+            || is_named(&grant.origin)
     });
 }
 
@@ -420,23 +429,17 @@ fn holds(grants: &[Grant], other: &Grant, root: &Path) -> Result<bool, Failure> 
 /// runs: the files that decide what it may do, and those of the product.
 pub(crate) fn control(
     context: &Context,
-    workspace: &Workspace,
+    root: &Root,
     policy_files: &[PathBuf],
 ) -> Vec<(PathBuf, String)> {
-    let mut control = vec![(
-        workspace.root.join(workspace::FILE),
-        "the workspace's policy file, never writable from inside".to_owned(),
-    )];
-    if let Ok(target) = workspace.root.join(workspace::FILE).canonicalize() {
-        control
-            .push((target, "the workspace's policy file, never writable from inside".to_owned()));
-    }
-    for file in policy_files {
-        control.push((file.clone(), "a policy file, never writable from inside".to_owned()));
-    }
-    control.extend(own_folders::control(context).map(|(path, why)| (path, why.to_owned())));
-    control.dedup_by(|a, b| a.0 == b.0);
-    control
+    let of_file = |file: &PathBuf| (file.clone(), "a policy file, never writable from inside");
+    let kept = control::policy_file(root)
+        .chain(policy_files.iter().map(of_file))
+        .chain(context.homes().kept())
+        .map(|(path, why)| (path, why.to_owned()));
+    let mut kept: Vec<_> = kept.collect();
+    kept.dedup_by(|a, b| a.0 == b.0);
+    kept
 }
 
 /// The loaders of programs, as they are named in them. Where `/lib64` is a link the name there often is

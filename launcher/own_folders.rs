@@ -1,10 +1,11 @@
-//! The product's own folders in the user's home, which decide what later runs may do (spec §8.1).
+//! The product's own folders in the user's home, which decide what later runs may do (spec §8.1): what no run may
+//! change of them says `control` of the policy.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::canonical::{self, Op};
@@ -14,40 +15,6 @@ use jp_confine_policy::image::Image;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::report;
-
-/// One of them, and what it is.
-type OwnFolder = (PathBuf, &'static str);
-
-/// The folders as the environment names them, absolute, there or not.
-fn all(context: &Context) -> impl Iterator<Item = OwnFolder> {
-    let homes = [
-        (&context.config_home, "the user's configuration, never writable from inside"),
-        (&context.data_home, "jp-confine's own data, never writable from inside"),
-    ];
-    homes.into_iter().filter_map(|(home, why)| Some((home.as_ref()?.join("jp-confine"), why)))
-}
-
-/// What no program may change: the folders, canonical, and every link on the way to them, because another
-/// one in its place would lead to other folders.
-pub(crate) fn control(context: &Context) -> impl Iterator<Item = OwnFolder> {
-    all(context).flat_map(|(folder, why)| {
-        let held = match canonical::resolve(&context.cwd, &folder, Op::Content) {
-            Ok(resolved) => {
-                let links = resolved.steps.into_iter().map(|step| step.link);
-                links.chain([resolved.path]).collect()
-            }
-            // Something else stands in the way, and is held where it is.
-            Err(_) if is_plain(&folder) => vec![folder],
-            Err(_) => Vec::new(),
-        };
-        held.into_iter().map(move |path| (path, why))
-    })
-}
-
-/// Whether an absolute path has no `..`.
-fn is_plain(path: &Path) -> bool {
-    !path.components().any(|part| part == Component::ParentDir)
-}
 
 /// What the file at `path`, in one of them, holds. Nothing else but a file is waited for.
 ///
@@ -74,7 +41,7 @@ pub(crate) fn make(path: &Path) -> io::Result<()> {
 /// Makes the folders that are missing, where the program could make something in their place: the way to
 /// a folder is only held where it exists.
 pub(crate) fn make_where_reachable(context: &Context, image: &Image<'_>) -> Result<(), Failure> {
-    for (folder, _) in all(context) {
+    for (folder, _) in context.homes().folders() {
         let Ok(resolved) = canonical::resolve(&context.cwd, &folder, Op::Content) else { continue };
         if resolved.exists || !reaches(image, first_missing(&resolved.path)) {
             continue;

@@ -121,7 +121,9 @@ impl Planted<'_> {
         let Led { grant, spelled } = self.led;
         let who = match &grant.origin {
             Origin::Flag { text } => report::path(text),
-            Origin::Profile { name, entry } => format!("profile {name}, {}", report::path(entry)),
+            Origin::Profile { name, entry, .. } => {
+                format!("profile {name}, {}", report::path(entry))
+            }
             _ => report::quoted(spelled.as_os_str().as_bytes()),
         };
         let [link, target] = [&self.link, &grant.anchor].map(|it| report::quoted(bytes(it)));

@@ -124,7 +124,7 @@ pub(crate) fn prepare(
     let granted = Granted::of(outcome.declared, outcome.only_mounts, flags.grant());
     let TierLayer { mut tiers, exposed, warnings: of_tiers } =
         TierLayer::of(&asked, &layers, granted, stage.purpose())?;
-    let mut control = grants::control(context, workspace, &layers.policy_files);
+    let mut control = grants::control(context, &root, &layers.policy_files);
     control.extend(stage.control());
     let (mut grants, mut left_out) = Parts {
         context,

@@ -31,6 +31,7 @@ use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical::{self, Op};
 
 use crate::anchors::Anchors;
+use crate::cli::Options;
 use crate::config::decode;
 use crate::config::diagnostic::nearest;
 use crate::context::Context;
@@ -185,7 +186,13 @@ impl Profile {
 
     /// What this table comes to on this machine. What is denied in the hidden home looks absent
     /// like the rest of it.
-    pub(crate) fn resolve(&self, context: &Context, anchors: &mut Anchors, hide: bool) -> Resolved {
+    pub(crate) fn resolve(
+        &self,
+        context: &Context,
+        anchors: &mut Anchors,
+        options: &Options,
+    ) -> Resolved {
+        let named = self.own && !options.profiles.is_empty();
         let mut resolved = Resolved { own: self.own, ..Resolved::default() };
         for (caps, entry) in &self.entries {
             let Some(path) = expand(context, entry) else { continue };
@@ -194,7 +201,7 @@ impl Profile {
                 .canonical_home
                 .as_ref()
                 .is_some_and(|home| canonical::below(home, &anchor).is_some());
-            let kind = if caps.is_empty() && hide && at_home {
+            let kind = if caps.is_empty() && !options.show_denied && at_home {
                 GrantKind::Hidden
             } else {
                 GrantKind::Plain
@@ -203,7 +210,7 @@ impl Profile {
             if is_led {
                 resolved.links.push((path.components().collect(), anchor.clone()));
             }
-            let mut grant = Grant::new(anchor, *caps, kind, self.origin(entry));
+            let mut grant = Grant::new(anchor, *caps, kind, self.origin(entry, named));
             let except = self.except.iter().filter(|(path, _)| path == entry);
             grant.carve_outs = except.flat_map(|(_, patterns)| patterns.iter().cloned()).collect();
             if is_led && !caps.is_empty() {
@@ -215,11 +222,12 @@ impl Profile {
         resolved
     }
 
-    fn origin(&self, entry: &str) -> Origin {
+    fn origin(&self, entry: &str, named: bool) -> Origin {
         if self.name.is_empty() {
             return Origin::Baseline { entry: entry.to_owned() };
         }
-        Origin::Profile { name: self.name.clone(), entry: entry.to_owned() }
+        let (name, entry) = (self.name.clone(), entry.to_owned());
+        Origin::Profile { name, entry, named }
     }
 }
 
@@ -333,7 +341,8 @@ mod tests {
     fn granted(name: &str, dir: &tempfile::TempDir) -> impl Fn(&str) -> Option<Grant> {
         let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).expect("a table");
         let profile = decode::built_in(name, text).expect("a right table");
-        let grants = profile.resolve(&home(dir), &mut Anchors::default(), true).grants;
+        let grants =
+            profile.resolve(&home(dir), &mut Anchors::default(), &Options::default()).grants;
         let root = dir.path().canonicalize().expect("canonical");
         move |path| grants.iter().find(|grant| grant.anchor == root.join(path)).cloned()
     }
@@ -398,8 +407,9 @@ mod tests {
     #[test]
     fn the_baseline_leaves_secrets_out() {
         let baseline = Profile::baseline().expect("a right table");
-        let grants =
-            baseline.resolve(&Context::bare(Path::new("/")), &mut Anchors::default(), true).grants;
+        let grants = baseline
+            .resolve(&Context::bare(Path::new("/")), &mut Anchors::default(), &Options::default())
+            .grants;
         let etc = grants.iter().find(|grant| grant.anchor == Path::new("/etc")).expect("/etc");
         assert_eq!(etc.carve_outs, ["shadow*", "gshadow*", "sudoers*", "ssh/*_key"]);
         assert!(grants.iter().any(|grant| grant.anchor == Path::new("/proc/self")));

@@ -48,7 +48,7 @@ impl ReadyMade {
         let tables = baseline
             .iter()
             .chain(picked.iter().copied())
-            .map(|table| table.resolve(context, &mut anchors, !options.show_denied))
+            .map(|table| table.resolve(context, &mut anchors, options))
             .collect();
         let profiles = picked.iter().map(|profile| profile.name.clone()).collect();
         Ok(Self { tables, profiles, anchors })

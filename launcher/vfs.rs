@@ -76,7 +76,7 @@ pub(crate) fn serve(
     let made = prepared.made.take();
     let files = OnDisk::at(&prepared.root).map_err(closed)?;
     let programs = Programs {
-        wrapper: tool::wrapper(context, options, &workspace, &prepared.root)?,
+        wrapper: tool::wrapper(context, options, &prepared.root)?,
         directory: files.directory().map_err(closed)?.into(),
         environment: tool::surroundings(context),
     };

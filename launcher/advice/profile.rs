@@ -48,7 +48,7 @@ impl Advisor<'_> {
 
     /// What the entry adds to a run.
     pub(super) fn ready_made(&self, (path, wanted): &(String, Capabilities)) -> Grant {
-        let origin = Origin::Profile { name: String::new(), entry: path.clone() };
+        let origin = Origin::Profile { name: String::new(), entry: path.clone(), named: true };
         // Ready-made grants on one path add up, and so does what they leave out.
         let same = self.grants.iter().filter(|grant| grant.anchor == Path::new(path));
         let carve_outs = same.flat_map(|grant| grant.carve_outs.iter().cloned()).collect();

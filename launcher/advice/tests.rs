@@ -282,7 +282,7 @@ fn what_a_profile_denies_in_the_home_is_opened_by_its_name() {
     };
     let profile = |anchor: &str| {
         let (name, entry) = ("p".to_owned(), anchor.to_owned());
-        hidden(anchor, Origin::Profile { name, entry })
+        hidden(anchor, Origin::Profile { name, entry, named: true })
     };
     let grants = [
         grant("/w", R),

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use jp_confine_policy::Capability;
 use jp_confine_policy::compile_error::CompileError;
+use jp_confine_policy::control;
 use jp_confine_policy::layers::{self, Layer, Layered, Merged};
 use jp_confine_policy::model::FsRule;
 use jp_confine_policy::warning::Warning;
@@ -29,7 +30,7 @@ const LONGEST: u64 = 16 << 20;
 #[derive(Debug)]
 pub(crate) struct Layers {
     files: Vec<File>,
-    /// The files given with `--policy`, canonical: nobody inside may change them.
+    /// The files given with `--policy`, canonical, and the links that lead to them: nobody inside may change them.
     pub(crate) policy_files: Vec<PathBuf>,
 }
 
@@ -84,7 +85,9 @@ impl Layers {
                 return Err(unreadable(name, &io::Error::other("nothing came out of it")));
             }
             files.push(decode(name, text, trust)?);
-            policy_files.extend(place);
+            // Links that a descriptor is are nobody's to change.
+            let way = place.iter().flat_map(|_| control::way(&path));
+            policy_files.extend(way.filter(|path| !path.starts_with("/proc")));
         }
         let layers = Self { files, policy_files };
         layers.check_origins()?;

@@ -8,6 +8,7 @@ use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::{TierError, Tiers};
+use jp_confine_policy::warning;
 
 use super::decode::{File, Tool, Trust};
 use super::layers::Layers;
@@ -96,7 +97,7 @@ impl Layers {
             }
         }
         tiers.locate(|field, text| self.place_of_pattern(field, text));
-        warnings.extend(tiers.dropped.iter().map(|error| format!("left out: {error}")));
+        warnings.extend(warning::left_out(&tiers).map(|warning| warning.to_string()));
         Ok((tiers, warnings))
     }
 

@@ -30,6 +30,7 @@ use crate::config::layers::Layers;
 use crate::config::scope::Scope;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::here::Here;
 use crate::log::Log;
 use crate::report;
 use crate::workspace::Workspace;
@@ -79,11 +80,11 @@ impl Mounts {
         scopes: &[Scope],
         store: &Store,
     ) -> Result<Self, Failure> {
-        let Asked { context, workspace, root, options, .. } = *asked;
+        let Asked { context, root, options, .. } = *asked;
         if options.mounts.is_empty() && options.no_mounts.is_empty() {
             return Ok(Self::default());
         }
-        let place = Place { context, workspace, root };
+        let place = Place { context, root };
         let checker = Checker { place, links: Links::of(root)?, known: list::names(scopes, store) };
         let mut mounts = Self::default();
         for unmount in &options.no_mounts {
@@ -211,7 +212,9 @@ impl Checker<'_> {
 
     /// The `name` as it is typed here.
     fn typed(&self, name: &Utf8Path) -> String {
-        self.place.workspace.here.name(name.as_str()).unwrap_or_else(|| name.to_string())
+        let Place { context, root } = self.place;
+        let here = Here::of(&context.cwd, root.as_path(), None);
+        here.name(name.as_str()).unwrap_or_else(|| name.to_string())
     }
 
     /// Whether `name` is a link, and not one that stays inside, which is somebody's for another

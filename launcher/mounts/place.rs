@@ -9,7 +9,6 @@ use jp_confine_policy::lexical;
 use crate::context::Context;
 use crate::grants;
 use crate::report;
-use crate::workspace::Workspace;
 
 /// Storage of the host of tools, where no mount may stand.
 const MANAGED: &str = ".jp";
@@ -18,7 +17,6 @@ const MANAGED: &str = ".jp";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     pub(crate) context: &'a Context,
-    pub(crate) workspace: &'a Workspace,
     pub(crate) root: &'a Root,
 }
 
@@ -50,7 +48,7 @@ impl Place<'_> {
 
     /// Whether the product keeps something of its own at `path`, below it, or above it.
     fn is_controlled(&self, path: &Path) -> bool {
-        let control = grants::control(self.context, self.workspace, &[]);
+        let control = grants::control(self.context, self.root, &[]);
         control.iter().any(|(own, _)| own.starts_with(path) || path.starts_with(own))
     }
 
@@ -89,7 +87,6 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::here::Here;
 
     /// A directory with `ws/sub`, `out/dir`, `out/file`, and links `up` to `out`, `home` being `out`.
     struct Tree {
@@ -114,10 +111,8 @@ mod tests {
             let mut context = Context::bare(&self.top.join(cwd));
             context.home = Some(self.top.join("out"));
             context.data_home = Some(self.top.join("ws/.local/share"));
-            let workspace =
-                Workspace { root: self.top.join("ws"), spelled: None, here: Here::INSIDE };
-            let root = Root::open(&workspace.root).expect("a root");
-            ask(&Place { context: &context, workspace: &workspace, root: &root })
+            let root = Root::open(&self.top.join("ws")).expect("a root");
+            ask(&Place { context: &context, root: &root })
         }
 
         fn name(&self, cwd: &str, typed: &str) -> Result<String, String> {

@@ -23,7 +23,6 @@ use crate::mounts::{self, place::Place};
 use crate::outer::Outer;
 use crate::program;
 use crate::report;
-use crate::workspace::Workspace;
 
 /// By which this program finds the user's policy, and its own files.
 const OWN: [&str; 4] = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "TMPDIR", machine::WITHOUT];
@@ -172,7 +171,6 @@ fn refuse_pipe(context: &Context, file: &Path) -> Result<(), Failure> {
 pub(super) fn wrapper(
     context: &Context,
     options: &Options,
-    workspace: &Workspace,
     root: &Root,
 ) -> Result<Vec<OsString>, Failure> {
     let mut words: Vec<OsString> = vec![launcher()?.into()];
@@ -181,7 +179,7 @@ pub(super) fn wrapper(
     );
     // It is started in the workspace.
     words.extend(["-C", "."].map(OsString::from));
-    words.extend(mounts::from_root(Place { context, workspace, root }, &options.mounts)?);
+    words.extend(mounts::from_root(Place { context, root }, &options.mounts)?);
     if let Some(events) = &options.events {
         words.extend(["--events".into(), context.absolute(events).into()]);
     }

@@ -5,24 +5,25 @@ mod answer;
 
 use std::borrow::ToOwned as _;
 use std::boxed::Box;
-use std::iter;
 use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
 use crate::approvals::Approvals;
 use crate::canonical::{self, Op, Resolved};
 use crate::capability::Capability;
-use crate::check::{Context, Reason, bytes};
+use crate::check::{CheckResult, Context, Reason, bytes};
 use crate::lexical::{self, LexicalError};
 use crate::model::Policy;
 use crate::pin::Pin;
+use crate::tier::Reach;
 use crate::workspace::{OpenError, Workspace};
 
 use self::answer::No;
 pub use self::answer::{Authorized, Refusal, RefusalReason};
 
 /// The folders of a workspace, each under its policy. A path must be in one of them, and every folder
-/// that it is in must grant it; without a folder nothing is authorised.
+/// that it is in must grant it; one that it only leads through may withhold it. Without a folder nothing
+/// is authorised.
 ///
 /// ```
 /// use jp_confine_policy::approvals::ApprovedTargets;
@@ -135,7 +136,8 @@ impl Authorizer {
         source: &str,
     ) -> Result<Authorized, Refusal> {
         let judged = self.judge(access, requested);
-        judged.map(Authorized).map_err(|no| no.told(requested, source))
+        let authorized = |pin| Authorized { pin, requested: requested.to_owned() };
+        judged.map(authorized).map_err(|no| no.told(requested, source))
     }
 
     /// The judgement, in the order of spec §15.
@@ -157,44 +159,30 @@ impl Authorizer {
         Pin::hold(&resolved.path, capability).map_err(|error| No::Because(Reason::of(&error)))
     }
 
-    /// Inside some folder, and granted by each that it is inside of.
+    /// Inside some folder, and granted by each that it is inside of, and withheld by none on the way.
+    /// Where links may leave it is enough to be spelled as if in some folder.
     fn contain(&self, asked: &Asked<'_>) -> Result<(), No> {
-        let is_spelled = self.folders.iter().any(|folder| folder.below(asked.spelled).is_some());
-        if self.links_may_leave && !is_spelled {
-            return Err(No::Because(Reason::AbsoluteInput));
+        let opened: Vec<_> = self.opened().collect();
+        let is_held = opened.iter().any(|(_, context)| context.reaches(asked.real()));
+        let is_in = |folder: &Folder| folder.below(asked.spelled).is_some();
+        let is_spelled = self.folders.iter().any(is_in);
+        let is_opened = opened.iter().any(|(folder, _)| is_in(folder));
+        match (self.links_may_leave, is_held) {
+            (false, true) => {}
+            (true, _) if is_opened || is_held && is_spelled => {}
+            (false, false) if is_opened => return Err(No::Because(Reason::Escape)),
+            (false, false) if is_spelled => {
+                return Err(No::Words(Reason::Escape, answer::UNRESOLVED));
+            }
+            _ => return Err(No::Because(Reason::AbsoluteInput)),
         }
-        let holders: Vec<_> =
-            self.opened().filter(|(_, context)| context.reaches(asked.real())).collect();
-        if holders.is_empty() && self.links_may_leave {
-            return self.contain_spelling(asked);
-        }
-        if holders.is_empty() {
-            let mut opened = self.opened();
-            return Err(if opened.any(|(folder, _)| folder.below(asked.spelled).is_some()) {
-                No::Because(Reason::Escape)
-            } else if is_spelled {
-                No::Words(Reason::Escape, answer::UNRESOLVED)
+        opened.iter().try_for_each(|(folder, context)| {
+            if context.reaches(asked.real()) {
+                folder.judge(context, asked, asked.real())
             } else {
-                No::Because(Reason::AbsoluteInput)
-            });
-        }
-        holders.iter().try_for_each(|(folder, context)| folder.judge(context, asked, asked.real()))
-    }
-
-    /// Spelled as if in some folder, and granted there, and wherever a link leads on; what a rule
-    /// says about the place that it leads to counts too.
-    fn contain_spelling(&self, asked: &Asked<'_>) -> Result<(), No> {
-        let mut verdict = Err(No::Because(Reason::AbsoluteInput));
-        for (folder, context) in self.opened() {
-            let Some(place) = folder.route(&context, asked.spelled) else { continue };
-            let links = asked.resolved.steps.iter().map(|step| step.link.as_path());
-            let links = links.filter(|link| context.reaches(link));
-            let real = Some(asked.real()).filter(|real| context.covers(real));
-            let mut places = iter::once(place.as_path()).chain(links).chain(real);
-            places.try_for_each(|place| folder.judge(&context, asked, place))?;
-            verdict = Ok(());
-        }
-        verdict
+                folder.let_out(context, asked, is_held)
+            }
+        })
     }
 
     /// The folders that could be resolved, and their policies.
@@ -217,6 +205,12 @@ impl Asked<'_> {
     fn real(&self) -> &Path {
         &self.resolved.path
     }
+
+    /// What a policy withholds of that, to which a link leads from `route`, as far as it reaches.
+    fn judge_real(&self, context: &Context<'_>, route: &Path, reach: Reach) -> Result<(), No> {
+        let ends = (self.real(), route);
+        allowed(context.judge_led(self.spelled, ends, self.capability, reach))
+    }
 }
 
 impl Folder {
@@ -236,12 +230,34 @@ impl Folder {
         Some(context.root().as_path().join(self.below(spelled)?).components().collect())
     }
 
+    /// What the policy says of a way through the folder to a place that it does not hold.
+    ///
+    /// Where another folder holds that (`is_held`) nothing need be granted here, and what this policy
+    /// withholds counts as far as it was written of the way or of the place: rules, and patterns (spec
+    /// §9.1). A `default` and the list of sensitive paths are about what this policy grants.
+    ///
+    /// Where none does the way must be granted, and all that is withheld counts, because nobody else is
+    /// asked: also by a `default`, which is about every place that no pattern is about. Where nothing
+    /// is written the spelling decides.
+    fn let_out(&self, context: &Context<'_>, asked: &Asked<'_>, is_held: bool) -> Result<(), No> {
+        let links = asked.resolved.steps.iter().map(|step| step.link.as_path());
+        let links = links.filter(|link| context.reaches(link));
+        let spelled = self.route(context, asked.spelled);
+        let mut way = spelled.as_deref().into_iter().chain(links);
+        let reach = if is_held { Reach::ReadyMade } else { Reach::Declared };
+        way.try_for_each(|place| {
+            if !is_held {
+                self.judge(context, asked, place)?;
+            }
+            asked.judge_real(context, place, reach)
+        })
+    }
+
     /// What the policy says about `place`, canonical.
     fn judge(&self, context: &Context<'_>, asked: &Asked<'_>, place: &Path) -> Result<(), No> {
         let route = self.route(context, asked.spelled);
-        let route = route.as_deref().unwrap_or(place);
-        let result = context.judge(asked.spelled, place, route, asked.capability);
-        if result.is_allowed() { Ok(()) } else { Err(No::Denied(Box::new(result))) }
+        let route = route.as_deref().unwrap_or(asked.spelled);
+        allowed(context.judge(asked.spelled, place, route, asked.capability))
     }
 }
 
@@ -254,6 +270,10 @@ impl Access {
             Self::Write => Capability::Create,
         }
     }
+}
+
+fn allowed(result: CheckResult) -> Result<(), No> {
+    if result.is_allowed() { Ok(()) } else { Err(No::Denied(Box::new(result))) }
 }
 
 /// The normal form of an absolute path: `.` and `..` resolved by the letter, as of every tool input

@@ -19,6 +19,8 @@ use crate::image::{Image, RuleId};
 use crate::lexical;
 #[cfg(target_os = "linux")]
 use crate::pin::Pin;
+#[cfg(target_os = "linux")]
+use crate::tier::Reach;
 use crate::tiers::Tiers;
 use crate::wanted::Wanted;
 
@@ -277,20 +279,36 @@ impl<'a> Context<'a> {
         result.concluded(judgement)
     }
 
+    /// The verdict on the canonical `path`, to which a link leads by `route`, and which nobody need grant: as far
+    /// as the policy withholds it there. How far patterns do says `reach`.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn judge_led(
+        &self,
+        asked: &Path,
+        (path, route): (&Path, &Path),
+        capability: Capability,
+        reach: Reach,
+    ) -> CheckResult {
+        let mut result = CheckResult::new(asked.to_string_lossy().into_owned(), capability);
+        result.granting = self.granting(capability);
+        let request = Request::by_route(bytes(path), bytes(route));
+        let left = |image| match decide::left(image, &request, capability.into(), reach) {
+            decide::Verdict::Allow => Ok(()),
+            decide::Verdict::Deny(denial) => Err(Reason::of_denial(&denial)),
+        };
+        let judgement = self.usable().and_then(left);
+        result.concluded(judgement)
+    }
+
     /// Whether tool input may lead to the canonical `path`: inside the workspace, or where a person
-    /// let it lead, an approved external target or a path typed as a flag (spec §1.3, §7). The
-    /// baseline is for programs, not for tool input.
+    /// let it lead, an approved external target, a path typed as a flag, or one of a profile of
+    /// that person's that was named (spec §1.3, §7, §18). The baseline and the other profiles are
+    /// for programs, not for tool input.
     pub(crate) fn reaches(&self, path: &Path) -> bool {
         let covers = |grant: &&Grant| path.starts_with(&grant.anchor);
         self.root.contains(path)
             || self.grants.iter().filter(covers).any(leads_out)
             || self.image.as_ref().is_some_and(|image| !opened(image, path).is_empty())
-    }
-
-    /// Whether some rule stands on the canonical `path` or above it.
-    pub(crate) fn covers(&self, path: &Path) -> bool {
-        let request = Request::canonical(bytes(path));
-        self.image.as_ref().is_some_and(|image| decide::lookup(image, &request).rule.is_some())
     }
 
     /// The paths that effectively grant a capability.
@@ -471,8 +489,12 @@ fn opened(image: &Image<'_>, path: &Path) -> Capabilities {
 
 /// Whether a grant extends the reach of tool input beyond the workspace.
 fn leads_out(grant: &Grant) -> bool {
-    let typed = matches!(grant.origin, Origin::Flag { .. }) && !grant.caps.is_empty();
-    typed || matches!(grant.kind, GrantKind::External { .. })
+    let by_person = match grant.origin {
+        Origin::Flag { .. } => true,
+        Origin::Profile { named, .. } => named,
+        _ => false,
+    };
+    by_person && !grant.caps.is_empty() || matches!(grant.kind, GrantKind::External { .. })
 }
 
 /// A workspace-relative path as people see it.

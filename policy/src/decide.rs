@@ -9,6 +9,8 @@ use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, Image, RuleId};
 use crate::lookup;
 pub use crate::lookup::{Lookup, Request, lookup};
 pub use crate::spelled::{kept_by_spelling, spelled};
+#[cfg(all(feature = "std", target_os = "linux"))]
+use crate::tier::Reach;
 use crate::tier::Restraint;
 use crate::walk::{Components, Walk, leads_below};
 
@@ -115,6 +117,19 @@ pub fn metadata(image: &Image<'_>, request: &Request<'_>) -> Verdict {
             Verdict::Allow
         }
     })
+}
+
+/// Whether `need` is left on a path that a link leads to, and that nobody need grant for it: what no rule and no
+/// pattern is about is not withheld there. How far patterns count says `reach`, that of the grant in whose
+/// place the link is.
+#[cfg(all(feature = "std", target_os = "linux"))]
+pub(crate) fn left(
+    image: &Image<'_>,
+    request: &Request<'_>,
+    need: Capabilities,
+    reach: Reach,
+) -> Verdict {
+    at_each_level(image, |image| verdict(&lookup::left(image, request, reach), need))
 }
 
 /// Whether, and for which of new and existing files, an open may go ahead.

@@ -58,7 +58,9 @@ fn tool_path(root: &Path, grant: &Grant) -> Option<PathBuf> {
     match (&grant.kind, &grant.origin) {
         (GrantKind::External { lexical_path }, _) => Some(PathBuf::from(lexical_path)),
         (GrantKind::Workspace, _) | (_, Origin::Rule { .. }) => inside,
-        (_, Origin::Flag { .. }) => Some(inside.unwrap_or_else(|| grant.anchor.clone())),
+        (_, Origin::Flag { .. } | Origin::Profile { named: true, .. }) => {
+            Some(inside.unwrap_or_else(|| grant.anchor.clone()))
+        }
         _ => None,
     }
 }

@@ -95,6 +95,8 @@ pub mod compile;
 #[cfg(feature = "std")]
 pub mod compile_error;
 #[cfg(feature = "std")]
+pub mod control;
+#[cfg(feature = "std")]
 mod denial;
 #[cfg(feature = "std")]
 pub mod env;

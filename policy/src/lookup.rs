@@ -3,6 +3,8 @@
 
 use crate::capability::Capabilities;
 use crate::image::{Image, NONE, Rule, RuleId};
+#[cfg(all(feature = "std", target_os = "linux"))]
+use crate::tier::Reach;
 use crate::tier::Restraint;
 use crate::walk::{Walk, excludes};
 
@@ -112,6 +114,19 @@ pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
         return Lookup { caps: found.caps.union(found.asks), asks: Capabilities::NONE, ..found };
     }
     found
+}
+
+/// What is left of everything at `request` where nobody need grant it there, because somebody grants the way to
+/// it: what a rule that was meant says of it, else what patterns and the default leave, as far as they reach into
+/// a grant of this `reach`. Of this image alone.
+#[cfg(all(feature = "std", target_os = "linux"))]
+pub(crate) fn left(image: &Image<'_>, request: &Request<'_>, reach: Reach) -> Lookup {
+    let (granted, winner) = granted(image, request);
+    if winner.is_some_and(|(rule, _)| Reach::is_meant(rule)) {
+        return lookup(image, request);
+    }
+    let free = Lookup { rule: None, caps: Capabilities::ALL, hidden: false, ..granted };
+    image.tiers().map_or(free, |tiers| tiers.leave(request, reach, free))
 }
 
 /// What may be done at `request` as [`lookup`] has it, and nothing else of it: where there are no tiers

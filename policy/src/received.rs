@@ -14,6 +14,7 @@ use crate::build::{Grant, GrantKind, Origin};
 use crate::canonical::{self, Op, Root};
 use crate::compile;
 use crate::compile_error::{CompileError, Problem};
+use crate::control::Homes;
 use crate::lexical;
 use crate::model::{CompiledAccess, CompiledRule};
 use crate::tiers::Tiers;
@@ -56,7 +57,7 @@ impl Received {
         for (index, rule) in rules.iter().enumerate() {
             grants.extend(received(&root, index, rule)?);
         }
-        Workspace::under(root, grants, &Tiers::default())
+        Workspace::under(root, grants, &Tiers::default(), &Homes::of_environment())
     }
 }
 

@@ -124,6 +124,17 @@ impl Reach {
             _ => Self::Declared,
         }
     }
+
+    /// Whether the rule counts wherever a path leads: somebody declared it, or nobody may change what it keeps. The
+    /// others say what programs need.
+    #[cfg(all(feature = "std", target_os = "linux"))]
+    pub(crate) fn is_meant(rule: &Rule) -> bool {
+        match Self::of(rule) {
+            Self::Declared | Self::Outspoken => rule.hidden == 0,
+            Self::Control => true,
+            Self::ReadyMade | Self::Own => false,
+        }
+    }
 }
 
 /// The tier layer of an image.
@@ -167,6 +178,14 @@ impl<'a> Tiers<'a> {
         };
         let fixed = rule.is_some_and(|rule| Reach::of(rule) == Reach::Control);
         if fixed { unchangeable(found) } else { found }
+    }
+
+    /// What remains of `free`, which no rule had to grant: what patterns and the default leave of it, as far as
+    /// they reach into a grant of this `reach`.
+    #[cfg(all(feature = "std", target_os = "linux"))]
+    pub(crate) fn leave(&self, request: &Request<'_>, reach: Reach, free: Lookup) -> Lookup {
+        let seen = self.automaton.look(request.path);
+        self.meet(reach, seen.here.union(self.spelled(request)), seen, free)
     }
 
     /// What the spelling matches, where it is another.

@@ -8,7 +8,7 @@ use std::vec::Vec;
 use crate::build::{Grant, GrantKind, Origin};
 use crate::canonical::ResolveError;
 use crate::model::RuleSource;
-use crate::tiers::Tiers;
+use crate::tiers::{TierError, Tiers};
 
 /// Something to print before the run; it never makes a policy wider than it reads.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +42,9 @@ pub enum Warning {
         /// Why it cannot hold.
         why: DropReason,
     },
+    /// A pattern that would allow something can match nothing (spec §9.1).
+    #[error("left out: {0}")]
+    LeftOut(TierError),
     /// Rules name sensitive paths, which nobody is asked about for that (spec §10).
     #[error("programs may use sensitive files, because rules name them: {}", listed(rules))]
     NamesSensitive {
@@ -147,6 +150,11 @@ pub fn named_sensitive(grants: &[Grant], tiers: &Tiers) -> Option<Warning> {
         grants.iter().filter(names).map(|grant| grant.origin.to_string()).collect();
     rules.dedup();
     (!rules.is_empty()).then_some(Warning::NamesSensitive { rules })
+}
+
+/// A warning about each pattern of `tiers` that was left out.
+pub fn left_out(tiers: &Tiers) -> impl Iterator<Item = Warning> {
+    tiers.dropped.iter().cloned().map(Warning::LeftOut)
 }
 
 /// The first of `rules`, and how many more there are.

@@ -2,20 +2,21 @@
 //! (RFD 076).
 
 use std::borrow::ToOwned as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::vec::Vec;
 
 use crate::Capabilities;
 use crate::approvals::{Approvals, ApprovedTargets};
 use crate::build::{self, BuildError, Grant, GrantKind, ImageSpec, Origin};
-use crate::canonical::{Op, ResolveError, Root};
+use crate::canonical::{ResolveError, Root};
 use crate::check::Context;
 use crate::compile::{self, Compiled};
 use crate::compile_error::CompileError;
+use crate::control::{self, Homes};
 use crate::model::Policy;
 use crate::pattern::Places;
 use crate::tiers::{TierError, Tiers};
-use crate::warning::Warning;
+use crate::warning::{self, Warning};
 
 /// The policy file of a workspace, which nothing that is held to a policy may change (spec §8.1).
 pub const POLICY_FILE: &str = "jp-confine.toml";
@@ -50,7 +51,7 @@ pub struct Workspace {
 impl Workspace {
     /// Compiles `policy` for the workspace at `root`, absolute or relative to the current directory.
     /// `~` in patterns is `$HOME`. External rules stand where `approvals` knows their targets, and deny otherwise (spec §6.1);
-    /// the workspace's own [`POLICY_FILE`] can be read at most.
+    /// the workspace's own [`POLICY_FILE`], and what jp-confine keeps in the user's home, can be read at most.
     ///
     /// # Errors
     /// [`OpenError`]: where the root is no directory, or a rule cannot stand.
@@ -59,7 +60,7 @@ impl Workspace {
         policy: &Policy,
         approvals: &dyn Approvals,
     ) -> Result<Self, OpenError> {
-        Self::governed(Root::open(root)?, policy, approvals)
+        Self::governed(Root::open(root)?, policy, approvals, &Homes::of_environment())
     }
 
     /// Compiles `policy` for a workspace that is not on disk; whoever keeps its files asks with the
@@ -68,29 +69,38 @@ impl Workspace {
     /// # Errors
     /// [`OpenError`]: where a rule cannot stand, as none that leads outside can.
     pub fn imagined(policy: &Policy) -> Result<Self, OpenError> {
-        Self::governed(Root::imagined(), policy, &ApprovedTargets::default())
+        // Nothing that is kept on disk is in it.
+        let homes = Homes { config: None, data: None, ..Homes::of_environment() };
+        Self::governed(Root::imagined(), policy, &ApprovedTargets::default(), &homes)
     }
 
-    fn governed(root: Root, policy: &Policy, approvals: &dyn Approvals) -> Result<Self, OpenError> {
-        let Compiled { grants, warnings, .. } =
+    fn governed(
+        root: Root,
+        policy: &Policy,
+        approvals: &dyn Approvals,
+        homes: &Homes,
+    ) -> Result<Self, OpenError> {
+        let Compiled { grants, mut warnings, .. } =
             compile::compile(&root, policy.declared_fs(), approvals)?;
-        let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let places = Places { home: home.as_deref(), workspace: root.as_path() };
+        let places = Places { home: homes.user.as_deref(), workspace: root.as_path() };
         let written = policy.file_policy.clone().unwrap_or_default();
         let added = policy.access.as_ref().map(|access| access.sensitive_paths.as_slice());
         let counts = policy.declared_fs().is_some() || written.opens();
         let sensitive = counts.then(|| added.unwrap_or_default());
         let tiers = Tiers::new(&written, sensitive, places)?;
-        Ok(Self { warnings, ..Self::under(root, grants, &tiers)? })
+        warnings.extend(warning::named_sensitive(&grants, &tiers));
+        warnings.extend(warning::left_out(&tiers));
+        Ok(Self { warnings, ..Self::under(root, grants, &tiers, homes)? })
     }
 
-    /// The workspace at `root` under `grants`, and its policy file kept.
+    /// The workspace at `root` under `grants`, and what decides what may be done kept.
     pub(crate) fn under(
         root: Root,
         mut grants: Vec<Grant>,
         tiers: &Tiers,
+        homes: &Homes,
     ) -> Result<Self, OpenError> {
-        grants.extend(policy_file(&root));
+        grants.extend(control(&root, homes));
         let image = build::build(&ImageSpec {
             tiers: (!tiers.is_empty()).then_some(tiers),
             ..ImageSpec::to_ask(&grants, root.as_path())
@@ -124,13 +134,43 @@ impl Workspace {
     }
 }
 
-/// Denials of change on the policy file, and on what it leads to.
-fn policy_file(root: &Root) -> impl Iterator<Item = Grant> {
-    let file = root.as_path().join(POLICY_FILE);
-    let resolved = root.resolve(Path::new(POLICY_FILE), Op::Content);
-    let target = resolved.ok().map(|found| found.path).filter(|target| *target != file);
-    [Some(file), target].into_iter().flatten().map(|anchor| {
-        let why = "the workspace's policy file, never writable".to_owned();
-        Grant::new(anchor, Capabilities::NONE, GrantKind::Control, Origin::Product { why })
+/// Denials of change on what decides what may be done.
+fn control(root: &Root, homes: &Homes) -> impl Iterator<Item = Grant> {
+    control::policy_file(root).chain(homes.kept()).map(|(anchor, why)| {
+        let origin = Origin::Product { why: why.to_owned() };
+        Grant::new(anchor, Capabilities::NONE, GrantKind::Control, origin)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::{String, ToString};
+
+    use super::*;
+
+    #[test]
+    fn what_a_person_should_know_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let told = |policy: &str| {
+            let policy: Policy = serde_json::from_str(policy).unwrap();
+            let root = Root::open(dir.path()).unwrap();
+            let approvals = ApprovedTargets::default();
+            // Where nobody knows the home.
+            let workspace = Workspace::governed(root, &policy, &approvals, &Homes::default());
+            let workspace = workspace.unwrap();
+            workspace.warnings().iter().map(ToString::to_string).collect::<Vec<String>>()
+        };
+        assert_eq!(told(r#"{"access": {"fs": [{"path": ".", "read": true}]}}"#), [""; 0]);
+        assert_eq!(
+            told(
+                r#"{"access": {"fs": [{"path": "d/.env", "read": true}]},
+                    "file_policy": {"read_paths": ["~/x/**"]}}"#
+            ),
+            [
+                "programs may use sensitive files, because rules name them: rule `d/.env` (rule 1)",
+                "left out: `~/x/**` cannot be one of `read_paths`: `~` is not known, because HOME is not \
+                 set to an absolute path"
+            ]
+        );
+    }
 }

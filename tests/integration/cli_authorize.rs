@@ -57,7 +57,7 @@ fn what_is_not_utf8_is_answered_in_words_alone() {
         Run::sh(&scratch, &scratch.expand(&line)).mode(Mode::Bare).run()
     };
     answer("authorize read").assert_ok().assert_stdout("/a\\xff\n");
-    answer("authorize read --json").assert_code(1).assert_stdout("it is not UTF-8");
+    answer("authorize read --json").assert_code(1).assert_stdout("is not UTF-8");
     let answer = |line: &str| {
         let line = format!("exec {PRODUCT} {line} \"$(printf 'a\\377')\"");
         Run::sh(&scratch, &line).mode(Mode::Bare).run()
@@ -85,9 +85,43 @@ fn further_folders_have_their_own_policies() {
     let oks: Vec<&Value> = answers.iter().map(|answer| &answer["ok"]).collect();
     assert_eq!((oks, status), (vec![&json!(true), &json!(true), &json!(false)], 1));
     scratch.write("out/jp-confine.toml", "[acess]\n");
-    let line = scratch.expand("authorize read --root $OUT $WS/file");
-    let words: Vec<&str> = line.split_whitespace().collect();
-    product(&scratch, &words).run().assert_code(125);
+    let run = |line: &str| {
+        let line = scratch.expand(line);
+        product(&scratch, &line.split_whitespace().collect::<Vec<_>>()).run()
+    };
+    run("authorize read --root $OUT $WS/file").assert_code(125);
+    scratch.write("out/jp-confine.toml", "");
+    let told = scratch.expand("--root $OUT: no policy file has [tools.edit]");
+    let run = run("authorize read --tool edit --root $OUT $WS/file");
+    run.assert_code(125).assert_stderr(&told);
+}
+
+/// A profile that a person wrote and names opens to tool input what an option would (spec §18); what is there for
+/// programs, be it of a person's making, does not.
+#[test]
+fn a_profile_that_is_named_counts_as_options_do() {
+    let scratch = workspace();
+    let own = scratch.expand("[profiles.git]\nread = ['$OUT', '/etc/passwd']\n");
+    scratch.write("home/.config/jp-confine/config.toml", &own);
+    let paths = "$OUT/secret $WS/link/secret /etc/passwd /etc/group";
+    for (options, expected) in [
+        ("", [false, false, false, false]),
+        ("--profile none", [false, false, false, false]),
+        ("--profile c", [false, false, false, false]),
+        ("--profile git", [true, true, true, false]),
+        ("-r $OUT -r /etc/passwd", [true, true, true, false]),
+    ] {
+        let (answers, _) = answers(&scratch, &format!("{options} authorize read --json {paths}"));
+        let oks: Vec<&Value> = answers.iter().map(|answer| &answer["ok"]).collect();
+        assert_eq!(oks, expected.map(|ok| json!(ok)).iter().collect::<Vec<_>>(), "{options}");
+        let line = format!("{options} check read --json link/secret");
+        let verdict = if expected[1] { "allow" } else { "deny" };
+        assert_eq!(self::answers(&scratch, &line).0[0]["verdict"], json!(verdict), "{options}");
+    }
+    let (checked, _) = answers(&scratch, "--profile git check read --json link/secret");
+    assert_eq!(checked[0]["granting"], json!([scratch.out(), "/etc/passwd", "."]));
+    let (written, _) = answers(&scratch, "--profile git authorize write --json $OUT/secret");
+    assert_eq!(written[0]["reason"], json!("permission_denied"));
 }
 
 #[test]

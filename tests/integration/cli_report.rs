@@ -1,5 +1,6 @@
 //! What is said about denials, on stderr and in `--events`; and what no rule can give away.
 
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::Value;
@@ -136,6 +137,38 @@ fn the_control_plane_is_never_writable() {
     assert_eq!(scratch.read("home/.config/jp-confine/config.toml"), "");
     assert!(!events(&scratch, "ws/events.jsonl").is_empty(), "the events were lost: {run}");
     assert!(!scratch.path("ws/lib").exists(), "{run}");
+}
+
+/// Nor are the links that lead to them, nor where these lead: another one would be another policy the next time.
+#[test]
+fn what_leads_to_the_control_plane_is_never_writable() {
+    let scratch = Scratch::new();
+    let files = ["ws/real/policy", "ws/real/extra", "ws/dotfiles/config"];
+    for file in files {
+        scratch.write(file, "[file_policy]\n");
+    }
+    std::fs::create_dir_all(scratch.path("home/.config/jp-confine")).expect("a folder");
+    let links = [
+        ("ws/alias", "real"),
+        ("ws/jp-confine.toml", "alias/policy"),
+        ("ws/extra.toml", "alias/extra"),
+        ("home/.config/jp-confine/config.toml", "../../../ws/dotfiles/config"),
+    ];
+    for (link, to) in links {
+        symlink(to, scratch.path(link)).expect("a link");
+    }
+    let script = "for it in alias jp-confine.toml extra.toml real/* dotfiles/*; do
+                    mv $it moved; ln -sfn file $it; rm -f $it; echo x > $it; done; rm -rf real dotfiles; exit 0";
+    let line = ["-p", "extra.toml", "--", "sh", "-c", script];
+    let run = product(&scratch, &line).run();
+    run.assert_ok();
+    for file in files {
+        assert_eq!(scratch.read(file), "[file_policy]\n", "{file}: {run}");
+    }
+    for (link, to) in links {
+        let found = scratch.path(link).read_link().ok();
+        assert_eq!(found.as_deref(), Some(Path::new(to)), "{link}: {run}");
+    }
 }
 
 /// Who may not read the policy is told what keeps it from that: not that nobody changes it.

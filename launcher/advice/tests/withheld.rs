@@ -174,7 +174,8 @@ fn a_default_that_refuses_leaves_a_way_to_what_is_left_out() {
     let entry = "/etc".to_owned();
     let baseline = ready_made(Origin::Baseline { entry }, "/etc", R);
     let left_out = Grant { carve_outs: vec!["passwd".to_owned()], ..baseline.clone() };
-    let by_profile = Origin::Profile { name: "mine".to_owned(), entry: "/etc/passwd".to_owned() };
+    let (name, entry) = ("mine".to_owned(), "/etc/passwd".to_owned());
+    let by_profile = Origin::Profile { name, entry, named: true };
     let taken = ready_made(by_profile, "/etc/passwd", Capabilities::NONE);
     let refused = denial("open", "/etc/passwd", R);
     let told = |grants: &[Grant]| in_line(advisor(grants, &[], &tiers).advise(&refused));

@@ -2,7 +2,7 @@
 
 use std::boxed::Box;
 use std::format;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::string::{String, ToString as _};
 
 use serde::ser::SerializeStruct as _;
@@ -76,13 +76,16 @@ impl Serialize for Refusal {
 
 /// An authorised path; it serialises as `{ok: true, resolvedPath}`.
 #[derive(Debug)]
-pub struct Authorized(pub(super) Pin);
+pub struct Authorized {
+    pub(super) pin: Pin,
+    pub(super) requested: PathBuf,
+}
 
 impl Authorized {
     /// Where the path leads, canonical and absolute, letter for letter as on disk.
     #[must_use]
     pub fn resolved_path(&self) -> &Path {
-        self.0.path()
+        self.pin.path()
     }
 
     /// The same, where the path is UTF-8, as JSON demands.
@@ -91,25 +94,23 @@ impl Authorized {
     /// A [`Refusal`] for the tool named `source` where it is not: a path with other letters in it
     /// would be another path.
     pub fn in_utf8(self, source: &str) -> Result<Self, Refusal> {
-        match self.resolved_path().to_str() {
-            Some(_) => Ok(self),
-            None => {
-                Err(No::Words(Reason::ResolutionFailed, NOT_UTF8)
-                    .told(self.resolved_path(), source))
-            }
+        if self.resolved_path().to_str().is_some() {
+            return Ok(self);
         }
+        let no = No::Words(Reason::ResolutionFailed, NOT_UTF8);
+        Err(no.told(&self.requested, source))
     }
 
     /// The hold on it: to be used instead of the path, which may lead elsewhere by now.
     #[must_use]
     pub const fn pin(&self) -> &Pin {
-        &self.0
+        &self.pin
     }
 
     /// The hold on it, to keep.
     #[must_use]
     pub fn into_pin(self) -> Pin {
-        self.0
+        self.pin
     }
 }
 
@@ -123,8 +124,8 @@ impl Serialize for Authorized {
     }
 }
 
-const NOT_UTF8: &str = "it is not UTF-8, and with other letters it would be another path. Ask the user to \
-                        rename what is called so.";
+const NOT_UTF8: &str = "it, or what it leads to, is not UTF-8, and with other letters it would be another path. Ask \
+                        the user to rename what is called so.";
 pub(super) const EMPTY: &str = "it is empty. Use an absolute path.";
 pub(super) const UNRESOLVED: &str = "the workspace folder that it is in cannot be resolved. Use a path in another, \
                                      or ask the user whether that folder is there.";

@@ -20,6 +20,8 @@ pub enum Origin {
         name: String,
         /// The entry as the profile spells it.
         entry: String,
+        /// A person wrote the profile, and named it: then it is meant for tool input, too.
+        named: bool,
     },
     /// A file that was open when the run began.
     Inherited {
@@ -53,10 +55,13 @@ impl std::fmt::Display for Origin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Baseline { entry } => write!(f, "baseline {entry}"),
-            Self::Profile { name, entry } => write!(f, "profile {name}: {entry}"),
+            Self::Profile { name, entry, .. } => write!(f, "profile {name}: {entry}"),
             Self::Inherited { fd } => write!(f, "inherited descriptor {fd}"),
             Self::Rule { layer, line: Some(line), path, .. } => {
                 write!(f, "rule `{path}` ({layer}:{line})")
+            }
+            Self::Rule { layer, index, path, .. } if layer.is_empty() => {
+                write!(f, "rule `{path}` (rule {})", index + 1)
             }
             Self::Rule { layer, index, path, .. } => {
                 write!(f, "rule `{path}` ({layer}, rule {})", index + 1)
@@ -64,5 +69,23 @@ impl std::fmt::Display for Origin {
             Self::Flag { text } => write!(f, "flag {text}"),
             Self::Product { why } => f.write_str(why),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString as _;
+
+    use super::*;
+
+    /// Policies that a program brings are of no file.
+    #[test]
+    fn a_rule_is_put_down_to_where_it_is_written() {
+        let rule = |layer: &str, line| {
+            Origin::Rule { layer: layer.into(), index: 0, line, path: "src".into() }.to_string()
+        };
+        assert_eq!(rule("p.toml", Some(3)), "rule `src` (p.toml:3)");
+        assert_eq!(rule("p.json", None), "rule `src` (p.json, rule 1)");
+        assert_eq!(rule("", None), "rule `src` (rule 1)");
     }
 }

@@ -112,6 +112,93 @@ rows! {
     opted_in_to_what_is_granted: "o/a w/l=../o", "d:r", "r w/l/a" => "symlink_escapes_workspace", links "permission_denied";
 }
 
+/// The folder at `w` under rules and patterns, in which `@` is the scratch folder.
+fn with_patterns(place: &Place, declared: &str, patterns: &str) -> Authorizer {
+    let base = place.path("");
+    let patterns = patterns.replace('@', base.to_str().unwrap().trim_end_matches('/'));
+    let policy = Policy {
+        access: Some(Access { fs: rules(declared), ..Access::default() }),
+        file_policy: Some(serde_json::from_str(&format!("{{{patterns}}}")).unwrap()),
+    };
+    let folders = Authorizer::new().with_folder(&place.path("w"), &policy, &place.approvals(""));
+    folders.unwrap()
+}
+
+/// What nobody may touch nobody may touch by way of a link, wherever links may lead (spec §9, §10).
+#[test]
+fn what_is_withheld_where_a_link_leads_stays_so() {
+    let place = Place::new("w/l=../o w/key=../o/k.pem w/conf=../o/.env o/a o/k.pem o/.env");
+    let kept = "permission_denied";
+    for (declared, patterns, call, expected) in [
+        ("", r#""deny_paths": ["@/o/**"]"#, "r w/l/a", kept),
+        ("", r#""deny_paths": ["@/o/**"]"#, "w w/l/new", kept),
+        ("", r#""deny_paths": ["**/*.pem"]"#, "r w/key", kept),
+        ("", r#""deny_paths": ["**/*.pem"]"#, "r w/l/a", "ok o/a"),
+        ("", r#""deny_paths": ["<workspace>/l/a"]"#, "r w/l/a", kept),
+        ("", r#""prompt_paths": ["@/o/**"]"#, "r w/l/a", kept),
+        ("", r#""read_paths": ["@/o/**"]"#, "w w/l/a", kept),
+        (".:r", "", "r w/conf", kept),
+        (".:r", "", "r w/l/.env", kept),
+        (".:r", "", "r w/l/a", "ok o/a"),
+        ("", "", "r w/conf", "ok o/.env"),
+        // What matches nothing is not written about, but for a default that is.
+        ("", r#""default": "deny", "read_paths": ["<workspace>/**"]"#, "r w/l/a", kept),
+        ("", r#""default": "prompt", "read_paths": ["<workspace>/**"]"#, "r w/l/a", kept),
+        ("", r#""default": "read", "write_paths": ["<workspace>/**"]"#, "w w/l/a", kept),
+        ("", r#""default": "read""#, "r w/l/a", "ok o/a"),
+    ] {
+        let folders = with_patterns(&place, declared, patterns);
+        let folders = folders.allow_symlinks_outside_workspace(Some(true));
+        assert_eq!(asked(&place, &folders, call), expected, "{declared} {patterns} {call}");
+    }
+}
+
+/// What a folder keeps from everybody it keeps on the way of its links into another folder, too, whose own
+/// policy says the rest.
+#[test]
+fn what_is_withheld_on_the_way_to_another_folder_stays_so() {
+    let place = Place::new("w/to=../v/f w/dir=../v w/f alias=w v/f v/.env");
+    let kept = "permission_denied";
+    for (declared, patterns, call, expected) in [
+        ("", r#""deny_paths": ["<workspace>/to"]"#, "r w/to", kept),
+        ("", r#""deny_paths": ["<workspace>/t?"]"#, "r w/to", kept),
+        ("", r#""deny_paths": ["<workspace>/t?"]"#, "r v/f", "ok v/f"),
+        ("", r#""prompt_paths": ["<workspace>/dir/**"]"#, "r w/dir/f", kept),
+        ("", r#""deny_paths": ["**/f"]"#, "r w/dir/f", kept),
+        ("", r#""deny_paths": ["**/f"]"#, "r v/f", "ok v/f"),
+        ("dir!r", "", "r w/dir/f", kept),
+        ("dir!r", "", "r w/to", kept),
+        ("", r#""deny_paths": ["@/ali*/**"]"#, "r alias/f", kept),
+        // What the folder does not hold it need not grant.
+        (".:", "", "r w/to", "ok v/f"),
+        ("sub:r", "", "w w/dir/new", "ok v/new"),
+        ("", r#""default": "deny""#, "r w/to", "ok v/f"),
+        (".:r", "", "r w/dir/.env", "ok v/.env"),
+    ] {
+        let folders = with_patterns(&place, declared, patterns)
+            .with_folder(&place.path("v"), &Policy::default(), &place.approvals(""))
+            .unwrap();
+        assert_eq!(asked(&place, &folders, call), expected, "{declared} {patterns} {call}");
+    }
+}
+
+/// So does a folder that the way only passes, and one that the way was not spelled in.
+#[test]
+fn a_folder_that_a_way_passes_is_asked() {
+    let place = Place::new("w/on=../x/f v/far=../w/on x/f");
+    let denying = |pattern: &str| {
+        ["v", "x"].iter().fold(with_patterns(&place, "", pattern), |folders, folder| {
+            let approvals = place.approvals("");
+            folders.with_folder(&place.path(folder), &Policy::default(), &approvals).unwrap()
+        })
+    };
+    let kept = denying(r#""deny_paths": ["<workspace>/o?"]"#);
+    assert_eq!(asked(&place, &kept, "r v/far"), "permission_denied");
+    assert_eq!(asked(&place, &denying(""), "r v/far"), "ok x/f");
+    let opted_in = kept.allow_symlinks_outside_workspace(Some(true));
+    assert_eq!(asked(&place, &opted_in, "r v/far"), "permission_denied");
+}
+
 #[test]
 fn without_a_folder_nothing_is_authorised() {
     let place = Place::new("w/a");
@@ -141,7 +228,11 @@ fn words_about_the_name_itself() {
     fs::write(&name, "").unwrap();
     let authorized = folders.authorize_read(&name, "tool").unwrap();
     let refusal = authorized.in_utf8("tool").unwrap_err();
-    assert!(refusal.message().contains("it is not UTF-8"), "{refusal}");
+    assert!(refusal.message().contains("is not UTF-8"), "{refusal}");
+    symlink(&name, place.path("w/l")).unwrap();
+    let refusal = folders.authorize_read(&place.path("w/l"), "tool").unwrap().in_utf8("tool");
+    let told = place.anonymous(refusal.unwrap_err().message());
+    assert!(told.starts_with("tool: cannot use @/w/l: it, or what it leads to, is not"), "{told}");
 }
 
 #[test]

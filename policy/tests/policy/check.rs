@@ -258,11 +258,11 @@ fn results_as_json() {
     };
     assert_eq!(
         json('r'),
-        r#"{"path":"./a","capability":"read","verdict":"allow","reason":null,"resolved":"@/w/a","rule":"rule `.` (, rule 1)","granting":["."]}"#
+        r#"{"path":"./a","capability":"read","verdict":"allow","reason":null,"resolved":"@/w/a","rule":"rule `.` (rule 1)","granting":["."]}"#
     );
     assert_eq!(
         json('d'),
-        r#"{"path":"./a","capability":"delete","verdict":"deny","reason":"denied","resolved":"@/w/a","rule":"rule `.` (, rule 1)","granting":[]}"#
+        r#"{"path":"./a","capability":"delete","verdict":"deny","reason":"denied","resolved":"@/w/a","rule":"rule `.` (rule 1)","granting":[]}"#
     );
 }
 
@@ -460,7 +460,7 @@ fn message_about_what_the_user_denied() {
         place.policy_of(grants).context().check(input.as_bytes(), capability('r')).message()
     };
     let flag = Origin::Flag { text: "--deny d".to_owned() };
-    let profile = Origin::Profile { name: "own".to_owned(), entry: "d".to_owned() };
+    let profile = Origin::Profile { name: "own".to_owned(), entry: "d".to_owned(), named: true };
     for origin in [flag, profile] {
         assert_eq!(
             denied(origin, "w/d", "d/e/a"),
@@ -478,7 +478,7 @@ fn message_about_what_the_user_denied() {
 fn message_about_what_stays_although_deletion_is_granted() {
     assert_eq!(
         message("w/d/e/", ".:rw d/e:r", "", ("d", 'd')),
-        "cannot delete d: `e` (rule `d/e` (, rule 1)) must stay in it. delete is granted on: `.`. Delete \
+        "cannot delete d: `e` (rule `d/e` (rule 1)) must stay in it. delete is granted on: `.`. Delete \
          the rest of what is in it, or ask the user to let that be deleted too."
     );
     let ruled = message("w/d/e/", ".:r d/e:rw", "", ("d", 'd'));

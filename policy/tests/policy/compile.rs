@@ -49,6 +49,7 @@ fn warning(place: &Place, warning: &Warning) -> String {
         Warning::CoversBaseline { .. } => "(covers baseline)".to_owned(),
         Warning::NamesSensitive { .. } => "(names sensitive)".to_owned(),
         Warning::Lifted { .. } | Warning::LiftedOther { .. } => "(lifted)".to_owned(),
+        Warning::LeftOut(_) => "(left out)".to_owned(),
     }
 }
 

@@ -32,14 +32,14 @@ fn candidates_run_from_the_weakest_to_the_winner() {
         rules,
         [
             ("access.fs is declared, and no rule covers this", false),
-            ("rule `.` (, rule 1)", false),
-            ("rule `src` (, rule 1)", true),
+            ("rule `.` (rule 1)", false),
+            ("rule `src` (rule 1)", true),
         ]
     );
     assert_eq!(allowed(&found), "r");
     assert!(found.exists);
     assert!(
-        found.capabilities.iter().all(|one| one.rule.as_deref() == Some("rule `src` (, rule 1)"))
+        found.capabilities.iter().all(|one| one.rule.as_deref() == Some("rule `src` (rule 1)"))
     );
 }
 
@@ -85,7 +85,7 @@ fn a_directory_stays_with_what_is_in_it() {
     let found = of(&Place::new("w/d/e/").policy(".:rw d/e:r", ""), "d");
     assert_eq!(allowed(&found), "rcu");
     let rule = found.capabilities[3].rule.as_deref();
-    assert_eq!(rule, Some("`e` (rule `d/e` (, rule 1)) must stay in it"));
+    assert_eq!(rule, Some("`e` (rule `d/e` (rule 1)) must stay in it"));
 }
 
 #[test]
@@ -131,8 +131,8 @@ fn a_control_entry_is_named_for_changes_alone() {
     );
     for (rules, by_rule) in [
         ("a:r", "access.fs is declared, and no rule covers this"),
-        (".:rw", "rule `.` (, rule 1)"),
-        (".:rw own:", "rule `own` (, rule 1)"),
+        (".:rw", "rule `.` (rule 1)"),
+        (".:rw own:", "rule `own` (rule 1)"),
     ] {
         let mut grants = place.compile(rules, "").unwrap().grants;
         grants.push(control.clone());
@@ -199,7 +199,7 @@ fn what_a_tier_opens_is_by_its_word() {
             "@/h: `@/h/*` of prompt_paths",
             "prompt_paths of file_policy",
         ),
-        ("write=@w/**", "w/a", "r", "@/w: rule `.` (, rule 1)", "rule `.` (, rule 1)"),
+        ("write=@w/**", "w/a", "r", "@/w: rule `.` (rule 1)", "rule `.` (rule 1)"),
     ] {
         let tiers = tiers(&place, written);
         let image = image_with(&grants, Some(&tiers), place.root.as_path());

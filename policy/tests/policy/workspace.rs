@@ -1,6 +1,10 @@
 //! Opening a workspace from a policy as it is written.
 
+use std::path::Path;
+
+use jp_confine_policy::approvals::ApprovedTargets;
 use jp_confine_policy::check::Reason;
+use jp_confine_policy::control::Homes;
 use jp_confine_policy::model::Policy;
 use jp_confine_policy::received::Received;
 use jp_confine_policy::workspace::{OpenError, Workspace};
@@ -54,6 +58,31 @@ fn the_policy_file_is_never_writable() {
                 !context.check(name.as_bytes(), capability(letter)).is_allowed(),
                 "{letter} {name}"
             );
+        }
+    }
+}
+
+/// Whatever rules say, and whether they exist (spec §8.1).
+#[test]
+fn what_a_user_configured_and_approved_is_never_writable() {
+    for (folder, _) in Homes::of_environment().folders() {
+        let above = folder.ancestors().skip(1).find(|dir| dir.is_dir()).unwrap();
+        let below = folder.strip_prefix(above.canonicalize().unwrap()).unwrap_or(&folder);
+        for policy in ["{}", r#"{"access": {"fs": [{"path": ".", "read": true, "write": true}]}}"#]
+        {
+            let policy: Policy = serde_json::from_str(policy).unwrap();
+            let approvals = ApprovedTargets::default();
+            let workspace = Workspace::open(above, &policy, &approvals).unwrap();
+            let told = |name: &Path, letter| {
+                let name = name.as_os_str().as_encoded_bytes();
+                workspace.context().check(name, capability(letter)).reason
+            };
+            assert_eq!(told(&below.with_extension("other"), 'c'), None);
+            for letter in ['c', 'u', 'd'] {
+                assert_eq!(told(below, letter), Some(Reason::Denied), "{letter} {folder:?}");
+                assert_eq!(told(&below.join("x"), letter), Some(Reason::Denied), "{letter}");
+            }
+            assert_eq!(told(&below.join("x"), 'r'), None);
         }
     }
 }

@@ -1,0 +1,126 @@
+//! What decides what may be done, and which nothing that is held to a policy may change (spec §8.1): the policy
+//! file of a workspace, and the folders in which jp-confine keeps what a user configured and approved.
+
+use std::borrow::ToOwned as _;
+use std::env;
+use std::path::{Component, Path, PathBuf};
+use std::vec;
+use std::vec::Vec;
+
+use crate::canonical::{self, Op, ResolveError, Resolved, Root};
+use crate::workspace::POLICY_FILE;
+
+/// A path that nobody may change, and what it is.
+pub type Kept = (PathBuf, &'static str);
+
+const CONFIGURATION: &str = "the user's configuration, never writable from inside";
+
+/// The directories of a user, absolute; `None` where nobody says.
+#[derive(Debug, Clone, Default)]
+pub struct Homes {
+    /// `$HOME`. The password file is not consulted (spec §9.1).
+    pub user: Option<PathBuf>,
+    /// For configuration: `$XDG_CONFIG_HOME` or `~/.config`.
+    pub config: Option<PathBuf>,
+    /// For data: `$XDG_DATA_HOME` or `~/.local/share`.
+    pub data: Option<PathBuf>,
+}
+
+impl Homes {
+    /// Those that the environment of this process names.
+    #[must_use]
+    pub fn of_environment() -> Self {
+        let named = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let user = named("HOME");
+        let usual = |below| user.as_ref().map(|home| home.join(below));
+        let config = named("XDG_CONFIG_HOME").or_else(|| usual(".config"));
+        let data = named("XDG_DATA_HOME").or_else(|| usual(".local/share"));
+        Self { user, config, data }
+    }
+
+    /// The product's own folders in them, there or not, and what each is for.
+    pub fn folders(&self) -> impl Iterator<Item = Kept> {
+        let homes = [
+            (&self.config, CONFIGURATION),
+            (&self.data, "jp-confine's own data, never writable from inside"),
+        ];
+        homes.into_iter().filter_map(|(home, why)| Some((home.as_ref()?.join("jp-confine"), why)))
+    }
+
+    /// The file in which the user configured it, there or not.
+    #[must_use]
+    pub fn configuration(&self) -> Option<PathBuf> {
+        Some(self.config.as_ref()?.join("jp-confine/config.toml"))
+    }
+
+    /// What nobody may change of the folders, and of that file, which may be kept elsewhere.
+    #[must_use]
+    pub fn kept(&self) -> Vec<Kept> {
+        let mut kept: Vec<Kept> = Vec::new();
+        let file = self.configuration().map(|file| (file, CONFIGURATION));
+        for (place, why) in self.folders().chain(file) {
+            for path in way(&place) {
+                if !kept.iter().any(|(known, _)| path.starts_with(known)) {
+                    kept.push((path, why));
+                }
+            }
+        }
+        kept
+    }
+}
+
+/// What nobody may change of the policy file of a workspace.
+pub fn policy_file(root: &Root) -> impl Iterator<Item = Kept> {
+    let file = Path::new(POLICY_FILE);
+    let kept = kept(&root.as_path().join(file), root.resolve(file, Op::Content));
+    kept.into_iter().map(|path| (path, "the workspace's policy file, never writable from inside"))
+}
+
+/// What nobody may change of `place`, absolute: where it leads, canonical, and every link on the way, because another
+/// one in its place would lead elsewhere.
+#[must_use]
+pub fn way(place: &Path) -> Vec<PathBuf> {
+    kept(place, canonical::resolve(Path::new("/"), place, Op::Content))
+}
+
+fn kept(place: &Path, resolved: Result<Resolved, ResolveError>) -> Vec<PathBuf> {
+    match resolved {
+        Ok(resolved) => {
+            let links = resolved.steps.into_iter().map(|step| step.link);
+            links.chain([resolved.path]).collect()
+        }
+        // Something else stands in the way, and is held where it is.
+        Err(_) if is_plain(place) => vec![place.to_owned()],
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Whether an absolute path has no `..`.
+fn is_plain(path: &Path) -> bool {
+    !path.components().any(|part| part == Component::ParentDir)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// The links on the way to a folder, where it leads, and a file in it that is kept elsewhere.
+    #[test]
+    fn what_leads_to_them_is_kept_too() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let top = dir.path().canonicalize().expect("canonical");
+        for name in ["real/jp-confine", "dotfiles", "data"] {
+            fs::create_dir_all(top.join(name)).expect("made");
+        }
+        symlink("real", top.join("config")).expect("linked");
+        symlink("../../dotfiles/c", top.join("real/jp-confine/config.toml")).expect("linked");
+        let homes =
+            Homes { user: None, config: Some(top.join("config")), data: Some(top.join("data")) };
+        let kept: Vec<PathBuf> = homes.kept().into_iter().map(|(path, _)| path).collect();
+        let expected = ["config", "real/jp-confine", "data/jp-confine", "dotfiles/c"];
+        assert_eq!(kept, expected.map(|path| top.join(path)));
+    }
+}
