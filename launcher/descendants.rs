@@ -5,8 +5,12 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::os::fd::OwnedFd;
 
-use rustix::process::{Pid, Signal, WaitOptions, getpgid, getppid};
+use rustix::process::{
+    Pid, PidfdFlags, PidfdGetfdFlags, Signal, WaitOptions, getpgid, getppid, pidfd_getfd,
+    pidfd_open,
+};
 
 /// How many fields stand between the parent of a process and the number of its threads (`proc_pid_stat(5)`).
 const THREADS: usize = 15;
@@ -74,6 +78,18 @@ pub(crate) fn descends(pid: i32, ancestor: Pid) -> bool {
     };
     std::iter::successors(Some(pid), |&pid| parent_of(pid).filter(|&parent| parent > 1))
         .any(|pid| pid == ancestor.as_raw_nonzero().get())
+}
+
+/// Duplicates of all sockets of a process.
+pub(crate) fn sockets_of(process: i32) -> Option<impl Iterator<Item = OwnedFd>> {
+    let descriptors = fs::read_dir(format!("/proc/{process}/fd")).ok()?.flatten();
+    let process = pidfd_open(Pid::from_raw(process)?, PidfdFlags::empty()).ok()?;
+    let numbers = descriptors.filter_map(|entry| {
+        let object = fs::read_link(entry.path()).ok()?;
+        let is_socket = object.to_str()?.starts_with("socket:");
+        is_socket.then(|| entry.file_name().to_str()?.parse().ok())?
+    });
+    Some(numbers.filter_map(move |fd| pidfd_getfd(&process, fd, PidfdGetfdFlags::empty()).ok()))
 }
 
 /// Whether this process's parent or a descendant is in that process group.

@@ -247,6 +247,7 @@ pub(crate) const TERMINAL_COMMANDS: &[u32] = &[
     0x5412, // TIOCSTI
     0x541c, // TIOCLINUX
     0x5423, // TIOCSETD
+    0x5457, // TIOCSLCKTRMIOS, for root: nobody sets its modes any more
 ];
 
 /// By which a terminal gets another foreground or other modes: not while a question stands there.

@@ -40,6 +40,8 @@ struct State {
     shared: HashSet<u64>,
     /// What is about to be connected to a socket.
     awaited: HashMap<u64, Vec<Arc<OwnedFd>>>,
+    /// Sockets that are going to leave their places.
+    leaving: Vec<u64>,
     turns: u64,
 }
 
@@ -107,33 +109,62 @@ impl Listeners {
         }
     }
 
-    /// `connecting` is going to be connected to the socket. As long as what is returned lives,
-    /// [`Self::unless_awaited`] does nothing to that.
+    /// `connecting` is going to be connected to the socket. As long as what is returned lives, that stays in its
+    /// place.
     ///
     /// # Errors
-    /// `EMFILE`.
-    pub(crate) fn await_at(&self, cookie: u64, connecting: &OwnedFd) -> io::Result<Awaited<'_>> {
-        let connecting = Arc::new(connecting.try_clone()?);
-        self.state().awaited.entry(cookie).or_default().push(Arc::clone(&connecting));
+    /// `ECONNREFUSED` where the socket is about to leave; `EMFILE`.
+    pub(crate) fn await_at(&self, cookie: u64, connecting: &OwnedFd) -> Result<Awaited<'_>, Errno> {
+        let connecting = connecting.try_clone().map_err(|_| Errno::MFILE)?;
+        let connecting = Arc::new(connecting);
+        let mut state = self.state();
+        if state.leaving.contains(&cookie) {
+            return Err(Errno::CONNREFUSED);
+        }
+        state.awaited.entry(cookie).or_default().push(Arc::clone(&connecting));
         Ok(Awaited { listeners: self, cookie, connecting })
     }
 
-    /// Does something by which others could come to the place of the socket. Where it is awaited that is not done:
-    /// what has no connection to it then will have none, as it could be to them.
-    pub(crate) fn unless_awaited<T>(&self, cookie: u64, act: impl FnOnce() -> T) -> Option<T> {
-        let state = self.state();
-        let Some(awaited) = state.awaited.get(&cookie) else { return Some(act()) };
+    /// The socket is going to leave its place, where others could come to then. Nobody awaits it any more as long as
+    /// what is returned lives.
+    pub(crate) fn leave(&self, cookie: u64) -> Leaving<'_> {
+        self.state().leaving.push(cookie);
+        Leaving { listeners: self, cookie }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A socket that is going to leave its place.
+#[derive(Debug)]
+pub(crate) struct Leaving<'l> {
+    listeners: &'l Listeners,
+    cookie: u64,
+}
+
+impl Leaving<'_> {
+    /// Whether nobody awaits it. What has no connection to it yet will have none, as it could be to others.
+    pub(crate) fn is_free(&self) -> bool {
+        let state = self.listeners.state();
+        let Some(awaited) = state.awaited.get(&self.cookie) else { return true };
         for connecting in awaited {
             if !is_connected(connecting) {
                 // Of a connection that comes about it leaves nothing (inet_shutdown in net/ipv4/af_inet.c).
                 let _ = shutdown(connecting, Shutdown::Both);
             }
         }
-        None
+        false
     }
+}
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        let leaving = &mut self.listeners.state().leaving;
+        if let Some(at) = leaving.iter().position(|cookie| *cookie == self.cookie) {
+            leaving.swap_remove(at);
+        }
     }
 }
 
@@ -190,16 +221,20 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_stays_as_it_is_until_the_last_connection_to_it_has_come_about() {
+    fn a_socket_leaves_when_the_last_connection_to_it_has_come_about() {
         let listeners = Listeners::default();
         let (connecting, _other) = std::os::unix::net::UnixStream::pair().expect("a pair");
         let connecting = OwnedFd::from(connecting);
         let awaited = [(); 2].map(|()| listeners.await_at(10, &connecting).expect("awaited"));
-        assert_eq!(listeners.unless_awaited(11, || "done"), Some("done"));
+        assert!(listeners.leave(11).is_free());
+        let leaving = listeners.leave(10);
+        assert_eq!(listeners.await_at(10, &connecting).err(), Some(Errno::CONNREFUSED));
         for one in awaited {
-            assert_eq!(listeners.unless_awaited(10, || "done"), None);
+            assert!(!leaving.is_free());
             drop(one);
         }
-        assert_eq!(listeners.unless_awaited(10, || "done"), Some("done"));
+        assert!(leaving.is_free());
+        drop(leaving);
+        assert!(listeners.await_at(10, &connecting).is_ok());
     }
 }

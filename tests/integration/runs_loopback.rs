@@ -14,7 +14,7 @@ use crate::scratch::Scratch;
 const FLAGS: [&str; 2] = ["--net", "example.com"];
 
 /// A server and its client, each in its own way; what each script prints is what the one sent the other.
-const OWN: [&str; 6] = [
+const OWN: [&str; 7] = [
     // Blocking, of both families.
     r"
 import socket
@@ -77,6 +77,20 @@ for family, host, names in [(socket.AF_INET, '', ['127.0.0.1', '0.0.0.0']),
                             (socket.AF_INET6, '::', ['127.0.0.1', '::1', 'localhost'])]:
     serve(family, host, serve(family, host, 0, names), names)
 print('own')
+",
+    // By a process that has it under another number, as those have that are started for what comes to it.
+    r"
+import os, socket
+server = socket.create_server(('127.0.0.1', 0))
+server.setsockopt(socket.SOL_SOCKET, 15, 0)
+place = server.getsockname()
+read, write = os.pipe()
+if os.fork() == 0:
+    os.dup2(server.fileno(), 40); server.close(); os.write(write, b'x')
+    socket.socket(fileno=40).accept()[0].send(b'own')
+    os._exit(0)
+os.read(read, 1); server.close()
+print(socket.create_connection(place).recv(3).decode())
 ",
     // Many that come before anybody is taken.
     r"

@@ -8,10 +8,10 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::sockopt::{socket_acceptconn, socket_cookie, socket_type};
 use rustix::net::{SocketAddrUnix, SocketType, getsockname};
-use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+use rustix::process::getpid;
 
 use super::network::{domain, is_datagram, refuse_unruled, shown_name};
-use crate::descendants;
+use crate::descendants::{self, sockets_of};
 use crate::events::Reason;
 use crate::net::address;
 use crate::supervisor::task::Task;
@@ -85,18 +85,6 @@ impl<'a> Server<'a> {
 pub(crate) fn handed() -> HashSet<u64> {
     let sockets = sockets_of(getpid().as_raw_nonzero().get()).into_iter().flatten();
     sockets.filter_map(|socket| socket_cookie(&socket).ok()).collect()
-}
-
-/// Duplicates of all sockets of a process.
-fn sockets_of(process: i32) -> Option<impl Iterator<Item = OwnedFd>> {
-    let descriptors = fs::read_dir(format!("/proc/{process}/fd")).ok()?.flatten();
-    let process = pidfd_open(Pid::from_raw(process)?, PidfdFlags::empty()).ok()?;
-    let numbers = descriptors.filter_map(|entry| {
-        let object = fs::read_link(entry.path()).ok()?;
-        let is_socket = object.to_str()?.starts_with("socket:");
-        is_socket.then(|| entry.file_name().to_str()?.parse().ok())?
-    });
-    Some(numbers.filter_map(move |fd| pidfd_getfd(&process, fd, PidfdGetfdFlags::empty()).ok()))
 }
 
 /// Whether anybody in the caller's network namespace has the name, or nobody can tell (`/proc/net/unix`, `proc(5)`).

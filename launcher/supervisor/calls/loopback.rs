@@ -13,7 +13,7 @@ use rustix::net::{Shutdown, shutdown};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use super::network::{domain, own_address};
-use crate::descendants;
+use crate::descendants::{self, sockets_of};
 use crate::events::Reason;
 use crate::net::listeners::{Awaited, Listener, is_connected};
 use crate::net::{Network, address};
@@ -82,7 +82,7 @@ pub(crate) fn share_port(task: &Task<'_>, fd: i32, at: u64, size: u32) -> Result
     }
     let value = task.caller.bytes(at, size_of::<i32>())?;
     let shares = value.iter().any(|byte| *byte != 0);
-    if let Some(network) = &task.policy.network {
+    if shares && let Some(network) = &task.policy.network {
         network.listeners.share(socket_cookie(&socket)?);
     }
     let _acting = task.begin()?;
@@ -92,13 +92,13 @@ pub(crate) fn share_port(task: &Task<'_>, fd: i32, at: u64, size: u32) -> Result
 /// shutdown(2): a socket that listens stops, and another may listen in its place.
 pub(crate) fn shut_down(task: &Task<'_>, fd: i32, how: i32) -> Result<Answer, Errno> {
     let socket = task.caller.descriptor(fd)?;
-    let how = match how {
-        libc::SHUT_RD => Shutdown::Read,
-        libc::SHUT_WR => Shutdown::Write,
-        libc::SHUT_RDWR => Shutdown::Both,
-        _ => return Err(Errno::INVAL),
+    let shut = || match how {
+        libc::SHUT_RD => shutdown(&socket, Shutdown::Read),
+        libc::SHUT_WR => shutdown(&socket, Shutdown::Write),
+        libc::SHUT_RDWR => shutdown(&socket, Shutdown::Both),
+        _ => Err(Errno::INVAL),
     };
-    set_free(task, &socket, || shutdown(&socket, how))
+    set_free(task, &socket, shut)
 }
 
 /// Does something to a socket by which others may come to its place, when no connection to it is about to come about
@@ -106,54 +106,58 @@ pub(crate) fn shut_down(task: &Task<'_>, fd: i32, how: i32) -> Result<Answer, Er
 pub(super) fn set_free(
     task: &Task<'_>,
     socket: &OwnedFd,
-    act: impl Fn() -> Result<(), Errno>,
+    act: impl FnOnce() -> Result<(), Errno>,
 ) -> Result<Answer, Errno> {
     let cookie = socket_cookie(socket)?;
-    let done = || match &task.policy.network {
-        Some(network) => network.listeners.unless_awaited(cookie, &act),
-        None => Some(act()),
-    };
-    loop {
-        if let Some(outcome) = done() {
-            return outcome.map(|()| Answer::Value(0));
-        }
+    let network = task.policy.network.as_ref();
+    let leaving = network.map(|network| network.listeners.leave(cookie));
+    while leaving.as_ref().is_some_and(|leaving| !leaving.is_free()) {
         task.wait(|| poll(&mut [], Some(&PAUSE)))?;
     }
+    act().map(|()| Answer::Value(0))
 }
 
 /// The socket of the run that `socket` would be connected to at `target`, in its plain form, if no rule is
 /// about that.
+///
+/// # Errors
+/// `ECONNREFUSED` where that is about to listen no more.
 pub(super) fn hold<'n>(
     network: &'n Network,
     socket: &OwnedFd,
     target: SocketAddr,
-) -> Option<Held<'n>> {
+) -> Result<Option<Held<'n>>, Errno> {
     if !target.ip().is_loopback() || network.is_ruled(target) {
-        return None;
+        return Ok(None);
     }
-    let listener = network.listeners.find(target)?;
-    if network.is_ruled(listener.place) {
-        return None;
-    }
+    let listener = network.listeners.find(target);
+    let Some(listener) = listener.filter(|found| !network.is_ruled(found.place)) else {
+        return Ok(None);
+    };
     let Some(found) = find(listener) else {
         network.listeners.forget(target, listener);
-        return None;
+        return Ok(None);
     };
-    let awaited = network.listeners.await_at(listener.cookie, socket).ok()?;
+    let awaited = network.listeners.await_at(listener.cookie, socket)?;
     let held = Held { socket: found, listener, place: target, _awaited: awaited };
     // A process may have gone where there is another loopback.
     let [here, there] = [socket, &held.socket].map(actions::network_namespace);
-    (here.is_ok() && here == there && held.listens(network)).then_some(held)
+    Ok((here.is_ok() && here == there && held.listens(network)).then_some(held))
 }
 
-/// The socket, of the process that made it listen, or of one that inherited it.
+/// The socket, of the process that made it listen, or of one that has it too, by whatever number.
 fn find(listener: Listener) -> Option<OwnedFd> {
-    let of = |process: i32| {
+    let at = |process: i32, fd: i32| {
         let process = pidfd_open(Pid::from_raw(process)?, PidfdFlags::empty()).ok()?;
-        let socket = pidfd_getfd(process, listener.fd, PidfdGetfdFlags::empty()).ok()?;
+        let socket = pidfd_getfd(process, fd, PidfdGetfdFlags::empty()).ok()?;
         (socket_cookie(&socket) == Ok(listener.cookie)).then_some(socket)
     };
-    of(listener.process).or_else(|| descendants::all().iter().find_map(|one| of(one.pid)))
+    let is_it = |socket: &OwnedFd| socket_cookie(socket) == Ok(listener.cookie);
+    at(listener.process, listener.fd).or_else(|| {
+        let run = descendants::all();
+        let inherited = run.iter().find_map(|one| at(one.pid, listener.fd));
+        inherited.or_else(|| run.iter().find_map(|one| sockets_of(one.pid)?.find(is_it)))
+    })
 }
 
 /// connect(2) to what is held: the outcome stands once there is a connection, or none.

@@ -117,7 +117,7 @@ pub(super) fn connect(
         }
         return connect_to_own(task, network, socket, place);
     }
-    if !is_datagram && let Some(held) = loopback::hold(network, socket, wanted) {
+    if !is_datagram && let Some(held) = loopback::hold(network, socket, wanted)? {
         return loopback::connect(task, network, socket, &held);
     }
     let target = judged(task, network, domain(socket)?, given)?;
