@@ -1,6 +1,7 @@
 //! Which directory is the workspace (spec §18, `-C`).
 
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::context::Context;
@@ -23,6 +24,12 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
+    /// The one at `root`, of somebody who stands there.
+    #[cfg(test)]
+    pub(crate) fn bare(root: &Path) -> Self {
+        Self { root: root.to_owned(), spelled: None, here: Here::INSIDE }
+    }
+
     /// Where this user's data about this workspace is kept, out of reach of every run: a directory of
     /// its own, which may not exist yet. `None` where no home directory is known.
     pub(crate) fn data_dir(&self, context: &Context) -> Option<PathBuf> {
@@ -51,7 +58,10 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 /// The workspace that `named` (`-C`) or the working directory selects.
 ///
 /// Unnamed, the nearest directory upwards that holds `jp-confine.toml` or `.git`, else the working
-/// directory; the root directory and the home directory are too much to grant unasked, and refused.
+/// directory. But programs of a run could have made what marks one below a policy file, to be held to
+/// nothing or to what they wrote next time: then it is the farthest that has one, and a nearer policy file
+/// has to be named (`docs/decisions/0033`). The root directory and the home directory are too much to grant
+/// unasked, and refused.
 pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace, Failure> {
     if let Some(named) = named {
         return at(context, named).map_err(|error| {
@@ -64,7 +74,16 @@ pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace,
         !too_much(dir)
             && [FILE, ".git"].iter().any(|mark| dir.join(mark).symlink_metadata().is_ok())
     };
-    let root = context.cwd.ancestors().find(marked).unwrap_or(&context.cwd);
+    let nearest = context.cwd.ancestors().find(marked).unwrap_or(&context.cwd);
+    let holds = |dir: &&Path| !too_much(dir) && holds_below(dir);
+    let farthest = nearest.ancestors().skip(1).filter(holds).last();
+    if let Some(farthest) = farthest
+        && let Some(inner) = nearest.ancestors().find(|dir| has_policy(dir))
+        && inner != farthest
+    {
+        return Err(one_of(inner, farthest));
+    }
+    let root = farthest.unwrap_or(nearest);
     if too_much(root) {
         return Err(Failure::advised(
             format!(
@@ -78,6 +97,27 @@ pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace,
     Ok(Workspace { root: root.to_owned(), spelled: spelling_of(context, root), here })
 }
 
+/// Whether a directory has a policy file, and one that not everybody could have made there.
+fn holds_below(dir: &Path) -> bool {
+    const EVERYBODY: u32 = 0o002;
+    let is_shared = dir.metadata().is_ok_and(|metadata| metadata.mode() & EVERYBODY != 0);
+    !is_shared && has_policy(dir)
+}
+
+fn has_policy(dir: &Path) -> bool {
+    dir.join(FILE).symlink_metadata().is_ok()
+}
+
+/// Which of two policy files holds is not for whoever could have made one of them.
+fn one_of(inner: &Path, outer: &Path) -> Failure {
+    let shown = report::path(&inner.to_string_lossy());
+    let [inner, outer] = [inner, outer].map(|dir| report::operand(dir.as_os_str().as_bytes()));
+    Failure::advised(
+        format!("there is a {FILE} in {shown} and one above it"),
+        format!("name the workspace: -C {outer}, or if you wrote the other: -C {inner}"),
+    )
+}
+
 fn at(context: &Context, named: &Path) -> std::io::Result<Workspace> {
     let spelled = context.spelled_cwd.join(named);
     let root = spelled.canonicalize()?;
@@ -86,7 +126,8 @@ fn at(context: &Context, named: &Path) -> std::io::Result<Workspace> {
     }
     let spelled = lexical(&spelled);
     let here = Here::of(&context.cwd, &root, Some(named));
-    Ok(Workspace { spelled: (spelled != root).then_some(spelled), root, here })
+    let spelled = (spelled != root).then_some(spelled);
+    Ok(Workspace { root, spelled, here })
 }
 
 /// How the shell spells `root`, an ancestor of the working directory: `$PWD` less as many
@@ -110,9 +151,7 @@ mod tests {
     #[test]
     fn every_workspace_has_a_directory_of_its_own() {
         let context = Context { data_home: Some("/d".into()), ..Context::bare(Path::new("/")) };
-        let dir = |root: &str| {
-            Workspace { root: root.into(), spelled: None, here: Here::INSIDE }.data_dir(&context)
-        };
+        let dir = |root: &str| Workspace::bare(Path::new(root)).data_dir(&context);
         // The hash of nothing is the offset basis (draft-eastlake-fnv, 5.1).
         assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);

@@ -315,6 +315,25 @@ fn workspace_discovery() {
     product(&scratch, &named).cwd(&scratch.path("ws/deep/below")).run().assert_ok();
 }
 
+/// Else a run would decide what the next one is held to.
+#[test]
+fn no_marker_below_a_policy_takes_from_it() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", "[file_policy]\ndeny_paths = ['**/secret']\n");
+    scratch.write("ws/deep/secret", "SECRET\n");
+    let run = |flags: &[&str], command: &str| {
+        let line = [flags, &["--", "sh", "-c", command]].concat();
+        product(&scratch, &line).cwd(&scratch.path("ws/deep")).run()
+    };
+    run(&[], "mkdir .git").assert_ok();
+    run(&[], "cat secret").assert_code(1).assert_stderr("denied read");
+    run(&[], "echo > jp-confine.toml").assert_ok();
+    let refused = run(&[], "cat secret");
+    refused.assert_code(125).assert_stderr("one above it").assert_stderr("-C ");
+    run(&["-C", ".."], "cat secret").assert_code(1).assert_stderr("denied read");
+    run(&["-C", "."], "cat secret").assert_stdout("SECRET\n");
+}
+
 #[test]
 fn home_and_root_are_no_workspace_unless_named() {
     let scratch = Scratch::new();

@@ -6,7 +6,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::Value;
 
 use super::*;
-use crate::here::Here;
 
 /// A workspace and a home for data, both in a directory of their own.
 struct Place {
@@ -20,8 +19,7 @@ impl Place {
         let dir = tempfile::tempdir().expect("a directory");
         let mut context = Context::bare(dir.path());
         context.data_home = Some(dir.path().join("data"));
-        let workspace =
-            Workspace { root: dir.path().join("ws"), spelled: None, here: Here::INSIDE };
+        let workspace = Workspace::bare(&dir.path().join("ws"));
         Self { context, workspace, dir }
     }
 
