@@ -260,11 +260,15 @@ pub fn relocate(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verd
     })
 }
 
-/// Whether `new` may become another name of `old`: it must not grant what `old` does not (R5).
+/// Whether `new` may become another name of `old`: it must not grant what `old` does not (R5). What is hidden
+/// has no other name, whatever is there.
 #[must_use]
 pub fn link(image: &Image<'_>, old: &Request<'_>, new: &Request<'_>) -> Verdict {
     at_each_level(image, |image| {
         let source = lookup(image, old);
+        if source.hidden {
+            return Verdict::Deny(denial(&source, Capabilities::READ));
+        }
         let target = lookup(image, new);
         worst([on_second(verdict(&target, Capabilities::CREATE)), gain(&source, &target)])
     })

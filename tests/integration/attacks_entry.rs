@@ -34,6 +34,7 @@ attacks! {
     mkdir_by_parent_link: "ln -s $OUT parent", "mkdir parent/new" => "EACCES";
     mknod: "", "mknod $OUT/new" => "EACCES";
     mkfifo: "", "mkfifo $OUT/new" => "EACCES";
+    link_to_what_is_hidden: "", "link $HOME/.private/key new" => "ENOENT";
     bind_by_descriptor: "", "bind_from $OUT /proc/self/fd/N/new" => "EACCES";
     bind_in_the_working_directory: "", "bind_from $OUT /proc/thread-self/cwd/new" => "EACCES";
 }
