@@ -147,6 +147,26 @@ fn a_link_that_is_not_approved_is_replaced_once_it_is() {
     }
 }
 
+/// The link itself is there, and goes once no rule is on it.
+#[test]
+fn a_dangling_link_goes_without_its_rule() {
+    let rule = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
+    for script in ["rm fork", "mv fork other", "touch x; mv -f x fork"] {
+        let scratch = Scratch::new();
+        symlink("../nothere", scratch.ws().join("fork")).expect("linked");
+        let rules = format!("{rule}[[access.fs]]\npath = 'fork'\nexternal = true\nread = true\n");
+        scratch.write("ws/jp-confine.toml", &rules);
+        let run = attempt(&scratch, script);
+        assert_ne!(run.code(), 0, "{script}: allowed");
+        run.assert_stderr(
+            "the rule is for what its link leads to, which is not there: take the rule out",
+        );
+        assert!(!run.stderr.contains("allow: ") && !run.stderr.contains("path ="), "{run}");
+        scratch.write("ws/jp-confine.toml", rule);
+        attempt(&scratch, script).assert_ok();
+    }
+}
+
 /// Commands that are named work where they are read, be the workspace named there, found from below or from itself.
 #[test]
 fn commands_that_are_named_are_about_the_workspace_of_the_run() {
