@@ -263,8 +263,8 @@ impl Ended<'_> {
             Advice::Command { key, rule, instead } => {
                 rules = Rules::of(&self.advisor.program_addition(&key, &rule, instead.as_ref()));
             }
-            Advice::Approve { rule, options: words } => {
-                unapproved.push(rule);
+            Advice::Approve { rules, options: words } => {
+                unapproved = rules;
                 options = (!words.is_empty()).then(|| report::words(&words));
             }
             Advice::Withheld { first, options, written, question: asked } => {
