@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{GrantKind, Origin};
 
 use super::Advisor;
@@ -22,7 +23,9 @@ impl Advisor<'_> {
     /// Looks at the disk.
     pub(super) fn leads_nowhere(&self, denial: &Denial, asked: Asked<'_>) -> Option<String> {
         if let Some(link) = self.dangling_link(denial) {
-            let is_itself = path_of(&denial.path) == link && is_of_entry(asked);
+            // What is made behind it has another name.
+            let is_change = denial.missing.intersects(Capabilities::WRITE);
+            let is_itself = path_of(&denial.path) == link && is_change;
             return Some(if is_itself { ITSELF } else { NOTHING }.to_owned());
         }
         let is_nowhere = asked.paths().any(is_behind_link);
@@ -60,11 +63,6 @@ impl Advisor<'_> {
 /// means where it leads.
 fn is_behind_link(path: &Path) -> bool {
     path.ancestors().skip(1).any(is_link) && path.symlink_metadata().is_err()
-}
-
-/// Whether it is about names themselves, and not about where those lead.
-const fn is_of_entry(asked: Asked<'_>) -> bool {
-    matches!(asked, Asked::Removal(_) | Asked::Rename { .. } | Asked::Link { .. })
 }
 
 fn is_link(path: &Path) -> bool {

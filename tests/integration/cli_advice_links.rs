@@ -147,11 +147,11 @@ fn a_link_that_is_not_approved_is_replaced_once_it_is() {
     }
 }
 
-/// The link itself is there, and goes once no rule is on it.
+/// The link itself is there, and is changed once no rule is on it.
 #[test]
-fn a_dangling_link_goes_without_its_rule() {
+fn a_dangling_link_changes_without_its_rule() {
     let rule = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
-    for script in ["rm fork", "mv fork other", "touch x; mv -f x fork"] {
+    for script in ["rm fork", "mv fork other", "touch x; mv -f x fork", "touch -h fork"] {
         let scratch = Scratch::new();
         symlink("../nothere", scratch.ws().join("fork")).expect("linked");
         let rules = format!("{rule}[[access.fs]]\npath = 'fork'\nexternal = true\nread = true\n");
