@@ -136,7 +136,7 @@ struct Explained {
     /// Patterns and profiles for files of the user's own, which allow it together with these rules.
     #[serde(default)]
     patterns: Vec<Addition>,
-    /// What a person is asked about once it is granted.
+    /// What a person is asked about once it is granted, or is to approve for what is written to count.
     #[serde(default)]
     question: Option<String>,
     /// Why nothing allows it, or not yet.
