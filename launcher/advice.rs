@@ -67,7 +67,7 @@ pub(crate) enum Advice {
         options: Vec<(&'static str, PathBuf)>,
         /// What does in files; nothing where they cannot.
         written: Written,
-        /// What a person is asked about even then.
+        /// What a person is asked about even then, or is to approve for what is written to count.
         question: Option<String>,
     },
     /// By allowing a connection.
@@ -79,8 +79,8 @@ pub(crate) enum Advice {
         /// What it is to replace, for people.
         instead: Option<String>,
     },
-    /// By approving where the rule of this path leads; what that grants beside it these options do not.
-    Approve { rule: String, options: Vec<(&'static str, PathBuf)> },
+    /// By approving where the rules of these paths lead; what that grants beside it these options do not.
+    Approve { rules: Vec<String>, options: Vec<(&'static str, PathBuf)> },
     /// By these options, or by what is written, as of [`Self::Grant`], once the patterns that withhold it are gone,
     /// or the rule on the link in question is approved.
     Withheld {

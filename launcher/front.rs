@@ -191,21 +191,23 @@ impl Supervised {
         self.unread.contains('\n') || poll(&mut reports, Some(&now)).is_ok_and(|ready| ready > 0)
     }
 
-    /// Tells, once, of what the program left running: not while a question stands, which that may wait for.
+    /// Tells, once, of what the program left running: not while a question stands. What goes on may wait for that.
     fn tell_of_leftovers(&mut self) {
         let Some((_, since)) = self.ended.as_mut().filter(|_| !self.left.is_empty()) else {
             return;
         };
-        if !self.killed {
-            if self.turns.is_taken() {
-                *since = Instant::now();
-            }
-            if since.elapsed() <= PATIENCE {
-                return;
-            }
+        if self.turns.is_taken() {
+            *since = Instant::now();
+        } else if self.killed {
+            self.name_leftovers();
+        } else if since.elapsed() > PATIENCE {
             let running = descendants::all();
             self.left.retain(|one| running.iter().any(|other| other.pid == one.pid));
+            self.name_leftovers();
         }
+    }
+
+    fn name_leftovers(&mut self) {
         let name = |one: &Descendant| format!("{} ({})", one.name, one.pid);
         let names: Vec<String> = self.left.drain(..).map(|one| name(&one)).collect();
         if names.is_empty() {
@@ -314,7 +316,10 @@ impl Running {
     fn conclude(&mut self) -> io::Result<End> {
         self.read_reports()?;
         if let Some(supervised) = &mut self.supervisor {
-            supervised.tell_of_leftovers();
+            // Of its own no question stands any more.
+            if supervised.killed {
+                supervised.name_leftovers();
+            }
             // Else it was killed while it waited for what the program left running.
             if let Some((end, _)) = supervised.ended
                 && !descendants::are_left()

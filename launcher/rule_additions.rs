@@ -49,7 +49,8 @@ impl<'a> Advisor<'a> {
             _ => None,
         });
         let after = lines.filter(|line| place.reaches_behind(*line)).max();
-        let leads_out = |path: &str| self.grants.iter().any(|grant| is_external(grant, path));
+        let named = || self.grants.iter().chain(self.unapproved);
+        let leads_out = |path: &str| named().any(|grant| is_external(grant, path));
         let rules = rules.iter().map(|(path, caps)| {
             let kind = if leads_out(path) { Rule::External } else { Rule::File };
             kind(path.clone(), *caps)

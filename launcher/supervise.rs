@@ -214,6 +214,12 @@ impl Front {
         // What it waits for is signals.
         Ok(rustix::process::kill_process(self.pid, Signal::CHILD)?)
     }
+
+    /// Whether that process is of the same job.
+    fn shares_group(&self, pid: Pid) -> bool {
+        let group = |pid| rustix::process::getpgid(Some(pid)).ok();
+        group(pid).is_some_and(|its| group(self.pid) == Some(its))
+    }
 }
 
 /// What the user limits the program to is not for who serves it, and what it holds is nobody else's:
@@ -243,22 +249,21 @@ fn stand_apart() -> io::Result<()> {
 /// How often it is looked whether a stopped run has a shell still.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How the program fares.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Or is stopped where no shell would continue it.
-    Runs,
-    /// It is stopped, as a job of a shell's.
-    Stopped,
-    Ended,
+/// How the run fares.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    /// The program has ended.
+    has_ended: bool,
+    /// The run is stopped, as a job of a shell's that may continue it.
+    is_stopped: bool,
 }
 
 /// Waits until the program and all that it started have ended.
 fn watch(child: Pid, front: &mut Front, consent: &Consent, kill_leftovers: bool) -> io::Result<()> {
     let awaited = Signals::of(&[libc::SIGCHLD, libc::SIGTERM]);
-    let mut state = State::Runs;
+    let mut state = State::default();
     loop {
-        let arrival = awaited.wait((state == State::Stopped).then_some(LOOK))?;
+        let arrival = awaited.wait(state.is_stopped.then_some(LOOK))?;
         if arrival.is_some_and(|arrival| arrival.signal == libc::SIGTERM) {
             // The front is gone, or somebody wants the run to end.
             descendants::end();
@@ -268,42 +273,81 @@ fn watch(child: Pid, front: &mut Front, consent: &Consent, kill_leftovers: bool)
         if !reap(child, front, consent, &mut state)? {
             return Ok(());
         }
-        if state == State::Ended && before != State::Ended {
+        if state.has_ended && !before.has_ended {
             leftovers(front, kill_leftovers)?;
         }
-        if state == State::Stopped && arrival.is_none() && !orphaned::has_shell(front.pid) {
+        if state.is_stopped && arrival.is_none() && !orphaned::has_shell(front.pid) {
             orphaned::end(front.pid);
         }
     }
 }
 
-/// Collects whoever changed state, and tells of the program; whether anybody is left.
+/// Collects whoever changed state, and tells of the run; whether anybody is left.
 fn reap(child: Pid, front: &mut Front, consent: &Consent, state: &mut State) -> io::Result<bool> {
     let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
     loop {
         match rustix::process::wait(options) {
-            Ok(Some((pid, status))) if pid == child => {
-                if let Some(end) = End::of(status) {
-                    *state = State::Ended;
-                    front.tell(&Report::Ended(end))?;
-                } else if let Some(signal) = status.stopping_signal()
-                    && !consent.is_asking()
-                    && !is_held(status)
-                {
-                    // Who is stopped for a question is continued after it.
-                    if orphaned::has_shell(front.pid) {
-                        *state = State::Stopped;
-                    }
-                    front.tell(&Report::Stopped(signal))?;
-                } else if status.continued() {
-                    *state = State::Runs;
-                }
+            Ok(Some((pid, status))) if pid == child => state.of_program(status, front, consent)?,
+            Ok(Some((pid, status))) if state.has_ended && front.shares_group(pid) => {
+                state.of_leftover(status, front, consent)?;
             }
             Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
             Ok(None) => return Ok(true),
             Err(_) => return Ok(false),
         }
     }
+}
+
+impl State {
+    /// As the program's `status` has it, which the front is told.
+    fn of_program(
+        &mut self,
+        status: WaitStatus,
+        front: &mut Front,
+        consent: &Consent,
+    ) -> io::Result<()> {
+        if let Some(end) = End::of(status) {
+            *self = Self { has_ended: true, is_stopped: false };
+            front.tell(&Report::Ended(end))?;
+        } else if let Some(signal) = stop_of(status, consent) {
+            self.is_stopped = orphaned::has_shell(front.pid);
+            front.tell(&Report::Stopped(signal))?;
+        } else if status.continued() {
+            self.is_stopped = false;
+        }
+        Ok(())
+    }
+
+    /// The same where the program has ended: what it left in the front's group is the job, which the first of them
+    /// stops that the terminal stops.
+    fn of_leftover(
+        &mut self,
+        status: WaitStatus,
+        front: &mut Front,
+        consent: &Consent,
+    ) -> io::Result<()> {
+        if status.continued() {
+            self.is_stopped = false;
+        } else if let Some(signal) = stop_of(status, consent)
+            && is_of_terminal(signal)
+            && !self.is_stopped
+            && orphaned::has_shell(front.pid)
+        {
+            self.is_stopped = true;
+            front.tell(&Report::Stopped(signal))?;
+        }
+        Ok(())
+    }
+}
+
+/// The signal that stopped whom `status` is of; none for who is stopped for a question, and continued after it.
+fn stop_of(status: WaitStatus, consent: &Consent) -> Option<i32> {
+    status.stopping_signal().filter(|_| !consent.is_asking() && !is_held(status))
+}
+
+/// Whether a terminal stops jobs with this signal.
+fn is_of_terminal(signal: i32) -> bool {
+    matches!(signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU)
 }
 
 /// Whether this tells of a thread that is held for a question, and not of a stop (`ptrace(2)`: the event

@@ -136,7 +136,7 @@ struct Explained {
     /// Patterns and profiles for files of the user's own, which allow it together with these rules.
     #[serde(default)]
     patterns: Vec<Addition>,
-    /// What a person is asked about once it is granted.
+    /// What a person is asked about once it is granted, or is to approve for what is written to count.
     #[serde(default)]
     question: Option<String>,
     /// Why nothing allows it, or not yet.
@@ -263,8 +263,8 @@ impl Ended<'_> {
             Advice::Command { key, rule, instead } => {
                 rules = Rules::of(&self.advisor.program_addition(&key, &rule, instead.as_ref()));
             }
-            Advice::Approve { rule, options: words } => {
-                unapproved.push(rule);
+            Advice::Approve { rules, options: words } => {
+                unapproved = rules;
                 options = (!words.is_empty()).then(|| report::words(&words));
             }
             Advice::Withheld { first, options, written, question: asked } => {

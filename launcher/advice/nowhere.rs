@@ -2,12 +2,17 @@
 
 use std::path::Path;
 
+use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{GrantKind, Origin};
 
 use super::Advisor;
-use crate::asked::Asked;
+use crate::asked::{Asked, path_of};
 use crate::events::Denial;
 use crate::report;
+
+/// The way out for the link itself, which the rule on what it would lead to keeps in its place.
+const ITSELF: &str =
+    "the rule is for what its link leads to, which is not there: take the rule out";
 
 /// Why nothing is advised behind a link that leads to nothing.
 const NOTHING: &str =
@@ -17,16 +22,22 @@ impl Advisor<'_> {
     /// Why a grant would not help where a link on the way leads to nothing, or one that a rule is for is missing.
     /// Looks at the disk.
     pub(super) fn leads_nowhere(&self, denial: &Denial, asked: Asked<'_>) -> Option<String> {
-        let is_nowhere = self.is_of_dangling_link(denial) || asked.paths().any(is_behind_link);
+        if let Some(link) = self.dangling_link(denial) {
+            // What is made behind it has another name.
+            let is_change = denial.missing.intersects(Capabilities::WRITE);
+            let is_itself = path_of(&denial.path) == link && is_change;
+            return Some(if is_itself { ITSELF } else { NOTHING }.to_owned());
+        }
+        let is_nowhere = asked.paths().any(is_behind_link);
         if is_nowhere { Some(NOTHING.to_owned()) } else { self.lacks_link(denial) }
     }
 
-    /// Whether what decided is what stands for an external rule whose link dangles.
-    fn is_of_dangling_link(&self, denial: &Denial) -> bool {
-        self.decider(denial).is_some_and(|grant| {
-            let is_dropped = matches!(grant.kind, GrantKind::Tombstone { .. });
-            is_dropped && is_link(&grant.anchor) && !grant.anchor.exists()
-        })
+    /// The link where what decided is what stands for an external rule whose link dangles.
+    fn dangling_link(&self, denial: &Denial) -> Option<&Path> {
+        let grant = self.decider(denial)?;
+        let is_dropped = matches!(grant.kind, GrantKind::Tombstone { .. });
+        let dangles = is_dropped && is_link(&grant.anchor) && !grant.anchor.exists();
+        dangles.then_some(&grant.anchor)
     }
 
     /// The way out where what decided stands for an external rule of whose name nothing is there: what would be made

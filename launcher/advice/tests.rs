@@ -81,7 +81,9 @@ fn in_line(advice: Advice) -> String {
         }
         Advice::Connection(way) => way.typed,
         Advice::Command { .. } => unreachable!("no programs are listed"),
-        Advice::Approve { rule, options } => format!("approve {rule}; {}", report::words(&options)),
+        Advice::Approve { rules, options } => {
+            format!("approve {}; {}", rules.join(" "), report::words(&options))
+        }
         Advice::Grant { options, written, .. } => {
             let options = options.iter().map(|(flag, path)| format!("{flag} {}", path.display()));
             let rules = written.rules.iter().map(|(path, caps)| format!("{path}: {caps}"));

@@ -141,7 +141,7 @@ fn row(text: &mut String, denial: &Denial, times: u64, advisor: Advisor<'_>) {
         Advice::Withheld { first, .. } => first.words(advisor.here),
         Advice::Connection(way) => format!("--net {}", report::quoted(way.typed.as_bytes())),
         Advice::Command { key, .. } => rule_text::command_table(&key),
-        Advice::Approve { rule, .. } => advisor.here.approval(&rule),
+        Advice::Approve { rules, .. } => advisor.here.approvals(&rules),
         Advice::Never(reason) => reason,
     };
     let rule = advisor.rule(denial).unwrap_or_else(|| "no rule covers it".to_owned());

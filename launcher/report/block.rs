@@ -253,10 +253,10 @@ fn describe(
             let first = within(&first.words(advisor.here), advisor.workspace);
             [why, first].into_iter().chain(then).chain(question).collect()
         }
-        Advice::Approve { rule, options } => {
+        Advice::Approve { rules, options } => {
             let narrower = format!("or, to allow no more: jp-confine {}", words(options));
             let narrower = Some(narrower).filter(|_| !options.is_empty());
-            [why, format!("allow: {}", advisor.here.approval(rule))]
+            [why, format!("allow: {}", advisor.here.approvals(rules))]
                 .into_iter()
                 .chain(narrower)
                 .collect()

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use crate::cli_advice::{attempt, denials, texts, tree};
 use crate::cli_advice_pasted::printed;
 use crate::cli_status::product;
-use crate::run::{Mode, PRODUCT, Run};
+use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
 
 /// A link that the run itself made is not followed to where it leads: what is advised counts for its name, from the
@@ -145,6 +145,90 @@ fn a_link_that_is_not_approved_is_replaced_once_it_is() {
             assert_eq!(again.code(), 0, "{script}: {options}: {again}");
         }
     }
+}
+
+/// The link itself is there, and is changed once no rule is on it.
+#[test]
+fn a_dangling_link_changes_without_its_rule() {
+    let rule = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
+    for script in ["rm fork", "mv fork other", "touch x; mv -f x fork", "touch -h fork"] {
+        let scratch = Scratch::new();
+        symlink("../nothere", scratch.ws().join("fork")).expect("linked");
+        let rules = format!("{rule}[[access.fs]]\npath = 'fork'\nexternal = true\nread = true\n");
+        scratch.write("ws/jp-confine.toml", &rules);
+        let run = attempt(&scratch, script);
+        assert_ne!(run.code(), 0, "{script}: allowed");
+        run.assert_stderr(
+            "the rule is for what its link leads to, which is not there: take the rule out",
+        );
+        assert!(!run.stderr.contains("allow: ") && !run.stderr.contains("path ="), "{run}");
+        scratch.write("ws/jp-confine.toml", rule);
+        attempt(&scratch, script).assert_ok();
+    }
+}
+
+/// A directory is kept in its place by what is below it, and goes once that is approved. Where nothing more is to be
+/// granted then, the approvals are all that is advised.
+#[test]
+fn approvals_alone_are_advised_where_they_do() {
+    let rule = |path| format!("[[access.fs]]\npath = '{path}'\nread = true\nwrite = true\n");
+    let external = |path| format!("{}external = true\n", rule(path));
+    let exchange = "import ctypes; libc = ctypes.CDLL(None, use_errno=True); \
+        raise SystemExit(-libc.renameat2(-100, b'fork', -100, b'other', 2))";
+    let rows: [(&str, &[&str]); 3] = [
+        ("mv -T sub sub2", &["sub/link"]),
+        ("mv -T fork other", &["fork", "other"]),
+        (&format!("python3 -c \"{exchange}\""), &["fork", "other"]),
+    ];
+    for (script, names) in rows {
+        if script.starts_with("python3") && !have("python3") {
+            continue;
+        }
+        let scratch = tree();
+        Run::sh(&scratch, "mkdir sub").mode(Mode::Bare).run().assert_ok();
+        let mut policy = rule(".");
+        for name in names {
+            symlink(scratch.path("out/dir"), scratch.ws().join(name)).expect("linked");
+            policy.push_str(&external(name));
+        }
+        scratch.write("ws/jp-confine.toml", &policy);
+        let denied = attempt(&scratch, script);
+        assert_ne!(denied.code(), 0, "{script}: allowed from the start");
+        let approvals: Vec<String> =
+            names.iter().map(|name| format!("jp-confine approvals approve {name}")).collect();
+        denied.assert_stderr(&format!("allow: {}\n", approvals.join(" && ")));
+        let why = product(&scratch, &["why", "--last"]).run();
+        why.assert_stdout(&format!("allow: {}\n", approvals.join(" && ")));
+        for name in names {
+            product(&scratch, &["approvals", "approve", name]).run().assert_ok();
+        }
+        attempt(&scratch, script).assert_ok();
+    }
+}
+
+/// An option does for one run without it. What is written down for good is about an approved link.
+#[test]
+fn what_an_approval_lets_be_written_is_advised_beside_the_option() {
+    let policy = "[[access.fs]]\npath = '.'\nread = true\n
+[[access.fs]]\npath = 'fork'\nexternal = true\nread = true\n";
+    let scratch = tree();
+    scratch.write("out/file", "x");
+    symlink(scratch.path("out/file"), scratch.ws().join("fork")).expect("linked");
+    scratch.write("ws/jp-confine.toml", policy);
+    let script = "echo y > fork";
+    let denied = attempt(&scratch, script);
+    assert_ne!(denied.code(), 0, "allowed from the start");
+    let approve = "what is added to files counts after: jp-confine approvals approve fork";
+    denied.assert_stderr(approve);
+    let told = product(&scratch, &["why", "--last"]).run().stdout;
+    assert!(told.contains(approve) && !told.contains("nothing to write down"), "{told}");
+    let advice = denials(&scratch);
+    let (options, rules) = (texts(&advice, "options").join(" "), texts(&advice, "toml").join("\n"));
+    let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
+    Run::new(&scratch, "sh", &["-c", &line, script]).mode(Mode::Bare).run().assert_ok();
+    product(&scratch, &["approvals", "approve", "fork"]).run().assert_ok();
+    scratch.write("ws/jp-confine.toml", &format!("{policy}\n{rules}"));
+    attempt(&scratch, script).assert_ok();
 }
 
 /// Commands that are named work where they are read, be the workspace named there, found from below or from itself.

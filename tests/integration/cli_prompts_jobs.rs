@@ -412,6 +412,45 @@ fn nobody_is_asked_about_a_job_that_was_just_stopped() {
     terminal.keys("exit\n");
 }
 
+/// What the program left running is the job then, and is asked about as that.
+#[test]
+fn what_is_left_stops_at_a_question() {
+    let scratch = place();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let run = Run::sh(&scratch, "cat ask/a & sleep 1 & :").mode(Mode::Confined);
+    let mut terminal = Terminal::shell(&scratch, Mode::Bare);
+    terminal.keys(&format!("{}\n", quoted(&run)));
+    for _ in 0..2 {
+        terminal.see(QUESTION);
+        terminal.keys("\x1a");
+        terminal.see("Stopped");
+        terminal.keys("echo not:$((40+2))\n");
+        terminal.see("not:42");
+        terminal.keys("fg\n");
+    }
+    agree(&mut terminal);
+    terminal.see("content-a");
+    terminal.see("> ");
+    terminal.keys("exit\n");
+}
+
+/// What is told of those that are ended with the program has a line of its own, below the question of one of them.
+#[test]
+fn what_is_ended_leaves_its_question_first() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let run = Run::sh(&scratch, "cat ask/a & sleep 2").mode(Mode::Confined);
+    let mut terminal = Terminal::start(&run.flags(&["--kill-leftovers"]));
+    terminal.see(QUESTION);
+    terminal.see("(nobody waits for this any more)");
+    terminal.see("the program left running, and this was ended: cat");
+    terminal.end();
+}
+
 /// A question that was left with its job keeps nobody else from asking.
 #[test]
 fn a_stopped_run_does_not_keep_its_turn() {
