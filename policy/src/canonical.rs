@@ -47,6 +47,8 @@ pub struct Resolved {
     pub exists: bool,
     /// The links followed, in order.
     pub steps: Vec<Step>,
+    /// The directories that a `..` led out of, canonical, in order.
+    pub left: Vec<PathBuf>,
 }
 
 /// Why it cannot be said where a path leads; such a path is denied (spec §4.1.6).
@@ -217,6 +219,7 @@ struct Walk<'a> {
     /// Components still to come, the next one last.
     pending: Vec<Cow<'a, OsStr>>,
     steps: Vec<Step>,
+    left: Vec<PathBuf>,
     lookups: &'a mut Lookups,
 }
 
@@ -225,14 +228,16 @@ impl<'a> Walk<'a> {
     fn new(start: &Path, further: usize, lookups: &'a mut Lookups) -> Self {
         let mut at = PathBuf::with_capacity(start.as_os_str().len() + 1 + further);
         at.push(start);
-        Self { at, is_dir: true, missing: None, pending: Vec::new(), steps: Vec::new(), lookups }
+        let (pending, steps, left) = (Vec::new(), Vec::new(), Vec::new());
+        Self { at, is_dir: true, missing: None, pending, steps, left, lookups }
     }
 
     fn finish(mut self, op: Op) -> Result<Resolved, ResolveError> {
         while let Some(name) = self.pending.pop() {
             self.enter(&name, op)?;
         }
-        Ok(Resolved { path: self.at, exists: self.missing.is_none(), steps: self.steps })
+        let Self { at, missing, steps, left, .. } = self;
+        Ok(Resolved { path: at, exists: missing.is_none(), steps, left })
     }
 
     /// Puts the components of the path that was asked for before those still to come.
@@ -277,7 +282,10 @@ impl<'a> Walk<'a> {
         match name.as_bytes() {
             b"." => Ok(()),
             b".." => {
-                self.at.pop();
+                let inside = self.at.clone();
+                if self.at.pop() {
+                    self.left.push(inside);
+                }
                 Ok(())
             }
             _ => self.descend(name, op),

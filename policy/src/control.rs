@@ -15,6 +15,10 @@ pub type Kept = (PathBuf, &'static str);
 
 const CONFIGURATION: &str = "the user's configuration, never writable from inside";
 
+/// Kept in a directory that has nothing else to be kept and must stay where it is, there or not: the rest of it is as
+/// free as without.
+const ANCHOR: &str = ".jp-confine";
+
 /// The directories of a user, absolute; `None` where nobody says.
 #[derive(Debug, Clone, Default)]
 pub struct Homes {
@@ -76,8 +80,8 @@ pub fn policy_file(root: &Root) -> impl Iterator<Item = Kept> {
     kept.into_iter().map(|path| (path, "the workspace's policy file, never writable from inside"))
 }
 
-/// What nobody may change of `place`, absolute: where it leads, canonical, and every link on the way, because another
-/// one in its place would lead elsewhere.
+/// What nobody may change of `place`, absolute: where it leads, canonical, and what holds every link on the way, and
+/// every directory that a `..` leads out of, because another one in its place would lead elsewhere.
 #[must_use]
 pub fn way(place: &Path) -> Vec<PathBuf> {
     kept(place, canonical::resolve(Path::new("/"), place, Op::Content))
@@ -85,9 +89,16 @@ pub fn way(place: &Path) -> Vec<PathBuf> {
 
 fn kept(place: &Path, resolved: Result<Resolved, ResolveError>) -> Vec<PathBuf> {
     match resolved {
-        Ok(resolved) => {
-            let links = resolved.steps.into_iter().map(|step| step.link);
-            links.chain([resolved.path]).collect()
+        Ok(Resolved { path, steps, left, .. }) => {
+            let mut kept: Vec<PathBuf> = steps.into_iter().map(|step| step.link).collect();
+            kept.push(path);
+            // What is kept in a directory keeps that from going elsewhere.
+            for directory in left {
+                if !kept.iter().any(|path| path.starts_with(&directory)) {
+                    kept.push(directory.join(ANCHOR));
+                }
+            }
+            kept
         }
         // Something else stands in the way, and is held where it is.
         Err(_) if is_plain(place) => vec![place.to_owned()],
@@ -122,5 +133,25 @@ mod tests {
         let kept: Vec<PathBuf> = homes.kept().into_iter().map(|(path, _)| path).collect();
         let expected = ["config", "real/jp-confine", "data/jp-confine", "dotfiles/c"];
         assert_eq!(kept, expected.map(|path| top.join(path)));
+    }
+    /// The directories that a `..` leads out of stay where they are, and nothing else in them is kept.
+    #[test]
+    fn what_is_left_on_the_way_stays() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let top = dir.path().canonicalize().expect("canonical");
+        for name in ["conf", "via/e", "via/f/deep"] {
+            fs::create_dir_all(top.join(name)).expect("made");
+        }
+        fs::write(top.join("conf/p"), "").expect("written");
+        symlink("via/f/deep", top.join("l")).expect("linked");
+        let kept = |place: &str| {
+            let below = |path: PathBuf| path.strip_prefix(&top).expect("inside").to_owned();
+            way(&top.join(place)).into_iter().map(below).collect::<Vec<PathBuf>>()
+        };
+        let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
+        assert_eq!(kept("via/e/../../conf/p"), paths(&["conf/p", "via/e/.jp-confine"]));
+        let through = ["l", "conf/p", "via/f/deep/.jp-confine"];
+        assert_eq!(kept("l/../../../conf/p"), paths(&through));
+        assert_eq!(kept("conf/../conf/p"), paths(&["conf/p"]), "it holds the directory, too");
     }
 }

@@ -47,10 +47,11 @@ impl Reason {
     /// The reason behind a denial by the evaluator.
     pub(crate) const fn of_denial(denial: &Denial) -> Self {
         match denial.restraint {
-            Some(Restraint::Sensitive) => Self::SensitiveRefused,
+            Some(Restraint::Sensitive) if denial.ask => Self::SensitiveRefused,
+            // A rule that names it allows it; nobody is asked.
+            Some(Restraint::Sensitive) | None => Self::Denied,
             Some(_) if denial.ask => Self::TierPromptRefused,
             Some(_) => Self::TierDeny,
-            None => Self::Denied,
         }
     }
 }

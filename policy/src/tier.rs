@@ -171,10 +171,10 @@ impl<'a> Tiers<'a> {
             _ => self.automaton.look(request.path),
         };
         let rule = winner.map(|(rule, _)| rule);
-        let here = seen.here.union(self.spelled(request));
+        let spelled = self.spelled(request);
         let found = match rule.filter(|rule| rule.hidden == 0) {
-            Some(rule) => self.meet(Reach::of(rule), here, seen, granted),
-            None => self.extend(here, seen, granted),
+            Some(rule) => self.meet(Reach::of(rule), seen.here.union(spelled), seen, granted),
+            None => self.extend(self.beyond(seen.here, spelled), seen, granted),
         };
         let fixed = rule.is_some_and(|rule| Reach::of(rule) == Reach::Control);
         if fixed { unchangeable(found) } else { found }
@@ -260,6 +260,15 @@ impl<'a> Tiers<'a> {
     /// The tier of what no pattern matches, once a person consented: then others may still limit it.
     fn default_held(&self) -> Option<Tier> {
         self.default.map(|tier| if tier == Tier::Prompt { Tier::Write } else { tier })
+    }
+
+    /// What matches where no rule reaches, `here` or by its spelling: that opens nothing, so that where nothing else does
+    /// there is nothing to ask a person about.
+    fn beyond(&self, here: Marks, spelled: Marks) -> Marks {
+        match here.tier().or(self.default_held()) {
+            None | Some(Tier::Deny) => here.union(spelled.intersection(Marks::DENY)),
+            Some(_) => here.union(spelled),
+        }
     }
 
     /// Where no rule reaches there is only what a tier opens.

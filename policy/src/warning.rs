@@ -45,6 +45,20 @@ pub enum Warning {
     /// A pattern that would allow something can match nothing (spec §9.1).
     #[error("left out: {0}")]
     LeftOut(TierError),
+    /// A pattern that would open something opens only what its spelling names, because of a link on that.
+    #[error(
+        "`{pattern}` of {field}: {} is a link that leads out of the workspace, or that what runs here could have \
+         made: where it leads nothing is opened; if that is meant, name its target",
+        link.display()
+    )]
+    NotFollowed {
+        /// The pattern as written.
+        pattern: String,
+        /// Its list.
+        field: &'static str,
+        /// The link, canonical.
+        link: PathBuf,
+    },
     /// Rules name sensitive paths, which nobody is asked about for that (spec §10).
     #[error("programs may use sensitive files, because rules name them: {}", listed(rules))]
     NamesSensitive {

@@ -8,11 +8,13 @@ use std::vec::Vec;
 use crate::Capabilities;
 use crate::approvals::{Approvals, ApprovedTargets};
 use crate::build::{self, BuildError, Grant, GrantKind, ImageSpec, Origin};
-use crate::canonical::{ResolveError, Root};
-use crate::check::Context;
+use crate::canonical::{self, Op, ResolveError, Root};
+use crate::check::{self, Context};
 use crate::compile::{self, Compiled};
 use crate::compile_error::CompileError;
 use crate::control::{self, Homes};
+use crate::decide::{self, Request, Verdict};
+use crate::image::Image;
 use crate::model::Policy;
 use crate::pattern::Places;
 use crate::tiers::{TierError, Tiers};
@@ -51,7 +53,8 @@ pub struct Workspace {
 impl Workspace {
     /// Compiles `policy` for the workspace at `root`, absolute or relative to the current directory.
     /// `~` in patterns is `$HOME`. External rules stand where `approvals` knows their targets, and deny otherwise (spec §6.1);
-    /// the workspace's own [`POLICY_FILE`], and what jp-confine keeps in the user's home, can be read at most.
+    /// the workspace's own [`POLICY_FILE`], and what jp-confine keeps in the user's home, can be read at most. Patterns
+    /// open nothing where a link of the workspace leads out, see [`Warning::NotFollowed`].
     ///
     /// # Errors
     /// [`OpenError`]: where the root is no directory, or a rule cannot stand.
@@ -87,7 +90,8 @@ impl Workspace {
         let added = policy.access.as_ref().map(|access| access.sensitive_paths.as_slice());
         let counts = policy.declared_fs().is_some() || written.opens();
         let sensitive = counts.then(|| added.unwrap_or_default());
-        let tiers = Tiers::new(&written, sensitive, places)?;
+        let mut tiers = Tiers::new(&written, sensitive, places)?;
+        warnings.extend(distrust(&mut tiers, &grants, &root)?);
         warnings.extend(warning::named_sensitive(&grants, &tiers));
         warnings.extend(warning::left_out(&tiers));
         Ok(Self { warnings, ..Self::under(root, grants, &tiers, homes)? })
@@ -101,10 +105,7 @@ impl Workspace {
         homes: &Homes,
     ) -> Result<Self, OpenError> {
         grants.extend(control(&root, homes));
-        let image = build::build(&ImageSpec {
-            tiers: (!tiers.is_empty()).then_some(tiers),
-            ..ImageSpec::to_ask(&grants, root.as_path())
-        })?;
+        let image = image(&root, &grants, tiers)?;
         Ok(Self::compiled(root, grants, image))
     }
 
@@ -132,6 +133,38 @@ impl Workspace {
     pub fn context(&self) -> Context<'_> {
         Context::new(&self.root, &self.grants, &self.image)
     }
+}
+
+fn image(root: &Root, grants: &[Grant], tiers: &Tiers) -> Result<Vec<u8>, BuildError> {
+    build::build(&ImageSpec {
+        tiers: (!tiers.is_empty()).then_some(tiers),
+        ..ImageSpec::to_ask(grants, root.as_path())
+    })
+}
+
+/// Has opening patterns go by their spelling where a link on it leads out of the workspace, or could be made under
+/// this very policy: then whoever wrote the pattern need not have meant where it leads.
+fn distrust(tiers: &mut Tiers, grants: &[Grant], root: &Root) -> Result<Vec<Warning>, BuildError> {
+    if tiers.opening_links().next().is_none() {
+        return Ok(Vec::new());
+    }
+    let bytes = image(root, grants, tiers)?;
+    let image = Image::parse(&bytes).ok();
+    let could_be_made = |link: &Path| {
+        let request = Request::canonical(check::bytes(link));
+        let judge = |image| decide::access(image, &request, Capabilities::CREATE);
+        image.as_ref().is_none_or(|image| judge(image) == Verdict::Allow)
+    };
+    let leads_out = |link: &Path| {
+        let leads = canonical::resolve(Path::new("/"), link, Op::Content);
+        root.contains(link) && !leads.is_ok_and(|leads| root.contains(&leads.path))
+    };
+    let not_followed = tiers.distrust(|link| leads_out(link) || could_be_made(link)).into_iter();
+    let told = not_followed.map(|(tier, pattern, link)| {
+        let field = tier.field();
+        Warning::NotFollowed { pattern, field, link }
+    });
+    Ok(told.collect())
 }
 
 /// Denials of change on what decides what may be done.

@@ -171,6 +171,40 @@ fn what_leads_to_the_control_plane_is_never_writable() {
     }
 }
 
+/// Nor do the directories go elsewhere that a `..` on the way leads out of; what is in them is free.
+#[test]
+fn what_a_way_to_the_control_plane_leads_out_of_stays() {
+    let scratch = Scratch::new();
+    for dir in ["ws/via/e", "ws/side/e", "ws/dot/x", "home/.config"] {
+        std::fs::create_dir_all(scratch.path(dir)).expect("a folder");
+    }
+    for file in ["ws/conf/policy", "ws/conf/extra", "ws/dot/own/config.toml"] {
+        scratch.write(file, "[file_policy]\n");
+    }
+    let links = [
+        ("ws/jp-confine.toml", "via/e/../../conf/policy"),
+        ("home/.config/jp-confine", "../../ws/dot/x/../own"),
+    ];
+    for (link, to) in links {
+        symlink(to, scratch.path(link)).expect("a link");
+    }
+    let script = "for it in via/e via side/e side dot/x dot; do
+                    echo x > $it/file; mv $it moved; rm -rf $it; ln -sfn /tmp $it; done; exit 0";
+    let line = ["-p", "side/e/../../conf/extra", "--", "sh", "-c", script];
+    let run = product(&scratch, &line).run();
+    run.assert_ok();
+    for dir in ["ws/via/e", "ws/side/e", "ws/dot/x"] {
+        let found = scratch.path(dir).symlink_metadata().expect("it is there");
+        assert!(found.is_dir(), "{dir}: {run}");
+    }
+    for file in ["ws/conf/policy", "ws/conf/extra", "ws/dot/own/config.toml"] {
+        assert_eq!(scratch.read(file), "[file_policy]\n", "{file}: {run}");
+    }
+    let line = ["--", "sh", "-c", "echo x > via/e/new && mkdir via/e/dir && rm -r via/e/dir"];
+    product(&scratch, &line).run().assert_ok();
+    assert_eq!(scratch.read("ws/via/e/new"), "x\n");
+}
+
 /// Who may not read the policy is told what keeps it from that: not that nobody changes it.
 #[test]
 fn who_may_not_read_the_policy_is_told_why() {

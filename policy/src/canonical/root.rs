@@ -81,7 +81,7 @@ impl Root {
 
     pub(super) fn spelled(&self, path: &Path) -> Resolved {
         let path = self.path.join(path).components().collect();
-        Resolved { path, exists: true, steps: Vec::new() }
+        Resolved { path, exists: true, steps: Vec::new(), left: Vec::new() }
     }
 
     /// Whether a canonical path is the root or below it, component by component.

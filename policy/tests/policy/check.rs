@@ -15,7 +15,7 @@ use jp_confine_policy::received::Received;
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::workspace::Workspace;
 
-use crate::place::{Place, capability, image_with};
+use crate::place::{Place, capability, file_policy, image_with};
 
 /// `allow PATH` with the canonical path, or the reason code.
 fn verdict(place: &Place, rules: &str, approved: &str, call: &str) -> String {
@@ -448,6 +448,26 @@ fn message_about_sensitive_paths() {
     assert!(
         message(b"fork/.env").ends_with("the flag `--read PATH` with this very path allows it.")
     );
+}
+
+/// To run what is sensitive is nobody's question where no rule reaches: no consent widens what the kernel was told.
+#[test]
+fn nobody_is_asked_to_run_what_is_sensitive_outside_of_all_rules() {
+    let place = Place::new("o/.env");
+    let places = Places { home: None, workspace: place.root.as_path() };
+    let tiers = Tiers::new(&file_policy("default=write"), Some(&[]), places).unwrap();
+    let image = image_with(&[], Some(&tiers), place.root.as_path());
+    let context = Context::new(&place.root, &[], &image);
+    let check = |letter| context.check_canonical(&place.path("o/.env"), capability(letter));
+    for letter in ['r', 'u', 'c'] {
+        let asked = check(letter);
+        let expected = (Verdict::Prompt, Some(Reason::SensitiveRefused));
+        assert_eq!((asked.verdict, asked.reason), expected, "{letter}");
+    }
+    let refused = check('x');
+    assert_eq!((refused.verdict, refused.reason), (Verdict::Deny, Some(Reason::Denied)));
+    let message = refused.message();
+    assert!(message.ends_with("ask the user for the flag `--exec PATH`."), "{message}");
 }
 
 /// No rule is asked for where it would not count.

@@ -47,6 +47,7 @@ fn warning(place: &Place, warning: &Warning) -> String {
         }
         Warning::ContainsWorkspace { .. } => "(contains workspace)".to_owned(),
         Warning::CoversBaseline { .. } => "(covers baseline)".to_owned(),
+        Warning::NotFollowed { .. } => "(not followed)".to_owned(),
         Warning::NamesSensitive { .. } => "(names sensitive)".to_owned(),
         Warning::Lifted { .. } | Warning::LiftedOther { .. } => "(lifted)".to_owned(),
         Warning::LeftOut(_) => "(left out)".to_owned(),

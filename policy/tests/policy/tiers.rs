@@ -286,6 +286,16 @@ fn a_spelling_restricts_and_opens_nothing() {
     assert_eq!(said("read", "/w/d/f", "/w/link/f"), "deny deny");
     assert_eq!(said("read", "/w/d/f", "/w/d/f"), "allow");
     assert_eq!(said("write", "/o/f", "/w/open/f"), "deny");
+    for (tiers, expected) in [
+        ("prompt=/w/link/**", "deny"),
+        ("prompt=/w/link/** default=deny", "deny default"),
+        ("prompt=/w/link/** deny=/w/link/k", "deny deny"),
+        ("prompt=/w/link/** read=/o/**", "ask prompt"),
+        ("prompt=/w/link/** default=prompt", "ask prompt"),
+    ] {
+        let request = Request::by_route(b"/o/f", b"/w/link/k");
+        assert_eq!(Judge::of(tiers).says_of("read", request), expected, "{tiers}");
+    }
 }
 
 #[test]

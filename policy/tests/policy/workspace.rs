@@ -62,6 +62,38 @@ fn the_policy_file_is_never_writable() {
     }
 }
 
+/// A pattern opens nothing by way of a link that leads out, or that programs may make: one of them may have
+/// (`docs/decisions/0028-planted-links.md`).
+#[test]
+fn patterns_do_not_follow_links_that_could_be_planted() {
+    let place = Place::new("w/ext=../o w/fork=../p o/a p/in=../o");
+    let read = r#"[{"path": ".", "read": true}]"#;
+    let opened = |list: &str, of: &str, fs: &str| {
+        let text =
+            format!(r#"{{"access": {{"fs": {fs}}}, "file_policy": {{"{list}": ["{of}/**"]}}}}"#);
+        open(&place, &text, "fork=p").unwrap()
+    };
+    let allows = |workspace: &Workspace, name: &str, letter| {
+        workspace.context().check(name.as_bytes(), capability(letter)).is_allowed()
+    };
+    for (list, letter) in [("read_paths", 'r'), ("write_paths", 'u')] {
+        for fs in [read, "[]", r#"[{"path": ".", "read": true, "write": true}]"#] {
+            let planted = opened(list, "<workspace>/ext", fs);
+            assert!(!allows(&planted, "ext/a", letter), "{list} {fs}");
+            let told: Vec<_> = planted.warnings().iter().map(ToString::to_string).collect();
+            assert!(told.len() == 1 && told[0].contains("/ext is a link"), "{told:?}");
+            let named = opened(list, place.path("o").to_str().unwrap(), fs);
+            assert!(allows(&named, "ext/a", letter), "{list} {fs}");
+            assert!(named.warnings().is_empty());
+        }
+    }
+    for (capability, followed) in [("read", true), ("write", false)] {
+        let fs = format!(r#"[{{"path": "fork", "external": true, "{capability}": true}}]"#);
+        let outside = opened("write_paths", place.path("p/in").to_str().unwrap(), &fs);
+        assert_eq!(allows(&outside, "ext/a", 'u'), followed, "{capability}");
+    }
+}
+
 /// Whatever rules say, and whether they exist (spec §8.1).
 #[test]
 fn what_a_user_configured_and_approved_is_never_writable() {
