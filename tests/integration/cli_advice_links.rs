@@ -40,6 +40,40 @@ fn a_link_made_since_is_not_followed() {
     }
 }
 
+/// A rule of a link's own name would be about what it leads to, once it is there: whoever makes one needs the
+/// directory, again and again.
+#[test]
+fn a_link_is_made_by_leave_of_its_directory() {
+    let read = "[[access.fs]]\npath = '.'\nread = true\n";
+    let external = "delete = true\n[[access.fs]]\npath = 'lnk'\nexternal = true\nread = true\n";
+    for (rules, script) in [
+        ("", "ln -s ../out/dir lnk"),
+        ("", "ln -s dir lnk"),
+        (external, "rm -f lnk; ln -s ../out lnk"),
+    ] {
+        let scratch = tree();
+        let restart = |added: &str| {
+            Run::sh(&scratch, "rm -f lnk").mode(Mode::Bare).run().assert_ok();
+            if rules == external {
+                symlink("../out/dir", scratch.ws().join("lnk")).expect("linked");
+            }
+            scratch.write("ws/jp-confine.toml", &format!("{read}{rules}{added}"));
+        };
+        restart("");
+        if rules == external {
+            product(&scratch, &["approvals", "approve", "lnk"]).run().assert_ok();
+        }
+        assert_ne!(attempt(&scratch, script).code(), 0, "{script}: allowed from the start");
+        let advice = texts(&denials(&scratch), "toml").join("\n");
+        assert!(!advice.contains("lnk"), "{advice}");
+        restart(&advice);
+        attempt(&scratch, script).assert_ok();
+        if rules.is_empty() {
+            attempt(&scratch, "true").assert_ok();
+        }
+    }
+}
+
 /// What is granted by a name that leads through a link is granted where that leads, so that behind one that dangles,
 /// or where what follows is not there, there is nothing to grant.
 #[test]
