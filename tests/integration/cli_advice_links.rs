@@ -40,6 +40,34 @@ fn a_link_made_since_is_not_followed() {
     }
 }
 
+/// An option that names a link is for where that leads, and lets nobody look at the link itself, as those have to who
+/// look at something through it: a pattern is of the name.
+#[test]
+fn what_is_looked_at_through_a_link_is_opened_by_its_name() {
+    for files in [&["h"][..], &["h", "i", "k"]] {
+        let scratch = tree();
+        for name in files {
+            scratch.write(&format!("home/data/{name}"), "x");
+        }
+        symlink("data", scratch.path("home/lk")).expect("linked");
+        let looked: Vec<String> = files.iter().map(|name| format!("ls -l ~/lk/{name}")).collect();
+        let script = looked.join(" && ");
+        assert_ne!(attempt(&scratch, &looked.join("; ")).code(), 0, "allowed from the start");
+        let advice = denials(&scratch);
+        assert_eq!(texts(&advice, "options"), Vec::<String>::new());
+        let why = product(&scratch, &["why", "--last"]).run();
+        assert!(!why.stdout.contains("jp-confine -r"), "{why}");
+        let patterns: Vec<&str> = advice
+            .iter()
+            .flat_map(|one| one["patterns"][0]["patterns"].as_array().into_iter().flatten())
+            .filter_map(|pattern| pattern.as_str())
+            .collect();
+        let own = format!("[file_policy]\nread_paths = {patterns:?}\n");
+        scratch.write("home/.config/jp-confine/config.toml", &own);
+        attempt(&scratch, &script).assert_ok();
+    }
+}
+
 /// A rule of a link's own name would be about what it leads to, once it is there: whoever makes one needs the
 /// directory, again and again.
 #[test]
