@@ -9,6 +9,7 @@ mod external;
 mod filled;
 mod gathered;
 mod mounted;
+mod new_link;
 mod nowhere;
 mod owned;
 mod profile;
@@ -238,7 +239,7 @@ impl<'a> Advisor<'a> {
         if let Some(reason) = self.beyond_rules(denial) {
             return never(&reason);
         }
-        let asked = asked_by(denial, self.began);
+        let asked = self.as_entry(denial, asked_by(denial, self.began));
         if let Some(reason) = self.refused_by_system(denial, asked) {
             return never(&reason);
         }

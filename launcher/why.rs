@@ -3,6 +3,7 @@
 
 mod kept;
 mod missed;
+mod moved;
 mod served;
 mod united;
 mod words;
@@ -17,6 +18,7 @@ use jp_confine_policy::Capabilities;
 use serde::{Deserialize, Serialize};
 
 use self::kept::{of_last_run, replace};
+use self::moved::Mounted;
 pub(crate) use self::served::Served;
 
 use crate::advice::{Advice, Advisor, First, Gathered, Written};
@@ -43,6 +45,9 @@ struct Head {
     /// Whose run it was.
     #[serde(default)]
     workspace: String,
+    /// In which directory; relative names of files are as seen from there.
+    #[serde(default)]
+    directory: Option<String>,
     command: Vec<String>,
     status: u8,
     denials: u64,
@@ -122,6 +127,9 @@ struct Explained {
     first: Option<String>,
     /// Options that allow it, as words for a shell.
     options: Option<String>,
+    /// The mount by which it is allowed, in place of options.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mount: Option<Mounted>,
     /// What to type instead for a port that is not told of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     other_port: Option<String>,
@@ -193,6 +201,7 @@ impl Ended<'_> {
         let hidden: u64 = explained.iter().filter(|one| one.hidden).map(|one| one.times).sum();
         let head = Head {
             workspace: workspace.label(),
+            directory: context.cwd.to_str().map(str::to_owned),
             command: command(self.name, self.arguments),
             status: self.status,
             denials: self.denials.total() + hidden,
@@ -246,11 +255,13 @@ impl Ended<'_> {
         let (mut options, mut rules, mut never) = (None, Rules::default(), None);
         let mut unapproved = Vec::new();
         let (mut patterns, mut question, mut then) = (Vec::new(), None, None);
-        let (mut first, mut other_port) = (None, None);
+        let (mut first, mut other_port, mut mount) = (None, None, None);
         match advice {
             Advice::Grant { first: before, options: words, written, question: asked } => {
                 (first, question) = (before, asked);
-                options = (!words.is_empty()).then(|| report::words(&words));
+                mount = Mounted::by(&words, self.advisor.mounts);
+                let is_told = !words.is_empty() && mount.is_none();
+                options = is_told.then(|| report::words(&words));
                 rules = self.rules(&written);
                 patterns = own_additions::additions(self.advisor.own_lists, &written);
             }
@@ -298,6 +309,7 @@ impl Ended<'_> {
             hidden: denial.hidden,
             first,
             options,
+            mount,
             other_port,
             unapproved,
             approve: None,
@@ -333,8 +345,14 @@ fn command(name: &OsStr, arguments: &[OsString]) -> Vec<String> {
 pub(crate) fn last(context: &Context, options: &Options, json: bool) -> Result<u8, Failure> {
     let workspace = prepare::find_workspace(context, options)?;
     let mut found = of_last_run(context, &workspace).map_err(|error| unreadable(&error))?;
-    for denial in found.iter_mut().flat_map(|(_, denials)| denials) {
-        denial.approve = denial.approval(&workspace.here);
+    if let Some((head, denials)) = &mut found {
+        moved::show_from(&context.cwd, head, denials);
+        for denial in denials {
+            denial.approve = denial.approval(&workspace.here);
+            if let Some(mount) = denial.mount.take() {
+                denial.options = mount.option(&workspace.here);
+            }
+        }
     }
     match found {
         Some((head, mut denials)) if json => {

@@ -103,7 +103,7 @@ fn rules_restate_what_holds_and_options_need_not() {
         (denial("open", "/w/a", U), "-w /w/a; a: read, update"),
         (denial("open", "/w/bin/a", U), "-w /w/bin/a; bin/a: read, update, execute"),
         (denial("execve", "/w/a", X), "-x /w/a; a: read, execute"),
-        (denial("symlink", "/w/new", C), "-w /w/new; new: read, create"),
+        (denial("symlink", "/w/new", C), "-w /w; .: read, create"),
         (denial("unlink", "/w/a", D), "-w /w/a; a: read, delete"),
         (denial("open", "/w", C), "-w /w; .: read, create, update"),
         (denial("open", "/srv/a", R), "-r /srv/a; read_paths /srv/a"),

@@ -64,7 +64,7 @@ impl<'a> Trial<'a> {
     /// With more; whether that can be written down, and is news.
     pub(super) fn add(&mut self, step: &Step) -> bool {
         if self.means == Means::Options {
-            self.grants.push(granted(step));
+            self.grants.push(self.by_option(step));
             return true;
         }
         if self.advisor.rule_for(step).is_some() {
@@ -78,6 +78,16 @@ impl<'a> Trial<'a> {
         let Some(grant) = entry.filter(|grant| !self.grants.contains(grant)) else { return false };
         self.grants.push(grant);
         true
+    }
+
+    /// The step as an option: what names a link means where it leads, unless that was made since. Looks at the disk.
+    fn by_option(&self, step: &Step) -> Grant {
+        let is_meant = self.advisor.made_since(&step.place).is_some();
+        let led = canonical::resolve(Path::new("/"), &step.place, Op::Content);
+        match led.ok().filter(|_| !is_meant) {
+            Some(found) => granted(&Step { place: found.path, ..step.clone() }),
+            None => granted(step),
+        }
     }
 
     /// With more patterns; whether one of them is news.

@@ -14,7 +14,7 @@ mod tally;
 mod tree;
 mod write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -153,7 +153,7 @@ impl Learned<'_> {
         let (mut looks, mut uses): (Vec<&Use>, Vec<&Use>) =
             all.partition(|one| matches!(one.how, How::Absent | How::Existed));
         for _ in 0..ROUNDS {
-            self.rules = rules_for(stage, &uses)?;
+            self.rules = rules_for(stage, &uses, &self.uses.links)?;
             stage.widen(&mut self.rules, &uses)?;
             let refused = stage.refused_looks(&self.rules, &looks)?;
             if refused.is_empty() {
@@ -179,10 +179,14 @@ impl Learned<'_> {
 }
 
 /// The rules that stand for these uses, and for the second names that were made of files.
-fn rules_for(stage: &Stage<'_>, uses: &[&Use]) -> Result<Vec<Rule>, Failure> {
+fn rules_for(
+    stage: &Stage<'_>,
+    uses: &[&Use],
+    links: &HashSet<Vec<u8>>,
+) -> Result<Vec<Rule>, Failure> {
     let mut opened = BTreeMap::new();
     for _ in 0..ROUNDS {
-        let rules = tree_of(stage, uses, &opened).rules();
+        let rules = tree_of(stage, uses, links, &opened).rules();
         let lacking = stage.lacking_for_links(&rules, uses)?;
         if lacking.is_empty() {
             return Ok(rules);
@@ -192,16 +196,24 @@ fn rules_for(stage: &Stage<'_>, uses: &[&Use]) -> Result<Vec<Rule>, Failure> {
             *known = known.union(caps);
         }
     }
-    Ok(tree_of(stage, uses, &opened).rules())
+    Ok(tree_of(stage, uses, links, &opened).rules())
 }
 
-/// What was used, and directories that are to stand for what is in them.
-fn tree_of(stage: &Stage<'_>, uses: &[&Use], opened: &BTreeMap<Vec<u8>, Capabilities>) -> Node {
+/// What was used, whose names are links', and directories that are to stand for what is in them.
+fn tree_of(
+    stage: &Stage<'_>,
+    uses: &[&Use],
+    links: &HashSet<Vec<u8>>,
+    opened: &BTreeMap<Vec<u8>, Capabilities>,
+) -> Node {
     let mut tree = Node::default();
     for part in uses.iter().flat_map(|one| one.parts()) {
         if let Some(path) = stage.inside(part.path) {
             tree.add(path, part, |path| stage.is_secret(path));
         }
+    }
+    for path in links.iter().filter_map(|path| stage.inside(path)) {
+        tree.mark_link(path, |path| stage.is_secret(path));
     }
     for (directory, caps) in opened {
         tree.open(readable(directory), *caps, |path| stage.is_secret(path));

@@ -77,6 +77,7 @@ fn kept_in(stage: &Stage<'_>, uses: &Uses, rules: &[Rule], directory: &[u8]) -> 
     let stays = parts().filter(|part| part.made).map(|part| part.path);
     let stays: Vec<&[u8]> = stays
         .chain(linked.map(|one| one.path.as_slice()))
+        .chain(uses.links.iter().map(Vec::as_slice))
         .filter_map(|path| stage.inside(path))
         .collect();
     let lists = |part: &Part<'_>| stage.inside(part.path) == Some(directory);

@@ -1,7 +1,7 @@
 //! What the supervisor saw a run use, and how the front gets to know: by a file in memory that the one
 //! appends to and the other reads along.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
@@ -39,10 +39,12 @@ pub(crate) enum How {
     Connected,
     /// It used what no rule about hosts could allow, which stands in the place of the path.
     Unruled,
+    /// None of the call itself: a symbolic link stands where it names an entry, or stood there before.
+    Link,
 }
 
 impl How {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Used,
         Self::Made,
         Self::Existed,
@@ -53,6 +55,7 @@ impl How {
         Self::Linked,
         Self::Connected,
         Self::Unruled,
+        Self::Link,
     ];
 }
 
@@ -93,7 +96,7 @@ impl Use {
             How::Replaced => (delete, Some(update)),
             How::Exchanged => (delete.union(update), Some(delete.union(update))),
             How::Linked => (Capabilities::NONE, Some(create)),
-            How::Connected | How::Unruled => (Capabilities::NONE, None),
+            How::Connected | How::Unruled | How::Link => (Capabilities::NONE, None),
         };
         let made = matches!(self.how, How::Moved | How::Linked);
         let drawn = made_up::draws_names(&self.program);
@@ -171,12 +174,14 @@ pub(crate) struct Uses {
     file: File,
     read: u64,
     pub(crate) counts: HashMap<Use, u64>,
+    /// Where a symbolic link was replaced, removed or made.
+    pub(crate) links: HashSet<Vec<u8>>,
 }
 
 impl Uses {
     /// Reads `file` from its start.
     pub(crate) fn new(file: File) -> Self {
-        Self { file, read: 0, counts: HashMap::new() }
+        Self { file, read: 0, counts: HashMap::new(), links: HashSet::new() }
     }
 
     /// Whether there may be more than were recorded.
@@ -192,8 +197,12 @@ impl Uses {
         self.file.read_exact_at(&mut bytes, self.read)?;
         let mut rest = bytes.as_slice();
         while let Some((one, count, after)) = decode(rest) {
-            self.counts.insert(one, count);
             self.read += (rest.len() - after.len()) as u64;
+            if one.how == How::Link {
+                self.links.insert(one.path);
+            } else {
+                self.counts.insert(one, count);
+            }
             rest = after;
         }
         Ok(())
@@ -256,6 +265,15 @@ mod tests {
         assert_eq!(uses.counts[&one(b"/w/a", How::Used)], 2);
         assert_eq!(uses.counts[&one(b"/w/\n", How::Moved)], 1);
         assert_eq!(uses.counts.len(), 2);
+    }
+
+    #[test]
+    fn where_links_stand_is_no_use() {
+        let file = file().expect("memory");
+        let mut uses = Uses::new(file.try_clone().expect("cloned"));
+        (&file).write_all(&encode(&one(b"/w/a", How::Link), 1)).expect("written");
+        uses.read().expect("read");
+        assert!(uses.counts.is_empty() && uses.links.contains(&b"/w/a"[..]));
     }
 
     #[test]

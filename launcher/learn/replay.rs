@@ -206,6 +206,6 @@ fn requests(one: &Use) -> Vec<Asked<'_>> {
         How::Used | How::Made | How::Existed | How::Absent => {
             vec![Asked::Access(from, one.caps())]
         }
-        How::Connected | How::Unruled => Vec::new(),
+        How::Connected | How::Unruled | How::Link => Vec::new(),
     }
 }

@@ -70,8 +70,10 @@ pub(crate) struct Node {
     gathered: Option<Capabilities>,
     /// It stands for names alone that will be others next time.
     passing: bool,
-    /// It will have another name next time.
+    /// It will have another name next time, or a link stands there: a rule on that would be about what it leads to.
     made_up: bool,
+    /// A symbolic link stands there, or stood there before.
+    link: bool,
 }
 
 impl Node {
@@ -94,6 +96,11 @@ impl Node {
         let node = self.at(path, is_secret);
         node.needs = node.needs.union(caps);
         node.whole = true;
+    }
+
+    /// Has no rule stand at `path`, where the name is a symbolic link's.
+    pub(crate) fn mark_link(&mut self, path: &[u8], is_secret: impl Fn(&[u8]) -> bool) {
+        self.at(path, is_secret).link = true;
     }
 
     fn at(&mut self, path: &[u8], is_secret: impl Fn(&[u8]) -> bool) -> &mut Self {
@@ -166,6 +173,7 @@ impl Node {
     fn is_made_up(&self, name: &[u8], in_root: bool) -> bool {
         let may_be = if in_root { made_up::may_be_random } else { made_up::may_have_been_drawn };
         !can_be_written(name)
+            || self.link
             || self.drawn
             || made_up::is_made_up(name)
             || self.passes() && may_be(name)
@@ -174,7 +182,9 @@ impl Node {
     /// The children that came or went, or in which anything may; and those that no rule can name.
     fn changed(&self) -> impl Iterator<Item = (&[u8], &Self)> {
         let changed = |child: &Self| {
-            child.needs.union(child.gathered.unwrap_or_default()).intersects(ENTRIES)
+            // Of a link in whose place something is put nothing but the entry changes.
+            let ways = if child.link { Capabilities::WRITE } else { ENTRIES };
+            child.needs.union(child.gathered.unwrap_or_default()).intersects(ways)
         };
         let children = self.children.iter().map(|(name, child)| (name.as_slice(), child));
         children

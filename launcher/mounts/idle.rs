@@ -1,7 +1,7 @@
 //! Links that `--mount` left with their approvals (spec §8.3), and that no rule of this run is about.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jp_confine_policy::build::{Grant, GrantKind};
 use jp_confine_policy::canonical::{Lookups, Root};
@@ -16,6 +16,8 @@ use crate::here::Here;
 pub(crate) struct Idle {
     /// Canonical.
     pub(crate) target: PathBuf,
+    /// Of the link, workspace-relative.
+    pub(crate) name: String,
     /// What `--mount` takes to have it again, as typed in the working directory.
     pub(crate) word: PathBuf,
 }
@@ -33,14 +35,19 @@ pub(crate) fn idle(root: &Root, here: &Here, store: &Store, grants: &[Grant]) ->
         .filter_map(|name| {
             match External::look(root, &mut Lookups::default(), name.into(), store) {
                 External::Approved { target } => {
-                    let (path, name) = (target.clone(), here.name(name)?);
-                    let word = shortest(&Mount { tool: None, name, path, writable: false });
-                    Some(Idle { target, word: word.into() })
+                    let (word, name) = (word(name, &target, here)?.into(), name.to_owned());
+                    Some(Idle { target, name, word })
                 }
                 _ => None,
             }
         })
         .collect()
+}
+
+/// What `--mount` takes, for a person who stands `here`, to have the link `name` lead to `target`.
+pub(crate) fn word(name: &str, target: &Path, here: &Here) -> Option<OsString> {
+    let (name, path) = (here.name(name)?, target.to_owned());
+    Some(shortest(&Mount { tool: None, name, path, writable: false }))
 }
 
 /// The word that is read as this, without the mode where that goes without saying.

@@ -3,7 +3,9 @@
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{Request, Verdict};
 use jp_confine_policy::image::Image;
+use rustix::fs::{AtFlags, FileType, statat};
 
+use super::found::Entry;
 use super::task::{Subject, Task, program_of};
 use crate::learn::record::{How, Recorder, Use};
 
@@ -31,6 +33,19 @@ impl Task<'_> {
             let makes = denial.missing.contains(Capabilities::CREATE);
             let how = if makes { how } else { How::Used };
             self.learn(how, subject.path, denial.missing);
+        }
+    }
+
+    /// Has the learner know of an entry where a symbolic link stands now: a rule of its name would be about what
+    /// that leads to.
+    pub(crate) fn learn_link(&self, entry: &Entry) {
+        let Some(learner) = &self.policy.learner else { return };
+        let follows_none = AtFlags::SYMLINK_NOFOLLOW;
+        let is_link = statat(&entry.directory, &entry.name, follows_none)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
+        if is_link {
+            let (path, program) = (entry.path.clone(), program_of(&self.caller));
+            learner.add(Use { path, other: Vec::new(), how: How::Link, bits: 0, program });
         }
     }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use super::moved::show_from;
 use super::{Explained, Head, MOST};
 use crate::context::Context;
 use crate::own_folders;
@@ -19,7 +20,10 @@ pub(super) fn replace(
     mut denials: Vec<Explained>,
     earlier: Option<(Head, Vec<Explained>)>,
 ) -> io::Result<bool> {
-    if let Some((before, mut all)) = earlier {
+    if let Some((mut before, mut all)) = earlier {
+        if let Some(directory) = &head.directory {
+            show_from(Path::new(directory), &mut before, &mut all);
+        }
         head.denials += before.denials;
         head.gap = head.gap.or(before.gap);
         head.together.splice(0..0, before.together);

@@ -41,6 +41,7 @@ impl Served<'_> {
         let denials = denials.map(|(refusal, times)| self.explain(refusal, *times)).collect();
         let head = Head {
             workspace: workspace.label(),
+            directory: context.cwd.to_str().map(str::to_owned),
             command: command(self.name, self.arguments),
             status: self.status,
             denials: self.refusals.total(),

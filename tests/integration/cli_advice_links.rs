@@ -40,6 +40,68 @@ fn a_link_made_since_is_not_followed() {
     }
 }
 
+/// An option that names a link is for where that leads, and lets nobody look at the link itself, as those have to who
+/// look at something through it: a pattern is of the name.
+#[test]
+fn what_is_looked_at_through_a_link_is_opened_by_its_name() {
+    for files in [&["h"][..], &["h", "i", "k"]] {
+        let scratch = tree();
+        for name in files {
+            scratch.write(&format!("home/data/{name}"), "x");
+        }
+        symlink("data", scratch.path("home/lk")).expect("linked");
+        let looked: Vec<String> = files.iter().map(|name| format!("ls -l ~/lk/{name}")).collect();
+        let script = looked.join(" && ");
+        assert_ne!(attempt(&scratch, &looked.join("; ")).code(), 0, "allowed from the start");
+        let advice = denials(&scratch);
+        assert_eq!(texts(&advice, "options"), Vec::<String>::new());
+        let why = product(&scratch, &["why", "--last"]).run();
+        assert!(!why.stdout.contains("jp-confine -r"), "{why}");
+        let patterns: Vec<&str> = advice
+            .iter()
+            .flat_map(|one| one["patterns"][0]["patterns"].as_array().into_iter().flatten())
+            .filter_map(|pattern| pattern.as_str())
+            .collect();
+        let own = format!("[file_policy]\nread_paths = {patterns:?}\n");
+        scratch.write("home/.config/jp-confine/config.toml", &own);
+        attempt(&scratch, &script).assert_ok();
+    }
+}
+
+/// A rule of a link's own name would be about what it leads to, once it is there: whoever makes one needs the
+/// directory, again and again.
+#[test]
+fn a_link_is_made_by_leave_of_its_directory() {
+    let read = "[[access.fs]]\npath = '.'\nread = true\n";
+    let external = "delete = true\n[[access.fs]]\npath = 'lnk'\nexternal = true\nread = true\n";
+    for (rules, script) in [
+        ("", "ln -s ../out/dir lnk"),
+        ("", "ln -s dir lnk"),
+        (external, "rm -f lnk; ln -s ../out lnk"),
+    ] {
+        let scratch = tree();
+        let restart = |added: &str| {
+            Run::sh(&scratch, "rm -f lnk").mode(Mode::Bare).run().assert_ok();
+            if rules == external {
+                symlink("../out/dir", scratch.ws().join("lnk")).expect("linked");
+            }
+            scratch.write("ws/jp-confine.toml", &format!("{read}{rules}{added}"));
+        };
+        restart("");
+        if rules == external {
+            product(&scratch, &["approvals", "approve", "lnk"]).run().assert_ok();
+        }
+        assert_ne!(attempt(&scratch, script).code(), 0, "{script}: allowed from the start");
+        let advice = texts(&denials(&scratch), "toml").join("\n");
+        assert!(!advice.contains("lnk"), "{advice}");
+        restart(&advice);
+        attempt(&scratch, script).assert_ok();
+        if rules.is_empty() {
+            attempt(&scratch, "true").assert_ok();
+        }
+    }
+}
+
 /// What is granted by a name that leads through a link is granted where that leads, so that behind one that dangles,
 /// or where what follows is not there, there is nothing to grant.
 #[test]

@@ -161,3 +161,24 @@ fn a_profile_of_the_run_is_advised_to_be_added_to() {
     scratch.write(file, &profile);
     run().assert_ok();
 }
+
+/// A file that was named as seen from where the run was is found from where its advice is read, too.
+#[test]
+fn the_file_for_rules_is_named_for_who_asks() {
+    let scratch = tree();
+    let rule = "[[access.fs]]\npath = 'dir/note'\n";
+    scratch.write("ws/sub/extra.toml", rule);
+    scratch.write("ws/dir/note", "x");
+    let line = ["-p", "extra.toml", "--", "cat", "../dir/note"];
+    product(&scratch, &line).cwd(&scratch.path("ws/sub")).run().assert_code(1);
+    let whole = scratch.path("ws/sub/extra.toml").display().to_string();
+    for (directory, words, name) in [
+        ("ws/sub", &["why", "--last"][..], "extra.toml"),
+        ("ws", &["why", "--last"], "sub/extra.toml"),
+        ("out", &["-C", "../ws", "why", "--last"], &whole),
+    ] {
+        let why = product(&scratch, words).cwd(&scratch.path(directory)).run();
+        let told: String = why.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains(&format!("add to {name}")), "{directory}: {why}");
+    }
+}

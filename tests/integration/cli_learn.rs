@@ -108,6 +108,49 @@ fn what_is_learned_is_enough_and_no_more() {
     }
 }
 
+/// A rule on a link's name is about what the link leads to, or refused where that is outside: whoever makes, replaces
+/// or removes links needs the directory. Whatever stood there before and may stand there now.
+#[test]
+fn links_are_learned_by_the_directory_that_they_stand_in() {
+    for (before, script) in [
+        ("ln -s src/a cur", "rm -f cur; ln -s src/b cur"),
+        ("ln -s src/a cur", "ln -sfn src/b cur"),
+        ("ln -s src/a cur", "rm cur; mkdir cur; echo x > cur/y"),
+        ("ln -s src/a cur", "cp file new; mv -f new cur"),
+        ("ln -s src/a cur", "mv cur other"),
+        (":", "ln -sfn src/b cur"),
+        (":", "ln -s ../out/dir away; rm away"),
+        ("ln -s ../out/dir away", "rm -f away; ln -s ../out/other away"),
+        ("ln -s ../../out/dir src/away", "ln -sfn ../../out/other src/away"),
+    ] {
+        let first = tree();
+        shell(&first, before);
+        let Some(learned) = learn(&first, &format!("set -e; {script}")) else { return };
+        learned.assert_ok();
+        let policy = first.read("ws/jp-confine.learned.toml");
+        for line in ["path = \"cur\"", "path = \"away\"", "path = \"src/away\""] {
+            assert!(!policy.contains(line), "{script}\n{policy}");
+        }
+        let second = tree();
+        shell(&second, before);
+        second.write("learned.toml", &policy);
+        let again = run(&second, &["-p", "../learned.toml"], &format!("set -e; {script}"));
+        assert!(
+            again.code() == 0 && !again.stderr.contains("denied"),
+            "{script}\n{policy}\n{again}"
+        );
+        let refused = run(&second, &["-p", "../learned.toml"], "rm -f src/c; echo x > dir/new");
+        refused.assert_stderr("2 denials");
+    }
+}
+
+/// Makes by itself, in the workspace, what is to be there before.
+fn shell(scratch: &Scratch, script: &str) {
+    let mut shell = std::process::Command::new("sh");
+    let done = shell.args(["-ec", script]).current_dir(scratch.ws()).status();
+    assert!(done.expect("a shell").success(), "{script}");
+}
+
 /// A second name may be used for what the first may: of what is around that nothing more is granted, and the policy
 /// says why.
 #[test]

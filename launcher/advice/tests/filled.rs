@@ -16,13 +16,15 @@ fn what_is_to_be_made_is_granted_with_what_its_maker_needs_next() {
         // One of this name lasts.
         ("open", "Cargo.lock", "read, create, update, execute"),
         ("mkfifo", "f", "read, create, update, execute"),
-        ("symlink", "f", "create, execute"),
         ("bind", "f", "create, execute"),
     ];
     for (call, name, caps) in rows {
         let denied = denial(call, &format!("/w/x/{name}"), C);
         assert_eq!(line(&grants, &denied), format!("-w /w/x/{name}; x/{name}: {caps}"), "{call}");
     }
+    // As soon as a link is there, a rule of its name is about what it leads to.
+    let link = denial("symlink", "/w/x/f", C);
+    assert_eq!(line(&grants, &link), "-w /w/x; x: create, execute");
 }
 
 #[test]

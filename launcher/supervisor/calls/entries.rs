@@ -41,7 +41,9 @@ fn on_entry(
     }
     let subject = Subject::by_route(&entry.path, &entry.route);
     task.settle(verdict, subject)?;
+    task.learn_link(&entry);
     let outcome = act(&entry);
+    task.learn_link(&entry);
     let how = match outcome {
         Err(Errno::EXIST) => How::Existed,
         Ok(()) => How::Made,

@@ -55,6 +55,7 @@ pub(crate) fn make_link(
     settle(task, path, &entry)?;
     let name = name_of(object.file.as_fd());
     let outcome = linkat(HERE, name, &entry.directory, &entry.name, AtFlags::SYMLINK_FOLLOW);
+    task.learn_link(&entry);
     match (outcome, path) {
         (Err(Errno::EXIST), _) => task.learn(How::Existed, &entry.path, Capabilities::CREATE),
         (_, Some(path)) => task.learn_pair(How::Linked, path, &entry.path, Capabilities::CREATE),

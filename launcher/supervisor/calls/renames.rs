@@ -56,8 +56,11 @@ pub(crate) fn rename(
     };
     let (from, to) = (&source.directory, &target.directory);
     let how = learnt(task, &target, flags);
+    let link = || [&source, &target].into_iter().for_each(|entry| task.learn_link(entry));
+    link();
     let outcome = renameat_with(from, &source.name, to, &target.name, flags);
     task.policy.generation.advance();
+    link();
     match outcome {
         Ok(()) => task.learn_pair(how, &source.path, &target.path, Capabilities::DELETE),
         Err(Errno::EXIST) => task.learn(How::Existed, &target.path, Capabilities::CREATE),

@@ -1,0 +1,27 @@
+//! Links that were to be made: a rule of the name of one is about what it leads to as soon as it is there, and is
+//! refused where that is outside.
+
+use std::os::unix::ffi::OsStrExt as _;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::Request;
+
+use super::Advisor;
+use crate::asked::{Asked, Extent, path_of};
+use crate::events::Denial;
+
+impl Advisor<'_> {
+    /// What was `asked` for as of an entry of its directory, where that was a symbolic link to be made in the
+    /// workspace.
+    pub(super) fn as_entry<'d>(&self, denial: &Denial, asked: Asked<'d>) -> Asked<'d> {
+        let Asked::Access(entry, need) = asked else { return asked };
+        let is_link = [&b"symlink"[..], b"symlinkat"].contains(&denial.call.as_slice());
+        let is_made = is_link && denial.missing.contains(Capabilities::CREATE);
+        let parent = path_of(entry.path).parent();
+        let Some(directory) = parent.filter(|it| is_made && it.starts_with(self.workspace)) else {
+            return asked;
+        };
+        let directory = Request::canonical(directory.as_os_str().as_bytes());
+        Asked::Made { directory, entry, need, target: None, extent: Extent::Entries }
+    }
+}
