@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::string::String;
 use std::vec::Vec;
 
-use crate::build::{Grant, GrantKind, Origin};
+use crate::build::{self, Grant, GrantKind, Origin};
 use crate::capability::Capability;
 use crate::check::{Context, bytes, shown};
 use crate::decide::{self, Request};
@@ -22,13 +22,16 @@ pub(crate) fn paths(
 ) -> Vec<String> {
     let root = context.root().as_path();
     let mut paths = Vec::new();
-    for (index, grant) in context.grants().iter().enumerate() {
+    for grant in context.grants() {
         let Some(path) = tool_path(root, grant) else { continue };
         let route = root.join(&path);
         let request = Request::by_route(bytes(&grant.anchor), bytes(&route));
         let found = decide::lookup(image, &request);
-        let wins = found.rule.is_some_and(|id| id.index() == index);
-        if wins && found.caps.contains(capability.into()) {
+        let decider = found
+            .rule
+            .and_then(|id| build::decider(context.grants(), id.index(), capability.into()));
+        let is_decisive = decider.is_some_and(|decider| std::ptr::eq(decider, grant));
+        if is_decisive && found.caps.contains(capability.into()) {
             paths.push(shown(&path));
         }
     }

@@ -129,6 +129,22 @@ pub(crate) fn left(image: &Image<'_>, request: &Request<'_>, reach: Reach) -> Lo
     image.tiers().map_or(free, |tiers| tiers.leave(request, reach, free))
 }
 
+/// Whether `need` may be granted somewhere below the canonical `directory` without a question: where this says no it
+/// is not. Of this image alone.
+#[cfg(feature = "std")]
+pub(crate) fn may_grant_below(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
+    let request = Request::canonical(directory);
+    if lookup(image, &request).below_any.contains(need) {
+        return true;
+    }
+    match (granted(image, &request), image.tiers()) {
+        ((here, Some((rule, _))), Some(tiers)) if here.caps.contains(need) => {
+            tiers.leave_below(directory, rule, here, need)
+        }
+        ((here, _), _) => here.caps.contains(need),
+    }
+}
+
 /// What may be done at `request` as [`lookup`] has it, and nothing else of it: where there are no tiers
 /// that takes a part of the time.
 pub(crate) fn capabilities(image: &Image<'_>, request: &Request<'_>) -> Capabilities {

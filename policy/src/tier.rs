@@ -188,6 +188,21 @@ impl<'a> Tiers<'a> {
         self.meet(reach, seen.here.union(self.spelled(request)), seen, free)
     }
 
+    /// Whether `need` may be left somewhere below a directory of what a rule grants there, `granted`, without a
+    /// question.
+    #[cfg(feature = "std")]
+    pub(crate) fn leave_below(
+        &self,
+        directory: &[u8],
+        rule: &Rule,
+        granted: Lookup,
+        need: Capabilities,
+    ) -> bool {
+        let seen = self.automaton.look(directory);
+        let left = |here| self.meet(Reach::of(rule), here, seen, granted).caps;
+        self.automaton.any_below(directory, |here| left(here).contains(need))
+    }
+
     /// What the spelling matches, where it is another.
     fn spelled(&self, request: &Request<'_>) -> Marks {
         if core::ptr::eq(request.route, request.path) || request.route == request.path {

@@ -248,6 +248,19 @@ fn granting_names_what_effectively_grants() {
     assert_eq!(two, ["one", "two"]);
 }
 
+/// What the product keeps there takes only changes away.
+#[test]
+fn granting_names_rules_on_what_is_kept() {
+    let place = Place::new("w/own");
+    let mut grants = place.compile("own:rw", "").unwrap().grants;
+    let origin = Origin::Product { why: "own".to_owned() };
+    grants.push(Grant::new(place.path("w/own"), Capabilities::NONE, GrantKind::Control, origin));
+    let policy = place.policy_of(grants);
+    let granting = |letter| policy.context().check(b"nothing", capability(letter)).granting;
+    assert_eq!(granting('r'), ["own"]);
+    assert_eq!(granting('u'), [""; 0]);
+}
+
 #[test]
 fn results_as_json() {
     let place = Place::new("w/a");
