@@ -38,8 +38,13 @@ pub(crate) fn paths(
     paths
 }
 
-/// What below the directory `path` may not be deleted, first what nobody may change.
-pub(crate) fn keeper(context: &Context<'_>, image: &Image<'_>, path: &Path) -> Detail {
+/// What below the directory `path`, which may be deleted itself if `is_granted`, may not, first what nobody may change.
+pub(crate) fn keeper(
+    context: &Context<'_>,
+    image: &Image<'_>,
+    path: &Path,
+    is_granted: bool,
+) -> Detail {
     let kept = context.grants().iter().enumerate().filter_map(|(index, grant)| {
         let below = grant.anchor.strip_prefix(path).ok().filter(|below| *below != Path::new(""))?;
         let found = decide::lookup(image, &Request::canonical(bytes(&grant.anchor)));
@@ -52,7 +57,7 @@ pub(crate) fn keeper(context: &Context<'_>, image: &Image<'_>, path: &Path) -> D
         Some((is_final, what)) => (is_final, Some(what)),
         None => (false, None),
     };
-    Detail::Keeps { what, is_final }
+    Detail::Keeps { what, is_final, is_granted }
 }
 
 /// The path under which a tool knows a grant; `None` for what is not about tools.

@@ -182,7 +182,7 @@ impl<'a> Tiers<'a> {
 
     /// What remains of `free`, which no rule had to grant: what patterns and the default leave of it, as far as
     /// they reach into a grant of this `reach`.
-    #[cfg(all(feature = "std", target_os = "linux"))]
+    #[cfg(feature = "std")]
     pub(crate) fn leave(&self, request: &Request<'_>, reach: Reach, free: Lookup) -> Lookup {
         let seen = self.automaton.look(request.path);
         self.meet(reach, seen.here.union(self.spelled(request)), seen, free)

@@ -64,7 +64,12 @@ impl Wanted {
                 if undeclared.is_empty() {
                     format!("an `access.fs` rule {on_it}")
                 } else {
-                    format!("`access.fs` rules: on `.` with {}, and {on_it}", keys(*undeclared))
+                    // The first rules put sensitive files behind a question.
+                    format!(
+                        "`access.fs` rules: on `.` with {}, and {on_it}, with which sensitive files such as \
+                         `.env` are no longer open",
+                        keys(*undeclared)
+                    )
                 }
             }
             Self::Known(at) => format!("{} in the `access.fs` rule on {}", keys(asked), at.words()),
