@@ -56,6 +56,8 @@ impl Wanted {
             Self::New { at: At::Directory, .. } | Self::Known(At::Directory) => {
                 format!("the flag `{flag}` on that directory")
             }
+            // A flag is not taken by way of a link that a run could have made.
+            Self::OnLink(_) => format!("the flag `{flag}` on what the link leads to"),
             _ => format!("the flag `{flag}`"),
         };
         let rule = match self {

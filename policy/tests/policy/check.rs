@@ -395,6 +395,20 @@ fn rules_that_are_advised_suffice_and_take_nothing_away() {
     }
 }
 
+/// A flag is not taken by way of a link that may be another by then; where it leads is nobody's business here.
+#[test]
+fn behind_a_link_the_flag_is_for_what_it_leads_to() {
+    let place = Place::new("w/fork=../o o/a");
+    let mut grants = place.compile(".:r fork!r", "fork=o").unwrap().grants;
+    let refused = place.policy_of(grants.clone()).context().check(b"fork/a", capability('u'));
+    let advised = "or for the flag `--write PATH` on what the link leads to.";
+    assert!(refused.message().ends_with(advised), "{}", refused.message());
+    let flag = Origin::Flag { text: "--write o/a".to_owned() };
+    let caps = Capabilities::READ.union(Capabilities::WRITE);
+    grants.push(Grant::new(place.path("o/a"), caps, GrantKind::Plain, flag));
+    assert!(place.policy_of(grants).context().check(b"fork/a", capability('u')).is_allowed());
+}
+
 /// The first rule takes away what holds without any.
 #[test]
 fn where_nothing_is_declared_two_rules_are_advised() {
@@ -575,7 +589,7 @@ fn message_about_what_tiers_withhold() {
     let place = Place::new("w/a/k w/d/k w/src/");
     let check = |rules: &str, policy: FilePolicy, call: &str| {
         let (letter, path) = call.split_at(2);
-        let grants = place.compile(rules, "").unwrap().grants;
+        let grants = place.compile(rules, "").unwrap().for_service().grants;
         let places = Places { home: None, workspace: place.root.as_path() };
         let tiers = Tiers::new(&policy, None, places).unwrap();
         let image = image_with(&grants, Some(&tiers), place.root.as_path());
