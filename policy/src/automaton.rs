@@ -119,6 +119,30 @@ impl Automaton<'_> {
         })
     }
 
+    /// Whether the marks of some longer path than that of a directory are as wanted.
+    #[cfg(feature = "std")]
+    pub(crate) fn any_below(&self, directory: &[u8], is_wanted: impl Fn(Marks) -> bool) -> bool {
+        let directory = if directory == b"/" { b"" } else { directory };
+        let inside = self.run(0, directory).and_then(|end| self.run(end, b"/"));
+        let stride = self.edges.len().checked_div(self.states.len()).unwrap_or_default();
+        let mut known = std::collections::BTreeSet::new();
+        let mut pending: std::vec::Vec<u16> = inside.into_iter().collect();
+        while let Some(at) = pending.pop() {
+            let edges = self.edges.chunks_exact(stride.max(1)).nth(usize::from(at));
+            for next in edges.into_iter().flatten().map(|next| next.get()) {
+                let here =
+                    self.states.get(usize::from(next)).map_or(Marks(u8::MAX), |it| Marks(it.here));
+                if is_wanted(here) {
+                    return true;
+                }
+                if known.insert(next) {
+                    pending.push(next);
+                }
+            }
+        }
+        false
+    }
+
     fn run(&self, from: u16, path: &[u8]) -> Option<u16> {
         let stride = self.edges.len().checked_div(self.states.len())?;
         // No index overflows: it is below 2^16 times 2^8.

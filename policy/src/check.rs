@@ -21,6 +21,7 @@ use crate::lexical;
 use crate::pin::Pin;
 #[cfg(target_os = "linux")]
 use crate::tier::Reach;
+use crate::tier::Restraint;
 use crate::tiers::Tiers;
 use crate::wanted::Wanted;
 
@@ -371,13 +372,39 @@ impl<'a> Context<'a> {
             result.rule = Some(tiers.described(restraint, path, route));
         }
         let reason = Reason::of_denial(&denial);
+        let is_default = reason == Reason::TierDeny && denial.restraint == Some(Restraint::Default);
         result.detail = self
             .stays(image, &request, result.capability)
             .or_else(|| self.control(result))
-            .or_else(|| {
-                (reason == Reason::Denied && self.user_denies(path)).then_some(Detail::ByUser)
-            });
+            .or_else(|| is_default.then(|| Detail::by_default(result.capability)));
+        if reason == Reason::Denied && result.detail.is_none() {
+            result.detail = self.beside_rules(image, &request, result, tiers);
+        }
         Err(reason)
+    }
+
+    /// What withholds it beside the rules, so that no rule alone allows it.
+    fn beside_rules(
+        &self,
+        image: &Image<'_>,
+        request: &Request<'_>,
+        result: &mut CheckResult,
+        tiers: &Tiers,
+    ) -> Option<Detail> {
+        let path = |bytes| Path::new(OsStr::from_bytes(bytes));
+        if self.user_denies(path(request.path), result.rule_id) {
+            return Some(Detail::ByUser);
+        }
+        if let Some(restraint) = decide::withheld_by_tier(image, request, result.capability.into())
+        {
+            // Somebody wrote that nobody may touch it.
+            result.uncovered &= restraint != Restraint::Deny;
+            let what = tiers.described(restraint, path(request.path), path(request.route));
+            return Some(Detail::Withheld { what });
+        }
+        (result.capability == Capability::Delete)
+            .then(|| granting::keeper(self, image, path(request.path), false))
+            .filter(|detail| matches!(detail, Detail::Keeps { what: Some(_), .. }))
     }
 
     /// Whether the launcher's own word decided, which nothing outweighs.
@@ -387,14 +414,18 @@ impl<'a> Context<'a> {
         (decider.kind == GrantKind::Control).then_some(Detail::Control)
     }
 
-    /// Whether the user denied the canonical `path` of the workspace, or what it is in, which outweighs its rules.
-    fn user_denies(&self, path: &Path) -> bool {
+    /// Whether the user denied the canonical `path`, or what it is in: in the workspace that outweighs its rules,
+    /// outside where the `winner` says so.
+    fn user_denies(&self, path: &Path, winner: Option<RuleId>) -> bool {
         let is_users =
             |origin: &Origin| matches!(origin, Origin::Flag { .. } | Origin::Profile { .. });
         let denied =
             self.grants.iter().filter(|grant| grant.caps.is_empty() && is_users(&grant.origin));
-        let mut inside = denied.filter(|grant| self.root.contains(&grant.anchor));
-        inside.any(|grant| path.starts_with(&grant.anchor))
+        let won = winner.and_then(|id| self.grants.get(id.index()));
+        let mut counting = denied.filter(|grant| {
+            self.root.contains(&grant.anchor) || won.is_some_and(|won| std::ptr::eq(won, *grant))
+        });
+        counting.any(|grant| path.starts_with(&grant.anchor))
     }
 
     /// Why what may not be deleted stays although its own rule grants that.
@@ -406,8 +437,8 @@ impl<'a> Context<'a> {
     ) -> Option<Detail> {
         let is_granted = capability == Capability::Delete
             && decide::access(image, request, capability.into()) == decide::Verdict::Allow;
-        is_granted
-            .then(|| granting::keeper(self, image, Path::new(OsStr::from_bytes(request.path))))
+        let path = Path::new(OsStr::from_bytes(request.path));
+        is_granted.then(|| granting::keeper(self, image, path, true))
     }
 
     /// Within the boundary, or how it was left.

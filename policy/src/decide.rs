@@ -329,6 +329,26 @@ pub fn grants_beneath(image: &Image<'_>, directory: &[u8], need: Capabilities) -
     image.levels().all(|image| holds_beneath(image, directory, need))
 }
 
+/// Why a tier would withhold some of `need` from a rule that names the very path of `request`, if it would: then
+/// no rule alone allows it.
+#[cfg(feature = "std")]
+#[must_use]
+pub fn withheld_by_tier(
+    image: &Image<'_>,
+    request: &Request<'_>,
+    need: Capabilities,
+) -> Option<Restraint> {
+    image.levels().find_map(|image| lookup::withheld_by_tier(image, request, need))
+}
+
+/// Whether `need` may be granted somewhere below the canonical `directory`, so that going on there can find it:
+/// where this says no it is granted nowhere below without a question.
+#[cfg(feature = "std")]
+#[must_use]
+pub fn may_grant_below(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
+    image.levels().all(|image| lookup::may_grant_below(image, directory, need))
+}
+
 /// As [`grants_beneath`], with the denial where it is not.
 #[must_use]
 pub fn beneath(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> Verdict {

@@ -8,11 +8,11 @@ use std::string::{String, ToString as _};
 use serde::Serialize;
 
 use crate::canonical::ResolveError;
-use crate::capability::Capability;
+use crate::capability::{Capabilities, Capability};
 use crate::check::CheckResult;
 use crate::decide::Denial;
 use crate::lexical::LexicalError;
-use crate::tier::Restraint;
+use crate::tier::{Restraint, Tier};
 use crate::wanted::{keys, keys_of_external};
 
 /// Why a request is refused, as programs read it (spec §5.3).
@@ -81,6 +81,15 @@ pub(crate) enum Detail {
         what: Option<String>,
         /// Nobody may change it.
         is_final: bool,
+        /// The directory itself may be deleted.
+        is_granted: bool,
+    },
+    /// No pattern of `file_policy` is about it, and its `default` withholds it; one of this tier would allow it.
+    ByDefault(Tier),
+    /// What no rule grants is withheld by `file_policy` as well.
+    Withheld {
+        /// The pattern, its list, and where it is written.
+        what: String,
     },
     /// The user denied it, or what it is in.
     ByUser,
@@ -97,6 +106,12 @@ impl Detail {
         }
     }
 
+    /// The `default` of `file_policy` withholds this capability.
+    pub(crate) fn by_default(capability: Capability) -> Self {
+        let is_change = Capabilities::WRITE.contains(capability.into());
+        Self::ByDefault(if is_change { Tier::Write } else { Tier::Read })
+    }
+
     pub(crate) fn why(&self) -> String {
         match self {
             Self::Empty => "it is empty".to_string(),
@@ -104,16 +119,31 @@ impl Detail {
             Self::NotUtf8 => {
                 "it is not UTF-8, and with other letters it would be another path".to_string()
             }
-            Self::Keeps { what, .. } => {
-                format!("{} must stay in it", what.as_deref().unwrap_or("something"))
+            Self::Keeps { what, is_granted, .. } => {
+                let stays = format!("{} must stay in it", what.as_deref().unwrap_or("something"));
+                if *is_granted {
+                    stays
+                } else {
+                    format!("the policy does not grant it, and {stays}")
+                }
+            }
+            Self::ByDefault(_) => "the `default` of `file_policy` withholds it".to_string(),
+            Self::Withheld { what } => {
+                format!("the policy does not grant it, and {what} withholds it as well")
             }
             Self::ByUser => "the user denied it".to_string(),
             Self::Control => "nobody may change it".to_string(),
         }
     }
 
-    const fn remedy(&self) -> &'static str {
-        match self {
+    fn remedy(&self) -> String {
+        let fixed = match self {
+            Self::ByDefault(tier) => {
+                let list = tier.field();
+                return format!(
+                    "No rule and no flag outweighs it; ask the user for a pattern of `{list}`."
+                );
+            }
             Self::Empty => "The root of the workspace is written `.`.",
             Self::Nul => "No name has one; check the path.",
             Self::NotUtf8 => "Ask the user to rename what is called so.",
@@ -121,11 +151,16 @@ impl Detail {
                 "No rule and no flag allows that; delete the rest of what is in it."
             }
             Self::Control => "No rule and no flag allows that.",
-            Self::Keeps { is_final: false, .. } => {
+            Self::Keeps { is_granted: false, .. } => "Ask the user to let both be deleted.",
+            Self::Keeps { .. } => {
                 "Delete the rest of what is in it, or ask the user to let that be deleted too."
             }
+            Self::Withheld { .. } => {
+                "No rule and no flag alone allows it; ask the user whether both are meant so."
+            }
             Self::ByUser => "No rule outweighs that; ask the user whether it is meant so.",
-        }
+        };
+        fixed.to_string()
     }
 }
 
@@ -162,7 +197,7 @@ impl CheckResult {
         }
         text.push(' ');
         match detail {
-            Some(detail) => text.push_str(detail.remedy()),
+            Some(detail) => text.push_str(&detail.remedy()),
             None => text.push_str(&self.remedy(reason)),
         }
         text

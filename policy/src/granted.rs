@@ -124,6 +124,19 @@ impl Context<'_> {
         result.resolved.map(|path| Granted { path, capability })
     }
 
+    /// Leave to look in the directory at `input`, workspace-relative, for what is to be asked about next, where the
+    /// policy may grant reading below. Its names are not to be told to whoever may not list it.
+    #[must_use]
+    pub fn passage(&self, input: &[u8]) -> Option<Granted> {
+        let mut result = CheckResult::new(String::new(), Capability::Read);
+        let image = self.usable().ok()?;
+        // Whether it may be read makes no difference.
+        let _ = self.judge_input(image, input, Op::Content, &mut result);
+        let path = result.resolved.filter(|path| self.reaches(path))?;
+        let leads_on = decide::may_grant_below(image, bytes(&path), Capability::Read.into());
+        leads_on.then_some(Granted { path, capability: Capability::Read })
+    }
+
     /// Whether what is moved `from` one place `to` another gains no right by it (R5), which consent to
     /// either does not change.
     #[must_use]

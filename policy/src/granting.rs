@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::string::String;
 use std::vec::Vec;
 
-use crate::build::{Grant, GrantKind, Origin};
+use crate::build::{self, Grant, GrantKind, Origin};
 use crate::capability::Capability;
 use crate::check::{Context, bytes, shown};
 use crate::decide::{self, Request};
@@ -22,21 +22,29 @@ pub(crate) fn paths(
 ) -> Vec<String> {
     let root = context.root().as_path();
     let mut paths = Vec::new();
-    for (index, grant) in context.grants().iter().enumerate() {
+    for grant in context.grants() {
         let Some(path) = tool_path(root, grant) else { continue };
         let route = root.join(&path);
         let request = Request::by_route(bytes(&grant.anchor), bytes(&route));
         let found = decide::lookup(image, &request);
-        let wins = found.rule.is_some_and(|id| id.index() == index);
-        if wins && found.caps.contains(capability.into()) {
+        let decider = found
+            .rule
+            .and_then(|id| build::decider(context.grants(), id.index(), capability.into()));
+        let is_decisive = decider.is_some_and(|decider| std::ptr::eq(decider, grant));
+        if is_decisive && found.caps.contains(capability.into()) {
             paths.push(shown(&path));
         }
     }
     paths
 }
 
-/// What below the directory `path` may not be deleted, first what nobody may change.
-pub(crate) fn keeper(context: &Context<'_>, image: &Image<'_>, path: &Path) -> Detail {
+/// What below the directory `path`, which may be deleted itself if `is_granted`, may not, first what nobody may change.
+pub(crate) fn keeper(
+    context: &Context<'_>,
+    image: &Image<'_>,
+    path: &Path,
+    is_granted: bool,
+) -> Detail {
     let kept = context.grants().iter().enumerate().filter_map(|(index, grant)| {
         let below = grant.anchor.strip_prefix(path).ok().filter(|below| *below != Path::new(""))?;
         let found = decide::lookup(image, &Request::canonical(bytes(&grant.anchor)));
@@ -49,7 +57,7 @@ pub(crate) fn keeper(context: &Context<'_>, image: &Image<'_>, path: &Path) -> D
         Some((is_final, what)) => (is_final, Some(what)),
         None => (false, None),
     };
-    Detail::Keeps { what, is_final }
+    Detail::Keeps { what, is_final, is_granted }
 }
 
 /// The path under which a tool knows a grant; `None` for what is not about tools.

@@ -3,7 +3,7 @@
 
 use crate::capability::Capabilities;
 use crate::image::{Image, NONE, Rule, RuleId};
-#[cfg(all(feature = "std", target_os = "linux"))]
+#[cfg(feature = "std")]
 use crate::tier::Reach;
 use crate::tier::Restraint;
 use crate::walk::{Walk, excludes};
@@ -127,6 +127,35 @@ pub(crate) fn left(image: &Image<'_>, request: &Request<'_>, reach: Reach) -> Lo
     }
     let free = Lookup { rule: None, caps: Capabilities::ALL, hidden: false, ..granted };
     image.tiers().map_or(free, |tiers| tiers.leave(request, reach, free))
+}
+
+/// Why a tier would withhold some of `need` from a rule that names the very path of `request` and grants all, if it
+/// would. Of this image alone.
+#[cfg(feature = "std")]
+pub(crate) fn withheld_by_tier(
+    image: &Image<'_>,
+    request: &Request<'_>,
+    need: Capabilities,
+) -> Option<Restraint> {
+    let (granted, _) = granted(image, request);
+    let free = Lookup { caps: Capabilities::ALL, hidden: false, ..granted };
+    image.tiers()?.leave(request, Reach::Outspoken, free).restraint_of(need)
+}
+
+/// Whether `need` may be granted somewhere below the canonical `directory` without a question: where this says no it
+/// is not. Of this image alone.
+#[cfg(feature = "std")]
+pub(crate) fn may_grant_below(image: &Image<'_>, directory: &[u8], need: Capabilities) -> bool {
+    let request = Request::canonical(directory);
+    if lookup(image, &request).below_any.contains(need) {
+        return true;
+    }
+    match (granted(image, &request), image.tiers()) {
+        ((here, Some((rule, _))), Some(tiers)) if here.caps.contains(need) => {
+            tiers.leave_below(directory, rule, here, need)
+        }
+        ((here, _), _) => here.caps.contains(need),
+    }
 }
 
 /// What may be done at `request` as [`lookup`] has it, and nothing else of it: where there are no tiers

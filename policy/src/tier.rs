@@ -182,10 +182,25 @@ impl<'a> Tiers<'a> {
 
     /// What remains of `free`, which no rule had to grant: what patterns and the default leave of it, as far as
     /// they reach into a grant of this `reach`.
-    #[cfg(all(feature = "std", target_os = "linux"))]
+    #[cfg(feature = "std")]
     pub(crate) fn leave(&self, request: &Request<'_>, reach: Reach, free: Lookup) -> Lookup {
         let seen = self.automaton.look(request.path);
         self.meet(reach, seen.here.union(self.spelled(request)), seen, free)
+    }
+
+    /// Whether `need` may be left somewhere below a directory of what a rule grants there, `granted`, without a
+    /// question.
+    #[cfg(feature = "std")]
+    pub(crate) fn leave_below(
+        &self,
+        directory: &[u8],
+        rule: &Rule,
+        granted: Lookup,
+        need: Capabilities,
+    ) -> bool {
+        let seen = self.automaton.look(directory);
+        let left = |here| self.meet(Reach::of(rule), here, seen, granted).caps;
+        self.automaton.any_below(directory, |here| left(here).contains(need))
     }
 
     /// What the spelling matches, where it is another.

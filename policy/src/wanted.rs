@@ -56,6 +56,8 @@ impl Wanted {
             Self::New { at: At::Directory, .. } | Self::Known(At::Directory) => {
                 format!("the flag `{flag}` on that directory")
             }
+            // A flag is not taken by way of a link that a run could have made.
+            Self::OnLink(_) => format!("the flag `{flag}` on what the link leads to"),
             _ => format!("the flag `{flag}`"),
         };
         let rule = match self {
@@ -64,7 +66,12 @@ impl Wanted {
                 if undeclared.is_empty() {
                     format!("an `access.fs` rule {on_it}")
                 } else {
-                    format!("`access.fs` rules: on `.` with {}, and {on_it}", keys(*undeclared))
+                    // The first rules put sensitive files behind a question.
+                    format!(
+                        "`access.fs` rules: on `.` with {}, and {on_it}, with which sensitive files such as \
+                         `.env` are no longer open",
+                        keys(*undeclared)
+                    )
                 }
             }
             Self::Known(at) => format!("{} in the `access.fs` rule on {}", keys(asked), at.words()),

@@ -12,6 +12,7 @@ use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::model::{CompiledAccess, TYPED};
 use jp_confine_policy::pattern::Places;
 use jp_confine_policy::received::Received;
+use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::workspace::Workspace;
 
@@ -248,6 +249,19 @@ fn granting_names_what_effectively_grants() {
     assert_eq!(two, ["one", "two"]);
 }
 
+/// What the product keeps there takes only changes away.
+#[test]
+fn granting_names_rules_on_what_is_kept() {
+    let place = Place::new("w/own");
+    let mut grants = place.compile("own:rw", "").unwrap().grants;
+    let origin = Origin::Product { why: "own".to_owned() };
+    grants.push(Grant::new(place.path("w/own"), Capabilities::NONE, GrantKind::Control, origin));
+    let policy = place.policy_of(grants);
+    let granting = |letter| policy.context().check(b"nothing", capability(letter)).granting;
+    assert_eq!(granting('r'), ["own"]);
+    assert_eq!(granting('u'), [""; 0]);
+}
+
 #[test]
 fn results_as_json() {
     let place = Place::new("w/a");
@@ -381,6 +395,20 @@ fn rules_that_are_advised_suffice_and_take_nothing_away() {
     }
 }
 
+/// A flag is not taken by way of a link that may be another by then; where it leads is nobody's business here.
+#[test]
+fn behind_a_link_the_flag_is_for_what_it_leads_to() {
+    let place = Place::new("w/fork=../o o/a");
+    let mut grants = place.compile(".:r fork!r", "fork=o").unwrap().grants;
+    let refused = place.policy_of(grants.clone()).context().check(b"fork/a", capability('u'));
+    let advised = "or for the flag `--write PATH` on what the link leads to.";
+    assert!(refused.message().ends_with(advised), "{}", refused.message());
+    let flag = Origin::Flag { text: "--write o/a".to_owned() };
+    let caps = Capabilities::READ.union(Capabilities::WRITE);
+    grants.push(Grant::new(place.path("o/a"), caps, GrantKind::Plain, flag));
+    assert!(place.policy_of(grants).context().check(b"fork/a", capability('u')).is_allowed());
+}
+
 /// The first rule takes away what holds without any.
 #[test]
 fn where_nothing_is_declared_two_rules_are_advised() {
@@ -388,7 +416,7 @@ fn where_nothing_is_declared_two_rules_are_advised() {
     let grants = place.compile("", "").unwrap().for_service().grants;
     let policy = place.policy_of(grants);
     let message = |path: &[u8]| policy.context().check(path, capability('u')).message();
-    let both = "for `access.fs` rules: on `.` with `read = true`, and on this path with `read = true` and `update = true`, or";
+    let both = "for `access.fs` rules: on `.` with `read = true`, and on this path with `read = true` and `update = true`, with which sensitive files such as `.env` are no longer open, or for the flag `--write PATH`";
     assert!(message(b"a").contains(both), "{}", message(b"a"));
     let one = "for an `access.fs` rule on this path with `read = true` and `update = true`, or";
     assert!(message(b".").contains(one), "{}", message(b"."));
@@ -473,7 +501,7 @@ fn nobody_is_asked_to_run_what_is_sensitive_outside_of_all_rules() {
 /// No rule is asked for where it would not count.
 #[test]
 fn message_about_what_the_user_denied() {
-    let place = Place::new("w/d/e/a");
+    let place = Place::new("w/d/e/a w/fork=../o o/d/a");
     let denied = |origin: Origin, anchor: &str, input: &str| {
         let mut grants = place.compile(".:r", "").unwrap().grants;
         grants.push(Grant::new(place.path(anchor), Capabilities::NONE, GrantKind::Plain, origin));
@@ -488,6 +516,11 @@ fn message_about_what_the_user_denied() {
              the user whether it is meant so."
         );
     }
+    let mut grants = place.compile(".:r fork!r", "fork=o").unwrap().grants;
+    let outside = Origin::Flag { text: "--deny o/d".to_owned() };
+    grants.push(Grant::new(place.path("o/d"), Capabilities::NONE, GrantKind::Plain, outside));
+    let refused = place.policy_of(grants).context().check(b"fork/d/a", capability('r')).message();
+    assert!(refused.contains("cannot read fork/d/a: the user denied it."), "{refused}");
     let rule = Origin::Rule { layer: "f".into(), index: 0, line: None, path: "d".to_owned() };
     assert!(
         denied(rule, "w/d", "d/e/a").contains("To allow it, ask the user for an `access.fs` rule")
@@ -501,6 +534,12 @@ fn message_about_what_stays_although_deletion_is_granted() {
         "cannot delete d: `e` (rule `d/e` (rule 1)) must stay in it. delete is granted on: `.`. Delete \
          the rest of what is in it, or ask the user to let that be deleted too."
     );
+    assert_eq!(
+        message("w/d/e/", ".:r d/e:r", "", ("d", 'd')),
+        "cannot delete d: the policy does not grant it, and `e` (rule `d/e` (rule 1)) must stay in it. \
+         Nothing grants delete. Ask the user to let both be deleted."
+    );
+    assert_eq!(message("w/d/e/", ".:rw d/e:rw", "", ("d", 'd')), "", "followed");
     let ruled = message("w/d/e/", ".:r d/e:rw", "", ("d", 'd'));
     assert!(ruled.contains("the policy does not grant it"), "{ruled}");
 }
@@ -562,4 +601,50 @@ fn typed_checks_return_the_path_to_use() {
     let error = context.check_execute("l/a".into()).unwrap_err();
     assert_eq!(error.result().reason, Some(Reason::Denied));
     assert_eq!(error.to_string(), error.result().message());
+}
+
+/// Where a tier withholds it as well, no rule is asked for as if it were enough.
+#[test]
+fn message_about_what_tiers_withhold() {
+    let place = Place::new("w/a/k w/d/k w/src/");
+    let check = |rules: &str, policy: FilePolicy, call: &str| {
+        let (letter, path) = call.split_at(2);
+        let grants = place.compile(rules, "").unwrap().for_service().grants;
+        let places = Places { home: None, workspace: place.root.as_path() };
+        let tiers = Tiers::new(&policy, None, places).unwrap();
+        let image = image_with(&grants, Some(&tiers), place.root.as_path());
+        let context = Context::new(&place.root, &grants, &image).naming(&tiers);
+        context.check(path.as_bytes(), capability(letter.chars().next().unwrap()))
+    };
+    let list = |text: &str| vec![text.to_owned()];
+    let denies = FilePolicy { deny_paths: list("**/k"), ..FilePolicy::default() };
+    let asks = FilePolicy { prompt_paths: list("**/k"), ..FilePolicy::default() };
+    let reads = FilePolicy { read_paths: list("**/k"), ..FilePolicy::default() };
+    for (policy, call, by) in [
+        (&denies, "r d/k", "deny_paths"),
+        (&asks, "r d/k", "prompt_paths"),
+        (&reads, "u d/k", "read_paths"),
+    ] {
+        let refused = check("src:r", policy.clone(), call).message();
+        let both =
+            format!("the policy does not grant it, and `**/k` of {by} withholds it as well.");
+        assert!(refused.contains(&both), "{refused}");
+        assert!(refused.ends_with("ask the user whether both are meant so."), "{refused}");
+        assert!(!check("src:r d/k:ru", policy.clone(), call).is_allowed(), "{call}");
+    }
+    // Nor is a person asked about what nobody may touch.
+    assert!(!check("", denies, "u d/k").is_open_to_consent());
+    assert!(check("src:r", reads, "r d/k").message().contains("an `access.fs` rule on this path"));
+
+    let nothing = FilePolicy { default: Some(Tier::Deny), ..FilePolicy::default() };
+    for (call, field, opened) in [
+        ("r d/k", "read_paths", FilePolicy { read_paths: list("**/k"), ..nothing.clone() }),
+        ("u d/k", "write_paths", FilePolicy { write_paths: list("**/k"), ..nothing.clone() }),
+    ] {
+        let refused = check(".:rw", nothing.clone(), call).message();
+        assert!(refused.contains("the `default` of `file_policy` withholds it."), "{refused}");
+        let advice = format!("outweighs it; ask the user for a pattern of `{field}`.");
+        assert!(refused.ends_with(&advice), "{refused}");
+        assert!(check(".:rw", opened, call).is_allowed(), "{call}");
+    }
 }

@@ -75,3 +75,32 @@ fn renames_act_on_what_was_held() {
     let reading = leave("open/b", Capability::Read).pin().unwrap();
     assert!(reading.rename_to(&taken).is_err());
 }
+
+/// Only what may lead to something is looked through.
+#[test]
+fn a_way_leads_to_what_may_be_read() {
+    for (policy, open, closed) in [
+        (r#"{"access": {"fs": [{"path": "a/b/c", "read": true}]}}"#, &[".", "a/b"][..], &["b"][..]),
+        (r#"{"access": {"fs": [{"path": "jp-confine.toml", "read": true}]}}"#, &["."], &["a"]),
+        (
+            r#"{"file_policy": {"default": "deny", "read_paths": ["<workspace>/*/b/**"]}}"#,
+            &[".", "a", "a/b/c"],
+            &["a/c", "b/a"],
+        ),
+        (
+            r#"{"file_policy": {"deny_paths": ["<workspace>/*", "<workspace>/c/**"]}}"#,
+            &["a", "a/b"],
+            &["c", "c/d"],
+        ),
+        (
+            r#"{"access": {"fs": [{"path": ".", "read": true}, {"path": "a"}]}}"#,
+            &["."],
+            &["a", "../a"],
+        ),
+    ] {
+        let workspace = Workspace::imagined(&serde_json::from_str(policy).unwrap()).unwrap();
+        let leads = |path: &&&str| workspace.context().passage(path.as_bytes()).is_some();
+        assert_eq!(open.iter().filter(|path| !leads(path)).count(), 0, "{policy}");
+        assert_eq!(closed.iter().filter(leads).count(), 0, "{policy}");
+    }
+}

@@ -1,8 +1,7 @@
 //! What a search goes through: directories in the order of their paths, links in them not followed, and what may not
-//! be read passed over, but for what a rule makes readable below.
+//! be read passed over, but for what may be read below.
 
-use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use jp_confine_policy::Capability;
@@ -22,8 +21,6 @@ use crate::method::Kind;
 pub(super) struct Walk {
     /// The next one last.
     pending: Vec<Visit>,
-    /// Where rules grant reading, absolute.
-    granting: Vec<PathBuf>,
 }
 
 /// A place on the way.
@@ -40,42 +37,44 @@ pub(super) struct Visit {
 pub(super) enum Reach {
     /// To read the file.
     File(Granted),
-    /// To list the directory.
+    /// To look in the directory for what may be read.
     Dir(Granted),
-    /// Neither: the canonical directory may not be read, and only what rules name below it is told.
-    Way(PathBuf),
+}
+
+impl Reach {
+    fn place(&self) -> &Path {
+        let (Self::File(granted) | Self::Dir(granted)) = self;
+        granted.path()
+    }
 }
 
 impl Service<'_> {
-    /// A walk through `paths`, which must be readable, or through the whole workspace.
+    /// A walk through `paths`, which must be readable, or through the whole workspace, which need not.
     pub(super) fn walk(
         &mut self,
         paths: Option<&[String]>,
         caller: &mut dyn Caller,
     ) -> Result<Walk, Fault> {
-        let everything = self.gate.context.check(b".", Capability::Read);
-        let granting = match &everything.resolved {
-            Some(root) => everything.granting.iter().map(|path| root.join(path)).collect(),
-            None => Vec::new(),
-        };
         let mut pending = match paths {
             Some(paths) => self.named(paths, caller)?,
-            None => vec![self.whole(everything, caller)?],
+            None => self.whole(caller)?.into_iter().collect(),
         };
         pending.reverse();
-        Ok(Walk { pending, granting })
+        Ok(Walk { pending })
     }
 
     /// The workspace, whether it may be listed or not.
-    fn whole(&mut self, check: CheckResult, caller: &mut dyn Caller) -> Result<Visit, Fault> {
-        let reach = match &check.resolved {
-            Some(root) if !check.is_allowed() => Reach::Way(root.clone()),
-            _ => {
-                let [granted] = self.gate.pass([check], caller)?;
-                Reach::Dir(granted)
-            }
+    fn whole(&mut self, caller: &mut dyn Caller) -> Result<Option<Visit>, Fault> {
+        let path = ".".to_owned();
+        let check = self.gate.context.check_to_use(path.as_bytes(), Capability::Read);
+        let granted = if check.is_allowed() || check.resolved.is_none() {
+            let [granted] = self.gate.pass([check], caller)?;
+            Some(granted)
+        } else {
+            self.gate.context.passage(path.as_bytes())
         };
-        Ok(Visit { path: ".".to_owned(), reach, ignored: None })
+        let visit = |granted| Visit { path, reach: Reach::Dir(granted), ignored: None };
+        Ok(granted.map(visit))
     }
 
     fn named(&mut self, paths: &[String], caller: &mut dyn Caller) -> Result<Vec<Visit>, Fault> {
@@ -104,47 +103,30 @@ impl Walk {
 
     /// Goes on with what is in the directory of `visit`.
     pub(super) fn enter(&mut self, service: &Service<'_>, visit: &Visit) {
-        let (at, names) = match &visit.reach {
-            Reach::File(_) => return,
-            Reach::Dir(granted) => {
-                let names = service.files.names(granted).unwrap_or_default();
-                (granted.path(), BTreeSet::from_iter(names))
-            }
-            Reach::Way(at) => (at.as_path(), self.named_in(at)),
-        };
+        let Reach::Dir(dir) = &visit.reach else { return };
+        let mut names = service.files.names(dir).unwrap_or_default();
+        names.sort_unstable_by(|one, other| other.cmp(one));
         let ignored = service.ignored_in(&visit.path, visit.ignored.as_ref());
-        for name in names.iter().rev() {
-            let path = below(&visit.path, name);
-            let Some(reach) = self.reach(service, &path, at.join(name)) else { continue };
-            if !ignored.covers(&path, !matches!(reach, Reach::File(_))) {
+        for name in names {
+            let path = below(&visit.path, &name);
+            let Some(reach) = reach(service, &path, &dir.path().join(name)) else { continue };
+            if !ignored.covers(&path, matches!(reach, Reach::Dir(_))) {
                 self.pending.push(Visit { path, reach, ignored: Some(Rc::clone(&ignored)) });
             }
         }
     }
+}
 
-    /// What can be done at the absolute place `at`, unless it is a link.
-    fn reach(&self, service: &Service<'_>, path: &str, at: PathBuf) -> Option<Reach> {
-        let leads_on = |at: &Path| self.below(at).next().is_some();
-        match service.readable(path) {
-            Some((granted, _)) if granted.path() != at => None,
-            Some((granted, Kind::Dir)) => Some(Reach::Dir(granted)),
-            Some((granted, Kind::File)) => Some(Reach::File(granted)),
-            None => leads_on(&at).then_some(Reach::Way(at)),
+/// What can be done at the absolute place `at`, unless it is a link.
+fn reach(service: &Service<'_>, path: &str, at: &Path) -> Option<Reach> {
+    match service.readable(path) {
+        Some((granted, Kind::File)) => Some(Reach::File(granted)),
+        Some((granted, Kind::Dir)) => Some(Reach::Dir(granted)),
+        None => {
+            let granted = service.gate.context.passage(path.as_bytes())?;
+            let is_dir = matches!(service.files.look(granted.path()), Ok(Some(Standing::Dir)));
+            is_dir.then_some(Reach::Dir(granted))
         }
     }
-
-    /// The names in the directory `at` that lead to where rules grant reading.
-    fn named_in(&self, at: &Path) -> BTreeSet<String> {
-        let first = |way: &Path| match way.components().next() {
-            Some(Component::Normal(name)) => name.to_str().map(str::to_owned),
-            _ => None,
-        };
-        self.below(at).filter_map(first).collect()
-    }
-
-    /// The ways from the directory `at` to where rules grant reading.
-    fn below<'w>(&'w self, at: &'w Path) -> impl Iterator<Item = &'w Path> {
-        let ways = self.granting.iter().filter_map(move |place| place.strip_prefix(at).ok());
-        ways.filter(|way| !way.as_os_str().is_empty())
-    }
+    .filter(|reach| reach.place() == at)
 }

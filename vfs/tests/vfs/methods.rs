@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::both::{POLICY, Place, answer, answer_in_full, rows};
+use crate::both::{FILES, POLICY, Place, answer, answer_in_full, rows};
 
 const DENIED: i32 = -32001;
 const NOT_FOUND: i32 = -32002;
@@ -283,6 +283,43 @@ fn grep() {
     let everything = json!({"pattern": "spring"});
     rows(policy, &[("fs.grep", everything.clone(), source)]);
     rows(none, &[("fs.grep", everything, json!({"matches": []}))]);
+}
+
+/// Whatever withholds the directories that they are in.
+#[test]
+fn grep_finds_what_may_be_read() {
+    let rules = |rules: &str, tiers: &str| {
+        format!(r#"{{"access": {{"fs": [{rules}]}}, "file_policy": {{{tiers}}}}}"#)
+    };
+    let read = r#""default": "deny", "read_paths": ["<workspace>/rw/**"]"#;
+    let everywhere = r#"{"path": ".", "read": true}"#;
+    for (policy, expected) in [
+        (format!(r#"{{"file_policy": {{{read}}}}}"#), 4),
+        (rules(everywhere, read), 4),
+        (rules(r#"{"path": "rw/sub", "read": true}"#, r#""deny_paths": ["<workspace>/*"]"#), 1),
+        (rules(everywhere, r#""deny_paths": ["<workspace>/*"]"#), 5),
+        (rules(everywhere, r#""deny_paths": ["<workspace>/r?"]"#), 6),
+        (rules(everywhere, r#""deny_paths": ["<workspace>/r?/**"]"#), 2),
+        (rules(everywhere, r#""prompt_paths": ["<workspace>/rw/s*"]"#), 5),
+        (r#"{"file_policy": {"default": "deny", "read_paths": ["**/*.txt"]}}"#.to_owned(), 4),
+    ] {
+        for place in [Place::on_disk(&policy), Place::in_memory(&policy)] {
+            let mut nobody = jp_confine_vfs::person::Nobody;
+            let mut service = place.service(&mut nobody);
+            let found = answer(&mut service, "fs.grep", &json!({"pattern": "spring"}));
+            let found = found["matches"].as_array().cloned().unwrap_or_default();
+            let found: Vec<&str> = found.iter().filter_map(|file| file["path"].as_str()).collect();
+            let mut is_read = |path: &&str| {
+                let file = answer(&mut service, "fs.read", &json!({"path": path}));
+                let text = file["content"].as_str().unwrap_or_default();
+                file["encoding"] != "base64" && text.contains("spring")
+            };
+            let mut readable: Vec<&str> = FILES.iter().map(|(path, _)| *path).collect();
+            readable.retain(&mut is_read);
+            assert_eq!(found, readable, "{policy}");
+            assert_eq!(found.len(), expected, "{policy}");
+        }
+    }
 }
 
 /// Lines with nothing in them are little on disk, and much in a reply.
