@@ -4,12 +4,10 @@
 use std::path::Path;
 
 use jp_confine_policy::build::{Grant, GrantKind};
-use jp_confine_policy::decide::Verdict;
 
 use super::{Advice, Advisor, First, Means, Trial, Written, options_of};
 use crate::asked::Asked;
 use crate::events::Denial;
-use crate::prepare;
 
 impl Advisor<'_> {
     /// What to approve for `asked` to be allowed, if that is what lacks.
@@ -22,9 +20,8 @@ impl Advisor<'_> {
         let decided = self.decider(denial)?;
         let approved = self.unapproved.iter().find(|grant| grant.origin == decided.origin)?;
         let grants = self.grants_with(&[approved]);
-        let image = Trial::of(Advisor { grants: &grants, ..*self }, Means::Options).image(asked);
-        let image = image.ok()?;
-        if asked.judge(&prepare::parse_image(&image).ok()?) != Verdict::Allow {
+        let advisor = Advisor { grants: &grants, ..*self };
+        if !Trial::of(advisor, Means::Options).allows(&[asked]) {
             return None;
         }
         let is_wider = !approved.caps.difference(denial.missing).is_empty();

@@ -22,8 +22,8 @@ pub(crate) struct Idle {
     pub(crate) word: PathBuf,
 }
 
-/// Those of the workspace `root` that lead where they were approved to, seen from the directory `cwd`; none where
-/// that is not in the workspace. Looks at the disk.
+/// Those of the workspace `root` that lead where they were approved to, named for a person who stands `here`. Looks at
+/// the disk.
 pub(crate) fn idle(root: &Root, here: &Here, store: &Store, grants: &[Grant]) -> Vec<Idle> {
     let is_ruled = |name: &str| {
         let names = |grant: &Grant| matches!(&grant.kind, GrantKind::External { lexical_path } if lexical_path == name);

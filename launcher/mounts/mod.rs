@@ -80,12 +80,14 @@ impl Mounts {
         scopes: &[Scope],
         store: &Store,
     ) -> Result<Self, Failure> {
-        let Asked { context, root, options, .. } = *asked;
+        let Asked { context, workspace, root, options, .. } = *asked;
         if options.mounts.is_empty() && options.no_mounts.is_empty() {
             return Ok(Self::default());
         }
         let place = Place { context, root };
-        let checker = Checker { place, links: Links::of(root)?, known: list::names(scopes, store) };
+        let here = &workspace.here;
+        let known = list::names(scopes, store);
+        let checker = Checker { place, here, links: Links::of(root)?, known };
         let mut mounts = Self::default();
         for unmount in &options.no_mounts {
             mounts.gone.extend(checker.gone(unmount, store)?);
@@ -185,6 +187,7 @@ fn check_tool(mount: &Mount, running: Option<&str>, layers: &Layers) -> Result<(
 /// Looks at one word of the command line after the other.
 struct Checker<'a> {
     place: Place<'a>,
+    here: &'a Here,
     links: Links,
     /// The names of the mounts that there are, of whatever tool.
     known: BTreeSet<Utf8PathBuf>,
@@ -212,9 +215,7 @@ impl Checker<'_> {
 
     /// The `name` as it is typed here.
     fn typed(&self, name: &Utf8Path) -> String {
-        let Place { context, root } = self.place;
-        let here = Here::of(&context.cwd, root.as_path(), None);
-        here.name(name.as_str()).unwrap_or_else(|| name.to_string())
+        self.here.name(name.as_str()).unwrap_or_else(|| name.to_string())
     }
 
     /// Whether `name` is a link, and not one that stays inside, which is somebody's for another

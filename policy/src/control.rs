@@ -134,6 +134,7 @@ mod tests {
         let expected = ["config", "real/jp-confine", "data/jp-confine", "dotfiles/c"];
         assert_eq!(kept, expected.map(|path| top.join(path)));
     }
+
     /// The directories that a `..` leads out of stay where they are, and nothing else in them is kept.
     #[test]
     fn what_is_left_on_the_way_stays() {
