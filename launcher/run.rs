@@ -124,8 +124,9 @@ pub(crate) fn run(
     if let Some(lesson) = lesson {
         lesson.end()?;
     }
-    let end = end.map_err(|error| Failure::own(format!("waiting failed: {error}")))?;
-    let status = end.status();
+    // What was refused until the supervisor was killed is as true as the rest.
+    let end = end.map_err(|error| Failure::own(format!("waiting failed: {error}")));
+    let status = end.as_ref().map_or_else(Failure::status, |end| end.status());
     let lost = record.drain(&mut take).is_err();
     denials.gap = if lost { Some(Gap::Damaged) } else { record.gap(running.unrecorded()) };
     if let (Some(log), Some(gap)) = (&log, denials.gap) {
@@ -143,7 +144,7 @@ pub(crate) fn run(
         exposed.warning(&image).iter().for_each(|warning| report::warning(warning));
     }
     aftermath.tell(&ended, true);
-    Ok(Ran { end, prepared, denials })
+    Ok(Ran { end: end?, prepared, denials })
 }
 
 /// What is to say before the program starts.

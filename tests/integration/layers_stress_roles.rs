@@ -107,6 +107,19 @@ fn a_killed_supervisor_ends_the_run() {
     assert!(said.contains("the supervisor was killed"), "{said}");
 }
 
+#[test]
+fn what_was_refused_is_told_where_the_supervisor_is_killed() {
+    let scratch = Scratch::new();
+    scratch.write("out/secret", "told\n");
+    let secret = scratch.out().join("secret");
+    let script = format!("cat {}; echo up; sleep 300; echo on", secret.display());
+    let Some(family) = Family::start(&scratch, &script, 2) else { return };
+    kill_process(family.supervisor, Signal::KILL).expect("killed");
+    let (_, said) = family.end();
+    assert!(said.contains(&format!("denied read {}", secret.display())), "{said}");
+    assert!(said.contains("the supervisor was killed"), "{said}");
+}
+
 /// It may have been the limit that killed it.
 #[test]
 fn a_killed_supervisor_whose_time_is_limited() {
