@@ -19,14 +19,10 @@ pub(crate) struct Context {
     pub(crate) cwd: PathBuf,
     /// The working directory as the shell spells it, where `$PWD` proves to be the same directory.
     pub(crate) spelled_cwd: PathBuf,
-    /// `$HOME` as given: absolute, or unknown. The password file is not consulted (spec §9.1).
-    pub(crate) home: Option<PathBuf>,
-    /// The canonical form of `home`.
+    /// Where what is the user's own is kept.
+    pub(crate) homes: Homes,
+    /// The canonical form of `$HOME`.
     pub(crate) canonical_home: Option<PathBuf>,
-    /// Where the user's configuration lives (`$XDG_CONFIG_HOME` or `~/.config`).
-    pub(crate) config_home: Option<PathBuf>,
-    /// Where the user's data lives (`$XDG_DATA_HOME` or `~/.local/share`).
-    pub(crate) data_home: Option<PathBuf>,
     /// The host's directory for temporary files, canonical if it exists.
     pub(crate) temp: PathBuf,
     /// `PATH`, where programs are looked up.
@@ -43,31 +39,23 @@ impl Context {
         let cwd = env::current_dir().and_then(|cwd| cwd.canonicalize()).map_err(|error| {
             Failure::own(format!("the working directory cannot be resolved: {error}"))
         })?;
-        let Homes { user: home, config: config_home, data: data_home } = Homes::of_environment();
+        let homes = Homes::of_environment();
         let without = env::var_os(WITHOUT).unwrap_or_default();
         Ok(Self {
             spelled_cwd: spelled_cwd(&cwd),
-            canonical_home: home.as_ref().and_then(|home| home.canonicalize().ok()),
-            config_home,
-            data_home,
+            canonical_home: homes.user.as_ref().and_then(|home| home.canonicalize().ok()),
             temp: env::temp_dir().canonicalize().unwrap_or_else(|_| env::temp_dir()),
             path: env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into()),
             environment: env::vars_os().collect(),
             absent: Absent::parse(&without.to_string_lossy())?,
-            home,
+            homes,
             cwd,
         })
     }
 
-    /// Where what is the user's own is kept.
-    pub(crate) fn homes(&self) -> Homes {
-        let Self { home, config_home, data_home, .. } = self;
-        Homes { user: home.clone(), config: config_home.clone(), data: data_home.clone() }
-    }
-
     /// The user's configuration file, be it there or not.
     pub(crate) fn configuration(&self) -> Option<PathBuf> {
-        self.homes().configuration()
+        self.homes.configuration()
     }
 
     /// `path` made absolute from the working directory; no I/O.
@@ -123,10 +111,8 @@ impl Context {
         Self {
             cwd: cwd.to_owned(),
             spelled_cwd: cwd.to_owned(),
-            home: None,
+            homes: Homes::default(),
             canonical_home: None,
-            config_home: None,
-            data_home: None,
             temp: cwd.to_owned(),
             path: OsString::new(),
             environment: Vec::new(),

@@ -435,7 +435,7 @@ pub(crate) fn control(
     let of_file = |file: &PathBuf| (file.clone(), "a policy file, never writable from inside");
     let kept = control::policy_file(root)
         .chain(policy_files.iter().map(of_file))
-        .chain(context.homes().kept())
+        .chain(context.homes.kept())
         .map(|(path, why)| (path, why.to_owned()));
     let mut kept: Vec<_> = kept.collect();
     kept.dedup_by(|a, b| a.0 == b.0);

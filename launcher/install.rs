@@ -42,7 +42,7 @@ const CHUNK: usize = 16 * 1024;
 pub(crate) fn ensure(context: &Context, scratch: &Scratch) -> Result<PathBuf, Failure> {
     let folder = format!("shim-{HASH:016x}");
     let of_root = rustix::process::geteuid().is_root().then(|| PathBuf::from("/var/lib"));
-    for base in of_root.iter().chain(&context.data_home) {
+    for base in of_root.iter().chain(&context.homes.data) {
         let path = base.join("jp-confine").join(&folder).join(NAME);
         if install(&path).is_err() {
             continue;

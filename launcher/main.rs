@@ -32,6 +32,7 @@ mod front;
 mod gap;
 mod grants;
 mod here;
+mod inherited;
 mod init;
 mod install;
 mod learn;

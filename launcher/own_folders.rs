@@ -41,7 +41,7 @@ pub(crate) fn make(path: &Path) -> io::Result<()> {
 /// Makes the folders that are missing, where the program could make something in their place: the way to
 /// a folder is only held where it exists.
 pub(crate) fn make_where_reachable(context: &Context, image: &Image<'_>) -> Result<(), Failure> {
-    for (folder, _) in context.homes().folders() {
+    for (folder, _) in context.homes.folders() {
         let Ok(resolved) = canonical::resolve(&context.cwd, &folder, Op::Content) else { continue };
         if resolved.exists || !reaches(image, first_missing(&resolved.path)) {
             continue;

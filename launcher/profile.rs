@@ -245,7 +245,7 @@ fn expand(context: &Context, entry: &str) -> Option<PathBuf> {
         };
         base.join(rest.trim_start_matches('/'))
     } else if let Some(rest) = entry.strip_prefix('~') {
-        context.home.as_ref()?.join(rest.trim_start_matches('/'))
+        context.homes.user.as_ref()?.join(rest.trim_start_matches('/'))
     } else {
         PathBuf::from(entry)
     };
@@ -282,11 +282,9 @@ mod tests {
 
     fn home(dir: &tempfile::TempDir) -> Context {
         let path = dir.path().canonicalize().expect("canonical");
-        Context {
-            home: Some(path.clone()),
-            canonical_home: Some(path.clone()),
-            ..Context::bare(&path)
-        }
+        let mut context = Context::bare(&path);
+        context.homes.user = Some(path.clone());
+        Context { canonical_home: Some(path), ..context }
     }
 
     fn picked(named: &[&str], program: &str) -> Vec<String> {
@@ -327,7 +325,7 @@ mod tests {
         assert_eq!(expand(&context, "/etc"), path("/etc"));
         assert_eq!(expand(&context, "~/x"), None);
         assert_eq!(expand(&context, "${CARGO_HOME:-~/.cargo}/bin"), None);
-        context.home = path("/home/u");
+        context.homes.user = path("/home/u");
         assert_eq!(expand(&context, "~/x"), path("/home/u/x"));
         assert_eq!(expand(&context, "${CARGO_HOME:-~/.cargo}/bin"), path("/home/u/.cargo/bin"));
         assert_eq!(expand(&context, "${CARGO_HOME}/bin"), None);

@@ -27,7 +27,7 @@ pub(crate) struct Turn {
 impl Turns {
     /// At the terminal of this process, which is told from those of other machines that share the folder.
     pub(crate) fn of(context: &Context) -> Self {
-        let folder = context.data_home.as_ref().map(|home| home.join("jp-confine/terminals"));
+        let folder = context.homes.data.as_ref().map(|home| home.join("jp-confine/terminals"));
         let machine = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let machine = machine.trim_end().replace('/', "_");
         let name = own_terminal().map(|number| format!("{machine}-{number:x}"));

@@ -39,7 +39,7 @@ impl Workspace {
         let name: String =
             name.iter().map(|byte| if kept(byte) { char::from(*byte) } else { '_' }).collect();
         let id = format!("{:016x}-{name}", fnv1a(root));
-        Some(context.data_home.as_ref()?.join("jp-confine/workspaces").join(id))
+        Some(context.homes.data.as_ref()?.join("jp-confine/workspaces").join(id))
     }
 
     /// What files in [`Self::data_dir`] name the workspace by, so that two with one hash are told apart.
@@ -150,7 +150,8 @@ mod tests {
 
     #[test]
     fn every_workspace_has_a_directory_of_its_own() {
-        let context = Context { data_home: Some("/d".into()), ..Context::bare(Path::new("/")) };
+        let mut context = Context::bare(Path::new("/"));
+        context.homes.data = Some("/d".into());
         let dir = |root: &str| Workspace::bare(Path::new(root)).data_dir(&context);
         // The hash of nothing is the offset basis (draft-eastlake-fnv, 5.1).
         assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);

@@ -158,7 +158,7 @@ impl About<'_> {
                 "Warning: it contains the workspace, where only the workspace's own rules count.\n",
             );
         }
-        let homes = [&self.context.canonical_home, &self.context.home];
+        let homes = [&self.context.canonical_home, &self.context.homes.user];
         if homes.into_iter().flatten().any(|home| home.starts_with(target)) {
             text.push_str("Warning: it contains your whole home directory.\n");
         }

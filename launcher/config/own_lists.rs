@@ -202,7 +202,8 @@ mod tests {
         fs::create_dir(path("work")).expect("a directory");
         fs::write(path("config/jp-confine/config.toml"), config).expect("written");
         fs::write(path("named.toml"), named).expect("written");
-        let context = Context { config_home: Some(path("config")), ..Context::bare(&path("work")) };
+        let mut context = Context::bare(&path("work"));
+        context.homes.config = Some(path("config"));
         let policies: Vec<PathBuf> = vec![path("named.toml")];
         let layers = Layers::load(&context, &path("work"), &policies).expect("good layers");
         layers.own_lists(&context, tool, &[profile.to_owned()])

@@ -359,8 +359,8 @@ impl Place {
     }
 
     fn load(&self, policies: &[PathBuf]) -> Result<Layers, Failure> {
-        let context =
-            Context { config_home: Some(self.path("config")), ..Context::bare(&self.path("work")) };
+        let mut context = Context::bare(&self.path("work"));
+        context.homes.config = Some(self.path("config"));
         Layers::load(&context, &self.path("work"), policies)
     }
 

@@ -71,7 +71,7 @@ impl Place<'_> {
     /// `~` and `~/…` from the home directory; whatever else begins with `~` is a name.
     fn expanded(&self, typed: &Path) -> Result<PathBuf, String> {
         let Ok(rest) = typed.strip_prefix("~") else { return Ok(typed.to_owned()) };
-        let home = self.context.home.as_ref().ok_or("`~` means nothing: HOME is not set")?;
+        let home = self.context.homes.user.as_ref().ok_or("`~` means nothing: HOME is not set")?;
         Ok(home.join(rest))
     }
 }
@@ -109,8 +109,8 @@ mod tests {
 
         fn with<T>(&self, cwd: &str, ask: impl Fn(&Place<'_>) -> T) -> T {
             let mut context = Context::bare(&self.top.join(cwd));
-            context.home = Some(self.top.join("out"));
-            context.data_home = Some(self.top.join("ws/.local/share"));
+            context.homes.user = Some(self.top.join("out"));
+            context.homes.data = Some(self.top.join("ws/.local/share"));
             let root = Root::open(&self.top.join("ws")).expect("a root");
             ask(&Place { context: &context, root: &root })
         }

@@ -1,15 +1,15 @@
 //! Which sockets of the run listen on loopback. Who connects to one of them gets nowhere but into the run.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::{fs, io};
 
 use rustix::io::Errno;
-use rustix::net::sockopt::socket_cookie;
 use rustix::net::{Shutdown, getpeername, shutdown};
-use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+
+use crate::inherited;
 
 /// More sockets are not told apart; then none is of the run.
 const MOST: usize = 1 << 16;
@@ -52,22 +52,8 @@ impl Listeners {
     /// # Errors
     /// Where it cannot be told which these are.
     pub(crate) fn of_heir() -> io::Result<Self> {
-        let listeners = Self::default();
-        let own = pidfd_open(getpid(), PidfdFlags::empty())?;
-        for entry in fs::read_dir("/proc/self/fd")? {
-            let name = entry?.file_name();
-            let Some(number) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
-            let held = match pidfd_getfd(&own, number, PidfdGetfdFlags::empty()) {
-                // Closed meanwhile.
-                Err(Errno::BADF) => continue,
-                held => held?,
-            };
-            // What is no socket has none.
-            if let Ok(cookie) = socket_cookie(&held) {
-                listeners.share(cookie);
-            }
-        }
-        Ok(listeners)
+        let state = State { shared: inherited::cookies()?, ..State::default() };
+        Ok(Self(Mutex::new(state)))
     }
 
     /// Takes note of a socket that began to listen at `place`, and is to be found at `name`.

@@ -12,9 +12,9 @@ use jp_confine_policy::image::{Image, Text};
 use jp_confine_policy::telling::FULL;
 use rustix::io::Errno;
 
-use super::calls::abstract_names;
 use crate::consent::Consent;
 use crate::events;
+use crate::inherited;
 use crate::learn::record::Recorder;
 use crate::net::Network;
 use crate::sys::memory::Generation;
@@ -33,8 +33,8 @@ pub(crate) struct Policy {
     page: OwnedFd,
     /// What connections are judged by, if they are.
     pub(crate) network: Option<Network>,
-    /// The cookies of sockets that were handed to the run when it began: they are not its own.
-    pub(crate) handed: HashSet<u64>,
+    /// The cookies of sockets that were handed to the run when it began, if these are known: they are not its own.
+    pub(crate) handed: Option<HashSet<u64>>,
     /// Who learns what the run uses, if anybody does.
     pub(crate) learner: Option<Recorder>,
     /// Whether the program that was typed has been started: before that nothing of the run's own runs.
@@ -58,7 +58,7 @@ impl Policy {
         let (generation, page) = (Generation::map(page)?, page.try_clone()?);
         let begun = AtomicBool::new(false);
         let unrecorded = AtomicU64::new(0);
-        let handed = abstract_names::handed();
+        let handed = inherited::cookies().ok();
         Ok(Self {
             image,
             record,

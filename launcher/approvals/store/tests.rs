@@ -18,7 +18,7 @@ impl Place {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let mut context = Context::bare(dir.path());
-        context.data_home = Some(dir.path().join("data"));
+        context.homes.data = Some(dir.path().join("data"));
         let workspace = Workspace::bare(&dir.path().join("ws"));
         Self { context, workspace, dir }
     }
@@ -325,7 +325,7 @@ fn what_is_approved_by_now_is_found() {
 #[test]
 fn without_a_home_nothing_is_kept() {
     let mut place = Place::new();
-    place.context.data_home = None;
+    place.context.homes.data = None;
     let mut store = place.open();
     store.approve(Kind::Mount, "fork".into(), "/a".into());
     assert!(store.save().is_err());

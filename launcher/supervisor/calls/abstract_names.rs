@@ -8,7 +8,6 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::sockopt::{socket_acceptconn, socket_cookie, socket_type};
 use rustix::net::{SocketAddrUnix, SocketType, getsockname};
-use rustix::process::getpid;
 
 use super::network::{domain, is_datagram, refuse_unruled, shown_name};
 use crate::descendants::{self, sockets_of};
@@ -33,7 +32,8 @@ pub(super) fn connect(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result
 fn admit(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<Option<OwnedFd>, Errno> {
     let shown = shown_name(given);
     if !is_datagram(socket)? {
-        let server = Server::sought_by(socket, given)?.hold(&task.policy.handed);
+        let sought = Server::sought_by(socket, given)?;
+        let server = task.policy.handed.as_ref().and_then(|handed| sought.hold(handed));
         if server.is_some() {
             return Ok(server);
         }
@@ -79,12 +79,6 @@ impl<'a> Server<'a> {
             && socket_acceptconn(socket)?
             && actions::network_namespace(socket)? == self.namespace)
     }
-}
-
-/// The cookies of the sockets that this process has, which began before there was a run: others wait there.
-pub(crate) fn handed() -> HashSet<u64> {
-    let sockets = sockets_of(getpid().as_raw_nonzero().get()).into_iter().flatten();
-    sockets.filter_map(|socket| socket_cookie(&socket).ok()).collect()
 }
 
 /// Whether anybody in the caller's network namespace has the name, or nobody can tell (`/proc/net/unix`, `proc(5)`).

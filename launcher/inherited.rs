@@ -1,0 +1,29 @@
+//! The sockets that were there before a run, and that it inherits: who had them before may take what comes to them.
+
+use std::collections::HashSet;
+use std::{fs, io};
+
+use rustix::io::Errno;
+use rustix::net::sockopt::socket_cookie;
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+
+/// What tells the sockets that this process has from all others (`SO_COOKIE`, `socket(7)`).
+///
+/// # Errors
+/// Where it cannot be told which these are.
+pub(crate) fn cookies() -> io::Result<HashSet<u64>> {
+    let own = pidfd_open(getpid(), PidfdFlags::empty())?;
+    let mut cookies = HashSet::new();
+    for entry in fs::read_dir("/proc/self/fd")? {
+        let name = entry?.file_name();
+        let Some(number) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
+        let held = match pidfd_getfd(&own, number, PidfdGetfdFlags::empty()) {
+            // Closed meanwhile.
+            Err(Errno::BADF) => continue,
+            held => held?,
+        };
+        // What is no socket has none.
+        cookies.extend(socket_cookie(&held).ok());
+    }
+    Ok(cookies)
+}
