@@ -1,8 +1,11 @@
 //! Which directory is the workspace (spec §18, `-C`).
 
+use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use rustix::process::geteuid;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -60,7 +63,8 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 /// Unnamed, the nearest directory upwards that holds `jp-confine.toml` or `.git`, else the working
 /// directory. But programs of a run could have made what marks one below a policy file, to be held to
 /// nothing or to what they wrote next time: then it is the farthest that has one, and a nearer policy file
-/// has to be named (`docs/decisions/0033`). The root directory and the home directory are too much to grant
+/// has to be named (`docs/decisions/0033`). In a directory that everybody may write to it counts only what is this
+/// user's own. The root directory and the home directory are too much to grant
 /// unasked, and refused.
 pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace, Failure> {
     if let Some(named) = named {
@@ -70,15 +74,21 @@ pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace,
     }
     let too_much =
         |dir: &Path| dir.parent().is_none() || context.canonical_home.as_deref() == Some(dir);
-    let marked = |dir: &&Path| {
-        !too_much(dir)
-            && [FILE, ".git"].iter().any(|mark| dir.join(mark).symlink_metadata().is_ok())
-    };
-    let nearest = context.cwd.ancestors().find(marked).unwrap_or(&context.cwd);
-    let holds = |dir: &&Path| !too_much(dir) && holds_below(dir);
-    let farthest = nearest.ancestors().skip(1).filter(holds).last();
+    let mut nearest = &*context.cwd;
+    for dir in context.cwd.ancestors().filter(|dir| !too_much(dir)) {
+        if dir.join(FILE).symlink_metadata().is_ok() && !has(dir, FILE) {
+            return Err(of_a_stranger(dir));
+        }
+        if [FILE, ".git"].iter().any(|mark| has(dir, mark)) {
+            nearest = dir;
+            break;
+        }
+    }
+    let has_policy = |dir: &&Path| has(dir, FILE);
+    let farthest =
+        nearest.ancestors().skip(1).filter(|dir| !too_much(dir) && has_policy(dir)).last();
     if let Some(farthest) = farthest
-        && let Some(inner) = nearest.ancestors().find(|dir| has_policy(dir))
+        && let Some(inner) = nearest.ancestors().find(has_policy)
         && inner != farthest
     {
         return Err(one_of(inner, farthest));
@@ -97,15 +107,26 @@ pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace,
     Ok(Workspace { root: root.to_owned(), spelled: spelling_of(context, root), here })
 }
 
-/// Whether a directory has a policy file, and one that not everybody could have made there.
-fn holds_below(dir: &Path) -> bool {
+/// Whether a directory has such a mark, and not one that a stranger may have made there.
+fn has(dir: &Path, mark: &str) -> bool {
     const EVERYBODY: u32 = 0o002;
-    let is_shared = dir.metadata().is_ok_and(|metadata| metadata.mode() & EVERYBODY != 0);
-    !is_shared && has_policy(dir)
+    let is_shared = || dir.metadata().is_ok_and(|metadata| metadata.mode() & EVERYBODY != 0);
+    let is_own = |mark: Metadata| mark.uid() == geteuid().as_raw();
+    dir.join(mark).symlink_metadata().is_ok_and(|mark| is_own(mark) || !is_shared())
 }
 
-fn has_policy(dir: &Path) -> bool {
-    dir.join(FILE).symlink_metadata().is_ok()
+/// Nobody is held to what anybody may have written, nor to nothing where somebody meant a policy.
+fn of_a_stranger(dir: &Path) -> Failure {
+    let operand = report::operand(dir.as_os_str().as_bytes());
+    Failure::advised(
+        format!(
+            "{} is another user's, in a directory that everybody may write to",
+            report::path(&dir.join(FILE).to_string_lossy())
+        ),
+        format!(
+            "name the workspace: -C . for this directory alone, or if you trust that file: -C {operand}"
+        ),
+    )
 }
 
 /// Which of two policy files holds is not for whoever could have made one of them.

@@ -294,57 +294,6 @@ fn as_an_ordinary_user() {
     run.assert_stderr("No such file");
 }
 
-#[test]
-fn workspace_discovery() {
-    let scratch = Scratch::new();
-    scratch.write("ws/deep/below/x", "deep\n");
-    let read_up = |cwd: &str| {
-        product(&scratch, &["--", "cat", &scratch.expand("$WS/file")])
-            .cwd(&scratch.path(cwd))
-            .run()
-            .code()
-    };
-    assert_eq!(read_up("ws/deep/below"), 1, "without a marker the folder itself is the workspace");
-    std::fs::create_dir(scratch.path("ws/.git")).expect("a marker");
-    assert_eq!(read_up("ws/deep/below"), 0, ".git marks the workspace");
-    scratch.write("ws/deep/jp-confine.toml", "");
-    assert_eq!(read_up("ws/deep/below"), 1, "the nearest marker counts");
-    let named =
-        ["-C", &scratch.expand("$WS"), "--", "cat", &scratch.expand("$WS/file")].map(String::from);
-    let named: Vec<&str> = named.iter().map(String::as_str).collect();
-    product(&scratch, &named).cwd(&scratch.path("ws/deep/below")).run().assert_ok();
-}
-
-/// Else a run would decide what the next one is held to.
-#[test]
-fn no_marker_below_a_policy_takes_from_it() {
-    let scratch = Scratch::new();
-    scratch.write("ws/jp-confine.toml", "[file_policy]\ndeny_paths = ['**/secret']\n");
-    scratch.write("ws/deep/secret", "SECRET\n");
-    let run = |flags: &[&str], command: &str| {
-        let line = [flags, &["--", "sh", "-c", command]].concat();
-        product(&scratch, &line).cwd(&scratch.path("ws/deep")).run()
-    };
-    run(&[], "mkdir .git").assert_ok();
-    run(&[], "cat secret").assert_code(1).assert_stderr("denied read");
-    run(&[], "echo > jp-confine.toml").assert_ok();
-    let refused = run(&[], "cat secret");
-    refused.assert_code(125).assert_stderr("one above it").assert_stderr("-C ");
-    run(&["-C", ".."], "cat secret").assert_code(1).assert_stderr("denied read");
-    run(&["-C", "."], "cat secret").assert_stdout("SECRET\n");
-}
-
-#[test]
-fn home_and_root_are_no_workspace_unless_named() {
-    let scratch = Scratch::new();
-    scratch.write("home/plain", "plain\n");
-    for cwd in [scratch.home(), "/".into()] {
-        product(&scratch, &["--", "true"]).cwd(&cwd).run().assert_code(125);
-    }
-    let home = scratch.expand("$HOME");
-    product(&scratch, &["-C", &home, "--", "cat", "plain"]).cwd(&scratch.home()).run().assert_ok();
-}
-
 /// Somebody else may have made the directory for temporary files of all runs.
 #[test]
 fn without_a_place_of_the_users_own_for_the_library() {

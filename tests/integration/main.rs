@@ -57,6 +57,7 @@ mod cli_report;
 mod cli_status;
 mod cli_vfs;
 mod cli_width;
+mod cli_workspace;
 mod inventory;
 mod layers_stress;
 mod layers_stress_roles;
