@@ -41,6 +41,7 @@ mod log;
 mod machine;
 mod made_up;
 mod manual;
+mod marks;
 mod mounts;
 mod net;
 mod orphaned;

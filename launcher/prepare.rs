@@ -125,7 +125,7 @@ pub(crate) fn prepare(
     let TierLayer { mut tiers, exposed, warnings: of_tiers } =
         TierLayer::of(&asked, &layers, granted, stage.purpose())?;
     let mut control = grants::control(context, &root, &layers.policy_files);
-    control.extend(stage.control());
+    control.extend(workspace.kept().into_iter().chain(stage.control()));
     let (mut grants, mut left_out) = Parts {
         context,
         workspace,

@@ -1,15 +1,14 @@
 //! Which directory is the workspace (spec §18, `-C`).
 
-use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::process::geteuid;
+use jp_confine_policy::control;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::marks::Marks;
 use crate::report;
 
 /// The policy file of a workspace.
@@ -24,13 +23,15 @@ pub(crate) struct Workspace {
     pub(crate) spelled: Option<PathBuf>,
     /// Where the person stands who typed the command.
     pub(crate) here: Here,
+    /// What marks it, where without that mark the next run would have a larger one.
+    pub(crate) mark: Option<PathBuf>,
 }
 
 impl Workspace {
     /// The one at `root`, of somebody who stands there.
     #[cfg(test)]
     pub(crate) fn bare(root: &Path) -> Self {
-        Self { root: root.to_owned(), spelled: None, here: Here::INSIDE }
+        Self { root: root.to_owned(), spelled: None, here: Here::INSIDE, mark: None }
     }
 
     /// Where this user's data about this workspace is kept, out of reach of every run: a directory of
@@ -43,6 +44,12 @@ impl Workspace {
             name.iter().map(|byte| if kept(byte) { char::from(*byte) } else { '_' }).collect();
         let id = format!("{:016x}-{name}", fnv1a(root));
         Some(context.homes.data.as_ref()?.join("jp-confine/workspaces").join(id))
+    }
+
+    /// What nobody may change so that this stays the workspace, and what it is.
+    pub(crate) fn kept(&self) -> Option<(PathBuf, String)> {
+        let kept = control::standing(self.mark.as_ref()?)?;
+        Some((kept, "the workspace's mark, which a run has to leave".to_owned()))
     }
 
     /// What files in [`Self::data_dir`] name the workspace by, so that two with one hash are told apart.
@@ -63,30 +70,39 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 /// Unnamed, the nearest directory upwards that holds `jp-confine.toml` or `.git`, else the working
 /// directory. But programs of a run could have made what marks one below a policy file, to be held to
 /// nothing or to what they wrote next time: then it is the farthest that has one, and a nearer policy file
-/// has to be named (`docs/decisions/0033`). In a directory that everybody may write to it counts only what is this
-/// user's own. The root directory and the home directory are too much to grant
-/// unasked, and refused.
+/// has to be named (`docs/decisions/0033`); and a link out of a workspace, named or gone by, leads to none. The root
+/// directory and the home directory are too much to grant unasked, and refused.
 pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace, Failure> {
-    if let Some(named) = named {
-        return at(context, named).map_err(|error| {
+    let marks = Marks::of(context);
+    let found = match named {
+        Some(named) => at(context, named).map_err(|error| {
             Failure::own(format!("the workspace {} cannot be used: {error}", named.display()))
-        });
+        }),
+        None => around(context, marks),
+    }?;
+    let spelled =
+        named.map_or_else(|| context.spelled_cwd.clone(), |dir| context.spelled_cwd.join(dir));
+    if let Some((link, holder)) = marks.led_out(&spelled, &found.root) {
+        return Err(led(&link, &holder, &found.root));
     }
-    let too_much =
-        |dir: &Path| dir.parent().is_none() || context.canonical_home.as_deref() == Some(dir);
+    let mark = marks.needed(&found.root);
+    Ok(Workspace { mark, ..found })
+}
+
+/// The workspace that the working directory is in.
+fn around(context: &Context, marks: Marks<'_>) -> Result<Workspace, Failure> {
     let mut nearest = &*context.cwd;
-    for dir in context.cwd.ancestors().filter(|dir| !too_much(dir)) {
-        if dir.join(FILE).symlink_metadata().is_ok() && !has(dir, FILE) {
+    for dir in context.cwd.ancestors() {
+        if marks.has_strangers_policy(dir) {
             return Err(of_a_stranger(dir));
         }
-        if [FILE, ".git"].iter().any(|mark| has(dir, mark)) {
+        if marks.has_any(dir) {
             nearest = dir;
             break;
         }
     }
-    let has_policy = |dir: &&Path| has(dir, FILE);
-    let farthest =
-        nearest.ancestors().skip(1).filter(|dir| !too_much(dir) && has_policy(dir)).last();
+    let has_policy = |dir: &&Path| marks.has(dir, FILE);
+    let farthest = nearest.ancestors().skip(1).filter(has_policy).last();
     if let Some(farthest) = farthest
         && let Some(inner) = nearest.ancestors().find(has_policy)
         && inner != farthest
@@ -94,7 +110,7 @@ pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace,
         return Err(one_of(inner, farthest));
     }
     let root = farthest.unwrap_or(nearest);
-    if too_much(root) {
+    if marks.is_too_much(root) {
         return Err(Failure::advised(
             format!(
                 "{} would be the workspace, and the program could change all of it",
@@ -104,28 +120,31 @@ pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace,
         ));
     }
     let here = Here::of(&context.cwd, root, None);
-    Ok(Workspace { root: root.to_owned(), spelled: spelling_of(context, root), here })
-}
-
-/// Whether a directory has such a mark, and not one that a stranger may have made there.
-fn has(dir: &Path, mark: &str) -> bool {
-    const EVERYBODY: u32 = 0o002;
-    let is_shared = || dir.metadata().is_ok_and(|metadata| metadata.mode() & EVERYBODY != 0);
-    let is_own = |mark: Metadata| mark.uid() == geteuid().as_raw();
-    dir.join(mark).symlink_metadata().is_ok_and(|mark| is_own(mark) || !is_shared())
+    let spelled = spelling_of(context, root);
+    Ok(Workspace { root: root.to_owned(), spelled, here, mark: None })
 }
 
 /// Nobody is held to what anybody may have written, nor to nothing where somebody meant a policy.
 fn of_a_stranger(dir: &Path) -> Failure {
-    let operand = report::operand(dir.as_os_str().as_bytes());
+    let file = report::path(&dir.join(FILE).to_string_lossy());
+    let dir = report::operand(dir.as_os_str().as_bytes());
+    Failure::advised(
+        format!("{file} is another user's, in a directory that everybody may write to"),
+        format!(
+            "name the workspace: -C . for this directory alone, or if you trust that file: -C {dir}"
+        ),
+    )
+}
+
+/// Whoever writes in a workspace may have the next one be anywhere.
+fn led(link: &Path, holder: &Path, root: &Path) -> Failure {
+    let [link, holder] = [link, holder].map(|path| report::quoted(path.as_os_str().as_bytes()));
+    let root = report::operand(root.as_os_str().as_bytes());
     Failure::advised(
         format!(
-            "{} is another user's, in a directory that everybody may write to",
-            report::path(&dir.join(FILE).to_string_lossy())
+            "{link} is a link out of the workspace {holder} that what ran there could have made"
         ),
-        format!(
-            "name the workspace: -C . for this directory alone, or if you trust that file: -C {operand}"
-        ),
+        format!("if its target is meant to be the workspace: -C {root}"),
     )
 }
 
@@ -148,7 +167,7 @@ fn at(context: &Context, named: &Path) -> std::io::Result<Workspace> {
     let spelled = lexical(&spelled);
     let here = Here::of(&context.cwd, &root, Some(named));
     let spelled = (spelled != root).then_some(spelled);
-    Ok(Workspace { root, spelled, here })
+    Ok(Workspace { root, spelled, here, mark: None })
 }
 
 /// How the shell spells `root`, an ancestor of the working directory: `$PWD` less as many

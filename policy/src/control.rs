@@ -87,6 +87,14 @@ pub fn way(place: &Path) -> Vec<PathBuf> {
     kept(place, canonical::resolve(Path::new("/"), place, Op::Content))
 }
 
+/// What nobody may change so that something stays at `place`, absolute, its parent canonical: it itself, or of a
+/// directory that it is there.
+#[must_use]
+pub fn standing(place: &Path) -> Option<PathBuf> {
+    let there = place.symlink_metadata().ok()?;
+    Some(if there.is_dir() { place.join(ANCHOR) } else { place.to_owned() })
+}
+
 fn kept(place: &Path, resolved: Result<Resolved, ResolveError>) -> Vec<PathBuf> {
     match resolved {
         Ok(Resolved { path, steps, left, .. }) => {

@@ -86,3 +86,61 @@ fn what_a_stranger_left_where_everybody_may_write_marks_nothing() {
     scratch.write("shared/deep/jp-confine.toml", "");
     run(&[]).assert_code(1).assert_stderr("denied read");
 }
+
+/// Else it would make what is above it the workspace of the next run.
+#[test]
+fn a_run_leaves_the_mark_of_its_workspace() {
+    let scratch = Scratch::new();
+    scratch.write("ws/.git/HEAD", "");
+    scratch.write("ws/secret", "SECRET\n");
+    let run = |name: &str, command: &str| {
+        product(&scratch, &["--", "sh", "-c", command]).cwd(&scratch.path(name)).run()
+    };
+    scratch.write("ws/tree/.git/HEAD", "");
+    scratch.write("ws/link/.git", "gitdir: ../.git/modules/link\n");
+    for name in ["ws/tree", "ws/link"] {
+        run(name, "mv .git other").assert_code(1).assert_stderr("denied delete .git");
+        run(name, "rm -rf .git").assert_code(1).assert_stderr("denied delete .git");
+        run(name, "cat ../secret").assert_code(1).assert_stderr("denied read");
+    }
+    run("ws/tree", "echo x > .git/HEAD && mkdir .git/hooks").assert_ok();
+    run("ws", "mv .git other").assert_ok();
+}
+
+/// Else the next run would be held to nothing below.
+#[test]
+fn who_may_write_beside_a_policy_makes_no_difference_to_who_wrote_it() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", "[file_policy]\ndeny_paths = ['**/secret']\n");
+    scratch.write("ws/deep/secret", "SECRET\n");
+    let opened = product(&scratch, &["--", "sh", "-c", "chmod o+w . && mkdir deep/.git"]);
+    opened.run().assert_ok();
+    let read = product(&scratch, &["--", "cat", "secret"]).cwd(&scratch.path("ws/deep")).run();
+    read.assert_code(1).assert_stderr("denied read");
+}
+
+/// Programs may put a link where the next run is going to be started.
+#[test]
+fn a_link_out_of_a_workspace_leads_to_none() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", "");
+    scratch.write("ws/deep/file", "");
+    scratch.write("out/secret", "SECRET\n");
+    let [link, out] = ["ws/link", "out"].map(|name| scratch.path(name));
+    std::os::unix::fs::symlink("../out", &link).expect("planted");
+    std::os::unix::fs::symlink("deep", scratch.path("ws/inner")).expect("linked");
+    let planted = "is a link out of the workspace";
+    let named = |dir: &str| product(&scratch, &["-C", dir, "--", "cat", "../out/secret"]).run();
+    named("link").assert_code(125).assert_stderr(planted).assert_stderr("-C ");
+    named("link/.").assert_code(125).assert_stderr(planted);
+    named("../out").assert_stdout("SECRET\n");
+    named("inner").assert_code(1);
+    let stood = |dir: &str| {
+        let spelled = scratch.path(dir);
+        let run = product(&scratch, &["--", "cat", "secret"]).cwd(&spelled);
+        run.env("PWD", spelled.to_str().expect("UTF-8")).run()
+    };
+    stood("ws/link").assert_code(125).assert_stderr(planted);
+    stood("ws/inner").assert_code(1).assert_stderr("cat: secret: No such file");
+    product(&scratch, &["--", "cat", "secret"]).cwd(&out).run().assert_stdout("SECRET\n");
+}
