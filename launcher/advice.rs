@@ -250,8 +250,8 @@ impl<'a> Advisor<'a> {
         if let Some(reason) = self.leads_nowhere(denial, asked) {
             return never(&reason);
         }
-        if self.is_control(denial) {
-            return never("cannot be allowed");
+        if let Some(reason) = self.kept(denial) {
+            return never(&reason);
         }
         self.approval(denial, asked).map_or(Ok(asked), |advice| Err(Box::new(advice)))
     }
@@ -261,13 +261,18 @@ impl<'a> Advisor<'a> {
         self.programs.filter(|_| denial.reason == Reason::Command)
     }
 
-    /// Whether the denied change would have been to a file of the launcher's own.
-    fn is_control(&self, denial: &Denial) -> bool {
+    /// Why nothing allows the denied change, where it is one of what decides about runs, or would have taken the
+    /// directory of that away.
+    fn kept(&self, denial: &Denial) -> Option<String> {
         let path = path_of(&denial.path);
+        let controls = || self.grants.iter().filter(|grant| grant.kind == GrantKind::Control);
         let changes = denial.missing.intersects(Capabilities::WRITE);
-        let controls =
-            |grant: &&Grant| grant.kind == GrantKind::Control && path.starts_with(&grant.anchor);
-        changes && self.grants.iter().any(|grant| controls(&grant))
+        if changes && controls().any(|grant| path.starts_with(&grant.anchor)) {
+            return Some("cannot be allowed".to_owned());
+        }
+        let takes_away = denial.missing.contains(Capabilities::DELETE);
+        let inside = controls().find(|grant| takes_away && grant.anchor.starts_with(path))?;
+        Some(format!("cannot be allowed, because of what is inside: {}", inside.origin))
     }
 
     /// The step as a rule of the workspace, where rules are declared, it is inside, or all that an external rule is for,

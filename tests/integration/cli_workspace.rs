@@ -99,7 +99,9 @@ fn a_run_leaves_the_mark_of_its_workspace() {
     scratch.write("ws/tree/.git/HEAD", "");
     scratch.write("ws/link/.git", "gitdir: ../.git/modules/link\n");
     for name in ["ws/tree", "ws/link"] {
-        run(name, "mv .git other").assert_code(1).assert_stderr("denied delete .git");
+        let moved = run(name, "mv .git other");
+        moved.assert_code(1).assert_stderr("denied delete .git");
+        moved.assert_stderr("the workspace's mark").assert_stderr("cannot be allowed");
         run(name, "rm -rf .git").assert_code(1).assert_stderr("denied delete .git");
         run(name, "cat ../secret").assert_code(1).assert_stderr("denied read");
     }
