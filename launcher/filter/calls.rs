@@ -63,9 +63,15 @@ pub(crate) const IOPRIO_WHO_PROCESS: u32 = 1;
 pub(super) const LAST_KNOWN: c_long = 469;
 
 /// What does not exist as far as programs are told: they fall back to ordinary calls, which can be seen. A ring
-/// may have been handed over.
-pub(super) const ABSENT: &[c_long] =
-    &[libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
+/// may have been handed over. Keys are a user's: what others of the user's programs keep there has no path.
+pub(super) const ABSENT: &[c_long] = &[
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+];
 
 /// By which a program makes a sandbox for itself. What the supervisor does for it would be done outside of
 /// that, so it is told that there is none (`docs/decisions/0027`).

@@ -15,8 +15,8 @@ const LIMITS: [&str; 2] = [
 ];
 
 /// What programs try and do without, so that it is no news.
-const ABSENT: &str = "not reported: calls that look absent (io_uring, Landlock, flags of files by \
-     ioctl, other architectures, calls newer than this program)";
+const ABSENT: &str = "not reported: calls that look absent (io_uring, keys, Landlock, flags of files \
+     by ioctl, other architectures, calls newer than this program)";
 
 /// What root inside cannot do for want of capabilities.
 const WITHHELD: &str = "not reported: what the kernel refuses for want of the dropped capabilities \

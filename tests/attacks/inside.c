@@ -174,6 +174,8 @@ static int v_refused(char **a)
     return FAILED;
 }
 
+/* keyctl(KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING) */
+static int v_keys(char **a) { (void)a; return syscall(SYS_keyctl, 0, -4, 1) < 0 ? FAILED : DONE; }
 static int v_mq_open(char **a) { return mq_open(a[0], O_CREAT | O_RDWR, 0600, NULL) < 0 ? FAILED : mq_unlink(a[0]); }
 
 static int v_mq_make(char **a) { return mq_open(a[0], O_CREAT | O_EXCL | O_RDWR, 0600, NULL) < 0 ? FAILED : DONE; }
@@ -337,6 +339,7 @@ const struct verb inside_verbs[] = {
     {"raw_open_wide", 1, v_raw_open_wide},
     {"raw_refused", 1, v_raw_refused},
     {"refused", 1, v_refused},
+    {"keys", 0, v_keys},
     {"mq_open", 1, v_mq_open},
     {"mq_make", 1, v_mq_make},
     {"mq_use", 1, v_mq_use},

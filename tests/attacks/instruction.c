@@ -109,6 +109,7 @@ static int v_getxattr(char **a)
     return DONE;
 }
 /* Without the slash, as the kernel takes names of queues. */
+static int v_keys(char **a) { (void)a; return done(call(SYS_keyctl, 0, -4, 1, 0, 0)); }
 static int v_mq_unlink(char **a) { return done(call(SYS_mq_unlink, (long)(a[0] + 1), 0, 0, 0, 0)); }
 static int v_mq_use(char **a) { return done(call(SYS_mq_open, (long)(a[0] + 1), O_RDWR, 0, 0, 0)); }
 static int v_mq_open(char **a)
@@ -146,6 +147,7 @@ static int v_unshare(char **a) { (void)a; return done(call(SYS_unshare, CLONE_NE
 #define v_utimes absent
 #define v_setxattr absent
 #define v_getxattr absent
+#define v_keys absent
 #define v_mq_unlink absent
 #define v_mq_use absent
 #define v_mq_open absent
@@ -176,6 +178,7 @@ const struct verb instruction_verbs[] = {
     {"i_utimes", 1, v_utimes},
     {"i_setxattr", 1, v_setxattr},
     {"i_getxattr", 1, v_getxattr},
+    {"i_keys", 0, v_keys},
     {"i_mq_open", 1, v_mq_open},
     {"i_mq_use", 1, v_mq_use},
     {"i_mq_unlink", 1, v_mq_unlink},

@@ -86,6 +86,20 @@ fn message_queue_that_is_granted() {
     assert_eq!([open("another"), open(&name)], ["EACCES", "ok"]);
 }
 
+/// Other programs of the user keep theirs there.
+#[test]
+fn keys_of_the_user() {
+    let by_instruction: &[&str] = match Holder::under_test() {
+        Holder::Library => &[],
+        _ => &["i_keys"],
+    };
+    let scratch = arena(Scratch::new());
+    for verb in [&["keys"], by_instruction].concat() {
+        let outcome = call(&scratch, Mode::under_test(), verb);
+        assert_eq!(answer(&outcome), "ENOSYS", "{outcome}");
+    }
+}
+
 /// What nobody may do is told of, made by `syscall` as by its own name, and answered as the kernel answers
 /// whoever lacks the privilege.
 #[test]

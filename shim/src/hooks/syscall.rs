@@ -187,11 +187,14 @@ mod common {
         libc::SYS_unshare => namespaces::unshare(a.int(0)),
         libc::SYS_setns => namespaces::setns(a.int(0), a.int(1)),
 
-        // What takes paths, or acts for other threads, and has no hook: to the program the kernel
+        // What takes paths, acts for other threads, or reaches what others keep, and has no hook: to the program the kernel
         // is an older one, so that it falls back on calls that have.
         libc::SYS_io_uring_setup
         | libc::SYS_io_uring_enter
         | libc::SYS_io_uring_register
+        | libc::SYS_add_key
+        | libc::SYS_request_key
+        | libc::SYS_keyctl
         | libc::SYS_name_to_handle_at
         | libc::SYS_fanotify_mark
         | libc::SYS_lookup_dcookie
