@@ -166,8 +166,14 @@ impl Style {
         self.wrap("2", text)
     }
 
+    /// What stands before a line is no part of it, and how far a line is in says how it is broken.
     fn wrap(self, code: &str, text: &str) -> String {
-        if self.coloured { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if !self.coloured {
+            return text.to_owned();
+        }
+        let words = text.trim_start_matches(' ');
+        let indent = text.len() - words.len();
+        format!("{:indent$}\x1b[{code}m{words}\x1b[0m", "")
     }
 }
 

@@ -223,6 +223,18 @@ fn lines_are_broken_where_they_can_be() {
 }
 
 #[test]
+fn lines_in_colours_are_continued_further_in() {
+    let words = ["word"; 20].join(" ");
+    let line = Style { coloured: true }.faint(&format!("        {words}"));
+    let told = folded(&line);
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(lines.len() == 2 && lines[0].starts_with("        \x1b[2mword"), "{told:?}");
+    assert!(lines[1].starts_with("            word"), "{told:?}");
+    let rule = format!("    write_paths = [\"{words}\"]");
+    assert_eq!(folded(&Style { coloured: true }.faint(&rule)).lines().count(), 1, "{rule}");
+}
+
+#[test]
 fn control_files_cannot_be_allowed() {
     let text = render(&[denial(b"/w/jp-confine.toml", Capabilities::UPDATE, Some(1))], false);
     assert!(text.contains("a policy file, never writable from inside; cannot be"), "{text}");

@@ -13,21 +13,10 @@ pub fn is_told(image: &Image<'_>, entry: &Request<'_>, denial: &Denial) -> bool 
     denial.missing == Capabilities::CREATE && shows(image, entry)
 }
 
-/// The same of who is denied to link `from` there. An object takes nothing to get another name, and that one
-/// exists in a hidden area shows at neither end.
+/// Whether who is denied to link something there, or to move it and to replace nothing, may hear that `entry`
+/// exists, if it does. The kernel looks for that something first, so that whether it can be seen is all that is
+/// left to ask: nothing else of it counts where nothing gets another name.
 #[must_use]
-pub fn is_told_of_link(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> bool {
-    shows(image, from) && shows(image, to)
-}
-
-/// The same of who is denied to move `from` there, and not to replace anything: that it may not leave goes
-/// first.
-#[must_use]
-pub fn is_told_of_move(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> bool {
-    let stays = matches!(decide::remove(image, from), Verdict::Deny(denial) if !denial.ask);
-    !stays && is_told_of_link(image, from, to)
-}
-
-fn shows(image: &Image<'_>, entry: &Request<'_>) -> bool {
+pub fn shows(image: &Image<'_>, entry: &Request<'_>) -> bool {
     decide::metadata(image, entry) == Verdict::Allow
 }

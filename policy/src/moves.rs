@@ -54,7 +54,7 @@ pub enum Plan {
     /// As long as the kernel is made to refuse a destination that exists (`RENAME_NOREPLACE`); the denial
     /// is for that case.
     OnlyNew(Denial),
-    /// Nothing, since the destination exists and is to stay, see [`existing`].
+    /// Nothing, since the destination exists and is to stay, see [`existing`]: to be said once the source is found.
     Exists,
     /// Nothing.
     Refuse(Denial),
@@ -63,13 +63,26 @@ pub enum Plan {
 /// What of a move is allowed.
 #[must_use]
 pub fn plan(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
+    match judged(image, asked, ends) {
+        Plan::Refuse(_) if is_kept(image, asked, ends) => Plan::Exists,
+        plan => plan,
+    }
+}
+
+/// Whether nothing moves, as the destination exists and is to stay: then it counts for nothing what that would take.
+fn is_kept(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> bool {
+    asked.kind == Kind::KeepIt && existing::shows(image, &asked.to) && ends.exists()
+}
+
+/// As [`plan`], also of what it never comes to since the destination stays.
+fn judged(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
     let judge = |destination| decide::rename(image, &asked.from, &asked.to, destination);
     if let Some(denial) = relocation(image, asked, ends) {
         return Plan::Refuse(denial);
     }
     let fresh = match asked.kind {
         Kind::Exchange => return all(judge(Destination::Exchange)),
-        Kind::KeepIt => return keep_it(image, asked, ends, judge(Destination::Missing)),
+        Kind::KeepIt => return all(judge(Destination::Missing)),
         Kind::Replace => judge(Destination::Missing),
     };
     match (judge(Destination::Exists), fresh) {
@@ -78,17 +91,6 @@ pub fn plan(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
         (Verdict::Allow, Verdict::Deny(_)) if ends.exists() => Plan::Go,
         (Verdict::Deny(denial), Verdict::Deny(_)) if ends.exists() => Plan::Refuse(denial),
         (_, Verdict::Deny(denial)) => Plan::Refuse(denial),
-    }
-}
-
-fn keep_it(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends, verdict: Verdict) -> Plan {
-    match verdict {
-        Verdict::Deny(_)
-            if existing::is_told_of_move(image, &asked.from, &asked.to) && ends.exists() =>
-        {
-            Plan::Exists
-        }
-        verdict => all(verdict),
     }
 }
 

@@ -77,6 +77,35 @@ fn a_spelling_that_is_denied_goes_first() {
     }
 }
 
+/// `mv` and `ln` try the name of a directory first, which stays as it is: what goes into it takes nothing of that name,
+/// whatever a pattern says of it, and a source that is hidden has to be seen and no more.
+#[test]
+fn what_goes_into_a_directory_takes_nothing_of_its_name() {
+    for list in ["deny_paths", "prompt_paths", "read_paths"] {
+        let scratch = tree();
+        scratch.write("ws/dir/sub/kept", "x");
+        scratch.write("home/data/f", "x");
+        let policy = format!("{READ}[file_policy]\n{list} = ['<workspace>/dir/*']\n");
+        scratch.write("ws/jp-confine.toml", &policy);
+        let path = |name: &str| scratch.path(name).display().to_string();
+        let (file, moved) = (path("ws/file"), path("ws/dir/sub/file"));
+        for (script, needed) in [
+            ("mv file dir/sub", format!("-w {file} -w {moved}")),
+            ("mv file dir/sub/", format!("-w {file} -w {moved}")),
+            ("ln ~/data/f dir/sub", format!("-r {}", path("home/data/f"))),
+        ] {
+            let denied = attempt(&scratch, script);
+            assert_ne!(denied.code(), 0, "{list}: {script}: allowed from the start");
+            assert!(!denied.stderr.contains("dir/*"), "{list}: {script}: {denied}");
+            let mut advised: Vec<String> = texts(&denials(&scratch), "options");
+            advised.dedup();
+            assert_eq!(advised, [needed], "{list}: {script}");
+        }
+        let options = ["-w", &file, "-w", &moved, "--", "mv", "file", "dir/sub"];
+        product(&scratch, &options).run().assert_ok();
+    }
+}
+
 /// A pattern by which a person is asked, or a directory kept in its place, is named with those that deny.
 #[test]
 fn what_is_behind_patterns_that_deny_is_named_at_once() {

@@ -432,7 +432,9 @@ fn that_an_entry_exists_is_told_to_who_makes_it() {
             ("rename_noreplace file .", "EEXIST"),
             ("rename_noreplace missing $OUT/dir", "ENOENT"),
             ("rename_noreplace file $OUT/new", "EACCES"),
-            ("rename_noreplace $OUT/secret $OUT/dir", "EACCES"),
+            ("rename_noreplace $OUT/secret $OUT/dir", "EEXIST"),
+            ("rename_noreplace $OUT/missing $OUT/dir", "ENOENT"),
+            ("rename_noreplace $OUT/secret $OUT/new", "EACCES"),
             ("rename_noreplace file $HOME/.hidden/dir", "EACCES"),
             ("link file $OUT/dir", "EEXIST"),
             ("link $OUT/secret $OUT/dir", "EEXIST"),
@@ -444,7 +446,13 @@ fn that_an_entry_exists_is_told_to_who_makes_it() {
             ("mkdir $HOME/.hidden/dir", "EACCES"),
         ],
     );
-    let seen = |flags| [("link $HOME/.hidden/f $OUT/dir", flags), ("link file $OUT/dir", "EEXIST")];
+    let seen = |answer| {
+        [
+            ("link $HOME/.hidden/f $OUT/dir", answer),
+            ("rename_noreplace $HOME/.hidden/f $OUT/dir", answer),
+            ("link file $OUT/dir", "EEXIST"),
+        ]
+    };
     let setup = "mkdir -p $HOME/.hidden; echo x > $HOME/.hidden/f";
     assert_answers(setup, &[], "--show-denied", &seen("EEXIST"));
     assert_answers(setup, &[], "", &seen("ENOENT"));

@@ -79,8 +79,8 @@ fn settle(task: &Task<'_>, path: Option<&[u8]>, entry: &Entry) -> Result<(), Err
     };
     let source = Request::canonical(path);
     let verdict = decide::link(image, &source, &target);
-    let is_told = || existing::is_told_of_link(image, &source, &target);
-    if verdict != Verdict::Allow && is_told() && exists(entry) {
+    if verdict != Verdict::Allow && existing::shows(image, &target) && exists(entry) {
+        refuse_hidden(task, &source)?;
         return Err(Errno::EXIST);
     }
     if verdict != Verdict::Allow {
@@ -97,6 +97,13 @@ pub(super) fn refuse_by_spelling(
 ) -> Result<(), Errno> {
     let verdict = decide::kept_by_spelling(task.image(), end, judge);
     task.settle(verdict, Subject::by_route(end.path, end.route))
+}
+
+/// Refuses what is hidden, as it must look absent, to go where something is that stays: the kernel looks for it
+/// before it says that.
+pub(super) fn refuse_hidden(task: &Task<'_>, source: &Request<'_>) -> Result<(), Errno> {
+    let verdict = decide::metadata(task.image(), source);
+    task.settle(verdict, Subject::by_route(source.path, source.route))
 }
 
 fn find(task: &Task<'_>, argument: &Argument<'_>, stops: bool) -> Result<Object, Errno> {

@@ -8,7 +8,7 @@ use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::entries::{exists, is_directory, may_create, no_entry};
-use super::links::{refuse_by_spelling, settle_pair};
+use super::links::{refuse_by_spelling, refuse_hidden, settle_pair};
 use crate::learn::record::How;
 use crate::supervisor::found::Entry;
 use crate::supervisor::task::Task;
@@ -49,9 +49,10 @@ pub(crate) fn rename(
     })? {
         Plan::Go => (flags, None),
         Plan::OnlyNew(denial) => (flags | RenameFlags::NOREPLACE, Some(denial)),
-        // The kernel looks for the source first.
-        Plan::Exists if exists(&source) => return Err(Errno::EXIST),
-        Plan::Exists => return Err(Errno::NOENT),
+        Plan::Exists => {
+            refuse_hidden(task, &asked.from)?;
+            return Err(if exists(&source) { Errno::EXIST } else { Errno::NOENT });
+        }
         Plan::Refuse(_) => return Err(Errno::ACCESS),
     };
     let (from, to) = (&source.directory, &target.directory);

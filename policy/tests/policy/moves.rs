@@ -96,7 +96,8 @@ rows! {
     keeps_what_is_there: ".:r a:cd", "keep", OLD => "exists";
     keeps_what_is_there_and_nothing_is: ".:r a:cd", "keep", NEW => "tell c and -, no";
     keeps_what_is_there_whatever_would_be_gained: ".:cd b:w", "keep", OLD => "exists";
-    keeps_what_is_there_and_may_not_leave: ".:r b:r", "keep", OLD => "tell d and -, no";
+    keeps_what_is_there_and_may_not_leave: ".:r b:r", "keep", OLD => "exists";
+    may_not_leave_for_a_new_place: ".:r b:r", "keep", NEW => "tell d and -, no";
     may_only_replace: ".:du", "replace", OLD => "go";
     may_only_replace_and_nothing_is_there: ".:du", "replace", NEW => "tell c and -, no";
     may_not_leave: ".:cu", "replace", NEW => "tell d and -, no";

@@ -259,22 +259,35 @@ fn link_object(
         Err(errno) => return Err(nowhere(image, call, &mut to, may_create, errno)),
     };
     let (old, new) = (Request::canonical(path.as_bytes()), entry.request());
-    let (verdict, is_told) = if resolve::is_anonymous(path.as_bytes()) {
+    let verdict = if resolve::is_anonymous(path.as_bytes()) {
         let verdict = may_create(image, &new);
-        (verdict, is_making_what_exists(image, verdict, &entry))
+        if is_making_what_exists(image, verdict, &entry) {
+            return Err(Errno::EEXIST);
+        }
+        verdict
     } else {
         let verdict = decide::link(image, &old, &new);
-        let is_told = || existing::is_told_of_link(image, &old, &new);
-        (verdict, verdict != Verdict::Allow && is_told() && exists(&entry))
+        if verdict != Verdict::Allow && existing::shows(image, &new) && exists(&entry) {
+            refuse_hidden(image, call, &old)?;
+            return Err(Errno::EEXIST);
+        }
+        verdict
     };
-    if is_told {
-        return Err(Errno::EEXIST);
-    }
     if verdict != Verdict::Allow {
         refuse_by_spelling(image, call, &new, may_create)?;
     }
     settle_pair(image, call, verdict, (&old, &new), Capabilities::NONE)?;
     act(entry.dirfd(), entry.name())
+}
+
+/// Refuses what is hidden, as it must look absent, to go where something is that stays: the kernel looks for it
+/// before it says that.
+pub(super) fn refuse_hidden(
+    image: &Image<'_>,
+    call: &CStr,
+    source: &Request<'_>,
+) -> Result<(), Errno> {
+    report::settle(image, decide::metadata(image, source), Subject::of(call, source))
 }
 
 /// Reports a refusal about the one of two paths that it is about, with the other beside it; or asks a

@@ -9,7 +9,7 @@ use jp_confine_policy::moves::{self, End, Ends, Kind, Move, Plan};
 use jp_confine_policy::telling::EXCHANGE;
 
 use super::entries::{
-    Argument, exists, may_create, no_entry, nowhere, refuse_by_spelling, settle_pair,
+    Argument, exists, may_create, no_entry, nowhere, refuse_by_spelling, refuse_hidden, settle_pair,
 };
 use crate::errno::Errno;
 use crate::path::Spelling;
@@ -63,9 +63,10 @@ fn move_by(
     })? {
         Plan::Go => (flags, None),
         Plan::OnlyNew(denial) => (flags | sys::RENAME_NOREPLACE, Some(denial)),
-        // The kernel looks for the source first.
-        Plan::Exists if exists(&source) => return Err(Errno::EEXIST),
-        Plan::Exists => return Err(Errno::ENOENT),
+        Plan::Exists => {
+            refuse_hidden(image, call, &asked.from)?;
+            return Err(if exists(&source) { Errno::EEXIST } else { Errno::ENOENT });
+        }
         Plan::Refuse(_) => return Err(Errno::EACCES),
     };
     let (from, to) = ((source.dirfd(), source.name()), (target.dirfd(), target.name()));
