@@ -1,8 +1,10 @@
 //! What lies behind a link that `--mount` made for another run: the option that makes it work again.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::Request;
 
 use super::{Advisor, Means, Trial};
 use crate::asked::{Asked, Step};
@@ -17,8 +19,8 @@ impl Advisor<'_> {
             return None;
         }
         let mut trial = Trial::of(*self, Means::Options);
-        let allows =
-            trial.add(&Step::of(idle.target.clone(), Capabilities::READ)) && trial.allows(&[asked]);
+        let target = Request::canonical(idle.target.as_os_str().as_bytes());
+        let allows = trial.add(&Step::of(target, Capabilities::READ)) && trial.allows(&[asked]);
         allows.then(|| vec![("--mount", idle.word.clone())])
     }
 }

@@ -104,7 +104,6 @@ impl Trial<'_> {
         steps: &[Step],
     ) -> String {
         let (place, extent) = asked.grantable_at(denied, self.advisor.began);
-        let place = path_of(place.path).to_owned();
         let step = Step { by_default: true, extent, ..Step::of(place, denied.missing) };
         let allowing = |patterns: Vec<(Tier, String)>| {
             let mut trial = self.clone();
@@ -197,10 +196,10 @@ impl Advisor<'_> {
     /// The patterns that are found to withhold what is `asked` with everything granted, and the tiers without them.
     fn withholding(&self, asked: Asked<'_>) -> Option<(Tiers, Vec<String>)> {
         let mut trial = Trial::of(*self, Means::Options);
-        for path in asked.paths() {
-            trial.add(&Step::of(path.to_owned(), Capabilities::ALL));
+        for end in asked.ends() {
+            trial.add(&Step::of(end, Capabilities::ALL));
             // What the `default` withholds hides what a pattern does at the other end.
-            let pattern = Pattern::literal(path).map(|pattern| (Tier::Write, pattern));
+            let pattern = Pattern::literal(path_of(end.path)).map(|pattern| (Tier::Write, pattern));
             trial.open(pattern.as_slice());
         }
         let image = trial.image(asked).ok()?;
