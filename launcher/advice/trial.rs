@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::Grant;
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::decide::{Request, Verdict, lookup};
 use jp_confine_policy::image::Image;
@@ -17,6 +17,7 @@ use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
 use crate::asked::{Asked, Step, lacking, on_the_way, path_of};
 use crate::failure::Failure;
 use crate::grants;
+use crate::mounts::idle::Idle;
 use crate::prepare;
 use crate::report;
 
@@ -88,6 +89,14 @@ impl<'a> Trial<'a> {
             Some(found) => granted(&Step { place: found.path, ..step.clone() }),
             None => granted(step),
         }
+    }
+
+    /// With the mount, whose rule is on its link.
+    pub(super) fn mount(&mut self, idle: &Idle) {
+        let kind = GrantKind::External { lexical_path: idle.name.clone() };
+        let origin = Origin::Flag { text: String::new() };
+        let grant = Grant::new(idle.target.clone(), Capabilities::READ, kind, origin);
+        self.grants.push(grant);
     }
 
     /// With more patterns; whether one of them is news.

@@ -410,3 +410,29 @@ fn of_two_links_to_one_place_the_one_taken_is_advised_about() {
         }
     }
 }
+
+/// A mount is a rule on its link, and says nothing of who comes by another one.
+#[test]
+fn a_mount_is_offered_to_who_came_by_its_link() {
+    let policy = "[[access.fs]]\npath = '.'\nread = true\n
+[[access.fs]]\npath = 'one'\nexternal = true\nexecute = true\n";
+    for (link, is_approved, is_offered) in
+        [("one", true, false), ("one", false, false), ("two", true, true)]
+    {
+        let scratch = tree();
+        scratch.write("out/dir/file", "x");
+        symlink("../out/dir", scratch.ws().join("one")).expect("linked");
+        scratch.write("ws/jp-confine.toml", policy);
+        let mount = format!("two={}", scratch.path("out/dir").display());
+        product(&scratch, &["--mount", &mount, "--", "true"]).run().assert_ok();
+        if is_approved {
+            product(&scratch, &["approvals", "approve", "one"]).run().assert_ok();
+        }
+        let script = format!("cat {link}/file");
+        assert_ne!(attempt(&scratch, &script).code(), 0, "{link}: allowed from the start");
+        let options = texts(&denials(&scratch), "options").join(" ");
+        assert_eq!(options.contains("--mount"), is_offered, "{options}");
+        let line = format!("{PRODUCT} {options} -- {script}");
+        Run::new(&scratch, "sh", &["-c", &line]).mode(Mode::Bare).run().assert_ok();
+    }
+}
