@@ -1,5 +1,7 @@
 //! What tiers withhold whatever is granted (spec §9.6), and what is to be done about that.
 
+use std::path::Path;
+
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
@@ -126,8 +128,10 @@ impl Trial<'_> {
     /// Looks at the disk.
     pub(super) fn kept_by(&self, image: &Image<'_>, asked: Asked<'_>) -> Option<Described> {
         let Asked::Rename { from, to, destination } = asked else { return None };
+        // A link moves alone, and what it leads to stays.
+        let is_directory = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
         let goes = |from: &Request<'_>, to: &Request<'_>| {
-            decide::relocate(image, from, to) == Verdict::Allow || !path_of(from.path).is_dir()
+            decide::relocate(image, from, to) == Verdict::Allow || !is_directory(path_of(from.path))
         };
         let moves = goes(&from, &to) && (destination != Destination::Exchange || goes(&to, &from));
         let (from, to) = (path_of(from.path), path_of(to.path));
