@@ -281,11 +281,11 @@ impl<'a> Advisor<'a> {
         let is_rule = self.declared && !step.by_default && !self.is_denied(&step.place);
         let inside = canonical::below(self.workspace, &step.place).filter(|_| is_rule);
         let path = match inside {
-            Some(inside) if inside.as_os_str().is_empty() => ".",
-            Some(inside) => inside.to_str()?,
-            None => self.link_to(&step.place).filter(|_| is_rule)?,
+            Some(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
+            Some(inside) => inside.to_str()?.to_owned(),
+            None => self.link_to(step).filter(|_| is_rule)?,
         };
-        Some((path.to_owned(), step.held.union(self.consented_at(&step.place))))
+        Some((path, step.held.union(self.consented_at(&step.place))))
     }
 
     /// Whether rules on the place yield to what a person denied.

@@ -43,7 +43,7 @@ pub(crate) enum Asked<'d> {
 
 impl<'d> Asked<'d> {
     /// What it is about, one after the other.
-    fn ends(&self) -> impl Iterator<Item = Request<'d>> {
+    pub(crate) fn ends(&self) -> impl Iterator<Item = Request<'d>> {
         let (first, second, third) = match *self {
             Self::Access(path, _)
             | Self::Directory(path, _)
@@ -152,17 +152,17 @@ impl<'d> Asked<'d> {
         let above = made_up::holder(path, began).map(|it| (it, Extent::Below));
         let beside = || made_up::directory(path).filter(|_| self.is_made_up(path, began));
         let found = above.or_else(|| beside().map(|it| (it, Extent::Entries)));
-        found.map_or((end, Extent::Itself), |(directory, extent)| {
-            (Request::canonical(directory.as_os_str().as_bytes()), extent)
-        })
+        let on_its_way = |(directory, extent)| (on_the_way(end, directory), extent);
+        found.map_or((end, Extent::Itself), on_its_way)
     }
 
     /// The directory for what is asked for first: that of the entry, or what holds such.
-    pub(crate) fn directory(&self) -> Option<&'d Path> {
-        match *self {
-            Self::Made { directory, .. } => Some(path_of(directory.path)),
-            _ => self.paths().next().and_then(Path::parent),
+    pub(crate) fn directory(&self) -> Option<Request<'d>> {
+        if let Self::Made { directory, .. } = *self {
+            return Some(directory);
         }
+        let end = self.ends().next()?;
+        Some(on_the_way(end, path_of(end.path).parent()?))
     }
 
     /// Whether a program made up the name of one end, be it to that of the other; who moves what lasts names it.
@@ -219,6 +219,8 @@ impl Extent {
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) place: PathBuf,
+    /// How that was reached: of rules on two links to it the one on the link taken decides.
+    pub(crate) route: PathBuf,
     /// How far from the place it lacks.
     pub(crate) extent: Extent,
     /// It is granted there, and the `default` of `file_policy` withholds it: a pattern has to say otherwise.
@@ -229,35 +231,35 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// For all of `held`, at `place` and below.
-    pub(crate) const fn of(place: PathBuf, held: Capabilities) -> Self {
-        Self { place, extent: Extent::Itself, by_default: false, held, missing: held }
+    /// For all of `held`, at the path of `request` and below.
+    pub(crate) fn of(request: Request<'_>, held: Capabilities) -> Self {
+        let [place, route] = [request.path, request.route].map(|it| path_of(it).to_owned());
+        Self { place, route, extent: Extent::Itself, by_default: false, held, missing: held }
     }
 }
 
-/// Where `missing` lacks: at `path`, or at the anchors below it that have less than it has.
+/// Where `missing` lacks for `request`: at its path, or at the anchors below that have less than it has. These count
+/// whichever way leads there.
 pub(crate) fn lacking(
     image: &Image<'_>,
     grants: &[Grant],
-    path: &[u8],
+    request: Request<'_>,
     missing: Capabilities,
 ) -> Vec<Step> {
-    let step = |path: &[u8]| {
-        let found = decide::lookup(image, &Request::canonical(path));
+    let step = |request: Request<'_>| {
+        let found = decide::lookup(image, &request);
         let missing = missing.difference(found.caps);
-        let place = path_of(path).to_owned();
-        let held = kept(image, &found);
-        let step = Step { place, extent: Extent::Itself, by_default: false, held, missing };
+        let step = Step { missing, ..Step::of(request, kept(image, &found)) };
         (!missing.is_empty()).then_some(step)
     };
-    if let Some(step) = step(path) {
+    if let Some(step) = step(request) {
         return vec![step];
     }
-    let below = |grant: &&Grant| canonical::below(path_of(path), &grant.anchor).is_some();
+    let below = |grant: &&Grant| canonical::below(path_of(request.path), &grant.anchor).is_some();
     grants
         .iter()
         .filter(below)
-        .filter_map(|grant| step(grant.anchor.as_os_str().as_bytes()))
+        .filter_map(|grant| step(Request::canonical(grant.anchor.as_os_str().as_bytes())))
         .collect()
 }
 
@@ -268,6 +270,15 @@ fn kept(image: &Image<'_>, found: &Lookup) -> Capabilities {
         Some(Restraint::Sensitive) => found.caps,
         _ => found.granted(image),
     }
+}
+
+/// A directory that leads to `end`, by the spelling of that as far as it is known.
+pub(crate) fn on_the_way<'d>(end: Request<'d>, directory: &'d Path) -> Request<'d> {
+    let route = path_of(end.route);
+    let rest = path_of(end.path).strip_prefix(directory).ok().filter(|rest| route.ends_with(rest));
+    let above = rest.and_then(|rest| route.ancestors().nth(rest.components().count()));
+    let [path, route] = [directory, above.unwrap_or(directory)].map(|it| it.as_os_str().as_bytes());
+    Request::by_route(path, route)
 }
 
 /// Bytes as a path.

@@ -1,34 +1,48 @@
 //! Rules on links that lead out of the workspace: where one is approved, another one on the same link grants more of
 //! what that leads to, and nobody is asked again.
 
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt as _;
 
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::decide::{Request, lookup};
 
 use super::{Advisor, granted};
 use crate::asked::Step;
+use crate::grants;
+use crate::prepare;
 
 impl Advisor<'_> {
-    /// The link of an approved rule that leads to `place`, if one more on it would count there. Ready-made grants
-    /// yield to rules, and options outweigh them.
-    pub(super) fn link_to(&self, place: &Path) -> Option<&str> {
-        let at = || self.grants.iter().filter(|grant| grant.anchor == place);
-        let is_outweighed = at().any(|grant| match grant.origin {
+    /// The link of the approved rule that decides about the step, if one more on it would count at its place.
+    /// Ready-made grants yield to rules, and options outweigh them.
+    pub(super) fn link_to(&self, step: &Step) -> Option<String> {
+        let at = self.grants.iter().filter(|grant| grant.anchor == step.place);
+        let at: Vec<Grant> = at.cloned().collect();
+        let is_outweighed = at.iter().any(|grant| match grant.origin {
             Origin::Rule { line, .. } => line.is_none(),
             Origin::Baseline { .. } | Origin::Profile { .. } => false,
             _ => true,
         });
-        let mut link = at().filter_map(|grant| match &grant.kind {
-            GrantKind::External { lexical_path } => Some(lexical_path.as_str()),
+        let image = grants::image_over(&at, None, &[&step.place], self.workspace).ok()?;
+        let image = prepare::parse_image(&image).ok()?;
+        let [place, route] = [&step.place, &step.route].map(|it| it.as_os_str().as_bytes());
+        let decider = lookup(&image, &Request::by_route(place, route));
+        // One more would decide, too, for whoever comes by none of the links.
+        let last = lookup(&image, &Request::canonical(place));
+        let takes_away =
+            decider.rule != last.rule && !step.held.union(step.missing).contains(last.caps);
+        let rule = at.get(usize::try_from(decider.rule?.raw()).ok()?)?;
+        match &rule.kind {
+            GrantKind::External { lexical_path } if !is_outweighed && !takes_away => {
+                Some(lexical_path.clone())
+            }
             _ => None,
-        });
-        link.next_back().filter(|_| !is_outweighed)
+        }
     }
 
     /// The step as a rule: on that link, or else on its place.
     pub(super) fn by_link(&self, step: &Step) -> Grant {
-        let link = self.link_to(&step.place);
-        let external = |link: &str| GrantKind::External { lexical_path: link.to_owned() };
-        Grant { kind: link.map_or(GrantKind::Plain, external), ..granted(step) }
+        let external = |lexical_path| GrantKind::External { lexical_path };
+        let kind = self.link_to(step).map_or(GrantKind::Plain, external);
+        Grant { kind, ..granted(step) }
     }
 }

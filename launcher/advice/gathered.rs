@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::decide::Request;
 use jp_confine_policy::pattern::Pattern;
 
 use super::{Advisor, Means, Trial, Written, options_of, tier_for};
@@ -44,9 +45,9 @@ impl Advisor<'_> {
                 continue;
             }
             if let Some(directory) =
-                asked.directory().filter(|directory| !self.is_too_much(directory))
+                asked.directory().filter(|it| !self.is_too_much(path_of(it.path)))
             {
-                directories.entry(directory).or_default().push((place, asked));
+                directories.entry(path_of(directory.path)).or_default().push((place, asked));
             }
         }
         let many = directories.into_iter().filter(|(directory, members)| {
@@ -67,11 +68,12 @@ impl Advisor<'_> {
         let wanted = members.iter().filter_map(|(place, _)| denials.get(*place));
         let wanted = wanted.fold(Capabilities::NONE, |all, denial| all.union(denial.missing));
         let asked: Vec<Asked<'_>> = members.iter().map(|(_, asked)| *asked).collect();
+        let request = asked.first()?.directory()?;
         let made = Capabilities::NONE
             .with_if(asked.iter().any(Asked::is_for_entries), Capabilities::WRITE);
         let missing = asked.iter().fold(made, |all, one| all.union(one.need())).union(wanted);
-        let options = self.step(directory, missing, &asked, Means::Options)?;
-        let written = self.step(directory, missing, &asked, Means::Files);
+        let options = self.step(request, missing, &asked, Means::Options)?;
+        let written = self.step(request, missing, &asked, Means::Files);
         let written = written.and_then(|step| self.written(&[step]));
         let written = written.or_else(|| self.opened(directory, missing, &asked));
         Some(Gathered {
@@ -85,14 +87,14 @@ impl Advisor<'_> {
     /// A grant on the directory, if it allows all members.
     fn step(
         &self,
-        directory: &Path,
+        directory: Request<'_>,
         missing: Capabilities,
         asked: &[Asked<'_>],
         means: Means,
     ) -> Option<Step> {
         let mut trial = Trial::of(*self, means);
         let held = trial.held(directory)?.union(missing).union(means.widen(missing));
-        let step = Step { missing, ..Step::of(directory.to_owned(), held) };
+        let step = Step { missing, ..Step::of(directory, held) };
         (trial.add(&step) && trial.allows(asked)).then_some(step)
     }
 

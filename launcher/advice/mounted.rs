@@ -1,24 +1,26 @@
 //! What lies behind a link that `--mount` made for another run: the option that makes it work again.
 
-use std::path::PathBuf;
-
-use jp_confine_policy::Capabilities;
+use std::path::{Path, PathBuf};
 
 use super::{Advisor, Means, Trial};
-use crate::asked::{Asked, Step};
+use crate::asked::Asked;
+use crate::mounts::idle::Idle;
 
 impl Advisor<'_> {
-    /// The option that grants what is `asked` for through such a link, if it does.
+    /// The option that grants what is `asked` for through such a link, if it does: where the way was by another link,
+    /// the rule on that one decides.
     pub(super) fn by_mount(&self, asked: Asked<'_>) -> Option<Vec<(&'static str, PathBuf)>> {
-        let is_behind = |target| asked.paths().all(|path| path.starts_with(target));
-        let idle = self.mounts.iter().find(|idle| is_behind(&idle.target))?;
+        let is_behind = |target: &Path| asked.paths().all(|path| path.starts_with(target));
         // What is typed by `-r` outweighs these; a mount is a rule.
         if asked.paths().any(|path| self.is_denied(path) || self.tiers.is_sensitive(path)) {
             return None;
         }
-        let mut trial = Trial::of(*self, Means::Options);
-        let allows =
-            trial.add(&Step::of(idle.target.clone(), Capabilities::READ)) && trial.allows(&[asked]);
-        allows.then(|| vec![("--mount", idle.word.clone())])
+        let allows = |idle: &&Idle| {
+            let mut trial = Trial::of(*self, Means::Options);
+            trial.mount(idle);
+            trial.allows(&[asked])
+        };
+        let mut behind = self.mounts.iter().filter(|idle| is_behind(&idle.target));
+        behind.find(allows).map(|idle| vec![("--mount", idle.word.clone())])
     }
 }

@@ -1,13 +1,10 @@
 //! Links that were to be made: a rule of the name of one is about what it leads to as soon as it is there, and is
 //! refused where that is outside.
 
-use std::os::unix::ffi::OsStrExt as _;
-
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::Request;
 
 use super::Advisor;
-use crate::asked::{Asked, Extent, path_of};
+use crate::asked::{Asked, Extent, on_the_way, path_of};
 use crate::events::Denial;
 
 impl Advisor<'_> {
@@ -21,7 +18,7 @@ impl Advisor<'_> {
         let Some(directory) = parent.filter(|it| is_made && it.starts_with(self.workspace)) else {
             return asked;
         };
-        let directory = Request::canonical(directory.as_os_str().as_bytes());
+        let directory = on_the_way(entry, directory);
         Asked::Made { directory, entry, need, target: None, extent: Extent::Entries }
     }
 }

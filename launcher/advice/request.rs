@@ -9,7 +9,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{Destination, Request};
 use jp_confine_policy::telling::{EXCHANGE, EXCLUSIVE, PRIVATE, PRIVATE_DIRECTORY};
 
-use crate::asked::{Asked, Extent, path_of};
+use crate::asked::{Asked, Extent, on_the_way, path_of};
 use crate::events::Denial;
 use crate::made_up;
 use crate::program::is_script;
@@ -134,7 +134,7 @@ fn made<'d>(entry: Request<'d>, denial: &Denial, began: Option<SystemTime>) -> A
     let directory = holder.unwrap_or(path);
     let is_in = path.parent() == Some(directory) && !makes_directory(denial);
     let extent = if is_in { Extent::Entries } else { Extent::Below };
-    let directory = Request::canonical(directory.as_os_str().as_bytes());
+    let directory = on_the_way(entry, directory);
     Asked::Made { directory, entry, need, target: None, extent }
 }
 

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::Grant;
+use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::decide::{Request, Verdict, lookup};
 use jp_confine_policy::image::Image;
@@ -14,9 +14,10 @@ use jp_confine_policy::tiers::Described;
 
 use super::withheld::{is_by_default, is_question, withholder};
 use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
-use crate::asked::{Asked, Step, lacking, path_of};
+use crate::asked::{Asked, Step, lacking, on_the_way, path_of};
 use crate::failure::Failure;
 use crate::grants;
+use crate::mounts::idle::Idle;
 use crate::prepare;
 use crate::report;
 
@@ -88,6 +89,14 @@ impl<'a> Trial<'a> {
             Some(found) => granted(&Step { place: found.path, ..step.clone() }),
             None => granted(step),
         }
+    }
+
+    /// With the mount, whose rule is on its link.
+    pub(super) fn mount(&mut self, idle: &Idle) {
+        let kind = GrantKind::External { lexical_path: idle.name.clone() };
+        let origin = Origin::Flag { text: String::new() };
+        let grant = Grant::new(idle.target.clone(), Capabilities::READ, kind, origin);
+        self.grants.push(grant);
     }
 
     /// With more patterns; whether one of them is news.
@@ -165,7 +174,7 @@ impl<'a> Trial<'a> {
             if extent.is_for_entries() && self.advisor.is_beyond_advice(path_of(anchor.path)) {
                 return Err(never(ANOTHER_EACH_TIME.to_owned()));
             }
-            for step in lacking(&image, &self.grants, anchor.path, denied.missing) {
+            for step in lacking(&image, &self.grants, anchor, denied.missing) {
                 let step = Step { extent, by_default: is_by_default(&denied), ..step };
                 let step = self.reaching(&image, step).ok_or_else(useless)?;
                 if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
@@ -199,11 +208,14 @@ impl<'a> Trial<'a> {
         if !named || step.by_default || meant() {
             return Some(step);
         }
-        let place = step.place.parent()?.to_owned();
-        let held = lookup(image, &Request::canonical(place.as_os_str().as_bytes())).granted(image);
+        let [place, route] = [&step.place, &step.route].map(|it| it.as_os_str().as_bytes());
+        let directory = on_the_way(Request::by_route(place, route), step.place.parent()?);
+        let held = lookup(image, &directory).granted(image);
         // Else it is the link that something is said of.
         let missing = step.missing.difference(held);
-        (!missing.is_empty()).then_some(Step { place, held, missing, ..step })
+        let Step { extent, by_default, .. } = step;
+        let above = Step { extent, by_default, missing, ..Step::of(directory, held) };
+        (!missing.is_empty()).then_some(above)
     }
 
     /// Whether the step grants the home, or what is above it or the workspace, with all that is in it: programs
@@ -220,11 +232,11 @@ impl<'a> Trial<'a> {
         is_too_much && !place.starts_with(self.advisor.workspace) && !is_pattern()
     }
 
-    /// What is granted at `place` as things stand.
-    pub(super) fn held(&self, place: &Path) -> Option<Capabilities> {
-        let image = self.image_on(&[place]).ok()?;
+    /// What is granted at the path of `request` as things stand.
+    pub(super) fn held(&self, request: Request<'_>) -> Option<Capabilities> {
+        let image = self.image_on(&[path_of(request.path), path_of(request.route)]).ok()?;
         let image = prepare::parse_image(&image).ok()?;
-        Some(lookup(&image, &Request::canonical(place.as_os_str().as_bytes())).caps)
+        Some(lookup(&image, &request).caps)
     }
 
     /// Whether all of these are allowed as things stand.

@@ -1,5 +1,7 @@
 //! What tiers withhold whatever is granted (spec §9.6), and what is to be done about that.
 
+use std::path::Path;
+
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
@@ -104,7 +106,6 @@ impl Trial<'_> {
         steps: &[Step],
     ) -> String {
         let (place, extent) = asked.grantable_at(denied, self.advisor.began);
-        let place = path_of(place.path).to_owned();
         let step = Step { by_default: true, extent, ..Step::of(place, denied.missing) };
         let allowing = |patterns: Vec<(Tier, String)>| {
             let mut trial = self.clone();
@@ -127,8 +128,10 @@ impl Trial<'_> {
     /// Looks at the disk.
     pub(super) fn kept_by(&self, image: &Image<'_>, asked: Asked<'_>) -> Option<Described> {
         let Asked::Rename { from, to, destination } = asked else { return None };
+        // A link moves alone, and what it leads to stays.
+        let is_directory = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
         let goes = |from: &Request<'_>, to: &Request<'_>| {
-            decide::relocate(image, from, to) == Verdict::Allow || !path_of(from.path).is_dir()
+            decide::relocate(image, from, to) == Verdict::Allow || !is_directory(path_of(from.path))
         };
         let moves = goes(&from, &to) && (destination != Destination::Exchange || goes(&to, &from));
         let (from, to) = (path_of(from.path), path_of(to.path));
@@ -197,10 +200,10 @@ impl Advisor<'_> {
     /// The patterns that are found to withhold what is `asked` with everything granted, and the tiers without them.
     fn withholding(&self, asked: Asked<'_>) -> Option<(Tiers, Vec<String>)> {
         let mut trial = Trial::of(*self, Means::Options);
-        for path in asked.paths() {
-            trial.add(&Step::of(path.to_owned(), Capabilities::ALL));
+        for end in asked.ends() {
+            trial.add(&Step::of(end, Capabilities::ALL));
             // What the `default` withholds hides what a pattern does at the other end.
-            let pattern = Pattern::literal(path).map(|pattern| (Tier::Write, pattern));
+            let pattern = Pattern::literal(path_of(end.path)).map(|pattern| (Tier::Write, pattern));
             trial.open(pattern.as_slice());
         }
         let image = trial.image(asked).ok()?;

@@ -177,9 +177,7 @@ impl<'a> Stage<'a> {
 fn lacks(image: &Image<'_>, grants: &[Grant], asked: Asked<'_>) -> Option<Vec<Step>> {
     match asked.judge(image) {
         Verdict::Allow => None,
-        Verdict::Deny(denial) => {
-            Some(lacking(image, grants, asked.place(&denial).path, denial.missing))
-        }
+        Verdict::Deny(denial) => Some(lacking(image, grants, asked.place(&denial), denial.missing)),
     }
 }
 

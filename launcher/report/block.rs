@@ -185,22 +185,46 @@ fn entries(
         rule_additions::add(&mut rules, about.advisor.rule_addition(&theirs.rules));
         patterns.extend(own_additions::additions(about.advisor.own_lists, &theirs));
     }
-    let add = if has_options { "or add to" } else { "allow: add to" };
-    let mut pasted: Vec<String> = Vec::new();
-    for addition in &rules {
-        let add = if has_options || pasted.is_empty() { add } else { "and add to" };
-        pasted.extend(addition.lines(add, room.saturating_sub(pasted.len())));
-    }
+    rules.retain(|addition| addition.text().is_some());
     let patterns = own_additions::together(patterns.iter());
-    let add = if has_options || pasted.is_empty() { add } else { "and add to" };
-    let patterns = own_additions::lines("  ", add, &patterns);
-    if pasted.len() + patterns.len() <= room {
-        pasted.extend(patterns);
-    }
-    for line in pasted {
+    for line in pasted(&rules, &patterns, has_options, room) {
         let _ = writeln!(text, "{}", style.faint(&line));
     }
     shown
+}
+
+/// What files take more, as far as there is `room` for it. All of it does together, so that it is said where something
+/// is left out.
+fn pasted(
+    rules: &[RuleAddition<'_>],
+    own: &[Addition],
+    has_options: bool,
+    room: usize,
+) -> Vec<String> {
+    let before = |is_first| match (is_first, has_options) {
+        (true, true) => "or add to",
+        (true, false) => "allow: add to",
+        (false, _) => "and add to",
+    };
+    let mut pasted: Vec<String> = Vec::new();
+    let mut is_whole = true;
+    for (at, addition) in rules.iter().enumerate() {
+        let is_last = own.is_empty() && at + 1 == rules.len();
+        let taken = pasted.len() + usize::from(!is_last || !is_whole);
+        let lines = addition.lines(before(pasted.is_empty()), room.saturating_sub(taken));
+        is_whole &= !lines.is_empty();
+        pasted.extend(lines);
+    }
+    let own = own_additions::lines("  ", before(pasted.is_empty()), own);
+    let fits = pasted.len() + own.len() + usize::from(!is_whole) <= room;
+    is_whole &= fits;
+    if fits {
+        pasted.extend(own);
+    }
+    if !is_whole && !pasted.is_empty() {
+        pasted.push("  and more to other files".to_owned());
+    }
+    pasted
 }
 
 /// How often what was refused at `path` occurred.

@@ -285,6 +285,28 @@ fn rules_that_find_no_room_are_counted() {
     assert!(!render(&of(2), true).contains("more rule"), "there is room");
 }
 
+/// What is written into two files allows one move together only.
+#[test]
+fn a_part_of_what_is_to_be_added_is_not_given_as_the_whole() {
+    let moved = denial(b"/w/missing-a", Capabilities::DELETE, None);
+    let moved = Denial { call: b"rename".into(), other: b"/srv/missing-b".into(), ..moved };
+    let told = |others: u32| {
+        let path = |n| format!("/srv/{n}/file");
+        let others = (0..others).map(|n| denial(path(n).as_bytes(), Capabilities::READ, None));
+        render(&std::iter::once(moved.clone()).chain(others).collect::<Vec<_>>(), true)
+    };
+    let rule = "  or add to /w/jp-confine.toml:\n[[access.fs]]\npath = \"missing-a\"\n";
+    let own = "\n  and add to /c/config.toml:\n";
+    for others in 0..7 {
+        let text = told(others);
+        let is_whole = text.contains(rule) && text.contains(own);
+        assert_eq!(is_whole, others < 2, "{text}");
+        let is_part = text.contains("add to ") && !is_whole;
+        assert_eq!(text.contains("\n  and more to other files\n"), is_part, "{text}");
+        assert!(text.lines().count() <= LINES, "{text}");
+    }
+}
+
 #[test]
 fn variables_are_one_line_whatever_they_are_called() {
     let names = |count: usize| (0..count).map(|n| format!("NAME_{n}")).collect::<Vec<_>>();

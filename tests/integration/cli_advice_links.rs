@@ -354,3 +354,85 @@ fn a_rule_on_a_link_that_leads_out_is_advised_where_it_grants_too_little() {
         attempt(&scratch, script).assert_ok();
     }
 }
+
+/// Of rules on two links to one place the one counts whose link was taken, whichever is declared last: what is advised
+/// is added to what that grants.
+#[test]
+fn of_two_links_to_one_place_the_one_taken_is_advised_about() {
+    let external =
+        |path, caps| format!("[[access.fs]]\npath = '{path}'\nexternal = true\n{caps}\n");
+    let (read, write) = ("read = true", "read = true\nwrite = true");
+    let (none_read, read_write, nested) = (
+        external("one", "") + &external("two", read),
+        external("one", read) + &external("two", write),
+        external("one/sub", "") + &external("one", read) + &external("two", read),
+    );
+    for (rules, script, has_rule) in [
+        (&none_read, "cat one/file", false),
+        (&none_read, "ls one", true),
+        (&none_read, "cat one/file; cat one/sub/file; cat one/sub/other; cat one/sub/third", false),
+        (&read_write, "chmod 600 one/sub/file", false),
+        (&read_write, "echo x >> one/sub/file", false),
+        (&read_write, "touch one/sub/new", false),
+        // One more rule on the link would be the last, and take away what the other one grants.
+        (&read_write, "touch one", false),
+        (&read_write, "mktemp one/XXXXXXXXXX", true),
+        (&nested, "ls one/sub", true),
+        (&nested, "for name in file other third; do cat one/sub/$name; done", true),
+    ] {
+        let scratch = tree();
+        for name in ["file", "sub/file", "sub/other", "sub/third"] {
+            scratch.write(&format!("out/other/{name}"), "x");
+        }
+        symlink("../out/other", scratch.ws().join("one")).expect("linked");
+        let behind = if *rules == nested { "../out/other/sub" } else { "../out/other" };
+        symlink(behind, scratch.ws().join("two")).expect("linked");
+        let policy = format!("[[access.fs]]\npath = '.'\nread = true\n{rules}");
+        scratch.write("ws/jp-confine.toml", &policy);
+        for link in
+            ["one", "one/sub", "two"].iter().filter(|link| rules.contains(&format!("'{link}'")))
+        {
+            product(&scratch, &["approvals", "approve", link]).run().assert_ok();
+        }
+        assert_ne!(attempt(&scratch, script).code(), 0, "{script}: allowed from the start");
+        let advice = denials(&scratch);
+        let told = product(&scratch, &["why", "--last"]).run().stdout;
+        let options = texts(&advice, "options").join(" ");
+        let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
+        let run = Run::new(&scratch, "sh", &["-c", &line, script]).mode(Mode::Bare).run();
+        assert_eq!(run.code(), 0, "{script}: {options}: {run}");
+        assert_eq!(told.contains("external = true"), has_rule, "{script}: {told}");
+        if has_rule {
+            let place = "jp-confine.toml, after the rule on line 5:";
+            let rule = printed(&format!("{told}\n\n"), place, "\n\n");
+            scratch.write("ws/jp-confine.toml", &format!("{policy}\n{rule}"));
+            attempt(&scratch, script).assert_ok();
+        }
+    }
+}
+
+/// A mount is a rule on its link, and says nothing of who comes by another one.
+#[test]
+fn a_mount_is_offered_to_who_came_by_its_link() {
+    let policy = "[[access.fs]]\npath = '.'\nread = true\n
+[[access.fs]]\npath = 'one'\nexternal = true\nexecute = true\n";
+    for (link, is_approved, is_offered) in
+        [("one", true, false), ("one", false, false), ("two", true, true)]
+    {
+        let scratch = tree();
+        scratch.write("out/dir/file", "x");
+        symlink("../out/dir", scratch.ws().join("one")).expect("linked");
+        scratch.write("ws/jp-confine.toml", policy);
+        let mount = format!("two={}", scratch.path("out/dir").display());
+        product(&scratch, &["--mount", &mount, "--", "true"]).run().assert_ok();
+        if is_approved {
+            product(&scratch, &["approvals", "approve", "one"]).run().assert_ok();
+        }
+        let script = format!("cat {link}/file");
+        assert_ne!(attempt(&scratch, &script).code(), 0, "{link}: allowed from the start");
+        let options = texts(&denials(&scratch), "options").join(" ");
+        assert_eq!(options.contains("--mount"), is_offered, "{options}");
+        let line = format!("{PRODUCT} {options} -- {script}");
+        Run::new(&scratch, "sh", &["-c", &line]).mode(Mode::Bare).run().assert_ok();
+    }
+}

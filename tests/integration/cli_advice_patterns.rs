@@ -1,10 +1,13 @@
 //! Advice where tiers withhold: the patterns that have to go first, those that it takes, and what is asked about.
 //! As in `cli_advice.rs` it is taken from `why --last`, and followed.
 
+use std::os::unix::fs::symlink;
+
 use serde_json::Value;
 
 use crate::cli_advice::{POLICY, READ, ROWS, attempt, denials, texts, tree};
 use crate::cli_status::product;
+use crate::run::{Mode, PRODUCT, Run};
 use crate::scratch::Scratch;
 
 /// What no option and no rule allows: the script, and what the advice names.
@@ -286,4 +289,32 @@ fn patterns_are_put_together_as_lists() {
     attempt(&scratch, "echo x > new; cat $HOME/p; cat $OUT/q");
     let told = product(&scratch, &["why", "--last"]).run();
     told.assert_ok().assert_stdout("\nall of the lists together\n");
+}
+
+/// A link moves alone, whatever patterns say of what is below the directory that it leads to.
+#[test]
+fn a_link_to_a_directory_is_not_kept_in_its_place() {
+    for (pattern, to) in [
+        ("deny_paths = ['<workspace>/moved/x']", "moved"),
+        ("prompt_paths = ['<workspace>/asked/**']", "asked/moved"),
+    ] {
+        let scratch = Scratch::new();
+        scratch.write("ws/dir/x", "x");
+        scratch.write("ws/asked/file", "x");
+        symlink("dir", scratch.ws().join("link")).expect("linked");
+        let rule = "[[access.fs]]\npath = '.'\nread = true\n";
+        let policy = format!("{rule}[file_policy]\n{pattern}\n");
+        scratch.write("ws/jp-confine.toml", &policy);
+        let script = format!("mv -T link {to}");
+        let denied = attempt(&scratch, &script);
+        assert_ne!(denied.code(), 0, "{script}: allowed from the start");
+        assert!(!denied.stderr.contains("has to stay in its place"), "{denied}");
+        if to == "asked/moved" {
+            denied.assert_stderr("then a person is asked");
+            continue;
+        }
+        let options = texts(&denials(&scratch), "options").join(" ");
+        let line = format!("{PRODUCT} {options} -- {script}");
+        Run::new(&scratch, "sh", &["-c", &line]).mode(Mode::Bare).run().assert_ok();
+    }
 }
