@@ -69,14 +69,15 @@ pub(crate) fn together<'a>(additions: impl Iterator<Item = &'a Addition>) -> Vec
     all
 }
 
-/// For people: where they belong, `before` that in the sentence, and what is to be written there, the whole
-/// with `indent` in front.
+/// For people: where they belong, `before` the first such place in the sentence, and what is to be written there, the
+/// whole with `indent` in front. All of it does together.
 pub(crate) fn lines(indent: &str, before: &str, additions: &[Addition]) -> Vec<String> {
     let mut lines = Vec::new();
     for (index, Addition { list, patterns }) in additions.iter().enumerate() {
         let shares_table = |other: &Addition| other.list.is_beside(list);
         if !additions.iter().take(index).any(shares_table) {
             let file = report::path(&list.file);
+            let before = if lines.is_empty() { before } else { "and add to" };
             let place = format!("{before} {}", place(list)).trim_end().to_owned();
             let place = match list.profile() {
                 Some(name) => {
@@ -135,7 +136,7 @@ mod tests {
         );
         assert_eq!(
             told(&[read(Begun::List), write(Begun::Table)]),
-            "  or add to read_paths of [file_policy] in /h/config.toml:\n    \"/a\",\n  or add to \
+            "  or add to read_paths of [file_policy] in /h/config.toml:\n    \"/a\",\n  and add to \
              [file_policy] in /h/config.toml:\n    write_paths = [\"/b\", \"/c\"]"
         );
     }
@@ -154,7 +155,7 @@ mod tests {
         assert_eq!(
             told,
             "  or add to /c/config.toml:\n    [file_policy]\n    read_paths = [\"/srv/d\"]\n  \
-             or add to /c/config.toml, for runs with --profile mine:\n    [profiles.mine]\n    \
+             and add to /c/config.toml, for runs with --profile mine:\n    [profiles.mine]\n    \
              exec = [\"/usr/a\", \"/usr/b\"]\n    includes = [\"c\"]\n    update = [\"/usr/b\"]\n    \
              write = [\"/etc/c\"]"
         );

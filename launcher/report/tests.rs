@@ -107,7 +107,7 @@ jp-confine: 3 denials
   or add to /c/config.toml:
     [file_policy]
     write_paths = [\"/srv/a b\"]
-  or add to /c/config.toml, for runs with --profile mine:
+  and add to /c/config.toml, for runs with --profile mine:
     [profiles.mine]
     includes = [\"c\"]
     read = [\"/etc/shadow\"]
