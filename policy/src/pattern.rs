@@ -8,7 +8,7 @@ use std::vec::Vec;
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
 
-use crate::build::automaton::Listed;
+use crate::build::automaton::{Expression, Listed};
 use crate::canonical::{self, Op};
 
 /// No path is longer (`PATH_MAX`), and what is nested deeper would take too much stack.
@@ -171,7 +171,9 @@ impl Pattern {
             if literal_part(text).len() == text.len() {
                 matching.names.push(unescaped(text));
             } else if let Ok(matcher) = glob(text) {
-                matching.expressions.push(within_components(matcher.regex()));
+                let regex = within_components(matcher.regex());
+                let apart = apart(text).map(str::to_owned);
+                matching.expressions.push(Expression { regex, apart });
             }
         }
     }
@@ -300,6 +302,16 @@ fn escaped(path: &str) -> String {
 /// The directory of a pattern that means all below it.
 fn directory_of(glob: &Glob) -> Option<&str> {
     if glob.glob() == "**" { Some("") } else { glob.glob().strip_suffix("/**") }
+}
+
+/// What a pattern begins with that goes across names behind its first wildcard, up to where it does: who follows many of
+/// these at once has to know of each whether it came so far.
+fn apart(text: &str) -> Option<&str> {
+    let literal = literal_part(text).len();
+    let wild = text.get(literal..)?;
+    let begin = literal + if wild.starts_with("**/") { "**/".len() } else { 0 };
+    let length = text.get(begin..)?.find("/**/")?;
+    text.get(..begin + length)
 }
 
 fn glob(text: &str) -> Result<Glob, PatternError> {
