@@ -15,8 +15,18 @@ use jp_confine_policy::tiers::Tiers;
 use crate::tree::name;
 
 /// Patterns of tiers, on the names of a tree in `/w`.
-const PATTERNS: [&str; 8] =
-    ["/w/a/**", "**/b", "/w/*/c", "**/a*", "/w/{a,ab}/**", "/w/?", "/**", "/w/**/c/[!a]"];
+const PATTERNS: [&str; 10] = [
+    "/w/a/**",
+    "**/b",
+    "/w/*/c",
+    "**/a*",
+    "/w/{a,ab}/**",
+    "/w/?",
+    "/**",
+    "/w/**/c/[!a]",
+    "**/a/**/b",
+    "/w/*/**/c{,/b}",
+];
 
 /// Words that rules about variables and programs are made of.
 const WORDS: [&str; 6] = ["/w/a", "a", "b", "/w/a/b", "ab", ""];

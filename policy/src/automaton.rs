@@ -1,8 +1,12 @@
 //! Many patterns as one table, which tells of a path at the price of one step for each byte, however
 //! many patterns there are.
 //!
-//! The table is a deterministic automaton over bytes, made by [`crate::build`]. As everywhere in an
+//! The table is a deterministic automaton over bytes, made by [`crate::build`], or several whose states stand one behind
+//! the other: then a path goes through each, and what they say of it is united. As everywhere in an
 //! image, every index read is checked where it is used; what leads outside denies.
+
+#[cfg(feature = "std")]
+use std::{collections::BTreeSet, vec::Vec};
 
 use zerocopy::little_endian::U16;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -70,13 +74,15 @@ pub(crate) struct Seen {
     pub(crate) here: Marks,
     /// What patterns say somewhere below the path.
     pub(crate) ahead: Marks,
-    /// Below two paths of equal place the patterns say the same.
-    pub(crate) place: u32,
 }
 
 impl Seen {
     /// What a broken table says.
-    const EVERYTHING: Self = Self { here: Marks(u8::MAX), ahead: Marks(u8::MAX), place: u32::MAX };
+    const EVERYTHING: Self = Self { here: Marks(u8::MAX), ahead: Marks(u8::MAX) };
+
+    const fn union(self, other: Self) -> Self {
+        Self { here: self.here.union(other.here), ahead: self.ahead.union(other.ahead) }
+    }
 }
 
 /// A table that is part of an image.
@@ -88,21 +94,32 @@ pub(crate) struct Automaton<'a> {
     pub(crate) states: &'a [State],
     /// The next state, for each state and class.
     pub(crate) edges: &'a [U16],
+    /// Where every path begins in the other automata, if there are any.
+    pub(crate) starts: &'a [U16],
 }
 
 impl Automaton<'_> {
     /// What the patterns say of an absolute canonical path.
     pub(crate) fn look(&self, path: &[u8]) -> Seen {
-        self.seen(0, path).unwrap_or(Seen::EVERYTHING)
+        self.look_below(0, path, path)
     }
 
-    /// The same of the path that is `rest` below a directory, its separator first: `state` is what
+    /// The same of a `path` that is `rest` below a directory, its separator first: `state` is what
     /// [`Self::state_behind`] says of the directory.
-    pub(crate) fn look_below(&self, state: u32, rest: &[u8]) -> Seen {
-        u16::try_from(state).ok().and_then(|at| self.seen(at, rest)).unwrap_or(Seen::EVERYTHING)
+    pub(crate) fn look_below(&self, state: u32, rest: &[u8], path: &[u8]) -> Seen {
+        let first = u16::try_from(state).ok().and_then(|at| self.seen(at, rest));
+        let others = self.starts.iter().map(|start| self.seen(start.get(), path));
+        others.fold(first, |all, one| Some(all?.union(one?))).unwrap_or(Seen::EVERYTHING)
     }
 
-    /// Where the automaton stands behind the canonical path of a directory.
+    /// Whether the patterns say the same below two canonical directories.
+    pub(crate) fn alike_below(&self, one: &[u8], other: &[u8]) -> bool {
+        let is_alike =
+            |start| self.inside(start, one).is_some_and(|at| self.inside(start, other) == Some(at));
+        is_alike(0) && self.starts.iter().all(|start| is_alike(start.get()))
+    }
+
+    /// Where the first automaton stands behind the canonical path of a directory.
     #[cfg(feature = "std")]
     pub(crate) fn state_behind(&self, directory: &[u8]) -> u32 {
         let directory = if directory == b"/" { b"" } else { directory };
@@ -115,18 +132,38 @@ impl Automaton<'_> {
         Some(Seen {
             here: Marks(self.states.get(usize::from(end))?.here),
             ahead: Marks(self.states.get(usize::from(inside))?.ahead),
-            place: u32::from(inside),
         })
     }
 
-    /// Whether the marks of some longer path than that of a directory are as wanted.
+    /// Whether the marks of some longer path than that of a directory are as wanted. With several automata this may say
+    /// so where no single path has what each of them says of one.
     #[cfg(feature = "std")]
     pub(crate) fn any_below(&self, directory: &[u8], is_wanted: impl Fn(Marks) -> bool) -> bool {
-        let directory = if directory == b"/" { b"" } else { directory };
-        let inside = self.run(0, directory).and_then(|end| self.run(end, b"/"));
+        let mut others = BTreeSet::from([0]);
+        for start in self.starts {
+            let mut found = BTreeSet::new();
+            self.walk_below(start.get(), directory, |here| {
+                found.insert(here.bits());
+                false
+            });
+            others = found.iter().flat_map(|one| others.iter().map(move |all| one | all)).collect();
+        }
+        let is_any_wanted =
+            |here: Marks| others.iter().any(|&all| is_wanted(here.union(Marks(all))));
+        self.walk_below(0, directory, is_any_wanted)
+    }
+
+    /// Whether the marks of some longer path than that of a directory are wanted in the automaton that begins here.
+    #[cfg(feature = "std")]
+    fn walk_below(
+        &self,
+        start: u16,
+        directory: &[u8],
+        mut is_wanted: impl FnMut(Marks) -> bool,
+    ) -> bool {
         let stride = self.edges.len().checked_div(self.states.len()).unwrap_or_default();
-        let mut known = std::collections::BTreeSet::new();
-        let mut pending: std::vec::Vec<u16> = inside.into_iter().collect();
+        let mut known = BTreeSet::new();
+        let mut pending: Vec<u16> = self.inside(start, directory).into_iter().collect();
         while let Some(at) = pending.pop() {
             let edges = self.edges.chunks_exact(stride.max(1)).nth(usize::from(at));
             for next in edges.into_iter().flatten().map(|next| next.get()) {
@@ -143,6 +180,12 @@ impl Automaton<'_> {
         false
     }
 
+    /// Where the automaton that begins at `start` stands inside a canonical directory.
+    fn inside(&self, start: u16, directory: &[u8]) -> Option<u16> {
+        let directory = if directory == b"/" { b"" } else { directory };
+        self.run(self.run(start, directory)?, b"/")
+    }
+
     fn run(&self, from: u16, path: &[u8]) -> Option<u16> {
         let stride = self.edges.len().checked_div(self.states.len())?;
         // No index overflows: it is below 2^16 times 2^8.
@@ -153,3 +196,6 @@ impl Automaton<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

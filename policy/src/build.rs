@@ -137,9 +137,17 @@ pub enum BuildError {
     /// An anchor or alias is not absolute and canonical.
     #[error("`{}` is not an absolute path without `.` and `..`", .0.display())]
     NotCanonical(PathBuf),
+    /// To tell the patterns apart takes too much.
+    #[error(
+        "the patterns of file_policy are too intricate together: fewer `*` and `?` in one part take less, and where \
+         `**` is in the middle of many, so do `<workspace>/folder/**/*.pem` for `**/folder/**/*.pem` and one with \
+         braces for several, as `**/{{folder,other}}/**/*.{{pem,key}}`"
+    )]
+    TooIntricate,
     /// The patterns need a table that is too large.
     #[error(
-        "the patterns of file_policy are too intricate together: use fewer `*` and `?` in one part"
+        "the patterns of file_policy are too many for one table: `<workspace>/folder/**` takes less than all that is \
+         in the folder by its name"
     )]
     TooManyPatterns,
     /// No name of variables.
@@ -285,6 +293,7 @@ impl<'a> Tables<'a> {
         let classes = append(&self.table.classes, self.table.classes.len())?;
         let states = append(self.table.states.as_bytes(), self.table.states.len())?;
         let edges = append(self.table.edges.as_bytes(), self.table.edges.len())?;
+        let starts = append(self.table.starts.as_bytes(), self.table.starts.len())?;
         let variables = append(beyond.variables.as_bytes(), beyond.variables.len())?;
         let commands = append(beyond.commands.as_bytes(), beyond.commands.len())?;
         let lines = append(beyond.lines.as_bytes(), beyond.lines.len())?;
@@ -310,6 +319,7 @@ impl<'a> Tables<'a> {
             classes,
             states,
             edges,
+            starts,
             variables,
             environment: beyond.environment,
             flags: (beyond.flags | if is_tied { TIED } else { 0 }).into(),

@@ -249,11 +249,11 @@ pub fn gains_nothing(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) ->
 #[must_use]
 pub fn relocate(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
     at_each_level(image, |image| {
-        if image.tiers().is_none() {
-            return Verdict::Allow;
-        }
+        let Some(tiers) = image.tiers() else { return Verdict::Allow };
         let source = lookup(image, from);
-        if !source.restrained_below || source.place == lookup(image, to).place {
+        let stays =
+            || lookup::is_judged(image, to) && tiers.automaton.alike_below(from.path, to.path);
+        if !source.restrained_below || stays() {
             return Verdict::Allow;
         }
         Verdict::Deny(denial(&source, Capabilities::DELETE))

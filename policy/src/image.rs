@@ -27,7 +27,7 @@ use crate::tier::Tiers;
 /// The first eight bytes of an image.
 pub(crate) const MAGIC: [u8; 8] = *b"JPCONFIM";
 /// Bumped whenever the layout changes: shim and launcher must be of one build.
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 /// The index that stands for "none".
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -63,6 +63,7 @@ pub(crate) struct Header {
     pub(crate) classes: Span,
     pub(crate) states: Span,
     pub(crate) edges: Span,
+    pub(crate) starts: Span,
     /// Rules about environment variables, in lists.
     pub(crate) variables: Span,
     /// The list of them that is about every program: a span of `variables`.
@@ -412,6 +413,7 @@ fn tiers<'a>(whole: &'a [u8], header: &Header) -> Result<Option<Tiers<'a>>, Imag
         classes: table(whole, header.classes)?,
         states: table::<State>(whole, header.states)?,
         edges: table::<U16>(whole, header.edges)?,
+        starts: table::<U16>(whole, header.starts)?,
     };
     Ok(Some(Tiers::numbered(automaton, header.default_tier.get())))
 }

@@ -3,9 +3,7 @@
 
 use crate::capability::Capabilities;
 use crate::image::{Image, NONE, Rule, RuleId};
-#[cfg(feature = "std")]
-use crate::tier::Reach;
-use crate::tier::Restraint;
+use crate::tier::{Reach, Restraint};
 use crate::walk::{Walk, excludes};
 
 /// A path to judge.
@@ -69,8 +67,6 @@ pub struct Lookup {
     pub restrained_below: bool,
     /// As that, by a tier: the list of sensitive paths only warns.
     pub withheld_below: bool,
-    /// Below two paths with one number the tiers say the same.
-    pub place: u32,
 }
 
 impl Lookup {
@@ -114,6 +110,12 @@ pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
         return Lookup { caps: found.caps.union(found.asks), asks: Capabilities::NONE, ..found };
     }
     found
+}
+
+/// Whether tiers, if there are any, have a say at `request`. Of this image alone.
+pub(crate) fn is_judged(image: &Image<'_>, request: &Request<'_>) -> bool {
+    let (_, winner) = granted(image, request);
+    winner.is_none_or(|(rule, _)| Reach::is_judged(rule))
 }
 
 /// What is left of everything at `request` where nobody need grant it there, because somebody grants the way to
@@ -197,7 +199,6 @@ fn granted<'a, 'p>(
         visible,
         restrained_below: false,
         withheld_below: false,
-        place: u32::MAX,
     };
     let Some((id, rest)) = walk.winner else { return (uncovered, None) };
     let (id, Some(rule)) = tie_by_route(image, id, request.route) else {

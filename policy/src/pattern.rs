@@ -8,7 +8,7 @@ use std::vec::Vec;
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
 
-use crate::build::automaton::Listed;
+use crate::build::automaton::{Expression, Listed};
 use crate::canonical::{self, Op};
 
 /// No path is longer (`PATH_MAX`), and what is nested deeper would take too much stack.
@@ -31,6 +31,12 @@ pub enum PatternError {
     /// Names are bytes, and a class is of one of them.
     #[error("brackets stand for one byte: write other letters as `{{é,è}}`")]
     WideClass,
+    /// It would match nothing that it was meant for.
+    #[error(
+        "other globs know more than `*`, `?`, `[..]`, `{{a,b}}` and `**`: instead of `[[:alpha:]]` write `[a-zA-Z]`, of \
+         `{{1..3}}` `{{1,2,3}}`, and of `\\*` `[*]`; a backslash itself is `[\\]`"
+    )]
+    Foreign,
     /// Longer than any path.
     #[error("it is longer than {LONGEST} bytes")]
     TooLong,
@@ -72,10 +78,10 @@ pub struct Pattern {
 
 impl Pattern {
     /// The pattern that matches the canonical absolute `path` and nothing else; `None` where its name is not
-    /// UTF-8, which patterns are.
+    /// UTF-8, which patterns are, or would be too long when escaped.
     #[must_use]
     pub fn literal(path: &Path) -> Option<String> {
-        path.to_str().map(globset::escape)
+        path.to_str().map(escaped).filter(|text| Self::check(text).is_ok())
     }
 
     /// Whether `text` can be a pattern, as far as can be said without looking at the disk.
@@ -96,11 +102,15 @@ impl Pattern {
             let stars = text.starts_with("**");
             return Err(if stars { PatternError::Stars } else { PatternError::Relative });
         }
-        if text.split('/').skip(1).any(|part| matches!(part, "" | "." | "..")) && text != "/" {
+        let has_dots = text.split('/').any(|part| matches!(part, "." | ".."));
+        if has_dots || lacks_name(text) && text != "/" {
             return Err(PatternError::Unclean);
         }
         if has_wide_class(text) {
             return Err(PatternError::WideClass);
+        }
+        if is_foreign(text) {
+            return Err(PatternError::Foreign);
         }
         glob(text).map(|_| ())
     }
@@ -123,11 +133,11 @@ impl Pattern {
         let Literal { resolved, links } = Literal::of(&expanded)?;
         spellings.extend(resolved);
         if restricts {
-            let of_itself = |spelling: &String| spelling.strip_suffix("/**").map(str::to_owned);
-            let whole: Vec<String> = spellings.iter().filter_map(of_itself).collect();
-            let below: Vec<String> = spellings.iter().filter_map(|text| all_below(text)).collect();
+            let whole: Vec<String> = spellings.iter().filter_map(|text| itself(text)).collect();
             spellings.extend(whole.into_iter().filter(|spelling| !spelling.is_empty()));
-            spellings.extend(below);
+            let below: Vec<String> = spellings.iter().filter_map(|text| all_below(text)).collect();
+            let fresh = below.into_iter().filter(|spelling| !spellings.contains(spelling));
+            spellings.extend(fresh.collect::<Vec<_>>());
         }
         spellings.dedup();
         let globs = spellings.iter().map(|spelling| glob(spelling)).collect::<Result<_, _>>()?;
@@ -161,7 +171,9 @@ impl Pattern {
             if literal_part(text).len() == text.len() {
                 matching.names.push(unescaped(text));
             } else if let Ok(matcher) = glob(text) {
-                matching.expressions.push(within_components(matcher.regex()));
+                let regex = within_components(matcher.regex());
+                let apart = apart(text).map(str::to_owned);
+                matching.expressions.push(Expression { regex, apart });
             }
         }
     }
@@ -204,17 +216,87 @@ impl Pattern {
     }
 }
 
+/// What a pattern is made of: classes in brackets, and characters.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    core::iter::from_fn(move || {
+        let length = class_length(rest).or(rest.chars().next().map(char::len_utf8))?;
+        let (piece, behind) = rest.split_at_checked(length)?;
+        rest = behind;
+        Some(piece)
+    })
+}
+
+/// How long the class is that this begins with, if it begins with one. The first character in it is one of it even if
+/// that is `]`.
+fn class_length(rest: &str) -> Option<usize> {
+    let inner = rest.strip_prefix('[')?;
+    let inner = inner.strip_prefix(['!', '^']).unwrap_or(inner);
+    let first = inner.chars().next()?.len_utf8();
+    let end = inner.get(first..)?.find(']')?;
+    Some(rest.len() - inner.len() + first + end + 1)
+}
+
+/// What is between the brackets of a class; `None` of a character.
+fn within_brackets(piece: &str) -> Option<&str> {
+    piece.strip_prefix('[')?.strip_suffix(']')
+}
+
 /// Whether a class has a character of more than one byte.
 fn has_wide_class(text: &str) -> bool {
-    let mut inside = false;
-    text.chars().any(|character| {
-        inside = match character {
-            '[' => true,
-            ']' => false,
-            _ => inside,
-        };
-        inside && !character.is_ascii()
-    })
+    pieces(text).filter_map(within_brackets).any(|class| !class.is_ascii())
+}
+
+/// Whether one of its alternatives has a slash behind a slash, or at the end.
+fn lacks_name(text: &str) -> bool {
+    // Of each part in braces around: whether a slash is before it, and whether one ends an alternative.
+    let mut around: Vec<(bool, bool)> = Vec::new();
+    let mut slash = false;
+    for piece in pieces(text) {
+        match (piece, around.last_mut()) {
+            ("/", _) if slash => return true,
+            ("{", _) => around.push((slash, false)),
+            (",", Some((before, ends))) => {
+                *ends |= slash;
+                slash = *before;
+            }
+            ("}", Some(&mut (_, ends))) => {
+                slash |= ends;
+                around.pop();
+            }
+            _ => slash = piece == "/",
+        }
+    }
+    slash
+}
+
+/// Whether it is written as globs are elsewhere: with names of classes, ranges in braces, or backslashes.
+fn is_foreign(text: &str) -> bool {
+    let has_name = |class: &str| {
+        let mut names = [("[:", ':'), ("[.", '.'), ("[=", '=')].into_iter();
+        names.any(|(begin, end)| class.strip_suffix(end).is_some_and(|rest| rest.contains(begin)))
+    };
+    let escapes =
+        |class: &str| class.contains('\\') && class.trim_start_matches(['!', '^']) != "\\";
+    let is_foreign = |piece: &str| match within_brackets(piece) {
+        Some(class) => has_name(class) || escapes(class),
+        None => piece == "\\",
+    };
+    pieces(text).any(is_foreign) || text.contains(r"[\]]") || has_range(text)
+}
+
+/// Whether there is a part in braces like `{1..3}`.
+fn has_range(text: &str) -> bool {
+    let without_classes: String =
+        pieces(text).map(|piece| within_brackets(piece).map_or(piece, |_| "?")).collect();
+    let is_range = |part: &str| part.contains("..") && !part.contains(',');
+    let mut parts = without_classes.split('{').skip(1);
+    parts.any(|rest| rest.split_once('}').is_some_and(|(part, _)| is_range(part)))
+}
+
+/// A path as the literal part that stands for it.
+fn escaped(path: &str) -> String {
+    globset::escape(path).replace('\\', r"[\]")
 }
 
 /// The directory of a pattern that means all below it.
@@ -222,10 +304,21 @@ fn directory_of(glob: &Glob) -> Option<&str> {
     if glob.glob() == "**" { Some("") } else { glob.glob().strip_suffix("/**") }
 }
 
+/// What a pattern begins with that goes across names behind its first wildcard, up to where it does: who follows many of
+/// these at once has to know of each whether it came so far.
+fn apart(text: &str) -> Option<&str> {
+    let literal = literal_part(text).len();
+    let wild = text.get(literal..)?;
+    let begin = literal + if wild.starts_with("**/") { "**/".len() } else { 0 };
+    let length = text.get(begin..)?.find("/**/")?;
+    text.get(..begin + length)
+}
+
 fn glob(text: &str) -> Result<Glob, PatternError> {
     let glob = GlobBuilder::new(text)
         .literal_separator(true)
         .backslash_escape(false)
+        .empty_alternates(true)
         .build()
         .map_err(|error| PatternError::Syntax(error.kind().to_string()))?;
     if loses_stars(glob.regex()) { Err(PatternError::Stars) } else { Ok(glob) }
@@ -243,7 +336,7 @@ fn loses_stars(expression: &str) -> bool {
 fn expand(text: &str, places: Places<'_>) -> Result<String, PatternError> {
     let place = |path: &Path| {
         let text = path.to_str().ok_or(PatternError::NotUtf8)?;
-        Ok::<_, PatternError>(globset::escape(text.trim_end_matches('/')))
+        Ok::<_, PatternError>(escaped(text.trim_end_matches('/')))
     };
     if let Some(rest) = text.strip_prefix("~") {
         return Ok(place(places.home.ok_or(PatternError::NoHome)?)? + rest);
@@ -274,14 +367,32 @@ impl Literal {
             return Ok(Self::default());
         };
         let canonical = found.path.to_str().ok_or(PatternError::NotUtf8)?.trim_end_matches('/');
-        let resolved = (canonical != stem).then(|| globset::escape(canonical) + rest);
+        let resolved = (canonical != stem).then(|| escaped(canonical) + rest);
         Ok(Self { resolved, links: found.steps.into_iter().map(|step| step.link).collect() })
     }
 }
 
-/// The pattern of all that is below the one path that `text` means, if it means one.
+/// The pattern of the directories themselves, of one that means all below some: `/**` ends it, or the alternatives in
+/// braces with which it ends.
+fn itself(text: &str) -> Option<String> {
+    let mut rest: Vec<&str> = Vec::new();
+    let mut found = false;
+    for piece in pieces(text).map(Some).chain([None]) {
+        if matches!(piece, None | Some("," | "}")) && rest.ends_with(&["/", "*", "*"]) {
+            rest.truncate(rest.len() - 3);
+            found = true;
+        }
+        rest.extend(piece);
+    }
+    found.then(|| rest.concat())
+}
+
+/// The pattern of all that is below the paths that `text` means, if it means them by their names alone.
 fn all_below(text: &str) -> Option<String> {
-    (literal_part(text).len() == text.len()).then(|| text.trim_end_matches('/').to_owned() + "/**")
+    let is_name = |piece: &str| {
+        is_escaped(piece) || !matches!(piece, "*" | "?") && within_brackets(piece).is_none()
+    };
+    pieces(text).all(is_name).then(|| text.trim_end_matches('/').to_owned() + "/**")
 }
 
 /// The part of a pattern before the first component with anything special in it, or all of it.
@@ -290,7 +401,7 @@ fn literal_part(text: &str) -> &str {
     let mut at = 0;
     while let Some((character, length)) = text.get(at..).and_then(first) {
         match character {
-            // An escaped character is put in brackets of its own by `globset::escape`.
+            // An escaped character is put in brackets of its own by [`escaped`].
             _ if length > character.len_utf8() => {}
             '*' | '?' | '{' | '[' => return text.get(..plain).unwrap_or_default(),
             '/' => plain = at + 1,

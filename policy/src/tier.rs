@@ -125,6 +125,11 @@ impl Reach {
         }
     }
 
+    /// Whether tiers have a say of what the rule grants, or where it is only hidden.
+    pub(crate) fn is_judged(rule: &Rule) -> bool {
+        rule.hidden != 0 || Self::of(rule) != Self::Own
+    }
+
     /// Whether the rule counts wherever a path leads: somebody declared it, or nobody may change what it keeps. The
     /// others say what programs need.
     #[cfg(all(feature = "std", target_os = "linux"))]
@@ -166,7 +171,7 @@ impl<'a> Tiers<'a> {
     ) -> Lookup {
         let seen = match winner {
             Some((rule, rest)) if !rest.is_empty() => {
-                self.automaton.look_below(rule.state.get(), rest)
+                self.automaton.look_below(rule.state.get(), rest, request.path)
             }
             _ => self.automaton.look(request.path),
         };
@@ -261,7 +266,6 @@ impl<'a> Tiers<'a> {
             withheld: granted.caps.difference(caps),
             restrained_below: withheld_below || warned_below,
             withheld_below,
-            place: seen.place,
             ..granted
         }
     }
@@ -323,7 +327,6 @@ impl<'a> Tiers<'a> {
             below_any: granted.below_any.union(ahead),
             restrained_below: true,
             withheld_below: true,
-            place: seen.place,
             ..granted
         }
     }

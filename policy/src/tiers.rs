@@ -338,7 +338,7 @@ impl Tiers {
             let mut listed = Listed::new(list.marks());
             pattern.list(&mut listed);
             automaton::table(&[listed])
-                .is_ok_and(|table| table.look(bytes(one)).place != table.look(bytes(other)).place)
+                .is_ok_and(|table| !table.alike_below(bytes(one), bytes(other)))
         };
         let differing = self.patterns.iter().filter(|(list, pattern)| differs(*list, pattern));
         let narrowest = differing.max_by_key(|(_, pattern)| pattern.specificity());

@@ -48,6 +48,36 @@ fn deny_takes_from_the_workspace() {
     );
 }
 
+/// Each of them goes across names twice, which is a table of its own.
+#[test]
+fn deny_takes_by_many_patterns_with_stars_between_names() {
+    assert_answers(
+        "mkdir -p a/secrets/b a/config deploy certs/b; \
+         touch a/secrets/b/k.pem a/secrets/k.key a/config/x.key deploy/x.yaml certs/b/x.crt x.crt",
+        "[file_policy]\ndeny_paths = ['**/secrets/**/*.pem', '**/config/**/*.key', \
+         '**/infra/**/*.tfvars', '**/deploy/**/*.yaml', '**/certs/**/*.crt', '**/key{,.pub}', \
+         '$WS/{closed/**,shut}']\n",
+        "",
+        &[
+            ("open a/secrets/b/k.pem", "EACCES"),
+            ("open a/config/x.key", "EACCES"),
+            ("open deploy/x.yaml", "EACCES"),
+            ("open certs/b/x.crt", "EACCES"),
+            ("open a/secrets/k.key", "ok"),
+            ("open x.crt", "ok"),
+            ("write_excl certs/b/new.crt", "EACCES"),
+            ("rename x.crt certs/x.crt", "EACCES"),
+            ("rename certs/b open", "EACCES"),
+            ("rename a/secrets a/open", "EACCES"),
+            ("rename certs/b certs/c", "ok"),
+            ("write_excl key", "EACCES"),
+            ("write_excl key.pub", "EACCES"),
+            ("mkdir closed", "EACCES"),
+            ("mkdir shut", "EACCES"),
+        ],
+    );
+}
+
 /// What opens a folder does not open the secrets in it.
 #[test]
 fn sensitive_files_are_asked_about_where_a_tier_opens_what_is_around_them() {

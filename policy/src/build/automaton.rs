@@ -19,16 +19,19 @@ use zerocopy::little_endian::U16;
 
 use self::least::{States, least};
 use self::names::Names;
+use self::parts::{parts, united};
 use super::BuildError;
 use crate::automaton::{Automaton, Marks, Seen, State};
 
 mod least;
 mod names;
+mod parts;
 
-/// How large the library's table may become. A thousand names need a tenth of it; few patterns with many
-/// `*` or `?` in one part may need more than there is.
+/// How large the library's tables may become together: the time that it takes goes with this, a second and a half at
+/// the worst. A thousand names need a tenth of it; few patterns with many `*` or `?` in one part may need more than
+/// there is.
 const TABLE_ROOM: usize = 16 << 20;
-/// What the library may use beside it. The time that it takes goes with this: seconds at the worst.
+/// What the library may use beside each.
 const WORK_ROOM: usize = 6 << 20;
 
 /// One list of patterns, and the mark that it stands for.
@@ -50,12 +53,20 @@ impl Listed {
 }
 
 /// What patterns match.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Matching {
     /// The paths of those without anything special in them.
     pub(crate) names: Vec<String>,
-    /// Regular expressions, over bytes, of the others.
-    pub(crate) expressions: Vec<String>,
+    /// Of the others.
+    pub(crate) expressions: Vec<Expression>,
+}
+
+/// A regular expression, over bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Expression {
+    pub(crate) regex: String,
+    /// Where it takes an automaton beside that of all others: what those share that go to the same.
+    pub(crate) apart: Option<String>,
 }
 
 /// The parts of the table, see [`crate::automaton::Automaton`].
@@ -64,6 +75,7 @@ pub(crate) struct Table {
     pub(super) classes: Vec<u8>,
     pub(super) states: Vec<State>,
     pub(super) edges: Vec<U16>,
+    pub(super) starts: Vec<U16>,
 }
 
 impl Table {
@@ -72,34 +84,47 @@ impl Table {
         self.automaton().look(path)
     }
 
-    /// Where the automaton stands behind the canonical path of a directory.
+    /// Whether the patterns say the same below two canonical directories.
+    pub(crate) fn alike_below(&self, one: &[u8], other: &[u8]) -> bool {
+        self.automaton().alike_below(one, other)
+    }
+
+    /// Where the first automaton stands behind the canonical path of a directory.
     pub(super) fn state_behind(&self, directory: &[u8]) -> u32 {
         self.automaton().state_behind(directory)
     }
 
     fn automaton(&self) -> Automaton<'_> {
-        let Self { classes, states, edges } = self;
-        Automaton { classes, states, edges }
+        let Self { classes, states, edges, starts } = self;
+        Automaton { classes, states, edges, starts }
     }
 }
 
 /// The table of an image that has no patterns.
 pub(super) static NO_PATTERNS: Table =
-    Table { classes: Vec::new(), states: Vec::new(), edges: Vec::new() };
+    Table { classes: Vec::new(), states: Vec::new(), edges: Vec::new(), starts: Vec::new() };
 
 /// The table for lists of patterns.
+pub(crate) fn table(lists: &[Listed]) -> Result<Table, BuildError> {
+    let mut room = TABLE_ROOM;
+    let parts = parts(lists);
+    let tables = parts.iter().map(|lists| table_of_one(lists, &mut room));
+    united(tables.collect::<Result<_, _>>()?)
+}
+
+/// The table of one automaton; what it takes of the `room` for all is gone.
 ///
 /// Names are a tree already, so that the library need not find out what follows each of their bytes: it
 /// determines the other patterns alone, and the names are put over what it found.
-pub(crate) fn table(lists: &[Listed]) -> Result<Table, BuildError> {
+fn table_of_one(lists: &[Listed], room: &mut usize) -> Result<Table, BuildError> {
     let names = Names::of(lists);
-    let determined = determine(lists, &names)?;
+    let determined = determine(lists, &names, room)?;
     let States { next, here } = least(&determined, &names);
     let (classes, distinct) = classes(&next);
     let mut edges = Vec::with_capacity(next.len() * distinct.len());
     for row in &next {
         for &column in &distinct {
-            let next = u16::try_from(row[column]).map_err(|_| BuildError::TooLarge)?;
+            let next = u16::try_from(row[column]).map_err(|_| BuildError::TooManyPatterns)?;
             edges.push(U16::new(next));
         }
     }
@@ -108,7 +133,7 @@ pub(crate) fn table(lists: &[Listed]) -> Result<Table, BuildError> {
     let states =
         states.map(|(here, ahead)| State { here: here.bits(), ahead: ahead.bits() }).collect();
     let classes = determined.columns.iter().map(|&column| classes[column]).collect();
-    Ok(Table { classes, states, edges })
+    Ok(Table { classes, states, edges, starts: Vec::new() })
 }
 
 /// A state of the library's automaton, and the marks that hold for all that is below a directory passed.
@@ -124,10 +149,11 @@ struct Determined {
     names: States,
 }
 
-fn determine(lists: &[Listed], names: &Names) -> Result<Determined, BuildError> {
-    let automaton = library_automaton(lists)?;
+fn determine(lists: &[Listed], names: &Names, room: &mut usize) -> Result<Determined, BuildError> {
+    let automaton = library_automaton(lists, *room)?;
+    *room = room.saturating_sub(automaton.memory_usage());
     let begin = start::Config::new().anchored(Anchored::Yes);
-    let begin = automaton.start_state(&begin).map_err(|_| BuildError::TooManyPatterns)?;
+    let begin = automaton.start_state(&begin).map_err(|_| BuildError::TooIntricate)?;
     let (columns, bytes) = columns(&automaton, names);
     let mut numbers = HashMap::new();
     let mut found: Vec<Passed> = Vec::new();
@@ -169,7 +195,7 @@ fn determine(lists: &[Listed], names: &Names) -> Result<Determined, BuildError> 
     Ok(Determined { columns, states, names: of_names })
 }
 
-fn library_automaton(lists: &[Listed]) -> Result<dense::DFA<Vec<u32>>, BuildError> {
+fn library_automaton(lists: &[Listed], room: usize) -> Result<dense::DFA<Vec<u32>>, BuildError> {
     let both = |list: &Listed| {
         [alternation(&list.exact.expressions), alternation(&list.below.expressions)]
     };
@@ -180,13 +206,13 @@ fn library_automaton(lists: &[Listed]) -> Result<dense::DFA<Vec<u32>>, BuildErro
                 .start_kind(StartKind::Anchored)
                 .match_kind(MatchKind::All)
                 .accelerate(false)
-                .dfa_size_limit(Some(TABLE_ROOM))
+                .dfa_size_limit(Some(room))
                 .determinize_size_limit(Some(WORK_ROOM)),
         )
         .syntax(syntax::Config::new().unicode(false).utf8(false).dot_matches_new_line(true))
         .thompson(thompson::Config::new().utf8(false))
         .build_many(&patterns)
-        .map_err(|_| BuildError::TooManyPatterns)
+        .map_err(|_| BuildError::TooIntricate)
 }
 
 /// The lists that match a path which ends in this state: it itself, and as a directory.
@@ -226,12 +252,12 @@ const BEGINNINGS: [&str; 3] = ["(?-u)^(?:/?|.*/)[[^/]&&[^/]]*", "(?-u)^(?:/?|.*/
 const ENDINGS: [&str; 2] = ["[[^/]&&[^/]]*$", "$"];
 
 /// One expression for a list; of an empty one, one that matches nothing.
-fn alternation(list: &[String]) -> String {
+fn alternation(list: &[Expression]) -> String {
     if list.is_empty() {
         return "[a&&b]".into();
     }
     let mut groups: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
-    for one in list {
+    for Expression { regex: one, .. } in list {
         let begins = |&begin: &&'static str| Some((begin, one.strip_prefix(begin)?));
         let (begin, rest) = BEGINNINGS.iter().find_map(begins).unwrap_or(("", one));
         let ends = |&end: &&'static str| Some((end, rest.strip_suffix(end)?));

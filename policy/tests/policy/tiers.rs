@@ -407,9 +407,114 @@ fn a_walk_beneath_knows_of_patterns() {
     assert!(beneath("deny=/w/d/key", b"/usr"));
 }
 
+/// An alternative of nothing is one.
+#[test]
+fn an_empty_alternative_counts() {
+    let judge = Judge::of("deny=**/key{,.pub} prompt=/w/{a/,}q deny=/w/d{/**,} deny=/w/{,x}e");
+    for path in ["/w/key", "/w/key.pub", "/w/s/key", "/w/d", "/w/d/f", "/w/e", "/w/xe/f"] {
+        assert_eq!(judge.says("read", path), "deny deny", "{path}");
+    }
+    for path in ["/w/q", "/w/a/q", "/w/q/f"] {
+        assert_eq!(judge.says("read", path), "ask prompt", "{path}");
+    }
+    for path in ["/w/key.", "/w/.pub", "/w/aq", "/w/dd", "/w/ye"] {
+        assert_eq!(judge.says("read", path), "allow", "{path}");
+    }
+    let added = ["**/s{.old,}".to_owned(), "**/t{,,}".to_owned(), "**/u{}".to_owned()];
+    let tiers = Tiers::new(&file_policy(""), Some(&added), places()).expect("patterns");
+    for name in ["s", "s.old", "t", "u"] {
+        assert!(tiers.is_sensitive(&Path::new("/w").join(name)), "{name}");
+        assert!(!tiers.is_sensitive(&Path::new("/w").join(name).with_extension("x")), "{name}");
+    }
+}
+
+/// `dir/**` is `dir` too for what restricts, and `dir` all below, in braces as well (R19).
+#[test]
+fn braces_close_directories_as_names_do() {
+    for text in [
+        "<workspace>/{s/**,i/**}",
+        "<workspace>/{s,i}/**",
+        "<workspace>/{s,i}",
+        "<workspace>/{s/**,i}",
+        "<workspace>/{,s/,i/}{s,i}",
+        "<workspace>/{{s/**,x},i/**}",
+        "<workspace>/{s{/**,},i{/**}}",
+        "<workspace>/{s,[[],i}",
+    ] {
+        let pattern = Pattern::new(text, places(), true).expect(text);
+        for path in ["/w/s", "/w/s/f", "/w/i", "/w/i/a/f"] {
+            assert!(pattern.matches(Path::new(path)), "{text}: {path}");
+        }
+        for path in ["/w", "/w/si", "/w/a/s"] {
+            assert!(!pattern.matches(Path::new(path)), "{text}: {path}");
+        }
+        let judge = Judge::of(&format!("deny={text}"));
+        assert_eq!(judge.says("read", "/w/i"), "deny deny", "{text}");
+        assert_eq!(judge.says("read", "/w/s/f"), "deny deny", "{text}");
+    }
+    let says = |text: &str, path: &str| {
+        let opening = Pattern::new(text, places(), false).expect(text);
+        assert!(!opening.matches(Path::new(path)), "{text}");
+        Pattern::new(text, places(), true).expect(text).matches(Path::new(path))
+    };
+    assert!(says("/w/s{ub/**,x}", "/w/sub") && says("/w/s{ub/**,x}", "/w/sx/f"));
+    assert!(!says("/w/{s?,[ab]}", "/w/s1/f"), "as of each alone");
+    assert!(!says("/w/{[/**,}],a}", "/w/"), "in a class it is characters");
+}
+
+/// What is written for a path is of that path, whatever its name.
+#[test]
+fn every_path_has_a_pattern() {
+    for name in [
+        "[",
+        "]",
+        "{",
+        "}",
+        "!",
+        "^",
+        "\\",
+        "[]",
+        "[!]",
+        "[^a]",
+        "]]",
+        "\\]",
+        "[\\]",
+        "{1..3}",
+        "{,}",
+        "[[:alpha:]]",
+        "*",
+        "**",
+        "?",
+        "a\nb",
+        "-",
+        ",",
+        "é]",
+        "..a",
+        "~",
+        "[.",
+        "a[*]\\*",
+    ] {
+        let path = Path::new("/w").join(name);
+        let text = Pattern::literal(&path).expect(name);
+        assert_eq!(Pattern::check(&text), Ok(()), "{text}");
+        for restricts in [false, true] {
+            let pattern = Pattern::new(&text, places(), restricts).expect(name);
+            assert!(pattern.matches(&path), "{text}");
+            assert!(!pattern.matches(Path::new("/w/a")), "{text}");
+            assert_eq!(pattern.stem(), path, "{text}");
+        }
+        let policy = FilePolicy { deny_paths: vec![text], ..FilePolicy::default() };
+        let tiers = Tiers::new(&policy, None, places()).expect(name);
+        let judge = Judge(image_with(&grants(), Some(&tiers), Path::new("/w")));
+        assert_eq!(judge.says("read", path.to_str().expect("UTF-8")), "deny deny", "{name}");
+        assert_eq!(judge.says("read", "/w/a"), "allow", "{name}");
+    }
+    assert_eq!(Pattern::literal(Path::new(&format!("/w/{}", "[".repeat(4000)))), None);
+}
+
 #[test]
 fn a_workspace_of_any_name_is_a_place() {
-    for name in ["/w/[1]*{a,b}?", "/w/[", "/w/]é[!x]"] {
+    for name in ["/w/[1]*{a,b}?", "/w/[", "/w/]é[!x]", "/w/\\", "/w/{1..3}", "/w/[[:alpha:]]"] {
         let places = Places { workspace: Path::new(name), ..places() };
         let pattern = Pattern::new("<workspace>/s/**", places, true).expect(name);
         assert_eq!(pattern.stem(), Path::new(name).join("s"));
@@ -463,12 +568,48 @@ fn wrong_patterns_are_refused() {
         assert_eq!(check(text), PatternError::Stars, "{text}");
     }
     assert_eq!(check("~other/x"), PatternError::OtherHome);
-    assert_eq!(check("/w/[aé]"), PatternError::WideClass);
+    for text in ["/w/[aé]", "/w/[]é]x", "/w/[!]é]", "/w/[^]é]", "/w/[a]*[é]"] {
+        assert_eq!(check(text), PatternError::WideClass, "{text}");
+    }
+    // Elsewhere each of these means something.
+    for text in [
+        "/w/[[:alpha:]]*",
+        "/w/[_[:digit:]]",
+        "/w/[![:space:]]",
+        "/w/[[=e=]]",
+        "/w/a{1..3}",
+        "/w/{x,{a..z}}",
+        "/w/\\*",
+        "/w/a\\ b",
+        "/w/[\\]]",
+        "/w/[a\\-z]",
+        "/w/[\\w]",
+    ] {
+        assert_eq!(check(text), PatternError::Foreign, "{text}");
+    }
+    for text in
+        ["/w/[\\]", "/w/[!\\]x", "/w/[[:]", "/w/[:x:]", "/w/a..b", "/w/{a..b,c}", "/w/[{]1..3[}]"]
+    {
+        assert_eq!(Pattern::check(text), Ok(()), "{text}");
+    }
     assert_eq!(
         check(&format!("/{}a{}", "{".repeat(99999), "}".repeat(99999))),
         PatternError::TooLong
     );
-    for text in ["/w/s/", "**/s/", "~/", "/w//k", "/w/./k", "**/x/../k"] {
+    for text in [
+        "/w/s/",
+        "**/s/",
+        "~/",
+        "/w//k",
+        "/w/./k",
+        "**/x/../k",
+        "/w/{a,}/k",
+        "/w/{}/k",
+        "/w/{a,}",
+        "/w/{a/,b}",
+        "/w/{a,{b,}}/k",
+        "/w/{a/}/k",
+    ] {
         assert_eq!(check(text), PatternError::Unclean, "{text}");
     }
     for text in ["/w/[a", "/w/{a", "/w/[z-a]"] {

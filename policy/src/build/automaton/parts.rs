@@ -1,0 +1,84 @@
+//! Several automata in one table.
+//!
+//! One automaton of `**/a/**/*.x`, `**/b/**/*.y` and more of the kind has a state for each set of `a`, `b` … that a path
+//! may have passed: twice as many with each pattern. Apart, each has its own few.
+
+use std::collections::{BTreeSet, HashMap};
+use std::vec;
+use std::vec::Vec;
+
+use zerocopy::little_endian::U16;
+
+use super::{BuildError, Expression, Listed, Matching, Table};
+
+/// How many automata there may be: each path goes through all of them.
+const MOST: usize = 64;
+
+/// What each automaton is for; the first is for all that need not stand apart. What is more than that many is dealt out.
+pub(super) fn parts(lists: &[Listed]) -> Vec<Vec<Listed>> {
+    let matching = lists.iter().flat_map(|list| [&list.exact, &list.below]);
+    let expressions = matching.flat_map(|matching| &matching.expressions);
+    let apart: BTreeSet<&str> = expressions.filter_map(|one| one.apart.as_deref()).collect();
+    let count = 1 + apart.len().min(MOST - 1);
+    let numbers: HashMap<&str, usize> = apart.into_iter().zip((1..count).cycle()).collect();
+    let number = |one: &Expression| one.apart.as_deref().map_or(0, |apart| numbers[apart]);
+    let part = |matching: &Matching, part: usize| Matching {
+        names: if part == 0 { matching.names.clone() } else { Vec::new() },
+        expressions: matching
+            .expressions
+            .iter()
+            .filter(|one| number(one) == part)
+            .cloned()
+            .collect(),
+    };
+    let listed = |list: &Listed, number| Listed {
+        marks: list.marks,
+        exact: part(&list.exact, number),
+        below: part(&list.below, number),
+    };
+    (0..count).map(|part| lists.iter().map(|list| listed(list, part)).collect()).collect()
+}
+
+/// One table of all, the states of each behind those of the one before.
+pub(super) fn united(tables: Vec<Table>) -> Result<Table, BuildError> {
+    let tables = match <[Table; 1]>::try_from(tables) {
+        Ok([table]) => return Ok(table),
+        Err(tables) => tables,
+    };
+    let (classes, bytes) = classes(&tables);
+    let mut all = Table { classes, states: vec![], edges: vec![], starts: vec![] };
+    for table in &tables {
+        let before = all.states.len();
+        let place = |state: usize| {
+            u16::try_from(before + state).map(U16::new).map_err(|_| BuildError::TooManyPatterns)
+        };
+        if before > 0 {
+            all.starts.push(place(0)?);
+        }
+        for row in table.edges.chunks_exact(table.edges.len() / table.states.len()) {
+            for &byte in &bytes {
+                let next = row[usize::from(table.classes[usize::from(byte)])];
+                all.edges.push(place(next.get().into())?);
+            }
+        }
+        all.states.extend_from_slice(&table.states);
+    }
+    Ok(all)
+}
+
+/// The class of each byte, such that bytes of one class are that in every table; and a byte of each.
+fn classes(tables: &[Table]) -> (Vec<u8>, Vec<u8>) {
+    let mut known = HashMap::new();
+    let mut bytes = Vec::new();
+    let class = |byte: u8| {
+        let of_each: Vec<u8> =
+            tables.iter().map(|table| table.classes[usize::from(byte)]).collect();
+        *known.entry(of_each).or_insert_with(|| {
+            bytes.push(byte);
+            // There are no more than there are bytes.
+            u8::try_from(bytes.len() - 1).unwrap_or(u8::MAX)
+        })
+    };
+    let classes = (0..=u8::MAX).map(class).collect();
+    (classes, bytes)
+}
