@@ -144,6 +144,30 @@ fn links_are_learned_by_the_directory_that_they_stand_in() {
     }
 }
 
+/// What leads outside, or nowhere, no rule can be about: one on its name would have the whole file refused.
+#[test]
+fn no_rule_is_learned_that_cannot_stand() {
+    for (before, name) in [
+        ("ln -s ../gone out", "out"),
+        ("ln -s loop loop", "loop"),
+        ("ln -s loop loop", "loop/x"),
+        (":", "src/a/x"),
+    ] {
+        let first = tree();
+        shell(&first, before);
+        let script = format!("cat src/b; cat {name} || true");
+        let Some(learned) = learn(&first, &script) else { return };
+        learned.assert_ok();
+        let policy = first.read("ws/jp-confine.learned.toml");
+        let second = tree();
+        shell(&second, before);
+        second.write("learned.toml", &policy);
+        let again = run(&second, &["-p", "../learned.toml"], &script);
+        assert_eq!(again.code(), 0, "{script}\n{policy}\n{again}");
+        run(&second, &["-p", "../learned.toml"], "cat src/a").assert_code(1);
+    }
+}
+
 /// Makes by itself, in the workspace, what is to be there before.
 fn shell(scratch: &Scratch, script: &str) {
     let mut shell = std::process::Command::new("sh");
