@@ -44,6 +44,11 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
     // The kernel runs no such script; its caller has a shell do so.
     ("src/script", &["echo x >> src/script", "src/a", "cat src/b"]),
+    // What is not there, asked for otherwise than by opening it: be its directory there or not.
+    ("rm -f build/x; cat file", &["rm file", "cat src/a"]),
+    ("rm -f build/x; mkdir -p build; echo x > build/x", &["rm file", "echo x > new"]),
+    ("touch -c gone none/gone; chmod 600 src/gone", &["touch -c file", "cat src/a"]),
+    ("mv none/x dir/y; mv gone dir/z; rmdir none/z; mkdir none/d", &["rm file", "rmdir dir"]),
     // A name that no policy can have.
     (
         "echo x >> \"src/$(printf 'n\\377')\"",

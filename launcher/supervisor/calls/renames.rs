@@ -62,7 +62,9 @@ pub(crate) fn rename(
     task.policy.generation.advance();
     link();
     match outcome {
-        Ok(()) => task.learn_pair(how, &source.path, &target.path, Capabilities::DELETE),
+        Ok(()) | Err(Errno::NOENT) => {
+            task.learn_pair(how, &source.path, &target.path, Capabilities::DELETE);
+        }
         Err(Errno::EXIST) => task.learn(How::Existed, &target.path, Capabilities::CREATE),
         Err(_) => {}
     }
