@@ -187,7 +187,7 @@ fn rules_for(
 ) -> Result<Vec<Rule>, Failure> {
     let mut opened = BTreeMap::new();
     let rules = |opened: &BTreeMap<_, _>| {
-        let rules = tree_of(stage, uses, links, opened).rules();
+        let rules = tree_of(stage, uses, links, opened).rules(|path| stage.is_there(path));
         rules.into_iter().filter(|rule| stage.can_stand(&rule.path)).collect()
     };
     for _ in 0..ROUNDS {

@@ -66,6 +66,11 @@ impl<'a> Stage<'a> {
         if path.is_empty() { self.root.to_owned() } else { self.root.join(OsStr::from_bytes(path)) }
     }
 
+    /// Whether something is at `path` in the workspace, be it a link.
+    pub(crate) fn is_there(&self, path: &[u8]) -> bool {
+        self.place(path).symlink_metadata().is_ok()
+    }
+
     /// `path` as seen from the workspace, if it is in it.
     pub(crate) fn inside<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
         canonical::below(self.root, path_of(path)).map(|path| path.as_os_str().as_bytes())

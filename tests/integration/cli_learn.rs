@@ -128,22 +128,11 @@ fn links_are_learned_by_the_directory_that_they_stand_in() {
         ("ln -s ../out/dir away", "rm -f away; ln -s ../out/other away"),
         ("ln -s ../../out/dir src/away", "ln -sfn ../../out/other src/away"),
     ] {
-        let first = tree();
-        shell(&first, before);
-        let Some(learned) = learn(&first, &format!("set -e; {script}")) else { return };
-        learned.assert_ok();
-        let policy = first.read("ws/jp-confine.learned.toml");
+        let Some(second) = learned_again(before, script) else { return };
+        let policy = second.read("learned.toml");
         for line in ["path = \"cur\"", "path = \"away\"", "path = \"src/away\""] {
             assert!(!policy.contains(line), "{script}\n{policy}");
         }
-        let second = tree();
-        shell(&second, before);
-        second.write("learned.toml", &policy);
-        let again = run(&second, &["-p", "../learned.toml"], &format!("set -e; {script}"));
-        assert!(
-            again.code() == 0 && !again.stderr.contains("denied"),
-            "{script}\n{policy}\n{again}"
-        );
         let refused = run(&second, &["-p", "../learned.toml"], "rm -f src/c; echo x > dir/new");
         refused.assert_stderr("2 denials");
     }
@@ -158,19 +147,40 @@ fn no_rule_is_learned_that_cannot_stand() {
         ("ln -s loop loop", "loop/x"),
         (":", "src/a/x"),
     ] {
-        let first = tree();
-        shell(&first, before);
         let script = format!("cat src/b; cat {name} || true");
-        let Some(learned) = learn(&first, &script) else { return };
-        learned.assert_ok();
-        let policy = first.read("ws/jp-confine.learned.toml");
-        let second = tree();
-        shell(&second, before);
-        second.write("learned.toml", &policy);
-        let again = run(&second, &["-p", "../learned.toml"], &script);
-        assert_eq!(again.code(), 0, "{script}\n{policy}\n{again}");
+        let Some(second) = learned_again(before, &script) else { return };
         run(&second, &["-p", "../learned.toml"], "cat src/a").assert_code(1);
     }
+}
+
+/// What was there before counts under its own name, be that one as programs make up.
+#[test]
+fn what_was_there_before_is_learned_by_its_name() {
+    let before = "echo x | tee log.4711 src/log.4711 > f.tmp";
+    for script in [
+        "echo x > b.tmp; mv b.tmp file; cat log.4711",
+        "echo x > src/b.tmp; mv src/b.tmp src/b; cat src/log.4711",
+        "set -C; (: > f.tmp) || true; echo x >> f.tmp",
+    ] {
+        let Some(second) = learned_again(before, script) else { return };
+        let others = "cat src/a; echo x >> log.4711";
+        run(&second, &["-p", "../learned.toml"], others).assert_stderr("2 denials");
+    }
+}
+
+/// Learns from `script` after `before`, and has it succeed under what was learned, from the same beginning: there.
+fn learned_again(before: &str, script: &str) -> Option<Scratch> {
+    let script = format!("set -e; {script}");
+    let first = tree();
+    shell(&first, before);
+    learn(&first, &script)?.assert_ok();
+    let policy = first.read("ws/jp-confine.learned.toml");
+    let second = tree();
+    shell(&second, before);
+    second.write("learned.toml", &policy);
+    let again = run(&second, &["-p", "../learned.toml"], &script);
+    assert_eq!(again.code(), 0, "{script}\n{policy}\n{again}");
+    Some(second)
 }
 
 /// Makes by itself, in the workspace, what is to be there before.
