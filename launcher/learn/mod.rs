@@ -11,7 +11,7 @@ mod protect;
 pub(crate) mod record;
 mod replay;
 mod tally;
-mod tree;
+pub(crate) mod tree;
 mod write;
 
 use std::collections::{BTreeMap, HashSet};

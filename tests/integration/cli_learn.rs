@@ -49,6 +49,12 @@ const ROWS: &[(&str, &[&str])] = &[
     ("rm -f build/x; mkdir -p build; echo x > build/x", &["rm file", "echo x > new"]),
     ("touch -c gone none/gone; chmod 600 src/gone", &["touch -c file", "cat src/a"]),
     ("mv none/x dir/y; mv gone dir/z; rmdir none/z; mkdir none/d", &["rm file", "rmdir dir"]),
+    // The number of its process, wherever in the name; and numbers that people give.
+    (
+        "[ $$ -gt 999 ] || exit 0; echo x > src/$$.x; mv src/$$.x src/a; echo x > dir/a$$b; rm dir/a$$b",
+        &["cat src/b", "echo x >> src/b"],
+    ),
+    ("echo x > src/2024.txt; echo x > src/1.log", &["echo x > src/2025.txt", "cat src/a"]),
     // A name that no policy can have.
     (
         "echo x >> \"src/$(printf 'n\\377')\"",
