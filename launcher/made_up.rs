@@ -339,6 +339,11 @@ fn numbers_at_ends(name: &[u8]) -> impl Iterator<Item = u32> {
     })
 }
 
+/// All numbers in a name that may be those of processes.
+pub(crate) fn numbers(name: &[u8]) -> impl Iterator<Item = u32> {
+    name.split(|byte| !byte.is_ascii_digit()).filter_map(number)
+}
+
 /// A number as one of a process is written, where it is not short.
 fn number(digits: &[u8]) -> Option<u32> {
     let digits = Some(digits).filter(|digits| digits.len() >= 4 && !digits.starts_with(b"0"))?;

@@ -11,7 +11,7 @@ mod protect;
 pub(crate) mod record;
 mod replay;
 mod tally;
-mod tree;
+pub(crate) mod tree;
 mod write;
 
 use std::collections::{BTreeMap, HashSet};
@@ -178,15 +178,20 @@ impl Learned<'_> {
     }
 }
 
-/// The rules that stand for these uses, and for the second names that were made of files.
+/// The rules that stand for these uses, and for the second names that were made of files. There is none on a link
+/// that leads outside, or nowhere at all: no policy with such a rule could be read again.
 fn rules_for(
     stage: &Stage<'_>,
     uses: &[&Use],
     links: &HashSet<Vec<u8>>,
 ) -> Result<Vec<Rule>, Failure> {
     let mut opened = BTreeMap::new();
+    let rules = |opened: &BTreeMap<_, _>| {
+        let rules = tree_of(stage, uses, links, opened).rules(|path| stage.is_there(path));
+        rules.into_iter().filter(|rule| stage.can_stand(&rule.path)).collect()
+    };
     for _ in 0..ROUNDS {
-        let rules = tree_of(stage, uses, links, &opened).rules();
+        let rules: Vec<Rule> = rules(&opened);
         let lacking = stage.lacking_for_links(&rules, uses)?;
         if lacking.is_empty() {
             return Ok(rules);
@@ -196,7 +201,7 @@ fn rules_for(
             *known = known.union(caps);
         }
     }
-    Ok(tree_of(stage, uses, links, &opened).rules())
+    Ok(rules(&opened))
 }
 
 /// What was used, whose names are links', and directories that are to stand for what is in them.

@@ -69,6 +69,8 @@ pub(crate) struct Use {
     pub(crate) how: How,
     /// The bits of the capabilities that it takes; of a move or link they follow from what it is.
     pub(crate) bits: u8,
+    /// What it made has the number of a process in its name: its own, or that of one which started it.
+    pub(crate) numbered: bool,
     /// The program's path.
     pub(crate) program: Vec<u8>,
 }
@@ -80,7 +82,7 @@ pub(crate) struct Part<'u> {
     pub(crate) caps: Capabilities,
     /// Nothing was there before.
     pub(crate) made: bool,
-    /// It was made by a program that draws the names of what it makes.
+    /// It was made by a program that draws the names of what it makes, or has the number of one in its name.
     pub(crate) drawn: bool,
 }
 
@@ -99,10 +101,11 @@ impl Use {
             How::Connected | How::Unruled | How::Link => (Capabilities::NONE, None),
         };
         let made = matches!(self.how, How::Moved | How::Linked);
-        let drawn = made_up::draws_names(&self.program);
-        let second = second.map(|caps| Part { path: &self.other, caps, made, drawn: false });
+        let drawn = made && self.numbered;
+        let second = second.map(|caps| Part { path: &self.other, caps, made, drawn });
         let made = self.how == How::Made;
-        let first = Part { path: &self.path, caps: first, made, drawn: made && drawn };
+        let drawn = made && (self.numbered || made_up::draws_names(&self.program));
+        let first = Part { path: &self.path, caps: first, made, drawn };
         std::iter::once(first).chain(second).filter(|part| !part.caps.is_empty())
     }
 
@@ -212,7 +215,7 @@ impl Uses {
 fn encode(one: &Use, count: u64) -> Vec<u8> {
     let how = How::ALL.iter().position(|how| *how == one.how).unwrap_or_default();
     let texts = [&one.path, &one.other, &one.program];
-    let mut bytes = vec![one.bits, u8::try_from(how).unwrap_or_default()];
+    let mut bytes = vec![one.bits, u8::from(one.numbered), u8::try_from(how).unwrap_or_default()];
     bytes.extend(count.to_le_bytes());
     for text in texts {
         bytes.extend(u32::try_from(text.len()).unwrap_or_default().to_le_bytes());
@@ -223,7 +226,7 @@ fn encode(one: &Use, count: u64) -> Vec<u8> {
 
 /// The first use in `bytes`, how often it occurred, and what follows; `None` where it is not whole.
 fn decode(bytes: &[u8]) -> Option<(Use, u64, &[u8])> {
-    let ([bits, how], rest) = bytes.split_first_chunk()?;
+    let ([bits, numbered, how], rest) = bytes.split_first_chunk()?;
     let (count, rest) = rest.split_first_chunk()?;
     let (lengths, rest) = rest.split_first_chunk::<12>()?;
     let mut rest = rest;
@@ -236,7 +239,9 @@ fn decode(bytes: &[u8]) -> Option<(Use, u64, &[u8])> {
     }
     let [path, other, program] = texts;
     let how = *How::ALL.get(usize::from(*how))?;
-    Some((Use { path, other, how, bits: *bits, program }, u64::from_le_bytes(*count), rest))
+    let (bits, numbered) = (*bits, *numbered != 0);
+    let one = Use { path, other, how, bits, numbered, program };
+    Some((one, u64::from_le_bytes(*count), rest))
 }
 
 #[cfg(test)]
@@ -246,7 +251,8 @@ mod tests {
     fn one(path: &[u8], how: How) -> Use {
         let other = if how == How::Moved { b"/w/\xff".to_vec() } else { Vec::new() };
         let program = b"/bin/sh".to_vec();
-        Use { path: path.to_vec(), other, how, bits: Capabilities::READ.bits(), program }
+        let (bits, numbered) = (Capabilities::READ.bits(), how == How::Moved);
+        Use { path: path.to_vec(), other, how, bits, numbered, program }
     }
 
     #[test]

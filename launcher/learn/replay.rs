@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::canonical::Op;
 use jp_confine_policy::decide::{Denial, Destination, Request, Verdict};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::tiers::Tiers;
@@ -65,9 +66,20 @@ impl<'a> Stage<'a> {
         if path.is_empty() { self.root.to_owned() } else { self.root.join(OsStr::from_bytes(path)) }
     }
 
+    /// Whether something is at `path` in the workspace, be it a link.
+    pub(crate) fn is_there(&self, path: &[u8]) -> bool {
+        self.place(path).symlink_metadata().is_ok()
+    }
+
     /// `path` as seen from the workspace, if it is in it.
     pub(crate) fn inside<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
         canonical::below(self.root, path_of(path)).map(|path| path.as_os_str().as_bytes())
+    }
+
+    /// Whether a policy file can have a rule for `path`: what that leads to must be in the workspace.
+    pub(crate) fn can_stand(&self, path: &[u8]) -> bool {
+        let found = canonical::resolve(self.root, &self.place(path), Op::Content);
+        found.is_ok_and(|found| canonical::below(self.root, &found.path).is_some())
     }
 
     /// The grants of a run under `rules`.
@@ -159,6 +171,7 @@ impl<'a> Stage<'a> {
                 }
                 changes
             }
+            _ if !self.can_stand(path) => false,
             _ => {
                 let caps = step.held.union(step.missing);
                 rules.push(Rule { path: path.to_vec(), caps, purpose: Purpose::Used });

@@ -114,9 +114,10 @@ impl Node {
         node
     }
 
-    /// The rules that grant all of it, the root's first.
-    pub(crate) fn rules(mut self) -> Vec<Rule> {
-        self.gather_below(&[]);
+    /// The rules that grant all of it, the root's first; `is_there` tells of a path whether something is there
+    /// now.
+    pub(crate) fn rules(mut self, is_there: impl Fn(&[u8]) -> bool) -> Vec<Rule> {
+        self.gather_below(&[], &is_there);
         // What else is in the workspace itself it never stands for.
         self.stand_for_passing(&[]);
         let held = self.gathered.unwrap_or(self.needs);
@@ -130,11 +131,14 @@ impl Node {
     }
 
     /// Decides which directories below this one, at `path`, stand for what is in them.
-    fn gather_below(&mut self, path: &[u8]) {
+    fn gather_below(&mut self, path: &[u8], is_there: &dyn Fn(&[u8]) -> bool) {
         for (name, child) in &mut self.children {
-            child.made_up = child.is_made_up(name, path.is_empty());
+            let in_root = path.is_empty();
             let path = join(path, name);
-            child.gather_below(&path);
+            // What is there and was not made was there before, whatever its name looks like.
+            child.made_up = child.can_have_no_rule(name)
+                || child.is_made_up(name, in_root) && (child.made || !is_there(&path));
+            child.gather_below(&path, is_there);
             child.gather(&path);
         }
     }
@@ -168,15 +172,16 @@ impl Node {
         self.made && self.needs.contains(Capabilities::DELETE)
     }
 
-    /// Whether it will have another name than `name` next time, or one that no policy can have. The workspace
-    /// itself is not opened for a mere guess.
+    /// Whether no policy can have its name, or a rule on that would be about something else.
+    fn can_have_no_rule(&self, name: &[u8]) -> bool {
+        !can_be_written(name) || self.link
+    }
+
+    /// Whether it seems that it will have another name than `name` next time. The workspace itself is not opened
+    /// for a mere guess.
     fn is_made_up(&self, name: &[u8], in_root: bool) -> bool {
         let may_be = if in_root { made_up::may_be_random } else { made_up::may_have_been_drawn };
-        !can_be_written(name)
-            || self.link
-            || self.drawn
-            || made_up::is_made_up(name)
-            || self.passes() && may_be(name)
+        self.drawn || made_up::is_made_up(name) || self.passes() && may_be(name)
     }
 
     /// The children that came or went, or in which anything may; and those that no rule can name.

@@ -92,6 +92,13 @@ fn numbers_of_processes_are_told_from_those_of_people() {
 }
 
 #[test]
+fn numbers_of_processes_may_be_anywhere_in_a_name() {
+    let numbers = |name: &str| numbers(name.as_bytes()).collect::<Vec<_>>();
+    assert_eq!(numbers("a27701x.4711.c"), [27701, 4711]);
+    assert!(numbers("1.log-007-0123").is_empty());
+}
+
+#[test]
 fn names_that_are_made_up_to_others() {
     for (name, other) in [(".a.TfTAK7", "a"), ("a.TfTAKB", "a"), (".a.b.TfTAK7", "a.b")] {
         assert!(is_drawn_to(name.as_bytes(), other.as_bytes()), "{name}");

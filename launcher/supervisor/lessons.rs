@@ -8,6 +8,8 @@ use rustix::fs::{AtFlags, FileType, statat};
 use super::found::Entry;
 use super::task::{Subject, Task, program_of};
 use crate::learn::record::{How, Recorder, Use};
+use crate::learn::tree;
+use crate::made_up;
 
 impl Task<'_> {
     /// Whether anybody learns.
@@ -44,25 +46,51 @@ impl Task<'_> {
         let is_link = statat(&entry.directory, &entry.name, follows_none)
             .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
         if is_link {
-            let (path, program) = (entry.path.clone(), program_of(&self.caller));
-            learner.add(Use { path, other: Vec::new(), how: How::Link, bits: 0, program });
+            learner.add(self.bare_use(How::Link, &entry.path));
         }
     }
 
     /// Has the learner know of a host, or of what no rule about hosts could allow.
     pub(crate) fn learn_host(&self, how: How, host: &str) {
         let Some(learner) = &self.policy.learner else { return };
-        let (path, program) = (host.as_bytes().to_vec(), program_of(&self.caller));
-        learner.add(Use { path, other: Vec::new(), how, bits: 0, program });
+        learner.add(self.bare_use(how, host.as_bytes()));
     }
 
     /// As [`Self::learn`], of a call with two paths.
     pub(crate) fn learn_pair(&self, how: How, path: &[u8], other: &[u8], caps: Capabilities) {
         let Some(learner) = &self.policy.learner else { return };
         if !caps.is_empty() {
-            let (path, other) = (path.to_vec(), other.to_vec());
-            let program = program_of(&self.caller);
-            learner.add(Use { path, other, how, bits: caps.bits(), program });
+            let numbered = match how {
+                How::Made => self.is_numbered(path),
+                How::Moved | How::Linked => self.is_numbered(other),
+                _ => false,
+            };
+            let (other, bits) = (other.to_vec(), caps.bits());
+            learner.add(Use { other, bits, numbered, ..self.bare_use(how, path) });
         }
+    }
+
+    /// A use of the caller's that takes nothing.
+    fn bare_use(&self, how: How, path: &[u8]) -> Use {
+        let (path, program) = (path.to_vec(), program_of(&self.caller));
+        Use { path, other: Vec::new(), how, bits: 0, numbered: false, program }
+    }
+
+    /// Whether the name of what is made at `path` has the number of the caller's process in it, or of one that
+    /// started it, as a shell's `$$`: any other number is one that people give.
+    fn is_numbered(&self, path: &[u8]) -> bool {
+        let own = || self.caller.status().ok().map(|status| status.process);
+        let started = |number: u32| {
+            let mut line = std::iter::successors(own(), |process| self.parent_of(*process));
+            line.any(|process| process.unsigned_abs() == number)
+        };
+        made_up::numbers(tree::name(path)).any(started)
+    }
+
+    /// The process that started another, where that can be told.
+    fn parent_of(&self, process: i32) -> Option<i32> {
+        let status = self.caller.proc().text(process, "status").ok()?;
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+        parent.trim().parse().ok().filter(|parent| *parent > 0)
     }
 }

@@ -44,6 +44,17 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
     // The kernel runs no such script; its caller has a shell do so.
     ("src/script", &["echo x >> src/script", "src/a", "cat src/b"]),
+    // What is not there, asked for otherwise than by opening it: be its directory there or not.
+    ("rm -f build/x; cat file", &["rm file", "cat src/a"]),
+    ("rm -f build/x; mkdir -p build; echo x > build/x", &["rm file", "echo x > new"]),
+    ("touch -c gone none/gone; chmod 600 src/gone", &["touch -c file", "cat src/a"]),
+    ("mv none/x dir/y; mv gone dir/z; rmdir none/z; mkdir none/d", &["rm file", "rmdir dir"]),
+    // The number of its process, wherever in the name; and numbers that people give.
+    (
+        "[ $$ -gt 999 ] || exit 0; echo x > src/$$.x; mv src/$$.x src/a; echo x > dir/a$$b; rm dir/a$$b",
+        &["cat src/b", "echo x >> src/b"],
+    ),
+    ("echo x > src/2024.txt; echo x > src/1.log", &["echo x > src/2025.txt", "cat src/a"]),
     // A name that no policy can have.
     (
         "echo x >> \"src/$(printf 'n\\377')\"",
@@ -123,25 +134,59 @@ fn links_are_learned_by_the_directory_that_they_stand_in() {
         ("ln -s ../out/dir away", "rm -f away; ln -s ../out/other away"),
         ("ln -s ../../out/dir src/away", "ln -sfn ../../out/other src/away"),
     ] {
-        let first = tree();
-        shell(&first, before);
-        let Some(learned) = learn(&first, &format!("set -e; {script}")) else { return };
-        learned.assert_ok();
-        let policy = first.read("ws/jp-confine.learned.toml");
+        let Some(second) = learned_again(before, script) else { return };
+        let policy = second.read("learned.toml");
         for line in ["path = \"cur\"", "path = \"away\"", "path = \"src/away\""] {
             assert!(!policy.contains(line), "{script}\n{policy}");
         }
-        let second = tree();
-        shell(&second, before);
-        second.write("learned.toml", &policy);
-        let again = run(&second, &["-p", "../learned.toml"], &format!("set -e; {script}"));
-        assert!(
-            again.code() == 0 && !again.stderr.contains("denied"),
-            "{script}\n{policy}\n{again}"
-        );
         let refused = run(&second, &["-p", "../learned.toml"], "rm -f src/c; echo x > dir/new");
         refused.assert_stderr("2 denials");
     }
+}
+
+/// What leads outside, or nowhere, no rule can be about: one on its name would have the whole file refused.
+#[test]
+fn no_rule_is_learned_that_cannot_stand() {
+    for (before, name) in [
+        ("ln -s ../gone out", "out"),
+        ("ln -s loop loop", "loop"),
+        ("ln -s loop loop", "loop/x"),
+        (":", "src/a/x"),
+    ] {
+        let script = format!("cat src/b; cat {name} || true");
+        let Some(second) = learned_again(before, &script) else { return };
+        run(&second, &["-p", "../learned.toml"], "cat src/a").assert_code(1);
+    }
+}
+
+/// What was there before counts under its own name, be that one as programs make up.
+#[test]
+fn what_was_there_before_is_learned_by_its_name() {
+    let before = "echo x | tee log.4711 src/log.4711 > f.tmp";
+    for script in [
+        "echo x > b.tmp; mv b.tmp file; cat log.4711",
+        "echo x > src/b.tmp; mv src/b.tmp src/b; cat src/log.4711",
+        "set -C; (: > f.tmp) || true; echo x >> f.tmp",
+    ] {
+        let Some(second) = learned_again(before, script) else { return };
+        let others = "cat src/a; echo x >> log.4711";
+        run(&second, &["-p", "../learned.toml"], others).assert_stderr("2 denials");
+    }
+}
+
+/// Learns from `script` after `before`, and has it succeed under what was learned, from the same beginning: there.
+fn learned_again(before: &str, script: &str) -> Option<Scratch> {
+    let script = format!("set -e; {script}");
+    let first = tree();
+    shell(&first, before);
+    learn(&first, &script)?.assert_ok();
+    let policy = first.read("ws/jp-confine.learned.toml");
+    let second = tree();
+    shell(&second, before);
+    second.write("learned.toml", &policy);
+    let again = run(&second, &["-p", "../learned.toml"], &script);
+    assert_eq!(again.code(), 0, "{script}\n{policy}\n{again}");
+    Some(second)
 }
 
 /// Makes by itself, in the workspace, what is to be there before.

@@ -8,8 +8,13 @@ const U: Capabilities = Capabilities::UPDATE;
 const D: Capabilities = Capabilities::DELETE;
 const X: Capabilities = Capabilities::EXECUTE;
 
-/// The rules for these uses, as one line: `+` marks what was made.
+/// The rules for these uses, as one line: `+` marks what was made. Nothing is there in the end.
 fn rules(uses: &[(&str, Capabilities)]) -> String {
+    rules_beside(&[], uses)
+}
+
+/// The same where these paths are there in the end.
+fn rules_beside(there: &[&str], uses: &[(&str, Capabilities)]) -> String {
     let mut tree = Node::default();
     for (path, caps) in uses {
         let (path, made) = path.strip_prefix('+').map_or((*path, false), |path| (path, true));
@@ -17,7 +22,8 @@ fn rules(uses: &[(&str, Capabilities)]) -> String {
         tree.add(path.as_bytes(), part, |path| names::is_secret(path) || path == b"vault");
     }
     let line = |rule: &Rule| format!("{}: {}", String::from_utf8_lossy(&rule.path), rule.caps);
-    tree.rules().iter().map(line).collect::<Vec<_>>().join("; ")
+    let rules = tree.rules(|path| there.iter().any(|it| it.as_bytes() == path));
+    rules.iter().map(line).collect::<Vec<_>>().join("; ")
 }
 
 #[test]
@@ -80,6 +86,18 @@ fn a_directory_stands_for_names_that_are_made_up_in_it() {
     );
     // A guess is not enough for the workspace itself.
     assert_eq!(rules(&[("+newfile", C), ("newfile", D)]), "newfile: create, delete");
+}
+
+/// A name that looks drawn says nothing about what was there before.
+#[test]
+fn what_was_there_before_has_its_own_rule_whatever_its_name() {
+    let uses = [("+src/a.tmp", C), ("src/a.tmp", D), ("src/log.4711", R), ("f.tmp", C.union(U))];
+    assert_eq!(rules(&uses), ": create, update; src: create, delete");
+    assert_eq!(
+        rules_beside(&["src", "src/log.4711", "f.tmp"], &uses),
+        "f.tmp: create, update; src: create, delete; src/log.4711: read"
+    );
+    assert_eq!(rules_beside(&["src/a.tmp"], &[("+src/a.tmp", C)]), "src: create");
 }
 
 #[test]

@@ -63,9 +63,8 @@ pub(crate) fn rename(
     task.policy.generation.advance();
     link();
     match outcome {
-        Ok(()) => task.learn_pair(how, &source.path, &target.path, Capabilities::DELETE),
         Err(Errno::EXIST) => task.learn(How::Existed, &target.path, Capabilities::CREATE),
-        Err(_) => {}
+        _ => task.learn_pair(how, &source.path, &target.path, Capabilities::DELETE),
     }
     match (outcome, if_exists) {
         (Err(Errno::EXIST), Some(denial)) => {

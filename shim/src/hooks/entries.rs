@@ -59,7 +59,9 @@ fn on_entry(
             act(entry.dirfd(), entry.name())
         }
         Ok(None) => Err(no_entry(image, call, &spelling, said(&spelling))),
-        Err(errno) => Err(nowhere(image, call, &mut spelling, judge, errno)),
+        Err(errno) => {
+            nowhere(image, call, &mut spelling, judge, errno, || as_spelled(argument, act))
+        }
     }
 }
 
@@ -111,7 +113,8 @@ fn is_making_what_exists(image: &Image<'_>, verdict: Verdict, entry: &Entry<'_>)
         if existing::is_told(image, &entry.request(), &denial) && exists(entry))
 }
 
-/// An entry in a directory that does not exist: the verdict of its spelling goes first.
+/// An entry in a directory that does not exist: the verdict of its spelling goes first. Whoever learns is to see
+/// what was asked for, and sees calls alone: then the answer is that of `again`, which is to make it.
 #[cold]
 pub(super) fn nowhere(
     image: &Image<'_>,
@@ -119,8 +122,23 @@ pub(super) fn nowhere(
     spelling: &mut Spelling,
     judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
     errno: Errno,
-) -> Errno {
-    resolve::settle_absent(image, call, spelling, judge).err().unwrap_or(errno)
+    again: impl FnOnce() -> Result<(), Errno>,
+) -> Result<(), Errno> {
+    resolve::settle_absent(image, call, spelling, judge)?;
+    if image.is_learned_from() { again() } else { Err(errno) }
+}
+
+/// Has `act` done by the path that the program gave.
+#[cold]
+#[inline(never)]
+pub(super) fn as_spelled(
+    at: Argument,
+    act: impl FnOnce(c_int, &CStr) -> Result<(), Errno>,
+) -> Result<(), Errno> {
+    let mut spelling = Far::<Spelling>::blank()?;
+    spelling.read(at.dirfd, at.path)?;
+    let (dirfd, path) = spelling.as_spelled();
+    act(dirfd, path)
 }
 
 pub(super) fn may_create(image: &Image<'_>, request: &Request<'_>) -> Verdict {
@@ -239,8 +257,10 @@ fn hold(
 ) -> Result<sys::Object, Errno> {
     let mut from = Spelling::new();
     from.read(old.dirfd, old.path)?;
-    resolve::pin(&from, flags, path)
-        .map_err(|errno| nowhere(image, call, &mut from, decide::metadata, errno))
+    resolve::pin(&from, flags, path).or_else(|errno| {
+        resolve::settle_absent(image, call, &mut from, decide::metadata)?;
+        Err(errno)
+    })
 }
 
 #[inline(never)]
@@ -256,7 +276,10 @@ fn link_object(
     let entry = match resolve::entry(image, &mut to) {
         Ok(Some(entry)) => entry,
         Ok(None) => return Err(no_entry(image, call, &to, Errno::EEXIST)),
-        Err(errno) => return Err(nowhere(image, call, &mut to, may_create, errno)),
+        Err(errno) => {
+            let again = || as_spelled(new, act);
+            return nowhere(image, call, &mut to, may_create, errno, again);
+        }
     };
     let (old, new) = (Request::canonical(path.as_bytes()), entry.request());
     let verdict = if resolve::is_anonymous(path.as_bytes()) {

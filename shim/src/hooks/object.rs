@@ -4,11 +4,15 @@ use core::ffi::{CStr, c_char, c_int};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request};
+#[cfg(target_os = "linux")]
+use jp_confine_policy::{decide::Verdict, image::Image};
 
 use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::path::Spelling;
 use crate::report::{self, Subject};
+#[cfg(target_os = "linux")]
+use crate::sys;
 use crate::sys::Object;
 use crate::{resolve, session};
 
@@ -27,9 +31,36 @@ pub(crate) fn at_path(
     let image = session::image()?;
     let mut spelling = Spelling::new();
     spelling.read(dirfd, path)?;
-    resolve::pin_judged(image, call, &mut spelling, flags, |image, request| {
+    let pinned = resolve::pin_judged(image, call, &mut spelling, flags, |image, request| {
         decide::access(image, request, need)
-    })
+    });
+    #[cfg(target_os = "linux")]
+    if pinned.is_err() && need == Capabilities::UPDATE && image.is_learned_from() {
+        ask_for_update(image, &spelling, dirfd, path, flags);
+    }
+    pinned
+}
+
+/// Has whoever learns see what was asked for where nothing is, unless it was refused: by a call that changes nothing.
+#[cfg(target_os = "linux")]
+#[cold]
+#[inline(never)]
+fn ask_for_update(
+    image: &Image<'_>,
+    spelling: &Spelling,
+    dirfd: c_int,
+    path: *const c_char,
+    flags: c_int,
+) {
+    let request = Request::canonical(spelling.lexical());
+    if decide::access(image, &request, Capabilities::UPDATE) != Verdict::Allow {
+        return;
+    }
+    let stays = usize::MAX;
+    let stops = if flags & libc::O_NOFOLLOW != 0 { libc::AT_SYMLINK_NOFOLLOW } else { 0 };
+    let path = path.expose_provenance();
+    let arguments = [sys::word(dirfd), path, stays, stays, sys::word(stops), 0];
+    let _ = sys::call(libc::SYS_fchownat, arguments);
 }
 
 /// Whether `need` is granted on the object of an open descriptor. Objects without a path are the

@@ -9,7 +9,8 @@ use jp_confine_policy::moves::{self, End, Ends, Kind, Move, Plan};
 use jp_confine_policy::telling::EXCHANGE;
 
 use super::entries::{
-    Argument, exists, may_create, no_entry, nowhere, refuse_by_spelling, refuse_hidden, settle_pair,
+    Argument, as_spelled, exists, may_create, no_entry, nowhere, refuse_by_spelling, refuse_hidden,
+    settle_pair,
 };
 use crate::errno::Errno;
 use crate::path::Spelling;
@@ -38,12 +39,17 @@ fn move_by(
 ) -> Result<(), Errno> {
     let mut from = Spelling::new();
     let mut to = Spelling::new();
+    let again = || {
+        as_spelled(old, |from, name| {
+            as_spelled(new, |to, other| sys::rename((from, name), (to, other), flags))
+        })
+    };
     from.read(old.dirfd, old.path)?;
     to.read(new.dirfd, new.path)?;
     let source = match resolve::entry(image, &mut from) {
         Ok(Some(entry)) => entry,
         Ok(None) => return Err(no_entry(image, call, &from, Errno::EBUSY)),
-        Err(errno) => return Err(nowhere(image, call, &mut from, decide::remove, errno)),
+        Err(errno) => return nowhere(image, call, &mut from, decide::remove, errno, again),
     };
     let target = match resolve::entry_beside(image, &source, &mut to) {
         Ok(Some(entry)) => entry,
@@ -51,7 +57,7 @@ fn move_by(
             return Err(no_entry(image, call, &to, Errno::EEXIST));
         }
         Ok(None) => return Err(no_entry(image, call, &to, Errno::EBUSY)),
-        Err(errno) => return Err(nowhere(image, call, &mut to, may_create, errno)),
+        Err(errno) => return nowhere(image, call, &mut to, may_create, errno, again),
     };
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
     let pair = (&asked.from, &asked.to);
