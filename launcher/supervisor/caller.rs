@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use rustix::thread::Pid;
 
-use super::proc::Proc;
+use super::proc::{Proc, unreadable};
 use super::status::Status;
 use crate::sys::identity::look_into;
 use crate::sys::memory;
@@ -28,7 +28,8 @@ const PATH_USUAL: usize = 256;
 /// The flag of `pidfd_open(2)` for a thread that does not lead its process (Linux 6.9).
 const THREAD: PidfdFlags = PidfdFlags::from_bits_retain(libc::PIDFD_THREAD);
 
-/// A thread that waits for an answer.
+/// A thread that waits for an answer. What cannot be told of it is refused, but for want of room here: then that is said
+/// (`EMFILE`, `ENFILE`, `ENOMEM`).
 #[derive(Clone, Copy)]
 pub(crate) struct Caller<'a> {
     listener: &'a Listener,
@@ -129,7 +130,7 @@ impl<'a> Caller<'a> {
     /// # Errors
     /// `EACCES` where it is not that of the supervisor: paths would mean something else.
     pub(crate) fn root(&self) -> Result<OwnedFd, Errno> {
-        let root = self.entry("root", OFlags::DIRECTORY).map_err(|_| Errno::ACCESS)?;
+        let root = self.entry("root", OFlags::DIRECTORY).map_err(unreadable)?;
         if self.proc.is_root(&root)? { Ok(root) } else { Err(Errno::ACCESS) }
     }
 
@@ -138,7 +139,7 @@ impl<'a> Caller<'a> {
     /// # Errors
     /// `EACCES` where it cannot be told.
     pub(crate) fn working_directory(&self) -> Result<OwnedFd, Errno> {
-        self.entry("cwd", OFlags::DIRECTORY).map_err(|_| Errno::ACCESS)
+        self.entry("cwd", OFlags::DIRECTORY).map_err(unreadable)
     }
 
     /// What its paths relative to `dirfd` start from, as in `openat(2)`.
@@ -159,7 +160,7 @@ impl<'a> Caller<'a> {
         }
         self.entry(&format!("fd/{fd}"), OFlags::empty()).map_err(|errno| match errno {
             Errno::NOENT => Errno::BADF,
-            _ => Errno::ACCESS,
+            other => unreadable(other),
         })
     }
 
@@ -168,7 +169,7 @@ impl<'a> Caller<'a> {
     /// # Errors
     /// `EACCES` where there is none such.
     pub(crate) fn object_of(&self, tid: i32, fd: i32) -> Result<OwnedFd, Errno> {
-        self.entry(&format!("task/{tid}/fd/{fd}"), OFlags::empty()).map_err(|_| Errno::ACCESS)
+        self.entry(&format!("task/{tid}/fd/{fd}"), OFlags::empty()).map_err(unreadable)
     }
 
     /// One of its descriptors, shared.
@@ -179,11 +180,11 @@ impl<'a> Caller<'a> {
         if fd < 0 {
             return Err(Errno::BADF);
         }
-        let process = self.handle().map_err(|_| Errno::ACCESS)?;
+        let process = self.handle().map_err(unreadable)?;
         let share = || pidfd_getfd(&process, fd, PidfdGetfdFlags::empty());
         look_into(share).map_err(|errno| match errno {
             Errno::BADF => Errno::BADF,
-            _ => Errno::ACCESS,
+            other => unreadable(other),
         })
     }
 

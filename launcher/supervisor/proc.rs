@@ -99,7 +99,7 @@ impl Proc {
             text.reserve(USUAL);
             let room = rustix::buffer::spare_capacity(&mut text);
             // The kernel gives as much as there is, or as there is room for.
-            if rustix::io::read(&file, room).map_err(|_| Errno::ACCESS)? < USUAL {
+            if rustix::io::read(&file, room).map_err(unreadable)? < USUAL {
                 return Ok(String::from_utf8_lossy(&text).into_owned());
             }
         }
@@ -212,7 +212,7 @@ pub(crate) const HERE: BorrowedFd<'static> = CWD;
 
 /// What it means to a caller that something about it could not be opened here: no refusal, where this process has
 /// no room.
-const fn unreadable(why: Errno) -> Errno {
+pub(super) const fn unreadable(why: Errno) -> Errno {
     match why {
         Errno::MFILE | Errno::NFILE | Errno::NOMEM => why,
         _ => Errno::ACCESS,
