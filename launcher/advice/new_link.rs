@@ -2,6 +2,7 @@
 //! refused where that is outside.
 
 use jp_confine_policy::Capabilities;
+use jp_confine_policy::tier::Restraint;
 
 use super::Advisor;
 use crate::asked::{Asked, Extent, on_the_way, path_of};
@@ -9,11 +10,12 @@ use crate::events::Denial;
 
 impl Advisor<'_> {
     /// What was `asked` for as of an entry of its directory, where that was a symbolic link to be made in the
-    /// workspace.
+    /// workspace. What is sensitive is granted by its own name alone.
     pub(super) fn as_entry<'d>(&self, denial: &Denial, asked: Asked<'d>) -> Asked<'d> {
         let Asked::Access(entry, need) = asked else { return asked };
         let is_link = [&b"symlink"[..], b"symlinkat"].contains(&denial.call.as_slice());
-        let is_made = is_link && denial.missing.contains(Capabilities::CREATE);
+        let is_sensitive = denial.restraint == Some(Restraint::Sensitive);
+        let is_made = is_link && !is_sensitive && denial.missing.contains(Capabilities::CREATE);
         let parent = path_of(entry.path).parent();
         let Some(directory) = parent.filter(|it| is_made && it.starts_with(self.workspace)) else {
             return asked;

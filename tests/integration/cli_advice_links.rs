@@ -68,6 +68,30 @@ fn what_is_looked_at_through_a_link_is_opened_by_its_name() {
     }
 }
 
+/// No rule of a directory is about what is sensitive in it.
+#[test]
+fn a_link_under_a_sensitive_name_is_made_by_leave_of_that() {
+    for script in ["ln -s dir .env.new", "ln -sf dir .env.old", "ln -s ../out/dir .env.new"] {
+        let scratch = tree();
+        let restart = |rule: &str| {
+            Run::sh(&scratch, "rm -f .env.*").mode(Mode::Bare).run().assert_ok();
+            scratch.write("ws/.env.old", "old");
+            let policy = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
+            scratch.write("ws/jp-confine.toml", &format!("{policy}\n{rule}"));
+        };
+        restart("");
+        assert_ne!(attempt(&scratch, script).code(), 0, "{script}: allowed from the start");
+        let advice = denials(&scratch);
+        let (options, rules) = (texts(&advice, "options").join(" "), texts(&advice, "toml"));
+        restart(&rules.join("\n"));
+        attempt(&scratch, script).assert_ok();
+        restart("");
+        let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
+        let run = Run::new(&scratch, "sh", &["-c", &line, script]);
+        run.mode(Mode::Bare).run().assert_ok();
+    }
+}
+
 /// A rule of a link's own name would be about what it leads to, once it is there: whoever makes one needs the
 /// directory, again and again.
 #[test]
