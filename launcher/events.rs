@@ -256,7 +256,9 @@ impl Record {
             Some(count) => Some(Gap::Counted(count)),
             None => {
                 let is_full = self.file.metadata().is_ok_and(|metadata| metadata.len() > FULL);
-                let has_room = fstatvfs(&self.file).is_ok_and(|system| system.f_bavail > 0);
+                // What has no limit tells of no blocks at all (`memfd_create(2)`).
+                let has_room = fstatvfs(&self.file)
+                    .is_ok_and(|system| system.f_blocks == 0 || system.f_bavail > 0);
                 if is_full { Some(Gap::Full) } else { (!has_room).then_some(Gap::NoRoom) }
             }
         }

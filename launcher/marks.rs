@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::workspace::FILE;
 
 const REPOSITORY: &str = ".git";
+const ALL: [&str; 2] = [FILE, REPOSITORY];
 
 /// The marks that count for a user.
 #[derive(Clone, Copy, Debug)]
@@ -29,33 +30,57 @@ impl<'a> Marks<'a> {
         dir.parent().is_none() || self.home == Some(dir)
     }
 
-    /// Whether a directory has such a mark, and not one that a stranger may have made there.
-    pub(crate) fn has(self, dir: &Path, mark: &str) -> bool {
+    /// Whether a directory has a policy file, and not one that a stranger may have made there.
+    pub(crate) fn has_policy(self, dir: &Path) -> bool {
+        self.has(dir, FILE)
+    }
+
+    /// Whether a directory has a mark, and not one that a stranger may have made there.
+    pub(crate) fn has_any(self, dir: &Path) -> bool {
+        ALL.iter().any(|mark| self.has(dir, mark))
+    }
+
+    /// What a stranger may have made that would choose the workspace of `cwd`: a mark that is nearer than any other, and
+    /// for the superuser, whose programs make of any directory and any file what they like, a policy file above, too.
+    pub(crate) fn of_a_stranger(self, cwd: &Path) -> Option<PathBuf> {
+        let nearest = cwd.ancestors().find(|dir| self.has_any(dir));
+        let above = nearest.and_then(Path::parent);
+        let mut way = cwd.ancestors().take_while(|dir| Some(*dir) != above);
+        let found = way.find_map(|dir| self.strangers(dir, &ALL));
+        let mut above = above.filter(|_| geteuid().is_root()).into_iter().flat_map(Path::ancestors);
+        found.or_else(|| above.find_map(|dir| self.strangers(dir, &[FILE])))
+    }
+
+    /// The first of these marks that a directory has, if a stranger may have made it there.
+    fn strangers(self, dir: &Path, marks: &[&str]) -> Option<PathBuf> {
+        let mut found = marks.iter().filter_map(|name| Some((name, of(dir, name)?)));
+        let (name, mark) = found.next().filter(|_| !self.is_too_much(dir))?;
+        is_strangers(&mark, dir).then(|| dir.join(name))
+    }
+
+    fn has(self, dir: &Path, mark: &str) -> bool {
         !self.is_too_much(dir) && of(dir, mark).is_some_and(|mark| !is_strangers(&mark, dir))
     }
 
-    pub(crate) fn has_any(self, dir: &Path) -> bool {
-        self.has(dir, FILE) || self.has(dir, REPOSITORY)
-    }
-
-    /// Whether a directory has a policy file that a stranger may have made there.
-    pub(crate) fn has_strangers_policy(self, dir: &Path) -> bool {
-        !self.is_too_much(dir) && of(dir, FILE).is_some_and(|mark| is_strangers(&mark, dir))
-    }
-
-    /// What marks the workspace at `root`, where without that mark a directory above it would be the workspace. A
-    /// policy file is kept in any case.
+    /// What marks the workspace at `root` and has to stay: without it a directory above may be the next one, or a link
+    /// in it lead to the next one. A policy file is kept in any case.
     pub(crate) fn needed(self, root: &Path) -> Option<PathBuf> {
         let is_marked = !self.has(root, FILE) && self.has(root, REPOSITORY);
-        let mut above = root.ancestors().skip(1);
-        (is_marked && above.any(|dir| self.has_any(dir))).then(|| root.join(REPOSITORY))
+        is_marked.then(|| root.join(REPOSITORY))
+    }
+
+    /// The nearest directory from `dir` upwards that is marked, or the farthest that has a policy file.
+    pub(crate) fn workspace_of(self, dir: &Path) -> Option<&Path> {
+        let nearest = dir.ancestors().find(|dir| self.has_any(dir))?;
+        let farthest = nearest.ancestors().filter(|dir| self.has_policy(dir)).last();
+        farthest.or(Some(nearest))
     }
 
     /// A link on the absolute path `spelled` that leads to `root`, out of the workspace that it stands in; and that.
     pub(crate) fn led_out(self, spelled: &Path, root: &Path) -> Option<(PathBuf, PathBuf)> {
         let found = canonical::resolve(Path::new("/"), spelled, Op::Content).ok()?;
         found.steps.into_iter().find_map(|step| {
-            let holder = step.link.ancestors().skip(1).find(|dir| self.has_any(dir))?.to_owned();
+            let holder = self.workspace_of(step.link.parent()?)?.to_owned();
             (!root.starts_with(&holder)).then_some((step.link, holder))
         })
     }

@@ -91,25 +91,14 @@ pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace,
 
 /// The workspace that the working directory is in.
 fn around(context: &Context, marks: Marks<'_>) -> Result<Workspace, Failure> {
-    let mut nearest = &*context.cwd;
-    for dir in context.cwd.ancestors() {
-        if marks.has_strangers_policy(dir) {
-            return Err(of_a_stranger(dir));
-        }
-        if marks.has_any(dir) {
-            nearest = dir;
-            break;
-        }
+    if let Some(mark) = marks.of_a_stranger(&context.cwd) {
+        return Err(of_a_stranger(&mark, &context.cwd));
     }
-    let has_policy = |dir: &&Path| marks.has(dir, FILE);
-    let farthest = nearest.ancestors().skip(1).filter(has_policy).last();
-    if let Some(farthest) = farthest
-        && let Some(inner) = nearest.ancestors().find(has_policy)
-        && inner != farthest
-    {
-        return Err(one_of(inner, farthest));
+    let root = marks.workspace_of(&context.cwd).unwrap_or(&context.cwd);
+    let inner = context.cwd.ancestors().find(|dir| marks.has_policy(dir));
+    if let Some(inner) = inner.filter(|inner| *inner != root && inner.starts_with(root)) {
+        return Err(one_of(inner, root));
     }
-    let root = farthest.unwrap_or(nearest);
     if marks.is_too_much(root) {
         return Err(Failure::advised(
             format!(
@@ -125,15 +114,18 @@ fn around(context: &Context, marks: Marks<'_>) -> Result<Workspace, Failure> {
 }
 
 /// Nobody is held to what anybody may have written, nor to nothing where somebody meant a policy.
-fn of_a_stranger(dir: &Path) -> Failure {
-    let file = report::path(&dir.join(FILE).to_string_lossy());
-    let dir = report::operand(dir.as_os_str().as_bytes());
-    Failure::advised(
-        format!("{file} is another user's, in a directory that everybody may write to"),
-        format!(
-            "name the workspace: -C . for this directory alone, or if you trust that file: -C {dir}"
-        ),
-    )
+fn of_a_stranger(mark: &Path, cwd: &Path) -> Failure {
+    let dir = mark.parent().unwrap_or(mark);
+    let shown = report::path(&mark.to_string_lossy());
+    let named = report::operand(dir.as_os_str().as_bytes());
+    let trust = format!("if you trust that: -C {named}");
+    let way_out = if dir == cwd {
+        format!("{trust}, or go to a directory of your own")
+    } else {
+        format!("name the workspace: -C . for this directory alone, or {trust}")
+    };
+    let problem = "is another user's, in a directory that everybody may write to";
+    Failure::advised(format!("{shown} {problem}"), way_out)
 }
 
 /// Whoever writes in a workspace may have the next one be anywhere.

@@ -76,15 +76,34 @@ fn what_a_stranger_left_where_everybody_may_write_marks_nothing() {
     let leave = |name: &str| chown(shared.join(name), Some(1), Some(1)).expect("another's");
     run(&[]).assert_stdout("SECRET\n");
     leave(".git");
-    run(&[]).assert_code(1).assert_stderr("denied read");
+    run(&[]).assert_code(125).assert_stderr("another user's").assert_stderr("-C . ");
     scratch.write("shared/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
     run(&[]).assert_stdout("SECRET\n");
     leave("jp-confine.toml");
     run(&[]).assert_code(125).assert_stderr("another user's").assert_stderr("-C ");
     run(&["-C", "."]).assert_code(1).assert_stderr("denied read");
     run(&["-C", ".."]).assert_stdout("SECRET\n");
+    let there = product(&scratch, &["--", "true"]).cwd(&shared).run();
+    assert!(!there.assert_code(125).stderr.contains("-C . "), "that is the same place: {there}");
     scratch.write("shared/deep/jp-confine.toml", "");
-    run(&[]).assert_code(1).assert_stderr("denied read");
+    run(&[]).assert_code(125).assert_stderr("another user's");
+}
+
+/// Nobody but the superuser could have given it away.
+#[test]
+fn what_a_stranger_left_above_a_mark_of_ones_own_is_nothing() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let scratch = Scratch::for_ordinary_user();
+    scratch.write("shared/own/secret", "SECRET\n");
+    scratch.write("shared/deep/.git", "");
+    let shared = scratch.path("shared");
+    std::fs::set_permissions(&shared, Permissions::from_mode(0o1777)).expect("open to all");
+    scratch.write("shared/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
+    chown(shared.join("jp-confine.toml"), Some(1), Some(1)).expect("another's");
+    let read = product(&scratch, &["--", "cat", "../own/secret"]).cwd(&scratch.path("shared/deep"));
+    read.run().assert_code(1).assert_stderr("denied read");
 }
 
 /// Else it would make what is above it the workspace of the next run.
@@ -106,7 +125,8 @@ fn a_run_leaves_the_mark_of_its_workspace() {
         run(name, "cat ../secret").assert_code(1).assert_stderr("denied read");
     }
     run("ws/tree", "echo x > .git/HEAD && mkdir .git/hooks").assert_ok();
-    run("ws", "mv .git other").assert_ok();
+    run("ws", "mv .git other").assert_code(1).assert_stderr("the workspace's mark");
+    run("ws", "rm -rf tree").assert_ok();
 }
 
 /// Else the next run would be held to nothing below.
@@ -137,6 +157,10 @@ fn a_link_out_of_a_workspace_leads_to_none() {
     named("link/.").assert_code(125).assert_stderr(planted);
     named("../out").assert_stdout("SECRET\n");
     named("inner").assert_code(1);
+    scratch.write("ws/deep/.git", "");
+    std::os::unix::fs::symlink("..", scratch.path("ws/deep/up")).expect("linked");
+    named("deep/up").assert_code(1).assert_stderr("denied read");
+    std::fs::remove_file(scratch.path("ws/deep/.git")).expect("removed");
     let stood = |dir: &str| {
         let spelled = scratch.path(dir);
         let run = product(&scratch, &["--", "cat", "secret"]).cwd(&spelled);
