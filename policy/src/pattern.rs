@@ -1,12 +1,16 @@
 //! Patterns of paths, as the tiers and the list of sensitive paths have them (spec §9.1).
 
 use std::borrow::ToOwned as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::string::{String, ToString as _};
+use std::sync::OnceLock;
 use std::vec;
 use std::vec::Vec;
 
-use globset::{Glob, GlobBuilder, GlobMatcher};
+use globset::{Glob, GlobBuilder};
+use regex_automata::meta::Regex;
+use regex_automata::util::syntax;
 
 use crate::build::automaton::{Expression, Listed};
 use crate::canonical::{self, Op};
@@ -74,6 +78,8 @@ pub struct Pattern {
     globs: Vec<Glob>,
     /// The links on its literal part, canonical.
     links: Vec<PathBuf>,
+    /// Of each glob, made when they are first wanted.
+    expressions: OnceLock<Vec<Regex>>,
 }
 
 impl Pattern {
@@ -141,7 +147,7 @@ impl Pattern {
         }
         spellings.dedup();
         let globs = spellings.iter().map(|spelling| glob(spelling)).collect::<Result<_, _>>()?;
-        Ok(Self { text: text.to_owned(), place: None, globs, links })
+        Ok(Self { text: text.to_owned(), place: None, globs, links, expressions: OnceLock::new() })
     }
 
     /// As written, with what its beginning stands for: absolute, or beginning with `**`.
@@ -158,6 +164,7 @@ impl Pattern {
     pub(crate) fn split_off_target(&mut self) -> Self {
         let globs = self.globs.split_off(1);
         self.links.clear();
+        self.expressions = OnceLock::new();
         Self { globs, ..self.clone() }
     }
 
@@ -181,7 +188,9 @@ impl Pattern {
     /// Whether it matches a path. For messages: what is allowed is for the evaluator to say.
     #[must_use]
     pub fn matches(&self, path: &Path) -> bool {
-        self.globs.iter().map(Glob::compile_matcher).any(|glob: GlobMatcher| glob.is_match(path))
+        let made = || self.globs.iter().filter_map(expression).collect();
+        let path = path.as_os_str().as_bytes();
+        self.expressions.get_or_init(made).iter().any(|expression| expression.is_match(path))
     }
 
     /// How narrow it is: how many components are literal, then how many characters (spec §9.2).
@@ -331,6 +340,12 @@ fn loses_stars(expression: &str) -> bool {
     let behind = ends.and_then(|at| expression.get(at..)).unwrap_or_default();
     let goes_on = |next: &str| !next.is_empty() && !next.starts_with(['|', '$']);
     expression.contains("[^/]*[^/]*") || behind.split(')').skip(1).any(goes_on)
+}
+
+/// What matches the same paths by itself as it does in the table of all.
+fn expression(glob: &Glob) -> Option<Regex> {
+    let syntax = syntax::Config::new().unicode(false).utf8(false).dot_matches_new_line(true);
+    Regex::builder().syntax(syntax).build(&within_components(glob.regex())).ok()
 }
 
 fn expand(text: &str, places: Places<'_>) -> Result<String, PatternError> {

@@ -688,6 +688,17 @@ fn the_narrowest_pattern_is_reported() {
     assert!(rest.reported(Restraint::Deny, place, place).is_none());
 }
 
+/// A class is of a name: what explains a verdict must not go further than the verdict.
+#[test]
+fn a_pattern_by_itself_keeps_to_names() {
+    let matches = |text: &str, path: &str| {
+        Pattern::new(text, places(), true).expect(text).matches(Path::new(path))
+    };
+    assert!(matches("/w/src/*[!a-z]*", "/w/src/a_b"));
+    assert!(!matches("/w/src/*[!a-z]*", "/w/src/tls/notes"));
+    assert!(!matches("/w/a[+-9]b", "/w/a/b"));
+}
+
 fn pattern() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         "[ab]{1,2}",
@@ -695,7 +706,8 @@ fn pattern() -> impl Strategy<Value = String> {
         Just("**".to_owned()),
         "a[*]",
         "[?]b",
-        "\\[!a\\]"
+        "\\[!a\\]",
+        "[ab]\\[!c\\][ab*]"
     ];
     prop::collection::vec(part, 1..4).prop_map(|parts| format!("/{}", parts.join("/")))
 }
