@@ -1,6 +1,7 @@
 //! `learn`: runs a program under the outer bounds alone, with every call judged by the supervisor, who
 //! records what is used; and makes of that the smallest policy under which it can do so again.
 
+mod before;
 mod hosts;
 mod html;
 mod names;
@@ -22,6 +23,7 @@ use std::path::Path;
 
 use jp_confine_policy::Capabilities;
 
+use self::before::Links;
 use self::hosts::Hosts;
 use self::output::Output;
 use self::outside::Outside;
@@ -118,8 +120,9 @@ pub(crate) fn learn(
     let html = html.transpose()?;
 
     let mut lesson = Lesson::new()?;
+    let before = Links::now(&workspace.root);
     let ran = run::run(context, options, name, arguments, Some(&mut lesson))?;
-    let stage = Stage::new(&workspace.root, &ran.prepared);
+    let stage = Stage::new(&workspace.root, before, &ran.prepared);
     let words = std::iter::once(name).chain(arguments.iter().map(OsString::as_os_str));
     let mut learned = Learned {
         command: words.collect(),
@@ -179,7 +182,8 @@ impl Learned<'_> {
 }
 
 /// The rules that stand for these uses, and for the second names that were made of files. There is none on a link
-/// that leads outside, or nowhere at all: no policy with such a rule could be read again.
+/// that leads outside, or nowhere at all: no policy with such a rule could be read again, unless the run put the link
+/// there.
 fn rules_for(
     stage: &Stage<'_>,
     uses: &[&Use],
@@ -217,7 +221,8 @@ fn tree_of(
             tree.add(path, part, |path| stage.is_secret(path));
         }
     }
-    for path in links.iter().filter_map(|path| stage.inside(path)) {
+    let links = links.iter().filter_map(|path| stage.inside(path));
+    for path in links.filter(|path| !stage.is_kept_by_name(path)) {
         tree.mark_link(path, |path| stage.is_secret(path));
     }
     for (directory, caps) in opened {

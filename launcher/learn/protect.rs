@@ -6,13 +6,11 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use jp_confine_policy::Capabilities;
 
+use super::before::LIMIT;
 use super::names;
 use super::record::{How, Part, Use, Uses};
 use super::replay::Stage;
 use super::tree::{Purpose, Rule, can_be_written, is_below, join, name, nearest};
-
-/// So many entries are looked at.
-const LIMIT: usize = 100_000;
 
 /// In a directory of more entries no rules are written for each.
 const FEW: usize = 12;

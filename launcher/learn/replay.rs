@@ -12,6 +12,7 @@ use jp_confine_policy::image::Image;
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::{Capabilities, canonical, existing};
 
+use super::before::Links;
 use super::names;
 use super::record::{How, Use};
 use super::tree::{Purpose, Rule, directory, nearest};
@@ -32,19 +33,22 @@ pub(crate) struct Stage<'a> {
     around: Vec<Grant>,
     /// What is on the list of sensitive paths.
     sensitive: &'a Tiers,
+    /// The links that stood in the workspace before the run.
+    before: Links,
 }
 
 impl<'a> Stage<'a> {
     /// Of a run in the workspace `root` under this policy: what it grants inside is what the rules are to
     /// take the place of, but for what it denies.
-    pub(crate) fn new(root: &'a Path, policy: &'a Prepared) -> Self {
+    pub(crate) fn new(root: &'a Path, before: Links, policy: &'a Prepared) -> Self {
         let stays = |grant: &&Grant| {
             canonical::below(root, &grant.anchor).is_none()
                 || grant.kind == GrantKind::Control
                 || grant.caps.is_empty() && grant.kind != GrantKind::Sentinel
         };
         let around = policy.grants.iter().filter(stays).cloned().collect();
-        Self { root, around, sensitive: policy.exposed.as_ref().unwrap_or(&policy.tiers) }
+        let sensitive = policy.exposed.as_ref().unwrap_or(&policy.tiers);
+        Self { root, around, sensitive, before }
     }
 
     /// Whether what is at `path` in the workspace may hold a secret: by its name, or because somebody says
@@ -80,6 +84,22 @@ impl<'a> Stage<'a> {
     pub(crate) fn can_stand(&self, path: &[u8]) -> bool {
         let found = canonical::resolve(self.root, &self.place(path), Op::Content);
         found.is_ok_and(|found| canonical::below(self.root, &found.path).is_some())
+            || self.is_kept_by_name(path) && self.is_link(path)
+    }
+
+    /// Whether `path` is never left to the directory it is in, be a link there by now: none was before, and what was
+    /// had a name of its own to be withheld by.
+    pub(crate) fn is_kept_by_name(&self, path: &[u8]) -> bool {
+        self.is_apart(path) && !self.before.had(path)
+    }
+
+    /// Whether what is at `path` is not granted along with the directory it is in.
+    fn is_apart(&self, path: &[u8]) -> bool {
+        self.is_secret(path) || names::decides_what_runs(path)
+    }
+
+    fn is_link(&self, path: &[u8]) -> bool {
+        self.place(path).symlink_metadata().is_ok_and(|found| found.is_symlink())
     }
 
     /// The grants of a run under `rules`.
@@ -131,9 +151,8 @@ impl<'a> Stage<'a> {
             let path = self.inside(step.place.as_os_str().as_bytes())?;
             let rule = rules.get(nearest(rules, path)?)?;
             let directory = directory(path);
-            let is_apart = |path: &[u8]| self.is_secret(path) || names::decides_what_runs(path);
             let is_among_others = rule.purpose == Purpose::Gathered && !directory.is_empty();
-            (is_among_others && !is_apart(directory) && !is_apart(path))
+            (is_among_others && !self.is_apart(directory) && !self.is_apart(path))
                 .then(|| (directory.to_owned(), step.missing))
         };
         Ok(steps.filter_map(of_directory).collect())

@@ -144,6 +144,25 @@ fn links_are_learned_by_the_directory_that_they_stand_in() {
     }
 }
 
+/// What held a secret before has its own rule, be a link in its place in the end, and one that leads outside.
+#[test]
+fn a_secret_is_kept_apart_though_a_link_replaced_it() {
+    let before = "echo K > src/key.pem; echo K > id_rsa";
+    for (script, secret) in [
+        ("ls src; ln -sf ../../out/x src/key.pem", "src/key.pem"),
+        ("ls; ln -sf src/a id_rsa", "id_rsa"),
+        ("ls; rm src/key.pem; ln -s ../../out/x src/key.pem", "src/key.pem"),
+        ("ln -sf ../out/x .env", ".env"),
+        ("echo x > t.$$; rm t.$$; ln -s ../out/x .env.local", ".env"),
+    ] {
+        let Some(second) = learned_again(before, script) else { return };
+        let third = tree();
+        shell(&third, before);
+        third.write("learned.toml", &second.read("learned.toml"));
+        run(&third, &["-p", "../learned.toml"], &format!("cat {secret}")).assert_code(1);
+    }
+}
+
 /// What leads outside, or nowhere, no rule can be about: one on its name would have the whole file refused.
 #[test]
 fn no_rule_is_learned_that_cannot_stand() {
