@@ -170,6 +170,7 @@ impl Learned<'_> {
         self.searched = protect::protect(stage, self.uses, &mut self.rules);
         prune(&mut self.rules, |path| stage.is_secret(path));
         self.refused = stage.widen(&mut self.rules, &uses)?;
+        self.rules.retain(|rule| rule.purpose != Purpose::Drawn);
         if self.rules.is_empty() {
             // Without a rule nothing would be declared, and everything inside be granted.
             let nothing = Capabilities::NONE;
@@ -251,6 +252,7 @@ fn prune(rules: &mut Vec<Rule>, is_secret: impl Fn(&[u8]) -> bool) {
         let above = tree::nearest(rules, &rule.path).and_then(|place| rules.get(place));
         let says_it = above.is_some_and(|above| match rule.purpose {
             Purpose::Narrows if is_secret(&rule.path) => false,
+            Purpose::Drawn => false,
             Purpose::Narrows | Purpose::Withholds | Purpose::Denies => above.caps == rule.caps,
             Purpose::Used | Purpose::Gathered | Purpose::Passing => above.caps.contains(rule.caps),
         });

@@ -190,6 +190,7 @@ impl<'a> Stage<'a> {
                 }
                 changes
             }
+            Some(rule) if rule.purpose == Purpose::Drawn => false,
             _ if !self.can_stand(path) => false,
             _ => {
                 let caps = step.held.union(step.missing);

@@ -144,7 +144,8 @@ fn links_are_learned_by_the_directory_that_they_stand_in() {
     }
 }
 
-/// What held a secret before has its own rule, be a link in its place in the end, and one that leads outside.
+/// What held a secret before has its own rule, be a link in its place in the end, and one that leads outside; so has a
+/// working name that is the same each time. A link's entry is its directory's.
 #[test]
 fn a_secret_is_kept_apart_though_a_link_replaced_it() {
     let before = "echo K > src/key.pem; echo K > id_rsa";
@@ -153,13 +154,36 @@ fn a_secret_is_kept_apart_though_a_link_replaced_it() {
         ("ls; ln -sf src/a id_rsa", "id_rsa"),
         ("ls; rm src/key.pem; ln -s ../../out/x src/key.pem", "src/key.pem"),
         ("ln -sf ../out/x .env", ".env"),
-        ("echo x > t.$$; rm t.$$; ln -s ../out/x .env.local", ".env"),
+        ("echo x > tmp.x; rm tmp.x; ln -s ../out/x .env.local", ".env"),
+        ("echo x > tmp.x; rm tmp.x; echo x > .env.tmp; mv .env.tmp .env", ".env"),
+        (
+            "ls src; echo x > src/tmp.x; mv src/tmp.x src/a; mv src/key.pem src/old.pem",
+            "src/key.pem",
+        ),
+        ("mv nowhere id_rsa; echo R > id_rsa.tmp; mv id_rsa.tmp id_rsa", "id_rsa"),
     ] {
         let Some(second) = learned_again(before, script) else { return };
         let third = tree();
         shell(&third, before);
         third.write("learned.toml", &second.read("learned.toml"));
         run(&third, &["-p", "../learned.toml"], &format!("cat {secret}")).assert_code(1);
+    }
+    learned_again("ln -s ../out/x id_link", "ln -sfn ../out/y id_link");
+}
+
+/// A rule on a name that no run has again would say that the command is allowed.
+#[test]
+fn what_holds_a_secret_under_a_drawn_name_is_not_learned() {
+    for script in [
+        "t=$(mktemp .env.XXXXXX); echo x > $t; mv $t .env",
+        "t=$(mktemp -d .ssh/XXXXXX); echo x > $t/y; mv $t/y .ssh/deploy; rmdir $t",
+    ] {
+        let scratch = tree();
+        let Some(learned) = learn(&scratch, script) else { return };
+        learned.assert_ok().assert_stderr("cannot be granted by rules, and will be denied");
+        let policy = scratch.read("ws/jp-confine.learned.toml");
+        let paths = policy.lines().filter(|line| line.starts_with("path = ")).count();
+        assert_eq!(paths, 1, "{policy}");
     }
 }
 
