@@ -167,6 +167,8 @@ impl Learned<'_> {
         }
         protect::keep_denied(stage, &mut self.rules);
         protect::keep_what_was_there(stage, self.uses, &mut self.rules);
+        // What stays is what it is to be taken out of.
+        prune(&mut self.rules, |path| stage.is_secret(path));
         self.searched = protect::protect(stage, self.uses, &mut self.rules);
         prune(&mut self.rules, |path| stage.is_secret(path));
         self.refused = stage.widen(&mut self.rules, &uses)?;

@@ -11,6 +11,10 @@ use super::names;
 use super::record::{How, Part, Use, Uses};
 use super::replay::Stage;
 use super::tree::{Purpose, Rule, can_be_written, is_below, join, name, nearest};
+use crate::made_up;
+
+/// So many places are looked for where one file stood.
+const MOVES: usize = 8;
 
 /// In a directory of more entries no rules are written for each.
 const FEW: usize = 12;
@@ -102,12 +106,20 @@ fn look(stage: &Stage<'_>, uses: &Uses, path: &[u8], rules: &mut Vec<Rule>, seen
             return;
         }
         let path = join(path, entry.file_name().as_bytes());
+        for place in stood(stage, uses, rules, &path) {
+            let caps = less(stage, uses, rules, &place);
+            rules.extend(caps.map(|caps| withheld(place, caps)));
+        }
         if let Some(caps) = less(stage, uses, rules, &path) {
-            rules.push(Rule { path, caps, purpose: Purpose::Withholds });
+            rules.push(withheld(path, caps));
         } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             look(stage, uses, &path, rules, seen);
         }
     }
+}
+
+fn withheld(path: Vec<u8>, caps: Capabilities) -> Rule {
+    Rule { path, caps, purpose: Purpose::Withholds }
 }
 
 /// What is in the directory at `path`, but for what no rule can name, and links: a rule on one is about what it leads
@@ -123,13 +135,63 @@ fn less(stage: &Stage<'_>, uses: &Uses, rules: &[Rule], path: &[u8]) -> Option<C
     let rule = nearest(rules, path).and_then(|place| rules.get(place))?;
     let is_apart = names::is_history(name(path)) || names::decides_what_runs(path);
     let left = if stage.is_secret(path) || is_apart && is_unused(stage, uses, path) {
-        Capabilities::NONE
+        left_to_moves(stage, uses, path, rule.caps)
     } else if names::decides_what_runs(path) {
         rule.caps.difference(Capabilities::WRITE)
     } else {
         return None;
     };
     (rule.path != path && rule.caps != left).then_some(left)
+}
+
+/// What stays granted at `path`, of `caps`, that was not used: nothing, or where a directory around it was moved all
+/// but reading it. That goes nowhere over what may be used for less in it than where it goes to (spec §5.2, R5).
+fn left_to_moves(stage: &Stage<'_>, uses: &Uses, path: &[u8], caps: Capabilities) -> Capabilities {
+    let reading = Capabilities::READ.union(Capabilities::EXECUTE);
+    let goes_along = moves(stage, uses).any(|(from, to)| is_in(path, from) || is_in(path, to));
+    match (goes_along, caps.intersects(reading)) {
+        (false, _) => Capabilities::NONE,
+        (true, false) => caps,
+        (true, true) => caps.difference(reading).union(Capabilities::DELETE),
+    }
+}
+
+/// Where else what is at `path` in the end stood, as the directories around it were moved, but for names that will be
+/// others next time; nowhere, where it has a rule in one of these places.
+fn stood(stage: &Stage<'_>, uses: &Uses, rules: &[Rule], path: &[u8]) -> Vec<Vec<u8>> {
+    let mut places = vec![path.to_vec()];
+    let mut next = 0;
+    while let Some(place) = places.get(next).filter(|_| next < MOVES).cloned() {
+        let moved = |(from, to)| [(from, to), (to, from)];
+        for (here, there) in moves(stage, uses).flat_map(moved).filter(|it| is_in(&place, it.0)) {
+            let rest = place.get(here.len()..).unwrap_or_default();
+            let other = [there, rest].concat();
+            if !is_drawn(stage, uses, there) && !places.contains(&other) {
+                places.push(other);
+            }
+        }
+        next += 1;
+    }
+    let is_ruled = |place: &Vec<u8>| rules.iter().any(|rule| rule.path == *place);
+    if places.iter().any(is_ruled) { Vec::new() } else { places.split_off(1) }
+}
+
+/// Whether the directory has a name that will be another next time.
+fn is_drawn(stage: &Stage<'_>, uses: &Uses, directory: &[u8]) -> bool {
+    let drawn = |part: Part<'_>| part.drawn && stage.inside(part.path) == Some(directory);
+    made_up::is_made_up(name(directory)) || uses.counts.keys().flat_map(Use::parts).any(drawn)
+}
+
+/// What was moved, in the workspace: from where to where.
+fn moves<'u>(stage: &Stage<'u>, uses: &'u Uses) -> impl Iterator<Item = (&'u [u8], &'u [u8])> {
+    let moved = |one: &&Use| matches!(one.how, How::Moved | How::Replaced | How::Exchanged);
+    let all = uses.counts.keys().filter(moved);
+    all.filter_map(|one| Some((stage.inside(&one.path)?, stage.inside(&one.other)?)))
+}
+
+/// Whether `path` is below `directory`.
+fn is_in(path: &[u8], directory: &[u8]) -> bool {
+    path != directory && is_below(path, directory)
 }
 
 /// Whether nothing asked for `path`, or for what would be below it.

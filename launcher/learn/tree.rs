@@ -23,6 +23,14 @@ pub(crate) struct Rule {
     pub(crate) purpose: Purpose,
 }
 
+impl Rule {
+    /// Whether it takes away all use of what was not used, but that it goes along with the directory it is in.
+    pub(crate) fn is_kept_out(&self) -> bool {
+        let reading = Capabilities::READ.union(Capabilities::EXECUTE);
+        self.purpose == Purpose::Withholds && !self.caps.intersects(reading)
+    }
+}
+
 /// What a rule is there for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {

@@ -171,6 +171,41 @@ fn a_secret_is_kept_apart_though_a_link_replaced_it() {
     learned_again("ln -s ../out/x id_link", "ln -sfn ../out/y id_link");
 }
 
+/// What is kept out of a directory would keep that where it is: what is moved with it is granted for that, and not to be
+/// read.
+#[test]
+fn directories_are_moved_with_the_secrets_in_them() {
+    let before = "echo K > src/key.pem; mkdir -p lib/.git; echo x > lib/.git/HEAD";
+    for (script, secret) in [
+        ("mv src old; mv old src", "src/key.pem"),
+        ("mkdir d2; mv -T src d2", "src/key.pem"),
+        ("mv lib old; mv old lib", "lib/.git/HEAD"),
+        ("ls src; mv src other", "src/key.pem"),
+    ] {
+        let Some(second) = learned_again(before, script) else { return };
+        let third = tree();
+        shell(&third, before);
+        third.write("learned.toml", &second.read("learned.toml"));
+        run(&third, &["-p", "../learned.toml"], &format!("cat {secret}")).assert_code(1);
+    }
+}
+
+/// Where a move would make a secret readable that nobody read the move is denied, and that is said.
+#[test]
+fn no_secret_is_granted_so_that_a_directory_can_be_moved() {
+    let before = "echo K > src/key.pem";
+    for script in ["ls src; mv src old; mv old src", "ls src; mv src old; ln -s old src"] {
+        let scratch = tree();
+        shell(&scratch, before);
+        let Some(learned) = learn(&scratch, script) else { return };
+        learned.assert_ok().assert_stderr("cannot be granted by rules, and will be denied");
+        let third = tree();
+        shell(&third, before);
+        third.write("learned.toml", &scratch.read("ws/jp-confine.learned.toml"));
+        run(&third, &["-p", "../learned.toml"], "cat src/key.pem").assert_code(1);
+    }
+}
+
 /// A rule on a name that no run has again would say that the command is allowed.
 #[test]
 fn what_holds_a_secret_under_a_drawn_name_is_not_learned() {
