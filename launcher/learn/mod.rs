@@ -4,6 +4,7 @@
 mod before;
 mod hosts;
 mod html;
+mod moves;
 mod names;
 mod output;
 mod outside;

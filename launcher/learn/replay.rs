@@ -94,7 +94,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Whether what is at `path` is not granted along with the directory it is in.
-    fn is_apart(&self, path: &[u8]) -> bool {
+    pub(crate) fn is_apart(&self, path: &[u8]) -> bool {
         self.is_secret(path) || names::decides_what_runs(path)
     }
 
