@@ -158,11 +158,13 @@ impl Search<'_> {
         (rule.path != path && rule.caps != left).then_some(left)
     }
 
-    /// What stays granted at `path`, of `caps`, that was not used: nothing, or where a directory around it was moved all
-    /// but reading it. That goes nowhere over what may be used for less in it than where it goes to (spec §5.2, R5).
+    /// What stays granted at `path`, of `caps`, that was not used: nothing, or where a directory around it was moved
+    /// all but reading it. That goes nowhere over what may be used for less in it than where it goes to (spec §5.2,
+    /// R5); what a person is asked about nobody reads by the directory's rule anyway.
     fn left_to_moves(&self, path: &[u8], caps: Capabilities) -> Capabilities {
         let reading = Capabilities::READ.union(Capabilities::EXECUTE);
-        match (self.moves.take_along(path), caps.intersects(reading)) {
+        let is_read = caps.intersects(reading) && !self.stage.is_sensitive(path);
+        match (self.moves.take_along(path), is_read) {
             (false, _) => Capabilities::NONE,
             (true, false) => caps,
             (true, true) => caps.difference(reading).union(Capabilities::DELETE),

@@ -54,7 +54,12 @@ impl<'a> Stage<'a> {
     /// Whether what is at `path` in the workspace may hold a secret: by its name, or because somebody says
     /// so. A broader rule would have a person asked about that.
     pub(crate) fn is_secret(&self, path: &[u8]) -> bool {
-        names::is_secret(path) || self.sensitive.is_sensitive(&self.place(path))
+        names::is_secret(path) || self.is_sensitive(path)
+    }
+
+    /// Whether `path` in the workspace is on the list of sensitive paths.
+    pub(crate) fn is_sensitive(&self, path: &[u8]) -> bool {
+        self.sensitive.is_sensitive(&self.place(path))
     }
 
     /// What options and files deny in the workspace: nobody learns to do without that.

@@ -175,12 +175,15 @@ fn a_secret_is_kept_apart_though_a_link_replaced_it() {
 /// read.
 #[test]
 fn directories_are_moved_with_the_secrets_in_them() {
-    let before = "echo K > src/key.pem; mkdir -p lib/.git; echo x > lib/.git/HEAD";
+    let before = "echo K > src/key.pem; mkdir -p lib/.git; echo x > lib/.git/HEAD
+        mkdir sub; echo q > sub/q; echo S > sub/.env";
     for (script, secret) in [
         ("mv src old; mv old src", "src/key.pem"),
         ("mkdir d2; mv -T src d2", "src/key.pem"),
         ("mv lib old; mv old lib", "lib/.git/HEAD"),
         ("ls src; mv src other", "src/key.pem"),
+        ("ls sub; mv sub old; mv old sub", "sub/.env"),
+        ("mv sub other; cat other/q", "sub/.env"),
     ] {
         let Some(second) = learned_again(before, script) else { return };
         let third = tree();
