@@ -168,8 +168,8 @@ impl Learned<'_> {
         }
         protect::keep_denied(stage, &mut self.rules);
         protect::keep_what_was_there(stage, self.uses, &mut self.rules);
-        // What stays is what it is to be taken out of.
-        prune(&mut self.rules, |path| stage.is_secret(path));
+        // What stays is what it is to be taken out of; what was used for less has its own rule until the end.
+        prune(&mut self.rules, |_| true);
         self.searched = protect::protect(stage, self.uses, &mut self.rules);
         prune(&mut self.rules, |path| stage.is_secret(path));
         self.refused = stage.widen(&mut self.rules, &uses)?;
@@ -245,16 +245,16 @@ fn readable(path: &[u8]) -> &[u8] {
     slashes.find_map(|(end, _)| whole(end)).unwrap_or_default()
 }
 
-/// Leaves out rules that say what the one above them says, unless they are about what may hold a secret,
-/// which is to be named.
-fn prune(rules: &mut Vec<Rule>, is_secret: impl Fn(&[u8]) -> bool) {
+/// Leaves out rules that say what the one above them says, unless they are about what was used for less and is to be
+/// named, as what may hold a secret is.
+fn prune(rules: &mut Vec<Rule>, is_named: impl Fn(&[u8]) -> bool) {
     let mut place = 0;
     rules.sort_by_key(|rule| std::cmp::Reverse(rule.path.len()));
     while let Some(rule) = rules.get(place).cloned() {
         rules.remove(place);
         let above = tree::nearest(rules, &rule.path).and_then(|place| rules.get(place));
         let says_it = above.is_some_and(|above| match rule.purpose {
-            Purpose::Narrows if is_secret(&rule.path) => false,
+            Purpose::Narrows if is_named(&rule.path) => false,
             Purpose::Drawn => false,
             Purpose::Narrows | Purpose::Withholds | Purpose::Denies => above.caps == rule.caps,
             Purpose::Used | Purpose::Gathered | Purpose::Passing => above.caps.contains(rule.caps),

@@ -129,10 +129,14 @@ impl Search<'_> {
         self.stage.is_apart(path) || names::is_history(name(path))
     }
 
-    /// Withholds what is at `path` in the end where else it stood, unless it has a rule in one of these places.
+    /// Withholds what is at `path` in the end where else it stood, unless it was used in one of these places.
     fn withhold_where_it_stood(&self, path: &[u8], rules: &mut Vec<Rule>) {
         let places = self.moves.places(path);
-        if rules.iter().any(|rule| places.contains(&rule.path)) {
+        let is_used = |place: &Vec<u8>| {
+            rules.iter().any(|rule| rule.path == *place)
+                || !self.stage.is_secret(place) && !is_unused(self.stage, self.uses, place)
+        };
+        if places.iter().any(is_used) {
             return;
         }
         for place in places.into_iter().skip(1) {

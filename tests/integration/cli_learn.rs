@@ -184,6 +184,11 @@ fn directories_are_moved_with_the_secrets_in_them() {
         ("ls src; mv src other", "src/key.pem"),
         ("ls sub; mv sub old; mv old sub", "sub/.env"),
         ("mv sub other; cat other/q", "sub/.env"),
+        (
+            "mkdir -p v/.git/hooks; echo x > v/.git/hooks/y; echo x > v/.git/config; cat v/.git/config
+            echo f > v/f; mv v v.old; cat v.old/f; mv v.old v",
+            "src/key.pem",
+        ),
     ] {
         let Some(second) = learned_again(before, script) else { return };
         let third = tree();
