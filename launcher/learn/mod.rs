@@ -1,8 +1,10 @@
 //! `learn`: runs a program under the outer bounds alone, with every call judged by the supervisor, who
 //! records what is used; and makes of that the smallest policy under which it can do so again.
 
+mod before;
 mod hosts;
 mod html;
+mod moves;
 mod names;
 mod output;
 mod outside;
@@ -22,6 +24,7 @@ use std::path::Path;
 
 use jp_confine_policy::Capabilities;
 
+use self::before::Links;
 use self::hosts::Hosts;
 use self::output::Output;
 use self::outside::Outside;
@@ -118,8 +121,9 @@ pub(crate) fn learn(
     let html = html.transpose()?;
 
     let mut lesson = Lesson::new()?;
+    let before = Links::now(&workspace.root);
     let ran = run::run(context, options, name, arguments, Some(&mut lesson))?;
-    let stage = Stage::new(&workspace.root, &ran.prepared);
+    let stage = Stage::new(&workspace.root, before, &ran.prepared);
     let words = std::iter::once(name).chain(arguments.iter().map(OsString::as_os_str));
     let mut learned = Learned {
         command: words.collect(),
@@ -164,9 +168,12 @@ impl Learned<'_> {
         }
         protect::keep_denied(stage, &mut self.rules);
         protect::keep_what_was_there(stage, self.uses, &mut self.rules);
+        // What stays is what it is to be taken out of; what was used for less has its own rule until the end.
+        prune(&mut self.rules, |_| true);
         self.searched = protect::protect(stage, self.uses, &mut self.rules);
         prune(&mut self.rules, |path| stage.is_secret(path));
         self.refused = stage.widen(&mut self.rules, &uses)?;
+        self.rules.retain(|rule| rule.purpose != Purpose::Drawn);
         if self.rules.is_empty() {
             // Without a rule nothing would be declared, and everything inside be granted.
             let nothing = Capabilities::NONE;
@@ -179,7 +186,8 @@ impl Learned<'_> {
 }
 
 /// The rules that stand for these uses, and for the second names that were made of files. There is none on a link
-/// that leads outside, or nowhere at all: no policy with such a rule could be read again.
+/// that leads outside, or nowhere at all: no policy with such a rule could be read again, unless the run put the link
+/// there.
 fn rules_for(
     stage: &Stage<'_>,
     uses: &[&Use],
@@ -217,7 +225,8 @@ fn tree_of(
             tree.add(path, part, |path| stage.is_secret(path));
         }
     }
-    for path in links.iter().filter_map(|path| stage.inside(path)) {
+    let links = links.iter().filter_map(|path| stage.inside(path));
+    for path in links.filter(|path| !stage.is_kept_by_name(path)) {
         tree.mark_link(path, |path| stage.is_secret(path));
     }
     for (directory, caps) in opened {
@@ -236,16 +245,17 @@ fn readable(path: &[u8]) -> &[u8] {
     slashes.find_map(|(end, _)| whole(end)).unwrap_or_default()
 }
 
-/// Leaves out rules that say what the one above them says, unless they are about what may hold a secret,
-/// which is to be named.
-fn prune(rules: &mut Vec<Rule>, is_secret: impl Fn(&[u8]) -> bool) {
+/// Leaves out rules that say what the one above them says, unless they are about what was used for less and is to be
+/// named, as what may hold a secret is.
+fn prune(rules: &mut Vec<Rule>, is_named: impl Fn(&[u8]) -> bool) {
     let mut place = 0;
     rules.sort_by_key(|rule| std::cmp::Reverse(rule.path.len()));
     while let Some(rule) = rules.get(place).cloned() {
         rules.remove(place);
         let above = tree::nearest(rules, &rule.path).and_then(|place| rules.get(place));
         let says_it = above.is_some_and(|above| match rule.purpose {
-            Purpose::Narrows if is_secret(&rule.path) => false,
+            Purpose::Narrows if is_named(&rule.path) => false,
+            Purpose::Drawn => false,
             Purpose::Narrows | Purpose::Withholds | Purpose::Denies => above.caps == rule.caps,
             Purpose::Used | Purpose::Gathered | Purpose::Passing => above.caps.contains(rule.caps),
         });

@@ -6,13 +6,12 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use jp_confine_policy::Capabilities;
 
+use super::before::LIMIT;
+use super::moves::Moves;
 use super::names;
 use super::record::{How, Part, Use, Uses};
 use super::replay::Stage;
 use super::tree::{Purpose, Rule, can_be_written, is_below, join, name, nearest};
-
-/// So many entries are looked at.
-const LIMIT: usize = 100_000;
 
 /// In a directory of more entries no rules are written for each.
 const FEW: usize = 12;
@@ -20,15 +19,15 @@ const FEW: usize = 12;
 /// Adds rules to `rules` that take such files of the workspace out of them again; whether everything that
 /// is granted was looked at.
 pub(crate) fn protect(stage: &Stage<'_>, uses: &Uses, rules: &mut Vec<Rule>) -> bool {
-    let mut seen = 0;
+    let mut search = Search { stage, uses, moves: Moves::of(stage, uses), seen: 0 };
     let anchors: Vec<Vec<u8>> = rules.iter().map(|rule| rule.path.clone()).collect();
     for anchor in &anchors {
         let covered = anchors.iter().any(|other| other != anchor && is_below(anchor, other));
         if !covered {
-            look(stage, uses, anchor, rules, &mut seen);
+            search.look(anchor, rules);
         }
     }
-    seen < LIMIT
+    search.seen < LIMIT
 }
 
 /// Takes what options and files denied while it was learned out of what the rules grant beside it: the next run has
@@ -96,18 +95,83 @@ fn kept_in(stage: &Stage<'_>, uses: &Uses, rules: &[Rule], directory: &[u8]) -> 
         .collect()
 }
 
-/// Goes through the directory at `path`, workspace-relative, without following links.
-fn look(stage: &Stage<'_>, uses: &Uses, path: &[u8], rules: &mut Vec<Rule>, seen: &mut usize) {
-    for entry in entries(stage, path) {
-        *seen += 1;
-        if *seen >= LIMIT {
+/// The search for what is to be taken out.
+#[derive(Debug)]
+struct Search<'a> {
+    stage: &'a Stage<'a>,
+    uses: &'a Uses,
+    moves: Moves<'a>,
+    /// How many entries were looked at.
+    seen: usize,
+}
+
+impl Search<'_> {
+    /// Goes through the directory at `path`, workspace-relative, without following links.
+    fn look(&mut self, path: &[u8], rules: &mut Vec<Rule>) {
+        for entry in entries(self.stage, path) {
+            self.seen += 1;
+            if self.seen >= LIMIT {
+                return;
+            }
+            let path = join(path, entry.file_name().as_bytes());
+            if self.may_be_withheld(&path) {
+                self.withhold_where_it_stood(&path, rules);
+            }
+            if let Some(caps) = self.less(rules, &path) {
+                rules.push(Rule { path, caps, purpose: Purpose::Withholds });
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                self.look(&path, rules);
+            }
+        }
+    }
+
+    fn may_be_withheld(&self, path: &[u8]) -> bool {
+        self.stage.is_apart(path) || names::is_history(name(path))
+    }
+
+    /// Withholds what is at `path` in the end where else it stood, unless it was used in one of these places.
+    fn withhold_where_it_stood(&self, path: &[u8], rules: &mut Vec<Rule>) {
+        let places = self.moves.places(path);
+        let is_used = |place: &Vec<u8>| {
+            rules.iter().any(|rule| rule.path == *place)
+                || !self.stage.is_secret(place) && !is_unused(self.stage, self.uses, place)
+        };
+        if places.iter().any(is_used) {
             return;
         }
-        let path = join(path, entry.file_name().as_bytes());
-        if let Some(caps) = less(stage, uses, rules, &path) {
-            rules.push(Rule { path, caps, purpose: Purpose::Withholds });
-        } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            look(stage, uses, &path, rules, seen);
+        for place in places.into_iter().skip(1) {
+            if let Some(caps) = self.less(rules, &place) {
+                rules.push(Rule { path: place, caps, purpose: Purpose::Withholds });
+            }
+        }
+    }
+
+    /// What is to be granted at `path` where that is less than what the rules grant that are for others.
+    fn less(&self, rules: &[Rule], path: &[u8]) -> Option<Capabilities> {
+        if !self.may_be_withheld(path) {
+            return None;
+        }
+        let rule = nearest(rules, path).and_then(|place| rules.get(place))?;
+        let left = if self.stage.is_secret(path) || is_unused(self.stage, self.uses, path) {
+            self.left_to_moves(path, rule.caps)
+        } else if names::decides_what_runs(path) {
+            rule.caps.difference(Capabilities::WRITE)
+        } else {
+            return None;
+        };
+        (rule.path != path && rule.caps != left).then_some(left)
+    }
+
+    /// What stays granted at `path`, of `caps`, that was not used: nothing, or where a directory around it was moved
+    /// all but reading it. That goes nowhere over what may be used for less in it than where it goes to (spec §5.2,
+    /// R5); what a person is asked about nobody reads by the directory's rule anyway.
+    fn left_to_moves(&self, path: &[u8], caps: Capabilities) -> Capabilities {
+        let reading = Capabilities::READ.union(Capabilities::EXECUTE);
+        let is_read = caps.intersects(reading) && !self.stage.is_sensitive(path);
+        match (self.moves.take_along(path), is_read) {
+            (false, _) => Capabilities::NONE,
+            (true, false) => caps,
+            (true, true) => caps.difference(reading).union(Capabilities::DELETE),
         }
     }
 }
@@ -118,20 +182,6 @@ fn entries(stage: &Stage<'_>, path: &[u8]) -> impl Iterator<Item = DirEntry> {
     let all = fs::read_dir(stage.place(path)).into_iter().flatten().flatten();
     let is_link = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
     all.filter(move |entry| can_be_written(entry.file_name().as_bytes()) && !is_link(entry))
-}
-
-/// What is to be granted at `path` where that is less than what the rules grant that are for others.
-fn less(stage: &Stage<'_>, uses: &Uses, rules: &[Rule], path: &[u8]) -> Option<Capabilities> {
-    let rule = nearest(rules, path).and_then(|place| rules.get(place))?;
-    let is_apart = names::is_history(name(path)) || names::decides_what_runs(path);
-    let left = if stage.is_secret(path) || is_apart && is_unused(stage, uses, path) {
-        Capabilities::NONE
-    } else if names::decides_what_runs(path) {
-        rule.caps.difference(Capabilities::WRITE)
-    } else {
-        return None;
-    };
-    (rule.path != path && rule.caps != left).then_some(left)
 }
 
 /// Whether nothing asked for `path`, or for what would be below it.

@@ -12,6 +12,7 @@ use jp_confine_policy::image::Image;
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::{Capabilities, canonical, existing};
 
+use super::before::Links;
 use super::names;
 use super::record::{How, Use};
 use super::tree::{Purpose, Rule, directory, nearest};
@@ -32,25 +33,33 @@ pub(crate) struct Stage<'a> {
     around: Vec<Grant>,
     /// What is on the list of sensitive paths.
     sensitive: &'a Tiers,
+    /// The links that stood in the workspace before the run.
+    before: Links,
 }
 
 impl<'a> Stage<'a> {
     /// Of a run in the workspace `root` under this policy: what it grants inside is what the rules are to
     /// take the place of, but for what it denies.
-    pub(crate) fn new(root: &'a Path, policy: &'a Prepared) -> Self {
+    pub(crate) fn new(root: &'a Path, before: Links, policy: &'a Prepared) -> Self {
         let stays = |grant: &&Grant| {
             canonical::below(root, &grant.anchor).is_none()
                 || grant.kind == GrantKind::Control
                 || grant.caps.is_empty() && grant.kind != GrantKind::Sentinel
         };
         let around = policy.grants.iter().filter(stays).cloned().collect();
-        Self { root, around, sensitive: policy.exposed.as_ref().unwrap_or(&policy.tiers) }
+        let sensitive = policy.exposed.as_ref().unwrap_or(&policy.tiers);
+        Self { root, around, sensitive, before }
     }
 
     /// Whether what is at `path` in the workspace may hold a secret: by its name, or because somebody says
     /// so. A broader rule would have a person asked about that.
     pub(crate) fn is_secret(&self, path: &[u8]) -> bool {
-        names::is_secret(path) || self.sensitive.is_sensitive(&self.place(path))
+        names::is_secret(path) || self.is_sensitive(path)
+    }
+
+    /// Whether `path` in the workspace is on the list of sensitive paths.
+    pub(crate) fn is_sensitive(&self, path: &[u8]) -> bool {
+        self.sensitive.is_sensitive(&self.place(path))
     }
 
     /// What options and files deny in the workspace: nobody learns to do without that.
@@ -80,6 +89,22 @@ impl<'a> Stage<'a> {
     pub(crate) fn can_stand(&self, path: &[u8]) -> bool {
         let found = canonical::resolve(self.root, &self.place(path), Op::Content);
         found.is_ok_and(|found| canonical::below(self.root, &found.path).is_some())
+            || self.is_kept_by_name(path) && self.is_link(path)
+    }
+
+    /// Whether `path` is never left to the directory it is in, be a link there by now: none was before, and what was
+    /// had a name of its own to be withheld by.
+    pub(crate) fn is_kept_by_name(&self, path: &[u8]) -> bool {
+        self.is_apart(path) && !self.before.had(path)
+    }
+
+    /// Whether what is at `path` is not granted along with the directory it is in.
+    pub(crate) fn is_apart(&self, path: &[u8]) -> bool {
+        self.is_secret(path) || names::decides_what_runs(path)
+    }
+
+    fn is_link(&self, path: &[u8]) -> bool {
+        self.place(path).symlink_metadata().is_ok_and(|found| found.is_symlink())
     }
 
     /// The grants of a run under `rules`.
@@ -131,9 +156,8 @@ impl<'a> Stage<'a> {
             let path = self.inside(step.place.as_os_str().as_bytes())?;
             let rule = rules.get(nearest(rules, path)?)?;
             let directory = directory(path);
-            let is_apart = |path: &[u8]| self.is_secret(path) || names::decides_what_runs(path);
             let is_among_others = rule.purpose == Purpose::Gathered && !directory.is_empty();
-            (is_among_others && !is_apart(directory) && !is_apart(path))
+            (is_among_others && !self.is_apart(directory) && !self.is_apart(path))
                 .then(|| (directory.to_owned(), step.missing))
         };
         Ok(steps.filter_map(of_directory).collect())
@@ -171,6 +195,7 @@ impl<'a> Stage<'a> {
                 }
                 changes
             }
+            Some(rule) if rule.purpose == Purpose::Drawn => false,
             _ if !self.can_stand(path) => false,
             _ => {
                 let caps = step.held.union(step.missing);

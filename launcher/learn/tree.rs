@@ -23,6 +23,14 @@ pub(crate) struct Rule {
     pub(crate) purpose: Purpose,
 }
 
+impl Rule {
+    /// Whether it takes away all use of what was not used, but that it goes along with the directory it is in.
+    pub(crate) fn is_kept_out(&self) -> bool {
+        let reading = Capabilities::READ.union(Capabilities::EXECUTE);
+        self.purpose == Purpose::Withholds && !self.caps.intersects(reading)
+    }
+}
+
 /// What a rule is there for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -38,6 +46,9 @@ pub(crate) enum Purpose {
     Withholds,
     /// Was denied while it was learned, and stays so.
     Denies,
+    /// What may hold a secret was used under a name that will be another next time: no rule is written for that, and
+    /// it will be denied.
+    Drawn,
 }
 
 impl Purpose {
@@ -48,7 +59,7 @@ impl Purpose {
 
     /// Whether such a rule takes out of what the one above it grants what was not used.
     pub(crate) const fn takes_out(self) -> bool {
-        matches!(self, Self::Withholds | Self::Denies)
+        matches!(self, Self::Withholds | Self::Denies | Self::Drawn)
     }
 }
 
@@ -135,9 +146,12 @@ impl Node {
         for (name, child) in &mut self.children {
             let in_root = path.is_empty();
             let path = join(path, name);
-            // What is there and was not made was there before, whatever its name looks like.
+            // What is there and was not made was there before, whatever its name looks like. A secret has a rule of
+            // its own, or none at all.
             child.made_up = child.can_have_no_rule(name)
-                || child.is_made_up(name, in_root) && (child.made || !is_there(&path));
+                || !child.secret
+                    && child.is_made_up(name, in_root)
+                    && (child.made || !is_there(&path));
             child.gather_below(&path, is_there);
             child.gather(&path);
         }
@@ -184,7 +198,14 @@ impl Node {
         self.drawn || made_up::is_made_up(name) || self.passes() && may_be(name)
     }
 
-    /// The children that came or went, or in which anything may; and those that no rule can name.
+    /// Whether it may hold a secret, and was made under a name, `name`, that will be another next time for certain.
+    fn is_drawn_secret(&self, name: &[u8]) -> bool {
+        let is_drawn = || !names::is_secret(name) && made_up::is_drawn(name);
+        self.secret && self.made && (self.drawn || is_drawn())
+    }
+
+    /// The children that came or went, or in which anything may; and those that no rule can name. Of a secret that
+    /// is nothing but the entry of a link.
     fn changed(&self) -> impl Iterator<Item = (&[u8], &Self)> {
         let changed = |child: &Self| {
             // Of a link in whose place something is put nothing but the entry changes.
@@ -192,8 +213,9 @@ impl Node {
             child.needs.union(child.gathered.unwrap_or_default()).intersects(ways)
         };
         let children = self.children.iter().map(|(name, child)| (name.as_slice(), child));
-        children
-            .filter(move |(name, child)| (changed(child) || !can_be_written(name)) && !child.secret)
+        children.filter(move |(name, child)| {
+            (changed(child) || !can_be_written(name)) && (!child.secret || child.link)
+        })
     }
 
     /// Whether it has a rule of its own at `path`, whatever is granted around it.
@@ -222,6 +244,11 @@ impl Node {
     /// Adds the rules for what is at `path` and below, where `held` is granted already; `narrow` says
     /// that there shall be no more than what is needed.
     fn emit(&self, path: &[u8], held: Capabilities, narrow: bool, rules: &mut Vec<Rule>) {
+        if self.is_drawn_secret(name(path)) {
+            let (path, caps) = (path.to_vec(), Capabilities::NONE);
+            rules.push(Rule { path, caps, purpose: Purpose::Drawn });
+            return;
+        }
         let narrow = narrow || self.is_kept_apart(path);
         let wanted = match self.gathered {
             Some(caps) => caps,

@@ -144,6 +144,92 @@ fn links_are_learned_by_the_directory_that_they_stand_in() {
     }
 }
 
+/// What held a secret before has its own rule, be a link in its place in the end, and one that leads outside; so has a
+/// working name that is the same each time. A link's entry is its directory's.
+#[test]
+fn a_secret_is_kept_apart_though_a_link_replaced_it() {
+    let before = "echo K > src/key.pem; echo K > id_rsa";
+    for (script, secret) in [
+        ("ls src; ln -sf ../../out/x src/key.pem", "src/key.pem"),
+        ("ls; ln -sf src/a id_rsa", "id_rsa"),
+        ("ls; rm src/key.pem; ln -s ../../out/x src/key.pem", "src/key.pem"),
+        ("ln -sf ../out/x .env", ".env"),
+        ("echo x > tmp.x; rm tmp.x; ln -s ../out/x .env.local", ".env"),
+        ("echo x > tmp.x; rm tmp.x; echo x > .env.tmp; mv .env.tmp .env", ".env"),
+        (
+            "ls src; echo x > src/tmp.x; mv src/tmp.x src/a; mv src/key.pem src/old.pem",
+            "src/key.pem",
+        ),
+        ("mv nowhere id_rsa; echo R > id_rsa.tmp; mv id_rsa.tmp id_rsa", "id_rsa"),
+    ] {
+        let Some(second) = learned_again(before, script) else { return };
+        let third = tree();
+        shell(&third, before);
+        third.write("learned.toml", &second.read("learned.toml"));
+        run(&third, &["-p", "../learned.toml"], &format!("cat {secret}")).assert_code(1);
+    }
+    learned_again("ln -s ../out/x id_link", "ln -sfn ../out/y id_link");
+}
+
+/// What is kept out of a directory would keep that where it is: what is moved with it is granted for that, and not to be
+/// read.
+#[test]
+fn directories_are_moved_with_the_secrets_in_them() {
+    let before = "echo K > src/key.pem; mkdir -p lib/.git; echo x > lib/.git/HEAD
+        mkdir sub; echo q > sub/q; echo S > sub/.env";
+    for (script, secret) in [
+        ("mv src old; mv old src", "src/key.pem"),
+        ("mkdir d2; mv -T src d2", "src/key.pem"),
+        ("mv lib old; mv old lib", "lib/.git/HEAD"),
+        ("ls src; mv src other", "src/key.pem"),
+        ("ls sub; mv sub old; mv old sub", "sub/.env"),
+        ("mv sub other; cat other/q", "sub/.env"),
+        (
+            "mkdir -p v/.git/hooks; echo x > v/.git/hooks/y; echo x > v/.git/config; cat v/.git/config
+            echo f > v/f; mv v v.old; cat v.old/f; mv v.old v",
+            "src/key.pem",
+        ),
+    ] {
+        let Some(second) = learned_again(before, script) else { return };
+        let third = tree();
+        shell(&third, before);
+        third.write("learned.toml", &second.read("learned.toml"));
+        run(&third, &["-p", "../learned.toml"], &format!("cat {secret}")).assert_code(1);
+    }
+}
+
+/// Where a move would make a secret readable that nobody read the move is denied, and that is said.
+#[test]
+fn no_secret_is_granted_so_that_a_directory_can_be_moved() {
+    let before = "echo K > src/key.pem";
+    for script in ["ls src; mv src old; mv old src", "ls src; mv src old; ln -s old src"] {
+        let scratch = tree();
+        shell(&scratch, before);
+        let Some(learned) = learn(&scratch, script) else { return };
+        learned.assert_ok().assert_stderr("cannot be granted by rules, and will be denied");
+        let third = tree();
+        shell(&third, before);
+        third.write("learned.toml", &scratch.read("ws/jp-confine.learned.toml"));
+        run(&third, &["-p", "../learned.toml"], "cat src/key.pem").assert_code(1);
+    }
+}
+
+/// A rule on a name that no run has again would say that the command is allowed.
+#[test]
+fn what_holds_a_secret_under_a_drawn_name_is_not_learned() {
+    for script in [
+        "t=$(mktemp .env.XXXXXX); echo x > $t; mv $t .env",
+        "t=$(mktemp -d .ssh/XXXXXX); echo x > $t/y; mv $t/y .ssh/deploy; rmdir $t",
+    ] {
+        let scratch = tree();
+        let Some(learned) = learn(&scratch, script) else { return };
+        learned.assert_ok().assert_stderr("cannot be granted by rules, and will be denied");
+        let policy = scratch.read("ws/jp-confine.learned.toml");
+        let paths = policy.lines().filter(|line| line.starts_with("path = ")).count();
+        assert_eq!(paths, 1, "{policy}");
+    }
+}
+
 /// What leads outside, or nowhere, no rule can be about: one on its name would have the whole file refused.
 #[test]
 fn no_rule_is_learned_that_cannot_stand() {
