@@ -35,16 +35,15 @@ impl<'a> Marks<'a> {
         self.has(dir, FILE)
     }
 
-    /// Whether a directory has a mark, and not one that a stranger may have made there.
-    pub(crate) fn has_any(self, dir: &Path) -> bool {
-        ALL.iter().any(|mark| self.has(dir, mark))
+    /// The nearest directory from `dir` upwards that has a mark, and not one that a stranger may have made there.
+    fn nearest(self, dir: &Path) -> Option<&Path> {
+        dir.ancestors().find(|dir| ALL.iter().any(|mark| self.has(dir, mark)))
     }
 
     /// What a stranger may have made that would choose the workspace of `cwd`: a mark that is nearer than any other, and
     /// for the superuser, whose programs make of any directory and any file what they like, a policy file above, too.
     pub(crate) fn of_a_stranger(self, cwd: &Path) -> Option<PathBuf> {
-        let nearest = cwd.ancestors().find(|dir| self.has_any(dir));
-        let above = nearest.and_then(Path::parent);
+        let above = self.nearest(cwd).and_then(Path::parent);
         let mut way = cwd.ancestors().take_while(|dir| Some(*dir) != above);
         let found = way.find_map(|dir| self.strangers(dir, &ALL));
         let mut above = above.filter(|_| geteuid().is_root()).into_iter().flat_map(Path::ancestors);
@@ -71,7 +70,7 @@ impl<'a> Marks<'a> {
 
     /// The nearest directory from `dir` upwards that is marked, or the farthest that has a policy file.
     pub(crate) fn workspace_of(self, dir: &Path) -> Option<&Path> {
-        let nearest = dir.ancestors().find(|dir| self.has_any(dir))?;
+        let nearest = self.nearest(dir)?;
         let farthest = nearest.ancestors().filter(|dir| self.has_policy(dir)).last();
         farthest.or(Some(nearest))
     }

@@ -82,7 +82,10 @@ pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace,
     }?;
     let spelled =
         named.map_or_else(|| context.spelled_cwd.clone(), |dir| context.spelled_cwd.join(dir));
-    if let Some((link, holder)) = marks.led_out(&spelled, &found.root) {
+    // Where nobody names another the way is canonical as a rule, and has no links to look for.
+    if spelled != context.cwd
+        && let Some((link, holder)) = marks.led_out(&spelled, &found.root)
+    {
         return Err(led(&link, &holder, &found.root));
     }
     let mark = marks.needed(&found.root);

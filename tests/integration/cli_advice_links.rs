@@ -8,6 +8,19 @@ use crate::cli_status::product;
 use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
 
+/// What was just advised for `script` allows it, as rules and as options; `restart` puts things back as they were, with
+/// these rules added.
+fn both_ways_do(scratch: &Scratch, script: &str, restart: impl Fn(&str)) {
+    let advice = denials(scratch);
+    let (options, rules) = (texts(&advice, "options").join(" "), texts(&advice, "toml"));
+    restart(&rules.join("\n"));
+    attempt(scratch, script).assert_ok();
+    restart("");
+    let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
+    let run = Run::new(scratch, "sh", &["-c", &line, script]);
+    run.mode(Mode::Bare).run().assert_ok();
+}
+
 /// A link that the run itself made is not followed to where it leads: what is advised counts for its name, from the
 /// same beginning.
 #[test]
@@ -29,14 +42,7 @@ fn a_link_made_since_is_not_followed() {
         let denied = attempt(&scratch, script);
         assert_ne!(denied.code(), 0, "{script}: allowed from the start");
         denied.assert_stderr("first remove the link new");
-        let advice = denials(&scratch);
-        let (options, rules) = (texts(&advice, "options").join(" "), texts(&advice, "toml"));
-        restart(&rules.join("\n"));
-        attempt(&scratch, script).assert_ok();
-        restart("");
-        let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
-        let run = Run::new(&scratch, "sh", &["-c", &line, script]);
-        run.mode(Mode::Bare).run().assert_ok();
+        both_ways_do(&scratch, script, restart);
     }
 }
 
@@ -81,14 +87,7 @@ fn a_link_under_a_sensitive_name_is_made_by_leave_of_that() {
         };
         restart("");
         assert_ne!(attempt(&scratch, script).code(), 0, "{script}: allowed from the start");
-        let advice = denials(&scratch);
-        let (options, rules) = (texts(&advice, "options").join(" "), texts(&advice, "toml"));
-        restart(&rules.join("\n"));
-        attempt(&scratch, script).assert_ok();
-        restart("");
-        let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
-        let run = Run::new(&scratch, "sh", &["-c", &line, script]);
-        run.mode(Mode::Bare).run().assert_ok();
+        both_ways_do(&scratch, script, restart);
     }
 }
 

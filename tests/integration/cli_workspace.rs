@@ -2,6 +2,7 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::path::PathBuf;
 
 use crate::cli_status::product;
 use crate::scratch::Scratch;
@@ -57,6 +58,14 @@ fn home_and_root_are_no_workspace_unless_named() {
     product(&scratch, &["-C", &home, "--", "cat", "plain"]).cwd(&scratch.home()).run().assert_ok();
 }
 
+/// A directory that everybody may write to, as `/tmp`, and something of one user's in it.
+fn shared(scratch: &Scratch) -> PathBuf {
+    scratch.write("shared/own/secret", "SECRET\n");
+    let shared = scratch.path("shared");
+    std::fs::set_permissions(&shared, Permissions::from_mode(0o1777)).expect("open to all");
+    shared
+}
+
 /// Else who may write to `/tmp` would decide what others' runs there are held to.
 #[test]
 fn what_a_stranger_left_where_everybody_may_write_marks_nothing() {
@@ -64,11 +73,9 @@ fn what_a_stranger_left_where_everybody_may_write_marks_nothing() {
         return;
     }
     let scratch = Scratch::new();
-    scratch.write("shared/own/secret", "SECRET\n");
+    let shared = shared(&scratch);
     scratch.write("shared/deep/file", "");
     scratch.write("shared/.git", "");
-    let shared = scratch.path("shared");
-    std::fs::set_permissions(&shared, Permissions::from_mode(0o1777)).expect("open to all");
     let run = |flags: &[&str]| {
         let line = [flags, &["--", "cat", "../own/secret"]].concat();
         product(&scratch, &line).cwd(&scratch.path("shared/deep")).run()
@@ -96,10 +103,8 @@ fn what_a_stranger_left_above_a_mark_of_ones_own_is_nothing() {
         return;
     }
     let scratch = Scratch::for_ordinary_user();
-    scratch.write("shared/own/secret", "SECRET\n");
+    let shared = shared(&scratch);
     scratch.write("shared/deep/.git", "");
-    let shared = scratch.path("shared");
-    std::fs::set_permissions(&shared, Permissions::from_mode(0o1777)).expect("open to all");
     scratch.write("shared/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
     chown(shared.join("jp-confine.toml"), Some(1), Some(1)).expect("another's");
     let read = product(&scratch, &["--", "cat", "../own/secret"]).cwd(&scratch.path("shared/deep"));
