@@ -71,7 +71,7 @@ impl<'d> CommandLine<'d> {
 pub(crate) fn shortened(program: &str, words: impl Iterator<Item = String>) -> String {
     let mut text = program.to_owned();
     for word in words {
-        if text.chars().count() + word.chars().count() >= WIDTH {
+        if report::width(&text) + report::width(&word) >= WIDTH {
             return text + " " + MORE;
         }
         text.push(' ');

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use self::block::block;
 pub(crate) use self::block::{Circumstances, asked, times, words};
-pub(crate) use self::fold::{fitted, folded};
+pub(crate) use self::fold::{fitted, folded, width};
 pub(crate) use self::screen::Screen;
 use crate::failure::Failure;
 use crate::sys::{signals, streams};

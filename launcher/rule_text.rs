@@ -257,7 +257,7 @@ fn listed(begin: &str, mut parts: Vec<String>) -> Vec<String> {
 fn wrap(text: &mut String, parts: &[String]) {
     let mut width = 0;
     for (index, part) in parts.iter().enumerate() {
-        let length = part.chars().count();
+        let length = report::width(part);
         if index > 0 {
             let fits = width + length + 3 <= WIDTH;
             text.push_str(if fits { ", " } else { ",\n  " });

@@ -120,13 +120,12 @@ pub(crate) fn summary(
 
 /// Names, and what stands behind each in one column; below a name that is too long for that.
 fn table(rows: &[(String, String)]) -> Vec<String> {
-    let length = |name: &str| name.chars().count();
-    let fits = |name: &&String| length(name) <= WIDEST;
+    let fits = |name: &&String| report::width(name) <= WIDEST;
     let names = rows.iter().map(|(name, _)| name);
-    let width = names.filter(fits).map(|name| length(name)).max().unwrap_or(0);
+    let width = names.filter(fits).map(|name| report::width(name)).max().unwrap_or(0);
     let row = |(name, what): &(String, String)| {
         if fits(&name) {
-            return format!("  {name:width$}  {what}");
+            return format!("  {name}{:1$}  {what}", "", width - report::width(name));
         }
         format!("  {name}\n  {:width$}    {what}", "")
     };

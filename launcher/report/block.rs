@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use super::fold::WIDTH;
+use super::fold::{WIDTH, width};
 use super::{NAME, Style, fitted, operand, printable, quoted, shown, within};
 use crate::advice::{Advice, Advisor, Gathered, Written};
 use crate::command_line::CommandLine;
@@ -102,7 +102,7 @@ fn missed(names: &[String], program: &OsStr) -> String {
     for (count, name) in names.iter().enumerate() {
         let separator = if count == 0 { "" } else { ", " };
         let parts = [NAME, &begin, &shown, separator, name, " …", end];
-        let length: usize = parts.iter().map(|part| part.chars().count()).sum();
+        let length: usize = parts.iter().map(|part| width(part)).sum();
         if count > 0 && length >= WIDTH {
             shown.push_str(" …");
             break;

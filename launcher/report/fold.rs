@@ -1,5 +1,7 @@
 //! Lines that fit a terminal of the usual width: where they can, they are broken between words.
 
+use unicode_width::UnicodeWidthStr as _;
+
 /// How wide a terminal is at least.
 pub(super) const WIDTH: usize = 80;
 
@@ -16,7 +18,7 @@ const COMMAND: &str = "jp-confine";
 /// `indent` in front, and more of it in front of what continues a line.
 pub(crate) fn fitted(indent: &str, parts: &[String], between: &str) -> Vec<String> {
     let whole = format!("{indent}{}", parts.join(between));
-    if whole.chars().count() <= WIDTH {
+    if width(&whole) <= WIDTH {
         return vec![whole];
     }
     let indents = std::iter::once("").chain(std::iter::repeat("    "));
@@ -28,7 +30,7 @@ pub(crate) fn fitted(indent: &str, parts: &[String], between: &str) -> Vec<Strin
 fn split(line: &str) -> Vec<String> {
     let indent = line.len() - line.trim_start().len();
     match line.rsplit_once(" (") {
-        Some((words, place)) if line.ends_with(')') && line.chars().count() > WIDTH => {
+        Some((words, place)) if line.ends_with(')') && width(line) > WIDTH => {
             vec![words.to_owned(), format!("{:indent$}    ({place}", "")]
         }
         _ => vec![line.to_owned()],
@@ -123,15 +125,15 @@ fn unit(text: &str) -> usize {
     closing.map_or(first, |at| space(inside + at))
 }
 
-/// How many columns `text` takes, colours not counted.
-fn width(text: &str) -> usize {
+/// How many columns `text` takes (UAX #11: wide characters take two), colours not counted.
+pub(crate) fn width(text: &str) -> usize {
     let mut is_escape = false;
-    let seen = text.chars().filter(|character| {
+    let is_seen = |character: &char| {
         let hidden = is_escape || *character == '\x1b';
         is_escape = hidden && *character != 'm';
         !hidden
-    });
-    seen.count()
+    };
+    text.chars().filter(is_seen).collect::<String>().width()
 }
 
 #[cfg(test)]
@@ -144,6 +146,12 @@ mod tests {
         let folded = folded(&long);
         assert_eq!(folded, format!("  denied read\n      {}\n      by cat", "p".repeat(72)));
         assert_eq!(super::folded("short\n\n  lines\n"), "short\n\n  lines\n");
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        let line = format!("  denied read /{} by cat", "資".repeat(31));
+        assert_eq!(folded(&line), format!("  denied read /{} by\n      cat", "資".repeat(31)));
     }
 
     #[test]
