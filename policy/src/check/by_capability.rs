@@ -1,7 +1,5 @@
 //! A question for each capability, as RFD 076 has them: the path to use, or why not.
 
-use std::boxed::Box;
-
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Context, FsAccessError, Reason, Verdict};
@@ -58,9 +56,9 @@ impl Context<'_> {
         match (result.verdict, path) {
             (Verdict::Allow, Some(Ok(path))) => Ok(path),
             (Verdict::Allow, _) => {
-                Err(FsAccessError(Box::new(result.concluded(Err(Reason::ResolutionFailed)))))
+                Err(FsAccessError::new(result.concluded(Err(Reason::ResolutionFailed))))
             }
-            _ => Err(FsAccessError(Box::new(result))),
+            _ => Err(FsAccessError::new(result)),
         }
     }
 }

@@ -19,6 +19,7 @@ mod lexical;
 mod model;
 mod moves;
 mod operations;
+mod patterns;
 mod pin;
 mod place;
 mod tiers;
