@@ -16,6 +16,7 @@ mod granted;
 mod kernel;
 mod layers;
 mod lexical;
+mod messages;
 mod model;
 mod moves;
 mod operations;
