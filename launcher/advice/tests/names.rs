@@ -1,0 +1,97 @@
+//! Names that a program draws: the least that is enough next time, too.
+
+use super::*;
+
+/// What is called otherwise next time is granted with its directory, and so is what else is done with it.
+#[test]
+fn names_that_are_others_next_time_are_granted_with_their_directory() {
+    let home = Grant::new(
+        "/home/u".into(),
+        Capabilities::NONE,
+        GrantKind::Hidden,
+        Origin::Product { why: "home".to_owned() },
+    );
+    let grants = [grant("/w", R), grant("/w/x", R.union(X)), home];
+    let too_much = "its name is another one each time, and its directory too much to grant";
+    let rows = [
+        (
+            denial("symlinkat", "/w/x/CuAb3dEf", C),
+            "-w /w/x; x: read, create, update, delete, execute",
+        ),
+        (
+            denial("mkstemp", "/w/x/sedabcdef", C),
+            "-w /w/x; x: read, create, update, delete, execute",
+        ),
+        (
+            denial("open O_EXCL", "/w/x/foo9ymizrse", C),
+            "-w /w/x; x: read, create, update, delete, execute",
+        ),
+        (
+            denial("open O_EXCL 0600", "/w/x/job_xkcdqwrt.json", C),
+            "-w /w/x; x: read, create, update, delete, execute",
+        ),
+        (
+            denial("open O_EXCL", "/w/x/job_xkcdqwrt.json", C),
+            "-w /w/x/job_xkcdqwrt.json; x/job_xkcdqwrt.json: read, create, update, execute",
+        ),
+        (
+            denial("open O_EXCL 0600", "/w/x/a.lock", C),
+            "-w /w/x/a.lock; x/a.lock: read, create, update, delete, execute",
+        ),
+        (
+            Denial {
+                program: b"/bin/cargo".to_vec(),
+                ..denial("mkdir", "/w/x/cargo-installimYdCs", C)
+            },
+            "-w /w/x; x: read, create, update, delete, execute",
+        ),
+        (
+            denial("open", "/w/x/foo9ymizrse", C),
+            "-w /w/x/foo9ymizrse; x/foo9ymizrse: read, create, update, execute",
+        ),
+        (
+            denial("open", "/w/x/.a.swp", C),
+            "-w /w/x/.a.swp; x/.a.swp: read, create, update, delete, execute",
+        ),
+        (
+            denial("open O_EXCL", "/w/x/a.lock", C),
+            "-w /w/x/a.lock; x/a.lock: read, create, update, delete, execute",
+        ),
+        (
+            Denial { pid: 4715, ..denial("open", "/w/core.4711", C) },
+            "-w /w; .: read, create, update, delete",
+        ),
+        (
+            Denial { pid: 27701, ..denial("open O_EXCL", "/w/f~27701", C) },
+            "-w /w; .: read, create, update, delete",
+        ),
+        (
+            Denial { pid: 27701, ..denial("open", "/w/notes-2024", C) },
+            "-w /w/notes-2024; notes-2024: read, create, update",
+        ),
+        (denial("open", "/srv/x/tmp1fkhn_2_", C), "-w /srv/x; write_paths /srv/x/*"),
+        (denial("mkstemp", "/home/u/a/bcdefgh", C), "-w /home/u/a; write_paths /home/u/a/*"),
+        (denial("mkstemp", "/home/u/bcdefgh", C), too_much),
+        (denial("mkstemp", "/bcdefgh", C), too_much),
+        // These are the same next time.
+        (denial("open", "/srv/x/core.4711", R), "-r /srv/x/core.4711; read_paths /srv/x/core.4711"),
+        (
+            denial("open", "/srv/x/Cargo.lock.tmp", C),
+            "-w /srv/x/Cargo.lock.tmp; write_paths /srv/x/Cargo.lock.tmp",
+        ),
+    ];
+    for (denial, expected) in rows {
+        assert_eq!(line(&grants, &denial), expected);
+    }
+    // With the directory itself, of which a pattern says nothing.
+    let both = [denial("mkstemp", "/srv/x/a", C), denial("chmod", "/srv/x", U)];
+    let tiers = Tiers::default();
+    let advice = advisor(&grants, &[], &tiers).advise_all(&both.each_ref());
+    assert_eq!(
+        advice.into_iter().map(in_line).collect::<Vec<_>>(),
+        ["-w /srv/x; write_paths /srv/x/*", "-w /srv/x; write_paths /srv/x"]
+    );
+    let three = ["a", "b", "c"].map(|name| denial("mkstemp", &format!("/w/x/{name}"), C));
+    let gathered = advisor(&grants, &[], &tiers).gather(&three.each_ref());
+    assert_eq!(gathered[0].written.rules, [("x".to_owned(), Capabilities::ALL)]);
+}
