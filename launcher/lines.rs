@@ -6,13 +6,16 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 
 use rustix::io::Errno;
 use rustix::process::getpgrp;
 use rustix::termios::{
-    InputModes, LocalModes, OptionalActions, OutputModes, QueueSelector, SpecialCodeIndex, Termios,
-    tcflush, tcgetattr, tcgetpgrp, tcsetattr,
+    Action, InputModes, LocalModes, OptionalActions, OutputModes, QueueSelector, SpecialCodeIndex,
+    Termios, tcflow, tcflush, tcgetattr, tcgetpgrp, tcsetattr,
 };
+
+use crate::sys::signals::Signals;
 
 /// Keys that remain what a person has made them where no text has them, and what they are otherwise.
 const OWN_KEYS: [(SpecialCodeIndex, u8); 5] = [
@@ -54,6 +57,7 @@ impl Lines {
         let terminal = terminal.try_clone()?;
         let before = tcgetattr(&terminal)?;
         let during = for_lines(&before);
+        show_again(&terminal);
         tcsetattr(&terminal, OptionalActions::Now, &during)?;
         let lines = Self { terminal, before, during };
         // Not before: what comes between the two would be read in the way that was.
@@ -72,6 +76,15 @@ impl Lines {
         tcgetpgrp(&self.terminal).is_ok_and(|group| group == getpgrp())
             && tcgetattr(&self.terminal).is_ok_and(|now| is_alike(&now, &self.during))
     }
+}
+
+/// Has a terminal go on with what it is to show, where a program has held that back (`TCOOFF`, `tcflow(3)`): nobody's
+/// key would, and who writes would wait. What a person holds back (^S) stays so.
+pub(crate) fn show_again(terminal: impl AsFd) {
+    // In the background, too.
+    let _held = Signals::of(&[libc::SIGTTOU]).hold();
+    // What is no terminal holds nothing back.
+    let _ = tcflow(terminal, Action::OOn);
 }
 
 impl Drop for Lines {

@@ -1,5 +1,7 @@
 //! What a person types in answer to a question.
 
+use crate::countersign::Countersign;
+
 /// An answer. The whole line counts, so that the beginning of a command is none, nor the end of what a terminal says
 /// of itself when a program asks it (`ESC [ row ; column R`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +17,13 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
+    /// What `line` says where it has to end with a countersign, if there is one.
+    pub(crate) fn to(countersign: Option<&Countersign>, line: &str) -> Self {
+        Self::of(countersign.map_or(line, |sign| sign.of(line)))
+    }
+
     /// What `line` says, in capitals or not.
-    pub(crate) fn of(line: &str) -> Self {
+    fn of(line: &str) -> Self {
         if line.chars().any(char::is_control) {
             return Self::No;
         }

@@ -19,6 +19,7 @@ pub(crate) use self::block::{Circumstances, asked, times, words};
 pub(crate) use self::fold::{fitted, folded, width};
 pub(crate) use self::screen::Screen;
 use crate::failure::Failure;
+use crate::lines::show_again;
 use crate::sys::{signals, streams};
 
 /// What every message begins with.
@@ -317,6 +318,7 @@ fn told(text: &str) {
 
 /// In one write, so that the lines of concurrent programs do not get in between.
 fn stderr(text: &str) {
+    show_again(io::stderr());
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 

@@ -12,10 +12,12 @@ use rustix::process;
 use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::{self, ioctl_tiocnxcl};
 
+use crate::countersign::Countersign;
 use crate::lines::Lines;
 use crate::reply::Reply;
 use crate::sys::signals::{ENDING, Held, Signals, stop_by};
 use crate::turns::{Turn, Turns};
+use crate::uncontrolled;
 use crate::unsupervised::Unsupervised;
 
 /// How often it is looked whether a question is over.
@@ -92,6 +94,17 @@ struct Standing {
     _ending: Held,
 }
 
+/// What comes of a question.
+#[derive(Debug)]
+enum Heard {
+    /// A line.
+    Line(String),
+    /// It is not to be answered any more.
+    Over,
+    /// Somebody else may take what is typed.
+    Others,
+}
+
 impl Terminal {
     /// Opens it. `None` where nobody could answer: with `--non-interactive`, without a controlling
     /// terminal, and in the background of one, where reading would stop this process.
@@ -142,8 +155,9 @@ impl Terminal {
         }
     }
 
-    /// Writes `question`, as it is, and reads the line that is typed after it, without its end, for as long as
-    /// nobody says that it is `over`; `None` then. What was typed before the question is no answer to it.
+    /// Writes `question`, as it is, and reads what is typed after it, for as long as nobody says that it is `over`;
+    /// `None` then. What was typed before the question is no answer to it. Where a program may take what is typed, a
+    /// yes has to carry a countersign, which is said before the question.
     ///
     /// # Errors
     /// Where the terminal cannot be used any more.
@@ -151,22 +165,45 @@ impl Terminal {
         &mut self,
         question: &str,
         over: &mut dyn FnMut() -> bool,
-    ) -> io::Result<Option<String>> {
-        self.take_turn()?;
-        // While others asked, for instance.
-        if over() {
-            return Ok(None);
-        }
-        self.put(question)?;
-        while !over() {
-            if let Some(line) = self.answer(TICK)? {
-                return Ok(Some(line));
+    ) -> io::Result<Option<Reply>> {
+        loop {
+            self.take_turn()?;
+            // While others asked, for instance.
+            if over() {
+                return Ok(None);
+            }
+            let countersign = Countersign::if_needed()?;
+            let words = countersign.as_ref().map(Countersign::words).unwrap_or_default();
+            self.put(&(words + question))?;
+            match self.line_unless(countersign.is_some(), over)? {
+                Heard::Line(line) => return Ok(Some(Reply::to(countersign.as_ref(), &line))),
+                Heard::Over => break,
+                Heard::Others => self.file.write_all(b"\n")?,
             }
         }
         if self.standing.take().is_some() {
             self.file.write_all(b"\n  (no answer is needed any more)\n")?;
         }
         Ok(None)
+    }
+
+    /// What comes of the question that was put. Without a countersign a line is no answer where somebody else may have
+    /// taken a part of it.
+    fn line_unless(
+        &mut self,
+        countersigned: bool,
+        over: &mut dyn FnMut() -> bool,
+    ) -> io::Result<Heard> {
+        while !over() {
+            let line = self.answer(TICK)?;
+            if !countersigned && uncontrolled::find().is_some() {
+                return Ok(Heard::Others);
+            }
+            if let Some(line) = line {
+                return Ok(Heard::Line(line));
+            }
+        }
+        Ok(Heard::Over)
     }
 
     /// Writes `question`, as it is, once no other stands; what was typed before it is no answer to it.
@@ -290,9 +327,8 @@ impl Terminal {
         known: &mut dyn FnMut() -> bool,
         question: &str,
     ) -> Option<bool> {
-        let answer = self.ask_unless(&format!("{question} [y/N] "), known);
-        let answer = answer.unwrap_or_else(|_| Some(String::new()))?;
-        Some(Reply::of(&answer) == Reply::Yes)
+        let reply = self.ask_unless(&format!("{question} [y/N] "), known);
+        Some(reply.unwrap_or(Some(Reply::No))? == Reply::Yes)
     }
 }
 

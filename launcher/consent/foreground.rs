@@ -14,11 +14,13 @@ use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process_group
 use rustix::termios::{LocalModes, tcgetpgrp, tcsetpgrp};
 
 use super::readers::Readers;
+use crate::countersign::Countersign;
 use crate::descendants;
-use crate::lines::Lines;
+use crate::lines::{Lines, show_again};
 use crate::reply::Reply;
 use crate::sys::signals::Signals;
 use crate::turns::Turn;
+use crate::uncontrolled;
 
 /// How often it is looked whether somebody still waits.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
@@ -37,6 +39,8 @@ pub(super) struct Foreground {
     lines: Option<Lines>,
     group: Pid,
     readers: Readers,
+    /// What an answer has to end with.
+    countersign: Option<Countersign>,
     /// No other run asks meanwhile.
     _turn: Turn,
 }
@@ -64,7 +68,8 @@ impl Foreground {
             return Ok(None);
         }
         let readers = Readers::new();
-        let mut taken = Self { terminal, lines: None, group, readers, _turn: turn };
+        let mut taken =
+            Self { terminal, lines: None, group, readers, countersign: None, _turn: turn };
         loop {
             tcsetpgrp(&taken.terminal, getpgrp())?;
             // From here on the terminal stops whoever begins to read.
@@ -102,7 +107,10 @@ impl Foreground {
         offer: &str,
         gone: &dyn Fn() -> bool,
     ) -> io::Result<Said> {
-        self.say(&format!("\r\n{words}{offer}"))?;
+        // Each has a word of its own: one that was typed may be known by now.
+        self.countersign = Countersign::if_needed()?;
+        let sign = self.countersign.as_ref().map(Countersign::words).unwrap_or_default();
+        self.say(&format!("\r\n{sign}{words}{offer}"))?;
         loop {
             if let Some(said) = self.heard()? {
                 return Ok(said);
@@ -112,6 +120,10 @@ impl Foreground {
                 return Ok(Said::Nothing);
             }
             self.readers.hold_new();
+            if self.is_countersign_missing() {
+                self.say("\n")?;
+                return Ok(Said::Nothing);
+            }
         }
     }
 
@@ -124,11 +136,17 @@ impl Foreground {
             return Ok(Some(Said::Signal(signal)));
         }
         let line = if is_ready { self.line().map(Some) } else { Ok(None) };
-        if !self.lines.as_ref().is_some_and(Lines::are_known) {
+        let is_known = self.lines.as_ref().is_some_and(Lines::are_known);
+        if !is_known || is_ready && self.is_countersign_missing() {
             // What is typed now is typed to others, or read in another way than it was typed.
             return Ok(Some(Said::Nothing));
         }
-        Ok(line?.map(|line| Said::Reply(Reply::of(&line))))
+        Ok(line?.map(|line| Said::Reply(Reply::to(self.countersign.as_ref(), &line))))
+    }
+
+    /// Whether somebody may take keys by now who could not when the question was put.
+    fn is_countersign_missing(&self) -> bool {
+        self.countersign.is_none() && uncontrolled::find().is_some()
     }
 
     /// The line that was typed; none where it was not ended, as by ^D.
@@ -186,6 +204,7 @@ fn pressed() -> io::Result<Option<Signal>> {
 /// Where it is gone.
 pub(super) fn announce(mut terminal: &File) -> io::Result<()> {
     let text = "\r\njp-confine: a question waits until this job is in the foreground (fg)\r\n";
+    show_again(terminal);
     terminal.write_all(text.as_bytes())
 }
 

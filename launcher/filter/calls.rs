@@ -256,7 +256,11 @@ pub(crate) const TERMINAL_COMMANDS: &[u32] = &[
     0x5457, // TIOCSLCKTRMIOS, for root: nobody sets its modes any more
 ];
 
-/// By which a terminal gets another foreground or other modes: not while a question stands there.
+/// What leaves the session, and with it the terminal's job control: not while a question stands there.
+pub(super) const LEAVING: &[c_long] = &[libc::SYS_setsid];
+
+/// By which a terminal gets another foreground or other modes, loses what was typed, or is left, which ends its job
+/// control: not while a question stands there.
 pub(super) const TERMINAL_CHANGES: &[u32] = &[
     0x5402,      // TCSETS
     0x5403,      // TCSETSW
@@ -264,7 +268,10 @@ pub(super) const TERMINAL_CHANGES: &[u32] = &[
     0x5406,      // TCSETA
     0x5407,      // TCSETAW
     0x5408,      // TCSETAF
+    0x540a,      // TCXONC
+    0x540b,      // TCFLSH
     0x5410,      // TIOCSPGRP
+    0x5422,      // TIOCNOTTY
     0x402c_542b, // TCSETS2
     0x402c_542c, // TCSETSW2
     0x402c_542d, // TCSETSF2

@@ -63,10 +63,10 @@ impl Person for OnTerminal<'_> {
         let words = self.words(questions);
         let terminal = Terminal::open(&self.turns, self.non_interactive);
         let answer = terminal.and_then(|mut it| it.ask_unless(&words, gone).ok()?);
-        let answer = match Reply::of(&answer.unwrap_or_default()) {
-            Reply::Yes => Answer::Once,
-            Reply::Run => Answer::Session,
-            Reply::Each | Reply::No => Answer::No,
+        let answer = match answer {
+            Some(Reply::Yes) => Answer::Once,
+            Some(Reply::Run) => Answer::Session,
+            Some(Reply::Each | Reply::No) | None => Answer::No,
         };
         if let Some(log) = self.log {
             for question in questions {

@@ -23,8 +23,8 @@ const MEMORY: u32 = 1;
 /// The first and the last major number of pseudo terminals.
 const PSEUDO: std::ops::RangeInclusive<u32> = 136..=143;
 
-/// A command that is trapped: typing for the user is refused. Another foreground or other modes wait until no
-/// question stands at the terminal; then they are the caller's own business, and the kernel's.
+/// A command that is trapped: typing for the user is refused. Another foreground, other modes, what discards or holds
+/// what is typed or shown, and what leaves the terminal wait until no question stands there; then they are the caller's own business, and the kernel's.
 ///
 /// # Errors
 /// `EPERM`, or what interrupted the wait.
@@ -34,6 +34,18 @@ pub(crate) fn command(task: &Task<'_>, fd: i32, command: u32) -> Result<Answer, 
     }
     let consent = &task.policy.consent;
     if consent.is_question_standing() && leads_to_asked(&task.caller, fd) {
+        task.wait(|| consent.wait_for_terminal())?;
+    }
+    Ok(Answer::Continue)
+}
+
+/// Who leaves the session does it once no question stands at its terminal: from then on that stops nobody who reads.
+///
+/// # Errors
+/// What interrupted the wait.
+pub(crate) fn leave(task: &Task<'_>) -> Result<Answer, Errno> {
+    let consent = &task.policy.consent;
+    if consent.is_question_standing() && device_of(&task.caller) == own_terminal() {
         task.wait(|| consent.wait_for_terminal())?;
     }
     Ok(Answer::Continue)
