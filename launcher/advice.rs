@@ -243,14 +243,15 @@ impl<'a> Advisor<'a> {
         if let Some(reason) = self.refused_by_system(denial, asked) {
             return never(&reason);
         }
+        // What a pattern withholds, too, is not to be had by taking that out.
+        if let Some(reason) = self.kept(denial) {
+            return never(&reason);
+        }
         if let Some(reason) = self.way_out_of(denial) {
             let told = self.rule(denial);
             return never(&format!("{reason}{}", self.others_beside(told.as_ref(), asked)));
         }
         if let Some(reason) = self.leads_nowhere(denial, asked) {
-            return never(&reason);
-        }
-        if let Some(reason) = self.kept(denial) {
             return never(&reason);
         }
         self.approval(denial, asked).map_or(Ok(asked), |advice| Err(Box::new(advice)))

@@ -37,16 +37,16 @@ impl<'a> Marks<'a> {
 
     /// The nearest directory from `dir` upwards that has a mark, and not one that a stranger may have made there.
     fn nearest(self, dir: &Path) -> Option<&Path> {
-        dir.ancestors().find(|dir| ALL.iter().any(|mark| self.has(dir, mark)))
+        nearest_by(dir, |dir, mark| self.has(dir, mark))
     }
 
     /// What a stranger may have made that would choose the workspace of `cwd`: a mark that is nearer than any other, and
-    /// for the superuser, whose programs make of any directory and any file what they like, a policy file above, too.
+    /// a policy file above where it may have counted until a run opened the directory to strangers.
     pub(crate) fn of_a_stranger(self, cwd: &Path) -> Option<PathBuf> {
         let above = self.nearest(cwd).and_then(Path::parent);
         let mut way = cwd.ancestors().take_while(|dir| Some(*dir) != above);
         let found = way.find_map(|dir| self.strangers(dir, &ALL));
-        let mut above = above.filter(|_| geteuid().is_root()).into_iter().flat_map(Path::ancestors);
+        let mut above = above.into_iter().flat_map(Path::ancestors).filter(|dir| is_openable(dir));
         found.or_else(|| above.find_map(|dir| self.strangers(dir, &[FILE])))
     }
 
@@ -61,32 +61,59 @@ impl<'a> Marks<'a> {
         !self.is_too_much(dir) && of(dir, mark).is_some_and(|mark| !is_strangers(&mark, dir))
     }
 
+    /// The same, or it may have been so until a run opened the directory to strangers.
+    fn may_have_had(self, dir: &Path, mark: &str) -> bool {
+        let may_count = |mark| is_openable(dir) || !is_strangers(&mark, dir);
+        !self.is_too_much(dir) && of(dir, mark).is_some_and(may_count)
+    }
+
     /// What marks the workspace at `root` and has to stay: without it a directory above may be the next one, or a link
     /// in it lead to the next one. A policy file is kept in any case.
     pub(crate) fn needed(self, root: &Path) -> Option<PathBuf> {
-        let is_marked = !self.has(root, FILE) && self.has(root, REPOSITORY);
+        let is_marked = !self.may_have_had(root, FILE) && self.may_have_had(root, REPOSITORY);
         is_marked.then(|| root.join(REPOSITORY))
     }
 
     /// The nearest directory from `dir` upwards that is marked, or the farthest that has a policy file.
     pub(crate) fn workspace_of(self, dir: &Path) -> Option<&Path> {
-        let nearest = self.nearest(dir)?;
-        let farthest = nearest.ancestors().filter(|dir| self.has_policy(dir)).last();
-        farthest.or(Some(nearest))
+        workspace_by(dir, |dir, mark| self.has(dir, mark))
     }
 
-    /// A link on the absolute path `spelled` that leads to `root`, out of the workspace that it stands in; and that.
+    /// A link on the absolute path `spelled` that leads to `root`, out of the workspace that it stands in, or may have
+    /// stood in when it was made; and that.
     pub(crate) fn led_out(self, spelled: &Path, root: &Path) -> Option<(PathBuf, PathBuf)> {
         let found = canonical::resolve(Path::new("/"), spelled, Op::Content).ok()?;
         found.steps.into_iter().find_map(|step| {
-            let holder = self.workspace_of(step.link.parent()?)?.to_owned();
-            (!root.starts_with(&holder)).then_some((step.link, holder))
+            let dir = step.link.parent()?;
+            let then = workspace_by(dir, |dir, mark| self.may_have_had(dir, mark));
+            let mut holders = self.workspace_of(dir).into_iter().chain(then);
+            let holder = holders.find(|holder| !root.starts_with(holder))?.to_owned();
+            Some((step.link, holder))
         })
     }
 }
 
+/// The nearest directory from `dir` upwards with a mark that `counts`.
+fn nearest_by(dir: &Path, counts: impl Fn(&Path, &str) -> bool) -> Option<&Path> {
+    dir.ancestors().find(|dir| ALL.iter().any(|mark| counts(dir, mark)))
+}
+
+/// That, or the farthest with a policy file that does.
+fn workspace_by(dir: &Path, counts: impl Fn(&Path, &str) -> bool) -> Option<&Path> {
+    let nearest = nearest_by(dir, &counts)?;
+    let farthest = nearest.ancestors().filter(|dir| counts(dir, FILE)).last();
+    farthest.or(Some(nearest))
+}
+
 fn of(dir: &Path, mark: &str) -> Option<Metadata> {
     dir.join(mark).symlink_metadata().ok()
+}
+
+/// Whether the user's programs may let everybody write to `dir`, and strangers' marks there count no more: those of the
+/// superuser do to any.
+fn is_openable(dir: &Path) -> bool {
+    let user = geteuid();
+    user.is_root() || dir.metadata().is_ok_and(|metadata| metadata.uid() == user.as_raw())
 }
 
 /// Whether the `mark` of `dir` may be a stranger's: everybody may write there, and the user did not make it.

@@ -109,6 +109,20 @@ fn what_goes_into_a_directory_takes_nothing_of_its_name() {
     }
 }
 
+/// Without the pattern the next refusal would say that the mark of a workspace has to stay.
+#[test]
+fn what_has_to_stay_is_not_to_be_had_by_taking_a_pattern_out() {
+    let scratch = Scratch::new();
+    scratch.write("ws/.git/HEAD", "");
+    for list in ["deny_paths", "prompt_paths"] {
+        let config = format!("[file_policy]\n{list} = ['**/.git']\n");
+        scratch.write("home/.config/jp-confine/config.toml", &config);
+        let refused = attempt(&scratch, "mv .git y");
+        refused.assert_code(1).assert_stderr("cannot be allowed").assert_stderr("has to leave");
+        assert!(!refused.stderr.contains("take the pattern out"), "{list}: {refused}");
+    }
+}
+
 /// A pattern by which a person is asked, or a directory kept in its place, is named with those that deny.
 #[test]
 fn what_is_behind_patterns_that_deny_is_named_at_once() {

@@ -109,6 +109,79 @@ fn what_a_stranger_left_above_a_mark_of_ones_own_is_nothing() {
     chown(shared.join("jp-confine.toml"), Some(1), Some(1)).expect("another's");
     let read = product(&scratch, &["--", "cat", "../own/secret"]).cwd(&scratch.path("shared/deep"));
     read.run().assert_code(1).assert_stderr("denied read");
+    scratch.write("shared/.git", "");
+    chown(shared.join(".git"), Some(1), Some(1)).expect("another's");
+    std::os::unix::fs::symlink("../../ws", shared.join("own/link")).expect("linked");
+    product(&scratch, &["-C", "link", "--", "true"]).cwd(&shared.join("own")).run().assert_ok();
+}
+
+/// A workspace that its user owns, whose mark is another's, after `command` was run there, which opened it to all.
+fn opened(mark: &str, text: &str, command: &str) -> Scratch {
+    let scratch = Scratch::for_ordinary_user();
+    scratch.write("ws/deep/secret", "SECRET\n");
+    scratch.write(mark, text);
+    scratch.hand_over();
+    chown(scratch.path(mark), Some(1), Some(1)).expect("another's");
+    let command = format!("chmod o+w . && ln -s ../out link && {command}");
+    product(&scratch, &["--", "sh", "-c", &command]).run().assert_ok();
+    scratch
+}
+
+fn assert_link_leads_nowhere(scratch: &Scratch) {
+    let spelled = scratch.path("ws/link");
+    let run = product(scratch, &["--", "ls"]).cwd(&spelled);
+    let refused = run.env("PWD", spelled.to_str().expect("UTF-8")).run();
+    refused.assert_code(125).assert_stderr("is a link out of the workspace").assert_stderr("-C ");
+}
+
+/// Else the next run would be held to nothing below.
+#[test]
+fn opening_a_directory_to_all_does_not_undo_anothers_policy_in_it() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let policy = "[file_policy]\ndeny_paths = ['**/secret']\n";
+    let scratch = opened("ws/jp-confine.toml", policy, "mkdir deep/.git");
+    let read = |flags: &[&str]| {
+        let line = [flags, &["--", "cat", "secret"]].concat();
+        product(&scratch, &line).cwd(&scratch.path("ws/deep")).run()
+    };
+    read(&[]).assert_code(125).assert_stderr("another user's").assert_stderr("-C . ");
+    read(&["-C", ".."]).assert_code(1).assert_stderr("denied read");
+    read(&["-C", "."]).assert_stdout("SECRET\n");
+    assert_link_leads_nowhere(&scratch);
+}
+
+/// Else a link in it would lead the next run anywhere.
+#[test]
+fn opening_a_directory_to_all_does_not_undo_anothers_repository_in_it() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let scratch = opened("ws/.git", "", "true");
+    assert_link_leads_nowhere(&scratch);
+    let moved = product(&scratch, &["-C", ".", "--", "mv", ".git", "other"]).run();
+    moved.assert_code(1).assert_stderr("the workspace's mark");
+}
+
+/// Programs of the superuser could have opened any directory, and given away what is in it.
+#[test]
+fn for_the_superuser_anothers_mark_holds_the_links_below_it() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let shared = shared(&scratch);
+    scratch.write("shared/.git", "");
+    for path in [shared.join(".git"), shared.clone()] {
+        chown(path, Some(1), Some(1)).expect("another's");
+    }
+    let link = product(&scratch, &["-C", ".", "--", "ln", "-s", "../out", "link"]).cwd(&shared);
+    link.run().assert_ok();
+    let led = product(&scratch, &["-C", "link", "--", "true"]).cwd(&shared).run();
+    led.assert_code(125).assert_stderr("is a link out of the workspace").assert_stderr("-C ");
+    let moved = product(&scratch, &["-C", ".", "--", "mv", ".git", "other"]).cwd(&shared).run();
+    moved.assert_code(1).assert_stderr("the workspace's mark");
 }
 
 /// Else it would make what is above it the workspace of the next run.
