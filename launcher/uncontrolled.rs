@@ -6,9 +6,10 @@ use std::path::Path;
 use std::{fs, io};
 
 use rustix::fs::{FileType, Stat, major, minor, stat};
-use rustix::process::geteuid;
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, geteuid, pidfd_getfd, pidfd_open};
 
 use crate::descendants::{self, Descendant};
+use crate::sys::terminals;
 use crate::turns::own_terminal;
 
 /// The device number of `/dev/tty`, which does not say whose terminal it was opened as.
@@ -71,11 +72,21 @@ fn may_read(pid: i32, terminal: u64) -> bool {
     let tasks = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
     let mut tables = tasks.map(|task| fs::read_dir(task.path().join("fd")));
     tables.any(|table| match table {
-        Ok(mut table) => table.any(|one| {
-            one.is_ok_and(|one| stat(one.path()).is_ok_and(|file| may_be(&file, terminal)))
-        }),
+        Ok(table) => table.flatten().any(|entry| is_of(pid, &entry.path(), terminal)),
         Err(error) => error.kind() == io::ErrorKind::PermissionDenied && is_own(),
     })
+}
+
+/// Whether a process's descriptor is of a terminal. Of which one `/dev/tty` was opened as only the descriptor tells,
+/// which not everybody gets (`pidfd_getfd(2)`).
+fn is_of(pid: i32, descriptor: &Path, terminal: u64) -> bool {
+    let is_it = stat(descriptor).is_ok_and(|file| may_be(&file, terminal));
+    let device = || {
+        let number = descriptor.file_name()?.to_str()?.parse().ok()?;
+        let process = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
+        terminals::device(pidfd_getfd(&process, number, PidfdGetfdFlags::empty()).ok()?)
+    };
+    is_it && device().is_none_or(|device| device == terminal)
 }
 
 /// Whether a file may be a terminal, which was opened as whatever.

@@ -1,0 +1,196 @@
+//! What is typed at a question, where a program may take or discard it: what is left of a no is no yes.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::cli_mounts::{approved, forked};
+use crate::cli_prompts::{QUESTION, place, start};
+use crate::run::{Mode, Run, have};
+use crate::terminal::{Terminal, quoted};
+
+/// What stands before the word that a yes carries.
+const WORD: &str = "end a yes with the word ";
+
+/// The beginning of a program of which a child is in a session of its own by the time that `rest` runs.
+fn beside(child: &str, rest: &str) -> String {
+    format!(
+        "
+import array, fcntl, os, signal, termios, time
+terminal = os.open('/dev/tty', os.O_RDWR | os.O_NONBLOCK)
+typed = array.array('i', [0])
+told, teller = os.pipe()
+child = os.fork()
+if child == 0:
+    os.setsid()
+    os.write(teller, b'x')
+    while True:
+        {child}
+os.read(told, 1)
+{rest}
+"
+    )
+}
+
+/// A program that reads the two files that are asked about.
+const READING: &str = "
+for name in 'ask/a', 'ask/b':
+    try: print(open(name).read(), flush=True)
+    except PermissionError: print('no', flush=True)
+os.kill(child, signal.SIGKILL)
+";
+
+fn starts(program: &str) -> Option<(crate::scratch::Scratch, Terminal)> {
+    let scratch = place();
+    if !have("script") || !have("python3") {
+        return None;
+    }
+    scratch.write("ws/program.py", program);
+    let terminal = start(&scratch, "python3 program.py; echo end");
+    Some((scratch, terminal))
+}
+
+/// The word that the next question wants with a yes.
+pub(crate) fn word(terminal: &mut Terminal) -> String {
+    terminal.see(WORD);
+    terminal.see(QUESTION);
+    let screen = terminal.screen();
+    let (_, rest) = screen.rsplit_once(WORD).expect("it was seen");
+    rest.chars().take_while(char::is_ascii_lowercase).collect()
+}
+
+/// In another session the terminal stops nobody. Of `never` the last letter would be left.
+#[test]
+fn what_a_program_leaves_of_a_no_is_no_yes() {
+    let takes = "
+        fcntl.ioctl(terminal, termios.FIONREAD, typed)
+        if typed[0] > 2: os.read(terminal, typed[0] - 2)";
+    let Some((_scratch, mut terminal)) = starts(&beside(takes.trim(), READING)) else { return };
+    for _ in 0..2 {
+        word(&mut terminal);
+        terminal.keys("never\n");
+        terminal.see("no\r\n");
+    }
+    terminal.see("end");
+    assert_eq!(terminal.end(), Some(0));
+    assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
+}
+
+#[test]
+fn a_yes_carries_the_word_where_a_program_may_take_it() {
+    let Some((_scratch, mut terminal)) = starts(&beside("time.sleep(1)", READING)) else { return };
+    word(&mut terminal);
+    terminal.keys("y\n");
+    terminal.see("no\r\n");
+    let word = word(&mut terminal);
+    terminal.keys(&format!("y {word}\n"));
+    terminal.see("content-b");
+    assert_eq!(terminal.end(), Some(0));
+}
+
+/// Of what was typed to a question nothing is discarded before it is read.
+#[test]
+fn what_is_typed_is_not_discarded() {
+    let program = "
+import os, signal, termios, time
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+terminal = os.open('/dev/tty', os.O_RDWR)
+child = os.fork()
+if child == 0:
+    while True:
+        termios.tcflush(terminal, termios.TCIFLUSH)
+        time.sleep(0.02)
+"
+    .to_owned()
+        + READING;
+    let Some((_scratch, mut terminal)) = starts(&program) else { return };
+    for _ in 0..2 {
+        terminal.see(QUESTION);
+        for key in ["n", "eve", "r\n"] {
+            thread::sleep(Duration::from_millis(100));
+            terminal.keys(key);
+        }
+        terminal.see("no\r\n");
+    }
+    assert_eq!(terminal.end(), Some(0));
+    assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
+}
+
+/// Who was stopped by the terminal while a question stood goes on in a session of its own after it, not before.
+#[test]
+fn nobody_leaves_the_terminal_while_a_question_stands() {
+    let program = "
+import os, signal, termios, time
+terminal = os.open('/dev/tty', os.O_RDWR)
+child = os.fork()
+if child == 0:
+    while not os.path.exists('asked'): time.sleep(0.01)
+    os.setsid()
+    open('left', 'w')
+    time.sleep(60)
+"
+    .to_owned()
+        + READING;
+    let Some((scratch, mut terminal)) = starts(&program) else { return };
+    terminal.see(QUESTION);
+    scratch.write("ws/asked", "");
+    thread::sleep(Duration::from_millis(200));
+    assert!(!scratch.path("ws/left").exists(), "it left");
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    // Of the next question it is one that may take what is typed.
+    word(&mut terminal);
+    terminal.keys("\n");
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+}
+
+/// What holds back what is shown, which no key undoes, holds back no question.
+#[test]
+fn a_question_is_shown() {
+    let program = "
+import os, signal, termios
+child = os.fork() or os._exit(0)
+termios.tcflow(0, termios.TCOOFF)
+"
+    .to_owned()
+        + READING;
+    let Some((_scratch, mut terminal)) = starts(&program) else { return };
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    terminal.see(QUESTION);
+    terminal.keys("n\n");
+    terminal.see("end");
+    assert_eq!(terminal.end(), Some(0));
+}
+
+/// What an earlier run left behind takes no part in an approval.
+#[test]
+fn what_another_run_left_behind_approves_nothing() {
+    let scratch = forked();
+    if !have("script") || !have("python3") {
+        return;
+    }
+    let program = beside("time.sleep(1)", "open('ready', 'w')");
+    let options = ["--non-interactive", "-q", "-w", "ready"];
+    let earlier =
+        Run::new(&scratch, "python3", &["-c", &program]).mode(Mode::Confined).flags(&options);
+    let run = Run::new(&scratch, "cat", &["fork/inner"]).mode(Mode::Confined);
+    let script = format!(
+        "{} & until [ -e ready ]; do sleep 0.05; done; {run}; {run}; kill %1",
+        quoted(&earlier),
+        run = quoted(&run)
+    );
+    let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
+    terminal.see(WORD);
+    terminal.see("[y/N] ");
+    terminal.keys("y\n");
+    terminal.see(WORD);
+    assert_eq!(approved(&scratch), "", "{}", terminal.screen());
+    terminal.see("[y/N] ");
+    let screen = terminal.screen();
+    let (_, rest) = screen.rsplit_once(WORD).expect("it was seen");
+    let word: String = rest.chars().take_while(char::is_ascii_lowercase).collect();
+    terminal.keys(&format!("y {word}\n"));
+    terminal.end();
+    assert_eq!(approved(&scratch), "fork=dir", "{}", terminal.screen());
+}
