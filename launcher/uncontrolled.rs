@@ -6,6 +6,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use rustix::fs::{FileType, Stat, major, minor, stat};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, geteuid, pidfd_getfd, pidfd_open};
 
 use crate::descendants::{self, Descendant};
@@ -84,9 +85,14 @@ fn is_of(pid: i32, descriptor: &Path, terminal: u64) -> bool {
     let device = || {
         let number = descriptor.file_name()?.to_str()?.parse().ok()?;
         let process = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
-        terminals::device(pidfd_getfd(&process, number, PidfdGetfdFlags::empty()).ok()?)
+        let file = pidfd_getfd(&process, number, PidfdGetfdFlags::empty()).ok()?;
+        Some(terminals::device(file))
     };
-    is_it && device().is_none_or(|device| device == terminal)
+    // Of one that is gone another may have the number by now.
+    let is_known = |device: Result<u64, Errno>| {
+        device.map_or_else(|error| error != Errno::IO, |device| device == terminal)
+    };
+    is_it && device().is_none_or(is_known)
 }
 
 /// Whether a file may be a terminal, which was opened as whatever.
