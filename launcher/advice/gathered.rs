@@ -37,6 +37,10 @@ impl Advisor<'_> {
     pub(crate) fn gather(&self, denials: &[&Denial]) -> Vec<Gathered> {
         let mut directories: BTreeMap<&Path, Vec<(usize, Asked<'_>)>> = BTreeMap::new();
         for (place, denial) in denials.iter().enumerate().take(MOST) {
+            // What is in the way of them all nobody wants to know here.
+            if self.way_out_of(denial).is_some() {
+                continue;
+            }
             let Ok(asked) = self.grantable(denial) else { continue };
             if self.by_mount(asked).is_some() {
                 continue;

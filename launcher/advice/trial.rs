@@ -1,5 +1,6 @@
 //! A policy with what is advised added to it, step by step until the evaluator allows what was denied.
 
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -118,16 +119,17 @@ impl<'a> Trial<'a> {
         self.image_on(&asked.spellings().collect::<Vec<_>>())
     }
 
-    /// To ask about canonical `paths`.
+    /// To ask about canonical `paths`. Looks at the disk.
     pub(super) fn image_on(&self, paths: &[&Path]) -> Result<Vec<u8>, Failure> {
         let Advisor { workspace, tiers, .. } = self.advisor;
-        if self.patterns.is_empty() {
-            return grants::image_over(&self.grants, Some(tiers), paths, workspace);
-        }
         let places = Places { home: None, workspace };
-        let opened = self.patterns.iter().try_fold(tiers.about(paths), |tiers, (tier, pattern)| {
-            tiers.with(*tier, pattern, places)
-        });
+        let (directories, entries): (Vec<&Path>, Vec<&Path>) =
+            paths.iter().partition(|path| may_have_entries(path));
+        let about = tiers.at(&entries, &directories);
+        let opened = self
+            .patterns
+            .iter()
+            .try_fold(about, |tiers, (tier, pattern)| tiers.with(*tier, pattern, places));
         let opened = opened.map_err(|error| Failure::own(error.to_string()))?;
         grants::image_over(&self.grants, Some(&opened), paths, workspace)
     }
@@ -245,5 +247,13 @@ impl<'a> Trial<'a> {
         let Ok(image) = self.image_on(&paths) else { return false };
         let Ok(image) = prepare::parse_image(&image) else { return false };
         asked.iter().all(|one| one.judge(&image) == Verdict::Allow)
+    }
+}
+
+/// Whether there may be something below: most patterns can match something below any directory.
+fn may_have_entries(path: &Path) -> bool {
+    match path.symlink_metadata() {
+        Ok(found) => found.is_dir(),
+        Err(error) => error.kind() != ErrorKind::NotFound,
     }
 }

@@ -382,6 +382,17 @@ impl Tiers {
         self.with_patterns(self.patterns.iter().filter(concerned).cloned().collect())
     }
 
+    /// Without the patterns that match none of the canonical `entries`, below which there is nothing, and can match
+    /// nothing at or below the canonical `directories`: the same verdicts there in a fraction of the time.
+    #[must_use]
+    pub fn at(&self, entries: &[&Path], directories: &[&Path]) -> Self {
+        let concerned = |(_, pattern): &&(List, Pattern)| {
+            entries.iter().any(|entry| pattern.matches(entry))
+                || directories.iter().any(|directory| pattern.is_about(directory))
+        };
+        self.with_patterns(self.patterns.iter().filter(concerned).cloned().collect())
+    }
+
     /// With these patterns in place of all.
     fn with_patterns(&self, patterns: Vec<(List, Pattern)>) -> Self {
         let default_place = self.default_place.clone();
