@@ -32,7 +32,7 @@ use self::progress::Progress;
 use self::record::{How, Use, Uses};
 use self::replay::Stage;
 use self::tally::Tally;
-use self::tree::{Node, Purpose, Rule, can_be_written};
+use self::tree::{Node, Purpose, Rule, can_be_written, is_below};
 use crate::cli;
 use crate::cli::Options;
 use crate::context::Context;
@@ -182,6 +182,12 @@ impl Learned<'_> {
         self.rules.sort_by(|a, b| a.path.cmp(&b.path));
         self.tallies = tally::by_rule(&self.rules, stage, self.uses);
         Ok(())
+    }
+
+    /// Whether something below `rule` has a rule that grants anything.
+    fn leads_on(&self, rule: &Rule) -> bool {
+        let is_on = |other: &&Rule| other.path != rule.path && is_below(&other.path, &rule.path);
+        self.rules.iter().filter(is_on).any(|other| !other.caps.is_empty())
     }
 }
 

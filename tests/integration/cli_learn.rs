@@ -42,6 +42,10 @@ const ROWS: &[(&str, &[&str])] = &[
         "d=src/sed$(date +%N | tr 0-9 a-j | head -c 6); cat src/a > $d; mv $d src/a",
         &["cat src/b", "echo x >> src/b", "cat src/.env"],
     ),
+    (
+        "sed -i s/x/y/ file; echo x >> src/a; rm src/c",
+        &["echo x >> src/b", "cat src/b", "rm src/b", "echo x > src/new"],
+    ),
     // The kernel runs no such script; its caller has a shell do so.
     ("src/script", &["echo x >> src/script", "src/a", "cat src/b"]),
     // What is not there, asked for otherwise than by opening it: be its directory there or not.
