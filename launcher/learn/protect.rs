@@ -186,8 +186,9 @@ fn entries(stage: &Stage<'_>, path: &[u8]) -> impl Iterator<Item = DirEntry> {
     all.filter(move |entry| can_be_written(entry.file_name().as_bytes()) && !is_link(entry))
 }
 
-/// Whether nothing asked for `path`, or for what would be below it.
+/// Whether nothing asked for `path`, or for what would be below it, but to take it away in vain.
 fn is_unused(stage: &Stage<'_>, uses: &Uses, path: &[u8]) -> bool {
     let is_in = |used: &[u8]| stage.inside(used).is_some_and(|used| is_below(used, path));
-    !uses.counts.keys().any(|one| is_in(&one.path) || is_in(&one.other))
+    let mut uses = uses.counts.keys().filter(|one| one.how != How::Kept);
+    !uses.any(|one| is_in(&one.path) || is_in(&one.other))
 }

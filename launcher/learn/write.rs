@@ -111,6 +111,14 @@ pub(crate) fn summary(
         let refused = learned.refused;
         lines.push(format!("{refused} uses cannot be granted by rules, and will be denied"));
     }
+    if !learned.kept.is_empty() {
+        let kept: Vec<String> = learned.kept.iter().map(|path| shown(path)).collect();
+        let names: Vec<&str> = kept.iter().map(String::as_str).collect();
+        lines.push(format!(
+            "could not be removed or moved, and that will be denied: {}",
+            tally::first(&names)
+        ));
+    }
     if let Some(file) = html.and_then(Output::shown) {
         lines.push(format!("what was touched: {file}"));
     }

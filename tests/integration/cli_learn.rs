@@ -249,6 +249,35 @@ fn no_rule_is_learned_that_cannot_stand() {
     }
 }
 
+/// A rule for that would let all that is in it be removed. What was removed in the end has one.
+#[test]
+fn what_could_not_be_removed_is_not_granted() {
+    let before = "mkdir -p gen/x sub/.git; touch gen/keep gen/x/o sub/.git/config sub/.git/HEAD";
+    for (script, stayed, lost) in [
+        ("rm gen/x/o; rmdir -p gen/x || true", "gen", "rm gen/keep"),
+        ("unlink gen || true", "gen", "rm gen/keep"),
+        ("rmdir gen/keep || true", "gen/keep", "rm gen/keep"),
+        ("mv -T src gen || true", "src", "rm src/a"),
+        (
+            "ls sub/.git; for i in 1 2 3; do echo > sub/.git/$i; rm sub/.git/$i; done
+            rmdir sub/.git || true",
+            "sub/.git",
+            "rm sub/.git/config",
+        ),
+        ("rmdir gen || true; rm -r gen", "", "rm src/a"),
+    ] {
+        let Some(second) = learned_again(before, script) else { return };
+        let refused = run(&second, &["-p", "../learned.toml"], &format!("mkdir -p gen; {lost}"));
+        refused.assert_stderr("denied delete");
+        let first = tree();
+        shell(&first, before);
+        let Some(learned) = learn(&first, script) else { return };
+        let said = format!("could not be removed or moved, and that will be denied: {stayed}\n");
+        assert_eq!(learned.stderr.contains(&said), !stayed.is_empty(), "{script}\n{learned}");
+        assert!(!learned.stderr.contains("cannot be granted"), "{script}\n{learned}");
+    }
+}
+
 /// What was there before counts under its own name, be that one as programs make up.
 #[test]
 fn what_was_there_before_is_learned_by_its_name() {
