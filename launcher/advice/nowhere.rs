@@ -1,9 +1,12 @@
 //! What no grant can allow since links lead to nothing, or are not there.
 
+use std::borrow::Cow;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{GrantKind, Origin};
+use jp_confine_policy::canonical::{self, Op};
 
 use super::Advisor;
 use crate::asked::{Asked, path_of};
@@ -56,6 +59,22 @@ impl Advisor<'_> {
                 mount()
             )
         })
+    }
+}
+
+/// The denial as one of where the links on the way lead, if they do and nothing is there yet: a program is judged by the
+/// spelling where it may not know that, and what is granted through links is granted there. Looks at the disk.
+pub(super) fn as_led(denial: &Denial) -> Cow<'_, Denial> {
+    let path = path_of(&denial.path);
+    let dangles = |above: &Path| is_link(above) && !above.exists();
+    let is_led = || is_behind_link(path) && !path.ancestors().skip(1).any(dangles);
+    let lead = || canonical::resolve(Path::new("/"), path, Op::Content).ok();
+    match Some(path).filter(|path| path.is_absolute() && is_led()).and_then(|_| lead()) {
+        Some(found) => {
+            let path = found.path.as_os_str().as_bytes().to_vec();
+            Cow::Owned(Denial { path, ..denial.clone() })
+        }
+        None => Cow::Borrowed(denial),
     }
 }
 

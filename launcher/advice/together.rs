@@ -1,10 +1,11 @@
 //! Advice about several denials that is followed as one: of rules on one path the last decides, so that there
 //! must be one for all that was refused there. Options on one path add up.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::{Advice, Advisor, Means, Trial, Written, commands, note, options_of, request};
+use super::{Advice, Advisor, Means, Trial, Written, commands, note, nowhere, options_of, request};
 use crate::asked::{Asked, Step};
 use crate::events::Denial;
 
@@ -17,6 +18,8 @@ type Steps = Result<Vec<Step>, Box<Advice>>;
 impl Advisor<'_> {
     /// The ways out of `denials`, in files each with all that the others want at the same places.
     pub(crate) fn advise_all(&self, denials: &[&Denial]) -> Vec<Advice> {
+        let denials: Vec<Cow<'_, Denial>> =
+            denials.iter().map(|denial| nowhere::as_led(denial)).collect();
         let replaced: Vec<Option<PathBuf>> =
             denials.iter().map(|denial| request::replaced(denial)).collect();
         let both = denials.iter().zip(&replaced);

@@ -16,7 +16,7 @@ mod tally;
 pub(crate) mod tree;
 mod write;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -32,7 +32,7 @@ use self::progress::Progress;
 use self::record::{How, Use, Uses};
 use self::replay::Stage;
 use self::tally::Tally;
-use self::tree::{Node, Purpose, Rule, can_be_written};
+use self::tree::{Node, Purpose, Rule, can_be_written, is_below};
 use crate::cli;
 use crate::cli::Options;
 use crate::context::Context;
@@ -97,6 +97,8 @@ pub(crate) struct Learned<'a> {
     hosts: Hosts,
     /// Uses that the rules do not allow.
     refused: usize,
+    /// What was to be removed or moved, and stayed: no rule is for that.
+    kept: BTreeSet<Vec<u8>>,
     /// Whether everything that the rules grant was searched for secrets.
     searched: bool,
     tool: Option<&'a str>,
@@ -134,6 +136,7 @@ pub(crate) fn learn(
         outside: Outside::of(&ran, &stage, &lesson.uses)?,
         hosts: Hosts::of(&ran.prepared.network, &lesson.uses),
         refused: 0,
+        kept: BTreeSet::new(),
         searched: true,
         tool: options.tool.as_deref(),
         context,
@@ -174,6 +177,7 @@ impl Learned<'_> {
         prune(&mut self.rules, |path| stage.is_secret(path));
         self.refused = stage.widen(&mut self.rules, &uses)?;
         self.rules.retain(|rule| rule.purpose != Purpose::Drawn);
+        self.kept = stage.kept(&self.rules, self.uses)?;
         if self.rules.is_empty() {
             // Without a rule nothing would be declared, and everything inside be granted.
             let nothing = Capabilities::NONE;
@@ -182,6 +186,12 @@ impl Learned<'_> {
         self.rules.sort_by(|a, b| a.path.cmp(&b.path));
         self.tallies = tally::by_rule(&self.rules, stage, self.uses);
         Ok(())
+    }
+
+    /// Whether something below `rule` has a rule that grants anything.
+    fn leads_on(&self, rule: &Rule) -> bool {
+        let is_on = |other: &&Rule| other.path != rule.path && is_below(&other.path, &rule.path);
+        self.rules.iter().filter(is_on).any(|other| !other.caps.is_empty())
     }
 }
 

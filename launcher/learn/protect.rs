@@ -44,7 +44,8 @@ pub(crate) fn keep_denied(stage: &Stage<'_>, rules: &mut Vec<Rule>) {
 
 /// Where a directory stands for names that will be others next time, leaves everything in it that was there before
 /// and has no rule as it was: readable where the directory was listed. In the workspace itself that is always so,
-/// elsewhere where these are few. Goes before [`protect`], which is to know how little is granted there.
+/// elsewhere where these are few, and for what is on the way to what was used. Goes before [`protect`], which is to
+/// know how little is granted there.
 pub(crate) fn keep_what_was_there(stage: &Stage<'_>, uses: &Uses, rules: &mut Vec<Rule>) {
     let passing: Vec<Vec<u8>> = rules
         .iter()
@@ -53,9 +54,10 @@ pub(crate) fn keep_what_was_there(stage: &Stage<'_>, uses: &Uses, rules: &mut Ve
         .collect();
     for directory in passing {
         let kept = kept_in(stage, uses, rules, &directory);
-        if directory.is_empty() || kept.len() <= FEW {
-            rules.extend(kept);
-        }
+        let leads = |kept: &Rule| rules.iter().any(|rule| is_below(&rule.path, &kept.path));
+        let (ways, unused): (Vec<Rule>, Vec<Rule>) = kept.into_iter().partition(leads);
+        let are_few = directory.is_empty() || unused.len() <= FEW;
+        rules.extend(ways.into_iter().chain(unused.into_iter().filter(|_| are_few)));
     }
 }
 
@@ -184,8 +186,9 @@ fn entries(stage: &Stage<'_>, path: &[u8]) -> impl Iterator<Item = DirEntry> {
     all.filter(move |entry| can_be_written(entry.file_name().as_bytes()) && !is_link(entry))
 }
 
-/// Whether nothing asked for `path`, or for what would be below it.
+/// Whether nothing asked for `path`, or for what would be below it, but to take it away in vain.
 fn is_unused(stage: &Stage<'_>, uses: &Uses, path: &[u8]) -> bool {
     let is_in = |used: &[u8]| stage.inside(used).is_some_and(|used| is_below(used, path));
-    !uses.counts.keys().any(|one| is_in(&one.path) || is_in(&one.other))
+    let mut uses = uses.counts.keys().filter(|one| one.how != How::Kept);
+    !uses.any(|one| is_in(&one.path) || is_in(&one.other))
 }

@@ -33,6 +33,8 @@ pub(crate) enum How {
     Replaced,
     /// It exchanged the two.
     Exchanged,
+    /// It would have removed what stayed, or moved it to the other path: no rule is for that.
+    Kept,
     /// It made the other path a second name of the one.
     Linked,
     /// It reached for a host, which stands in the place of the path, as `--net` takes it.
@@ -44,7 +46,7 @@ pub(crate) enum How {
 }
 
 impl How {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Used,
         Self::Made,
         Self::Existed,
@@ -52,6 +54,7 @@ impl How {
         Self::Moved,
         Self::Replaced,
         Self::Exchanged,
+        Self::Kept,
         Self::Linked,
         Self::Connected,
         Self::Unruled,
@@ -98,7 +101,7 @@ impl Use {
             How::Replaced => (delete, Some(update)),
             How::Exchanged => (delete.union(update), Some(delete.union(update))),
             How::Linked => (Capabilities::NONE, Some(create)),
-            How::Connected | How::Unruled | How::Link => (Capabilities::NONE, None),
+            How::Kept | How::Connected | How::Unruled | How::Link => (Capabilities::NONE, None),
         };
         let made = matches!(self.how, How::Moved | How::Linked);
         let drawn = made && self.numbered;

@@ -1,6 +1,7 @@
 //! Whether learned rules would allow what they were learned from: the evaluator is asked again, and
 //! what it denies is added.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use jp_confine_policy::{Capabilities, canonical, existing};
 
 use super::before::Links;
 use super::names;
-use super::record::{How, Use};
+use super::record::{How, Use, Uses};
 use super::tree::{Purpose, Rule, directory, nearest};
 use crate::asked::{Asked, Step, lacking, path_of};
 use crate::failure::Failure;
@@ -163,6 +164,16 @@ impl<'a> Stage<'a> {
         Ok(steps.filter_map(of_directory).collect())
     }
 
+    /// Where something stayed that was to be removed or moved, and `rules` would not even let the system say so.
+    pub(crate) fn kept(&self, rules: &[Rule], uses: &Uses) -> Result<BTreeSet<Vec<u8>>, Failure> {
+        let image = self.image(&self.grants(rules))?;
+        let image = prepare::parse_image(&image)?;
+        let is_denied =
+            |one: &&Use| requests(one).iter().any(|asked| asked.judge(&image) != Verdict::Allow);
+        let kept = uses.counts.keys().filter(|one| one.how == How::Kept).filter(is_denied);
+        Ok(kept.filter_map(|one| self.inside(&one.path)).map(<[u8]>::to_vec).collect())
+    }
+
     /// Widens `rules` until they allow the `uses`; how many they still do not.
     pub(crate) fn widen(&self, rules: &mut Vec<Rule>, uses: &[&Use]) -> Result<usize, Failure> {
         let asked: Vec<Asked<'_>> = uses.iter().flat_map(|one| requests(one)).collect();
@@ -235,9 +246,10 @@ fn requests(one: &Use) -> Vec<Asked<'_>> {
     let rename = |destination| Asked::Rename { from, to, destination };
     match one.how {
         How::Moved => vec![rename(Destination::Missing), rename(Destination::Exists)],
-        How::Replaced => vec![rename(Destination::Exists)],
         How::Exchanged => vec![rename(Destination::Exchange)],
         How::Linked => vec![Asked::Link { old: from, new: to }],
+        How::Kept if one.other.is_empty() => vec![Asked::Removal(from)],
+        How::Kept | How::Replaced => vec![rename(Destination::Exists)],
         How::Used if one.caps() == Capabilities::DELETE => vec![Asked::Removal(from)],
         How::Used | How::Made | How::Existed | How::Absent => {
             vec![Asked::Access(from, one.caps())]

@@ -242,23 +242,27 @@ impl Node {
     }
 
     /// Adds the rules for what is at `path` and below, where `held` is granted already; `narrow` says
-    /// that there shall be no more than what is needed.
+    /// that there shall be no more than what is needed. A directory that only leads to what was used has no rule for
+    /// that: what else was there before keeps to what [`keep_what_was_there`] says.
+    ///
+    /// [`keep_what_was_there`]: super::protect::keep_what_was_there
     fn emit(&self, path: &[u8], held: Capabilities, narrow: bool, rules: &mut Vec<Rule>) {
         if self.is_drawn_secret(name(path)) {
             let (path, caps) = (path.to_vec(), Capabilities::NONE);
             rules.push(Rule { path, caps, purpose: Purpose::Drawn });
             return;
         }
-        let narrow = narrow || self.is_kept_apart(path);
+        let is_apart = self.is_kept_apart(path);
+        let narrow = narrow || is_apart;
         let wanted = match self.gathered {
             Some(caps) => caps,
-            None if narrow && !self.children.is_empty() => self.needs_of_all(path),
+            None if is_apart && !self.children.is_empty() => self.needs_of_all(path),
             None => self.needs,
         };
         // Equal rules are left out in the end, when the one above cannot be widened any more.
         let narrows = narrow && !wanted.is_empty();
         let stands = narrows || !held.contains(wanted);
-        let held = if stands { wanted } else { held };
+        let held = if stands || narrow { wanted } else { held };
         if stands {
             let purpose = match self.children.is_empty() {
                 _ if self.passing => Purpose::Passing,

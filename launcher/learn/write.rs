@@ -46,6 +46,9 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
             _ if is_granted_alike => LINKED.to_owned(),
             _ if rule.path.is_empty() => "nothing in the workspace was used".to_owned(),
             Purpose::Denies => "kept out: it was denied".to_owned(),
+            _ if rule.caps.is_empty() && learned.leads_on(rule) => {
+                "kept out, but for what has its own rule: that alone was used".to_owned()
+            }
             _ if rule.caps.is_empty() => "kept out: it was not used".to_owned(),
             _ if rule.is_kept_out() => {
                 "kept from being read: it was not, but moved with what it is in".to_owned()
@@ -89,7 +92,8 @@ pub(crate) fn summary(
         table.insert(LISTED, format!("  and {} more rules", more + 1));
     }
     lines.extend(table);
-    let narrows = |rule: &&Rule| rule.is_kept_out() && !rule.path.is_empty();
+    let narrows =
+        |rule: &&Rule| rule.is_kept_out() && !rule.path.is_empty() && !learned.leads_on(rule);
     let kept_out: Vec<String> =
         learned.rules.iter().filter(narrows).map(|rule| shown(&rule.path)).collect();
     if !kept_out.is_empty() {
@@ -106,6 +110,14 @@ pub(crate) fn summary(
     if learned.refused > 0 {
         let refused = learned.refused;
         lines.push(format!("{refused} uses cannot be granted by rules, and will be denied"));
+    }
+    if !learned.kept.is_empty() {
+        let kept: Vec<String> = learned.kept.iter().map(|path| shown(path)).collect();
+        let names: Vec<&str> = kept.iter().map(String::as_str).collect();
+        lines.push(format!(
+            "could not be removed or moved, and that will be denied: {}",
+            tally::first(&names)
+        ));
     }
     if let Some(file) = html.and_then(Output::shown) {
         lines.push(format!("what was touched: {file}"));

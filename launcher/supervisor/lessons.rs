@@ -4,6 +4,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{Request, Verdict};
 use jp_confine_policy::image::Image;
 use rustix::fs::{AtFlags, FileType, statat};
+use rustix::io::Errno;
 
 use super::found::Entry;
 use super::task::{Subject, Task, program_of};
@@ -22,19 +23,43 @@ impl Task<'_> {
         self.learn_pair(how, path, &[], caps);
     }
 
-    /// As [`Self::learn`], of what `judge` asks for: what a policy without any rule would lack. What is
-    /// not made is used.
+    /// As [`Self::learn`], of a use of what `judge` asks for.
     pub(crate) fn learn_judged(
         &self,
-        how: How,
         subject: Subject<'_>,
         judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
     ) {
-        let Some(nothing) = self.policy.learner.as_ref().map(Recorder::nothing) else { return };
-        if let Verdict::Deny(denial) = judge(nothing, &subject.request()) {
-            let makes = denial.missing.contains(Capabilities::CREATE);
-            let how = if makes { how } else { How::Used };
-            self.learn(how, subject.path, denial.missing);
+        self.learn(How::Used, subject.path, self.taken(subject, judge));
+    }
+
+    /// As [`Self::learn_judged`], of a call that was to make an entry, or remove it, by how it ended.
+    pub(crate) fn learn_change(
+        &self,
+        outcome: Result<(), Errno>,
+        subject: Subject<'_>,
+        judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+    ) {
+        let caps = self.taken(subject, judge);
+        let makes = caps.contains(Capabilities::CREATE);
+        let how = match outcome {
+            Ok(()) if makes => How::Made,
+            Err(Errno::EXIST) if makes => How::Existed,
+            Err(errno) if !makes && is_kept(errno) => How::Kept,
+            _ => How::Used,
+        };
+        self.learn(how, subject.path, caps);
+    }
+
+    /// What a policy without any rule would lack for what `judge` asks for; nothing where nobody learns.
+    fn taken(
+        &self,
+        subject: Subject<'_>,
+        judge: impl Fn(&Image<'_>, &Request<'_>) -> Verdict,
+    ) -> Capabilities {
+        let nothing = self.policy.learner.as_ref().map(Recorder::nothing);
+        match nothing.map(|nothing| judge(nothing, &subject.request())) {
+            Some(Verdict::Deny(denial)) => denial.missing,
+            Some(Verdict::Allow) | None => Capabilities::NONE,
         }
     }
 
@@ -93,4 +118,19 @@ impl Task<'_> {
         let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
         parent.trim().parse().ok().filter(|parent| *parent > 0)
     }
+}
+
+/// Whether what was to be removed or moved is there and stays: other things are in it or in its way, it is of another
+/// kind, or the system keeps it.
+pub(crate) const fn is_kept(errno: Errno) -> bool {
+    matches!(
+        errno,
+        Errno::NOTEMPTY
+            | Errno::EXIST
+            | Errno::ISDIR
+            | Errno::NOTDIR
+            | Errno::BUSY
+            | Errno::ACCESS
+            | Errno::PERM
+    )
 }

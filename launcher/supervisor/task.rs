@@ -20,7 +20,6 @@ use super::status::Status;
 use super::waiting::Waiting;
 use crate::consent::{Answer, Asker};
 use crate::events::{self, Reason};
-use crate::learn::record::How;
 use crate::sys::identity::{Brief, look_into};
 
 /// A trapped call being answered.
@@ -184,7 +183,7 @@ impl<'a> Task<'a> {
         let route = found.route(argument);
         let subject = Subject::by_route(path, &route);
         self.settle(judge(self.image(), &subject.request()), subject)?;
-        self.learn_judged(How::Used, subject, judge);
+        self.learn_judged(subject, judge);
         Ok(found)
     }
 
@@ -217,7 +216,7 @@ impl<'a> Task<'a> {
             // Nobody is asked about what is not there.
             Verdict::Deny(denial) if !denial.ask => self.denied(denial, subject),
             _ => {
-                self.learn_judged(How::Used, subject, judge);
+                self.learn_judged(subject, judge);
                 errno
             }
         }

@@ -151,6 +151,33 @@ fn what_a_link_leads_nowhere_with_cannot_be_allowed() {
     }
 }
 
+/// What a program may not know to be absent is denied by its spelling, and allowed where the link leads that is there.
+#[test]
+fn what_is_not_there_behind_a_link_is_allowed_where_that_leads() {
+    for script in [
+        "touch lnk/new",
+        "python3 -c 'import os; os.truncate(\"lnk/new\", 0)'",
+        "python3 -c 'import os; os.utime(\"lnk/new\")'",
+        "touch lnk/none/new",
+    ] {
+        let scratch = Scratch::new();
+        std::fs::create_dir(scratch.path("home/dir")).expect("made");
+        symlink("../home/dir", scratch.ws().join("lnk")).expect("linked");
+        scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = 'file'\nread = true\n");
+        let run = attempt(&scratch, script);
+        assert_ne!(run.code(), 0, "{script}: allowed");
+        assert!(!run.stderr.contains("its link leads to nothing"), "{run}");
+        let denials = denials(&scratch);
+        let options = texts(&denials, "options");
+        assert!(!options.is_empty(), "{script}: {run}");
+        for options in options {
+            let line: Vec<&str> = options.split(' ').chain(["--", "sh", "-c", script]).collect();
+            let again = product(&scratch, &line).run();
+            assert!(!again.stderr.contains("denied"), "{script}: {again}");
+        }
+    }
+}
+
 /// What is made in the place of a link that an external rule is for would have every later run refused.
 #[test]
 fn where_an_external_rule_lacks_its_link_nothing_else_is_made() {

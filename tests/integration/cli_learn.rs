@@ -42,6 +42,10 @@ const ROWS: &[(&str, &[&str])] = &[
         "d=src/sed$(date +%N | tr 0-9 a-j | head -c 6); cat src/a > $d; mv $d src/a",
         &["cat src/b", "echo x >> src/b", "cat src/.env"],
     ),
+    (
+        "sed -i s/x/y/ file; echo x >> src/a; rm src/c",
+        &["echo x >> src/b", "cat src/b", "rm src/b", "echo x > src/new"],
+    ),
     // The kernel runs no such script; its caller has a shell do so.
     ("src/script", &["echo x >> src/script", "src/a", "cat src/b"]),
     // What is not there, asked for otherwise than by opening it: be its directory there or not.
@@ -242,6 +246,35 @@ fn no_rule_is_learned_that_cannot_stand() {
         let script = format!("cat src/b; cat {name} || true");
         let Some(second) = learned_again(before, &script) else { return };
         run(&second, &["-p", "../learned.toml"], "cat src/a").assert_code(1);
+    }
+}
+
+/// A rule for that would let all that is in it be removed. What was removed in the end has one.
+#[test]
+fn what_could_not_be_removed_is_not_granted() {
+    let before = "mkdir -p gen/x sub/.git; touch gen/keep gen/x/o sub/.git/config sub/.git/HEAD";
+    for (script, stayed, lost) in [
+        ("rm gen/x/o; rmdir -p gen/x || true", "gen", "rm gen/keep"),
+        ("unlink gen || true", "gen", "rm gen/keep"),
+        ("rmdir gen/keep || true", "gen/keep", "rm gen/keep"),
+        ("mv -T src gen || true", "src", "rm src/a"),
+        (
+            "ls sub/.git; for i in 1 2 3; do echo > sub/.git/$i; rm sub/.git/$i; done
+            rmdir sub/.git || true",
+            "sub/.git",
+            "rm sub/.git/config",
+        ),
+        ("rmdir gen || true; rm -r gen", "", "rm src/a"),
+    ] {
+        let Some(second) = learned_again(before, script) else { return };
+        let refused = run(&second, &["-p", "../learned.toml"], &format!("mkdir -p gen; {lost}"));
+        refused.assert_stderr("denied delete");
+        let first = tree();
+        shell(&first, before);
+        let Some(learned) = learn(&first, script) else { return };
+        let said = format!("could not be removed or moved, and that will be denied: {stayed}\n");
+        assert_eq!(learned.stderr.contains(&said), !stayed.is_empty(), "{script}\n{learned}");
+        assert!(!learned.stderr.contains("cannot be granted"), "{script}\n{learned}");
     }
 }
 

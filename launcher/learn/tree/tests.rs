@@ -88,6 +88,29 @@ fn a_directory_stands_for_names_that_are_made_up_in_it() {
     assert_eq!(rules(&[("+newfile", C), ("newfile", D)]), "newfile: create, delete");
 }
 
+/// What was used deeper in what was there before has the rules that it has without such names.
+#[test]
+fn names_made_up_beside_a_directory_leave_the_rules_in_it_as_they_are() {
+    let drawn = [("+d/sedomwqwd", C.union(U)), ("d/sedomwqwd", D)];
+    for (uses, rules_of) in [
+        (&[("d/src/gen/v.h", U)][..], "d/src/gen/v.h: update"),
+        (
+            &[("+d/src/new", C.union(U)), ("d/src/old", D)],
+            "d/src/new: create, update; d/src/old: delete",
+        ),
+        (&[("d/src", R), ("d/src/a", R), ("d/src/b", U)], "d/src: read; d/src/b: update"),
+        (
+            &[("d/src/a", R), ("d/src/b", R), ("d/src/c", R.union(U))],
+            "d/src: read; d/src/c: read, update",
+        ),
+        (&[("d/src/run", X)], "d/src/run: execute"),
+    ] {
+        assert_eq!(rules_beside(&["d/src/new"], uses), rules_of);
+        let beside = rules_beside(&["d/src/new"], &[&drawn[..], uses].concat());
+        assert_eq!(beside, format!("d: create, update, delete; {rules_of}"));
+    }
+}
+
 /// A name that looks drawn says nothing about what was there before.
 #[test]
 fn what_was_there_before_has_its_own_rule_whatever_its_name() {
@@ -104,7 +127,7 @@ fn what_was_there_before_has_its_own_rule_whatever_its_name() {
 fn names_made_up_in_the_workspace_itself_open_it_for_names_alone() {
     let uses =
         [("+tmp.Xk29aB", C.union(U)), ("tmp.Xk29aB", D), ("src/a", R), ("notes", R.union(U))];
-    assert_eq!(rules(&uses), ": create, update, delete; notes: read, update; src: read");
+    assert_eq!(rules(&uses), ": create, update, delete; notes: read, update; src/a: read");
 }
 
 #[test]

@@ -11,7 +11,6 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, mknodat, openat, syml
 use rustix::io::Errno;
 
 use crate::events::Reason;
-use crate::learn::record::How;
 use crate::supervisor::found::Entry;
 use crate::supervisor::resolve::Argument;
 use crate::supervisor::task::{Subject, Task};
@@ -44,12 +43,7 @@ fn on_entry(
     task.learn_link(&entry);
     let outcome = act(&entry);
     task.learn_link(&entry);
-    let how = match outcome {
-        Err(Errno::EXIST) => How::Existed,
-        Ok(()) => How::Made,
-        Err(_) => How::Used,
-    };
-    task.learn_judged(how, subject, judge);
+    task.learn_change(outcome, subject, judge);
     outcome.map(|()| Answer::Value(0))
 }
 

@@ -105,6 +105,6 @@ pub(crate) fn remove(task: &Task<'_>, name: u64) -> Result<Answer, Errno> {
     let subject = Subject::new(&queue.path);
     task.settle(decide::remove(task.image(), &subject.request()), subject)?;
     queues::remove(&queue.name)?;
-    task.learn_judged(Outcome::Used, subject, decide::remove);
+    task.learn_judged(subject, decide::remove);
     Ok(Answer::Value(0))
 }

@@ -11,6 +11,7 @@ use super::entries::{exists, is_directory, may_create, no_entry};
 use super::links::{refuse_by_spelling, refuse_hidden, settle_pair};
 use crate::learn::record::How;
 use crate::supervisor::found::Entry;
+use crate::supervisor::lessons::is_kept;
 use crate::supervisor::task::Task;
 use crate::sys::notification::Answer;
 
@@ -64,7 +65,11 @@ pub(crate) fn rename(
     link();
     match outcome {
         Err(Errno::EXIST) => task.learn(How::Existed, &target.path, Capabilities::CREATE),
-        _ => task.learn_pair(how, &source.path, &target.path, Capabilities::DELETE),
+        outcome => {
+            let stayed = outcome.is_err_and(is_kept);
+            let how = if stayed { How::Kept } else { how };
+            task.learn_pair(how, &source.path, &target.path, Capabilities::DELETE);
+        }
     }
     match (outcome, if_exists) {
         (Err(Errno::EXIST), Some(denial)) => {
