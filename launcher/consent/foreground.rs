@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process_group};
-use rustix::termios::{LocalModes, tcgetpgrp, tcsetpgrp};
+use rustix::termios::{LocalModes, tcgetpgrp, tcgetwinsize, tcsetpgrp};
 
 use super::readers::Readers;
 use crate::countersign::Countersign;
@@ -39,6 +39,8 @@ pub(super) struct Foreground {
     lines: Option<Lines>,
     group: Pid,
     readers: Readers,
+    /// How large it was, if that can be said.
+    size: Option<(u16, u16)>,
     /// What an answer has to end with.
     countersign: Option<Countersign>,
     /// No other run asks meanwhile.
@@ -68,8 +70,9 @@ impl Foreground {
             return Ok(None);
         }
         let readers = Readers::new();
+        let size = size_of(&terminal);
         let mut taken =
-            Self { terminal, lines: None, group, readers, countersign: None, _turn: turn };
+            Self { terminal, lines: None, group, readers, size, countersign: None, _turn: turn };
         loop {
             tcsetpgrp(&taken.terminal, getpgrp())?;
             // From here on the terminal stops whoever begins to read.
@@ -183,11 +186,16 @@ impl Drop for Foreground {
         }
         let _ = kill_process_group(self.group, Signal::CONT);
         self.readers.go_on();
-        if had_keys {
-            // Who draws on the whole screen draws it again.
+        if had_keys || size_of(&self.terminal) != self.size {
+            // Who draws on the whole screen draws it again; of another size the kernel told this group alone.
             let _ = kill_process_group(self.group, Signal::WINCH);
         }
     }
+}
+
+/// The rows and columns of a terminal, if it says.
+fn size_of(terminal: &File) -> Option<(u16, u16)> {
+    tcgetwinsize(terminal).ok().map(|size| (size.ws_row, size.ws_col))
 }
 
 /// A key that was pressed and means a signal. All signals are blocked here, and wait.
