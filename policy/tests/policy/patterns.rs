@@ -302,3 +302,25 @@ proptest! {
         prop_assert_eq!(found.caps, expected);
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// What has nothing below is judged by the patterns that match it as by all.
+    #[test]
+    fn the_patterns_at_a_place_are_all_that_count_there(
+        denied in prop::collection::vec(pattern(), 0..3),
+        asked in prop::collection::vec(pattern(), 0..3),
+        path in prop::collection::vec("[abc]{1,2}", 0..4),
+    ) {
+        let path = format!("/{}", path.join("/"));
+        let policy =
+            FilePolicy { deny_paths: denied, prompt_paths: asked, ..FilePolicy::default() };
+        let all = Tiers::new(&policy, None, places()).expect("patterns");
+        let some = all.at(&[Path::new(&path)], &[]);
+        let grants = [rule("/", Capabilities::ALL, GrantKind::Plain)];
+        let judge = |tiers| Judge(image_with(&grants, Some(tiers), Path::new("/w")));
+        prop_assert_eq!(judge(&all).says("read", &path), judge(&some).says("read", &path));
+        prop_assert_eq!(judge(&all).says("write", &path), judge(&some).says("write", &path));
+    }
+}
