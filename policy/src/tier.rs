@@ -352,17 +352,12 @@ impl Marks {
 
     /// What is left of a tier by who may restrict only.
     fn limited(self, tier: Tier) -> Tier {
-        if self.limits() { tier.min(Tier::Read) } else { tier }
-    }
-
-    /// Whether who may restrict only leaves it for reading: of such lists, too, the one that asks wins (spec §9.2).
-    fn limits(self) -> bool {
-        self.intersects(Self::LIMIT) && !self.intersects(Self::ASK)
+        if self.intersects(Self::LIMIT) { tier.min(Tier::Read) } else { tier }
     }
 
     /// What leaves a place of this tier for reading, if something does.
     fn limit(self, tier: Tier) -> Option<Restraint> {
-        let by_pattern = self.intersects(Self::of(Tier::Read)) || self.limits();
+        let by_pattern = self.intersects(Self::of(Tier::Read).union(Self::LIMIT));
         let restraint = if by_pattern { Restraint::Read } else { Restraint::Default };
         (tier == Tier::Read).then_some(restraint)
     }
