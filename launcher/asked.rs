@@ -77,6 +77,24 @@ impl<'d> Asked<'d> {
         self.ends().flat_map(|end| [path_of(end.path), path_of(end.route)])
     }
 
+    /// Whether what is below one of the paths may have a part in the answer: not for what takes away, moves or walks
+    /// no directory. What is not there by now may have been one. Looks at the disk.
+    pub(crate) fn may_take_along(&self) -> bool {
+        let is_file = |end: Request<'_>| {
+            path_of(end.path).symlink_metadata().is_ok_and(|found| !found.is_dir())
+        };
+        match *self {
+            Self::Access(path, need) => need.contains(Capabilities::DELETE) && !is_file(path),
+            Self::Removal(path) => !is_file(path),
+            Self::Rename { from, to, destination } => {
+                !is_file(from) || destination == Destination::Exchange && !is_file(to)
+            }
+            Self::Made { target, .. } => target.is_some_and(|target| !is_file(target)),
+            Self::Directory(..) | Self::Link { .. } => false,
+            Self::Beneath(..) => true,
+        }
+    }
+
     /// What it takes of one path; of a move or a second name that follows from what it is.
     pub(crate) const fn need(&self) -> Capabilities {
         match *self {

@@ -1,6 +1,5 @@
 //! A policy with what is advised added to it, step by step until the evaluator allows what was denied.
 
-use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Described;
 
-use super::withheld::{is_by_default, is_question, withholder};
+use super::withheld::{Gone, is_by_default, is_question, withholder};
 use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
 use crate::asked::{Asked, Step, lacking, on_the_way, path_of};
 use crate::failure::Failure;
@@ -114,18 +113,21 @@ impl<'a> Trial<'a> {
         is_new
     }
 
-    /// To ask about `asked`.
+    /// To ask about `asked`. Looks at the disk.
     pub(super) fn image(&self, asked: Asked<'_>) -> Result<Vec<u8>, Failure> {
-        self.image_on(&asked.spellings().collect::<Vec<_>>())
+        let paths: Vec<&Path> = asked.spellings().collect();
+        self.image_on(&paths, asked.may_take_along())
     }
 
-    /// To ask about canonical `paths`. Looks at the disk.
-    pub(super) fn image_on(&self, paths: &[&Path]) -> Result<Vec<u8>, Failure> {
+    /// To ask about canonical `paths`, and about what is below if that has a part in it: most patterns can match
+    /// something below any directory.
+    fn image_on(&self, paths: &[&Path], with_below: bool) -> Result<Vec<u8>, Failure> {
         let Advisor { workspace, tiers, .. } = self.advisor;
+        if with_below && self.patterns.is_empty() {
+            return grants::image_over(&self.grants, Some(tiers), paths, workspace);
+        }
         let places = Places { home: None, workspace };
-        let (directories, entries): (Vec<&Path>, Vec<&Path>) =
-            paths.iter().partition(|path| may_have_entries(path));
-        let about = tiers.at(&entries, &directories);
+        let about = if with_below { tiers.about(paths) } else { tiers.at(paths) };
         let opened = self
             .patterns
             .iter()
@@ -142,21 +144,16 @@ impl<'a> Trial<'a> {
         for _ in 0..STEPS {
             let image = self.image(asked).map_err(|_| useless())?;
             let image = prepare::parse_image(&image).map_err(|_| useless())?;
-            if let Some(Described { words, is_built_in }) = self.kept_by(&image, asked) {
-                if is_built_in {
-                    return Err(never(format!(
-                        "what is below has to stay in its place by {words}, which is built in: \
-                         no option and no rule can allow it"
-                    )));
-                }
-                let others = self.advisor.others_beside(Some(&words), asked);
-                return Err(never(format!(
-                    "what is below has to stay in its place; take the pattern out: {words}{others}"
-                )));
+            let kept = |gone| Some(never(self.why_kept(self.kept_by(&image, asked, gone)?, asked)));
+            if let Some(kept) = kept(Gone::Alone) {
+                return Err(kept);
             }
             let Verdict::Deny(denied) = asked.judge(&image) else {
+                if !steps.is_empty() {
+                    return Ok(steps);
+                }
                 let outside = "the policy allows it now; a run around this one may not";
-                return if steps.is_empty() { Err(never(outside.to_owned())) } else { Ok(steps) };
+                return Err(kept(Gone::Directory).unwrap_or_else(|| never(outside.to_owned())));
             };
             if is_question(&denied) && !steps.is_empty() {
                 return Ok(steps);
@@ -195,6 +192,19 @@ impl<'a> Trial<'a> {
             }
         }
         Err(useless())
+    }
+
+    /// Why a directory stays in its place.
+    fn why_kept(&self, by: Described, asked: Asked<'_>) -> String {
+        let Described { words, is_built_in } = by;
+        if is_built_in {
+            return format!(
+                "what is below has to stay in its place by {words}, which is built in: no option \
+                 and no rule can allow it"
+            );
+        }
+        let others = self.advisor.others_beside(Some(&words), asked);
+        format!("what is below has to stay in its place; take the pattern out: {words}{others}")
     }
 
     /// The step where something can be granted: what names a link means where it leads, so that only a grant
@@ -236,7 +246,7 @@ impl<'a> Trial<'a> {
 
     /// What is granted at the path of `request` as things stand.
     pub(super) fn held(&self, request: Request<'_>) -> Option<Capabilities> {
-        let image = self.image_on(&[path_of(request.path), path_of(request.route)]).ok()?;
+        let image = self.image_on(&[path_of(request.path), path_of(request.route)], false).ok()?;
         let image = prepare::parse_image(&image).ok()?;
         Some(lookup(&image, &request).caps)
     }
@@ -244,16 +254,9 @@ impl<'a> Trial<'a> {
     /// Whether all of these are allowed as things stand.
     pub(super) fn allows(&self, asked: &[Asked<'_>]) -> bool {
         let paths: Vec<&Path> = asked.iter().flat_map(Asked::spellings).collect();
-        let Ok(image) = self.image_on(&paths) else { return false };
+        let with_below = asked.iter().any(Asked::may_take_along);
+        let Ok(image) = self.image_on(&paths, with_below) else { return false };
         let Ok(image) = prepare::parse_image(&image) else { return false };
         asked.iter().all(|one| one.judge(&image) == Verdict::Allow)
-    }
-}
-
-/// Whether there may be something below: most patterns can match something below any directory.
-fn may_have_entries(path: &Path) -> bool {
-    match path.symlink_metadata() {
-        Ok(found) => found.is_dir(),
-        Err(error) => error.kind() != ErrorKind::NotFound,
     }
 }

@@ -61,6 +61,14 @@ pub(super) fn is_question(denied: &decide::Denial) -> bool {
     denied.ask && denied.restraint != Some(Restraint::Sensitive)
 }
 
+/// What something was that is not there any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gone {
+    /// Nothing was below.
+    Alone,
+    Directory,
+}
+
 impl Advice {
     /// With what allows it `then`, when nothing is withheld any more; of several on one path it is one rule.
     fn and_then(self, then: Self) -> Self {
@@ -124,20 +132,34 @@ impl Trial<'_> {
         format!("it takes {}, and {pattern}", report::words(&options))
     }
 
-    /// The pattern below a directory that is to move, which says nothing of where it would go (spec §9.6).
-    /// Looks at the disk.
-    pub(super) fn kept_by(&self, image: &Image<'_>, asked: Asked<'_>) -> Option<Described> {
+    /// The patterns below a directory that is to move, which say nothing of where it would go (spec §9.6), or what is
+    /// built in; what is `gone` by now may be taken for one. Looks at the disk.
+    pub(super) fn kept_by(
+        &self,
+        image: &Image<'_>,
+        asked: Asked<'_>,
+        gone: Gone,
+    ) -> Option<Described> {
         let Asked::Rename { from, to, destination } = asked else { return None };
         // A link moves alone, and what it leads to stays.
-        let is_directory = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
+        let is_directory = |path: &Path| {
+            path.symlink_metadata().map_or(gone == Gone::Directory, |found| found.is_dir())
+        };
         let goes = |from: &Request<'_>, to: &Request<'_>| {
             decide::relocate(image, from, to) == Verdict::Allow || !is_directory(path_of(from.path))
         };
         let moves = goes(&from, &to) && (destination != Destination::Exchange || goes(&to, &from));
         let (from, to) = (path_of(from.path), path_of(to.path));
-        let unknown = || Described { words: "file_policy".to_owned(), is_built_in: false };
-        let pattern = || self.advisor.tiers.described_between(from, to).unwrap_or_else(unknown);
-        (!moves).then(pattern).map(|it| Described { words: report::path(&it.words), ..it })
+        if moves {
+            return None;
+        }
+        let mut found = self.advisor.tiers.described_between(from, to);
+        if let Some(at) = found.iter().position(|one| one.is_built_in) {
+            return Some(found.swap_remove(at));
+        }
+        let words: Vec<String> = found.iter().map(|one| report::path(&one.words)).collect();
+        let words = if words.is_empty() { "file_policy".to_owned() } else { words.join(", ") };
+        Some(Described { words, is_built_in: false })
     }
 }
 
@@ -176,7 +198,7 @@ impl Advisor<'_> {
             let trial = Trial::of(*self, Means::Options);
             let image = trial.image(asked).ok()?;
             let Described { words, is_built_in } =
-                trial.kept_by(&prepare::parse_image(&image).ok()?, asked)?;
+                trial.kept_by(&prepare::parse_image(&image).ok()?, asked, Gone::Alone)?;
             Some(if is_built_in {
                 format!("what is below stays in its place even then, by {words}, which is built in")
             } else {
@@ -203,8 +225,9 @@ impl Advisor<'_> {
         for end in asked.ends() {
             trial.add(&Step::of(end, Capabilities::ALL));
             // What the `default` withholds hides what a pattern does at the other end.
-            let pattern = Pattern::literal(path_of(end.path)).map(|pattern| (Tier::Write, pattern));
-            trial.open(pattern.as_slice());
+            let by_default = self.tiers.default.is_some();
+            let pattern = Pattern::literal(path_of(end.path)).filter(|_| by_default);
+            trial.open(pattern.map(|pattern| (Tier::Write, pattern)).as_slice());
         }
         let image = trial.image(asked).ok()?;
         let Verdict::Deny(denied) = asked.judge(&prepare::parse_image(&image).ok()?) else {
@@ -223,7 +246,7 @@ impl Advisor<'_> {
         let advisor = Advisor { tiers: &tiers, ..*self };
         let is_news = |then: &String| told.is_none_or(|told| !then.contains(told));
         let then = if patterns.is_empty() { None } else { advisor.kept_then(asked) };
-        patterns.retain(|one| Some(one) != told);
+        patterns.retain(|one| told.is_none_or(|told| !told.contains(one)));
         let also = format!("also in the way: {}", patterns.join(", "));
         let also = Some(also).filter(|_| !patterns.is_empty());
         let told = std::iter::once(String::new()).chain(also).chain(then.filter(is_news));

@@ -1,6 +1,7 @@
 //! The tier layer of a run, ready for an image: all patterns, and whose they are (spec §9, §10).
 
 use std::borrow::ToOwned as _;
+use std::cmp::Reverse;
 use std::format;
 use std::path::{Path, PathBuf};
 use std::string::String;
@@ -330,22 +331,24 @@ impl Tiers {
         (self.in_words(list, pattern), pattern.map_or_else(|| PathBuf::from("/"), Pattern::stem))
     }
 
-    /// As [`Self::described`], the most specific pattern of those that do not say the same below both of these
-    /// canonical directories.
+    /// As [`Self::described`], the patterns that do not say the same below both of these canonical directories, the
+    /// most specific first.
     #[must_use]
-    pub fn described_between(&self, one: &Path, other: &Path) -> Option<Described> {
+    pub fn described_between(&self, one: &Path, other: &Path) -> Vec<Described> {
         let differs = |list: List, pattern: &Pattern| {
             let mut listed = Listed::new(list.marks());
             pattern.list(&mut listed);
             automaton::table(&[listed])
                 .is_ok_and(|table| !table.alike_below(bytes(one), bytes(other)))
         };
-        let differing = self.patterns.iter().filter(|(list, pattern)| differs(*list, pattern));
-        let narrowest = differing.max_by_key(|(_, pattern)| pattern.specificity());
-        narrowest.map(|(list, pattern)| Described {
+        let mut differing: Vec<&(List, Pattern)> =
+            self.patterns.iter().filter(|(list, pattern)| differs(*list, pattern)).collect();
+        differing.sort_by_key(|(_, pattern)| Reverse(pattern.specificity()));
+        let described = |(list, pattern): &(List, Pattern)| Described {
             words: self.in_words(Some(*list), Some(pattern)),
             is_built_in: *list == List::Sensitive && SENSITIVE.contains(&pattern.text.as_str()),
-        })
+        };
+        differing.into_iter().map(described).collect()
     }
 
     /// The pattern of a list, and where it is written; without one the list, or the default.
@@ -382,14 +385,12 @@ impl Tiers {
         self.with_patterns(self.patterns.iter().filter(concerned).cloned().collect())
     }
 
-    /// Without the patterns that match none of the canonical `entries`, below which there is nothing, and can match
-    /// nothing at or below the canonical `directories`: the same verdicts there in a fraction of the time.
+    /// Without the patterns that match none of the canonical `paths`: the same verdicts there in a fraction of the
+    /// time, where what is below has no part in them.
     #[must_use]
-    pub fn at(&self, entries: &[&Path], directories: &[&Path]) -> Self {
-        let concerned = |(_, pattern): &&(List, Pattern)| {
-            entries.iter().any(|entry| pattern.matches(entry))
-                || directories.iter().any(|directory| pattern.is_about(directory))
-        };
+    pub fn at(&self, paths: &[&Path]) -> Self {
+        let concerned =
+            |(_, pattern): &&(List, Pattern)| paths.iter().any(|path| pattern.matches(path));
         self.with_patterns(self.patterns.iter().filter(concerned).cloned().collect())
     }
 

@@ -195,6 +195,37 @@ fn what_keeps_a_directory_in_its_place_is_named() {
     }
 }
 
+/// So is one below where a directory would go, be that not there yet, and below one that has gone by the end of the
+/// run; and all of them where there are several.
+#[test]
+fn patterns_below_what_is_not_there_are_named() {
+    let named = |words: &[&str]| {
+        let words: Vec<String> =
+            words.iter().map(|one| format!("`<workspace>/{one}` of deny_paths")).collect();
+        words.join(" (jp-confine.toml:5), ")
+    };
+    let rule = "[[access.fs]]\npath = '.'\nread = true\n";
+    for (patterns, script) in [
+        (vec!["moved/.env"], "mv dir moved"),
+        (vec!["dir/key"], "mv dir moved; cp -r dir moved; rm -r dir"),
+        (vec!["dir/sub/a", "dir/sub/b"], "mv dir moved"),
+    ] {
+        let scratch = Scratch::new();
+        scratch.write("ws/dir/file", "x");
+        let list = patterns.iter().map(|one| format!("'<workspace>/{one}'")).collect::<Vec<_>>();
+        let tiers = format!("[file_policy]\ndeny_paths = [{}]\n", list.join(", "));
+        for rule in [format!("{rule}\n"), format!("{rule}write = true\n")] {
+            scratch.write("ws/jp-confine.toml", &(rule + &tiers));
+            let denied = attempt(&scratch, script);
+            let line = if denied.stderr.contains("toml:6") { 6 } else { 5 };
+            let words = named(&patterns).replace("toml:5", &format!("toml:{line}"));
+            let told = product(&scratch, &["why", "--last"]).run();
+            told.assert_stdout(&words);
+            assert!(!told.stdout.contains("allows it now"), "{told}");
+        }
+    }
+}
+
 /// Where a person is asked once it is granted, the advice says so, and what was granted stays granted.
 #[test]
 fn what_is_asked_about_once_it_is_granted_says_so() {

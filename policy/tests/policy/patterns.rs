@@ -317,7 +317,7 @@ proptest! {
         let policy =
             FilePolicy { deny_paths: denied, prompt_paths: asked, ..FilePolicy::default() };
         let all = Tiers::new(&policy, None, places()).expect("patterns");
-        let some = all.at(&[Path::new(&path)], &[]);
+        let some = all.at(&[Path::new(&path)]);
         let grants = [rule("/", Capabilities::ALL, GrantKind::Plain)];
         let judge = |tiers| Judge(image_with(&grants, Some(tiers), Path::new("/w")));
         prop_assert_eq!(judge(&all).says("read", &path), judge(&some).says("read", &path));
