@@ -5,46 +5,36 @@ use std::io;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::report;
-use crate::uncontrolled;
-
 /// Letters that are read and typed easily: as many as leave no remainder of a byte.
 const LETTERS: &[u8; 16] = b"bcdfghjkmnpqtvwx";
 
 /// The word of one question.
 #[derive(Debug)]
-pub(crate) struct Countersign {
-    word: String,
-    /// Who is the reason.
-    program: String,
-}
+pub(crate) struct Countersign(String);
 
 impl Countersign {
-    /// One that nobody knows yet, if there has to be one.
+    /// One that nobody knows yet.
     ///
     /// # Errors
     /// Where nothing is random.
-    pub(crate) fn if_needed() -> io::Result<Option<Self>> {
-        let Some(program) = uncontrolled::find() else { return Ok(None) };
+    pub(crate) fn new() -> io::Result<Self> {
         let mut bytes = [0; 4];
         getrandom(&mut bytes, GetRandomFlags::empty())?;
         let letters = bytes.iter().filter_map(|byte| LETTERS.get(usize::from(byte % 16)));
-        let word = letters.map(|letter| char::from(*letter)).collect();
-        let program = format!("{} ({})", report::short(program.name.as_bytes()), program.pid);
-        Ok(Some(Self { word, program }))
+        Ok(Self(letters.map(|letter| char::from(*letter)).collect()))
     }
 
     /// What is said of it with the question: one line.
     pub(crate) fn words(&self) -> String {
-        let Self { word, program } = self;
+        let word = &self.0;
         format!(
-            "jp-confine: {program} may take what is typed here: end a yes with the word {word}\n"
+            "jp-confine: a program may take what is typed here: end a yes with the word {word}\n"
         )
     }
 
     /// The answer that stands before the word in `line`; nothing, which is a no, where that does not end with it.
     pub(crate) fn of<'line>(&self, line: &'line str) -> &'line str {
-        let answer = line.trim_end().strip_suffix(&self.word);
+        let answer = line.trim_end().strip_suffix(&self.0);
         answer.filter(|answer| answer.ends_with(' ')).unwrap_or_default()
     }
 }
@@ -55,8 +45,7 @@ mod tests {
 
     #[test]
     fn what_is_left_of_a_no_is_no_yes() {
-        let program = "thief (7)".to_owned();
-        let sign = Countersign { word: "bdfh".to_owned(), program };
+        let sign = Countersign("bdfh".to_owned());
         for line in ["y bdfh", "Y bdfh ", " yes  bdfh", "r bdfh", "n bdfh"] {
             assert_eq!(sign.of(line).trim(), line.split_whitespace().next().unwrap(), "{line}");
         }

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
 use rustix::process::{
     Pid, PidfdFlags, PidfdGetfdFlags, Signal, WaitOptions, getpgid, getppid, pidfd_getfd,
@@ -60,8 +61,14 @@ pub(crate) fn processes() -> impl Iterator<Item = (i32, String)> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| {
         let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
-        Some((pid, fs::read_to_string(entry.path().join("stat")).ok()?))
+        Some((pid, status_of(&entry.path())?))
     })
+}
+
+/// The status of a process (`proc_pid_stat(5)`) by its folder. In its name, which it chooses, there may be any byte.
+pub(crate) fn status_of(process: &Path) -> Option<String> {
+    let status = fs::read(process.join("stat")).ok()?;
+    Some(String::from_utf8_lossy(&status).into_owned())
 }
 
 /// What stands behind the name in the status of a process (`proc_pid_stat(5)`): that may contain anything, a
@@ -73,7 +80,7 @@ pub(crate) fn fields(stat: &str) -> Option<impl Iterator<Item = &str>> {
 /// Whether `pid` descends from `ancestor`: whether it belongs to the run.
 pub(crate) fn descends(pid: i32, ancestor: Pid) -> bool {
     let parent_of = |pid: i32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let stat = status_of(&Path::new("/proc").join(pid.to_string()))?;
         fields(&stat)?.nth(1)?.parse::<i32>().ok()
     };
     std::iter::successors(Some(pid), |&pid| parent_of(pid).filter(|&parent| parent > 1))

@@ -74,7 +74,6 @@ mod sys;
 mod terminal;
 mod tier_layer;
 mod turns;
-mod uncontrolled;
 mod unsupervised;
 mod vfs;
 mod why;

@@ -17,7 +17,6 @@ use crate::lines::Lines;
 use crate::reply::Reply;
 use crate::sys::signals::{ENDING, Held, Signals, stop_by};
 use crate::turns::{Turn, Turns};
-use crate::uncontrolled;
 use crate::unsupervised::Unsupervised;
 
 /// How often it is looked whether a question is over.
@@ -172,7 +171,7 @@ impl Terminal {
             if over() {
                 return Ok(None);
             }
-            let countersign = Countersign::if_needed()?;
+            let countersign = self.turns.has_departures().then(Countersign::new).transpose()?;
             let words = countersign.as_ref().map(Countersign::words).unwrap_or_default();
             self.put(&(words + question))?;
             match self.line_unless(countersign.is_some(), over)? {
@@ -196,7 +195,7 @@ impl Terminal {
     ) -> io::Result<Heard> {
         while !over() {
             let line = self.answer(TICK)?;
-            if !countersigned && uncontrolled::find().is_some() {
+            if !countersigned && self.turns.has_departures() {
                 return Ok(Heard::Others);
             }
             if let Some(line) = line {

@@ -6,7 +6,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::context::Context;
 use crate::{descendants, own_folders};
@@ -16,6 +16,12 @@ use crate::{descendants, own_folders};
 pub(crate) struct Turns {
     /// `None` where the user has no folder, or this process no terminal: then nobody waits for others.
     file: Option<PathBuf>,
+}
+
+/// Said to all runs for as long as it is kept: a program has left the terminal's job control.
+#[derive(Debug)]
+pub(crate) struct Departure {
+    _lock: Option<File>,
 }
 
 /// The right to put a question now, until it is dropped.
@@ -36,7 +42,7 @@ impl Turns {
 
     /// Waits until no other question stands.
     pub(crate) fn next(&self) -> Turn {
-        let lock = self.open(true);
+        let lock = open(self.file.as_deref(), true);
         // Where files have no locks nobody waits.
         let _ = lock.as_ref().map(File::lock);
         Turn { _lock: lock }
@@ -44,7 +50,7 @@ impl Turns {
 
     /// The turn, unless another question stands.
     pub(crate) fn next_at_once(&self) -> Option<Turn> {
-        let lock = self.open(true);
+        let lock = open(self.file.as_deref(), true);
         let is_taken = |file: &File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
         (!lock.as_ref().is_some_and(is_taken)).then_some(Turn { _lock: lock })
     }
@@ -53,25 +59,46 @@ impl Turns {
     pub(crate) fn is_taken(&self) -> bool {
         let is_locked =
             |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
-        self.open(false).is_some_and(is_locked)
+        open(self.file.as_deref(), false).is_some_and(is_locked)
     }
 
-    /// Opens the file, which is made where it is missing, if `make` says so.
-    fn open(&self, make: bool) -> Option<File> {
-        let file = self.file.as_ref()?;
-        if make {
-            own_folders::make(file.parent()?).ok()?;
-        }
-        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-        let mut options = OpenOptions::new();
-        options.write(true).create(make).mode(0o200).custom_flags(flags).open(file).ok()
+    /// Tells all runs at the terminal that a program leaves its job control.
+    pub(crate) fn note_departure(&self) -> Departure {
+        let lock = open(self.departures().as_deref(), true);
+        // Others wait for nothing while they have it.
+        let _ = lock.as_ref().map(File::lock_shared);
+        Departure { _lock: lock }
     }
+
+    /// Whether a program has left the terminal's job control, of a run that goes on.
+    pub(crate) fn has_departures(&self) -> bool {
+        let is_locked = |file: File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        open(self.departures().as_deref(), false).is_some_and(is_locked)
+    }
+
+    /// The file whose lock those share of whose runs a program has left.
+    fn departures(&self) -> Option<PathBuf> {
+        let mut file = self.file.clone()?.into_os_string();
+        file.push(".left");
+        Some(file.into())
+    }
+}
+
+/// Opens a file that is locked, which is made where it is missing, if `make` says so.
+fn open(file: Option<&Path>, make: bool) -> Option<File> {
+    let file = file?;
+    if make {
+        own_folders::make(file.parent()?).ok()?;
+    }
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.write(true).create(make).mode(0o200).custom_flags(flags).open(file).ok()
 }
 
 /// The number of the terminal that controls this process: `tty_nr` of `proc_pid_stat(5)`, which has a device's
 /// numbers where `stat(2)` has them.
 pub(crate) fn own_terminal() -> Option<u64> {
-    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    let stat = descendants::status_of(Path::new("/proc/self"))?;
     let number: i32 = descendants::fields(&stat)?.nth(4)?.parse().ok()?;
     (number != 0).then(|| u64::from(number.cast_unsigned()))
 }

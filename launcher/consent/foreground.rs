@@ -20,7 +20,6 @@ use crate::lines::{Lines, show_again};
 use crate::reply::Reply;
 use crate::sys::signals::Signals;
 use crate::turns::Turn;
-use crate::uncontrolled;
 
 /// How often it is looked whether somebody still waits.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
@@ -109,13 +108,23 @@ impl Foreground {
         words: &str,
         offer: &str,
         gone: &dyn Fn() -> bool,
+        departed: &dyn Fn() -> bool,
     ) -> io::Result<Said> {
         // Each has a word of its own: one that was typed may be known by now.
-        self.countersign = Countersign::if_needed()?;
+        self.countersign = departed().then(Countersign::new).transpose()?;
         let sign = self.countersign.as_ref().map(Countersign::words).unwrap_or_default();
         self.say(&format!("\r\n{sign}{words}{offer}"))?;
         loop {
-            if let Some(said) = self.heard()? {
+            let said = self.heard()?;
+            if said.is_none_or(|said| matches!(said, Said::Reply(_)))
+                && self.countersign.is_none()
+                && departed()
+            {
+                // What was typed may be what others left of it.
+                self.say("\n")?;
+                return Ok(Said::Nothing);
+            }
+            if let Some(said) = said {
                 return Ok(said);
             }
             if gone() {
@@ -123,10 +132,6 @@ impl Foreground {
                 return Ok(Said::Nothing);
             }
             self.readers.hold_new();
-            if self.is_countersign_missing() {
-                self.say("\n")?;
-                return Ok(Said::Nothing);
-            }
         }
     }
 
@@ -139,17 +144,11 @@ impl Foreground {
             return Ok(Some(Said::Signal(signal)));
         }
         let line = if is_ready { self.line().map(Some) } else { Ok(None) };
-        let is_known = self.lines.as_ref().is_some_and(Lines::are_known);
-        if !is_known || is_ready && self.is_countersign_missing() {
+        if !self.lines.as_ref().is_some_and(Lines::are_known) {
             // What is typed now is typed to others, or read in another way than it was typed.
             return Ok(Some(Said::Nothing));
         }
         Ok(line?.map(|line| Said::Reply(Reply::to(self.countersign.as_ref(), &line))))
-    }
-
-    /// Whether somebody may take keys by now who could not when the question was put.
-    fn is_countersign_missing(&self) -> bool {
-        self.countersign.is_none() && uncontrolled::find().is_some()
     }
 
     /// The line that was typed; none where it was not ended, as by ^D.

@@ -10,14 +10,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::stat;
+use rustix::fs::{FileType, major, minor, stat};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpgid, getsid, kill_process};
 
 use crate::descendants;
 use crate::sys::tracing;
 use crate::turns::own_terminal;
-use crate::uncontrolled;
 
 /// How often, and after how long, it is looked again who reads.
 const LOOKS: u32 = 50;
@@ -49,6 +48,9 @@ const WAITING: &[libc::c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_epoll_wait,
 ];
+
+/// The device number of `/dev/tty`, which does not say whose terminal it was opened as.
+const CONTROLLING: (u32, u32) = (5, 0);
 
 /// Where keys went until the question came.
 #[derive(Clone, Copy, Debug)]
@@ -162,8 +164,11 @@ impl Keys {
     }
 
     fn may_come_from(self, descriptor: &Path) -> bool {
-        // Without a terminal that is known only the one that is called so.
-        stat(descriptor).is_ok_and(|file| uncontrolled::may_be(&file, self.terminal.unwrap_or(0)))
+        stat(descriptor).is_ok_and(|file| {
+            let number = (major(file.st_rdev), minor(file.st_rdev));
+            FileType::from_raw_mode(file.st_mode) == FileType::CharacterDevice
+                && (Some(file.st_rdev) == self.terminal || number == CONTROLLING)
+        })
     }
 
     /// What the call says that a thread is in (`proc_pid_syscall(5)`). Of a call that waits it is not known for what;

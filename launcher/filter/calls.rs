@@ -256,11 +256,11 @@ pub(crate) const TERMINAL_COMMANDS: &[u32] = &[
     0x5457, // TIOCSLCKTRMIOS, for root: nobody sets its modes any more
 ];
 
-/// What leaves the session, and with it the terminal's job control: not while a question stands there.
+/// What leaves the session, and with it the terminal's job control.
 pub(super) const LEAVING: &[c_long] = &[libc::SYS_setsid];
 
-/// By which a terminal gets another foreground or other modes, loses what was typed, or is left, which ends its job
-/// control: not while a question stands there.
+/// By which a terminal gets another foreground or other modes, loses what was typed or does not show what is written:
+/// not while a question stands there. And by which it is left.
 pub(super) const TERMINAL_CHANGES: &[u32] = &[
     0x5402,      // TCSETS
     0x5403,      // TCSETSW

@@ -47,8 +47,10 @@ impl Status {
 
     /// Whether nothing is about to wake thread `tid` but what it waits for.
     pub(crate) fn is_at_rest(tid: i32) -> bool {
-        let text = fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
-        Self::parse(&text).is_some_and(|status| status.is_lightly_asleep && !status.has_signal)
+        // There may be any byte in its name.
+        let text = fs::read(format!("/proc/{tid}/status")).unwrap_or_default();
+        Self::parse(&String::from_utf8_lossy(&text))
+            .is_some_and(|status| status.is_lightly_asleep && !status.has_signal)
     }
 
     /// The mask of files that this process makes, where that can be told.

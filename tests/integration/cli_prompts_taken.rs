@@ -87,6 +87,22 @@ fn a_yes_carries_the_word_where_a_program_may_take_it() {
     assert_eq!(terminal.end(), Some(0));
 }
 
+/// Whatever a program calls itself, and be it gone by the time that anybody looks.
+#[test]
+fn who_cannot_be_seen_may_take_it_too() {
+    let name = "import ctypes; ctypes.CDLL(None).prctl(15, b'\\xff', 0, 0, 0); time.sleep(9)";
+    let gone = "signal.signal(signal.SIGCHLD, signal.SIG_IGN); os._exit(0)";
+    for child in [name, gone] {
+        let Some((_scratch, mut terminal)) = starts(&beside(child, READING)) else { return };
+        word(&mut terminal);
+        terminal.keys("y\n");
+        terminal.see("no\r\n");
+        let word = word(&mut terminal);
+        terminal.keys(&format!("y {word}\n"));
+        terminal.see("content-b");
+    }
+}
+
 /// Of what was typed to a question nothing is discarded before it is read.
 #[test]
 fn what_is_typed_is_not_discarded() {
@@ -115,32 +131,33 @@ if child == 0:
     assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
 }
 
-/// Who was stopped by the terminal while a question stood goes on in a session of its own after it, not before.
+/// Once somebody leaves the terminal while a question stands it is put again, with a word.
 #[test]
-fn nobody_leaves_the_terminal_while_a_question_stands() {
-    let program = "
-import os, signal, termios, time
+fn a_question_hears_of_who_leaves_the_terminal() {
+    for leave in ["os.setsid()", "fcntl.ioctl(terminal, termios.TIOCNOTTY)"] {
+        let program = format!(
+            "
+import fcntl, os, signal, termios, time
 terminal = os.open('/dev/tty', os.O_RDWR)
 child = os.fork()
 if child == 0:
     while not os.path.exists('asked'): time.sleep(0.01)
-    os.setsid()
-    open('left', 'w')
+    {leave}
     time.sleep(60)
-"
-    .to_owned()
-        + READING;
-    let Some((scratch, mut terminal)) = starts(&program) else { return };
-    terminal.see(QUESTION);
-    scratch.write("ws/asked", "");
-    thread::sleep(Duration::from_millis(200));
-    assert!(!scratch.path("ws/left").exists(), "it left");
-    terminal.keys("y\n");
-    terminal.see("content-a");
-    // Of the next question it is one that may take what is typed.
-    word(&mut terminal);
-    terminal.keys("\n");
-    assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+{READING}"
+        );
+        let Some((scratch, mut terminal)) = starts(&program) else { return };
+        terminal.see(QUESTION);
+        assert!(!terminal.screen().contains(WORD), "{}", terminal.screen());
+        scratch.write("ws/asked", "");
+        let first = word(&mut terminal);
+        terminal.keys(&format!("y {first}\n"));
+        terminal.see("content-a");
+        word(&mut terminal);
+        terminal.keys("y\n");
+        terminal.see("no\r\n");
+        assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+    }
 }
 
 /// What holds back what is shown, which no key undoes, holds back no question.

@@ -18,13 +18,15 @@ use crate::turns::own_terminal;
 const CONTROLLING: (u32, u32) = (5, 0);
 /// `/dev/ptmx`.
 const MULTIPLEXER: (u32, u32) = (5, 2);
+/// `TIOCNOTTY`.
+const LEAVE: u32 = 0x5422;
 /// `/dev/null` and its like.
 const MEMORY: u32 = 1;
 /// The first and the last major number of pseudo terminals.
 const PSEUDO: std::ops::RangeInclusive<u32> = 136..=143;
 
-/// A command that is trapped: typing for the user is refused. Another foreground, other modes, what discards or holds
-/// what is typed or shown, and what leaves the terminal wait until no question stands there; then they are the caller's own business, and the kernel's.
+/// A command that is trapped: typing for the user is refused. Another foreground, other modes, and what discards or
+/// holds what is typed or shown wait until no question stands there; then they are the caller's own business, and the kernel's.
 ///
 /// # Errors
 /// `EPERM`, or what interrupted the wait.
@@ -33,22 +35,22 @@ pub(crate) fn command(task: &Task<'_>, fd: i32, command: u32) -> Result<Answer, 
         return refused::on(task, fd);
     }
     let consent = &task.policy.consent;
+    if command == LEAVE && leads_to_asked(&task.caller, fd) {
+        return Ok(leave(task));
+    }
     if consent.is_question_standing() && leads_to_asked(&task.caller, fd) {
         task.wait(|| consent.wait_for_terminal())?;
     }
     Ok(Answer::Continue)
 }
 
-/// Who leaves the session does it once no question stands at its terminal: from then on that stops nobody who reads.
-///
-/// # Errors
-/// What interrupted the wait.
-pub(crate) fn leave(task: &Task<'_>) -> Result<Answer, Errno> {
-    let consent = &task.policy.consent;
-    if consent.is_question_standing() && device_of(&task.caller) == own_terminal() {
-        task.wait(|| consent.wait_for_terminal())?;
+/// Who leaves the session, or the terminal, is not stopped there any more when it reads: that is noted before, so that
+/// a question that has not heard of it is put again.
+pub(crate) fn leave(task: &Task<'_>) -> Answer {
+    if device_of(&task.caller) == own_terminal() {
+        task.policy.consent.note_departure();
     }
-    Ok(Answer::Continue)
+    Answer::Continue
 }
 
 /// Whether a descriptor is of the terminal at which questions are put.
