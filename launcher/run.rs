@@ -72,7 +72,7 @@ pub(crate) fn run(
         Person::Absent
     } else {
         let supervises = prepare::parse_image(&prepared.image)?.behind().supervisor;
-        let turns = Turns::of(context);
+        let turns = Turns::of_run(context, options);
         Person::present(&turns, options.non_interactive, (!supervises).then_some(unsupervised))
     };
     let advisor =

@@ -149,7 +149,7 @@ impl Start<'_> {
         made: &mut Option<Made>,
     ) -> Result<Running, Obstacle> {
         let image = prepare::parse_image(&prepared.image)?;
-        let turns = Turns::of(self.context);
+        let turns = Turns::of_run(self.context, self.options);
         let judge = Judge {
             image: &image,
             // What a tool starts nobody typed.

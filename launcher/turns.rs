@@ -8,6 +8,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::cli::Options;
 use crate::context::Context;
 use crate::{descendants, own_folders};
 
@@ -38,6 +39,16 @@ impl Turns {
         let machine = machine.trim_end().replace('/', "_");
         let name = own_terminal().map(|number| format!("{machine}-{number:x}"));
         Self { file: folder.zip(name).map(|(folder, name)| folder.join(name)) }
+    }
+
+    /// At the terminal of the run that `options` describe: a tool has its host's, and no home of its own.
+    pub(crate) fn of_run(context: &Context, options: &Options) -> Self {
+        options.turns.clone().map_or_else(|| Self::of(context), |file| Self { file: Some(file) })
+    }
+
+    /// The file by which they are taken, if there is one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
     }
 
     /// Waits until no other question stands.

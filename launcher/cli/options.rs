@@ -107,6 +107,10 @@ pub(crate) struct Options {
     /// For the same: what is hidden in place of its home, which is an empty folder
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) hidden: Option<PathBuf>,
+
+    /// For the same: the file by which turns at its host's terminal are taken
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) turns: Option<PathBuf>,
     /// No warnings and no report of denials
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
@@ -138,6 +142,7 @@ impl Options {
             tool: later.tool.or(self.tool),
             enforce: later.enforce.or(self.enforce),
             hidden: later.hidden.or(self.hidden),
+            turns: later.turns.or(self.turns),
             events: later.events.or(self.events),
             no_baseline: self.no_baseline | later.no_baseline,
             share_tmp: self.share_tmp | later.share_tmp,

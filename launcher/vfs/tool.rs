@@ -23,6 +23,7 @@ use crate::mounts::{self, place::Place};
 use crate::outer::Outer;
 use crate::program;
 use crate::report;
+use crate::turns::Turns;
 
 /// By which this program finds the user's policy, and its own files.
 const OWN: [&str; 4] = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "TMPDIR", machine::WITHOUT];
@@ -45,6 +46,8 @@ pub(super) struct Hosted {
     denied: Vec<PathBuf>,
     /// The home of whoever hosts it, canonical, unless nothing is to be hidden.
     hidden: Option<PathBuf>,
+    /// Where turns at the terminal are taken.
+    turns: Turns,
     environment: Vec<(OsString, OsString)>,
     verbose: bool,
 }
@@ -89,6 +92,7 @@ impl Hosted {
             withheld,
             denied: options.deny.iter().map(|path| context.absolute(path)).collect(),
             hidden: context.canonical_home.clone().filter(|_| !options.show_denied),
+            turns: Turns::of(context),
             environment,
             verbose: options.verbose,
         })
@@ -116,6 +120,9 @@ impl Hosted {
         }
         if let Some(home) = &self.hidden {
             command.arg("--hidden").arg(home);
+        }
+        if let Some(file) = self.turns.file() {
+            command.arg("--turns").arg(file);
         }
         command.arg("--").arg(&self.file).args(arguments);
         command.current_dir(self.folder.path());

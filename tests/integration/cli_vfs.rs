@@ -3,6 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use crate::cli_advice::{denials, texts};
+use crate::cli_prompts_taken::word;
 use crate::cli_status::product;
 use crate::run::{Mode, PRODUCT, Run, have};
 use crate::scratch::Scratch;
@@ -211,6 +212,23 @@ fn a_person_is_asked_about_what_no_rule_is_about() {
     terminal.see("written");
     assert_eq!(terminal.end(), Some(0));
     assert_eq!(scratch.read("ws/new"), "x");
+}
+
+/// A program of a tool that has left the terminal may take a part of what is typed.
+#[test]
+fn what_a_tool_leaves_of_a_no_is_no_yes() {
+    let scratch = Scratch::new();
+    if !have("script") || !have("setsid") {
+        return;
+    }
+    let script = r#"setsid sleep 1 </dev/null
+        ask fs.write '{"path":"new","content":"x"}'; tell result '{"content":"told"}'"#;
+    let mut terminal = Terminal::start(&confined(&scratch, &[], script));
+    word(&mut terminal);
+    terminal.keys("y\n");
+    terminal.see("told");
+    assert_eq!(terminal.end(), Some(0));
+    assert!(!scratch.ws().join("new").exists());
 }
 
 #[test]
