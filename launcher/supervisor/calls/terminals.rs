@@ -26,7 +26,8 @@ const MEMORY: u32 = 1;
 const PSEUDO: std::ops::RangeInclusive<u32> = 136..=143;
 
 /// A command that is trapped: typing for the user is refused. Another foreground, other modes, and what discards or
-/// holds what is typed or shown wait until no question stands there; then they are the caller's own business, and the kernel's.
+/// holds what is typed or shown wait until no question stands there; then they are the caller's own business, and the
+/// kernel's.
 ///
 /// # Errors
 /// `EPERM`, or what interrupted the wait.
@@ -34,10 +35,10 @@ pub(crate) fn command(task: &Task<'_>, fd: i32, command: u32) -> Result<Answer, 
     if filter::TERMINAL_COMMANDS.contains(&command) {
         return refused::on(task, fd);
     }
-    let consent = &task.policy.consent;
-    if command == LEAVE && leads_to_asked(&task.caller, fd) {
+    if command == LEAVE {
         return Ok(leave(task));
     }
+    let consent = &task.policy.consent;
     if consent.is_question_standing() && leads_to_asked(&task.caller, fd) {
         task.wait(|| consent.wait_for_terminal())?;
     }
@@ -45,11 +46,10 @@ pub(crate) fn command(task: &Task<'_>, fd: i32, command: u32) -> Result<Answer, 
 }
 
 /// Who leaves the session, or the terminal, is not stopped there any more when it reads: that is noted before, so that
-/// a question that has not heard of it is put again.
+/// a question that has not heard of it is put again. Whichever it is: what a look finds may be others by the time of
+/// the call.
 pub(crate) fn leave(task: &Task<'_>) -> Answer {
-    if device_of(&task.caller) == own_terminal() {
-        task.policy.consent.note_departure();
-    }
+    task.policy.consent.note_departure();
     Answer::Continue
 }
 
