@@ -20,6 +20,9 @@ const CONTROLLING: (u32, u32) = (5, 0);
 const MULTIPLEXER: (u32, u32) = (5, 2);
 /// `TIOCNOTTY`.
 const LEAVE: u32 = 0x5422;
+/// What discards what was typed, or holds back what is shown, and leaves no trace: `TCXONC`, `TCFLSH`, `TCSETSF`,
+/// `TCSETAF`, `TCSETSF2`. It waits whatever its descriptor is of, which by the time of the call may be of another.
+const DISCARDING: [u32; 5] = [0x540a, 0x540b, 0x5404, 0x5408, 0x402c_542d];
 /// `/dev/null` and its like.
 const MEMORY: u32 = 1;
 /// The first and the last major number of pseudo terminals.
@@ -39,7 +42,8 @@ pub(crate) fn command(task: &Task<'_>, fd: i32, command: u32) -> Result<Answer, 
         return Ok(leave(task));
     }
     let consent = &task.policy.consent;
-    if consent.is_question_standing() && leads_to_asked(&task.caller, fd) {
+    let concerns_it = || DISCARDING.contains(&command) || leads_to_asked(&task.caller, fd);
+    if consent.is_question_standing() && concerns_it() {
         task.wait(|| consent.wait_for_terminal())?;
     }
     Ok(Answer::Continue)
