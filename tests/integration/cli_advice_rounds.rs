@@ -103,7 +103,11 @@ const ROWS: &[(&str, &str, usize)] = &[
 
 #[test]
 fn rules_for_made_up_names_come_to_an_end() {
-    let can_run = |script: &str| !script.starts_with("python3") || have("python3");
+    // What has few digits is not taken for the number of a process.
+    let are_long = std::process::id() >= 1000;
+    let can_run = |script: &str| {
+        (!script.starts_with("python3") || have("python3")) && (are_long || !script.contains("$$"))
+    };
     for (policy, script, rounds) in ROWS.iter().filter(|(_, script, _)| can_run(script)) {
         // Once in a while a drawn name looks like one that somebody gave.
         let mut tries = (0..3).map(|_| after_rounds(policy, script, *rounds));
