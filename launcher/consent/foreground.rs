@@ -110,15 +110,16 @@ impl Foreground {
         gone: &dyn Fn() -> bool,
         departed: &dyn Fn() -> bool,
     ) -> io::Result<Said> {
+        let may_be_taken = |readers: &Readers| departed() || readers.are_unheld();
         // Each has a word of its own: one that was typed may be known by now.
-        self.countersign = departed().then(Countersign::new).transpose()?;
+        self.countersign = may_be_taken(&self.readers).then(Countersign::new).transpose()?;
         let sign = self.countersign.as_ref().map(Countersign::words).unwrap_or_default();
         self.say(&format!("\r\n{sign}{words}{offer}"))?;
         loop {
             let said = self.heard()?;
             if said.is_none_or(|said| matches!(said, Said::Reply(_)))
                 && self.countersign.is_none()
-                && departed()
+                && may_be_taken(&self.readers)
             {
                 // What was typed may be what others left of it.
                 self.say("\n")?;

@@ -80,12 +80,15 @@ pub(super) struct Readers {
     held: HashSet<i32>,
     /// Processes that had to be stopped instead, as the terminal would stop them (`SIGTTIN`).
     stopped: HashSet<Pid>,
+    /// The folders of the threads that these were stopped for, which may have blocked the signal.
+    unheld: Vec<PathBuf>,
 }
 
 impl Readers {
     /// Nobody is held yet.
     pub(super) fn new() -> Self {
-        Self { terminal: own_terminal(), held: HashSet::new(), stopped: HashSet::new() }
+        let (held, stopped, unheld) = (HashSet::new(), HashSet::new(), Vec::new());
+        Self { terminal: own_terminal(), held, stopped, unheld }
     }
 
     /// Holds who waits for keys. `foreground` is the group that they went to. Who is on a processor just now may be
@@ -124,9 +127,20 @@ impl Readers {
                 && tracing::hold(thread) == Err(Errno::PERM)
             {
                 self.stopped.extend(stop(process));
+                self.unheld.push(PathBuf::from(format!("/proc/{process}/task/{thread}")));
             }
         }
         all_known
+    }
+
+    /// Whether somebody still waits for keys who could not be held, nor stopped in a moment.
+    pub(super) fn are_unheld(&self) -> bool {
+        let is_reading = || self.unheld.iter().any(|thread| thread.exists() && may_read(thread));
+        let goes_on = |_| {
+            thread::sleep(LOOK);
+            is_reading()
+        };
+        is_reading() && (0..LOOKS).all(goes_on)
     }
 
     /// Has those go on that were stopped.
@@ -144,14 +158,11 @@ fn stop(process: i32) -> Option<Pid> {
 }
 
 impl Keys {
-    /// The threads of a process that have the terminal open: each may have descriptors of its own.
+    /// What the threads of a process do with keys.
     fn threads(self, pid: i32) -> Vec<(i32, Use)> {
         let is_unstopped = self.is_unstopped(Pid::from_raw(pid));
         let number = |thread: &Path| thread.file_name().and_then(OsStr::to_str)?.parse().ok();
-        let has_terminal =
-            |thread: &PathBuf| entries(&thread.join("fd")).any(|one| self.may_come_from(&one));
         entries(&Path::new("/proc").join(pid.to_string()).join("task"))
-            .filter(has_terminal)
             .filter_map(|thread| Some((number(&thread)?, self.use_of(&thread, is_unstopped))))
             .collect()
     }
@@ -171,26 +182,40 @@ impl Keys {
         })
     }
 
+    /// Whether a thread has the terminal open: each may have descriptors of its own.
+    fn are_open_in(self, thread: &Path) -> bool {
+        entries(&thread.join("fd")).any(|one| self.may_come_from(&one))
+    }
+
     /// What the call says that a thread is in (`proc_pid_syscall(5)`). Of a call that waits it is not known for what;
-    /// who comes from it to read, unless it `is_unstopped`, is stopped by the terminal.
+    /// who comes from it to read, unless it `is_unstopped`, is stopped by the terminal. What a call reads stays open for
+    /// it whatever its descriptor is of by now.
     fn use_of(self, thread: &Path, is_unstopped: bool) -> Use {
         let call = fs::read_to_string(thread.join("syscall")).unwrap_or_default();
         let mut words = call.split_whitespace();
         let number = words.next().unwrap_or_default();
         if number == "running" {
-            return Use::Perhaps;
+            return if self.are_open_in(thread) { Use::Perhaps } else { Use::Nothing };
         }
         let Ok(number) = number.parse() else { return Use::Nothing };
         let takes = match READING.iter().find(|(call, _)| *call == number) {
             Some((_, None)) => true,
-            Some((_, Some(argument))) => words
-                .nth(*argument)
-                .and_then(descriptor)
-                .is_some_and(|number| self.may_come_from(&thread.join(format!("fd/{number}")))),
-            None => is_unstopped && WAITING.contains(&number),
+            Some((_, Some(argument))) => {
+                let descriptor = words.nth(*argument).and_then(descriptor);
+                let file = descriptor.map(|number| thread.join(format!("fd/{number}")));
+                file.is_some_and(|file| self.may_come_from(&file)) || may_read(thread)
+            }
+            None => is_unstopped && WAITING.contains(&number) && self.are_open_in(thread),
         };
         if takes { Use::Takes } else { Use::Nothing }
     }
+}
+
+/// Whether a thread waits where the kernel has those wait who read a terminal (`/proc/PID/wchan`), or that is not told.
+/// Those who read a connection wait there, too.
+fn may_read(thread: &Path) -> bool {
+    let place = fs::read_to_string(thread.join("wchan")).unwrap_or_default();
+    matches!(place.as_str(), "" | "0" | "wait_woken" | "n_tty_read")
 }
 
 /// The descriptor that an argument names, of which the kernel looks at the lower half.

@@ -131,6 +131,64 @@ if child == 0:
     assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
 }
 
+/// A call reads on whatever becomes of its descriptor.
+#[test]
+fn who_reads_is_held_whatever_its_descriptor_is_of() {
+    let program = "
+import os, signal, threading, time
+told, teller = os.pipe()
+child = os.fork()
+if child == 0:
+    terminal = os.open('/dev/tty', os.O_RDWR)
+    threading.Thread(target=lambda: os.read(terminal, 4)).start()
+    time.sleep(0.3)
+    null = os.open('/dev/null', os.O_RDWR)
+    for one in terminal, 0, 1, 2: os.dup2(null, one)
+    os.write(teller, b'x')
+    time.sleep(60)
+os.read(told, 1)
+"
+    .to_owned()
+        + READING;
+    let Some((_scratch, mut terminal)) = starts(&program) else { return };
+    for _ in 0..2 {
+        terminal.see(QUESTION);
+        terminal.keys("never\n");
+        terminal.see("no\r\n");
+    }
+    assert_eq!(terminal.end(), Some(0));
+    assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
+}
+
+/// Whom somebody traces can only be stopped, unless it blocks that.
+#[test]
+fn a_yes_carries_the_word_where_a_reader_cannot_be_stopped() {
+    let program = "
+import ctypes, os, signal, time
+told, teller = os.pipe()
+child = os.fork()
+if child == 0:
+    terminal = os.open('/dev/tty', os.O_RDWR)
+    reader = os.fork()
+    if reader == 0:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTIN})
+        ctypes.CDLL(None).ptrace(0, 0, 0, 0)
+        os.write(teller, b'x')
+        os.read(terminal, 4)
+        os._exit(0)
+    time.sleep(60)
+os.read(told, 1)
+time.sleep(0.3)
+"
+    .to_owned()
+        + READING;
+    let Some((_scratch, mut terminal)) = starts(&program) else { return };
+    word(&mut terminal);
+    terminal.keys("never\n");
+    terminal.see("no\r\n");
+    assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
+}
+
 /// Once somebody leaves the terminal while a question stands it is put again, with a word.
 #[test]
 fn a_question_hears_of_who_leaves_the_terminal() {
