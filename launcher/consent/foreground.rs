@@ -40,8 +40,6 @@ pub(super) struct Foreground {
     readers: Readers,
     /// How large it was, if that can be said.
     size: Option<(u16, u16)>,
-    /// What an answer has to end with.
-    countersign: Option<Countersign>,
     /// No other run asks meanwhile.
     _turn: Turn,
 }
@@ -70,8 +68,7 @@ impl Foreground {
         }
         let readers = Readers::new();
         let size = size_of(&terminal);
-        let mut taken =
-            Self { terminal, lines: None, group, readers, size, countersign: None, _turn: turn };
+        let mut taken = Self { terminal, lines: None, group, readers, size, _turn: turn };
         loop {
             tcsetpgrp(&taken.terminal, getpgrp())?;
             // From here on the terminal stops whoever begins to read.
@@ -112,13 +109,13 @@ impl Foreground {
     ) -> io::Result<Said> {
         let may_be_taken = |readers: &Readers| departed() || readers.are_unheld();
         // Each has a word of its own: one that was typed may be known by now.
-        self.countersign = may_be_taken(&self.readers).then(Countersign::new).transpose()?;
-        let sign = self.countersign.as_ref().map(Countersign::words).unwrap_or_default();
-        self.say(&format!("\r\n{sign}{words}{offer}"))?;
+        let sign = may_be_taken(&self.readers).then(Countersign::new).transpose()?;
+        let sign_words = sign.as_ref().map(Countersign::words).unwrap_or_default();
+        self.say(&format!("\r\n{sign_words}{words}{offer}"))?;
         loop {
-            let said = self.heard()?;
+            let said = self.heard(sign.as_ref())?;
             if said.is_none_or(|said| matches!(said, Said::Reply(_)))
-                && self.countersign.is_none()
+                && sign.is_none()
                 && may_be_taken(&self.readers)
             {
                 // What was typed may be what others left of it.
@@ -136,8 +133,8 @@ impl Foreground {
         }
     }
 
-    /// What has been said by now, or soon is.
-    fn heard(&mut self) -> io::Result<Option<Said>> {
+    /// What has been said by now, or soon is, where a yes has to end with `sign`.
+    fn heard(&mut self, sign: Option<&Countersign>) -> io::Result<Option<Said>> {
         let mut ready = [PollFd::new(&self.terminal, PollFlags::IN)];
         let is_ready = poll(&mut ready, Some(&TICK))? > 0;
         if let Some(signal) = pressed()? {
@@ -149,7 +146,7 @@ impl Foreground {
             // What is typed now is typed to others, or read in another way than it was typed.
             return Ok(Some(Said::Nothing));
         }
-        Ok(line?.map(|line| Said::Reply(Reply::to(self.countersign.as_ref(), &line))))
+        Ok(line?.map(|line| Said::Reply(Reply::to(sign, &line))))
     }
 
     /// The line that was typed; none where it was not ended, as by ^D.

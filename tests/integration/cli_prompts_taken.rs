@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::cli_mounts::{approved, forked};
 use crate::cli_prompts::{QUESTION, place, start};
 use crate::run::{Mode, Run, have};
+use crate::scratch::Scratch;
 use crate::terminal::{Terminal, quoted};
 
 /// What stands before the word that a yes carries.
@@ -39,7 +40,7 @@ for name in 'ask/a', 'ask/b':
 os.kill(child, signal.SIGKILL)
 ";
 
-fn starts(program: &str) -> Option<(crate::scratch::Scratch, Terminal)> {
+fn starts(program: &str) -> Option<(Scratch, Terminal)> {
     let scratch = place();
     if !have("script") || !have("python3") {
         return None;
@@ -51,8 +52,13 @@ fn starts(program: &str) -> Option<(crate::scratch::Scratch, Terminal)> {
 
 /// The word that the next question wants with a yes.
 pub(crate) fn word(terminal: &mut Terminal) -> String {
+    word_of(terminal, QUESTION)
+}
+
+/// The word of the next question, which ends with `offer`.
+fn word_of(terminal: &mut Terminal, offer: &str) -> String {
     terminal.see(WORD);
-    terminal.see(QUESTION);
+    terminal.see(offer);
     let screen = terminal.screen();
     let (_, rest) = screen.rsplit_once(WORD).expect("it was seen");
     rest.chars().take_while(char::is_ascii_lowercase).collect()
@@ -103,6 +109,22 @@ fn who_cannot_be_seen_may_take_it_too() {
     }
 }
 
+/// Starts a program that asks two questions, types these keys at each, one after the other, and
+/// has both refused.
+fn refuses_both(program: &str, keys: &[&str]) {
+    let Some((_scratch, mut terminal)) = starts(program) else { return };
+    for _ in 0..2 {
+        terminal.see(QUESTION);
+        for key in keys {
+            thread::sleep(Duration::from_millis(100));
+            terminal.keys(key);
+        }
+        terminal.see("no\r\n");
+    }
+    assert_eq!(terminal.end(), Some(0));
+    assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
+}
+
 /// Of what was typed to a question nothing is discarded before it is read.
 #[test]
 fn what_is_typed_is_not_discarded() {
@@ -118,17 +140,7 @@ if child == 0:
 "
     .to_owned()
         + READING;
-    let Some((_scratch, mut terminal)) = starts(&program) else { return };
-    for _ in 0..2 {
-        terminal.see(QUESTION);
-        for key in ["n", "eve", "r\n"] {
-            thread::sleep(Duration::from_millis(100));
-            terminal.keys(key);
-        }
-        terminal.see("no\r\n");
-    }
-    assert_eq!(terminal.end(), Some(0));
-    assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
+    refuses_both(&program, &["n", "eve", "r\n"]);
 }
 
 /// A call reads on whatever becomes of its descriptor.
@@ -150,14 +162,7 @@ os.read(told, 1)
 "
     .to_owned()
         + READING;
-    let Some((_scratch, mut terminal)) = starts(&program) else { return };
-    for _ in 0..2 {
-        terminal.see(QUESTION);
-        terminal.keys("never\n");
-        terminal.see("no\r\n");
-    }
-    assert_eq!(terminal.end(), Some(0));
-    assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
+    refuses_both(&program, &["never\n"]);
 }
 
 /// Whom somebody traces can only be stopped, unless it blocks that.
@@ -256,15 +261,10 @@ fn what_another_run_left_behind_approves_nothing() {
         run = quoted(&run)
     );
     let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
-    terminal.see(WORD);
-    terminal.see("[y/N] ");
+    word_of(&mut terminal, "[y/N] ");
     terminal.keys("y\n");
-    terminal.see(WORD);
+    let word = word_of(&mut terminal, "[y/N] ");
     assert_eq!(approved(&scratch), "", "{}", terminal.screen());
-    terminal.see("[y/N] ");
-    let screen = terminal.screen();
-    let (_, rest) = screen.rsplit_once(WORD).expect("it was seen");
-    let word: String = rest.chars().take_while(char::is_ascii_lowercase).collect();
     terminal.keys(&format!("y {word}\n"));
     terminal.end();
     assert_eq!(approved(&scratch), "fork=dir", "{}", terminal.screen());
