@@ -82,9 +82,10 @@ pub(crate) fn run(
         if let Some(log) = &log {
             log.denial(&denial, advisor);
         }
-        // That a resolver finds nobody to ask is no news beside what else it is refused.
-        let is_news =
-            !names::is_service(&denial.path) && !search::finds_elsewhere(context, &denial);
+        // That a resolver finds nobody to ask is no news beside what else it is refused, nor is what fails in any case.
+        let is_news = !names::is_service(&denial.path)
+            && !search::finds_elsewhere(context, &denial)
+            && !workspace.stays_in_any_case(&denial);
         if is_news {
             denials.add(denial);
         }

@@ -1,11 +1,14 @@
 //! Which directory is the workspace (spec §18, `-C`).
 
+use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::control;
 
+use crate::asked::path_of;
 use crate::context::Context;
+use crate::events::Denial;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::marks::Marks;
@@ -50,6 +53,15 @@ impl Workspace {
     pub(crate) fn kept(&self) -> Option<(PathBuf, String)> {
         let kept = control::standing(self.mark.as_ref()?)?;
         Some((kept, "the workspace's mark, which a run has to leave".to_owned()))
+    }
+
+    /// Whether a denial is of removing the mark as the empty folder that it is not: whoever tried expects to fail, as
+    /// `git stash` does each time, and lost nothing.
+    pub(crate) fn stays_in_any_case(&self, denial: &Denial) -> bool {
+        let is_mark = |mark: &PathBuf| *mark == path_of(&denial.path);
+        denial.call == b"rmdir"
+            && self.mark.as_ref().is_some_and(is_mark)
+            && self.mark.iter().flat_map(fs::read_dir).flatten().next().is_some()
     }
 
     /// What files in [`Self::data_dir`] name the workspace by, so that two with one hash are told apart.

@@ -207,6 +207,20 @@ fn a_run_leaves_the_mark_of_its_workspace() {
     run("ws", "rm -rf tree").assert_ok();
 }
 
+/// Who stashes changes with git tries that each time.
+#[test]
+fn to_remove_a_mark_that_is_not_empty_is_no_news() {
+    let scratch = Scratch::new();
+    scratch.write("ws/.git/HEAD", "");
+    std::fs::create_dir_all(scratch.path("empty/.git")).expect("a marker");
+    let run =
+        |name: &str| product(&scratch, &["--", "rmdir", ".git"]).cwd(&scratch.path(name)).run();
+    let refused = run("ws");
+    assert!(!refused.assert_code(1).stderr.contains("denied delete"), "{}", refused.stderr);
+    run("empty").assert_code(1).assert_stderr("denied delete .git");
+    assert!(scratch.path("empty/.git").exists());
+}
+
 /// Else the next run would be held to nothing below.
 #[test]
 fn who_may_write_beside_a_policy_makes_no_difference_to_who_wrote_it() {
