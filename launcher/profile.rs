@@ -267,10 +267,14 @@ fn anchor(anchors: &mut Anchors, path: &Path, caps: Capabilities, own: bool) -> 
         // made later, with the folder that it is in.
         return canonical::resolve(Path::new("/"), path, Op::Content).ok().map(|found| found.path);
     }
-    let missing_matters = caps.is_empty() || caps.contains(Capabilities::CREATE);
-    let place = anchors.canonical(path.parent()?).filter(|_| missing_matters)?;
     let dangling = path.symlink_metadata().is_ok();
-    if dangling { None } else { Some(place.join(path.file_name()?)) }
+    if dangling || !(own || caps.is_empty() || caps.contains(Capabilities::CREATE)) {
+        return None;
+    }
+    // A run may make what is missing, of a person's own the folders on the way, too.
+    let reach = if own { usize::MAX } else { 1 };
+    let place = |dir: &Path| Some(anchors.canonical(dir)?.join(path.strip_prefix(dir).ok()?));
+    path.ancestors().skip(1).take(reach).find_map(place)
 }
 
 #[cfg(test)]
@@ -333,6 +337,20 @@ mod tests {
         assert_eq!(expand(&context, "${CARGO_HOME:-~/.cargo}/bin"), path("/c/bin"));
         context.environment = vec![("CARGO_HOME".into(), "relative".into())];
         assert_eq!(expand(&context, "${CARGO_HOME:-~/.cargo}/bin"), None);
+    }
+
+    /// Ready-made tables name what nobody may have; a person means what they name, and a run may make it.
+    #[test]
+    fn what_a_person_names_is_granted_before_it_exists() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let entry = (Capabilities::READ.union(Capabilities::EXECUTE), "~/new/tool".to_owned());
+        let of = |own| {
+            let profile = Profile { own, entries: vec![entry.clone()], ..Profile::default() };
+            profile.resolve(&home(&dir), &mut Anchors::default(), &Options::default()).grants
+        };
+        let anchor = dir.path().canonicalize().expect("canonical").join("new/tool");
+        assert!(matches!(of(true).as_slice(), [grant] if grant.anchor == anchor));
+        assert!(of(false).is_empty());
     }
 
     /// What a built-in table grants in a home, by path; nothing where it names none.

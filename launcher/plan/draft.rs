@@ -99,16 +99,18 @@ impl Draft {
             }
             if is_absent {
                 self.absent.push(standing.path.to_owned());
-                if order.machine.supervises() {
-                    cover.rules.extend(self.await_programs(order, standing, version));
+                if standing.may_have_programs() {
+                    let why = "is not there yet";
+                    cover.rules.extend(self.await_programs(order, standing.path, why, version));
                 }
                 continue;
             }
             if let Err(excess) = cover.add(standing.path, caps) {
                 self.exceed(&excess, order.machine.supervises());
             }
-            if standing.may_be_replaced() && order.machine.supervises() {
-                cover.rules.extend(self.await_programs(order, standing, version));
+            if standing.may_be_replaced() && standing.may_have_programs() {
+                let why = "may be made anew";
+                cover.rules.extend(self.await_programs(order, standing.path, why, version));
             }
         }
         for (anchor, rules) in &cover.split {
@@ -136,20 +138,17 @@ impl Draft {
     fn await_programs(
         &mut self,
         order: &Order<'_>,
-        standing: &Standing<'_>,
+        path: &Path,
+        why: &str,
         version: ABI,
     ) -> Option<Rule> {
-        let Standing { path, caps, .. } = *standing;
-        if !caps.contains(Capabilities::CREATE.union(Capabilities::EXECUTE)) {
-            return None;
-        }
         let strict = order.enforce == Enforce::Strict;
-        let there = standing::around_programs(path, order.image, order.workspace, strict)?;
+        let there = standing::around_programs(path, order.image, order.workspace, strict)
+            .filter(|_| order.machine.supervises())?;
         let rights = bounds::rights(Capabilities::EXECUTE, version);
         let implied = bounds::implied(Capabilities::EXECUTE);
         let granted = standing::grants_all(order.image, there, implied, strict);
         self.inexact = self.inexact.union(Capabilities::EXECUTE).with_if(!granted, implied);
-        let why = if standing.may_be_replaced() { "may be made anew" } else { "is not there yet" };
         self.notes.push(format!(
             "{}: the supervisor judges execute by call, because {} {why}",
             there.display(),
@@ -180,7 +179,8 @@ impl Draft {
             }
             if stem.exists() {
                 rules.push(Rule { path: stem, rights: bounds::rights(caps, version) });
-            } else {
+            } else if !self.absent.contains(&stem) {
+                rules.extend(self.await_programs(order, &stem, "is not there yet", version));
                 self.absent.push(stem);
             }
         }

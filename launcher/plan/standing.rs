@@ -37,6 +37,11 @@ impl Standing<'_> {
         self.above.difference(self.caps)
     }
 
+    /// Whether the run may make programs here, and start them.
+    pub(super) fn may_have_programs(&self) -> bool {
+        self.caps.contains(Capabilities::CREATE.union(Capabilities::EXECUTE))
+    }
+
     /// Whether the run may move away or remove what programs may be started from, which Landlock's rule stands on,
     /// and have others there, where nothing else lets them start. (To create implies to read, for Landlock, so that
     /// reading is not exact there in any case.)

@@ -206,6 +206,19 @@ fn a_tier_opens_what_no_rule_reaches() {
     );
 }
 
+/// Also in the run that makes it.
+#[test]
+fn programs_start_in_a_folder_that_a_tier_opens_before_it_is_there() {
+    let scratch = Scratch::new();
+    let own = "[file_policy]\nwrite_paths = ['~/new', '~/new/**']\n";
+    scratch.write("home/.config/jp-confine/config.toml", own);
+    let script = "printf '#!/bin/sh\necho ran\n' > tool && chmod +x tool \
+                  && mkdir $HOME/new && cp tool $HOME/new && $HOME/new/tool \
+                  && mkdir $HOME/other && cp tool $HOME/other && $HOME/other/tool";
+    let outcome = Run::sh(&scratch, &scratch.expand(script)).mode(Mode::under_test()).run();
+    assert_eq!(outcome.stdout, "ran\n", "{outcome}");
+}
+
 #[test]
 fn a_default_is_for_what_no_pattern_matches() {
     assert_answers(
