@@ -1,4 +1,4 @@
-//! A word that only the screen has, which a yes carries where a program may take what is typed, or discard it
+//! A word that only the screen has, which a yes carries where another may read what is typed
 //! (decision 0018): what is left of a no is never one, whatever else a terminal is made to say.
 
 use std::io;

@@ -74,6 +74,7 @@ mod sys;
 mod terminal;
 mod tier_layer;
 mod turns;
+mod typing;
 mod unsupervised;
 mod vfs;
 mod why;

@@ -1,12 +1,11 @@
 //! The terminal that controls this process, to ask a person (spec §8.2).
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::thread;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process;
 use rustix::stdio::{stderr, stdin, stdout};
@@ -17,13 +16,11 @@ use crate::lines::Lines;
 use crate::reply::Reply;
 use crate::sys::signals::{ENDING, Held, Signals, stop_by};
 use crate::turns::{Turn, Turns};
+use crate::typing::Typing;
 use crate::unsupervised::Unsupervised;
 
 /// How often it is looked whether a question is over.
 const TICK: Duration = Duration::from_millis(100);
-
-/// No answer is this long.
-const LONGEST: usize = 4096;
 
 /// ^Z, and what ends every stop.
 const STOPS: [i32; 2] = [libc::SIGTSTP, libc::SIGCONT];
@@ -73,7 +70,7 @@ pub(crate) struct Terminal {
     /// Kept between questions: they are read together, and who asks next finds what came of all of them.
     own_turn: Option<OwnTurn>,
     /// The one that did before this process was stopped.
-    interrupted: Option<String>,
+    interrupted: Option<Words>,
 }
 
 /// The turn of this process.
@@ -84,24 +81,31 @@ struct OwnTurn {
     stops: Held,
 }
 
+/// What is asked.
+#[derive(Clone, Debug)]
+struct Words {
+    text: String,
+    /// A yes to it has to be a person's.
+    is_consent: bool,
+}
+
 /// A question, and the terminal as it has to be for its answer.
 #[derive(Debug)]
 struct Standing {
-    words: String,
+    words: Words,
+    /// What a yes has to end with.
+    sign: Option<Countersign>,
+    typing: Typing,
     lines: Lines,
     /// The last to be dropped: else a key that ends this process would leave the terminal so.
     _ending: Held,
 }
 
-/// What comes of a question.
+/// What was typed in answer.
 #[derive(Debug)]
-enum Heard {
-    /// A line.
-    Line(String),
-    /// It is not to be answered any more.
-    Over,
-    /// Somebody else may take what is typed.
-    Others,
+struct Line {
+    text: String,
+    sign: Option<Countersign>,
 }
 
 impl Terminal {
@@ -165,19 +169,15 @@ impl Terminal {
         question: &str,
         over: &mut dyn FnMut() -> bool,
     ) -> io::Result<Option<Reply>> {
-        loop {
-            self.take_turn()?;
-            // While others asked, for instance.
-            if over() {
-                return Ok(None);
-            }
-            let countersign = self.turns.has_departures().then(Countersign::new).transpose()?;
-            let words = countersign.as_ref().map(Countersign::words).unwrap_or_default();
-            self.put(&(words + question))?;
-            match self.line_unless(countersign.is_some(), over)? {
-                Heard::Line(line) => return Ok(Some(Reply::to(countersign.as_ref(), &line))),
-                Heard::Over => break,
-                Heard::Others => self.file.write_all(b"\n")?,
+        self.take_turn()?;
+        // While others asked, for instance.
+        if over() {
+            return Ok(None);
+        }
+        self.stand(Words { text: question.to_owned(), is_consent: true })?;
+        while !over() {
+            if let Some(Line { text, sign }) = self.line(TICK)? {
+                return Ok(Some(Reply::to(sign.as_ref(), &text)));
             }
         }
         if self.standing.take().is_some() {
@@ -186,36 +186,25 @@ impl Terminal {
         Ok(None)
     }
 
-    /// What comes of the question that was put. Without a countersign a line is no answer where somebody else may have
-    /// taken a part of it.
-    fn line_unless(
-        &mut self,
-        countersigned: bool,
-        over: &mut dyn FnMut() -> bool,
-    ) -> io::Result<Heard> {
-        while !over() {
-            let line = self.answer(TICK)?;
-            if !countersigned && self.turns.has_departures() {
-                return Ok(Heard::Others);
-            }
-            if let Some(line) = line {
-                return Ok(Heard::Line(line));
-            }
-        }
-        Ok(Heard::Over)
-    }
-
     /// Writes `question`, as it is, once no other stands; what was typed before it is no answer to it.
     ///
     /// # Errors
     /// Where the terminal cannot be used any more.
     pub(crate) fn put(&mut self, question: &str) -> io::Result<()> {
+        self.stand(Words { text: question.to_owned(), is_consent: false })
+    }
+
+    fn stand(&mut self, words: Words) -> io::Result<()> {
         self.take_turn()?;
         self.standing = None;
         let ending = Signals::of(&ENDING).hold();
         let lines = Lines::read_by(&self.file)?;
-        self.file.write_all(question.as_bytes())?;
-        self.standing = Some(Standing { words: question.to_owned(), lines, _ending: ending });
+        let typing = Typing::at(&self.file)?;
+        let is_signed = words.is_consent && !typing.is_alone();
+        let sign = is_signed.then(Countersign::new).transpose()?;
+        let sign_words = sign.as_ref().map(Countersign::words).unwrap_or_default();
+        self.file.write_all((sign_words + &words.text).as_bytes())?;
+        self.standing = Some(Standing { words, sign, typing, lines, _ending: ending });
         Ok(())
     }
 
@@ -245,23 +234,21 @@ impl Terminal {
         }
     }
 
-    /// The line that was typed by now, or is within `patience`. After a stop the question is put again by the
-    /// next call: it may not be seen any more, and what was typed meanwhile was typed to others, who may have had
-    /// it answered.
+    /// The line that was typed by now, or is within `patience`, without its end. After a stop the question is put
+    /// again by the next call: it may not be seen any more, and what was typed meanwhile was typed to others, who may
+    /// have had it answered.
     ///
     /// # Errors
     /// As of [`Self::put`].
     pub(crate) fn answer(&mut self, patience: Duration) -> io::Result<Option<String>> {
-        if let Some(question) = self.interrupted.take() {
-            self.put(&question)?;
+        Ok(self.line(patience)?.map(|line| line.text))
+    }
+
+    fn line(&mut self, patience: Duration) -> io::Result<Option<Line>> {
+        if let Some(words) = self.interrupted.take() {
+            self.stand(words)?;
         }
-        let patience = Timespec::try_from(patience).unwrap_or_default();
-        let mut ready = [PollFd::new(&self.file, PollFlags::IN)];
-        let ready = match poll(&mut ready, Some(&patience)) {
-            Ok(count) => count > 0,
-            Err(Errno::INTR) => false,
-            Err(error) => return Err(error.into()),
-        };
+        let line = self.standing.as_ref().map(|standing| standing.typing.line_within(patience));
         if Signals::of(&ENDING).is_any_waiting() {
             // It ends this process, unless somebody waits for it or it is ignored.
             self.interrupt();
@@ -271,17 +258,27 @@ impl Terminal {
             self.take_turn()?;
             return Ok(None);
         }
-        if !ready || self.standing.is_none() {
+        let text = match line.transpose() {
+            Ok(Some(Some(text))) => text,
+            Ok(_) => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                self.interrupt();
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let Some(standing) = self.standing.take_if(|standing| standing.lines.are_known()) else {
+            // It was read in another way than it was typed.
+            self.interrupt();
             return Ok(None);
+        };
+        let Standing { sign, .. } = standing;
+        if let Some(line) = text.strip_suffix('\n') {
+            return Ok(Some(Line { text: line.to_owned(), sign }));
         }
-        let line = self.read();
-        if self.standing.as_ref().is_some_and(|standing| standing.lines.are_known()) {
-            self.standing = None;
-            return line.map(Some);
-        }
-        // It was read in another way than it was typed.
-        self.interrupt();
-        Ok(None)
+        // The line that is on the screen was not ended.
+        self.file.write_all(b"\n")?;
+        Ok(Some(Line { text, sign }))
     }
 
     /// Leaves the terminal as it was; the question is put again.
@@ -303,20 +300,6 @@ impl Terminal {
             signals.wait(Some(Duration::ZERO))?;
         }
         Ok(true)
-    }
-
-    fn read(&self) -> io::Result<String> {
-        let mut line = Vec::new();
-        // One at a time: what follows the line is for whoever reads next.
-        for byte in BufReader::with_capacity(1, &self.file).bytes().take(LONGEST) {
-            match byte? {
-                b'\n' | b'\r' => return Ok(String::from_utf8_lossy(&line).into_owned()),
-                byte => line.push(byte),
-            }
-        }
-        // The line that is on the screen was not ended.
-        (&self.file).write_all(b"\n")?;
-        Ok(String::from_utf8_lossy(&line).into_owned())
     }
 
     /// Asks for a yes; everything else is a no, and so is a terminal that has gone. `None` where it is `known` by

@@ -19,12 +19,6 @@ pub(crate) struct Turns {
     file: Option<PathBuf>,
 }
 
-/// Said to all runs for as long as it is kept: a program has left the terminal's job control.
-#[derive(Debug)]
-pub(crate) struct Departure {
-    _lock: Option<File>,
-}
-
 /// The right to put a question now, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn {
@@ -71,27 +65,6 @@ impl Turns {
         let is_locked =
             |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
         open(self.file.as_deref(), false).is_some_and(is_locked)
-    }
-
-    /// Tells all runs at the terminal that a program leaves its job control.
-    pub(crate) fn note_departure(&self) -> Departure {
-        let lock = open(self.departures().as_deref(), true);
-        // Others wait for nothing while they have it.
-        let _ = lock.as_ref().map(File::lock_shared);
-        Departure { _lock: lock }
-    }
-
-    /// Whether a program has left the terminal's job control, of a run that goes on.
-    pub(crate) fn has_departures(&self) -> bool {
-        let is_locked = |file: File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-        open(self.departures().as_deref(), false).is_some_and(is_locked)
-    }
-
-    /// The file whose lock those share of whose runs a program has left.
-    fn departures(&self) -> Option<PathBuf> {
-        let mut file = self.file.clone()?.into_os_string();
-        file.push(".left");
-        Some(file.into())
     }
 }
 

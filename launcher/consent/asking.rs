@@ -132,8 +132,7 @@ impl Consent {
         let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
         let gone = || !self.is_any_wanted(questions);
         let (words, offer) = (question::words(&asked), question::offer(&asked));
-        let departed = || self.has_departures();
-        terminal.ask(&words, &offer, &gone, &departed).unwrap_or(Said::Reply(Reply::No))
+        terminal.ask(&words, &offer, &gone).unwrap_or(Said::Reply(Reply::No))
     }
 
     /// The terminal, once the run has it; `None` where nobody waits any more.

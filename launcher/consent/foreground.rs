@@ -3,29 +3,27 @@
 //!
 //! The asking process stands in a group of its own, which takes the foreground (`tcsetpgrp(3)`). Who
 //! begins to read now is stopped by the terminal, and continued at the end. Who waits for a key already
-//! would take the answer, and is held (`readers`).
+//! is held (`readers`). Whoever reads all the same does it before the question's own thread (`typing`), and then a
+//! yes takes a countersign.
 
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process_group};
 use rustix::termios::{LocalModes, tcgetpgrp, tcgetwinsize, tcsetpgrp};
 
-use super::readers::Readers;
+use super::readers::{Readers, Reading};
 use crate::countersign::Countersign;
 use crate::descendants;
 use crate::lines::{Lines, show_again};
 use crate::reply::Reply;
 use crate::sys::signals::Signals;
 use crate::turns::Turn;
+use crate::typing::Typing;
 
 /// How often it is looked whether somebody still waits.
-const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
-
-/// The kernel hands out no longer lines.
-const LONGEST: usize = 4096;
+const TICK: Duration = Duration::from_millis(50);
 
 /// What the keys ^C, ^\\ and ^Z send to the foreground.
 const KEYS: [Signal; 3] = [Signal::INT, Signal::QUIT, Signal::TSTP];
@@ -72,7 +70,7 @@ impl Foreground {
         loop {
             tcsetpgrp(&taken.terminal, getpgrp())?;
             // From here on the terminal stops whoever begins to read.
-            taken.readers.hold(taken.group);
+            taken.readers.hold(taken.group, Reading::Surely);
             let group = tcgetpgrp(&taken.terminal)?;
             if group == getpgrp() {
                 break;
@@ -105,60 +103,61 @@ impl Foreground {
         words: &str,
         offer: &str,
         gone: &dyn Fn() -> bool,
-        departed: &dyn Fn() -> bool,
     ) -> io::Result<Said> {
-        let may_be_taken = |readers: &Readers| departed() || readers.are_unheld();
+        let typing = match self.typing() {
+            Err(_) if !self.are_lines_known() => return Ok(Said::Nothing),
+            typing => typing?,
+        };
         // Each has a word of its own: one that was typed may be known by now.
-        let sign = may_be_taken(&self.readers).then(Countersign::new).transpose()?;
+        let sign = (!typing.is_alone()).then(Countersign::new).transpose()?;
         let sign_words = sign.as_ref().map(Countersign::words).unwrap_or_default();
         self.say(&format!("\r\n{sign_words}{words}{offer}"))?;
         loop {
-            let said = self.heard(sign.as_ref())?;
-            if said.is_none_or(|said| matches!(said, Said::Reply(_)))
-                && sign.is_none()
-                && may_be_taken(&self.readers)
-            {
-                // What was typed may be what others left of it.
-                self.say("\n")?;
-                return Ok(Said::Nothing);
-            }
-            if let Some(said) = said {
+            if let Some(said) = self.heard(&typing, sign.as_ref())? {
                 return Ok(said);
             }
             if gone() {
                 self.say("\n  (nobody waits for this any more)\n")?;
                 return Ok(Said::Nothing);
             }
-            self.readers.hold_new();
         }
     }
 
+    /// What is typed from now on; who else may be reading is held before.
+    fn typing(&mut self) -> io::Result<Typing> {
+        let typing = Typing::at(&self.terminal)?;
+        if typing.is_alone() {
+            return Ok(typing);
+        }
+        drop(typing);
+        self.readers.hold(self.group, Reading::Perhaps);
+        Typing::at(&self.terminal)
+    }
+
     /// What has been said by now, or soon is, where a yes has to end with `sign`.
-    fn heard(&mut self, sign: Option<&Countersign>) -> io::Result<Option<Said>> {
-        let mut ready = [PollFd::new(&self.terminal, PollFlags::IN)];
-        let is_ready = poll(&mut ready, Some(&TICK))? > 0;
+    fn heard(&mut self, typing: &Typing, sign: Option<&Countersign>) -> io::Result<Option<Said>> {
+        let line = typing.line_within(TICK);
         if let Some(signal) = pressed()? {
             self.say("\n")?;
             return Ok(Some(Said::Signal(signal)));
         }
-        let line = if is_ready { self.line().map(Some) } else { Ok(None) };
-        if !self.lines.as_ref().is_some_and(Lines::are_known) {
+        let is_interrupted =
+            line.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted);
+        if is_interrupted || !self.are_lines_known() {
             // What is typed now is typed to others, or read in another way than it was typed.
             return Ok(Some(Said::Nothing));
         }
-        Ok(line?.map(|line| Said::Reply(Reply::to(sign, &line))))
+        let Some(line) = line? else { return Ok(None) };
+        let Some(line) = line.strip_suffix('\n') else {
+            self.say("\n")?;
+            return Ok(Some(Said::Reply(Reply::No)));
+        };
+        Ok(Some(Said::Reply(Reply::to(sign, line))))
     }
 
-    /// The line that was typed; none where it was not ended, as by ^D.
-    fn line(&mut self) -> io::Result<String> {
-        let mut line = vec![0; LONGEST];
-        let length = rustix::io::read(&self.terminal, &mut line)?;
-        line.truncate(length);
-        if line.pop() == Some(b'\n') {
-            return Ok(String::from_utf8_lossy(&line).into_owned());
-        }
-        self.say("\n")?;
-        Ok(String::new())
+    /// Whether lines are read as they were when the question was put.
+    fn are_lines_known(&self) -> bool {
+        self.lines.as_ref().is_some_and(Lines::are_known)
     }
 
     /// Whether keys still come here.

@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,6 @@ use self::memory::Memory;
 use crate::reply::Reply;
 use crate::supervisor::status::Status;
 use crate::terminal::controlling;
-use crate::turns::Departure;
 
 /// For so long more questions are waited for, so that a person reads them together.
 const GATHER: Duration = Duration::from_millis(60);
@@ -71,8 +70,6 @@ pub(crate) struct Consent {
     /// Opened before there is a program, which could keep others from opening it (`TIOCEXCL`). `None` where nobody
     /// could be asked.
     terminal: Option<File>,
-    /// Kept once a program of the run has left the terminal's job control.
-    departed: OnceLock<Departure>,
     /// The terminal belongs to a question: who is stopped for that is not to be reported.
     asking: AtomicBool,
 }
@@ -120,8 +117,7 @@ impl Consent {
         let (state, changed) = (Mutex::default(), Condvar::new());
         let asks = about.interactive && !about.tiers.is_empty();
         let terminal = asks.then(controlling).and_then(Result::ok);
-        let (departed, asking) = (OnceLock::new(), AtomicBool::new(false));
-        Self { state, changed, about, terminal, departed, asking }
+        Self { state, changed, about, terminal, asking: AtomicBool::new(false) }
     }
 
     /// What questions are about.
@@ -137,17 +133,6 @@ impl Consent {
     /// Whether a question stands at the terminal, of this run's or of another's.
     pub(crate) fn is_question_standing(&self) -> bool {
         self.is_asking() || self.about.turns.is_taken()
-    }
-
-    /// Notes that a program of the run is to leave the terminal's job control, for the rest of the run: whether none is
-    /// left that has cannot be known, since processes that are there for a moment are seen by nobody.
-    pub(crate) fn note_departure(&self) {
-        self.departed.get_or_init(|| self.about.turns.note_departure());
-    }
-
-    /// Whether some program has left it, of this run or another.
-    fn has_departures(&self) -> bool {
-        self.departed.get().is_some() || self.about.turns.has_departures()
     }
 
     /// Waits until none does.

@@ -1,4 +1,4 @@
-//! Those of the run who wait for keys when a question comes: they would take the answer.
+//! Those of the run who wait for keys when a question comes: they would take the answer, or have it take a countersign.
 //!
 //! Each such thread is held by itself (`sys::tracing`), since a signal that stops it would stop its process:
 //! its shell would say so, and take the terminal. Whom somebody traces already cannot be held, and is stopped.
@@ -41,6 +41,8 @@ const WAITING: &[libc::c_long] = &[
     libc::SYS_epoll_pwait,
     libc::SYS_epoll_pwait2,
     libc::SYS_io_getevents,
+    // What goes on after a hold, or after a stop.
+    libc::SYS_restart_syscall,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_poll,
     #[cfg(target_arch = "x86_64")]
@@ -52,11 +54,21 @@ const WAITING: &[libc::c_long] = &[
 /// The device number of `/dev/tty`, which does not say whose terminal it was opened as.
 const CONTROLLING: (u32, u32) = (5, 0);
 
+/// Whom to take for one who reads the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// Whose descriptor is of it.
+    Surely,
+    /// Who waits where such wait, too: a call reads on whatever becomes of its descriptor.
+    Perhaps,
+}
+
 /// Where keys went until the question came.
 #[derive(Clone, Copy, Debug)]
 struct Keys {
-    /// The group in the foreground, if one had it.
-    foreground: Option<Pid>,
+    reading: Reading,
+    /// The group in the foreground.
+    foreground: Pid,
     /// The terminal's device number, if it is known.
     terminal: Option<u64>,
 }
@@ -80,24 +92,22 @@ pub(super) struct Readers {
     held: HashSet<i32>,
     /// Processes that had to be stopped instead, as the terminal would stop them (`SIGTTIN`).
     stopped: HashSet<Pid>,
-    /// The folders of the threads that these were stopped for, which may have blocked the signal.
-    unheld: Vec<PathBuf>,
 }
 
 impl Readers {
     /// Nobody is held yet.
     pub(super) fn new() -> Self {
-        let (held, stopped, unheld) = (HashSet::new(), HashSet::new(), Vec::new());
-        Self { terminal: own_terminal(), held, stopped, unheld }
+        Self { terminal: own_terminal(), held: HashSet::new(), stopped: HashSet::new() }
     }
 
     /// Holds who waits for keys. `foreground` is the group that they went to. Who is on a processor just now may be
     /// about to wait, past the point at which the terminal would stop it: such are looked at again for a moment.
-    pub(super) fn hold(&mut self, foreground: Pid) {
+    pub(super) fn hold(&mut self, foreground: Pid, reading: Reading) {
+        let keys = Keys { reading, foreground, terminal: self.terminal };
         for _ in 0..LOOKS {
             let mut all_known = true;
             for process in descendants::all() {
-                all_known &= self.hold_of(process.pid, Some(foreground));
+                all_known &= self.hold_of(process.pid, keys);
             }
             if all_known {
                 break;
@@ -106,18 +116,8 @@ impl Readers {
         }
     }
 
-    /// Holds who waits for keys by now in another session, where the terminal stops nobody who begins to.
-    pub(super) fn hold_new(&mut self) {
-        for process in descendants::all() {
-            if is_of_another_session(Pid::from_raw(process.pid)) {
-                self.hold_of(process.pid, None);
-            }
-        }
-    }
-
     /// Holds the threads of a process that wait for keys. Whether it is known of all what they do.
-    fn hold_of(&mut self, process: i32, foreground: Option<Pid>) -> bool {
-        let keys = Keys { foreground, terminal: self.terminal };
+    fn hold_of(&mut self, process: i32, keys: Keys) -> bool {
         let mut all_known = true;
         for (thread, what) in keys.threads(process) {
             all_known &= what != Use::Perhaps;
@@ -127,20 +127,9 @@ impl Readers {
                 && tracing::hold(thread) == Err(Errno::PERM)
             {
                 self.stopped.extend(stop(process));
-                self.unheld.push(PathBuf::from(format!("/proc/{process}/task/{thread}")));
             }
         }
         all_known
-    }
-
-    /// Whether somebody still waits for keys who could not be held, nor stopped in a moment.
-    pub(super) fn are_unheld(&self) -> bool {
-        let is_reading = || self.unheld.iter().any(|thread| thread.exists() && may_read(thread));
-        let goes_on = |_| {
-            thread::sleep(LOOK);
-            is_reading()
-        };
-        is_reading() && (0..LOOKS).all(goes_on)
     }
 
     /// Has those go on that were stopped.
@@ -171,7 +160,7 @@ impl Keys {
     /// it is of another session, as a server is that was handed the terminal (tmux).
     fn is_unstopped(self, process: Option<Pid>) -> bool {
         is_of_another_session(process)
-            || getpgid(process).is_ok_and(|group| Some(group) == self.foreground)
+            || getpgid(process).is_ok_and(|group| group == self.foreground)
     }
 
     fn may_come_from(self, descriptor: &Path) -> bool {
@@ -188,8 +177,7 @@ impl Keys {
     }
 
     /// What the call says that a thread is in (`proc_pid_syscall(5)`). Of a call that waits it is not known for what;
-    /// who comes from it to read, unless it `is_unstopped`, is stopped by the terminal. What a call reads stays open for
-    /// it whatever its descriptor is of by now.
+    /// who comes from it to read, unless it `is_unstopped`, is stopped by the terminal.
     fn use_of(self, thread: &Path, is_unstopped: bool) -> Use {
         let call = fs::read_to_string(thread.join("syscall")).unwrap_or_default();
         let mut words = call.split_whitespace();
@@ -203,7 +191,8 @@ impl Keys {
             Some((_, Some(argument))) => {
                 let descriptor = words.nth(*argument).and_then(descriptor);
                 let file = descriptor.map(|number| thread.join(format!("fd/{number}")));
-                file.is_some_and(|file| self.may_come_from(&file)) || may_read(thread)
+                let is_of_it = file.is_some_and(|file| self.may_come_from(&file));
+                is_of_it || self.reading == Reading::Perhaps && may_read(thread)
             }
             None => is_unstopped && WAITING.contains(&number) && self.are_open_in(thread),
         };

@@ -256,11 +256,8 @@ pub(crate) const TERMINAL_COMMANDS: &[u32] = &[
     0x5457, // TIOCSLCKTRMIOS, for root: nobody sets its modes any more
 ];
 
-/// What leaves the session, and with it the terminal's job control.
-pub(super) const LEAVING: &[c_long] = &[libc::SYS_setsid];
-
 /// By which a terminal gets another foreground or other modes, loses what was typed or does not show what is written:
-/// not while a question stands there. And by which it is left.
+/// not while a question stands there.
 pub(super) const TERMINAL_CHANGES: &[u32] = &[
     0x5402,      // TCSETS
     0x5403,      // TCSETSW
@@ -271,7 +268,6 @@ pub(super) const TERMINAL_CHANGES: &[u32] = &[
     0x540a,      // TCXONC
     0x540b,      // TCFLSH
     0x5410,      // TIOCSPGRP
-    0x5422,      // TIOCNOTTY
     0x402c_542b, // TCSETS2
     0x402c_542c, // TCSETSW2
     0x402c_542d, // TCSETSF2

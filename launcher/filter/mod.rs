@@ -143,7 +143,7 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
         // As by a kernel that was started without it.
         add(number, Fate::Refuse(libc::EOPNOTSUPP));
     }
-    for &number in calls::WITHOUT_COOKIE.iter().chain(calls::LEAVING) {
+    for &number in calls::WITHOUT_COOKIE {
         add(number, Fate::TrapAlways);
     }
     for &(number, fate) in calls::SCHEDULING {

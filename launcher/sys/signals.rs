@@ -194,6 +194,52 @@ fn tell(process: i32, thread: i32, signal: i32) {
     unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) };
 }
 
+/// Calls of threads of this process can be ended, by a signal that nobody sends and that does nothing else.
+pub(crate) struct Interrupting {
+    before: libc::sigaction,
+}
+
+impl Interrupting {
+    const SIGNAL: i32 = libc::SIGURG;
+
+    /// From now on, until what is returned is dropped.
+    pub(crate) fn begin() -> Self {
+        extern "C" fn nothing(_: i32) {}
+        let handler: extern "C" fn(i32) = nothing;
+        let mut before = MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: all of it may be zero; without `SA_RESTART` calls do not begin again.
+        let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+        action.sa_sigaction = handler as libc::sighandler_t;
+        // SAFETY: both actions are valid, and the handler does nothing.
+        unsafe { libc::sigaction(Self::SIGNAL, &raw const action, before.as_mut_ptr()) };
+        // SAFETY: zeroed, and filled in by the call.
+        Self { before: unsafe { before.assume_init() } }
+    }
+
+    /// Has calls of the calling thread be among them.
+    pub(crate) fn let_through() {
+        Signals::of(&[Self::SIGNAL]).unblock();
+    }
+
+    /// Ends the call that a thread waits in, if it waits.
+    pub(crate) fn interrupt(thread: i32) {
+        tell(rustix::process::getpid().as_raw_nonzero().get(), thread, Self::SIGNAL);
+    }
+}
+
+impl std::fmt::Debug for Interrupting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Interrupting")
+    }
+}
+
+impl Drop for Interrupting {
+    fn drop(&mut self) {
+        // SAFETY: what was there before.
+        unsafe { libc::sigaction(Self::SIGNAL, &raw const self.before, std::ptr::null_mut()) };
+    }
+}
+
 /// Stops this process as `signal` would have, had it not been blocked. Returns when it is
 /// continued, or at once where it cannot be stopped (an orphaned process group, `setpgid(2)`).
 pub(crate) fn stop_by(signal: i32) {

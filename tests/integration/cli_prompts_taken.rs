@@ -16,8 +16,9 @@ const WORD: &str = "end a yes with the word ";
 fn beside(child: &str, rest: &str) -> String {
     format!(
         "
-import array, fcntl, os, signal, termios, time
+import array, fcntl, os, select, signal, termios, time
 terminal = os.open('/dev/tty', os.O_RDWR | os.O_NONBLOCK)
+blocking = os.open('/dev/tty', os.O_RDWR)
 typed = array.array('i', [0])
 told, teller = os.pipe()
 child = os.fork()
@@ -64,49 +65,93 @@ fn word_of(terminal: &mut Terminal, offer: &str) -> String {
     rest.chars().take_while(char::is_ascii_lowercase).collect()
 }
 
-/// In another session the terminal stops nobody. Of `never` the last letter would be left.
+/// Starts a program of which a child does this in a session of its own, where the terminal stops nobody, and has
+/// both questions refused: of `never` the last letter would be left.
+fn refuses_beside(child: &str) {
+    refuses_both(&beside(child, READING), &["never\n"]);
+}
+
 #[test]
-fn what_a_program_leaves_of_a_no_is_no_yes() {
+fn who_looks_for_keys_takes_none() {
     let takes = "
         fcntl.ioctl(terminal, termios.FIONREAD, typed)
         if typed[0] > 2: os.read(terminal, typed[0] - 2)";
-    let Some((_scratch, mut terminal)) = starts(&beside(takes.trim(), READING)) else { return };
-    for _ in 0..2 {
-        word(&mut terminal);
+    refuses_beside(takes.trim());
+    refuses_beside("select.select([terminal], [], []); os.read(terminal, 4)");
+}
+
+#[test]
+fn who_waits_for_keys_takes_none() {
+    refuses_beside("os.read(blocking, 4)");
+}
+
+/// Nor does who begins to while the question stands.
+#[test]
+fn who_leaves_the_terminal_takes_none() {
+    for leave in ["os.setsid()", "fcntl.ioctl(terminal, termios.TIOCNOTTY)"] {
+        let program = format!(
+            "
+import fcntl, os, signal, termios, time
+terminal = os.open('/dev/tty', os.O_RDWR)
+child = os.fork()
+if child == 0:
+    while not os.path.exists('asked'): time.sleep(0.01)
+    {leave}
+    open('left', 'w')
+    while True: os.read(terminal, 4)
+{READING}"
+        );
+        let Some((scratch, mut terminal)) = starts(&program) else { return };
+        terminal.see(QUESTION);
+        scratch.write("ws/asked", "");
+        while !scratch.path("ws/left").exists() {
+            thread::sleep(Duration::from_millis(10));
+        }
+        thread::sleep(Duration::from_millis(100));
         terminal.keys("never\n");
         terminal.see("no\r\n");
+        assert!(!terminal.screen().contains("content-a"), "{}", terminal.screen());
     }
-    terminal.see("end");
-    assert_eq!(terminal.end(), Some(0));
-    assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
 }
 
+/// A daemon changes nothing.
 #[test]
-fn a_yes_carries_the_word_where_a_program_may_take_it() {
+fn a_yes_carries_no_word_for_who_reads_nothing() {
     let Some((_scratch, mut terminal)) = starts(&beside("time.sleep(1)", READING)) else { return };
-    word(&mut terminal);
+    terminal.see(QUESTION);
     terminal.keys("y\n");
+    terminal.see("content-a");
+    terminal.see(QUESTION);
+    terminal.keys("n\n");
     terminal.see("no\r\n");
-    let word = word(&mut terminal);
-    terminal.keys(&format!("y {word}\n"));
-    terminal.see("content-b");
     assert_eq!(terminal.end(), Some(0));
+    assert!(!terminal.screen().contains(WORD), "{}", terminal.screen());
 }
 
-/// Whatever a program calls itself, and be it gone by the time that anybody looks.
+/// Those of other runs are not held.
 #[test]
-fn who_cannot_be_seen_may_take_it_too() {
-    let name = "import ctypes; ctypes.CDLL(None).prctl(15, b'\\xff', 0, 0, 0); time.sleep(9)";
-    let gone = "signal.signal(signal.SIGCHLD, signal.SIG_IGN); os._exit(0)";
-    for child in [name, gone] {
-        let Some((_scratch, mut terminal)) = starts(&beside(child, READING)) else { return };
-        word(&mut terminal);
-        terminal.keys("y\n");
-        terminal.see("no\r\n");
-        let word = word(&mut terminal);
-        terminal.keys(&format!("y {word}\n"));
-        terminal.see("content-b");
+fn a_yes_carries_the_word_where_another_run_reads() {
+    let scratch = place();
+    if !have("script") || !have("python3") {
+        return;
     }
+    scratch.write(
+        "ws/program.py",
+        "import os, time\nos.read(os.open('/dev/tty', os.O_RDWR), 4)\ntime.sleep(2)",
+    );
+    let reader = Run::new(&scratch, "python3", &["program.py"]).mode(Mode::Confined);
+    let asker = Run::sh(&scratch, "cat ask/a || echo no; cat ask/b").mode(Mode::Confined);
+    let script = format!("{} | {{ sleep 0.5; {}; }}", quoted(&reader), quoted(&asker));
+    let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
+    word(&mut terminal);
+    terminal.keys("never\n");
+    terminal.see("no\r\n");
+    // It has what it wanted.
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("content-b");
+    terminal.end();
+    assert!(!terminal.screen().contains("content-a"), "{}", terminal.screen());
 }
 
 /// Starts a program that asks two questions, types these keys at each, one after the other, and
@@ -194,35 +239,6 @@ time.sleep(0.3)
     assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
 }
 
-/// Once somebody leaves the terminal while a question stands it is put again, with a word.
-#[test]
-fn a_question_hears_of_who_leaves_the_terminal() {
-    for leave in ["os.setsid()", "fcntl.ioctl(terminal, termios.TIOCNOTTY)"] {
-        let program = format!(
-            "
-import fcntl, os, signal, termios, time
-terminal = os.open('/dev/tty', os.O_RDWR)
-child = os.fork()
-if child == 0:
-    while not os.path.exists('asked'): time.sleep(0.01)
-    {leave}
-    time.sleep(60)
-{READING}"
-        );
-        let Some((scratch, mut terminal)) = starts(&program) else { return };
-        terminal.see(QUESTION);
-        assert!(!terminal.screen().contains(WORD), "{}", terminal.screen());
-        scratch.write("ws/asked", "");
-        let first = word(&mut terminal);
-        terminal.keys(&format!("y {first}\n"));
-        terminal.see("content-a");
-        word(&mut terminal);
-        terminal.keys("y\n");
-        terminal.see("no\r\n");
-        assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
-    }
-}
-
 /// What holds back what is shown, which no key undoes, holds back no question.
 #[test]
 fn a_question_is_shown() {
@@ -250,7 +266,8 @@ fn what_another_run_left_behind_approves_nothing() {
     if !have("script") || !have("python3") {
         return;
     }
-    let program = beside("time.sleep(1)", "open('ready', 'w')");
+    let program =
+        beside("os.read(blocking, 4); time.sleep(9)", "time.sleep(0.3); open('ready', 'w')");
     let options = ["--non-interactive", "-q", "-w", "ready"];
     let earlier =
         Run::new(&scratch, "python3", &["-c", &program]).mode(Mode::Confined).flags(&options);
@@ -262,10 +279,11 @@ fn what_another_run_left_behind_approves_nothing() {
     );
     let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
     word_of(&mut terminal, "[y/N] ");
-    terminal.keys("y\n");
-    let word = word_of(&mut terminal, "[y/N] ");
+    // Of which it takes four.
+    terminal.keys("nnnyy\n");
+    terminal.see("[y/N] ");
     assert_eq!(approved(&scratch), "", "{}", terminal.screen());
-    terminal.keys(&format!("y {word}\n"));
+    terminal.keys("y\n");
     terminal.end();
     assert_eq!(approved(&scratch), "fork=dir", "{}", terminal.screen());
 }

@@ -18,8 +18,6 @@ use crate::turns::own_terminal;
 const CONTROLLING: (u32, u32) = (5, 0);
 /// `/dev/ptmx`.
 const MULTIPLEXER: (u32, u32) = (5, 2);
-/// `TIOCNOTTY`.
-const LEAVE: u32 = 0x5422;
 /// What discards what was typed, or holds back what is shown, and leaves no trace: `TCXONC`, `TCFLSH`, `TCSETSF`,
 /// `TCSETAF`, `TCSETSF2`. It waits whatever its descriptor is of, which by the time of the call may be of another.
 const DISCARDING: [u32; 5] = [0x540a, 0x540b, 0x5404, 0x5408, 0x402c_542d];
@@ -38,23 +36,12 @@ pub(crate) fn command(task: &Task<'_>, fd: i32, command: u32) -> Result<Answer, 
     if filter::TERMINAL_COMMANDS.contains(&command) {
         return refused::on(task, fd);
     }
-    if command == LEAVE {
-        return Ok(leave(task));
-    }
     let consent = &task.policy.consent;
     let concerns_it = || DISCARDING.contains(&command) || leads_to_asked(&task.caller, fd);
     if consent.is_question_standing() && concerns_it() {
         task.wait(|| consent.wait_for_terminal())?;
     }
     Ok(Answer::Continue)
-}
-
-/// Who leaves the session, or the terminal, is not stopped there any more when it reads: that is noted before, so that
-/// a question that has not heard of it is put again. Whichever it is: what a look finds may be others by the time of
-/// the call.
-pub(crate) fn leave(task: &Task<'_>) -> Answer {
-    task.policy.consent.note_departure();
-    Answer::Continue
 }
 
 /// Whether a descriptor is of the terminal at which questions are put.

@@ -1,0 +1,128 @@
+//! What is typed at a terminal, for one reader alone (decision 0018).
+//!
+//! A terminal lets one read after the other (`atomic_read_lock` in the kernel's `n_tty.c`): while one waits for a line,
+//! who begins to read waits for that, or hears that there is nothing (`EAGAIN`). So a thread reads from before a question
+//! is put until it is answered, and its line is the whole of what was typed, if nobody else was reading by then.
+//! Whether somebody was is told by where the kernel has the thread wait.
+
+use std::fs::{self, File};
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::thread::{self, Builder, JoinHandle};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::termios::{QueueSelector, tcflush};
+use rustix::thread::gettid;
+
+use crate::sys::signals::Interrupting;
+
+/// The kernel hands out no longer lines.
+const LONGEST: usize = 4096;
+
+/// How often, and after how long, it is looked where the thread is.
+const LOOKS: u32 = 30;
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Where the kernel has those wait for keys whose turn it is to read (`proc_pid_wchan(5)`); the others wait in the
+/// function that reads itself.
+const AT_THE_KEYS: &str = "wait_woken";
+
+/// A line that is being typed; who types it is let alone when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Typing {
+    lines: Receiver<io::Result<String>>,
+    is_alone: bool,
+    reader: Option<JoinHandle<()>>,
+    thread: i32,
+    _interrupting: Interrupting,
+}
+
+impl Typing {
+    /// What is typed at the terminal from now on, which has to read lines.
+    ///
+    /// # Errors
+    /// Where it cannot be read, and where there can be no thread.
+    pub(crate) fn at(terminal: &File) -> io::Result<Self> {
+        loop {
+            let mut typing = Self::begin(terminal.try_clone()?)?;
+            typing.comes_to_the_keys();
+            // What was typed before, and not read.
+            tcflush(terminal, QueueSelector::IFlush)?;
+            typing.is_alone = typing.comes_to_the_keys();
+            match typing.lines.try_recv() {
+                Err(TryRecvError::Empty) => return Ok(typing),
+                // What was typed before, and read.
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => return Err(error),
+                Err(TryRecvError::Disconnected) => return Err(Errno::IO.into()),
+            }
+        }
+    }
+
+    fn begin(terminal: File) -> io::Result<Self> {
+        let interrupting = Interrupting::begin();
+        let (told, teller) = (channel(), channel());
+        let ((threads, thread), (lines, line)) = (told, teller);
+        let read = move || {
+            Interrupting::let_through();
+            // Nobody is there to hear it who does not want to know any more.
+            let _ = threads.send(gettid().as_raw_nonzero().get());
+            let _ = lines.send(line_of(&terminal));
+        };
+        let reader = Builder::new().name("keys".into()).spawn(read)?;
+        let thread = thread.recv().map_err(io::Error::other)?;
+        Ok(Self { lines: line, is_alone: false, reader: Some(reader), thread, _interrupting: interrupting })
+    }
+
+    /// Whether nobody else reads there until the line is ended.
+    pub(crate) const fn is_alone(&self) -> bool {
+        self.is_alone
+    }
+
+    /// The line, with its end, if it is there by now, or within `patience`; without one where it was not ended by a
+    /// key for that, as ^D.
+    ///
+    /// # Errors
+    /// Where the terminal cannot be read any more.
+    pub(crate) fn line_within(&self, patience: Duration) -> io::Result<Option<String>> {
+        match self.lines.recv_timeout(patience) {
+            Ok(line) => line.map(Some),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(Errno::IO.into()),
+        }
+    }
+
+    /// Whether the thread waits for keys within a moment, with nobody before it.
+    fn comes_to_the_keys(&self) -> bool {
+        let place = format!("/proc/self/task/{}/wchan", self.thread);
+        let is_there = || fs::read_to_string(&place).is_ok_and(|place| place == AT_THE_KEYS);
+        let has_ended = || self.reader.as_ref().is_none_or(JoinHandle::is_finished);
+        for _ in 0..LOOKS {
+            if is_there() || has_ended() {
+                break;
+            }
+            thread::sleep(LOOK);
+        }
+        is_there()
+    }
+}
+
+impl Drop for Typing {
+    fn drop(&mut self) {
+        let Some(reader) = self.reader.take() else { return };
+        // It may be about to wait.
+        while !reader.is_finished() {
+            Interrupting::interrupt(self.thread);
+            thread::sleep(LOOK);
+        }
+        let _ = reader.join();
+    }
+}
+
+fn line_of(terminal: &File) -> io::Result<String> {
+    let mut line = vec![0; LONGEST];
+    let length = rustix::io::read(terminal, &mut line)?;
+    line.truncate(length);
+    Ok(String::from_utf8_lossy(&line).into_owned())
+}
