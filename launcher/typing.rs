@@ -72,7 +72,13 @@ impl Typing {
         };
         let reader = Builder::new().name("keys".into()).spawn(read)?;
         let thread = thread.recv().map_err(io::Error::other)?;
-        Ok(Self { lines: line, is_alone: false, reader: Some(reader), thread, _interrupting: interrupting })
+        Ok(Self {
+            lines: line,
+            is_alone: false,
+            reader: Some(reader),
+            thread,
+            _interrupting: interrupting,
+        })
     }
 
     /// Whether nobody else reads there until the line is ended.

@@ -11,7 +11,7 @@ pub(super) enum Fate {
     Refuse(c_int),
     /// The supervisor judges it, if it lacks the cookie.
     Trap,
-    /// The supervisor judges it: all six arguments are taken, there is no room for a cookie.
+    /// The supervisor judges it: no cookie counts, or there is no room for one.
     TrapAlways,
     /// An open, whose flags are the argument of this number.
     Open { flags: u32 },
@@ -27,6 +27,8 @@ pub(super) enum Fate {
     Send { flags: u32, address: Option<u32> },
     /// With an address in this argument the supervisor judges it, and no cookie counts.
     Addressed { address: u32 },
+    /// With a path in this argument the same; without one a cookie counts.
+    Times { path: u32 },
     /// What is done to the process whose number is this argument: the supervisor judges it, unless that is
     /// zero, which is the caller's own.
     Process { number: u32 },
@@ -88,20 +90,18 @@ pub(super) const OPENS: &[(c_long, u32)] = &[
     (libc::SYS_openat, 2),
 ];
 
-/// What no Landlock right stands for, so that it is always judged: metadata, sockets by path,
-/// watching, message queues, and `openat2`, whose flags are in memory.
+/// What no Landlock right stands for: metadata by path, sockets by path, watching, message queues. The supervisor
+/// judges it, whoever calls: the library's word is for what its descriptor was of, in whose place another thread may
+/// have put something else by then, and nothing behind it would hold.
 pub(super) const BEYOND_LANDLOCK: &[c_long] = &[
-    libc::SYS_openat2,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_chmod,
-    libc::SYS_fchmod,
     libc::SYS_fchmodat,
     SYS_FCHMODAT2,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_chown,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_lchown,
-    libc::SYS_fchown,
     libc::SYS_fchownat,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_utime,
@@ -109,15 +109,12 @@ pub(super) const BEYOND_LANDLOCK: &[c_long] = &[
     libc::SYS_utimes,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_futimesat,
-    libc::SYS_utimensat,
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
-    libc::SYS_fsetxattr,
+    SYS_SETXATTRAT,
+    SYS_GETXATTRAT,
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
-    libc::SYS_fremovexattr,
-    libc::SYS_getxattr,
-    libc::SYS_lgetxattr,
     SYS_REMOVEXATTRAT,
     SYS_FILE_SETATTR,
     libc::SYS_connect,
@@ -126,8 +123,20 @@ pub(super) const BEYOND_LANDLOCK: &[c_long] = &[
     libc::SYS_mq_unlink,
 ];
 
-/// The same, without a free argument.
-pub(super) const WITHOUT_COOKIE: &[c_long] = &[SYS_SETXATTRAT, SYS_GETXATTRAT];
+/// The same of what is open, which Landlock let the run open; to read attributes; and `openat2`, whose flags are in
+/// memory. The library's word counts.
+pub(super) const OF_WHAT_IS_OPEN: &[c_long] = &[
+    libc::SYS_openat2,
+    libc::SYS_fchmod,
+    libc::SYS_fchown,
+    libc::SYS_fsetxattr,
+    libc::SYS_fremovexattr,
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
+];
+
+/// `utimensat` is either: without the path in this argument it is of what is open.
+pub(super) const TIMES: (c_long, Fate) = (libc::SYS_utimensat, Fate::Times { path: 1 });
 
 /// What changes entries and contents, apart from the opens.
 pub(super) const WRITES: &[c_long] = &[

@@ -143,9 +143,10 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
         // As by a kernel that was started without it.
         add(number, Fate::Refuse(libc::EOPNOTSUPP));
     }
-    for &number in calls::WITHOUT_COOKIE {
+    for &number in calls::BEYOND_LANDLOCK {
         add(number, Fate::TrapAlways);
     }
+    add(calls::TIMES.0, calls::TIMES.1);
     for &(number, fate) in calls::SCHEDULING {
         add(number, fate);
     }
@@ -166,7 +167,7 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
         add(number, Fate::TrapAlways);
     }
     let groups = [
-        (true, calls::BEYOND_LANDLOCK),
+        (true, calls::OF_WHAT_IS_OPEN),
         (traps.writes, calls::WRITES),
         (traps.executes, calls::EXECUTES),
     ];
@@ -270,6 +271,7 @@ impl Writer {
             | Fate::LocalSocket { .. }
             | Fate::Send { .. }
             | Fate::Addressed { .. }
+            | Fate::Times { .. }
             | Fate::Process { .. }
             | Fate::Limits { .. }
             | Fate::Cores
@@ -294,6 +296,7 @@ impl Writer {
             Fate::Socket => self.socket(),
             Fate::Send { flags, address } => self.send(flags, address),
             Fate::Addressed { address } => self.notify_with(address),
+            Fate::Times { path } => self.times(path),
             Fate::SocketOption => self.socket_option(),
             Fate::Process { number } => self.process(number),
             Fate::Limits { cores } => self.limits(cores),
@@ -333,6 +336,11 @@ impl Writer {
             }
         }
         self.jump(self.allow);
+    }
+
+    /// A call with a path in that argument goes to the supervisor; without one a cookie counts.
+    fn times(&mut self, path: u32) {
+        self.branch_on_pointer(path, self.notify, self.trap);
     }
 
     fn answers(&mut self) {

@@ -52,6 +52,17 @@ rows! {
     setxattr: "", "i_setxattr $OUT/target" => "EACCES";
     getxattr: "$ATTACK setxattr $OUT/target user.k", "i_getxattr $OUT/target" => "EACCES";
     message_queue: "", "i_mq_open /jp-confine-by-instruction" => "EACCES";
+    connect: "$ATTACK hold_socket $OUT/socket", "i_connect $OUT/socket" => "EACCES";
+    watch: "", "i_watch $OUT/target" => "EACCES";
+    chmod_by_the_mark: "", "i_marked , i_chmod $OUT/target" => "EACCES";
+    chown_by_the_mark: "", "i_marked , i_chown $OUT/target" => "EACCES";
+    utimes_by_the_mark: "", "i_marked , i_utimes $OUT/target" => "EACCES";
+    setxattr_by_the_mark: "", "i_marked , i_setxattr $OUT/target" => "EACCES";
+    connect_by_the_mark: "$ATTACK hold_socket $OUT/socket", "i_marked , i_connect $OUT/socket" => "EACCES";
+    watch_by_the_mark: "", "i_marked , i_watch $OUT/target" => "EACCES";
+    message_queue_by_the_mark: "", "i_marked , i_mq_open /jp-confine-by-the-mark" => "EACCES";
+    open_by_the_mark: "", "i_marked , i_open $OUT/secret" => "EACCES";
+    unlink_by_the_mark: "", "i_marked , i_unlink $OUT/target" => "EACCES";
     exec: "cp $ATTACK $OUT/program", "i_exec $OUT/program" => "EACCES";
     after_the_library_s_own: "", "write_creat known , i_open $OUT/secret" => "EACCES";
     write_what_may_be_read: "", "-r $OUT -- i_write $OUT/target" => "EACCES";
