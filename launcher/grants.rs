@@ -13,6 +13,7 @@ use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin};
 use jp_confine_policy::canonical::{self, Op, Root};
 use jp_confine_policy::control;
 use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::tier::Restraint;
 use jp_confine_policy::tiers::Tiers;
 
 use crate::anchors::Anchors;
@@ -277,11 +278,26 @@ impl Parts<'_> {
         let image = prepare::parse_image(&before)?;
         for (anchor, flag) in flags {
             let held = decide::lookup(&image, &Request::canonical(bytes(anchor))).caps;
-            let caps = if flag.deny { Capabilities::NONE } else { held.union(flag.caps) };
+            let asked = self.asked_as_sensitive(grants, anchor)?;
+            let added = held.difference(asked).union(flag.caps);
+            let caps = if flag.deny { Capabilities::NONE } else { added };
             let origin = Origin::Flag { text: flag.text.clone() };
             grants.push(Grant::new(anchor.to_owned(), caps, GrantKind::Plain, origin));
         }
         Ok(())
+    }
+
+    /// What a person is asked about at a sensitive path, as a broader rule grants it: a flag on the path, about which
+    /// nobody is asked any more, grants what it says (spec §10).
+    fn asked_as_sensitive(&self, grants: &[Grant], path: &Path) -> Result<Capabilities, Failure> {
+        if !self.tiers.is_sensitive(path) {
+            return Ok(Capabilities::NONE);
+        }
+        let image = image_over(grants, Some(self.tiers), &[path], &self.workspace.root)?;
+        let found =
+            decide::lookup(&prepare::parse_image(&image)?, &Request::canonical(bytes(path)));
+        let is_asked = found.restraint == Some(Restraint::Sensitive);
+        Ok(if is_asked { found.asks } else { Capabilities::NONE })
     }
 }
 

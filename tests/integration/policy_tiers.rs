@@ -245,6 +245,17 @@ fn a_folder_takes_its_denials_along() {
     );
 }
 
+/// What a broader rule grants besides takes a question.
+#[test]
+fn a_flag_on_a_sensitive_path_grants_what_it_says() {
+    assert_answers(
+        "touch .env .env.local",
+        "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n",
+        "-r .env -w .env.local",
+        &[("open .env", "ok"), ("write .env", "EACCES"), ("write .env.local", "ok")],
+    );
+}
+
 /// Where rules are declared, and a broader one covers it; not where a rule names it.
 #[test]
 fn sensitive_paths_take_a_person() {
