@@ -12,7 +12,7 @@ use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Described;
 
-use super::withheld::{Gone, is_by_default, is_question, withholder};
+use super::withheld::{Gone, consent, is_by_default, is_question, withholder};
 use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
 use crate::asked::{Asked, Step, lacking, on_the_way, path_of};
 use crate::failure::Failure;
@@ -139,9 +139,10 @@ impl<'a> Trial<'a> {
     /// What must be added for `asked` to be allowed, or else the way out.
     pub(super) fn solve(mut self, asked: Asked<'_>) -> Result<Vec<Step>, Box<Advice>> {
         let never = |why: String| Box::new(Advice::Never(why));
-        let useless = || never("no option and no rule can allow it".to_owned());
+        let mut in_vain = "no option and no rule can allow it";
         let mut steps: Vec<Step> = Vec::new();
         for _ in 0..STEPS {
+            let useless = || never(in_vain.to_owned());
             let image = self.image(asked).map_err(|_| useless())?;
             let image = prepare::parse_image(&image).map_err(|_| useless())?;
             let kept = |gone| Some(never(self.why_kept(self.kept_by(&image, asked, gone)?, asked)));
@@ -169,6 +170,10 @@ impl<'a> Trial<'a> {
             if let Some(why) = self.withheld(&denied) {
                 return Err(never(why.to_owned()));
             }
+            if let Some(way_out) = consent(&denied, self.advisor.person) {
+                in_vain = way_out;
+            }
+            let useless = || never(in_vain.to_owned());
             let (anchor, extent) = asked.grantable_at(&denied, self.advisor.began);
             if extent.is_for_entries() && self.advisor.is_beyond_advice(path_of(anchor.path)) {
                 return Err(never(ANOTHER_EACH_TIME.to_owned()));
@@ -191,7 +196,7 @@ impl<'a> Trial<'a> {
                 }
             }
         }
-        Err(useless())
+        Err(never(in_vain.to_owned()))
     }
 
     /// Why a directory stays in its place.

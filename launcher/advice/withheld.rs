@@ -32,16 +32,23 @@ fn way_out(restraint: Restraint, is_question: bool, person: Person) -> Option<&'
         }
         // A pattern outweighs it.
         Restraint::Default if !is_question => return None,
-        Restraint::Prompt | Restraint::Read | Restraint::Default => match person {
-            Person::Asked => "a person said no; the next run asks again",
-            Person::Unwanted => {
-                "nobody consented; --non-interactive keeps it from being asked about"
-            }
-            Person::Absent => "nobody consented; in a terminal it is asked about",
-            Person::Uninformed(why) => why.way_to_ask(),
-        },
+        Restraint::Prompt | Restraint::Read | Restraint::Default => way_to_consent(person),
         Restraint::Sensitive => return None,
     })
+}
+
+const fn way_to_consent(person: Person) -> &'static str {
+    match person {
+        Person::Asked => "a person said no; the next run asks again",
+        Person::Unwanted => "nobody consented; --non-interactive keeps it from being asked about",
+        Person::Absent => "nobody consented; in a terminal it is asked about",
+        Person::Uninformed(why) => why.way_to_ask(),
+    }
+}
+
+/// The way out where a person's consent lifts it and a grant on the very path would, if no such grant can be advised.
+pub(super) fn consent(denied: &decide::Denial, person: Person) -> Option<&'static str> {
+    denied.ask.then(|| way_to_consent(person))
 }
 
 /// Whether the `default` withholds it, which a pattern outweighs.

@@ -258,3 +258,13 @@ fn a_denial_that_was_typed_is_what_to_leave_out() {
         run.assert_code(1).assert_stderr("leave out `--deny file`");
     }
 }
+
+/// No rule can name what has another name each time; a person can be asked about it.
+#[test]
+fn a_sensitive_name_that_is_drawn_takes_a_person() {
+    let scratch = Scratch::new();
+    let text = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n";
+    scratch.write("ws/jp-confine.toml", text);
+    let run = product(&scratch, &["--", "mktemp", ".env.XXXXXXXXXX"]).run();
+    run.assert_code(1).assert_stderr("nobody consented; in a terminal it is asked about");
+}
