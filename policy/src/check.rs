@@ -203,7 +203,11 @@ impl<'a> Context<'a> {
         let resolved = self.root.resolve(&spelled, op)?;
         result.target = self.target(&resolved.path, &spelled);
         result.resolved = Some(resolved.path.clone());
-        self.within_boundary(&resolved, &spelled)?;
+        self.within_boundary(&resolved, &spelled).inspect_err(|reason| {
+            let rule = self.unapproved(&spelled).filter(|_| *reason == Reason::Escape);
+            result.rule.clone_from(&rule);
+            result.detail = rule.map(|rule| Detail::Unapproved { rule });
+        })?;
 
         let route = self.root.as_path().join(&spelled);
         self.decide(image, &resolved.path, &route, result)
@@ -321,6 +325,17 @@ impl<'a> Context<'a> {
             _ => false,
         });
         Err(if entered { Reason::NestedEscape } else { Reason::Escape })
+    }
+
+    /// The external rule on what is spelled so that was left out, if there is one.
+    fn unapproved(&self, spelled: &Path) -> Option<String> {
+        let is_it = |grant: &&Grant| match &grant.kind {
+            GrantKind::Tombstone { lexical_path } => {
+                lexical_path.as_ref().is_some_and(|link| spelled.starts_with(link))
+            }
+            _ => false,
+        };
+        self.grants.iter().find(is_it).map(|grant| grant.origin.to_string())
     }
 
     fn shown_to_tool<'p>(&self, path: &'p Path) -> &'p Path {

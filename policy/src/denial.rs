@@ -91,6 +91,8 @@ pub(crate) enum Detail {
         /// The pattern, its list, and where it is written.
         what: String,
     },
+    /// It leads outside of the workspace, and the target of this rule is not approved.
+    Unapproved { rule: String },
     /// The user denied it, or what it is in.
     ByUser,
     /// It says what is allowed, and is no tool's to change.
@@ -131,6 +133,9 @@ impl Detail {
             Self::Withheld { what } => {
                 format!("the policy does not grant it, and {what} withholds it as well")
             }
+            Self::Unapproved { rule } => {
+                format!("it leads outside the workspace, and the target of {rule} is not approved")
+            }
             Self::ByUser => "the user denied it".to_string(),
             Self::Control => "nobody may change it".to_string(),
         }
@@ -157,6 +162,9 @@ impl Detail {
             }
             Self::Withheld { .. } => {
                 "No rule and no flag alone allows it; ask the user whether both are meant so."
+            }
+            Self::Unapproved { .. } => {
+                "To allow what that rule grants, ask the user to approve its target."
             }
             Self::ByUser => "No rule outweighs that; ask the user whether it is meant so.",
         };

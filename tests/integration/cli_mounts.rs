@@ -380,3 +380,15 @@ fn what_was_mounted_once_is_offered_as_a_mount() {
     say(&scratch, "approvals revoke fork").assert_ok();
     assert!(!refused(&scratch).stderr.contains("--mount"));
 }
+
+/// And not one more rule.
+#[test]
+fn a_check_says_that_an_approval_is_missing() {
+    let scratch = forked();
+    let checked = say(&scratch, "check read fork/inner");
+    checked.assert_code(1).assert_stdout("the target of rule `fork` (");
+    checked.assert_stdout("ask the user to approve its target");
+    say(&scratch, "check read ../out/secret").assert_code(1);
+    symlink(scratch.out(), scratch.path("ws/loose")).expect("a link");
+    say(&scratch, "check read loose/secret").assert_stdout("an `access.fs` rule on the link");
+}
