@@ -62,23 +62,18 @@ impl Typing {
 
     fn begin(terminal: File) -> io::Result<Self> {
         let interrupting = Interrupting::begin();
-        let (told, teller) = (channel(), channel());
-        let ((threads, thread), (lines, line)) = (told, teller);
+        let (tell_thread, thread) = channel();
+        let (tell_line, lines) = channel();
         let read = move || {
             Interrupting::let_through();
             // Nobody is there to hear it who does not want to know any more.
-            let _ = threads.send(gettid().as_raw_nonzero().get());
-            let _ = lines.send(line_of(&terminal));
+            let _ = tell_thread.send(gettid().as_raw_nonzero().get());
+            let _ = tell_line.send(line_of(&terminal));
         };
         let reader = Builder::new().name("keys".into()).spawn(read)?;
         let thread = thread.recv().map_err(io::Error::other)?;
-        Ok(Self {
-            lines: line,
-            is_alone: false,
-            reader: Some(reader),
-            thread,
-            _interrupting: interrupting,
-        })
+        let (is_alone, reader) = (false, Some(reader));
+        Ok(Self { lines, is_alone, reader, thread, _interrupting: interrupting })
     }
 
     /// Whether nobody else reads there until the line is ended.

@@ -107,9 +107,8 @@ pub(crate) struct Options {
     /// For the same: what is hidden in place of its home, which is an empty folder
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) hidden: Option<PathBuf>,
-
     /// For the same: the file by which turns at its host's terminal are taken
-    #[arg(long, value_name = "DIR", hide = true)]
+    #[arg(long, value_name = "FILE", hide = true)]
     pub(crate) turns: Option<PathBuf>,
     /// No warnings and no report of denials
     #[arg(short, long, conflicts_with = "verbose")]
