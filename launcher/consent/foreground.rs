@@ -81,6 +81,7 @@ impl Foreground {
         // What was typed before was not typed in answer to this.
         taken.lines = Some(Lines::read_by(&taken.terminal)?);
         while pressed()?.is_some() {}
+        was_stopped()?;
         Ok(Some(taken))
     }
 
@@ -143,8 +144,9 @@ impl Foreground {
         }
         let is_interrupted =
             line.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted);
-        if is_interrupted || !self.are_lines_known() {
-            // What is typed now is typed to others, or read in another way than it was typed.
+        if is_interrupted || was_stopped()? || !self.are_lines_known() {
+            // What is typed now is typed to others, or read in another way than it was typed, or after others who
+            // waited for their turn.
             return Ok(Some(Said::Nothing));
         }
         let Some(line) = line? else { return Ok(None) };
@@ -200,6 +202,12 @@ fn pressed() -> io::Result<Option<Signal>> {
     // Others are no keys.
     let arrival = arrival.filter(|arrival| arrival.sender.is_none());
     Ok(arrival.and_then(|arrival| Signal::from_named_raw(arrival.signal)))
+}
+
+/// Whether this process was stopped, and is continued: a read that waits begins anew then. The signal is blocked here,
+/// and waits.
+fn was_stopped() -> io::Result<bool> {
+    Ok(Signals::of(&[libc::SIGCONT]).wait(Some(Duration::ZERO))?.is_some())
 }
 
 /// Says that a question waits for the `terminal`.

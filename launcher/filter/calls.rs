@@ -29,6 +29,8 @@ pub(super) enum Fate {
     Addressed { address: u32 },
     /// With a path in this argument the same; without one a cookie counts.
     Times { path: u32 },
+    /// With an address of this length, which may be of a unix socket, the same; with a longer one a cookie counts.
+    Connect { length: u32 },
     /// What is done to the process whose number is this argument: the supervisor judges it, unless that is
     /// zero, which is the caller's own.
     Process { number: u32 },
@@ -117,11 +119,14 @@ pub(super) const BEYOND_LANDLOCK: &[c_long] = &[
     libc::SYS_lremovexattr,
     SYS_REMOVEXATTRAT,
     SYS_FILE_SETATTR,
-    libc::SYS_connect,
     libc::SYS_inotify_add_watch,
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
 ];
+
+/// The same of `connect`, whose address has its length in this argument. Where that is longer than any of a unix socket a
+/// cookie counts.
+pub(super) const CONNECTING: (c_long, Fate) = (libc::SYS_connect, Fate::Connect { length: 2 });
 
 /// The same of what is open, which Landlock let the run open; to read attributes; and `openat2`, whose flags are in
 /// memory. The library's word counts.

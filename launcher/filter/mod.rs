@@ -146,7 +146,9 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
     for &number in calls::BEYOND_LANDLOCK {
         add(number, Fate::TrapAlways);
     }
-    add(calls::TIMES.0, calls::TIMES.1);
+    for (number, fate) in [calls::TIMES, calls::CONNECTING] {
+        add(number, fate);
+    }
     for &(number, fate) in calls::SCHEDULING {
         add(number, fate);
     }
@@ -272,6 +274,7 @@ impl Writer {
             | Fate::Send { .. }
             | Fate::Addressed { .. }
             | Fate::Times { .. }
+            | Fate::Connect { .. }
             | Fate::Process { .. }
             | Fate::Limits { .. }
             | Fate::Cores
@@ -297,6 +300,7 @@ impl Writer {
             Fate::Send { flags, address } => self.send(flags, address),
             Fate::Addressed { address } => self.notify_with(address),
             Fate::Times { path } => self.times(path),
+            Fate::Connect { length } => self.connect(length),
             Fate::SocketOption => self.socket_option(),
             Fate::Process { number } => self.process(number),
             Fate::Limits { cores } => self.limits(cores),
@@ -341,6 +345,14 @@ impl Writer {
     /// A call with a path in that argument goes to the supervisor; without one a cookie counts.
     fn times(&mut self, path: u32) {
         self.branch_on_pointer(path, self.notify, self.trap);
+    }
+
+    /// A call with an address of this length goes to the supervisor if that may be of a unix socket (`unix(7)`), which
+    /// the kernel takes none of that is longer; with a longer one a cookie counts.
+    fn connect(&mut self, length: u32) {
+        let longest = u32::try_from(size_of::<libc::sockaddr_un>()).expect("110 bytes");
+        self.load_argument(length);
+        self.program.branch(Test::AtLeast(longest + 1), self.trap, self.notify);
     }
 
     fn answers(&mut self) {

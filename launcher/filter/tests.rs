@@ -271,6 +271,10 @@ fn no_cookie_opens_what_is_beyond_landlock() {
         let call = Call::of(number, &[1, 1, 1]).with_cookie(COOKIE);
         assert_eq!(answer(&filter, call), NOTIFY, "call {number}");
     }
+    let connect = |length| Call::of(libc::SYS_connect, &[0, 1, length]);
+    assert_eq!(answer(&filter, connect(110).with_cookie(COOKIE)), NOTIFY);
+    assert_eq!(answer(&filter, connect(128).with_cookie(COOKIE)), ALLOW);
+    assert_eq!(answer(&filter, connect(128)), NOTIFY);
     let times = |path| Call::of(libc::SYS_utimensat, &[0, path]);
     assert_eq!(answer(&filter, times(1 << 32).with_cookie(COOKIE)), NOTIFY);
     assert_eq!(answer(&filter, times(0).with_cookie(COOKIE)), ALLOW);

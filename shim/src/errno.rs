@@ -18,6 +18,7 @@ macro_rules! names {
 names!(
     E2BIG,
     EACCES,
+    EAFNOSUPPORT,
     EAGAIN,
     EBADF,
     EBUSY,

@@ -267,3 +267,48 @@ fn assert_nothing_left_is_opened(linked: Linked) {
     }
     assert_eq!(outcome.stdout.trim_end(), expected, "{outcome}");
 }
+
+/// Who connects gets the kernel's answers, be it the supervisor that connects or the program itself, by an address that
+/// is longer than it was given.
+#[test]
+fn to_connect_is_answered_as_by_the_kernel() {
+    if !have("python3") {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write(
+        "ws/connect.py",
+        r"
+import ctypes, errno, socket, struct
+lib = ctypes.CDLL(None, use_errno=True)
+def answer(kind, address):
+    one = socket.socket(*kind)
+    failed = lib.connect(one.fileno(), address, len(address))
+    return errno.errorcode[ctypes.get_errno()] if failed else 'ok'
+v4 = struct.pack('=H', socket.AF_INET) + struct.pack('!H', 1) + b'\x7f\0\0\1' + bytes(8)
+v6 = struct.pack('=H', socket.AF_INET6) + struct.pack('!H', 1) + bytes(19) + b'\1' + bytes(4)
+local = struct.pack('=H', socket.AF_UNIX)
+addresses = [v4, v6, v4[:8], v6[:24], v4 + bytes(112), v6 + bytes(100), v4 + bytes(113), v4[:2], b'', bytes(16)]
+addresses += [local, local + b'\0none', local + bytes(108), local + bytes(126)]
+for kind in [(2, 1), (2, 2), (10, 1), (10, 2), (1, 1), (1, 2)]:
+    print(kind, [answer(kind, address) for address in addresses])
+for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET:
+    name = '\0jp-confine-%d-%d' % (kind, __import__('os').getpid())
+    server, client = socket.socket(1, kind), socket.socket(1, kind)
+    server.bind(name)
+    if kind != socket.SOCK_DGRAM: server.listen(1)
+    client.connect(name)
+    client.send(b'told')
+    print((server if kind == socket.SOCK_DGRAM else server.accept()[0]).recv(9))
+",
+    );
+    let run = |mode, flags: &[&str]| {
+        Run::new(&scratch, "python3", &["connect.py"]).mode(mode).flags(flags).run()
+    };
+    let bare = run(Mode::Bare, &[]);
+    for enforce in ["cooperative", "layered", "strict"] {
+        let confined = run(Mode::Confined, &["--enforce", enforce]);
+        assert_eq!(confined.stdout, bare.assert_ok().stdout, "{enforce}: {confined}");
+        assert!(confined.stderr.is_empty(), "{enforce}: {confined}");
+    }
+}

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::net::sockopt::{socket_acceptconn, socket_cookie, socket_type};
 use rustix::net::{SocketAddrUnix, SocketType, getsockname};
 
-use super::network::{domain, is_datagram, refuse_unruled, shown_name};
+use super::network::{domain, refuse_unruled, shown_name};
 use crate::descendants::{self, sockets_of};
 use crate::events::Reason;
 use crate::net::address;
@@ -19,7 +19,8 @@ use crate::sys::notification::Answer;
 
 /// connect(2) to such a name, or to none.
 pub(super) fn connect(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<Answer, Errno> {
-    let names_nobody = given.len() <= 2 || address::family(given) != libc::AF_UNIX;
+    let is_too_long = given.len() > size_of::<libc::sockaddr_un>();
+    let names_nobody = is_too_long || given.len() <= 2 || address::family(given) != libc::AF_UNIX;
     let _server = if names_nobody { None } else { admit(task, socket, given)? };
     let _acting = task.begin()?;
     task.wait(|| actions::connect(socket, given)).map(|()| Answer::Value(0))
@@ -31,15 +32,13 @@ pub(super) fn connect(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result
 /// `ECONNREFUSED` where nobody has the name, `EACCES` where somebody outside of the run has.
 fn admit(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<Option<OwnedFd>, Errno> {
     let shown = shown_name(given);
-    if !is_datagram(socket)? {
-        let sought = Server::sought_by(socket, given)?;
-        let server = task.policy.handed.as_ref().and_then(|handed| sought.hold(handed));
-        if server.is_some() {
-            return Ok(server);
-        }
-        if !is_taken(task, &shown) {
-            return Err(Errno::CONNREFUSED);
-        }
+    let sought = Server::sought_by(socket, given)?;
+    let server = task.policy.handed.as_ref().and_then(|handed| sought.hold(handed));
+    if server.is_some() {
+        return Ok(server);
+    }
+    if !is_taken(task, &shown) {
+        return Err(Errno::CONNREFUSED);
     }
     refuse_unruled(task, Reason::Peer, &shown)?;
     Ok(None)
@@ -76,7 +75,7 @@ impl<'a> Server<'a> {
         let own = SocketAddrUnix::try_from(getsockname(socket)?)?;
         Ok(own.abstract_name() == Some(self.name)
             && socket_type(socket)? == self.kind
-            && socket_acceptconn(socket)?
+            && (self.kind == SocketType::DGRAM || socket_acceptconn(socket)?)
             && actions::network_namespace(socket)? == self.namespace)
     }
 }

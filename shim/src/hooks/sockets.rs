@@ -10,7 +10,7 @@ use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};
 use crate::hooks::entries::no_entry;
 #[cfg(target_os = "linux")]
-use crate::hooks::linux::sockets::{is_for_others, send_by_libc};
+use crate::hooks::linux::sockets::{connect_to_host, is_for_others, send_by_libc};
 #[cfg(target_os = "linux")]
 use crate::libc_functions;
 use crate::path::Spelling;
@@ -53,6 +53,15 @@ impl Address {
     /// # Errors
     /// `EFAULT`.
     pub(super) fn name(&self) -> Result<Option<&[u8]>, Errno> {
+        let named = self.bytes()?.and_then(|bytes| bytes.split_at_checked(PATH_AT));
+        Ok(named.filter(|(family, _)| sys::is_unix(family)).map(|(_, name)| name))
+    }
+
+    /// All of it, where it may be one; more than a family.
+    ///
+    /// # Errors
+    /// `EFAULT`.
+    pub(super) fn bytes(&self) -> Result<Option<&[u8]>, Errno> {
         let name_len = self.len.saturating_sub(PATH_AT);
         if self.at.is_null() || name_len == 0 || name_len > size_of::<libc::sockaddr_un>() {
             return Ok(None);
@@ -61,11 +70,7 @@ impl Address {
         memory::check(self.at.addr().wrapping_add(self.len).wrapping_sub(1))?;
         // SAFETY: the first and the last byte were just found readable, and an address is smaller
         // than a page.
-        let bytes = unsafe { core::slice::from_raw_parts(self.at, self.len) };
-        Ok(bytes
-            .split_at_checked(PATH_AT)
-            .filter(|(family, _)| sys::is_unix(family))
-            .map(|(_, name)| name))
+        Ok(Some(unsafe { core::slice::from_raw_parts(self.at, self.len) }))
     }
 }
 
@@ -121,6 +126,10 @@ pub(super) fn connect_to(fd: c_int, address: Address) -> Result<(), Errno> {
         #[cfg(target_os = "linux")]
         if is_for_others(address) {
             return cancellation::point(|| sys::connect_name(fd, address.at.cast(), address.len));
+        }
+        #[cfg(target_os = "linux")]
+        if let Some(connected) = connect_to_host(fd, address) {
+            return connected;
         }
         let connected = cancellation::point(|| sys::connect(fd, address.at.cast(), address.len));
         return connected.map_err(|errno| told(c"connect", errno, address));

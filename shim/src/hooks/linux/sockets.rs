@@ -33,6 +33,28 @@ pub(in crate::hooks) fn is_for_others(address: Address) -> bool {
         && session::image().is_ok_and(Image::judges_abstract_names)
 }
 
+/// Connects to an internet address; `None` where it is none.
+///
+/// The filter passes on to the supervisor whoever connects by an address that may be of a unix socket: these have at
+/// most `sizeof(struct sockaddr_un)` bytes (`unix(7)`). Others may be longer than they need.
+pub(in crate::hooks) fn connect_to_host(fd: c_int, address: Address) -> Option<Result<(), Errno>> {
+    let bytes = address.bytes().ok()??;
+    let family: [u8; 2] = bytes.get(..2)?.try_into().ok()?;
+    let least = match c_int::from(u16::from_ne_bytes(family)) {
+        libc::AF_INET => size_of::<libc::sockaddr_in>(),
+        libc::AF_INET6 => size_of::<libc::sockaddr_in6>(),
+        _ => return None,
+    };
+    if bytes.len() != least {
+        return None;
+    }
+    let mut long = [0; size_of::<libc::sockaddr_storage>()];
+    long.get_mut(..least)?.copy_from_slice(bytes);
+    let connected = cancellation::point(|| sys::connect(fd, long.as_ptr().cast(), long.len()));
+    // A socket of another family says first that the length is wrong.
+    if connected == Err(Errno::EAFNOSUPPORT) { None } else { Some(connected) }
+}
+
 /// Reports that the server of an abstract name is not of the run.
 #[inline(never)]
 pub(in crate::hooks) fn out_of_reach(call: &CStr, name: &[u8]) -> Errno {
