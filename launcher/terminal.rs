@@ -200,8 +200,7 @@ impl Terminal {
         let ending = Signals::of(&ENDING).hold();
         let lines = Lines::read_by(&self.file)?;
         let typing = Typing::at(&self.file)?;
-        let is_signed = words.is_consent && !typing.is_alone();
-        let sign = is_signed.then(Countersign::new).transpose()?;
+        let sign = typing.countersign()?.filter(|_| words.is_consent);
         let sign_words = sign.as_ref().map(Countersign::words).unwrap_or_default();
         self.file.write_all((sign_words + &words.text).as_bytes())?;
         self.standing = Some(Standing { words, sign, typing, lines, _ending: ending });

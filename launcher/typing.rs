@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use rustix::termios::{QueueSelector, tcflush};
 use rustix::thread::gettid;
 
+use crate::countersign::Countersign;
 use crate::sys::signals::Interrupting;
 
 /// The kernel hands out no longer lines.
@@ -81,6 +82,15 @@ impl Typing {
         self.is_alone
     }
 
+    /// What a yes has to end with, which is another for each question: one that was typed may be known by now. Nothing
+    /// where this [`Self::is_alone`].
+    ///
+    /// # Errors
+    /// Where nothing is random.
+    pub(crate) fn countersign(&self) -> io::Result<Option<Countersign>> {
+        (!self.is_alone).then(Countersign::new).transpose()
+    }
+
     /// The line, with its end, if it is there by now, or within `patience`; without one where it was not ended by a
     /// key for that, as ^D.
     ///
@@ -100,12 +110,15 @@ impl Typing {
         let is_there = || fs::read_to_string(&place).is_ok_and(|place| place == AT_THE_KEYS);
         let has_ended = || self.reader.as_ref().is_none_or(JoinHandle::is_finished);
         for _ in 0..LOOKS {
-            if is_there() || has_ended() {
-                break;
+            if is_there() {
+                return true;
+            }
+            if has_ended() {
+                return false;
             }
             thread::sleep(LOOK);
         }
-        is_there()
+        false
     }
 }
 

@@ -109,8 +109,7 @@ impl Foreground {
             Err(_) if !self.are_lines_known() => return Ok(Said::Nothing),
             typing => typing?,
         };
-        // Each has a word of its own: one that was typed may be known by now.
-        let sign = (!typing.is_alone()).then(Countersign::new).transpose()?;
+        let sign = typing.countersign()?;
         let sign_words = sign.as_ref().map(Countersign::words).unwrap_or_default();
         self.say(&format!("\r\n{sign_words}{words}{offer}"))?;
         loop {

@@ -142,9 +142,11 @@ impl Draft {
         why: &str,
         version: ABI,
     ) -> Option<Rule> {
+        if !order.machine.supervises() {
+            return None;
+        }
         let strict = order.enforce == Enforce::Strict;
-        let there = standing::around_programs(path, order.image, order.workspace, strict)
-            .filter(|_| order.machine.supervises())?;
+        let there = standing::around_programs(path, order.image, order.workspace, strict)?;
         let rights = bounds::rights(Capabilities::EXECUTE, version);
         let implied = bounds::implied(Capabilities::EXECUTE);
         let granted = standing::grants_all(order.image, there, implied, strict);
