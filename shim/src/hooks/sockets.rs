@@ -124,10 +124,6 @@ pub(super) fn connect_to(fd: c_int, address: Address) -> Result<(), Errno> {
     let mut path = SocketPath::new();
     if address.path(&mut path)?.is_none() {
         #[cfg(target_os = "linux")]
-        if is_for_others(address) {
-            return cancellation::point(|| sys::connect_name(fd, address.at.cast(), address.len));
-        }
-        #[cfg(target_os = "linux")]
         if let Some(connected) = connect_to_host(fd, address) {
             return connected;
         }

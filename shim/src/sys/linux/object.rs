@@ -237,11 +237,6 @@ pub(crate) fn connect(fd: c_int, address: *const c_void, len: usize) -> Result<(
     only_judged(libc::SYS_connect, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
 }
 
-/// As [`connect`], to a name that a supervisor is to judge.
-pub(crate) fn connect_name(fd: c_int, address: *const c_void, len: usize) -> Result<(), Errno> {
-    unjudged(libc::SYS_connect, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
-}
-
 /// bind(2), to an address that is no path.
 pub(crate) fn bind(fd: c_int, address: *const c_void, len: usize) -> Result<(), Errno> {
     only_judged(libc::SYS_bind, [word(fd), address.expose_provenance(), len, 0, 0]).map(|_| ())
