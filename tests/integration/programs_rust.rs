@@ -72,6 +72,37 @@ fn build_test_and_run() {
     before.assert_same(&scratch.forbidden());
 }
 
+/// The first build ever: cargo makes its database in a folder of its own, and syncs that. What it keeps there
+/// to log in with is no build script's.
+#[test]
+fn the_first_build_of_a_home() {
+    let scratch = Scratch::new();
+    scratch.write("ws/Cargo.toml", "[package]\nname = 'app'\nversion = '0.1.0'\n");
+    scratch.write("ws/src/main.rs", "fn main() {}\n");
+    let home = scratch.home().join(".cargo");
+    let home = home.to_str().expect("UTF-8");
+    let build = |scratch| {
+        let proxies = PathBuf::from(std::env::var_os("HOME").expect("HOME")).join(".cargo");
+        let proxies = std::env::var_os("CARGO_HOME").map_or(proxies, PathBuf::from).join("bin");
+        let proxies = proxies.to_str().expect("UTF-8").to_owned();
+        cargo(scratch, &["build", "-v"]).env("CARGO_HOME", home).flags(&["-x", &proxies]).run()
+    };
+    let first = build(&scratch);
+    first.assert_ok();
+    assert!(!first.stderr.contains("denied"), "{}", first.stderr);
+
+    let secret = scratch.read("out/secret");
+    scratch.write("home/.cargo/credentials.toml", &secret);
+    let reads = "fn main() {
+        let file = std::env::var(\"CARGO_HOME\").unwrap() + \"/credentials.toml\";
+        println!(\"cargo::warning={:?}\", std::fs::read_to_string(file));
+    }";
+    scratch.write("ws/build.rs", reads);
+    let second = build(&scratch);
+    second.assert_ok().assert_stderr("warning: app").assert_no_secret();
+    assert!(second.stderr.contains("credentials.toml"), "{}", second.stderr);
+}
+
 /// A test that reads what the crate was not granted fails; the same test bare passes.
 #[test]
 fn a_crate_whose_test_reads_out() {
