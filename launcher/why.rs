@@ -48,6 +48,7 @@ struct Head {
     /// In which directory; relative names of files are as seen from there.
     #[serde(default)]
     directory: Option<String>,
+    /// What was typed, each a word for a shell.
     command: Vec<String>,
     status: u8,
     denials: u64,
@@ -335,10 +336,10 @@ fn capability(denial: &Denial) -> Vec<String> {
     denial.missing.iter().map(|one| one.to_string()).chain(net).collect()
 }
 
-/// A line that was typed, as text.
+/// A line that was typed, as words for a shell.
 fn command(name: &OsStr, arguments: &[OsString]) -> Vec<String> {
     let words = std::iter::once(name).chain(arguments.iter().map(OsString::as_os_str));
-    words.map(|word| word.to_string_lossy().into_owned()).collect()
+    words.map(|word| report::quoted(word.as_bytes())).collect()
 }
 
 /// `why --last`: explains the denials of the last run of the workspace.
@@ -368,4 +369,17 @@ pub(crate) fn last(context: &Context, options: &Options, json: bool) -> Result<u
 
 fn unreadable(error: &io::Error) -> Failure {
     Failure::own(format!("the record of the last run cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_line_is_kept_as_a_shell_reads_it() {
+        let arguments = [OsString::from("a b"), OsString::from_vec(b"c\xff".to_vec())];
+        assert_eq!(command(OsStr::new("cat"), &arguments), ["cat", "'a b'", r"$'c\xff'"]);
+    }
 }

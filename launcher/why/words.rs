@@ -26,13 +26,11 @@ pub(super) fn nothing(workspace: &Workspace) -> String {
 
 /// For people: the run, and each of its denials with the way out.
 pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
-    let command: Vec<String> =
-        head.command.iter().map(|word| report::quoted(word.as_bytes())).collect();
     let noun = if head.denials == 1 { "denial" } else { "denials" };
     let mut text = report::folded(&format!(
         "{} {noun} in the last run: {} (exit status {})\n",
         head.denials,
-        report::short(command.join(" ").as_bytes()),
+        report::short(head.command.join(" ").as_bytes()),
         head.status
     ));
     let mut told = BTreeSet::new();
