@@ -22,6 +22,9 @@ const OPENING: [&[u8]; 4] = [b"open", b"fopen", b"freopen", b"scandir"];
 /// Calls that start what they name; others that execute read it.
 const STARTING: [&[u8]; 4] = [b"exec", b"fexecve", b"posix_spawn", b"pidfd_spawn"];
 
+/// What the calls on message queues begin with: these are the kernel's, and need no file.
+const QUEUES: &[u8] = b"mq_";
+
 /// What the system says of the user's own access to a place.
 pub(crate) type Rights = fn(&Path, Access) -> Result<(), Errno>;
 
@@ -47,6 +50,9 @@ impl<'d> Refusal<'d> {
 impl Advisor<'_> {
     /// Why a grant would not help where the system refuses what is `asked`, too. Looks at the disk.
     pub(super) fn refused_by_system(&self, denial: &Denial, asked: Asked<'_>) -> Option<String> {
+        if denial.call.starts_with(QUEUES) {
+            return None;
+        }
         let Refusal { what, place, why } = match asked {
             Asked::Rename { from, to, destination } => {
                 self.refuses_move(path_of(from.path), path_of(to.path), destination)

@@ -49,6 +49,7 @@ fn what_the_system_refuses_too_is_not_advised() {
         denial("stat", "/srv/file", R),
         denial("chdir", "/srv", R),
         denial("dlopen", "/w/file", X),
+        denial("mq_open", "/srv/queue", C),
         pair("link", "/srv/file", "/w/a", C, true),
     ] {
         assert!(matches!(advisor.advise(&denial), Advice::Grant { .. }), "{denial:?}");
