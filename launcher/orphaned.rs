@@ -10,6 +10,9 @@ use rustix::process::{Pid, Signal};
 
 use crate::descendants::{fields, processes};
 
+/// No process.
+const NOBODY: i32 = 0;
+
 /// Where a process stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Standing {
@@ -21,10 +24,21 @@ struct Standing {
 /// Whether there is who may continue the group of `front`: it would be no orphaned one without this process.
 pub(crate) fn has_shell(front: Pid) -> bool {
     let own = rustix::process::getpid().as_raw_nonzero().get();
-    let standings: HashMap<i32, Standing> =
-        processes().filter_map(|(pid, stat)| Some((pid, Standing::of(&stat)?))).collect();
+    let standings = all();
     let front = standings.get(&front.as_raw_nonzero().get());
     front.is_some_and(|front| is_kept(&standings, *front, own))
+}
+
+/// Whether a process group is an orphaned one for the kernel, for which this process counts, too.
+pub(crate) fn is(group: i32) -> bool {
+    let standings = all();
+    let member = standings.values().find(|one| one.group == group);
+    !member.is_some_and(|member| is_kept(&standings, *member, NOBODY))
+}
+
+/// Where every process stands.
+fn all() -> HashMap<i32, Standing> {
+    processes().filter_map(|(pid, stat)| Some((pid, Standing::of(&stat)?))).collect()
 }
 
 /// Ends the stopped group of `front` as the kernel does: who handles the first signal goes on.
@@ -36,15 +50,15 @@ pub(crate) fn end(front: Pid) {
     }
 }
 
-/// Whether a parent of somebody in the group of `front`, beside `supervisor`, is in the session, and not in the
+/// Whether a parent of somebody in the group of `member`, other than `except`, is in the session, and not in the
 /// group.
-fn is_kept(standings: &HashMap<i32, Standing>, front: Standing, supervisor: i32) -> bool {
-    let members = standings.values().filter(|one| one.group == front.group);
-    let mut parents = members.map(|one| one.parent).filter(|&parent| parent != supervisor);
+fn is_kept(standings: &HashMap<i32, Standing>, member: Standing, except: i32) -> bool {
+    let members = standings.values().filter(|one| one.group == member.group);
+    let mut parents = members.map(|one| one.parent).filter(|&parent| parent != except);
     parents.any(|parent| {
         standings
             .get(&parent)
-            .is_some_and(|one| one.session == front.session && one.group != front.group)
+            .is_some_and(|one| one.session == member.session && one.group != member.group)
     })
 }
 

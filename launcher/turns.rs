@@ -25,6 +25,12 @@ pub(crate) struct Turn {
     _lock: Option<File>,
 }
 
+/// No question is put at the terminal until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Pause {
+    _lock: Option<File>,
+}
+
 impl Turns {
     /// At the terminal of this process, which is told from those of other machines that share the folder.
     pub(crate) fn of(context: &Context) -> Self {
@@ -62,10 +68,19 @@ impl Turns {
 
     /// Whether a question stands.
     pub(crate) fn is_taken(&self) -> bool {
-        let is_locked =
-            |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
-        open(self.file.as_deref(), false).is_some_and(is_locked)
+        open(self.file.as_deref(), false).is_some_and(|file| is_locked(&file))
     }
+
+    /// Has the next question wait, unless one stands. Who does this again and again has to leave time for one.
+    pub(crate) fn pause(&self) -> Option<Pause> {
+        let lock = open(self.file.as_deref(), true);
+        (!lock.as_ref().is_some_and(is_locked)).then_some(Pause { _lock: lock })
+    }
+}
+
+/// Whether somebody has the turn. Else nobody gets it as long as the file is open.
+fn is_locked(file: &File) -> bool {
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
 /// Opens a file that is locked, which is made where it is missing, if `make` says so.

@@ -146,7 +146,7 @@ impl Consent {
             let turn = self.about.turns.next_at_once();
             if let Some(turn) = turn.filter(|_| self.is_any_waited_for(questions)) {
                 // Whoever is stopped from here on is stopped for the question.
-                self.asking.store(true, Ordering::Relaxed);
+                self.begin_to_ask();
                 let taken = Foreground::take(terminal.try_clone()?, turn)?;
                 let is_another_jobs = taken.is_none();
                 // Keys come here by now; what was pressed before may have stopped who asks.

@@ -33,6 +33,8 @@ use crate::terminal::controlling;
 
 /// For so long more questions are waited for, so that a person reads them together.
 const GATHER: Duration = Duration::from_millis(60);
+/// How long the terminal is let be between two changes.
+const BETWEEN_CHANGES: Duration = Duration::from_millis(1);
 /// How often it is looked whether a question is over.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 /// For so long a question stands that nobody waits for: a caller that was sent a signal comes back.
@@ -72,6 +74,8 @@ pub(crate) struct Consent {
     terminal: Option<File>,
     /// The terminal belongs to a question: who is stopped for that is not to be reported.
     asking: AtomicBool,
+    /// Held while the terminal is changed for a program.
+    changing: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -117,7 +121,8 @@ impl Consent {
         let (state, changed) = (Mutex::default(), Condvar::new());
         let asks = about.interactive && !about.tiers.is_empty();
         let terminal = asks.then(controlling).and_then(Result::ok);
-        Self { state, changed, about, terminal, asking: AtomicBool::new(false) }
+        let (asking, changing) = (AtomicBool::new(false), Mutex::default());
+        Self { state, changed, about, terminal, asking, changing }
     }
 
     /// What questions are about.
@@ -127,12 +132,33 @@ impl Consent {
 
     /// Whether the terminal belongs to a question at present.
     pub(crate) fn is_asking(&self) -> bool {
-        self.asking.load(Ordering::Relaxed)
+        self.asking.load(Ordering::SeqCst)
     }
 
     /// Whether a question stands at the terminal, of this run's or of another's.
     pub(crate) fn is_question_standing(&self) -> bool {
         self.is_asking() || self.about.turns.is_taken()
+    }
+
+    /// Changes the terminal for a program while no question stands, and none is put; `None` where one stands.
+    pub(crate) fn between_questions<T>(&self, change: impl FnOnce() -> T) -> Option<T> {
+        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_asking() {
+            return None;
+        }
+        let pause = self.about.turns.pause()?;
+        let made = change();
+        drop(pause);
+        // Who changes it all the time leaves time for a question.
+        std::thread::sleep(BETWEEN_CHANGES);
+        Some(made)
+    }
+
+    /// From now on the terminal belongs to a question.
+    fn begin_to_ask(&self) {
+        self.asking.store(true, Ordering::SeqCst);
+        // What was begun before is over then.
+        drop(self.changing.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Waits until none does.
@@ -141,11 +167,7 @@ impl Consent {
     /// `EINTR` where that is interrupted.
     pub(crate) fn wait_for_terminal(&self) -> Result<(), Errno> {
         while self.is_question_standing() {
-            match nanosleep(&LOOK) {
-                NanosleepRelativeResult::Ok => {}
-                NanosleepRelativeResult::Interrupted(_) => return Err(Errno::INTR),
-                NanosleepRelativeResult::Err(errno) => return Err(errno),
-            }
+            nap(&LOOK)?;
         }
         Ok(())
     }
@@ -253,6 +275,18 @@ impl Consent {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sleeps for so long.
+///
+/// # Errors
+/// `EINTR` where that is interrupted.
+pub(crate) fn nap(time: &Timespec) -> Result<(), Errno> {
+    match nanosleep(time) {
+        NanosleepRelativeResult::Ok => Ok(()),
+        NanosleepRelativeResult::Interrupted(_) => Err(Errno::INTR),
+        NanosleepRelativeResult::Err(errno) => Err(errno),
     }
 }
 

@@ -206,7 +206,9 @@ mod common {
         libc::SYS_unshare => "unshare", refused::namespaces(task);
         libc::SYS_setns => "setns", refused::namespaces(task);
         // Of the commands only some of those that terminals get are trapped.
-        libc::SYS_ioctl => "ioctl", terminals::command(task, a.int(0), a.unsigned(1));
+        libc::SYS_ioctl => "ioctl", terminals::command(
+            task, a.int(0), a.unsigned(1), a.word(2),
+        );
         libc::SYS_ptrace => "ptrace", processes::reach(task, a.int(1));
         libc::SYS_process_vm_readv => "process_vm_readv", processes::reach(task, a.int(0));
         libc::SYS_process_vm_writev => "process_vm_writev", processes::reach(task, a.int(0));

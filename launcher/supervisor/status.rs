@@ -3,6 +3,7 @@
 use std::fs;
 
 use rustix::io::Errno;
+use rustix::process::Signal;
 
 use super::proc::Proc;
 use crate::sys::identity::Identity;
@@ -34,6 +35,8 @@ pub(crate) struct Status {
     pub(crate) is_fast_asleep: bool,
     /// A signal waits for it that it does not block.
     pub(crate) has_signal: bool,
+    /// The signals that it blocks, and those that its process ignores.
+    unheard: u64,
 }
 
 impl Status {
@@ -57,6 +60,11 @@ impl Status {
     pub(crate) fn own_mask() -> Option<u32> {
         let text = fs::read_to_string("/proc/thread-self/status").ok()?;
         Self::parse(&text).map(|status| status.mask)
+    }
+
+    /// Whether a signal would do anything to the thread.
+    pub(crate) fn hears(&self, signal: Signal) -> bool {
+        self.unheard & 1 << (signal.as_raw() - 1) == 0
     }
 
     pub(super) fn parse(text: &str) -> Option<Self> {
@@ -84,6 +92,7 @@ impl Status {
             is_lightly_asleep: line("State")?.starts_with('S'),
             is_fast_asleep: line("State")?.starts_with('D'),
             has_signal: (bits("SigPnd")? | bits("ShdPnd")?) & !bits("SigBlk")? != 0,
+            unheard: bits("SigBlk")? | bits("SigIgn")?,
         })
     }
 }
@@ -95,6 +104,7 @@ mod tests {
     const TEXT: &str = "Name:\ta Uid:\\n9\nUmask:\t0027\nState:\tS (sleeping)\nTgid:\t12\nUid:\t1\t2\t3\t4\n\
         Gid:\t5\t6\t7\t8\nGroups:\t10 20 \nTracerPid:\t0\n\
         SigPnd:\t0000000000000000\nShdPnd:\t0000000000000001\nSigBlk:\t0000000000000001\n\
+        SigIgn:\t0000000000200000\n\
         CapEff:\t000001ffffffffff\n";
 
     #[test]
@@ -104,6 +114,8 @@ mod tests {
         assert!(status.is_lightly_asleep && !status.is_fast_asleep && !status.has_signal);
         let unblocked = TEXT.replace("SigBlk:\t0000000000000001", "SigBlk:\t0000000000000002");
         assert!(Status::parse(&unblocked).expect("read").has_signal);
+        assert!(!status.hears(Signal::HUP) && !status.hears(Signal::TTOU));
+        assert!(status.hears(Signal::INT) && status.hears(Signal::TTIN));
         assert_eq!(status.identity.user, [2, 4]);
         assert_eq!(status.identity.group, [6, 8]);
         assert_eq!(status.identity.groups, [10, 20]);
@@ -124,6 +136,7 @@ mod tests {
             "SigPnd",
             "ShdPnd",
             "SigBlk",
+            "SigIgn",
         ] {
             assert_eq!(Status::parse(&TEXT.replace(&format!("\n{name}:"), "\nX:")), None, "{name}");
         }

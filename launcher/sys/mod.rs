@@ -12,6 +12,7 @@ pub(crate) mod notification;
 pub(crate) mod queues;
 pub(crate) mod signals;
 pub(crate) mod streams;
+pub(crate) mod terminals;
 pub(crate) mod tracing;
 #[cfg(test)]
 pub(crate) mod trapped;

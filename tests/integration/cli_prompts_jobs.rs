@@ -156,6 +156,28 @@ fn modes_of_a_question_are_fit_to_be_left() {
     assert!(!terminal.screen().contains("-icanon"), "{}", terminal.screen());
 }
 
+/// Changes of a terminal, by a program in the foreground, beside it, and behind it.
+const CHANGES: &str = include_str!("../terminals/changes.py");
+
+/// What the supervisor does to a terminal for a program is what the program would do.
+#[test]
+fn a_terminal_is_changed_as_bare() {
+    if !have("script") || !have("python3") {
+        return;
+    }
+    let [bare, confined] = [Mode::Bare, Mode::Confined].map(|mode| {
+        let scratch = place();
+        scratch.write("ws/changes.py", CHANGES);
+        let mut terminal =
+            Terminal::start(&Run::new(&scratch, "python3", &["changes.py"]).mode(mode));
+        terminal.see("end");
+        assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+        scratch.read("ws/told")
+    });
+    assert!(bare.contains("stopped by 22") && bare.contains("heard"), "{bare}");
+    assert_eq!(bare, confined);
+}
+
 /// One question at a time, and each answer is for the one that is seen.
 #[test]
 fn runs_in_one_terminal_ask_one_after_the_other() {

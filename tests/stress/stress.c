@@ -18,6 +18,7 @@ static const struct {
     const char *name;
     verb *run;
 } verbs[] = {
+    {"starved", starved},
     {"rewritten-path", rewritten_path},
     {"swapped-descriptor", swapped_descriptor},
     {"swapped-names", swapped_names},

@@ -27,7 +27,7 @@ verb open_files, file_size, identity, hidden, stranger, own_file, start, hangup;
 verb memory, self, places;
 verb intrude, write_to, send_to_own, make_there, namespaces;
 verb abstract, reach;
-verb unserved, few_files, no_processes, attached, seized;
+verb unserved, few_files, no_processes, attached, seized, starved;
 
 /* Ends the program with a message where something that must work does not. */
 void must(int condition, const char *what);

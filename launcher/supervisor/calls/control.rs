@@ -196,8 +196,9 @@ mod tests {
 
     fn sender(process: i32) -> Status {
         let ids = "Uid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t\nCapEff:\t0\n";
-        let rest = "Umask:\t0\nState:\tS\nTracerPid:\t0\nSigPnd:\t0\nShdPnd:\t0\nSigBlk:\t0\n";
-        Status::parse(&format!("Tgid:\t{process}\n{ids}{rest}")).expect("a status")
+        let rest = "Umask:\t0\nState:\tS\nTracerPid:\t0\n";
+        let signals = "SigPnd:\t0\nShdPnd:\t0\nSigBlk:\t0\nSigIgn:\t0\n";
+        Status::parse(&format!("Tgid:\t{process}\n{ids}{rest}{signals}")).expect("a status")
     }
 
     fn credentials(process: i32, user: i32, group: i32) -> Vec<u8> {

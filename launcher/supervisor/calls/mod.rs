@@ -21,6 +21,7 @@ pub(super) mod receptions;
 pub(super) mod refused;
 pub(super) mod renames;
 pub(super) mod sockets;
+mod terminal_changes;
 pub(super) mod terminals;
 pub(super) mod watches;
 pub(super) mod xattrs;

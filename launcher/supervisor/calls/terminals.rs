@@ -7,7 +7,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::refused;
+use super::{refused, terminal_changes};
 use crate::filter;
 use crate::supervisor::caller::Caller;
 use crate::supervisor::task::Task;
@@ -18,27 +18,33 @@ use crate::turns::own_terminal;
 const CONTROLLING: (u32, u32) = (5, 0);
 /// `/dev/ptmx`.
 const MULTIPLEXER: (u32, u32) = (5, 2);
-/// What discards what was typed, or holds back what is shown, and leaves no trace: `TCXONC`, `TCFLSH`, `TCSETSF`,
-/// `TCSETAF`, `TCSETSF2`. It waits whatever its descriptor is of, which by the time of the call may be of another.
-const DISCARDING: [u32; 5] = [0x540a, 0x540b, 0x5404, 0x5408, 0x402c_542d];
+/// `TIOCSPGRP`, which is only for who is in the session, and leaves a trace.
+const FOREGROUND: u32 = 0x5410;
 /// `/dev/null` and its like.
 const MEMORY: u32 = 1;
 /// The first and the last major number of pseudo terminals.
 const PSEUDO: std::ops::RangeInclusive<u32> = 136..=143;
 
-/// A command that is trapped: typing for the user is refused. Another foreground, other modes, and what discards or
-/// holds what is typed or shown wait until no question stands there; then they are the caller's own business, and the
-/// kernel's.
+/// A command that is trapped: typing for the user is refused. Other modes, and what discards or holds back what is
+/// typed or shown, wait until no question stands, and are the supervisor's to make; another foreground waits, and is the
+/// caller's own business then, and the kernel's.
 ///
 /// # Errors
-/// `EPERM`, or what interrupted the wait.
-pub(crate) fn command(task: &Task<'_>, fd: i32, command: u32) -> Result<Answer, Errno> {
+/// `EPERM`, those of the command, or what interrupted the wait.
+pub(crate) fn command(
+    task: &Task<'_>,
+    fd: i32,
+    command: u32,
+    argument: u64,
+) -> Result<Answer, Errno> {
     if filter::TERMINAL_COMMANDS.contains(&command) {
         return refused::on(task, fd);
     }
+    if command != FOREGROUND {
+        return terminal_changes::make(task, fd, command, argument);
+    }
     let consent = &task.policy.consent;
-    let concerns_it = || DISCARDING.contains(&command) || leads_to_asked(&task.caller, fd);
-    if consent.is_question_standing() && concerns_it() {
+    if consent.is_question_standing() && leads_to_asked(&task.caller, fd) {
         task.wait(|| consent.wait_for_terminal())?;
     }
     Ok(Answer::Continue)

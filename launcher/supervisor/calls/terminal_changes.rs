@@ -1,0 +1,161 @@
+//! Other modes of a terminal, and what discards what was typed or holds back what is shown. The supervisor makes
+//! these changes, on the terminal that it holds, while no question stands: a caller that makes the call itself does so
+//! whenever it gets a processor, be it in the middle of an answer (decision 0018).
+
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::termios::{QueueSelector, tcdrain, tcflush};
+use rustix::thread::Timespec;
+
+use crate::consent::nap;
+use crate::orphaned;
+use crate::supervisor::task::Task;
+use crate::sys::notification::Answer;
+use crate::sys::signals::Signals;
+use crate::sys::terminals;
+use crate::turns::own_terminal;
+
+/// How long a caller that is sent a signal is given to be interrupted by it: another thread may have it.
+const SIGNALLED: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// `TCXONC`, and those of its numbers that ask the other end for something.
+const FLOW: u32 = 0x540a;
+const TCIOFF: u64 = 2;
+const TCION: u64 = 3;
+
+/// A command that changes modes.
+#[derive(Clone, Copy, Debug)]
+struct Setting {
+    /// The one that does it at once.
+    at_once: u32,
+    /// How long the kernel's structure is.
+    length: usize,
+    /// What was written has to be shown before.
+    drains: bool,
+    /// What was typed is discarded.
+    discards: bool,
+}
+
+/// What is to be done.
+#[derive(Debug)]
+enum Change {
+    Modes(Setting, Vec<u8>),
+    /// A command with a number.
+    Order(u32, u64),
+}
+
+/// What came of an attempt.
+#[derive(Clone, Copy, Debug)]
+enum Turn {
+    Made,
+    /// A question stands.
+    Asked,
+    /// The caller is in the background, and was sent the signal for that.
+    Behind,
+}
+
+impl Setting {
+    /// What a command sets: `struct termios` of the kernel, `struct termio`, `struct termios2`, each in three commands.
+    const fn of(command: u32) -> Option<Self> {
+        let (at_once, length) = match command {
+            0x5402..=0x5404 => (0x5402, 36),
+            0x5406..=0x5408 => (0x5406, 18),
+            0x402c_542b..=0x402c_542d => (0x402c_542b, 44),
+            _ => return None,
+        };
+        let further = command - at_once;
+        Some(Self { at_once, length, drains: further > 0, discards: further > 1 })
+    }
+}
+
+/// Makes the change that `command` and its `argument` ask for.
+///
+/// # Errors
+/// As `ioctl_tty(2)`; what interrupted the wait for the foreground, for the terminal, or for a question.
+pub(super) fn make(task: &Task<'_>, fd: i32, command: u32, argument: u64) -> Result<Answer, Errno> {
+    let terminal = task.caller.descriptor(fd)?;
+    let device = terminals::device(&terminal)?;
+    let change = match Setting::of(command) {
+        Some(setting) => Change::Modes(setting, task.caller.bytes(argument, setting.length)?),
+        None => Change::Order(command, argument),
+    };
+    task.caller.confirm()?;
+    if let Change::Modes(Setting { drains: true, .. }, _) = change {
+        task.wait(|| from_any_group(|| tcdrain(&terminal)))?;
+    }
+    let consent = &task.policy.consent;
+    let is_for_between = own_terminal() == Some(device.into()) && !change.may_wait();
+    let attempt = || match stopped_group(task, device)? {
+        None => from_any_group(|| change.make(&terminal)).map(|()| Turn::Made),
+        Some(group) => stop(group).map(|()| Turn::Behind),
+    };
+    loop {
+        let turn = if is_for_between {
+            consent.between_questions(attempt).unwrap_or(Ok(Turn::Asked))
+        } else {
+            task.wait(attempt)
+        };
+        match turn? {
+            Turn::Made => return Ok(Answer::Value(0)),
+            Turn::Asked => task.wait(|| consent.wait_for_terminal())?,
+            Turn::Behind => task.wait(|| nap(&SIGNALLED))?,
+        }
+    }
+}
+
+impl Change {
+    /// Whether it may wait for who writes to the terminal: `TCIOFF` and `TCION` write there, too, and lose nothing.
+    fn may_wait(&self) -> bool {
+        matches!(self, Self::Order(FLOW, TCIOFF | TCION))
+    }
+
+    fn make(&self, terminal: &OwnedFd) -> Result<(), Errno> {
+        match self {
+            Self::Modes(setting, modes) => {
+                if setting.discards {
+                    tcflush(terminal, QueueSelector::IFlush)?;
+                }
+                terminals::set(terminal, setting.at_once, modes)
+            }
+            Self::Order(command, number) => terminals::order(terminal, *command, *number),
+        }
+    }
+}
+
+/// Makes a call on a terminal that would stop who is in its background.
+fn from_any_group<T>(call: impl FnOnce() -> T) -> T {
+    let _held = Signals::of(&[libc::SIGTTOU]).hold();
+    call()
+}
+
+/// The caller's group, if the terminal stops that for a change: it controls the caller, which is in its background and
+/// hears the signal (`tty_check_change` in the kernel's `tty_jobctrl.c`).
+///
+/// # Errors
+/// `EACCES` where that cannot be told.
+fn stopped_group(task: &Task<'_>, device: u32) -> Result<Option<Pid>, Errno> {
+    let caller = task.caller;
+    let field = |behind| caller.proc().number(caller.tid(), behind).ok_or(Errno::ACCESS);
+    // `proc_pid_stat(5)`: `pgrp`, `tty_nr`, `tpgid`.
+    let [group, controlling, foreground] = [field(2)?, field(4)?, field(5)?];
+    let is_behind = controlling == i64::from(device) && foreground > 0 && group != foreground;
+    if !is_behind || !caller.status()?.hears(Signal::TTOU) {
+        return Ok(None);
+    }
+    Ok(i32::try_from(group).ok().and_then(Pid::from_raw))
+}
+
+/// Does to a group in the background what the terminal does.
+///
+/// # Errors
+/// `EIO` where nobody would continue it.
+fn stop(group: Pid) -> Result<(), Errno> {
+    if orphaned::is(group.as_raw_nonzero().get()) {
+        return Err(Errno::IO);
+    }
+    // Who has ended meanwhile needs no signal.
+    let _ = kill_process_group(group, Signal::TTOU);
+    Ok(())
+}
