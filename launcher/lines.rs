@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
-use rustix::io::Errno;
+use rustix::io::{Errno, ioctl_fionread};
 use rustix::process::getpgrp;
 use rustix::termios::{
     Action, InputModes, LocalModes, OptionalActions, OutputModes, QueueSelector, SpecialCodeIndex,
@@ -17,7 +17,8 @@ use rustix::termios::{
 
 use crate::sys::signals::Signals;
 
-/// Keys that remain what a person has made them where no text has them, and what they are otherwise.
+/// Keys that remain what a person has made them where no text has them, and what they are otherwise. None of them is
+/// made of what another one usually is: who wants to end or erase a line with that would do something else.
 const OWN_KEYS: [(SpecialCodeIndex, u8); 5] = [
     (SpecialCodeIndex::VINTR, 3),
     (SpecialCodeIndex::VQUIT, 28),
@@ -69,6 +70,24 @@ impl Lines {
     /// How the terminal was.
     pub(crate) const fn before(&self) -> &Termios {
         &self.before
+    }
+
+    /// Whether a line was begun, of which the kernel says nothing before its end. Who reads lines may be handed it.
+    ///
+    /// # Errors
+    /// Where the terminal is gone.
+    pub(crate) fn is_any_begun(&self) -> io::Result<bool> {
+        if !self.are_known() {
+            return Ok(true);
+        }
+        let mut keys = self.during.clone();
+        keys.local_modes -= LocalModes::ICANON;
+        keys.special_codes[SpecialCodeIndex::VMIN] = 1;
+        keys.special_codes[SpecialCodeIndex::VTIME] = 0;
+        tcsetattr(&self.terminal, OptionalActions::Now, &keys)?;
+        let count = ioctl_fionread(&self.terminal);
+        tcsetattr(&self.terminal, OptionalActions::Now, &self.during)?;
+        Ok(count? > 0)
     }
 
     /// Whether keys come to this process's group, and lines are still read in the known way.
@@ -125,7 +144,8 @@ fn for_lines(before: &Termios) -> Termios {
         | LocalModes::FLUSHO
         | LocalModes::PENDIN;
     for (key, usual) in OWN_KEYS {
-        if !is_of_no_text(modes.special_codes[key]) {
+        let own = modes.special_codes[key];
+        if !is_of_no_text(own) || is_usual(own) {
             modes.special_codes[key] = usual;
         }
     }
@@ -138,6 +158,11 @@ fn for_lines(before: &Termios) -> Termios {
 /// Whether a key is neither part of a text nor of what terminals say, and ends no line.
 const fn is_of_no_text(key: u8) -> bool {
     matches!(key, 1..=31 | 127) && !matches!(key, b'\t' | b'\n' | b'\r' | 0x1b)
+}
+
+/// Whether a key is one that people know for something.
+fn is_usual(key: u8) -> bool {
+    OWN_KEYS.iter().chain(&KEYS).any(|(_, usual)| *usual == key)
 }
 
 /// Whether lines are read alike.

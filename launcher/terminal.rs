@@ -199,8 +199,8 @@ impl Terminal {
         self.standing = None;
         let ending = Signals::of(&ENDING).hold();
         let lines = Lines::read_by(&self.file)?;
-        let typing = Typing::at(&self.file)?;
-        let sign = typing.countersign()?.filter(|_| words.is_consent);
+        let mut typing = Typing::at(&self.file)?;
+        let sign = if words.is_consent { typing.countersign(&lines)? } else { None };
         let sign_words = sign.as_ref().map(Countersign::words).unwrap_or_default();
         self.file.write_all((sign_words + &words.text).as_bytes())?;
         self.standing = Some(Standing { words, sign, typing, lines, _ending: ending });

@@ -4,6 +4,9 @@
 //! who begins to read waits for that, or hears that there is nothing (`EAGAIN`). So a thread reads from before a question
 //! is put until it is answered, and its line is the whole of what was typed, if nobody else was reading by then.
 //! Whether somebody was is told by where the kernel has the thread wait.
+//!
+//! A hand that is typing does not stop when a question comes, and the end of a word may be an answer. So it is listened
+//! for a moment before.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,7 +18,8 @@ use rustix::io::Errno;
 use rustix::termios::{QueueSelector, tcflush};
 use rustix::thread::gettid;
 
-use crate::countersign::Countersign;
+use crate::countersign::{Countersign, Why};
+use crate::lines::Lines;
 use crate::sys::signals::Interrupting;
 
 /// The kernel hands out no longer lines.
@@ -25,6 +29,9 @@ const LONGEST: usize = 4096;
 const LOOKS: u32 = 30;
 const LOOK: Duration = Duration::from_millis(1);
 
+/// For so long nothing is typed before a question is put: longer than between two keys of one word.
+const QUIET: Duration = Duration::from_millis(500);
+
 /// Where the kernel has those wait for keys whose turn it is to read (`proc_pid_wchan(5)`); the others wait in the
 /// function that reads itself.
 const AT_THE_KEYS: &str = "wait_woken";
@@ -32,6 +39,7 @@ const AT_THE_KEYS: &str = "wait_woken";
 /// A line that is being typed; who types it is let alone when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Typing {
+    terminal: File,
     lines: Receiver<io::Result<String>>,
     is_alone: bool,
     reader: Option<JoinHandle<()>>,
@@ -46,7 +54,7 @@ impl Typing {
     /// Where it cannot be read, and where there can be no thread.
     pub(crate) fn at(terminal: &File) -> io::Result<Self> {
         loop {
-            let mut typing = Self::begin(terminal.try_clone()?)?;
+            let mut typing = Self::begin(terminal)?;
             typing.comes_to_the_keys();
             // What was typed before, and not read.
             tcflush(terminal, QueueSelector::IFlush)?;
@@ -61,7 +69,9 @@ impl Typing {
         }
     }
 
-    fn begin(terminal: File) -> io::Result<Self> {
+    fn begin(terminal: &File) -> io::Result<Self> {
+        let terminal = terminal.try_clone()?;
+        let read_from = terminal.try_clone()?;
         let interrupting = Interrupting::begin();
         let (tell_thread, thread) = channel();
         let (tell_line, lines) = channel();
@@ -69,12 +79,12 @@ impl Typing {
             Interrupting::let_through();
             // Nobody is there to hear it who does not want to know any more.
             let _ = tell_thread.send(gettid().as_raw_nonzero().get());
-            let _ = tell_line.send(line_of(&terminal));
+            let _ = tell_line.send(line_of(&read_from));
         };
         let reader = Builder::new().name("keys".into()).spawn(read)?;
         let thread = thread.recv().map_err(io::Error::other)?;
         let (is_alone, reader) = (false, Some(reader));
-        Ok(Self { lines, is_alone, reader, thread, _interrupting: interrupting })
+        Ok(Self { terminal, lines, is_alone, reader, thread, _interrupting: interrupting })
     }
 
     /// Whether nobody else reads there until the line is ended.
@@ -83,12 +93,29 @@ impl Typing {
     }
 
     /// What a yes has to end with, which is another for each question: one that was typed may be known by now. Nothing
-    /// where this [`Self::is_alone`].
+    /// where this [`Self::is_alone`] and hears no key for a moment; what it hears is no answer.
     ///
     /// # Errors
-    /// Where nothing is random.
-    pub(crate) fn countersign(&self) -> io::Result<Option<Countersign>> {
-        (!self.is_alone).then(Countersign::new).transpose()
+    /// Where nothing is random, and those of [`Self::at`].
+    pub(crate) fn countersign(&mut self, lines: &Lines) -> io::Result<Option<Countersign>> {
+        if !self.is_alone {
+            return Countersign::new(Why::Shared).map(Some);
+        }
+        if self.hears_nothing(lines)? {
+            return Ok(None);
+        }
+        *self = Self::at(&self.terminal)?;
+        Countersign::new(Why::Typed).map(Some)
+    }
+
+    fn hears_nothing(&mut self, lines: &Lines) -> io::Result<bool> {
+        let heard = self.lines.recv_timeout(QUIET);
+        let is_no_line = matches!(heard, Err(RecvTimeoutError::Timeout));
+        // What was begun may have been read when it showed itself.
+        Ok(is_no_line
+            && !lines.is_any_begun()?
+            && self.comes_to_the_keys()
+            && matches!(self.lines.try_recv(), Err(TryRecvError::Empty)))
     }
 
     /// The line, with its end, if it is there by now, or within `patience`; without one where it was not ended by a

@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process_group};
 use rustix::termios::{LocalModes, tcgetpgrp, tcgetwinsize, tcsetpgrp};
 
@@ -105,11 +106,10 @@ impl Foreground {
         offer: &str,
         gone: &dyn Fn() -> bool,
     ) -> io::Result<Said> {
-        let typing = match self.typing() {
+        let (typing, sign) = match self.typing() {
             Err(_) if !self.are_lines_known() => return Ok(Said::Nothing),
             typing => typing?,
         };
-        let sign = typing.countersign()?;
         let sign_words = sign.as_ref().map(Countersign::words).unwrap_or_default();
         self.say(&format!("\r\n{sign_words}{words}{offer}"))?;
         loop {
@@ -123,15 +123,17 @@ impl Foreground {
         }
     }
 
-    /// What is typed from now on; who else may be reading is held before.
-    fn typing(&mut self) -> io::Result<Typing> {
-        let typing = Typing::at(&self.terminal)?;
-        if typing.is_alone() {
-            return Ok(typing);
+    /// What is typed from now on, and what a yes has to end with; who else may be reading is held before.
+    fn typing(&mut self) -> io::Result<(Typing, Option<Countersign>)> {
+        let mut typing = Typing::at(&self.terminal)?;
+        if !typing.is_alone() {
+            drop(typing);
+            self.readers.hold(self.group, Reading::Perhaps);
+            typing = Typing::at(&self.terminal)?;
         }
-        drop(typing);
-        self.readers.hold(self.group, Reading::Perhaps);
-        Typing::at(&self.terminal)
+        let lines = self.lines.as_ref().ok_or(Errno::NOTTY)?;
+        let sign = typing.countersign(lines)?;
+        Ok((typing, sign))
     }
 
     /// What has been said by now, or soon is, where a yes has to end with `sign`.

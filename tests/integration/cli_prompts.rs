@@ -178,7 +178,7 @@ fn two_programs_are_asked_about_together() {
     if !have("script") {
         return;
     }
-    let script = "cat ask/a & cat ask/b & (sleep 0.5; echo others-run) & wait; echo end";
+    let script = "cat ask/a & cat ask/b & (sleep 2; echo others-run) & wait; echo end";
     let mut terminal = start(&scratch, script);
     terminal.see(QUESTION);
     let screen = terminal.screen();

@@ -87,6 +87,30 @@ fn a_person_corrects_an_answer_with_their_own_key() {
     assert_eq!(terminal.end(), Some(0));
 }
 
+/// Who knows a key for taking an answer back is not to correct it by that.
+#[test]
+fn a_key_that_ends_an_answer_corrects_none() {
+    let scratch = place();
+    if !have("script") || !have("stty") {
+        return;
+    }
+    for (modes, key) in [
+        ("erase ^U", "\x15"),
+        ("intr ^A erase ^C", "\x03"),
+        ("eof ^A erase ^D", "\x04"),
+        ("susp ^A erase ^Z", "\x1a"),
+        ("quit ^A eof ^\\\\", "\x1c"),
+    ] {
+        let mut terminal = start(&scratch, &format!("stty {modes}; cat ask/a; echo ended"));
+        terminal.see(QUESTION);
+        terminal.keys(&format!("yn{key}"));
+        terminal.keys("\n");
+        terminal.see("ended");
+        terminal.end();
+        assert!(!terminal.screen().contains("content"), "{modes}: {}", terminal.screen());
+    }
+}
+
 /// A terminal that a program keeps to itself (`TIOCEXCL`) nobody else may open, the superuser apart.
 #[test]
 fn no_program_keeps_a_question_from_the_terminal() {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::cli_mounts::{approved, forked};
 use crate::cli_prompts::{QUESTION, place, start};
+use crate::layers_stress::{Linked, ground};
 use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
 use crate::terminal::{Terminal, quoted};
@@ -170,6 +171,32 @@ fn refuses_both(program: &str, keys: &[&str]) {
     assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
 }
 
+/// A question that is over is followed by another: the end of what was typed at it is no answer to that.
+#[test]
+fn what_is_being_typed_is_no_answer_to_the_next_question() {
+    let program = "
+import os, signal, subprocess, time
+first = subprocess.Popen(['cat', 'ask/a'])
+while not os.path.exists('typed'): time.sleep(0.01)
+first.kill()
+first.wait()
+try: print(open('ask/b').read(), flush=True)
+except PermissionError: print('no', flush=True)
+";
+    let Some((scratch, mut terminal)) = starts(program) else { return };
+    terminal.see(QUESTION);
+    terminal.keys("nev");
+    scratch.write("ws/typed", "");
+    terminal.see("nobody waits for this");
+    thread::sleep(Duration::from_millis(200));
+    terminal.keys("e");
+    word(&mut terminal);
+    terminal.keys("r\n");
+    terminal.see("no\r\n");
+    assert_eq!(terminal.end(), Some(0));
+    assert!(!terminal.screen().contains("content"), "{}", terminal.screen());
+}
+
 /// Of what was typed to a question nothing is discarded before it is read.
 #[test]
 fn what_is_typed_is_not_discarded() {
@@ -186,6 +213,23 @@ if child == 0:
     .to_owned()
         + READING;
     refuses_both(&program, &["n", "eve", "r\n"]);
+}
+
+/// Nor by who was let discard something before, and got no processor until the question stood.
+#[test]
+fn what_is_typed_is_not_discarded_late() {
+    let scratch = ground(place(), Linked::Statically);
+    if !have("script") {
+        return;
+    }
+    let run = Run::new(&scratch, "./stress", &["starved", "ask/a", "3"]).mode(Mode::Confined);
+    let mut terminal = Terminal::start(&run);
+    terminal.see(QUESTION);
+    terminal.keys("neve");
+    thread::sleep(Duration::from_secs(4));
+    terminal.keys("r\n");
+    terminal.see(": EACCES");
+    terminal.end();
 }
 
 /// A call reads on whatever becomes of its descriptor.
