@@ -268,6 +268,70 @@ fn assert_nothing_left_is_opened(linked: Linked) {
     assert_eq!(outcome.stdout.trim_end(), expected, "{outcome}");
 }
 
+/// A call on a socket ends by a signal for good where it has a timeout, be it the supervisor that waits: begun again it
+/// would wait for all of that anew (`signal(7)`).
+#[test]
+fn a_socket_with_a_timeout_begins_nothing_again() {
+    if !have("python3") {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write(
+        "ws/wait.py",
+        r"
+import ctypes, errno, os, signal, socket, struct
+lib = ctypes.CDLL(None, use_errno=True)
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.siginterrupt(signal.SIGALRM, False)
+def answer(kind, act):
+    one = socket.socket(*kind)
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack('ll', 60, 0))
+    signal.setitimer(signal.ITIMER_REAL, .05, .05)
+    failed = act(one.fileno())
+    why = ctypes.get_errno()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return errno.errorcode[why] if failed < 0 else 'ok'
+def fill(kind, address, act):
+    full = []
+    for _ in range(2000):
+        full.append(socket.socket(*kind))
+        full[-1].setblocking(False)
+        if act(full[-1], address) in (errno.EAGAIN, errno.EINPROGRESS, errno.ETIMEDOUT) and len(full) > 2: return full
+local = lambda name: struct.pack('=H', 1) + name + b'\0'
+for name in b'here', b'\0jp-confine-wait-%d' % os.getpid():
+    server = socket.socket(1)
+    server.bind(name)
+    server.listen(0)
+    full = fill([1], name, socket.socket.connect_ex)
+    print(answer([1], lambda fd: lib.connect(fd, local(name), 2 + len(name))))
+    if name == b'here': os.unlink(name)
+def send(one, address):
+    try: one.sendto(b'', address)
+    except OSError as why: return why.errno
+server = socket.socket(1, 2)
+server.bind('there')
+full = fill([1, 2], 'there', send)
+print(answer([1, 2], lambda fd: lib.sendto(fd, b'', 0, 0, local(b'there'), 8)))
+os.unlink('there')
+server = socket.socket()
+server.bind(('127.0.0.1', 0))
+server.listen(0)
+full = fill([2], server.getsockname(), socket.socket.connect_ex)
+host = struct.pack('=H', 2) + struct.pack('!H', server.getsockname()[1]) + b'\x7f\0\0\1' + bytes(8)
+print(answer([2], lambda fd: lib.connect(fd, host, 16)))
+",
+    );
+    let run = |mode, flags: &[&str]| {
+        let run = Run::new(&scratch, "python3", &["wait.py"]).mode(mode).flags(flags);
+        run.run().assert_ok().assert_stdout("EINTR\nEINTR\nEINTR\nEINTR\n");
+    };
+    run(Mode::Bare, &[]);
+    for enforce in ["cooperative", "layered", "strict"] {
+        run(Mode::Confined, &["--enforce", enforce]);
+    }
+    run(Mode::Confined, &["--net", "none.invalid"]);
+}
+
 /// Who connects gets the kernel's answers, be it the supervisor that connects or the program itself, by an address that
 /// is longer than it was given.
 #[test]

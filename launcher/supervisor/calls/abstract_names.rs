@@ -23,7 +23,7 @@ pub(super) fn connect(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result
     let names_nobody = is_too_long || given.len() <= 2 || address::family(given) != libc::AF_UNIX;
     let _server = if names_nobody { None } else { admit(task, socket, given)? };
     let _acting = task.begin()?;
-    task.wait(|| actions::connect(socket, given)).map(|()| Answer::Value(0))
+    task.connect(socket, given).map(|()| Answer::Value(0))
 }
 
 /// Holds the server of that name; none where whoever learns watches what is said to others, too.

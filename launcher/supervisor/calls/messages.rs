@@ -5,6 +5,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use jp_confine_policy::Capabilities;
 use rustix::io::Errno;
+use rustix::net::sockopt::Timeout;
 
 use super::control::{self, Control, leads_nowhere};
 use super::network;
@@ -226,7 +227,7 @@ fn send(task: &Task<'_>, socket: &OwnedFd, message: &Message<'_>) -> Result<usiz
         flags,
     };
     let _acting = task.begin()?;
-    let sent = task.wait(|| messages::send(socket, outgoing));
+    let sent = task.wait_for_peer(socket, Timeout::Send, || messages::send(socket, outgoing));
     if sent == Err(Errno::PIPE) && flags & libc::MSG_NOSIGNAL == 0 {
         signals::tell_of_hangup(task.caller.status()?.process, task.caller.tid());
     }

@@ -72,7 +72,7 @@ pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<
     }
     let Some(path) = address.path() else {
         let _acting = task.begin()?;
-        return task.wait(|| actions::connect(&socket, &address.bytes)).map(|()| Answer::Value(0));
+        return task.connect(&socket, &address.bytes).map(|()| Answer::Value(0));
     };
     let argument = Argument::of_text(task.caller, libc::AT_FDCWD, path)?;
     let _acting = task.begin()?;
@@ -83,7 +83,7 @@ pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<
     }
     // By a name that leads to exactly what was judged.
     let substitute = unix_address(name_of(object.file.as_fd()).as_bytes());
-    task.wait(|| actions::connect(&socket, &substitute)).map(|()| Answer::Value(0))
+    task.connect(&socket, &substitute).map(|()| Answer::Value(0))
 }
 
 /// bind(2). The name that is bound stays the caller's own, where the supervisor can go by it: peers see it.
