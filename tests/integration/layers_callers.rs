@@ -2,7 +2,7 @@
 //! page for their paths, stopped in the middle of a call. They get what the kernel would give them.
 
 use std::fs::Permissions;
-use std::os::unix::fs::{PermissionsExt as _, lchown, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown, symlink};
 
 use crate::attack::{answer, arena_with, call, linkings, set_up};
 use crate::layers::Holder;
@@ -384,6 +384,56 @@ os.unlink('there')
         assert_eq!(confined.stdout, bare.assert_ok().stdout, "{enforce}: {confined}");
         assert!(confined.stderr.is_empty(), "{enforce}: {confined}");
     }
+}
+
+/// musl's `fchmod` and `fchown` take a descriptor that only holds its object; the policy is about that still, and the
+/// calls themselves stay the kernel's.
+#[test]
+fn what_musl_changes_by_a_held_object() {
+    if !have("musl-gcc") {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write(
+        "ws/held.c",
+        "#define _GNU_SOURCE\n#include <errno.h>\n#include <fcntl.h>\n#include <stdio.h>\n#include <string.h>\n\
+         #include <sys/stat.h>\n#include <sys/syscall.h>\n#include <unistd.h>\n\
+         static void say(long failed) { printf(\"%s\\n\", failed ? strerror(errno) : \"ok\"); }\n\
+         int main(int n, char **a) { int fd = open(a[n - 1], O_PATH);\
+         say(fchmod(fd, 0600)); say(fchown(fd, -1, -1)); say(futimens(fd, 0));\
+         say(syscall(SYS_fchmod, fd, 0600)); say(syscall(SYS_fchown, fd, -1, -1));\
+         say(fchmod(-1, 0600)); say(fchown(-1, -1, -1)); }\n",
+    );
+    scratch.write("ws/own", "");
+    scratch.write("ws/kept", "");
+    scratch.write(
+        "ws/jp-confine.toml",
+        "[[access.fs]]\npath = 'held'\nread = true\nexecute = true\n\
+         [[access.fs]]\npath = 'held-static'\nread = true\nexecute = true\n\
+         [[access.fs]]\npath = 'own'\nread = true\nwrite = true\n\
+         [[access.fs]]\npath = 'kept'\nread = true\n",
+    );
+    let build =
+        "musl-gcc -o held held.c; musl-gcc -static -o held-static held.c; chmod 644 own kept";
+    set_up(&scratch, build);
+    let run = |program, mode, flags: &[&str], name| {
+        Run::new(&scratch, program, &[name]).mode(mode).flags(flags).run()
+    };
+    let bare = run("./held", Mode::Bare, &[], "own");
+    for (enforce, program) in [
+        ("cooperative", "./held"),
+        ("layered", "./held"),
+        ("strict", "./held"),
+        ("layered", "./held-static"),
+        ("strict", "./held-static"),
+    ] {
+        let own = run(program, Mode::Confined, &["--enforce", enforce], "own");
+        assert_eq!(own.stdout, bare.assert_ok().stdout, "{enforce}: {own}");
+        let kept = run(program, Mode::Confined, &["-q", "--enforce", enforce], "kept");
+        assert!(kept.stdout.starts_with(&"Permission denied\n".repeat(2)), "{enforce}: {kept}");
+    }
+    assert_eq!(scratch.path("ws/own").metadata().expect("there").mode() & 0o777, 0o600);
+    assert_eq!(scratch.path("ws/kept").metadata().expect("there").mode() & 0o777, 0o644);
 }
 
 /// Who connects gets the kernel's answers, be it the supervisor that connects or the program itself, by an address that
