@@ -1,13 +1,14 @@
 //! One trapped call being answered: who made it, what the policy says, and what it is told.
 
 use std::cell::Cell;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, OpenVerdict, Request, Verdict};
 use jp_confine_policy::image::{Image, RuleId};
 use rustix::fs::{Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, socket_timeout};
 
 use super::caller::Caller;
 use super::copies::Room;
@@ -17,9 +18,10 @@ use super::policy::Policy;
 use super::resolve::Argument;
 use super::share::Share;
 use super::status::Status;
-use super::waiting::Waiting;
+use super::waiting::{Waiting, is_interruption};
 use crate::consent::{Answer, Asker};
 use crate::events::{self, Reason};
+use crate::sys::actions;
 use crate::sys::identity::{Brief, look_into};
 
 /// A trapped call being answered.
@@ -135,6 +137,31 @@ impl<'a> Task<'a> {
     /// Those of [`Waiting::during`].
     pub(crate) fn wait<T>(&self, call: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
         self.waiting.during(&self.caller, || self.share.lend(call))
+    }
+
+    /// As [`Self::wait`], on a socket. Where that has a timeout for such calls, a signal ends them for good (`signal(7)`;
+    /// `sock_intr_errno` in `include/net/sock.h`): begun again, they would wait for all of it anew.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn wait_for_peer<T>(
+        &self,
+        socket: &OwnedFd,
+        timeout: Timeout,
+        call: impl FnOnce() -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        let is_limited = || socket_timeout(socket, timeout) != Ok(None);
+        self.wait(call).map_err(|errno| {
+            if is_interruption(errno) && is_limited() { Errno::INTR } else { errno }
+        })
+    }
+
+    /// connect(2) of a socket of the caller's, to an address of whatever family.
+    ///
+    /// # Errors
+    /// As there, and those of [`Self::wait_for_peer`].
+    pub(crate) fn connect(&self, socket: &OwnedFd, address: &[u8]) -> Result<(), Errno> {
+        self.wait_for_peer(socket, Timeout::Send, || actions::connect(socket, address))
     }
 
     /// Has room for so many descriptors besides those that every call has. To be called while none is held.

@@ -2,7 +2,7 @@
 //! page for their paths, stopped in the middle of a call. They get what the kernel would give them.
 
 use std::fs::Permissions;
-use std::os::unix::fs::{PermissionsExt as _, lchown, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown, symlink};
 
 use crate::attack::{answer, arena_with, call, linkings, set_up};
 use crate::layers::Holder;
@@ -266,6 +266,174 @@ fn assert_nothing_left_is_opened(linked: Linked) {
         return skip("nothing can be mounted");
     }
     assert_eq!(outcome.stdout.trim_end(), expected, "{outcome}");
+}
+
+/// A call on a socket ends by a signal for good where it has a timeout, be it the supervisor that waits: begun again it
+/// would wait for all of that anew (`signal(7)`).
+#[test]
+fn a_socket_with_a_timeout_begins_nothing_again() {
+    if !have("python3") {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write(
+        "ws/wait.py",
+        r"
+import ctypes, errno, os, signal, socket, struct
+lib = ctypes.CDLL(None, use_errno=True)
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.siginterrupt(signal.SIGALRM, False)
+def answer(kind, act):
+    one = socket.socket(*kind)
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack('ll', 60, 0))
+    signal.setitimer(signal.ITIMER_REAL, .05, .05)
+    failed = act(one.fileno())
+    why = ctypes.get_errno()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return errno.errorcode[why] if failed < 0 else 'ok'
+def fill(kind, address, act):
+    full = []
+    for _ in range(2000):
+        full.append(socket.socket(*kind))
+        full[-1].setblocking(False)
+        if act(full[-1], address) in (errno.EAGAIN, errno.EINPROGRESS, errno.ETIMEDOUT) and len(full) > 2: return full
+local = lambda name: struct.pack('=H', 1) + name + b'\0'
+for name in b'here', b'\0jp-confine-wait-%d' % os.getpid():
+    server = socket.socket(1)
+    server.bind(name)
+    server.listen(0)
+    full = fill([1], name, socket.socket.connect_ex)
+    print(answer([1], lambda fd: lib.connect(fd, local(name), 2 + len(name))))
+    if name == b'here': os.unlink(name)
+def send(one, address):
+    try: one.sendto(b'', address)
+    except OSError as why: return why.errno
+server = socket.socket(1, 2)
+server.bind('there')
+full = fill([1, 2], 'there', send)
+print(answer([1, 2], lambda fd: lib.sendto(fd, b'', 0, 0, local(b'there'), 8)))
+os.unlink('there')
+server = socket.socket()
+server.bind(('127.0.0.1', 0))
+server.listen(0)
+full = fill([2], server.getsockname(), socket.socket.connect_ex)
+host = struct.pack('=H', 2) + struct.pack('!H', server.getsockname()[1]) + b'\x7f\0\0\1' + bytes(8)
+print(answer([2], lambda fd: lib.connect(fd, host, 16)))
+",
+    );
+    let run = |mode, flags: &[&str]| {
+        let run = Run::new(&scratch, "python3", &["wait.py"]).mode(mode).flags(flags);
+        run.run().assert_ok().assert_stdout("EINTR\nEINTR\nEINTR\nEINTR\n");
+    };
+    run(Mode::Bare, &[]);
+    for enforce in ["cooperative", "layered", "strict"] {
+        run(Mode::Confined, &["--enforce", enforce]);
+    }
+    run(Mode::Confined, &["--net", "none.invalid"]);
+}
+
+/// Addresses are looked at in the order that the kernel has, and no longer than it takes them: its own answers come
+/// before those of the policy where the descriptor is no socket of the kind.
+#[test]
+fn an_address_is_taken_as_by_the_kernel() {
+    if !have("python3") {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write(
+        "ws/address.py",
+        r"
+import ctypes, errno, os, socket, struct
+lib = ctypes.CDLL(None, use_errno=True)
+def answer(call, *given):
+    failed = call(*given)
+    return errno.errorcode[ctypes.get_errno()] if failed < 0 else 'ok'
+server = socket.socket(1)
+server.bind('here')
+server.listen(9)
+place = socket.socket(1, 2)
+place.bind('there')
+folder = os.open('.', os.O_RDONLY)
+def path(name, length=110): return (struct.pack('=H', 1) + name).ljust(length, b'\0')
+bad = ctypes.c_void_p(8)
+for what in -1, folder, 'inet', 'stream', 'datagram':
+    kind = {'inet': (2, 1), 'stream': (1, 1), 'datagram': (1, 2)}.get(what)
+    for name in b'here', b'there', b'none':
+        for at, length in [(path(name), 110)] + [(path(name, 128), n) for n in (111, 112, 113, 128, 129)] + [(bad, 16)]:
+            one = socket.socket(*kind) if kind else None
+            fd = one.fileno() if one else what
+            answers = [answer(lib.connect, fd, at, length)]
+            if what != 'stream': answers.append(answer(lib.sendto, fd, b'', 0, 0, at, length))
+            if length != 110 or name != b'none': answers.append(answer(lib.bind, fd, at, length))
+            print(what, name, length, answers)
+for used in lambda one: one.connect((0, 0)), lambda one: one.bind((0, 0)), lambda one: one.sendto(bytes(16), (0, 0)):
+    one = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+    used(one)
+    print(one.getsockname()[0] == os.getpid())
+    one.close()
+os.unlink('here')
+os.unlink('there')
+",
+    );
+    let run = |mode, flags: &[&str]| {
+        Run::new(&scratch, "python3", &["address.py"]).mode(mode).flags(flags).run()
+    };
+    let bare = run(Mode::Bare, &[]);
+    for enforce in ["cooperative", "layered", "strict"] {
+        let confined = run(Mode::Confined, &["--enforce", enforce]);
+        assert_eq!(confined.stdout, bare.assert_ok().stdout, "{enforce}: {confined}");
+        assert!(confined.stderr.is_empty(), "{enforce}: {confined}");
+    }
+}
+
+/// musl's `fchmod` and `fchown` take a descriptor that only holds its object; the policy is about that still, and the
+/// calls themselves stay the kernel's.
+#[test]
+fn what_musl_changes_by_a_held_object() {
+    if !have("musl-gcc") {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write(
+        "ws/held.c",
+        "#define _GNU_SOURCE\n#include <errno.h>\n#include <fcntl.h>\n#include <stdio.h>\n#include <string.h>\n\
+         #include <sys/stat.h>\n#include <sys/syscall.h>\n#include <unistd.h>\n\
+         static void say(long failed) { printf(\"%s\\n\", failed ? strerror(errno) : \"ok\"); }\n\
+         int main(int n, char **a) { int fd = open(a[n - 1], O_PATH);\
+         say(fchmod(fd, 0600)); say(fchown(fd, -1, -1)); say(futimens(fd, 0));\
+         say(syscall(SYS_fchmod, fd, 0600)); say(syscall(SYS_fchown, fd, -1, -1));\
+         say(fchmod(-1, 0600)); say(fchown(-1, -1, -1)); }\n",
+    );
+    scratch.write("ws/own", "");
+    scratch.write("ws/kept", "");
+    scratch.write(
+        "ws/jp-confine.toml",
+        "[[access.fs]]\npath = 'held'\nread = true\nexecute = true\n\
+         [[access.fs]]\npath = 'held-static'\nread = true\nexecute = true\n\
+         [[access.fs]]\npath = 'own'\nread = true\nwrite = true\n\
+         [[access.fs]]\npath = 'kept'\nread = true\n",
+    );
+    let build =
+        "musl-gcc -o held held.c; musl-gcc -static -o held-static held.c; chmod 644 own kept";
+    set_up(&scratch, build);
+    let run = |program, mode, flags: &[&str], name| {
+        Run::new(&scratch, program, &[name]).mode(mode).flags(flags).run()
+    };
+    let bare = run("./held", Mode::Bare, &[], "own");
+    for (enforce, program) in [
+        ("cooperative", "./held"),
+        ("layered", "./held"),
+        ("strict", "./held"),
+        ("layered", "./held-static"),
+        ("strict", "./held-static"),
+    ] {
+        let own = run(program, Mode::Confined, &["--enforce", enforce], "own");
+        assert_eq!(own.stdout, bare.assert_ok().stdout, "{enforce}: {own}");
+        let kept = run(program, Mode::Confined, &["-q", "--enforce", enforce], "kept");
+        assert!(kept.stdout.starts_with(&"Permission denied\n".repeat(2)), "{enforce}: {kept}");
+    }
+    assert_eq!(scratch.path("ws/own").metadata().expect("there").mode() & 0o777, 0o600);
+    assert_eq!(scratch.path("ws/kept").metadata().expect("there").mode() & 0o777, 0o644);
 }
 
 /// Who connects gets the kernel's answers, be it the supervisor that connects or the program itself, by an address that

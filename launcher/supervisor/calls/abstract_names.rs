@@ -10,6 +10,7 @@ use rustix::net::sockopt::{socket_acceptconn, socket_cookie, socket_type};
 use rustix::net::{SocketAddrUnix, SocketType, getsockname};
 
 use super::network::{domain, refuse_unruled, shown_name};
+use super::sockets::{LONGEST, PATH_AT};
 use crate::descendants::{self, sockets_of};
 use crate::events::Reason;
 use crate::net::address;
@@ -19,11 +20,14 @@ use crate::sys::notification::Answer;
 
 /// connect(2) to such a name, or to none.
 pub(super) fn connect(task: &Task<'_>, socket: &OwnedFd, given: &[u8]) -> Result<Answer, Errno> {
-    let is_too_long = given.len() > size_of::<libc::sockaddr_un>();
-    let names_nobody = is_too_long || given.len() <= 2 || address::family(given) != libc::AF_UNIX;
-    let _server = if names_nobody { None } else { admit(task, socket, given)? };
+    let _server = if is_name(given) { admit(task, socket, given)? } else { None };
     let _acting = task.begin()?;
-    task.wait(|| actions::connect(socket, given)).map(|()| Answer::Value(0))
+    task.connect(socket, given).map(|()| Answer::Value(0))
+}
+
+/// Whether an address without a path names anybody: the kernel says what is wrong with the others.
+pub(super) fn is_name(given: &[u8]) -> bool {
+    (PATH_AT + 1..=LONGEST).contains(&given.len()) && address::family(given) == libc::AF_UNIX
 }
 
 /// Holds the server of that name; none where whoever learns watches what is said to others, too.

@@ -93,7 +93,7 @@ fn on_loopback(socket: &OwnedFd, place: SocketAddr) -> Result<Option<SocketAddr>
 fn move_to(task: &Task<'_>, socket: &OwnedFd, place: SocketAddr) -> Result<(), Errno> {
     let wanted = address::write(place, domain(socket)?);
     if place.port() != 0 {
-        let _ = task.wait(|| actions::connect(socket, &wanted));
+        let _ = task.connect(socket, &wanted);
         actions::connect(socket, &address::nowhere())?;
     }
     // One that does not stays where it is, and is not admitted.

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{
-    set_socket_reuseport, socket_acceptconn, socket_cookie, socket_reuseport,
+    Timeout, set_socket_reuseport, socket_acceptconn, socket_cookie, socket_reuseport,
 };
 use rustix::net::{Shutdown, shutdown};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
@@ -169,13 +169,13 @@ pub(super) fn connect(
 ) -> Result<Answer, Errno> {
     let target = address::write(held.listener.place, domain(socket)?);
     let _acting = task.begin()?;
-    let outcome = task.wait(|| actions::connect(socket, &target));
+    let outcome = task.connect(socket, &target);
     let may_come_about = |errno| errno == Errno::INPROGRESS || is_interruption(errno);
     if outcome.is_err_and(|errno| !may_come_about(errno)) {
         return outcome.map(|()| Answer::Value(0));
     }
     let mut ready = [PollFd::new(socket, PollFlags::OUT)];
-    let waited = task.wait(|| poll(&mut ready, Some(&PATIENCE)));
+    let waited = task.wait_for_peer(socket, Timeout::Send, || poll(&mut ready, Some(&PATIENCE)));
     let has_failed = ready[0].revents().intersects(PollFlags::ERR | PollFlags::HUP);
     if !is_connected(socket) {
         if has_failed {

@@ -5,10 +5,11 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use jp_confine_policy::Capabilities;
 use rustix::io::Errno;
+use rustix::net::sockopt::Timeout;
 
 use super::control::{self, Control, leads_nowhere};
-use super::network;
 use super::sockets::{Address, unix_address};
+use super::{abstract_names, netlink, network};
 use crate::events::Reason;
 use crate::supervisor::caller::Caller;
 use crate::supervisor::copies::Room;
@@ -56,6 +57,8 @@ pub(crate) fn send_to(
     (at, size): (u64, i32),
 ) -> Result<Answer, Errno> {
     let socket = task.caller.descriptor(fd)?;
+    // That it is no socket comes first.
+    network::domain(&socket)?;
     let length = usize::try_from(length).map_err(|_| Errno::INVAL)?;
     let room = room_for_data(task, &socket, length)?;
     let data = task.caller.bytes(data, room.length())?;
@@ -225,8 +228,11 @@ fn send(task: &Task<'_>, socket: &OwnedFd, message: &Message<'_>) -> Result<usiz
         control: &control.bytes,
         flags,
     };
+    if domain == libc::AF_NETLINK {
+        netlink::give_number(task, socket)?;
+    }
     let _acting = task.begin()?;
-    let sent = task.wait(|| messages::send(socket, outgoing));
+    let sent = task.wait_for_peer(socket, Timeout::Send, || messages::send(socket, outgoing));
     if sent == Err(Errno::PIPE) && flags & libc::MSG_NOSIGNAL == 0 {
         signals::tell_of_hangup(task.caller.status()?.process, task.caller.tid());
     }
@@ -281,7 +287,7 @@ fn destination(
             let name = unix_address(name_of(object.file.as_fd()).as_bytes());
             Ok(Destination { name, _held: Some(object) })
         }
-        None if given.len() > 2 => {
+        None if abstract_names::is_name(given) => {
             network::refuse_unruled(task, Reason::Peer, &network::shown_name(given))?;
             Ok(as_given())
         }

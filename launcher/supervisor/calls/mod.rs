@@ -11,6 +11,7 @@ pub(super) mod links;
 pub(super) mod listening;
 pub(super) mod loopback;
 pub(super) mod messages;
+mod netlink;
 pub(super) mod network;
 pub(super) mod open;
 pub(super) mod openat2;

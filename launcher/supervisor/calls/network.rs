@@ -122,7 +122,7 @@ pub(super) fn connect(
     }
     let target = judged(task, network, domain(socket)?, given)?;
     let _acting = task.begin()?;
-    task.wait(|| actions::connect(socket, &target)).map(|()| Answer::Value(0))
+    task.connect(socket, &target).map(|()| Answer::Value(0))
 }
 
 /// connect(2) to what stands on loopback for the run, which is to know who asks.
@@ -135,7 +135,7 @@ fn connect_to_own(
     let target = address::write(place, domain(socket)?);
     let asker = asker(task)?;
     let _acting = task.begin()?;
-    let connected = task.wait(|| actions::connect(socket, &target));
+    let connected = task.connect(socket, &target);
     if matches!(connected, Ok(()) | Err(Errno::INPROGRESS)) {
         network.askers.expect(own_address(socket)?, asker);
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::net::getpeername;
-use rustix::net::sockopt::socket_cookie;
+use rustix::net::sockopt::{Timeout, socket_cookie};
 
 use super::messages::{MMSGHDR, MOST, Pieces, WORDS};
 use super::network::{self, socket_address};
@@ -168,7 +168,8 @@ fn receive(
     let mut data = vec![0; room.min(LONGEST)];
     let _acting = task.begin()?;
     let all = flags | libc::MSG_TRUNC;
-    let (length, name) = task.wait(|| messages::receive(socket, &mut data, all))?;
+    let (length, name) =
+        task.wait_for_peer(socket, Timeout::Recv, || messages::receive(socket, &mut data, all))?;
     data.truncate(length);
     let name = if name.is_empty() {
         name

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::process::fchdir;
 
 use super::entries::{make_socket, path_text};
-use super::{abstract_names, listening, network};
+use super::{abstract_names, listening, netlink, network};
 use crate::net::names;
 use crate::supervisor::found::Entry;
 use crate::supervisor::proc::{HERE, name_of};
@@ -21,7 +21,9 @@ use crate::sys::actions;
 use crate::sys::notification::Answer;
 
 /// Where the path of a unix socket's address begins.
-const PATH_AT: usize = std::mem::offset_of!(libc::sockaddr_un, sun_path);
+pub(super) const PATH_AT: usize = std::mem::offset_of!(libc::sockaddr_un, sun_path);
+/// No address of a unix socket is longer (`unix_validate_addr` in `net/unix/af_unix.c`).
+pub(super) const LONGEST: usize = size_of::<libc::sockaddr_un>();
 /// The size of `struct sockaddr_storage`: no address is larger.
 const LARGEST: usize = size_of::<libc::sockaddr_storage>();
 
@@ -43,7 +45,8 @@ impl Address {
     /// The path of a unix socket; `None` for any other address, which names no file.
     pub(super) fn path(&self) -> Option<CString> {
         let (family, path) = self.bytes.split_at_checked(PATH_AT)?;
-        path_text(path).filter(|_| family == unix_family())
+        let is_local = family == unix_family() && self.bytes.len() <= LONGEST;
+        path_text(path).filter(|_| is_local)
     }
 }
 
@@ -58,11 +61,14 @@ pub(super) fn unix_address(path: &[u8]) -> Vec<u8> {
 
 /// connect(2).
 pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Answer, Errno> {
-    let address = Address::read(task, at, length)?;
     let socket = task.caller.descriptor(fd)?;
+    let address = Address::read(task, at, length)?;
     let domain = network::domain(&socket)?;
-    if domain == libc::AF_UNIX && address.path().is_none() {
-        return abstract_names::connect(task, &socket, &address.bytes);
+    if domain == libc::AF_UNIX {
+        return match address.path() {
+            Some(path) => connect_to_path(task, &socket, path),
+            None => abstract_names::connect(task, &socket, &address.bytes),
+        };
     }
     if let Some(network) = &task.policy.network {
         if network::is_internet(domain) {
@@ -70,10 +76,14 @@ pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<
         }
         network::admit_family(domain)?;
     }
-    let Some(path) = address.path() else {
-        let _acting = task.begin()?;
-        return task.wait(|| actions::connect(&socket, &address.bytes)).map(|()| Answer::Value(0));
-    };
+    if domain == libc::AF_NETLINK {
+        netlink::give_number(task, &socket)?;
+    }
+    let _acting = task.begin()?;
+    task.connect(&socket, &address.bytes).map(|()| Answer::Value(0))
+}
+
+fn connect_to_path(task: &Task<'_>, socket: &OwnedFd, path: CString) -> Result<Answer, Errno> {
     let argument = Argument::of_text(task.caller, libc::AT_FDCWD, path)?;
     let _acting = task.begin()?;
     let need = Capabilities::READ.union(Capabilities::UPDATE);
@@ -83,17 +93,21 @@ pub(crate) fn connect(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<
     }
     // By a name that leads to exactly what was judged.
     let substitute = unix_address(name_of(object.file.as_fd()).as_bytes());
-    task.wait(|| actions::connect(&socket, &substitute)).map(|()| Answer::Value(0))
+    task.connect(socket, &substitute).map(|()| Answer::Value(0))
 }
 
 /// bind(2). The name that is bound stays the caller's own, where the supervisor can go by it: peers see it.
 pub(crate) fn bind(task: &Task<'_>, fd: i32, at: u64, length: i32) -> Result<Answer, Errno> {
-    let address = Address::read(task, at, length)?;
     let socket = task.caller.descriptor(fd)?;
-    if task.policy.network.is_some() && network::is_internet(network::domain(&socket)?) {
+    let domain = network::domain(&socket)?;
+    let address = Address::read(task, at, length)?;
+    if task.policy.network.is_some() && network::is_internet(domain) {
         return listening::bind(task, &socket, &address.bytes);
     }
-    let Some(path) = address.path() else {
+    let Some(path) = address.path().filter(|_| domain == libc::AF_UNIX) else {
+        if domain == libc::AF_NETLINK {
+            return netlink::bind(task, &socket, &address.bytes).map(|()| Answer::Value(0));
+        }
         let _acting = task.begin()?;
         return actions::bind(&socket, &address.bytes).map(|()| Answer::Value(0));
     };
@@ -133,7 +147,7 @@ fn leads_into(entry: &Entry, path: &[u8], start: Option<BorrowedFd<'_>>) -> bool
 /// which is then what peers see.
 fn bind_canonical(entry: &Entry, socket: &OwnedFd) -> Result<(), Errno> {
     let address = unix_address(&entry.path);
-    let is_usable = !entry.slash && address.len() <= size_of::<libc::sockaddr_un>();
+    let is_usable = !entry.slash && address.len() <= LONGEST;
     if is_usable && leads_into(entry, &entry.path, None) {
         return bind_below(entry, None, socket, &address);
     }

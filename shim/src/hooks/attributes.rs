@@ -93,9 +93,19 @@ fn on_descriptor(
     act()
 }
 
+/// fchmod(2) as the kernel has it.
+pub(super) fn set_mode_of_descriptor(fd: c_int, mode: c_uint) -> Result<(), Errno> {
+    on_descriptor(c"fchmod", fd, || sys::fchmod(fd, mode))
+}
+
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn fchmod(fd: c_int, mode: c_uint) -> c_int {
-    on_descriptor(c"fchmod", fd, || sys::fchmod(fd, mode)).reply()
+    let set = set_mode_of_descriptor(fd, mode);
+    #[cfg(target_os = "linux")]
+    let set = linux::attributes::or_by_name(set, fd, |name| {
+        set_mode(c"fchmod", libc::AT_FDCWD, name, mode, 0)
+    });
+    set.reply()
 }
 
 fn set_owner(
@@ -136,9 +146,20 @@ pub(crate) extern "C" fn fchownat(
     set_owner(c"fchownat", dirfd, path, [uid, gid], flags).reply()
 }
 
+/// fchown(2) as the kernel has it.
+pub(super) fn set_owner_of_descriptor(fd: c_int, owner: [c_uint; 2]) -> Result<(), Errno> {
+    on_descriptor(c"fchown", fd, || sys::fchown(fd, owner))
+}
+
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
 pub(crate) extern "C" fn fchown(fd: c_int, uid: c_uint, gid: c_uint) -> c_int {
-    on_descriptor(c"fchown", fd, || sys::fchown(fd, [uid, gid])).reply()
+    let owner = [uid, gid];
+    let set = set_owner_of_descriptor(fd, owner);
+    #[cfg(target_os = "linux")]
+    let set = linux::attributes::or_by_name(set, fd, |name| {
+        set_owner(c"fchown", libc::AT_FDCWD, name, owner, 0)
+    });
+    set.reply()
 }
 
 /// Sets times; `times` is null for now.

@@ -36,41 +36,36 @@ impl Address {
         Self { at: at.cast(), len: len as usize }
     }
 
-    /// The path of a unix socket; `None` for any other address, which names no file.
+    /// The path that it is to the socket `fd`; `None` for any other address, which names no file, and where `fd` is no
+    /// unix socket: the kernel says what is wrong then.
     ///
     /// # Errors
-    /// `EFAULT`.
-    pub(super) fn path(self, to: &mut SocketPath) -> Result<Option<()>, Errno> {
-        let path = self.name()?.and_then(|name| name.split(|&byte| byte == 0).next());
+    /// `ENAMETOOLONG`.
+    pub(super) fn path(self, fd: c_int, to: &mut SocketPath) -> Result<Option<()>, Errno> {
+        let path = self.name().and_then(|name| name.split(|&byte| byte == 0).next());
         match path {
-            None | Some([]) => Ok(None),
-            Some(path) => to.push(path).map(Some),
+            Some(path) if !path.is_empty() && sys::takes_paths(fd) => to.push(path).map(Some),
+            _ => Ok(None),
         }
     }
 
     /// The name of a unix socket, which begins with a NUL where it is no path.
-    ///
-    /// # Errors
-    /// `EFAULT`.
-    pub(super) fn name(&self) -> Result<Option<&[u8]>, Errno> {
-        let named = self.bytes()?.and_then(|bytes| bytes.split_at_checked(PATH_AT));
-        Ok(named.filter(|(family, _)| sys::is_unix(family)).map(|(_, name)| name))
+    pub(super) fn name(&self) -> Option<&[u8]> {
+        let (family, name) = self.bytes()?.split_at_checked(PATH_AT)?;
+        sys::is_unix(family).then_some(name)
     }
 
-    /// All of it, where it may be one; more than a family.
-    ///
-    /// # Errors
-    /// `EFAULT`.
-    pub(super) fn bytes(&self) -> Result<Option<&[u8]>, Errno> {
-        let name_len = self.len.saturating_sub(PATH_AT);
-        if self.at.is_null() || name_len == 0 || name_len > size_of::<libc::sockaddr_un>() {
-            return Ok(None);
+    /// All of it, where that can be read, and may be an address of a unix socket: those are longer than their family,
+    /// and no longer than that (`unix_validate_addr` in `net/unix/af_unix.c`).
+    pub(super) fn bytes(&self) -> Option<&[u8]> {
+        if self.at.is_null() || self.len <= PATH_AT || self.len > size_of::<libc::sockaddr_un>() {
+            return None;
         }
-        memory::check(self.at.addr())?;
-        memory::check(self.at.addr().wrapping_add(self.len).wrapping_sub(1))?;
+        memory::check(self.at.addr()).ok()?;
+        memory::check(self.at.addr().wrapping_add(self.len).wrapping_sub(1)).ok()?;
         // SAFETY: the first and the last byte were just found readable, and an address is smaller
         // than a page.
-        Ok(Some(unsafe { core::slice::from_raw_parts(self.at, self.len) }))
+        Some(unsafe { core::slice::from_raw_parts(self.at, self.len) })
     }
 }
 
@@ -105,7 +100,7 @@ impl Substitute {
 pub(super) fn told(call: &CStr, errno: Errno, address: Address) -> Errno {
     #[cfg(target_os = "linux")]
     if errno == Errno::EPERM
-        && let Ok(Some([0, name @ ..])) = address.name()
+        && let Some([0, name @ ..]) = address.name()
     {
         return crate::hooks::linux::sockets::out_of_reach(call, name);
     }
@@ -122,7 +117,7 @@ const SUBSTITUTE_LEN: usize = size_of::<libc::sockaddr_un>();
 /// As connect(2); `EACCES` or `ENOENT` where the policy refuses.
 pub(super) fn connect_to(fd: c_int, address: Address) -> Result<(), Errno> {
     let mut path = SocketPath::new();
-    if address.path(&mut path)?.is_none() {
+    if address.path(fd, &mut path)?.is_none() {
         #[cfg(target_os = "linux")]
         if let Some(connected) = connect_to_host(fd, address) {
             return connected;
@@ -142,7 +137,7 @@ pub(crate) extern "C" fn connect(fd: c_int, address: *const c_void, len: libc::s
 /// The name that is bound stays the program's own: peers see it.
 fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
     let mut path = SocketPath::new();
-    if address.path(&mut path)?.is_some() {
+    if address.path(fd, &mut path)?.is_some() {
         let image = session::image()?;
         let mut spelling = Spelling::new();
         spelling.read_own(libc::AT_FDCWD, path.as_bytes())?;
@@ -171,7 +166,7 @@ fn send_to(
     address: Address,
 ) -> Result<usize, Errno> {
     let mut path = SocketPath::new();
-    if address.path(&mut path)?.is_none() {
+    if address.path(fd, &mut path)?.is_none() {
         let to = (address.at.cast(), address.len);
         #[cfg(target_os = "linux")]
         if is_for_others(address) {
@@ -223,7 +218,7 @@ pub(super) fn send_message(
     let mut header = header(message)?;
     let address = Address::new(header.msg_name, header.msg_namelen);
     let mut path = SocketPath::new();
-    if address.path(&mut path)?.is_none() {
+    if address.path(fd, &mut path)?.is_none() {
         #[cfg(target_os = "linux")]
         if is_for_others(address) {
             return cancellation::point(|| sys::sendmsg_name(fd, message, flags));

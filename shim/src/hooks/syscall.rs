@@ -131,10 +131,12 @@ mod common {
         ),
 
         libc::SYS_truncate => attributes::truncate(a.pointer(0), a.length(1)),
-        libc::SYS_fchmod => attributes::fchmod(a.int(0), a.unsigned(1)),
+        libc::SYS_fchmod => attributes::set_mode_of_descriptor(a.int(0), a.unsigned(1)).reply(),
         libc::SYS_fchmodat => attributes::fchmodat(a.int(0), a.pointer(1), a.unsigned(2), 0),
         FCHMODAT2 => attributes::fchmodat(a.int(0), a.pointer(1), a.unsigned(2), a.int(3)),
-        libc::SYS_fchown => attributes::fchown(a.int(0), a.unsigned(1), a.unsigned(2)),
+        libc::SYS_fchown => {
+            attributes::set_owner_of_descriptor(a.int(0), [a.unsigned(1), a.unsigned(2)]).reply()
+        },
         libc::SYS_fchownat => attributes::fchownat(
             a.int(0), a.pointer(1), a.unsigned(2), a.unsigned(3), a.int(4),
         ),

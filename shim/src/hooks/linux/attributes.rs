@@ -4,7 +4,8 @@ use core::ffi::{c_char, c_int};
 
 use crate::errno::{Errno, Reply};
 use crate::hooks::attributes::{self, Times, set_some_times, truncate};
-use crate::memory;
+use crate::places::DescriptorLink;
+use crate::{libc_functions, memory, sys};
 
 #[unsafe(no_mangle)]
 extern "C" fn truncate64(path: *const c_char, length: i64) -> c_int {
@@ -18,6 +19,20 @@ pub(crate) extern "C" fn futimesat(
     times: *const libc::timeval,
 ) -> c_int {
     set_some_times(c"futimesat", dirfd, path, Times::from_timeval(times), 0).reply()
+}
+
+/// The outcome of a call on a descriptor, made anew by the name of its object where that is only held: musl's
+/// `fchmod` and `fchown` do so (src/stat/fchmod.c, src/unistd/fchown.c), and not its other calls.
+pub(crate) fn or_by_name(
+    outcome: Result<(), Errno>,
+    fd: c_int,
+    by_name: impl FnOnce(*const c_char) -> Result<(), Errno>,
+) -> Result<(), Errno> {
+    let is_held = || sys::fcntl(fd, libc::F_GETFD, 0).is_ok();
+    if outcome != Err(Errno::EBADF) || libc_functions::is_glibc() || !is_held() {
+        return outcome;
+    }
+    by_name(DescriptorLink::new(fd).as_c_str().as_ptr())
 }
 
 /// Whether neither of two times is to be set: then nobody looks at the path (`utimensat(2)`).
