@@ -137,7 +137,7 @@ fn ends_in_letters(name: &[u8]) -> bool {
 }
 
 /// Whether something was made since a run `began`.
-fn is_since(found: &Metadata, began: Option<SystemTime>) -> bool {
+pub(crate) fn is_since(found: &Metadata, began: Option<SystemTime>) -> bool {
     // Some file systems do not say when a file was made.
     let made = found.created().or_else(|_| found.modified());
     began.is_some_and(|began| made.is_ok_and(|made| made >= began))

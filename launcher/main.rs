@@ -33,6 +33,7 @@ mod front;
 mod gap;
 mod grants;
 mod here;
+mod in_vain;
 mod inherited;
 mod init;
 mod install;

@@ -137,7 +137,7 @@ pub(crate) fn run(
         report::note(&format!("the supervisor answered {times}: {what}"));
     }
     let person = person.to_the_end();
-    let advisor = Advisor { person, consented: denials.consented(), ..advisor };
+    let advisor = Advisor { person, denials: Some(&denials), ..advisor };
     let missed = prepared.environment.missed(&context.environment, status);
     let ended = Ended { name, arguments, status, denials: &denials, advisor, missed: &missed };
     if let Some(exposed) = exposed {

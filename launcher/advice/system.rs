@@ -13,7 +13,9 @@ use rustix::io::Errno;
 
 use super::{Advisor, owned};
 use crate::asked::{Asked, path_of};
+use crate::denials::Denials;
 use crate::events::Denial;
+use crate::in_vain;
 use crate::report;
 
 /// Calls that open what they name; others that only read do with less than the right to.
@@ -47,7 +49,17 @@ impl<'d> Refusal<'d> {
     }
 }
 
-impl Advisor<'_> {
+impl<'a> Advisor<'a> {
+    /// Whether `denial` is of a removal that would have failed without it, for what is in the way. Looks at the disk.
+    pub(crate) fn is_in_vain(&self, denial: &Denial) -> bool {
+        in_vain::removal(denial, self.began, self.refused()).is_some()
+    }
+
+    /// All that the run was refused.
+    fn refused(&self) -> &'a [(Denial, u64)] {
+        self.denials.map_or(&[], Denials::open)
+    }
+
     /// Why a grant would not help where the system refuses what is `asked`, too. Looks at the disk.
     pub(super) fn refused_by_system(&self, denial: &Denial, asked: Asked<'_>) -> Option<String> {
         if denial.call.starts_with(QUEUES) {
