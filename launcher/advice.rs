@@ -243,6 +243,9 @@ impl<'a> Advisor<'a> {
         if let Some(reason) = self.refused_by_system(denial, asked) {
             return never(&reason);
         }
+        if let Some(reason) = self.refused_in_any_case(denial, asked) {
+            return never(&reason);
+        }
         // What a pattern withholds, too, is not to be had by taking that out.
         if let Some(reason) = self.kept(denial) {
             return never(&reason);

@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::events::Denial;
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::in_vain;
+use crate::in_vain::Past;
 use crate::marks::{Marks, REPOSITORY};
 use crate::report;
 
@@ -60,7 +60,7 @@ impl Workspace {
     pub(crate) fn stays_in_any_case(&self, denial: &Denial) -> bool {
         denial.call == b"rmdir"
             && path_of(&denial.path) == self.root.join(REPOSITORY)
-            && in_vain::removal(denial, None, &[]).is_some()
+            && Past::default().removal(denial).is_some()
     }
 
     /// What files in [`Self::data_dir`] name the workspace by, so that two with one hash are told apart.
