@@ -36,6 +36,7 @@ mod here;
 mod in_vain;
 mod inherited;
 mod init;
+mod inner;
 mod install;
 mod learn;
 mod lines;

@@ -13,6 +13,7 @@ use crate::events::{Denial, Record};
 use crate::exposed::Exposed;
 use crate::failure::Failure;
 use crate::gap::Gap;
+use crate::inner::Inner;
 use crate::learn::Lesson;
 use crate::log::Log;
 use crate::net::names;
@@ -78,14 +79,17 @@ pub(crate) fn run(
     let advisor =
         Advisor { person, unsupervised, began: Some(began), ..Advisor::of(context, &prepared) };
     let mut denials = Denials::default();
+    let mut inner = Inner::of(context);
     let mut take = |denial: Denial| {
         if let Some(log) = &log {
             log.denial(&denial, advisor);
         }
-        // That a resolver finds nobody to ask is no news beside what else it is refused, nor is what fails in any case.
+        // That a resolver finds nobody to ask is no news beside what else it is refused, nor is what fails in any case,
+        // or what a launcher inside looks up for itself.
         let is_news = !names::is_service(&denial.path)
             && !search::finds_elsewhere(context, &denial)
-            && !workspace.stays_in_any_case(&denial);
+            && !workspace.stays_in_any_case(&denial)
+            && !inner.looks_up_its_own(&denial);
         if is_news {
             denials.add(denial);
         }
