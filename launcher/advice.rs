@@ -41,7 +41,7 @@ use crate::asked::{Asked, Extent, Step, path_of};
 use crate::config::own_lists::OwnLists;
 use crate::config::rule_places::RulePlaces;
 use crate::context::Context;
-use crate::denials::of_any_process;
+use crate::denials::{Denials, of_any_process};
 use crate::events::{Denial, Reason};
 use crate::grants;
 use crate::here::Here;
@@ -141,8 +141,8 @@ pub(crate) struct Advisor<'a> {
     pub(crate) person: Person,
     /// When the run began, if there was one.
     pub(crate) began: Option<SystemTime>,
-    /// What a person consented to in the run.
-    pub(crate) consented: &'a [(Denial, u64)],
+    /// All that the run was refused, and what a person consented to in it, once it has ended.
+    pub(crate) denials: Option<&'a Denials>,
     /// What rules would grant if a person approved where they lead.
     pub(crate) unapproved: &'a [Grant],
     /// Links of `--mount` that only lack the option.
@@ -175,7 +175,7 @@ impl<'a> Advisor<'a> {
             tiers: &prepared.tiers,
             person: Person::Absent,
             began: None,
-            consented: &[],
+            denials: None,
             unapproved: &prepared.unapproved,
             mounts: &prepared.mounts,
             unsupervised: Unsupervised::Missing,
@@ -243,6 +243,9 @@ impl<'a> Advisor<'a> {
         if let Some(reason) = self.refused_by_system(denial, asked) {
             return never(&reason);
         }
+        if let Some(reason) = self.refused_in_any_case(denial, asked) {
+            return never(&reason);
+        }
         // What a pattern withholds, too, is not to be had by taking that out.
         if let Some(reason) = self.kept(denial) {
             return never(&reason);
@@ -301,7 +304,8 @@ impl<'a> Advisor<'a> {
     }
 
     fn consented_at(&self, place: &Path) -> Capabilities {
-        let at = self.consented.iter().filter(|(one, _)| path_of(&one.path) == place);
+        let consented = self.denials.map_or(&[][..], Denials::consented);
+        let at = consented.iter().filter(|(one, _)| path_of(&one.path) == place);
         at.fold(Capabilities::NONE, |caps, (one, _)| caps.union(one.missing))
     }
 

@@ -89,8 +89,12 @@ impl Group {
         let path = of_any_process(path).unwrap_or_else(|| path.clone());
         let key = (missing.bits(), *reason, *restraint, path, program.clone(), beside.clone());
         if let Some(place) = self.places.get(&key) {
-            if let Some((_, count)) = self.distinct.get_mut(*place) {
+            if let Some((known, count)) = self.distinct.get_mut(*place) {
                 *count += 1;
+                // Who tries both may do with the other one.
+                if known.call == b"rmdir" {
+                    known.call = denial.call;
+                }
             }
         } else if self.distinct.len() < DISTINCT {
             self.places.insert(key, self.distinct.len());
@@ -115,6 +119,8 @@ pub(crate) fn of_any_process(path: &[u8]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use jp_confine_policy::Capabilities;
+
     use super::*;
 
     #[test]
@@ -147,6 +153,21 @@ mod tests {
         let told: Vec<_> =
             denials.open().iter().map(|(one, count)| (one.restraint, *count)).collect();
         assert_eq!(told, [(None, 2), (Some(Restraint::Prompt), 1)]);
+    }
+
+    /// Else it would be told as what fails in any case.
+    #[test]
+    fn who_tries_both_ways_to_remove_is_not_told_of_that_for_directories() {
+        let mut denials = Denials::default();
+        for call in ["rmdir", "unlink", "rmdir"] {
+            let by = (1, b"/bin/rm".to_vec());
+            denials.add(Denial {
+                missing: Capabilities::DELETE,
+                ..Denial::by_supervisor(Reason::Rule, b"/w/a", by, call.as_bytes())
+            });
+        }
+        let told: Vec<_> = denials.open().iter().map(|(one, count)| (&*one.call, *count)).collect();
+        assert_eq!(told, [(&b"unlink"[..], 3)]);
     }
 
     #[test]

@@ -129,15 +129,21 @@ fn is_directory_of_run(path: &Path, began: Option<SystemTime>) -> bool {
 
 /// Whether small letters and capitals that are no words end a name behind something else, as `mktemp` has it.
 fn ends_in_letters(name: &[u8]) -> bool {
+    mixed_end(name).is_some_and(|end| !is_of_words(end))
+}
+
+/// What stands at the end of a name behind something else, if it is as long as what `mktemp` makes up, and has small
+/// letters and capitals.
+fn mixed_end(name: &[u8]) -> Option<&[u8]> {
     let start = name.iter().rposition(|byte| !byte.is_ascii_alphanumeric()).filter(|&at| at > 0);
-    let Some(end) = start.and_then(|at| name.get(at + 1..)) else { return false };
+    let end = name.get(start? + 1..)?;
     let has = |kind: fn(&u8) -> bool| end.iter().any(kind);
     let is_mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
-    end.len() >= RANDOM && is_mixed && !is_of_words(end)
+    (end.len() >= RANDOM && is_mixed).then_some(end)
 }
 
 /// Whether something was made since a run `began`.
-fn is_since(found: &Metadata, began: Option<SystemTime>) -> bool {
+pub(crate) fn is_since(found: &Metadata, began: Option<SystemTime>) -> bool {
     // Some file systems do not say when a file was made.
     let made = found.created().or_else(|_| found.modified());
     began.is_some_and(|began| made.is_ok_and(|made| made >= began))
@@ -186,6 +192,19 @@ pub(crate) fn may_be_drawn_for_oneself(name: &[u8]) -> bool {
     let ends = [Some(name), name.get(..dot)];
     let is_drawn = |end: &[u8]| ends_mixed(end) || ends_in_no_word(end);
     may_be_drawn(name) || has_drawn_number(name) || ends.into_iter().flatten().any(is_drawn)
+}
+
+/// Whether the name of a new socket may be drawn, as that of a message bus is (`dbus-gBHHSRvfkt`): small letters and
+/// capitals are mixed behind something else, and not as where each word begins with a capital. Servers whose clients
+/// have to find them have names that last.
+pub(crate) fn may_be_drawn_for_socket(name: &[u8]) -> bool {
+    let is_word = |word: &[u8]| {
+        let least = if word.first().is_some_and(u8::is_ascii_lowercase) { 2 } else { 3 };
+        let has_vowel = word.iter().any(|byte| b"aeiouy".contains(&byte.to_ascii_lowercase()));
+        word.len() >= least && has_vowel
+    };
+    let is_in_words = |end: &[u8]| end.chunk_by(|_, next| !next.is_ascii_uppercase()).all(is_word);
+    mixed_end(name).is_some_and(|end| !is_in_words(end))
 }
 
 /// Whether a number is in a name under which a program was to make something for itself alone that is drawn of 32

@@ -10,7 +10,8 @@ use rustix::process::geteuid;
 use crate::context::Context;
 use crate::workspace::FILE;
 
-const REPOSITORY: &str = ".git";
+/// What marks a workspace that has no policy file.
+pub(crate) const REPOSITORY: &str = ".git";
 const ALL: [&str; 2] = [FILE, REPOSITORY];
 
 /// The marks that count for a user.

@@ -13,6 +13,7 @@ use crate::events::{Denial, Record};
 use crate::exposed::Exposed;
 use crate::failure::Failure;
 use crate::gap::Gap;
+use crate::inner::Inner;
 use crate::learn::Lesson;
 use crate::log::Log;
 use crate::net::names;
@@ -78,14 +79,17 @@ pub(crate) fn run(
     let advisor =
         Advisor { person, unsupervised, began: Some(began), ..Advisor::of(context, &prepared) };
     let mut denials = Denials::default();
+    let mut inner = Inner::of(context);
     let mut take = |denial: Denial| {
         if let Some(log) = &log {
             log.denial(&denial, advisor);
         }
-        // That a resolver finds nobody to ask is no news beside what else it is refused, nor is what fails in any case.
+        // That a resolver finds nobody to ask is no news beside what else it is refused, nor is what fails in any case,
+        // or what a launcher inside looks up for itself.
         let is_news = !names::is_service(&denial.path)
             && !search::finds_elsewhere(context, &denial)
-            && !workspace.stays_in_any_case(&denial);
+            && !workspace.stays_in_any_case(&denial)
+            && !inner.looks_up_its_own(&denial);
         if is_news {
             denials.add(denial);
         }
@@ -137,7 +141,7 @@ pub(crate) fn run(
         report::note(&format!("the supervisor answered {times}: {what}"));
     }
     let person = person.to_the_end();
-    let advisor = Advisor { person, consented: denials.consented(), ..advisor };
+    let advisor = Advisor { person, denials: Some(&denials), ..advisor };
     let missed = prepared.environment.missed(&context.environment, status);
     let ended = Ended { name, arguments, status, denials: &denials, advisor, missed: &missed };
     if let Some(exposed) = exposed {

@@ -1,6 +1,5 @@
 //! Which directory is the workspace (spec §18, `-C`).
 
-use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,8 @@ use crate::context::Context;
 use crate::events::Denial;
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::marks::Marks;
+use crate::in_vain::Past;
+use crate::marks::{Marks, REPOSITORY};
 use crate::report;
 
 /// The policy file of a workspace.
@@ -55,13 +55,12 @@ impl Workspace {
         Some((kept, "the workspace's mark, which a run has to leave".to_owned()))
     }
 
-    /// Whether a denial is of removing the mark as the empty folder that it is not: whoever tried expects to fail, as
-    /// `git stash` does each time, and lost nothing.
+    /// Whether a denial is of removing the repository as the empty folder that it is not, be it what marks the workspace:
+    /// whoever tried expects to fail, as `git stash` does each time, and lost nothing. Looks at the disk.
     pub(crate) fn stays_in_any_case(&self, denial: &Denial) -> bool {
-        let is_mark = |mark: &PathBuf| *mark == path_of(&denial.path);
         denial.call == b"rmdir"
-            && self.mark.as_ref().is_some_and(is_mark)
-            && self.mark.iter().flat_map(fs::read_dir).flatten().next().is_some()
+            && path_of(&denial.path) == self.root.join(REPOSITORY)
+            && Past::default().removal(denial).is_some()
     }
 
     /// What files in [`Self::data_dir`] name the workspace by, so that two with one hash are told apart.

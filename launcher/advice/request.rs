@@ -91,6 +91,7 @@ fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
             denial.call.starts_with(b"mkd") && made_up::is_drawn_behind(program(denial), name);
         let is_own_directory = denial.call == PRIVATE_DIRECTORY.to_bytes()
             && (made_up::may_be_drawn_anew(name) || made_up::has_drawn_number(name));
+        let is_socket = denial.call == b"bind" && made_up::may_be_drawn_for_socket(name);
         // It makes nothing else.
         let is_of_mktemp = program(denial) == b"mktemp";
         return is_drawn
@@ -98,6 +99,7 @@ fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
             || is_own
             || is_its_directory
             || is_own_directory
+            || is_socket
             || is_of_mktemp
             || made_up::is_another_for(name, denial.pid)
             || made_up::is_of_hashes(path);

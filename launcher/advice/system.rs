@@ -13,7 +13,9 @@ use rustix::io::Errno;
 
 use super::{Advisor, owned};
 use crate::asked::{Asked, path_of};
+use crate::denials::Denials;
 use crate::events::Denial;
+use crate::in_vain::{Obstacle, Past};
 use crate::report;
 
 /// Calls that open what they name; others that only read do with less than the right to.
@@ -47,7 +49,29 @@ impl<'d> Refusal<'d> {
     }
 }
 
-impl Advisor<'_> {
+impl<'a> Advisor<'a> {
+    /// Whether `denial` is of the removal of a directory that would have failed without it, as there is something in it.
+    /// Looks at the disk.
+    pub(crate) fn is_in_vain(&self, denial: &Denial) -> bool {
+        let found = self.past().removal(denial);
+        matches!(found, Some(Obstacle::NotEmpty(_) | Obstacle::Directory(_)))
+    }
+
+    fn past(&self) -> Past<'a> {
+        Past { began: self.began, refused: self.denials.map_or(&[], Denials::open) }
+    }
+
+    /// Why a grant would not help where the kernel refuses what is `asked` for what stands there. Looks at the disk.
+    pub(super) fn refused_in_any_case(&self, denial: &Denial, asked: Asked<'_>) -> Option<String> {
+        let obstacle = match asked {
+            Asked::Rename { from, to, destination } => {
+                self.past().movement(path_of(from.path), path_of(to.path), destination)
+            }
+            _ => self.past().removal(denial),
+        }?;
+        Some(format!("no option and no rule helps: {}", obstacle.words(self.workspace)))
+    }
+
     /// Why a grant would not help where the system refuses what is `asked`, too. Looks at the disk.
     pub(super) fn refused_by_system(&self, denial: &Denial, asked: Asked<'_>) -> Option<String> {
         if denial.call.starts_with(QUEUES) {

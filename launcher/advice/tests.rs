@@ -49,7 +49,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         tiers,
         person: Person::Absent,
         began: None,
-        consented: &[],
+        denials: None,
         unapproved,
         mounts: &[],
         unsupervised: Unsupervised::Ordered,

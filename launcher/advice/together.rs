@@ -65,10 +65,41 @@ impl Advisor<'_> {
         }
     }
 
+    /// What others want where nothing of its own can be written down for `asked`, if that does: a profile grants reading
+    /// what is not there to nobody but those who may make it.
+    fn lent(&self, asked: Asked<'_>, own: &Steps, all: &[Steps]) -> Option<Vec<Step>> {
+        own.as_ref().err()?;
+        let is_there = |step: &&Step| asked.paths().any(|path| path == step.place);
+        let mut steps = Vec::new();
+        for step in all.iter().flatten().flatten().filter(is_there) {
+            let missing = step.missing.union(asked.need());
+            note(&mut steps, Step { missing, ..step.clone() });
+        }
+        if steps.is_empty() {
+            return None;
+        }
+        let before = Trial::of(*self, Means::Files);
+        let mut trial = before.clone();
+        for step in &steps {
+            trial.add(step);
+        }
+        let helps = trial.allows(&[asked]) && !before.allows(&[asked]);
+        helps.then_some(steps)
+    }
+
     /// As [`Trial::solve`], for requests that are to be allowed at the same time.
     fn solve_all(&self, asked: &[Asked<'_>], means: Means) -> Vec<Steps> {
         let mut all: Vec<Steps> =
             asked.iter().map(|asked| Trial::of(*self, means).solve(*asked)).collect();
+        if means == Means::Files {
+            let lent: Vec<Option<Vec<Step>>> =
+                asked.iter().zip(&all).map(|(one, steps)| self.lent(*one, steps, &all)).collect();
+            for (steps, lent) in all.iter_mut().zip(lent) {
+                if let Some(lent) = lent {
+                    *steps = Ok(lent);
+                }
+            }
+        }
         let shared = shared_places(&all);
         let concerned = |steps: &Steps| {
             steps.as_ref().is_ok_and(|steps| steps.iter().any(|it| shared.contains(&it.place)))

@@ -28,6 +28,9 @@ const STEPS: usize = 8;
 const ANOTHER_EACH_TIME: &str =
     "its name is another one each time, and its directory too much to grant";
 
+/// What is said of the directory for everybody's temporary files, if it is above the home or the workspace.
+const SHARED: &str = "its name is another one each time; --share-tmp grants all that is in /tmp";
+
 /// By what something is granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Means {
@@ -176,7 +179,7 @@ impl<'a> Trial<'a> {
             let useless = || never(in_vain.to_owned());
             let (anchor, extent) = asked.grantable_at(&denied, self.advisor.began);
             if extent.is_for_entries() && self.advisor.is_beyond_advice(path_of(anchor.path)) {
-                return Err(never(ANOTHER_EACH_TIME.to_owned()));
+                return Err(never(self.for_another_each_time(asked, anchor).to_owned()));
             }
             for step in lacking(&image, &self.grants, anchor, denied.missing) {
                 let step = Step { extent, by_default: is_by_default(&denied), ..step };
@@ -197,6 +200,17 @@ impl<'a> Trial<'a> {
             }
         }
         Err(never(in_vain.to_owned()))
+    }
+
+    /// What is said where no such directory is to be granted. Looks at the disk.
+    fn for_another_each_time(&self, asked: Asked<'_>, directory: Request<'_>) -> &'static str {
+        let directory = path_of(directory.path);
+        let is_shared = Path::new("/tmp").canonicalize().is_ok_and(|shared| shared == directory);
+        let origin = Origin::Flag { text: "--share-tmp".to_owned() };
+        let grant = Grant::new(directory.to_owned(), Capabilities::ALL, GrantKind::Plain, origin);
+        let mut trial = self.clone();
+        trial.grants.push(grant);
+        if is_shared && trial.allows(&[asked]) { SHARED } else { ANOTHER_EACH_TIME }
     }
 
     /// Why a directory stays in its place.

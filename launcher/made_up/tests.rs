@@ -62,6 +62,16 @@ fn names_that_will_be_others_next_time() {
 }
 
 #[test]
+fn names_of_sockets_that_may_be_drawn() {
+    let drawn =
+        ["dbus-gBHHSRvfkt", "dbus-ZHwVMmMrrZ", "dbus-VNdA6rn0Y7", "bus.AbCdEf", "dbus-nHlyoodJcs"];
+    assert!(drawn.iter().all(|name| may_be_drawn_for_socket(name.as_bytes())));
+    let lasting =
+        ["app-MessageServer", "app.myServer", "my-server", "S.gpg-agent", "MySocket.sock"];
+    assert!(!lasting.iter().any(|name| may_be_drawn_for_socket(name.as_bytes())));
+}
+
+#[test]
 fn numbers_of_processes_are_told_from_those_of_people() {
     for name in [
         "f~27701",

@@ -113,10 +113,14 @@ fn missed(names: &[String], program: &OsStr) -> String {
     format!("{begin}{shown}{end}")
 }
 
-/// The denials that are worth a word. That a program looked for what is not there kept nothing from it, and
-/// if it did its work all the same nobody misses that; `why --last` tells of it.
+/// The denials that are worth a word. That a program looked for what is not there, or would have removed a directory
+/// that is not empty, kept nothing from it, and if it did its work all the same nobody misses that; `why --last` tells
+/// of it.
 fn told(about: Circumstances<'_>) -> Vec<&(Denial, u64)> {
-    let is_idle = |denial: &Denial| about.succeeded && !about.verbose && denial.is_of_nothing();
+    let is_idle = |denial: &Denial| {
+        let is_nothing = || denial.is_of_nothing() || about.advisor.is_in_vain(denial);
+        about.succeeded && !about.verbose && is_nothing()
+    };
     about.denials.open().iter().filter(|(denial, _)| !is_idle(denial)).collect()
 }
 

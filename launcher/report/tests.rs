@@ -72,7 +72,7 @@ fn circumstances<'a>(
             tiers: &FREE.1,
             person: Person::Absent,
             began: None,
-            consented: &[],
+            denials: None,
             unapproved: &[],
             mounts: &[],
             unsupervised: Unsupervised::Missing,

@@ -3,7 +3,7 @@
 
 use std::net::TcpListener;
 
-use crate::cli_advice::{denials, texts};
+use crate::cli_advice::{READ, attempt, denials, texts};
 use crate::cli_advice_pasted::printed;
 use crate::cli_status::product;
 use crate::scratch::Scratch;
@@ -256,4 +256,31 @@ fn nothing_is_written_where_files_do_not_count() {
     denied.assert_stderr("allow: jp-confine --net 127.0.0.1:9");
     assert!(!denied.stderr.contains("add to"), "{denied}");
     assert!(texts(&denials(&scratch), "toml").is_empty());
+}
+
+/// Of these the kernel refuses each, whatever is granted.
+#[test]
+fn what_fails_in_any_case_is_said_instead() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", READ);
+    scratch.write("ws/full/f", "");
+    scratch.write("ws/other/f", "");
+    for (script, why) in [
+        ("rmdir full", "full is not empty"),
+        ("find full -type d -delete", "full is not empty"),
+        ("rmdir full/f", "full/f is no directory"),
+        ("mv -T full other", "other is not empty"),
+        ("mv full full/in", "full/in is in full"),
+    ] {
+        let told = attempt(&scratch, script);
+        let why = format!("no option and no rule helps: {why}\n");
+        assert!(told.stderr.contains(&why), "{script}: {told}");
+    }
+    // What is in it was to go before.
+    attempt(&scratch, "find full -delete");
+    assert_eq!(texts(&denials(&scratch), "never"), [""; 0]);
+    let options = texts(&denials(&scratch), "options").join(" ");
+    let words: Vec<&str> =
+        options.split_whitespace().chain(["--", "find", "full", "-delete"]).collect();
+    product(&scratch, &words).run().assert_ok();
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value;
 
-use crate::cli_advice::{attempt, denials, texts, tree};
+use crate::cli_advice::{READ, attempt, denials, texts, tree};
 use crate::cli_status::product;
 use crate::run::{Mode, Outcome, PRODUCT, Run, have};
 use crate::scratch::Scratch;
@@ -267,4 +267,28 @@ fn a_sensitive_name_that_is_drawn_takes_a_person() {
     scratch.write("ws/jp-confine.toml", text);
     let run = product(&scratch, &["--", "mktemp", ".env.XXXXXXXXXX"]).run();
     run.assert_code(1).assert_stderr("nobody consented; in a terminal it is asked about");
+}
+
+/// A profile grants reading what is not there to nobody but who may make it: of two denials of that each is told what
+/// does for both.
+#[test]
+fn what_is_looked_for_and_then_made_behind_a_link_is_granted_as_one() {
+    let script = "cat lk/dir/new; echo x > lk/dir/new && cat lk/dir/new";
+    let rule = "[[access.fs]]\npath = 'lk'\nexternal = true\n";
+    for at in [0, 1] {
+        let scratch = Scratch::new();
+        scratch.write("ws/jp-confine.toml", &format!("{READ}{rule}"));
+        std::os::unix::fs::symlink("../out", scratch.ws().join("lk")).expect("linked");
+        product(&scratch, &["approvals", "approve", "lk"]).run().assert_ok();
+        attempt(&scratch, script);
+        let told = denials(&scratch);
+        assert_eq!(told.len(), 2, "{told:?}");
+        let list =
+            |one: &Value| format!("{} = {}\n", one["key"].as_str().unwrap(), one["patterns"]);
+        let lists: String =
+            told[at]["patterns"].as_array().expect("lists").iter().map(list).collect();
+        scratch.write("home/.config/jp-confine/config.toml", &format!("[profiles.mine]\n{lists}"));
+        let again = product(&scratch, &["--profile", "mine", "--", "sh", "-c", script]).run();
+        again.assert_ok().assert_stdout("x\n");
+    }
 }

@@ -376,3 +376,20 @@ fn events_that_cannot_be_written() {
     let outcome = Run::sh(&scratch, &script).mode(Mode::Confined).flags(&["--events", "/dev/full"]);
     outcome.run().assert_stderr("events could not be written to /dev/full: No space left");
 }
+
+/// What a launcher inside looks up for itself is not the outer run's to tell; what another program of its name does is.
+#[test]
+fn what_a_launcher_inside_looks_up_for_itself_is_no_news() {
+    let scratch = Scratch::new();
+    scratch.write("home/.config/jp-confine/config.toml", "");
+    std::fs::create_dir_all(scratch.path("home/.local/share/jp-confine/workspaces")).expect("made");
+    scratch.copy_program(Path::new(PRODUCT), "ws/inner");
+    for program in [PRODUCT, "./inner"] {
+        let run = product(&scratch, &["-x", PRODUCT, "--", program, "-q", "--", "false"]).run();
+        assert!(!run.assert_code(1).stderr.contains("denial"), "{run}");
+    }
+    scratch.copy_program(Path::new("/bin/cat"), "ws/jp-confine");
+    let config = scratch.expand("$HOME/.config/jp-confine/config.toml");
+    let other = product(&scratch, &["--", "./jp-confine", &config]).run();
+    other.assert_code(1).assert_stderr("config/jp-confine/config.toml by jp-confine");
+}

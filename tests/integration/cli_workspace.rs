@@ -219,6 +219,26 @@ fn to_remove_a_mark_that_is_not_empty_is_no_news() {
     assert!(!refused.assert_code(1).stderr.contains("denied delete"), "{}", refused.stderr);
     run("empty").assert_code(1).assert_stderr("denied delete .git");
     assert!(scratch.path("empty/.git").exists());
+    // A policy file is what marks it, and keeps what is in the folder.
+    let rules = "[[access.fs]]\npath = '.git'\nread = true\nwrite = true\n
+        [[access.fs]]\npath = '.git/HEAD'\nread = true\n";
+    scratch.write("ws/jp-confine.toml", rules);
+    let kept = run("ws");
+    assert!(!kept.assert_code(1).stderr.contains("denied delete"), "{}", kept.stderr);
+}
+
+/// Nothing that is granted would have let it go. Where the run was refused to empty it first, that is what counts.
+#[test]
+fn to_remove_what_is_not_empty_is_no_news_where_the_run_ended_well() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
+    scratch.write("ws/full/file", "");
+    let run = |script: &str| product(&scratch, &["--", "sh", "-c", script]).run();
+    let ended_well = run("rmdir full; true");
+    assert!(!ended_well.assert_ok().stderr.contains("jp-confine:"), "{}", ended_well.stderr);
+    product(&scratch, &["why", "--last"]).run().assert_ok().assert_stdout("denied delete");
+    let emptied = run("rm full/file; rmdir full; true");
+    emptied.assert_ok().assert_stderr("2 denials").assert_stderr("denied delete full by rmdir");
 }
 
 /// Else the next run would be held to nothing below.

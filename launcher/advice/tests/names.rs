@@ -35,6 +35,14 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
             "-w /w/x/job_xkcdqwrt.json; x/job_xkcdqwrt.json: read, create, update, execute",
         ),
         (
+            denial("bind", "/w/x/dbus-gBHHSRvfkt", C),
+            "-w /w/x; x: read, create, update, delete, execute",
+        ),
+        (
+            denial("bind", "/w/x/app-Server", C),
+            "-w /w/x/app-Server; x/app-Server: read, create, execute",
+        ),
+        (
             denial("open O_EXCL 0600", "/w/x/a.lock", C),
             "-w /w/x/a.lock; x/a.lock: read, create, update, delete, execute",
         ),
@@ -94,4 +102,20 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
     let three = ["a", "b", "c"].map(|name| denial("mkstemp", &format!("/w/x/{name}"), C));
     let gathered = advisor(&grants, &[], &tiers).gather(&three.each_ref());
     assert_eq!(gathered[0].written.rules, [("x".to_owned(), Capabilities::ALL)]);
+}
+
+/// What holds the workspace, too, nobody is advised to grant by its path; for the temporary files of everybody there is
+/// an option.
+#[test]
+fn names_in_the_directory_for_everybodys_temporary_files() {
+    let shared = std::fs::canonicalize("/tmp").expect("there");
+    let workspace = shared.join("w");
+    let grants =
+        [Grant::new(workspace.clone(), R, GrantKind::Plain, Origin::Flag { text: String::new() })];
+    let path = shared.join("dbus-gBHHSRvfkt");
+    let told = denial("bind", path.to_str().expect("ASCII"), C);
+    let tiers = Tiers::default();
+    let advisor = Advisor { workspace: &workspace, ..advisor(&grants, &[], &tiers) };
+    let Advice::Never(told) = advisor.advise(&told) else { panic!("granted") };
+    assert_eq!(told, "its name is another one each time; --share-tmp grants all that is in /tmp");
 }
