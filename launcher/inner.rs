@@ -2,9 +2,9 @@
 //! It is refused all the same.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, BufRead as _, BufReader};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
@@ -66,7 +66,10 @@ impl Inner {
 
 /// Whether two files are one, or hold the same.
 fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
-    let [one, other] = [File::open(one)?, File::open(other)?];
+    // A run may have put anything in its place, a pipe for instance.
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+    let open = |path| OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let [one, other] = [open(one)?, open(other)?];
     let [first, second] = [one.metadata()?, other.metadata()?];
     if (first.dev(), first.ino()) == (second.dev(), second.ino()) {
         return Ok(true);
