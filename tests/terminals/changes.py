@@ -25,6 +25,13 @@ for file in terminal, 0, held, null, pipe, 99, os.open('.', 0), *other: print(al
 os.write(other[0], b'abc\n')
 print(select.select([other[1]], [], [], 5)[0] != [], ask(other[1], 0x540b, 0))
 print(select.select([other[1]], [], [], 0)[0] != [])
+# What was typed is discarded at either end of another terminal, and what was shown is not.
+for end in 0, 1:
+    ends = os.openpty()
+    os.write(ends[0], b'typed\n')
+    select.select([ends[1]], [], [], 5)
+    termios.tcsetattr(ends[end], termios.TCSAFLUSH, termios.tcgetattr(ends[end]))
+    print(select.select([ends[1]], [], [], 0)[0] != [], os.read(ends[0], 99))
 modes = termios.tcgetattr(terminal)
 modes[3] &= ~termios.ECHO
 termios.tcsetattr(terminal, termios.TCSADRAIN, modes)

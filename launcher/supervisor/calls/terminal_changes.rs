@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::termios::{QueueSelector, tcdrain, tcflush};
 use rustix::thread::Timespec;
 
+use super::terminals::is_pseudo;
 use crate::consent::nap;
 use crate::orphaned;
 use crate::supervisor::task::Task;
@@ -28,7 +29,7 @@ const TCION: u64 = 3;
 /// A command that changes modes.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
-    /// The one that does it at once.
+    /// The one that does it without waiting.
     at_once: u32,
     /// How long the kernel's structure is.
     length: usize,
@@ -58,13 +59,17 @@ enum Turn {
 
 impl Setting {
     /// What a command sets: `struct termios` of the kernel, `struct termio`, `struct termios2`, each in three commands.
-    const fn of(command: u32) -> Option<Self> {
+    /// On a pseudo terminal nothing waits to be sent, and what is discarded at either end is what was typed.
+    fn of(command: u32, device: u32) -> Option<Self> {
         let (at_once, length) = match command {
             0x5402..=0x5404 => (0x5402, 36),
             0x5406..=0x5408 => (0x5406, 18),
             0x402c_542b..=0x402c_542d => (0x402c_542b, 44),
             _ => return None,
         };
+        if is_pseudo(device) {
+            return Some(Self { at_once: command, length, drains: false, discards: false });
+        }
         let further = command - at_once;
         Some(Self { at_once, length, drains: further > 0, discards: further > 1 })
     }
@@ -77,7 +82,7 @@ impl Setting {
 pub(super) fn make(task: &Task<'_>, fd: i32, command: u32, argument: u64) -> Result<Answer, Errno> {
     let terminal = task.caller.descriptor(fd)?;
     let device = terminals::device(&terminal)?;
-    let change = match Setting::of(command) {
+    let change = match Setting::of(command, device) {
         Some(setting) => Change::Modes(setting, task.caller.bytes(argument, setting.length)?),
         None => Change::Order(command, argument),
     };

@@ -109,9 +109,19 @@ fn device_of(caller: &Caller<'_>) -> Option<u64> {
     let packed = caller.proc().number(caller.tid(), 4)?;
     caller.confirm().ok()?;
     let packed = u32::try_from(packed & i64::from(u32::MAX)).ok()?;
-    // The old encoding: the minor number in bits 31 to 20 and 7 to 0, the major one in 15 to 8.
-    let (major, minor) = ((packed >> 8) & 0xfff, (packed & 0xff) | ((packed >> 12) & 0xf_ff00));
+    let (major, minor) = unpacked(packed);
     if packed == 0 { None } else { Some(makedev(major, minor)) }
+}
+
+/// The numbers of a terminal that `tty_nr` has in one, the old encoding: the minor number in bits 31 to 20 and 7 to 0,
+/// the major one in 15 to 8.
+const fn unpacked(device: u32) -> (u32, u32) {
+    ((device >> 8) & 0xfff, (device & 0xff) | ((device >> 12) & 0xf_ff00))
+}
+
+/// Whether a terminal is a pseudo one, by its `tty_nr`.
+pub(super) fn is_pseudo(device: u32) -> bool {
+    PSEUDO.contains(&unpacked(device).0)
 }
 
 /// The name below `/dev` of a terminal.
