@@ -60,6 +60,7 @@ mod ready_made;
 mod refused_calls;
 mod reply;
 mod report;
+mod resumption;
 mod rule_additions;
 mod rule_text;
 mod run;
