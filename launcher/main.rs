@@ -43,6 +43,7 @@ mod machine;
 mod made_up;
 mod manual;
 mod marks;
+mod modes;
 mod mounts;
 mod net;
 mod orphaned;

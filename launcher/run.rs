@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::gap::Gap;
 use crate::learn::Lesson;
 use crate::log::Log;
+use crate::modes::Modes;
 use crate::net::names;
 use crate::plan::Plan;
 use crate::premises::Premises;
@@ -63,6 +64,7 @@ pub(crate) fn run(
         premises: &premises,
         lesson: recording.as_ref(),
     };
+    let modes = Modes::of_job();
     let started =
         start.run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_ref()));
 
@@ -122,6 +124,9 @@ pub(crate) fn run(
     } else {
         running.wait(None)
     };
+    if let Some(modes) = modes.filter(|_| !matches!(end, Ok(End::Exited(_)))) {
+        modes.restore(&Turns::of_run(context, options));
+    }
     if let Some(lesson) = lesson {
         lesson.end()?;
     }

@@ -409,3 +409,31 @@ fn a_stopped_run_ends_with_its_shell() {
         }
     }
 }
+
+/// The program's modes stay, unless it died: a shell sees an exit status, where bare it would restore them.
+#[test]
+fn a_terminal_has_its_modes_after_a_program_that_died() {
+    if !have("script") || !have("bash") || !have("stty") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = |script: &str| quoted(&Run::sh(&scratch, script).mode(Mode::Confined));
+    // The line editor has modes of its own, so that these are looked at before it is there.
+    let shown = "echo modes:$(stty -a | grep -o -w -e '[-]*opost' -e '[-]*isig'); stty sane";
+    let mut terminal = Terminal::shell(&scratch, Mode::Bare);
+    terminal.keys(&format!("{}; {shown}\n", run("stty raw")));
+    terminal.see("modes:-opost -isig");
+    terminal.keys(&format!("{}; {shown}\n", run("stty raw; kill -SEGV $$")));
+    terminal.see("modes:opost isig");
+    if Holder::under_test() != Holder::Library {
+        let script = "stty raw; echo $PPID > name; mv name parent; sleep 300";
+        terminal.keys(&format!("{}; {shown}\n", run(script)));
+        kill_process(named(&scratch, "ws/parent"), Signal::KILL).expect("a supervisor");
+        terminal.see("modes:opost isig");
+    }
+    // In a pipeline they may be another's.
+    terminal.keys(&format!("{} | cat; {shown}\n", run("stty raw; kill -SEGV $$")));
+    terminal.see("modes:-opost -isig");
+    terminal.keys("exit\n");
+    terminal.end();
+}
