@@ -15,6 +15,7 @@ use crate::consent::Before;
 use crate::descendants::{self, Descendant};
 use crate::ending::End;
 use crate::failure::Failure;
+use crate::machine::Need;
 use crate::report;
 use crate::resumption;
 use crate::spawn::Confined;
@@ -90,8 +91,7 @@ impl Ready {
         // that is the run's stop.
         Signals::of(&[libc::SIGTTIN, libc::SIGTTOU]).block();
         // Descendants whose parents are gone stay ours, and so recognisable as part of the run.
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
-            .map_err(|error| Failure::own(format!("prctl(PR_SET_CHILD_SUBREAPER): {error}")))?;
+        Need::Reaper.require()?;
         Ok(Self { signals, inherited })
     }
 

@@ -1,6 +1,7 @@
 //! What this machine offers for holding programs to a policy, found out by asking it.
 
 mod absent;
+mod need;
 
 use std::os::fd::AsRawFd as _;
 use std::path::Path;
@@ -11,6 +12,7 @@ use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_op
 use rustix::thread::{CapabilitySet, capabilities};
 
 pub(crate) use self::absent::{Absent, WITHOUT};
+pub(crate) use self::need::Need;
 use crate::sys::{filter, landlock, memory};
 
 /// What the planner has to know, which costs a few system calls.
