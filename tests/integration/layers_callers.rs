@@ -312,3 +312,31 @@ for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET:
         assert!(confined.stderr.is_empty(), "{enforce}: {confined}");
     }
 }
+
+/// Whichever function of the C library asks for it.
+#[test]
+fn a_namespace_of_users_is_refused_by_one_number() {
+    if !have("python3") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let script = format!(
+        "
+import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+def answer(result):
+    if result == 0: os._exit(0)
+    return ctypes.get_errno()
+users = 0x10000000
+how = ctypes.create_string_buffer(struct.pack('11Q', users, 0, 0, 0, 17, *[0] * 6))
+print(answer(libc.syscall({clone}, users | 17, 0, 0, 0, 0)),
+      answer(libc.syscall({clone3}, how, 88)),
+      answer(libc.syscall({unshare}, users)), answer(libc.unshare(users)))
+",
+        clone = libc::SYS_clone,
+        clone3 = libc::SYS_clone3,
+        unshare = libc::SYS_unshare,
+    );
+    let run = Run::new(&scratch, "python3", &["-c", &script]).mode(Mode::Confined).run();
+    run.assert_ok().assert_stdout("1 1 1 1").assert_stderr("denied clone3 /");
+}
