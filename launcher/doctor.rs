@@ -98,6 +98,9 @@ fn finding(feature: Feature, machine: Machine, refusal: Option<Errno>) -> Findin
     if !there {
         lost.push(feature.loss());
     }
+    if feature == Feature::Proc && !machine.own_descriptors {
+        lost.push(machine::LOST_BY_HOLDING);
+    }
     if feature == Feature::Landlock {
         let later = LANDLOCK_GREW.iter().filter(|(version, _)| *version > machine.landlock);
         // Without any, all but the last go with the bounds.
