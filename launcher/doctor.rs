@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::filter;
-use crate::machine::{self, Feature, Machine};
+use crate::machine::{self, Feature, Machine, Need};
 use crate::report;
 use crate::sys::filter::{Listener, trial};
 
@@ -37,6 +37,7 @@ struct Finding {
 #[derive(Debug, Serialize)]
 struct Diagnosis {
     findings: Vec<Finding>,
+    cooperative: bool,
     layered: bool,
     strict: bool,
 }
@@ -58,15 +59,25 @@ fn diagnose(context: &Context) -> Diagnosis {
     let machine = if refusal.is_some() { known.without_listener() } else { known };
     let mut findings: Vec<Finding> =
         Feature::ALL.into_iter().map(|feature| finding(feature, machine, refusal)).collect();
+    let needs = Need::ALL.map(need);
+    let cooperative = needs.iter().all(|need| need.there);
+    findings.extend(needs);
     let outer = outer_run(context);
     findings.push(namespaces(outer.is_some()));
     findings.push(surroundings("container", container()));
     findings.push(surroundings("outer run", outer));
-    Diagnosis {
-        layered: machine.missing().next().is_none(),
-        strict: machine.missing().next().is_none(),
-        findings,
-    }
+    let complete = cooperative && machine.missing().next().is_none();
+    Diagnosis { cooperative, layered: complete, strict: complete, findings }
+}
+
+/// What is needed whoever holds a policy, found out by trying it.
+fn need(need: Need) -> Finding {
+    let refusal = need.attempt().err();
+    let there = refusal.is_none();
+    let detail = refusal.map_or_else(String::new, |error| format!("refused: {error}"));
+    let (lost, remedy) =
+        if there { (Vec::new(), None) } else { (vec![need.loss()], Some(need.remedy())) };
+    Finding { feature: need.name(), there, detail, lost, remedy }
 }
 
 fn finding(feature: Feature, machine: Machine, refusal: Option<Errno>) -> Finding {
@@ -86,6 +97,9 @@ fn finding(feature: Feature, machine: Machine, refusal: Option<Errno>) -> Findin
     let mut lost = Vec::new();
     if !there {
         lost.push(feature.loss());
+    }
+    if feature == Feature::Proc && !machine.own_descriptors {
+        lost.push(machine::LOST_BY_HOLDING);
     }
     if feature == Feature::Landlock {
         let later = LANDLOCK_GREW.iter().filter(|(version, _)| *version > machine.landlock);
@@ -155,11 +169,16 @@ fn words(diagnosis: &Diagnosis) -> String {
             let _ = writeln!(text, "    remedy: {remedy}");
         }
     }
-    let layered = if diagnosis.layered { "complete" } else { "weaker, as said above" };
+    let cooperative = if diagnosis.cooperative { "possible" } else { "refused" };
+    let layered = match (diagnosis.cooperative, diagnosis.layered) {
+        (false, _) => "refused",
+        (true, false) => "weaker, as said above",
+        (true, true) => "complete",
+    };
     let strict = if diagnosis.strict { "possible" } else { "refused" };
     let _ = writeln!(
         text,
-        "--enforce\n  cooperative  possible\n  layered      {layered}\n  strict       {strict}"
+        "--enforce\n  cooperative  {cooperative}\n  layered      {layered}\n  strict       {strict}"
     );
     text
 }

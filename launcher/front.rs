@@ -15,12 +15,14 @@ use crate::consent::Before;
 use crate::descendants::{self, Descendant};
 use crate::ending::End;
 use crate::failure::Failure;
+use crate::machine::Need;
 use crate::report;
+use crate::resumption;
 use crate::spawn::Confined;
 use crate::start::Obstacle;
 use crate::supervise::{Report, Supervision};
 use crate::sys::child::Kernel;
-use crate::sys::signals::{Arrival, ENDING, Inherited, Signals, stop_by};
+use crate::sys::signals::{Arrival, ENDING, Inherited, Signals};
 use crate::turns::Turns;
 
 /// Signals that are passed on, if a process sent them from outside of the run.
@@ -56,6 +58,8 @@ pub(crate) struct Running {
     child: Pid,
     signals: Signals,
     supervisor: Option<Supervised>,
+    /// Who looked after the program during its last stop, and may have continued this process.
+    companion: Option<Pid>,
 }
 
 /// The process that supervises the program, and what it has told.
@@ -87,8 +91,7 @@ impl Ready {
         // that is the run's stop.
         Signals::of(&[libc::SIGTTIN, libc::SIGTTOU]).block();
         // Descendants whose parents are gone stay ours, and so recognisable as part of the run.
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
-            .map_err(|error| Failure::own(format!("prctl(PR_SET_CHILD_SUBREAPER): {error}")))?;
+        Need::Reaper.require()?;
         Ok(Self { signals, inherited })
     }
 
@@ -99,14 +102,14 @@ impl Ready {
         kernel: &Kernel<'_>,
     ) -> Result<Running, Failure> {
         let mut stopped = |child, signal| {
-            stop_by(signal);
+            resumption::stop_with(child, signal);
             continue_process(child);
         };
         let child = confined
             .start(self.inherited, kernel, &mut stopped)
             .map_err(|why| confined.failed(why))?;
         let front = rustix::process::getpid();
-        Ok(Running { front, child, signals: self.signals, supervisor: None })
+        Ok(Running { front, child, signals: self.signals, supervisor: None, companion: None })
     }
 
     /// Has the program started by a process that supervises it.
@@ -134,6 +137,7 @@ impl Ready {
                 child,
                 signals: self.signals,
                 supervisor: Some(supervised),
+                companion: None,
             }),
             Some(Report::Failed(libc::EBUSY)) => Err(Obstacle::Busy),
             Some(Report::Failed(number)) => {
@@ -152,9 +156,9 @@ impl Supervised {
     fn started(&mut self) -> io::Result<Option<Report>> {
         loop {
             match self.next()? {
-                Some(Report::Stopped(signal)) => stop_by(signal),
+                Some(Report::Stopped(pid, signal)) => resumption::stop_with(pid, signal),
                 report => return Ok(report),
-            }
+            };
             // Whoever continued this process alone meant the program.
             for Descendant { pid, .. } in descendants::all() {
                 Pid::from_raw(pid).into_iter().for_each(continue_process);
@@ -289,7 +293,7 @@ impl Running {
                 if let Some(end) = End::of(status) {
                     return Ok(Some(end));
                 }
-                stop_with(status.stopping_signal());
+                self.stop_with(pid, status.stopping_signal());
             }
         }
         self.read_reports()?;
@@ -297,10 +301,9 @@ impl Running {
     }
 
     fn read_reports(&mut self) -> io::Result<()> {
-        let Some(supervised) = &mut self.supervisor else { return Ok(()) };
-        while supervised.has_news() {
+        while let Some(supervised) = self.supervisor.as_mut().filter(|one| one.has_news()) {
             match supervised.next()? {
-                Some(Report::Stopped(signal)) => stop_with(Some(signal)),
+                Some(Report::Stopped(pid, signal)) => self.stop_with(pid, Some(signal)),
                 Some(Report::Ended(end)) => supervised.ended = Some((end, Instant::now())),
                 Some(Report::Left(descendant)) => supervised.left.push(descendant),
                 Some(Report::Unrecorded(count)) => supervised.unrecorded = Some(count),
@@ -367,13 +370,26 @@ impl Running {
             Some(sender) => !descendants::descends(sender, self.front) || self.is_front(sender),
             None => arrival.signal == libc::SIGCONT,
         };
-        if !meant && arrival.signal != libc::SIGCONT {
+        if self.is_of_companion(arrival) || !meant && arrival.signal != libc::SIGCONT {
             return;
         }
         if let Some(signal) = Signal::from_named_raw(arrival.signal) {
             // It may have ended already; then its status is on its way.
             let _ = rustix::process::kill_process(self.child, signal);
         }
+    }
+
+    /// The shell must see its job stop; what wakes it then wakes the program, and the other way round.
+    fn stop_with(&mut self, stopped: Pid, signal: Option<i32>) {
+        if let Some(signal) = signal {
+            self.companion = resumption::stop_with(stopped, signal);
+        }
+    }
+
+    /// Whether this says no more than that the program goes on already.
+    fn is_of_companion(&self, arrival: Arrival) -> bool {
+        let companion = self.companion.map(|pid| pid.as_raw_nonzero().get());
+        arrival.signal == libc::SIGCONT && companion.is_some() && arrival.sender == companion
     }
 
     fn is_front(&self, pid: i32) -> bool {
@@ -396,11 +412,4 @@ fn unable(error: &io::Error) -> Failure {
 /// Ends the stop of a process; of none if it has ended.
 fn continue_process(process: Pid) {
     let _ = rustix::process::kill_process(process, Signal::CONT);
-}
-
-/// The shell must see its job stop; what wakes it then wakes the program.
-fn stop_with(signal: Option<i32>) {
-    if let Some(signal) = signal {
-        stop_by(signal);
-    }
 }

@@ -1,6 +1,7 @@
 //! What this machine offers for holding programs to a policy, found out by asking it.
 
 mod absent;
+mod need;
 
 use std::os::fd::AsRawFd as _;
 use std::path::Path;
@@ -11,6 +12,7 @@ use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_op
 use rustix::thread::{CapabilitySet, capabilities};
 
 pub(crate) use self::absent::{Absent, WITHOUT};
+pub(crate) use self::need::Need;
 use crate::sys::{filter, landlock, memory};
 
 /// What the planner has to know, which costs a few system calls.
@@ -27,6 +29,8 @@ pub(crate) struct Machine {
     pub(crate) openat2: bool,
     /// `/proc`, by which the supervisor sees its callers.
     pub(crate) proc: bool,
+    /// `/proc/self/fd`, by which the library acts on what it holds. It cannot be taken for absent.
+    pub(crate) own_descriptors: bool,
     /// A process may look into those that it started.
     pub(crate) ptrace: bool,
     /// Even where they hide their memory (`CAP_SYS_PTRACE`).
@@ -116,6 +120,7 @@ impl Machine {
             listener: !absent(Feature::Listener) && filter::knows_listener(),
             openat2: !absent(Feature::Openat2) && knows_openat2(),
             proc: !absent(Feature::Proc) && shows_own_processes(),
+            own_descriptors: shows_own_processes(),
             ptrace: !absent(Feature::Ptrace)
                 && may_look_into_children()
                 && reaches(memory::may_be_read),
@@ -174,6 +179,9 @@ fn knows_descriptors() -> bool {
         .and_then(|own| pidfd_getfd(&own, own.as_raw_fd(), PidfdGetfdFlags::empty()));
     taken.is_ok()
 }
+
+/// What fails where there are no own descriptors in `/proc`, however much is granted.
+pub(crate) const LOST_BY_HOLDING: &str = "`chmod`, `touch`, `ln` and `rm -r` fail with the library";
 
 /// Unless a program or a socket gets them, which is not of the run.
 fn writes_cores() -> bool {

@@ -7,6 +7,7 @@ use crate::cli::Options;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::install;
+use crate::machine::Need;
 use crate::outer::Outer;
 use crate::prepare::Run;
 use crate::scratch::Scratch;
@@ -30,8 +31,9 @@ impl Premises {
     /// Makes them.
     ///
     /// # Errors
-    /// Where files cannot be made, or the run around this one is not as it should be.
+    /// Where files or memory cannot be made, or the run around this one is not as it should be.
     pub(crate) fn make(context: &Context, options: &Options) -> Result<Self, Failure> {
+        Need::Memory.require()?;
         let scratch = Scratch::new(&context.temp, options.share_tmp)
             .map_err(|error| no_scratch(&context.temp, &error))?;
         let outer = Outer::find(context)?;

@@ -16,6 +16,7 @@ use crate::gap::Gap;
 use crate::inner::Inner;
 use crate::learn::Lesson;
 use crate::log::Log;
+use crate::modes::Modes;
 use crate::net::names;
 use crate::plan::Plan;
 use crate::premises::Premises;
@@ -64,6 +65,7 @@ pub(crate) fn run(
         premises: &premises,
         lesson: recording.as_ref(),
     };
+    let modes = Modes::of_job();
     let started =
         start.run(&mut prepared, |prepared, plan| announce(options, prepared, plan, log.as_ref()));
 
@@ -126,6 +128,9 @@ pub(crate) fn run(
     } else {
         running.wait(None)
     };
+    if let Some(modes) = modes.filter(|_| !matches!(end, Ok(End::Exited(_)))) {
+        modes.restore(&Turns::of_run(context, options));
+    }
     if let Some(lesson) = lesson {
         lesson.end()?;
     }

@@ -38,6 +38,14 @@ impl SharedPage {
     }
 }
 
+/// Makes memory that nobody can change, and drops it.
+///
+/// # Errors
+/// As `memfd_create(2)` and `fcntl(2)`.
+pub(crate) fn attempt() -> Result<(), Errno> {
+    fcntl_add_seals(memfd_create("jp-confine trial", FLAGS)?, FIXED | SealFlags::WRITE)
+}
+
 /// The image, sealed against every change (`fcntl(2)`, "File Sealing"), at a high descriptor.
 pub(crate) fn seal(image: &[u8]) -> io::Result<OwnedFd> {
     let mut file = std::fs::File::from(memfd_create("jp-confine image", FLAGS)?);

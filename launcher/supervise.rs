@@ -40,8 +40,8 @@ pub(crate) enum Report {
     Failed(i32),
     /// The supervisor cannot do its work: the error number.
     Unable(i32),
-    /// It was stopped by this signal.
-    Stopped(i32),
+    /// This process was stopped by this signal: the program, or what it left running.
+    Stopped(Pid, i32),
     /// It has ended so.
     Ended(End),
     /// It has ended, and this process runs on.
@@ -58,7 +58,7 @@ impl fmt::Display for Report {
             Self::Started(pid) => write!(f, "started {pid}"),
             Self::Failed(error) => write!(f, "failed {error}"),
             Self::Unable(error) => write!(f, "unable {error}"),
-            Self::Stopped(signal) => write!(f, "stopped {signal}"),
+            Self::Stopped(pid, signal) => write!(f, "stopped {pid} {signal}"),
             Self::Ended(End::Exited(status)) => write!(f, "ended {status}"),
             Self::Ended(End::Killed(signal)) => write!(f, "killed {signal}"),
             Self::Left(Descendant { pid, name }) => write!(f, "left {pid} {}", name.escape_debug()),
@@ -83,7 +83,7 @@ impl Report {
             "started" => Pid::from_raw(number).map(Self::Started),
             "failed" => Some(Self::Failed(number)),
             "unable" => Some(Self::Unable(number)),
-            "stopped" => Some(Self::Stopped(number)),
+            "stopped" => Some(Self::Stopped(Pid::from_raw(number)?, name.parse().ok()?)),
             "ended" => u8::try_from(number).ok().map(End::Exited).map(Self::Ended),
             "killed" => Some(Self::Ended(End::Killed(number))),
             "left" => Some(Self::Left(Descendant { pid: number, name: name.to_owned() })),
@@ -175,9 +175,9 @@ impl Supervision<'_> {
             withholds: self.withholds,
             withholds_cores: self.withholds_cores,
         };
-        let mut stopped = |_, signal| {
+        let mut stopped = |child, signal| {
             // Where the front is gone, so is soon what it started.
-            let _ = front.tell(&Report::Stopped(signal));
+            let _ = front.tell(&Report::Stopped(child, signal));
         };
         match self.confined.start(inherited, &kernel, &mut stopped) {
             Ok(child) => {
@@ -287,9 +287,11 @@ fn reap(child: Pid, front: &mut Front, consent: &Consent, state: &mut State) -> 
     let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
     loop {
         match rustix::process::wait(options) {
-            Ok(Some((pid, status))) if pid == child => state.of_program(status, front, consent)?,
+            Ok(Some((pid, status))) if pid == child => {
+                state.of_program(pid, status, front, consent)?;
+            }
             Ok(Some((pid, status))) if state.has_ended && front.shares_group(pid) => {
-                state.of_leftover(status, front, consent)?;
+                state.of_leftover(pid, status, front, consent)?;
             }
             Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
             Ok(None) => return Ok(true),
@@ -302,6 +304,7 @@ impl State {
     /// As the program's `status` has it, which the front is told.
     fn of_program(
         &mut self,
+        pid: Pid,
         status: WaitStatus,
         front: &mut Front,
         consent: &Consent,
@@ -311,7 +314,7 @@ impl State {
             front.tell(&Report::Ended(end))?;
         } else if let Some(signal) = stop_of(status, consent) {
             self.is_stopped = orphaned::has_shell(front.pid);
-            front.tell(&Report::Stopped(signal))?;
+            front.tell(&Report::Stopped(pid, signal))?;
         } else if status.continued() {
             self.is_stopped = false;
         }
@@ -322,6 +325,7 @@ impl State {
     /// stops that the terminal stops.
     fn of_leftover(
         &mut self,
+        pid: Pid,
         status: WaitStatus,
         front: &mut Front,
         consent: &Consent,
@@ -334,7 +338,7 @@ impl State {
             && orphaned::has_shell(front.pid)
         {
             self.is_stopped = true;
-            front.tell(&Report::Stopped(signal))?;
+            front.tell(&Report::Stopped(pid, signal))?;
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ use super::standing::{self, Standing};
 use super::{Order, Plan};
 use crate::cli::Enforce;
 use crate::filter::Traps;
-use crate::machine::{Feature, Machine};
+use crate::machine::{Feature, LOST_BY_HOLDING, Machine};
 use crate::sys::child;
 
 /// Exclusions of the baseline from `/proc`, and that other layers hold them: Landlock lets nobody look
@@ -345,7 +345,8 @@ fn weaker(machine: Machine) -> Option<String> {
         (false, true) => "held by library and supervisor, without Landlock's bounds",
         (false, false) => "held by the library alone, which a program can evade",
     };
-    Some(format!("no {} here: {held}; see `jp-confine doctor`", missing.join(", no ")))
+    let lost = if machine.own_descriptors { String::new() } else { format!("; {LOST_BY_HOLDING}") };
+    Some(format!("no {} here: {held}{lost}; see `jp-confine doctor`", missing.join(", no ")))
 }
 
 fn bytes(path: &Path) -> &[u8] {

@@ -26,6 +26,7 @@ const NEW: Machine = Machine {
     listener: true,
     openat2: true,
     proc: true,
+    own_descriptors: true,
     ptrace: true,
     traces_all: true,
     descriptors: true,
@@ -443,6 +444,8 @@ fn a_machine_that_lacks_something_is_told_of() {
         assert!(plan.weaker.as_ref().is_some_and(|line| !line.contains('\n')), "{plan:?}");
     }
     assert_eq!(on(NEW).weaker, None);
+    let blind = on(Machine { proc: false, own_descriptors: false, ..NEW });
+    assert!(blind.weaker.is_some_and(|line| line.contains("`rm -r` fail")));
 }
 
 #[test]

@@ -68,7 +68,9 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 /// Runs when the library is loaded; a hook that comes earlier does the same.
 extern "C" fn load(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
     let startup = Startup::of_constructor(environment);
-    let _ = session::start(startup);
+    if session::start(startup).is_err() {
+        session::give_up();
+    }
     if let Some(top) = startup.and_then(Startup::stack_top) {
         memory::remember_stack(top);
     }

@@ -90,9 +90,7 @@ pub(crate) fn start(startup: Option<Startup>) -> Result<(), Errno> {
     if SHARED.phase.load(Ordering::Acquire) != UNSET {
         return settled();
     }
-    let Some(handle) = Handle::find(startup) else {
-        return Err(give_up());
-    };
+    let handle = Handle::find(startup).ok_or(Errno::EACCES)?;
     let won = SHARED.phase.compare_exchange(UNSET, WRITING, Ordering::AcqRel, Ordering::Acquire);
     if won.is_ok() {
         let Ok(image) = load_levels(&handle) else {
@@ -143,9 +141,10 @@ fn settled() -> Result<(), Errno> {
     if SHARED.phase.load(Ordering::Acquire) == READY { Ok(()) } else { Err(Errno::EACCES) }
 }
 
-fn give_up() -> Errno {
+/// Leaves it at nothing, if it was not set up: what the program says of itself from now on counts for nothing. Not
+/// before the constructor has run: a hook that runs first may have no `/proc` to find the descriptors by.
+pub(crate) fn give_up() {
     let _ = SHARED.phase.compare_exchange(UNSET, BROKEN, Ordering::AcqRel, Ordering::Acquire);
-    Errno::EACCES
 }
 
 /// The counter that every mediated rename of a directory moves, for whoever caches paths.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::attack::{Linking, arena_with};
 use crate::run::{Mode, PRODUCT, Run, have, skip, wait};
 use crate::scratch::Scratch;
 use crate::terminal::Terminal;
@@ -459,4 +460,32 @@ fn the_limit_of_files_length() {
     let run = |blocks| Run::sh(&scratch, &script(blocks)).mode(Mode::Bare).run();
     run(0).assert_stdout("125\n").assert_stderr("allow longer ones (`ulimit -f`)");
     run(16_000).assert_stdout("153\n");
+}
+
+/// What no run can do without, refused as a container refuses it: it is named, and the doctor finds it.
+#[test]
+fn a_kernel_without_what_every_run_needs() {
+    let scratch = arena_with(Linking::Dynamic, Scratch::new());
+    let on = |number: i64, errno: i32, line: &[&str]| {
+        let (number, errno) = (number.to_string(), errno.to_string());
+        let fault = ["fault", &number, &errno, "exec_line", PRODUCT];
+        let run = Run::new(&scratch, "bin/attack", &[&fault, line].concat());
+        run.mode(Mode::Bare).run()
+    };
+    let needs = [
+        (libc::SYS_memfd_create, "memfd", "memfd_create(2) allowed"),
+        (libc::SYS_prctl, "subreaper", "prctl(2) allowed"),
+    ];
+    for (number, name, remedy) in needs {
+        for errno in [libc::ENOSYS, libc::EPERM] {
+            let run = on(number, errno, &["--enforce=cooperative", "--", "touch", "ran"]);
+            run.assert_code(125).assert_stderr(remedy);
+            assert!(!run.stderr.contains("TMPDIR") && !scratch.path("ws/ran").exists(), "{run}");
+            let doctor = on(number, errno, &["doctor"]);
+            doctor.assert_ok().assert_stdout(remedy).assert_stdout("nothing is run");
+            doctor.assert_stdout("cooperative  refused").assert_stdout("strict       refused");
+            let found = doctor.stdout.lines().find(|line| line.contains(name));
+            assert!(found.is_some_and(|line| line.contains(" no, refused: ")), "{doctor}");
+        }
+    }
 }

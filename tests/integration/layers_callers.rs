@@ -480,3 +480,61 @@ for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET:
         assert!(confined.stderr.is_empty(), "{enforce}: {confined}");
     }
 }
+
+/// Whichever function of the C library asks for it.
+#[test]
+fn a_namespace_of_users_is_refused_by_one_number() {
+    if !have("python3") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let script = format!(
+        "
+import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+def answer(result):
+    if result == 0: os._exit(0)
+    return ctypes.get_errno()
+users = 0x10000000
+how = ctypes.create_string_buffer(struct.pack('11Q', users, 0, 0, 0, 17, *[0] * 6))
+print(answer(libc.syscall({clone}, users | 17, 0, 0, 0, 0)),
+      answer(libc.syscall({clone3}, how, 88)),
+      answer(libc.syscall({unshare}, users)), answer(libc.unshare(users)))
+",
+        clone = libc::SYS_clone,
+        clone3 = libc::SYS_clone3,
+        unshare = libc::SYS_unshare,
+    );
+    let run = Run::new(&scratch, "python3", &["-c", &script]).mode(Mode::Confined).run();
+    run.assert_ok().assert_stdout("1 1 1 1").assert_stderr("denied clone3 /");
+}
+
+/// The library acts by `/proc/self/fd`: what fails without is said, and what does not need it goes on.
+#[test]
+fn without_proc_it_is_said_what_fails() {
+    if !rustix::process::geteuid().is_root() || !have("unshare") {
+        return skip("only root can mount");
+    }
+    let scratch = Scratch::new();
+    let hidden = |line: &str| {
+        let script = format!("mount -t tmpfs none /proc || exit 77; {PRODUCT} {line}");
+        let args = ["-m", "--propagation", "private", "sh", "-c", &script];
+        Run::new(&scratch, "unshare", &args).mode(Mode::Bare).run()
+    };
+    let run = hidden("-- cat file");
+    if run.code() == 77 || run.stderr.contains("unshare failed") {
+        return skip("nothing can be mounted");
+    }
+    let lost = "`chmod`, `touch`, `ln` and `rm -r` fail";
+    run.assert_ok().assert_stdout("inside").assert_stderr(lost);
+    scratch.write("ws/dir/inner/file", "");
+    for line in ["chmod 600 file", "touch file", "ln file new", "rm -r dir"] {
+        assert_ne!(hidden(&format!("--quiet -- {line}")).code(), 0, "{line} goes on");
+    }
+    // Libraries of theirs make calls before the library's own constructor has run.
+    for line in ["mkdir new", "stat /", "mv new newer", "ls -l .", "rm file"] {
+        hidden(&format!("--quiet -- {line}")).assert_ok();
+    }
+    hidden("--dry-run -- cat file").assert_ok().assert_stdout("`rm -r` fail");
+    hidden("doctor").assert_ok().assert_stdout(lost).assert_stdout("remedy: mount /proc");
+}

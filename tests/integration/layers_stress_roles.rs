@@ -253,9 +253,18 @@ fn a_run_stops_while_it_starts() {
 
 /// The end of a child, or its next stop.
 fn next_state(child: Pid) -> WaitStatus {
+    next(child, WaitOptions::UNTRACED)
+}
+
+/// The end of a child, or its next going on.
+fn next_going_on(child: Pid) -> WaitStatus {
+    next(child, WaitOptions::CONTINUED)
+}
+
+fn next(child: Pid, change: WaitOptions) -> WaitStatus {
     let end = Instant::now() + Duration::from_secs(10);
     while Instant::now() < end {
-        let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;
+        let options = WaitOptions::NOHANG | change;
         if let Some((_, status)) = waitpid(Some(child), options).expect("a child") {
             return status;
         }
@@ -263,6 +272,64 @@ fn next_state(child: Pid) -> WaitStatus {
     }
     let _ = kill_process_group(child, Signal::KILL);
     panic!("the run hangs");
+}
+
+/// Whoever continues the program alone continues the run, which a person's stop leaves stopped.
+#[test]
+fn a_run_goes_on_with_its_program() {
+    let scratch = Scratch::new();
+    let script = "(sleep 0.3; kill -CONT $$) & kill -STOP $$; echo woke";
+    Run::sh(&scratch, script)
+        .mode(Mode::Confined)
+        .limit(LIMIT)
+        .run()
+        .assert_ok()
+        .assert_stdout("woke");
+    let (front, program) = start_named(&scratch);
+    for _ in 0..3 {
+        kill_process(program, Signal::STOP).expect("a program");
+        assert!(next_state(front).stopped());
+        kill_process(program, Signal::CONT).expect("a program");
+        assert!(next_going_on(front).continued());
+    }
+    kill_process_group(front, Signal::TSTP).expect("a group");
+    assert!(next_state(front).stopped());
+    thread::sleep(Duration::from_millis(400));
+    let options = WaitOptions::NOHANG | WaitOptions::CONTINUED;
+    assert!(waitpid(Some(front), options).expect("a child").is_none(), "nobody continued it");
+    kill_process_group(front, Signal::CONT).expect("a group");
+    assert!(next_going_on(front).continued());
+    kill_process(program, Signal::TERM).expect("a program");
+    assert_eq!(next_state(front).exit_status(), Some(143));
+}
+
+/// So it ends with a program that is killed while it is stopped.
+#[test]
+fn a_stopped_run_ends_with_its_program() {
+    let scratch = Scratch::new();
+    let (front, program) = start_named(&scratch);
+    kill_process(program, Signal::STOP).expect("a program");
+    assert!(next_state(front).stopped());
+    kill_process(program, Signal::KILL).expect("a program");
+    assert_eq!(next_state(front).exit_status(), Some(137));
+}
+
+/// A run in a group of its own, and its program.
+#[expect(clippy::zombie_processes, reason = "`next_state` collects them")]
+fn start_named(scratch: &Scratch) -> (Pid, Pid) {
+    let run = Run::sh(scratch, "echo $$ > name; mv name pid; exec sleep 300").mode(Mode::Confined);
+    let front = run.command().process_group(0).stdin(Stdio::null()).spawn().expect("a run");
+    (Pid::from_child(&front), named(scratch, "ws/pid"))
+}
+
+/// The process whose number a program of the run writes into that file.
+fn named(scratch: &Scratch, file: &str) -> Pid {
+    let end = Instant::now() + LIMIT;
+    while !scratch.path(file).exists() {
+        assert!(Instant::now() < end, "the program has not begun");
+        thread::sleep(Duration::from_millis(10));
+    }
+    scratch.read(file).trim().parse().ok().and_then(number).expect("a pid")
 }
 
 /// A shell at a terminal, and in it a run of `script`, which says `up`, stopped by its key.
@@ -341,4 +408,32 @@ fn a_stopped_run_ends_with_its_shell() {
             thread::sleep(Duration::from_millis(10));
         }
     }
+}
+
+/// The program's modes stay, unless it died: a shell sees an exit status, where bare it would restore them.
+#[test]
+fn a_terminal_has_its_modes_after_a_program_that_died() {
+    if !have("script") || !have("bash") || !have("stty") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = |script: &str| quoted(&Run::sh(&scratch, script).mode(Mode::Confined));
+    // The line editor has modes of its own, so that these are looked at before it is there.
+    let shown = "echo modes:$(stty -a | grep -o -w -e '[-]*opost' -e '[-]*isig'); stty sane";
+    let mut terminal = Terminal::shell(&scratch, Mode::Bare);
+    terminal.keys(&format!("{}; {shown}\n", run("stty raw")));
+    terminal.see("modes:-opost -isig");
+    terminal.keys(&format!("{}; {shown}\n", run("stty raw; kill -SEGV $$")));
+    terminal.see("modes:opost isig");
+    if Holder::under_test() != Holder::Library {
+        let script = "stty raw; echo $PPID > name; mv name parent; sleep 300";
+        terminal.keys(&format!("{}; {shown}\n", run(script)));
+        kill_process(named(&scratch, "ws/parent"), Signal::KILL).expect("a supervisor");
+        terminal.see("modes:opost isig");
+    }
+    // In a pipeline they may be another's.
+    terminal.keys(&format!("{} | cat; {shown}\n", run("stty raw; kill -SEGV $$")));
+    terminal.see("modes:-opost -isig");
+    terminal.keys("exit\n");
+    terminal.end();
 }

@@ -307,7 +307,8 @@ extern "C" fn mediate(
         } else if legacy::has(number) {
             legacy::call(number, arguments)
         } else {
-            Errno::EACCES.outcome()
+            // A child with namespaces of its own (`prepare_raw`).
+            Errno::EPERM.outcome()
         }
     })
 }
