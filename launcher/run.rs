@@ -47,10 +47,8 @@ pub(crate) fn run(
 ) -> Result<Ran, Failure> {
     let began = SystemTime::now();
     let workspace = prepare::find_workspace(context, options)?;
-    let log = match &options.events {
-        Some(path) => Some(Log::open(context, &workspace.root, path)?),
-        None => None,
-    };
+    let open_log = |path| Log::open(context, &workspace.root, path);
+    let log = options.events.as_deref().map(open_log).transpose()?;
     let premises = Premises::make(context, options)?;
     let parts = Run { log: log.as_ref(), learning: lesson.is_some(), ..premises.parts() };
     let mut prepared =

@@ -36,6 +36,7 @@ names!(
     ENOMEM,
     ENOSYS,
     ENOTDIR,
+    ENOTSOCK,
     EPERM,
     ERANGE,
     EXDEV,

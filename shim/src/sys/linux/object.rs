@@ -333,7 +333,7 @@ pub(crate) const fn identity(stat: &libc::stat) -> [u64; 2] {
     [stat.st_dev, stat.st_ino]
 }
 
-/// Whether addresses of the socket may be paths: whether it is a unix socket.
+/// Whether addresses of the socket may be paths: whether it is a unix socket, or does not tell.
 pub(crate) fn takes_paths(fd: c_int) -> bool {
     let mut domain: c_int = 0;
     let mut size = libc::socklen_t::try_from(size_of::<c_int>()).unwrap_or(0);
@@ -342,7 +342,10 @@ pub(crate) fn takes_paths(fd: c_int) -> bool {
     let [level, option] = [word(libc::SOL_SOCKET), word(libc::SO_DOMAIN)];
     // SAFETY: room for the value, and its size.
     let told = unsafe { call_out(libc::SYS_getsockopt, [word(fd), level, option, to, size_at, 0]) };
-    told.is_ok() && domain == libc::AF_UNIX
+    match told {
+        Ok(_) => domain == libc::AF_UNIX,
+        Err(errno) => !matches!(errno, Errno::EBADF | Errno::ENOTSOCK),
+    }
 }
 
 /// Whether the bytes before the path of a socket address say that it is one of a unix socket.
