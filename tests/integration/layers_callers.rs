@@ -16,6 +16,19 @@ use crate::terminal::Terminal;
 /// Somebody who owns nothing else.
 const STRANGER: u32 = 1234;
 
+/// Fails unless a Python program of the workspace says the same bare and in every mode, and no more.
+fn assert_script_as_bare(scratch: &Scratch, program: &str) {
+    let run = |mode, flags: &[&str]| {
+        Run::new(scratch, "python3", &[program]).mode(mode).flags(flags).run()
+    };
+    let bare = run(Mode::Bare, &[]);
+    for enforce in ["cooperative", "layered", "strict"] {
+        let confined = run(Mode::Confined, &["--enforce", enforce]);
+        assert_eq!(confined.stdout, bare.assert_ok().stdout, "{enforce}: {confined}");
+        assert!(confined.stderr.is_empty(), "{enforce}: {confined}");
+    }
+}
+
 /// The kernel waits for the page on root's behalf, and fails everybody else's call.
 #[test]
 fn a_path_that_never_comes_stalls_nobody() {
@@ -375,15 +388,7 @@ os.unlink('here')
 os.unlink('there')
 ",
     );
-    let run = |mode, flags: &[&str]| {
-        Run::new(&scratch, "python3", &["address.py"]).mode(mode).flags(flags).run()
-    };
-    let bare = run(Mode::Bare, &[]);
-    for enforce in ["cooperative", "layered", "strict"] {
-        let confined = run(Mode::Confined, &["--enforce", enforce]);
-        assert_eq!(confined.stdout, bare.assert_ok().stdout, "{enforce}: {confined}");
-        assert!(confined.stderr.is_empty(), "{enforce}: {confined}");
-    }
+    assert_script_as_bare(&scratch, "address.py");
 }
 
 /// musl's `fchmod` and `fchown` take a descriptor that only holds its object; the policy is about that still, and the
@@ -470,15 +475,7 @@ for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET:
     print((server if kind == socket.SOCK_DGRAM else server.accept()[0]).recv(9))
 ",
     );
-    let run = |mode, flags: &[&str]| {
-        Run::new(&scratch, "python3", &["connect.py"]).mode(mode).flags(flags).run()
-    };
-    let bare = run(Mode::Bare, &[]);
-    for enforce in ["cooperative", "layered", "strict"] {
-        let confined = run(Mode::Confined, &["--enforce", enforce]);
-        assert_eq!(confined.stdout, bare.assert_ok().stdout, "{enforce}: {confined}");
-        assert!(confined.stderr.is_empty(), "{enforce}: {confined}");
-    }
+    assert_script_as_bare(&scratch, "connect.py");
 }
 
 /// Whichever function of the C library asks for it.
