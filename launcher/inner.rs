@@ -30,8 +30,9 @@ pub(crate) struct Inner {
 impl Inner {
     /// Those of a run by whom `context` is of.
     pub(crate) fn of(context: &Context) -> Self {
-        let folders = context.homes.folders().map(|(folder, _)| folder);
-        let places = folders.chain(context.configuration());
+        // Of the folder for configuration it looks up that one file; others are for those who name them.
+        let data = context.homes.data.as_ref().map(|home| home.join("jp-confine"));
+        let places = data.into_iter().chain(context.configuration());
         let resolved = places.filter_map(|place| {
             Some(canonical::resolve(Path::new("/"), &place, Op::Content).ok()?.path)
         });

@@ -36,7 +36,6 @@ names!(
     ENOMEM,
     ENOSYS,
     ENOTDIR,
-    ENOTSOCK,
     EPERM,
     ERANGE,
     EXDEV,

@@ -140,7 +140,6 @@ faults! { within_and_from_the_start, CALLS:
     getcwd: SYS_getcwd;
     getdents64: SYS_getdents64;
     getpgid: SYS_getpgid;
-    getsockopt: SYS_getsockopt;
     getxattr: SYS_getxattr;
     fgetxattr: SYS_fgetxattr;
     inotify_add_watch: SYS_inotify_add_watch;

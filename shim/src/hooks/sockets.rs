@@ -36,15 +36,15 @@ impl Address {
         Self { at: at.cast(), len: len as usize }
     }
 
-    /// The path that it is to the socket `fd`; `None` for any other address, which names no file, and where `fd` is no
-    /// unix socket: the kernel says what is wrong then.
+    /// The path of a unix socket, whatever the descriptor is of: what it says of itself may be another's answer, or of
+    /// another by the time of the call. `None` for any other address, which names no file.
     ///
     /// # Errors
     /// `ENAMETOOLONG`.
-    pub(super) fn path(self, fd: c_int, to: &mut SocketPath) -> Result<Option<()>, Errno> {
+    pub(super) fn path(self, to: &mut SocketPath) -> Result<Option<()>, Errno> {
         let path = self.name().and_then(|name| name.split(|&byte| byte == 0).next());
         match path {
-            Some(path) if !path.is_empty() && sys::takes_paths(fd) => to.push(path).map(Some),
+            Some(path) if !path.is_empty() => to.push(path).map(Some),
             _ => Ok(None),
         }
     }
@@ -117,7 +117,7 @@ const SUBSTITUTE_LEN: usize = size_of::<libc::sockaddr_un>();
 /// As connect(2); `EACCES` or `ENOENT` where the policy refuses.
 pub(super) fn connect_to(fd: c_int, address: Address) -> Result<(), Errno> {
     let mut path = SocketPath::new();
-    if address.path(fd, &mut path)?.is_none() {
+    if address.path(&mut path)?.is_none() {
         #[cfg(target_os = "linux")]
         if let Some(connected) = connect_to_host(fd, address) {
             return connected;
@@ -137,7 +137,7 @@ pub(crate) extern "C" fn connect(fd: c_int, address: *const c_void, len: libc::s
 /// The name that is bound stays the program's own: peers see it.
 fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
     let mut path = SocketPath::new();
-    if address.path(fd, &mut path)?.is_some() {
+    if address.path(&mut path)?.is_some() {
         let image = session::image()?;
         let mut spelling = Spelling::new();
         spelling.read_own(libc::AT_FDCWD, path.as_bytes())?;
@@ -166,7 +166,7 @@ fn send_to(
     address: Address,
 ) -> Result<usize, Errno> {
     let mut path = SocketPath::new();
-    if address.path(fd, &mut path)?.is_none() {
+    if address.path(&mut path)?.is_none() {
         let to = (address.at.cast(), address.len);
         #[cfg(target_os = "linux")]
         if is_for_others(address) {
@@ -218,7 +218,7 @@ pub(super) fn send_message(
     let mut header = header(message)?;
     let address = Address::new(header.msg_name, header.msg_namelen);
     let mut path = SocketPath::new();
-    if address.path(fd, &mut path)?.is_none() {
+    if address.path(&mut path)?.is_none() {
         #[cfg(target_os = "linux")]
         if is_for_others(address) {
             return cancellation::point(|| sys::sendmsg_name(fd, message, flags));

@@ -86,7 +86,7 @@ pub(in crate::hooks) fn send_messages(
     for message in places() {
         let header = header(message.cast())?;
         let address = Address::new(header.msg_name, header.msg_namelen);
-        one_by_one |= address.path(fd, &mut SocketPath::new())?.is_some() || is_for_others(address);
+        one_by_one |= address.path(&mut SocketPath::new())?.is_some() || is_for_others(address);
     }
     if !one_by_one {
         let sent = cancellation::point(|| sys::sendmmsg(fd, messages, count, flags));

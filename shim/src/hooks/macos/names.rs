@@ -65,7 +65,7 @@ pub(super) extern "C" fn connectx(
             // SAFETY: the first and the last byte were just found readable.
             let endpoints = unsafe { endpoints.read_unaligned() };
             let to = Address::new(endpoints.to, endpoints.to_len);
-            match to.path(fd, &mut SocketPath::new())? {
+            match to.path(&mut SocketPath::new())? {
                 Some(()) => Err(Errno(libc::EOPNOTSUPP)),
                 None => Ok(()),
             }

@@ -333,21 +333,6 @@ pub(crate) const fn identity(stat: &libc::stat) -> [u64; 2] {
     [stat.st_dev, stat.st_ino]
 }
 
-/// Whether addresses of the socket may be paths: whether it is a unix socket, or does not tell.
-pub(crate) fn takes_paths(fd: c_int) -> bool {
-    let mut domain: c_int = 0;
-    let mut size = libc::socklen_t::try_from(size_of::<c_int>()).unwrap_or(0);
-    let [to, size_at] =
-        [(&raw mut domain).expose_provenance(), (&raw mut size).expose_provenance()];
-    let [level, option] = [word(libc::SOL_SOCKET), word(libc::SO_DOMAIN)];
-    // SAFETY: room for the value, and its size.
-    let told = unsafe { call_out(libc::SYS_getsockopt, [word(fd), level, option, to, size_at, 0]) };
-    match told {
-        Ok(_) => domain == libc::AF_UNIX,
-        Err(errno) => !matches!(errno, Errno::EBADF | Errno::ENOTSOCK),
-    }
-}
-
 /// Whether the bytes before the path of a socket address say that it is one of a unix socket.
 pub(crate) fn is_unix(family: &[u8]) -> bool {
     family == u16::try_from(libc::AF_UNIX).unwrap_or(0).to_ne_bytes()

@@ -89,11 +89,6 @@ pub(crate) fn socket_address(object: &Object) -> Result<libc::sockaddr_un, Errno
 const UNIX: u8 = 1;
 const _: () = assert!(libc::AF_UNIX == UNIX as c_int, "the family of unix sockets");
 
-/// Whether addresses of the socket may be paths: no socket tells of what family it is.
-pub(crate) const fn takes_paths(_fd: c_int) -> bool {
-    true
-}
-
 /// Whether the bytes before the path of a socket address say that it is one of a unix socket: its
 /// length and its family, or, for old programs, the family where the length should be.
 pub(crate) fn is_unix(family: &[u8]) -> bool {
