@@ -3,6 +3,7 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown, symlink};
+use std::os::unix::net::UnixDatagram;
 
 use crate::attack::{answer, arena_with, call, linkings, set_up};
 use crate::layers::Holder;
@@ -386,6 +387,41 @@ os.unlink('there')
 ",
     );
     assert_script_as_bare(&scratch, "address.py");
+}
+
+/// A program may have calls that ask a socket what it is answered as it likes, by a filter of its own.
+#[test]
+fn what_a_socket_says_of_itself_opens_no_path() {
+    if !have("python3") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let server = UnixDatagram::bind(scratch.out().join("server")).expect("a server outside");
+    server.set_nonblocking(true).expect("a server that does not wait");
+    let script = format!(
+        "
+import ctypes, errno, socket, struct, sys
+lib = ctypes.CDLL(None, use_errno=True)
+refused = 0x50000 | int(sys.argv[1])
+steps = [(0x20, 0, 0, 0), (0x15, 0, 1, {number}), (6, 0, 0, refused), (6, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b''.join(struct.pack('=HBBI', *step) for step in steps))
+filter = ctypes.create_string_buffer(struct.pack('=H6xQ', len(steps), ctypes.addressof(code)))
+one = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+if lib.prctl(38, 1, 0, 0, 0) or lib.prctl(22, 2, filter): sys.exit('no filter')
+for call in (lambda: one.sendto(b'x', '$OUT/server'), lambda: one.sendmsg([b'x'], [], 0, '$OUT/server'),
+             lambda: one.bind('$OUT/new')):
+    try: print(call())
+    except OSError as error: print(errno.errorcode[error.errno])
+",
+        number = libc::SYS_getsockopt
+    );
+    scratch.write("ws/lie.py", &scratch.expand(&script));
+    for errno in ["0", "9", "88"] {
+        let told = Run::new(&scratch, "python3", &["lie.py", errno]).mode(Mode::Confined).run();
+        assert_eq!(told.assert_ok().stdout, "EACCES\nEACCES\nEACCES\n", "{errno}: {told}");
+    }
+    assert!(server.recv(&mut [0; 9]).is_err(), "the server outside was reached");
+    assert!(!scratch.path("out/new").exists());
 }
 
 /// musl's `fchmod` and `fchown` take a descriptor that only holds its object; the policy is about that still, and the
