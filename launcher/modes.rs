@@ -1,6 +1,6 @@
 //! The terminal's modes after a program that died.
 //!
-//! A shell restores them for a job that died of a signal. This process exits with a status instead, so that the
+//! Shells as bash and zsh restore them for a job that died of a signal. This process exits with a status instead, so that the
 //! shell cannot know, and does it in the shell's stead. Modes that a program leaves at its exit are meant so (`stty`).
 
 use std::fs::File;

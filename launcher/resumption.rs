@@ -19,8 +19,12 @@ use crate::sys::signals::stop_by;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Stops this process as `signal` stopped the `program`, until either is continued or the program ends. The companion
-/// that may have continued this process, which was collected.
+/// that may have continued this process, which was collected. Where the program goes on by now, as where all of the
+/// job was stopped and continued, there is nothing to stop for.
 pub(crate) fn stop_with(program: Pid, signal: i32) -> Option<Pid> {
+    if is_stopped(program) == Some(false) {
+        return None;
+    }
     // Without one this process waits for its shell.
     let companion = begin(program).ok();
     stop_by(signal);

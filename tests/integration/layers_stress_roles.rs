@@ -274,6 +274,32 @@ fn next(child: Pid, change: WaitOptions) -> WaitStatus {
     panic!("the run hangs");
 }
 
+/// A shell that fetches a job of which all was stopped finds it going on.
+#[test]
+fn a_job_that_was_stopped_whole_is_fetched_once() {
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let waits = "until [ -e go ]; do sleep 0.05; done; echo ended-$((40+2))";
+    let run = Run::sh(&scratch, waits).mode(Mode::Confined);
+    let mut terminal = Terminal::shell(&scratch, Mode::Bare);
+    terminal.keys(&format!("{} &\n", quoted(&run)));
+    thread::sleep(Duration::from_millis(600));
+    terminal.keys("kill -STOP %1; sleep 0.3; jobs\n");
+    terminal.see("Stopped");
+    terminal.keys("fg\n");
+    thread::sleep(Duration::from_millis(300));
+    terminal.keys("echo shell-$((1+1)); exit\n");
+    thread::sleep(Duration::from_millis(700));
+    scratch.write("ws/go", "");
+    terminal.see("shell-2");
+    terminal.end();
+    let screen = terminal.screen();
+    assert!(screen.find("ended-42") < screen.find("shell-2"), "{screen}");
+    assert!(screen.contains("ended-42"), "{screen}");
+}
+
 /// Whoever continues the program alone continues the run, which a person's stop leaves stopped.
 #[test]
 fn a_run_goes_on_with_its_program() {
