@@ -40,32 +40,38 @@ impl Address {
     /// another by the time of the call. `None` for any other address, which names no file.
     ///
     /// # Errors
-    /// `ENAMETOOLONG`.
+    /// `EFAULT`.
     pub(super) fn path(self, to: &mut SocketPath) -> Result<Option<()>, Errno> {
-        let path = self.name().and_then(|name| name.split(|&byte| byte == 0).next());
+        let path = self.name()?.and_then(|name| name.split(|&byte| byte == 0).next());
         match path {
-            Some(path) if !path.is_empty() => to.push(path).map(Some),
-            _ => Ok(None),
+            None | Some([]) => Ok(None),
+            Some(path) => to.push(path).map(Some),
         }
     }
 
     /// The name of a unix socket, which begins with a NUL where it is no path.
-    pub(super) fn name(&self) -> Option<&[u8]> {
-        let (family, name) = self.bytes()?.split_at_checked(PATH_AT)?;
-        sys::is_unix(family).then_some(name)
+    ///
+    /// # Errors
+    /// `EFAULT`.
+    pub(super) fn name(&self) -> Result<Option<&[u8]>, Errno> {
+        let named = self.bytes()?.and_then(|bytes| bytes.split_at_checked(PATH_AT));
+        Ok(named.filter(|(family, _)| sys::is_unix(family)).map(|(_, name)| name))
     }
 
-    /// All of it, where that can be read, and may be an address of a unix socket: those are longer than their family,
-    /// and no longer than that (`unix_validate_addr` in `net/unix/af_unix.c`).
-    pub(super) fn bytes(&self) -> Option<&[u8]> {
+    /// All of it, where it may be an address of a unix socket: those are longer than their family, and no longer than
+    /// that (`unix_validate_addr` in `net/unix/af_unix.c`).
+    ///
+    /// # Errors
+    /// `EFAULT`.
+    pub(super) fn bytes(&self) -> Result<Option<&[u8]>, Errno> {
         if self.at.is_null() || self.len <= PATH_AT || self.len > size_of::<libc::sockaddr_un>() {
-            return None;
+            return Ok(None);
         }
-        memory::check(self.at.addr()).ok()?;
-        memory::check(self.at.addr().wrapping_add(self.len).wrapping_sub(1)).ok()?;
+        memory::check(self.at.addr())?;
+        memory::check(self.at.addr().wrapping_add(self.len).wrapping_sub(1))?;
         // SAFETY: the first and the last byte were just found readable, and an address is smaller
         // than a page.
-        Some(unsafe { core::slice::from_raw_parts(self.at, self.len) })
+        Ok(Some(unsafe { core::slice::from_raw_parts(self.at, self.len) }))
     }
 }
 
@@ -100,7 +106,7 @@ impl Substitute {
 pub(super) fn told(call: &CStr, errno: Errno, address: Address) -> Errno {
     #[cfg(target_os = "linux")]
     if errno == Errno::EPERM
-        && let Some([0, name @ ..]) = address.name()
+        && let Ok(Some([0, name @ ..])) = address.name()
     {
         return crate::hooks::linux::sockets::out_of_reach(call, name);
     }

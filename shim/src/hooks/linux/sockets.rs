@@ -29,7 +29,7 @@ pub(in crate::hooks) fn send_by_libc(
 
 /// Whether it is an abstract name that the supervisor alone can judge.
 pub(in crate::hooks) fn is_for_others(address: Address) -> bool {
-    matches!(address.name(), Some([0, ..]))
+    matches!(address.name(), Ok(Some([0, ..])))
         && session::image().is_ok_and(Image::judges_abstract_names)
 }
 
@@ -38,7 +38,7 @@ pub(in crate::hooks) fn is_for_others(address: Address) -> bool {
 /// The filter passes on to the supervisor whoever connects by an address that may be of a unix socket: these have at
 /// most `sizeof(struct sockaddr_un)` bytes (`unix(7)`). Others may be longer than they need.
 pub(in crate::hooks) fn connect_to_host(fd: c_int, address: Address) -> Option<Result<(), Errno>> {
-    let bytes = address.bytes()?;
+    let bytes = address.bytes().ok()??;
     let family: [u8; 2] = bytes.get(..2)?.try_into().ok()?;
     let least = match c_int::from(u16::from_ne_bytes(family)) {
         libc::AF_INET => size_of::<libc::sockaddr_in>(),
