@@ -115,12 +115,13 @@ impl Machine {
         let absent = |feature: Feature| without.names(feature);
         let reaches = |tried: fn() -> bool| is_inside || tried();
         let newest = if absent(Feature::Landlock) { 0 } else { without.landlock };
+        let own_descriptors = shows_own_processes();
         Self {
             landlock: landlock::version().min(newest),
             listener: !absent(Feature::Listener) && filter::knows_listener(),
             openat2: !absent(Feature::Openat2) && knows_openat2(),
-            proc: !absent(Feature::Proc) && shows_own_processes(),
-            own_descriptors: shows_own_processes(),
+            proc: !absent(Feature::Proc) && own_descriptors,
+            own_descriptors,
             ptrace: !absent(Feature::Ptrace)
                 && may_look_into_children()
                 && reaches(memory::may_be_read),
