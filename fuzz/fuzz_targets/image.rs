@@ -104,7 +104,8 @@ fn repair(bytes: &mut [u8]) {
 fn check(bytes: &[u8], paths: &[Vec<u8>; 2]) {
     let Ok(image) = Image::parse(bytes) else { return };
     assert_eq!(image.as_bytes(), &bytes[..image.as_bytes().len()]);
-    for text in [Text::ShimPath, Text::EventsPath, Text::TempDir, Text::SharedPage] {
+    use Text::{EventsPath, SharedPage, ShimPath, TempDir, Workspace};
+    for text in [ShimPath, EventsPath, TempDir, SharedPage, Workspace] {
         assert!(image.text(text).len() <= bytes.len());
     }
     assert!(image.json().len() <= bytes.len());

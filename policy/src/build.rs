@@ -279,6 +279,8 @@ impl<'a> Tables<'a> {
             intern(&mut self.bytes, spec.temp_dir.as_os_str().as_bytes())?;
         texts[Text::SharedPage as usize] =
             intern(&mut self.bytes, spec.shared_page.as_os_str().as_bytes())?;
+        texts[Text::Workspace as usize] =
+            intern(&mut self.bytes, spec.workspace.as_os_str().as_bytes())?;
 
         let mut image = vec![0; size_of::<Header>()];
         let mut append = |elements: &[u8], count: usize| {

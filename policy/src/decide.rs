@@ -5,14 +5,14 @@
 //! canonical: no `.`, `..`, empty component or trailing slash (the root is `/`).
 
 use crate::capability::Capabilities;
-use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, Image, RuleId};
+use crate::image::{HIDDEN_BELOW, Image, RuleId};
 use crate::lookup;
 pub use crate::lookup::{Lookup, Request, lookup};
 pub use crate::spelled::{kept_by_spelling, spelled};
 #[cfg(all(feature = "std", target_os = "linux"))]
 use crate::tier::Reach;
 use crate::tier::Restraint;
-use crate::walk::{Components, Walk, leads_below};
+use crate::walk::{self, Walk, leads_below};
 
 /// The answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -297,18 +297,7 @@ pub fn loader(image: &Image<'_>, request: &Request<'_>) -> Verdict {
 /// prefix and what it resolves to. The caller replaces the one with the other.
 #[must_use]
 pub fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<(usize, &'a [u8])> {
-    let mut parent = 0;
-    for component in Components::of(path) {
-        let (id, node) = image.child(parent, component.name)?;
-        if node.alias.count.get() > 0 {
-            return Some((component.end, image.string(node.alias)));
-        }
-        if node.flags & ALIAS_BELOW == 0 {
-            return None;
-        }
-        parent = id;
-    }
-    None
+    walk::alias(image, path)
 }
 
 /// Whether nothing at or below the directory is hidden, so that metadata needs no judging there.
@@ -316,7 +305,7 @@ pub fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<(usize, &'a [u8])> {
 pub fn shows_everything(image: &Image<'_>, directory: &[u8]) -> bool {
     image.levels().all(|image| {
         let walk = Walk::along(image, directory);
-        let winner = walk.winner.and_then(|(id, _)| image.rule(id));
+        let winner = walk.winner(directory).and_then(|(id, _)| image.rule(id));
         winner.is_none_or(|rule| rule.hidden == 0)
             && walk.reached.is_none_or(|node| node.flags & HIDDEN_BELOW == 0)
     })
@@ -405,7 +394,7 @@ impl Verdict {
 /// Whether an exclusion of the rule that holds at the directory may match something below it.
 #[must_use]
 pub fn excludes_below(image: &Image<'_>, directory: &[u8]) -> bool {
-    let Some((id, rest)) = Walk::along(image, directory).winner else { return false };
+    let Some((id, rest)) = Walk::along(image, directory).winner(directory) else { return false };
     image
         .rule(id)
         .is_some_and(|rule| image.patterns_of(rule).any(|pattern| leads_below(pattern, rest)))

@@ -23,11 +23,12 @@ pub(crate) use self::sums::edge_hash;
 pub(crate) use self::sums::mix;
 use crate::automaton::{Automaton, State};
 use crate::tier::Tiers;
+use crate::walk::Head;
 
 /// The first eight bytes of an image.
 pub(crate) const MAGIC: [u8; 8] = *b"JPCONFIM";
 /// Bumped whenever the layout changes: shim and launcher must be of one build.
-pub(crate) const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 7;
 /// The index that stands for "none".
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -157,10 +158,12 @@ pub enum Text {
     TempDir = 2,
     /// Absolute path under which a process that lost its descriptor finds the shared page.
     SharedPage = 3,
+    /// Canonical absolute path of the workspace, where most paths lead.
+    Workspace = 4,
 }
 
 impl Text {
-    pub(crate) const COUNT: usize = 4;
+    pub(crate) const COUNT: usize = 5;
 }
 
 /// Why bytes are not a usable image. Any of these denies everything (spec §13).
@@ -211,6 +214,7 @@ pub struct Image<'a> {
     words: &'a [Span],
     bytes: &'a [u8],
     whole: &'a [u8],
+    head: Option<Head<'a>>,
     outer: Option<&'a Image<'a>>,
 }
 
@@ -247,12 +251,13 @@ impl<'a> Image<'a> {
             words: table(whole, header.words)?,
             bytes: table(whole, header.bytes)?,
             whole,
+            head: None,
             outer: None,
         };
         if image.nodes.is_empty() || !image.slots.len().is_power_of_two() {
             return Err(ImageError::Layout);
         }
-        Ok(image)
+        Ok(Self { head: Head::of(&image, image.text(Text::Workspace)), ..image })
     }
 
     /// The image of a run inside another run: both must allow what either judges.
@@ -363,6 +368,11 @@ impl<'a> Image<'a> {
     /// The tier layer, if there is one.
     pub(crate) const fn tiers(&self) -> Option<&Tiers<'a>> {
         self.tiers.as_ref()
+    }
+
+    /// The way to the workspace.
+    pub(crate) const fn head(&self) -> Option<&Head<'a>> {
+        self.head.as_ref()
     }
 
     pub(crate) fn root(&self) -> Option<&'a Node> {

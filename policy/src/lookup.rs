@@ -4,7 +4,7 @@
 use crate::capability::Capabilities;
 use crate::image::{Image, NONE, Rule, RuleId};
 use crate::tier::{Reach, Restraint};
-use crate::walk::{Walk, excludes};
+use crate::walk::{Walk, excludes, leads_to};
 
 /// A path to judge.
 #[derive(Clone, Copy, Debug)]
@@ -200,7 +200,7 @@ fn granted<'a, 'p>(
         restrained_below: false,
         withheld_below: false,
     };
-    let Some((id, rest)) = walk.winner else { return (uncovered, None) };
+    let Some((id, rest)) = walk.winner(request.path) else { return (uncovered, None) };
     let (id, Some(rule)) = tie_by_route(image, id, request.route) else {
         return (uncovered, None);
     };
@@ -224,10 +224,4 @@ fn tie_by_route<'a>(image: &Image<'a>, last: u32, route: &[u8]) -> (u32, Option<
         id = rule.earlier.get();
     }
     (last, image.rule(last))
-}
-
-/// Whether `prefix` is a component-wise, non-empty prefix of `path`.
-fn leads_to(prefix: &[u8], path: &[u8]) -> bool {
-    !prefix.is_empty()
-        && path.strip_prefix(prefix).is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
 }

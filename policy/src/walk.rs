@@ -1,46 +1,98 @@
 //! Along a path, component by component: down the trie of an image, and over a pattern.
 
-use crate::image::{Image, NONE, Node};
+use crate::image::{ALIAS_BELOW, Image, NONE, Node};
 
 /// How far a path goes down the trie.
-pub(crate) struct Walk<'a, 'p> {
-    /// The deepest rule passed, and what of the path follows its anchor.
-    pub(crate) winner: Option<(u32, &'p [u8])>,
-    /// The node of the whole path, where there is one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Walk<'a> {
+    /// The deepest rule passed, and where in the path its anchor ends.
+    winner: Option<(u32, usize)>,
+    /// The node of the whole path, where there is one, and its number.
     pub(crate) reached: Option<&'a Node>,
+    at: u32,
     /// See [`crate::decide::Lookup::visible`].
     pub(crate) visible: usize,
 }
 
-impl<'a, 'p> Walk<'a, 'p> {
-    pub(crate) fn along(image: &Image<'a>, path: &'p [u8]) -> Self {
-        let mut walk = Self { winner: None, reached: image.root(), visible: 0 };
-        let mut parent = 0;
-        walk.pass(path);
-        for component in Components::of(path) {
+impl<'a> Walk<'a> {
+    pub(crate) fn along(image: &Image<'a>, path: &[u8]) -> Self {
+        let (mut walk, mut names) = Self::begin(image, path);
+        for component in &mut names {
             let below = walk.reached.filter(|node| node.interior != 0);
             if below.is_some_and(|node| node.below_any != 0) {
                 walk.visible = component.end;
             }
-            let Some((id, node)) = below.and_then(|_| image.child(parent, component.name)) else {
-                walk.reached = None;
+            let child = below.and_then(|_| image.child(walk.at, component.name));
+            walk.arrive(child, component.end);
+            if child.is_none() {
                 break;
-            };
-            parent = id;
-            walk.reached = Some(node);
-            walk.pass(path.get(component.end..).unwrap_or(&[]));
+            }
         }
         walk
     }
 
-    fn pass(&mut self, rest: &'p [u8]) {
-        if let Some(node) = self.reached
-            && node.rule.get() != NONE
-        {
-            let rest = if matches!(rest, [b'/']) { &[] } else { rest };
-            self.winner = Some((node.rule.get(), rest));
+    /// The beginning of the way along `path`, and the names that follow.
+    fn begin<'p>(image: &Image<'a>, path: &'p [u8]) -> (Self, Components<'p>) {
+        if let Some(head) = image.head().filter(|head| leads_to(head.path, path)) {
+            return (head.walk, Components { path, at: head.path.len() });
+        }
+        let mut walk = Self { winner: None, reached: None, at: 0, visible: 0 };
+        walk.arrive(image.root().map(|root| (0, root)), 0);
+        (walk, Components::of(path))
+    }
+
+    fn arrive(&mut self, place: Option<(u32, &'a Node)>, end: usize) {
+        self.reached = place.map(|(_, node)| node);
+        if let Some((at, node)) = place {
+            self.at = at;
+            if node.rule.get() != NONE {
+                self.winner = Some((node.rule.get(), end));
+            }
         }
     }
+
+    /// The deepest rule passed along `path`, and what of that follows its anchor.
+    pub(crate) fn winner<'p>(&self, path: &'p [u8]) -> Option<(u32, &'p [u8])> {
+        let (rule, end) = self.winner?;
+        let rest = path.get(end..).unwrap_or(&[]);
+        Some((rule, if matches!(rest, [b'/']) { &[] } else { rest }))
+    }
+}
+
+/// The way to where most paths lead, gone once for all of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head<'a> {
+    path: &'a [u8],
+    walk: Walk<'a>,
+}
+
+impl<'a> Head<'a> {
+    /// That to `path`, canonical; `None` where it is the root, or a link was on it when the policy was compiled.
+    pub(crate) fn of(image: &Image<'a>, path: &'a [u8]) -> Option<Self> {
+        let is_way = path.len() > 1 && alias(image, path).is_none();
+        is_way.then(|| Self { path, walk: Walk::along(image, path) })
+    }
+}
+
+/// The link that stood on a prefix of `path` when the policy was compiled: the length of that prefix and what it
+/// resolves to.
+pub(crate) fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<(usize, &'a [u8])> {
+    let (mut walk, names) = Walk::begin(image, path);
+    for component in names {
+        walk.reached.filter(|node| node.flags & ALIAS_BELOW != 0)?;
+        let (at, node) = image.child(walk.at, component.name)?;
+        if node.alias.count.get() > 0 {
+            return Some((component.end, image.string(node.alias)));
+        }
+        walk.arrive(Some((at, node)), component.end);
+    }
+    None
+}
+
+/// Whether `prefix` is a component-wise, non-empty prefix of `path`.
+pub(crate) fn leads_to(prefix: &[u8], path: &[u8]) -> bool {
+    !prefix.is_empty()
+        && path.strip_prefix(prefix).is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
 }
 
 /// One component of a path and where it ends.

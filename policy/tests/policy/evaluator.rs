@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::build::{Grant, GrantKind, Origin};
+use jp_confine_policy::build::{Grant, GrantKind, ImageSpec, Origin, build};
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::{Image, RuleId};
 use proptest::prelude::*;
@@ -28,6 +28,17 @@ fn grant() -> impl Strategy<Value = Grant> {
     (path(), 0_u8..32, kind).prop_map(|(anchor, bits, kind)| {
         let origin = Origin::Product { why: String::new() };
         Grant::new(PathBuf::from(anchor), Capabilities::from_bits(bits), kind, origin)
+    })
+}
+
+/// One that means the same wherever the workspace is.
+fn plain_grant() -> impl Strategy<Value = Grant> {
+    grant().prop_map(|grant| match grant.kind {
+        GrantKind::External { .. } => Grant { kind: GrantKind::Plain, ..grant },
+        GrantKind::Tombstone { .. } => {
+            Grant { kind: GrantKind::Tombstone { lexical_path: None }, ..grant }
+        }
+        _ => grant,
     })
 }
 
@@ -99,6 +110,33 @@ proptest! {
         let need = Capabilities::from_bits(need);
         let allowed = decide::access(&policy, &request, need) == Verdict::Allow;
         prop_assert_eq!(allowed, held.contains(need));
+    }
+
+    /// The way to the workspace is gone once, when an image is read: it leads where the whole way does.
+    #[test]
+    fn the_workspace_changes_no_answer(
+        grants in prop::collection::vec(plain_grant(), 0..8),
+        links in prop::collection::vec((path(), path()), 0..3),
+        workspace in path(),
+        asked in prop::collection::vec(path(), 1..8),
+        below in path(),
+    ) {
+        let links: Vec<_> = links.into_iter().map(|(at, to)| (at.into(), to.into())).collect();
+        let written = |workspace: &Path| {
+            let spec = ImageSpec { aliases: &links, ..ImageSpec::to_ask(&grants, workspace) };
+            build(&spec).unwrap()
+        };
+        let bytes = [written(Path::new(&workspace)), written(Path::new("/"))];
+        let [image, plain] = [&bytes[0], &bytes[1]].map(|bytes| Image::parse(bytes).unwrap());
+        let around = [workspace.clone(), format!("{workspace}a"), format!("{workspace}{below}")];
+        for asked in around.iter().chain(&asked) {
+            let asked = asked.as_bytes();
+            let request = Request::canonical(asked);
+            prop_assert_eq!(decide::lookup(&image, &request), decide::lookup(&plain, &request));
+            prop_assert_eq!(decide::alias(&image, asked), decide::alias(&plain, asked));
+            let shown = [&image, &plain].map(|image| decide::shows_everything(image, asked));
+            prop_assert_eq!(shown[0], shown[1]);
+        }
     }
 }
 
