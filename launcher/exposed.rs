@@ -17,6 +17,9 @@ use crate::report;
 const FOLDERS: usize = 250;
 const ENTRIES: usize = 5000;
 
+/// So many folders are looked at even where the program has ended by then.
+const AT_LEAST: usize = 16;
+
 /// How many are named.
 const NAMED: usize = 3;
 
@@ -28,11 +31,11 @@ pub(crate) struct Exposed<'a> {
 }
 
 impl<'a> Exposed<'a> {
-    /// Looks for what the list of `tiers` says is sensitive below the canonical `root`: whoever has time now has
-    /// none at the end.
-    pub(crate) fn of(root: &'a Path, tiers: &Tiers) -> Self {
+    /// Looks for what the list of `tiers` says is sensitive below the canonical `root`, while the program `goes_on`:
+    /// nobody waits for this.
+    pub(crate) fn of(root: &'a Path, tiers: &Tiers, goes_on: impl Fn() -> bool) -> Self {
         let tiers = tiers.about(&[root]);
-        let mut found = entries(root);
+        let mut found = entries(root, goes_on);
         found.retain(|path| tiers.is_sensitive(path));
         Self { root, found }
     }
@@ -60,10 +63,13 @@ impl<'a> Exposed<'a> {
 }
 
 /// What is in the workspace, as far as it is looked at: what is nearest to its top.
-fn entries(workspace: &Path) -> Vec<PathBuf> {
+fn entries(workspace: &Path, goes_on: impl Fn() -> bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = VecDeque::from([workspace.to_owned()]);
-    for _ in 0..FOLDERS {
+    for folder in 0..FOLDERS {
+        if folder >= AT_LEAST && !goes_on() {
+            break;
+        }
         let Some(directory) = open.pop_front() else { break };
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             if found.len() == ENTRIES {

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Resource, Signal, WaitOptions, getrlimit};
+use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions, WaitOptions, getrlimit};
 
 use crate::consent::Before;
 use crate::descendants::{self, Descendant};
@@ -60,6 +60,8 @@ pub(crate) struct Running {
     supervisor: Option<Supervised>,
     /// Who looked after the program during its last stop, and may have continued this process.
     companion: Option<Pid>,
+    /// The terminal of the session is gone, which this process leads.
+    hung_up: bool,
 }
 
 /// The process that supervises the program, and what it has told.
@@ -109,7 +111,7 @@ impl Ready {
             .start(self.inherited, kernel, &mut stopped)
             .map_err(|why| confined.failed(why))?;
         let front = rustix::process::getpid();
-        Ok(Running { front, child, signals: self.signals, supervisor: None, companion: None })
+        Ok(Running::new(front, child, self.signals, None))
     }
 
     /// Has the program started by a process that supervises it.
@@ -132,13 +134,10 @@ impl Ready {
             killed,
         };
         match supervised.started()? {
-            Some(Report::Started(child)) => Ok(Running {
-                front: rustix::process::getpid(),
-                child,
-                signals: self.signals,
-                supervisor: Some(supervised),
-                companion: None,
-            }),
+            Some(Report::Started(child)) => {
+                let front = rustix::process::getpid();
+                Ok(Running::new(front, child, self.signals, Some(supervised)))
+            }
             Some(Report::Failed(libc::EBUSY)) => Err(Obstacle::Busy),
             Some(Report::Failed(number)) => {
                 Err(confined.failed(io::Error::from_raw_os_error(number).into()).into())
@@ -227,6 +226,10 @@ impl Supervised {
 }
 
 impl Running {
+    const fn new(front: Pid, child: Pid, signals: Signals, supervisor: Option<Supervised>) -> Self {
+        Self { front, child, signals, supervisor, companion: None, hung_up: false }
+    }
+
     /// Waits for the program to end, and says how. `watch`, if any, is called now and then meanwhile.
     ///
     /// # Errors
@@ -247,7 +250,12 @@ impl Running {
                 Some(arrival) => {
                     // Whether the program has ended meanwhile, and its number may be another's.
                     self.read_reports()?;
-                    self.pass_on(arrival);
+                    if arrival.signal == libc::SIGHUP && arrival.sender.is_none() && leads_session()
+                    {
+                        self.hang_up();
+                    } else {
+                        self.pass_on(arrival);
+                    }
                 }
                 None => {}
             }
@@ -255,6 +263,15 @@ impl Running {
                 supervised.tell_of_leftovers();
             }
         }
+    }
+
+    /// Whether there is no word yet that the program has ended.
+    pub(crate) fn goes_on(&self) -> bool {
+        if let Some(supervised) = &self.supervisor {
+            return !supervised.has_news();
+        }
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        matches!(rustix::process::waitid(WaitId::Pid(self.child), look), Ok(None))
     }
 
     /// The calls that were counted: how often, and which by whom.
@@ -304,7 +321,12 @@ impl Running {
         while let Some(supervised) = self.supervisor.as_mut().filter(|one| one.has_news()) {
             match supervised.next()? {
                 Some(Report::Stopped(pid, signal)) => self.stop_with(pid, Some(signal)),
-                Some(Report::Ended(end)) => supervised.ended = Some((end, Instant::now())),
+                Some(Report::Ended(end)) => {
+                    supervised.ended = Some((end, Instant::now()));
+                    if self.hung_up {
+                        hang_up_group();
+                    }
+                }
                 Some(Report::Left(descendant)) => supervised.left.push(descendant),
                 Some(Report::Unrecorded(count)) => supervised.unrecorded = Some(count),
                 Some(Report::Answered(times, what)) => supervised.answered.push((times, what)),
@@ -360,7 +382,8 @@ impl Running {
     /// then ends the run.
     fn pass_on(&self, arrival: Arrival) {
         if let Some(supervised) = self.supervisor.as_ref().filter(|one| one.ended.is_some()) {
-            if ENDING.contains(&arrival.signal) {
+            let is_own = arrival.sender.is_some_and(|sender| self.is_front(sender));
+            if ENDING.contains(&arrival.signal) && !is_own {
                 // It has not been collected, so that the number is still its own.
                 let _ = rustix::process::kill_process(supervised.pid, Signal::TERM);
             }
@@ -376,6 +399,17 @@ impl Running {
         if let Some(signal) = Signal::from_named_raw(arrival.signal) {
             // It may have ended already; then its status is on its way.
             let _ = rustix::process::kill_process(self.child, signal);
+        }
+    }
+
+    /// Of a terminal that is gone the kernel tells the process that leads the session, and once that has ended the
+    /// group in the foreground (`tty_jobctrl.c`). For the program's sake this process is neither.
+    fn hang_up(&mut self) {
+        self.hung_up = true;
+        if self.supervisor.as_ref().is_some_and(|supervised| supervised.ended.is_some()) {
+            hang_up_group();
+        } else {
+            let _ = rustix::process::kill_process(self.child, Signal::HUP);
         }
     }
 
@@ -395,6 +429,15 @@ impl Running {
     fn is_front(&self, pid: i32) -> bool {
         pid == self.front.as_raw_nonzero().get()
     }
+}
+
+fn leads_session() -> bool {
+    rustix::process::getsid(None).is_ok_and(|session| session == rustix::process::getpid())
+}
+
+/// Hangs up what the program left in the group, of which this process is.
+fn hang_up_group() {
+    let _ = rustix::process::kill_current_process_group(Signal::HUP);
 }
 
 /// Why there is no supervisor.

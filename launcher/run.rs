@@ -113,7 +113,7 @@ pub(crate) fn run(
     premises.scratch.sweep();
     // Standard error is the program's own where a tool gets it.
     let exposed = prepared.exposed.as_ref().filter(|_| !options.quiet && !options.service);
-    let exposed = exposed.map(|tiers| Exposed::of(&workspace.root, tiers));
+    let exposed = exposed.map(|tiers| Exposed::of(&workspace.root, tiers, || running.goes_on()));
     let end = if log.is_some() || lesson.is_some() {
         let mut watch = || {
             // What cannot be read now is read at the end, or reported as lost there.

@@ -50,7 +50,7 @@ impl TierLayer {
     ) -> Result<Self, Failure> {
         let Asked { context, workspace, root, options, log } = *asked;
         let tool = options.tool.as_deref();
-        let places = Places { home: context.homes.user.as_deref(), workspace: root.as_path() };
+        let places = Places::of(&context.homes, root);
         let about = About { context, root, scopes: &[], log };
         // Hardly a run has anything to approve.
         let mut means = None;

@@ -129,7 +129,7 @@ impl<'a> Trial<'a> {
         if with_below && self.patterns.is_empty() {
             return grants::image_over(&self.grants, Some(tiers), paths, workspace);
         }
-        let places = Places { home: None, workspace };
+        let places = Places::without_home(workspace);
         let about = if with_below { tiers.about(paths) } else { tiers.at(paths) };
         let opened = self
             .patterns

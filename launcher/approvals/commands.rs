@@ -135,7 +135,7 @@ fn pattern(
     name: &str,
 ) -> Result<Option<(Utf8PathBuf, Utf8PathBuf)>, Failure> {
     let Some((tier, text)) = list_of(name) else { return Ok(None) };
-    let places = Places { home: context.homes.user.as_deref(), workspace: root.as_path() };
+    let places = Places::of(&context.homes, root);
     let pattern = Pattern::new(text, places, false)
         .map_err(|error| Failure::own(format!("{}: {error}", report::path(text))))?;
     let wide = Wide { tier, text: text.to_owned(), stem: pattern.stem() };

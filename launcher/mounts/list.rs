@@ -82,7 +82,7 @@ pub(crate) fn mounts(context: &Context, options: &Options, json: bool) -> Result
         store.warning.iter().for_each(|warning| report::warning(warning));
     }
     let layers = Layers::load(context, &workspace.root, &options.policies)?;
-    let places = Places { home: context.homes.user.as_deref(), workspace: root.as_path() };
+    let places = Places::of(&context.homes, &root);
     let (scopes, wide) = (layers.scopes(), layers.wide(places, &workspace.here)?);
     let lines = lines(&root, &scopes, &wide, &store);
     if json {

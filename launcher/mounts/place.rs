@@ -22,7 +22,7 @@ pub(crate) struct Place<'a> {
 
 impl Place<'_> {
     /// The rule path that `typed`, relative to the working directory, means: relative to the workspace
-    /// and in normal form. No I/O; where its parents physically are is another question.
+    /// and in normal form. Where its parents physically are is another question.
     pub(crate) fn name(&self, typed: &str) -> Result<Utf8PathBuf, String> {
         if typed.starts_with('/') {
             return Err("NAME is absolute; it is relative to the working directory".to_owned());
@@ -33,17 +33,25 @@ impl Place<'_> {
         let outside = || format!("NAME is outside the workspace {}", shown(self.root.as_path()));
         let from_top = lexical::normalise(from_top.as_os_str().as_encoded_bytes());
         let absolute = Path::new("/").join(from_top.map_err(|_| outside())?);
-        let name = canonical::below(self.root.as_path(), &absolute).ok_or_else(outside)?;
+        let name = self.below_root(&absolute).ok_or_else(outside)?;
         let Ok(name) = Utf8PathBuf::from_path_buf(name.to_owned()) else {
             return Err("NAME is not UTF-8, as rules are".to_owned());
         };
         if name.as_str().is_empty() {
             return Err("NAME is the workspace itself".to_owned());
         }
-        if name.starts_with(MANAGED) || self.is_controlled(&absolute) {
+        if name.starts_with(MANAGED) || self.is_controlled(&self.root.as_path().join(&name)) {
             return Err(format!("{} is not yours to mount on", report::path(name.as_str())));
         }
         Ok(name)
+    }
+
+    /// What of an absolute path follows the workspace, which a link may stand for (spec §4.3).
+    fn below_root<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        let root = self.root.as_path();
+        let is_root = |dir: &&Path| dir.canonicalize().is_ok_and(|dir| dir == root);
+        let through_link = || path.strip_prefix(path.ancestors().find(is_root)?).ok();
+        canonical::below(root, path).or_else(through_link)
     }
 
     /// Whether the product keeps something of its own at `path`, below it, or above it.
@@ -88,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory with `ws/sub`, `out/dir`, `out/file`, and links `up` to `out`, `home` being `out`.
+    /// A directory with `ws/sub`, `out/dir`, `out/file`, and links `up` to `out`, `to` to `ws`, `home` being `out`.
     struct Tree {
         dir: tempfile::TempDir,
         top: PathBuf,
@@ -104,6 +112,7 @@ mod tests {
             fs::write(top.join("out/file"), "").expect("written");
             symlink("../out", top.join("ws/up")).expect("linked");
             symlink("ws/sub", top.join("in")).expect("linked");
+            symlink("ws", top.join("to")).expect("linked");
             Self { dir, top }
         }
 
@@ -139,6 +148,7 @@ mod tests {
             ("ws/sub", "../other/fork", "other/fork"),
             ("ws/sub", "../../ws/fork", "fork"),
             ("", "ws/fork", "fork"),
+            ("", "to/sub/fork", "sub/fork"),
             ("ws", "~", "~"),
             ("ws", "a:b", "a:b"),
         ] {
@@ -159,6 +169,9 @@ mod tests {
             ("ws", "../wsx", "outside"),
             ("", "fork", "outside"),
             ("out", "fork", "outside"),
+            ("", "in/fork", "outside"),
+            ("", "to", "itself"),
+            ("", "to/.jp", "not yours"),
             ("ws", ".", "itself"),
             ("ws", "sub/..", "itself"),
             ("ws", ".jp", "not yours"),

@@ -70,7 +70,7 @@ impl Scene {
         let root = self.root();
         let mut policy = FilePolicy::default();
         policy.list_mut(tier).push(format!("{}/**", root.join(folder).display()));
-        let places = Places { home: None, workspace: &root };
+        let places = Places::without_home(&root);
         self.tiers = Tiers::new(&policy, None, places).expect("a pattern");
         self
     }
@@ -254,7 +254,7 @@ fn reads_are_left_to_landlock_where_nobody_is_asked() {
     assert!(scene.plan().leaves_reads && scene.plan().leaves_listings);
     scene.grants[0].origin = Origin::Flag { text: "-r a".to_owned() };
     let root = scene.root();
-    let places = Places { home: None, workspace: &root };
+    let places = Places::without_home(&root);
     scene.tiers = Tiers::new(&FilePolicy::default(), Some(&[]), places).expect("patterns");
     let plan = scene.plan();
     assert_eq!(plan.holders[0].landlock, Kernel::Exact);

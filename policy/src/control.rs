@@ -7,6 +7,8 @@ use std::path::{Component, Path, PathBuf};
 use std::vec;
 use std::vec::Vec;
 
+use uzers::os::unix::UserExt as _;
+
 use crate::canonical::{self, Op, ResolveError, Resolved, Root};
 use crate::workspace::POLICY_FILE;
 
@@ -15,6 +17,10 @@ pub type Kept = (PathBuf, &'static str);
 
 const CONFIGURATION: &str = "the user's configuration, never writable from inside";
 
+/// Where they usually are, below the home.
+const CONFIGURATIONS: &str = ".config";
+const DATA: &str = ".local/share";
+
 /// Kept in a directory that has nothing else to be kept and must stay where it is, there or not: the rest of it is as
 /// free as without.
 const ANCHOR: &str = ".jp-confine";
@@ -22,8 +28,11 @@ const ANCHOR: &str = ".jp-confine";
 /// The directories of a user, absolute; `None` where nobody says.
 #[derive(Debug, Clone, Default)]
 pub struct Homes {
-    /// `$HOME`. The password file is not consulted (spec §9.1).
+    /// `$HOME`, which `~` stands for; the password file is not consulted for that (spec §9.1).
     pub user: Option<PathBuf>,
+    /// What is protected as a home whatever the environment says: `$HOME`, or where that is no absolute path the
+    /// directory that the password file has for the user.
+    pub protected: Option<PathBuf>,
     /// For configuration: `$XDG_CONFIG_HOME` or `~/.config`.
     pub config: Option<PathBuf>,
     /// For data: `$XDG_DATA_HOME` or `~/.local/share`.
@@ -37,18 +46,22 @@ impl Homes {
         let named = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let user = named("HOME");
         let usual = |below| user.as_ref().map(|home| home.join(below));
-        let config = named("XDG_CONFIG_HOME").or_else(|| usual(".config"));
-        let data = named("XDG_DATA_HOME").or_else(|| usual(".local/share"));
-        Self { user, config, data }
+        let config = named("XDG_CONFIG_HOME").or_else(|| usual(CONFIGURATIONS));
+        let data = named("XDG_DATA_HOME").or_else(|| usual(DATA));
+        let protected = user.clone().or_else(of_account);
+        Self { user, protected, config, data }
     }
 
-    /// The product's own folders in them, there or not, and what each is for.
+    /// The product's own folders in them, there or not, and what each is for; also those where they usually are, as
+    /// the next run may look for them there.
     pub fn folders(&self) -> impl Iterator<Item = Kept> {
-        let homes = [
-            (&self.config, CONFIGURATION),
-            (&self.data, "jp-confine's own data, never writable from inside"),
-        ];
-        homes.into_iter().filter_map(|(home, why)| Some((home.as_ref()?.join("jp-confine"), why)))
+        let usual = |below| self.protected.as_ref().map(|home| home.join(below));
+        let of_configuration = folders_in([self.config.clone(), usual(CONFIGURATIONS)]);
+        let of_data = folders_in([self.data.clone(), usual(DATA)]);
+        let why = "jp-confine's own data, never writable from inside";
+        of_configuration
+            .map(|folder| (folder, CONFIGURATION))
+            .chain(of_data.map(move |folder| (folder, why)))
     }
 
     /// The file in which the user configured it, there or not.
@@ -71,6 +84,19 @@ impl Homes {
         }
         kept
     }
+}
+
+/// The product's own folders in these directories.
+fn folders_in(homes: [Option<PathBuf>; 2]) -> impl Iterator<Item = PathBuf> {
+    let [first, second] = homes;
+    let second = second.filter(|home| first.as_ref() != Some(home));
+    first.into_iter().chain(second).map(|home| home.join("jp-confine"))
+}
+
+/// The user's directory by the password file.
+fn of_account() -> Option<PathBuf> {
+    let user = uzers::get_user_by_uid(rustix::process::geteuid().as_raw())?;
+    Some(user.home_dir().to_owned()).filter(|home| home.is_absolute())
 }
 
 /// What nobody may change of the policy file of a workspace.
@@ -136,8 +162,11 @@ mod tests {
         }
         symlink("real", top.join("config")).expect("linked");
         symlink("../../dotfiles/c", top.join("real/jp-confine/config.toml")).expect("linked");
-        let homes =
-            Homes { user: None, config: Some(top.join("config")), data: Some(top.join("data")) };
+        let homes = Homes {
+            config: Some(top.join("config")),
+            data: Some(top.join("data")),
+            ..Homes::default()
+        };
         let kept: Vec<PathBuf> = homes.kept().into_iter().map(|(path, _)| path).collect();
         let expected = ["config", "real/jp-confine", "data/jp-confine", "dotfiles/c"];
         assert_eq!(kept, expected.map(|path| top.join(path)));

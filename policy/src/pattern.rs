@@ -13,7 +13,8 @@ use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
 
 use crate::build::automaton::{Expression, Listed};
-use crate::canonical::{self, Op};
+use crate::canonical::{self, Op, Root};
+use crate::control::Homes;
 
 /// No path is longer (`PATH_MAX`), and what is nested deeper would take too much stack.
 const LONGEST: usize = 4096;
@@ -63,8 +64,25 @@ pub enum PatternError {
 pub struct Places<'a> {
     /// `$HOME`, absolute, if it is known.
     pub home: Option<&'a Path>,
+    /// The home that the built-in list of sensitive paths is about ([`Homes::protected`]).
+    pub protected: Option<&'a Path>,
     /// The canonical root of the workspace.
     pub workspace: &'a Path,
+}
+
+impl<'a> Places<'a> {
+    /// Those of a user, for a workspace.
+    #[must_use]
+    pub fn of(homes: &'a Homes, root: &'a Root) -> Self {
+        let Homes { user, protected, .. } = homes;
+        Self { home: user.as_deref(), protected: protected.as_deref(), workspace: root.as_path() }
+    }
+
+    /// Where nobody has a home.
+    #[must_use]
+    pub const fn without_home(workspace: &'a Path) -> Self {
+        Self { home: None, protected: None, workspace }
+    }
 }
 
 /// A pattern ready to be matched against canonical absolute paths.

@@ -152,10 +152,13 @@ impl Tiers {
             }
         }
         if let Some(added) = sensitive {
+            let protected = Places { home: places.protected, ..places };
             // Without a home there is nothing sensitive in it.
-            let known = |text: &&str| places.home.is_some() || !text.starts_with('~');
-            let built_in = SENSITIVE.iter().copied().filter(known);
-            for text in built_in.chain(added.iter().map(String::as_str)) {
+            let known = |text: &&&str| protected.home.is_some() || !text.starts_with('~');
+            for text in SENSITIVE.iter().filter(known) {
+                tiers.add(List::Sensitive, text, protected)?;
+            }
+            for text in added {
                 tiers.add(List::Sensitive, text, places)?;
             }
         }

@@ -221,7 +221,11 @@ mod tests {
 
     #[test]
     fn rules_that_name_sensitive_paths_are_warned_of() {
-        let places = Places { home: Some(Path::new("/h")), workspace: Path::new("/w") };
+        let places = Places {
+            home: Some(Path::new("/h")),
+            protected: Some(Path::new("/h")),
+            workspace: Path::new("/w"),
+        };
         let tiers = Tiers::new(&FilePolicy::default(), Some(&[]), places).expect("patterns");
         let told = |grants: &[Grant]| named_sensitive(grants, &tiers).map(|it| it.to_string());
         let (read, none) = (Capabilities::READ, Capabilities::NONE);

@@ -73,7 +73,7 @@ impl Workspace {
     /// [`OpenError`]: where a rule cannot stand, as none that leads outside can.
     pub fn imagined(policy: &Policy) -> Result<Self, OpenError> {
         // Nothing that is kept on disk is in it.
-        let homes = Homes { config: None, data: None, ..Homes::of_environment() };
+        let homes = Homes { user: Homes::of_environment().user, ..Homes::default() };
         Self::governed(Root::imagined(), policy, &ApprovedTargets::default(), &homes)
     }
 
@@ -85,7 +85,7 @@ impl Workspace {
     ) -> Result<Self, OpenError> {
         let Compiled { grants, mut warnings, .. } =
             compile::compile(&root, policy.declared_fs(), approvals)?;
-        let places = Places { home: homes.user.as_deref(), workspace: root.as_path() };
+        let places = Places::of(homes, &root);
         let written = policy.file_policy.clone().unwrap_or_default();
         let added = policy.access.as_ref().map(|access| access.sensitive_paths.as_slice());
         let counts = policy.declared_fs().is_some() || written.opens();

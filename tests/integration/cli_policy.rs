@@ -1,9 +1,12 @@
 //! `check`, `explain`, `compile`, `--dry-run`, and what is said about a wrong policy file.
 
+use std::path::Path;
+use std::process::Command;
+
 use serde_json::Value;
 
 use crate::cli_status::product;
-use crate::run::{Mode, Outcome, PRODUCT, Run};
+use crate::run::{Mode, Outcome, PRODUCT, Run, skip};
 use crate::scratch::Scratch;
 
 const POLICY: &str = "[[access.fs]]\npath = '.'\nread = true\n\n[[access.fs]]\npath = 'dir'\nread = true\nwrite = true\n";
@@ -220,6 +223,33 @@ fn a_pattern_of_an_unknown_home_is_left_out() {
     run.assert_ok()
         .assert_stderr("left out: `~/x` cannot be one of `read_paths`: `~` is not known");
     assert!(!run.stderr.contains("approve"), "{run}");
+}
+
+/// Whatever the environment says, a user has a home: that of the password file is protected where `HOME` names none.
+#[test]
+fn a_home_that_is_not_named_is_protected() {
+    let uid = rustix::process::getuid().as_raw();
+    let entry = Command::new("getent").args(["passwd", &uid.to_string()]).output();
+    let entry =
+        entry.map_or_else(|_| String::new(), |output| output.stdout.escape_ascii().to_string());
+    let Some(home) = entry.split(':').nth(5).filter(|home| Path::new(home).is_dir()) else {
+        return skip("no home of this user's");
+    };
+    for named in ["", "no/absolute/path"] {
+        let scratch = Scratch::new();
+        let asked = |options: &[&str], path: &str| {
+            let path = format!("{home}/{path}");
+            let words = [&["explain"], options, &[&path]].concat();
+            product(&scratch, &words).env("HOME", named).run()
+        };
+        asked(&[], "private/key").assert_ok().assert_stdout("hidden where nothing is granted");
+        asked(&["-r", home], ".ssh/key").assert_ok().assert_stdout("~/.ssh/**");
+        let own = asked(&["-w", home], ".local/share/jp-confine/workspaces/x/approvals.json");
+        own.assert_ok().assert_stdout("never writable from inside");
+        let at_home =
+            product(&scratch, &["--", "true"]).env("HOME", named).cwd(Path::new(home)).run();
+        at_home.assert_code(125).assert_stderr("would be the workspace");
+    }
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn what_starts_a_typed_program_is_to_be_typed() {
 }
 
 pub(super) fn tiers(policy: &FilePolicy) -> Tiers {
-    let places = Places { home: None, workspace: Path::new("/w") };
+    let places = Places::without_home(Path::new("/w"));
     Tiers::new(policy, Some(&[]), places).expect("patterns")
 }
 

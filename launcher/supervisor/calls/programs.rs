@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn typing_is_consent_to_what_was_there() {
         let workspace = Path::new("/w");
-        let places = Places { home: None, workspace };
+        let places = Places::without_home(workspace);
         let prompt_paths = vec!["<workspace>/asked/*".to_owned()];
         let policy = FilePolicy { prompt_paths, ..FilePolicy::default() };
         let tiers = Tiers::new(&policy, Some(&[]), places).expect("patterns");

@@ -60,7 +60,7 @@ fn rule(anchor: &str) -> Grant {
 
 fn tiers(deny: Vec<String>, read: Vec<String>, sensitive: &[String]) -> Tiers {
     let policy = FilePolicy { deny_paths: deny, read_paths: read, ..FilePolicy::default() };
-    let places = Places { home: None, workspace: Path::new("/w") };
+    let places = Places::without_home(Path::new("/w"));
     Tiers::new(&policy, Some(sensitive), places).expect("patterns")
 }
 

@@ -174,7 +174,7 @@ fn exclusions_are_part_of_the_story() {
 /// The tiers of [`file_policy`], `@` standing for the scratch folder.
 fn tiers(place: &Place, text: &str) -> Tiers {
     let policy = file_policy(&text.replace('@', place.path("").to_str().unwrap()));
-    let places = Places { home: None, workspace: place.root.as_path() };
+    let places = Places::without_home(place.root.as_path());
     Tiers::new(&policy, None, places).unwrap()
 }
 

@@ -197,7 +197,7 @@ fn no_rule_is_advised_where_none_would_count() {
 fn message_about_sensitive_paths() {
     let place = Place::new("w/.env w/fork=../o o/.env");
     let grants = place.compile(".:rx fork!r", "fork=o").unwrap().grants;
-    let places = Places { home: None, workspace: place.root.as_path() };
+    let places = Places::without_home(place.root.as_path());
     let tiers = Tiers::new(&FilePolicy::default(), Some(&[]), places).unwrap();
     let image = image_with(&grants, Some(&tiers), place.root.as_path());
     let context = Context::new(&place.root, &grants, &image);
@@ -216,7 +216,7 @@ fn message_about_sensitive_paths() {
 #[test]
 fn nobody_is_asked_to_run_what_is_sensitive_outside_of_all_rules() {
     let place = Place::new("o/.env");
-    let places = Places { home: None, workspace: place.root.as_path() };
+    let places = Places::without_home(place.root.as_path());
     let tiers = Tiers::new(&file_policy("default=write"), Some(&[]), places).unwrap();
     let image = image_with(&[], Some(&tiers), place.root.as_path());
     let context = Context::new(&place.root, &[], &image);
@@ -329,7 +329,7 @@ fn message_about_what_tiers_withhold() {
     let check = |rules: &str, policy: FilePolicy, call: &str| {
         let (letter, path) = call.split_at(2);
         let grants = place.compile(rules, "").unwrap().for_service().grants;
-        let places = Places { home: None, workspace: place.root.as_path() };
+        let places = Places::without_home(place.root.as_path());
         let tiers = Tiers::new(&policy, None, places).unwrap();
         let image = image_with(&grants, Some(&tiers), place.root.as_path());
         let context = Context::new(&place.root, &grants, &image).naming(&tiers);

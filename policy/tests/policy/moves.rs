@@ -71,7 +71,7 @@ fn tiers(prompts: &str, workspace: &Path) -> Option<Tiers> {
     let mut policy = FilePolicy::default();
     let asked = prompts.split_whitespace().map(|name| format!("<workspace>/{name}"));
     policy.list_mut(Tier::Prompt).extend(asked);
-    let places = Places { home: None, workspace };
+    let places = Places::without_home(workspace);
     (!prompts.is_empty()).then(|| Tiers::new(&policy, Some(&[]), places).unwrap())
 }
 

@@ -16,7 +16,11 @@ use jp_confine_policy::tiers::Tiers;
 use crate::place::{Place, file_policy, image_with};
 
 pub(crate) fn places() -> Places<'static> {
-    Places { home: Some(Path::new("/h")), workspace: Path::new("/w") }
+    Places {
+        home: Some(Path::new("/h")),
+        protected: Some(Path::new("/h")),
+        workspace: Path::new("/w"),
+    }
 }
 
 pub(crate) fn rule(anchor: &str, caps: Capabilities, kind: GrantKind) -> Grant {
