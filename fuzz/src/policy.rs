@@ -115,7 +115,7 @@ impl Policy {
         let grants: Vec<Grant> = self.grants.iter().map(absolute).collect();
         let aliases: Vec<_> = alias.into_iter().collect();
         let nowhere = Path::new("/nowhere");
-        let places = Places { home: None, workspace: folder };
+        let places = Places::without_home(folder);
         let tiers = Tiers::new(&self.tiers, None, places).expect("generated patterns stand");
         let env = Env::new(&self.env).expect("generated names stand");
         let spec = ImageSpec {
