@@ -238,7 +238,7 @@ impl<'a> Image<'a> {
         if checksum(body) != header.checksum.get() {
             return Err(ImageError::Checksum);
         }
-        let image = Self {
+        let mut image = Self {
             header,
             nodes: table(whole, header.nodes)?,
             slots: table(whole, header.slots)?,
@@ -257,7 +257,9 @@ impl<'a> Image<'a> {
         if image.nodes.is_empty() || !image.slots.len().is_power_of_two() {
             return Err(ImageError::Layout);
         }
-        Ok(Self { head: Head::of(&image, image.text(Text::Workspace)), ..image })
+        // No copy of it: the preload library reads it on a stack that may be small.
+        image.head = Head::of(&image, image.text(Text::Workspace));
+        Ok(image)
     }
 
     /// The image of a run inside another run: both must allow what either judges.

@@ -4,12 +4,10 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #pragma GCC visibility push(default)
 #pragma weak environ
-#pragma weak fclose
 #pragma weak getauxval
 #pragma weak posix_spawnattr_getflags
 #pragma weak posix_spawnattr_getpgroup
@@ -30,11 +28,6 @@ char **jp_environ(void)
 unsigned long jp_auxiliary(unsigned long entry)
 {
 	return getauxval ? getauxval(entry) : 0;
-}
-
-int jp_fclose(FILE *stream)
-{
-	return fclose ? fclose(stream) : EOF;
 }
 
 /* The attributes of posix_spawn(3); the same as `Attributes` in src/spawn/attributes.rs. */

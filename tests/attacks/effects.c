@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -223,6 +224,25 @@ static void *other_end(void *name)
     return NULL;
 }
 
+/* One signal ends the wait, which nothing else would for a second. */
+static void interrupted_once(const char *label, opening *call, const char *name)
+{
+    static const struct itimerval soon = {{0, 0}, {0, 200000}};
+    struct sigaction action = {.sa_handler = ring};
+    sigaction(SIGALRM, &action, NULL);
+    pid_t opener = fork();
+    if (opener == 0) {
+        rest(1200);
+        _exit(open(name, O_RDWR) < 0 || usleep(100000));
+    }
+    setitimer(ITIMER_REAL, &soon, NULL);
+    int fd = call(name);
+    printf("%s %s once: %s\n", label, name, fd < 0 ? errno_name(errno) : "ok");
+    close(fd);
+    kill(opener, SIGKILL);
+    waitpid(opener, NULL, 0);
+}
+
 /* A signal ends the wait, but not where its action says that calls go on. */
 static int v_interrupted(char **a)
 {
@@ -254,6 +274,9 @@ static int v_interrupted(char **a)
                     pthread_join(opener, NULL);
                 close(fd);
             }
+    for (size_t i = 0; i < sizeof openings / sizeof *openings; i++)
+        for (size_t w = 0; w < sizeof waits / sizeof *waits; w++)
+            interrupted_once(openings[i].label, openings[i].open, waits[w]);
     return DONE;
 }
 

@@ -155,6 +155,16 @@ fn signals_while_waiting() {
 }
 
 #[test]
+fn streams_that_are_opened_again() {
+    assert_same_answers("reopened");
+}
+
+#[test]
+fn shells_that_are_waited_for() {
+    assert_same_answers("shells");
+}
+
+#[test]
 fn cancellation_points() {
     assert_same_answers("cancelled");
 }

@@ -254,6 +254,7 @@ pub(crate) fn one_rule() -> Vec<Row> {
         one("sys_openat {1}/file", "file", file, R),
         one("fopen_w {1}/file", "file", file, U),
         one("fopen_w {1}/new", "missing", nothing, C),
+        one("freopen_w {1}/new", "missing", nothing, C),
         one("creat {1}/file", "file", file, U),
         one("creat {1}/new", "missing", nothing, C),
         one("mkstemp {1}/XXXXXX", "directory", nothing, C),

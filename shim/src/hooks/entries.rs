@@ -182,6 +182,11 @@ pub(super) fn make_node(
     if (kind == c_uint::from(libc::S_IFCHR) && device != 0) || kind == c_uint::from(libc::S_IFBLK) {
         return Err(refuse_device(call, at));
     }
+    make_plain_node(call, at, mode, device)
+}
+
+#[inline(never)] // a refusal needs none of its stack
+fn make_plain_node(call: &CStr, at: Argument, mode: c_uint, device: dev_t) -> Result<(), Errno> {
     on_entry(call, at, exists_already, may_create, |dirfd, name| {
         sys::mknodat(dirfd, name, mode, device)
     })

@@ -38,6 +38,8 @@ pub(crate) mod inotify;
 #[cfg(target_os = "linux")]
 mod internals;
 #[cfg(target_os = "linux")]
+mod interrupts;
+#[cfg(target_os = "linux")]
 pub(crate) mod linux;
 #[cfg(target_os = "linux")]
 pub(crate) mod namespaces;

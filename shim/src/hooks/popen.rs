@@ -1,4 +1,4 @@
-//! popen(3) and pclose(3): libc's own start the shell from inside libc.
+//! popen(3), and pclose(3) and fclose(3) of what it made: libc's own start the shell from inside libc.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
@@ -30,12 +30,16 @@ static STREAMS: [Place; ROOM] = [const {
     Place { stream: AtomicUsize::new(0), fd: AtomicI32::new(0), pid: AtomicI32::new(0) }
 }; ROOM];
 
+/// How many streams are open: who closes others need not look for them.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
 impl Place {
     fn claim(&self, stream: usize) -> bool {
         self.stream.compare_exchange(stream, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     fn fill(&self, stream: usize, fd: c_int, pid: c_int) {
+        OPEN.fetch_add(1, Ordering::Relaxed);
         self.fd.store(fd, Ordering::Relaxed);
         self.pid.store(pid, Ordering::Relaxed);
         self.stream.store(stream, Ordering::Release);
@@ -44,11 +48,6 @@ impl Place {
     fn empty(&self) {
         self.stream.store(0, Ordering::Release);
     }
-}
-
-unsafe extern "C" {
-    /// fclose(3) of a stream that [`popen`] made: `c/process.c`.
-    safe fn jp_fclose(stream: *mut c_void) -> c_int;
 }
 
 /// The mode of popen(3).
@@ -135,26 +134,51 @@ fn close_streams(but: c_int) {
 type Close = extern "C" fn(*mut c_void) -> c_int;
 
 static PCLOSE: Original = Original::new(c"pclose");
+static FCLOSE: Original = Original::new(c"fclose");
 
-fn close(stream: *mut c_void) -> Result<c_int, Errno> {
+/// Lets go of a stream that [`open`] made: the shell at its other end.
+fn let_go(stream: *mut c_void) -> Option<c_int> {
     let ours = !stream.is_null() && stream.addr() != TAKEN;
-    let place = STREAMS.iter().find(|place| ours && place.claim(stream.addr()));
-    let Some(place) = place else {
-        // Of a popen that came before the shim was there, or no such stream at all.
-        let original = PCLOSE.address().ok_or(Errno::EACCES)?;
-        // SAFETY: the address is that of libc's function of this name and type.
-        let original = unsafe { core::mem::transmute::<usize, Close>(original) };
-        return Ok(original(stream));
-    };
+    let place = STREAMS.iter().find(|place| ours && place.claim(stream.addr()))?;
     let pid = place.pid.load(Ordering::Relaxed);
     place.empty();
-    jp_fclose(stream);
+    OPEN.fetch_sub(1, Ordering::Relaxed);
+    Some(pid)
+}
+
+/// Closes a stream by libc's own function.
+fn close_by(original: &Original, stream: *mut c_void) -> Result<c_int, Errno> {
+    let original = original.address().ok_or(Errno::EACCES)?;
+    // SAFETY: the address is that of libc's function of this name, and all of them have this type.
+    let original = unsafe { core::mem::transmute::<usize, Close>(original) };
+    Ok(original(stream))
+}
+
+/// Closes the stream, and waits for the shell.
+fn close(stream: *mut c_void) -> Result<c_int, Errno> {
+    let Some(pid) = let_go(stream) else {
+        // Of a popen that came before the shim was there, or no such stream at all.
+        return close_by(&PCLOSE, stream);
+    };
+    close_by(&FCLOSE, stream)?;
     process::wait(pid)
+}
+
+/// fclose(3) of any stream; of those of popen(3) glibc's waits for the shell, and musl's does not.
+fn close_any(stream: *mut c_void) -> Result<c_int, Errno> {
+    let shell = if OPEN.load(Ordering::Relaxed) == 0 { None } else { let_go(stream) };
+    let closed = close_by(&FCLOSE, stream)?;
+    shell.filter(|_| libc_functions::is_glibc()).map_or(Ok(closed), process::wait)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void {
     open(command, mode).reply()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fclose(stream: *mut c_void) -> c_int {
+    close_any(stream).reply()
 }
 
 #[unsafe(no_mangle)]

@@ -5,7 +5,6 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};
 use crate::hooks::open::{How, judge_reopen, open_at};
-use crate::places::DescriptorLink;
 use crate::sys::next::Original;
 use crate::sys::{self, Fd};
 use crate::{libc_functions, memory};
@@ -89,8 +88,12 @@ type Reopen = extern "C" fn(*const c_char, *const c_char, *mut c_void) -> *mut c
 
 static FREOPEN: Original = Original::new(c"freopen");
 
-/// freopen(3): the path is opened here, and libc reopens that very object. Where that fails libc
-/// must still close the stream, so it is given a name that does not exist.
+/// What libc opens for a stream that is to stand for something else: it may be opened in every mode, and neither waits
+/// nor changes.
+const STAND_IN: &CStr = c"/dev/null";
+
+/// freopen(3): the path is opened here, once, and put in the place of what libc opened. Where that fails libc must
+/// still close the stream, so it is given a name that does not exist.
 fn reopen_stream(
     path: *const c_char,
     mode: *const c_char,
@@ -99,27 +102,46 @@ fn reopen_stream(
     let original = FREOPEN.address().ok_or(Errno::EACCES)?;
     // SAFETY: the address is that of libc's function of this name and type.
     let original = unsafe { core::mem::transmute::<usize, Reopen>(original) };
-    let wanted = Mode::read(mode)?;
-    let opened = if path.is_null() {
-        let fd = libc_functions::jp_fileno(stream);
-        judge_reopen(c"freopen", fd, How::new(wanted.flags, 0)).map(|()| None)
-    } else {
-        open_at(c"freopen", libc::AT_FDCWD, path, opening(wanted.flags))
-            .map(|fd| Some(Fd::adopt(fd)))
-    };
-    let plain = wanted.plain();
-    let mode_again = plain.as_ptr().cast();
-    match opened {
+    match Mode::read(mode).and_then(|wanted| reopened(path, wanted, stream)) {
         Ok(None) => Ok(original(path, mode, stream)),
-        Ok(Some(fd)) => {
-            let link = DescriptorLink::new(fd.raw());
-            Ok(original(link.as_c_str().as_ptr(), mode_again, stream))
+        Ok(Some((opened, wanted))) => {
+            let stream = original(STAND_IN.as_ptr(), wanted.plain().as_ptr().cast(), stream);
+            if !stream.is_null() {
+                stand_for(stream, &opened, &wanted)?;
+            }
+            Ok(stream)
         }
         Err(errno) => {
-            original(sys::NOWHERE.as_ptr(), mode_again, stream);
+            original(sys::NOWHERE.as_ptr(), c"r".as_ptr(), stream);
             Err(errno)
         }
     }
+}
+
+/// What the stream is to stand for, and how; `None` where that is what it stands for already.
+fn reopened(
+    path: *const c_char,
+    wanted: Mode,
+    stream: *mut c_void,
+) -> Result<Option<(Fd, Mode)>, Errno> {
+    if path.is_null() {
+        let fd = libc_functions::jp_fileno(stream);
+        return judge_reopen(c"freopen", fd, How::new(wanted.flags, 0)).map(|()| None);
+    }
+    let fd = Fd::adopt(open_at(c"freopen", libc::AT_FDCWD, path, opening(wanted.flags))?);
+    if wanted.flags & (libc::O_APPEND | libc::O_ACCMODE) == libc::O_APPEND | libc::O_WRONLY {
+        // As libc does; a pipe has no end to go to.
+        let _ = sys::seek_to_end(&fd);
+    }
+    Ok(Some((fd, wanted)))
+}
+
+/// Gives the stream `opened` under the number that it has.
+fn stand_for(stream: *mut c_void, opened: &Fd, wanted: &Mode) -> Result<(), Errno> {
+    let stood = Fd::adopt(libc_functions::jp_fileno(stream));
+    let replaced = sys::replace(&stood, opened, wanted.flags & libc::O_CLOEXEC);
+    stood.into_raw();
+    replaced
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]

@@ -120,9 +120,9 @@ pub(crate) fn open_spelled(
             OpenVerdict::Deny(denial) => refusal = Some(denial),
             verdict => {
                 if links::are_expected(spelling.lexical())
-                    && let Some(fd) = open_beneath(image, spelling, how)
+                    && let Some(settled) = open_beneath(image, spelling, how)
                 {
-                    return Ok(fd);
+                    return settled;
                 }
                 let subject = Subject::new(call, spelling.lexical());
                 let (root, path) = spelling.rooted();
@@ -136,8 +136,8 @@ pub(crate) fn open_spelled(
                     }
                     Err(Errno::ELOOP) => {
                         links::expect(spelling.lexical());
-                        if let Some(fd) = open_beneath(image, spelling, how) {
-                            return Ok(fd);
+                        if let Some(settled) = open_beneath(image, spelling, how) {
+                            return settled;
                         }
                     }
                     Err(Errno::ENOSYS | Errno::EPERM | Errno::EEXIST) => {}
@@ -187,7 +187,11 @@ const fn is_open(verdict: OpenVerdict) -> bool {
 /// to, where that directory and everything below it grants what is needed. `None` where this does
 /// not settle it.
 #[inline(never)]
-fn open_beneath(image: &Image<'_>, spelling: &mut Spelling, how: How) -> Option<c_int> {
+fn open_beneath(
+    image: &Image<'_>,
+    spelling: &mut Spelling,
+    how: How,
+) -> Option<Result<c_int, Errno>> {
     if how.resolve != 0 || how.stops_at_link() || how.has(libc::O_PATH) {
         return None;
     }
@@ -198,8 +202,12 @@ fn open_beneath(image: &Image<'_>, spelling: &mut Spelling, how: How) -> Option<
     }
     let pin = resolve::pin_from_root(spelling, end).ok()?;
     let path = spelling.text().c_str(end.saturating_add(1));
-    let opened = how.wait(|| sys::openat2(pin.raw(), path, how.flags, how.mode, sys::BENEATH));
-    in_place_of(pin, &opened.ok()?, how).ok()
+    match how.wait(|| sys::openat2(pin.raw(), path, how.flags, how.mode, sys::BENEATH)) {
+        Ok(opened) => in_place_of(pin, &opened, how).ok().map(Ok),
+        // A fifo was waited for until a handler ran: whoever opened it anew would wait without end.
+        Err(Errno::EINTR) => Some(Err(Errno::EINTR)),
+        Err(_) => None,
+    }
 }
 
 /// The slow path: a link somewhere, or a spelling that only the kernel understands.

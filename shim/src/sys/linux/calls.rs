@@ -182,6 +182,11 @@ pub(crate) fn replace(old: &Fd, new: &Fd, flags: c_int) -> Result<(), Errno> {
     call(libc::SYS_dup3, [word(new.raw()), word(old.raw()), word(flags), 0, 0, 0]).map(|_| ())
 }
 
+/// lseek(2) to the end of a file.
+pub(crate) fn seek_to_end(fd: &Fd) -> Result<(), Errno> {
+    call(libc::SYS_lseek, [word(fd.raw()), 0, word(libc::SEEK_END), 0, 0, 0]).map(|_| ())
+}
+
 /// close(2); there is nothing to do about an error.
 pub(crate) fn close(fd: c_int) {
     let _ = call(libc::SYS_close, [word(fd), 0, 0, 0, 0, 0]);

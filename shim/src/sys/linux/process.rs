@@ -30,6 +30,19 @@ impl Disposition {
         Self { handler, flags: 0, restorer: 0, mask: 0 }
     }
 
+    /// All that it says.
+    pub(crate) const fn words(self) -> [u64; 4] {
+        [self.handler as u64, self.flags, self.restorer as u64, self.mask]
+    }
+
+    /// What [`Self::words`] were of.
+    pub(crate) fn of_words([handler, flags, restorer, mask]: [u64; 4]) -> Self {
+        // A pointer is a word here.
+        let [handler, restorer] =
+            [handler, restorer].map(|word| usize::try_from(word).unwrap_or(0));
+        Self { handler, flags, restorer, mask }
+    }
+
     pub(crate) const fn is_ignored(&self) -> bool {
         self.handler == libc::SIG_IGN
     }
@@ -105,6 +118,11 @@ pub(crate) fn has_borrowed_identity() -> bool {
 pub(crate) fn effective_user() -> Result<libc::uid_t, Errno> {
     let user = call(libc::SYS_geteuid, [0; 6])?;
     libc::uid_t::try_from(user).map_err(|_| Errno::EACCES)
+}
+
+/// `sched_yield(2)`.
+pub(crate) fn give_way() {
+    let _ = call(libc::SYS_sched_yield, [0; 6]);
 }
 
 /// pipe2(2), close-on-exec: the reading and the writing end.

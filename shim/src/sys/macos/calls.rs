@@ -65,6 +65,13 @@ pub(crate) fn replace(old: &Fd, new: &Fd, flags: c_int) -> Result<(), Errno> {
     Ok(())
 }
 
+/// lseek(2) to the end of a file.
+pub(crate) fn seek_to_end(fd: &Fd) -> Result<(), Errno> {
+    // SAFETY: numbers alone.
+    let end = unsafe { libc::lseek(fd.raw(), 0, libc::SEEK_END) };
+    if end < 0 { Err(Errno::last()) } else { Ok(()) }
+}
+
 /// close(2); there is nothing to do about an error.
 pub(crate) fn close(fd: c_int) {
     // SAFETY: callers own the descriptor.

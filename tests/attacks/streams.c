@@ -1,0 +1,110 @@
+/* Streams that are opened again, and shells that are waited for: what becomes of the file, of the old one, and of
+ * signals. */
+#include "attack.h"
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Opens a stream on "file" again as something else. */
+static void again(const char *name, const char *mode)
+{
+    char text[20] = "";
+    FILE *old = fopen("file", "r"), *stream;
+    int fd = fileno(old);
+    errno = 0;
+    stream = freopen(name, mode, old);
+    printf("%s %s: %s", name, mode, stream ? "ok" : errno_name(errno));
+    if (!stream) {
+        printf(", the old one is %s\n", fcntl(fd, F_GETFD) < 0 ? "closed" : "open");
+        return;
+    }
+    printf(", the same number %d, flags %x, at %ld", fileno(stream) == fd, fcntl(fd, F_GETFL), ftell(stream));
+    if (strpbrk(mode, "wa+") && fputs("more", stream) >= 0)
+        rewind(stream);
+    printf(", reads '%s'\n", fgets(text, sizeof text, stream) ? text : "");
+    fclose(stream);
+}
+
+/* The other end writes and leaves: whoever opened the fifo twice would wait for another. */
+static void left_fifo(void)
+{
+    char text[10] = "";
+    pid_t writer = fork();
+    if (writer == 0) {
+        int fd = open("fifo", O_WRONLY);
+        _exit(write(fd, "said", 4) != 4);
+    }
+    FILE *stream = freopen("fifo", "r", fopen("file", "r"));
+    waitpid(writer, NULL, 0);
+    printf("fifo: '%s'\n", stream && fgets(text, sizeof text, stream) ? text : "");
+    fclose(stream);
+}
+
+static int v_reopened(char **a)
+{
+    static const char *const modes[] = {"r", "r+", "w", "w+", "a", "a+", "wx", "re", "z"};
+    struct stat status;
+    (void)a;
+    if (symlink("file", "link") || mkfifo("fifo", 0644))
+        return FAILED;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        again("link", modes[i]);
+        again("new", modes[i]);
+        again("missing/new", modes[i]);
+        unlink("new");
+    }
+    for (int i = 0; i < 5; i++)
+        left_fifo();
+    FILE *old = fopen("file", "r");
+    umask(0777);
+    FILE *stream = freopen("dark", "w", old);
+    printf("without rights: %s, mode %o\n", stream ? "ok" : errno_name(errno),
+           stat("dark", &status) ? 0 : status.st_mode);
+    return DONE;
+}
+
+static void *second(void *status)
+{
+    usleep(100000);
+    /* Who starts with SIGINT ignored does not die of it. */
+    *(int *)status = system("sleep 0.3; kill -INT $$; exit 3");
+    return NULL;
+}
+
+/* Shells that are waited for at the same time, and streams to shells that fclose(3) ends. */
+static int v_shells(char **a)
+{
+    /* By a pointer: compilers know that pclose(3) is meant for these. */
+    int (*volatile ends)(FILE *) = fclose;
+    int status = -1, ended = 0;
+    pthread_t thread;
+    struct sigaction now;
+    (void)a;
+    pthread_create(&thread, NULL, second, &status);
+    printf("the first: %d\n", system("sleep 0.2"));
+    pthread_join(thread, NULL);
+    printf("the second died of SIGINT: %d\n", WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    for (size_t i = 0; i < 2; i++) {
+        int signal = i ? SIGQUIT : SIGINT;
+        sigaction(signal, NULL, &now);
+        printf("%d is %s\n", signal, now.sa_handler == SIG_DFL ? "as before" : "changed");
+    }
+    for (int i = 0; i < 300; i++) {
+        FILE *stream = popen("exit 3", "r");
+        ended += stream && ends(stream) == 3 << 8;
+    }
+    printf("closed with a status: %d, left: %d\n", ended, waitpid(-1, NULL, WNOHANG) >= 0);
+    return DONE;
+}
+
+const struct verb stream_verbs[] = {
+    {"reopened", 0, v_reopened},
+    {"shells", 0, v_shells},
+    {0},
+};
