@@ -66,7 +66,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
 ];
 
-fn tree() -> Scratch {
+pub(crate) fn tree() -> Scratch {
     let scratch = Scratch::new();
     for name in ["a", "b", "c"] {
         scratch.write(&format!("ws/src/{name}"), name);
@@ -84,7 +84,7 @@ fn tree() -> Scratch {
     scratch
 }
 
-fn run(scratch: &Scratch, words: &[&str], script: &str) -> Outcome {
+pub(crate) fn run(scratch: &Scratch, words: &[&str], script: &str) -> Outcome {
     let line = [words, &["--", "sh", "-c", script]].concat();
     product(scratch, &line).run()
 }
