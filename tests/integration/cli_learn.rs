@@ -12,7 +12,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("true", &["cat file"]),
     ("cat src/a src/b src/c; cat file", &["cat src/.env", "echo x > src/a", "cat .env"]),
     ("cat src/missing; cat src/none/such; cat file", &["cat src/a"]),
-    ("ls", &["cat .env", "echo x > new"]),
+    ("ls", &["cat .env", "cat server.key", "cat .kube/config", "echo x > new"]),
     ("echo x > new; echo y >> new; cat new", &["unlink new"]),
     ("mkdir -p out/deep; for i in 1 2 3; do echo $i > out/deep/$i; done; rm -r out", &["rm file"]),
     (
@@ -75,6 +75,8 @@ pub(crate) fn tree() -> Scratch {
     scratch.write("ws/.git/config", "[remote]\n");
     scratch.write("ws/src/.env", "KEY=1\n");
     scratch.write("ws/.ssh/deploy", "KEY\n");
+    scratch.write("ws/.kube/config", "KEY\n");
+    scratch.write("ws/server.key", "KEY\n");
     scratch.copy_program(Path::new("/bin/true"), "ws/bin/program");
     scratch.copy_program(Path::new("/bin/true"), "ws/src/script");
     scratch.write("ws/src/script", "cat src/a\n");
