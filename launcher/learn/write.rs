@@ -74,9 +74,7 @@ pub(crate) fn summary(
     policy: &Output,
     html: Option<&Output>,
 ) -> Vec<String> {
-    let uses: u64 = learned.uses.counts.values().sum();
-    let programs = tally::programs(learned.uses);
-    let mut lines = vec![format!("learned from {uses} uses by {}", tally::named(&programs))];
+    let mut lines = vec![format!("learned from {}", tally::in_all(learned.uses))];
     if learned.ran.end.status() != 0 {
         let status = learned.ran.end.status();
         lines.push(format!("it ended with status {status}: what it did not get to is not learned"));
@@ -88,8 +86,8 @@ pub(crate) fn summary(
         });
     let listed: Vec<(String, String)> = inside.take(LISTED).chain(outside).collect();
     let mut table = table(&listed);
-    if let Some(more) = learned.rules.len().checked_sub(LISTED + 1) {
-        table.insert(LISTED, format!("  and {} more rules", more + 1));
+    if let Some(more @ 1..) = learned.rules.len().checked_sub(LISTED) {
+        table.insert(LISTED, format!("  and {}", tally::counted(more as u64, "more rule")));
     }
     lines.extend(table);
     let narrows =
@@ -108,8 +106,8 @@ pub(crate) fn summary(
         lines.push("too many files to search all of them for secrets".to_owned());
     }
     if learned.refused > 0 {
-        let refused = learned.refused;
-        lines.push(format!("{refused} uses cannot be granted by rules, and will be denied"));
+        let refused = tally::counted(learned.refused as u64, "use");
+        lines.push(format!("{refused} cannot be granted by rules, and will be denied"));
     }
     if !learned.kept.is_empty() {
         let kept: Vec<String> = learned.kept.iter().map(|path| shown(path)).collect();
