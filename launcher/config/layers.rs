@@ -285,10 +285,7 @@ fn decode(path: &Path, text: Vec<u8>, trust: Trust) -> Result<File, Failure> {
 
 /// By the name's ending; a file that has neither, such as a pipe, by its first character.
 fn notation(path: &Path, text: &str) -> Notation {
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("json" | "jsonc") => Notation::Json,
-        Some("toml") => Notation::Toml,
-        _ if text.trim_start().starts_with('{') => Notation::Json,
-        _ => Notation::Toml,
-    }
+    let by_text =
+        || if text.trim_start().starts_with('{') { Notation::Json } else { Notation::Toml };
+    Notation::named(path).unwrap_or_else(by_text)
 }

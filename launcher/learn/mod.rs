@@ -35,6 +35,7 @@ use self::tally::Tally;
 use self::tree::{Node, Purpose, Rule, can_be_written, is_below};
 use crate::cli;
 use crate::cli::Options;
+use crate::config::document::Notation;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::prepare;
@@ -116,6 +117,7 @@ pub(crate) fn learn(
     let workspace = prepare::find_workspace(context, options)?;
     let default = || workspace.root.join(FILE);
     let policy = wanted.output.clone().unwrap_or_else(default);
+    refuse_json(&policy)?;
     let policy = Output::open(context, &workspace.root, "--output", &policy, wanted.force)?;
     let html = wanted.html.as_deref();
     let html =
@@ -150,6 +152,21 @@ pub(crate) fn learn(
         report::block_of(&write::summary(&learned, &policy, html.as_ref()));
     }
     Ok(ran.end.follow())
+}
+
+/// Refuses a name by which the policy would be read as what it is not.
+fn refuse_json(policy: &Path) -> Result<(), Failure> {
+    if Notation::named(policy) != Some(Notation::Json) {
+        return Ok(());
+    }
+    let toml = policy.with_extension("toml");
+    Err(Failure::advised(
+        format!(
+            "--output {} would be read as JSON: policies are learned as TOML",
+            policy.display()
+        ),
+        format!("name it so: --output {}", report::operand(toml.as_os_str().as_encoded_bytes())),
+    ))
 }
 
 impl Learned<'_> {

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use jp_confine_policy::canonical::{self, Op};
+use rustix::fs::{Access, access};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -53,7 +54,8 @@ impl Output {
             return report::output(text);
         };
         let place = self.check(path)?;
-        self.put(&place, text).map_err(|error| self.failure(&error.to_string()))
+        // Of the error only its kind: the file has another name while it is written.
+        self.put(&place, text).map_err(|error| self.failure(&error.kind().to_string()))
     }
 
     fn put(&self, place: &Path, text: &str) -> io::Result<()> {
@@ -71,7 +73,8 @@ impl Output {
     }
 
     /// Where `path` leads, less a link at its end, which is replaced, never followed. The launcher is
-    /// not confined: a directory of the workspace that has become a link must not lead it out.
+    /// not confined: a directory of the workspace that has become a link must not lead it out. What can be told
+    /// before the run is not to cost what was learned by it.
     fn check(&self, path: &Path) -> Result<PathBuf, Failure> {
         let place = canonical::resolve(Path::new("/"), path, Op::Entry);
         let place = place.map_err(|error| self.failure(&error.to_string()))?.path;
@@ -87,12 +90,21 @@ impl Output {
                 "name another file, or replace it with --force",
             ));
         }
+        if place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            return Err(self.failure("it is a directory"));
+        }
+        let directory = place.parent().unwrap_or(&place).join(".");
+        access(&directory, Access::WRITE_OK.union(Access::EXEC_OK))
+            .map_err(|error| self.failure(&io::Error::from(error).to_string()))?;
         Ok(place)
     }
 
     fn failure(&self, why: &str) -> Failure {
         let path = self.path.as_deref().unwrap_or(Path::new("-")).display();
-        Failure::own(format!("{} {path} cannot be written: {why}", self.option))
+        Failure::advised(
+            format!("{} {path} cannot be written: {why}", self.option),
+            format!("name a file in a directory that you may write to: {} FILE", self.option),
+        )
     }
 }
 

@@ -1,7 +1,11 @@
 //! `learn`, and the file that it writes: in the place of the workspace's it is never wider than what held meanwhile.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+
 use crate::cli_learn::{run, tree};
 use crate::run::{Outcome, note};
+use crate::scratch::Scratch;
 
 /// Whether this machine learns.
 fn learns(outcome: &Outcome) -> bool {
@@ -10,6 +14,24 @@ fn learns(outcome: &Outcome) -> bool {
         note("skipped: learn cannot be had here");
     }
     learns
+}
+
+/// What a run yields is not to be lost, nor to be what nobody can read.
+#[test]
+fn nothing_runs_whose_policy_could_not_be_kept() {
+    let scratch = Scratch::for_ordinary_user();
+    let refused = |words: &[&str], why: &str| {
+        let refused = run(&scratch, words, "echo x > new");
+        refused.assert_code(125).assert_stderr(why);
+        assert!(!refused.stderr.contains(".jp-confine-"), "{refused}");
+        assert!(!scratch.ws().join("new").exists(), "{words:?}");
+    };
+    refused(&["learn", "-o", "l.json"], "--output l.toml");
+    refused(&["learn", "-o", "l", "--html", "none/page.html"], "No such file or directory");
+    refused(&["learn", "-o", "dir", "--force"], "it is a directory");
+    fs::set_permissions(scratch.ws(), Permissions::from_mode(0o555)).expect("closed");
+    refused(&["learn"], "Permission denied");
+    fs::set_permissions(scratch.ws(), Permissions::from_mode(0o755)).expect("open");
 }
 
 /// The library finds out nothing that the supervisor has told already.
