@@ -118,11 +118,10 @@ pub(crate) fn learn(
     let default = || workspace.root.join(FILE);
     let policy = wanted.output.clone().unwrap_or_else(default);
     refuse_json(&policy)?;
-    let policy = Output::open(context, &workspace.root, "--output", &policy, wanted.force)?;
-    let html = wanted.html.as_deref();
-    let html =
-        html.map(|path| Output::open(context, &workspace.root, "--html", path, wanted.force));
-    let html = html.transpose()?;
+    let open = |option, path| Output::open(context, &workspace.root, option, path, wanted.force);
+    let mut policy = open("--output", &policy)?;
+    let mut html = wanted.html.as_deref().map(|path| open("--html", path)).transpose()?;
+    output::take_standard_output(std::iter::once(&mut policy).chain(&mut html))?;
 
     let mut lesson = Lesson::new()?;
     let before = Links::now(&workspace.root);

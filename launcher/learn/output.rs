@@ -1,16 +1,19 @@
 //! Files that `learn` writes.
 
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use jp_confine_policy::canonical::{self, Op};
 use rustix::fs::{Access, access};
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::stdio::{dup2_stdout, stderr, stdout};
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::report;
+use crate::sys::streams;
 
 /// Where something is to be written.
 #[derive(Debug)]
@@ -18,6 +21,8 @@ pub(crate) struct Output {
     option: &'static str,
     /// Absolute; `None` is standard output.
     path: Option<PathBuf>,
+    /// Standard output, once it is kept for this alone.
+    standard: Option<File>,
     force: bool,
     root: PathBuf,
     cwd: PathBuf,
@@ -35,7 +40,7 @@ impl Output {
     ) -> Result<Self, Failure> {
         let path = (path != Path::new("-")).then(|| context.absolute(path));
         let (root, cwd) = (root.to_owned(), context.cwd.clone());
-        let output = Self { option, path, force, root, cwd };
+        let output = Self { option, path, standard: None, force, root, cwd };
         if let Some(path) = &output.path {
             output.check(path)?;
         }
@@ -51,7 +56,10 @@ impl Output {
     /// Writes `text`, in one step. The run may have made links meanwhile, so all is checked again.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
         let Some(path) = &self.path else {
-            return report::output(text);
+            return match self.standard.as_ref() {
+                Some(mut kept) => report::output_to(&mut kept, text),
+                None => report::output(text),
+            };
         };
         let place = self.check(path)?;
         // Of the error only its kind: the file has another name while it is written.
@@ -106,6 +114,30 @@ impl Output {
             format!("name a file in a directory that you may write to: {} FILE", self.option),
         )
     }
+}
+
+/// Keeps standard output for the one of `outputs` that goes there: what programs write to it goes to standard error
+/// from now on.
+///
+/// # Errors
+/// Where it was closed, or several go there.
+pub(crate) fn take_standard_output<'o>(
+    outputs: impl Iterator<Item = &'o mut Output>,
+) -> Result<(), Failure> {
+    let mut outputs = outputs.filter(|output| output.path.is_none());
+    let Some(first) = outputs.next() else { return Ok(()) };
+    if let Some(second) = outputs.next() {
+        return Err(Failure::advised(
+            format!("{} - beside {} -: standard output takes one", second.option, first.option),
+            format!("name a file for the other: {} FILE", second.option),
+        ));
+    }
+    if streams::output_was_closed() {
+        return Err(first.failure("standard output is closed"));
+    }
+    first.standard = Some(fcntl_dupfd_cloexec(stdout(), 0).map_err(io::Error::from)?.into());
+    dup2_stdout(stderr()).map_err(io::Error::from)?;
+    Ok(())
 }
 
 /// `path` as it reads.

@@ -372,7 +372,7 @@ fn the_bounds_hold_while_it_learns() {
     if run.code() == 125 {
         return note("skipped: learn cannot be had here");
     }
-    run.assert_no_secret().assert_stdout("inside").assert_stdout("path = \"file\"");
+    run.assert_no_secret().assert_stderr("inside").assert_stdout("path = \"file\"");
     assert!(!run.stdout.contains("secret\"") && !run.stdout.contains("KEY"), "{run}");
     run.assert_stderr("4 denials").assert_stderr("learned from");
     scratch.forbidden().assert_same(&before);

@@ -29,9 +29,22 @@ fn nothing_runs_whose_policy_could_not_be_kept() {
     refused(&["learn", "-o", "l.json"], "--output l.toml");
     refused(&["learn", "-o", "l", "--html", "none/page.html"], "No such file or directory");
     refused(&["learn", "-o", "dir", "--force"], "it is a directory");
+    refused(&["learn", "-o", "-", "--html", "-"], "standard output takes one");
     fs::set_permissions(scratch.ws(), Permissions::from_mode(0o555)).expect("closed");
     refused(&["learn"], "Permission denied");
     fs::set_permissions(scratch.ws(), Permissions::from_mode(0o755)).expect("open");
+}
+
+#[test]
+fn a_policy_on_standard_output_is_alone_there() {
+    let scratch = tree();
+    let learned = run(&scratch, &["learn", "-o", "-"], "echo noise; cat file");
+    if !learns(&learned) {
+        return;
+    }
+    learned.assert_ok().assert_stderr("noise\ninside");
+    assert!(learned.stdout.starts_with("# Learned by"), "{learned}");
+    assert!(!learned.stdout.contains("\nnoise"), "{learned}");
 }
 
 /// The library finds out nothing that the supervisor has told already.
