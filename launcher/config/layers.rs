@@ -118,6 +118,12 @@ impl Layers {
         &self.files
     }
 
+    /// The file of the workspace at `root` itself, if there is one.
+    pub(crate) fn workspace_file(&self, root: &Path) -> Option<&Rc<Source>> {
+        let name = root.join(workspace::FILE).display().to_string();
+        self.files.iter().map(|file| &file.source).find(|source| *source.name == *name)
+    }
+
     /// Who has external rules, before [`Self::declared`] takes the rules out.
     pub(crate) fn scopes(&self) -> Vec<Scope> {
         let tools = self.files.iter().flat_map(|file| &file.tools).map(|tool| tool.name.as_str());

@@ -2,6 +2,7 @@
 //! records what is used; and makes of that the smallest policy under which it can do so again.
 
 mod before;
+mod carried;
 mod hosts;
 mod html;
 mod moves;
@@ -25,6 +26,7 @@ use std::path::Path;
 use jp_confine_policy::Capabilities;
 
 use self::before::Links;
+use self::carried::{Carried, Target};
 use self::hosts::Hosts;
 use self::output::Output;
 use self::outside::Outside;
@@ -96,6 +98,8 @@ pub(crate) struct Learned<'a> {
     outside: Outside,
     /// Where it connected to.
     hosts: Hosts,
+    /// What the workspace's file says beside.
+    carried: Carried,
     /// Uses that the rules do not allow.
     refused: usize,
     /// What was to be removed or moved, and stayed: no rule is for that.
@@ -103,6 +107,7 @@ pub(crate) struct Learned<'a> {
     /// Whether everything that the rules grant was searched for secrets.
     searched: bool,
     tool: Option<&'a str>,
+    options: &'a Options,
     context: &'a Context,
 }
 
@@ -127,6 +132,9 @@ pub(crate) fn learn(
     let before = Links::now(&workspace.root);
     let ran = run::run(context, options, name, arguments, Some(&mut lesson))?;
     let stage = Stage::new(&workspace.root, before, &ran.prepared);
+    let hosts = Hosts::of(&ran.prepared.network, &lesson.uses);
+    let tool = options.tool.as_deref();
+    let target = Target { tool, has_hosts: hosts.has_rules(), is_inside: policy.is_in_workspace() };
     let words = std::iter::once(name).chain(arguments.iter().map(OsString::as_os_str));
     let mut learned = Learned {
         command: words.collect(),
@@ -135,11 +143,13 @@ pub(crate) fn learn(
         rules: Vec::new(),
         tallies: Vec::new(),
         outside: Outside::of(&ran, &stage, &lesson.uses)?,
-        hosts: Hosts::of(&ran.prepared.network, &lesson.uses),
+        hosts,
+        carried: Carried::of_workspace(&ran.prepared, target)?,
         refused: 0,
         kept: BTreeSet::new(),
         searched: true,
-        tool: options.tool.as_deref(),
+        tool,
+        options,
         context,
     };
     learned.distil(&stage)?;

@@ -53,6 +53,11 @@ impl Output {
         Some(report::shown(path.as_os_str().as_encoded_bytes(), &self.cwd))
     }
 
+    /// Whether it goes into the workspace.
+    pub(crate) fn is_in_workspace(&self) -> bool {
+        self.path.as_deref().is_some_and(|path| without_dots(path).starts_with(&self.root))
+    }
+
     /// Writes `text`, in one step. The run may have made links meanwhile, so all is checked again.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
         let Some(path) = &self.path else {
