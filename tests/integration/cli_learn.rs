@@ -71,12 +71,10 @@ pub(crate) fn tree() -> Scratch {
     for name in ["a", "b", "c"] {
         scratch.write(&format!("ws/src/{name}"), name);
     }
-    scratch.write("ws/.env", "KEY=1\n");
+    for name in [".env", "src/.env", ".ssh/deploy", ".kube/config", "server.key"] {
+        scratch.write(&format!("ws/{name}"), "KEY=1\n");
+    }
     scratch.write("ws/.git/config", "[remote]\n");
-    scratch.write("ws/src/.env", "KEY=1\n");
-    scratch.write("ws/.ssh/deploy", "KEY\n");
-    scratch.write("ws/.kube/config", "KEY\n");
-    scratch.write("ws/server.key", "KEY\n");
     scratch.copy_program(Path::new("/bin/true"), "ws/bin/program");
     scratch.copy_program(Path::new("/bin/true"), "ws/src/script");
     scratch.write("ws/src/script", "cat src/a\n");
