@@ -6,6 +6,7 @@ mod stage;
 use std::ffi::OsStr;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use jp_confine_policy::build::{self, Beyond, Grant, ImageSpec};
 use jp_confine_policy::canonical::Root;
@@ -19,6 +20,7 @@ use jp_confine_policy::warning::{self, Warning};
 
 use crate::cli::{Enforce, Options};
 use crate::commands;
+use crate::config::document::Source;
 use crate::config::layers::Layers;
 use crate::config::own_lists::OwnLists;
 use crate::config::rule_places::RulePlaces;
@@ -61,6 +63,8 @@ pub(crate) struct Prepared {
     pub(crate) tiers: Tiers,
     /// Where a rule would be added.
     pub(crate) rule_places: RulePlaces,
+    /// The policy file of the workspace itself, if it has one.
+    pub(crate) workspace_file: Option<Rc<Source>>,
     /// Where the user's own patterns belong.
     pub(crate) own_lists: OwnLists,
     /// What is sensitive and yet free to all programs, because nothing is declared.
@@ -140,8 +144,7 @@ pub(crate) fn prepare(
     }
     .assemble()?;
     left_out.extend(planted::distrust(&mut tiers, &grants, root.as_path())?);
-    let json = serde_json::to_string(&WireForm::of(&wire, &written, &held.environment))
-        .map_err(|error| Failure::own(format!("no JSON: {error}")))?;
+    let json = WireForm::of(&wire, &written, &held.environment).text()?;
     grants.extend(grants::inherited(&grants, root.as_path())?);
     let image = build_image(&ImageSpec {
         grants: &grants,
@@ -174,6 +177,7 @@ pub(crate) fn prepare(
         image,
         tiers,
         rule_places,
+        workspace_file: layers.workspace_file(&workspace.root).cloned(),
         own_lists: layers.own_lists(context, options.tool.as_deref(), &profiles),
         exposed,
         rules: wire,

@@ -263,13 +263,15 @@ pub(crate) fn text(text: &str) -> Result<(), Failure> {
 
 /// Prints what was asked for, as it is.
 pub(crate) fn output(text: &str) -> Result<(), Failure> {
+    output_to(&mut io::stdout().lock(), text)
+}
+
+/// As [`output`], where standard output is kept apart.
+pub(crate) fn output_to(out: &mut impl io::Write, text: &str) -> Result<(), Failure> {
     if text.is_empty() {
         return Ok(());
     }
-    answer(|| {
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes()).and_then(|()| out.flush())
-    })
+    answer(|| out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
 /// Prints what `--help` and `--version` ask for.

@@ -225,8 +225,12 @@ pub(crate) fn key(text: &str) -> String {
 
 /// A list of strings under `key`.
 pub(crate) fn list(key: &str, items: &[String]) -> String {
+    values(key, items.iter().map(|item| string(item)).collect())
+}
+
+/// A list of values under `key`, each as it is to be written.
+pub(crate) fn values(key: &str, items: Vec<String>) -> String {
     let mut text = String::new();
-    let items = items.iter().map(|item| string(item)).collect();
     wrap(&mut text, &listed(&format!("{key} = ["), items));
     text
 }
@@ -270,7 +274,7 @@ fn wrap(text: &mut String, parts: &[String]) {
 }
 
 /// A basic string (TOML 1.0), in which nothing is written that a reader does not see.
-fn string(text: &str) -> String {
+pub(crate) fn string(text: &str) -> String {
     quoted(text, |quoted, character| {
         let _ = write!(quoted, "\\U{:08X}", u32::from(character));
     })

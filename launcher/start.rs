@@ -105,12 +105,14 @@ impl Start<'_> {
         if let Some(outer) = &self.premises.outer {
             plan.weaker = Some(outer.holding(&plan));
         }
+        // What the supervisor refuses it reports itself: the library is not to hear of it and do so again.
+        let leaves = self.lesson.is_none();
         let behind = Behind {
             supervisor: plan.traps.is_some(),
             other_programs: plan.static_programs_allowed(),
             scoped: plan.bounds.as_ref().is_some_and(Bounds::scopes),
-            reads: plan.leaves_reads,
-            listings: plan.leaves_listings,
+            reads: plan.leaves_reads && leaves,
+            listings: plan.leaves_listings && leaves,
             learns: self.lesson.is_some(),
         };
         build::set_behind(&mut prepared.image, behind)

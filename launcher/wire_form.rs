@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::prepare::Prepared;
 
 impl Prepared {
@@ -54,6 +55,12 @@ impl<'a> WireForm<'a> {
         let is_free = !environment.is_declared || !env.is_empty();
         let env = if is_free { Cow::Borrowed(env.as_slice()) } else { Cow::Owned(nothing()) };
         Self { fs, net, env, commands: commands.as_ref() }
+    }
+
+    /// As JSON.
+    pub(crate) fn text(&self) -> Result<String, Failure> {
+        let text = serde_json::to_string(self);
+        text.map_err(|error| Failure::own(format!("no JSON: {error}")))
     }
 }
 

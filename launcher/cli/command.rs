@@ -114,8 +114,8 @@ pub(crate) enum Access {
 // What becomes of what `learn` has learned.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Lesson {
-    /// Where the policy goes, `-` for standard output [default: jp-confine.learned.toml in the
-    /// workspace]
+    /// Where the policy goes, as TOML; `-` for standard output, and then what the program writes
+    /// there goes to standard error [default: jp-confine.learned.toml in the workspace]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Replace files that exist

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -42,6 +43,17 @@ pub(crate) enum Notation {
     Toml,
     /// JSON; comments and trailing commas are accepted.
     Json,
+}
+
+impl Notation {
+    /// By the ending of a file's name, if it tells.
+    pub(crate) fn named(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "json" | "jsonc" => Some(Self::Json),
+            "toml" => Some(Self::Toml),
+            _ => None,
+        }
+    }
 }
 
 /// A value and the bytes it was read from.

@@ -118,6 +118,12 @@ impl Layers {
         &self.files
     }
 
+    /// The file of the workspace at `root` itself, if there is one.
+    pub(crate) fn workspace_file(&self, root: &Path) -> Option<&Rc<Source>> {
+        let name = root.join(workspace::FILE).display().to_string();
+        self.files.iter().map(|file| &file.source).find(|source| *source.name == *name)
+    }
+
     /// Who has external rules, before [`Self::declared`] takes the rules out.
     pub(crate) fn scopes(&self) -> Vec<Scope> {
         let tools = self.files.iter().flat_map(|file| &file.tools).map(|tool| tool.name.as_str());
@@ -285,10 +291,7 @@ fn decode(path: &Path, text: Vec<u8>, trust: Trust) -> Result<File, Failure> {
 
 /// By the name's ending; a file that has neither, such as a pipe, by its first character.
 fn notation(path: &Path, text: &str) -> Notation {
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("json" | "jsonc") => Notation::Json,
-        Some("toml") => Notation::Toml,
-        _ if text.trim_start().starts_with('{') => Notation::Json,
-        _ => Notation::Toml,
-    }
+    let by_text =
+        || if text.trim_start().starts_with('{') { Notation::Json } else { Notation::Toml };
+    Notation::named(path).unwrap_or_else(by_text)
 }

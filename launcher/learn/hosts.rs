@@ -61,6 +61,12 @@ impl Hosts {
         Self::Seen { targets, unruled }
     }
 
+    /// Whether the policy file has rules about hosts by this.
+    pub(super) fn has_rules(&self) -> bool {
+        let Self::Seen { targets, unruled } = self else { return false };
+        !targets.is_empty() && unruled.is_empty()
+    }
+
     /// The end of the policy file: rules in the list of `tool` if one is named, or why there are none.
     pub(super) fn policy(&self, tool: Option<&str>) -> String {
         let (targets, unruled) = match self {

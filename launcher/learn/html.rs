@@ -90,12 +90,11 @@ fn facts(learned: &Learned<'_>, stage: &Stage<'_>) -> String {
         paths.insert(part.path);
     }
     format!(
-        "Exit status {}; {} uses by {}; {} paths in the workspace, {} rules.",
+        "Exit status {}; {}; {} in the workspace, {}.",
         learned.ran.end.status(),
-        learned.uses.counts.values().sum::<u64>(),
-        tally::named(&tally::programs(learned.uses)),
-        paths.len(),
-        learned.rules.len()
+        tally::in_all(learned.uses),
+        tally::counted(paths.len() as u64, "path"),
+        tally::counted(learned.rules.len() as u64, "rule")
     )
 }
 
@@ -225,9 +224,8 @@ impl Place {
 
     /// How much is below it.
     fn rest(&self) -> String {
-        let count = self.count();
-        let noun = if count == 1 { "path" } else { "paths" };
-        format!(" <span class=\"rest\">({count} {noun})</span>")
+        let paths = tally::counted(self.count() as u64, "path");
+        format!(" <span class=\"rest\">({paths})</span>")
     }
 
     fn count(&self) -> usize {

@@ -2,6 +2,7 @@
 //! records what is used; and makes of that the smallest policy under which it can do so again.
 
 mod before;
+mod carried;
 mod hosts;
 mod html;
 mod moves;
@@ -25,6 +26,7 @@ use std::path::Path;
 use jp_confine_policy::Capabilities;
 
 use self::before::Links;
+use self::carried::{Carried, Target};
 use self::hosts::Hosts;
 use self::output::Output;
 use self::outside::Outside;
@@ -35,6 +37,7 @@ use self::tally::Tally;
 use self::tree::{Node, Purpose, Rule, can_be_written, is_below};
 use crate::cli;
 use crate::cli::Options;
+use crate::config::document::Notation;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::prepare;
@@ -95,6 +98,8 @@ pub(crate) struct Learned<'a> {
     outside: Outside,
     /// Where it connected to.
     hosts: Hosts,
+    /// What the workspace's file says beside.
+    carried: Carried,
     /// Uses that the rules do not allow.
     refused: usize,
     /// What was to be removed or moved, and stayed: no rule is for that.
@@ -102,6 +107,7 @@ pub(crate) struct Learned<'a> {
     /// Whether everything that the rules grant was searched for secrets.
     searched: bool,
     tool: Option<&'a str>,
+    options: &'a Options,
     context: &'a Context,
 }
 
@@ -116,16 +122,19 @@ pub(crate) fn learn(
     let workspace = prepare::find_workspace(context, options)?;
     let default = || workspace.root.join(FILE);
     let policy = wanted.output.clone().unwrap_or_else(default);
-    let policy = Output::open(context, &workspace.root, "--output", &policy, wanted.force)?;
-    let html = wanted.html.as_deref();
-    let html =
-        html.map(|path| Output::open(context, &workspace.root, "--html", path, wanted.force));
-    let html = html.transpose()?;
+    refuse_json(&policy)?;
+    let open = |option, path| Output::open(context, &workspace.root, option, path, wanted.force);
+    let mut policy = open("--output", &policy)?;
+    let mut html = wanted.html.as_deref().map(|path| open("--html", path)).transpose()?;
+    output::take_standard_output(std::iter::once(&mut policy).chain(&mut html))?;
 
     let mut lesson = Lesson::new()?;
     let before = Links::now(&workspace.root);
     let ran = run::run(context, options, name, arguments, Some(&mut lesson))?;
     let stage = Stage::new(&workspace.root, before, &ran.prepared);
+    let hosts = Hosts::of(&ran.prepared.network, &lesson.uses);
+    let tool = options.tool.as_deref();
+    let target = Target { tool, has_hosts: hosts.has_rules(), is_inside: policy.is_in_workspace() };
     let words = std::iter::once(name).chain(arguments.iter().map(OsString::as_os_str));
     let mut learned = Learned {
         command: words.collect(),
@@ -134,11 +143,13 @@ pub(crate) fn learn(
         rules: Vec::new(),
         tallies: Vec::new(),
         outside: Outside::of(&ran, &stage, &lesson.uses)?,
-        hosts: Hosts::of(&ran.prepared.network, &lesson.uses),
+        hosts,
+        carried: Carried::of_workspace(&ran.prepared, target)?,
         refused: 0,
         kept: BTreeSet::new(),
         searched: true,
-        tool: options.tool.as_deref(),
+        tool,
+        options,
         context,
     };
     learned.distil(&stage)?;
@@ -150,6 +161,21 @@ pub(crate) fn learn(
         report::block_of(&write::summary(&learned, &policy, html.as_ref()));
     }
     Ok(ran.end.follow())
+}
+
+/// Refuses a name by which the policy would be read as what it is not.
+fn refuse_json(policy: &Path) -> Result<(), Failure> {
+    if Notation::named(policy) != Some(Notation::Json) {
+        return Ok(());
+    }
+    let toml = policy.with_extension("toml");
+    Err(Failure::advised(
+        format!(
+            "--output {} would be read as JSON: policies are learned as TOML",
+            policy.display()
+        ),
+        format!("name it so: --output {}", report::operand(toml.as_os_str().as_encoded_bytes())),
+    ))
 }
 
 impl Learned<'_> {

@@ -1,19 +1,49 @@
 //! What names tell: which files hold secrets, and which decide what runs.
 
-/// Beginnings of names of files that hold secrets, and whole names.
-const SECRET_STARTS: [&[u8]; 3] = [b".env.", b"id_", b"credentials"];
-const SECRET_NAMES: [&[u8]; 7] =
-    [b".env", b".ssh", b".gnupg", b".aws", b".netrc", b".npmrc", b".git-credentials"];
+/// Names of files that hold secrets, and of directories for them.
+const SECRET_NAMES: [&[u8]; 13] = [
+    b".env",
+    b".envrc",
+    b".ssh",
+    b".gnupg",
+    b".aws",
+    b".netrc",
+    b".npmrc",
+    b".pypirc",
+    b".pgpass",
+    b".htpasswd",
+    b".dockercfg",
+    b".vault-token",
+    b".git-credentials",
+];
+/// Beginnings of such names.
+const SECRET_STARTS: [&[u8]; 4] = [b".env.", b"id_", b"credentials", b"secrets."];
+/// Endings of such names.
+const SECRET_ENDS: [&[u8]; 9] = [
+    b".pem",
+    b".key",
+    b".p12",
+    b".pfx",
+    b".jks",
+    b".keystore",
+    b".kdbx",
+    b".ppk",
+    b"credentials.json",
+];
+/// Files whose names alone tell nothing, with the directories that they are in.
+const SECRET_PLACES: [[&[u8]; 2]; 2] = [[b".docker", b"config.json"], [b".kube", b"config"]];
 
 /// Whether what is at this path, workspace-relative, may hold a secret, by its name or that of a directory it is in.
 pub(crate) fn is_secret(path: &[u8]) -> bool {
-    path.split(|&byte| byte == b'/').any(is_secret_name)
+    let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
+    names.iter().any(|name| is_secret_name(name))
+        || names.windows(2).any(|pair| SECRET_PLACES.iter().any(|place| pair == place))
 }
 
 fn is_secret_name(name: &[u8]) -> bool {
     SECRET_NAMES.contains(&name)
         || SECRET_STARTS.iter().any(|start| name.starts_with(start))
-        || name.ends_with(b".pem")
+        || SECRET_ENDS.iter().any(|end| name.ends_with(end))
 }
 
 /// Whether it is where a history is kept, with what every version had in it and who else has it.
@@ -34,8 +64,31 @@ mod tests {
 
     #[test]
     fn names_that_hold_secrets_or_run_things() {
-        for name in [".env", ".env.local", "server.pem", "id_rsa", "credentials.json", ".netrc"] {
+        for name in [
+            ".env",
+            ".env.local",
+            "server.pem",
+            "id_rsa",
+            "credentials.json",
+            ".netrc",
+            "master.key",
+            "key.p12",
+            "store.jks",
+            ".pgpass",
+            ".pypirc",
+            ".envrc",
+            ".vault-token",
+            "secrets.yml",
+            "gcp-credentials.json",
+            ".kube/config",
+            "sub/.docker/config.json",
+        ] {
             assert!(is_secret(name.as_bytes()), "{name}");
+        }
+        for name in
+            ["config", "kube/config", ".docker/other.json", "keys", "secrets", "a.keys", "key"]
+        {
+            assert!(!is_secret(name.as_bytes()), "{name}");
         }
         assert!(is_secret(b"sub/.ssh/deploy") && !is_secret(b"sub/ssh/deploy"));
         assert!(!is_secret(b"environment") && !is_secret(b"identity") && !is_secret(b"pem"));

@@ -1,15 +1,19 @@
 //! Files that `learn` writes.
 
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use jp_confine_policy::canonical::{self, Op};
+use rustix::fs::{Access, access};
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::stdio::{dup2_stdout, stderr, stdout};
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::report;
+use crate::sys::streams;
 
 /// Where something is to be written.
 #[derive(Debug)]
@@ -17,6 +21,8 @@ pub(crate) struct Output {
     option: &'static str,
     /// Absolute; `None` is standard output.
     path: Option<PathBuf>,
+    /// Standard output, once it is kept for this alone.
+    standard: Option<File>,
     force: bool,
     root: PathBuf,
     cwd: PathBuf,
@@ -34,7 +40,7 @@ impl Output {
     ) -> Result<Self, Failure> {
         let path = (path != Path::new("-")).then(|| context.absolute(path));
         let (root, cwd) = (root.to_owned(), context.cwd.clone());
-        let output = Self { option, path, force, root, cwd };
+        let output = Self { option, path, standard: None, force, root, cwd };
         if let Some(path) = &output.path {
             output.check(path)?;
         }
@@ -47,13 +53,22 @@ impl Output {
         Some(report::shown(path.as_os_str().as_encoded_bytes(), &self.cwd))
     }
 
+    /// Whether it goes into the workspace.
+    pub(crate) fn is_in_workspace(&self) -> bool {
+        self.path.as_deref().is_some_and(|path| without_dots(path).starts_with(&self.root))
+    }
+
     /// Writes `text`, in one step. The run may have made links meanwhile, so all is checked again.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
         let Some(path) = &self.path else {
-            return report::output(text);
+            return match self.standard.as_ref() {
+                Some(mut kept) => report::output_to(&mut kept, text),
+                None => report::output(text),
+            };
         };
         let place = self.check(path)?;
-        self.put(&place, text).map_err(|error| self.failure(&error.to_string()))
+        // Of the error only its kind: the file has another name while it is written.
+        self.put(&place, text).map_err(|error| self.failure(&error.kind().to_string()))
     }
 
     fn put(&self, place: &Path, text: &str) -> io::Result<()> {
@@ -71,7 +86,8 @@ impl Output {
     }
 
     /// Where `path` leads, less a link at its end, which is replaced, never followed. The launcher is
-    /// not confined: a directory of the workspace that has become a link must not lead it out.
+    /// not confined: a directory of the workspace that has become a link must not lead it out. What can be told
+    /// before the run is not to cost what was learned by it.
     fn check(&self, path: &Path) -> Result<PathBuf, Failure> {
         let place = canonical::resolve(Path::new("/"), path, Op::Entry);
         let place = place.map_err(|error| self.failure(&error.to_string()))?.path;
@@ -87,13 +103,46 @@ impl Output {
                 "name another file, or replace it with --force",
             ));
         }
+        if place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            return Err(self.failure("it is a directory"));
+        }
+        let directory = place.parent().unwrap_or(&place).join(".");
+        access(&directory, Access::WRITE_OK.union(Access::EXEC_OK))
+            .map_err(|error| self.failure(&io::Error::from(error).to_string()))?;
         Ok(place)
     }
 
     fn failure(&self, why: &str) -> Failure {
         let path = self.path.as_deref().unwrap_or(Path::new("-")).display();
-        Failure::own(format!("{} {path} cannot be written: {why}", self.option))
+        Failure::advised(
+            format!("{} {path} cannot be written: {why}", self.option),
+            format!("name a file in a directory that you may write to: {} FILE", self.option),
+        )
     }
+}
+
+/// Keeps standard output for the one of `outputs` that goes there: what programs write to it goes to standard error
+/// from now on.
+///
+/// # Errors
+/// Where it was closed, or several go there.
+pub(crate) fn take_standard_output<'o>(
+    outputs: impl Iterator<Item = &'o mut Output>,
+) -> Result<(), Failure> {
+    let mut outputs = outputs.filter(|output| output.path.is_none());
+    let Some(first) = outputs.next() else { return Ok(()) };
+    if let Some(second) = outputs.next() {
+        return Err(Failure::advised(
+            format!("{} - beside {} -: standard output takes one", second.option, first.option),
+            format!("name a file for the other: {} FILE", second.option),
+        ));
+    }
+    if streams::output_was_closed() {
+        return Err(first.failure("standard output is closed"));
+    }
+    first.standard = Some(fcntl_dupfd_cloexec(stdout(), 0).map_err(io::Error::from)?.into());
+    dup2_stdout(stderr()).map_err(io::Error::from)?;
+    Ok(())
 }
 
 /// `path` as it reads.

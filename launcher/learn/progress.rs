@@ -32,10 +32,9 @@ impl Progress {
     /// Shows what is known so far.
     pub(crate) fn show(&mut self, uses: &Uses) {
         self.last = Instant::now();
-        let (count, programs) = (uses.counts.len(), tally::programs(uses));
+        let (count, by) = (uses.counts.len(), tally::by_all(uses));
         // How often each occurred is told in the end.
-        let text =
-            format!("jp-confine learn: {count} different uses by {}", tally::named(&programs));
+        let text = format!("jp-confine learn: {count} different uses{by}");
         if let Some(screen) = &self.screen
             && self.shown.as_ref() != Some(&text)
         {

@@ -49,7 +49,7 @@ pub(crate) fn by_rule(rules: &[Rule], stage: &Stage<'_>, uses: &Uses) -> Vec<Tal
 }
 
 /// How often each program used anything, but for the one that starts the first.
-pub(crate) fn programs(uses: &Uses) -> BTreeMap<String, u64> {
+fn programs(uses: &Uses) -> BTreeMap<String, u64> {
     let own = std::env::current_exe().unwrap_or_default();
     let mut programs = BTreeMap::new();
     for (one, count) in &uses.counts {
@@ -60,14 +60,28 @@ pub(crate) fn programs(uses: &Uses) -> BTreeMap<String, u64> {
     programs
 }
 
+/// `3 uses by cat, ls`: how often anything was used at all, and by whom.
+pub(crate) fn in_all(uses: &Uses) -> String {
+    format!("{}{}", counted(uses.counts.values().sum(), "use"), by_all(uses))
+}
+
+/// ` by cat, ls`: whoever used anything, but for the one that starts the first; nothing if nobody else did.
+pub(crate) fn by_all(uses: &Uses) -> String {
+    let programs = named(&programs(uses));
+    if programs.is_empty() { programs } else { format!(" by {programs}") }
+}
+
+/// A number of things, by the noun for one.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// `3 paths: read 7×, create 2×`.
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let times: Vec<String> =
             self.times.iter().map(|(capability, times)| format!("{capability} {times}×")).collect();
-        let count = self.paths.len();
-        let noun = if count == 1 { "path" } else { "paths" };
-        write!(f, "{count} {noun}: {}", times.join(", "))
+        write!(f, "{}: {}", counted(self.paths.len() as u64, "path"), times.join(", "))
     }
 }
 
@@ -104,7 +118,29 @@ pub(crate) fn first(names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
+    use super::super::record::{self, Use};
     use super::*;
+
+    /// A program that loads no library uses nothing but what is asked of it.
+    #[test]
+    fn whoever_starts_the_first_is_not_named() {
+        let mut uses = Uses::new(record::file().expect("memory"));
+        let one = |path: &str, program: PathBuf| Use {
+            path: path.into(),
+            other: Vec::new(),
+            how: How::Used,
+            bits: 1,
+            numbered: false,
+            program: program.into_os_string().into_encoded_bytes(),
+        };
+        let own = std::env::current_exe().expect("a program");
+        uses.counts.insert(one("/bin/busybox", own), 1);
+        assert_eq!(in_all(&uses), "1 use");
+        uses.counts.insert(one("/w/a", "/bin/cat".into()), 2);
+        assert_eq!(in_all(&uses), "3 uses by cat");
+    }
 
     #[test]
     fn what_is_not_named_is_counted() {

@@ -1,12 +1,15 @@
 //! What was learned, as a policy file and as a few lines for the person who waits.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
+use super::carried::Carried;
 use super::output::Output;
 use super::tree::{Purpose, Rule};
 use super::{Learned, shown, tally};
 use crate::report;
 use crate::rule_text;
+use crate::workspace::FILE;
 
 /// So many rules are listed for whoever waits.
 const LISTED: usize = 10;
@@ -22,19 +25,8 @@ const LINKED: &str = "hard links were made to what is here: it is granted what t
 
 /// The policy file.
 pub(crate) fn policy(learned: &Learned<'_>) -> String {
-    let mut text = format!(
-        "# Learned by jp-confine (exit status {}) from:\n#   {}\n\
-         # In the workspace, what is not granted here is denied.\n",
-        learned.ran.end.status(),
-        command(learned)
-    );
-    let options = &learned.outside.options;
-    if !options.is_empty() {
-        text.push_str("# Outside of it the program also used what these options grant:\n");
-        for (option, times) in options {
-            let _ = writeln!(text, "#   {}  ({times}×)", report::path(option));
-        }
-    }
+    let mut text = head(learned);
+    text.push_str(&carried(&learned.carried));
     for (rule, tally) in learned.rules.iter().zip(&learned.tallies) {
         let is_granted_alike =
             !rule.purpose.takes_out() && tally.linked && !tally.uses().contains(rule.caps);
@@ -68,18 +60,64 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
     text
 }
 
+/// From what it was learned, and what else counted.
+fn head(learned: &Learned<'_>) -> String {
+    let mut text = format!(
+        "# Learned by jp-confine (exit status {}) from:\n#   {}\n",
+        learned.ran.end.status(),
+        command(learned)
+    );
+    let _ = match learned.tool {
+        Some(tool) => writeln!(
+            text,
+            "# For runs with `{}` alone: in the workspace, what is not granted to these is denied.",
+            of_tool(tool)
+        ),
+        None => writeln!(text, "# In the workspace, what is not granted here is denied."),
+    };
+    for file in &learned.options.policies {
+        let _ = writeln!(
+            text,
+            "# What `{}` says beside access.fs held, too, and does where that is given again.",
+            of_file(file)
+        );
+    }
+    let options = &learned.outside.options;
+    if !options.is_empty() {
+        text.push_str("# Outside of it the program also used what these options grant:\n");
+        for (option, times) in options {
+            let _ = writeln!(text, "#   {}  ({times}×)", report::path(option));
+        }
+    }
+    text
+}
+
+/// What the workspace's file says beside, and what of it cannot go along.
+fn carried(carried: &Carried) -> String {
+    let mut text = String::new();
+    if !carried.names.is_empty() {
+        let _ = write!(text, "\n# Of {FILE}, so that this can take its place:\n");
+        text.push_str(carried.text.trim_start());
+    }
+    for (name, why) in &carried.left {
+        let _ = write!(text, "\n# Not carried over from {FILE}: {}: {why}.\n", report::path(name));
+    }
+    text
+}
+
 /// The end of the run: what was learned, and how to use it.
 pub(crate) fn summary(
     learned: &Learned<'_>,
     policy: &Output,
     html: Option<&Output>,
 ) -> Vec<String> {
-    let uses: u64 = learned.uses.counts.values().sum();
-    let programs = tally::programs(learned.uses);
-    let mut lines = vec![format!("learned from {uses} uses by {}", tally::named(&programs))];
+    let mut lines = vec![format!("learned from {}", tally::in_all(learned.uses))];
     if learned.ran.end.status() != 0 {
         let status = learned.ran.end.status();
         lines.push(format!("it ended with status {status}: what it did not get to is not learned"));
+    }
+    if let Some(tool) = learned.tool {
+        lines.push(format!("for runs with {} alone", of_tool(tool)));
     }
     let inside = learned.rules.iter().map(|rule| (shown(&rule.path), rule.caps.to_string()));
     let outside =
@@ -88,8 +126,8 @@ pub(crate) fn summary(
         });
     let listed: Vec<(String, String)> = inside.take(LISTED).chain(outside).collect();
     let mut table = table(&listed);
-    if let Some(more) = learned.rules.len().checked_sub(LISTED + 1) {
-        table.insert(LISTED, format!("  and {} more rules", more + 1));
+    if let Some(more @ 1..) = learned.rules.len().checked_sub(LISTED) {
+        table.insert(LISTED, format!("  and {}", tally::counted(more as u64, "more rule")));
     }
     lines.extend(table);
     let narrows =
@@ -101,6 +139,7 @@ pub(crate) fn summary(
         lines.push(format!("kept out, as they were not used: {}", tally::first(&names)));
     }
     lines.extend(learned.hosts.summary());
+    lines.extend(beside(&learned.carried));
     if learned.uses.are_cut() {
         lines.push("too many different uses: what came later is not learned".to_owned());
     }
@@ -108,8 +147,8 @@ pub(crate) fn summary(
         lines.push("too many files to search all of them for secrets".to_owned());
     }
     if learned.refused > 0 {
-        let refused = learned.refused;
-        lines.push(format!("{refused} uses cannot be granted by rules, and will be denied"));
+        let refused = tally::counted(learned.refused as u64, "use");
+        lines.push(format!("{refused} cannot be granted by rules, and will be denied"));
     }
     if !learned.kept.is_empty() {
         let kept: Vec<String> = learned.kept.iter().map(|path| shown(path)).collect();
@@ -123,11 +162,34 @@ pub(crate) fn summary(
         lines.push(format!("what was touched: {file}"));
     }
     if let Some(file) = policy.shown() {
-        let words = report::operand(file.as_bytes());
-        let again = learned.ran.prepared.here.command(&format!("-p {words} -- the same again"));
+        let files = learned.options.policies.iter().map(PathBuf::as_path).chain([Path::new(&file)]);
+        let options = learned.tool.map(of_tool).into_iter().chain(files.map(of_file));
+        let options = options.collect::<Vec<_>>().join(" ");
+        let again = learned.ran.prepared.here.command(&format!("{options} -- the same again"));
         lines.push(format!("try it: {again}"));
     }
     lines
+}
+
+/// What was carried over, and what was not.
+fn beside(carried: &Carried) -> Vec<String> {
+    let names: Vec<String> = carried.names.iter().map(|name| report::path(name)).collect();
+    let stays = (!names.is_empty())
+        .then(|| format!("carried over from {FILE}, which held meanwhile: {}", names.join(", ")));
+    let left = |(name, why): &(String, &str)| {
+        format!("not carried over from {FILE}: {}: {why}", report::path(name))
+    };
+    stays.into_iter().chain(carried.left.iter().map(left)).collect()
+}
+
+/// The option that names a tool.
+fn of_tool(tool: &str) -> String {
+    format!("--tool {}", report::quoted(tool.as_bytes()))
+}
+
+/// The option that names a policy file.
+fn of_file(file: &Path) -> String {
+    format!("-p {}", report::operand(file.as_os_str().as_encoded_bytes()))
 }
 
 /// Names, and what stands behind each in one column; below a name that is too long for that.

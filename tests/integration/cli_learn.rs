@@ -12,7 +12,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("true", &["cat file"]),
     ("cat src/a src/b src/c; cat file", &["cat src/.env", "echo x > src/a", "cat .env"]),
     ("cat src/missing; cat src/none/such; cat file", &["cat src/a"]),
-    ("ls", &["cat .env", "echo x > new"]),
+    ("ls", &["cat .env", "cat server.key", "cat .kube/config", "echo x > new"]),
     ("echo x > new; echo y >> new; cat new", &["unlink new"]),
     ("mkdir -p out/deep; for i in 1 2 3; do echo $i > out/deep/$i; done; rm -r out", &["rm file"]),
     (
@@ -66,15 +66,15 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
 ];
 
-fn tree() -> Scratch {
+pub(crate) fn tree() -> Scratch {
     let scratch = Scratch::new();
     for name in ["a", "b", "c"] {
         scratch.write(&format!("ws/src/{name}"), name);
     }
-    scratch.write("ws/.env", "KEY=1\n");
+    for name in [".env", "src/.env", ".ssh/deploy", ".kube/config", "server.key"] {
+        scratch.write(&format!("ws/{name}"), "KEY=1\n");
+    }
     scratch.write("ws/.git/config", "[remote]\n");
-    scratch.write("ws/src/.env", "KEY=1\n");
-    scratch.write("ws/.ssh/deploy", "KEY\n");
     scratch.copy_program(Path::new("/bin/true"), "ws/bin/program");
     scratch.copy_program(Path::new("/bin/true"), "ws/src/script");
     scratch.write("ws/src/script", "cat src/a\n");
@@ -84,7 +84,7 @@ fn tree() -> Scratch {
     scratch
 }
 
-fn run(scratch: &Scratch, words: &[&str], script: &str) -> Outcome {
+pub(crate) fn run(scratch: &Scratch, words: &[&str], script: &str) -> Outcome {
     let line = [words, &["--", "sh", "-c", script]].concat();
     product(scratch, &line).run()
 }
@@ -370,7 +370,7 @@ fn the_bounds_hold_while_it_learns() {
     if run.code() == 125 {
         return note("skipped: learn cannot be had here");
     }
-    run.assert_no_secret().assert_stdout("inside").assert_stdout("path = \"file\"");
+    run.assert_no_secret().assert_stderr("inside").assert_stdout("path = \"file\"");
     assert!(!run.stdout.contains("secret\"") && !run.stdout.contains("KEY"), "{run}");
     run.assert_stderr("4 denials").assert_stderr("learned from");
     scratch.forbidden().assert_same(&before);

@@ -44,6 +44,7 @@ mod cli_beyond;
 mod cli_init;
 mod cli_learn;
 mod cli_learn_hosts;
+mod cli_learn_written;
 mod cli_manual;
 mod cli_mounts;
 mod cli_mounts_signals;

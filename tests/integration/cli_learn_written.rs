@@ -1,0 +1,130 @@
+//! `learn`, and the file that it writes: in the place of the workspace's it is never wider than what held meanwhile.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::cli_learn::{run, tree};
+use crate::cli_status::product;
+use crate::run::{Outcome, note};
+use crate::scratch::Scratch;
+
+/// Whether this machine learns.
+fn learns(outcome: &Outcome) -> bool {
+    let learns = outcome.code() != 125 || !outcome.stderr.contains("learn ");
+    if !learns {
+        note("skipped: learn cannot be had here");
+    }
+    learns
+}
+
+/// Puts what was learned in the place of the workspace's file.
+fn put_in_place(scratch: &Scratch) {
+    let path = |name| scratch.ws().join(name);
+    fs::rename(path("jp-confine.learned.toml"), path("jp-confine.toml")).expect("renamed");
+}
+
+#[test]
+fn what_the_workspaces_file_denies_stays_denied_in_its_place() {
+    let scratch = tree();
+    scratch.write("ws/src/x.crt", "KEY");
+    let hosts = "[[access.net]]\nhost = \"a.test\"\nport = 5\nallow = true\n";
+    let file = format!(
+        "[[access.fs]]\npath = \"dir\"\nread = true\n\
+         [[access.env]]\nname = \"PATH\"\nread = true\n{hosts}\
+         [access.commands]\nsh = {{}}\ncat = {{}}\n\
+         [file_policy]\ndeny_paths = ['**/*.crt']\nprompt_paths = ['**/c']\n"
+    );
+    scratch.write("ws/jp-confine.toml", &file);
+    let learned = run(&scratch, &["learn"], "cat src/a src/b src/script src/x.crt");
+    if !learns(&learned) {
+        return;
+    }
+    learned.assert_stderr("access.env, access.net, access.commands, file_policy");
+    put_in_place(&scratch);
+    let policy = scratch.read("ws/jp-confine.toml");
+    assert!(policy.contains(hosts) && !policy.contains("\"dir\""), "{policy}");
+    let script = "cat src/a; cat src/x.crt; cat src/c; ls; echo $SECRET_VARIABLE";
+    let line = ["--non-interactive", "--", "sh", "-c", script];
+    let again = product(&scratch, &line).env("SECRET_VARIABLE", "KEY").run();
+    assert!(again.stdout.starts_with('a') && !again.stdout.contains("KEY"), "{policy}\n{again}");
+    again.assert_stderr("`**/*.crt` of deny_paths").assert_stderr("`**/c` of prompt_paths");
+    again.assert_stderr("denied command");
+}
+
+#[test]
+fn what_a_file_of_anybodys_opens_becomes_nobodys_own_word() {
+    let scratch = tree();
+    let file = "[file_policy]\ndeny_paths = ['**/*.crt']\nread_paths = ['/**/out/**']\n";
+    scratch.write("ws/jp-confine.toml", file);
+    let learned = run(&scratch, &["learn", "-o", "../learned.toml"], "cat file");
+    if !learns(&learned) {
+        return;
+    }
+    learned.assert_stderr("not carried over from jp-confine.toml: file_policy.read_paths");
+    let policy = scratch.read("learned.toml");
+    assert!(policy.contains("**/*.crt") && !policy.contains("out/"), "{policy}");
+    let script = scratch.expand("cat $OUT/secret");
+    run(&scratch, &["-p", "../learned.toml"], &script).assert_no_secret().assert_code(1);
+}
+
+/// Without the tool's name what was learned of it does not count: both file and summary say so.
+#[test]
+fn what_is_learned_of_a_tool_is_told_to_be_for_that() {
+    let scratch = tree();
+    scratch.write("ws/jp-confine.toml", "[tools.t]\nsource = \"local\"\n");
+    scratch.write("more.toml", "");
+    let learned = run(&scratch, &["--tool", "t", "-p", "../more.toml", "learn"], "cat src/a");
+    if !learns(&learned) {
+        return;
+    }
+    let again = "jp-confine --tool t -p ../more.toml -p jp-confine.learned.toml -- the same again";
+    learned.assert_stderr(again).assert_stderr("for runs with --tool t alone");
+    put_in_place(&scratch);
+    let policy = scratch.read("ws/jp-confine.toml");
+    assert!(policy.contains("# For runs with `--tool t` alone"), "{policy}");
+    run(&scratch, &["--tool", "t"], "cat src/b").assert_code(1).assert_stderr("1 denial");
+}
+
+/// What a run yields is not to be lost, nor to be what nobody can read.
+#[test]
+fn nothing_runs_whose_policy_could_not_be_kept() {
+    let scratch = Scratch::for_ordinary_user();
+    let refused = |words: &[&str], why: &str| {
+        let refused = run(&scratch, words, "echo x > new");
+        refused.assert_code(125).assert_stderr(why);
+        assert!(!refused.stderr.contains(".jp-confine-"), "{refused}");
+        assert!(!scratch.ws().join("new").exists(), "{words:?}");
+    };
+    refused(&["learn", "-o", "l.json"], "--output l.toml");
+    refused(&["learn", "-o", "l", "--html", "none/page.html"], "No such file or directory");
+    refused(&["learn", "-o", "dir", "--force"], "it is a directory");
+    refused(&["learn", "-o", "-", "--html", "-"], "standard output takes one");
+    fs::set_permissions(scratch.ws(), Permissions::from_mode(0o555)).expect("closed");
+    refused(&["learn"], "Permission denied");
+    fs::set_permissions(scratch.ws(), Permissions::from_mode(0o755)).expect("open");
+}
+
+#[test]
+fn a_policy_on_standard_output_is_alone_there() {
+    let scratch = tree();
+    let learned = run(&scratch, &["learn", "-o", "-"], "echo noise; cat file");
+    if !learns(&learned) {
+        return;
+    }
+    learned.assert_ok().assert_stderr("noise\ninside");
+    assert!(learned.stdout.starts_with("# Learned by"), "{learned}");
+    assert!(!learned.stdout.contains("\nnoise"), "{learned}");
+}
+
+/// The library finds out nothing that the supervisor has told already.
+#[test]
+fn a_refusal_is_counted_once() {
+    let scratch = tree();
+    for script in ["exec cat $OUT/secret", "exec ls $OUT"] {
+        let learned = run(&scratch, &["learn", "-o", "-"], &scratch.expand(script));
+        if !learns(&learned) {
+            return;
+        }
+        learned.assert_stderr("1 denial\n");
+    }
+}
