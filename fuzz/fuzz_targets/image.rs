@@ -18,7 +18,7 @@ use libfuzzer_sys::fuzz_target;
 /// that it ends.
 const CHECKSUM: usize = 16;
 const COVERED: usize = 24;
-const END: usize = 188;
+const END: usize = 196;
 
 fuzz_target!(|data: &[u8]| {
     let _ = judge(&mut Unstructured::new(data));
