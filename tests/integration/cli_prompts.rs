@@ -348,6 +348,7 @@ fn a_sensitive_path_is_warned_of_once() {
         let one = format!("\"consent\":\"{consent}\"");
         assert_eq!(events.matches(&one).count(), count, "{consent}: {events}");
     }
+    assert_eq!(events.matches("\"sensitive_refused\"").count(), 1, "{events}");
 }
 
 /// A warning is for the run, so that `r` is not offered with it.
