@@ -226,7 +226,7 @@ fn pasted(
         pasted.extend(own);
     }
     if !is_whole && !pasted.is_empty() {
-        pasted.push("  and more to other files".to_owned());
+        pasted.push("  and more to other lists".to_owned());
     }
     pasted
 }
