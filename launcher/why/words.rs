@@ -94,7 +94,7 @@ impl Rules {
     /// For people.
     fn place(&self) -> String {
         let file = self.file.as_deref().unwrap_or("the policy file");
-        rule_text::place(self.list.as_deref(), file, self.after)
+        rule_text::place(self.list.as_deref(), self.new_list, file, self.after)
     }
 }
 
