@@ -278,6 +278,34 @@ impl Advisor<'_> {
         way_out(restraint, denial.question, self.person)
     }
 
+    /// The way out where patterns of the user's own `read_paths` alone withhold a change: they are moved.
+    pub(super) fn moved_to_write(&self, denial: &Denial, asked: Asked<'_>) -> Option<Advice> {
+        if denial.restraint != Some(Restraint::Read) || denial.question {
+            return None;
+        }
+        let (tiers, moved) = self.tiers.moved_to_write(path_of(&denial.path));
+        let own = format!("{}:", self.own_lists.get(Tier::Read)?.file);
+        let is_own =
+            |one: &&Pattern| one.place.as_ref().is_some_and(|place| place.starts_with(&own));
+        let advisor = Advisor { tiers: &tiers, ..*self };
+        let suffices = || Trial::of(advisor, Means::Files).allows(&[asked]);
+        if self.own_lists.get(Tier::Write).is_none() || !moved.iter().all(is_own) || !suffices() {
+            return None;
+        }
+        let named: Vec<String> =
+            moved.iter().map(|one| format!("`{}`", report::path(&one.text))).collect();
+        let patterns = moved.iter().map(|one| (Tier::Write, one.text.clone())).collect();
+        Some(Advice::Withheld {
+            first: First::TakeOut(format!(
+                "{} belongs into write_paths; first take it out of read_paths",
+                named.join(" and ")
+            )),
+            options: Vec::new(),
+            written: Written { patterns, ..Written::default() },
+            question: None,
+        })
+    }
+
     /// What a person is asked about with all `steps` taken.
     pub(super) fn question(&self, asked: Asked<'_>, steps: &[Step]) -> Option<String> {
         let mut trial = Trial::of(*self, Means::Options);
