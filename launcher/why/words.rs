@@ -107,7 +107,8 @@ impl Explained {
         let what = command_line::shortened(&path, words);
         let mut text = format!("denied {} {what} by {}{times}\n", self.denied, self.program);
         if self.route != self.path {
-            let _ = writeln!(text, "  reached by {}", self.route);
+            let route = report::shown(self.route.as_bytes(), &workspace.root);
+            let _ = writeln!(text, "  reached by {route}");
         }
         if let Some(other) = &self.other {
             let mut parts = vec![format!("in {} with {other}", self.call)];

@@ -377,9 +377,13 @@ impl Tiers {
         place.map_or_else(|| what.clone(), |place| format!("{what} ({place})"))
     }
 
-    /// Every pattern that matches the path, with its list.
-    pub fn matching(&self, path: &Path) -> impl Iterator<Item = (List, &Pattern)> {
-        let matching = self.patterns.iter().filter(move |(_, pattern)| pattern.matches(path));
+    /// Every pattern that matches the path, or restricts and matches the spelling by which that was reached, with its
+    /// list.
+    pub fn matching(&self, path: &Path, route: &Path) -> impl Iterator<Item = (List, &Pattern)> {
+        let matching = self
+            .patterns
+            .iter()
+            .filter(move |(list, pattern)| list.has(*list, pattern, path, route));
         matching.map(|(list, pattern)| (*list, pattern))
     }
 

@@ -43,7 +43,7 @@ fn yes_is_for_once() {
     terminal.keys("\n");
     terminal.see("status:1");
     assert_eq!(terminal.end(), Some(0));
-    assert_eq!(terminal.screen().matches("via ").count(), 1, "{}", terminal.screen());
+    assert_eq!(terminal.screen().matches("    via ").count(), 1, "{}", terminal.screen());
     assert_eq!(terminal.screen().matches("content-a").count(), 1);
 }
 
