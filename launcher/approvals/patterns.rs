@@ -43,7 +43,7 @@ impl Wide {
         format!("{} {}", self.tier.field(), self.text).into()
     }
 
-    /// Whether it is approved, asking where somebody can answer; a yes is noted in `store`.
+    /// What is known of it, once somebody who can answer was asked; a yes is noted in `store`.
     pub(crate) fn approval(
         &self,
         store: &mut Store,

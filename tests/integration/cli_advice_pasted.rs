@@ -115,6 +115,11 @@ fn a_pattern_that_only_reads_belongs_into_the_other_list() {
     product(&scratch, &change).run().assert_stderr(&pattern);
     write("write_paths");
     product(&scratch, &change).run().assert_ok();
+    // Nobody is told to open the home.
+    scratch.write("home/.config/jp-confine/config.toml", "[file_policy]\nread_paths = ['~/**']\n");
+    let denied = attempt(&scratch, "echo x >> ~/.private/key");
+    denied.assert_stderr("no option and no rule outweighs it; the pattern belongs into");
+    assert!(!denied.stderr.contains("add to"), "{denied}");
 }
 
 /// Who changes in place what he was advised to open for reading is told what is to be written then, too.
