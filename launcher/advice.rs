@@ -250,6 +250,9 @@ impl<'a> Advisor<'a> {
         if let Some(reason) = self.kept(denial) {
             return never(&reason);
         }
+        if let Some(advice) = self.moved_to_write(denial, asked) {
+            return Err(Box::new(advice));
+        }
         if let Some(reason) = self.way_out_of(denial) {
             let told = self.rule(denial);
             return never(&format!("{reason}{}", self.others_beside(told.as_ref(), asked)));

@@ -82,7 +82,7 @@ impl Log {
             "second_path": denial.second,
             "verdict": if is_consent { "allow" } else { "deny" },
             "consent": consent,
-            "reason": reason(denial),
+            "reason": (!is_consent).then(|| reason(denial)),
             "errno": (!is_consent).then_some(errno),
             "hidden": denial.hidden,
             "rule": advisor.rule(denial),

@@ -107,7 +107,7 @@ pub(crate) fn prepare(
     let resources = written.compile().map_err(|error| Failure::own(error.to_string()))?;
     let mut network = net::order::Order::of(options, &resources.net);
     let held = Held::of(context, workspace, options, &written, &resources)?;
-    let rule_places = rule_places(&layers, workspace, options);
+    let rule_places = rule_places(&layers, options);
     let mut declared = layers.declared(options.tool.as_deref())?;
     if run.is_some_and(|run| run.learning) {
         declared = declared.outside();
@@ -177,7 +177,7 @@ pub(crate) fn prepare(
         image,
         tiers,
         rule_places,
-        workspace_file: layers.workspace_file(&workspace.root).cloned(),
+        workspace_file: layers.workspace_file().cloned(),
         own_lists: layers.own_lists(context, options.tool.as_deref(), &profiles),
         exposed,
         rules: wire,
@@ -232,9 +232,9 @@ fn beyond_files(layers: &Layers, options: &Options) -> (Written, Vec<Warning>) {
 }
 
 /// Where rules may be added that count for a run with these options.
-fn rule_places(layers: &Layers, workspace: &Workspace, options: &Options) -> RulePlaces {
+fn rule_places(layers: &Layers, options: &Options) -> RulePlaces {
     let with_hosts = net::order::files_count(options);
-    layers.rule_places(&workspace.root, options.tool.as_deref(), with_hosts)
+    layers.rule_places(options.tool.as_deref(), with_hosts)
 }
 
 /// What a run is held to beside files. What the file service starts was judged by it.

@@ -65,22 +65,19 @@ impl<'a> Advisor<'a> {
         Some(RuleAddition::new(place, [Rule::Host(way.rule.clone())]))
     }
 
-    /// The rule about the program `key` as an addition, or in the place of the one that is there.
+    /// The rule about the program `key` as an addition, or in the place of the one that is there. Those of lower files,
+    /// and of a tool's run without it, it outweighs.
     pub(crate) fn program_addition(
         &self,
         key: &str,
         rule: &CommandRule,
         instead: Option<&String>,
     ) -> RuleAddition<'a> {
-        let places = &self.rule_places.programs;
-        let known = instead.and_then(|_| places.of_known(key, &rule.source));
-        let rules = [Rule::Program(key.to_owned(), rule.clone())];
-        let instead = instead.cloned();
-        match known {
-            Some((place, form)) => {
-                RuleAddition { form, instead, ..RuleAddition::new(place, rules) }
-            }
-            None => RuleAddition { instead, ..RuleAddition::new(places.preferred(), rules) },
+        let place = &self.rule_places.programs;
+        let addition = RuleAddition::new(place, [Rule::Program(key.to_owned(), rule.clone())]);
+        match instead.and_then(|_| place.form_of(key, &rule.source)) {
+            Some(form) => RuleAddition { form, instead: instead.cloned(), ..addition },
+            None => addition,
         }
     }
 }
@@ -106,9 +103,14 @@ impl<'a> RuleAddition<'a> {
         self.form.list()
     }
 
+    /// Whether that is to be begun.
+    pub(crate) const fn is_for_new_list(&self) -> bool {
+        self.form.is_new()
+    }
+
     /// For people: where they belong.
     pub(crate) fn place(&self) -> String {
-        rule_text::place(self.list(), self.file(), self.after)
+        rule_text::place(self.list(), self.is_for_new_list(), self.file(), self.after)
     }
 
     /// The rules, each as the file takes it.

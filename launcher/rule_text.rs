@@ -198,9 +198,12 @@ fn granted(caps: Capabilities) -> Vec<&'static str> {
     names
 }
 
-/// For people: the file that a rule is added to, the list in it where that is there, and the line of the rule that
+/// For people: the file that a rule is added to, the list in it, which may be new, and the line of the rule that
 /// it is to come after, or else the end: of a list the last rule decides, and may have no comma behind it yet.
-pub(crate) fn place(list: Option<&str>, file: &str, after: Option<u32>) -> String {
+pub(crate) fn place(list: Option<&str>, is_new: bool, file: &str, after: Option<u32>) -> String {
+    if let Some(list) = list.filter(|_| is_new) {
+        return format!("a new {} in {}", report::path(list), report::path(file));
+    }
     let where_in_list = match (list, after) {
         (None, None) => String::new(),
         (None, Some(line)) => format!(", after the rule on line {line}"),
@@ -314,7 +317,7 @@ mod tests {
     fn rules_in_lists_are_read_back_as_they_were_meant() {
         for path in [".", "a\"b\\c", "tab\tnew\nline\u{7f}", "turned\u{202e}", "日本"] {
             let item = |notation| {
-                let form = Form::Item { list: String::new(), notation };
+                let form = Form::Item { list: String::new(), notation, is_new: false };
                 Rule::File(path.to_owned(), Capabilities::READ).added(&form)
             };
             let text = format!("fs = [\n{}]", item(Notation::Toml));
@@ -330,7 +333,7 @@ mod tests {
 
     #[test]
     fn items_are_written_as_their_list_or_table_takes_them() {
-        let item = |notation| Form::Item { list: String::new(), notation };
+        let item = |notation| Form::Item { list: String::new(), notation, is_new: false };
         let (toml, json) = (item(Notation::Toml), item(Notation::Json));
         let host = NetRule { host: "::1".to_owned(), port: Some(9), allow: true, ..<_>::default() };
         let host = Rule::Host(host);

@@ -1,5 +1,6 @@
 //! The tier layer of a run: what files say of tiers, with what a person approved of that.
 
+use jp_confine_policy::approvals::Approval;
 use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tiers::Tiers;
 
@@ -63,12 +64,12 @@ impl TierLayer {
         };
         let approved = |wide: &Wide| {
             let (store, terminal) = means.get_or_insert_with(open);
-            let yes = wide.is_approved(store, terminal.as_mut(), &about);
-            if !yes {
+            let approval = wide.approval(store, terminal.as_mut(), &about);
+            if approval != Approval::Approved {
                 // Nobody shall have to refuse one after the other.
                 *terminal = None;
             }
-            yes
+            approval
         };
         let warns = granted.by_rules || granted.by_flags;
         let (tiers, warnings) = layers.tiers(tool, places, warns, &workspace.here, approved)?;

@@ -72,6 +72,9 @@ struct Rules {
     /// The list in it that they are to be put into, where they do not bring the header of their table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     list: Option<String>,
+    /// Whether that is to be begun.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    new_list: bool,
     /// The line of the rule in it that they are to come after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after: Option<u32>,
@@ -176,6 +179,7 @@ impl Rules {
             toml: Some(text),
             file: Some(addition.file().to_owned()),
             list: addition.list().map(str::to_owned),
+            new_list: addition.is_for_new_list(),
             after: addition.after,
             instead: addition.instead.clone(),
             grants: BTreeMap::new(),

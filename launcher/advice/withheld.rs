@@ -278,6 +278,22 @@ impl Advisor<'_> {
         way_out(restraint, denial.question, self.person)
     }
 
+    /// The way out where patterns of the user's own `read_paths` alone withhold a change: they are moved, unless that
+    /// would open the home.
+    pub(super) fn moved_to_write(&self, denial: &Denial, asked: Asked<'_>) -> Option<Advice> {
+        if denial.restraint != Some(Restraint::Read) || denial.question {
+            return None;
+        }
+        let (tiers, moved) = self.tiers.moved_to_write(path_of(&denial.path));
+        let own = format!("{}:", self.own_lists.get(Tier::Read)?.file);
+        let is_own = |one: &Pattern| one.place.as_ref().is_some_and(|it| it.starts_with(&own));
+        let may_move = |one: &&Pattern| is_own(one) && !self.is_home_or_above(&one.stem());
+        let has_list = self.own_lists.get(Tier::Write).is_some();
+        let advisor = Advisor { tiers: &tiers, ..*self };
+        let suffices = || Trial::of(advisor, Means::Files).allows(&[asked]);
+        (has_list && moved.iter().all(may_move) && suffices()).then(|| moving(&moved))
+    }
+
     /// What a person is asked about with all `steps` taken.
     pub(super) fn question(&self, asked: Asked<'_>, steps: &[Step]) -> Option<String> {
         let mut trial = Trial::of(*self, Means::Options);
@@ -293,5 +309,22 @@ impl Advisor<'_> {
         let restraint = denied.restraint.filter(|_| is_question(&denied))?;
         let pattern = report::path(&self.tiers.described(restraint, place, route));
         Some(format!("then a person is asked, for {pattern}"))
+    }
+}
+
+/// To take these patterns out of `read_paths`, and add them to `write_paths`.
+fn moving(patterns: &[&Pattern]) -> Advice {
+    let named: Vec<String> =
+        patterns.iter().map(|one| format!("`{}`", report::path(&one.text))).collect();
+    let named = named.join(" and ");
+    let (belong, these) = if patterns.len() > 1 { ("belong", "them") } else { ("belongs", "it") };
+    let patterns = patterns.iter().map(|one| (Tier::Write, one.text.clone())).collect();
+    Advice::Withheld {
+        first: First::TakeOut(format!(
+            "{named} {belong} into write_paths; first take {these} out of read_paths"
+        )),
+        options: Vec::new(),
+        written: Written { patterns, ..Written::default() },
+        question: None,
     }
 }

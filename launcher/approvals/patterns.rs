@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use jp_confine_policy::approvals::Approval;
 use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::Tier;
@@ -43,33 +43,42 @@ impl Wide {
         format!("{} {}", self.tier.field(), self.text).into()
     }
 
-    /// Whether it is approved, asking where somebody can answer; a yes is noted in `store`.
-    pub(crate) fn is_approved(
+    /// What is known of it, once somebody who can answer was asked; a yes is noted in `store`.
+    pub(crate) fn approval(
         &self,
         store: &mut Store,
         terminal: Option<&mut Terminal>,
         about: &About<'_>,
-    ) -> bool {
+    ) -> Approval {
         // Of another place nobody could be told.
-        let Ok(stem) = Utf8PathBuf::from_path_buf(self.stem.clone()) else { return false };
-        if store.look(Kind::Pattern, self.name().as_str(), &self.stem) == Approval::Approved {
-            return true;
-        }
-        let Some(terminal) = terminal else { return false };
-        let (name, words) = (self.name(), self.words(&stem, about));
+        let Ok(stem) = Utf8PathBuf::from_path_buf(self.stem.clone()) else {
+            return Approval::Unknown;
+        };
+        let name = self.name();
+        let known = store.look(Kind::Pattern, name.as_str(), &self.stem);
+        let Some(terminal) = terminal.filter(|_| known != Approval::Approved) else { return known };
+        let words = self.words(&known, &stem, about);
         let wanted = Wanted { kind: Kind::Pattern, name: &name, target: &stem };
-        about.confirm(terminal, &words, wanted, store)
+        if about.confirm(terminal, &words, wanted, store) { Approval::Approved } else { known }
     }
 
-    fn words(&self, stem: &Utf8PathBuf, about: &About<'_>) -> String {
+    fn words(&self, known: &Approval, stem: &Utf8Path, about: &About<'_>) -> String {
         let may = if self.tier == Tier::Write { "read and change" } else { "read" };
-        format!(
-            "jp-confine: the workspace's policy opens what lies outside of it\n  {} = [\"{}\"]\n\
-             Programs could {may} what matches below {}\n{}Approve?",
-            self.tier.field(),
-            report::path(&self.text),
-            report::path(stem.as_str()),
-            about.warnings(stem),
-        )
+        let (field, text) = (self.tier.field(), report::path(&self.text));
+        let (now, warnings) = (report::path(stem.as_str()), about.warnings(stem));
+        match known {
+            Approval::Retargeted { previous } => format!(
+                "jp-confine: a pattern of the workspace's policy is approved, and leads elsewhere \
+                 now\n  {field} = [\"{text}\"]\n  was: {}\n  now: {now}\n\
+                 Programs could {may} what matches below the new target\n{warnings}\
+                 Allow the new target?",
+                report::path(&previous.to_string_lossy()),
+            ),
+            _ => format!(
+                "jp-confine: the workspace's policy opens what lies outside of it\n  \
+                 {field} = [\"{text}\"]\nPrograms could {may} what matches below {now}\n\
+                 {warnings}Approve?"
+            ),
+        }
     }
 }

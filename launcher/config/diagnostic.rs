@@ -7,6 +7,7 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
 use super::document::Source;
+use crate::report;
 
 /// Why a configuration file was refused, and where.
 #[derive(Clone, Debug)]
@@ -44,9 +45,10 @@ impl Diagnostic {
             Some(label) => annotation.label(label.as_str()),
             None => annotation,
         };
-        let snippet = Snippet::source(self.source.text.as_str())
-            .path(&*self.source.name)
-            .annotation(annotation);
+        // The renderer escapes all but this.
+        let name = report::path(&self.source.name);
+        let snippet =
+            Snippet::source(self.source.text.as_str()).path(name.as_str()).annotation(annotation);
         let mut group = Level::ERROR.primary_title(self.title.as_str()).element(snippet);
         if let Some(help) = &self.help {
             group = group.element(Level::HELP.message(help.as_str()));

@@ -30,6 +30,8 @@ const LONGEST: u64 = 16 << 20;
 #[derive(Debug)]
 pub(crate) struct Layers {
     files: Vec<File>,
+    /// Which of them is the workspace's own, an empty one where there is none.
+    own: usize,
     /// The files given with `--policy`, canonical, and the links that lead to them: nobody inside may change them.
     pub(crate) policy_files: Vec<PathBuf>,
 }
@@ -67,7 +69,8 @@ impl Layers {
         if let Some(file) = context.configuration() {
             files.extend(optional(&file, Trust::User)?);
         }
-        files.extend(optional(&root.join(workspace::FILE), Trust::Workspace)?);
+        let own = files.len();
+        files.push(own_file(&root.join(workspace::FILE))?);
         let mut policy_files = Vec::new();
         for name in named {
             let path = context.absolute(name);
@@ -89,7 +92,7 @@ impl Layers {
             let way = place.iter().flat_map(|_| control::way(&path));
             policy_files.extend(way.filter(|path| !path.starts_with("/proc")));
         }
-        let layers = Self { files, policy_files };
+        let layers = Self { files, own, policy_files };
         layers.check_origins()?;
         Ok(layers)
     }
@@ -118,10 +121,14 @@ impl Layers {
         &self.files
     }
 
-    /// The file of the workspace at `root` itself, if there is one.
-    pub(crate) fn workspace_file(&self, root: &Path) -> Option<&Rc<Source>> {
-        let name = root.join(workspace::FILE).display().to_string();
-        self.files.iter().map(|file| &file.source).find(|source| *source.name == *name)
+    /// The file of the workspace itself, empty where there is none.
+    pub(crate) fn workspace_file(&self) -> Option<&Rc<Source>> {
+        self.files.get(self.own).map(|file| &file.source)
+    }
+
+    /// Which of [`Self::files`] is the workspace's own.
+    pub(super) const fn own(&self) -> usize {
+        self.own
     }
 
     /// Who has external rules, before [`Self::declared`] takes the rules out.
@@ -233,6 +240,12 @@ impl Layers {
         };
         Failure::advised(format!("no policy file has [tools.{name}]"), advice)
     }
+}
+
+/// The workspace's own file, at `path`.
+fn own_file(path: &Path) -> Result<File, Failure> {
+    let found = optional(path, Trust::Workspace)?;
+    found.map_or_else(|| decode(path, Vec::new(), Trust::Workspace), Ok)
 }
 
 /// The file at `path`, if there is one. A link to nowhere is no absence: a policy is missing.

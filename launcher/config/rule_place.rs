@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::commands::CommandRule;
+use jp_confine_policy::model::RuleSource;
 use jp_confine_policy::net::NetRule;
 
 use super::decode::{self, File, Trust};
@@ -17,17 +18,22 @@ use crate::rule_text::{self, Rule};
 pub(crate) enum Form {
     /// Below a header, which names the table.
     Header(String),
-    /// As one more of a list that is there, or of a table of programs, by its path from the root.
-    Item { list: String, notation: Notation },
+    /// As one more of a list, or of a table of programs, by its path from the root: one that is there, or is new.
+    Item { list: String, notation: Notation, is_new: bool },
 }
 
 impl Form {
-    /// The list that is there.
+    /// The list.
     pub(crate) fn list(&self) -> Option<&str> {
         match self {
             Self::Header(_) => None,
             Self::Item { list, .. } => Some(list),
         }
+    }
+
+    /// Whether that is to be begun.
+    pub(crate) const fn is_new(&self) -> bool {
+        matches!(self, Self::Item { is_new: true, .. })
     }
 }
 
@@ -40,30 +46,33 @@ pub(crate) struct RulePlace {
     part: Part,
     /// Of whose rules.
     tool: Option<String>,
-    /// Those of every run may be added to as well.
-    of_run: bool,
     form: OnceCell<Form>,
 }
 
 impl RulePlace {
-    /// One that there is not yet, for rules of `tool` if one is named.
-    pub(super) fn new(source: Rc<Source>, trust: Trust, part: Part, tool: Option<&str>) -> Self {
-        let (notation, tool) = (Notation::Toml, tool.map(str::to_owned));
-        Self { source, notation, trust, part, tool, of_run: true, form: OnceCell::new() }
-    }
-
-    /// What `file` has of rules of `tool`, if one is named, and `of_run` of those of every run.
-    pub(super) fn of(file: &File, part: Part, tool: Option<&str>, of_run: bool) -> Self {
-        let place = Self::new(Rc::clone(&file.source), file.trust, part, tool);
-        Self { notation: file.notation, of_run, ..place }
+    /// What `file` has of rules of `tool`, or of those of every run if none is named.
+    pub(super) fn of(file: &File, part: Part, tool: Option<&str>) -> Self {
+        Self {
+            source: Rc::clone(&file.source),
+            notation: file.notation,
+            trust: file.trust,
+            part,
+            tool: tool.map(str::to_owned),
+            form: OnceCell::new(),
+        }
     }
 
     /// A file with this text.
     #[cfg(test)]
     pub(crate) fn of_text(text: &str, part: Part, tool: Option<&str>) -> Self {
-        let notation = if text.starts_with('{') { Notation::Json } else { Notation::Toml };
-        let source = Rc::new(Source::new("/w/jp-confine.toml", text.to_owned()));
-        Self { notation, ..Self::new(source, Trust::Workspace, part, tool) }
+        Self {
+            source: Rc::new(Source::new("/w/jp-confine.toml", text.to_owned())),
+            notation: if text.starts_with('{') { Notation::Json } else { Notation::Toml },
+            trust: Trust::Workspace,
+            part,
+            tool: tool.map(str::to_owned),
+            form: OnceCell::new(),
+        }
     }
 
     /// The file, as it was given or found.
@@ -76,13 +85,27 @@ impl RulePlace {
         self.form.get_or_init(|| {
             let lists = self.lists();
             let form = lists.iter().find_map(|list| self.form_in(list));
-            let run = lists.last().map(|list| joined(list)).unwrap_or_default();
-            form.unwrap_or(Form::Item { list: run, notation: self.notation })
+            form.unwrap_or_else(|| self.new_list(&lists))
         })
     }
 
-    /// How the rule about the program `name` is written that begins on `line`, if one does.
-    pub(crate) fn form_of(&self, name: &str, line: u32) -> Option<Form> {
+    /// The one of `lists`, of which there is none, that lacks the least.
+    fn new_list(&self, lists: &[Vec<&str>]) -> Form {
+        let root = document::parse(&self.source, self.notation);
+        let lacks = |list: &&Vec<&str>| {
+            let is_there = |keys: &usize| {
+                root.as_ref().is_ok_and(|root| root.find(&list[..list.len() - keys]).is_some())
+            };
+            (0..list.len()).find(is_there)
+        };
+        let list = lists.iter().min_by_key(|list| lacks(list).unwrap_or(list.len()));
+        let list = list.map(|list| joined(list)).unwrap_or_default();
+        Form::Item { list, notation: self.notation, is_new: true }
+    }
+
+    /// How the rule about the program `name` is written that is from `source`, if it is in one of these lists.
+    pub(crate) fn form_of(&self, name: &str, source: &RuleSource) -> Option<Form> {
+        let line = source.line.filter(|_| *source.layer == *self.file())?;
         let root = document::parse(&self.source, self.notation).ok()?;
         let is_meant = |entry: &&Entry<'_>| {
             entry.key == name && self.line_of(entry.key_span.start) == line as usize
@@ -94,7 +117,7 @@ impl RulePlace {
             Some(if self.is_in_header(entry) {
                 Form::Header(list)
             } else {
-                Form::Item { list, notation: self.notation }
+                Form::Item { list, notation: self.notation, is_new: false }
             })
         })
     }
@@ -108,11 +131,6 @@ impl RulePlace {
 
     fn line_of(&self, offset: usize) -> usize {
         self.source.breaks(0..offset) + 1
-    }
-
-    /// Whether there is such a list, or can be one.
-    pub(super) fn is_possible(&self) -> bool {
-        self.lists().iter().any(|list| self.form_in(list).is_some())
     }
 
     /// Whether the list that is added to may be so behind this line.
@@ -132,16 +150,14 @@ impl RulePlace {
         })
     }
 
-    /// The lists that a rule may be in, that of the run last.
+    /// The lists that a rule may be in.
     fn lists(&self) -> Vec<Vec<&str>> {
         let key = self.part.key();
-        let tool = self.tool.iter().flat_map(|tool| {
-            [vec!["tools", tool], vec!["conversation", "tools", tool]].into_iter().flat_map(|it| {
-                let tables = self.part.tables().iter();
-                tables.map(move |table| [&it[..], &[*table, key]].concat())
-            })
-        });
-        tool.chain(self.of_run.then(|| vec!["access", key])).collect()
+        let Some(tool) = &self.tool else { return vec![vec!["access", key]] };
+        let tools = [vec!["tools", tool], vec!["conversation", "tools", tool]];
+        let tables = self.part.tables();
+        let lists = |it: Vec<_>| tables.iter().map(move |table| [&it[..], &[*table, key]].concat());
+        tools.into_iter().flat_map(lists).collect()
     }
 
     /// How `list` takes a rule; not at all where it neither is there nor can be begun.
@@ -154,7 +170,7 @@ impl RulePlace {
         };
         let item = |list: &[&str]| {
             let list = self.has_list(list).then(|| joined(list))?;
-            Some(Form::Item { list, notation: self.notation })
+            Some(Form::Item { list, notation: self.notation, is_new: false })
         };
         let headers =
             || header(list).or_else(|| merged.filter(|it| self.has_list(it)).and_then(header));
@@ -202,6 +218,7 @@ mod tests {
     fn form_of(part: Part, text: &str, tool: Option<&str>) -> String {
         match RulePlace::of_text(text, part, tool).form() {
             Form::Header(table) => format!("[[{table}]]"),
+            Form::Item { list, is_new: true, .. } => format!("new {list}"),
             Form::Item { list, .. } => list.clone(),
         }
     }
@@ -226,7 +243,8 @@ mod tests {
                 format!("[access.fs]\n{merged}[[access.fs.value]]\npath = '.'\n"),
                 "[[access.fs.value]]",
             ),
-            ("access = {net = []}\n".to_owned(), "access.fs"),
+            ("access = {net = []}\n".to_owned(), "new access.fs"),
+            ("{}".to_owned(), "new access.fs"),
             ("{\"access\": {\"fs\": []}}".to_owned(), "access.fs"),
             ("{\"access\": {\"fs\": {\"value\": []}}}".to_owned(), "access.fs.value"),
         ];
@@ -277,20 +295,26 @@ mod tests {
     #[test]
     fn a_rule_is_replaced_as_it_is_written() {
         let header = |table: &str| Some(Form::Header(table.to_owned()));
-        let item = |list: &str, notation| Some(Form::Item { list: list.to_owned(), notation });
+        let item = |list: &str, notation| {
+            Some(Form::Item { list: list.to_owned(), notation, is_new: false })
+        };
         let (toml, json) = (Notation::Toml, Notation::Json);
         let rows = [
-            ("\n[access.commands.sh]\nargs = []\n", 2, header("access.commands")),
-            ("[access.commands]\nsh = {}\n", 2, item("access.commands", toml)),
-            ("[access]\ncommands.sh.args = []\n", 2, item("access.commands", toml)),
-            ("[tools.t.sandbox.commands.sh]\n", 1, header("tools.t.sandbox.commands")),
-            ("{\"access\": {\"commands\": {\"sh\": {}}}}", 1, item("access.commands", json)),
-            ("[access.commands.ls]\n", 1, None),
-            ("[access.commands.sh]\n", 2, None),
+            ("\n[access.commands.sh]\nargs = []\n", None, 2, header("access.commands")),
+            ("[access.commands]\nsh = {}\n", None, 2, item("access.commands", toml)),
+            ("[access]\ncommands.sh.args = []\n", None, 2, item("access.commands", toml)),
+            ("[tools.t.sandbox.commands.sh]\n", Some("t"), 1, header("tools.t.sandbox.commands")),
+            ("{\"access\": {\"commands\": {\"sh\": {}}}}", None, 1, item("access.commands", json)),
+            ("[access.commands.sh]\n", Some("t"), 1, None),
+            ("[access.commands.ls]\n", None, 1, None),
+            ("[access.commands.sh]\n", None, 2, None),
         ];
-        for (text, line, expected) in rows {
-            let place = RulePlace::of_text(text, Part::Programs, Some("t"));
-            assert_eq!(place.form_of("sh", line), expected, "{text}");
+        for (text, tool, line, expected) in rows {
+            let place = RulePlace::of_text(text, Part::Programs, tool);
+            let source =
+                |layer: &str| RuleSource { layer: layer.into(), index: 0, line: Some(line) };
+            assert_eq!(place.form_of("sh", &source(place.file())), expected, "{text}");
+            assert_eq!(place.form_of("sh", &source("/h/config.toml")), None, "{text}");
         }
     }
 
@@ -306,7 +330,13 @@ mod tests {
             ),
             ("[conversation.tools.edit.access]\nfs = []\n", "conversation.tools.edit.access.fs"),
             ("{\"tools\": {\"edit\": {\"access\": {\"fs\": []}}}}", "tools.edit.access.fs"),
-            ("{\"access\": {\"fs\": []}}", "access.fs"),
+            ("{\"access\": {\"fs\": []}}", "new tools.edit.access.fs"),
+            ("{\"access\": {\"fs\": []}, \"tools\": {\"edit\": {}}}", "new tools.edit.access.fs"),
+            (
+                "{\"conversation\": {\"tools\": {\"edit\": {}}}}",
+                "new conversation.tools.edit.access.fs",
+            ),
+            ("access.fs = []\ntools = {edit = {}}\n", "new tools.edit.access.fs"),
         ];
         for (text, expected) in rows {
             assert_eq!(form(text, Some("edit")), expected, "{text}");

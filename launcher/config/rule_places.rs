@@ -1,20 +1,15 @@
 //! In which lists a rule may be written. Where layers say how they merge, one that is added to the last file may
 //! come before another that is about the same, and of these the last decides (spec §2.6).
 
-use std::path::Path;
-use std::rc::Rc;
-
 use jp_confine_policy::layers::{self, Layer, Layered, Merged, Strategy};
-use jp_confine_policy::model::{FsRule, RuleSource};
+use jp_confine_policy::model::FsRule;
 use jp_confine_policy::net::NetRule;
 
-use super::decode::{File, Trust};
-use super::document::Source;
+use super::decode::File;
 use super::layers::Layers;
 use super::part::Part;
 use super::resources;
-use super::rule_place::{Form, RulePlace};
-use crate::workspace;
+use super::rule_place::RulePlace;
 
 /// What a rule is about that is tried: no file has such.
 const TRIED: &str = "\0";
@@ -69,7 +64,8 @@ pub(crate) struct RulePlaces {
     pub(crate) files: ListPlaces<FsRule>,
     /// None where those of files do not count.
     pub(crate) hosts: Option<ListPlaces<NetRule>>,
-    pub(crate) programs: TablePlaces,
+    /// Of those about one program the last counts, whole.
+    pub(crate) programs: RulePlace,
 }
 
 /// A list that takes one more rule.
@@ -96,28 +92,6 @@ impl<T> ListPlaces<T> {
     }
 }
 
-/// Where the rule about a program may be added: of those about one program the last counts, whole.
-#[derive(Clone, Debug)]
-pub(crate) struct TablePlaces {
-    preferred: RulePlace,
-    /// Every file.
-    files: Vec<RulePlace>,
-}
-
-impl TablePlaces {
-    /// The place of a rule that there is not yet.
-    pub(crate) const fn preferred(&self) -> &RulePlace {
-        &self.preferred
-    }
-
-    /// The place of the rule about the program `name` that stands there, and how it is written.
-    pub(crate) fn of_known(&self, name: &str, source: &RuleSource) -> Option<(&RulePlace, Form)> {
-        let line = source.line?;
-        let mut files = self.files.iter().filter(|place| *place.file() == *source.layer);
-        files.find_map(|place| Some((place, place.form_of(name, line)?)))
-    }
-}
-
 impl RulePlaces {
     /// Of tests that are not about it.
     #[cfg(test)]
@@ -127,58 +101,37 @@ impl RulePlaces {
         Box::leak(Box::new(Self {
             files: ListPlaces { preferred: files, candidates: Vec::new() },
             hosts: Some(ListPlaces { preferred: hosts, candidates: Vec::new() }),
-            programs: TablePlaces { preferred: place(Part::Programs), files: Vec::new() },
+            programs: place(Part::Programs),
         }))
     }
 }
 
 impl Layers {
-    /// The places for rules of the workspace at `root`, of `tool` if one is named, before [`Self::declared`]
-    /// takes the rules out; with those for rules about hosts if `with_hosts`.
-    pub(crate) fn rule_places(
-        &self,
-        root: &Path,
-        tool: Option<&str>,
-        with_hosts: bool,
-    ) -> RulePlaces {
+    /// The places for rules of `tool`, if one is named, before [`Self::declared`] takes the rules out; with those for
+    /// rules about hosts if `with_hosts`.
+    pub(crate) fn rule_places(&self, tool: Option<&str>, with_hosts: bool) -> RulePlaces {
         let lists_programs =
             |file: &File| resources::of(file, tool).any(|all| all.commands.is_some());
-        let files = self.files().iter();
+        let programs = &self.files()[self.preferred(lists_programs)];
         RulePlaces {
-            files: self.list_places(root, tool),
-            hosts: with_hosts.then(|| self.list_places(root, tool)),
-            programs: TablePlaces {
-                preferred: self.last_place(root, Part::Programs, tool, lists_programs),
-                files: files.map(|it| RulePlace::of(it, Part::Programs, tool, true)).collect(),
-            },
+            files: self.list_places(tool),
+            hosts: with_hosts.then(|| self.list_places(tool)),
+            programs: RulePlace::of(programs, Part::Programs, tool),
         }
     }
 
-    fn list_places<T: Listed>(&self, root: &Path, tool: Option<&str>) -> ListPlaces<T> {
+    fn list_places<T: Listed>(&self, tool: Option<&str>) -> ListPlaces<T> {
         let merges = self.merges::<T>(tool);
+        let preferred = self.preferred(|file| has_rules::<T>(file, tool));
         ListPlaces {
-            preferred: self.last_place(root, T::PART, tool, |file| has_rules::<T>(file, tool)),
-            candidates: if merges { self.candidates(tool) } else { Vec::new() },
+            preferred: RulePlace::of(&self.files()[preferred], T::PART, tool),
+            candidates: if merges { self.candidates(tool, preferred) } else { Vec::new() },
         }
     }
 
-    /// The last file for which `has_some` holds, or the workspace's own.
-    fn last_place(
-        &self,
-        root: &Path,
-        part: Part,
-        tool: Option<&str>,
-        has_some: impl Fn(&File) -> bool,
-    ) -> RulePlace {
-        let files = self.files();
-        let own = root.join(workspace::FILE).display().to_string();
-        let last = files.iter().rev().find(|file| has_some(file));
-        let begun = last.or_else(|| files.iter().find(|file| *file.source.name == *own));
-        let new = || {
-            let source = Rc::new(Source::new(&own, String::new()));
-            RulePlace::new(source, Trust::Workspace, part, tool)
-        };
-        begun.map_or_else(new, |file| RulePlace::of(file, part, tool, true))
+    /// The last file for which `has_some` holds, or that of the workspace: what is below that is of all workspaces.
+    fn preferred(&self, has_some: impl Fn(&File) -> bool) -> usize {
+        self.files().iter().rposition(has_some).map_or(self.own(), |last| last.max(self.own()))
     }
 
     /// Whether any list is not just put after the others.
@@ -190,18 +143,17 @@ impl Layers {
         !self.files().iter().flat_map(|file| T::lists(file, tool)).flatten().all(is_plain)
     }
 
-    /// The lists that there are, and that of the tool in the last file, with what outweighs a rule in each.
-    fn candidates<T: Listed>(&self, tool: Option<&str>) -> Vec<Candidate<T>> {
-        let last = self.files().iter().rposition(|file| has_rules::<T>(file, tool));
+    /// The lists that there are, and the one that may be begun in the preferred file, with what outweighs a rule in
+    /// each.
+    fn candidates<T: Listed>(&self, tool: Option<&str>, preferred: usize) -> Vec<Candidate<T>> {
         let files = (0..self.files().len()).rev();
         let both = files.flat_map(|file| [true, false].map(|of_tool| List { file, of_tool }));
         let candidate = |list: List| {
             let file = self.files().get(list.file)?;
-            let begins = list.of_tool && tool.is_some() && Some(list.file) == last;
+            let begins = list.of_tool == tool.is_some() && list.file == preferred;
             let is_known = begins || T::lists(file, tool)[usize::from(list.of_tool)].is_some();
-            let tool_of = tool.filter(|_| list.of_tool);
-            let place = RulePlace::of(file, T::PART, tool_of, !list.of_tool);
-            let later = self.later(list, tool).filter(|_| is_known && place.is_possible())?;
+            let later = self.later(list, tool).filter(|_| is_known)?;
+            let place = RulePlace::of(file, T::PART, tool.filter(|_| list.of_tool));
             Some(Candidate { place, later })
         };
         both.filter_map(candidate).collect()

@@ -2,8 +2,9 @@
 //! §9.4, §18).
 
 use std::iter;
-use std::path::Path;
+use std::path::PathBuf;
 
+use jp_confine_policy::approvals::Approval;
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tier::Tier;
@@ -55,8 +56,8 @@ impl Layers {
     }
 
     /// The tier layer of the run, with that of `tool` if one is named, and what the person should know.
-    /// `warns` says whether the list of sensitive paths counts, `approved` whether a pattern of a
-    /// workspace file may open what lies outside of the workspace. Looks at the disk.
+    /// `warns` says whether the list of sensitive paths counts, `approved` what is known of a pattern of
+    /// a workspace file that would open what lies outside of the workspace. Looks at the disk.
     ///
     /// # Errors
     /// Where a pattern that would have to restrict can match nothing.
@@ -66,7 +67,7 @@ impl Layers {
         places: Places<'_>,
         warns: bool,
         here: &Here,
-        mut approved: impl FnMut(&Wide) -> bool,
+        mut approved: impl FnMut(&Wide) -> Approval,
     ) -> Result<(Tiers, Vec<String>), Failure> {
         let own = || self.files().iter().filter(|file| file.trust == Trust::User);
         let overlays = own().map(|file| file.tiers.as_ref());
@@ -78,16 +79,29 @@ impl Layers {
         let sensitive = warns.then(|| self.added(tool));
         let mut tiers =
             Tiers::new(&written, sensitive.as_deref(), places).map_err(|error| refused(&error))?;
-        let mut is_approved = |tier: Tier, text: &str, stem: &Path| {
-            approved(&Wide { tier, text: text.to_owned(), stem: stem.to_owned() })
-        };
         let mut warnings = Vec::new();
         for file in self.files().iter().filter(|file| file.trust == Trust::Workspace) {
             for policy in [file.tiers.as_ref(), of_tool(file, tool)].into_iter().flatten() {
-                let left_out = tiers.restrict(policy, places, &mut is_approved);
+                let mut retargeted = Vec::new();
+                let left_out = tiers.restrict(policy, places, |tier, text, stem| {
+                    let wide = Wide { tier, text: text.to_owned(), stem: stem.to_owned() };
+                    let approval = approved(&wide);
+                    let is_approved = approval == Approval::Approved;
+                    if let Approval::Retargeted { previous } = approval {
+                        retargeted.push((wide, previous));
+                    }
+                    is_approved
+                });
                 let left_out = left_out.map_err(|error| refused(&error))?;
                 let why = |&(tier, text)| {
-                    not_opened(tier, text, &file.source.name, tiers.is_settled, here)
+                    let name = &file.source.name;
+                    if tiers.is_settled {
+                        return overruled(tier, text, name);
+                    }
+                    let mut known = retargeted.iter();
+                    let previous =
+                        known.find(|(it, _)| (it.tier, it.text.as_str()) == (tier, text));
+                    unapproved(tier, text, name, previous, here)
                 };
                 warnings.extend(left_out.iter().take(NAMED).map(why));
                 if let Some(more @ 1..) = left_out.len().checked_sub(NAMED) {
@@ -114,7 +128,7 @@ impl Layers {
                 if !found.contains(wide) {
                     found.push(wide.clone());
                 }
-                false
+                Approval::Unknown
             })?;
         }
         Ok(found)
@@ -134,20 +148,40 @@ fn tool_of<'f>(file: &'f File, name: Option<&str>) -> Option<&'f Tool> {
 }
 
 /// Why a pattern of a workspace file opens nothing, and restricts at most: the user's files say what holds where
-/// none matches, or it leads outside and nobody approved that.
-fn not_opened(tier: Tier, text: &str, file: &str, overruled: bool, here: &Here) -> String {
-    let field = tier.field();
-    let does = if tier == Tier::Read { "only restricts" } else { "does nothing" };
-    if overruled {
-        return format!(
-            "`{text}` of {field} in {file} {does}: your own configuration says what holds where \
-             no pattern matches"
-        );
-    }
+/// none matches.
+fn overruled(tier: Tier, text: &str, file: &str) -> String {
     format!(
-        "`{text}` of {field} in {file} {does}: it leads outside, and nobody approved it; to \
-         allow it: {}",
+        "`{text}` of {} in {file} {}: your own configuration says what holds where no pattern \
+         matches",
+        tier.field(),
+        does(tier),
+    )
+}
+
+/// The same where it leads outside and nobody approved that; with another target, `known` with what is approved.
+fn unapproved(
+    tier: Tier,
+    text: &str,
+    file: &str,
+    known: Option<&(Wide, PathBuf)>,
+    here: &Here,
+) -> String {
+    let field = tier.field();
+    let why = match known {
+        Some((Wide { stem, .. }, previous)) => {
+            format!("it leads to {} now, and {} was approved", stem.display(), previous.display())
+        }
+        None => "it leads outside, and nobody approved it".to_owned(),
+    };
+    format!(
+        "`{text}` of {field} in {file} {}: {why}; to allow it: {}",
+        does(tier),
         here.approval(&format!("{field} {text}")),
         text = report::path(text),
     )
+}
+
+/// What is left of a pattern that opens nothing.
+const fn does(tier: Tier) -> &'static str {
+    if matches!(tier, Tier::Read) { "only restricts" } else { "does nothing" }
 }

@@ -103,7 +103,7 @@ impl<'a> Writer<'a> {
         let kept = self.kept(carried, keys, entries);
         let (below, plain): (Vec<&'a Entry<'a>>, Vec<&'a Entry<'a>>) =
             kept.into_iter().partition(|entry| sections(&entry.value).is_some());
-        if entries.is_empty() {
+        if entries.is_empty() && !keys.is_empty() {
             carried.note(keys);
         }
         if !keys.is_empty() && (!plain.is_empty() || entries.is_empty()) {
@@ -255,7 +255,8 @@ mod tests {
         assert!(all.left.is_empty(), "{:?}", all.left);
         let most = carried(FILE, None, true, true);
         assert_eq!(said(&most.text), said(&FILE.replace(fs, "").replace(net, "")));
-        assert_eq!(carried(fs, None, false, true).text, "");
+        let nothing = ["", fs].map(|text| carried(text, None, false, true));
+        assert!(nothing.iter().all(|it| it.text.is_empty() && it.names.is_empty()), "{nothing:?}");
     }
 
     #[test]

@@ -141,7 +141,11 @@ impl Mounts {
     /// What a question about the policy cannot show, because only a run makes links.
     pub(crate) fn missing_links(&self) -> impl Iterator<Item = String> {
         self.unlinked_yet().map(|mounted| {
-            format!("--mount {}: there is no link yet, and only a run makes it", mounted.typed)
+            format!(
+                "--mount {}: there is no link yet, and only a run makes it; what is told of it here \
+                 no run has",
+                mounted.typed
+            )
         })
     }
 

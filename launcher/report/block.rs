@@ -226,7 +226,7 @@ fn pasted(
         pasted.extend(own);
     }
     if !is_whole && !pasted.is_empty() {
-        pasted.push("  and more to other files".to_owned());
+        pasted.push("  and more to other lists".to_owned());
     }
     pasted
 }
@@ -260,8 +260,8 @@ fn describe(
         Layer::Shim | Layer::Launcher => "",
         Layer::Supervisor => ", stopped by the supervisor",
     };
-    let beside = beside(denial, advisor);
-    let mut lines = vec![format!("  {what} {path}{beside} by {program}{times}{layer}")];
+    let (via, beside) = (via(denial, advisor), beside(denial, advisor));
+    let mut lines = vec![format!("  {what} {path}{via}{beside} by {program}{times}{layer}")];
     let why = rule(denial, advisor).unwrap_or_else(|| "no rule covers it".to_owned());
     let listed = match advice {
         Advice::Command { key, rule, instead } if is_new => {
@@ -320,6 +320,15 @@ fn describe(
     let rules = listed.iter().flat_map(RuleAddition::rules).collect::<String>();
     lines.extend(rules.lines().map(|line| format!("      {}", style.faint(line))));
     lines
+}
+
+/// The spelling that led there, if that is another: rules on links and patterns are about it, too.
+fn via(denial: &Denial, advisor: Advisor<'_>) -> String {
+    let is_spelled = denial.reason == Reason::Rule && denial.route != denial.path;
+    if !is_spelled {
+        return String::new();
+    }
+    format!(" via {}", shown(&denial.route, advisor.workspace))
 }
 
 /// What is refused at the other end of a move, too.

@@ -302,7 +302,7 @@ fn a_part_of_what_is_to_be_added_is_not_given_as_the_whole() {
         let is_whole = text.contains(rule) && text.contains(own);
         assert_eq!(is_whole, others < 2, "{text}");
         let is_part = text.contains("add to ") && !is_whole;
-        assert_eq!(text.contains("\n  and more to other files\n"), is_part, "{text}");
+        assert_eq!(text.contains("\n  and more to other lists\n"), is_part, "{text}");
         assert!(text.lines().count() <= LINES, "{text}");
     }
 }

@@ -94,7 +94,7 @@ impl Rules {
     /// For people.
     fn place(&self) -> String {
         let file = self.file.as_deref().unwrap_or("the policy file");
-        rule_text::place(self.list.as_deref(), file, self.after)
+        rule_text::place(self.list.as_deref(), self.new_list, file, self.after)
     }
 }
 
@@ -107,7 +107,8 @@ impl Explained {
         let what = command_line::shortened(&path, words);
         let mut text = format!("denied {} {what} by {}{times}\n", self.denied, self.program);
         if self.route != self.path {
-            let _ = writeln!(text, "  reached by {}", self.route);
+            let route = report::shown(self.route.as_bytes(), &workspace.root);
+            let _ = writeln!(text, "  reached by {route}");
         }
         if let Some(other) = &self.other {
             let mut parts = vec![format!("in {} with {other}", self.call)];

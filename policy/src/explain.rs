@@ -33,7 +33,8 @@ pub struct Explanation {
     pub steps: Vec<Followed>,
     /// One entry per capability.
     pub capabilities: Vec<Judgement>,
-    /// Every pattern of a tier, or of the sensitive paths, that matches the resolved path.
+    /// Every pattern of a tier, or of the sensitive paths, that matches the resolved path, or restricts and matches
+    /// the spelling that led there.
     pub patterns: Vec<Matched>,
     /// Every grant that covers the resolved path, from the weakest to the one that wins; last what a
     /// tier opens where no grant reaches (spec §9.6).
@@ -121,7 +122,7 @@ pub fn explain(context: &Context<'_>, tiers: &Tiers, base: &Path, path: &Path) -
         error: followed_to.as_ref().err().map(ResolveError::to_string),
         steps: found.map(followed).unwrap_or_default(),
         capabilities: Capability::ALL.into_iter().map(judge).collect(),
-        patterns: found.map(|resolved| matched(tiers, &resolved.path)).unwrap_or_default(),
+        patterns: found.map(|resolved| matched(tiers, &resolved.path, &route)).unwrap_or_default(),
         candidates: found
             .map(|resolved| candidates(context, tiers, &resolved.path, &route))
             .unwrap_or_default(),
@@ -177,8 +178,8 @@ fn judgement(
     judgement
 }
 
-fn matched(tiers: &Tiers, path: &Path) -> Vec<Matched> {
-    let matching = tiers.matching(path);
+fn matched(tiers: &Tiers, path: &Path, route: &Path) -> Vec<Matched> {
+    let matching = tiers.matching(path, route);
     let matched = |(list, pattern): (List, &Pattern)| Matched {
         list: list.field(),
         pattern: pattern.text.clone(),

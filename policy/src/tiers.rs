@@ -326,6 +326,20 @@ impl Tiers {
         (self.with_patterns(rest), words.collect())
     }
 
+    /// With the patterns of `read_paths` that match the canonical path in `write_paths` instead, and these. What who may
+    /// only restrict leaves for reading stays so.
+    #[must_use]
+    pub fn moved_to_write(&self, path: &Path) -> (Self, Vec<&Pattern>) {
+        let is_moved = |(list, pattern): &&(List, Pattern)| {
+            *list == List::Tier(Tier::Read) && pattern.matches(path)
+        };
+        let moved = self.patterns.iter().filter(is_moved).map(|(_, pattern)| pattern).collect();
+        let list =
+            |one: &(List, Pattern)| if is_moved(&one) { List::Tier(Tier::Write) } else { one.0 };
+        let patterns = self.patterns.iter().map(|one| (list(one), one.1.clone())).collect();
+        (self.with_patterns(patterns), moved)
+    }
+
     /// What opens the path of `found`, which no rule reaches: in words as [`Self::described`] has them,
     /// and the directory below which it does.
     pub(crate) fn opener(&self, found: &Lookup, path: &Path, route: &Path) -> (String, PathBuf) {
@@ -366,9 +380,13 @@ impl Tiers {
         place.map_or_else(|| what.clone(), |place| format!("{what} ({place})"))
     }
 
-    /// Every pattern that matches the path, with its list.
-    pub fn matching(&self, path: &Path) -> impl Iterator<Item = (List, &Pattern)> {
-        let matching = self.patterns.iter().filter(move |(_, pattern)| pattern.matches(path));
+    /// Every pattern that matches the path, or restricts and matches the spelling by which that was reached, with its
+    /// list.
+    pub fn matching(&self, path: &Path, route: &Path) -> impl Iterator<Item = (List, &Pattern)> {
+        let matching = self
+            .patterns
+            .iter()
+            .filter(move |(list, pattern)| list.has(*list, pattern, path, route));
         matching.map(|(list, pattern)| (*list, pattern))
     }
 

@@ -73,3 +73,79 @@ fn rules_are_advised_where_they_count() {
         assert_eq!(again.code(), 0, "{top}: {told}\n{again}");
     }
 }
+
+/// What the user's configuration grants, and a script that lacks more.
+const OF_ALL: &[(&str, &str)] = &[
+    ("[[access.fs]]\npath = '.'\nread = true\nexecute = true\n", "echo x >> dir/a"),
+    (
+        "[access.fs]\nstrategy = 'prepend'\nvalue = [{path = '.', read = true, execute = true}]\n",
+        "echo x >> dir/a",
+    ),
+    ("[access.commands.bash]\n", "ls dir"),
+    ("[access.commands.bash]\n[access.commands.ls]\nargs = []\n", "ls dir"),
+];
+
+/// What stands there is for all workspaces: what one of them lacks belongs into its own file.
+#[test]
+fn rules_for_one_workspace_are_advised_for_its_own_file() {
+    for (config, script) in OF_ALL {
+        for own in [None, Some("[file_policy]\n")] {
+            let scratch = Scratch::new();
+            scratch.write("home/.config/jp-confine/config.toml", config);
+            let file = "ws/jp-confine.toml";
+            own.inspect(|text| scratch.write(file, text));
+            let run = || product(&scratch, &["--", "bash", "-c", script]).run();
+            let denied = run();
+            assert_ne!(denied.code(), 0, "{config}: allowed from the start");
+            let place = scratch.path(file).display().to_string();
+            let denied: String = denied.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(denied.contains(&format!("add to {place}:")), "{config}: {denied}");
+            let rules = texts(&denials(&scratch), "toml").concat();
+            scratch.write(file, &format!("{}{rules}", own.unwrap_or_default()));
+            let again = run();
+            assert_eq!(again.code(), 0, "{config}: {rules}: {again}");
+        }
+    }
+}
+
+/// A policy with `@` where a tool may have a list, how that is written there, and where a rule of the tool belongs.
+const OF_TOOLS: &[(&str, &str, &str)] = &[
+    (
+        "{\"access\": {\"fs\": [{\"path\": \".\", \"read\": true}]}, \"tools\": {\"edit\": {@}}}",
+        "\"access\": {\"fs\": [@]}",
+        "a new tools.edit.access.fs in p.json:",
+    ),
+    (
+        "{\"access\": {\"fs\": [{\"path\": \".\", \"read\": true}]}, \"conversation\": {\"tools\": {\"edit\": {@}}}}",
+        "\"access\": {\"fs\": [@]}",
+        "a new conversation.tools.edit.access.fs in p.json:",
+    ),
+    (
+        "access = {fs = [{path = '.', read = true}]}\ntools = {edit = {@}}\n",
+        "access = {fs = [@]}",
+        "a new tools.edit.access.fs in p.toml:",
+    ),
+];
+
+/// What a tool lacks is not granted to all.
+#[test]
+fn rules_of_a_tool_are_advised_as_those_of_the_tool() {
+    for (policy, list, place) in OF_TOOLS {
+        let scratch = Scratch::new();
+        let name = if policy.starts_with('{') { "p.json" } else { "p.toml" };
+        let run = |tool: &str| {
+            let line = ["-p", name, tool, "--", "sh", "-c", "echo x >> dir/a"];
+            product(&scratch, &line).run()
+        };
+        scratch.write(&format!("ws/{name}"), &policy.replace('@', ""));
+        run("--tool=edit").assert_stderr(&format!("or add to {place}"));
+        product(&scratch, &["why", "--last"]).run().assert_stdout(&format!("add to {place}"));
+        let advice = denials(&scratch);
+        assert_eq!(advice[0]["new_list"], true, "{advice:?}");
+        let list = list.replace('@', &texts(&advice, "toml").concat());
+        scratch.write(&format!("ws/{name}"), &policy.replace('@', &list));
+        let again = run("--tool=edit");
+        assert_eq!(again.code(), 0, "{policy}: {list}: {again}");
+        assert_ne!(run("-q").code(), 0, "{policy}: granted to all");
+    }
+}

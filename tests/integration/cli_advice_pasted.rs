@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cli_advice::{denials, tree};
+use crate::cli_advice::{attempt, denials, tree};
 use crate::cli_status::product;
 use crate::run::Outcome;
 use crate::scratch::Scratch;
@@ -47,7 +47,7 @@ const ROWS: &[(&[&str], &str, &str, &str)] = &[
     ),
 ];
 
-fn attempt(scratch: &Scratch, options: &[&str]) -> Outcome {
+fn append(scratch: &Scratch, options: &[&str]) -> Outcome {
     let program = ["--", "sh", "-c", "echo x >> file"];
     product(scratch, &[options, &program].concat()).run()
 }
@@ -66,7 +66,7 @@ fn rules_are_pasted_as_the_file_has_its_own() {
         let write = |rules: &str| scratch.write(&file, &policy.replace('@', rules));
         write("");
         let place = place.replace("$WS", scratch.ws().to_str().expect("UTF-8"));
-        let denied = attempt(&scratch, options);
+        let denied = append(&scratch, options);
         assert_ne!(denied.code(), 0, "{policy}: allowed from the start");
         let told = product(&scratch, &["why", "--last"]).run().stdout;
         for rules in [
@@ -74,7 +74,7 @@ fn rules_are_pasted_as_the_file_has_its_own() {
             printed(&format!("{told}\n\n"), &place, "\n\n"),
         ] {
             write(&rules);
-            let again = attempt(&scratch, options);
+            let again = append(&scratch, options);
             assert_eq!(again.code(), 0, "{policy}: {rules}: {again}");
         }
     }
@@ -111,9 +111,45 @@ fn a_pattern_that_only_reads_belongs_into_the_other_list() {
     let script = scratch.expand("echo x >> $OUT/target");
     let change = ["--", "sh", "-c", &script];
     write("read_paths");
-    product(&scratch, &change).run().assert_stderr("the pattern belongs into write_paths");
+    let pattern = format!("`{}/**` belongs into write_paths", scratch.out().display());
+    product(&scratch, &change).run().assert_stderr(&pattern);
     write("write_paths");
     product(&scratch, &change).run().assert_ok();
+    // Nobody is told to open the home.
+    scratch.write("home/.config/jp-confine/config.toml", "[file_policy]\nread_paths = ['~/**']\n");
+    let denied = attempt(&scratch, "echo x >> ~/.private/key");
+    denied.assert_stderr("no option and no rule outweighs it; the pattern belongs into");
+    assert!(!denied.stderr.contains("add to"), "{denied}");
+}
+
+/// Who changes in place what he was advised to open for reading is told what is to be written then, too.
+#[test]
+fn a_file_is_changed_in_place_as_its_patterns_are_pasted() {
+    let scratch = tree();
+    let mut lists = [("read_paths", Vec::new()), ("write_paths", Vec::new())];
+    for _ in 0..4 {
+        if attempt(&scratch, "sed -i s/o/p/ $HOME/.private/key").code() == 0 {
+            return;
+        }
+        let advice = denials(&scratch);
+        for addition in advice[0]["patterns"].as_array().expect("a list") {
+            let taken_out = advice[0]["never"].is_string();
+            for (key, patterns) in &mut lists {
+                let added = addition["patterns"].as_array().expect("patterns");
+                if addition["key"] == *key {
+                    patterns.extend(added.iter().cloned());
+                } else if taken_out {
+                    patterns.retain(|known| !added.contains(known));
+                }
+            }
+        }
+        let text = |(key, patterns): &(&str, Vec<Value>)| {
+            format!("{key} = {}\n", Value::from(patterns.clone()))
+        };
+        let lists: String = lists.iter().map(text).collect();
+        scratch.write("home/.config/jp-confine/config.toml", &format!("[file_policy]\n{lists}"));
+    }
+    panic!("not allowed by {lists:?}");
 }
 
 /// Programs look at the root and at the home in passing: what is advised lists these, and opens nothing there.

@@ -104,6 +104,36 @@ fn another_target_is_asked_about() {
     assert_eq!(approved(&scratch), scratch.expand("fork=$OUT"));
 }
 
+/// So is a pattern of a workspace file that leads elsewhere, with a terminal or without.
+#[test]
+fn another_target_of_a_pattern_is_asked_about() {
+    if !have("script") {
+        return;
+    }
+    let scratch = forked();
+    let way = scratch.path("way");
+    let name = format!("read_paths {}/**", way.display());
+    scratch.write(
+        "ws/jp-confine.toml",
+        &format!("[file_policy]\nread_paths = ['{}/**']\n", way.display()),
+    );
+    symlink(scratch.out().join("dir"), &way).expect("a link");
+    product(&scratch, &["approvals", "approve", &name]).run().assert_ok();
+    fs::remove_file(&way).expect("removed");
+    symlink(scratch.out(), &way).expect("a link");
+    let warned = scratch.expand("it leads to $OUT now, and $OUT/dir was approved; to allow it");
+    say(&scratch, "-- true").assert_ok().assert_stderr(&warned);
+    for (answer, status) in [("n\n", 1), ("y\n", 0)] {
+        let mut terminal = in_terminal(&scratch, &["--", "cat", "../out/secret"]);
+        terminal.see("is approved, and leads elsewhere now");
+        terminal.see(&scratch.expand("was: $OUT/dir\r\n"));
+        terminal.see(&scratch.expand("now: $OUT\r\n"));
+        terminal.see("Allow the new target? [y/N] ");
+        terminal.keys(answer);
+        assert_eq!(terminal.end(), Some(status), "{}", terminal.screen());
+    }
+}
+
 #[test]
 fn a_bare_mount_is_confirmed_where_somebody_can_be_asked() {
     if !have("script") {

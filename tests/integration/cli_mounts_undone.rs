@@ -36,6 +36,9 @@ fn no_mount_without_a_run() {
     assert_leaves_nothing(&scratch, line, "cannot hold network rules");
     say(&scratch, "--mount fork=../out/dir -- no-such-program").assert_code(127);
     assert_eq!(link(&scratch, "fork"), None);
+    let question = say(&scratch, "--mount fork=../out/dir check read fork/inner");
+    question.assert_stderr("only a run makes it; what is told of it here no run has");
+    assert_eq!(link(&scratch, "fork"), None);
 }
 
 /// An approval counts for others as soon as it is given, and stays only with the run.

@@ -43,7 +43,7 @@ fn yes_is_for_once() {
     terminal.keys("\n");
     terminal.see("status:1");
     assert_eq!(terminal.end(), Some(0));
-    assert_eq!(terminal.screen().matches("via ").count(), 1, "{}", terminal.screen());
+    assert_eq!(terminal.screen().matches("    via ").count(), 1, "{}", terminal.screen());
     assert_eq!(terminal.screen().matches("content-a").count(), 1);
 }
 
@@ -348,6 +348,7 @@ fn a_sensitive_path_is_warned_of_once() {
         let one = format!("\"consent\":\"{consent}\"");
         assert_eq!(events.matches(&one).count(), count, "{consent}: {events}");
     }
+    assert_eq!(events.matches("\"sensitive_refused\"").count(), 1, "{events}");
 }
 
 /// A warning is for the run, so that `r` is not offered with it.

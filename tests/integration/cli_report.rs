@@ -300,7 +300,7 @@ fn commands_that_are_told_can_be_typed() {
     let names = ["a b", "x; touch pwned #", "it's", "$HOME", "-dash", "`touch pwned`"];
     for name in names {
         let scratch = Scratch::new();
-        std::os::unix::fs::symlink(scratch.out(), scratch.ws().join(name)).expect("linked");
+        symlink(scratch.out(), scratch.ws().join(name)).expect("linked");
         let rule = format!("[[access.fs]]\npath = {name:?}\nexternal = true\nread = true\n");
         let rest = "[[access.fs]]\npath = '.'\nread = true\n";
         scratch.write("ws/jp-confine.toml", &(rule + rest));
@@ -392,4 +392,30 @@ fn what_a_launcher_inside_looks_up_for_itself_is_no_news() {
     let config = scratch.expand("$HOME/.config/jp-confine/config.toml");
     let other = product(&scratch, &["--", "./jp-confine", &config]).run();
     other.assert_code(1).assert_stderr("config/jp-confine/config.toml by jp-confine");
+}
+
+/// What a link leads to is told of by the name that was used, too: what withholds it may be about that alone.
+#[test]
+fn what_a_link_leads_to_is_named_by_the_link_too() {
+    let scratch = Scratch::new();
+    let (pattern, rule) = (
+        "[file_policy]\ndeny_paths = ['**/*.pem']\n",
+        "[[access.fs]]\npath = '.'\nread = true\n
+        [[access.fs]]\npath = 'fork'\nread = true\nexternal = true\n",
+    );
+    scratch.write("ws/dir/note", "x");
+    symlink("note", scratch.path("ws/dir/k.pem")).expect("linked");
+    symlink("../out", scratch.path("ws/fork")).expect("linked");
+    for (policy, path, route) in
+        [(pattern, "dir/note", "dir/k.pem"), (rule, "$OUT/secret", "fork/secret")]
+    {
+        scratch.write("ws/jp-confine.toml", policy);
+        let denied = product(&scratch, &["--", "cat", route]).run();
+        denied.assert_stderr(&scratch.expand(&format!("denied read {path} via {route} by cat\n")));
+        let why = product(&scratch, &["why", "--last"]).run();
+        why.assert_stdout(&format!("\n  reached by {route}\n"));
+    }
+    scratch.write("ws/jp-confine.toml", pattern);
+    let explained = product(&scratch, &["explain", "dir/k.pem"]).run();
+    explained.assert_stdout("`**/*.pem` of deny_paths matches");
 }

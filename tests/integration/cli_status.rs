@@ -175,6 +175,10 @@ fn names_of_workspaces_leave_a_terminal_as_it_is() {
     let run = product(&scratch, &["-v", "--", "true"]).cwd(&scratch.path(name)).run();
     run.assert_ok().assert_stderr(r"/ws/a\x1b[2J\x0ab");
     assert!(!run.stderr.contains('\x1b'), "{run}");
+    scratch.write(&format!("{name}/jp-confine.toml"), "[[access.fs]]\npath = '.'\nreed = 1\n");
+    let run = product(&scratch, &["compile"]).cwd(&scratch.path(name)).run();
+    run.assert_code(125).assert_stderr(r"/ws/a\x1b[2J\x0ab/jp-confine.toml:3:1");
+    assert!(!run.stderr.contains('\x1b'), "{run}");
 }
 
 #[test]

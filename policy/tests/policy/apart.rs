@@ -75,7 +75,7 @@ fn request(path: &str) -> Request<'_> {
 
 /// What the patterns leave, asked one by one; `None` where a person is asked.
 fn expected(tiers: &Tiers, path: &Path) -> Option<Capabilities> {
-    let matching: Vec<&str> = tiers.matching(path).map(|(list, _)| list.field()).collect();
+    let matching: Vec<&str> = tiers.matching(path, path).map(|(list, _)| list.field()).collect();
     match () {
         () if matching.contains(&"deny_paths") => Some(Capabilities::NONE),
         () if matching.contains(&List::Sensitive.field()) => None,

@@ -287,7 +287,7 @@ proptest! {
         let path = format!("/{}", path.join("/"));
         let policy = FilePolicy { deny_paths: denied, read_paths: read, ..FilePolicy::default() };
         let tiers = Tiers::new(&policy, None, places()).expect("patterns");
-        let lists: Vec<_> = tiers.matching(Path::new(&path)).map(|(list, _)| list.field()).collect();
+        let lists: Vec<_> = tiers.matching(Path::new(&path), Path::new(&path)).map(|(list, _)| list.field()).collect();
         let grants = [rule("/", Capabilities::ALL, GrantKind::Plain)];
         let image = image_with(&grants, Some(&tiers), Path::new("/w"));
         let image = Image::parse(&image).expect("an image");
