@@ -10,18 +10,9 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::filter;
-use crate::machine::{self, Feature, Machine, Need};
+use crate::machine::{self, Feature, LANDLOCK_GREW, Machine, Need};
 use crate::report;
 use crate::sys::filter::{Listener, trial};
-
-/// What later versions of Landlock brought: the version, and what is lost without it.
-const LANDLOCK_GREW: [(i32, &str); 5] = [
-    (2, "renames between directories always go to the supervisor"),
-    (3, "nothing bounds what code with the library's cookie truncates"),
-    (4, "connections that rules about hosts judge have the supervisor alone to hold them"),
-    (5, "nothing bounds commands to devices that are opened for nothing else"),
-    (6, "processes outside the run can be sent signals"),
-];
 
 /// One finding.
 #[derive(Debug, Serialize)]

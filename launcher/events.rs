@@ -193,12 +193,14 @@ impl Denial {
         }
     }
 
-    /// Whether nothing is there that it could have kept from the program, as things are now.
+    /// Whether nothing is there that it could have kept from the program, as things are now. A file of memory is there,
+    /// without a path.
     pub(crate) fn is_of_nothing(&self) -> bool {
         const NEW: Capabilities = Capabilities::CREATE.union(Capabilities::DELETE);
         let absent = || path_of(&self.path).symlink_metadata().err().map(|error| error.kind());
         self.reason == Reason::Rule
             && !self.missing.intersects(NEW)
+            && !self.path.starts_with(b"/memfd:")
             && absent() == Some(std::io::ErrorKind::NotFound)
     }
 

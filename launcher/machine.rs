@@ -85,7 +85,9 @@ impl Feature {
     pub(crate) const fn loss(self) -> &'static str {
         match self {
             Self::Landlock => "nothing bounds a program that digs out the library's cookie",
-            Self::Listener => "calls that avoid the library are judged by nobody",
+            Self::Listener => {
+                "Landlock alone holds calls that avoid the library; connections, watches and metadata nobody"
+            }
             Self::Openat2 => "the supervisor cannot hold what it judges, so there is none",
             Self::Proc => "the supervisor cannot see its callers, so there is none",
             Self::Ptrace => "the supervisor cannot read what callers ask, so there is none",
@@ -107,6 +109,15 @@ impl Feature {
         }
     }
 }
+
+/// What later versions of Landlock brought: the version, and what is lost without it.
+pub(crate) const LANDLOCK_GREW: [(i32, &str); 5] = [
+    (2, "renames between directories always go to the supervisor"),
+    (3, "nothing bounds what code with the library's cookie truncates"),
+    (4, "connections that rules about hosts judge have the supervisor alone to hold them"),
+    (5, "nothing bounds commands to devices that are opened for nothing else"),
+    (6, "processes outside the run can be sent signals"),
+];
 
 impl Machine {
     /// Asks this machine, and forgets what `without` names. What reaches into processes is not tried inside a run,

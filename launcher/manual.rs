@@ -18,7 +18,8 @@ const STATUSES: &[(&str, &str)] = &[
     ("2", "of check: some paths would be asked about, and none is denied"),
     (
         "125",
-        "jp-confine failed, or was misused: nothing was run, or what was learned is not written",
+        "jp-confine failed, or was misused: nothing was run, the supervisor was killed, which ends the run, or what was \
+         learned is not written",
     ),
     ("126", "the program may not be, or cannot be, executed"),
     ("127", "there is no such program"),

@@ -111,8 +111,7 @@ pub(crate) fn run(
     let mut record = Record::new(if running.is_supervised() { told } else { noted });
     // Now, when it costs no time: the program has only begun.
     premises.scratch.sweep();
-    // Standard error is the program's own where a tool gets it.
-    let exposed = prepared.exposed.as_ref().filter(|_| !options.quiet && !options.service);
+    let exposed = prepared.exposed.as_ref().filter(|_| tells_exposed(options, &premises));
     let exposed = exposed.map(|tiers| Exposed::of(&workspace.root, tiers, || running.goes_on()));
     let end = if log.is_some() || lesson.is_some() {
         let mut watch = || {
@@ -153,6 +152,12 @@ pub(crate) fn run(
     }
     aftermath.tell(&ended, true);
     Ok(Ran { end: end?, prepared, denials })
+}
+
+/// Whether sensitive files are looked for, to be told of. Standard error is the program's own where a tool gets it;
+/// inside a run a look may be a denial, and that run looks itself.
+fn tells_exposed(options: &Options, premises: &Premises) -> bool {
+    !options.quiet && !options.service && premises.outer.is_none()
 }
 
 /// What is to say before the program starts.

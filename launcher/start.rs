@@ -224,6 +224,7 @@ impl Start<'_> {
                 turns,
             },
             counting: self.options.verbose,
+            machine: self.machine(),
             learning: self.lesson.map(recorder).transpose()?,
             kill_leftovers: self.options.kill_leftovers,
         })

@@ -23,11 +23,12 @@ use crate::consent::{About, Consent};
 use crate::descendants::{self, Descendant};
 use crate::ending::End;
 use crate::learn::record::Recorder;
+use crate::machine::Machine;
 use crate::net::order::Judged;
 use crate::orphaned;
 use crate::spawn::Confined;
 use crate::supervisor::counts::Count;
-use crate::supervisor::{STACK, Supervisor};
+use crate::supervisor::{Proc, STACK, Supervisor};
 use crate::sys::child::{self, Kernel, NotStarted};
 use crate::sys::signals::{Inherited, Signals};
 
@@ -111,6 +112,8 @@ pub(crate) struct Supervision<'a> {
     pub(crate) about: About,
     /// Whether trapped calls are counted, to be told of at the end.
     pub(crate) counting: bool,
+    /// What there is of the machine.
+    pub(crate) machine: Machine,
     /// Where it is recorded what the run uses, if that is wanted.
     pub(crate) learning: Option<Recorder>,
     /// Whether what the program leaves running is ended.
@@ -148,15 +151,16 @@ impl Supervision<'_> {
             return Ok(());
         }
         let consent = Arc::new(Consent::new(self.about));
-        let supervisor = Arc::new(Supervisor::new(
+        let supervisor = Supervisor::new(
             self.image.to_owned(),
             self.record,
             self.page,
             Arc::clone(&consent),
-            self.counting,
             self.learning,
             self.network,
-        )?);
+            Proc::open(self.machine.descriptors)?,
+        )?;
+        let supervisor = Arc::new(supervisor.counting(self.counting));
         let (mut announced, announce) = io::pipe()?;
         supervisor.serve_network()?;
         let server = Arc::clone(&supervisor);

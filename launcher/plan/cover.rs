@@ -15,6 +15,7 @@ use landlock::{ABI, AccessFs};
 use rustix::fs::{Access, access};
 use rustix::process::Uid;
 
+use super::Order;
 use super::bounds::{self, Rule};
 use super::standing::{self, Standing};
 
@@ -38,6 +39,8 @@ pub(super) enum Obstacle {
     Unlisted,
     /// What holds for its entries depends on the link that is taken.
     ByRoute,
+    /// A directory below must not be listed, and without a supervisor this one could not be either.
+    Unsupervised,
 }
 
 /// What Landlock will allow beyond the policy below an anchor, and why.
@@ -63,6 +66,7 @@ pub(super) struct Cover<'a> {
     image: &'a Image<'a>,
     version: ABI,
     user: Uid,
+    supervised: bool,
     standings: &'a [Standing<'a>],
     /// Directories in which something is denied that is not there.
     awaiting: HashSet<PathBuf>,
@@ -75,14 +79,18 @@ pub(super) struct Cover<'a> {
 
 impl<'a> Cover<'a> {
     /// Begins with no rules.
-    pub(super) fn new(
-        image: &'a Image<'a>,
-        version: ABI,
-        user: Uid,
-        standings: &'a [Standing<'a>],
-    ) -> Self {
-        let (awaiting, split, rules) = Default::default();
-        Self { image, version, user, standings, awaiting, split, unlisted: false, rules }
+    pub(super) fn new(order: &Order<'a>, version: ABI, standings: &'a [Standing<'a>]) -> Self {
+        Self {
+            image: order.image,
+            version,
+            user: order.user,
+            supervised: order.machine.supervises(),
+            standings,
+            awaiting: HashSet::new(),
+            split: Vec::new(),
+            unlisted: false,
+            rules: Vec::new(),
+        }
     }
 
     /// Takes note of what is granted above an anchor and not there. Where the run creates, names may
@@ -151,6 +159,9 @@ impl<'a> Cover<'a> {
             if self.rules.len() + parts.rules.len() > LIMIT {
                 return Err(excess(Obstacle::Large));
             }
+        }
+        if parts.unlisted && !self.supervised {
+            return Err(excess(Obstacle::Unsupervised));
         }
         let mut own = bounds::without_files(bounds::rights(caps, self.version));
         if parts.unlisted {

@@ -81,18 +81,23 @@ impl Draft {
 
     /// Makes Landlock's rules.
     fn cover(&mut self, order: &Order<'_>, version: ABI, standings: &[Standing<'_>]) {
-        let mut cover = Cover::new(order.image, version, order.user, standings);
+        let mut cover = Cover::new(order, version, standings);
         for standing in standings {
             cover.deny(standing);
         }
         for standing in standings {
             let caps = sayable(standing);
-            let known = standing.above.contains(caps) && !cover.is_split_above(standing.path);
-            if known {
+            let passed_on = if cover.is_split_above(standing.path) {
+                Capabilities::NONE
+            } else {
+                standing.above
+            };
+            if passed_on.contains(caps) {
                 continue;
             }
-            let unread =
-                !standing.above.contains(Capabilities::READ) || cover.is_split_above(standing.path);
+            let unread = !passed_on.contains(Capabilities::READ);
+            // What starts by a rule above does so no more once it is moved away.
+            let caps = caps.difference(passed_on.intersection(Capabilities::EXECUTE));
             let is_absent = standing.path.symlink_metadata().is_err();
             if unread && standing.may_be_made(is_absent) && order.machine.supervises() {
                 self.unread.push(standing.path.to_owned());
@@ -108,15 +113,22 @@ impl Draft {
             if let Err(excess) = cover.add(standing.path, caps) {
                 self.exceed(&excess, order.machine.supervises());
             }
+            let leads_away = |there: &&Standing<'_>| standing.may_carry_programs_to(there);
+            let is_executed = caps.contains(Capabilities::EXECUTE);
+            if let Some(there) = standings.iter().find(leads_away).filter(|_| is_executed) {
+                self.carry_programs(standing.path, there.path, order.machine.supervises());
+            }
             if standing.may_be_replaced() && standing.may_have_programs() {
                 let why = "may be made anew";
                 cover.rules.extend(self.await_programs(order, standing.path, why, version));
             }
         }
         for (anchor, rules) in &cover.split {
+            let to =
+                if order.machine.supervises() { " to calls that avoid the library" } else { "" };
             self.notes.push(format!(
                 "{}: something in it is denied, so {rules} rules name the rest one by one, and what \
-                 appears there later is denied to calls that avoid the library",
+                 appears there later is denied{to}",
                 anchor.display()
             ));
         }
@@ -159,6 +171,17 @@ impl Draft {
         Some(Rule { path: there.to_owned(), rights })
     }
 
+    /// Takes note of what may be moved away with Landlock's leave to start it.
+    fn carry_programs(&mut self, from: &Path, to: &Path, supervised: bool) {
+        self.inexact = self.inexact.union(Capabilities::EXECUTE);
+        self.notes.push(format!(
+            "{}: {} judges execute by call, because programs may be moved from there to {}",
+            from.display(),
+            judge(supervised),
+            to.display()
+        ));
+    }
+
     /// Rules for what tiers open where no grant does; they are as wide as patterns are.
     fn opened(&mut self, order: &Order<'_>, version: ABI) -> Vec<Rule> {
         let patterns = order.tiers.opening().map(|(tier, pattern)| (tier, pattern.stem()));
@@ -197,10 +220,11 @@ impl Draft {
             Obstacle::Large => "it has too many entries to name those that are not denied",
             Obstacle::Unlisted => "its entries cannot be listed",
             Obstacle::ByRoute => "two links lead there with a rule for each",
+            Obstacle::Unsupervised => "without a supervisor nobody could list it otherwise",
         };
         let (at, caps) = (excess.at.display(), excess.caps);
-        let who = if supervised { "the supervisor" } else { "only the library" };
-        self.notes.push(format!("{at}: {who} judges {caps} by call, because {why}"));
+        self.notes
+            .push(format!("{at}: {} judges {caps} by call, because {why}", judge(supervised)));
     }
 
     /// The plan that it makes.
@@ -260,6 +284,11 @@ impl Draft {
             notes: self.notes,
         }
     }
+}
+
+/// Who judges by call what Landlock cannot say.
+const fn judge(supervised: bool) -> &'static str {
+    if supervised { "the supervisor" } else { "only the library" }
 }
 
 fn withheld(order: &Order<'_>, bounded: bool) -> CapabilitySet {
@@ -341,7 +370,7 @@ fn weaker(machine: Machine) -> Option<String> {
     let held = match (machine.landlock > 0, machine.supervises()) {
         (true, true) if missing.is_empty() => return None,
         (true, true) => "programs without the library cannot connect, bind or fchmod",
-        (true, false) => "held by library and Landlock, without a supervisor",
+        (true, false) => "held by the library within Landlock's bounds, without a supervisor",
         (false, true) => "held by library and supervisor, without Landlock's bounds",
         (false, false) => "held by the library alone, which a program can evade",
     };

@@ -7,6 +7,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::decide::{self, Request};
 use jp_confine_policy::image::Image;
+use rustix::fs::{Access, access};
 
 /// A place that some grant stands on.
 #[derive(Clone, Copy, Debug)]
@@ -25,10 +26,16 @@ pub(super) struct Standing<'a> {
     pub(super) above: Capabilities,
     /// A policy file or an option grants it, and not the product by itself.
     pub(super) declared: bool,
+    /// Nobody else than the product grants it.
+    pub(super) own: bool,
     /// The run may make it anew by what it grants itself, see [`renews_itself`].
     pub(super) renewed: bool,
     /// As that, programs in it, see [`renews_programs`].
     pub(super) renews_programs: bool,
+    /// The run may give it another name: nothing in it has to stay, or it is a file, which can be linked.
+    pub(super) may_leave: bool,
+    /// Some of what is in it is kept from what is granted here.
+    pub(super) excludes_below: bool,
 }
 
 impl Standing<'_> {
@@ -49,6 +56,18 @@ impl Standing<'_> {
         self.caps.contains(Capabilities::EXECUTE.union(Capabilities::DELETE))
             && (self.renews_programs || self.above.contains(Capabilities::CREATE))
             && !self.above.contains(Capabilities::EXECUTE)
+    }
+
+    /// Whether the run may move or link what is here to `there`, with Landlock's rule, and there it may not be started.
+    /// That takes all here that is granted there, by which reading is not exact there in any case. Of what the product
+    /// grants by itself only the run's `TMPDIR` is such a place, whose programs are the run's own.
+    pub(super) fn may_carry_programs_to(&self, there: &Self) -> bool {
+        let starts_all = there.caps.contains(Capabilities::EXECUTE) && !there.excludes_below;
+        !self.own
+            && self.may_leave
+            && self.caps.contains(there.caps.union(Capabilities::EXECUTE))
+            && there.caps.contains(Capabilities::CREATE)
+            && !starts_all
     }
 
     /// Whether the run may make what is to be read here, where nothing is yet, as `is_absent` says, or something else
@@ -101,8 +120,11 @@ pub(super) fn of<'a>(
             by_route,
             above,
             declared: same.iter().any(|(_, grant)| is_declared(&grant.origin)),
+            own: same.iter().all(|(_, grant)| matches!(grant.origin, Origin::Product { .. })),
             renewed,
             renews_programs,
+            may_leave: may_leave(path, caps.intersection(found.below_all)),
+            excludes_below: decide::excludes_below(image, place),
         });
     }
     standings
@@ -131,6 +153,14 @@ const fn is_declared(origin: &Origin) -> bool {
 fn renews_itself(path: &Path, caps: Capabilities, workspace: &Path) -> bool {
     let replaces = Capabilities::CREATE.union(Capabilities::DELETE);
     path != workspace && path.starts_with(workspace) && caps.contains(replaces)
+}
+
+/// Whether what is at `path` may be had under another name, where `caps` hold on it and everywhere below: moved, for
+/// which its user has to be able to change the directory around it, or linked. Looks at the disk.
+fn may_leave(path: &Path, caps: Capabilities) -> bool {
+    let may_change = |directory| access(directory, Access::WRITE_OK).is_ok();
+    let moves = || caps.contains(Capabilities::DELETE) && path.parent().is_some_and(may_change);
+    !path.is_dir() || moves()
 }
 
 /// Whether programs are to start that are made anew at `path`. Landlock's right to start programs in the directory

@@ -294,6 +294,9 @@ fn a_denied_directory_may_not_be_listed_either() {
     assert!(plan.leaves_reads && !plan.leaves_listings, "files are named one by one");
     assert_eq!(scene.rights(&plan, "a"), None);
     assert!(scene.rights(&plan, "a/b").is_some_and(|rights| rights.contains(AccessFs::ReadDir)));
+    let alone = scene.plan_on(NEW.without_listener(), Enforce::Layered).expect("a plan");
+    assert!(!alone.leaves_reads && alone.holders[0].landlock == Kernel::Bound, "{alone:?}");
+    assert!(scene.rights(&alone, "a").is_some_and(|rights| rights.contains(AccessFs::ReadDir)));
 }
 
 #[test]
@@ -343,6 +346,29 @@ fn programs_that_may_be_made_anew_are_judged_by_call() {
         .grant("a", Capabilities::ALL.difference(Capabilities::EXECUTE), &[])
         .grant("a/tool", RUN, &[]);
     assert!(kept.plan().traps.is_some_and(|traps| !traps.executes));
+}
+
+/// Landlock's rule goes along with what it stands on, so that there is none where one above it does.
+#[test]
+fn programs_that_may_be_moved_are_judged_by_call() {
+    let data = Capabilities::ALL.difference(Capabilities::EXECUTE);
+    let typed = |around: &str, bin, caps| {
+        let scene = Scene::new(&["a/bin/p", "data/f"]).grant(around, RUN, &[]);
+        let mut scene = scene.grant("a/bin", bin, &[]).grant("data", caps, &[]);
+        scene.grants[1].origin = Origin::Flag { text: "-x bin".to_owned() };
+        scene
+    };
+    let plan = typed("", Capabilities::ALL, data).plan();
+    assert!(traps(&plan).executes, "{plan:?}");
+    assert!(plan.notes.iter().any(|note| note.contains("bin: the supervisor")), "{plan:?}");
+    for (around, bin, caps, why) in [
+        ("", Capabilities::ALL, Capabilities::ALL, "they may start there, too"),
+        ("", Capabilities::ALL.difference(Capabilities::DELETE), data, "it stays"),
+        ("", RUN, data, "it would gain something there"),
+        ("a", Capabilities::ALL, data, "the rule above stays"),
+    ] {
+        assert!(!traps(&typed(around, bin, caps).plan()).executes, "{why}");
+    }
 }
 
 /// The library leaves reads to Landlock still, which is no wider than the policy.
@@ -436,6 +462,8 @@ fn a_machine_that_lacks_something_is_told_of() {
     assert!(no_landlock.bounds.is_none() && no_landlock.static_programs_allowed());
     assert!(traps(&no_landlock).processes);
     assert!(traps(&no_landlock).reads && traps(&no_landlock).executes);
+    let old = on(Machine { landlock: 2, ..NEW }).describe();
+    assert!(!old.contains("Landlock 2:") && old.contains("Landlock 3:"), "{old}");
     let alone = on(NEW.without_listener());
     assert!(alone.bounds.is_some() && alone.traps.is_none() && !alone.static_programs_allowed());
     let nothing = on(Machine { landlock: 0, ..NEW }.without_listener());

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::Plan;
-use super::bounds::Bounds;
 use crate::filter::Traps;
+use crate::machine::LANDLOCK_GREW;
 use crate::report;
 use crate::sys::child;
 
@@ -36,7 +36,8 @@ impl Plan {
         section(&mut text, "landlock", self.landlock());
         let notes = self.weaker.iter().chain(&self.notes);
         section(&mut text, "notes", notes.cloned());
-        section(&mut text, "limits", self.limits().into_iter().map(str::to_owned));
+        let limits = self.limits().into_iter().map(str::to_owned);
+        section(&mut text, "limits", limits.chain(self.outgrown()));
         report::folded(&text)
     }
 
@@ -89,7 +90,7 @@ impl Plan {
             (None, Some(_)) => Some("not held but by Landlock: calls that avoid the library"),
             (None, None) => Some("not held: calls that avoid the library, io_uring"),
         });
-        if !self.bounds.as_ref().is_some_and(Bounds::scopes) {
+        if self.bounds.is_none() {
             limits.push("not held: signals to processes outside the run (Landlock 6 would)");
         }
         if self.bounds.is_some() {
@@ -101,6 +102,16 @@ impl Plan {
 }
 
 impl Plan {
+    /// What later versions of Landlock would hold.
+    fn outgrown(&self) -> impl Iterator<Item = String> {
+        let version = self.bounds.as_ref().map(|bounds| bounds.version as i32);
+        let lacks = move |later: i32| version.is_some_and(|version| version < later);
+        LANDLOCK_GREW
+            .into_iter()
+            .filter(move |(later, _)| lacks(*later))
+            .map(|(later, loss)| format!("without Landlock {later}: {loss}"))
+    }
+
     /// What the filter, or the lack of a capability, refuses without a word to anybody.
     fn silent(&self) -> impl Iterator<Item = &'static str> {
         let by_filter = match (self.traps.is_some(), self.bounds.is_some()) {

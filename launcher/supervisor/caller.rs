@@ -180,6 +180,9 @@ impl<'a> Caller<'a> {
         if fd < 0 {
             return Err(Errno::BADF);
         }
+        if !self.proc.shares_descriptors {
+            return Err(unreadable(Errno::NOSYS));
+        }
         let process = self.handle().map_err(unreadable)?;
         let share = || pidfd_getfd(&process, fd, PidfdGetfdFlags::empty());
         look_into(share).map_err(|errno| match errno {

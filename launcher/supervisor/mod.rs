@@ -49,7 +49,7 @@ use std::sync::atomic::AtomicUsize;
 
 use counts::{Count, Counts};
 use policy::Policy;
-use proc::Proc;
+pub(crate) use proc::Proc;
 use share::Shares;
 use waiting::Waiting;
 use workers::Workers;
@@ -82,27 +82,28 @@ impl Supervisor {
     ///
     /// `image` is the compiled policy, `record` the record of denials, open for appending, `page` the
     /// page by which the processes of the run tell each other of directories that moved, `consent` who
-    /// is asked. `counting` makes every call a little slower, and so does `learner`, who is told of what
-    /// was allowed. `network` is what connections are judged by, if they are.
+    /// is asked. `learner`, who is told of what was allowed, makes every call a little slower. `network` is what
+    /// connections are judged by, if they are; `proc` is its own view.
     ///
     /// # Errors
-    /// Where `/proc` is missing or of another pid namespace, or the image is damaged.
+    /// Where the image is damaged.
     pub(crate) fn new(
         image: Vec<u8>,
         record: File,
         page: &OwnedFd,
         consent: Arc<Consent>,
-        counting: bool,
         learner: Option<Recorder>,
         network: Option<Judged>,
+        proc: Proc,
     ) -> io::Result<Self> {
         let network = network.map(Judged::open).transpose()?;
         let policy = Policy::new(image, record, page, consent, learner, network)?;
-        Ok(Self {
-            policy: Arc::new(policy),
-            proc: Arc::new(Proc::open()?),
-            counts: counting.then(Arc::default),
-        })
+        Ok(Self { policy: Arc::new(policy), proc: Arc::new(proc), counts: None })
+    }
+
+    /// The same, which counts the calls if that is `wanted`: it makes every one a little slower.
+    pub(crate) fn counting(self, wanted: bool) -> Self {
+        Self { counts: wanted.then(Arc::default), ..self }
     }
 
     /// Begins to answer what the run asks on the network, on threads of its own.

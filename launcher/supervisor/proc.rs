@@ -30,12 +30,16 @@ pub(crate) struct Proc {
     pid_namespace: u64,
     ipc_namespace: Option<u64>,
     protection: Protection,
+    /// Whether descriptors of callers can be shared (`pidfd_getfd(2)`).
+    pub(super) shares_descriptors: bool,
 }
 
 impl Proc {
+    /// `shares_descriptors` is whether those of callers can be shared.
+    ///
     /// # Errors
     /// Where there is no `/proc`, or it is that of another pid namespace.
-    pub(crate) fn open() -> io::Result<Self> {
+    pub(crate) fn open(shares_descriptors: bool) -> io::Result<Self> {
         let all = open("/proc", HELD, Mode::empty())?;
         let own = std::process::id().to_string();
         let shown = readlinkat(&all, "self", Vec::new())?;
@@ -60,6 +64,7 @@ impl Proc {
             pid_namespace,
             ipc_namespace,
             protection,
+            shares_descriptors,
         })
     }
 

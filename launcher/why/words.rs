@@ -19,7 +19,7 @@ pub(super) fn nothing(workspace: &Workspace) -> String {
     format!(
         "no denials are on record for the last run in {root}\n\
          what looked absent in the home may be there: {explain}\n\
-         what Landlock refused by itself, as to static programs, is on no record:\n\
+         what Landlock refused by itself is on no record:\n\
          {verbose} says what it holds\n"
     )
 }

@@ -213,6 +213,27 @@ fn rows_of_the_system_s_tools() {
     assert_eq!(Mode::under_test(), Mode::Confined, "every row succeeds bare");
 }
 
+/// Landlock's leave to start programs goes along with the folder that it stands on.
+#[test]
+fn programs_do_not_start_where_they_were_moved_to() {
+    let Some(program) = busybox() else { return skip("no static busybox") };
+    if Holder::under_test() == Holder::Library {
+        return skip("the library alone starts no static program");
+    }
+    let rule =
+        |path: &str, caps: &str| format!("[[access.fs]]\npath = '{path}'\nread = true\n{caps}");
+    let scratch = Scratch::new();
+    scratch.copy_program(&program, "ws/bin/busybox");
+    set_up(&scratch, "mkdir data");
+    let execute = rule(".", "execute = true\n") + &rule("bin", "write = true\nexecute = true\n");
+    scratch.write("policy.toml", &(execute + &rule("data", "write = true\n")));
+    let policy = scratch.path("policy.toml");
+    let line = "bin/busybox mv bin data/bin && ! data/bin/busybox echo TOPSECRET";
+    let run = Run::new(&scratch, "bin/busybox", &["sh", "-c", line]);
+    let run = run.flags(&["-p", policy.to_str().expect("UTF-8")]).run();
+    run.assert_ok().assert_no_secret().assert_stderr("denied execute data/bin/busybox");
+}
+
 #[test]
 fn rows_of_a_static_busybox() {
     assert_rows_of_busybox(Scratch::new);

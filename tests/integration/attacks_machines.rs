@@ -160,6 +160,37 @@ fn strict_refuses_where_a_layer_is_missing() {
     assert_eq!(Mode::under_test(), Mode::Confined, "bare there is nothing to refuse");
 }
 
+/// What is taken for absent is not made use of either.
+#[test]
+fn descriptors_are_not_shared_where_they_cannot_be() {
+    if !is_of_interest() {
+        return;
+    }
+    let scratch = tree(Linking::Static);
+    let run = attack(&scratch, "pidfd_getfd", "bind socket");
+    assert_eq!(answer(&run), "EACCES", "{run}");
+    assert_said(&run, "pidfd_getfd", Left::Supervisor);
+}
+
+/// For the sake of what is denied nobody is refused what is granted around it.
+#[test]
+fn what_is_around_a_denial_is_listed_everywhere() {
+    if !is_of_interest() {
+        return;
+    }
+    let rule = |path: &str| format!("[[access.fs]]\npath = '{path}'\n");
+    for (without, _) in MACHINES {
+        let scratch = Scratch::new();
+        scratch.write("ws/kept/file", "");
+        scratch.write("policy.toml", &(rule(".") + "read = true\n" + &rule("kept")));
+        let policy = scratch.path("policy.toml");
+        let run =
+            Run::sh(&scratch, "ls && ls kept").flags(&["-p", policy.to_str().expect("UTF-8")]);
+        let run = run.env("JP_CONFINE_WITHOUT", without).run();
+        run.assert_stdout("file").assert_stderr("kept': Permission denied");
+    }
+}
+
 /// A kernel that answers the system call `number` with `errno`, as an old one or a container does.
 fn on_a_kernel(scratch: &Scratch, number: i64, errno: i32, line: &str) -> Outcome {
     on_a_kernel_by(scratch, &[PRODUCT, "--"], (number, errno), line)

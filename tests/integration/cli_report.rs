@@ -369,6 +369,19 @@ fn denials_on_a_full_disk() {
     }
 }
 
+/// A program in memory has no path, and is there all the same.
+#[test]
+fn programs_in_memory_are_told_of() {
+    if !have("python3") {
+        return skip("no python3");
+    }
+    let scratch = Scratch::new();
+    let script = "import os\nfd = os.memfd_create('m')\nos.write(fd, open('/bin/true', 'rb').read())\n\
+                  try: os.execve(fd, ['true'], {})\nexcept PermissionError: print('refused')";
+    let run = product(&scratch, &["--", "python3", "-c", script]).run();
+    run.assert_ok().assert_stdout("refused").assert_stderr("denied execute /memfd:m (deleted)");
+}
+
 #[test]
 fn events_that_cannot_be_written() {
     let scratch = Scratch::new();
@@ -384,8 +397,10 @@ fn what_a_launcher_inside_looks_up_for_itself_is_no_news() {
     scratch.write("home/.config/jp-confine/config.toml", "");
     std::fs::create_dir_all(scratch.path("home/.local/share/jp-confine/workspaces")).expect("made");
     scratch.copy_program(Path::new(PRODUCT), "ws/inner");
+    scratch.write("ws/dir/file", "");
+    let outer = ["--deny", "dir", "-x", PRODUCT, "--"];
     for program in [PRODUCT, "./inner"] {
-        let run = product(&scratch, &["-x", PRODUCT, "--", program, "-q", "--", "false"]).run();
+        let run = product(&scratch, &[&outer[..], &[program, "--", "false"]].concat()).run();
         assert!(!run.assert_code(1).stderr.contains("denial"), "{run}");
     }
     scratch.copy_program(Path::new("/bin/cat"), "ws/jp-confine");

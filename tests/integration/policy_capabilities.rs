@@ -150,6 +150,22 @@ mod create_or_update {
         );
     }
 
+    /// Nor where the directory is missing, whoever is asked. What may be read is told to be no directory.
+    #[test]
+    fn missing_directories_are_not_told_to_who_would_make_a_file() {
+        assert_answers(
+            R,
+            &[
+                ("read_creat area/missing/new", "EACCES"),
+                ("rdwr_creat area/missing/new", "EACCES"),
+                ("mkdir area/missing/new", "EACCES"),
+                ("bind area/missing/new", "EACCES"),
+                ("read_creat area/file/new", "ENOTDIR"),
+            ],
+        );
+        assert_answers(C, &[("bind area/missing/new", "ENOENT")]);
+    }
+
     #[test]
     fn read_and_write_of_a_new_file_needs_no_read() {
         assert_answers(C, &[("rdwr_creat area/new", "ok"), ("rdwr_creat area/new", "EACCES")]);

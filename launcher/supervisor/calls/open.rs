@@ -335,6 +335,9 @@ pub(super) fn nowhere(task: &Task<'_>, argument: &Argument<'_>, how: How, errno:
         OpenVerdict::Deny(denial) if !denial.ask && is_told(how, denial, &path, errno) => {
             task.denied(denial, subject)
         }
+        OpenVerdict::OnlyExisting(denial) if !denial.ask && errno == Errno::NOENT => {
+            task.denied(denial, subject)
+        }
         OpenVerdict::Allow if how.has(libc::O_CREAT) => {
             task.learn(Outcome::Used, &path, how.need_to_make());
             errno

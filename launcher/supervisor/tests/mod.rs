@@ -26,7 +26,7 @@ use jp_confine_policy::tiers::Tiers;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::Pid;
 
-use super::Supervisor;
+use super::{Proc, Supervisor};
 use crate::consent::{About, Consent};
 use crate::events::{Denial, Record};
 use crate::sys::trapped;
@@ -151,10 +151,9 @@ impl Ground {
         let append = OpenOptions::new().append(true).open(record.path()).expect("open");
         let page = memfd_create("page", MemfdFlags::CLOEXEC).expect("a page");
         File::from(page.try_clone().expect("cloned")).set_len(4096).expect("long");
-        let supervisor =
-            Supervisor::new(self.image(), append, &page, nobody(), counting, None, None)
-                .expect("made");
-        (record, Arc::new(supervisor))
+        let proc = Proc::open(true).expect("/proc");
+        let supervisor = Supervisor::new(self.image(), append, &page, nobody(), None, None, proc);
+        (record, Arc::new(supervisor.expect("made").counting(counting)))
     }
 
     fn enter(

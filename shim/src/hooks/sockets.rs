@@ -8,7 +8,7 @@ use jp_confine_policy::decide;
 
 use crate::buffer::Buffer;
 use crate::errno::{Errno, Reply};
-use crate::hooks::entries::no_entry;
+use crate::hooks::entries::{may_create, no_entry, nowhere};
 #[cfg(target_os = "linux")]
 use crate::hooks::linux::sockets::{connect_to_host, is_for_others, send_by_libc};
 #[cfg(target_os = "linux")]
@@ -148,12 +148,16 @@ fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
         let mut spelling = Spelling::new();
         spelling.read_own(libc::AT_FDCWD, path.as_bytes())?;
         let taken = Errno(libc::EADDRINUSE);
-        let Some(entry) = resolve::entry(image, &mut spelling)? else {
-            return Err(no_entry(image, c"bind", &spelling, taken));
+        let entry = match resolve::entry(image, &mut spelling) {
+            Ok(Some(entry)) => entry,
+            Ok(None) => return Err(no_entry(image, c"bind", &spelling, taken)),
+            Err(errno) => {
+                let again = || sys::bind(fd, address.at.cast(), address.len);
+                return nowhere(image, c"bind", &mut spelling, may_create, errno, again);
+            }
         };
         let request = entry.request();
-        let verdict = decide::access(image, &request, Capabilities::CREATE);
-        report::settle(image, verdict, Subject::of(c"bind", &request))?;
+        report::settle(image, may_create(image, &request), Subject::of(c"bind", &request))?;
         #[cfg(target_os = "linux")]
         return sys::bind_name(fd, address.at.cast(), address.len);
     }
