@@ -324,7 +324,7 @@ impl Running {
                 Some(Report::Ended(end)) => {
                     supervised.ended = Some((end, Instant::now()));
                     if self.hung_up {
-                        hang_up_group();
+                        hang_up_rest(supervised.pid);
                     }
                 }
                 Some(Report::Left(descendant)) => supervised.left.push(descendant),
@@ -382,8 +382,7 @@ impl Running {
     /// then ends the run.
     fn pass_on(&self, arrival: Arrival) {
         if let Some(supervised) = self.supervisor.as_ref().filter(|one| one.ended.is_some()) {
-            let is_own = arrival.sender.is_some_and(|sender| self.is_front(sender));
-            if ENDING.contains(&arrival.signal) && !is_own {
+            if ENDING.contains(&arrival.signal) {
                 // It has not been collected, so that the number is still its own.
                 let _ = rustix::process::kill_process(supervised.pid, Signal::TERM);
             }
@@ -403,13 +402,12 @@ impl Running {
     }
 
     /// Of a terminal that is gone the kernel tells the process that leads the session, and once that has ended the
-    /// group in the foreground (`tty_jobctrl.c`). For the program's sake this process is neither.
+    /// group in the foreground (`tty_jobctrl.c`). For the program's sake this process leads nothing.
     fn hang_up(&mut self) {
         self.hung_up = true;
-        if self.supervisor.as_ref().is_some_and(|supervised| supervised.ended.is_some()) {
-            hang_up_group();
-        } else {
-            let _ = rustix::process::kill_process(self.child, Signal::HUP);
+        match &self.supervisor {
+            Some(supervised) if supervised.ended.is_some() => hang_up_rest(supervised.pid),
+            _ => hang_up(self.child),
         }
     }
 
@@ -435,9 +433,18 @@ fn leads_session() -> bool {
     rustix::process::getsid(None).is_ok_and(|session| session == rustix::process::getpid())
 }
 
-/// Hangs up what the program left in the group, of which this process is.
-fn hang_up_group() {
-    let _ = rustix::process::kill_current_process_group(Signal::HUP);
+/// Hangs up what the program left in the session, whose foreground nobody knows any more; but not the `supervisor`.
+fn hang_up_rest(supervisor: Pid) {
+    let session = rustix::process::getsid(None);
+    let left = descendants::all().into_iter().filter_map(|one| Pid::from_raw(one.pid));
+    left.filter(|pid| *pid != supervisor && rustix::process::getsid(Some(*pid)) == session)
+        .for_each(hang_up);
+}
+
+/// As the kernel does, so that who is stopped hears of it.
+fn hang_up(process: Pid) {
+    let _ = rustix::process::kill_process(process, Signal::HUP);
+    continue_process(process);
 }
 
 /// Why there is no supervisor.

@@ -63,6 +63,8 @@ pub(crate) struct Prepared {
     pub(crate) tiers: Tiers,
     /// Where a rule would be added.
     pub(crate) rule_places: RulePlaces,
+    /// What rules of files grant nothing on, canonical, where they do not hold because rules are learned.
+    pub(crate) set_aside: Vec<PathBuf>,
     /// The policy file of the workspace itself, if it has one.
     pub(crate) workspace_file: Option<Rc<Source>>,
     /// Where the user's own patterns belong.
@@ -109,7 +111,9 @@ pub(crate) fn prepare(
     let held = Held::of(context, workspace, options, &written, &resources)?;
     let rule_places = rule_places(&layers, options);
     let mut declared = layers.declared(options.tool.as_deref())?;
+    let mut set_aside = Vec::new();
     if run.is_some_and(|run| run.learning) {
+        set_aside = declared.withheld(&root);
         declared = declared.outside();
         network = network.watched(options);
     }
@@ -177,6 +181,7 @@ pub(crate) fn prepare(
         image,
         tiers,
         rule_places,
+        set_aside,
         workspace_file: layers.workspace_file().cloned(),
         own_lists: layers.own_lists(context, options.tool.as_deref(), &profiles),
         exposed,

@@ -278,8 +278,8 @@ impl Advisor<'_> {
         way_out(restraint, denial.question, self.person)
     }
 
-    /// The way out where patterns of the user's own `read_paths` alone withhold a change: they are moved, unless that
-    /// would open the home.
+    /// The way out where patterns of the user's own `read_paths` alone withhold a change: they are moved where they name
+    /// nothing else, and give way to one that does where they do.
     pub(super) fn moved_to_write(&self, denial: &Denial, asked: Asked<'_>) -> Option<Advice> {
         if denial.restraint != Some(Restraint::Read) || denial.question {
             return None;
@@ -287,11 +287,19 @@ impl Advisor<'_> {
         let (tiers, moved) = self.tiers.moved_to_write(path_of(&denial.path));
         let own = format!("{}:", self.own_lists.get(Tier::Read)?.file);
         let is_own = |one: &Pattern| one.place.as_ref().is_some_and(|it| it.starts_with(&own));
-        let may_move = |one: &&Pattern| is_own(one) && !self.is_home_or_above(&one.stem());
+        let path = path_of(&denial.path);
+        let literal = Pattern::literal(path)?;
         let has_list = self.own_lists.get(Tier::Write).is_some();
         let advisor = Advisor { tiers: &tiers, ..*self };
         let suffices = || Trial::of(advisor, Means::Files).allows(&[asked]);
-        (has_list && moved.iter().all(may_move) && suffices()).then(|| moving(&moved))
+        let is_way = has_list && moved.iter().all(|one| is_own(one)) && suffices();
+        is_way.then(|| {
+            if moved.iter().all(|one| one.stem() == path) {
+                moving(&moved)
+            } else {
+                giving_way(&moved, literal)
+            }
+        })
     }
 
     /// What a person is asked about with all `steps` taken.
@@ -312,17 +320,37 @@ impl Advisor<'_> {
     }
 }
 
-/// To take these patterns out of `read_paths`, and add them to `write_paths`.
-fn moving(patterns: &[&Pattern]) -> Advice {
+/// Patterns, for people.
+fn in_words(patterns: &[&Pattern]) -> String {
     let named: Vec<String> =
         patterns.iter().map(|one| format!("`{}`", report::path(&one.text))).collect();
-    let named = named.join(" and ");
+    named.join(" and ")
+}
+
+/// To take these patterns out of `read_paths`, and add them to `write_paths`.
+fn moving(patterns: &[&Pattern]) -> Advice {
+    let named = in_words(patterns);
     let (belong, these) = if patterns.len() > 1 { ("belong", "them") } else { ("belongs", "it") };
     let patterns = patterns.iter().map(|one| (Tier::Write, one.text.clone())).collect();
+    instead(
+        format!("{named} {belong} into write_paths; first take {these} out of read_paths"),
+        patterns,
+    )
+}
+
+/// To take these patterns, which open more, out of `read_paths`, and add `literal` to `write_paths`.
+fn giving_way(patterns: &[&Pattern], literal: String) -> Advice {
+    let named = in_words(patterns);
+    let first = format!(
+        "what {named} opens is for reading alone; first take that out of read_paths, and name anew what is still to be \
+         read"
+    );
+    instead(first, vec![(Tier::Write, literal)])
+}
+
+fn instead(first: String, patterns: Vec<(Tier, String)>) -> Advice {
     Advice::Withheld {
-        first: First::TakeOut(format!(
-            "{named} {belong} into write_paths; first take {these} out of read_paths"
-        )),
+        first: First::TakeOut(first),
         options: Vec::new(),
         written: Written { patterns, ..Written::default() },
         question: None,

@@ -85,6 +85,11 @@ impl File {
         Some(if field == "path" { mark.path.clone() } else { mark.whole.clone() })
     }
 
+    /// Whether it is written as TOML.
+    pub(super) const fn is_toml(&self) -> bool {
+        matches!(self.notation, Notation::Toml)
+    }
+
     /// Whether it has something under these keys.
     pub(super) fn has(&self, keys: &[&str]) -> bool {
         let root = document::parse(&self.source, self.notation);

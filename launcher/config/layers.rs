@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use jp_confine_policy::Capability;
+use jp_confine_policy::canonical::{Op, Root};
 use jp_confine_policy::compile_error::CompileError;
 use jp_confine_policy::control;
 use jp_confine_policy::layers::{self, Layer, Layered, Merged};
@@ -21,6 +22,7 @@ use super::scope::Scope;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::profile::Profile;
+use crate::report;
 use crate::workspace;
 
 /// No policy is this long; whatever is was not meant as one.
@@ -47,6 +49,18 @@ pub(crate) struct Declared {
 }
 
 impl Declared {
+    /// What is in the workspace at `root` and its rules grant nothing on, canonical. What cannot be resolved is left for
+    /// where rules are compiled.
+    pub(crate) fn withheld(&self, root: &Root) -> Vec<PathBuf> {
+        let inside = self.rules.iter().flatten().filter(|rule| !rule.external());
+        inside
+            .filter(|rule| rule.capabilities().is_empty())
+            .filter_map(|rule| root.resolve(rule.path().as_std_path(), Op::Content).ok())
+            .map(|resolved| resolved.path)
+            .filter(|path| path != root.as_path())
+            .collect()
+    }
+
     /// What counts of it while rules for the inside are learned: what it says about the outside, and
     /// then all that is inside.
     pub(crate) fn outside(self) -> Self {
@@ -284,9 +298,13 @@ fn read(file: fs::File) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
+fn shown(path: &Path) -> String {
+    report::path(&path.to_string_lossy())
+}
+
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
     Failure::advised(
-        format!("the policy file {} cannot be read: {error}", path.display()),
+        format!("the policy file {} cannot be read: {error}", shown(path)),
         "without it the policy would be another one, so nothing was run",
     )
 }
@@ -295,7 +313,7 @@ fn decode(path: &Path, text: Vec<u8>, trust: Trust) -> Result<File, Failure> {
     let name = path.display().to_string();
     let text = String::from_utf8(text).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::own(format!("the policy file {name} is not UTF-8 at byte {at}"))
+        Failure::own(format!("the policy file {} is not UTF-8 at byte {at}", shown(path)))
     })?;
     let notation = notation(path, &text);
     let source = Rc::new(Source::new(&name, text));

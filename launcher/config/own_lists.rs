@@ -159,7 +159,7 @@ impl Layers {
         let own = || self.files().iter().rev().filter(|file| file.trust == Trust::User);
         let of_tool = |file: &File| {
             let named = file.tools.iter().find(|it| Some(it.name.as_str()) == tool);
-            named.filter(|it| begun(&it.tiers)).map(|it| format!("tools.{}.file_policy", it.name))
+            named.filter(|it| begun(&it.tiers)).map(|it| table_of(&it.name))
         };
         let of_file = |file: &File| begun(&file.tiers).then(|| "file_policy".to_owned());
         let found = |table: &dyn Fn(&File) -> Option<String>| {
@@ -168,18 +168,41 @@ impl Layers {
                 Some(OwnList { file, table, key: key(), begun: Begun::List })
             })
         };
+        // Begun where it opens no more than has to be: for the tool alone, or by a file that has such lists already.
+        let new_in = |known: &File, keys: &[&str], table: String| {
+            let begun = if known.has(&[keys, &[tier.field()]].concat()) {
+                Begun::List
+            } else if known.has(keys) {
+                Begun::Table
+            } else {
+                Begun::Nothing
+            };
+            OwnList { file: known.source.name.to_string(), table, key: key(), begun }
+        };
+        let new_of_tool = || {
+            let tool = tool?;
+            let has = |file: &&File| file.is_toml() && file.tools.iter().any(|it| it.name == tool);
+            Some(new_in(own().find(has)?, &["tools", tool, "file_policy"], table_of(tool)))
+        };
+        let new_of_file = || {
+            let has = |file: &&File| file.is_toml() && file.tiers.is_some();
+            Some(new_in(own().find(has)?, &["file_policy"], "file_policy".to_owned()))
+        };
         let new = || {
             let (file, table) = (file?.to_str()?.to_owned(), "file_policy".to_owned());
-            let known = own().find(|known| *known.source.name == *file);
-            let begun = match known.filter(|known| known.tiers.is_some()) {
-                Some(known) if known.has(&[&table, tier.field()]) => Begun::List,
-                Some(_) => Begun::Table,
-                None => Begun::Nothing,
-            };
-            Some(OwnList { file, table, key: key(), begun })
+            Some(OwnList { file, table, key: key(), begun: Begun::Nothing })
         };
-        found(&of_tool).or_else(|| found(&of_file)).or_else(new)
+        found(&of_tool)
+            .or_else(|| found(&of_file))
+            .or_else(new_of_tool)
+            .or_else(new_of_file)
+            .or_else(new)
     }
+}
+
+/// The table of a tool's own lists.
+fn table_of(tool: &str) -> String {
+    format!("tools.{}.file_policy", rule_text::key(tool))
 }
 
 #[cfg(test)]
@@ -260,6 +283,15 @@ mod tests {
             ),
             (place(Tier::Read, None, read, read), ("named.toml file_policy", Begun::List)),
             (place(Tier::Read, None, of_tool, ""), ("config.toml file_policy", Begun::Nothing)),
+            (
+                place(write, Some("t"), of_tool, ""),
+                ("config.toml tools.t.file_policy", Begun::Table),
+            ),
+            (
+                place(write, Some("t"), "[tools.t]\n", read),
+                ("config.toml tools.t.file_policy", Begun::Nothing),
+            ),
+            (place(write, None, "", read), ("named.toml file_policy", Begun::Table)),
             (
                 place(Tier::Read, Some("t"), of_tool, read),
                 ("config.toml tools.t.file_policy", Begun::List),

@@ -52,7 +52,10 @@ impl Target<'_> {
             (_, ["tools", name, "sandbox"] | ["conversation", "tools", name])
                 if self.tool == Some(*name) =>
             {
-                Fate::Left("another form of what is learned")
+                Fate::Left(
+                    "another spelling, which cannot stand beside what is learned: what it says of commands, \
+                     variables, hosts and patterns has to be written in this one",
+                )
             }
             (_, [.., "file_policy", "read_paths" | "write_paths"]) if !self.is_inside => {
                 Fate::Left("outside of the workspace it would be your own word")

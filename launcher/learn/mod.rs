@@ -126,6 +126,12 @@ pub(crate) fn learn(
     let open = |option, path| Output::open(context, &workspace.root, option, path, wanted.force);
     let mut policy = open("--output", &policy)?;
     let mut html = wanted.html.as_deref().map(|path| open("--html", path)).transpose()?;
+    if html.as_ref().is_some_and(|html| html.is_same(&policy)) {
+        return Err(Failure::advised(
+            "--output and --html name the same file",
+            "name another one for the page",
+        ));
+    }
     output::take_standard_output(std::iter::once(&mut policy).chain(&mut html))?;
 
     let mut lesson = Lesson::new()?;

@@ -1,7 +1,10 @@
 //! What names tell: which files hold secrets, and which decide what runs.
 
 /// Names of files that hold secrets, and of directories for them.
-const SECRET_NAMES: [&[u8]; 13] = [
+const SECRET_NAMES: [&[u8]; 16] = [
+    b"_netrc",
+    b".secrets",
+    b"kubeconfig",
     b".env",
     b".envrc",
     b".ssh",
@@ -19,7 +22,10 @@ const SECRET_NAMES: [&[u8]; 13] = [
 /// Beginnings of such names.
 const SECRET_STARTS: [&[u8]; 4] = [b".env.", b"id_", b"credentials", b"secrets."];
 /// Endings of such names.
-const SECRET_ENDS: [&[u8]; 9] = [
+const SECRET_ENDS: [&[u8]; 12] = [
+    b".env",
+    b".p8",
+    b".tfstate",
     b".pem",
     b".key",
     b".p12",
@@ -40,8 +46,10 @@ pub(crate) fn is_secret(path: &[u8]) -> bool {
         || names.windows(2).any(|pair| SECRET_PLACES.iter().any(|place| pair == place))
 }
 
+/// Whoever gives such a name does not mind its case.
 fn is_secret_name(name: &[u8]) -> bool {
-    SECRET_NAMES.contains(&name)
+    let name = name.to_ascii_lowercase();
+    SECRET_NAMES.contains(&&*name)
         || SECRET_STARTS.iter().any(|start| name.starts_with(start))
         || SECRET_ENDS.iter().any(|end| name.ends_with(end))
 }
@@ -82,6 +90,10 @@ mod tests {
             "gcp-credentials.json",
             ".kube/config",
             "sub/.docker/config.json",
+            "SERVER.KEY",
+            "prod.env",
+            "terraform.tfstate",
+            "kubeconfig",
         ] {
             assert!(is_secret(name.as_bytes()), "{name}");
         }

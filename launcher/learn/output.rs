@@ -53,6 +53,12 @@ impl Output {
         Some(report::shown(path.as_os_str().as_encoded_bytes(), &self.cwd))
     }
 
+    /// Whether both go to one file.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let place = |output: &Self| self.check(output.path.as_deref()?).ok();
+        place(self).is_some_and(|own| place(other) == Some(own))
+    }
+
     /// Whether it goes into the workspace.
     pub(crate) fn is_in_workspace(&self) -> bool {
         self.path.as_deref().is_some_and(|path| without_dots(path).starts_with(&self.root))

@@ -34,6 +34,8 @@ pub(crate) struct Stage<'a> {
     around: Vec<Grant>,
     /// What is on the list of sensitive paths.
     sensitive: &'a Tiers,
+    /// What the rules of files granted nothing on, in whose place the learned ones are.
+    set_aside: &'a [PathBuf],
     /// The links that stood in the workspace before the run.
     before: Links,
 }
@@ -49,13 +51,14 @@ impl<'a> Stage<'a> {
         };
         let around = policy.grants.iter().filter(stays).cloned().collect();
         let sensitive = policy.exposed.as_ref().unwrap_or(&policy.tiers);
-        Self { root, around, sensitive, before }
+        Self { root, around, sensitive, set_aside: &policy.set_aside, before }
     }
 
     /// Whether what is at `path` in the workspace may hold a secret: by its name, or because somebody says
-    /// so. A broader rule would have a person asked about that.
+    /// so, or granted nothing there. A broader rule would have a person asked about that.
     pub(crate) fn is_secret(&self, path: &[u8]) -> bool {
-        names::is_secret(path) || self.is_sensitive(path)
+        let is_below = |denied: &PathBuf| self.place(path).starts_with(denied);
+        names::is_secret(path) || self.is_sensitive(path) || self.set_aside.iter().any(is_below)
     }
 
     /// Whether `path` in the workspace is on the list of sensitive paths.

@@ -92,7 +92,7 @@ impl List {
     /// Whether the pattern, of the list `of`, is one of this field and about the path, or where it restricts about
     /// the spelling by which that was reached.
     fn has(self, of: Self, pattern: &Pattern, path: &Path, route: &Path) -> bool {
-        let is_spelled = self.restricts() && pattern.matches(route);
+        let is_spelled = self.restricts() && self != Self::Sensitive && pattern.matches(route);
         of.field() == self.field() && (pattern.matches(path) || is_spelled)
     }
 

@@ -24,7 +24,7 @@ static void again(const char *name, const char *mode)
         printf(", the old one is %s\n", fcntl(fd, F_GETFD) < 0 ? "closed" : "open");
         return;
     }
-    printf(", the same number %d, flags %x, at %ld", fileno(stream) == fd, fcntl(fd, F_GETFL), ftell(stream));
+    printf(", the same number %d, flags %x, at %ld", fileno(stream) == fd, fcntl(fd, F_GETFL) & ~O_NOFOLLOW, ftell(stream));
     if (strpbrk(mode, "wa+") && fputs("more", stream) >= 0)
         rewind(stream);
     printf(", reads '%s'\n", fgets(text, sizeof text, stream) ? text : "");

@@ -100,7 +100,7 @@ fn patterns_are_pasted_into_an_empty_list() {
     product(&scratch, &read).run().assert_ok();
 }
 
-/// What may only be read by a pattern may be changed by the same one in the other list.
+/// What may only be read by a pattern may be changed by one in the other list, that names nothing else.
 #[test]
 fn a_pattern_that_only_reads_belongs_into_the_other_list() {
     let scratch = Scratch::new();
@@ -111,15 +111,15 @@ fn a_pattern_that_only_reads_belongs_into_the_other_list() {
     let script = scratch.expand("echo x >> $OUT/target");
     let change = ["--", "sh", "-c", &script];
     write("read_paths");
-    let pattern = format!("`{}/**` belongs into write_paths", scratch.out().display());
+    let pattern = format!("what `{}/**` opens is for reading alone", scratch.out().display());
     product(&scratch, &change).run().assert_stderr(&pattern);
     write("write_paths");
     product(&scratch, &change).run().assert_ok();
     // Nobody is told to open the home.
     scratch.write("home/.config/jp-confine/config.toml", "[file_policy]\nread_paths = ['~/**']\n");
     let denied = attempt(&scratch, "echo x >> ~/.private/key");
-    denied.assert_stderr("no option and no rule outweighs it; the pattern belongs into");
-    assert!(!denied.stderr.contains("add to"), "{denied}");
+    let home = scratch.home();
+    denied.assert_stderr(&format!("write_paths = [\"{}/.private/key\"]", home.display()));
 }
 
 /// Who changes in place what he was advised to open for reading is told what is to be written then, too.
@@ -150,6 +150,23 @@ fn a_file_is_changed_in_place_as_its_patterns_are_pasted() {
         scratch.write("home/.config/jp-confine/config.toml", &format!("[file_policy]\n{lists}"));
     }
     panic!("not allowed by {lists:?}");
+}
+
+/// A pattern that covers more than what is to be changed is not moved for that.
+#[test]
+fn nothing_beside_a_file_becomes_writable_for_its_sake() {
+    let scratch = tree();
+    let file = "home/.config/jp-confine/config.toml";
+    scratch.write(file, "[file_policy]\nread_paths = ['~/.private/**']\n");
+    assert_ne!(attempt(&scratch, "echo x > $HOME/.private/key").code(), 0);
+    let advice = denials(&scratch);
+    let said = advice[0].to_string();
+    assert!(said.contains("~/.private/**") && !said.contains("belongs into"), "{said}");
+    let home = scratch.home();
+    let narrow = format!("write_paths = [\"{}/.private/key\"]", home.display());
+    scratch.write(file, &format!("[file_policy]\n{narrow}\n"));
+    assert_eq!(attempt(&scratch, "echo x > $HOME/.private/key").code(), 0);
+    assert_ne!(attempt(&scratch, "echo x > $HOME/.private/other").code(), 0);
 }
 
 /// Programs look at the root and at the home in passing: what is advised lists these, and opens nothing there.

@@ -51,6 +51,23 @@ fn what_the_workspaces_file_denies_stays_denied_in_its_place() {
     again.assert_stderr("denied command");
 }
 
+/// Where nothing used what a rule withheld, the learned rules do.
+#[test]
+fn what_a_rule_of_the_file_withheld_stays_withheld() {
+    let scratch = tree();
+    scratch.write("ws/keep/s", "KEY");
+    let file = "[[access.fs]]\npath = '.'\nread = true\n[[access.fs]]\npath = 'keep'\n";
+    scratch.write("ws/jp-confine.toml", file);
+    let learned = run(&scratch, &["learn"], "ls; cat file");
+    if !learns(&learned) {
+        return;
+    }
+    put_in_place(&scratch);
+    let again = run(&scratch, &[], "ls; cat file; cat keep/s");
+    let policy = scratch.read("ws/jp-confine.toml");
+    assert!(again.stdout.contains("inside") && !again.stdout.contains("KEY"), "{policy}\n{again}");
+}
+
 #[test]
 fn what_a_file_of_anybodys_opens_becomes_nobodys_own_word() {
     let scratch = tree();
@@ -98,6 +115,7 @@ fn nothing_runs_whose_policy_could_not_be_kept() {
     refused(&["learn", "-o", "l.json"], "--output l.toml");
     refused(&["learn", "-o", "l", "--html", "none/page.html"], "No such file or directory");
     refused(&["learn", "-o", "dir", "--force"], "it is a directory");
+    refused(&["learn", "-o", "l", "--html", "./l"], "the same file");
     refused(&["learn", "-o", "-", "--html", "-"], "standard output takes one");
     fs::set_permissions(scratch.ws(), Permissions::from_mode(0o555)).expect("closed");
     refused(&["learn"], "Permission denied");

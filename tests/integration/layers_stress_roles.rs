@@ -102,7 +102,10 @@ fn a_terminal_that_is_closed_ends_what_leads_its_session() {
     }
     let scratch = Scratch::new();
     let script = "sleep 300 & echo up; sleep 3; echo x > survived; sleep 300";
-    for mode in [Mode::Bare, Mode::Confined] {
+    let job = "bash -mc 'echo up; sleep 300; :'";
+    for (mode, script) in
+        [Mode::Bare, Mode::Confined].into_iter().flat_map(|mode| [(mode, script), (mode, job)])
+    {
         let run = Run::sh(&scratch, script).mode(mode);
         let mut command = run.command();
         let line = run.command_line();
