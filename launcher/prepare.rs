@@ -107,16 +107,14 @@ pub(crate) fn prepare(
     }
     let (written, resource_warnings) = beyond_files(&layers, options);
     let resources = written.compile().map_err(|error| Failure::own(error.to_string()))?;
-    let mut network = net::order::Order::of(options, &resources.net);
+    let is_learning = run.is_some_and(|run| run.learning);
+    let network = net::order::Order::of(options, &resources.net);
+    let network = if is_learning { network.watched(options) } else { network };
     let held = Held::of(context, workspace, options, &written, &resources)?;
     let rule_places = rule_places(&layers, options);
-    let mut declared = layers.declared(options.tool.as_deref())?;
-    let mut set_aside = Vec::new();
-    if run.is_some_and(|run| run.learning) {
-        set_aside = declared.withheld(&root);
-        declared = declared.outside();
-        network = network.watched(options);
-    }
+    let declared = layers.declared(options.tool.as_deref())?;
+    let set_aside = if is_learning { declared.withheld(&root) } else { Vec::new() };
+    let declared = if is_learning { declared.outside() } else { declared };
     let asked = Asked { context, workspace, root: &root, options, log };
     let outcome = externals::compile(&asked, &layers, declared, stage.purpose())?;
     let served = options.service && !outcome.declared;
