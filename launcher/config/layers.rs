@@ -49,9 +49,15 @@ pub(crate) struct Declared {
 }
 
 impl Declared {
-    /// What is in the workspace at `root` and its rules grant nothing on, canonical. What cannot be resolved is left for
-    /// where rules are compiled.
-    pub(crate) fn withheld(&self, root: &Root) -> Vec<PathBuf> {
+    /// What counts of it while rules for the inside of the workspace at `root` are learned, and what these granted nothing
+    /// on so far, canonical.
+    pub(crate) fn relearned(self, root: &Root) -> (Self, Vec<PathBuf>) {
+        let withheld = self.withheld(root);
+        (self.outside(), withheld)
+    }
+
+    /// What cannot be resolved is left for where rules are compiled.
+    fn withheld(&self, root: &Root) -> Vec<PathBuf> {
         let inside = self.rules.iter().flatten().filter(|rule| !rule.external());
         inside
             .filter(|rule| rule.capabilities().is_empty())
@@ -61,9 +67,8 @@ impl Declared {
             .collect()
     }
 
-    /// What counts of it while rules for the inside are learned: what it says about the outside, and
-    /// then all that is inside.
-    pub(crate) fn outside(self) -> Self {
+    /// What it says about the outside, and then all that is inside.
+    fn outside(self) -> Self {
         let rules = self.rules.into_iter().flatten();
         let external: Vec<FsRule> = rules.filter(FsRule::external).collect();
         let inside = FsRule::new(".")
