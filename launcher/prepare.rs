@@ -113,8 +113,7 @@ pub(crate) fn prepare(
     let held = Held::of(context, workspace, options, &written, &resources)?;
     let rule_places = rule_places(&layers, options);
     let declared = layers.declared(options.tool.as_deref())?;
-    let (declared, set_aside) =
-        if is_learning { declared.relearned(&root) } else { (declared, Vec::new()) };
+    let (declared, set_aside) = declared.counting(is_learning.then_some(&root));
     let asked = Asked { context, workspace, root: &root, options, log };
     let outcome = externals::compile(&asked, &layers, declared, stage.purpose())?;
     let served = options.service && !outcome.declared;

@@ -49,9 +49,10 @@ pub(crate) struct Declared {
 }
 
 impl Declared {
-    /// What counts of it while rules for the inside of the workspace at `root` are learned, and what these granted nothing
-    /// on so far, canonical.
-    pub(crate) fn relearned(self, root: &Root) -> (Self, Vec<PathBuf>) {
+    /// What counts of it: all, or where rules are learned for the inside of a workspace, what is about the outside; and
+    /// what of that workspace nothing was granted on, canonical.
+    pub(crate) fn counting(self, learned_in: Option<&Root>) -> (Self, Vec<PathBuf>) {
+        let Some(root) = learned_in else { return (self, Vec::new()) };
         let withheld = self.withheld(root);
         (self.outside(), withheld)
     }
