@@ -82,12 +82,14 @@ impl Group {
     fn add(&mut self, denial: Denial) {
         let Denial { missing, reason, restraint, path, route, other, program, call, .. } = &denial;
         let beside = match reason {
-            Reason::Command => route,
-            Reason::Namespace | Reason::OtherProcess => call,
-            _ => other,
+            Reason::Command => route.clone(),
+            Reason::Namespace | Reason::OtherProcess => call.clone(),
+            // It may be the way there that a pattern is about.
+            _ if restraint.is_some() && route != path => [&**other, b"\0", route].concat(),
+            _ => other.clone(),
         };
         let path = of_any_process(path).unwrap_or_else(|| path.clone());
-        let key = (missing.bits(), *reason, *restraint, path, program.clone(), beside.clone());
+        let key = (missing.bits(), *reason, *restraint, path, program.clone(), beside);
         if let Some(place) = self.places.get(&key) {
             if let Some((known, count)) = self.distinct.get_mut(*place) {
                 *count += 1;
@@ -135,6 +137,25 @@ mod tests {
         let told: Vec<_> =
             denials.open().iter().map(|(one, count)| (&*one.other, *count)).collect();
         assert_eq!(told, [(&b"/w/b"[..], 2), (b"/w/c", 1)]);
+    }
+
+    /// What a pattern says of a link it says of nothing else.
+    #[test]
+    fn ways_that_patterns_are_about_are_told_apart() {
+        let by = (1, b"/bin/cat".to_vec());
+        let read = |route: &str| Denial {
+            route: route.into(),
+            restraint: Some(Restraint::Deny),
+            ..Denial::by_supervisor(Reason::Rule, b"/w/x", by.clone(), b"open")
+        };
+        let mut denials = Denials::default();
+        ["/w/a.pem", "/w/x", "/w/b.key", "/w/x"]
+            .map(read)
+            .into_iter()
+            .for_each(|it| denials.add(it));
+        let told: Vec<_> =
+            denials.open().iter().map(|(one, count)| (&*one.route, *count)).collect();
+        assert_eq!(told, [(&b"/w/a.pem"[..], 1), (b"/w/x", 2), (b"/w/b.key", 1)]);
     }
 
     /// Each has a way out of its own.

@@ -68,8 +68,8 @@ impl Wide {
         let (now, warnings) = (report::path(stem.as_str()), about.warnings(stem));
         match known {
             Approval::Retargeted { previous } => format!(
-                "jp-confine: a pattern of the workspace's policy is approved, and leads elsewhere \
-                 now\n  {field} = [\"{text}\"]\n  was: {}\n  now: {now}\n\
+                "jp-confine: an approved pattern of the workspace's policy leads elsewhere now\n  \
+                 {field} = [\"{text}\"]\n  was: {}\n  now: {now}\n\
                  Programs could {may} what matches below the new target\n{warnings}\
                  Allow the new target?",
                 report::path(&previous.to_string_lossy()),

@@ -143,14 +143,15 @@ impl Layers {
         !self.files().iter().flat_map(|file| T::lists(file, tool)).flatten().all(is_plain)
     }
 
-    /// The lists that there are, and the one that may be begun in the preferred file, with what outweighs a rule in
-    /// each.
+    /// The lists that there are, and those that may be begun in the preferred file and in that of the workspace, with
+    /// what outweighs a rule in each.
     fn candidates<T: Listed>(&self, tool: Option<&str>, preferred: usize) -> Vec<Candidate<T>> {
         let files = (0..self.files().len()).rev();
         let both = files.flat_map(|file| [true, false].map(|of_tool| List { file, of_tool }));
         let candidate = |list: List| {
             let file = self.files().get(list.file)?;
-            let begins = list.of_tool == tool.is_some() && list.file == preferred;
+            let is_place = list.file == preferred || list.file == self.own();
+            let begins = list.of_tool == tool.is_some() && is_place;
             let is_known = begins || T::lists(file, tool)[usize::from(list.of_tool)].is_some();
             let later = self.later(list, tool).filter(|_| is_known)?;
             let place = RulePlace::of(file, T::PART, tool.filter(|_| list.of_tool));

@@ -108,6 +108,23 @@ fn rules_for_one_workspace_are_advised_for_its_own_file() {
     }
 }
 
+/// Also where what is added to the last file would come too early.
+#[test]
+fn rules_for_one_workspace_are_advised_for_its_own_file_before_that_of_all() {
+    let scratch = Scratch::new();
+    let (all, own) = ("home/.config/jp-confine/config.toml", "ws/jp-confine.toml");
+    scratch.write(all, "[[access.fs]]\npath = 'dir/text'\nread = true\n");
+    let later = "{\"access\": {\"fs\": {\"strategy\": \"prepend\", \"value\": [{\"path\": \"dir\", \"read\": true}]}}}";
+    scratch.write("ws/p.json", later);
+    let run = || product(&scratch, &["-p", "p.json", "--", "sh", "-c", "echo x > dir/text"]).run();
+    assert_ne!(run().code(), 0);
+    let rules = texts(&denials(&scratch), "toml").concat();
+    let place = scratch.path(own).display().to_string();
+    assert_eq!(denials(&scratch)[0]["file"].as_str(), Some(place.as_str()));
+    scratch.write(own, &rules);
+    run().assert_ok();
+}
+
 /// A policy with `@` where a tool may have a list, how that is written there, and where a rule of the tool belongs.
 const OF_TOOLS: &[(&str, &str, &str)] = &[
     (

@@ -125,7 +125,7 @@ fn another_target_of_a_pattern_is_asked_about() {
     say(&scratch, "-- true").assert_ok().assert_stderr(&warned);
     for (answer, status) in [("n\n", 1), ("y\n", 0)] {
         let mut terminal = in_terminal(&scratch, &["--", "cat", "../out/secret"]);
-        terminal.see("is approved, and leads elsewhere now");
+        terminal.see("an approved pattern of the workspace's policy leads elsewhere now");
         terminal.see(&scratch.expand("was: $OUT/dir\r\n"));
         terminal.see(&scratch.expand("now: $OUT\r\n"));
         terminal.see("Allow the new target? [y/N] ");
