@@ -149,6 +149,7 @@ faults! { within_and_from_the_start, CALLS:
     linkat: SYS_linkat;
     listxattr: SYS_listxattr;
     llistxattr: SYS_llistxattr;
+    lseek: SYS_lseek;
     madvise: SYS_madvise;
     memfd_create: SYS_memfd_create;
     mkdirat: SYS_mkdirat;
@@ -165,6 +166,7 @@ faults! { within_and_from_the_start, CALLS:
     renameat2: SYS_renameat2;
     sched_setparam: SYS_sched_setparam;
     sched_setscheduler: SYS_sched_setscheduler;
+    sched_yield: SYS_sched_yield;
     sendmmsg: SYS_sendmmsg;
     sendmsg: SYS_sendmsg;
     sendto: SYS_sendto;
