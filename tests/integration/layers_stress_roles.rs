@@ -76,50 +76,6 @@ impl Family {
     }
 }
 
-/// Starts a line in a terminal of its own, whose session it leads, and closes that once it says that it is up. Fails
-/// where the line does not end then.
-const CLOSED_TERMINAL: &str = "
-import os, pty, sys, time
-pid, terminal = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[1], sys.argv[1:])
-said = b''
-while b'up' not in said:
-    said += os.read(terminal, 1000)
-os.close(terminal)
-for _ in range(200):
-    if os.waitpid(pid, os.WNOHANG)[0]:
-        sys.exit(0)
-    time.sleep(0.05)
-sys.exit('it goes on')
-";
-
-/// As `xterm -e` and `ssh -t` start what they are told.
-#[test]
-fn a_terminal_that_is_closed_ends_what_leads_its_session() {
-    if !have("python3") {
-        return skip("no python3");
-    }
-    let scratch = Scratch::new();
-    let script = "sleep 300 & echo up; sleep 3; echo x > survived; sleep 300";
-    let job = "bash -mc 'echo up; sleep 300; :'";
-    for (mode, script) in
-        [Mode::Bare, Mode::Confined].into_iter().flat_map(|mode| [(mode, script), (mode, job)])
-    {
-        let run = Run::sh(&scratch, script).mode(mode);
-        let mut command = run.command();
-        let line = run.command_line();
-        let mut closing = std::process::Command::new("python3");
-        closing.args(["-c", CLOSED_TERMINAL]).args(line).env_clear();
-        closing.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        closing.current_dir(command.stdin(Stdio::null()).get_current_dir().expect("a folder"));
-        let output = closing.output().expect("python3");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{mode:?}: {said}");
-        assert!(!scratch.ws().join("survived").exists(), "{mode:?}: {said}");
-    }
-}
-
 fn number(pid: u32) -> Option<Pid> {
     Pid::from_raw(pid.cast_signed())
 }

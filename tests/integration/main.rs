@@ -7,6 +7,7 @@ mod attack;
 mod layers;
 mod layers_callers;
 mod layers_document;
+mod layers_hangup;
 mod run;
 mod scratch;
 mod terminal;
