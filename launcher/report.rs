@@ -328,3 +328,8 @@ fn stderr(text: &str) {
 pub(crate) fn path(name: &str) -> String {
     printable(name.as_bytes())
 }
+
+/// As [`path`], of a path that may be no text.
+pub(crate) fn place(path: &Path) -> String {
+    self::path(&path.to_string_lossy())
+}

@@ -1,7 +1,7 @@
 //! `approvals list`, `approve` and `revoke` (spec §18).
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use jp_confine_policy::canonical::{Lookups, Root};
@@ -58,7 +58,7 @@ pub(crate) fn approve(context: &Context, options: &Options, name: &str) -> Resul
     let mut text =
         format!("approved {} → {}", report::path(name.as_str()), report::path(target.as_str()));
     if let Some(previous) = previous {
-        let _ = write!(text, " (it was {})", shown(&previous));
+        let _ = write!(text, " (it was {})", report::place(&previous));
     }
     let about = About { context, root: &root, scopes: &[], log: None };
     report::text(&format!("{text}\n{}", about.warnings(&target)))?;
@@ -115,7 +115,7 @@ fn target(
         }
         External::Inside { target } => {
             return Err(Failure::advised(
-                format!("{shown_name} stays inside the workspace, at {}", shown(&target)),
+                format!("{shown_name} stays inside the workspace, at {}", report::place(&target)),
                 "there an ordinary rule grants; only what leads outside is approved",
             ));
         }
@@ -140,7 +140,7 @@ fn pattern(
         .map_err(|error| Failure::own(format!("{}: {error}", report::path(text))))?;
     let wide = Wide { tier, text: text.to_owned(), stem: pattern.stem() };
     let stem = Utf8PathBuf::from_path_buf(wide.stem.clone())
-        .map_err(|stem| Failure::own(format!("{} is not UTF-8", shown(&stem))))?;
+        .map_err(|stem| Failure::own(format!("{} is not UTF-8", report::place(&stem))))?;
     Ok(Some((wide.name(), stem)))
 }
 
@@ -169,8 +169,4 @@ fn unknown(name: &Utf8Path, store: &Store) -> Failure {
 /// The normal form of a rule path, for people: the root is `.`.
 fn named(name: &Utf8Path) -> String {
     if name.as_str().is_empty() { ".".to_owned() } else { report::path(name.as_str()) }
-}
-
-fn shown(path: &Path) -> String {
-    report::path(&path.to_string_lossy())
 }

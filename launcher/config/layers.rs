@@ -304,13 +304,9 @@ fn read(file: fs::File) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-fn shown(path: &Path) -> String {
-    report::path(&path.to_string_lossy())
-}
-
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
     Failure::advised(
-        format!("the policy file {} cannot be read: {error}", shown(path)),
+        format!("the policy file {} cannot be read: {error}", report::place(path)),
         "without it the policy would be another one, so nothing was run",
     )
 }
@@ -319,7 +315,7 @@ fn decode(path: &Path, text: Vec<u8>, trust: Trust) -> Result<File, Failure> {
     let name = path.display().to_string();
     let text = String::from_utf8(text).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::own(format!("the policy file {} is not UTF-8 at byte {at}", shown(path)))
+        Failure::own(format!("the policy file {} is not UTF-8 at byte {at}", report::place(path)))
     })?;
     let notation = notation(path, &text);
     let source = Rc::new(Source::new(&name, text));

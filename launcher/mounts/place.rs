@@ -30,7 +30,8 @@ impl Place<'_> {
         // Seen from `/`, so that `..` may lead through directories above the working directory.
         let from_top = self.context.cwd.join(typed);
         let from_top = from_top.strip_prefix("/").unwrap_or(&from_top);
-        let outside = || format!("NAME is outside the workspace {}", shown(self.root.as_path()));
+        let outside =
+            || format!("NAME is outside the workspace {}", report::place(self.root.as_path()));
         let from_top = lexical::normalise(from_top.as_os_str().as_encoded_bytes());
         let absolute = Path::new("/").join(from_top.map_err(|_| outside())?);
         let name = self.below_root(&absolute).ok_or_else(outside)?;
@@ -67,13 +68,13 @@ impl Place<'_> {
         let resolved = canonical::resolve(&self.context.cwd, &typed, Op::Content)
             .map_err(|error| error.to_string())?;
         if !resolved.exists {
-            return Err(format!("{} does not exist", shown(&resolved.path)));
+            return Err(format!("{} does not exist", report::place(&resolved.path)));
         }
         if self.root.contains(&resolved.path) {
-            return Err(format!("{} is inside the workspace", shown(&resolved.path)));
+            return Err(format!("{} is inside the workspace", report::place(&resolved.path)));
         }
         Utf8PathBuf::from_path_buf(resolved.path)
-            .map_err(|path| format!("{} is not UTF-8, as rules are", shown(&path)))
+            .map_err(|path| format!("{} is not UTF-8, as rules are", report::place(&path)))
     }
 
     /// `~` and `~/…` from the home directory; whatever else begins with `~` is a name.
@@ -82,10 +83,6 @@ impl Place<'_> {
         let home = self.context.homes.user.as_ref().ok_or("`~` means nothing: HOME is not set")?;
         Ok(home.join(rest))
     }
-}
-
-fn shown(path: &Path) -> String {
-    report::path(&path.to_string_lossy())
 }
 
 #[cfg(test)]

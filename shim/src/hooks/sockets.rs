@@ -148,18 +148,18 @@ fn bind_to(fd: c_int, address: Address) -> Result<(), Errno> {
         let mut spelling = Spelling::new();
         spelling.read_own(libc::AT_FDCWD, path.as_bytes())?;
         let taken = Errno(libc::EADDRINUSE);
+        #[cfg(target_os = "linux")]
+        let bind = || sys::bind_name(fd, address.at.cast(), address.len);
+        #[cfg(target_os = "macos")]
+        let bind = || sys::bind(fd, address.at.cast(), address.len);
         let entry = match resolve::entry(image, &mut spelling) {
             Ok(Some(entry)) => entry,
             Ok(None) => return Err(no_entry(image, c"bind", &spelling, taken)),
-            Err(errno) => {
-                let again = || sys::bind(fd, address.at.cast(), address.len);
-                return nowhere(image, c"bind", &mut spelling, may_create, errno, again);
-            }
+            Err(errno) => return nowhere(image, c"bind", &mut spelling, may_create, errno, bind),
         };
         let request = entry.request();
         report::settle(image, may_create(image, &request), Subject::of(c"bind", &request))?;
-        #[cfg(target_os = "linux")]
-        return sys::bind_name(fd, address.at.cast(), address.len);
+        return bind();
     }
     sys::bind(fd, address.at.cast(), address.len)
 }
