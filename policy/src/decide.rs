@@ -5,7 +5,7 @@
 //! canonical: no `.`, `..`, empty component or trailing slash (the root is `/`).
 
 use crate::capability::Capabilities;
-use crate::image::{HIDDEN_BELOW, Image, RuleId};
+use crate::image::{Image, RuleId};
 use crate::lookup;
 pub use crate::lookup::{Lookup, Request, lookup};
 pub use crate::spelled::{kept_by_spelling, spelled};
@@ -303,12 +303,7 @@ pub fn alias<'a>(image: &Image<'a>, path: &[u8]) -> Option<(usize, &'a [u8])> {
 /// Whether nothing at or below the directory is hidden, so that metadata needs no judging there.
 #[must_use]
 pub fn shows_everything(image: &Image<'_>, directory: &[u8]) -> bool {
-    image.levels().all(|image| {
-        let walk = Walk::along(image, directory);
-        let winner = walk.winner(directory).and_then(|(id, _)| image.rule(id));
-        winner.is_none_or(|rule| rule.hidden == 0)
-            && walk.reached.is_none_or(|node| node.flags & HIDDEN_BELOW == 0)
-    })
+    image.levels().all(|image| Walk::along(image, directory).shows_everything(image, directory))
 }
 
 /// Whether `need` is granted at the directory and everywhere below it, so that a walk the kernel

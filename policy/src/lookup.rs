@@ -171,7 +171,8 @@ pub(crate) fn capabilities(image: &Image<'_>, request: &Request<'_>) -> Capabili
 
 /// Whether `request` lies in a hidden area as [`lookup`] has it: a tier only ever shows more.
 pub(crate) fn is_hidden(image: &Image<'_>, request: &Request<'_>) -> bool {
-    granted(image, request).0.hidden && lookup(image, request).hidden
+    let is_shown = image.head().is_some_and(|head| head.shows(request.path));
+    !is_shown && granted(image, request).0.hidden && lookup(image, request).hidden
 }
 
 /// What the rules grant, whatever tiers say; the winner, and what of the path follows its anchor.

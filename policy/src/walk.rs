@@ -1,6 +1,6 @@
 //! Along a path, component by component: down the trie of an image, and over a pattern.
 
-use crate::image::{ALIAS_BELOW, Image, NONE, Node};
+use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, Image, NONE, Node};
 
 /// How far a path goes down the trie.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +57,13 @@ impl<'a> Walk<'a> {
         let rest = path.get(end..).unwrap_or(&[]);
         Some((rule, if matches!(rest, [b'/']) { &[] } else { rest }))
     }
+
+    /// Whether nothing is hidden at or below `path`, along which this went.
+    pub(crate) fn shows_everything(&self, image: &Image<'a>, path: &[u8]) -> bool {
+        let winner = self.winner(path).and_then(|(id, _)| image.rule(id));
+        winner.is_none_or(|rule| rule.hidden == 0)
+            && self.reached.is_none_or(|node| node.flags & HIDDEN_BELOW == 0)
+    }
 }
 
 /// The way to where most paths lead, gone once for all of them.
@@ -64,13 +71,22 @@ impl<'a> Walk<'a> {
 pub(crate) struct Head<'a> {
     path: &'a [u8],
     walk: Walk<'a>,
+    shows_everything: bool,
 }
 
 impl<'a> Head<'a> {
     /// That to `path`, canonical; `None` where it is the root, or a link was on it when the policy was compiled.
     pub(crate) fn of(image: &Image<'a>, path: &'a [u8]) -> Option<Self> {
         let is_way = path.len() > 1 && alias(image, path).is_none();
-        is_way.then(|| Self { path, walk: Walk::along(image, path) })
+        is_way.then(|| {
+            let walk = Walk::along(image, path);
+            Self { path, walk, shows_everything: walk.shows_everything(image, path) }
+        })
+    }
+
+    /// Whether `path` leads where nothing is hidden.
+    pub(crate) fn shows(&self, path: &[u8]) -> bool {
+        self.shows_everything && leads_to(self.path, path)
     }
 }
 

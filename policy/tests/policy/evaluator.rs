@@ -136,6 +136,8 @@ proptest! {
             prop_assert_eq!(decide::alias(&image, asked), decide::alias(&plain, asked));
             let shown = [&image, &plain].map(|image| decide::shows_everything(image, asked));
             prop_assert_eq!(shown[0], shown[1]);
+            let looked = [&image, &plain].map(|image| decide::metadata(image, &request));
+            prop_assert_eq!(looked[0], looked[1]);
         }
     }
 }
