@@ -117,7 +117,14 @@ pub(crate) fn cases(folder: &Path, size: Size) -> Vec<Case> {
         [&absolute("loops"), kind, &calls.to_string(), path].map(str::to_owned).to_vec()
     };
     for (name, kind, path) in &loops {
-        cases.push(case(name, Clock::Own, size.loops, in_loops(kind, path)));
+        let looped = case(name, Clock::Own, size.loops, in_loops(kind, path));
+        if *kind != "stat" && !path.contains("linked") {
+            let mut line = looped.line.clone();
+            line[1] = format!("least-{kind}");
+            let name = format!("{name}, the least");
+            cases.push(Case { name, instead: Some(line), ..looped.clone() });
+        }
+        cases.push(looped);
     }
     for count in [5, 5000] {
         let options = vec!["--policy".to_owned(), absolute(&format!("{count}-rules.toml"))];
@@ -167,5 +174,6 @@ pub(crate) fn cases(folder: &Path, size: Size) -> Vec<Case> {
 }
 
 fn case(name: &str, clock: Clock, rounds: usize, line: Vec<String>) -> Case {
-    Case { name: name.to_owned(), before: String::new(), line, options: Vec::new(), clock, rounds }
+    let (name, before) = (name.to_owned(), String::new());
+    Case { name, before, line, options: Vec::new(), instead: None, clock, rounds }
 }

@@ -3,7 +3,8 @@
 //! `cargo bench --bench programs -- [--smoke] [WORD]`: `--smoke` does everything once and says
 //! nothing about time; with a word, only the cases whose name has it.
 //! `JP_CONFINE_BENCH` is another line to confine by: `bwrap --dev-bind / /`, this program with options, or
-//! `./kernel`, which is what the kernel's layers cost by themselves.
+//! `./kernel`, which is what the kernel's layers cost by themselves. Cases called "the least" run no sandbox: the
+//! fewest system calls that use what was judged and nothing else.
 
 mod cases;
 mod measure;
@@ -22,7 +23,7 @@ fn main() -> Result<()> {
     cases::prepare(folder.path(), size);
     writeln!(
         stdout(),
-        "{:28} {:>10} {:>10}      ratio  quartiles        added",
+        "{:34} {:>10} {:>10}      ratio  quartiles        added",
         "",
         "bare",
         "confined"
@@ -31,9 +32,9 @@ fn main() -> Result<()> {
         if wanted.iter().all(|word| case.name.contains(*word)) {
             let result = case.measure(folder.path());
             if smoke {
-                writeln!(stdout(), "{:28} runs", case.name)?;
+                writeln!(stdout(), "{:34} runs", case.name)?;
             } else {
-                writeln!(stdout(), "{:28} {result}", case.name)?;
+                writeln!(stdout(), "{:34} {result}", case.name)?;
             }
         }
     }

@@ -34,7 +34,7 @@ pub(crate) enum Clock {
 }
 
 /// Something to run again and again.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Case {
     /// What the table calls it.
     pub(crate) name: String,
@@ -44,6 +44,8 @@ pub(crate) struct Case {
     pub(crate) line: Vec<String>,
     /// Options of `jp-confine`.
     pub(crate) options: Vec<String>,
+    /// What is compared with it in place of itself, confined.
+    pub(crate) instead: Option<Vec<String>>,
     /// What is read.
     pub(crate) clock: Clock,
     /// How many pairs of runs.
@@ -63,8 +65,7 @@ pub(crate) struct Result {
 impl Case {
     /// Runs all pairs in `folder`, each time beginning with the other one.
     pub(crate) fn measure(&self, folder: &Path) -> Result {
-        let confined_line = [confined_by(folder), self.options.clone(), vec!["--".to_owned()]];
-        let confined_line = [confined_line.concat(), self.line.clone()].concat();
+        let confined_line = self.instead.clone().unwrap_or_else(|| self.confined(folder));
         let (mut bare, mut confined) = (Vec::new(), Vec::new());
         self.once(&self.line, folder);
         self.once(&confined_line, folder);
@@ -86,6 +87,11 @@ impl Case {
             confined: quantile(&mut confined, 2),
             clock: self.clock,
         }
+    }
+
+    fn confined(&self, folder: &Path) -> Vec<String> {
+        let own = [confined_by(folder), self.options.clone(), vec!["--".to_owned()]];
+        [own.concat(), self.line.clone()].concat()
     }
 
     fn once(&self, line: &[String], folder: &Path) -> f64 {
