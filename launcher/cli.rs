@@ -3,6 +3,7 @@
 
 mod command;
 mod options;
+mod plain;
 mod profile_names;
 mod tip;
 mod topics;
@@ -225,7 +226,7 @@ pub(crate) fn definition() -> clap::Command {
 }
 
 fn from(arguments: impl IntoIterator<Item = OsString>) -> Result<(Options, Command), clap::Error> {
-    let line = Line::try_parse_from(arguments).map_err(tip::tipped)?;
+    let line = Line::try_parse_from(arguments).map_err(|error| plain::plain(tip::tipped(error)))?;
     Ok(match line.command {
         None => {
             let (program, arguments) = split(line.program);

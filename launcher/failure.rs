@@ -102,7 +102,7 @@ impl Refusal {
     /// As of what `role` names of the program, at `path`. A denial names that itself.
     pub(crate) fn of(self, role: &str, path: &Path) -> Self {
         match self {
-            Self::Unfit(reason) => Self::Unfit(format!("{role} {}: {reason}", path.display())),
+            Self::Unfit(reason) => Self::Unfit(format!("{role} {}: {reason}", report::place(path))),
             denied @ Self::Denied(_) => denied,
         }
     }

@@ -39,7 +39,7 @@ impl Log {
     /// The launcher is not confined, and an earlier run may have left a link in the workspace: one
     /// that leads out of it is refused.
     pub(crate) fn open(context: &Context, root: &Path, path: &Path) -> Result<Self, Failure> {
-        let shown = path.display();
+        let shown = report::place(path);
         let resolved = canonical::resolve(&context.cwd, path, Op::Content)
             .map_err(|error| Failure::own(format!("--events {shown}: {error}")))?;
         let entry = canonical::resolve(&context.cwd, path, Op::Entry)
@@ -172,7 +172,8 @@ impl Drop for Log {
     /// Whoever asked for the events hears, at the end, that some are missing.
     fn drop(&mut self) {
         if let Ok(Some((count, why))) = self.lost.get_mut() {
-            let (path, noun) = (self.path.display(), if *count == 1 { "event" } else { "events" });
+            let (path, noun) =
+                (report::place(&self.path), if *count == 1 { "event" } else { "events" });
             report::warning(&format!("{count} {noun} could not be written to {path}: {why}"));
         }
     }

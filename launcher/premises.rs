@@ -10,6 +10,7 @@ use crate::install;
 use crate::machine::Need;
 use crate::outer::Outer;
 use crate::prepare::Run;
+use crate::report;
 use crate::scratch::Scratch;
 use crate::seal::SharedPage;
 use crate::workspace::Workspace;
@@ -62,7 +63,7 @@ impl Premises {
 
 fn no_scratch(temp: &Path, error: &io::Error) -> Failure {
     Failure::advised(
-        format!("no temporary files can be made in {}: {error}", temp.display()),
+        format!("no temporary files can be made in {}: {error}", report::place(temp)),
         "set TMPDIR to a directory that you may write to",
     )
 }

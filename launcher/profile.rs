@@ -37,6 +37,7 @@ use crate::config::diagnostic::nearest;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::planted::Led;
+use crate::report;
 
 const BASELINE: &str = include_str!("../profiles/baseline.toml");
 
@@ -139,7 +140,10 @@ impl Profiles {
                 || format!("there are: {}, none", names.join(", ")),
                 |near| format!("did you mean `{near}`?"),
             );
-            return Err(Failure::advised(format!("there is no profile `{name}`"), advice));
+            return Err(Failure::advised(
+                format!("there is no profile `{}`", report::path(name)),
+                advice,
+            ));
         };
         picked.push(profile);
         for included in &profile.includes {

@@ -186,9 +186,7 @@ pub(crate) fn failure(failure: &Failure) {
 fn explanation(failure: &Failure, style: Style) -> String {
     let name = style.name();
     match failure {
-        Failure::Usage(error) if style.coloured && !is_disruptive_usage(error) => {
-            error.render().ansi().to_string()
-        }
+        Failure::Usage(error) if style.coloured => error.render().ansi().to_string(),
         Failure::Usage(error) => format!("{}\n", lines(&error.render().to_string())),
         Failure::Configuration(diagnostic) => format!("{}\n", diagnostic.render(style.coloured)),
         Failure::Own { message, advice } => {
@@ -204,11 +202,6 @@ fn explanation(failure: &Failure, style: Style) -> String {
             format!("{name} {shown} cannot be run: {reason}\n")
         }
     }
-}
-
-/// Whether what was typed would disrupt what is said about it; in colours it cannot be told from these.
-fn is_disruptive_usage(error: &clap::Error) -> bool {
-    error.context().any(|(_, value)| value.to_string().chars().any(is_disruptive))
 }
 
 /// Lines that leave a terminal as it is, whatever names are in them.

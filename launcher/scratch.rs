@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{MemfdFlags, memfd_create};
 use tempfile::{NamedTempFile, TempDir};
 
+use crate::report;
+
 /// How the name of a run's record ends; without it, it is the name of the temporary directory.
 const RECORD: &str = "denials";
 
@@ -172,7 +174,7 @@ fn common_ground(host: &Path) -> io::Result<PathBuf> {
     if meta.is_dir() && meta.uid() == me && meta.mode() & 0o777 == 0o700 {
         return Ok(dir);
     }
-    let message = format!("{} is not a private directory of yours", dir.display());
+    let message = format!("{} is not a private directory of yours", report::place(&dir));
     Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
 }
 

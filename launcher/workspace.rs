@@ -87,7 +87,7 @@ pub(crate) fn find(context: &Context, named: Option<&Path>) -> Result<Workspace,
     let marks = Marks::of(context);
     let found = match named {
         Some(named) => at(context, named).map_err(|error| {
-            Failure::own(format!("the workspace {} cannot be used: {error}", named.display()))
+            Failure::own(format!("the workspace {} cannot be used: {error}", report::place(named)))
         }),
         None => around(context, marks),
     }?;
@@ -117,7 +117,7 @@ fn around(context: &Context, marks: Marks<'_>) -> Result<Workspace, Failure> {
         return Err(Failure::advised(
             format!(
                 "{} would be the workspace, and the program could change all of it",
-                root.display()
+                report::place(root)
             ),
             "go to a project directory, or name this one with -C",
         ));

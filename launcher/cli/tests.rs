@@ -35,6 +35,25 @@ fn every_subcommand_takes_the_options() {
 }
 
 #[test]
+fn typed_words_cannot_control_the_terminal() {
+    for words in [
+        ["--a\x1b[2J\u{202e}\nb", "c"],
+        ["--enforce", "a\x1b[2J\nb"],
+        ["--mount", "a\nb"],
+        ["x\nb", "c"],
+    ] {
+        let typed = ["jp-confine"].iter().chain(&words).map(OsString::from);
+        let error = from(typed).expect_err("no such option");
+        let coloured = error.render().ansi().to_string();
+        assert!(coloured.contains("\x1b[0m"), "{coloured}");
+        let text = error.render().to_string();
+        assert!(!text.contains(['\x1b', '\u{202e}']), "{text}");
+        assert!(text.contains(r"\x0ab"), "{text}");
+        assert!(!text.lines().any(|line| line.starts_with('b')), "{text}");
+    }
+}
+
+#[test]
 fn one_word_to_explain_is_a_path_and_more_say_what_they_are() {
     for (words, topic) in [
         ("jp-confine explain net", None),

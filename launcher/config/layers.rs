@@ -258,7 +258,7 @@ impl Layers {
             None if names.is_empty() => "no policy file defines a tool".to_owned(),
             None => format!("there are: {}", names.join(", ")),
         };
-        Failure::advised(format!("no policy file has [tools.{name}]"), advice)
+        Failure::advised(format!("no policy file has [tools.{}]", report::path(name)), advice)
     }
 }
 

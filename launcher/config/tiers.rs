@@ -169,7 +169,8 @@ fn unapproved(
     let field = tier.field();
     let why = match known {
         Some((Wide { stem, .. }, previous)) => {
-            format!("it leads to {} now, and {} was approved", stem.display(), previous.display())
+            let [now, then] = [stem, previous].map(|path| report::place(path));
+            format!("it leads to {now} now, and {then} was approved")
         }
         None => "it leads outside, and nobody approved it".to_owned(),
     };

@@ -178,7 +178,7 @@ fn refuse_json(policy: &Path) -> Result<(), Failure> {
     Err(Failure::advised(
         format!(
             "--output {} would be read as JSON: policies are learned as TOML",
-            policy.display()
+            report::place(policy)
         ),
         format!("name it so: --output {}", report::operand(toml.as_os_str().as_encoded_bytes())),
     ))

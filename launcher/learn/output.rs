@@ -99,13 +99,17 @@ impl Output {
         let place = place.map_err(|error| self.failure(&error.to_string()))?.path;
         if without_dots(path).starts_with(&self.root) && !place.starts_with(&self.root) {
             return Err(Failure::advised(
-                format!("{} {} leads out of the workspace by a link", self.option, path.display()),
+                format!(
+                    "{} {} leads out of the workspace by a link",
+                    self.option,
+                    report::place(path)
+                ),
                 "name the file that is meant",
             ));
         }
         if !self.force && place.symlink_metadata().is_ok() {
             return Err(Failure::advised(
-                format!("{} {} exists already", self.option, path.display()),
+                format!("{} {} exists already", self.option, report::place(path)),
                 "name another file, or replace it with --force",
             ));
         }
@@ -119,7 +123,7 @@ impl Output {
     }
 
     fn failure(&self, why: &str) -> Failure {
-        let path = self.path.as_deref().unwrap_or(Path::new("-")).display();
+        let path = report::place(self.path.as_deref().unwrap_or(Path::new("-")));
         Failure::advised(
             format!("{} {path} cannot be written: {why}", self.option),
             format!("name a file in a directory that you may write to: {} FILE", self.option),

@@ -252,17 +252,6 @@ fn names_cannot_control_the_terminal() {
 }
 
 #[test]
-fn words_of_a_command_line_cannot_control_the_terminal() {
-    let usage = |word: &str| {
-        let error = clap::Command::new("x").try_get_matches_from(["x", word]).expect_err("unknown");
-        explanation(&Failure::Usage(error), Style { coloured: true })
-    };
-    let disrupting = usage("--a\x1b[2J\u{202e}");
-    assert!(!disrupting.contains(['\x1b', '\u{202e}']), "{disrupting}");
-    assert!(usage("--a").contains('\x1b'), "in colours");
-}
-
-#[test]
 fn the_block_never_exceeds_twenty_lines() {
     let many: Vec<Denial> = (0..100)
         .map(|n| denial(format!("/srv/{n}/file").as_bytes(), Capabilities::READ, None))

@@ -69,7 +69,7 @@ impl Hosted {
         let file = program::candidates(context, name).into_iter().find(is_program);
         let file = file.ok_or_else(|| Failure::NotFound { program: name.into() })?;
         let no_room = |error| {
-            let dir = context.temp.display();
+            let dir = report::place(&context.temp);
             Failure::own(format!("no temporary files can be made in {dir}: {error}"))
         };
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&context.temp);

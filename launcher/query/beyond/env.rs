@@ -12,6 +12,7 @@ use super::Asked;
 use super::answer::{Answer, Candidate, Explained, place};
 use crate::environment::beyond_rules;
 use crate::failure::Failure;
+use crate::report;
 
 /// Who holds rules about variables.
 const HOLDERS: &str = "the start of the run; inside, what a rule denies: shim";
@@ -21,7 +22,7 @@ impl Asked<'_> {
     pub(super) fn env(&self, name: &OsStr) -> Result<Explained, Failure> {
         let bytes = name.as_bytes();
         if bytes.is_empty() || bytes.contains(&b'=') {
-            let name = name.display();
+            let name = report::printable(bytes);
             return Err(Failure::own(format!("`{name}` is no name of a variable")));
         }
         let environment = &self.prepared.environment;
