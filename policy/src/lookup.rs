@@ -118,6 +118,22 @@ pub(crate) fn is_judged(image: &Image<'_>, request: &Request<'_>) -> bool {
     winner.is_none_or(|(rule, _)| Reach::is_judged(rule))
 }
 
+/// What names below two directories have that no pattern speaks of; none where it takes more to know that what patterns
+/// say the same of is not had more freely below the second. Of this image alone.
+pub(crate) fn unmatched_below(
+    image: &Image<'_>,
+    from: &Request<'_>,
+    to: &Request<'_>,
+) -> Option<[Lookup; 2]> {
+    let tiers = image.tiers()?;
+    let held = [from, to].map(|request| granted(image, request));
+    let rules = held.map(|(_, winner)| winner.map(|(rule, _)| rule));
+    let [reaches, will_reach] = rules.map(|rule| rule.is_some_and(|rule| rule.hidden == 0));
+    // Beyond the rules a pattern opens what it takes a rule for elsewhere.
+    let opens_more = reaches && !will_reach && !held[0].0.caps.contains(Capabilities::ALL);
+    (!opens_more).then(|| [0, 1].map(|end: usize| tiers.unmatched(rules[end], held[end].0)))
+}
+
 /// What is left of everything at `request` where nobody need grant it there, because somebody grants the way to
 /// it: what a rule that was meant says of it, else what patterns and the default leave, as far as they reach into
 /// a grant of this `reach`. Of this image alone.

@@ -185,6 +185,15 @@ impl<'a> Tiers<'a> {
         if fixed { unchangeable(found) } else { found }
     }
 
+    /// What remains of what `rule` grants where no pattern matches.
+    pub(crate) fn unmatched(&self, rule: Option<&Rule>, granted: Lookup) -> Lookup {
+        let nothing = Seen { here: Marks::NONE, ahead: Marks::NONE };
+        match rule.filter(|rule| rule.hidden == 0) {
+            Some(rule) => self.meet(Reach::of(rule), Marks::NONE, nothing, granted),
+            None => self.extend(Marks::NONE, nothing, granted),
+        }
+    }
+
     /// What remains of `free`, which no rule had to grant: what patterns and the default leave of it, as far as
     /// they reach into a grant of this `reach`.
     #[cfg(feature = "std")]

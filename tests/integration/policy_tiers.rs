@@ -94,6 +94,26 @@ fn sensitive_files_are_asked_about_where_a_tier_opens_what_is_around_them() {
     );
 }
 
+/// A pattern without stars opens a folder's name, and a rule all that is below.
+#[test]
+fn what_is_in_a_folder_that_is_open_by_name_stays_out_of_the_workspace() {
+    assert_answers(
+        "mkdir $OUT/d $OUT/d/e $OUT/empty; touch $OUT/d/f a",
+        "[file_policy]\nwrite_paths = ['$OUT/d', '$OUT/d2', '$OUT/g']\n",
+        "",
+        &[
+            ("open $OUT/d/f", "EACCES"),
+            ("rename $OUT/d inside", "EACCES"),
+            ("exchange $OUT/d dir", "EACCES"),
+            ("exchange dir $OUT/d", "EACCES"),
+            ("rename $OUT/d $OUT/d2", "ok"),
+            ("rename $OUT/d2 $OUT/d", "ok"),
+            ("rename a $OUT/g", "ok"),
+            ("rename $OUT/g b", "ok"),
+        ],
+    );
+}
+
 /// A pattern written by way of a link holds for entries as for files.
 #[test]
 fn deny_knows_spellings_by_links() {

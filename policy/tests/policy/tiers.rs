@@ -387,6 +387,29 @@ fn a_folder_does_not_leave_its_pattern_behind() {
     assert_eq!(relocate("/tmp/run/d", "/w/c/d"), "allow");
 }
 
+/// A pattern may open a folder's name alone, and a rule grants what is below.
+#[test]
+fn a_folder_that_is_open_by_name_alone_does_not_go_where_more_is_granted() {
+    for (tiers, from, to, expected) in [
+        ("write=/o/t", "/o/t", "/w/n", "deny"),
+        ("write=/o/*", "/o/t", "/w/n", "deny"),
+        ("write=/h/docs", "/h/docs", "/w/n", "deny"),
+        ("write=/o/t write=/o/u", "/o/t", "/o/u", "allow"),
+        ("write=/o/t default=read", "/o/t", "/w/n", "allow"),
+        ("write=/o/t default=write", "/o/t", "/w/n", "allow"),
+        ("write=/w/t default=prompt", "/w/t", "/usr/n", "deny"),
+        ("write=/o/t", "/w/n", "/o/t", "allow"),
+        ("write=/o/t write=**/logs/*", "/w/n", "/o/t", "allow"),
+        ("write=/o/t write=**/logs/*", "/w/ro/n", "/o/t", "deny"),
+    ] {
+        let (judge, from, to) = (Judge::of(tiers), from.as_bytes(), to.as_bytes());
+        let (from, to) = (Request::canonical(from), Request::canonical(to));
+        let verdict = word(decide::relocate(&judge.image(), &from, &to));
+        let kind = verdict.split(' ').next();
+        assert_eq!(kind, Some(expected), "{tiers}: {verdict}");
+    }
+}
+
 #[test]
 fn a_folder_does_not_leave_what_is_sensitive_behind() {
     let home = [rule("/h", Capabilities::ALL, GrantKind::Plain)];
