@@ -196,27 +196,39 @@ fn directories_outside_are_filled_by_the_patterns_that_are_advised() {
     for script in OUTSIDE {
         let scratch = Scratch::new();
         std::os::unix::fs::symlink(scratch.out(), scratch.ws().join("way")).expect("linked");
-        follow_patterns(&scratch, "", script);
+        follow_patterns(&scratch, ["", ""], script);
     }
     let scratch = Scratch::new();
-    follow_patterns(&scratch, "default = 'deny'\n", "mkdir d; echo a > d/f");
+    follow_patterns(&scratch, ["default = 'deny'\n"; 2], "mkdir d; echo a > d/f");
 }
 
-/// Does once what is advised to be written into the user's own configuration, which says `before` already, and lets
-/// `script` pass then.
-fn follow_patterns(scratch: &Scratch, before: &str, script: &str) {
-    let config = |lists: &str| {
+/// What takes the place of a pattern for reading alone is as far as what it is for, too.
+#[test]
+fn patterns_in_place_of_one_that_only_reads_reach_as_far_as_what_was_asked() {
+    let filled = "mkdir -p $OUT/n/m && echo a > $OUT/n/m/f";
+    let rows = [("$OUT/**", "sed -i s/x/y/ $OUT/target"), ("$OUT/**", filled), ("$OUT/n", filled)];
+    for (pattern, script) in rows {
+        let scratch = Scratch::new();
+        let reads = scratch.expand(&format!("read_paths = ['{pattern}']\n"));
+        follow_patterns(&scratch, [&reads, ""], script);
+    }
+}
+
+/// Does once what is advised to be written into the user's own configuration, which says `before` already, or `then` if
+/// that is advised to be changed, and lets `script` pass then.
+fn follow_patterns(scratch: &Scratch, [before, then]: [&str; 2], script: &str) {
+    let config = |before: &str, lists: &str| {
         let text = format!("[file_policy]\n{before}{lists}");
         scratch.write("home/.config/jp-confine/config.toml", &text);
     };
-    config("");
+    config(before, "");
     assert_ne!(attempt(scratch, script).code(), 0, "{script}: allowed from the start");
     let advice = denials(scratch);
     let lists = advice.iter().flat_map(|one| one["patterns"].as_array().expect("a list"));
     let lists = lists.filter(|list| list["key"] == "write_paths");
     let patterns = lists.flat_map(|list| list["patterns"].as_array().expect("a list"));
     let patterns: Vec<String> = patterns.map(ToString::to_string).collect();
-    config(&format!("write_paths = [{}]\n", patterns.join(", ")));
+    config(then, &format!("write_paths = [{}]\n", patterns.join(", ")));
     let last = attempt(scratch, script);
     assert_eq!(last.code(), 0, "{script}: {patterns:?}\n{last}");
 }
