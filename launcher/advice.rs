@@ -239,7 +239,7 @@ impl<'a> Advisor<'a> {
         if let Some(reason) = self.beyond_rules(denial) {
             return never(&reason);
         }
-        let asked = self.as_entry(denial, asked_by(denial, self.began));
+        let asked = self.as_entry(denial, asked_by(denial, self.past()));
         if let Some(reason) = self.refused_by_system(denial, asked) {
             return never(&reason);
         }

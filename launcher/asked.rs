@@ -190,8 +190,13 @@ impl<'d> Asked<'d> {
         let mut others = self.paths().filter(|path| *path != end);
         let mut is_to_other = || others.any(|other| made_up::is_drawn_to(&drawn, &name(other)));
         let is_gone = || end.symlink_metadata().is_err();
+        let begins_it = |other: &Path| made_up::begun(&drawn).is_some_and(|it| it == name(other));
+        // A word behind the other name may be a person's, unless it is of this run.
+        let is_made_to_other =
+            || made_up::was_made_since(end, began) && self.paths().any(begins_it);
         made_up::is_drawn(&drawn)
             || is_to_other()
+            || is_made_to_other()
             || made_up::is_of_run(end, began)
             || (made_up::is_another_each_time(&drawn) && is_gone())
     }

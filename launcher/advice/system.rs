@@ -57,7 +57,7 @@ impl<'a> Advisor<'a> {
         matches!(found, Some(Obstacle::NotEmpty(_) | Obstacle::Directory(_)))
     }
 
-    fn past(&self) -> Past<'a> {
+    pub(super) fn past(&self) -> Past<'a> {
         Past { began: self.began, refused: self.denials.map_or(&[], Denials::open) }
     }
 

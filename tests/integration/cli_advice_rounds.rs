@@ -70,6 +70,11 @@ const MANY_IN_DRAWN: &str = "d=dir/b.q$(date +%N | cut -c1-4)ClS; mkdir $d && fo
 const OUT_OF_DRAWN: &str =
     "d=dir/b.q$(date +%N | cut -c1-4)ClS; mkdir $d && echo x > $d/s && mv $d/s dir/s";
 
+/// Replaces a file by one for itself alone, of a name that begins with that of the other.
+const OF_BUSYBOX: &str = "busybox sed -i s/i/j/ dir/a";
+const BEHIND_NAME: &str = "python3 -c \"import os, random; \
+                           n = 'dir/a' + ''.join(random.choices('bcdfghjklmnp', k=6)); \
+                           os.open(n, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600); os.rename(n, 'dir/a')\"";
 /// Policies, scripts that are refused under them to begin with, and how often denials are followed before these
 /// have to pass.
 const ROWS: &[(&str, &str, usize)] = &[
@@ -84,6 +89,7 @@ const ROWS: &[(&str, &str, usize)] = &[
     (MAKE, "sed -i s/i/j/ dir/a", 1),
     (MAKE, FOR_A_WHILE, 1),
     (MAKE, REPLACED, 1),
+    (MAKE, BEHIND_NAME, 1),
     (FILE, FILLED, 1),
     (FILE, MADE, 1),
     (FILE, JOURNAL, 1),
@@ -95,6 +101,8 @@ const ROWS: &[(&str, &str, usize)] = &[
     (FILE, OF_PROCESS, 1),
     (FILE, NUMBERED, 1),
     (FILE, NUMBERED_DIRECTORY, 1),
+    (FILE, OF_BUSYBOX, 1),
+    (FILE, BEHIND_NAME, 1),
     (CHANGE, IN_DRAWN, 1),
     (CHANGE, IN_PRIVATE, 1),
     (CHANGE, IN_GONE, 1),
@@ -105,8 +113,10 @@ const ROWS: &[(&str, &str, usize)] = &[
 fn rules_for_made_up_names_come_to_an_end() {
     // What has few digits is not taken for the number of a process.
     let are_long = std::process::id() >= 1000;
+    let lacks = |script: &str, program| script.starts_with(program) && !have(program);
     let can_run = |script: &str| {
-        (!script.starts_with("python3") || have("python3")) && (are_long || !script.contains("$$"))
+        !["python3", "busybox"].iter().any(|program| lacks(script, program))
+            && (are_long || !script.contains("$$"))
     };
     for (policy, script, rounds) in ROWS.iter().filter(|(_, script, _)| can_run(script)) {
         // Once in a while a drawn name looks like one that somebody gave.
