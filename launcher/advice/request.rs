@@ -18,6 +18,9 @@ use crate::program::is_script;
 const ONCE: [&[u8]; 8] =
     [b"symlink", b"symlinkat", b"link", b"linkat", b"rename", b"renameat", b"renameat2", b"bind"];
 
+/// Calls that `touch` may try before it makes what is not there.
+const TIMES: [&[u8]; 5] = [b"utimensat", b"utimes", b"utime", b"lutimes", b"futimesat"];
+
 /// What was asked for when `denial` was the answer, in this run.
 pub(super) fn asked_by<'d>(denial: &'d Denial, run: Past<'_>) -> Asked<'d> {
     let Denial { other, missing, .. } = denial;
@@ -56,7 +59,7 @@ fn follows(denial: &Denial) -> Capabilities {
         return Capabilities::NONE.with_if(is_read, Capabilities::READ);
     }
     let is_used = !ONCE.contains(&denial.call.as_slice());
-    Capabilities::NONE
+    Capabilities::CREATE
         .with_if(is_used, Capabilities::READ.union(Capabilities::UPDATE))
         .with_if(makes_directory(denial) || passes(denial), Capabilities::WRITE)
 }
@@ -66,9 +69,10 @@ fn makes_directory(denial: &Denial) -> bool {
     denial.call.starts_with(b"mkd") && is_to_be_made(denial)
 }
 
-/// Looks at the disk.
+/// Whether it is not there, and a program makes it if it is let, be it with its next call. Looks at the disk.
 fn is_to_be_made(denial: &Denial) -> bool {
-    denial.missing.contains(Capabilities::CREATE)
+    let makes = denial.missing.contains(Capabilities::CREATE);
+    (makes || TIMES.contains(&denial.call.as_slice()))
         && path_of(&denial.path).symlink_metadata().is_err()
 }
 

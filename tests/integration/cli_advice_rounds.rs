@@ -75,6 +75,9 @@ const OF_BUSYBOX: &str = "busybox sed -i s/i/j/ dir/a";
 const BEHIND_NAME: &str = "python3 -c \"import os, random; \
                            n = 'dir/a' + ''.join(random.choices('bcdfghjklmnp', k=6)); \
                            os.open(n, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600); os.rename(n, 'dir/a')\"";
+/// Sets the times of what is not there, and makes it then.
+const TOUCHED: &str = "busybox touch dir/new";
+
 /// Policies, scripts that are refused under them to begin with, and how often denials are followed before these
 /// have to pass.
 const ROWS: &[(&str, &str, usize)] = &[
@@ -103,6 +106,7 @@ const ROWS: &[(&str, &str, usize)] = &[
     (FILE, NUMBERED_DIRECTORY, 1),
     (FILE, OF_BUSYBOX, 1),
     (FILE, BEHIND_NAME, 1),
+    (FILE, TOUCHED, 1),
     (CHANGE, IN_DRAWN, 1),
     (CHANGE, IN_PRIVATE, 1),
     (CHANGE, IN_GONE, 1),
