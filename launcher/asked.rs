@@ -33,6 +33,8 @@ pub(crate) enum Asked<'d> {
     },
     /// For the removal of an entry.
     Removal(Request<'d>),
+    /// To see that something is there.
+    Sight(Request<'d>),
     /// Of a walk: the directory and all below it.
     Beneath(Request<'d>, Capabilities),
     /// For a move.
@@ -48,6 +50,7 @@ impl<'d> Asked<'d> {
             Self::Access(path, _)
             | Self::Directory(path, _)
             | Self::Removal(path)
+            | Self::Sight(path)
             | Self::Beneath(path, _) => (path, None, None),
             Self::Rename { from: first, to: second, .. }
             | Self::Link { old: first, new: second } => (first, Some(second), None),
@@ -90,7 +93,7 @@ impl<'d> Asked<'d> {
                 !is_file(from) || destination == Destination::Exchange && !is_file(to)
             }
             Self::Made { target, .. } => target.is_some_and(|target| !is_file(target)),
-            Self::Directory(..) | Self::Link { .. } => false,
+            Self::Directory(..) | Self::Sight(_) | Self::Link { .. } => false,
             Self::Beneath(..) => true,
         }
     }
@@ -103,6 +106,7 @@ impl<'d> Asked<'d> {
             | Self::Made { need, .. }
             | Self::Beneath(_, need) => need,
             Self::Removal(_) => Capabilities::DELETE,
+            Self::Sight(_) => Capabilities::READ,
             Self::Rename { .. } | Self::Link { .. } => Capabilities::NONE,
         }
     }
@@ -121,6 +125,7 @@ impl<'d> Asked<'d> {
                 }
             }
             Self::Removal(path) => decide::remove(image, path),
+            Self::Sight(path) => decide::metadata(image, path),
             Self::Beneath(path, need) => decide::beneath(image, path, *need),
             Self::Rename { from, to, destination } => decide::rename(image, from, to, *destination),
             Self::Link { old, new } => decide::link(image, old, new),
@@ -133,6 +138,7 @@ impl<'d> Asked<'d> {
             Self::Access(path, _)
             | Self::Directory(path, _)
             | Self::Removal(path)
+            | Self::Sight(path)
             | Self::Beneath(path, _) => path,
             Self::Made { target: Some(target), .. } if denial.second => target,
             Self::Made { entry, .. } => entry,

@@ -27,6 +27,7 @@ pub(crate) const ROWS: &[(&str, &str)] = &[
     ("write outside", "echo x >> $OUT/target"),
     ("create outside", "echo x > \"$OUT/it's new\""),
     ("remove outside", "rm -r $OUT/dir"),
+    ("make what is hidden at home", "mkdir -p $HOME/.private"),
     ("rename out", "mv file $OUT/file"),
     ("execute outside", "$OUT/program"),
     ("update inside", "echo x >> file"),

@@ -228,6 +228,51 @@ fn patterns_in_place_of_one_that_only_reads_reach_as_far_as_what_was_asked() {
     }
 }
 
+/// What is there already, and hidden, is passed by who sees it: only what is to be made in it is granted for writing, by
+/// options and by patterns, and a grant on that shows what is above.
+#[test]
+fn a_hidden_directory_above_is_only_to_be_seen() {
+    let script = "mkdir -p $HOME/.private/new/inner";
+    for by_options in [true, false] {
+        let scratch = Scratch::new();
+        scratch.write("home/.private/key", "");
+        let hidden = scratch.path("home/.private").display().to_string();
+        let mut granted: Vec<String> = Vec::new();
+        let mut lists = [Vec::new(), Vec::new()];
+        let run = |granted: &[String]| {
+            let script = scratch.expand(script);
+            let words = granted.iter().map(String::as_str).chain(["--", "sh", "-c", &script]);
+            product(&scratch, &words.collect::<Vec<_>>()).run()
+        };
+        for _ in 0..2 {
+            assert_ne!(run(&granted).code(), 0, "allowed from the start: {granted:?} {lists:?}");
+            let advice = denials(&scratch);
+            if by_options {
+                let options = texts(&advice, "options").join(" ");
+                granted.extend(options.split(' ').map(str::to_owned));
+                continue;
+            }
+            for list in advice.iter().flat_map(|one| one["patterns"].as_array().expect("lists")) {
+                let kind = usize::from(list["key"] == "write_paths");
+                let patterns = list["patterns"].as_array().expect("a list");
+                lists[kind].extend(patterns.iter().map(ToString::to_string));
+            }
+            let [read, write] = lists.each_ref().map(|list| list.join(", "));
+            let text = format!("[file_policy]\nread_paths = [{read}]\nwrite_paths = [{write}]\n");
+            scratch.write("home/.config/jp-confine/config.toml", &text);
+        }
+        run(&granted).assert_ok();
+        let is_whole = |words: &[String]| words == ["-w", &hidden];
+        assert!(!granted.windows(2).any(is_whole), "{granted:?}");
+        assert!(!lists[1].contains(&format!("{hidden:?}")), "{lists:?}");
+    }
+    let scratch = Scratch::new();
+    scratch.write("home/.private/key", "");
+    attempt(&scratch, script).assert_stderr("it is there already");
+    let new = scratch.path("home/.private/new").display().to_string();
+    product(&scratch, &["-w", &new, "--", "sh", "-c", &scratch.expand(script)]).run().assert_ok();
+}
+
 /// Does once what is advised to be written into the user's own configuration, which says `before` already, or `then` if
 /// that is advised to be changed, and lets `script` pass then.
 fn follow_patterns(scratch: &Scratch, [before, then]: [&str; 2], script: &str) {
