@@ -27,6 +27,8 @@ pub(crate) const ROWS: &[(&str, &str)] = &[
     ("write outside", "echo x >> $OUT/target"),
     ("create outside", "echo x > \"$OUT/it's new\""),
     ("remove outside", "rm -r $OUT/dir"),
+    ("remove hidden at home", "rm -r $HOME/.private"),
+    ("move into what is hidden at home", "mv file $HOME/.private"),
     ("make what is hidden at home", "mkdir -p $HOME/.private"),
     ("rename out", "mv file $OUT/file"),
     ("execute outside", "$OUT/program"),

@@ -44,3 +44,23 @@ fn what_is_there_already_is_to_be_seen() {
     let seen = [grants.to_vec(), vec![flag(&directory, R)]].concat();
     assert!(line(&seen, &denial("mkdir", &directory, C)).starts_with("-w "));
 }
+
+/// Who sees a directory empties it first, or moves things into it; but `rmdir` knows of it, and fails.
+#[test]
+fn a_directory_that_was_not_seen_is_no_obstacle() {
+    let (_folder, grants) = home();
+    let directory = at(&grants, "d");
+    let allowed = format!("-w {directory}; write_paths {directory}");
+    let full = format!("no option and no rule helps: {directory} is");
+    let seen = [grants.to_vec(), vec![flag(&directory, R)]].concat();
+    for call in ["unlinkat", "unlink", "remove"] {
+        let removed = denial(call, &directory, D);
+        assert_eq!(line(&grants, &removed), allowed, "{call}");
+        assert!(line(&seen, &removed).starts_with(&full), "{call}");
+        let tiers = Tiers::default();
+        assert!(!advisor(&grants, &[], &tiers).is_in_vain(&removed), "{call}");
+    }
+    assert!(line(&grants, &denial("rmdir", &directory, D)).starts_with(&full));
+    let moved = pair("rename", &at(&grants, "d/f"), &directory, C, true);
+    assert!(!line(&grants, &moved).contains("helps"), "{}", line(&grants, &moved));
+}
