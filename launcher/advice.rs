@@ -1,6 +1,7 @@
 //! What would have allowed a denied request. Grants are added step by step until the evaluator allows
 //! it, so that advice which is given is advice that works.
 
+mod already;
 mod approval;
 mod beside;
 mod beyond_rules;
@@ -62,7 +63,7 @@ const UNJUDGED: &str = "rules about hosts hold TCP and UDP; of other sockets the
 pub(crate) enum Advice {
     /// By granting more.
     Grant {
-        /// What is to be done before, in words.
+        /// What is to be known of it, or to be done before, in words.
         first: Option<String>,
         /// Options of the command line, the narrowest that do; paths are canonical. None where no option does.
         options: Vec<(&'static str, PathBuf)>,
@@ -239,7 +240,8 @@ impl<'a> Advisor<'a> {
         if let Some(reason) = self.beyond_rules(denial) {
             return never(&reason);
         }
-        let asked = self.as_entry(denial, asked_by(denial, self.began));
+        let asked = self.as_entry(denial, asked_by(denial, self.past()));
+        let asked = self.as_seen(denial, asked);
         if let Some(reason) = self.refused_by_system(denial, asked) {
             return never(&reason);
         }

@@ -33,6 +33,8 @@ pub(crate) enum Asked<'d> {
     },
     /// For the removal of an entry.
     Removal(Request<'d>),
+    /// To see that something is there.
+    Sight(Request<'d>),
     /// Of a walk: the directory and all below it.
     Beneath(Request<'d>, Capabilities),
     /// For a move.
@@ -48,6 +50,7 @@ impl<'d> Asked<'d> {
             Self::Access(path, _)
             | Self::Directory(path, _)
             | Self::Removal(path)
+            | Self::Sight(path)
             | Self::Beneath(path, _) => (path, None, None),
             Self::Rename { from: first, to: second, .. }
             | Self::Link { old: first, new: second } => (first, Some(second), None),
@@ -90,7 +93,7 @@ impl<'d> Asked<'d> {
                 !is_file(from) || destination == Destination::Exchange && !is_file(to)
             }
             Self::Made { target, .. } => target.is_some_and(|target| !is_file(target)),
-            Self::Directory(..) | Self::Link { .. } => false,
+            Self::Directory(..) | Self::Sight(_) | Self::Link { .. } => false,
             Self::Beneath(..) => true,
         }
     }
@@ -103,6 +106,7 @@ impl<'d> Asked<'d> {
             | Self::Made { need, .. }
             | Self::Beneath(_, need) => need,
             Self::Removal(_) => Capabilities::DELETE,
+            Self::Sight(_) => Capabilities::READ,
             Self::Rename { .. } | Self::Link { .. } => Capabilities::NONE,
         }
     }
@@ -121,6 +125,7 @@ impl<'d> Asked<'d> {
                 }
             }
             Self::Removal(path) => decide::remove(image, path),
+            Self::Sight(path) => decide::metadata(image, path),
             Self::Beneath(path, need) => decide::beneath(image, path, *need),
             Self::Rename { from, to, destination } => decide::rename(image, from, to, *destination),
             Self::Link { old, new } => decide::link(image, old, new),
@@ -133,6 +138,7 @@ impl<'d> Asked<'d> {
             Self::Access(path, _)
             | Self::Directory(path, _)
             | Self::Removal(path)
+            | Self::Sight(path)
             | Self::Beneath(path, _) => path,
             Self::Made { target: Some(target), .. } if denial.second => target,
             Self::Made { entry, .. } => entry,
@@ -190,8 +196,13 @@ impl<'d> Asked<'d> {
         let mut others = self.paths().filter(|path| *path != end);
         let mut is_to_other = || others.any(|other| made_up::is_drawn_to(&drawn, &name(other)));
         let is_gone = || end.symlink_metadata().is_err();
+        let begins_it = |other: &Path| made_up::begun(&drawn).is_some_and(|it| it == name(other));
+        // A word behind the other name may be a person's, unless it is of this run.
+        let is_made_to_other =
+            || made_up::was_made_since(end, began) && self.paths().any(begins_it);
         made_up::is_drawn(&drawn)
             || is_to_other()
+            || is_made_to_other()
             || made_up::is_of_run(end, began)
             || (made_up::is_another_each_time(&drawn) && is_gone())
     }

@@ -104,7 +104,12 @@ pub(crate) fn directory(path: &Path) -> Option<&Path> {
 /// Whether a program seems to have made up the name of what was made since a run `began`. Looks at the disk.
 pub(crate) fn is_of_run(path: &Path, began: Option<SystemTime>) -> bool {
     let name = name_of(path);
-    may_be_drawn(name) && path.symlink_metadata().is_ok_and(|found| is_since(&found, began))
+    may_be_drawn(name) && was_made_since(path, began)
+}
+
+/// Whether something is there that was made since a run `began`. Looks at the disk.
+pub(crate) fn was_made_since(path: &Path, began: Option<SystemTime>) -> bool {
+    path.symlink_metadata().is_ok_and(|found| is_since(&found, began))
 }
 
 /// What holds the first directory on the way to `path` that a program made for a run which `began` then, under a name
@@ -251,6 +256,12 @@ pub(crate) fn replaced(name: &[u8]) -> Option<&[u8]> {
     let start = usize::from(name.starts_with(b"."));
     let other = name.get(start..dot)?;
     is_drawn_to(name, other).then_some(other)
+}
+
+/// What a name begins with that a program drew six characters to.
+pub(crate) fn begun(name: &[u8]) -> Option<&[u8]> {
+    let (start, end) = name.split_last_chunk::<RANDOM>()?;
+    (!start.is_empty() && end.iter().all(u8::is_ascii_alphanumeric)).then_some(start)
 }
 
 /// Whether a program made the name up to another, which it is to replace: `.NAME.XXXXXX`, as `rsync` does.

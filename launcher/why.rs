@@ -126,7 +126,7 @@ struct Explained {
     layer: String,
     /// The name looked absent.
     hidden: bool,
-    /// What is to be done before that, in words.
+    /// What is to be known of that, or to be done before, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     first: Option<String>,
     /// Options that allow it, as words for a shell.

@@ -16,7 +16,7 @@ impl Advisor<'_> {
     pub(crate) fn beside(&self, denial: &Denial) -> Capabilities {
         let nothing = Capabilities::NONE;
         let is_by_rule = denial.reason == Reason::Rule && !denial.second;
-        let Asked::Rename { to, destination, .. } = asked_by(denial, self.began) else {
+        let Asked::Rename { to, destination, .. } = asked_by(denial, self.past()) else {
             return nothing;
         };
         let wanted = match destination {

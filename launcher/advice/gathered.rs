@@ -45,7 +45,10 @@ impl Advisor<'_> {
             if self.by_mount(asked).is_some() {
                 continue;
             }
-            if matches!(asked, Asked::Beneath(..) | Asked::Rename { .. } | Asked::Link { .. }) {
+            if matches!(
+                asked,
+                Asked::Beneath(..) | Asked::Sight(_) | Asked::Rename { .. } | Asked::Link { .. }
+            ) {
                 continue;
             }
             if let Some(directory) =

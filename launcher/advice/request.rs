@@ -2,8 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
-use std::time::SystemTime;
+use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{Destination, Request};
@@ -11,6 +10,7 @@ use jp_confine_policy::telling::{EXCHANGE, EXCLUSIVE, PRIVATE, PRIVATE_DIRECTORY
 
 use crate::asked::{Asked, Extent, on_the_way, path_of};
 use crate::events::Denial;
+use crate::in_vain::Past;
 use crate::made_up;
 use crate::program::is_script;
 
@@ -18,17 +18,20 @@ use crate::program::is_script;
 const ONCE: [&[u8]; 8] =
     [b"symlink", b"symlinkat", b"link", b"linkat", b"rename", b"renameat", b"renameat2", b"bind"];
 
-/// What was asked for when `denial` was the answer, in a run that `began` then.
-pub(super) fn asked_by(denial: &Denial, began: Option<SystemTime>) -> Asked<'_> {
+/// Calls that `touch` may try before it makes what is not there.
+const TIMES: [&[u8]; 5] = [b"utimensat", b"utimes", b"utime", b"lutimes", b"futimesat"];
+
+/// What was asked for when `denial` was the answer, in this run.
+pub(super) fn asked_by<'d>(denial: &'d Denial, run: Past<'_>) -> Asked<'d> {
     let Denial { other, missing, .. } = denial;
     let path = Request::by_route(&denial.path, &denial.route);
     // Of the other path the spelling is not known.
     let beside = Request::canonical(other);
     let (first, second) = if denial.second { (beside, path) } else { (path, beside) };
-    let is_made_up = is_made_up(denial, began);
+    let is_made_up = is_made_up(denial, run);
     match denial.call.as_slice() {
         // One path alone where the other leads nowhere.
-        _ if other.is_empty() && is_made_up => made(path, denial, began),
+        _ if other.is_empty() && is_made_up => made(path, denial, run),
         _ if other.is_empty() && *missing == Capabilities::DELETE => Asked::Removal(path),
         b"rename" | b"renameat" | b"renameat2" if !other.is_empty() => {
             Asked::Rename { from: first, to: second, destination: destination(denial, second.path) }
@@ -38,7 +41,7 @@ pub(super) fn asked_by(denial: &Denial, began: Option<SystemTime>) -> Asked<'_> 
         }
         b"link" | b"linkat" if !other.is_empty() => Asked::Link { old: first, new: second },
         b"fts_open" => Asked::Beneath(path, *missing),
-        _ if is_made_up => made(path, denial, began),
+        _ if is_made_up => made(path, denial, run),
         _ if *missing == Capabilities::DELETE => Asked::Removal(path),
         _ if makes_directory(denial) => Asked::Directory(path, missing.union(follows(denial))),
         _ => Asked::Access(path, missing.union(follows(denial))),
@@ -56,7 +59,7 @@ fn follows(denial: &Denial) -> Capabilities {
         return Capabilities::NONE.with_if(is_read, Capabilities::READ);
     }
     let is_used = !ONCE.contains(&denial.call.as_slice());
-    Capabilities::NONE
+    Capabilities::CREATE
         .with_if(is_used, Capabilities::READ.union(Capabilities::UPDATE))
         .with_if(makes_directory(denial) || passes(denial), Capabilities::WRITE)
 }
@@ -66,17 +69,19 @@ fn makes_directory(denial: &Denial) -> bool {
     denial.call.starts_with(b"mkd") && is_to_be_made(denial)
 }
 
-/// Looks at the disk.
+/// Whether it is not there, and a program makes it if it is let, be it with its next call. Looks at the disk.
 fn is_to_be_made(denial: &Denial) -> bool {
-    denial.missing.contains(Capabilities::CREATE)
+    let makes = denial.missing.contains(Capabilities::CREATE);
+    (makes || TIMES.contains(&denial.call.as_slice()))
         && path_of(&denial.path).symlink_metadata().is_err()
 }
 
 /// Whether the denied entry will have another name next time, or stand in a directory that has: a program made it up to
 /// make the entry, or what it made already is so called. Looks at the disk.
-fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
+fn is_made_up(denial: &Denial, run: Past<'_>) -> bool {
     let path = path_of(&denial.path);
     let name = path.file_name().map_or(&b""[..], OsStr::as_bytes);
+    let began = run.began;
     let changes = denial.missing.intersects(Capabilities::WRITE);
     let is_gone = || path.symlink_metadata().is_err();
     if made_up::holder(path, began).is_some() {
@@ -86,7 +91,8 @@ fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
         let calls = [&b"mkstemp"[..], b"mkdtemp"];
         let is_drawn = calls.iter().any(|call| denial.call.starts_with(call));
         let is_new = is_exclusive(denial) && made_up::may_be_drawn_anew(name);
-        let is_own = denial.call == PRIVATE.to_bytes() && made_up::may_be_drawn_for_oneself(name);
+        let is_own = is_private(denial)
+            && (made_up::may_be_drawn_for_oneself(name) || replaced(denial).is_some());
         let is_its_directory =
             denial.call.starts_with(b"mkd") && made_up::is_drawn_behind(program(denial), name);
         let is_own_directory = denial.call == PRIVATE_DIRECTORY.to_bytes()
@@ -107,11 +113,24 @@ fn is_made_up(denial: &Denial, began: Option<SystemTime>) -> bool {
     made_up::is_of_run(path, began)
         || (made_up::is_drawn(name) && (changes || is_gone()))
         || (made_up::is_another_each_time(name) && changes && is_gone())
+        || (changes && is_gone() && was_made_up_to_make(path, run))
+}
+
+/// Whether it was refused to be made under a name that was made up: who cannot make it removes it all the same.
+fn was_made_up_to_make(path: &Path, run: Past<'_>) -> bool {
+    let makes =
+        |one: &Denial| path_of(&one.path) == path && one.missing.contains(Capabilities::CREATE);
+    run.refused.iter().any(|(one, _)| makes(one) && is_made_up(one, run))
+}
+
+/// Whether a file was to be made for its owner alone, of a name that nothing has.
+fn is_private(denial: &Denial) -> bool {
+    denial.call == PRIVATE.to_bytes()
 }
 
 /// Whether a file was to be made of a name that nothing has.
 fn is_exclusive(denial: &Denial) -> bool {
-    [EXCLUSIVE, PRIVATE].iter().any(|call| denial.call == call.to_bytes())
+    is_private(denial) || denial.call == EXCLUSIVE.to_bytes()
 }
 
 /// The name of who was refused.
@@ -128,11 +147,11 @@ fn passes(denial: &Denial) -> bool {
 }
 
 /// As asked by whoever makes up the name of `entry`, and was refused it: what is made is changed and removed, too.
-fn made<'d>(entry: Request<'d>, denial: &Denial, began: Option<SystemTime>) -> Asked<'d> {
+fn made<'d>(entry: Request<'d>, denial: &Denial, run: Past<'_>) -> Asked<'d> {
     let makes = denial.missing.contains(Capabilities::CREATE);
     let need = denial.missing.union(follows(denial)).with_if(makes, Capabilities::WRITE);
     let path = path_of(entry.path);
-    let holder = made_up::holder(path, began).or_else(|| made_up::directory(path));
+    let holder = made_up::holder(path, run.began).or_else(|| made_up::directory(path));
     let directory = holder.unwrap_or(path);
     let is_in = path.parent() == Some(directory) && !makes_directory(denial);
     let extent = if is_in { Extent::Entries } else { Extent::Below };
@@ -143,8 +162,12 @@ fn made<'d>(entry: Request<'d>, denial: &Denial, began: Option<SystemTime>) -> A
 /// What an entry is to replace whose name was made up to that. Looks at the disk.
 pub(super) fn replaced(denial: &Denial) -> Option<PathBuf> {
     let path = path_of(&denial.path);
-    let other = path.with_file_name(path_of(made_up::replaced(path.file_name()?.as_bytes())?));
-    other.symlink_metadata().is_ok_and(|found| found.is_file()).then_some(other)
+    let name = path.file_name()?.as_bytes();
+    // Only of what is for its owner alone six letters are known to be drawn.
+    let begun = made_up::begun(name).filter(|_| is_private(denial));
+    let others = made_up::replaced(name).into_iter().chain(begun);
+    let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_file());
+    others.map(|other| path.with_file_name(path_of(other))).find(is_file)
 }
 
 /// What the rename was to do at `to`: what was missing there tells, or else what is there now.

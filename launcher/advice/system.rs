@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::Destination;
+use jp_confine_policy::decide::{Destination, Request};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
 
@@ -53,11 +53,11 @@ impl<'a> Advisor<'a> {
     /// Whether `denial` is of the removal of a directory that would have failed without it, as there is something in it.
     /// Looks at the disk.
     pub(crate) fn is_in_vain(&self, denial: &Denial) -> bool {
-        let found = self.past().removal(denial);
+        let found = self.past().removal(denial).filter(|one| self.is_known(denial, *one));
         matches!(found, Some(Obstacle::NotEmpty(_) | Obstacle::Directory(_)))
     }
 
-    fn past(&self) -> Past<'a> {
+    pub(super) fn past(&self) -> Past<'a> {
         Past { began: self.began, refused: self.denials.map_or(&[], Denials::open) }
     }
 
@@ -68,8 +68,17 @@ impl<'a> Advisor<'a> {
                 self.past().movement(path_of(from.path), path_of(to.path), destination)
             }
             _ => self.past().removal(denial),
-        }?;
+        };
+        let obstacle = obstacle.filter(|one| self.is_known(denial, *one))?;
         Some(format!("no option and no rule helps: {}", obstacle.words(self.workspace)))
+    }
+
+    /// Whether who was refused knew of the obstacle, or fails for it in any case: who does not see a directory takes it
+    /// for a file, and empties it or moves things into it as soon as it does.
+    fn is_known(&self, denial: &Denial, obstacle: Obstacle<'_>) -> bool {
+        let (Obstacle::NotEmpty(path) | Obstacle::Directory(path)) = obstacle else { return true };
+        let sight = Asked::Sight(Request::canonical(path.as_os_str().as_bytes()));
+        denial.call == b"rmdir" || self.allows(sight)
     }
 
     /// Why a grant would not help where the system refuses what is `asked`, too. Looks at the disk.

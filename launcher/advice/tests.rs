@@ -7,6 +7,7 @@ use jp_confine_policy::tier::Restraint;
 
 use super::*;
 
+mod already;
 mod filled;
 mod names;
 mod system;

@@ -288,18 +288,28 @@ impl Advisor<'_> {
         let own = format!("{}:", self.own_lists.get(Tier::Read)?.file);
         let is_own = |one: &Pattern| one.place.as_ref().is_some_and(|it| it.starts_with(&own));
         let path = path_of(&denial.path);
-        let literal = Pattern::literal(path)?;
-        let has_list = self.own_lists.get(Tier::Write).is_some();
+        let patterns = self.patterns_to_write(asked)?;
         let advisor = Advisor { tiers: &tiers, ..*self };
         let suffices = || Trial::of(advisor, Means::Files).allows(&[asked]);
-        let is_way = has_list && moved.iter().all(|one| is_own(one)) && suffices();
+        let is_way = moved.iter().all(|one| is_own(one)) && suffices();
         is_way.then(|| {
             if moved.iter().all(|one| one.stem() == path) {
-                moving(&moved)
+                moving(&moved, path, patterns)
             } else {
-                giving_way(&moved, literal)
+                giving_way(&moved, patterns)
             }
         })
+    }
+
+    /// The patterns for what is `asked` where one of the user's own keeps it from being changed.
+    fn patterns_to_write(&self, asked: Asked<'_>) -> Option<Vec<(Tier, String)>> {
+        let image = Trial::of(*self, Means::Files).image(asked).ok()?;
+        let Verdict::Deny(denied) = asked.judge(&prepare::parse_image(&image).ok()?) else {
+            return None;
+        };
+        let (place, extent) = asked.grantable_at(&denied, self.began);
+        let missing = denied.missing.union(Capabilities::UPDATE);
+        self.patterns_for(&Step { by_default: true, extent, ..Step::of(place, missing) })
     }
 
     /// What a person is asked about with all `steps` taken.
@@ -327,25 +337,32 @@ fn in_words(patterns: &[&Pattern]) -> String {
     named.join(" and ")
 }
 
-/// To take these patterns out of `read_paths`, and add them to `write_paths`.
-fn moving(patterns: &[&Pattern]) -> Advice {
+/// To take these patterns out of `read_paths`, and add them to `write_paths`, with those of `more` that are not for the
+/// path itself, which they name.
+fn moving(patterns: &[&Pattern], path: &Path, more: Vec<(Tier, String)>) -> Advice {
     let named = in_words(patterns);
     let (belong, these) = if patterns.len() > 1 { ("belong", "them") } else { ("belongs", "it") };
-    let patterns = patterns.iter().map(|one| (Tier::Write, one.text.clone())).collect();
+    let mut moved: Vec<(Tier, String)> =
+        patterns.iter().map(|one| (Tier::Write, one.text.clone())).collect();
+    let itself = Pattern::literal(path);
+    let is_news = |(_, text): &(Tier, String)| {
+        itself.as_ref() != Some(text) && patterns.iter().all(|one| one.text != *text)
+    };
+    moved.extend(more.into_iter().filter(is_news));
     instead(
         format!("{named} {belong} into write_paths; first take {these} out of read_paths"),
-        patterns,
+        moved,
     )
 }
 
-/// To take these patterns, which open more, out of `read_paths`, and add `literal` to `write_paths`.
-fn giving_way(patterns: &[&Pattern], literal: String) -> Advice {
+/// To take these patterns, which open more, out of `read_paths`, and add `narrower` ones to `write_paths`.
+fn giving_way(patterns: &[&Pattern], narrower: Vec<(Tier, String)>) -> Advice {
     let named = in_words(patterns);
     let first = format!(
         "what {named} opens is for reading alone; first take that out of read_paths, and name anew what is still to be \
          read"
     );
-    instead(first, vec![(Tier::Write, literal)])
+    instead(first, narrower)
 }
 
 fn instead(first: String, patterns: Vec<(Tier, String)>) -> Advice {

@@ -70,6 +70,14 @@ const MANY_IN_DRAWN: &str = "d=dir/b.q$(date +%N | cut -c1-4)ClS; mkdir $d && fo
 const OUT_OF_DRAWN: &str =
     "d=dir/b.q$(date +%N | cut -c1-4)ClS; mkdir $d && echo x > $d/s && mv $d/s dir/s";
 
+/// Replaces a file by one for itself alone, of a name that begins with that of the other.
+const OF_BUSYBOX: &str = "busybox sed -i s/i/j/ dir/a";
+const BEHIND_NAME: &str = "python3 -c \"import os, random; \
+                           n = 'dir/a' + ''.join(random.choices('bcdfghjklmnp', k=6)); \
+                           os.open(n, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600); os.rename(n, 'dir/a')\"";
+/// Sets the times of what is not there, and makes it then.
+const TOUCHED: &str = "busybox touch dir/new";
+
 /// Policies, scripts that are refused under them to begin with, and how often denials are followed before these
 /// have to pass.
 const ROWS: &[(&str, &str, usize)] = &[
@@ -84,6 +92,7 @@ const ROWS: &[(&str, &str, usize)] = &[
     (MAKE, "sed -i s/i/j/ dir/a", 1),
     (MAKE, FOR_A_WHILE, 1),
     (MAKE, REPLACED, 1),
+    (MAKE, BEHIND_NAME, 1),
     (FILE, FILLED, 1),
     (FILE, MADE, 1),
     (FILE, JOURNAL, 1),
@@ -95,6 +104,9 @@ const ROWS: &[(&str, &str, usize)] = &[
     (FILE, OF_PROCESS, 1),
     (FILE, NUMBERED, 1),
     (FILE, NUMBERED_DIRECTORY, 1),
+    (FILE, OF_BUSYBOX, 1),
+    (FILE, BEHIND_NAME, 1),
+    (FILE, TOUCHED, 1),
     (CHANGE, IN_DRAWN, 1),
     (CHANGE, IN_PRIVATE, 1),
     (CHANGE, IN_GONE, 1),
@@ -105,8 +117,10 @@ const ROWS: &[(&str, &str, usize)] = &[
 fn rules_for_made_up_names_come_to_an_end() {
     // What has few digits is not taken for the number of a process.
     let are_long = std::process::id() >= 1000;
+    let lacks = |script: &str, program| script.starts_with(program) && !have(program);
     let can_run = |script: &str| {
-        (!script.starts_with("python3") || have("python3")) && (are_long || !script.contains("$$"))
+        !["python3", "busybox"].iter().any(|program| lacks(script, program))
+            && (are_long || !script.contains("$$"))
     };
     for (policy, script, rounds) in ROWS.iter().filter(|(_, script, _)| can_run(script)) {
         // Once in a while a drawn name looks like one that somebody gave.
@@ -196,27 +210,84 @@ fn directories_outside_are_filled_by_the_patterns_that_are_advised() {
     for script in OUTSIDE {
         let scratch = Scratch::new();
         std::os::unix::fs::symlink(scratch.out(), scratch.ws().join("way")).expect("linked");
-        follow_patterns(&scratch, "", script);
+        follow_patterns(&scratch, ["", ""], script);
     }
     let scratch = Scratch::new();
-    follow_patterns(&scratch, "default = 'deny'\n", "mkdir d; echo a > d/f");
+    follow_patterns(&scratch, ["default = 'deny'\n"; 2], "mkdir d; echo a > d/f");
 }
 
-/// Does once what is advised to be written into the user's own configuration, which says `before` already, and lets
-/// `script` pass then.
-fn follow_patterns(scratch: &Scratch, before: &str, script: &str) {
-    let config = |lists: &str| {
+/// What takes the place of a pattern for reading alone is as far as what it is for, too.
+#[test]
+fn patterns_in_place_of_one_that_only_reads_reach_as_far_as_what_was_asked() {
+    let filled = "mkdir -p $OUT/n/m && echo a > $OUT/n/m/f";
+    let rows = [("$OUT/**", "sed -i s/x/y/ $OUT/target"), ("$OUT/**", filled), ("$OUT/n", filled)];
+    for (pattern, script) in rows {
+        let scratch = Scratch::new();
+        let reads = scratch.expand(&format!("read_paths = ['{pattern}']\n"));
+        follow_patterns(&scratch, [&reads, ""], script);
+    }
+}
+
+/// What is there already, and hidden, is passed by who sees it: only what is to be made in it is granted for writing, by
+/// options and by patterns, and a grant on that shows what is above.
+#[test]
+fn a_hidden_directory_above_is_only_to_be_seen() {
+    let script = "mkdir -p $HOME/.private/new/inner";
+    for by_options in [true, false] {
+        let scratch = Scratch::new();
+        scratch.write("home/.private/key", "");
+        let hidden = scratch.path("home/.private").display().to_string();
+        let mut granted: Vec<String> = Vec::new();
+        let mut lists = [Vec::new(), Vec::new()];
+        let run = |granted: &[String]| {
+            let script = scratch.expand(script);
+            let words = granted.iter().map(String::as_str).chain(["--", "sh", "-c", &script]);
+            product(&scratch, &words.collect::<Vec<_>>()).run()
+        };
+        for _ in 0..2 {
+            assert_ne!(run(&granted).code(), 0, "allowed from the start: {granted:?} {lists:?}");
+            let advice = denials(&scratch);
+            if by_options {
+                let options = texts(&advice, "options").join(" ");
+                granted.extend(options.split(' ').map(str::to_owned));
+                continue;
+            }
+            for list in advice.iter().flat_map(|one| one["patterns"].as_array().expect("lists")) {
+                let kind = usize::from(list["key"] == "write_paths");
+                let patterns = list["patterns"].as_array().expect("a list");
+                lists[kind].extend(patterns.iter().map(ToString::to_string));
+            }
+            let [read, write] = lists.each_ref().map(|list| list.join(", "));
+            let text = format!("[file_policy]\nread_paths = [{read}]\nwrite_paths = [{write}]\n");
+            scratch.write("home/.config/jp-confine/config.toml", &text);
+        }
+        run(&granted).assert_ok();
+        let is_whole = |words: &[String]| words == ["-w", &hidden];
+        assert!(!granted.windows(2).any(is_whole), "{granted:?}");
+        assert!(!lists[1].contains(&format!("{hidden:?}")), "{lists:?}");
+    }
+    let scratch = Scratch::new();
+    scratch.write("home/.private/key", "");
+    attempt(&scratch, script).assert_stderr("it is there already");
+    let new = scratch.path("home/.private/new").display().to_string();
+    product(&scratch, &["-w", &new, "--", "sh", "-c", &scratch.expand(script)]).run().assert_ok();
+}
+
+/// Does once what is advised to be written into the user's own configuration, which says `before` already, or `then` if
+/// that is advised to be changed, and lets `script` pass then.
+fn follow_patterns(scratch: &Scratch, [before, then]: [&str; 2], script: &str) {
+    let config = |before: &str, lists: &str| {
         let text = format!("[file_policy]\n{before}{lists}");
         scratch.write("home/.config/jp-confine/config.toml", &text);
     };
-    config("");
+    config(before, "");
     assert_ne!(attempt(scratch, script).code(), 0, "{script}: allowed from the start");
     let advice = denials(scratch);
     let lists = advice.iter().flat_map(|one| one["patterns"].as_array().expect("a list"));
     let lists = lists.filter(|list| list["key"] == "write_paths");
     let patterns = lists.flat_map(|list| list["patterns"].as_array().expect("a list"));
     let patterns: Vec<String> = patterns.map(ToString::to_string).collect();
-    config(&format!("write_paths = [{}]\n", patterns.join(", ")));
+    config(then, &format!("write_paths = [{}]\n", patterns.join(", ")));
     let last = attempt(scratch, script);
     assert_eq!(last.code(), 0, "{script}: {patterns:?}\n{last}");
 }

@@ -104,6 +104,45 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
     assert_eq!(gathered[0].written.rules, [("x".to_owned(), Capabilities::ALL)]);
 }
 
+/// Six letters behind the name of a file that is there are drawn, where the file was to be for its owner alone; who could
+/// not make it removes it all the same. Of anything else they may be a word.
+#[test]
+fn names_that_begin_with_that_of_a_file_are_drawn_to_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().canonicalize().expect("a folder");
+    std::fs::write(root.join("main.rs"), "").expect("a file");
+    let place = root.to_str().expect("UTF-8");
+    let (drawn, other) = (format!("{place}/main.rsmelito"), format!("{place}/other.rsmelito"));
+    let whole = format!("-w {place}; write_paths {place}/*");
+    let own = |path: &str| format!("-w {path}; write_paths {path}");
+    let rows = [
+        ("open O_EXCL 0600", &drawn, C, whole.clone()),
+        ("open O_EXCL 0600", &other, C, own(&other)),
+        ("open O_EXCL", &drawn, C, own(&drawn)),
+        ("unlink", &drawn, D, own(&drawn)),
+    ];
+    for (call, path, missing, expected) in rows {
+        assert_eq!(line(&[], &denial(call, path, missing)), expected, "{call} {path}");
+    }
+    let both = [denial("open O_EXCL 0600", &drawn, C), denial("unlink", &drawn, D)];
+    let (mut denials, tiers) = (Denials::default(), Tiers::default());
+    for one in &both {
+        denials.add(one.clone());
+    }
+    let advisor = Advisor { denials: Some(&denials), ..advisor(&[], &[], &tiers) };
+    let advice = advisor.advise_all(&both.each_ref());
+    assert_eq!(advice.into_iter().map(in_line).collect::<Vec<_>>(), [whole.clone(), whole]);
+    // What was made is moved in place of the other; the directory is older than the run.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    std::fs::write(&drawn, "").expect("a file");
+    let began = std::fs::metadata(&drawn).and_then(|it| it.created().or(it.modified())).ok();
+    let moved = pair("rename", &drawn, &format!("{place}/main.rs"), D, false);
+    let told = in_line(Advisor { began, ..advisor }.advise(&moved));
+    assert!(told.starts_with(&format!("-w {place}; ")), "{told}");
+    let told = in_line(advisor.advise(&moved));
+    assert!(told.starts_with(&format!("-w {drawn}; ")), "of another run: {told}");
+}
+
 /// What holds the workspace, too, nobody is advised to grant by its path; for the temporary files of everybody there is
 /// an option.
 #[test]
