@@ -390,7 +390,7 @@ impl Tiers {
         matching.map(|(list, pattern)| (*list, pattern))
     }
 
-    /// Whether the canonical path is on the list of sensitive paths, be it only warned of.
+    /// Whether the path, be it a spelling, is on the list of sensitive paths, be it only warned of.
     #[must_use]
     pub fn is_sensitive(&self, path: &Path) -> bool {
         self.table().is_ok_and(|table| table.look(bytes(path)).here.intersects(Marks::SENSITIVE))
