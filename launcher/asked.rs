@@ -278,7 +278,7 @@ pub(crate) fn lacking(
     let step = |request: Request<'_>| {
         let found = decide::lookup(image, &request);
         let missing = missing.difference(found.caps);
-        let step = Step { missing, ..Step::of(request, kept(image, &found)) };
+        let step = Step { missing, ..Step::of(request, kept(image, request, &found)) };
         (!missing.is_empty()).then_some(step)
     };
     if let Some(step) = step(request) {
@@ -293,10 +293,10 @@ pub(crate) fn lacking(
 }
 
 /// What a rule in place of the one that was found has to grant, so that nobody has less. A sensitive path is
-/// given only what was asked for.
-fn kept(image: &Image<'_>, found: &Lookup) -> Capabilities {
+/// given only what was asked for, unless that is the name of a link alone.
+fn kept(image: &Image<'_>, request: Request<'_>, found: &Lookup) -> Capabilities {
     match found.restraint {
-        Some(Restraint::Sensitive) => found.caps,
+        Some(Restraint::Sensitive) => decide::lookup(image, &Request::canonical(request.path)).caps,
         _ => found.granted(image),
     }
 }

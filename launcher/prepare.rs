@@ -165,7 +165,7 @@ pub(crate) fn prepare(
         own_folders::make_where_reachable(context, &parse_image(&image)?)?;
     }
 
-    let sensitive = warning::named_sensitive(&grants, &tiers);
+    let sensitive = warning::named_sensitive(&grants, &tiers, root.as_path());
     let of_grants = warning::covered_baseline(&grants).into_iter().chain(sensitive);
     let lent = || layers.lent(options.tool.as_deref(), &context.variable_names());
     Ok(Prepared {

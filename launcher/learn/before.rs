@@ -1,20 +1,22 @@
 //! What stood in the workspace before the run, where that decides which rules can stand: the policy is for the tree
 //! as it was.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use jp_confine_policy::canonical::{self, Op};
 
 use super::tree::join;
 
 /// So many entries are looked at.
 pub(crate) const LIMIT: usize = 100_000;
 
-/// The symbolic links of a workspace, by their paths in it.
+/// The symbolic links of a workspace, by their paths in it, and where each leads, canonical, if that can be told.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    paths: HashSet<Vec<u8>>,
+    paths: HashMap<Vec<u8>, Option<PathBuf>>,
     seen: usize,
 }
 
@@ -28,7 +30,13 @@ impl Links {
 
     /// Whether one stood at `path`, workspace-relative.
     pub(crate) fn had(&self, path: &[u8]) -> bool {
-        self.paths.contains(path)
+        self.paths.contains_key(path)
+    }
+
+    /// Where those lead whose paths are as wanted.
+    pub(crate) fn targets(&self, is_wanted: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = &Path> {
+        let wanted = self.paths.iter().filter(move |(path, _)| is_wanted(path));
+        wanted.filter_map(|(_, target)| target.as_deref())
     }
 
     fn look(&mut self, place: &Path, path: &[u8]) {
@@ -42,7 +50,8 @@ impl Links {
             if kind.is_dir() {
                 self.look(&entry.path(), &path);
             } else if kind.is_symlink() {
-                self.paths.insert(path);
+                let led = canonical::resolve(place, Path::new(&entry.file_name()), Op::Content);
+                self.paths.insert(path, led.ok().map(|led| led.path));
             }
         }
     }

@@ -38,6 +38,8 @@ pub(crate) struct Stage<'a> {
     set_aside: &'a [PathBuf],
     /// The links that stood in the workspace before the run.
     before: Links,
+    /// Where links lead in the workspace that have names of secrets, or had then.
+    led_to: BTreeSet<PathBuf>,
 }
 
 impl<'a> Stage<'a> {
@@ -51,14 +53,30 @@ impl<'a> Stage<'a> {
         };
         let around = policy.grants.iter().filter(stays).cloned().collect();
         let sensitive = policy.exposed.as_ref().unwrap_or(&policy.tiers);
-        Self { root, around, sensitive, set_aside: &policy.set_aside, before }
+        let set_aside = &policy.set_aside;
+        let mut stage =
+            Self { root, around, sensitive, set_aside, before, led_to: BTreeSet::new() };
+        stage.led_to = stage.led_to_by_secrets();
+        stage
     }
 
-    /// Whether what is at `path` in the workspace may hold a secret: by its name, or because somebody says
-    /// so, or granted nothing there. A broader rule would have a person asked about that.
+    /// Where links of the names of secrets lead in the workspace, or did before the run. Looks at the disk.
+    fn led_to_by_secrets(&self) -> BTreeSet<PathBuf> {
+        let now = Links::now(self.root);
+        let links = [&self.before, &now].into_iter();
+        let led = links.flat_map(|links| links.targets(|path| self.is_secret(path)));
+        led.filter(|place| *place != self.root && place.starts_with(self.root))
+            .map(Path::to_owned)
+            .collect()
+    }
+
+    /// Whether what is at `path` in the workspace may hold a secret: by its name, be it that of a link, or because
+    /// somebody says so, or granted nothing there. A broader rule would have a person asked about that.
     pub(crate) fn is_secret(&self, path: &[u8]) -> bool {
-        let is_below = |denied: &PathBuf| self.place(path).starts_with(denied);
-        names::is_secret(path) || self.is_sensitive(path) || self.set_aside.iter().any(is_below)
+        let is_below = |apart: &PathBuf| self.place(path).starts_with(apart);
+        names::is_secret(path)
+            || self.is_sensitive(path)
+            || self.set_aside.iter().chain(&self.led_to).any(is_below)
     }
 
     /// Whether `path` in the workspace is on the list of sensitive paths.

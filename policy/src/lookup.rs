@@ -105,7 +105,7 @@ impl Lookup {
 pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
     let (granted, winner) = granted(image, request);
     let Some(tiers) = image.tiers() else { return granted };
-    let found = tiers.restrain(request, winner, granted);
+    let found = tiers.restrain(image, request, winner, granted);
     if request.consented {
         return Lookup { caps: found.caps.union(found.asks), asks: Capabilities::NONE, ..found };
     }
@@ -144,7 +144,7 @@ pub(crate) fn left(image: &Image<'_>, request: &Request<'_>, reach: Reach) -> Lo
         return lookup(image, request);
     }
     let free = Lookup { rule: None, caps: Capabilities::ALL, hidden: false, ..granted };
-    image.tiers().map_or(free, |tiers| tiers.leave(request, reach, free))
+    image.tiers().map_or(free, |tiers| tiers.leave(image, request, reach, free))
 }
 
 /// Why a tier would withhold some of `need` from a rule that names the very path of `request` and grants all, if it
@@ -157,7 +157,7 @@ pub(crate) fn withheld_by_tier(
 ) -> Option<Restraint> {
     let (granted, _) = granted(image, request);
     let free = Lookup { caps: Capabilities::ALL, hidden: false, ..granted };
-    image.tiers()?.leave(request, Reach::Outspoken, free).restraint_of(need)
+    image.tiers()?.leave(image, request, Reach::Outspoken, free).restraint_of(need)
 }
 
 /// Whether `need` may be granted somewhere below the canonical `directory` without a question: where this says no it

@@ -219,10 +219,9 @@ impl Pattern {
         (literal_part(text).split('/').filter(|name| !name.is_empty()).count(), literal)
     }
 
-    /// The path that it names: the one that it matches if it has nothing special in it, else [`Self::stem`].
-    pub(crate) fn named(&self) -> PathBuf {
-        let text = self.globs.last().map_or("", Glob::glob);
-        if literal_part(text).len() == text.len() { unescaped(text).into() } else { self.stem() }
+    /// The paths that it names, as written and where links on it lead.
+    pub(crate) fn named(&self) -> impl Iterator<Item = PathBuf> {
+        self.globs.iter().map(|glob| stem(glob.glob()))
     }
 
     /// Whether it may match something at or below the canonical `directory`.
@@ -234,12 +233,7 @@ impl Pattern {
     /// The directory below which it matches: canonical where its literal part exists.
     #[must_use]
     pub fn stem(&self) -> PathBuf {
-        let text = self.globs.last().map_or("", Glob::glob);
-        let literal = literal_part(text);
-        let whole = literal.len() == text.len();
-        let end = if whole { literal.len() } else { literal.rfind('/').unwrap_or(0) };
-        let stem = unescaped(literal.get(..end).unwrap_or_default());
-        PathBuf::from(if stem.is_empty() { "/".to_owned() } else { stem })
+        stem(self.globs.last().map_or("", Glob::glob))
     }
 }
 
@@ -426,6 +420,15 @@ fn all_below(text: &str) -> Option<String> {
         is_escaped(piece) || !matches!(piece, "*" | "?") && within_brackets(piece).is_none()
     };
     pieces(text).all(is_name).then(|| text.trim_end_matches('/').to_owned() + "/**")
+}
+
+/// The directory below which a pattern matches, or the path if that is all that it does.
+fn stem(text: &str) -> PathBuf {
+    let literal = literal_part(text);
+    let whole = literal.len() == text.len();
+    let end = if whole { literal.len() } else { literal.rfind('/').unwrap_or(0) };
+    let stem = unescaped(literal.get(..end).unwrap_or_default());
+    PathBuf::from(if stem.is_empty() { "/".to_owned() } else { stem })
 }
 
 /// The part of a pattern before the first component with anything special in it, or all of it.

@@ -3,8 +3,9 @@
 
 use crate::automaton::{Automaton, Marks, Seen};
 use crate::capability::Capabilities;
-use crate::image::Rule;
+use crate::image::{Image, Rule};
 use crate::lookup::{Lookup, Request};
+use crate::walk::Walk;
 
 /// What a pattern says of the paths that it matches, the most restrictive first (spec §9.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -130,6 +131,12 @@ impl Reach {
         rule.hidden != 0 || Self::of(rule) != Self::Own
     }
 
+    /// Whether the rule at this path, be that a spelling, has nobody asked about what is sensitive there.
+    fn is_outspoken(image: &Image<'_>, path: &[u8]) -> bool {
+        let winner = Walk::along(image, path).winner(path).and_then(|(id, _)| image.rule(id));
+        winner.is_some_and(|rule| Self::of(rule) == Self::Outspoken)
+    }
+
     /// Whether the rule counts wherever a path leads: somebody declared it, or nobody may change what it keeps. The
     /// others say what programs need.
     #[cfg(all(feature = "std", target_os = "linux"))]
@@ -161,10 +168,11 @@ impl<'a> Tiers<'a> {
         Self { automaton, default: tier, asks }
     }
 
-    /// What remains of what `winner` grants, a rule and what of the path follows its anchor: both layers
-    /// must agree, and beyond the reach of every rule a pattern extends it (spec §9.6).
+    /// What remains of what `winner` grants, a rule of `image` and what of the path follows its anchor: both
+    /// layers must agree, and beyond the reach of every rule a pattern extends it (spec §9.6).
     pub(crate) fn restrain(
         &self,
+        image: &Image<'_>,
         request: &Request<'_>,
         winner: Option<(&Rule, &[u8])>,
         granted: Lookup,
@@ -176,9 +184,10 @@ impl<'a> Tiers<'a> {
             _ => self.automaton.look(request.path),
         };
         let rule = winner.map(|(rule, _)| rule);
-        let spelled = self.spelled(request);
-        let found = match rule.filter(|rule| rule.hidden == 0) {
-            Some(rule) => self.meet(Reach::of(rule), seen.here.union(spelled), seen, granted),
+        let granting = winner.filter(|(rule, _)| rule.hidden == 0);
+        let spelled = self.spelled(image, request, granting.map(|(_, rest)| rest));
+        let found = match granting {
+            Some((rule, _)) => self.meet(Reach::of(rule), seen.here.union(spelled), seen, granted),
             None => self.extend(self.beyond(seen.here, spelled), seen, granted),
         };
         let fixed = rule.is_some_and(|rule| Reach::of(rule) == Reach::Control);
@@ -194,12 +203,18 @@ impl<'a> Tiers<'a> {
         }
     }
 
-    /// What remains of `free`, which no rule had to grant: what patterns and the default leave of it, as far as
-    /// they reach into a grant of this `reach`.
+    /// What remains of `free`, which no rule of `image` had to grant: what patterns and the default leave of it,
+    /// as far as they reach into a grant of this `reach`.
     #[cfg(feature = "std")]
-    pub(crate) fn leave(&self, request: &Request<'_>, reach: Reach, free: Lookup) -> Lookup {
+    pub(crate) fn leave(
+        &self,
+        image: &Image<'_>,
+        request: &Request<'_>,
+        reach: Reach,
+        free: Lookup,
+    ) -> Lookup {
         let seen = self.automaton.look(request.path);
-        self.meet(reach, seen.here.union(self.spelled(request)), seen, free)
+        self.meet(reach, seen.here.union(self.spelled(image, request, None)), seen, free)
     }
 
     /// Whether `need` may be left somewhere below a directory of what a rule grants there, `granted`, without a
@@ -217,24 +232,39 @@ impl<'a> Tiers<'a> {
         self.automaton.any_below(directory, |here| left(here).contains(need))
     }
 
-    /// What the spelling matches, where it is another.
-    fn spelled(&self, request: &Request<'_>) -> Marks {
+    /// What the spelling matches, where it is another. Of the path `rest` follows the anchor of the rule that grants
+    /// it, if one does.
+    fn spelled(&self, image: &Image<'_>, request: &Request<'_>, rest: Option<&[u8]>) -> Marks {
         if core::ptr::eq(request.route, request.path) || request.route == request.path {
             return Marks::NONE;
         }
-        self.by_spelling(request.route)
+        let marks = self.by_spelling(request.route);
+        if marks.intersects(Marks::SENSITIVE) && self.is_named(image, request.route, rest) {
+            return marks.tiers();
+        }
+        marks
     }
 
-    /// What a spelling matches: a pattern may have been written by way of a link (spec §9.1). It can only
-    /// restrict.
+    /// What a spelling matches: a pattern may have been written by way of a link (spec §9.1), and a link may have
+    /// the name of what is sensitive. It can only restrict.
     fn by_spelling(&self, spelling: &[u8]) -> Marks {
         let restricting = Marks::DENY.union(Marks::PROMPT).union(Marks::ASK);
-        self.automaton.look(spelling).here.intersection(restricting)
+        self.automaton.look(spelling).here.intersection(restricting.union(Marks::SENSITIVE))
     }
 
-    /// Why a spelling alone withholds what is granted, if it does.
+    /// Whether a rule names what has this sensitive spelling, so that nobody is asked (spec §10): the one that grants
+    /// it stands where a sensitive part of the spelling leads, or the one at the spelling itself names it.
+    #[cold]
+    fn is_named(&self, image: &Image<'_>, spelling: &[u8], rest: Option<&[u8]>) -> bool {
+        let anchor = rest.and_then(|rest| spelling.strip_suffix(rest));
+        anchor.is_some_and(|anchor| self.by_spelling(anchor).intersects(Marks::SENSITIVE))
+            || Reach::is_outspoken(image, spelling)
+    }
+
+    /// Why a spelling alone withholds what is granted, if it does. That it is sensitive is a warning about what is
+    /// granted.
     pub(crate) fn withheld_by_spelling(&self, spelling: &[u8]) -> Option<Restraint> {
-        match self.by_spelling(spelling) {
+        match self.by_spelling(spelling).tiers() {
             Marks::NONE => None,
             marks if marks.intersects(Marks::DENY) => Some(Restraint::Deny),
             _ => Some(Restraint::Prompt),

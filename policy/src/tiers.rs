@@ -92,7 +92,7 @@ impl List {
     /// Whether the pattern, of the list `of`, is one of this field and about the path, or where it restricts about
     /// the spelling by which that was reached.
     fn has(self, of: Self, pattern: &Pattern, path: &Path, route: &Path) -> bool {
-        let is_spelled = self.restricts() && self != Self::Sensitive && pattern.matches(route);
+        let is_spelled = self.restricts() && pattern.matches(route);
         of.field() == self.field() && (pattern.matches(path) || is_spelled)
     }
 
@@ -283,9 +283,9 @@ impl Tiers {
     /// The patterns that open a sensitive path by its name, if any does: nobody is asked about it then (spec
     /// §10). What is sensitive `table` says.
     fn outspoken(&self, table: &Table) -> Option<Listed> {
-        let names_sensitive = |pattern: &Pattern| {
-            table.look(bytes(&pattern.named())).here.intersects(Marks::SENSITIVE)
-        };
+        let is_sensitive =
+            |path: &PathBuf| table.look(bytes(path)).here.intersects(Marks::SENSITIVE);
+        let names_sensitive = |pattern: &Pattern| pattern.named().any(|path| is_sensitive(&path));
         let opening = self.opening().filter(|(tier, _)| *tier != Tier::Prompt);
         let mut outspoken = opening.filter(|(_, pattern)| names_sensitive(pattern)).peekable();
         outspoken.peek()?;
@@ -390,7 +390,7 @@ impl Tiers {
         matching.map(|(list, pattern)| (*list, pattern))
     }
 
-    /// Whether the canonical path is on the list of sensitive paths, be it only warned of.
+    /// Whether the path, be it a spelling, is on the list of sensitive paths, be it only warned of.
     #[must_use]
     pub fn is_sensitive(&self, path: &Path) -> bool {
         self.table().is_ok_and(|table| table.look(bytes(path)).here.intersects(Marks::SENSITIVE))

@@ -7,6 +7,7 @@ use std::vec::Vec;
 
 use crate::build::{Grant, GrantKind, Origin};
 use crate::canonical::ResolveError;
+use crate::lexical;
 use crate::model::RuleSource;
 use crate::tiers::{TierError, Tiers};
 
@@ -152,13 +153,16 @@ pub fn covered_baseline(grants: &[Grant]) -> Vec<Warning> {
 }
 
 /// A warning about the rules that grant something on a path of the list of sensitive ones, or below it (spec
-/// §10), if there are any. `tiers` have that list where it counts.
+/// §10), be it by a link of such a name, if there are any. `tiers` have that list where it counts, and rules are
+/// written of the workspace at `root`.
 #[must_use]
-pub fn named_sensitive(grants: &[Grant], tiers: &Tiers) -> Option<Warning> {
+pub fn named_sensitive(grants: &[Grant], tiers: &Tiers, root: &Path) -> Option<Warning> {
     let names = |grant: &&Grant| {
-        matches!(grant.origin, Origin::Rule { .. })
-            && !grant.caps.is_empty()
-            && tiers.is_sensitive(&grant.anchor)
+        let Origin::Rule { path, .. } = &grant.origin else { return false };
+        let spelled = lexical::normalise(path.as_bytes()).map(|path| root.join(path));
+        let is_sensitive = tiers.is_sensitive(&grant.anchor)
+            || spelled.is_ok_and(|spelled| tiers.is_sensitive(&spelled));
+        is_sensitive && !grant.caps.is_empty()
     };
     let mut rules: Vec<String> =
         grants.iter().filter(names).map(|grant| grant.origin.to_string()).collect();
@@ -227,12 +231,22 @@ mod tests {
             workspace: Path::new("/w"),
         };
         let tiers = Tiers::new(&FilePolicy::default(), Some(&[]), places).expect("patterns");
-        let told = |grants: &[Grant]| named_sensitive(grants, &tiers).map(|it| it.to_string());
+        let told = |grants: &[Grant]| {
+            named_sensitive(grants, &tiers, Path::new("/w")).map(|it| it.to_string())
+        };
         let (read, none) = (Capabilities::READ, Capabilities::NONE);
         let typed =
             Grant { origin: Origin::Flag { text: "-r /w/.env".into() }, ..rule("/w/.env", read) };
         assert_eq!(told(&[rule("/w", read), rule("/h/.aws", read), typed]), None);
         assert_eq!(told(&[rule("/w/.env", none)]), None, "a denial");
+        let led = |path: &str| {
+            let origin =
+                Origin::Rule { layer: "f".into(), index: 0, line: None, path: path.into() };
+            Grant { origin, ..rule("/w/cfg/prod", read) }
+        };
+        assert_eq!(told(&[led("cfg/prod")]), None);
+        let text = told(&[led("./cfg/../.env")]).expect("a warning about a link");
+        assert!(text.ends_with("rule `./cfg/../.env` (f, rule 1)"), "{text}");
         let named = [rule("/w/.env", read), rule("/h/.ssh/config", read)];
         let text = told(&named).expect("a warning");
         assert!(text.ends_with("rule `/w/.env` (f:3), rule `/h/.ssh/config` (f:3)"), "{text}");

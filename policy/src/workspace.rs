@@ -92,7 +92,7 @@ impl Workspace {
         let sensitive = counts.then(|| added.unwrap_or_default());
         let mut tiers = Tiers::new(&written, sensitive, places)?;
         warnings.extend(distrust(&mut tiers, &grants, &root)?);
-        warnings.extend(warning::named_sensitive(&grants, &tiers));
+        warnings.extend(warning::named_sensitive(&grants, &tiers, root.as_path()));
         warnings.extend(warning::left_out(&tiers));
         Ok(Self { warnings, ..Self::under(root, grants, &tiers, homes)? })
     }

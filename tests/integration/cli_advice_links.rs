@@ -91,6 +91,28 @@ fn a_link_under_a_sensitive_name_is_made_by_leave_of_that() {
     }
 }
 
+/// Nobody is asked about what a rule or an option is on, and what has such a name by a link alone loses nothing by it.
+#[test]
+fn what_a_sensitive_link_leads_to_is_allowed_by_leave_of_that() {
+    for script in ["cat .env", "cat .env && echo x >> .env", "echo x > .env.new"] {
+        let scratch = tree();
+        scratch.write("ws/cfg/prod", "KEY=1\n");
+        symlink("cfg/prod", scratch.ws().join(".env")).expect("linked");
+        symlink("cfg/new", scratch.ws().join(".env.new")).expect("linked");
+        let restart = |rule: &str| {
+            Run::sh(&scratch, "rm -f cfg/new").mode(Mode::Bare).run().assert_ok();
+            let policy = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\n";
+            scratch.write("ws/jp-confine.toml", &format!("{policy}\n{rule}"));
+        };
+        restart("");
+        assert_ne!(attempt(&scratch, script).code(), 0, "{script}: allowed from the start");
+        let rules = texts(&denials(&scratch), "toml").join("\n");
+        both_ways_do(&scratch, script, restart);
+        restart(&rules);
+        attempt(&scratch, "rm -f cfg/prod cfg/new").assert_ok();
+    }
+}
+
 /// A rule of a link's own name would be about what it leads to, once it is there: whoever makes one needs the
 /// directory, again and again.
 #[test]

@@ -175,6 +175,33 @@ fn a_secret_is_kept_apart_though_a_link_replaced_it() {
     learned_again("ln -s ../out/x id_link", "ln -sfn ../out/y id_link");
 }
 
+/// What a link of such a name leads to has its own rule, too, as nobody would be asked about it by its own name.
+#[test]
+fn a_secret_is_kept_apart_by_the_name_of_a_link() {
+    let used = "cat cfg/a cfg/b cfg/c";
+    for (before, script) in [
+        ("ln -s cfg/prod .env.led", used.to_owned()),
+        ("ln -s d cfg/link; ln -s ../cfg/link/../prod src/x.pem; mkdir cfg/d", used.to_owned()),
+        ("ln -s cfg/prod id_led", format!("{used}; rm id_led")),
+        (":", format!("{used}; ln -s cfg/prod .env.led")),
+        (":", format!("{used}; ln -s cfg/c .env.led; cat .env.led; ln -s cfg/prod id_led")),
+        ("ln -s . id_root; ln -s cfg/prod .env.led", format!("{used}; cat file")),
+    ] {
+        let before = format!("mkdir cfg; for i in a b c prod; do echo $i > cfg/$i; done; {before}");
+        let Some(second) = learned_again(&before, &script) else { return };
+        let third = tree();
+        shell(&third, &before);
+        third.write("learned.toml", &second.read("learned.toml"));
+        run(&third, &["-p", "../learned.toml"], "cat cfg/a").assert_ok();
+        run(&third, &["-p", "../learned.toml"], "cat cfg/prod").assert_code(1);
+    }
+    let before =
+        "mkdir cfg; for i in a b c prod; do echo $i > cfg/$i; done; ln -s cfg/prod .env.led";
+    let Some(second) = learned_again(before, &format!("{used}; cat .env.led")) else { return };
+    let again = run(&second, &["-p", "../learned.toml"], "echo x >> cfg/prod");
+    again.assert_stderr("denied update cfg/prod");
+}
+
 /// What is kept out of a directory would keep that where it is: what is moved with it is granted for that, and not to be
 /// read.
 #[test]

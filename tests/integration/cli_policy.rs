@@ -1,5 +1,6 @@
 //! `check`, `explain`, `compile`, `--dry-run`, and what is said about a wrong policy file.
 
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
@@ -197,6 +198,28 @@ fn explain_tells_who_asks_about_sensitive_files() {
     let told = |path| product(&scratch, &["explain", path]).run().assert_ok().stdout.clone();
     assert!(told(".env").contains(alone), "{}", told(".env"));
     assert!(!told("file").contains(alone), "{}", told("file"));
+}
+
+/// What is asked about by the name of a link is not by its own.
+#[test]
+fn check_knows_sensitive_names_of_links() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
+    scratch.write("ws/cfg/prod", "KEY=1\n");
+    symlink("cfg/prod", scratch.ws().join(".env")).expect("linked");
+    let checked = |path| product(&scratch, &["check", "--json", "read", path]).run();
+    let asked = checked(".env");
+    let result = &json(asked.assert_code(2))[0];
+    assert_eq!(result["verdict"], "prompt", "{asked}");
+    assert_eq!(result["reason"], "sensitive_refused", "{asked}");
+    assert_eq!(result["rule"], "`**/.env` of sensitive_paths", "{asked}");
+    assert_eq!(json(checked("cfg/prod").assert_ok())[0]["verdict"], "allow");
+    let explained = product(&scratch, &["explain", ".env"]).run();
+    explained.assert_ok().assert_stdout("read     ask    `**/.env` of sensitive_paths");
+    explained.assert_stdout("asked about by the library alone");
+    let rule = "[[access.fs]]\npath = '.env'\nread = true\n";
+    scratch.write("ws/jp-confine.toml", &format!("[[access.fs]]\npath = '.'\nread = true\n{rule}"));
+    checked(".env").assert_ok().assert_stderr("because rules name them: rule `.env`");
 }
 
 /// As `explain` has it: the tier, not the rule whose grant it withholds.

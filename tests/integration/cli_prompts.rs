@@ -351,6 +351,32 @@ fn a_sensitive_path_is_warned_of_once() {
     assert_eq!(events.matches("\"sensitive_refused\"").count(), 1, "{events}");
 }
 
+/// What was said of one name of it is said of the other.
+#[test]
+fn a_sensitive_name_of_a_link_is_warned_of_once() {
+    let scratch = Scratch::new();
+    if !have("script") {
+        return;
+    }
+    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
+    scratch.write("ws/cfg/prod", "KEY=1\n");
+    for name in [".env", ".env.local"] {
+        std::os::unix::fs::symlink("cfg/prod", scratch.ws().join(name)).expect("linked");
+    }
+    let script = "cat cfg/prod; cat .env; cat .env .env.local; echo the end";
+    let mut terminal = Terminal::start(&Run::sh(&scratch, script).mode(Mode::Confined));
+    terminal.see("KEY=1");
+    terminal.see("via .env");
+    terminal.see("sensitive: `**/.env`");
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("KEY=1");
+    terminal.see("KEY=1");
+    terminal.see("KEY=1");
+    terminal.see("the end");
+    terminal.end();
+}
+
 /// A warning is for the run, so that `r` is not offered with it.
 #[test]
 fn what_is_not_offered_is_a_no() {

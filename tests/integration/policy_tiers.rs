@@ -269,10 +269,16 @@ fn a_folder_takes_its_denials_along() {
 #[test]
 fn a_flag_on_a_sensitive_path_grants_what_it_says() {
     assert_answers(
-        "touch .env .env.local",
+        "touch .env .env.local prod; ln -s prod .env.led",
         "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n",
-        "-r .env -w .env.local",
-        &[("open .env", "ok"), ("write .env", "EACCES"), ("write .env.local", "ok")],
+        "-r .env -w .env.local -r .env.led",
+        &[
+            ("open .env", "ok"),
+            ("write .env", "EACCES"),
+            ("write .env.local", "ok"),
+            ("open .env.led", "ok"),
+            ("write prod", "ok"),
+        ],
     );
 }
 
@@ -291,9 +297,50 @@ fn sensitive_paths_take_a_person() {
     );
 }
 
+/// By the name of a link, too, unless a rule stands where that leads.
+#[test]
+fn sensitive_names_of_links_take_a_person() {
+    let rules = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n\
+                 [[access.fs]]\npath = '.env.named'\nread = true\n";
+    let asked = if Holder::under_test() == Holder::Supervisor { "ok" } else { "EACCES" };
+    assert_answers(
+        "mkdir cfg; touch cfg/prod cfg/named; ln -s . here; \
+         ln -s cfg/prod .env; ln -s cfg/named .env.named; ln -s cfg/new .env.new",
+        rules,
+        "",
+        &[
+            ("open .env", asked),
+            ("open $WS/.env", asked),
+            ("open here/.env", asked),
+            ("open dir/../.env", asked),
+            // What changes something is judged by call, as a rule below grants less.
+            ("write .env", "EACCES"),
+            ("creat .env.new", "EACCES"),
+            ("stat .env", "ok"),
+            ("open .env.named", "ok"),
+            ("open cfg/prod", "ok"),
+            ("creat cfg/new", "ok"),
+        ],
+    );
+}
+
+/// Where a tier opens what a link leads to every program is asked about.
+#[test]
+fn sensitive_names_of_links_take_a_person_where_a_tier_opens_what_they_lead_to() {
+    assert_answers(
+        "mkdir $OUT/d; touch $OUT/d/f; ln -s $OUT/d/f .env; ln -s $OUT/d/f plain",
+        "[file_policy]\nread_paths = ['$OUT/d/**']\n[[access.fs]]\npath = '.'\nread = true\n\
+         execute = true\n",
+        "",
+        &[("open .env", "EACCES"), ("open plain", "ok"), ("open $OUT/d/f", "ok")],
+    );
+}
+
 #[test]
 fn sensitive_paths_of_an_undeclared_workspace_are_its_own() {
     assert_answers("touch .env", "", "", &[("open .env", "ok"), ("open $OUT/secret", "EACCES")]);
+    let links = "ln -s file .env; ln -s $OUT/secret .env.far";
+    assert_answers(links, "", "-r $OUT", &[("open .env", "ok"), ("open .env.far", "ok")]);
 }
 
 #[test]

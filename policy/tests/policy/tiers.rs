@@ -303,6 +303,74 @@ fn a_spelling_restricts_and_opens_nothing() {
     }
 }
 
+/// Nobody is asked about what a rule grants that stands where the name leads, or names the name itself.
+#[test]
+fn a_sensitive_spelling_asks_where_only_a_broader_rule_covers_it() {
+    for (tiers, need, path, route, expected) in [
+        ("", "read", "/w/cfg/prod", "/w/.env", "ask sensitive"),
+        ("", "write", "/w/cfg/prod", "/w/.env", "ask sensitive"),
+        ("", "read", "/w/cfg/prod", "/w/x.env", "allow"),
+        ("", "read", "/w/cfg/prod", "/w/cfg/prod", "allow"),
+        ("", "read", "/w/ro/f", "/h/.gnupg/k", "ask sensitive"),
+        ("", "read", "/w/ro", "/w/.env", "allow"),
+        ("", "read", "/w/ro/f", "/h/.gnupg/f", "allow"),
+        ("", "read", "/w/ro/d/f", "/h/.gnupg/d/f", "allow"),
+        ("", "read", "/w/ro/f", "/w/.env", "ask sensitive"),
+        ("", "read", "/w/f", "/h/.ssh/config", "allow"),
+        ("", "read", "/usr/f", "/w/.env", "allow"),
+        ("", "write", "/tmp/run/f", "/w/.env", "allow"),
+        ("", "write", "/w/ro/f", "/w/.env", "deny"),
+        ("", "read", "/o/f", "/w/.env", "deny"),
+        ("read=/o/**", "read", "/o/f", "/w/.env", "ask sensitive"),
+        ("read=/o/**", "run", "/o/f", "/w/.env", "deny read"),
+        ("default=read", "read", "/o/f", "/w/.env", "ask sensitive"),
+        ("deny=/w/cfg", "read", "/w/cfg/prod", "/w/.env", "deny deny"),
+        ("prompt=/w/cfg", "read", "/w/cfg/prod", "/w/.env", "ask prompt"),
+        ("deny=/w/.env", "read", "/w/cfg/prod", "/w/.env", "deny deny"),
+    ] {
+        let request = Request::by_route(path.as_bytes(), route.as_bytes());
+        let said = Judge::of(tiers).says_of(need, request);
+        assert_eq!(said, expected, "{need} {path} by {route}, `{tiers}`");
+    }
+    let request = Request::by_route(b"/w/cfg/prod", b"/w/.env").consented();
+    assert_eq!(Judge::of("").says_of("read", request), "allow");
+}
+
+/// Where nothing is declared what is sensitive in the workspace is its own, wherever it leads.
+#[test]
+fn a_sensitive_spelling_in_an_open_workspace_asks_nobody() {
+    let open = Origin::Product { why: "no access.fs".to_owned() };
+    let flag = Origin::Flag { text: "-r /o".to_owned() };
+    let grants = [
+        Grant::new("/w".into(), Capabilities::ALL, GrantKind::Workspace, open),
+        Grant::new("/o".into(), Capabilities::READ, GrantKind::Plain, flag),
+    ];
+    let tiers = Tiers::new(&file_policy(""), Some(&[]), places()).expect("patterns");
+    let judge = Judge(image_with(&grants, Some(&tiers), Path::new("/w")));
+    let by = |route: &str| judge.says_of("read", Request::by_route(b"/o/f", route.as_bytes()));
+    assert_eq!(["/w/.env", "/o/.env"].map(by), ["allow", "ask sensitive"]);
+}
+
+/// As of patterns in a home that is a link: both names are of what is opened.
+#[test]
+fn a_pattern_that_names_what_is_sensitive_by_a_link_opens_it() {
+    let place = Place::new("w/real/f w/.env=real/f");
+    let [link, file, other] =
+        ["w/.env", "w/real/f", "w/real/.env"].map(|path| place.path(path).display().to_string());
+    for (tiers, expected) in [
+        (format!("read={link}"), ["allow", "allow"]),
+        (format!("read={file}"), ["allow", "ask sensitive"]),
+        (format!("read={other}"), ["deny", "deny"]),
+    ] {
+        let tiers = Tiers::new(&file_policy(&tiers), Some(&[]), places()).expect("patterns");
+        let judge = Judge(image_with(&[], Some(&tiers), Path::new("/w")));
+        let by = |route: &String| {
+            judge.says_of("read", Request::by_route(file.as_bytes(), route.as_bytes()))
+        };
+        assert_eq!([by(&file), by(&link)], expected);
+    }
+}
+
 #[test]
 fn a_pattern_by_way_of_a_link_speaks_of_the_place_it_leads_to() {
     let place = Place::new("w/real/f w/link=real");
@@ -496,6 +564,7 @@ fn the_spelling_of_an_entry_restricts_whatever_is_granted_there() {
         ("/w/asked/f", "ask prompt"),
         ("/w/ro/asked/f", "ask prompt"),
         ("/w/ro/f", "allow"),
+        ("/w/.env", "allow"),
         ("/tmp/run/no/f", "allow"),
     ] {
         assert_eq!(spelled(path), expected, "{path}");
