@@ -181,7 +181,8 @@ impl<'a> Trial<'a> {
             if extent.is_for_entries() && self.advisor.is_beyond_advice(path_of(anchor.path)) {
                 return Err(never(self.for_another_each_time(asked, anchor).to_owned()));
             }
-            for step in lacking(&image, &self.grants, anchor, denied.missing) {
+            let lacking = lacking(&image, &self.grants, anchor, denied.missing);
+            for step in lacking.into_iter().filter(|step| asked.depends_on(&step.place)) {
                 let step = Step { extent, by_default: is_by_default(&denied), ..step };
                 let step = self.reaching(&image, step).ok_or_else(useless)?;
                 if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
