@@ -207,6 +207,12 @@ impl<'d> Asked<'d> {
             || (made_up::is_another_each_time(&drawn) && is_gone())
     }
 
+    /// Whether what is granted at `place`, at or below what is asked for, has a part in the answer: of all that stands in
+    /// the directory of an entry only what leads to that.
+    pub(crate) fn depends_on(&self, place: &Path) -> bool {
+        !self.is_for_entries() || self.paths().any(|path| path.starts_with(place))
+    }
+
     /// Whether that is a directory, for what is in it.
     pub(crate) const fn is_for_entries(&self) -> bool {
         matches!(self, Self::Made { .. })

@@ -97,12 +97,13 @@ pub(crate) fn image_of(listed: &[Listed]) -> Result<Vec<u8>, Failure> {
 
 /// The program that a name means, wherever a program stands: not in the working directory.
 pub(crate) fn along_path(context: &Context, name: &str) -> Option<PathBuf> {
-    let is_program = |file: &PathBuf| {
-        let metadata = file.metadata();
-        metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
-    };
     let candidates = program::candidates(context, OsStr::new(name));
-    candidates.into_iter().filter(|file| file.is_absolute()).find(is_program)
+    candidates.into_iter().filter(|file| file.is_absolute()).find(|file| is_program(file))
+}
+
+/// Whether somebody may execute the file.
+pub(crate) fn is_program(file: &Path) -> bool {
+    file.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(test)]

@@ -9,8 +9,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use jp_confine_policy::Capability;
+use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::check::{self, Verdict};
-use jp_confine_policy::explain::{self, Explanation, Judgement};
+use jp_confine_policy::explain::{self, Candidate, Explanation, Judgement, Matched};
 use jp_confine_policy::lexical::LexicalError;
 use serde::Serialize;
 
@@ -133,19 +134,26 @@ pub(crate) fn explain(
     let policy = check::Context::new(&prepared.root, &prepared.grants, &prepared.image);
     let explanation = explain::explain(&policy, &prepared.tiers, &context.cwd, Path::new(path));
     let plan = plan(context, options, &prepared)?;
+    let file = canonical::resolve(&context.cwd, Path::new(path), Op::Content);
+    let command_refused_by =
+        file.ok().and_then(|file| beyond::refused_alone(&prepared, path, &file.path));
+    let explained = Explained { explanation, command_refused_by, held_by: &plan.holders };
     if json {
-        report::json(&Held { explanation, held_by: &plan.holders })?;
+        report::json(&explained)?;
     } else {
-        report::text(&words(&explanation, &plan.holders))?;
+        report::text(&words(&explained))?;
     }
     Ok(0)
 }
 
-/// An explanation, and the layers that hold each capability.
+/// An explanation, and what is said beside the rules about files.
 #[derive(Debug, Serialize)]
-struct Held<'a> {
+struct Explained<'a> {
     #[serde(flatten)]
     explanation: Explanation,
+    /// Why it is not started as a program, although the rules about files may let it be executed.
+    command_refused_by: Option<String>,
+    /// The layers that hold each capability.
     held_by: &'a [Holder],
 }
 
@@ -180,7 +188,8 @@ pub(crate) fn prepared_for(
     Ok(prepared)
 }
 
-fn words(explanation: &Explanation, holders: &[Holder]) -> String {
+fn words(explained: &Explained<'_>) -> String {
+    let Explained { explanation, command_refused_by, held_by: holders } = explained;
     let mut text = String::new();
     let _ = writeln!(text, "{}", report::path(&explanation.path));
     for step in &explanation.steps {
@@ -197,6 +206,14 @@ fn words(explanation: &Explanation, holders: &[Holder]) -> String {
     for judgement in &explanation.capabilities {
         lines(&mut text, "  ", &[verdict_on(judgement), rule_of(judgement)], "  ");
     }
+    if let Some(rule) = command_refused_by {
+        lines(&mut text, "  ", &[verdict_line("command", "deny"), report::path(rule)], "  ");
+    }
+    if !explanation.kept_by.is_empty() {
+        let stays = "what is below has to stay in its place, so that it is not moved:".to_owned();
+        let by = report::path(&explanation.kept_by.join(", "));
+        lines(&mut text, "  ", &[stays, by], " ");
+    }
     for (layers, held) in by_layers(holders) {
         lines(&mut text, "  ", &[format!("held by {layers}:"), held.join(", ")], " ");
     }
@@ -205,14 +222,25 @@ fn words(explanation: &Explanation, holders: &[Holder]) -> String {
         let whose = ["asked about by the library alone, which static programs avoid:".to_owned()];
         lines(&mut text, "  ", &[&whose[..], &[alone.join(", ")]].concat(), " ");
     }
-    for matched in &explanation.patterns {
+    ways(&mut text, &explanation.patterns, &explanation.candidates);
+    if let Some(entry) = &explanation.entry {
+        let link = report::path(&entry.path);
+        lines(&mut text, "  ", &["delete is of the link itself:".to_owned(), link], " ");
+        ways(&mut text, &entry.patterns, &entry.candidates);
+    }
+    text
+}
+
+/// Writes which patterns match a place, and what grants something there.
+fn ways(text: &mut String, patterns: &[Matched], candidates: &[Candidate]) {
+    for matched in patterns {
         let place = matched.place.as_ref().map(|place| format!("({place})"));
         let words = format!("`{}` of {} matches", matched.pattern, matched.list);
         let parts: Vec<String> =
             [Some(words), place].iter().flatten().map(|part| report::path(part)).collect();
-        lines(&mut text, "  ", &parts, " ");
+        lines(text, "  ", &parts, " ");
     }
-    for candidate in &explanation.candidates {
+    for candidate in candidates {
         let mark = if candidate.wins { "*" } else { " " };
         let grants: Vec<&str> =
             candidate.grants.iter().map(|capability| capability.as_str()).collect();
@@ -225,9 +253,8 @@ fn words(explanation: &Explanation, holders: &[Holder]) -> String {
         if !candidate.except.is_empty() {
             parts.push(format!("except {}", report::path(&candidate.except.join(", "))));
         }
-        lines(&mut text, "  ", &parts, " ");
+        lines(text, "  ", &parts, " ");
     }
-    text
 }
 
 /// The capabilities of a sensitive file that nobody but the library asks about: that there is such a list
@@ -256,7 +283,11 @@ fn verdict_on(judgement: &Judgement) -> String {
         Verdict::Deny if judgement.hidden => "deny, looks absent",
         Verdict::Deny => "deny",
     };
-    format!("{:<8} {verdict:<5}", judgement.capability.as_str())
+    verdict_line(judgement.capability.as_str(), verdict)
+}
+
+fn verdict_line(capability: &str, verdict: &str) -> String {
+    format!("{capability:<8} {verdict:<5}")
 }
 
 fn rule_of(judgement: &Judgement) -> String {

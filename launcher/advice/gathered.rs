@@ -102,7 +102,8 @@ impl Advisor<'_> {
         let mut trial = Trial::of(*self, means);
         let held = trial.held(directory)?.union(missing).union(means.widen(missing));
         let step = Step { missing, ..Step::of(directory, held) };
-        (trial.add(&step) && trial.allows(asked)).then_some(step)
+        let is_way = !trial.takes_away_below(&step) && trial.add(&step) && trial.allows(asked);
+        is_way.then_some(step)
     }
 
     /// A pattern of what is in the directory, if it allows all of `asked`. Of the user's home nobody is advised

@@ -270,6 +270,34 @@ fn what_is_advised_for_one_path_is_one_rule() {
     assert!(shown[3].contains("missing-b: read, create, execute"), "{shown:?}");
 }
 
+/// Of rules on a path and on what is in it the longer one decides alone, so that it says all that is needed there:
+/// for what was refused, and no more. Options on longer paths add to the others.
+#[test]
+fn what_is_advised_for_a_longer_path_takes_nothing_away() {
+    let grants =
+        [grant("/w", R.union(X)), grant("/w/d", Capabilities::NONE), grant("/w/d/kept", R)];
+    let tiers = Tiers::default();
+    let make = || denial("symlink", "/w/d/missing", C);
+    let rows = [
+        (
+            [make(), denial("open", "/w/d/missing", R)],
+            "-w /w/d; d: create; d/missing: read, create",
+        ),
+        (
+            [denial("unlink", "/w/d/missing", D), denial("open", "/w/d/missing/below", R)],
+            "-w /w/d/missing; d/missing: delete; d/missing/below: read, delete",
+        ),
+        ([make(), denial("open", "/w/d/other", R)], "-w /w/d; d: create"),
+    ];
+    for (denials, expected) in rows {
+        for denials in [[&denials[0], &denials[1]], [&denials[1], &denials[0]]] {
+            let all = advisor(&grants, &[], &tiers).advise_all(&denials);
+            let shown: Vec<String> = all.into_iter().map(in_line).collect();
+            assert!(shown.iter().any(|one| one == expected), "{expected}: {shown:?}");
+        }
+    }
+}
+
 /// Many in one directory have one way out, unless that is the workspace's own or the home.
 #[test]
 fn many_denials_in_one_directory_are_gathered() {

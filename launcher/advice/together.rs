@@ -1,9 +1,10 @@
 //! Advice about several denials that is followed as one: of rules on one path the last decides, so that there
-//! must be one for all that was refused there. Options on one path add up.
+//! must be one for all that was refused there, and one on a longer path outweighs one on what that is in. Options
+//! add up.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use super::{
     Advice, Advisor, Means, Trial, Written, already, commands, note, nowhere, options_of, request,
@@ -103,7 +104,7 @@ impl Advisor<'_> {
                 }
             }
         }
-        let shared = shared_places(&all);
+        let shared = shared_places(&all, means);
         let concerned = |steps: &Steps| {
             steps.as_ref().is_ok_and(|steps| steps.iter().any(|it| shared.contains(&it.place)))
         };
@@ -146,11 +147,19 @@ impl Advisor<'_> {
     }
 }
 
-/// Where more than one denial wants something.
-fn shared_places(all: &[Steps]) -> Vec<PathBuf> {
-    let mut counts: BTreeMap<&PathBuf, usize> = BTreeMap::new();
+/// Where more than one denial wants something, be it that of a rule on a longer path, which outweighs the others there.
+fn shared_places(all: &[Steps], means: Means) -> BTreeSet<PathBuf> {
+    let mut counts: BTreeMap<&Path, usize> = BTreeMap::new();
     for step in all.iter().flatten().flatten() {
         *counts.entry(&step.place).or_default() += 1;
     }
-    counts.into_iter().filter(|(_, count)| *count > 1).map(|(place, _)| place.clone()).collect()
+    let mut shared: BTreeSet<PathBuf> = BTreeSet::new();
+    for (place, count) in &counts {
+        let is_outweighed = |above: &&Path| means == Means::Files && counts.contains_key(above);
+        let above: Vec<&Path> = place.ancestors().skip(1).filter(is_outweighed).collect();
+        let is_shared = *count > 1 || !above.is_empty();
+        let places = above.into_iter().chain(is_shared.then_some(*place));
+        shared.extend(places.map(Path::to_owned));
+    }
+    shared
 }

@@ -3,14 +3,14 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical::{self, Op};
-use jp_confine_policy::decide::{Request, Verdict, lookup};
+use jp_confine_policy::decide::{Request, Verdict, lookup, may_grant_below};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Described;
+use jp_confine_policy::{Capabilities, Capability};
 
 use super::withheld::{Gone, consent, is_by_default, is_question, withholder};
 use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
@@ -30,6 +30,9 @@ const ANOTHER_EACH_TIME: &str =
 
 /// What is said of the directory for everybody's temporary files, if it is above the home or the workspace.
 const SHARED: &str = "its name is another one each time; --share-tmp grants all that is in /tmp";
+
+/// Why no option is advised for a directory in which patterns open something.
+const COVERS_PATTERNS: &str = "an option there would take away what patterns open below";
 
 /// By what something is granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,7 +184,8 @@ impl<'a> Trial<'a> {
             if extent.is_for_entries() && self.advisor.is_beyond_advice(path_of(anchor.path)) {
                 return Err(never(self.for_another_each_time(asked, anchor).to_owned()));
             }
-            for step in lacking(&image, &self.grants, anchor, denied.missing) {
+            let lacking = lacking(&image, &self.grants, anchor, denied.missing);
+            for step in lacking.into_iter().filter(|step| asked.depends_on(&step.place)) {
                 let step = Step { extent, by_default: is_by_default(&denied), ..step };
                 let step = self.reaching(&image, step).ok_or_else(useless)?;
                 if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
@@ -194,6 +198,9 @@ impl<'a> Trial<'a> {
                 }
                 let held = step.held.union(self.means.widen(step.missing));
                 let step = note(&mut steps, Step { held, ..step });
+                if self.takes_away_below(&step) {
+                    return Err(never(COVERS_PATTERNS.to_owned()));
+                }
                 if !self.add(&step) {
                     return Err(useless());
                 }
@@ -268,6 +275,28 @@ impl<'a> Trial<'a> {
         let image = self.image_on(&[path_of(request.path), path_of(request.route)], false).ok()?;
         let image = prepare::parse_image(&image).ok()?;
         Some(lookup(&image, &request).caps)
+    }
+
+    /// Whether the step, as an option, takes away what patterns open below its place: they do where no rule reaches.
+    pub(super) fn takes_away_below(&self, step: &Step) -> bool {
+        let is_opened_below = || self.advisor.tiers.opening().next().is_some();
+        if self.means == Means::Files || !is_opened_below() || self.advisor.is_covered(&step.place)
+        {
+            return false;
+        }
+        let mut with = self.clone();
+        with.add(step);
+        !with.granted_below(&step.place).contains(self.granted_below(&step.place))
+    }
+
+    /// What may be granted below the directory as things stand.
+    fn granted_below(&self, directory: &Path) -> Capabilities {
+        let Ok(image) = self.image_on(&[directory], true) else { return Capabilities::NONE };
+        let Ok(image) = prepare::parse_image(&image) else { return Capabilities::NONE };
+        let bytes = directory.as_os_str().as_bytes();
+        let is_granted = |one: &Capability| may_grant_below(&image, bytes, (*one).into());
+        let granted = Capability::ALL.into_iter().filter(is_granted);
+        granted.fold(Capabilities::NONE, |all, one| all.union(one.into()))
     }
 
     /// Whether all of these are allowed as things stand.

@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use jp_confine_policy::Capability;
 
 use self::answer::{Answer, Explained};
+pub(super) use self::command::refused_alone;
 use super::status;
 use crate::cli::{Beyond, Options};
 use crate::context::Context;

@@ -3,7 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,6 +15,7 @@ use serde_json::json;
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::cli::{Enforce, Options};
+use crate::commands;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::machine;
@@ -62,10 +62,7 @@ impl Hosted {
         tiers: &Tiers,
         name: &OsStr,
     ) -> Result<Self, Failure> {
-        let is_program = |file: &PathBuf| {
-            let found = context.absolute(file).metadata();
-            found.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
-        };
+        let is_program = |file: &PathBuf| commands::is_program(&context.absolute(file));
         let file = program::candidates(context, name).into_iter().find(is_program);
         let file = file.ok_or_else(|| Failure::NotFound { program: name.into() })?;
         let no_room = |error| {

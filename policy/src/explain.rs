@@ -39,6 +39,21 @@ pub struct Explanation {
     /// Every grant that covers the resolved path, from the weakest to the one that wins; last what a
     /// tier opens where no grant reaches (spec §9.6).
     pub candidates: Vec<Candidate>,
+    /// Of a link what it is itself: that is judged for deletion.
+    pub entry: Option<Entry>,
+    /// The patterns about what is below the directory that keep it from going to another place, as it may for all else.
+    pub kept_by: Vec<String>,
+}
+
+/// A link itself, wherever it leads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// Where it stands, absolute and canonical.
+    pub path: String,
+    /// As [`Explanation::patterns`].
+    pub patterns: Vec<Matched>,
+    /// As [`Explanation::candidates`].
+    pub candidates: Vec<Candidate>,
 }
 
 /// A link that was followed.
@@ -110,11 +125,12 @@ pub fn explain(context: &Context<'_>, tiers: &Tiers, base: &Path, path: &Path) -
     let found = followed_to.as_ref().ok();
     // Behind a slash an entry is a directory, or nobody's to remove.
     let is_entry = found.is_some() || !lexical::demands_directory(bytes(path));
+    let entry = entry.as_ref().ok().filter(|_| is_entry);
     let judge = |capability| {
-        let entry = entry.as_ref().ok().filter(|_| is_entry);
         let place = if capability == Capability::Delete { entry } else { found };
         judgement(context, tiers, capability, (place, &route))
     };
+    let link = entry.filter(|entry| found.is_none_or(|found| found.path != entry.path));
     Explanation {
         path: readable(path),
         resolved: found.map(|resolved| readable(&resolved.path)),
@@ -126,7 +142,41 @@ pub fn explain(context: &Context<'_>, tiers: &Tiers, base: &Path, path: &Path) -
         candidates: found
             .map(|resolved| candidates(context, tiers, &resolved.path, &route))
             .unwrap_or_default(),
+        entry: link.map(|link| Entry {
+            path: readable(&link.path),
+            patterns: matched(tiers, &link.path, &route),
+            candidates: candidates(context, tiers, &link.path, &route),
+        }),
+        kept_by: entry
+            .and_then(|entry| kept_by(context, tiers, &entry.path, &route))
+            .unwrap_or_default(),
     }
+}
+
+/// A name that hardly a pattern is about alone.
+const ANOTHER: &str = "?";
+
+/// What keeps a directory that may be deleted from going to another place beside its own: what tiers say below it does
+/// not go along (spec §9.6). Looks at the disk.
+fn kept_by(
+    context: &Context<'_>,
+    tiers: &Tiers,
+    directory: &Path,
+    route: &Path,
+) -> Option<Vec<String>> {
+    let image = context.image()?;
+    let other = directory.with_file_name(ANOTHER);
+    let (from, to) =
+        (Request::by_route(bytes(directory), bytes(route)), Request::canonical(bytes(&other)));
+    let may_be_deleted = match check::verdict(image, &from, Capability::Delete) {
+        decide::Verdict::Allow => true,
+        decide::Verdict::Deny(denial) => denial.ask,
+    };
+    let is_directory = || directory.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let stays = || decide::relocate(image, &from, &to) != decide::Verdict::Allow;
+    let patterns = || tiers.described_between(directory, &other).into_iter();
+    (may_be_deleted && is_directory() && stays())
+        .then(|| patterns().map(|pattern| pattern.words).collect())
 }
 
 /// `/proc/self` leads to the number of the process that asks. Who explains is not who will ask: for

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cli_advice::{attempt, denials, tree};
+use crate::cli_advice::{attempt, denials, texts, tree};
 use crate::cli_status::product;
 use crate::run::Outcome;
 use crate::scratch::Scratch;
@@ -233,5 +233,33 @@ fn the_file_for_rules_is_named_for_who_asks() {
         let why = product(&scratch, words).cwd(&scratch.path(directory)).run();
         let told: String = why.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(told.contains(&format!("add to {name}")), "{directory}: {why}");
+    }
+}
+
+/// What is made and then read, and the other way round.
+const IN_A_DIRECTORY: &[&str] =
+    &["cd dir; ln -s f new; cat new", "cd dir; cat new; ln -s f new", "cd dir; ls; rm -f note"];
+
+/// Rules on a directory and on what is in it are pasted together, and none takes away what another is for.
+#[test]
+fn rules_of_one_report_do_not_outweigh_each_other() {
+    let policy =
+        "[[access.fs]]\npath = '.'\nread = true\nexecute = true\n[[access.fs]]\npath = 'dir'\n";
+    let refused = |one: &Value| (one["denied"].clone(), one["path"].clone());
+    for script in IN_A_DIRECTORY {
+        let scratch = Scratch::new();
+        scratch.write("ws/jp-confine.toml", policy);
+        scratch.write("ws/dir/note", "x");
+        attempt(&scratch, script);
+        let before = denials(&scratch);
+        assert!(before.len() > 1, "{script}: {before:?}");
+        scratch
+            .write("ws/jp-confine.toml", &(policy.to_owned() + &texts(&before, "toml").concat()));
+        let again = attempt(&scratch, script);
+        if again.stderr.contains("denial") {
+            let after = denials(&scratch);
+            let is_again = |one: &&Value| before.iter().any(|it| refused(it) == refused(one));
+            assert_eq!(after.iter().find(is_again), None, "{script}");
+        }
     }
 }

@@ -299,6 +299,26 @@ fn patterns_that_are_advised_allow_it() {
     }
 }
 
+/// What patterns open in a directory is not taken away for the sake of the directory itself.
+#[test]
+fn what_patterns_open_below_a_directory_stays() {
+    let scratch = tree();
+    let config = "home/.config/jp-confine/config.toml";
+    let out = scratch.out().display().to_string();
+    let write = |more: &str| {
+        let text = format!("[file_policy]\nread_paths = ['{out}/**'{more}]\n");
+        scratch.write(config, &text);
+    };
+    write("");
+    let denied = attempt(&scratch, "ls $OUT");
+    assert!(!denied.stderr.contains("jp-confine -"), "{denied}");
+    let told = denials(&scratch);
+    assert_eq!(texts(&told, "options"), Vec::<String>::new(), "{told:?}");
+    assert_eq!(told[0]["patterns"][0]["patterns"][0], out, "{told:?}");
+    write(&format!(", '{out}'"));
+    attempt(&scratch, "ls $OUT; $OUT/program").assert_ok();
+}
+
 /// What `default` withholds a pattern gives, with a rule where that lacks, too.
 #[test]
 fn patterns_are_advised_where_a_default_refuses() {

@@ -275,6 +275,47 @@ fn a_home_that_is_not_named_is_protected() {
     }
 }
 
+/// What rules about programs refuse is told of the file, too, and of what is none nothing.
+#[test]
+fn explain_tells_of_programs_that_are_not_started() {
+    let scratch = Scratch::for_ordinary_user();
+    let list = "[access.commands.cat]\n[access.commands.sh]\nargs = [['-c', '**']]\n";
+    scratch.write("ws/jp-confine.toml", list);
+    for (path, expected) in [
+        ("/bin/ls", Some("access.commands does not list it")),
+        ("/bin/sh", Some("access.commands.sh ($WS/jp-confine.toml:2), without arguments")),
+        ("/bin/cat", None),
+        ("file", None),
+        ("/bin", None),
+    ] {
+        let expected = expected.map(|it| it.replace("$WS", scratch.ws().to_str().expect("UTF-8")));
+        let run = product(&scratch, &["explain", "--json", path]).run();
+        assert_eq!(json(run.assert_ok())["command_refused_by"].as_str(), expected.as_deref());
+        let run = product(&scratch, &["explain", path]).run();
+        assert_eq!(run.stdout.contains("\n  command  deny"), expected.is_some(), "{run}");
+    }
+    product(&scratch, &["--", "sh", "-c", "/bin/ls"]).run().assert_stderr("denied");
+}
+
+/// What tiers keep in its place may be deleted, and not moved; a link is deleted where it stands.
+#[test]
+fn explain_tells_what_is_not_moved_and_what_is_deleted() {
+    let scratch = workspace();
+    scratch.write("ws/dir/t/x", "");
+    std::os::unix::fs::symlink("none", scratch.ws().join("dangling")).expect("linked");
+    let config = "home/.config/jp-confine/config.toml";
+    scratch.write(config, "[file_policy]\ndeny_paths = ['<workspace>/dir/t/x']\n");
+    let kept = product(&scratch, &["explain", "dir"]).run();
+    kept.assert_ok().assert_stdout("has to stay in its place");
+    kept.assert_stdout("`<workspace>/dir/t/x` of deny_paths");
+    product(&scratch, &["--", "mv", "dir", "dir2"]).run().assert_code(1);
+    let other = product(&scratch, &["explain", "file"]).run();
+    assert!(!other.stdout.contains("has to stay"), "{other}");
+    let link = product(&scratch, &["explain", "dangling"]).run();
+    let (_, itself) = link.stdout.split_once("delete is of the link itself:").expect("a link");
+    assert!(itself.contains("ws/dangling") && itself.contains("\n  * "), "{link}");
+}
+
 #[test]
 fn explain_names_the_layers() {
     let scratch = workspace();

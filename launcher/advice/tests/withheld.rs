@@ -79,6 +79,34 @@ fn tiers_withhold_what_is_granted_for_advice() {
     }
 }
 
+/// A rule of an option covers what patterns open below it, which may be more: what else allows it is told alone.
+#[test]
+fn an_option_that_takes_something_away_is_not_advised() {
+    let list = |patterns: &[&str]| patterns.iter().map(|it| (*it).to_owned()).collect();
+    let tiers = tiers(&FilePolicy {
+        read_paths: list(&["/srv/r/**", "/srv/some/*.md"]),
+        write_paths: list(&["/srv/w/**"]),
+        ..FilePolicy::default()
+    });
+    let grants = [grant("/w", R)];
+    let advisor = advisor(&grants, &[], &tiers);
+    for (path, missing, expected) in [
+        ("/srv/r", R, "read_paths /srv/r"),
+        ("/srv/w", R, "read_paths /srv/w"),
+        ("/srv/w", R.union(U), "write_paths /srv/w"),
+        ("/srv/r", R.union(X), "-x /srv/r; read_paths /srv/r"),
+        ("/srv/other", R, "-r /srv/other; read_paths /srv/other"),
+        ("/srv/some/a", R, "-r /srv/some/a; read_paths /srv/some/a"),
+    ] {
+        assert_eq!(in_line(advisor.advise(&denial("open", path, missing))), expected, "{path}");
+    }
+    let gather = |directory: &str| {
+        let three = ["a", "b", "c"].map(|name| denial("open", &format!("{directory}/{name}"), U));
+        advisor.gather(&three.each_ref()).len()
+    };
+    assert_eq!((gather("/srv/some"), gather("/srv/other")), (0, 1));
+}
+
 /// Each of several patterns withholds it, of whichever list.
 #[test]
 fn all_patterns_that_withhold_it_are_named_at_once() {

@@ -1,8 +1,8 @@
 //! Questions about programs and their arguments.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build;
@@ -19,7 +19,7 @@ use super::answer::{Answer, Candidate, Explained, place};
 use crate::asked::path_of;
 use crate::commands;
 use crate::failure::Failure;
-use crate::prepare;
+use crate::prepare::{self, Prepared};
 use crate::report;
 use crate::rule_text::{self, Rule};
 
@@ -28,7 +28,7 @@ impl Asked<'_> {
     pub(super) fn command(&self, words: &[OsString]) -> Result<Explained, Failure> {
         let line: Vec<String> = words.iter().map(|word| report::quoted(word.as_bytes())).collect();
         let file = words.first().and_then(|name| self.file_of(&name.to_string_lossy()));
-        let listed = self.prepared.commands.as_deref().unwrap_or_default();
+        let listed = self.listed();
         let mut answer = Answer {
             target: line.join(" "),
             capability: "command",
@@ -81,24 +81,20 @@ impl Asked<'_> {
             (decide::Verdict::Deny(denial), _) if !denial.ask => {
                 (Verdict::Deny, Some(self.rule_about_files(&denial, invocation.program)))
             }
-            (_, Err(Coverage::Uncovered)) => {
-                (Verdict::Deny, Some("access.commands does not list it".to_owned()))
-            }
-            (_, Err(_)) => (Verdict::Deny, self.rule_of_list(invocation)),
+            (_, Err(why)) => (Verdict::Deny, refused(self.listed(), invocation, why)),
             (decide::Verdict::Deny(denial), Ok(_)) => {
                 (Verdict::Prompt, Some(self.rule_about_files(&denial, invocation.program)))
             }
             (decide::Verdict::Allow, Ok(_)) => {
                 answer.reason = None;
                 let free = || "no programs are listed, so any may be started".to_owned();
-                (Verdict::Allow, Some(self.rule_of_list(invocation).unwrap_or_else(free)))
+                (Verdict::Allow, Some(rule(self.listed(), invocation).unwrap_or_else(free)))
             }
         };
     }
 
-    fn rule_of_list(&self, invocation: &Invocation<'_>) -> Option<String> {
-        let mut listed = self.prepared.commands.iter().flatten();
-        listed.find(|listed| is_about(listed, invocation)).map(described)
+    fn listed(&self) -> &[Listed] {
+        self.prepared.commands.as_deref().unwrap_or_default()
     }
 
     fn rule_about_files(&self, denial: &Denial, program: &[u8]) -> String {
@@ -110,6 +106,35 @@ impl Asked<'_> {
         let rule = pattern.or_else(|| grant.map(|grant| grant.origin.to_string()));
         format!("execute: {}", rule.unwrap_or_else(|| "no rule covers it".to_owned()))
     }
+}
+
+/// What the list of programs has against starting `path`, which leads to the file `program`, by its name and without
+/// arguments, if that is a program. Looks at the disk.
+pub(in crate::query) fn refused_alone(
+    prepared: &Prepared,
+    path: &OsStr,
+    program: &Path,
+) -> Option<String> {
+    let is_program = commands::is_program(program);
+    let image = prepare::parse_image(&prepared.image).ok().filter(|_| is_program)?;
+    let (program, called) = (program.as_os_str().as_bytes(), path.as_bytes());
+    let alone = Invocation { program, called, arguments: 0 };
+    let why = invocation::judge(&image, &alone, &mut |_, _| false).err()?;
+    let rule = refused(prepared.commands.as_deref().unwrap_or_default(), &alone, why)?;
+    let without = if why == Coverage::Uncovered { "" } else { ", without arguments" };
+    Some(format!("{rule}{without}"))
+}
+
+/// What of the list refuses it.
+fn refused(listed: &[Listed], invocation: &Invocation<'_>, why: Coverage) -> Option<String> {
+    match why {
+        Coverage::Uncovered => Some("access.commands does not list it".to_owned()),
+        Coverage::Allowed | Coverage::Denied => rule(listed, invocation),
+    }
+}
+
+fn rule(listed: &[Listed], invocation: &Invocation<'_>) -> Option<String> {
+    listed.iter().find(|listed| is_about(listed, invocation)).map(described)
 }
 
 fn candidate(listed: &Listed, invocation: &Invocation<'_>) -> Candidate {

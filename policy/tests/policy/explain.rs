@@ -6,7 +6,7 @@ use std::path::Path;
 
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::check::{Context, Verdict};
-use jp_confine_policy::explain::{Explanation, explain};
+use jp_confine_policy::explain::{Candidate, Explanation, explain};
 use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::{Capabilities, Capability};
@@ -80,12 +80,62 @@ fn deletion_is_judged_on_the_link_itself() {
     assert_eq!(on, ["@/w/d", "@/w/d", "@/w/d", "@/w/l", "@/w/d"]);
 }
 
+/// Where a link stands other grants decide than where it leads, be that nowhere.
+#[test]
+fn a_link_has_candidates_of_its_own() {
+    let place = Place::new("w/d/f w/l=d w/file=d/f w/loop=loop w/dangling=d/none");
+    let policy = place.policy(".:d d:r", "");
+    let winner = |candidates: &[Candidate]| {
+        let mut winners = candidates.iter().filter(|one| one.wins);
+        winners.next().map(|one| one.rule.clone())
+    };
+    for (path, of_target) in [("l", 1), ("file", 1), ("dangling", 1), ("loop", 0)] {
+        let found = of(&policy, path);
+        let target = (of_target == 1).then(|| "rule `d` (rule 1)".to_owned());
+        assert_eq!(winner(&found.candidates), target, "{path}");
+        let entry = found.entry.unwrap_or_else(|| panic!("{path}"));
+        assert_eq!(place.anonymous(&entry.path), format!("@/w/{path}"));
+        assert_eq!(winner(&entry.candidates), found.capabilities[3].rule, "{path}");
+        assert_eq!(winner(&entry.candidates).as_deref(), Some("rule `.` (rule 1)"), "{path}");
+    }
+    for path in ["d", "d/f", "l/f", "d/none", "loop/"] {
+        assert_eq!(of(&policy, path).entry, None, "{path}");
+    }
+}
+
 #[test]
 fn a_directory_stays_with_what_is_in_it() {
     let found = of(&Place::new("w/d/e/").policy(".:rw d/e:r", ""), "d");
     assert_eq!(allowed(&found), "rcu");
     let rule = found.capabilities[3].rule.as_deref();
     assert_eq!(rule, Some("`e` (rule `d/e` (rule 1)) must stay in it"));
+}
+
+/// A pattern below a directory does not go along with that, so that it stays, unless it says the same of other places or
+/// nobody may delete the directory anyway.
+#[test]
+fn patterns_below_keep_a_directory_in_its_place() {
+    let place = Place::new("w/sub/t/x w/other/ w/l=sub");
+    let deny = "`<workspace>/sub/t/x` of deny_paths";
+    for (rules, written, path, expected) in [
+        (".:rwx", "deny=<workspace>/sub/t/x", "sub", Some(deny)),
+        (".:rwx", "deny=<workspace>/sub/t/x", "sub/t", Some(deny)),
+        (".:rwx", "prompt=<workspace>/sub/**", "sub", Some("`<workspace>/sub/**` of prompt_paths")),
+        (".:rwx", "deny=<workspace>/sub/t/x", "other", None),
+        (".:rwx", "deny=<workspace>/sub/t/x", "sub/t/x", None),
+        (".:rwx", "deny=<workspace>/sub/t/x", "l", None),
+        (".:rwx", "deny=**/x", "sub", None),
+        (".:rwx sub/t:r", "deny=<workspace>/sub/t/x", "sub", None),
+        (".:rx", "deny=<workspace>/sub/t/x", "sub", None),
+    ] {
+        let grants = place.compile(rules, "").unwrap().grants;
+        let tiers = tiers(&place, written);
+        let image = image_with(&grants, Some(&tiers), place.root.as_path());
+        let context = Context::new(&place.root, &grants, &image);
+        let found = explain(&context, &tiers, place.root.as_path(), Path::new(path));
+        let kept_by: Vec<&str> = found.kept_by.iter().map(String::as_str).collect();
+        assert_eq!(kept_by, expected.into_iter().collect::<Vec<_>>(), "{rules} {written} {path}");
+    }
 }
 
 #[test]
