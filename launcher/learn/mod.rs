@@ -79,7 +79,9 @@ impl Lesson {
     /// Takes in the rest.
     pub(crate) fn end(&mut self) -> io::Result<()> {
         self.progress.clear();
-        self.uses.read()
+        self.uses.read()?;
+        self.uses.settle();
+        Ok(())
     }
 }
 
@@ -298,7 +300,9 @@ fn prune(rules: &mut Vec<Rule>, is_named: impl Fn(&[u8]) -> bool) {
         let says_it = above.is_some_and(|above| match rule.purpose {
             Purpose::Narrows if is_named(&rule.path) => false,
             Purpose::Drawn => false,
-            Purpose::Narrows | Purpose::Withholds | Purpose::Denies => above.caps == rule.caps,
+            Purpose::Opened | Purpose::Narrows | Purpose::Withholds | Purpose::Denies => {
+                above.caps == rule.caps
+            }
             Purpose::Used | Purpose::Gathered | Purpose::Passing => above.caps.contains(rule.caps),
         });
         if !says_it {

@@ -49,7 +49,8 @@ pub(crate) fn keep_denied(stage: &Stage<'_>, rules: &mut Vec<Rule>) {
 pub(crate) fn keep_what_was_there(stage: &Stage<'_>, uses: &Uses, rules: &mut Vec<Rule>) {
     let passing: Vec<Vec<u8>> = rules
         .iter()
-        .filter(|rule| rule.purpose == Purpose::Passing && !is_moved(stage, uses, &rule.path))
+        .filter(|rule| matches!(rule.purpose, Purpose::Passing | Purpose::Opened))
+        .filter(|rule| !is_moved(stage, uses, &rule.path))
         .map(|rule| rule.path.clone())
         .collect();
     for directory in passing {
@@ -81,7 +82,7 @@ fn kept_in(stage: &Stage<'_>, uses: &Uses, rules: &[Rule], directory: &[u8]) -> 
         .chain(uses.links.iter().map(Vec::as_slice))
         .filter_map(|path| stage.inside(path))
         .collect();
-    let lists = |part: &Part<'_>| stage.inside(part.path) == Some(directory);
+    let lists = |part: &Part<'_>| !part.opened && stage.inside(part.path) == Some(directory);
     let caps = parts().filter(lists).fold(Capabilities::NONE, |caps, part| caps.union(part.caps));
     let listed = caps.intersection(Capabilities::READ);
     let paths = entries(stage, directory).map(|it| join(directory, it.file_name().as_bytes()));

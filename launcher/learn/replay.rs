@@ -254,9 +254,9 @@ fn requests(one: &Use) -> Vec<Asked<'_>> {
         How::Kept if one.other.is_empty() => vec![Asked::Removal(from)],
         How::Kept | How::Replaced => vec![rename(Destination::Exists)],
         How::Used if one.caps() == Capabilities::DELETE => vec![Asked::Removal(from)],
-        How::Used | How::Made | How::Existed | How::Absent => {
+        How::Used | How::Opened | How::Made | How::Existed | How::Absent => {
             vec![Asked::Access(from, one.caps())]
         }
-        How::Connected | How::Unruled | How::Link => Vec::new(),
+        How::Connected | How::Unruled | How::Link | How::Listed => Vec::new(),
     }
 }
