@@ -214,7 +214,10 @@ fn no_secret_is_granted_so_that_a_directory_can_be_moved() {
         let scratch = tree();
         shell(&scratch, before);
         let Some(learned) = learn(&scratch, script) else { return };
-        learned.assert_ok().assert_stderr("cannot be granted by rules, and will be denied");
+        learned
+            .assert_ok()
+            .assert_stderr("cannot be granted by rules, and will be denied: moving ");
+        learned.assert_stderr("moving src to old\n");
         let third = tree();
         shell(&third, before);
         third.write("learned.toml", &scratch.read("ws/jp-confine.learned.toml"));
