@@ -203,7 +203,8 @@ impl Start<'_> {
         let believes = self.enforce() != Enforce::Strict && self.lesson.is_none();
         let cookie = believes.then(|| image.session());
         let Traps { processes, namespaces, hiding, cores, .. } = traps;
-        let everything = Traps { processes, namespaces, hiding, cores, ..Traps::ALL };
+        let everything =
+            Traps { contents: true, processes, namespaces, hiding, cores, ..Traps::ALL };
         let traps = if self.lesson.is_some() { everything } else { traps };
         made.take().map_or(Ok(()), Made::keep)?;
         ready.supervise(Supervision {

@@ -143,6 +143,13 @@ pub(super) const OF_WHAT_IS_OPEN: &[c_long] = &[
 /// `utimensat` is either: without the path in this argument it is of what is open.
 pub(super) const TIMES: (c_long, Fate) = (libc::SYS_utimensat, Fate::Times { path: 1 });
 
+/// What reads the entries of a directory.
+pub(super) const CONTENTS: &[c_long] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_getdents,
+    libc::SYS_getdents64,
+];
+
 /// What changes entries and contents, apart from the opens.
 pub(super) const WRITES: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]

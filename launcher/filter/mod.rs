@@ -45,6 +45,8 @@ pub(crate) struct Traps {
     pub(crate) reads: bool,
     /// Opens that say that they are for a directory.
     pub(crate) listings: bool,
+    /// What is read of directories that are open: not to judge it, but for whoever learns.
+    pub(crate) contents: bool,
     /// Opens that write, and every change of entries.
     pub(crate) writes: bool,
     /// The starting of programs.
@@ -66,6 +68,7 @@ impl Traps {
     pub(crate) const ALL: Self = Self {
         reads: true,
         listings: true,
+        contents: false,
         writes: true,
         executes: true,
         processes: false,
@@ -170,6 +173,7 @@ fn fates(traps: Option<Traps>, sockets: Sockets) -> BTreeMap<u32, Fate> {
     }
     let groups = [
         (true, calls::OF_WHAT_IS_OPEN),
+        (traps.contents, calls::CONTENTS),
         (traps.writes, calls::WRITES),
         (traps.executes, calls::EXECUTES),
     ];

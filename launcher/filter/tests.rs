@@ -248,6 +248,8 @@ fn groups_are_trapped_as_the_plan_says() {
     };
     expected(calls::BEYOND_LANDLOCK, NOTHING, NOTIFY);
     expected(calls::OF_WHAT_IS_OPEN, NOTHING, NOTIFY);
+    expected(calls::CONTENTS, EVERYTHING, ALLOW);
+    expected(calls::CONTENTS, Traps { contents: true, ..NOTHING }, NOTIFY);
     expected(calls::WRITES, NOTHING, ALLOW);
     expected(calls::WRITES, WRITES, NOTIFY);
     expected(calls::EXECUTES, WRITES, ALLOW);

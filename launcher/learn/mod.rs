@@ -3,6 +3,7 @@
 
 mod before;
 mod carried;
+mod comments;
 mod hosts;
 mod html;
 mod moves;
@@ -79,7 +80,9 @@ impl Lesson {
     /// Takes in the rest.
     pub(crate) fn end(&mut self) -> io::Result<()> {
         self.progress.clear();
-        self.uses.read()
+        self.uses.read()?;
+        self.uses.settle();
+        Ok(())
     }
 }
 
@@ -101,7 +104,9 @@ pub(crate) struct Learned<'a> {
     /// What the workspace's file says beside.
     carried: Carried,
     /// Uses that the rules do not allow.
-    refused: usize,
+    refused: Vec<&'a Use>,
+    /// Directories with more than can have rules of their own, and how much of that was not used.
+    crowds: BTreeMap<Vec<u8>, usize>,
     /// What was to be removed or moved, and stayed: no rule is for that.
     kept: BTreeSet<Vec<u8>>,
     /// Whether everything that the rules grant was searched for secrets.
@@ -151,7 +156,8 @@ pub(crate) fn learn(
         outside: Outside::of(&ran, &stage, &lesson.uses)?,
         hosts,
         carried: Carried::of_workspace(&ran.prepared, target)?,
-        refused: 0,
+        refused: Vec::new(),
+        crowds: BTreeMap::new(),
         kept: BTreeSet::new(),
         searched: true,
         tool,
@@ -202,7 +208,7 @@ impl Learned<'_> {
             uses.extend(refused);
         }
         protect::keep_denied(stage, &mut self.rules);
-        protect::keep_what_was_there(stage, self.uses, &mut self.rules);
+        self.crowds = protect::keep_what_was_there(stage, self.uses, &mut self.rules);
         // What stays is what it is to be taken out of; what was used for less has its own rule until the end.
         prune(&mut self.rules, |_| true);
         self.searched = protect::protect(stage, self.uses, &mut self.rules);
@@ -298,7 +304,9 @@ fn prune(rules: &mut Vec<Rule>, is_named: impl Fn(&[u8]) -> bool) {
         let says_it = above.is_some_and(|above| match rule.purpose {
             Purpose::Narrows if is_named(&rule.path) => false,
             Purpose::Drawn => false,
-            Purpose::Narrows | Purpose::Withholds | Purpose::Denies => above.caps == rule.caps,
+            Purpose::Opened | Purpose::Narrows | Purpose::Withholds | Purpose::Denies => {
+                above.caps == rule.caps
+            }
             Purpose::Used | Purpose::Gathered | Purpose::Passing => above.caps.contains(rule.caps),
         });
         if !says_it {

@@ -47,10 +47,15 @@ impl Output {
         Ok(output)
     }
 
-    /// For people: the path from where they stand, or the whole path; `None` for standard output.
-    pub(crate) fn shown(&self) -> Option<String> {
+    /// The path from where people stand, or the whole path; `None` for standard output.
+    pub(crate) fn seen(&self) -> Option<&Path> {
         let path = self.path.as_deref()?;
-        Some(report::shown(path.as_os_str().as_encoded_bytes(), &self.cwd))
+        Some(path.strip_prefix(&self.cwd).unwrap_or(path))
+    }
+
+    /// As [`Self::seen`], for people.
+    pub(crate) fn shown(&self) -> Option<String> {
+        self.seen().map(|path| report::printable(path.as_os_str().as_encoded_bytes()))
     }
 
     /// Whether both go to one file.

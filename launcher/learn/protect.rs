@@ -1,6 +1,7 @@
 //! What must not be granted along with the directory it is in: files that hold secrets or decide what
 //! runs, and that nobody used.
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirEntry};
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -14,7 +15,7 @@ use super::replay::Stage;
 use super::tree::{Purpose, Rule, can_be_written, is_below, join, name, nearest};
 
 /// In a directory of more entries no rules are written for each.
-const FEW: usize = 12;
+pub(crate) const FEW: usize = 12;
 
 /// Adds rules to `rules` that take such files of the workspace out of them again; whether everything that
 /// is granted was looked at.
@@ -45,20 +46,31 @@ pub(crate) fn keep_denied(stage: &Stage<'_>, rules: &mut Vec<Rule>) {
 /// Where a directory stands for names that will be others next time, leaves everything in it that was there before
 /// and has no rule as it was: readable where the directory was listed. In the workspace itself that is always so,
 /// elsewhere where these are few, and for what is on the way to what was used. Goes before [`protect`], which is to
-/// know how little is granted there.
-pub(crate) fn keep_what_was_there(stage: &Stage<'_>, uses: &Uses, rules: &mut Vec<Rule>) {
+/// know how little is granted there. Returns where there is too much for that, and how much of it.
+pub(crate) fn keep_what_was_there(
+    stage: &Stage<'_>,
+    uses: &Uses,
+    rules: &mut Vec<Rule>,
+) -> BTreeMap<Vec<u8>, usize> {
     let passing: Vec<Vec<u8>> = rules
         .iter()
-        .filter(|rule| rule.purpose == Purpose::Passing && !is_moved(stage, uses, &rule.path))
+        .filter(|rule| matches!(rule.purpose, Purpose::Passing | Purpose::Opened))
+        .filter(|rule| !is_moved(stage, uses, &rule.path))
         .map(|rule| rule.path.clone())
         .collect();
+    let mut crowds = BTreeMap::new();
     for directory in passing {
         let kept = kept_in(stage, uses, rules, &directory);
         let leads = |kept: &Rule| rules.iter().any(|rule| is_below(&rule.path, &kept.path));
         let (ways, unused): (Vec<Rule>, Vec<Rule>) = kept.into_iter().partition(leads);
-        let are_few = directory.is_empty() || unused.len() <= FEW;
-        rules.extend(ways.into_iter().chain(unused.into_iter().filter(|_| are_few)));
+        rules.extend(ways);
+        if directory.is_empty() || unused.len() <= FEW {
+            rules.extend(unused);
+        } else {
+            crowds.insert(directory, unused.len());
+        }
     }
+    crowds
 }
 
 /// Whether the directory, or one around it, was moved or removed: rules for what is in it would not let it go
@@ -81,7 +93,7 @@ fn kept_in(stage: &Stage<'_>, uses: &Uses, rules: &[Rule], directory: &[u8]) -> 
         .chain(uses.links.iter().map(Vec::as_slice))
         .filter_map(|path| stage.inside(path))
         .collect();
-    let lists = |part: &Part<'_>| stage.inside(part.path) == Some(directory);
+    let lists = |part: &Part<'_>| !part.opened && stage.inside(part.path) == Some(directory);
     let caps = parts().filter(lists).fold(Capabilities::NONE, |caps, part| caps.union(part.caps));
     let listed = caps.intersection(Capabilities::READ);
     let paths = entries(stage, directory).map(|it| join(directory, it.file_name().as_bytes()));

@@ -21,6 +21,8 @@ const MOST: usize = 500_000;
 pub(crate) enum How {
     /// It used what is there, or would have needed to be allowed to.
     Used,
+    /// It opened a directory, and nobody listed that.
+    Opened,
     /// It made what was not there.
     Made,
     /// It would have made what was there already.
@@ -43,11 +45,14 @@ pub(crate) enum How {
     Unruled,
     /// None of the call itself: a symbolic link stands where it names an entry, or stood there before.
     Link,
+    /// None of the call itself, either: it read the entries of a directory that is open.
+    Listed,
 }
 
 impl How {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 14] = [
         Self::Used,
+        Self::Opened,
         Self::Made,
         Self::Existed,
         Self::Absent,
@@ -59,6 +64,7 @@ impl How {
         Self::Connected,
         Self::Unruled,
         Self::Link,
+        Self::Listed,
     ];
 }
 
@@ -87,6 +93,8 @@ pub(crate) struct Part<'u> {
     pub(crate) made: bool,
     /// It was made by a program that draws the names of what it makes, or has the number of one in its name.
     pub(crate) drawn: bool,
+    /// It is a directory that was opened, and not listed.
+    pub(crate) opened: bool,
 }
 
 impl Use {
@@ -95,20 +103,24 @@ impl Use {
         let (create, update, delete) =
             (Capabilities::CREATE, Capabilities::UPDATE, Capabilities::DELETE);
         let (first, second) = match self.how {
-            How::Used | How::Existed | How::Absent | How::Made => (self.caps(), None),
+            How::Used | How::Opened | How::Existed | How::Absent | How::Made => (self.caps(), None),
             // The next time something will be there.
             How::Moved => (delete, Some(create.union(update))),
             How::Replaced => (delete, Some(update)),
             How::Exchanged => (delete.union(update), Some(delete.union(update))),
             How::Linked => (Capabilities::NONE, Some(create)),
-            How::Kept | How::Connected | How::Unruled | How::Link => (Capabilities::NONE, None),
+            How::Kept | How::Connected | How::Unruled | How::Link | How::Listed => {
+                (Capabilities::NONE, None)
+            }
         };
         let made = matches!(self.how, How::Moved | How::Linked);
         let drawn = made && self.numbered;
-        let second = second.map(|caps| Part { path: &self.other, caps, made, drawn });
+        let second =
+            second.map(|caps| Part { path: &self.other, caps, made, drawn, opened: false });
         let made = self.how == How::Made;
         let drawn = made && (self.numbered || made_up::draws_names(&self.program));
-        let first = Part { path: &self.path, caps: first, made, drawn };
+        let opened = self.how == How::Opened;
+        let first = Part { path: &self.path, caps: first, made, drawn, opened };
         std::iter::once(first).chain(second).filter(|part| !part.caps.is_empty())
     }
 
@@ -182,12 +194,15 @@ pub(crate) struct Uses {
     pub(crate) counts: HashMap<Use, u64>,
     /// Where a symbolic link was replaced, removed or made.
     pub(crate) links: HashSet<Vec<u8>>,
+    /// The directories whose entries were read.
+    listed: HashSet<Vec<u8>>,
 }
 
 impl Uses {
     /// Reads `file` from its start.
     pub(crate) fn new(file: File) -> Self {
-        Self { file, read: 0, counts: HashMap::new(), links: HashSet::new() }
+        let (links, listed) = Default::default();
+        Self { file, read: 0, counts: HashMap::new(), links, listed }
     }
 
     /// Whether there may be more than were recorded.
@@ -204,14 +219,25 @@ impl Uses {
         let mut rest = bytes.as_slice();
         while let Some((one, count, after)) = decode(rest) {
             self.read += (rest.len() - after.len()) as u64;
-            if one.how == How::Link {
-                self.links.insert(one.path);
-            } else {
-                self.counts.insert(one, count);
+            match one.how {
+                How::Link => drop(self.links.insert(one.path)),
+                How::Listed => drop(self.listed.insert(one.path)),
+                _ => drop(self.counts.insert(one, count)),
             }
             rest = after;
         }
         Ok(())
+    }
+
+    /// Has directories that were listed be read, not opened alone. To be called when all is known: whoever lists one
+    /// opened it before.
+    pub(crate) fn settle(&mut self) {
+        let listed = std::mem::take(&mut self.listed);
+        let is_listed = |one: &Use| one.how == How::Opened && listed.contains(&one.path);
+        let opened: Vec<(Use, u64)> = self.counts.extract_if(|one, _| is_listed(one)).collect();
+        for (one, count) in opened {
+            *self.counts.entry(Use { how: How::Used, ..one }).or_default() += count;
+        }
     }
 }
 
@@ -283,6 +309,26 @@ mod tests {
         (&file).write_all(&encode(&one(b"/w/a", How::Link), 1)).expect("written");
         uses.read().expect("read");
         assert!(uses.counts.is_empty() && uses.links.contains(&b"/w/a"[..]));
+    }
+
+    /// By whatever program, before or after.
+    #[test]
+    fn only_what_was_never_listed_was_opened_alone() {
+        let file = file().expect("memory");
+        let mut uses = Uses::new(file.try_clone().expect("cloned"));
+        for (path, how) in [
+            (&b"/w/a"[..], How::Opened),
+            (b"/w/a", How::Used),
+            (b"/w/a", How::Listed),
+            (b"/w/b", How::Opened),
+        ] {
+            (&file).write_all(&encode(&one(path, how), 1)).expect("written");
+        }
+        uses.read().expect("read");
+        uses.settle();
+        assert_eq!(uses.counts[&one(b"/w/a", How::Used)], 2);
+        assert_eq!(uses.counts[&one(b"/w/b", How::Opened)], 1);
+        assert_eq!(uses.counts.len(), 2);
     }
 
     #[test]

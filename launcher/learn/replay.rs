@@ -195,18 +195,27 @@ impl<'a> Stage<'a> {
         Ok(kept.filter_map(|one| self.inside(&one.path)).map(<[u8]>::to_vec).collect())
     }
 
-    /// Widens `rules` until they allow the `uses`; how many they still do not.
-    pub(crate) fn widen(&self, rules: &mut Vec<Rule>, uses: &[&Use]) -> Result<usize, Failure> {
-        let asked: Vec<Asked<'_>> = uses.iter().flat_map(|one| requests(one)).collect();
-        let mut refused = 0;
+    /// Widens `rules` until they allow the `uses`; those that they still do not.
+    pub(crate) fn widen<'u>(
+        &self,
+        rules: &mut Vec<Rule>,
+        uses: &[&'u Use],
+    ) -> Result<Vec<&'u Use>, Failure> {
+        let asked: Vec<(&'u Use, Vec<Asked<'u>>)> =
+            uses.iter().map(|one| (*one, requests(one))).collect();
+        let mut refused = Vec::new();
         for _ in 0..ROUNDS {
             let grants = self.grants(rules);
             let image = self.image(&grants)?;
             let image = prepare::parse_image(&image)?;
-            let steps: Vec<Step> =
-                asked.iter().filter_map(|one| lacks(&image, &grants, *one)).flatten().collect();
-            refused = steps.len();
-            if !steps.iter().fold(false, |any, step| self.add(rules, step) | any) {
+            let lacking = |asked: &[Asked<'_>]| -> Vec<Step> {
+                asked.iter().filter_map(|one| lacks(&image, &grants, *one)).flatten().collect()
+            };
+            let steps = asked.iter().map(|(one, asked)| (*one, lacking(asked)));
+            let steps: Vec<_> = steps.filter(|(_, steps)| !steps.is_empty()).collect();
+            refused = steps.iter().map(|(one, _)| *one).collect();
+            let steps = steps.iter().flat_map(|(_, steps)| steps);
+            if !steps.fold(false, |any, step| self.add(rules, step) | any) {
                 break;
             }
         }
@@ -272,9 +281,9 @@ fn requests(one: &Use) -> Vec<Asked<'_>> {
         How::Kept if one.other.is_empty() => vec![Asked::Removal(from)],
         How::Kept | How::Replaced => vec![rename(Destination::Exists)],
         How::Used if one.caps() == Capabilities::DELETE => vec![Asked::Removal(from)],
-        How::Used | How::Made | How::Existed | How::Absent => {
+        How::Used | How::Opened | How::Made | How::Existed | How::Absent => {
             vec![Asked::Access(from, one.caps())]
         }
-        How::Connected | How::Unruled | How::Link => Vec::new(),
+        How::Connected | How::Unruled | How::Link | How::Listed => Vec::new(),
     }
 }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jp_confine_policy::{Capabilities, Capability};
 
-use super::record::{How, Uses};
+use super::record::{How, Use, Uses};
 use super::replay::Stage;
 use super::short;
-use super::tree::{self, Rule};
+use super::tree::{self, Rule, is_below};
 use crate::asked::path_of;
 
 /// So many are named.
@@ -19,8 +19,12 @@ pub(crate) struct Tally {
     pub(crate) paths: BTreeSet<Vec<u8>>,
     pub(crate) times: BTreeMap<Capability, u64>,
     pub(crate) programs: BTreeMap<String, u64>,
-    /// Files that it is about got second names.
-    pub(crate) linked: bool,
+    /// How often what it is about got second names.
+    pub(crate) linked: u64,
+    /// How often what it is about, or is in, was moved, or something was moved there.
+    pub(crate) moved: u64,
+    /// How often what it is in was removed.
+    pub(crate) removed: u64,
 }
 
 /// A tally for each of `rules`.
@@ -31,7 +35,14 @@ pub(crate) fn by_rule(rules: &[Rule], stage: &Stage<'_>, uses: &Uses) -> Vec<Tal
             && let Some(path) = stage.inside(&one.path)
             && let Some(tally) = tree::nearest(rules, path).and_then(|at| tallies.get_mut(at))
         {
-            tally.linked = true;
+            tally.linked += count;
+        }
+        for place in taken_along(rules, stage, one) {
+            if let Some(tally) = tallies.get_mut(place) {
+                let times =
+                    if one.other.is_empty() { &mut tally.removed } else { &mut tally.moved };
+                *times += count;
+            }
         }
         for part in one.parts() {
             let Some(path) = stage.inside(part.path) else { continue };
@@ -46,6 +57,18 @@ pub(crate) fn by_rule(rules: &[Rule], stage: &Stage<'_>, uses: &Uses) -> Vec<Tal
         }
     }
     tallies
+}
+
+/// The rules that a move or removal is about, or that are about what is below.
+fn taken_along(rules: &[Rule], stage: &Stage<'_>, one: &Use) -> BTreeSet<usize> {
+    let is_move = matches!(one.how, How::Moved | How::Replaced | How::Exchanged);
+    let is_removal = one.how == How::Used && one.caps() == Capabilities::DELETE;
+    let ends = [&one.path, &one.other].into_iter().filter(|_| is_move || is_removal);
+    let about = |path: &[u8]| {
+        let below = rules.iter().enumerate().filter(|(_, rule)| is_below(&rule.path, path));
+        below.map(|(place, _)| place).chain(tree::nearest(rules, path)).collect::<Vec<_>>()
+    };
+    ends.filter_map(|path| stage.inside(path)).flat_map(about).collect()
 }
 
 /// How often each program used anything, but for the one that starts the first.
@@ -120,7 +143,7 @@ pub(crate) fn first(names: &[&str]) -> String {
 mod tests {
     use std::path::PathBuf;
 
-    use super::super::record::{self, Use};
+    use super::super::record;
     use super::*;
 
     /// A program that loads no library uses nothing but what is asked of it.

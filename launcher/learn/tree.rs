@@ -40,6 +40,8 @@ pub(crate) enum Purpose {
     Gathered,
     /// For names in the directory that will be others next time; what was there before has rules of its own.
     Passing,
+    /// A directory that was opened, and not listed; what is in it has rules of its own.
+    Opened,
     /// Was used for less than the rule above it grants.
     Narrows,
     /// Was not used, and is taken out of what the rule above it grants.
@@ -69,6 +71,8 @@ impl Purpose {
 pub(crate) struct Node {
     children: BTreeMap<Vec<u8>, Node>,
     needs: Capabilities,
+    /// It is a directory that was opened, and perhaps not listed.
+    opened: bool,
     /// The run made it.
     made: bool,
     /// Under a name that is never twice the same.
@@ -92,7 +96,11 @@ impl Node {
     /// hold a secret.
     pub(crate) fn add(&mut self, path: &[u8], part: Part<'_>, is_secret: impl Fn(&[u8]) -> bool) {
         let node = self.at(path, is_secret);
-        node.needs = node.needs.union(part.caps);
+        if part.opened {
+            node.opened = true;
+        } else {
+            node.needs = node.needs.union(part.caps);
+        }
         node.made |= part.made;
         node.drawn |= part.drawn;
     }
@@ -131,8 +139,12 @@ impl Node {
         self.gather_below(&[], &is_there);
         // What else is in the workspace itself it never stands for.
         self.stand_for_passing(&[]);
-        let held = self.gathered.unwrap_or(self.needs);
-        let purpose = if self.passing { Purpose::Passing } else { Purpose::Used };
+        let held = self.granted();
+        let purpose = match () {
+            () if self.passing => Purpose::Passing,
+            () if self.is_opened_alone() => Purpose::Opened,
+            () => Purpose::Used,
+        };
         let mut rules = Vec::new();
         if !held.is_empty() {
             grant(&mut rules, &[], held, purpose);
@@ -179,6 +191,22 @@ impl Node {
         let Some(needs) = needs.reduce(Capabilities::union) else { return };
         self.gathered = Some(needs.union(self.needs));
         self.passing = true;
+    }
+
+    /// What is granted where it is, be it for others, too.
+    fn granted(&self) -> Capabilities {
+        self.gathered.unwrap_or(self.needs).with_if(self.opened, Capabilities::READ)
+    }
+
+    /// Whether it is granted to be opened, and what is in it is not.
+    fn is_opened_alone(&self) -> bool {
+        let is_read = self.made || self.needs.contains(Capabilities::READ);
+        self.opened && self.gathered.is_none() && !is_read
+    }
+
+    /// Whether what was in it before has rules of its own, or none.
+    fn leaves_the_rest(&self) -> bool {
+        self.passing || self.is_opened_alone()
     }
 
     /// Whether it was made and did not last.
@@ -254,10 +282,10 @@ impl Node {
         }
         let is_apart = self.is_kept_apart(path);
         let narrow = narrow || is_apart;
+        let stands_for_all = is_apart && !self.children.is_empty() && !self.is_opened_alone();
         let wanted = match self.gathered {
-            Some(caps) => caps,
-            None if is_apart && !self.children.is_empty() => self.needs_of_all(path),
-            None => self.needs,
+            None if stands_for_all => self.needs_of_all(path),
+            _ => self.granted(),
         };
         // Equal rules are left out in the end, when the one above cannot be widened any more.
         let narrows = narrow && !wanted.is_empty();
@@ -266,6 +294,7 @@ impl Node {
         if stands {
             let purpose = match self.children.is_empty() {
                 _ if self.passing => Purpose::Passing,
+                _ if self.is_opened_alone() => Purpose::Opened,
                 _ if narrow => Purpose::Narrows,
                 true => Purpose::Used,
                 false => Purpose::Gathered,
@@ -288,7 +317,8 @@ impl Node {
     fn emit_lasting(&self, path: &[u8], held: Capabilities, rules: &mut Vec<Rule>) {
         let lasts = |child: &Self| !self.passing || !child.made_up;
         for (name, child) in self.children.iter().filter(|(_, child)| lasts(child)) {
-            child.emit(&join(path, name), held, self.passing && !child.made, rules);
+            let narrow = self.leaves_the_rest() && !child.made;
+            child.emit(&join(path, name), held, narrow, rules);
         }
     }
 

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::carried::Carried;
 use super::output::Output;
-use super::tree::{Purpose, Rule};
-use super::{Learned, shown, tally};
+use super::record::{How, Use};
+use super::tree::Rule;
+use super::{Learned, comments, shown, tally};
 use crate::report;
 use crate::rule_text;
 use crate::workspace::FILE;
@@ -20,37 +21,17 @@ const WIDEST: usize = 40;
 /// Longer commands are cut: the policy is to be read.
 const LONGEST: usize = 72;
 
-/// Why more is granted than was used.
-const LINKED: &str = "hard links were made to what is here: it is granted what they are";
-
 /// The policy file.
 pub(crate) fn policy(learned: &Learned<'_>) -> String {
     let mut text = head(learned);
     text.push_str(&carried(&learned.carried));
     for (rule, tally) in learned.rules.iter().zip(&learned.tallies) {
-        let is_granted_alike =
-            !rule.purpose.takes_out() && tally.linked && !tally.uses().contains(rule.caps);
-        let comment = match rule.purpose {
-            _ if !tally.paths.is_empty() && is_granted_alike => {
-                format!("{tally}\n# by {}\n# {LINKED}", tally.by())
-            }
-            _ if !tally.paths.is_empty() => format!("{tally}\n# by {}", tally.by()),
-            _ if is_granted_alike => LINKED.to_owned(),
-            _ if rule.path.is_empty() => "nothing in the workspace was used".to_owned(),
-            Purpose::Denies => "kept out: it was denied".to_owned(),
-            _ if rule.caps.is_empty() && learned.leads_on(rule) => {
-                "kept out, but for what has its own rule: that alone was used".to_owned()
-            }
-            _ if rule.caps.is_empty() => "kept out: it was not used".to_owned(),
-            _ if rule.is_kept_out() => {
-                "kept from being read: it was not, but moved with what it is in".to_owned()
-            }
-            _ => "kept from being written: it was not".to_owned(),
-        };
+        let comment = comments::lines(learned, rule, tally);
+        let comment = comment.iter().fold(String::new(), |text, line| text + "# " + line + "\n");
         let path = String::from_utf8_lossy(&rule.path);
         let path = if path.is_empty() { "." } else { &path };
         let rule = rule_text::Rule::File(path.to_owned(), rule.caps).text(learned.tool);
-        let _ = write!(text, "\n# {comment}\n{rule}");
+        let _ = write!(text, "\n{comment}{rule}");
     }
     for (path, (caps, times)) in &learned.outside.external {
         let rule = rule_text::Rule::External(path.to_owned(), *caps).text(learned.tool);
@@ -138,6 +119,7 @@ pub(crate) fn summary(
         let names: Vec<&str> = kept_out.iter().map(String::as_str).collect();
         lines.push(format!("kept out, as they were not used: {}", tally::first(&names)));
     }
+    lines.extend(crowds(learned));
     lines.extend(learned.hosts.summary());
     lines.extend(beside(&learned.carried));
     if learned.uses.are_cut() {
@@ -146,9 +128,8 @@ pub(crate) fn summary(
     if !learned.searched {
         lines.push("too many files to search all of them for secrets".to_owned());
     }
-    if learned.refused > 0 {
-        let refused = tally::counted(learned.refused as u64, "use");
-        lines.push(format!("{refused} cannot be granted by rules, and will be denied"));
+    if !learned.refused.is_empty() {
+        lines.push(refused(learned));
     }
     if !learned.kept.is_empty() {
         let kept: Vec<String> = learned.kept.iter().map(|path| shown(path)).collect();
@@ -161,14 +142,45 @@ pub(crate) fn summary(
     if let Some(file) = html.and_then(Output::shown) {
         lines.push(format!("what was touched: {file}"));
     }
-    if let Some(file) = policy.shown() {
-        let files = learned.options.policies.iter().map(PathBuf::as_path).chain([Path::new(&file)]);
+    if let Some(file) = policy.seen() {
+        let files = learned.options.policies.iter().map(PathBuf::as_path).chain([file]);
         let options = learned.tool.map(of_tool).into_iter().chain(files.map(of_file));
         let options = options.collect::<Vec<_>>().join(" ");
         let again = learned.ran.prepared.here.command(&format!("{options} -- the same again"));
         lines.push(format!("try it: {again}"));
     }
     lines
+}
+
+/// Where what was not used goes along, as it is too much for rules of its own.
+fn crowds(learned: &Learned<'_>) -> Option<String> {
+    let named = |rule: &Rule| {
+        let others = learned.crowds.get(&rule.path)?;
+        Some(format!("{others} in {}", shown(&rule.path)))
+    };
+    let names: Vec<String> = learned.rules.iter().filter_map(named).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let why = "not used, and granted all the same, as they are too many for rules of their own";
+    (!names.is_empty()).then(|| format!("{why}: {}", tally::first(&names)))
+}
+
+/// The uses that stay denied.
+fn refused(learned: &Learned<'_>) -> String {
+    let end = |path: &[u8]| report::shown(path, learned.ran.prepared.root.as_path());
+    let what = |one: &&Use| {
+        let (path, other) = (end(&one.path), end(&one.other));
+        match one.how {
+            How::Moved | How::Replaced => format!("moving {path} to {other}"),
+            How::Exchanged => format!("exchanging {path} and {other}"),
+            How::Linked => format!("linking {path} as {other}"),
+            _ => format!("{} {path}", one.caps()),
+        }
+    };
+    let mut names: Vec<String> = learned.refused.iter().map(what).collect();
+    names.sort();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let count = tally::counted(names.len() as u64, "use");
+    format!("{count} cannot be granted by rules, and will be denied: {}", tally::first(&names))
 }
 
 /// What was carried over, and what was not.

@@ -243,6 +243,7 @@ impl Draft {
         let traps = Traps {
             reads: inexact.intersects(Capabilities::READ),
             listings: self.unlisted,
+            contents: false,
             writes: self.inexact.intersects(Capabilities::WRITE),
             executes: self.inexact.intersects(Capabilities::EXECUTE),
             processes: self.bounds.is_none(),

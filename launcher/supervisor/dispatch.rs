@@ -8,8 +8,9 @@ use super::calls::attributes::Unit;
 use super::calls::open::How;
 use super::calls::xattrs::At;
 use super::calls::{
-    attributes, denials, entries, links, listening, loopback, messages, network, open, openat2,
-    processes, programs, queues, receptions, refused, renames, sockets, terminals, watches, xattrs,
+    attributes, denials, directories, entries, links, listening, loopback, messages, network, open,
+    openat2, processes, programs, queues, receptions, refused, renames, sockets, terminals,
+    watches, xattrs,
 };
 use super::task::Task;
 use crate::filter;
@@ -77,9 +78,9 @@ mod recent {
 mod common {
     use super::recent::{FCHMODAT2, FILE_SETATTR, GETXATTRAT, REMOVEXATTRAT, SETXATTRAT};
     use super::{
-        AT_FDCWD, At, Errno, How, Unit, attributes, denials, entries, filter, links, listening,
-        loopback, messages, network, open, openat2, processes, programs, queues, receptions,
-        refused, renames, sockets, telling, terminals, watches, xattrs,
+        AT_FDCWD, At, Errno, How, Unit, attributes, denials, directories, entries, filter, links,
+        listening, loopback, messages, network, open, openat2, processes, programs, queues,
+        receptions, refused, renames, sockets, telling, terminals, watches, xattrs,
     };
 
     table! { task, a:
@@ -91,6 +92,8 @@ mod common {
         libc::SYS_execveat => "execveat", programs::execute(
             task, a.int(0), a.word(1), a.word(2), a.int(4),
         );
+
+        libc::SYS_getdents64 => "getdents64", directories::list(task, a.int(0));
 
         libc::SYS_mkdirat => "mkdirat", entries::make_directory(task, a.int(0), a.word(1), a.unsigned(2));
         libc::SYS_mknodat => "mknodat", entries::make_node(
@@ -220,13 +223,15 @@ mod common {
 /// The older forms that only some processors have.
 #[cfg(target_arch = "x86_64")]
 mod legacy {
-    use super::{AT_FDCWD, How, Unit, attributes, entries, links, open, renames};
+    use super::{AT_FDCWD, How, Unit, attributes, directories, entries, links, open, renames};
 
     const CREAT: i32 = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
 
     table! { task, a:
         libc::SYS_open => "open", open::open(task, AT_FDCWD, a.word(0), How::new(a.int(1), a.unsigned(2)));
         libc::SYS_creat => "creat", open::open(task, AT_FDCWD, a.word(0), How::new(CREAT, a.unsigned(1)));
+
+        libc::SYS_getdents => "getdents", directories::list(task, a.int(0));
 
         libc::SYS_mkdir => "mkdir", entries::make_directory(task, AT_FDCWD, a.word(0), a.unsigned(1));
         libc::SYS_mknod => "mknod", entries::make_node(

@@ -75,6 +75,12 @@ impl Task<'_> {
         }
     }
 
+    /// Has the learner know of a directory whose entries a program read.
+    pub(crate) fn learn_listing(&self, path: &[u8]) {
+        let Some(learner) = &self.policy.learner else { return };
+        learner.add(self.bare_use(How::Listed, path));
+    }
+
     /// Has the learner know of a host, or of what no rule about hosts could allow.
     pub(crate) fn learn_host(&self, how: How, host: &str) {
         let Some(learner) = &self.policy.learner else { return };

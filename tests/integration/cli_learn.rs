@@ -46,6 +46,10 @@ const ROWS: &[(&str, &[&str])] = &[
         "sed -i s/x/y/ file; echo x >> src/a; rm src/c",
         &["echo x >> src/b", "cat src/b", "rm src/b", "echo x > src/new"],
     ),
+    // A directory that is opened to come back to it, or to have it written to disk, is not listed.
+    ("find src -name a; cat src/b", &["cat file", "bin/program", "cat .env"]),
+    ("install -D src/a new/a; mkdir -p dir", &["cat file", "cat src/b", "cat .ssh/deploy"]),
+    ("sync src; cat src/a", &["cat src/b", "cat file", "echo x > src/new"]),
     // The kernel runs no such script; its caller has a shell do so.
     ("src/script", &["echo x >> src/script", "src/a", "cat src/b"]),
     // What is not there, asked for otherwise than by opening it: be its directory there or not.
@@ -237,7 +241,10 @@ fn no_secret_is_granted_so_that_a_directory_can_be_moved() {
         let scratch = tree();
         shell(&scratch, before);
         let Some(learned) = learn(&scratch, script) else { return };
-        learned.assert_ok().assert_stderr("cannot be granted by rules, and will be denied");
+        learned
+            .assert_ok()
+            .assert_stderr("cannot be granted by rules, and will be denied: moving ");
+        learned.assert_stderr("moving src to old\n");
         let third = tree();
         shell(&third, before);
         third.write("learned.toml", &scratch.read("ws/jp-confine.learned.toml"));

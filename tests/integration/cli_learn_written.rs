@@ -146,3 +146,57 @@ fn a_refusal_is_counted_once() {
         learned.assert_stderr("1 denial\n");
     }
 }
+
+/// Each capability that a rule grants is one that was used, or the comment says what else it is for.
+#[test]
+fn the_file_says_why_it_grants_what_was_not_used() {
+    for (script, comment) in [
+        ("mv src moved", "# create, update: needed for 1 move\n"),
+        ("sed -i s/x/y/ file", "# read: needed for 1 move\n"),
+        (
+            "ln src/a dir/a",
+            "# hard links were made to what is here 1×: it is granted what they are\n",
+        ),
+        ("sync src; cat src/a", "# it was opened and not listed: opening takes as much\n"),
+    ] {
+        let scratch = tree();
+        let learned = run(&scratch, &["learn"], script);
+        if !learns(&learned) {
+            return;
+        }
+        let policy = scratch.read("ws/jp-confine.learned.toml");
+        assert!(policy.contains(comment), "{script}\n{learned}\n{policy}");
+    }
+}
+
+/// Where a rule opens more than can be named that was not used, file and summary tell how much.
+#[test]
+fn what_goes_along_as_it_is_too_much_is_counted() {
+    for script in ["sed -i s/1/2/ many/1", "sync many; cat many/1"] {
+        let scratch = tree();
+        for name in 1..=20 {
+            scratch.write(&format!("ws/many/{name}"), "1");
+        }
+        let learned = run(&scratch, &["learn"], script);
+        if !learns(&learned) {
+            return;
+        }
+        learned.assert_stderr("as they are too many for rules of their own: 19 in many\n");
+        let policy = scratch.read("ws/jp-confine.learned.toml");
+        assert!(policy.contains("# this opens the 19 in it that were not used, too: "), "{policy}");
+    }
+}
+
+#[test]
+fn the_command_that_tries_it_names_the_file_as_a_shell_does() {
+    for (name, word) in
+        [("o\t.toml", "$'o\\x09.toml'"), ("-o b.toml", "'./-o b.toml'"), ("o.toml", "o.toml")]
+    {
+        let scratch = tree();
+        let learned = run(&scratch, &["learn", &format!("--output={name}")], "true");
+        if !learns(&learned) {
+            return;
+        }
+        learned.assert_stderr(&format!("try it: jp-confine -p {word} -- the same again"));
+    }
+}

@@ -15,15 +15,19 @@ fn rules(uses: &[(&str, Capabilities)]) -> String {
 
 /// The same where these paths are there in the end.
 fn rules_beside(there: &[&str], uses: &[(&str, Capabilities)]) -> String {
+    let line = |rule: &Rule| format!("{}: {}", String::from_utf8_lossy(&rule.path), rule.caps);
+    let rules = tree(uses).rules(|path| there.iter().any(|it| it.as_bytes() == path));
+    rules.iter().map(line).collect::<Vec<_>>().join("; ")
+}
+
+fn tree(uses: &[(&str, Capabilities)]) -> Node {
     let mut tree = Node::default();
     for (path, caps) in uses {
         let (path, made) = path.strip_prefix('+').map_or((*path, false), |path| (path, true));
-        let part = Part { path: path.as_bytes(), caps: *caps, made, drawn: false };
+        let part = Part { path: path.as_bytes(), caps: *caps, made, drawn: false, opened: false };
         tree.add(path.as_bytes(), part, |path| names::is_secret(path) || path == b"vault");
     }
-    let line = |rule: &Rule| format!("{}: {}", String::from_utf8_lossy(&rule.path), rule.caps);
-    let rules = tree.rules(|path| there.iter().any(|it| it.as_bytes() == path));
-    rules.iter().map(line).collect::<Vec<_>>().join("; ")
+    tree
 }
 
 #[test]
@@ -146,6 +150,36 @@ fn secrets_and_what_decides_what_runs_are_kept_apart() {
         rules(&[&made[..], &[(".git/hooks/run", R.union(X))]].concat()),
         ".git: create; .git/hooks: read; .git/hooks/run: read, execute"
     );
+}
+
+/// What is in it has the rules that it has without that, but for less than what opening takes.
+#[test]
+fn a_directory_that_is_opened_alone_does_not_stand_for_what_is_in_it() {
+    let opened = |path: &str, uses: &[(&str, Capabilities)]| {
+        let mut tree = tree(uses);
+        let part = Part { path: path.as_bytes(), caps: R, made: false, drawn: false, opened: true };
+        tree.add(path.as_bytes(), part, names::is_secret);
+        tree.rules(|_| true)
+    };
+    for (path, uses, expected) in [
+        ("", &[][..], ": read Opened"),
+        ("", &[("src", R), ("a", U)], ": read Opened; a: update Narrows; src: read Narrows"),
+        (
+            "d",
+            &[("d/a/x", U), ("+d/new", C)],
+            "d: read Opened; d/a/x: update Used; d/new: create Used",
+        ),
+        // It was listed as well, or is granted for other reasons.
+        ("d", &[("d", R), ("d/a", R)], "d: read Gathered"),
+        ("d", &[("+d", C), ("+d/a", C)], "d: read, create Gathered"),
+        (".ssh", &[(".ssh/a", U)], ".ssh: read Opened; .ssh/a: update Narrows"),
+    ] {
+        let line = |rule: &Rule| {
+            format!("{}: {} {:?}", String::from_utf8_lossy(&rule.path), rule.caps, rule.purpose)
+        };
+        let rules = opened(path, uses);
+        assert_eq!(rules.iter().map(line).collect::<Vec<_>>().join("; "), expected);
+    }
 }
 
 #[test]

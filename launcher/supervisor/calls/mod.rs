@@ -6,6 +6,7 @@ pub(super) mod abstract_names;
 pub(super) mod attributes;
 mod control;
 pub(super) mod denials;
+pub(super) mod directories;
 pub(super) mod entries;
 pub(super) mod links;
 pub(super) mod listening;

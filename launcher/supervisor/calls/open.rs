@@ -228,6 +228,8 @@ fn open_object(
         if how.exclusive() {
             // That it exists is told to those who may create it (spec §5.2).
             task.learn(Outcome::Used, path, Capabilities::CREATE);
+        } else if object.kind() == FileType::Directory && how.need() == Capabilities::READ {
+            task.learn(Outcome::Opened, path, Capabilities::READ);
         } else {
             task.learn(Outcome::Used, path, how.need());
         }

@@ -1,0 +1,85 @@
+//! What the policy file says above each rule: what it was used for, and why it grants what was not used.
+
+use jp_confine_policy::Capabilities;
+
+use super::tally::{self, Tally};
+use super::tree::{self, Purpose, Rule};
+use super::{Learned, protect};
+
+/// The lines above `rule`, without what makes them comments.
+pub(super) fn lines(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Vec<String> {
+    if tally.paths.is_empty() && rule.purpose.takes_out() {
+        return vec![taken_out(learned, rule).to_owned()];
+    }
+    let mut lines = Vec::new();
+    if !tally.paths.is_empty() {
+        lines.extend([tally.to_string(), format!("by {}", tally.by())]);
+    }
+    if rule.purpose.takes_out() {
+        let told = tally.uses().difference(rule.caps);
+        if !told.is_empty() {
+            lines.push(
+                "kept out: what is there already, or is not, is told all the same".to_owned(),
+            );
+        }
+        return lines;
+    }
+    lines.extend(unused(learned, rule, tally));
+    if rule.purpose == Purpose::Opened {
+        lines.push("it was opened and not listed: opening takes as much".to_owned());
+    }
+    lines.extend(learned.crowds.get(&rule.path).map(|others| crowd(*others)));
+    lines
+}
+
+/// How much that was not used goes along.
+fn crowd(others: usize) -> String {
+    format!(
+        "this opens the {others} in it that were not used, too: more than {} have no rules of their own",
+        protect::FEW
+    )
+}
+
+/// Why a rule takes out what the one above it grants, where nothing there was used.
+fn taken_out(learned: &Learned<'_>, rule: &Rule) -> &'static str {
+    match rule.purpose {
+        _ if rule.path.is_empty() => "nothing in the workspace was used",
+        Purpose::Denies => "kept out: it was denied",
+        _ if rule.caps.is_empty() && learned.leads_on(rule) => {
+            "kept out, but for what has its own rule: that alone was used"
+        }
+        _ if rule.caps.is_empty() => "kept out: it was not used",
+        _ if rule.is_kept_out() => "kept from being read: it was not, but moved with what it is in",
+        _ => "kept from being written: it was not",
+    }
+}
+
+/// Why `rule` grants what was not used.
+fn unused(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Option<String> {
+    let unused = rule.caps.difference(tally.uses());
+    if unused.is_empty() {
+        return None;
+    }
+    Some(match tally {
+        Tally { linked: times @ 1.., .. } => {
+            format!("hard links were made to what is here {times}×: it is granted what they are")
+        }
+        Tally { moved: times @ 1.., .. } => {
+            format!("{unused}: needed for {}", tally::counted(*times, "move"))
+        }
+        Tally { removed: times @ 1.., .. } => {
+            format!("{unused}: needed where what it is in was removed, {times}×")
+        }
+        _ if around(learned, rule).contains(unused) => {
+            format!("{unused}: granted around it, too")
+        }
+        _ => format!("{unused}: needed for what it is used with"),
+    })
+}
+
+/// What the rule above `rule` grants.
+fn around(learned: &Learned<'_>, rule: &Rule) -> Capabilities {
+    let above = tree::nearest(&learned.rules, tree::directory(&rule.path));
+    let above = above.and_then(|place| learned.rules.get(place)).filter(|above| *above != rule);
+    above.map_or(Capabilities::NONE, |above| above.caps)
+}
