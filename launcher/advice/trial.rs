@@ -34,6 +34,10 @@ const SHARED: &str = "its name is another one each time; --share-tmp grants all 
 /// Why no option is advised for a directory in which patterns open something.
 const COVERS_PATTERNS: &str = "an option there would take away what patterns open below";
 
+/// What is said of patterns where it takes a grant on a directory and all below it.
+const BY_NAME_ALONE: &str =
+    "a pattern opens the directory by its name; -w and -x on it open what is below, too";
+
 /// By what something is granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Means {
@@ -153,7 +157,12 @@ impl<'a> Trial<'a> {
             let image = prepare::parse_image(&image).map_err(|_| useless())?;
             let kept = |gone| Some(never(self.why_kept(self.kept_by(&image, asked, gone)?, asked)));
             if let Some(kept) = kept(Gone::Alone) {
-                return Err(kept);
+                let step = self.to_take_along(&image, asked).ok_or(kept)?;
+                if !self.add(&step) {
+                    return Err(never(BY_NAME_ALONE.to_owned()));
+                }
+                note(&mut steps, step);
+                continue;
             }
             let Verdict::Deny(denied) = asked.judge(&image) else {
                 if !steps.is_empty() {
@@ -207,6 +216,15 @@ impl<'a> Trial<'a> {
             }
         }
         Err(never(in_vain.to_owned()))
+    }
+
+    /// A grant on the directory that is to move from where no rule reaches to where one does: patterns open names, and
+    /// what is below has to go along with no more than it has.
+    fn to_take_along(&self, image: &Image<'_>, asked: Asked<'_>) -> Option<Step> {
+        let Asked::Rename { from, to, .. } = asked else { return None };
+        let [here, there] = [from, to].map(|end| lookup(image, &end));
+        let is_apart = here.is_beyond_rules(image) && !there.is_beyond_rules(image);
+        is_apart.then(|| Step::of(from, there.granted(image)))
     }
 
     /// What is said where no such directory is to be granted. Looks at the disk.

@@ -319,6 +319,22 @@ fn what_patterns_open_below_a_directory_stays() {
     attempt(&scratch, "ls $OUT; $OUT/program").assert_ok();
 }
 
+/// What a pattern opens by its name moves where an option opens what is below, too.
+#[test]
+fn a_folder_that_is_open_by_its_name_moves_by_the_option_that_is_advised() {
+    let scratch = tree();
+    let script = "mv $OUT/folder moved";
+    scratch.write("ws/jp-confine.toml", "");
+    scratch.write("out/folder/file", "x");
+    let own = format!("[file_policy]\nwrite_paths = ['{}/folder']\n", scratch.out().display());
+    scratch.write("home/.config/jp-confine/config.toml", &own);
+    assert_ne!(attempt(&scratch, script).code(), 0);
+    let options = texts(&denials(&scratch), "options").join(" ");
+    let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
+    let run = Run::new(&scratch, "sh", &["-c", &line, &scratch.expand(script)]);
+    run.mode(Mode::Bare).run().assert_ok();
+}
+
 /// What `default` withholds a pattern gives, with a rule where that lacks, too.
 #[test]
 fn patterns_are_advised_where_a_default_refuses() {
