@@ -117,19 +117,34 @@ pub(crate) fn are_left() -> bool {
 }
 
 /// Ends all descendants, and collects them. Those that are started meanwhile too: whoever is killed
-/// starts nothing, and what it had started is found in the next round.
+/// starts nothing, and what it had started is a child of this process then.
 pub(crate) fn end() {
+    let everybody = || all().iter().map(|it| it.pid).collect();
+    let mut those: Vec<i32> = everybody();
     loop {
-        for descendant in all() {
-            if let Some(pid) = Pid::from_raw(descendant.pid) {
-                // It may have ended by itself.
-                let _ = rustix::process::kill_process(pid, Signal::KILL);
-            }
+        for pid in those.into_iter().filter_map(Pid::from_raw) {
+            // It may have ended by itself.
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             // There is none left.
             Err(_) => return,
         }
+        if !are_left() {
+            return;
+        }
+        those = children().unwrap_or_else(everybody);
     }
+}
+
+/// The children of this process, also those that have ended: told at once, where to look through all processes takes
+/// longer than some live that start the next one. `None` on a kernel without `CONFIG_PROC_CHILDREN`.
+fn children() -> Option<Vec<i32>> {
+    let mut found = Vec::new();
+    for thread in fs::read_dir("/proc/self/task").ok()? {
+        let listed = fs::read_to_string(thread.ok()?.path().join("children")).ok()?;
+        found.extend(listed.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+    }
+    Some(found)
 }

@@ -342,6 +342,20 @@ static int v_kept_variable(char **a)
     return FAILED;
 }
 
+/* So many processes, each started by the one before, which then ends. */
+static int v_chain(char **a)
+{
+    for (int left = atoi(a[0]); left > 0; left--) {
+        pid_t next = fork();
+        if (next < 0)
+            return FAILED;
+        usleep(300);
+        if (next > 0)
+            _exit(0);
+    }
+    return DONE;
+}
+
 const struct verb process_verbs[] = {
     {"chdir", 1, v_chdir},
     {"fchdir", 1, v_fchdir},
@@ -364,6 +378,7 @@ const struct verb process_verbs[] = {
     {"deep", 0, v_deep},
     {"fork", 0, v_fork},
     {"exec_self", 0, v_exec_self},
+    {"chain", 1, v_chain},
     {"execvp_self", 0, v_execvp_self},
     {"sys_execve_self", 0, v_sys_execve_self},
     {"fexecve_self", 0, v_fexecve_self},

@@ -12,6 +12,7 @@ use rustix::process::{
     prlimit, waitpid,
 };
 
+use crate::attack::arena;
 use crate::layers::Holder;
 use crate::run::{Mode, Run, have, skip, wait};
 use crate::scratch::Scratch;
@@ -105,6 +106,18 @@ fn a_killed_supervisor_ends_the_run() {
     let (status, said) = family.end();
     assert_eq!(status, 125, "{said}");
     assert!(said.contains("the supervisor was killed"), "{said}");
+}
+
+/// Each process of the chain is gone before the next look at all that run.
+#[test]
+fn a_killed_supervisor_ends_a_chain_of_processes() {
+    let scratch = arena(Scratch::new());
+    let script = "bin/attack chain 20000 write_excl ended & echo up; sleep 300";
+    let Some(family) = Family::start(&scratch, script, 2) else { return };
+    kill_process(family.supervisor, Signal::KILL).expect("killed");
+    let (status, said) = family.end();
+    assert_eq!(status, 125, "{said}");
+    assert!(!scratch.ws().join("ended").exists(), "{said}");
 }
 
 #[test]
