@@ -24,6 +24,7 @@ names!(
     EBUSY,
     EEXIST,
     EFAULT,
+    EFBIG,
     EINTR,
     EINVAL,
     EIO,

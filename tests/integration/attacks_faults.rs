@@ -140,6 +140,7 @@ faults! { within_and_from_the_start, CALLS:
     getcwd: SYS_getcwd;
     getdents64: SYS_getdents64;
     getpgid: SYS_getpgid;
+    getrlimit: SYS_getrlimit;
     getxattr: SYS_getxattr;
     fgetxattr: SYS_fgetxattr;
     inotify_add_watch: SYS_inotify_add_watch;
@@ -173,6 +174,7 @@ faults! { within_and_from_the_start, CALLS:
     setpgid: SYS_setpgid;
     setresgid: SYS_setresgid;
     setresuid: SYS_setresuid;
+    setrlimit: SYS_setrlimit;
     setsid: SYS_setsid;
     setxattr: SYS_setxattr;
     socket: SYS_socket;

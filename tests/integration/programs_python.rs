@@ -51,6 +51,31 @@ print("refused")
     before.assert_same(&scratch.forbidden());
 }
 
+/// Whoever closed the policy's descriptor needs room in a file for it.
+#[test]
+fn subprocesses_where_files_may_not_be_long() {
+    if !have("python3") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let script = "
+import resource, subprocess
+_, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, most))
+subprocess.run(['true'], close_fds=True, check=True)
+shown = subprocess.run(['sh', '-c', 'ulimit -f'], capture_output=True, check=True).stdout
+assert shown == b'0\\n', shown
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+try:
+    ended = subprocess.run(['true'], close_fds=True).returncode
+except OSError as error:
+    ended = error.strerror
+print(ended in (0, 'File too large'), ended)
+";
+    let run = Run::new(&scratch, "python3", &["-c", script]).run();
+    run.assert_ok().assert_stdout("True");
+}
+
 #[test]
 fn virtual_environment() {
     if !have("python3") {

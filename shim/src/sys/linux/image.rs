@@ -9,6 +9,7 @@ use super::{call, fcntl, int, map, openat, write};
 use crate::buffer::Buffer;
 use crate::errno::Errno;
 use crate::sys::Fd;
+use crate::sys::process::FileSize;
 
 /// The seals without which a memfd could still be changed.
 const SEALS: c_int =
@@ -28,11 +29,13 @@ pub(crate) fn is_unchangeable(fd: c_int) -> bool {
 /// A sealed copy of the image.
 ///
 /// # Errors
-/// `EMFILE`, `ENFILE` or `ENOMEM`.
+/// `EMFILE`, `ENFILE` or `ENOMEM`; `EFBIG` where files of the process may not be that long.
 #[cold]
 pub(crate) fn remake(image: &Image<'_>) -> Result<Fd, Errno> {
     let file = sealable_file(c"jp-confine")?;
     let mut rest = image.as_bytes();
+    // Files in memory are held to the limit, too, and who writes beyond it is killed.
+    let _limit = FileSize::allow(rest.len())?;
     while !rest.is_empty() {
         match write(file.raw(), rest) {
             Ok(count) => rest = rest.get(count..).unwrap_or(&[]),

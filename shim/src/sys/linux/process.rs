@@ -220,6 +220,50 @@ pub(crate) fn set_blocked(signals: Signals) {
     let _ = call(libc::SYS_rt_sigprocmask, [word(libc::SIG_SETMASK), set, 0, SET_SIZE, 0, 0]);
 }
 
+/// How long files may be that the process writes (`RLIMIT_FSIZE`): as it was again, when dropped.
+pub(crate) struct FileSize {
+    before: Option<libc::rlimit64>,
+}
+
+impl FileSize {
+    /// Has files of `length` bytes allowed, if they may be.
+    ///
+    /// # Errors
+    /// `EFBIG` where they may not.
+    pub(crate) fn allow(length: usize) -> Result<Self, Errno> {
+        let before = file_size()?;
+        if before.rlim_cur >= length as u64 {
+            return Ok(Self { before: None });
+        }
+        if before.rlim_max < length as u64 {
+            return Err(Errno::EFBIG);
+        }
+        set_file_size(&libc::rlimit64 { rlim_cur: before.rlim_max, ..before })?;
+        Ok(Self { before: Some(before) })
+    }
+}
+
+impl Drop for FileSize {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            let _ = set_file_size(before);
+        }
+    }
+}
+
+fn file_size() -> Result<libc::rlimit64, Errno> {
+    let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
+    let to = (&raw mut limit).expose_provenance();
+    // SAFETY: the kernel writes one structure of this layout.
+    unsafe { call_out(libc::SYS_getrlimit, [libc::RLIMIT_FSIZE as usize, to, 0, 0, 0, 0]) }?;
+    Ok(limit)
+}
+
+fn set_file_size(limit: &libc::rlimit64) -> Result<(), Errno> {
+    let from = core::ptr::from_ref(limit).expose_provenance();
+    call(libc::SYS_setrlimit, [libc::RLIMIT_FSIZE as usize, from, 0, 0, 0, 0]).map(|_| ())
+}
+
 /// What happens on `signal`.
 pub(crate) fn disposition(signal: c_int) -> Result<Disposition, Errno> {
     let mut current = Disposition::DEFAULT;
