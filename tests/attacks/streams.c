@@ -10,6 +10,10 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wchar.h>
+#ifdef __GLIBC__
+#include <fts.h>
+#endif
 
 /* Opens a stream on "file" again as something else. */
 static void again(const char *name, const char *mode)
@@ -69,6 +73,66 @@ static int v_reopened(char **a)
     return DONE;
 }
 
+/* Opens a stream that converts, and tells what comes of it. */
+static FILE *converting(const char *name, const char *mode)
+{
+    errno = 0;
+    FILE *stream = fopen(name, mode);
+    printf("%s %s: %s", name, mode, stream ? "ok" : errno_name(errno));
+    return stream;
+}
+
+static void read_converted(const char *name, const char *mode)
+{
+    FILE *stream = converting(name, mode);
+    for (wint_t c; stream && (c = fgetwc(stream)) != WEOF;)
+        printf(" %x", c);
+    printf(", flags %x\n", stream ? fcntl(fileno(stream), F_GETFL) & ~O_NOFOLLOW : 0);
+}
+
+/* Streams with a character set of their own (fopen(3), ",ccs="). */
+static int v_converted(char **a)
+{
+    (void)a;
+    FILE *stream = converting("converted", "wx,ccs=UTF-8");
+    printf(", %d\n", stream ? fputws(L"A\x263a", stream) >= 0 && fclose(stream) == 0 : -1);
+    read_converted("converted", "r,ccs=UTF-8");
+    read_converted("converted", "re,ccs=UTF-16LE");
+    read_converted("converted", "r");
+    read_converted("converted", "wx,ccs=UTF-8");
+    read_converted("converted", "r,ccs=NOPE");
+    read_converted("missing", "r,ccs=NOPE");
+    stream = freopen("converted", "r,ccs=UTF-8", fopen("file", "r"));
+    printf("again: %x %x\n", stream ? fgetwc(stream) : 0, stream ? fgetwc(stream) : 0);
+    return DONE;
+}
+
+#ifdef __GLIBC__
+/* Walks from what is no directory, each beside one that is. */
+static int v_walks(char **a)
+{
+    static const char *const others[] = {"missing", "loop", "file/", "file/x", "link", "out"};
+    static const int options[] = {FTS_PHYSICAL, FTS_LOGICAL, FTS_PHYSICAL | FTS_COMFOLLOW};
+    (void)a;
+    if (symlink("loop", "loop") || symlink("file", "link") || symlink("/nowhere", "out"))
+        return FAILED;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char *roots[] = {(char *)others[i], "file", NULL};
+        for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+            errno = 0;
+            FTS *tree = fts_open(roots, options[k] | FTS_NOCHDIR, NULL);
+            printf("%s %d: %s", others[i], options[k], tree ? "ok" : errno_name(errno));
+            for (FTSENT *e; tree && (e = fts_read(tree));)
+                printf(" %s %d %d", e->fts_path, e->fts_info, e->fts_errno);
+            printf("\n");
+        }
+    }
+    return DONE;
+}
+#else
+#define v_walks absent
+#endif
+
 static void *second(void *status)
 {
     usleep(100000);
@@ -105,6 +169,8 @@ static int v_shells(char **a)
 
 const struct verb stream_verbs[] = {
     {"reopened", 0, v_reopened},
+    {"converted", 0, v_converted},
+    {"walks", 0, v_walks},
     {"shells", 0, v_shells},
     {0},
 };

@@ -160,6 +160,16 @@ fn streams_that_are_opened_again() {
 }
 
 #[test]
+fn streams_that_convert() {
+    assert_same_answers("converted");
+}
+
+#[test]
+fn walks_from_what_is_no_directory() {
+    assert_same_answers("walks");
+}
+
+#[test]
 fn shells_that_are_waited_for() {
     assert_same_answers("shells");
 }

@@ -17,7 +17,8 @@ use crate::sys::next::Original;
 use crate::sys::process::Strings;
 use crate::{memory, remembered, resolve, session, sys};
 
-/// Options (fts.h): links are followed; the working directory stays.
+/// Options (fts.h): links that the caller names are followed; all are; the working directory stays.
+const NAMED: c_int = 1;
 const LOGICAL: c_int = 2;
 const STAY: c_int = 4;
 
@@ -60,10 +61,11 @@ fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), E
     let mut spelling = Spelling::new();
     spelling.read(libc::AT_FDCWD, path)?;
     let mut place = Far::<PathBuffer>::blank()?;
-    let start = match resolve::pin(&spelling, 0, &mut place) {
+    let follow = if options & (NAMED | LOGICAL) == 0 { libc::O_NOFOLLOW } else { 0 };
+    let start = match resolve::pin(&spelling, follow, &mut place) {
         Ok(start) => start,
-        // The walk says that it is not there.
-        Err(Errno::ENOENT) => return Ok(()),
+        // The walk says that nothing is there, of this one.
+        Err(Errno::ENOENT | Errno::ELOOP | Errno::ENOTDIR | Errno::ENAMETOOLONG) => return Ok(()),
         Err(errno) => return Err(errno),
     };
     let mut route = Route::default();

@@ -12,6 +12,9 @@ use crate::{libc_functions, memory};
 /// The text of a mode, with room for a character set (`,ccs=NAME`).
 pub(super) type ModeText = Buffer<128>;
 
+/// What stands before the name of a character set.
+const CHARSET: &[u8] = b",ccs=";
+
 /// A mode string of fopen(3).
 struct Mode {
     text: ModeText,
@@ -42,15 +45,24 @@ impl Mode {
         Ok(Self { text, flags })
     }
 
-    /// The letter that says how, and the plus sign: for reopening what is open already.
-    fn plain(&self) -> [u8; 4] {
-        let mut plain = [0; 4];
-        let letters = self.text.as_bytes();
-        let kept = letters.iter().filter(|byte| matches!(byte, b'r' | b'w' | b'a' | b'+' | b'e'));
-        for (to, &from) in plain.iter_mut().take(3).zip(kept) {
-            *to = from;
+    /// Whether it names a character set: only what opens a file by its path looks at that.
+    fn has_charset(&self) -> bool {
+        self.text.as_bytes().windows(CHARSET.len()).any(|part| part == CHARSET)
+    }
+
+    /// The same for what is there, which cannot be made: for the stand-in.
+    fn of_stand_in(&self) -> ModeText {
+        let mut text = ModeText::new();
+        let (mut bytes, mut is_letter) = (self.text.as_bytes(), true);
+        while let Some((byte, rest)) = bytes.split_first() {
+            is_letter &= *byte != b',';
+            if !is_letter || *byte != b'x' {
+                // It is no longer than that.
+                let _ = text.push(core::slice::from_ref(byte));
+            }
+            bytes = rest;
         }
-        plain
+        text
     }
 }
 
@@ -72,9 +84,28 @@ pub(super) fn open_stream(
     let wanted = Mode::read(mode)?;
     let how = opening(wanted.flags);
     let fd = Fd::adopt(open_at(call, libc::AT_FDCWD, path, how)?);
+    if wanted.has_charset() {
+        return converting(&fd, &wanted);
+    }
     let stream = libc_functions::jp_fdopen(fd.raw(), mode);
     if !stream.is_null() {
         fd.into_raw();
+    }
+    Ok(stream)
+}
+
+type Open = extern "C" fn(*const c_char, *const c_char) -> *mut c_void;
+
+static FOPEN: Original = Original::new(c"fopen");
+
+/// A stream on `opened` with the character set of its mode; null, with libc's error, where there is none of that name.
+fn converting(opened: &Fd, wanted: &Mode) -> Result<*mut c_void, Errno> {
+    let original = FOPEN.address().ok_or(Errno::EACCES)?;
+    // SAFETY: the address is that of libc's function of this name and type.
+    let original = unsafe { core::mem::transmute::<usize, Open>(original) };
+    let stream = original(STAND_IN.as_ptr(), wanted.of_stand_in().c_str(0).as_ptr());
+    if !stream.is_null() {
+        stand_for(stream, opened, wanted)?;
     }
     Ok(stream)
 }
@@ -105,7 +136,8 @@ fn reopen_stream(
     match Mode::read(mode).and_then(|wanted| reopened(path, wanted, stream)) {
         Ok(None) => Ok(original(path, mode, stream)),
         Ok(Some((opened, wanted))) => {
-            let stream = original(STAND_IN.as_ptr(), wanted.plain().as_ptr().cast(), stream);
+            let stream =
+                original(STAND_IN.as_ptr(), wanted.of_stand_in().c_str(0).as_ptr(), stream);
             if !stream.is_null() {
                 stand_for(stream, &opened, &wanted)?;
             }
