@@ -119,6 +119,7 @@ pub(crate) struct Question {
     pub(crate) via: Option<Vec<u8>>,
     /// The program that wants it.
     pub(crate) program: Vec<u8>,
+    /// The process, whichever thread of it asks.
     pub(crate) pid: u32,
     /// Why it is asked about.
     pub(crate) reason: Reason,
@@ -127,9 +128,9 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// Whether an answer to the one is an answer to the other.
+    /// Whether an answer to the one is an answer to the other: the process is named in it.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        self.wishes == other.wishes && self.program == other.program
+        self.pid == other.pid && self.program == other.program && self.wishes == other.wishes
     }
 }
 
