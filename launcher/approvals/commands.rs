@@ -138,7 +138,7 @@ fn pattern(
     let places = Places::of(&context.homes, root);
     let pattern = Pattern::new(text, places, false)
         .map_err(|error| Failure::own(format!("{}: {error}", report::path(text))))?;
-    let wide = Wide { tier, text: text.to_owned(), stem: pattern.stem() };
+    let wide = Wide { tier, text: text.to_owned(), stem: pattern.stem(), tools: Vec::new() };
     let stem = Utf8PathBuf::from_path_buf(wide.stem.clone())
         .map_err(|stem| Failure::own(format!("{} is not UTF-8", report::place(&stem))))?;
     Ok(Some((wide.name(), stem)))
