@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::cli_prompts::{QUESTION, place, start};
 use crate::cli_prompts_keys::start_python;
 use crate::run::{Mode, Run, have};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, quoted};
 
 /// Until whoever comes later waits, too.
 fn all_have_come() {
@@ -136,4 +136,28 @@ fn an_interrupt_reaches_whoever_is_named() {
     let screen = terminal.screen();
     assert!(screen.contains("one-heard\r") && screen.contains("other-heard\r"), "{screen}");
     assert!(!screen.contains("content-a"), "{screen}");
+}
+
+/// Who ended while the question waited for its job is not named in it.
+#[test]
+fn who_has_ended_is_not_named() {
+    let scratch = place();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let mut terminal = Terminal::shell(&scratch, Mode::Bare);
+    let script = "cat ask/a & echo $! > one; cat ask/b & wait";
+    let run = Run::sh(&scratch, script).mode(Mode::Confined);
+    terminal.keys(&format!("{} &\n", quoted(&run)));
+    terminal.see("a question waits");
+    all_have_come();
+    terminal.keys("kill -9 $(cat one); echo killed-$((40+2))\n");
+    terminal.see("killed-42");
+    terminal.keys("fg\n");
+    terminal.see(QUESTION);
+    let screen = terminal.screen();
+    assert!(named(&screen).len() == 1 && screen.contains("    ask/b\r\n"), "{screen}");
+    terminal.keys("y\n");
+    terminal.see("content-b");
+    terminal.keys("exit\n");
 }
