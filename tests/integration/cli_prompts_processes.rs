@@ -1,5 +1,6 @@
 //! For whom the answer to a question counts: for the processes that it names.
 
+use std::collections::HashSet;
 use std::thread;
 use std::time::Duration;
 
@@ -24,23 +25,28 @@ fn named(screen: &str) -> Vec<&str> {
     words.filter_map(|before| Some(before.rsplit_once('(')?.1)).collect()
 }
 
+/// Those that have come by the time that a question is put, as during another one.
 #[test]
 fn each_process_that_waits_is_named() {
     let scratch = place();
     if !have("script") {
         return;
     }
-    let mut terminal = start(&scratch, "cat ask/a & cat ask/a & cat ask/a & wait; echo end");
+    let several = "cat ask/a & cat ask/a & cat ask/a & wait; echo end";
+    let mut terminal = start(&scratch, &format!("cat ask/b & {}; {several}", until("next")));
+    terminal.see(QUESTION);
+    scratch.write("ws/next", "");
+    all_have_come();
+    terminal.keys("n\n");
     terminal.see(QUESTION);
     let screen = terminal.screen();
-    let mut pids = named(&screen);
-    pids.dedup();
-    assert_eq!(pids.len(), 3, "{screen}");
+    let pids: HashSet<&str> = named(&screen).into_iter().collect();
+    assert_eq!(pids.len(), 4, "{screen}");
     terminal.keys("y\n");
     terminal.see("end\r");
     terminal.end();
     assert_eq!(terminal.screen().matches("content-a").count(), 3, "{}", terminal.screen());
-    assert_eq!(terminal.screen().matches(QUESTION).count(), 1, "{}", terminal.screen());
+    assert_eq!(terminal.screen().matches(QUESTION).count(), 2, "{}", terminal.screen());
 }
 
 /// The same program with the same wish is another process, which the answer does not count for.
@@ -99,20 +105,24 @@ fn threads_share_a_question() {
         return;
     }
     let script = "
-import threading, time
-def look():
+import os, threading, time
+def look(later):
+    while later and not os.path.exists('next'):
+        time.sleep(0.1)
     print(open('ask/a').read(), flush=True)
-threads = [threading.Thread(target=look) for _ in range(3)]
+threads = [threading.Thread(target=look, args=(number > 0,)) for number in range(3)]
 for thread in threads:
     thread.start()
-    time.sleep(0.5)
 for thread in threads:
     thread.join()
+print('end')
 ";
     let mut terminal = start_python(&scratch, script);
     terminal.see(QUESTION);
+    scratch.write("ws/next", "");
     all_have_come();
     terminal.keys("y\n");
+    terminal.see("end\r");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
     let screen = terminal.screen();
     assert_eq!(screen.matches("content-a").count(), 3, "{screen}");
@@ -127,11 +137,13 @@ fn an_interrupt_reaches_whoever_is_named() {
         return;
     }
     let job = |name: &str| format!("sh -c 'trap \"echo {name}-heard\" INT; cat ask/a; :' &");
-    let script = format!("set -m; trap : INT; {} {} wait; wait; wait", job("one"), job("other"));
+    let script =
+        format!("set -m; trap : INT; {} {} wait; wait; wait; echo end", job("one"), job("other"));
     let run = Run::new(&scratch, "bash", &["-c", &script]).mode(Mode::Confined);
     let mut terminal = Terminal::start(&run);
     terminal.see(QUESTION);
     terminal.keys("\x03");
+    terminal.see("end\r");
     terminal.end();
     let screen = terminal.screen();
     assert!(screen.contains("one-heard\r") && screen.contains("other-heard\r"), "{screen}");
