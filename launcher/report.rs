@@ -9,6 +9,7 @@ mod tests;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -26,6 +27,8 @@ use crate::sys::{signals, streams};
 const NAME: &str = "jp-confine:";
 /// So much of a name is shown; more could push what stands above it off the screen.
 const LONGEST: usize = 240;
+/// So much of it is shown around a place in it.
+const PART: usize = LONGEST / 3;
 
 /// `path` as a word for a shell.
 pub(crate) fn quoted(path: &[u8]) -> String {
@@ -34,10 +37,10 @@ pub(crate) fn quoted(path: &[u8]) -> String {
         return printable(path);
     }
     match std::str::from_utf8(path) {
-        Ok(text) if !text.chars().any(is_disruptive) => {
+        Ok(text) if !text.chars().any(is_unclear) => {
             format!("'{}'", text.replace('\'', r"'\''"))
         }
-        _ => format!("$'{}'", escaped(path, |one| is_disruptive(one) || one == '\'')),
+        _ => format!("$'{}'", escaped(path, |one| is_unclear(one) || one == '\'')),
     }
 }
 
@@ -81,16 +84,49 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
 }
 
 /// As [`printable`], for questions: the middle is left out of what is long.
-pub(crate) fn short(name: &[u8]) -> String {
-    let text = printable(name);
-    let characters: Vec<char> = text.chars().collect();
-    let Some(beyond) = characters.len().checked_sub(LONGEST).filter(|beyond| *beyond > 0) else {
-        return text;
-    };
-    let (begin, end) = characters.split_at(LONGEST / 2);
-    let end = &end[beyond..];
-    let part = |characters: &[char]| characters.iter().collect::<String>();
-    format!("{}[… {beyond} characters …]{}", part(begin), part(end))
+pub(crate) fn short(text: &[u8]) -> String {
+    without_middle(&printable(text).chars().collect::<Vec<_>>())
+}
+
+/// As [`quoted`], for questions: where a name begins and ends is seen, and the middle is left out of what is long.
+pub(crate) fn short_name(name: &[u8]) -> String {
+    without_middle(&quoted(name).chars().collect::<Vec<_>>())
+}
+
+/// As [`short_name`], of names that differ: where they do is seen.
+pub(crate) fn short_names(one: &[u8], other: &[u8]) -> [String; 2] {
+    let names = [one, other].map(|name| quoted(name).chars().collect::<Vec<_>>());
+    let [one, other] = &names;
+    let same = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+    let around = same.saturating_sub(PART / 2)..same + PART / 2;
+    names.map(|name| {
+        let end = name.len().saturating_sub(PART);
+        shortened(&name, &[0..PART, around.clone(), end..name.len()])
+    })
+}
+
+fn without_middle(text: &[char]) -> String {
+    let end = text.len().saturating_sub(LONGEST / 2);
+    shortened(text, &[0..LONGEST / 2, end..text.len()])
+}
+
+/// What is `kept` of a long text, with words in the place of the rest.
+fn shortened(text: &[char], kept: &[Range<usize>]) -> String {
+    let is_kept = |at: usize| text.len() <= LONGEST || kept.iter().any(|part| part.contains(&at));
+    let characters: Vec<(bool, char)> =
+        text.iter().enumerate().map(|(at, one)| (is_kept(at), *one)).collect();
+    let parts = characters.chunk_by(|(one, _), (next, _)| one == next);
+    let words = parts.map(|part| match part {
+        [(false, _), ..] => format!("[… {} characters …]", part.len()),
+        _ => part.iter().map(|(_, one)| one).collect(),
+    });
+    words.collect()
+}
+
+/// Whether a character may be taken for another one, or for none: also a blank that is no space.
+fn is_unclear(character: char) -> bool {
+    let is_blank = character.is_whitespace() || character == '\u{2800}';
+    is_disruptive(character) || is_blank && character != ' '
 }
 
 /// Whether a character does something else than to be seen: control characters, line separators, and

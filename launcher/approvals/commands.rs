@@ -108,9 +108,10 @@ fn target(
         External::Approved { target } | External::Unapproved { target } => (None, target),
         External::Retargeted { previous, target } => (Some(previous), target),
         External::Missing { .. } => {
+            let make = "make the link first, or let --mount make both";
             return Err(Failure::advised(
                 format!("{shown_name} leads to nothing"),
-                "make the link first, or let --mount make both",
+                as_pattern(name.as_str()).unwrap_or(make.to_owned()),
             ));
         }
         External::Inside { target } => {
@@ -123,8 +124,10 @@ fn target(
             return Err(Failure::own(format!("{shown_name} cannot be resolved: {error}")));
         }
     };
-    let target = Utf8PathBuf::from_path_buf(target)
-        .map_err(|_| Failure::own(format!("{shown_name} leads to a name that is not UTF-8")))?;
+    let target = Utf8PathBuf::from_path_buf(target).map_err(|_| {
+        let message = format!("{shown_name} leads to a name that is not UTF-8");
+        Failure::advised(message, "rename that: approvals are kept as text")
+    })?;
     Ok((previous, target))
 }
 
@@ -138,7 +141,7 @@ fn pattern(
     let places = Places::of(&context.homes, root);
     let pattern = Pattern::new(text, places, false)
         .map_err(|error| Failure::own(format!("{}: {error}", report::path(text))))?;
-    let wide = Wide { tier, text: text.to_owned(), stem: pattern.stem() };
+    let wide = Wide { tier, text: text.to_owned(), stem: pattern.stem(), tools: Vec::new() };
     let stem = Utf8PathBuf::from_path_buf(wide.stem.clone())
         .map_err(|stem| Failure::own(format!("{} is not UTF-8", report::place(&stem))))?;
     Ok(Some((wide.name(), stem)))
@@ -147,14 +150,17 @@ fn pattern(
 /// The normal form of a rule path.
 fn normal_form(name: &str) -> Result<Utf8PathBuf, Failure> {
     FsRule::new(name).lexical_path().map_err(|error| {
-        let way_out = if name.contains(['*', '?']) {
-            let pattern = format!("read_paths {name}");
-            format!("name the list of a pattern, too: {}", report::quoted(pattern.as_bytes()))
-        } else {
-            "write it as the rule does: relative to the workspace".to_owned()
-        };
+        let as_rule = "write it as the rule does: relative to the workspace";
+        let way_out = as_pattern(name).unwrap_or(as_rule.to_owned());
         Failure::advised(format!("{}: {error}", report::path(name)), way_out)
     })
+}
+
+/// How a pattern is named, where `name` seems to be one.
+fn as_pattern(name: &str) -> Option<String> {
+    let pattern = format!("read_paths {name}");
+    (name.starts_with("~/") || name.contains(['*', '?', '{', '[']))
+        .then(|| format!("name the list of a pattern, too: {}", report::quoted(pattern.as_bytes())))
 }
 
 fn unknown(name: &Utf8Path, store: &Store) -> Failure {

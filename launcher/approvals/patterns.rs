@@ -10,10 +10,17 @@ use jp_confine_policy::approvals::Approval;
 use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::Tier;
 
-use super::question::{About, Wanted};
+use super::question::{About, Wanted, was_and_now};
 use super::store::{Kind, Store};
+use crate::config::scope;
 use crate::report;
 use crate::terminal::Terminal;
+
+/// For how long a yes holds, and for whom.
+const REMEMBERED: &str = "\
+The target is remembered for this pattern of the list. While it stays the same,
+later runs are not asked, nor those of other tools that get the pattern.
+";
 
 /// Such a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +30,8 @@ pub(crate) struct Wide {
     pub(crate) text: String,
     /// The directory below which it matches, canonical.
     pub(crate) stem: PathBuf,
+    /// The tools that have it where not every run does.
+    pub(crate) tools: Vec<String>,
 }
 
 /// The list that `FIELD PATTERN` names, and the pattern: what [`Wide::name`] puts together.
@@ -62,23 +71,80 @@ impl Wide {
         if about.confirm(terminal, &words, wanted, store) { Approval::Approved } else { known }
     }
 
+    /// Who gets what it grants: every run, or tools.
+    pub(crate) fn holders(&self) -> impl Iterator<Item = Option<&str>> {
+        let every_run = self.tools.is_empty().then_some(None);
+        every_run.into_iter().chain(self.tools.iter().map(|tool| Some(tool.as_str())))
+    }
+
     fn words(&self, known: &Approval, stem: &Utf8Path, about: &About<'_>) -> String {
-        let may = if self.tier == Tier::Write { "read and change" } else { "read" };
+        // Nothing of it is left out: what it matches is consented to.
         let (field, text) = (self.tier.field(), report::path(&self.text));
-        let (now, warnings) = (report::path(stem.as_str()), about.warnings(stem));
-        match known {
-            Approval::Retargeted { previous } => format!(
-                "jp-confine: an approved pattern of the workspace's policy leads elsewhere now\n  \
-                 {field} = [\"{text}\"]\n  was: {}\n  now: {now}\n\
-                 Programs could {may} what matches below the new target\n{warnings}\
-                 Allow the new target?",
-                report::path(&previous.to_string_lossy()),
+        let pattern = format!("  {field} = [\"{text}\"]\n");
+        let (lead, places, ask) = match known {
+            Approval::Retargeted { previous } => (
+                "an approved pattern of the workspace's policy leads elsewhere now",
+                was_and_now(previous, stem),
+                "Allow the new target?",
             ),
-            _ => format!(
-                "jp-confine: the workspace's policy opens what lies outside of it\n  \
-                 {field} = [\"{text}\"]\nPrograms could {may} what matches below {now}\n\
-                 {warnings}Approve?"
+            _ => (
+                "the workspace's policy opens what lies outside of it",
+                format!("  → {}\n", report::short_name(stem.as_str().as_bytes())),
+                "Approve?",
             ),
-        }
+        };
+        let (effect, warnings) = (self.effect(), about.warnings(stem));
+        format!("jp-confine: {lead}\n{pattern}{places}{effect}{warnings}{REMEMBERED}{ask}")
+    }
+
+    /// Who may do what there.
+    fn effect(&self) -> String {
+        let caps = self.tier.capabilities();
+        let line = |tool| format!("  {}: {caps}\n", scope::holder(tool));
+        let lines: String = self.holders().map(line).collect();
+        format!("What it grants on all that matches below that:\n{lines}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jp_confine_policy::canonical::Root;
+
+    use super::*;
+    use crate::context::Context;
+
+    fn words(tier: Tier, tools: &[&str], known: &Approval) -> String {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = Root::open(dir.path()).expect("a root");
+        let context = Context::bare(dir.path());
+        let about = About { context: &context, root: &root, scopes: &[], log: None };
+        let tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
+        let wide = Wide { tier, text: "~/x/**".to_owned(), stem: "/h/x".into(), tools };
+        wide.words(known, Utf8Path::new("/h/x"), &about)
+    }
+
+    #[test]
+    fn the_first_use_shows_the_whole_effect() {
+        assert_eq!(
+            words(Tier::Read, &["edit"], &Approval::Unknown),
+            "jp-confine: the workspace's policy opens what lies outside of it\n  \
+             read_paths = [\"~/x/**\"]\n  → /h/x\n\
+             What it grants on all that matches below that:\n  \
+             tool edit: read, execute\n\
+             The target is remembered for this pattern of the list. While it stays the same,\n\
+             later runs are not asked, nor those of other tools that get the pattern.\n\
+             Approve?"
+        );
+    }
+
+    #[test]
+    fn another_target_is_shown_with_the_approved_one() {
+        let known = Approval::Retargeted { previous: "/h/y".into() };
+        let text = words(Tier::Write, &[], &known);
+        assert!(text.contains("  was: /h/y\n  now: /h/x\n"), "{text}");
+        assert!(text.contains("  a run: read, create, update, delete, execute\n"), "{text}");
+        assert!(text.contains("The target is remembered"), "{text}");
+        assert!(text.ends_with("Allow the new target?"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use jp_confine_policy::canonical::{Lookups, Root};
@@ -107,16 +108,17 @@ impl About<'_> {
 
     fn words(&self, question: &Question) -> String {
         let Question { name, previous, target } = question;
-        let shown = |path: &str| report::short(path.as_bytes());
-        let (shown_name, shown_target) = (shown(name.as_str()), shown(target.as_str()));
+        let shown = |path: &Utf8Path| report::short_name(path.as_str().as_bytes());
         let mut text = match previous {
             Some(previous) => format!(
-                "jp-confine: `{shown_name}` is approved, and leads elsewhere now\n  was: {}\n  now: \
-                 {shown_target}\n",
-                shown(&previous.to_string_lossy())
+                "jp-confine: a link is approved, and leads elsewhere now\n  {}\n{}",
+                shown(name),
+                was_and_now(previous, target)
             ),
             None => format!(
-                "jp-confine: a rule leads out of the workspace\n  {shown_name} → {shown_target}\n"
+                "jp-confine: a rule leads out of the workspace\n  {} → {}\n",
+                shown(name),
+                shown(target)
             ),
         };
         text.push_str(&self.effect("What the rules grant there:", name, target));
@@ -164,6 +166,13 @@ impl About<'_> {
         }
         text
     }
+}
+
+/// Where something was approved to lead, and where it leads, a line each.
+pub(crate) fn was_and_now(previous: &Path, target: &Utf8Path) -> String {
+    let previous = previous.as_os_str().as_bytes();
+    let [was, now] = report::short_names(previous, target.as_str().as_bytes());
+    format!("  was: {was}\n  now: {now}\n")
 }
 
 #[cfg(test)]
@@ -234,6 +243,27 @@ mod tests {
     fn names_cannot_forge_a_question() {
         let text = question("fork", None, "a\nApprove?\x1b[2J");
         assert!(!text.contains('\x1b') && text.contains(r"a\x0aApprove?\x1b[2J"), "{text}");
+    }
+
+    /// What stands where a name ends is no part of it, and no name ends where it does not seem to.
+    #[test]
+    fn blanks_in_names_are_seen() {
+        for (target, shown) in
+            [("a ", "  fork → '@/a '\n"), ("a\u{a0}", r"  fork → $'@/a\xc2\xa0'")]
+        {
+            let text = question("fork", None, target);
+            assert!(text.contains(shown), "{text}");
+        }
+    }
+
+    /// However long both are.
+    #[test]
+    fn targets_that_differ_look_different() {
+        let long = |middle: &str| format!("{}{middle}{}", "a/".repeat(200), "b/".repeat(200));
+        let text = question("fork", Some(&long("one")), &long("two"));
+        let line = |name: &str| text.lines().find(|line| line.contains(name)).expect("a line");
+        assert!(line("was: ").contains("/oneb/") && line("now: ").contains("/twob/"), "{text}");
+        assert!(text.len() < 1200, "{text}");
     }
 
     #[test]

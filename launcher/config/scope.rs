@@ -37,9 +37,14 @@ impl Scope {
 
     /// How people call it.
     pub(crate) fn words(&self) -> String {
-        match &self.tool {
-            Some(tool) => format!("tool {tool}"),
-            None => "a run".to_owned(),
-        }
+        holder(self.tool.as_deref())
+    }
+}
+
+/// How people call a run of this tool, or without one.
+pub(crate) fn holder(tool: Option<&str>) -> String {
+    match tool {
+        Some(tool) => format!("tool {tool}"),
+        None => "a run".to_owned(),
     }
 }

@@ -1,6 +1,7 @@
 //! What the files say of tiers, together: the user's overlay each other, a workspace's restrict (spec
 //! §9.4, §18).
 
+use std::collections::BTreeSet;
 use std::iter;
 use std::path::PathBuf;
 
@@ -84,7 +85,9 @@ impl Layers {
             for policy in [file.tiers.as_ref(), of_tool(file, tool)].into_iter().flatten() {
                 let mut retargeted = Vec::new();
                 let left_out = tiers.restrict(policy, places, |tier, text, stem| {
-                    let wide = Wide { tier, text: text.to_owned(), stem: stem.to_owned() };
+                    let (text, stem) = (text.to_owned(), stem.to_owned());
+                    let tools = self.holders(tier, &text);
+                    let wide = Wide { tier, text, stem, tools };
                     let approval = approved(&wide);
                     let is_approved = approval == Approval::Approved;
                     if let Approval::Retargeted { previous } = approval {
@@ -113,6 +116,20 @@ impl Layers {
         tiers.locate(|field, text| self.place_of_pattern(field, text));
         warnings.extend(warning::left_out(&tiers).map(|warning| warning.to_string()));
         Ok((tiers, warnings))
+    }
+
+    /// The tools that have `text` in a list of workspace files; none where every run has it.
+    fn holders(&self, tier: Tier, text: &str) -> Vec<String> {
+        let has = |policy: Option<&FilePolicy>| {
+            policy.is_some_and(|policy| policy.list(tier).iter().any(|one| one == text))
+        };
+        let files = || self.files().iter().filter(|file| file.trust == Trust::Workspace);
+        if files().any(|file| has(file.tiers.as_ref())) {
+            return Vec::new();
+        }
+        let tools = files().flat_map(|file| &file.tools);
+        let names = tools.filter(|tool| has(tool.tiers.as_ref())).map(|tool| tool.name.clone());
+        names.collect::<BTreeSet<String>>().into_iter().collect()
     }
 
     /// The patterns of workspace files, for a run or any tool, that count only where a person approves

@@ -84,9 +84,11 @@ impl Consent {
             Ok(None) => return Outcome::default(),
             Err(_) => return Outcome::of(Said::Reply(Reply::No), questions),
         };
-        let mut outcome = match self.hear(&mut terminal, questions) {
-            Said::Reply(Reply::Each) if questions.len() > 1 => self.each(&mut terminal, questions),
-            said => Outcome::of(said, questions),
+        // Who ended while others had the terminal is not named.
+        let questions = self.wanted(questions);
+        let mut outcome = match self.hear(&mut terminal, &questions) {
+            Said::Reply(Reply::Each) if questions.len() > 1 => self.each(&mut terminal, &questions),
+            said => Outcome::of(said, &questions),
         };
         let foreground = terminal.hears_keys();
         drop(terminal);
@@ -127,8 +129,17 @@ impl Consent {
         outcome
     }
 
+    /// Those that somebody still wants to know of.
+    fn wanted(&self, questions: &[Numbered]) -> Vec<Numbered> {
+        let is_wanted = |one: &&Numbered| self.is_any_wanted(std::slice::from_ref(*one));
+        questions.iter().filter(is_wanted).cloned().collect()
+    }
+
     /// Asks about these together.
     fn hear(&self, terminal: &mut Foreground, questions: &[Numbered]) -> Said {
+        if questions.is_empty() {
+            return Said::Nothing;
+        }
         let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
         let gone = || !self.is_any_wanted(questions);
         let (words, offer) = (question::words(&asked), question::offer(&asked));

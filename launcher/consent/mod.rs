@@ -1,8 +1,9 @@
 //! Asking a person while the program runs, where a tier or the list of sensitive paths says so (spec
 //! §9.5, §10). Whoever asks waits; everybody else goes on.
 //!
-//! Questions that come close together are asked together, and equal ones once. One thread talks to
-//! the terminal. Without a terminal, or told not to ask, the answer is no.
+//! Questions that come close together are asked together. Each process has its own, so that a yes to one
+//! call counts for who is named on the screen, and for nobody else. One thread talks to the terminal.
+//! Without a terminal, or told not to ask, the answer is no.
 
 mod asking;
 mod foreground;
@@ -263,7 +264,7 @@ impl Consent {
     fn answer(&self, id: u64, answer: Answer) {
         let mut state = self.state();
         let Some(place) = state.pending.iter().position(|pending| pending.id == id) else { return };
-        let answered = state.pending.swap_remove(place);
+        let answered = state.pending.remove(place);
         state.memory.keep(&answered.question, answer);
         answered.tell(answer);
         let State { pending, memory, .. } = &mut *state;
@@ -383,3 +384,6 @@ impl Answer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

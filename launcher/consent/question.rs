@@ -119,6 +119,7 @@ pub(crate) struct Question {
     pub(crate) via: Option<Vec<u8>>,
     /// The program that wants it.
     pub(crate) program: Vec<u8>,
+    /// The process, whichever thread of it asks.
     pub(crate) pid: u32,
     /// Why it is asked about.
     pub(crate) reason: Reason,
@@ -127,9 +128,9 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// Whether an answer to the one is an answer to the other.
+    /// Whether an answer to the one is an answer to the other: the process is named in it.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        self.wishes == other.wishes && self.program == other.program
+        self.pid == other.pid && self.program == other.program && self.wishes == other.wishes
     }
 }
 
@@ -160,9 +161,9 @@ pub(super) fn words(questions: &[&Question]) -> String {
         let ways = via.iter().map(Some).chain(std::iter::repeat(None));
         for (Wish { shown, wanted, .. }, via) in wishes.iter().zip(ways) {
             let _ = writeln!(text, "{lead} {wanted}");
-            let _ = writeln!(text, "    {}", report::short(shown));
+            let _ = writeln!(text, "    {}", report::short_name(shown));
             if let Some(via) = via {
-                let _ = writeln!(text, "    via {}", report::short(via));
+                let _ = writeln!(text, "    via {}", report::short_name(via));
             }
             "  and with that to".clone_into(&mut lead);
         }
@@ -229,6 +230,6 @@ mod tests {
         let name = format!("begin{}end", " ".repeat(4000));
         let text = asked(name.as_bytes(), "why");
         assert!(text.len() < 400 && text.contains("begin ") && text.contains(" end"), "{text}");
-        assert!(text.contains("[… 3768 characters …]"), "{text}");
+        assert!(text.contains("[… 3770 characters …]"), "{text}");
     }
 }

@@ -6,7 +6,7 @@
 use jp_confine_policy::Capabilities;
 
 use super::{Mounted, Mounts};
-use crate::approvals::question::{About, Wanted};
+use crate::approvals::question::{About, Wanted, was_and_now};
 use crate::approvals::store::{Kind, Store};
 use crate::cli::Options;
 use crate::config::scope::{self, Scope};
@@ -85,19 +85,20 @@ impl Mounted {
     }
 
     fn question(&self, about: &About<'_>, tool: Option<&str>) -> String {
-        let who = match tool {
-            Some(tool) => format!("tool {tool}"),
-            None => "this run".to_owned(),
-        };
+        let who = tool.map_or("this run".to_owned(), |tool| format!("tool {tool}"));
         // In this run the mount's own rule is the last one on its path.
         let heading = "What rules of files grant there in other runs:";
         let effect = about.effect(heading, &self.name, &self.target);
-        let was = self.previous.as_ref().map(|target| report::path(target.as_str()));
-        let was = was.map(|target| format!("  was: {target}\n")).unwrap_or_default();
+        let [name, target] =
+            [&self.name, &self.target].map(|path| report::short_name(path.as_str().as_bytes()));
+        let places = match &self.previous {
+            Some(previous) => {
+                format!("{name}\n{}", was_and_now(previous.as_std_path(), &self.target))
+            }
+            None => format!("{name} → {target}\n"),
+        };
         format!(
-            "jp-confine: mount from outside the workspace\n  {} → {}\n{was}  {who}: {}\n{effect}Mount it?",
-            report::path(self.name.as_str()),
-            report::path(self.target.as_str()),
+            "jp-confine: mount from outside the workspace\n  {places}  {who}: {}\n{effect}Mount it?",
             self.caps(),
         )
     }

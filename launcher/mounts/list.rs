@@ -33,6 +33,8 @@ enum State {
     Retargeted,
     /// Nobody approved where it leads.
     Unapproved,
+    /// It cannot be said where it leads.
+    Unknown,
     /// It stays inside the workspace, where no external rule can stand.
     Inside,
     /// It is approved, and no workspace file has such a pattern, or none that counts.
@@ -59,12 +61,15 @@ struct Line {
     made_by: MadeBy,
     /// Where it leads now.
     target: Option<String>,
+    /// Why that cannot be said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
     approved_target: Option<String>,
     approved_at: Option<String>,
     grants: Vec<Held>,
 }
 
-/// What the rules of one scope grant there.
+/// What the rules or the patterns of one scope grant there.
 #[derive(Debug, Serialize)]
 struct Held {
     tool: Option<String>,
@@ -124,19 +129,23 @@ fn line(
     store: &Store,
 ) -> Line {
     let (state, target) = match External::look(root, lookups, &name, store) {
-        External::Approved { target } => (State::Ok, Some(target)),
-        External::Retargeted { target, .. } => (State::Retargeted, Some(target)),
-        External::Unapproved { target } => (State::Unapproved, Some(target)),
-        External::Inside { target } => (State::Inside, Some(target)),
-        External::Missing { .. } | External::Unresolvable(_) => (State::Dangling, None),
+        External::Approved { target } => (State::Ok, Ok(target)),
+        External::Retargeted { target, .. } => (State::Retargeted, Ok(target)),
+        External::Unapproved { target } => (State::Unapproved, Ok(target)),
+        External::Inside { target } => (State::Inside, Ok(target)),
+        External::Missing { .. } => (State::Dangling, Err(None)),
+        External::Unresolvable(error) => (State::Unknown, Err(Some(error.to_string()))),
     };
-    let grants: Vec<Held> = scope::grants_on(scopes, &name).into_iter().map(held).collect();
+    let grants = scope::grants_on(scopes, &name).into_iter();
+    let grants: Vec<Held> =
+        grants.map(|(scope, caps)| Held::of(scope.tool.as_deref(), caps)).collect();
     let made_by = if grants.is_empty() { MadeBy::Approval } else { MadeBy::Rule };
     let approved = store.get(Kind::Mount, name.as_str());
     Line {
         state,
         made_by,
-        target: target.map(|target| target.to_string_lossy().into_owned()),
+        target: target.as_ref().ok().map(|target| target.to_string_lossy().into_owned()),
+        problem: target.err().flatten(),
         approved_target: approved.map(|entry| entry.canonical_target.to_string()),
         approved_at: approved.map(|entry| entry.approved_at.clone()),
         grants,
@@ -156,9 +165,10 @@ fn pattern(wide: &Wide, store: &Store) -> Line {
         },
         made_by: MadeBy::Pattern,
         target: Some(wide.stem.to_string_lossy().into_owned()),
+        problem: None,
         approved_target: approved.map(|entry| entry.canonical_target.to_string()),
         approved_at: approved.map(|entry| entry.approved_at.clone()),
-        grants: Vec::new(),
+        grants: wide.holders().map(|tool| Held::of(tool, wide.tier.capabilities())).collect(),
         name,
     }
 }
@@ -171,17 +181,20 @@ fn unused(entry: &Binding) -> Line {
         state: State::Unused,
         made_by: MadeBy::Pattern,
         target: target.clone(),
+        problem: None,
         approved_target: target,
         approved_at: Some(entry.approved_at.clone()),
         grants: Vec::new(),
     }
 }
 
-fn held((scope, caps): (&Scope, Capabilities)) -> Held {
-    Held {
-        tool: scope.tool.clone(),
-        capabilities: caps.iter().map(Capability::as_str).collect(),
-        words: format!("{}: {caps}", scope.words()),
+impl Held {
+    fn of(tool: Option<&str>, caps: Capabilities) -> Self {
+        Self {
+            tool: tool.map(str::to_owned),
+            capabilities: caps.iter().map(Capability::as_str).collect(),
+            words: format!("{}: {caps}", scope::holder(tool)),
+        }
     }
 }
 
@@ -191,11 +204,16 @@ fn words(line: &Line) -> String {
         State::Dangling => "dangling",
         State::Retargeted => "retargeted",
         State::Unapproved => "unapproved",
+        State::Unknown => "unknown",
         State::Inside => "inside",
         State::Unused => "unused",
     };
-    let target = line.target.as_deref().map_or("nothing".to_owned(), report::path);
-    let mut text = format!("{state:<11}{} → {target}\n", report::path(line.name.as_str()));
+    let name = report::path(line.name.as_str());
+    let mut text = match (&line.target, &line.problem) {
+        (Some(target), _) => format!("{state:<11}{name} → {}\n", report::path(target)),
+        (None, Some(problem)) => format!("{state:<11}{name}: {}\n", report::path(problem)),
+        (None, None) => format!("{state:<11}{name} → nothing\n"),
+    };
     if let Some(approved) = &line.approved_target
         && line.target.as_ref() != Some(approved)
     {

@@ -135,6 +135,11 @@ impl Compiler<'_> {
                 }
                 External::Unresolvable(error) => (None, DropReason::Unresolvable(error)),
                 External::Missing { target } => (Some(target), DropReason::Missing),
+                External::Unapproved { target } | External::Retargeted { target, .. }
+                    if target.to_str().is_none() =>
+                {
+                    (Some(target.clone()), DropReason::NotUtf8 { target })
+                }
                 External::Unapproved { target } => {
                     (Some(target.clone()), DropReason::Unapproved { target })
                 }

@@ -26,7 +26,8 @@ impl Tier {
     pub const ALL: [Self; 4] = [Self::Deny, Self::Prompt, Self::Read, Self::Write];
 
     /// What may be done without asking.
-    const fn capabilities(self) -> Capabilities {
+    #[must_use]
+    pub const fn capabilities(self) -> Capabilities {
         match self {
             Self::Deny | Self::Prompt => Capabilities::NONE,
             Self::Read => READING,

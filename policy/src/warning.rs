@@ -200,6 +200,14 @@ pub enum DropReason {
         /// Where it leads.
         target: PathBuf,
     },
+    /// Nobody can approve its target: approvals are kept as JSON, which cannot carry it.
+    #[error(
+        "leads to {}, which is not UTF-8: rename that before it can be approved", target.display()
+    )]
+    NotUtf8 {
+        /// Where it leads.
+        target: PathBuf,
+    },
     /// Another target was approved.
     #[error("leads to {} now, and {} was approved", target.display(), previous.display())]
     Retargeted {

@@ -1,6 +1,8 @@
 //! `--mount`, `--no-mount`, `mounts`, `approvals`, and what is asked on a terminal (spec §8).
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use serde_json::Value;
@@ -294,6 +296,68 @@ fn the_list_of_mounts() {
     run.assert_stdout(
         "approved, for a run with --mount or a rule that is gone: no rule of a file grants it\n",
     );
+}
+
+/// What cannot be followed is no link to nothing.
+#[test]
+fn the_list_says_why_a_link_cannot_be_followed() {
+    let scratch = forked();
+    fs::remove_file(scratch.path("ws/fork")).expect("removed");
+    symlink("fork", scratch.path("ws/fork")).expect("a link");
+    let run = say(&scratch, "mounts");
+    run.assert_ok().assert_stdout("unknown    fork: too many symbolic links at ");
+    let run = say(&scratch, "mounts --json");
+    run.assert_ok()
+        .assert_stdout(r#""state": "unknown""#)
+        .assert_stdout(r#""problem": "too many "#);
+}
+
+/// Nobody is sent to approve what cannot be approved.
+#[test]
+fn a_target_that_is_no_text_has_to_be_renamed() {
+    let scratch = forked();
+    fs::remove_file(scratch.path("ws/fork")).expect("removed");
+    let target = scratch.out().join(OsStr::from_bytes(b"\xff"));
+    fs::write(&target, "x").expect("written");
+    symlink(&target, scratch.path("ws/fork")).expect("a link");
+    for line in ["-- true", "-- cat fork"] {
+        let run = say(&scratch, line);
+        run.assert_stderr("which is not UTF-8: rename that");
+        assert!(!run.stderr.contains("approvals approve"), "{run}");
+    }
+    let run = say(&scratch, "approvals approve fork");
+    run.assert_code(125).assert_stderr("is not UTF-8").assert_stderr("rename that");
+}
+
+#[test]
+fn a_pattern_without_its_list_is_no_missing_link() {
+    let scratch = forked();
+    for name in ["~/real/**", "/real/**"] {
+        let run = say(&scratch, &format!("approvals approve {name}"));
+        run.assert_code(125).assert_stderr(&format!("'read_paths {name}'"));
+        assert!(!run.stderr.contains("make the link"), "{run}");
+    }
+}
+
+/// What a pattern grants is said, and to whom, where it is asked about and where it is listed.
+#[test]
+fn a_pattern_is_shown_with_its_effect() {
+    let scratch = Scratch::new();
+    let tool = scratch.expand("[tools.edit.file_policy]\nwrite_paths = ['$OUT/**']\n");
+    scratch.write("ws/jp-confine.toml", &format!("[tools.edit]\nsource = 'local'\n{tool}"));
+    let effect = "tool edit: read, create, update, delete, execute";
+    say(&scratch, "mounts").assert_ok().assert_stdout(&format!("           {effect}\n"));
+    say(&scratch, "mounts --json").assert_ok().assert_stdout(r#""tool": "edit""#);
+    if !have("script") {
+        return;
+    }
+    let mut terminal = in_terminal(&scratch, &["--tool", "edit", "--", "true"]);
+    terminal.see(&scratch.expand("write_paths = [\"$OUT/**\"]\r\n  → $OUT\r\n"));
+    terminal.see(effect);
+    terminal.see("The target is remembered");
+    terminal.see("Approve? [y/N] ");
+    terminal.keys("n\n");
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
 }
 
 #[test]

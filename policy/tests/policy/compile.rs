@@ -42,6 +42,7 @@ fn warning(place: &Place, warning: &Warning) -> String {
         Warning::Dropped { why: DropReason::Unapproved { target }, .. } => {
             format!("(unapproved {})", place.short(target))
         }
+        Warning::Dropped { why: DropReason::NotUtf8 { .. }, .. } => "(not UTF-8)".to_owned(),
         Warning::Dropped { why: DropReason::Retargeted { previous, target }, .. } => {
             format!("(retargeted {} {})", place.short(previous), place.short(target))
         }
@@ -261,6 +262,10 @@ fn a_target_that_json_cannot_carry_is_refused() {
     std::os::unix::fs::symlink(place.path("o").join(name), place.path("w/out")).unwrap();
     assert_eq!(outcome(&place, "in:r", ""), "error: not UTF-8");
     let mut approvals = place.approvals("");
+    let dropped = compile(&place.root, Some(&rules("out!r")), &approvals).unwrap();
+    let told = dropped.warnings[0].to_string();
+    assert!(told.contains("which is not UTF-8: rename that"), "{told}");
+    assert!(dropped.warnings[0].approvable().is_none() && dropped.unapproved.is_empty());
     approvals.approve("out", place.path("o").join(name));
     let error = compile(&place.root, Some(&rules("out!r")), &approvals).unwrap_err();
     assert!(matches!(error.problem(), Problem::NotUtf8 { .. }));

@@ -1,0 +1,175 @@
+//! For whom the answer to a question counts: for the processes that it names.
+
+use std::collections::HashSet;
+use std::thread;
+use std::time::Duration;
+
+use crate::cli_prompts::{QUESTION, place, start};
+use crate::cli_prompts_keys::start_python;
+use crate::run::{Mode, Run, have};
+use crate::terminal::{Terminal, quoted};
+
+/// Until whoever comes later waits, too.
+fn all_have_come() {
+    thread::sleep(Duration::from_millis(2500));
+}
+
+/// What a script waits with until there is a file of that name.
+fn until(name: &str) -> String {
+    format!("until [ -e {name} ]; do sleep 0.1; done")
+}
+
+/// The numbers of the processes that a screen names.
+fn named(screen: &str) -> Vec<&str> {
+    let words = screen.match_indices(") wants to").filter_map(|(at, _)| screen.get(..at));
+    words.filter_map(|before| Some(before.rsplit_once('(')?.1)).collect()
+}
+
+/// Those that have come by the time that a question is put, as during another one.
+#[test]
+fn each_process_that_waits_is_named() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let several = "cat ask/a & cat ask/a & cat ask/a & wait; echo end";
+    let mut terminal = start(&scratch, &format!("cat ask/b & {}; {several}", until("next")));
+    terminal.see(QUESTION);
+    scratch.write("ws/next", "");
+    all_have_come();
+    terminal.keys("n\n");
+    terminal.see(QUESTION);
+    let screen = terminal.screen();
+    let pids: HashSet<&str> = named(&screen).into_iter().collect();
+    assert_eq!(pids.len(), 4, "{screen}");
+    terminal.keys("y\n");
+    terminal.see("end\r");
+    terminal.end();
+    assert_eq!(terminal.screen().matches("content-a").count(), 3, "{}", terminal.screen());
+    assert_eq!(terminal.screen().matches(QUESTION).count(), 2, "{}", terminal.screen());
+}
+
+/// The same program with the same wish is another process, which the answer does not count for.
+#[test]
+fn who_comes_to_a_question_waits_for_the_next() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let script = format!("cat ask/a & {}; cat ask/a; echo status:$?", until("next"));
+    let mut terminal = start(&scratch, &script);
+    terminal.see(QUESTION);
+    scratch.write("ws/next", "");
+    all_have_come();
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    terminal.see(QUESTION);
+    terminal.keys("n\n");
+    terminal.see("status:1");
+    terminal.end();
+    let screen = terminal.screen();
+    let pids = named(&screen);
+    assert!(pids.len() == 2 && pids[0] != pids[1], "{screen}");
+    assert_eq!(screen.matches("content-a").count(), 1, "{screen}");
+}
+
+/// Nobody else gets the answer to a question whose process was killed.
+#[test]
+fn a_question_ends_with_its_process() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let (next, end) = (until("next"), until("end"));
+    let script =
+        format!("cat ask/a & one=$!; {next}; ({end}; kill -9 $one) & cat ask/a; echo status:$?");
+    let mut terminal = start(&scratch, &script);
+    terminal.see(QUESTION);
+    scratch.write("ws/next", "");
+    all_have_come();
+    scratch.write("ws/end", "");
+    terminal.see("nobody waits for this any more");
+    terminal.see("wants to read");
+    terminal.see(QUESTION);
+    terminal.keys("n\n");
+    terminal.see("status:1");
+    terminal.end();
+    assert!(!terminal.screen().contains("content-a"), "{}", terminal.screen());
+}
+
+/// Threads of the process that is named are no others.
+#[test]
+fn threads_share_a_question() {
+    let scratch = place();
+    if !have("script") || !have("python3") {
+        return;
+    }
+    let script = "
+import os, threading, time
+def look(later):
+    while later and not os.path.exists('next'):
+        time.sleep(0.1)
+    print(open('ask/a').read(), flush=True)
+threads = [threading.Thread(target=look, args=(number > 0,)) for number in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print('end')
+";
+    let mut terminal = start_python(&scratch, script);
+    terminal.see(QUESTION);
+    scratch.write("ws/next", "");
+    all_have_come();
+    terminal.keys("y\n");
+    terminal.see("end\r");
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+    let screen = terminal.screen();
+    assert_eq!(screen.matches("content-a").count(), 3, "{screen}");
+    assert_eq!(screen.matches(QUESTION).count(), 1, "{screen}");
+}
+
+/// An interrupt is for the jobs of all that are named.
+#[test]
+fn an_interrupt_reaches_whoever_is_named() {
+    let scratch = place();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let job = |name: &str| format!("sh -c 'trap \"echo {name}-heard\" INT; cat ask/a; :' &");
+    let script =
+        format!("set -m; trap : INT; {} {} wait; wait; wait; echo end", job("one"), job("other"));
+    let run = Run::new(&scratch, "bash", &["-c", &script]).mode(Mode::Confined);
+    let mut terminal = Terminal::start(&run);
+    terminal.see(QUESTION);
+    terminal.keys("\x03");
+    terminal.see("end\r");
+    terminal.end();
+    let screen = terminal.screen();
+    assert!(screen.contains("one-heard\r") && screen.contains("other-heard\r"), "{screen}");
+    assert!(!screen.contains("content-a"), "{screen}");
+}
+
+/// Who ended while the question waited for its job is not named in it.
+#[test]
+fn who_has_ended_is_not_named() {
+    let scratch = place();
+    if !have("script") || !have("bash") {
+        return;
+    }
+    let mut terminal = Terminal::shell(&scratch, Mode::Bare);
+    let script = "cat ask/a & echo $! > one; cat ask/b & wait";
+    let run = Run::sh(&scratch, script).mode(Mode::Confined);
+    terminal.keys(&format!("{} &\n", quoted(&run)));
+    terminal.see("a question waits");
+    all_have_come();
+    terminal.keys("kill -9 $(cat one); echo killed-$((40+2))\n");
+    terminal.see("killed-42");
+    terminal.keys("fg\n");
+    terminal.see(QUESTION);
+    let screen = terminal.screen();
+    assert!(named(&screen).len() == 1 && screen.contains("    ask/b\r\n"), "{screen}");
+    terminal.keys("y\n");
+    terminal.see("content-b");
+    terminal.keys("exit\n");
+}
