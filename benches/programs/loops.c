@@ -58,15 +58,20 @@ static int hold(const char *path, const char **name)
     return held;
 }
 
+/* No link may be on the way that was judged. Where one is, which is remembered, the kernel is kept below its folder. */
 static int least_open(const char *path)
 {
-    int fd = open_how(AT_FDCWD, path, O_RDONLY, RESOLVE_NO_SYMLINKS);
-    if (fd < 0 && errno == ELOOP) {
-        const char *name;
-        int held = hold(path, &name);
-        fd = open_how(held, name, O_RDONLY, RESOLVE_BENEATH);
-        close(held);
+    static int is_by_link;
+    const char *name;
+    if (!is_by_link) {
+        int fd = open_how(AT_FDCWD, path, O_RDONLY, RESOLVE_NO_SYMLINKS);
+        if (fd >= 0 || errno != ELOOP)
+            return fd;
+        is_by_link = 1;
     }
+    int held = hold(path, &name);
+    int fd = open_how(held, name, O_RDONLY, RESOLVE_BENEATH);
+    close(held);
     return fd;
 }
 

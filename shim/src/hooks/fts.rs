@@ -64,8 +64,9 @@ fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), E
     let follow = if options & (NAMED | LOGICAL) == 0 { libc::O_NOFOLLOW } else { 0 };
     let start = match resolve::pin(&spelling, follow, &mut place) {
         Ok(start) => start,
-        // The walk says that nothing is there, of this one.
-        Err(Errno::ENOENT | Errno::ELOOP | Errno::ENOTDIR | Errno::ENAMETOOLONG) => return Ok(()),
+        // The walk says that it is not there.
+        Err(Errno::ENOENT) => return Ok(()),
+        Err(errno) if is_unreached(&spelling, errno) => return Ok(()),
         Err(errno) => return Err(errno),
     };
     let mut route = Route::default();
@@ -79,6 +80,12 @@ fn judge(image: &Image<'_>, path: *const c_char, options: c_int) -> Result<(), E
     let everywhere = Request::by_route(b"/", request.route);
     let walked = if options & LOGICAL == 0 { &request } else { &everywhere };
     report::settle(image, decide::beneath(image, walked, READ), subject)
+}
+
+/// Whether the kernel does not get to the entry either, and says the same: then the walk does, of this one.
+fn is_unreached(spelling: &Spelling, why: Errno) -> bool {
+    let (dirfd, path) = spelling.as_spelled();
+    matches!(why, Errno::ELOOP | Errno::ENOTDIR) && sys::find(dirfd, path) == Err(why)
 }
 
 #[cfg_attr(target_os = "linux", unsafe(no_mangle))]
