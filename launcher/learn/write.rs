@@ -154,11 +154,11 @@ pub(crate) fn summary(
 
 /// Where what was not used goes along, as it is too much for rules of its own.
 fn crowds(learned: &Learned<'_>) -> Option<String> {
-    let named = |rule: &Rule| {
+    let counted = |rule: &Rule| {
         let others = learned.crowds.get(&rule.path)?;
         Some(format!("{others} in {}", shown(&rule.path)))
     };
-    let names: Vec<String> = learned.rules.iter().filter_map(named).collect();
+    let names: Vec<String> = learned.rules.iter().filter_map(counted).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let why = "not used, and granted all the same, as they are too many for rules of their own";
     (!names.is_empty()).then(|| format!("{why}: {}", tally::first(&names)))
