@@ -3,7 +3,7 @@
 use jp_confine_policy::Capabilities;
 
 use super::tally::{self, Tally};
-use super::tree::{self, Purpose, Rule};
+use super::tree::{self, Purpose, Rule, is_below};
 use super::{Learned, protect};
 
 /// The lines above `rule`, without what makes them comments.
@@ -26,7 +26,7 @@ pub(super) fn lines(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Vec<St
     }
     lines.extend(unused(learned, rule, tally));
     if rule.purpose == Purpose::Opened {
-        lines.push("it was opened and not listed: opening takes as much".to_owned());
+        lines.push("it was opened and not listed: opening takes read".to_owned());
     }
     lines.extend(learned.crowds.get(&rule.path).map(|others| crowd(*others)));
     lines
@@ -73,6 +73,7 @@ fn unused(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Option<String> {
         _ if around(learned, rule).contains(unused) => {
             format!("{unused}: granted around it, too")
         }
+        _ if below(learned, rule).contains(unused) => format!("{unused}: used below it"),
         _ => format!("{unused}: needed for what it is used with"),
     })
 }
@@ -82,4 +83,11 @@ fn around(learned: &Learned<'_>, rule: &Rule) -> Capabilities {
     let above = tree::nearest(&learned.rules, tree::directory(&rule.path));
     let above = above.and_then(|place| learned.rules.get(place)).filter(|above| *above != rule);
     above.map_or(Capabilities::NONE, |above| above.caps)
+}
+
+/// What was used of what has rules of its own below `rule`.
+fn below(learned: &Learned<'_>, rule: &Rule) -> Capabilities {
+    let all = learned.rules.iter().zip(&learned.tallies);
+    let uses = all.filter(|(other, _)| is_below(&other.path, &rule.path));
+    uses.fold(Capabilities::NONE, |caps, (_, tally)| caps.union(tally.uses()))
 }

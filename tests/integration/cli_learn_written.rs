@@ -157,7 +157,11 @@ fn the_file_says_why_it_grants_what_was_not_used() {
             "ln src/a dir/a",
             "# hard links were made to what is here 1×: it is granted what they are\n",
         ),
-        ("sync src; cat src/a", "# it was opened and not listed: opening takes as much\n"),
+        (
+            "for i in 1 2 3; do cp /bin/true dir/t$i; done; dir/t1",
+            "# read: used below it\n[[access.fs]]\npath = \"dir\"\n",
+        ),
+        ("sync src; cat src/a", "# it was opened and not listed: opening takes read\n"),
     ] {
         let scratch = tree();
         let learned = run(&scratch, &["learn"], script);
