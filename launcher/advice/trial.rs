@@ -157,7 +157,7 @@ impl<'a> Trial<'a> {
             let image = prepare::parse_image(&image).map_err(|_| useless())?;
             let kept = |gone| Some(never(self.why_kept(self.kept_by(&image, asked, gone)?, asked)));
             if let Some(kept) = kept(Gone::Alone) {
-                let step = self.to_take_along(&image, asked).ok_or(kept)?;
+                let step = to_take_along(&image, asked).ok_or(kept)?;
                 if !self.add(&step) {
                     return Err(never(BY_NAME_ALONE.to_owned()));
                 }
@@ -216,15 +216,6 @@ impl<'a> Trial<'a> {
             }
         }
         Err(never(in_vain.to_owned()))
-    }
-
-    /// A grant on the directory that is to move from where no rule reaches to where one does: patterns open names, and
-    /// what is below has to go along with no more than it has.
-    fn to_take_along(&self, image: &Image<'_>, asked: Asked<'_>) -> Option<Step> {
-        let Asked::Rename { from, to, .. } = asked else { return None };
-        let [here, there] = [from, to].map(|end| lookup(image, &end));
-        let is_apart = here.is_beyond_rules(image) && !there.is_beyond_rules(image);
-        is_apart.then(|| Step::of(from, there.granted(image)))
     }
 
     /// What is said where no such directory is to be granted. Looks at the disk.
@@ -325,4 +316,13 @@ impl<'a> Trial<'a> {
         let Ok(image) = prepare::parse_image(&image) else { return false };
         asked.iter().all(|one| one.judge(&image) == Verdict::Allow)
     }
+}
+
+/// A grant on the directory that is to move from where no rule reaches to where one does: patterns open names, and
+/// what is below has to go along with no more than it has.
+fn to_take_along(image: &Image<'_>, asked: Asked<'_>) -> Option<Step> {
+    let Asked::Rename { from, to, .. } = asked else { return None };
+    let [here, there] = [from, to].map(|end| lookup(image, &end));
+    let is_apart = here.is_beyond_rules(image) && !there.is_beyond_rules(image);
+    is_apart.then(|| Step::of(from, there.granted(image)))
 }
