@@ -133,14 +133,26 @@ print('end')
 #[test]
 fn an_interrupt_reaches_whoever_is_named() {
     let scratch = place();
-    if !have("script") || !have("bash") {
+    if !have("script") || !have("python3") {
         return;
     }
-    let job = |name: &str| format!("sh -c 'trap \"echo {name}-heard\" INT; cat ask/a; :' &");
-    let script =
-        format!("set -m; trap : INT; {} {} wait; wait; wait; echo end", job("one"), job("other"));
-    let run = Run::new(&scratch, "bash", &["-c", &script]).mode(Mode::Confined);
-    let mut terminal = Terminal::start(&run);
+    let script = "
+import os, signal, subprocess, time
+signal.signal(signal.SIGINT, lambda *_: None)
+first = subprocess.Popen(['cat', 'ask/b'])
+while not os.path.exists('next'):
+    time.sleep(0.1)
+job = 'trap \"echo $0-heard\" INT; cat ask/a; :'
+jobs = [subprocess.Popen(['sh', '-c', job, name], process_group=0) for name in ('one', 'other')]
+for process in [first, *jobs]:
+    process.wait()
+print('end')
+";
+    let mut terminal = start_python(&scratch, script);
+    terminal.see(QUESTION);
+    scratch.write("ws/next", "");
+    all_have_come();
+    terminal.keys("n\n");
     terminal.see(QUESTION);
     terminal.keys("\x03");
     terminal.see("end\r");
