@@ -59,12 +59,13 @@ fn subprocesses_where_files_may_not_be_long() {
     }
     let scratch = Scratch::new();
     let script = "
-import resource, subprocess
+import resource, subprocess, sys
 _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, most))
 subprocess.run(['true'], close_fds=True, check=True)
 shown = subprocess.run(['sh', '-c', 'ulimit -f'], capture_output=True, check=True).stdout
 assert shown == b'0\\n', shown
+print(subprocess.run(['cat', sys.argv[1]], capture_output=True).stdout)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 try:
     ended = subprocess.run(['true'], close_fds=True).returncode
@@ -72,8 +73,9 @@ except OSError as error:
     ended = error.strerror
 print(ended in (0, 'File too large'), ended)
 ";
-    let run = Run::new(&scratch, "python3", &["-c", script]).run();
-    run.assert_ok().assert_stdout("True");
+    let secret = scratch.expand("$OUT/secret");
+    let run = Run::new(&scratch, "python3", &["-c", script, &secret]).run();
+    run.assert_ok().assert_stdout("True").assert_no_secret();
 }
 
 #[test]
