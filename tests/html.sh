@@ -3,7 +3,9 @@
 # is loaded. Skipped where there is no Chromium.
 set -eu
 cd "$(dirname "$0")/.."
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+for browser in chromium-headless-shell chromium chromium-browser google-chrome ''; do
+    command -v "$browser" > /dev/null && break
+done
 if [ -z "$browser" ]; then
     echo "html: skipped: no Chromium"
     exit 0
