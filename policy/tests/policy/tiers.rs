@@ -493,6 +493,40 @@ fn a_folder_does_not_leave_what_is_sensitive_behind() {
     assert_eq!(relocate("/h/.config/a", "/h/.config/b"), "allow");
 }
 
+/// What nobody is asked about in an open workspace, or where a profile grants it, is asked about below other rules.
+#[test]
+fn a_folder_does_not_leave_the_question_about_what_is_sensitive_behind() {
+    let flag = Origin::Flag { text: "-w".to_owned() };
+    let open = Origin::Product { why: "no access.fs".to_owned() };
+    let profile =
+        Origin::Profile { name: "rust".to_owned(), entry: "~/.cargo".to_owned(), named: false };
+    let grant =
+        |anchor: &str, kind, origin| Grant::new(anchor.into(), Capabilities::ALL, kind, origin);
+    let grants = [
+        grant("/w", GrantKind::Workspace, open),
+        grant("/o", GrantKind::Plain, flag.clone()),
+        grant("/p", GrantKind::Plain, flag),
+        grant("/h/.cargo", GrantKind::Plain, profile),
+    ];
+    for (sensitive, from, to, expected) in [
+        (true, "/o/d", "/w/d", "deny"),
+        (true, "/o/d", "/h/.cargo/d", "deny"),
+        (true, "/o/d", "/p/d", "allow"),
+        (true, "/w/d", "/o/d", "allow"),
+        (true, "/w/d", "/h/.cargo/d", "allow"),
+        (true, "/h/.cargo/d", "/w/d", "allow"),
+        (false, "/o/d", "/w/d", "allow"),
+    ] {
+        let sensitive = sensitive.then_some(&[][..]);
+        let tiers = Tiers::new(&file_policy("prompt=**/asked"), sensitive, places());
+        let image = image_with(&grants, Some(&tiers.expect("patterns")), Path::new("/w"));
+        let image = Image::parse(&image).expect("an image");
+        let ends = [from, to].map(|path| Request::canonical(path.as_bytes()));
+        let said = word(decide::relocate(&image, &ends[0], &ends[1]));
+        assert_eq!(said, expected, "{from} {to}");
+    }
+}
+
 #[test]
 fn a_walk_beneath_knows_of_patterns() {
     let beneath = |tiers, directory: &[u8]| {
