@@ -1,6 +1,7 @@
 //! Tiers and sensitive paths (spec §9, §10): what they leave of a grant, and what they open.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
@@ -15,12 +16,10 @@ use jp_confine_policy::tiers::Tiers;
 
 use crate::place::{Place, file_policy, image_with};
 
+static HOMES: LazyLock<Vec<PathBuf>> = LazyLock::new(|| vec!["/h".into()]);
+
 pub(crate) fn places() -> Places<'static> {
-    Places {
-        home: Some(Path::new("/h")),
-        protected: Some(Path::new("/h")),
-        workspace: Path::new("/w"),
-    }
+    Places { home: Some(Path::new("/h")), protected: HOMES.as_slice(), workspace: Path::new("/w") }
 }
 
 pub(crate) fn rule(anchor: &str, caps: Capabilities, kind: GrantKind) -> Grant {
@@ -525,6 +524,21 @@ fn a_folder_does_not_leave_the_question_about_what_is_sensitive_behind() {
         let said = word(decide::relocate(&image, &ends[0], &ends[1]));
         assert_eq!(said, expected, "{from} {to}");
     }
+}
+
+/// That of the account is one whatever the environment says.
+#[test]
+fn what_is_sensitive_is_so_in_every_home() {
+    let homes = ["/h".into(), "/a".into()];
+    let tiers = |protected| {
+        let places = Places { protected, ..places() };
+        Tiers::new(&file_policy(""), Some(&[]), places).expect("patterns")
+    };
+    let [both, none] = [&homes[..], &[]].map(tiers);
+    let said = |tiers: &Tiers, path: &str| tiers.is_sensitive(Path::new(path));
+    assert!(said(&both, "/h/.ssh/k") && said(&both, "/a/.ssh/k") && said(&both, "/a/x/.env"));
+    assert!(!said(&both, "/b/.ssh/k"));
+    assert!(!said(&none, "/h/.ssh/k") && said(&none, "/h/.env"));
 }
 
 #[test]
