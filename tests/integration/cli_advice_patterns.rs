@@ -324,7 +324,9 @@ fn what_patterns_open_below_a_directory_stays() {
 fn a_folder_that_is_open_by_its_name_moves_by_the_option_that_is_advised() {
     let scratch = tree();
     let script = "mv $OUT/folder moved";
-    scratch.write("ws/jp-confine.toml", "");
+    // In a workspace without rules nobody would be asked about what is sensitive in it.
+    let rules = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n";
+    scratch.write("ws/jp-confine.toml", rules);
     scratch.write("out/folder/file", "x");
     let own = format!("[file_policy]\nwrite_paths = ['{}/folder']\n", scratch.out().display());
     scratch.write("home/.config/jp-confine/config.toml", &own);
