@@ -101,6 +101,9 @@ impl Advice {
     }
 }
 
+/// What keeps a directory where it is that no pattern alone does.
+pub(super) const QUESTION: &str = "the list of sensitive paths";
+
 impl Trial<'_> {
     /// Why grants are in vain where a tier withholds what is `denied` otherwise.
     pub(super) fn withheld(&self, denied: &decide::Denial) -> Option<&'static str> {
@@ -169,7 +172,7 @@ impl Trial<'_> {
         let is_built_in = words.is_empty() && self.advisor.tiers.default.is_none();
         Some(Described {
             words: match words.as_slice() {
-                [] if is_built_in => "the list of sensitive paths".to_owned(),
+                [] if is_built_in => QUESTION.to_owned(),
                 [] => "file_policy".to_owned(),
                 words => words.join(", "),
             },

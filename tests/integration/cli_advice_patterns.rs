@@ -337,6 +337,16 @@ fn a_folder_that_is_open_by_its_name_moves_by_the_option_that_is_advised() {
     run.mode(Mode::Bare).run().assert_ok();
 }
 
+/// No option is advised that would be in vain.
+#[test]
+fn a_folder_that_would_lose_a_question_is_told_to_be_copied() {
+    let scratch = Scratch::new();
+    scratch.write("out/folder/file", "x");
+    let (out, line) = (scratch.out().display().to_string(), scratch.expand("mv $OUT/folder moved"));
+    let run = product(&scratch, &["-w", &out, "-x", &out, "--", "sh", "-c", &line]).run();
+    run.assert_code(1).assert_stderr("nobody would be asked about what is sensitive in it");
+}
+
 /// What `default` withholds a pattern gives, with a rule where that lacks, too.
 #[test]
 fn patterns_are_advised_where_a_default_refuses() {
