@@ -21,7 +21,7 @@ pub(crate) struct Context {
     pub(crate) spelled_cwd: PathBuf,
     /// Where what is the user's own is kept.
     pub(crate) homes: Homes,
-    /// The canonical form of the home that is protected.
+    /// The canonical form of the home: `$HOME`, or the account's where that is none.
     pub(crate) canonical_home: Option<PathBuf>,
     /// The host's directory for temporary files, canonical if it exists.
     pub(crate) temp: PathBuf,
@@ -43,7 +43,7 @@ impl Context {
         let without = env::var_os(WITHOUT).unwrap_or_default();
         Ok(Self {
             spelled_cwd: spelled_cwd(&cwd),
-            canonical_home: homes.protected.as_ref().and_then(|home| home.canonicalize().ok()),
+            canonical_home: homes.protected.first().and_then(|home| home.canonicalize().ok()),
             temp: env::temp_dir().canonicalize().unwrap_or_else(|_| env::temp_dir()),
             path: env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into()),
             environment: env::vars_os().collect(),

@@ -100,8 +100,8 @@ impl Rule {
         }
     }
 
-    /// For a file that has none, in the part of `tool` if one is named.
-    pub(crate) fn text(&self, tool: Option<&str>) -> String {
+    /// For a file that has none, in the part of the tool whose table has these keys, if there are any.
+    pub(crate) fn text(&self, tool: &[&str]) -> String {
         below(&self.header(&table(self.part(), tool)), &self.keys())
     }
 
@@ -179,10 +179,10 @@ fn item(notation: Notation, keys: &Keys) -> String {
     }
 }
 
-/// The name of a part of `access`, that of `tool` if one is named.
-fn table(part: Part, tool: Option<&str>) -> String {
-    let tool = tool.map(|tool| format!("tools.{}.", key(tool))).unwrap_or_default();
-    format!("{tool}access.{}", part.key())
+/// The name of a part of `access`, that of the tool whose table has these keys, if there are any.
+fn table(part: Part, tool: &[&str]) -> String {
+    let keys = [tool, &["access", part.key()]].concat();
+    keys.into_iter().map(key).collect::<Vec<_>>().join(".")
 }
 
 /// The keys that grant `caps`.
@@ -355,7 +355,7 @@ mod tests {
     fn rules_are_read_back_as_they_were_meant() {
         for path in [".", "src/a b", "a\"b\\c", "tab\tnew\nline\u{7f}", "turned\u{202e}", "日本"]
         {
-            let text = Rule::File(path.to_owned(), Capabilities::ALL).text(None);
+            let text = Rule::File(path.to_owned(), Capabilities::ALL).text(&[]);
             let table = toml::de::DeTable::parse(&text).expect("TOML");
             let read = table.get_ref()["access"].get_ref()["fs"].get_ref()[0].get_ref();
             assert_eq!(read["path"].get_ref().as_str(), Some(path), "{text}");
@@ -370,7 +370,7 @@ mod tests {
                 envs: vec!["A_*".to_owned()],
                 ..CommandRule::default()
             };
-            let text = Rule::Program(key.to_owned(), rule).text(Some("t"));
+            let text = Rule::Program(key.to_owned(), rule).text(&["tools", "t"]);
             let table = toml::de::DeTable::parse(&text).expect("TOML");
             let tool = table.get_ref()["tools"].get_ref()["t"].get_ref();
             let read = tool["access"].get_ref()["commands"].get_ref()[key].get_ref();
@@ -379,7 +379,7 @@ mod tests {
             assert_eq!(line[1].get_ref().as_str(), Some("**"), "{text}");
             assert_eq!(read["envs"].get_ref()[0].get_ref().as_str(), Some("A_*"), "{text}");
         }
-        let ls = |rule| Rule::Program("ls".to_owned(), rule).text(None);
+        let ls = |rule| Rule::Program("ls".to_owned(), rule).text(&[]);
         assert_eq!(ls(CommandRule::default()), "[access.commands.ls]\n");
         let long = CommandRule {
             args: Some(vec![vec!["a long word, with a comma".to_owned(); 9], vec!["b".to_owned()]]),

@@ -12,7 +12,7 @@ use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Described;
 use jp_confine_policy::{Capabilities, Capability};
 
-use super::withheld::{Gone, consent, is_by_default, is_question, withholder};
+use super::withheld::{Gone, QUESTION, consent, is_by_default, is_question, withholder};
 use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
 use crate::asked::{Asked, Step, lacking, on_the_way, path_of};
 use crate::failure::Failure;
@@ -232,6 +232,10 @@ impl<'a> Trial<'a> {
     /// Why a directory stays in its place.
     fn why_kept(&self, by: Described, asked: Asked<'_>) -> String {
         let Described { words, is_built_in } = by;
+        if words == QUESTION {
+            return "there nobody would be asked about what is sensitive in it, as here: a copy takes that question"
+                .to_owned();
+        }
         if is_built_in {
             return format!(
                 "what is below has to stay in its place by {words}, which is built in: no option \

@@ -101,6 +101,9 @@ impl Advice {
     }
 }
 
+/// What keeps a directory where it is that no pattern alone does.
+pub(super) const QUESTION: &str = "the list of sensitive paths";
+
 impl Trial<'_> {
     /// Why grants are in vain where a tier withholds what is `denied` otherwise.
     pub(super) fn withheld(&self, denied: &decide::Denial) -> Option<&'static str> {
@@ -165,8 +168,16 @@ impl Trial<'_> {
             return Some(found.swap_remove(at));
         }
         let words: Vec<String> = found.iter().map(|one| report::path(&one.words)).collect();
-        let words = if words.is_empty() { "file_policy".to_owned() } else { words.join(", ") };
-        Some(Described { words, is_built_in: false })
+        // Else it is how far the same patterns count at either end.
+        let is_built_in = words.is_empty() && self.advisor.tiers.default.is_none();
+        Some(Described {
+            words: match words.as_slice() {
+                [] if is_built_in => QUESTION.to_owned(),
+                [] => "file_policy".to_owned(),
+                words => words.join(", "),
+            },
+            is_built_in,
+        })
     }
 }
 

@@ -87,7 +87,7 @@ pub(crate) struct Entry<'a> {
 
 impl Node<'_> {
     /// What is below here under these keys, if there is something.
-    pub(super) fn find(&self, keys: &[&str]) -> Option<&Self> {
+    pub(crate) fn find(&self, keys: &[&str]) -> Option<&Self> {
         let Some((first, rest)) = keys.split_first() else { return Some(self) };
         let Value::Table(entries) = &self.value else { return None };
         entries.iter().find(|entry| entry.key == *first)?.value.find(rest)

@@ -29,6 +29,8 @@ pub(super) struct Carried {
     pub(super) names: Vec<String>,
     /// The parts that cannot be, each with the reason.
     pub(super) left: Vec<(String, &'static str)>,
+    /// The tool has a table below `conversation` there, beside which none of the other spelling can stand.
+    pub(super) is_spelled_as_jp: bool,
 }
 
 /// What becomes of a part.
@@ -43,13 +45,16 @@ impl Target<'_> {
     fn fate(&self, keys: &[&str]) -> Fate {
         let learned = match (self.tool, keys) {
             (None, ["access", part]) => Some(*part),
-            (Some(tool), ["tools", name, "access", part]) if tool == *name => Some(*part),
+            (
+                Some(tool),
+                ["tools", name, "access", part] | ["conversation", "tools", name, "access", part],
+            ) if tool == *name => Some(*part),
             _ => None,
         };
         match (learned, keys) {
             (Some("fs"), _) => Fate::Replaced,
             (Some("net"), _) if self.has_hosts => Fate::Replaced,
-            (_, ["tools", name, "sandbox"] | ["conversation", "tools", name])
+            (_, ["tools", name, "sandbox"] | ["conversation", "tools", name, "sandbox"])
                 if self.tool == Some(*name) =>
             {
                 Fate::Left(
@@ -77,7 +82,9 @@ impl Carried {
 
     fn of(source: &Rc<Source>, target: Target<'_>) -> Result<Self, Box<Diagnostic>> {
         let root = document::parse(source, Notation::Toml)?;
-        let mut carried = Self::default();
+        let is_spelled_as_jp =
+            target.tool.is_some_and(|tool| root.find(&["conversation", "tools", tool]).is_some());
+        let mut carried = Self { is_spelled_as_jp, ..Self::default() };
         if let Value::Table(entries) = &root.value {
             let writer = Writer { source: &source.text, target };
             writer.table(&mut carried, &mut Vec::new(), entries);
@@ -270,6 +277,22 @@ mod tests {
         let older = carried(FILE, Some("u"), false, true);
         assert_eq!(older.left.first().map(|(name, _)| name.as_str()), Some("tools.u.sandbox"));
         assert!(!older.text.contains("tools.u"), "{}", older.text);
+    }
+
+    /// JP's own table of the tool stays as it is: its rules are written there.
+    #[test]
+    fn what_jp_has_of_a_tool_goes_along() {
+        let text = "assistant = 1\n[conversation]\ntitle = 'x'\n[conversation.tools.t]\nenable = true\n\
+                    access.net = []\naccess.fs = [{ path = '.', read = true }]\n\
+                    [conversation.tools.u]\nsandbox.commands = {}\n";
+        let all = carried(text, Some("t"), false, true);
+        let own = "access.fs = [{ path = '.', read = true }]\n";
+        assert_eq!(said(&all.text), said(&text.replace(own, "")), "{}", all.text);
+        assert!(all.is_spelled_as_jp && all.left.is_empty(), "{:?}", all.left);
+        let older = carried(text, Some("u"), false, true);
+        let left: Vec<&str> = older.left.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(left, ["conversation.tools.u.sandbox"]);
+        assert!(!carried(text, Some("v"), false, true).is_spelled_as_jp);
     }
 
     /// Nobody approved what it would open there.

@@ -67,8 +67,8 @@ impl Hosts {
         !targets.is_empty() && unruled.is_empty()
     }
 
-    /// The end of the policy file: rules in the list of `tool` if one is named, or why there are none.
-    pub(super) fn policy(&self, tool: Option<&str>) -> String {
+    /// The end of the policy file: rules in the list of the tool whose table has these keys, if there are any, or why there are none.
+    pub(super) fn policy(&self, tool: &[&str]) -> String {
         let (targets, unruled) = match self {
             Self::Closed => return String::new(),
             Self::Unseen => {
@@ -120,7 +120,7 @@ impl Hosts {
 }
 
 /// The rule that allows one target, and what it was used for.
-fn rule(tool: Option<&str>, (target, visits): (&String, &Visits)) -> String {
+fn rule(tool: &[&str], (target, visits): (&String, &Visits)) -> String {
     let Visits { times, programs } = visits;
     // It was written to be read so.
     let rule: Option<NetRule> = typed::rule(target).ok();
@@ -144,17 +144,17 @@ mod tests {
                      allow = true\n\n# connected 2× by curl\n[[access.net]]\nhost = \"a.test\"\n\
                      port = 443\nallow = true\n";
         let hosts = seen(&["a.test:443", "[::1]:5"], &[]);
-        assert_eq!(hosts.policy(None), rules);
-        assert!(hosts.policy(Some("t")).contains("[[tools.t.access.net]]"));
+        assert_eq!(hosts.policy(&[]), rules);
+        assert!(hosts.policy(&["tools", "t"]).contains("[[tools.t.access.net]]"));
         assert_eq!(hosts.summary().as_deref(), Some("hosts: [::1]:5, a.test:443"));
     }
 
     #[test]
     fn rules_that_would_break_the_command_are_left_out() {
         let hosts = seen(&["a.test:443"], &["listen on 0.0.0.0:80"]);
-        let text = hosts.policy(None);
+        let text = hosts.policy(&[]);
         assert!(text.lines().all(|line| line.is_empty() || line.starts_with('#')), "{text}");
         assert!(text.contains("\n# host = \"a.test\"\n") && text.contains("0.0.0.0:80"), "{text}");
-        assert!(seen(&[], &[]).policy(None).contains("--no-net"));
+        assert!(seen(&[], &[]).policy(&[]).contains("--no-net"));
     }
 }

@@ -226,6 +226,14 @@ impl Learned<'_> {
         Ok(())
     }
 
+    /// The keys of the table that the rules are of, if they are a tool's: as the workspace's file spells it.
+    fn table(&self) -> Vec<&str> {
+        let Some(tool) = self.tool else { return Vec::new() };
+        let whose =
+            if self.carried.is_spelled_as_jp { &["conversation", "tools"] } else { &["tools"][..] };
+        [whose, &[tool]].concat()
+    }
+
     /// Whether something below `rule` has a rule that grants anything.
     fn leads_on(&self, rule: &Rule) -> bool {
         let is_on = |other: &&Rule| other.path != rule.path && is_below(&other.path, &rule.path);

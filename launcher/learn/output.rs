@@ -1,12 +1,12 @@
 //! Files that `learn` writes.
 
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use jp_confine_policy::canonical::{self, Op};
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, access, fstat};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::stdio::{dup2_stdout, stderr, stdout};
 
@@ -21,16 +21,16 @@ pub(crate) struct Output {
     option: &'static str,
     /// Absolute; `None` is standard output.
     path: Option<PathBuf>,
-    /// Standard output, once it is kept for this alone.
-    standard: Option<File>,
+    /// What is written into as it is: standard output, once it is kept for this alone, or what is no file.
+    kept: Option<File>,
     force: bool,
     root: PathBuf,
     cwd: PathBuf,
 }
 
 impl Output {
-    /// Checks `path`, as given with `option`, before anything is run; `-` is standard output. What
-    /// exists is not replaced without `force`.
+    /// Checks `path`, as given with `option`, before anything is run; `-` is standard output, and so is what
+    /// leads there. A file that exists is not replaced without `force`; what is none, as a pipe, is never.
     pub(crate) fn open(
         context: &Context,
         root: &Path,
@@ -39,10 +39,17 @@ impl Output {
         force: bool,
     ) -> Result<Self, Failure> {
         let path = (path != Path::new("-")).then(|| context.absolute(path));
+        let path = path.filter(|path| !is_standard_output(path));
         let (root, cwd) = (root.to_owned(), context.cwd.clone());
-        let output = Self { option, path, standard: None, force, root, cwd };
+        let mut output = Self { option, path, kept: None, force, root, cwd };
         if let Some(path) = &output.path {
-            output.check(path)?;
+            let place = output.place(path)?;
+            if output.is_stream(&place) {
+                let file = File::options().append(true).open(&place);
+                output.kept = Some(file.map_err(|error| output.failure(&error.to_string()))?);
+            } else {
+                output.check(path)?;
+            }
         }
         Ok(output)
     }
@@ -60,23 +67,22 @@ impl Output {
 
     /// Whether both go to one file.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let place = |output: &Self| self.check(output.path.as_deref()?).ok();
+        let place = |output: &Self| output.place(output.path.as_deref()?).ok();
         place(self).is_some_and(|own| place(other) == Some(own))
     }
 
     /// Whether it goes into the workspace.
     pub(crate) fn is_in_workspace(&self) -> bool {
-        self.path.as_deref().is_some_and(|path| without_dots(path).starts_with(&self.root))
+        let place = self.path.as_deref().and_then(|path| self.place(path).ok());
+        place.is_some_and(|place| place.starts_with(&self.root))
     }
 
     /// Writes `text`, in one step. The run may have made links meanwhile, so all is checked again.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
-        let Some(path) = &self.path else {
-            return match self.standard.as_ref() {
-                Some(mut kept) => report::output_to(&mut kept, text),
-                None => report::output(text),
-            };
-        };
+        if let Some(mut kept) = self.kept.as_ref() {
+            return report::output_to(&mut kept, text);
+        }
+        let Some(path) = &self.path else { return report::output(text) };
         let place = self.check(path)?;
         // Of the error only its kind: the file has another name while it is written.
         self.put(&place, text).map_err(|error| self.failure(&error.kind().to_string()))
@@ -96,10 +102,9 @@ impl Output {
         Ok(())
     }
 
-    /// Where `path` leads, less a link at its end, which is replaced, never followed. The launcher is
-    /// not confined: a directory of the workspace that has become a link must not lead it out. What can be told
-    /// before the run is not to cost what was learned by it.
-    fn check(&self, path: &Path) -> Result<PathBuf, Failure> {
+    /// Where `path` leads, less a link at its end. The launcher is not confined: a directory of the workspace that has
+    /// become a link must not lead it out.
+    fn place(&self, path: &Path) -> Result<PathBuf, Failure> {
         let place = canonical::resolve(Path::new("/"), path, Op::Entry);
         let place = place.map_err(|error| self.failure(&error.to_string()))?.path;
         if without_dots(path).starts_with(&self.root) && !place.starts_with(&self.root) {
@@ -112,6 +117,23 @@ impl Output {
                 "name the file that is meant",
             ));
         }
+        Ok(place)
+    }
+
+    /// Whether what is at `place` is neither a file nor to become one. In the workspace no link is followed: what was
+    /// run there may have made it.
+    fn is_stream(&self, place: &Path) -> bool {
+        let is_inside = place.starts_with(&self.root);
+        let found = if is_inside { place.symlink_metadata() } else { place.metadata() };
+        let is_systems = place.parent() == Some(Path::new("/dev")) || place.starts_with("/proc");
+        let is_replaced = |found: &Metadata| found.is_symlink() || found.is_file() && !is_systems;
+        found.is_ok_and(|found| !found.is_dir() && !is_replaced(&found))
+    }
+
+    /// The [`Self::place`] of a file, if it can be written; a link at its end is replaced, never followed. What can be
+    /// told before the run is not to cost what was learned by it.
+    fn check(&self, path: &Path) -> Result<PathBuf, Failure> {
+        let place = self.place(path)?;
         if !self.force && place.symlink_metadata().is_ok() {
             return Err(Failure::advised(
                 format!("{} {} exists already", self.option, report::place(path)),
@@ -155,9 +177,17 @@ pub(crate) fn take_standard_output<'o>(
     if streams::output_was_closed() {
         return Err(first.failure("standard output is closed"));
     }
-    first.standard = Some(fcntl_dupfd_cloexec(stdout(), 0).map_err(io::Error::from)?.into());
+    first.kept = Some(fcntl_dupfd_cloexec(stdout(), 0).map_err(io::Error::from)?.into());
     dup2_stdout(stderr()).map_err(io::Error::from)?;
     Ok(())
+}
+
+/// Whether the system has standard output at `path`, as `/dev/stdout`.
+fn is_standard_output(path: &Path) -> bool {
+    let same = |found: Metadata| {
+        fstat(stdout()).is_ok_and(|own| (own.st_dev, own.st_ino) == (found.dev(), found.ino()))
+    };
+    (path.starts_with("/dev") || path.starts_with("/proc")) && path.metadata().is_ok_and(same)
 }
 
 /// `path` as it reads.

@@ -30,14 +30,14 @@ pub(crate) fn policy(learned: &Learned<'_>) -> String {
         let comment = comment.iter().fold(String::new(), |text, line| text + "# " + line + "\n");
         let path = String::from_utf8_lossy(&rule.path);
         let path = if path.is_empty() { "." } else { &path };
-        let rule = rule_text::Rule::File(path.to_owned(), rule.caps).text(learned.tool);
+        let rule = rule_text::Rule::File(path.to_owned(), rule.caps).text(&learned.table());
         let _ = write!(text, "\n{comment}{rule}");
     }
     for (path, (caps, times)) in &learned.outside.external {
-        let rule = rule_text::Rule::External(path.to_owned(), *caps).text(learned.tool);
+        let rule = rule_text::Rule::External(path.to_owned(), *caps).text(&learned.table());
         let _ = write!(text, "\n# outside of the workspace: used {times}×\n{rule}");
     }
-    text.push_str(&learned.hosts.policy(learned.tool));
+    text.push_str(&learned.hosts.policy(&learned.table()));
     text
 }
 

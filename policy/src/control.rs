@@ -2,6 +2,7 @@
 //! file of a workspace, and the folders in which jp-confine keeps what a user configured and approved.
 
 use std::borrow::ToOwned as _;
+use std::collections::BTreeSet;
 use std::env;
 use std::path::{Component, Path, PathBuf};
 use std::vec;
@@ -30,9 +31,9 @@ const ANCHOR: &str = ".jp-confine";
 pub struct Homes {
     /// `$HOME`, which `~` stands for; the password file is not consulted for that (spec §9.1).
     pub user: Option<PathBuf>,
-    /// What is protected as a home whatever the environment says: `$HOME`, or where that is no absolute path the
+    /// What is protected as a home: `$HOME`, if that is an absolute path, and whatever the environment says the
     /// directory that the password file has for the user.
-    pub protected: Option<PathBuf>,
+    pub protected: Vec<PathBuf>,
     /// For configuration: `$XDG_CONFIG_HOME` or `~/.config`.
     pub config: Option<PathBuf>,
     /// For data: `$XDG_DATA_HOME` or `~/.local/share`.
@@ -48,16 +49,17 @@ impl Homes {
         let usual = |below| user.as_ref().map(|home| home.join(below));
         let config = named("XDG_CONFIG_HOME").or_else(|| usual(CONFIGURATIONS));
         let data = named("XDG_DATA_HOME").or_else(|| usual(DATA));
-        let protected = user.clone().or_else(of_account);
+        let mut protected: Vec<PathBuf> = user.iter().cloned().chain(of_account()).collect();
+        protected.dedup();
         Self { user, protected, config, data }
     }
 
     /// The product's own folders in them, there or not, and what each is for; also those where they usually are, as
     /// the next run may look for them there.
     pub fn folders(&self) -> impl Iterator<Item = Kept> {
-        let usual = |below| self.protected.as_ref().map(|home| home.join(below));
-        let of_configuration = folders_in([self.config.clone(), usual(CONFIGURATIONS)]);
-        let of_data = folders_in([self.data.clone(), usual(DATA)]);
+        let usual = |below| self.protected.iter().map(move |home| home.join(below));
+        let of_configuration = folders_in(self.config.iter().cloned().chain(usual(CONFIGURATIONS)));
+        let of_data = folders_in(self.data.iter().cloned().chain(usual(DATA)));
         let why = "jp-confine's own data, never writable from inside";
         of_configuration
             .map(|folder| (folder, CONFIGURATION))
@@ -87,10 +89,10 @@ impl Homes {
 }
 
 /// The product's own folders in these directories.
-fn folders_in(homes: [Option<PathBuf>; 2]) -> impl Iterator<Item = PathBuf> {
-    let [first, second] = homes;
-    let second = second.filter(|home| first.as_ref() != Some(home));
-    first.into_iter().chain(second).map(|home| home.join("jp-confine"))
+fn folders_in(homes: impl Iterator<Item = PathBuf>) -> impl Iterator<Item = PathBuf> {
+    let mut known = BTreeSet::new();
+    let folders = homes.map(|home| home.join("jp-confine"));
+    folders.filter(move |folder| known.insert(folder.clone()))
 }
 
 /// The user's directory by the password file.
@@ -170,6 +172,22 @@ mod tests {
         let kept: Vec<PathBuf> = homes.kept().into_iter().map(|(path, _)| path).collect();
         let expected = ["config", "real/jp-confine", "data/jp-confine", "dotfiles/c"];
         assert_eq!(kept, expected.map(|path| top.join(path)));
+    }
+
+    /// The next run may have another `HOME`.
+    #[test]
+    fn folders_are_kept_in_every_home() {
+        let [home, account] = ["/none/h", "/none/a"].map(PathBuf::from);
+        let homes = Homes {
+            config: Some(home.join(CONFIGURATIONS)),
+            data: Some("/none/d".into()),
+            protected: vec![home, account],
+            user: None,
+        };
+        let folders: Vec<PathBuf> = homes.folders().map(|(folder, _)| folder).collect();
+        let expected = ["h/.config", "a/.config", "d", "h/.local/share", "a/.local/share"];
+        let expected = expected.map(|it| Path::new("/none").join(it).join("jp-confine"));
+        assert_eq!(folders, expected);
     }
 
     /// The directories that a `..` leads out of stay where they are, and nothing else in them is kept.

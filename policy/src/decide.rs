@@ -245,18 +245,20 @@ pub fn gains_nothing(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) ->
 }
 
 /// Whether a directory may go from one place to another for all that tiers say: what one withholds
-/// below it, or a person is to be asked about, must not come to where that would not be; nor what no
-/// rule reaches, of which a pattern opens the directory alone, to where a rule does.
+/// below it, or a person is to be asked about, as what is sensitive, must not come to where that would not be; nor what
+/// no rule reaches, of which a pattern opens the directory alone, to where a rule does.
 #[must_use]
 pub fn relocate(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
     at_each_level(image, |image| {
         let Some(tiers) = image.tiers() else { return Verdict::Allow };
         let source = lookup(image, from);
+        let keeps = |[[here, there], [sensitive, moved]]: [[Lookup; 2]; 2]| {
+            gain(&here, &there) == Verdict::Allow && !free(&moved).intersects(sensitive.withheld)
+        };
         let stays = || {
             lookup::is_judged(image, to)
                 && tiers.automaton.alike_below(from.path, to.path)
-                && lookup::unmatched_below(image, from, to)
-                    .is_some_and(|[here, there]| gain(&here, &there) == Verdict::Allow)
+                && lookup::below_both(image, from, to).is_some_and(keeps)
         };
         if !source.restrained_below || stays() {
             return Verdict::Allow;

@@ -1,6 +1,7 @@
 //! What an image holds at a path: the rule with the longest anchor, less what tiers withhold (spec §5.1,
 //! §9). Whether that is enough for something is for [`crate::decide`] to say.
 
+use crate::automaton::Marks;
 use crate::capability::Capabilities;
 use crate::image::{Image, NONE, Rule, RuleId};
 use crate::tier::{Reach, Restraint};
@@ -118,20 +119,23 @@ pub(crate) fn is_judged(image: &Image<'_>, request: &Request<'_>) -> bool {
     winner.is_none_or(|(rule, _)| Reach::is_judged(rule))
 }
 
-/// What names below two directories have that no pattern speaks of; none where it takes more to know that what patterns
-/// say the same of is not had more freely below the second. Of this image alone.
-pub(crate) fn unmatched_below(
+/// What names below two directories have, at each: those that no pattern speaks of, and those that only the list of
+/// sensitive paths does, if some may be there. None where it takes more to know that what patterns say the same of is
+/// not had more freely below the second. Of this image alone.
+pub(crate) fn below_both(
     image: &Image<'_>,
     from: &Request<'_>,
     to: &Request<'_>,
-) -> Option<[Lookup; 2]> {
+) -> Option<[[Lookup; 2]; 2]> {
     let tiers = image.tiers()?;
     let held = [from, to].map(|request| granted(image, request));
     let rules = held.map(|(_, winner)| winner.map(|(rule, _)| rule));
     let [reaches, will_reach] = rules.map(|rule| rule.is_some_and(|rule| rule.hidden == 0));
     // Beyond the rules a pattern opens what it takes a rule for elsewhere.
     let opens_more = reaches && !will_reach && !held[0].0.caps.contains(Capabilities::ALL);
-    (!opens_more).then(|| [0, 1].map(|end: usize| tiers.unmatched(rules[end], held[end].0)))
+    let ends = |here| [0, 1].map(|end: usize| tiers.matched(rules[end], here, held[end].0));
+    let sensitive = tiers.automaton.look(from.path).ahead.intersection(Marks::SENSITIVE);
+    (!opens_more).then(|| [Marks::NONE, sensitive].map(ends))
 }
 
 /// What is left of everything at `request` where nobody need grant it there, because somebody grants the way to

@@ -64,8 +64,8 @@ pub enum PatternError {
 pub struct Places<'a> {
     /// `$HOME`, absolute, if it is known.
     pub home: Option<&'a Path>,
-    /// The home that the built-in list of sensitive paths is about ([`Homes::protected`]).
-    pub protected: Option<&'a Path>,
+    /// The homes that the built-in list of sensitive paths is about ([`Homes::protected`]).
+    pub protected: &'a [PathBuf],
     /// The canonical root of the workspace.
     pub workspace: &'a Path,
 }
@@ -75,13 +75,13 @@ impl<'a> Places<'a> {
     #[must_use]
     pub fn of(homes: &'a Homes, root: &'a Root) -> Self {
         let Homes { user, protected, .. } = homes;
-        Self { home: user.as_deref(), protected: protected.as_deref(), workspace: root.as_path() }
+        Self { home: user.as_deref(), protected, workspace: root.as_path() }
     }
 
     /// Where nobody has a home.
     #[must_use]
     pub const fn without_home(workspace: &'a Path) -> Self {
-        Self { home: None, protected: None, workspace }
+        Self { home: None, protected: &[], workspace }
     }
 }
 

@@ -195,12 +195,12 @@ impl<'a> Tiers<'a> {
         if fixed { unchangeable(found) } else { found }
     }
 
-    /// What remains of what `rule` grants where no pattern matches.
-    pub(crate) fn unmatched(&self, rule: Option<&Rule>, granted: Lookup) -> Lookup {
-        let nothing = Seen { here: Marks::NONE, ahead: Marks::NONE };
+    /// What remains of what `rule` grants where patterns say what is `here`, and nothing of what is below.
+    pub(crate) fn matched(&self, rule: Option<&Rule>, here: Marks, granted: Lookup) -> Lookup {
+        let seen = Seen { here, ahead: Marks::NONE };
         match rule.filter(|rule| rule.hidden == 0) {
-            Some(rule) => self.meet(Reach::of(rule), Marks::NONE, nothing, granted),
-            None => self.extend(Marks::NONE, nothing, granted),
+            Some(rule) => self.meet(Reach::of(rule), here, seen, granted),
+            None => self.extend(here, seen, granted),
         }
     }
 

@@ -152,11 +152,15 @@ impl Tiers {
             }
         }
         if let Some(added) = sensitive {
-            let protected = Places { home: places.protected, ..places };
-            // Without a home there is nothing sensitive in it.
-            let known = |text: &&&str| protected.home.is_some() || !text.starts_with('~');
-            for text in SENSITIVE.iter().filter(known) {
-                tiers.add(List::Sensitive, text, protected)?;
+            let (of_homes, others): (Vec<&str>, Vec<&str>) =
+                SENSITIVE.iter().partition(|text| text.starts_with('~'));
+            for home in places.protected {
+                for text in &of_homes {
+                    tiers.add(List::Sensitive, text, Places { home: Some(home), ..places })?;
+                }
+            }
+            for text in others {
+                tiers.add(List::Sensitive, text, places)?;
             }
             for text in added {
                 tiers.add(List::Sensitive, text, places)?;

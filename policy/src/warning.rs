@@ -235,7 +235,7 @@ mod tests {
     fn rules_that_name_sensitive_paths_are_warned_of() {
         let places = Places {
             home: Some(Path::new("/h")),
-            protected: Some(Path::new("/h")),
+            protected: &["/h".into()],
             workspace: Path::new("/w"),
         };
         let tiers = Tiers::new(&FilePolicy::default(), Some(&[]), places).expect("patterns");

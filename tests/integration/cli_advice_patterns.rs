@@ -324,7 +324,9 @@ fn what_patterns_open_below_a_directory_stays() {
 fn a_folder_that_is_open_by_its_name_moves_by_the_option_that_is_advised() {
     let scratch = tree();
     let script = "mv $OUT/folder moved";
-    scratch.write("ws/jp-confine.toml", "");
+    // In a workspace without rules nobody would be asked about what is sensitive in it.
+    let rules = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n";
+    scratch.write("ws/jp-confine.toml", rules);
     scratch.write("out/folder/file", "x");
     let own = format!("[file_policy]\nwrite_paths = ['{}/folder']\n", scratch.out().display());
     scratch.write("home/.config/jp-confine/config.toml", &own);
@@ -333,6 +335,16 @@ fn a_folder_that_is_open_by_its_name_moves_by_the_option_that_is_advised() {
     let line = format!("{PRODUCT} {options} -- sh -c \"$0\"");
     let run = Run::new(&scratch, "sh", &["-c", &line, &scratch.expand(script)]);
     run.mode(Mode::Bare).run().assert_ok();
+}
+
+/// No option is advised that would be in vain.
+#[test]
+fn a_folder_that_would_lose_a_question_is_told_to_be_copied() {
+    let scratch = Scratch::new();
+    scratch.write("out/folder/file", "x");
+    let (out, line) = (scratch.out().display().to_string(), scratch.expand("mv $OUT/folder moved"));
+    let run = product(&scratch, &["-w", &out, "-x", &out, "--", "sh", "-c", &line]).run();
+    run.assert_code(1).assert_stderr("nobody would be asked about what is sensitive in it");
 }
 
 /// What `default` withholds a pattern gives, with a rule where that lacks, too.

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use crate::cli_learn::{run, tree};
 use crate::cli_status::product;
+use crate::run::{Mode, PRODUCT, Run};
 use crate::run::{Outcome, note};
 use crate::scratch::Scratch;
 
@@ -100,6 +101,61 @@ fn what_is_learned_of_a_tool_is_told_to_be_for_that() {
     let policy = scratch.read("ws/jp-confine.toml");
     assert!(policy.contains("# For runs with `--tool t` alone"), "{policy}");
     run(&scratch, &["--tool", "t"], "cat src/b").assert_code(1).assert_stderr("1 denial");
+}
+
+/// JP's own table of a tool stays where it is, and the rules are written into it.
+#[test]
+fn what_is_learned_of_a_tool_is_written_as_the_file_spells_the_tool() {
+    let scratch = tree();
+    let file = "assistant = 1\n[conversation.tools.t]\nenable = true\n\
+                [conversation.tools.t.access.commands.cat]\n[conversation.tools.t.access.commands.sh]\n";
+    scratch.write("ws/jp-confine.toml", file);
+    let learned = run(&scratch, &["--tool", "t", "learn"], "cat src/a");
+    if !learns(&learned) {
+        return;
+    }
+    put_in_place(&scratch);
+    let policy = scratch.read("ws/jp-confine.toml");
+    assert!(policy.contains("[[conversation.tools.t.access.fs]]"), "{policy}");
+    let again = run(&scratch, &["--tool", "t"], "cat src/a; cat src/b; ls src");
+    again.assert_stdout("a").assert_stderr("denied command").assert_stderr("src/b");
+}
+
+/// A name that leads to what is no file is written into, as a shell does.
+#[test]
+fn a_policy_is_written_into_what_is_no_file() {
+    let scratch = tree();
+    let learned =
+        run(&scratch, &["learn", "-o", "/dev/stdout", "--html", "/dev/null"], "echo noise");
+    if !learns(&learned) {
+        return;
+    }
+    assert!(learned.stdout.starts_with("# Learned by"), "{learned}");
+    assert!(!learned.stdout.contains("\nnoise"), "{learned}");
+    let (pipe, read) = (scratch.path("pipe"), scratch.path("read"));
+    let line = format!(
+        "mkfifo {0}; cat {0} >{1} & {PRODUCT} -q learn --force -o {0} -- true; wait",
+        pipe.display(),
+        read.display()
+    );
+    Run::new(&scratch, "sh", &["-c", &line]).mode(Mode::Bare).run().assert_ok();
+    assert!(scratch.read("read").starts_with("# Learned by"));
+    let found = fs::symlink_metadata(&pipe).expect("still there");
+    assert!(!found.is_file(), "a pipe was replaced");
+}
+
+/// The file is the workspace's, whatever links lead there.
+#[test]
+fn a_policy_that_is_written_into_the_workspace_by_a_link_keeps_what_it_opens() {
+    let scratch = tree();
+    scratch.write("ws/jp-confine.toml", "[file_policy]\nread_paths = ['/**/out/**']\n");
+    std::os::unix::fs::symlink(scratch.ws(), scratch.path("link")).expect("a link");
+    let learned = run(&scratch, &["learn", "-o", "../link/learned.toml"], "cat file");
+    if !learns(&learned) {
+        return;
+    }
+    assert!(!learned.stderr.contains("not carried over"), "{learned}");
+    assert!(scratch.read("ws/learned.toml").contains("out/**"), "{learned}");
 }
 
 /// What a run yields is not to be lost, nor to be what nobody can read.

@@ -251,13 +251,8 @@ fn a_pattern_of_an_unknown_home_is_left_out() {
 /// Whatever the environment says, a user has a home: that of the password file is protected where `HOME` names none.
 #[test]
 fn a_home_that_is_not_named_is_protected() {
-    let uid = rustix::process::getuid().as_raw();
-    let entry = Command::new("getent").args(["passwd", &uid.to_string()]).output();
-    let entry =
-        entry.map_or_else(|_| String::new(), |output| output.stdout.escape_ascii().to_string());
-    let Some(home) = entry.split(':').nth(5).filter(|home| Path::new(home).is_dir()) else {
-        return skip("no home of this user's");
-    };
+    let Some(home) = home_of_account() else { return skip("no home of this user's") };
+    let home = home.as_str();
     for named in ["", "no/absolute/path"] {
         let scratch = Scratch::new();
         let asked = |options: &[&str], path: &str| {
@@ -273,6 +268,28 @@ fn a_home_that_is_not_named_is_protected() {
             product(&scratch, &["--", "true"]).env("HOME", named).cwd(Path::new(home)).run();
         at_home.assert_code(125).assert_stderr("would be the workspace");
     }
+}
+
+/// With another home in the environment what is sensitive in the account's is asked about all the same.
+#[test]
+fn the_home_of_the_account_is_protected_beside_another() {
+    let Some(home) = home_of_account() else { return skip("no home of this user's") };
+    let scratch = Scratch::new();
+    let asked = |options: &[&str], path: &str| {
+        let path = format!("{home}/{path}");
+        product(&scratch, &[&["explain"], options, &[&path]].concat()).run()
+    };
+    asked(&["-r", &home], ".ssh/key").assert_ok().assert_stdout("~/.ssh/**");
+    let own = asked(&["-w", &home], ".local/share/jp-confine/workspaces/x/approvals.json");
+    own.assert_ok().assert_stdout("never writable from inside");
+}
+
+/// The directory that the password file has for who runs this, if it is there.
+fn home_of_account() -> Option<String> {
+    let uid = rustix::process::getuid().as_raw();
+    let entry = Command::new("getent").args(["passwd", &uid.to_string()]).output().ok()?;
+    let entry = entry.stdout.escape_ascii().to_string();
+    entry.split(':').nth(5).filter(|home| Path::new(home).is_dir()).map(str::to_owned)
 }
 
 /// What rules about programs refuse is told of the file, too, and of what is none nothing.

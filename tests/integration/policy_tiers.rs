@@ -343,6 +343,24 @@ fn sensitive_paths_of_an_undeclared_workspace_are_its_own() {
     assert_answers(links, "", "-r $OUT", &[("open .env", "ok"), ("open .env.far", "ok")]);
 }
 
+/// A folder does not come from where somebody is asked about `.env` to where nobody is.
+#[test]
+fn a_folder_keeps_the_question_about_what_is_sensitive_in_it() {
+    let folders = "mkdir -p $OUT/p own; touch $OUT/p/.env $OUT/p/f own/.env";
+    assert_answers(
+        folders,
+        "",
+        "-w $OUT -x $OUT",
+        &[
+            ("open $OUT/p/.env", "EACCES"),
+            ("rename $OUT/p here", "EACCES"),
+            ("rename $OUT/p/f here", "ok"),
+            ("rename $OUT/p $OUT/q", "ok"),
+            ("rename own $OUT/own", "ok"),
+        ],
+    );
+}
+
 #[test]
 fn a_workspace_file_only_restricts() {
     let scratch = arena(Scratch::new());

@@ -138,7 +138,7 @@ fn rule(listed: &[Listed], invocation: &Invocation<'_>) -> Option<String> {
 }
 
 fn candidate(listed: &Listed, invocation: &Invocation<'_>) -> Candidate {
-    let text = Rule::Program(listed.key.clone(), listed.rule.clone()).text(None);
+    let text = Rule::Program(listed.key.clone(), listed.rule.clone()).text(&[]);
     let any = listed.rule.args.is_none().then(|| "any arguments".to_owned());
     let mut says: Vec<String> = any.into_iter().collect();
     for line in text.lines().skip(1) {

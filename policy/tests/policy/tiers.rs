@@ -1,6 +1,7 @@
 //! Tiers and sensitive paths (spec §9, §10): what they leave of a grant, and what they open.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::build::{Grant, GrantKind, Origin};
@@ -15,12 +16,10 @@ use jp_confine_policy::tiers::Tiers;
 
 use crate::place::{Place, file_policy, image_with};
 
+static HOMES: LazyLock<Vec<PathBuf>> = LazyLock::new(|| vec!["/h".into()]);
+
 pub(crate) fn places() -> Places<'static> {
-    Places {
-        home: Some(Path::new("/h")),
-        protected: Some(Path::new("/h")),
-        workspace: Path::new("/w"),
-    }
+    Places { home: Some(Path::new("/h")), protected: HOMES.as_slice(), workspace: Path::new("/w") }
 }
 
 pub(crate) fn rule(anchor: &str, caps: Capabilities, kind: GrantKind) -> Grant {
@@ -491,6 +490,55 @@ fn a_folder_does_not_leave_what_is_sensitive_behind() {
     assert_eq!(relocate("/h/.config", "/h/c"), "deny");
     assert_eq!(relocate("/h/a", "/h/b/a"), "allow");
     assert_eq!(relocate("/h/.config/a", "/h/.config/b"), "allow");
+}
+
+/// What nobody is asked about in an open workspace, or where a profile grants it, is asked about below other rules.
+#[test]
+fn a_folder_does_not_leave_the_question_about_what_is_sensitive_behind() {
+    let flag = Origin::Flag { text: "-w".to_owned() };
+    let open = Origin::Product { why: "no access.fs".to_owned() };
+    let profile =
+        Origin::Profile { name: "rust".to_owned(), entry: "~/.cargo".to_owned(), named: false };
+    let grant =
+        |anchor: &str, kind, origin| Grant::new(anchor.into(), Capabilities::ALL, kind, origin);
+    let grants = [
+        grant("/w", GrantKind::Workspace, open),
+        grant("/o", GrantKind::Plain, flag.clone()),
+        grant("/p", GrantKind::Plain, flag),
+        grant("/h/.cargo", GrantKind::Plain, profile),
+    ];
+    for (sensitive, from, to, expected) in [
+        (true, "/o/d", "/w/d", "deny"),
+        (true, "/o/d", "/h/.cargo/d", "deny"),
+        (true, "/o/d", "/p/d", "allow"),
+        (true, "/w/d", "/o/d", "allow"),
+        (true, "/w/d", "/h/.cargo/d", "allow"),
+        (true, "/h/.cargo/d", "/w/d", "allow"),
+        (false, "/o/d", "/w/d", "allow"),
+    ] {
+        let sensitive = sensitive.then_some(&[][..]);
+        let tiers = Tiers::new(&file_policy("prompt=**/asked"), sensitive, places());
+        let image = image_with(&grants, Some(&tiers.expect("patterns")), Path::new("/w"));
+        let image = Image::parse(&image).expect("an image");
+        let ends = [from, to].map(|path| Request::canonical(path.as_bytes()));
+        let said = word(decide::relocate(&image, &ends[0], &ends[1]));
+        assert_eq!(said, expected, "{from} {to}");
+    }
+}
+
+/// That of the account is one whatever the environment says.
+#[test]
+fn what_is_sensitive_is_so_in_every_home() {
+    let homes = ["/h".into(), "/a".into()];
+    let tiers = |protected| {
+        let places = Places { protected, ..places() };
+        Tiers::new(&file_policy(""), Some(&[]), places).expect("patterns")
+    };
+    let [both, none] = [&homes[..], &[]].map(tiers);
+    let said = |tiers: &Tiers, path: &str| tiers.is_sensitive(Path::new(path));
+    assert!(said(&both, "/h/.ssh/k") && said(&both, "/a/.ssh/k") && said(&both, "/a/x/.env"));
+    assert!(!said(&both, "/b/.ssh/k"));
+    assert!(!said(&none, "/h/.ssh/k") && said(&none, "/h/.env"));
 }
 
 #[test]
