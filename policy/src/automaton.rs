@@ -85,6 +85,9 @@ impl Seen {
     }
 }
 
+/// So many pairs of states are compared, for which there is room on a stack.
+const PAIRS: usize = 256;
+
 /// A table that is part of an image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Automaton<'a> {
@@ -117,6 +120,42 @@ impl Automaton<'_> {
         let is_alike =
             |start| self.inside(start, one).is_some_and(|at| self.inside(start, other) == Some(at));
         is_alike(0) && self.starts.iter().all(|start| is_alike(start.get()))
+    }
+
+    /// Whether what the patterns say of names below two canonical directories is as it must be: `holds` is asked about
+    /// what they say of a name below the one, and of the same below the other. None where it is not, or where it takes
+    /// more to know; else whether there are names of which they say the same at both: of those nobody is asked.
+    pub(crate) fn compare_below(
+        &self,
+        [one, other]: [&[u8]; 2],
+        holds: impl Fn(Marks, Marks) -> bool,
+    ) -> Option<bool> {
+        if self.alike_below(one, other) {
+            return Some(true);
+        }
+        let slash = self.sole_class(b'/').filter(|_| self.starts.is_empty())?;
+        let mut pairs = [([self.inside(0, one)?, self.inside(0, other)?], true); PAIRS];
+        let (mut at, mut known) = (0, 1);
+        let mut is_alike = false;
+        while at < known {
+            let ([one, other], is_behind_slash) = *pairs.get(at)?;
+            let edges = self.edges_from(one)?.iter().zip(self.edges_from(other)?);
+            for (class, (one, other)) in edges.enumerate() {
+                let (pair, is_slash) = ([one.get(), other.get()], class == slash);
+                is_alike |= one == other;
+                let is_known = one == other || pairs.get(..known)?.contains(&(pair, is_slash));
+                if is_known || is_slash && is_behind_slash {
+                    continue;
+                }
+                if !is_slash && !holds(self.marks_in(pair[0])?, self.marks_in(pair[1])?) {
+                    return None;
+                }
+                *pairs.get_mut(known)? = (pair, is_slash);
+                known += 1;
+            }
+            at += 1;
+        }
+        Some(is_alike)
     }
 
     /// Where the first automaton stands behind the canonical path of a directory.
@@ -161,15 +200,11 @@ impl Automaton<'_> {
         directory: &[u8],
         mut is_wanted: impl FnMut(Marks) -> bool,
     ) -> bool {
-        let stride = self.edges.len().checked_div(self.states.len()).unwrap_or_default();
         let mut known = BTreeSet::new();
         let mut pending: Vec<u16> = self.inside(start, directory).into_iter().collect();
         while let Some(at) = pending.pop() {
-            let edges = self.edges.chunks_exact(stride.max(1)).nth(usize::from(at));
-            for next in edges.into_iter().flatten().map(|next| next.get()) {
-                let here =
-                    self.states.get(usize::from(next)).map_or(Marks(u8::MAX), |it| Marks(it.here));
-                if is_wanted(here) {
+            for next in self.edges_from(at).into_iter().flatten().map(|next| next.get()) {
+                if is_wanted(self.marks_in(next).unwrap_or(Marks(u8::MAX))) {
                     return true;
                 }
                 if known.insert(next) {
@@ -184,6 +219,24 @@ impl Automaton<'_> {
     fn inside(&self, start: u16, directory: &[u8]) -> Option<u16> {
         let directory = if directory == b"/" { b"" } else { directory };
         self.run(self.run(start, directory)?, b"/")
+    }
+
+    /// The class of a byte that has one of its own.
+    fn sole_class(&self, byte: u8) -> Option<usize> {
+        let class = self.classes.get(usize::from(byte))?;
+        let is_sole = self.classes.iter().filter(|one| *one == class).count() == 1;
+        is_sole.then_some(usize::from(*class))
+    }
+
+    /// The marks of a path that ends in this state.
+    fn marks_in(&self, state: u16) -> Option<Marks> {
+        self.states.get(usize::from(state)).map(|state| Marks(state.here))
+    }
+
+    /// The next state for each class.
+    fn edges_from(&self, state: u16) -> Option<&[U16]> {
+        let stride = self.edges.len().checked_div(self.states.len())?;
+        self.edges.chunks_exact(stride.max(1)).nth(usize::from(state))
     }
 
     fn run(&self, from: u16, path: &[u8]) -> Option<u16> {

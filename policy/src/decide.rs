@@ -256,9 +256,11 @@ pub fn relocate(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verd
             gain(&here, &there) == Verdict::Allow && !free(&moved).intersects(sensitive.withheld)
         };
         let stays = || {
-            lookup::is_judged(image, to)
-                && tiers.automaton.alike_below(from.path, to.path)
-                && lookup::below_both(image, from, to).is_some_and(keeps)
+            let [here, there] = [from, to].map(|end| lookup::below(image, tiers, end));
+            let gains_nothing = |one, other| gain(&here(one), &there(other)) == Verdict::Allow;
+            let compared = tiers.automaton.compare_below([from.path, to.path], gains_nothing);
+            let keeps = || lookup::below_both(image, from, to).is_some_and(keeps);
+            lookup::is_judged(image, to) && compared.is_some_and(|is_alike| !is_alike || keeps())
         };
         if !source.restrained_below || stays() {
             return Verdict::Allow;

@@ -4,7 +4,7 @@
 use crate::automaton::Marks;
 use crate::capability::Capabilities;
 use crate::image::{Image, NONE, Rule, RuleId};
-use crate::tier::{Reach, Restraint};
+use crate::tier::{Reach, Restraint, Tiers};
 use crate::walk::{Walk, excludes, leads_to};
 
 /// A path to judge.
@@ -119,6 +119,17 @@ pub(crate) fn is_judged(image: &Image<'_>, request: &Request<'_>) -> bool {
     winner.is_none_or(|(rule, _)| Reach::is_judged(rule))
 }
 
+/// What a name below the directory at `request` has, for what patterns say of it. Of this image alone.
+pub(crate) fn below<'a>(
+    image: &Image<'a>,
+    tiers: &'a Tiers<'a>,
+    request: &Request<'_>,
+) -> impl Fn(Marks) -> Lookup {
+    let (granted, winner) = granted(image, request);
+    let rule = winner.map(|(rule, _)| rule);
+    move |here| tiers.matched(rule, here, granted)
+}
+
 /// What names below two directories have, at each: those that no pattern speaks of, and those that only the list of
 /// sensitive paths does, if some may be there. None where it takes more to know that what patterns say the same of is
 /// not had more freely below the second. Of this image alone.
@@ -128,14 +139,15 @@ pub(crate) fn below_both(
     to: &Request<'_>,
 ) -> Option<[[Lookup; 2]; 2]> {
     let tiers = image.tiers()?;
-    let held = [from, to].map(|request| granted(image, request));
-    let rules = held.map(|(_, winner)| winner.map(|(rule, _)| rule));
-    let [reaches, will_reach] = rules.map(|rule| rule.is_some_and(|rule| rule.hidden == 0));
+    let [[reaches, has_all], [will_reach, _]] = [from, to].map(|request| {
+        let (held, winner) = granted(image, request);
+        [winner.is_some_and(|(rule, _)| rule.hidden == 0), held.caps.contains(Capabilities::ALL)]
+    });
     // Beyond the rules a pattern opens what it takes a rule for elsewhere.
-    let opens_more = reaches && !will_reach && !held[0].0.caps.contains(Capabilities::ALL);
-    let ends = |here| [0, 1].map(|end: usize| tiers.matched(rules[end], here, held[end].0));
+    let opens_more = reaches && !will_reach && !has_all;
+    let [here, there] = [from, to].map(|end| below(image, tiers, end));
     let sensitive = tiers.automaton.look(from.path).ahead.intersection(Marks::SENSITIVE);
-    (!opens_more).then(|| [Marks::NONE, sensitive].map(ends))
+    (!opens_more).then(|| [Marks::NONE, sensitive].map(|marks| [here(marks), there(marks)]))
 }
 
 /// What is left of everything at `request` where nobody need grant it there, because somebody grants the way to

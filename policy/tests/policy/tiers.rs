@@ -454,6 +454,65 @@ fn a_folder_does_not_leave_its_pattern_behind() {
     assert_eq!(relocate("/tmp/run/d", "/w/c/d"), "allow");
 }
 
+/// What patterns say below the one place and not below the other may withhold more, and open no more.
+#[test]
+fn a_folder_goes_where_patterns_say_more_about_it() {
+    for (tiers, from, to, expected) in [
+        ("prompt=/w/p/** deny=**/*.pem", "/w/a", "/w/p/a", "allow"),
+        ("prompt=/w/p/** deny=**/*.pem", "/w/p/a", "/w/a", "deny"),
+        ("prompt=/w/p/** prompt=**/*.pem", "/w/a", "/w/p/a", "allow"),
+        ("deny=/w/p/** deny=**/*.pem", "/w/a", "/w/p/a", "allow"),
+        ("read=/w/p/** deny=**/*.pem", "/w/a", "/w/p/a", "allow"),
+        ("read=/w/p/** prompt=**/*.pem", "/w/p/a", "/w/a", "deny"),
+        ("write=/w/p/** deny=**/*.pem", "/w/a", "/w/p/a", "allow"),
+        ("write=/w/p/** deny=**/*.pem", "/w/p/a", "/w/a", "allow"),
+        ("write=/o/p/** deny=**/*.pem", "/w/a", "/o/p/a", "allow"),
+        // What is sensitive there is executed by nobody, and here with consent.
+        ("write=/o/p/** deny=**/*.pem", "/o/p/a", "/w/a", "deny"),
+        ("write=/o/p/** deny=**/*.pem", "/w/ro/a", "/o/p/a", "deny"),
+        ("write=/o/p/*.c deny=**/*.pem", "/w/a", "/o/p/a", "allow"),
+        ("prompt=/w/p/** deny=/w/a/*.pem", "/w/a", "/w/p/a", "deny"),
+        ("prompt=/w/p/**/*.k deny=/w/a/*.k", "/w/a", "/w/p/a", "deny"),
+        ("deny=/w/p/**/*.k prompt=/w/a/*.k", "/w/a", "/w/p/a", "allow"),
+    ] {
+        let (judge, from, to) = (Judge::of(tiers), from.as_bytes(), to.as_bytes());
+        let (from, to) = (Request::canonical(from), Request::canonical(to));
+        let verdict = word(decide::relocate(&judge.image(), &from, &to));
+        let kind = verdict.split(' ').next();
+        assert_eq!(kind, Some(expected), "{tiers} {from:?} {to:?}: {verdict}");
+    }
+}
+
+/// Wherever a folder may go, nothing in it is had there that was not had before.
+#[test]
+fn no_name_gains_by_the_move_of_a_folder() {
+    let lists =
+        ["", "deny=**/*.pem", "prompt=**/k", "read=/w/p/**", "write=/o/**", "prompt=/o/p/*"];
+    let places = ["/w/a", "/w/p/a", "/w/ro/a", "/o/a", "/o/p/a"];
+    let names = ["k", "x", "a.pem", "d/k", "d/a.pem", "d/x"];
+    let mut moved = 0;
+    for (one, other) in lists.iter().flat_map(|one| lists.map(|other| (one, other))) {
+        let judge = Judge::of(&format!("{one} {other} deny=/w/p/a/x"));
+        let image = judge.image();
+        for (from, to) in places.iter().flat_map(|from| places.map(|to| (from, to))) {
+            let ends = [from.as_bytes(), to.as_bytes()].map(Request::canonical);
+            if decide::relocate(&image, &ends[0], &ends[1]) != Verdict::Allow {
+                continue;
+            }
+            moved += 1;
+            for name in names {
+                let [from, to] = [from, to].map(|end| format!("{end}/{name}"));
+                for need in ["read", "write", "run"] {
+                    let [before, after] = [&from, &to].map(|path| judge.says(need, path));
+                    let rank = |said: &str| ["allow", "ask", "deny"].map(|it| said.starts_with(it));
+                    assert!(rank(&after) <= rank(&before), "{one} {other}: {need} {from} {to}");
+                }
+            }
+        }
+    }
+    assert!(moved > 300, "{moved} moves");
+}
+
 /// A pattern may open a folder's name alone, and a rule grants what is below.
 #[test]
 fn a_folder_that_is_open_by_name_alone_does_not_go_where_more_is_granted() {
