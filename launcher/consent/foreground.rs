@@ -63,7 +63,8 @@ impl Foreground {
     /// Where it is gone.
     pub(super) fn take(terminal: File, turn: Turn, was_left: bool) -> io::Result<Option<Self>> {
         let group = tcgetpgrp(&terminal)?;
-        if !is_of_run(group) && !(was_left && !descendants::is_anybody_in(group)) {
+        let is_free = || was_left && !descendants::is_anybody_in(group);
+        if !(is_of_run(group) || is_free()) {
             return Ok(None);
         }
         let readers = Readers::new();
