@@ -13,8 +13,8 @@ use rustix::process::{
     pidfd_open,
 };
 
-/// How many fields stand between the parent of a process and the number of its threads (`proc_pid_stat(5)`).
-const THREADS: usize = 15;
+/// How many fields stand between the state of a process and the number of its threads (`proc_pid_stat(5)`).
+const THREADS: usize = 16;
 
 /// A process of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,15 +45,26 @@ pub(crate) fn all() -> Vec<Descendant> {
 /// Every running process with its parent.
 fn running() -> impl Iterator<Item = (i32, Descendant)> {
     processes().filter_map(|(pid, stat)| {
-        let mut fields = fields(&stat)?;
-        let state = fields.next()?;
-        let parent: i32 = fields.next()?.parse().ok()?;
-        // The thread that began it may have ended, and others not.
-        let threads: u32 = fields.nth(THREADS)?.parse().ok()?;
-        let has_ended = state == "X" || state == "Z" && threads <= 1;
+        let parent: i32 = fields(&stat)?.nth(1)?.parse().ok()?;
         let name = stat.split_once('(')?.1.rsplit_once(')')?.0.to_owned();
-        (!has_ended).then_some((parent, Descendant { pid, name }))
+        has_ended(&stat).is_some_and(|ended| !ended).then_some((parent, Descendant { pid, name }))
     })
+}
+
+/// Whether a process with this status has ended.
+fn has_ended(stat: &str) -> Option<bool> {
+    let mut fields = fields(stat)?;
+    let state = fields.next()?;
+    // The thread that began it may have ended, and others not.
+    let threads: u32 = fields.nth(THREADS)?.parse().ok()?;
+    Some(state == "X" || state == "Z" && threads <= 1)
+}
+
+/// Whether a process group has anybody who has not ended.
+pub(crate) fn is_anybody_in(group: Pid) -> bool {
+    let group_of = |stat: &str| fields(stat)?.nth(2)?.parse::<i32>().ok();
+    let number = group.as_raw_nonzero().get();
+    processes().any(|(_, stat)| group_of(&stat) == Some(number) && has_ended(&stat) == Some(false))
 }
 
 /// Every process with its status.

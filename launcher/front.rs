@@ -20,7 +20,7 @@ use crate::report;
 use crate::resumption;
 use crate::spawn::Confined;
 use crate::start::Obstacle;
-use crate::supervise::{Report, Supervision};
+use crate::supervise::{Report, Supervision, WITHDRAW};
 use crate::sys::child::Kernel;
 use crate::sys::signals::{Arrival, ENDING, Inherited, Signals};
 use crate::turns::Turns;
@@ -62,6 +62,8 @@ pub(crate) struct Running {
     companion: Option<Pid>,
     /// The terminal of the session is gone, which this process leads.
     hung_up: bool,
+    /// The program was told from outside to end.
+    told_to_end: bool,
 }
 
 /// The process that supervises the program, and what it has told.
@@ -227,7 +229,15 @@ impl Supervised {
 
 impl Running {
     const fn new(front: Pid, child: Pid, signals: Signals, supervisor: Option<Supervised>) -> Self {
-        Self { front, child, signals, supervisor, companion: None, hung_up: false }
+        Self {
+            front,
+            child,
+            signals,
+            supervisor,
+            companion: None,
+            hung_up: false,
+            told_to_end: false,
+        }
     }
 
     /// Waits for the program to end, and says how. `watch`, if any, is called now and then meanwhile.
@@ -326,6 +336,9 @@ impl Running {
                     if self.hung_up {
                         hang_up_rest(supervised.pid);
                     }
+                    if self.told_to_end {
+                        let _ = rustix::process::kill_process(supervised.pid, WITHDRAW);
+                    }
                 }
                 Some(Report::Left(descendant)) => supervised.left.push(descendant),
                 Some(Report::Unrecorded(count)) => supervised.unrecorded = Some(count),
@@ -380,7 +393,7 @@ impl Running {
     ///
     /// Once the program has ended, only what it left running remains. A signal that ends processes
     /// then ends the run.
-    fn pass_on(&self, arrival: Arrival) {
+    fn pass_on(&mut self, arrival: Arrival) {
         if let Some(supervised) = self.supervisor.as_ref().filter(|one| one.ended.is_some()) {
             if ENDING.contains(&arrival.signal) {
                 // It has not been collected, so that the number is still its own.
@@ -395,6 +408,7 @@ impl Running {
         if self.is_of_companion(arrival) || !meant && arrival.signal != libc::SIGCONT {
             return;
         }
+        self.told_to_end |= ENDING.contains(&arrival.signal);
         if let Some(signal) = Signal::from_named_raw(arrival.signal) {
             // It may have ended already; then its status is on its way.
             let _ = rustix::process::kill_process(self.child, signal);

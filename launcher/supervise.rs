@@ -250,6 +250,10 @@ fn stand_apart() -> io::Result<()> {
     Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
+/// By which the front says that the program was told to end and has ended: nobody is asked any more on behalf of what
+/// it left running. No key sends it.
+pub(crate) const WITHDRAW: Signal = Signal::USR1;
+
 /// How often it is looked whether a stopped run has a shell still.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -264,14 +268,18 @@ struct State {
 
 /// Waits until the program and all that it started have ended.
 fn watch(child: Pid, front: &mut Front, consent: &Consent, kill_leftovers: bool) -> io::Result<()> {
-    let awaited = Signals::of(&[libc::SIGCHLD, libc::SIGTERM]);
+    let awaited = Signals::of(&[libc::SIGCHLD, libc::SIGTERM, WITHDRAW.as_raw()]);
     let mut state = State::default();
     loop {
         let arrival = awaited.wait(state.is_stopped.then_some(LOOK))?;
-        if arrival.is_some_and(|arrival| arrival.signal == libc::SIGTERM) {
+        let has_come = |signal: Signal| arrival.is_some_and(|one| one.signal == signal.as_raw());
+        if has_come(Signal::TERM) {
             // The front is gone, or somebody wants the run to end.
             descendants::end();
             return Ok(());
+        }
+        if has_come(WITHDRAW) {
+            consent.withdraw();
         }
         let before = state;
         if !reap(child, front, consent, &mut state)? {

@@ -17,6 +17,10 @@ use crate::descendants;
 use crate::orphaned;
 use crate::reply::Reply;
 
+/// At so many looks, a second's, who has the terminal may be about to hand it on, or a shell to take it back from a job
+/// that has ended: on a busy machine that takes its time.
+const HANDING_ON: u64 = 16;
+
 /// A question, by the number that it waits under.
 type Numbered = (u64, Question);
 
@@ -158,7 +162,8 @@ impl Consent {
             if let Some(turn) = turn.filter(|_| self.is_any_waited_for(questions)) {
                 // Whoever is stopped from here on is stopped for the question.
                 self.begin_to_ask();
-                let taken = Foreground::take(terminal.try_clone()?, turn)?;
+                let was_left = looks >= HANDING_ON;
+                let taken = Foreground::take(terminal.try_clone()?, turn, was_left)?;
                 let is_another_jobs = taken.is_none();
                 // Keys come here by now; what was pressed before may have stopped who asks.
                 if taken.is_some() && self.is_any_waited_for(questions) {
@@ -207,14 +212,13 @@ impl Consent {
 /// # Errors
 /// Where nobody would give it to the run, as for who reads (`EIO`, `read(2)`).
 fn wait_for_foreground(terminal: &File, looks: u64) -> io::Result<()> {
-    if looks == 0 {
-        // Who has it may be about to hand it on.
+    if looks < HANDING_ON {
         return Ok(());
     }
     if !getppid().is_some_and(orphaned::has_shell) {
         return Err(Errno::IO.into());
     }
-    if looks == 1 { foreground::announce(terminal) } else { Ok(()) }
+    if looks == HANDING_ON { foreground::announce(terminal) } else { Ok(()) }
 }
 
 impl Outcome {

@@ -56,13 +56,15 @@ pub(super) enum Said {
 
 impl Foreground {
     /// Takes the `terminal` that controls this process; `None` where another job than the run's has it, to which keys
-    /// are meant. Who waits for keys is held until the calling thread ends.
+    /// are meant, or one that has ended, unless it `was_left` to nobody for long. Who waits for keys is held until the
+    /// calling thread ends.
     ///
     /// # Errors
     /// Where it is gone.
-    pub(super) fn take(terminal: File, turn: Turn) -> io::Result<Option<Self>> {
+    pub(super) fn take(terminal: File, turn: Turn, was_left: bool) -> io::Result<Option<Self>> {
         let group = tcgetpgrp(&terminal)?;
-        if !is_of_run(group) {
+        let is_free = || was_left && !descendants::is_anybody_in(group);
+        if !(is_of_run(group) || is_free()) {
             return Ok(None);
         }
         let readers = Readers::new();

@@ -8,6 +8,7 @@
 mod asking;
 mod foreground;
 mod memory;
+mod once;
 mod question;
 mod readers;
 mod unfinished;
@@ -24,10 +25,12 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use rustix::thread::{NanosleepRelativeResult, Timespec, nanosleep};
 
+pub(crate) use once::Asking;
 pub(crate) use question::{About, Question, Wish};
 pub(crate) use unfinished::Before;
 
 use self::memory::Memory;
+use self::once::Once;
 use crate::reply::Reply;
 use crate::supervisor::status::Status;
 use crate::terminal::controlling;
@@ -40,9 +43,6 @@ const BETWEEN_CHANGES: Duration = Duration::from_millis(1);
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 /// For so long a question stands that nobody waits for: a caller that was sent a signal comes back.
 const GRACE: Duration = Duration::from_secs(1);
-/// For so long an answer for one call counts for what the same thread does: the preload library asks,
-/// and then acts, and its act may need the supervisor once more.
-const ONE_CALL: Duration = Duration::from_secs(2);
 
 /// On whose behalf it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,11 +83,10 @@ pub(crate) struct Consent {
 struct State {
     pending: Vec<Pending>,
     memory: Memory,
-    /// Answers for one call, and whose.
-    single: Vec<(i32, Wish, Instant)>,
+    once: Once,
     next: u64,
     started: bool,
-    /// The run is over.
+    /// Nobody is asked any more.
     closed: bool,
 }
 
@@ -173,29 +172,26 @@ impl Consent {
         Ok(())
     }
 
-    /// The answer to the question of thread `tid`. `wait` makes a call that may wait for long.
+    /// The answer to a question. `wait` makes a call that may wait for long.
     ///
     /// # Errors
     /// Those of `wait`, when it does not come to the end.
     pub(crate) fn ask(
         self: &Arc<Self>,
-        (asker, tid): (Asker, i32),
+        asking: Asking,
         question: &Question,
         wait: impl FnOnce(&dyn Fn() -> Result<u64, Errno>) -> Result<u64, Errno>,
     ) -> Result<Answer, Errno> {
-        if let Some(answer) = self.known((asker, tid), question) {
-            return Ok(answer);
-        }
-        if !self.about.interactive || self.start().is_err() {
-            return Ok(Answer::No);
-        }
-        let waiter = self.join(tid, question)?;
-        let word = wait(&|| waiter.wait())?;
-        let answer = Answer::of(word);
-        if answer == Answer::Once && asker == Asker::Library {
-            let until = Instant::now() + ONE_CALL;
-            let wishes = question.wishes.iter();
-            self.state().single.extend(wishes.map(|wish| (tid, wish.clone(), until)));
+        let answer = match self.known(asking, question) {
+            Some(answer) => answer,
+            None if !self.about.interactive || self.start().is_err() => Answer::No,
+            None => {
+                let waiter = self.join(asking.tid, question)?;
+                Answer::of(wait(&|| waiter.wait())?)
+            }
+        };
+        if answer == Answer::Once {
+            self.state().once.keep(asking, question);
         }
         Ok(answer)
     }
@@ -206,7 +202,14 @@ impl Consent {
         self.state().pending.retain(|one| !alone(one));
     }
 
-    /// Gives the terminal back, at the end of the run.
+    /// From now on the answer is no. Those who wait hear it once the terminal is given back: they may have something to
+    /// say there.
+    pub(crate) fn withdraw(&self) {
+        self.close();
+        self.state().pending.drain(..).for_each(|one| one.tell(Answer::No));
+    }
+
+    /// Gives the terminal back, and asks nobody any more.
     pub(crate) fn close(&self) {
         self.state().closed = true;
         while self.is_asking() {
@@ -215,17 +218,11 @@ impl Consent {
     }
 
     /// What was answered before: to all that the question is about, or with a no to any of it.
-    fn known(&self, (asker, tid): (Asker, i32), question: &Question) -> Option<Answer> {
+    fn known(&self, asking: Asking, question: &Question) -> Option<Answer> {
         let mut state = self.state();
-        let now = Instant::now();
-        state.single.retain(|(_, _, until)| *until > now);
-        let wishes = question.wishes.iter();
-        let answer = Answer::to_all(wishes.map(|wish| state.known((asker, tid), wish)))?;
-        if answer == Answer::Once {
-            state.single.retain(|(whose, wish, _)| {
-                !(*whose == tid && question.wishes.iter().any(|wanted| wish.covers(wanted)))
-            });
-        }
+        let parts = question.wishes.iter().map(|wish| state.known(asking, question.pid, wish));
+        let answer = Answer::to_all(parts)?;
+        state.once.use_up(asking, question);
         Some(answer)
     }
 
@@ -244,6 +241,10 @@ impl Consent {
         let id = state.next;
         state.next += 1;
         let waiter = Waiting { id, tid, bell: Arc::clone(&bell) };
+        if state.closed {
+            waiter.tell(Answer::No);
+            return Ok(Waiter { consent: self, id, bell });
+        }
         match state.pending.iter_mut().find(|pending| pending.question.is_like(question)) {
             Some(pending) => {
                 pending.waiters.push(waiter);
@@ -292,14 +293,10 @@ pub(crate) fn nap(time: &Timespec) -> Result<(), Errno> {
 }
 
 impl State {
-    /// What was answered before to one part of a question.
-    fn known(&self, (asker, tid): (Asker, i32), wish: &Wish) -> Option<Answer> {
-        let answers =
-            |(whose, known, _): &(i32, Wish, Instant)| *whose == tid && known.covers(wish);
-        if asker == Asker::Call && self.single.iter().any(answers) {
-            return Some(Answer::Once);
-        }
-        self.memory.known(wish)
+    /// What was answered before to one part of a question of this process.
+    fn known(&self, asking: Asking, pid: u32, wish: &Wish) -> Option<Answer> {
+        let is_to_come = || self.once.covers(asking, pid, wish).then_some(Answer::Once);
+        self.memory.known(wish).or_else(is_to_come)
     }
 }
 
@@ -313,11 +310,16 @@ impl Pending {
         self.waiters.iter().any(|waiter| Status::is_at_rest(waiter.tid))
     }
 
-    /// Tells everybody who waits for it; whoever has gone does not hear it.
+    /// Tells everybody who waits for it.
     fn tell(&self, answer: Answer) {
-        for Waiting { bell, .. } in &self.waiters {
-            let _ = rustix::io::write(&**bell, &answer.word().to_ne_bytes());
-        }
+        self.waiters.iter().for_each(|waiter| waiter.tell(answer));
+    }
+}
+
+impl Waiting {
+    /// Who has gone does not hear it.
+    fn tell(&self, answer: Answer) {
+        let _ = rustix::io::write(&*self.bell, &answer.word().to_ne_bytes());
     }
 }
 

@@ -177,6 +177,7 @@ pub(super) fn words(questions: &[&Question]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::consent::tests::question;
 
     fn asked(shown: &[u8], reason: &str) -> String {
         let (path, wanted) = (b"/w/f".to_vec(), Capabilities::READ);
@@ -200,26 +201,8 @@ mod tests {
     /// What was typed is told where it is another name of what it leads to, however it is judged.
     #[test]
     fn the_way_through_a_link_is_told() {
-        let about = About {
-            interactive: true,
-            workspace: "/w".into(),
-            tiers: Tiers::default(),
-            typed: None,
-            turns: Turns::default(),
-        };
-        let denial = Denial {
-            rule: None,
-            missing: Capabilities::READ,
-            hidden: false,
-            second: false,
-            level: 0,
-            visible: 0,
-            restraint: Some(Restraint::Prompt),
-            ask: true,
-        };
         let by = |route: &'static [u8]| {
-            let subject = Subject::by_route(b"/w/infra/f", route);
-            words(&[&about.question(&denial, subject, b"cat".to_vec(), 7)])
+            words(&[&question(7, Subject::by_route(b"/w/infra/f", route), Capabilities::READ)])
         };
         assert!(by(b"/w/link/f").contains("    infra/f\n    via link/f\n"), "{}", by(b"/w/link/f"));
         assert!(!by(b"/w/infra/f").contains("via"));

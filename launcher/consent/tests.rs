@@ -4,6 +4,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::Denial;
 use jp_confine_policy::tier::Restraint;
 use jp_confine_policy::tiers::Tiers;
+use rustix::thread::gettid;
 
 use super::*;
 use crate::supervisor::task::Subject;
@@ -19,11 +20,11 @@ fn about() -> About {
     }
 }
 
-/// That this process wants to read a file of that name.
-fn question(pid: u32, name: &[u8]) -> Question {
+/// That this process wants to do this to what lies in the workspace `/w`.
+pub(super) fn question(pid: u32, subject: Subject<'_>, missing: Capabilities) -> Question {
     let denial = Denial {
         rule: None,
-        missing: Capabilities::READ,
+        missing,
         hidden: false,
         second: false,
         level: 0,
@@ -31,7 +32,12 @@ fn question(pid: u32, name: &[u8]) -> Question {
         restraint: Some(Restraint::Prompt),
         ask: true,
     };
-    about().question(&denial, Subject::new(name), b"/bin/cat".to_vec(), pid)
+    about().question(&denial, subject, b"/bin/cat".to_vec(), pid)
+}
+
+/// That it wants to read a file.
+fn reading(pid: u32) -> Question {
+    question(pid, Subject::new(b"/w/f"), Capabilities::READ)
 }
 
 /// The process of each question, and how many wait for it.
@@ -44,7 +50,7 @@ fn waiting(consent: &Consent) -> Vec<(u32, usize)> {
 #[test]
 fn only_who_is_named_joins_a_question() {
     let consent = Consent::new(about());
-    let join = |tid, pid| consent.join(tid, &question(pid, b"/w/f")).expect("joined");
+    let join = |tid, pid| consent.join(tid, &reading(pid)).expect("joined");
     let _waiters = [join(7, 7), join(8, 7), join(9, 9)];
     assert_eq!(waiting(&consent), [(7, 2), (9, 1)]);
 }
@@ -52,10 +58,7 @@ fn only_who_is_named_joins_a_question() {
 #[test]
 fn an_answer_for_once_is_for_one_process() {
     let consent = Consent::new(about());
-    let join = |tid: i32| {
-        let question = question(tid.unsigned_abs(), b"/w/f");
-        consent.join(tid, &question).expect("joined")
-    };
+    let join = |tid: i32| consent.join(tid, &reading(tid.unsigned_abs())).expect("joined");
     let waiters = [join(3), join(4), join(5), join(6)];
     consent.answer(waiters[1].id, Answer::Once);
     // In the order in which they came.
@@ -63,5 +66,56 @@ fn an_answer_for_once_is_for_one_process() {
     consent.answer(waiters[0].id, Answer::Once);
     assert_eq!(waiting(&consent), [(5, 1), (6, 1)]);
     consent.answer(waiters[2].id, Answer::No);
+    assert_eq!(waiting(&consent), []);
+}
+
+fn own_thread() -> i32 {
+    gettid().as_raw_nonzero().get()
+}
+
+/// The library asks, and makes its call: that of the program's own code is another.
+#[test]
+fn a_yes_to_the_library_is_for_its_own_call() {
+    let consent = Consent::new(about());
+    let (library, program) = (about as fn() -> About as usize, libc::getpid as *const () as usize);
+    let by = |asker, instruction: usize| {
+        let asking = Asking { asker, tid: own_thread(), instruction: instruction as u64 };
+        (asking, reading(std::process::id()))
+    };
+    let known = |(asking, question)| consent.known(asking, &question);
+    let (asking, question) = by(Asker::Library, library);
+    consent.state().once.keep(asking, &question);
+    assert_eq!(known(by(Asker::Call, program)), None);
+    assert_eq!(known(by(Asker::Library, library)), None);
+    assert_eq!(known(by(Asker::Call, library)), Some(Answer::Once));
+    assert_eq!(known(by(Asker::Call, library)), None);
+}
+
+/// And no other process, and no more than reading.
+#[test]
+fn who_was_started_reads_what_it_was_started_from() {
+    let consent = Consent::new(about());
+    let own = std::process::id();
+    let start = Capabilities::READ.union(Capabilities::EXECUTE);
+    let asked = |pid, wanted| question(pid, Subject::new(b"/w/f"), wanted);
+    let asking = Asking { asker: Asker::Call, tid: own_thread(), instruction: 0 };
+    consent.state().once.keep(asking, &asked(own, start));
+    let known = |pid, wanted| consent.known(asking, &asked(pid, wanted));
+    for _ in 0..2 {
+        assert_eq!(known(own, Capabilities::READ), Some(Answer::Once));
+    }
+    assert_eq!(known(own, start), None);
+    assert_eq!(known(own, Capabilities::UPDATE), None);
+    assert_eq!(known(1, Capabilities::READ), None);
+}
+
+/// Who waits when nobody is asked any more, and who comes later.
+#[test]
+fn what_is_withdrawn_is_a_no() {
+    let consent = Consent::new(about());
+    let before = consent.join(7, &reading(7)).expect("joined");
+    consent.withdraw();
+    let after = consent.join(8, &reading(8)).expect("joined");
+    assert_eq!([before, after].map(|one| one.wait().map(Answer::of)), [Ok(Answer::No); 2]);
     assert_eq!(waiting(&consent), []);
 }

@@ -36,11 +36,12 @@ pub(crate) struct Caller<'a> {
     proc: &'a Proc,
     id: u64,
     tid: i32,
+    instruction: u64,
 }
 
 impl<'a> Caller<'a> {
     pub(crate) fn new(listener: &'a Listener, proc: &'a Proc, from: &Notification) -> Self {
-        Self { listener, proc, id: from.id, tid: from.tid }
+        Self { listener, proc, id: from.id, tid: from.tid, instruction: from.instruction }
     }
 
     pub(crate) fn tid(&self) -> i32 {
@@ -49,6 +50,11 @@ impl<'a> Caller<'a> {
 
     pub(crate) fn id(&self) -> u64 {
         self.id
+    }
+
+    /// Where in its memory the instruction is that made the call.
+    pub(crate) fn instruction(&self) -> u64 {
+        self.instruction
     }
 
     pub(crate) fn proc(&self) -> &'a Proc {

@@ -19,7 +19,7 @@ use super::resolve::Argument;
 use super::share::Share;
 use super::status::Status;
 use super::waiting::{Waiting, is_interruption};
-use crate::consent::{Answer, Asker};
+use crate::consent::{Answer, Asker, Asking};
 use crate::events::{self, Reason};
 use crate::sys::actions;
 use crate::sys::identity::{Brief, look_into};
@@ -329,11 +329,13 @@ impl<'a> Task<'a> {
         denial: Denial,
         subject: Subject<'_>,
     ) -> Result<Answer, Errno> {
+        let denial = self.with_reading(denial, subject);
         let program = program_of(&self.caller);
         let pid = self.caller.status()?.process.unsigned_abs();
         let consent = &self.policy.consent;
         let question = consent.about().question(&denial, subject, program, pid);
-        let answer = consent.ask((asker, self.caller.tid()), &question, |answer| {
+        let (tid, instruction) = (self.caller.tid(), self.caller.instruction());
+        let answer = consent.ask(Asking { asker, tid, instruction }, &question, |answer| {
             self.waiting.during_question(&self.caller, || self.share.lend(answer))
         });
         let answer = answer.inspect_err(|_| {
@@ -349,6 +351,19 @@ impl<'a> Task<'a> {
         self.caller.confirm()?;
         self.record(Some(denial), reason, subject);
         Ok(answer)
+    }
+
+    /// A start is asked about together with reading what is started: an interpreter reads its script.
+    fn with_reading(&self, denial: Denial, subject: Subject<'_>) -> Denial {
+        if !denial.missing.contains(Capabilities::EXECUTE) {
+            return denial;
+        }
+        match decide::access(self.image(), &subject.request(), Capabilities::READ) {
+            Verdict::Deny(reading) if reading.ask => {
+                Denial { missing: denial.missing.union(reading.missing), ..denial }
+            }
+            _ => denial,
+        }
     }
 
     /// Reports a denial; what the caller gets to see.

@@ -24,6 +24,8 @@ pub(crate) struct Notification {
     pub(crate) number: i64,
     /// Its arguments, as they were in the registers.
     pub(crate) arguments: [u64; 6],
+    /// Where in the caller's memory the instruction is that made it.
+    pub(crate) instruction: u64,
 }
 
 /// What a trapped call gives its caller.
@@ -82,6 +84,7 @@ impl Listener {
             tid: raw.pid.cast_signed(),
             number: raw.data.nr.into(),
             arguments: raw.data.args,
+            instruction: raw.data.instruction_pointer,
         })
     }
 

@@ -90,6 +90,23 @@ pub fn access(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> V
     if permits(image, request, need) { Verdict::Allow } else { refusal(image, request, need) }
 }
 
+/// As [`access`], of what a descriptor stands for. Who has it open for writing may change it already: the consent that
+/// took, if it took one, is consent to the rest of `update`, as to its times and its mode.
+#[must_use]
+pub fn opened(
+    image: &Image<'_>,
+    request: &Request<'_>,
+    need: Capabilities,
+    is_writable: impl FnOnce() -> bool,
+) -> Verdict {
+    match access(image, request, need) {
+        Verdict::Deny(denial) if denial.ask && need == Capabilities::UPDATE && is_writable() => {
+            access(image, &request.consented(), need)
+        }
+        verdict => verdict,
+    }
+}
+
 /// Whether `need` is there at each level: what nearly every question comes down to, asked without
 /// gathering what a denial tells.
 fn permits(image: &Image<'_>, request: &Request<'_>, need: Capabilities) -> bool {

@@ -1,5 +1,7 @@
 //! Questions in a terminal, while programs run.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -63,6 +65,68 @@ fn yes_is_for_one_call() {
     terminal.keys("yesterday\n");
     terminal.end();
     assert!(!terminal.screen().contains("second:content"), "{}", terminal.screen());
+}
+
+/// What the library asks about it then does itself; the program's own instruction is another call.
+#[test]
+fn yes_is_for_the_call_that_was_asked_about() {
+    let scratch = arena_with(Linking::Dynamic, place());
+    if !have("script") {
+        return;
+    }
+    let mut terminal = start(&scratch, "bin/attack open ask/a , i_open ask/a");
+    for answer in ["y\n", "n\n"] {
+        terminal.see("wants to read");
+        terminal.see(QUESTION);
+        terminal.keys(answer);
+    }
+    terminal.see("EACCES");
+    terminal.end();
+}
+
+/// Who has a file open for writing by a yes sets its mode and its times by the same, with the library and without.
+#[test]
+fn who_may_write_is_asked_once() {
+    if !have("script") {
+        return;
+    }
+    for (script, linking) in [
+        ("touch ask/a; touch ask/new", Linking::Dynamic),
+        ("bin/attack touch ask/a; bin/attack touch ask/new", Linking::Static),
+    ] {
+        let scratch = arena_with(linking, place());
+        let mut terminal = start(&scratch, script);
+        for _ in 0..2 {
+            terminal.see("update");
+            terminal.see(QUESTION);
+            terminal.keys("y\n");
+        }
+        assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+        let screen = terminal.screen();
+        assert_eq!(screen.matches(QUESTION).count(), 2, "{script}: {screen}");
+    }
+}
+
+/// A start is asked about together with what the interpreter reads, as often as it does; nobody else reads it by that.
+#[test]
+fn a_script_is_one_question() {
+    let scratch = place();
+    if !have("script") || !have("python3") {
+        return;
+    }
+    let script = "#!/usr/bin/env python3\nprint('ran', 40 + 2)\n";
+    scratch.write("ws/ask/s", script);
+    fs::set_permissions(scratch.path("ws/ask/s"), Permissions::from_mode(0o755)).expect("set");
+    let mut terminal = start(&scratch, "ask/s; cat ask/s");
+    terminal.see("wants to read, execute\r\n    ask/s\r\n");
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("ran 42");
+    terminal.see("wants to read\r\n    ask/s\r\n");
+    terminal.see(QUESTION);
+    terminal.keys("n\n");
+    terminal.end();
+    assert_eq!(terminal.screen().matches(QUESTION).count(), 2, "{}", terminal.screen());
 }
 
 #[test]

@@ -110,6 +110,30 @@ fn a_script_with_jobs_waits_for_a_question() {
     assert!(!terminal.screen().contains("a person said no"), "{}", terminal.screen());
 }
 
+/// As when a shell gets no processor to take it back: that is no other job's terminal.
+#[test]
+fn a_question_takes_the_terminal_from_a_job_that_has_ended() {
+    let scratch = place();
+    if !have("script") || !have("python3") {
+        return;
+    }
+    let script = "
+import os, signal
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+job = os.fork()
+if job == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpgrp())
+    os._exit(0)
+os.waitid(os.P_PID, job, os.WEXITED | os.WNOWAIT)
+print(open('ask/a').read())
+";
+    let mut terminal = start_python(&scratch, script);
+    agree(&mut terminal);
+    terminal.see("content-a");
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.screen());
+}
+
 /// The terminal does not stop who ignores that. Whom it made the foreground has it after the answer.
 #[test]
 fn nobody_takes_the_terminal_from_a_question() {

@@ -38,6 +38,32 @@ fn a_question_whose_supervisor_is_killed_leaves_the_terminal_as_it_was() {
     assert_eq!(terminal.end(), Some(0));
 }
 
+/// Whoever ends the run by a signal says no on behalf of what that leaves running, which is heard on a line of its own.
+#[test]
+fn a_run_that_is_told_to_end_withdraws_its_questions() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let run = Run::sh(&scratch, "cat ask/a & wait").mode(Mode::Confined);
+    let quoted = quoted(
+        &Run::sh(&scratch, &format!("echo front=$$=; exec {}", quoted(&run))).mode(Mode::Bare),
+    );
+    let script = format!("{quoted}; stty -a | grep -o ' icanon'; read x; echo got:$x");
+    let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
+    terminal.see(QUESTION);
+    let screen = terminal.screen();
+    let front = screen.split('=').nth(1).and_then(|number| number.parse().ok());
+    let front = Pid::from_raw(front.expect("a number")).expect("a process");
+    kill_process(front, Signal::TERM).expect("told");
+    terminal.see("\r\n  (nobody waits for this any more)\r\n");
+    terminal.see("cat: ask/a: Permission denied");
+    terminal.see(" icanon");
+    terminal.keys("here\n");
+    terminal.see("got:here");
+    assert_eq!(terminal.end(), Some(0));
+}
+
 /// A shell that reads keys itself neither loses its terminal nor gets the answer.
 #[test]
 fn the_terminal_is_given_back() {

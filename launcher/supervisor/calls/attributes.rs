@@ -7,8 +7,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request};
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, chmodat,
-    chownat, fchmod, fchown, futimens, utimensat,
+    AtFlags, FileType, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid,
+    chmodat, chownat, fchmod, fchown, fcntl_getfl, futimens, utimensat,
 };
 use rustix::io::Errno;
 
@@ -93,10 +93,17 @@ impl<'a> Target<'a> {
 
 fn judge(task: &Task<'_>, object: &Object, need: Capabilities) -> Result<(), Errno> {
     let Some(path) = task.judged_path(object)? else { return Ok(()) };
-    let verdict = decide::access(task.image(), &Request::canonical(path), need);
+    let is_writable = || is_writable(&object.file);
+    let verdict = decide::opened(task.image(), &Request::canonical(path), need, is_writable);
     task.settle(verdict, Subject::new(path))?;
     task.learn(How::Used, path, need);
     Ok(())
+}
+
+/// Whether a descriptor is open for writing.
+fn is_writable(file: &OwnedFd) -> bool {
+    let is_of = |flags: OFlags| matches!(flags & OFlags::RWMODE, OFlags::WRONLY | OFlags::RDWR);
+    fcntl_getfl(file).is_ok_and(is_of)
 }
 
 /// Makes a call on a descriptor of the caller's, if its object may be updated.

@@ -281,6 +281,21 @@ fn consent_gives_what_was_asked_for_and_no_more() {
     }
 }
 
+/// Consent to opening for writing is consent to the rest of it, and opens nothing that no rule grants.
+#[test]
+fn who_writes_already_is_not_asked_again() {
+    let judge = Judge::of("prompt=/w/** deny=/w/k");
+    let said = |need, path: &str, is_writable| {
+        let request = Request::canonical(path.as_bytes());
+        decide::opened(&judge.image(), &request, need, || is_writable) == Verdict::Allow
+    };
+    assert!(said(Capabilities::UPDATE, "/w/f", true));
+    assert!(!said(Capabilities::UPDATE, "/w/f", false));
+    assert!(!said(Capabilities::READ, "/w/f", true));
+    assert!(!said(Capabilities::UPDATE, "/w/k", true));
+    assert!(!said(Capabilities::UPDATE, "/w/ro/f", true));
+}
+
 #[test]
 fn a_spelling_restricts_and_opens_nothing() {
     let judge = Judge::of("deny=/w/link/** write=/w/open/**");

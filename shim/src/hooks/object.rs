@@ -11,9 +11,7 @@ use crate::buffer::PathBuffer;
 use crate::errno::Errno;
 use crate::path::Spelling;
 use crate::report::{self, Subject};
-#[cfg(target_os = "linux")]
-use crate::sys;
-use crate::sys::Object;
+use crate::sys::{self, Object};
 use crate::{resolve, session};
 
 /// Holds what `path` leads to, if `need` is granted on it; with `O_NOFOLLOW` in `flags` a link at
@@ -75,6 +73,14 @@ pub(crate) fn at_descriptor(call: &CStr, fd: c_int, need: Capabilities) -> Resul
     if resolve::is_anonymous(path.as_bytes()) {
         return Ok(());
     }
-    let verdict = decide::access(image, &Request::canonical(path.as_bytes()), need);
+    let request = Request::canonical(path.as_bytes());
+    let verdict = decide::opened(image, &request, need, || is_writable(fd));
     report::settle(image, verdict, Subject::new(call, path.as_bytes()))
+}
+
+/// Whether a descriptor is open for writing.
+#[cold]
+fn is_writable(fd: c_int) -> bool {
+    sys::fcntl(fd, libc::F_GETFL, 0)
+        .is_ok_and(|flags| matches!(flags & libc::O_ACCMODE, libc::O_WRONLY | libc::O_RDWR))
 }
