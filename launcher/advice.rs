@@ -14,6 +14,7 @@ mod new_link;
 mod nowhere;
 mod owned;
 mod profile;
+mod put;
 mod request;
 mod system;
 mod together;
