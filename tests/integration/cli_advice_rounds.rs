@@ -226,6 +226,16 @@ fn patterns_in_place_of_one_that_only_reads_reach_as_far_as_what_was_asked() {
         let reads = scratch.expand(&format!("read_paths = ['{pattern}']\n"));
         follow_patterns(&scratch, [&reads, ""], script);
     }
+    let [moved, linked] = ["mv", "ln"].map(|how| format!("{how} $OUT/dir/file $OUT/to/file"));
+    for script in [moved, linked] {
+        for patterns in ["'$OUT/dir/**', '$OUT/to/**'", "'$OUT/**'", "'$OUT/dir/file'"] {
+            let scratch = Scratch::new();
+            scratch.write("out/dir/file", "x");
+            scratch.write("out/to/other", "x");
+            let reads = scratch.expand(&format!("read_paths = [{patterns}]\n"));
+            follow_patterns(&scratch, [&reads, ""], &script);
+        }
+    }
 }
 
 /// What is there already, and hidden, is passed by who sees it: only what is to be made in it is granted for writing, by

@@ -256,3 +256,37 @@ fn both_ends_of_a_move_are_told_where_both_are_refused() {
     assert_eq!(beside(&moved("/w/missing-b", C, true)), Capabilities::NONE);
     assert_eq!(beside(&denial("unlink", "/w/missing-a", D)), Capabilities::NONE);
 }
+
+/// What is moved or linked between what patterns leave for reading is told of as one: what to take out, and what to
+/// add.
+#[test]
+fn patterns_for_reading_give_way_at_both_ends() {
+    let list = |patterns: &[&str]| patterns.iter().map(|one| (*one).to_owned()).collect();
+    let read = |patterns: &[&str]| {
+        tiers(&FilePolicy { read_paths: list(patterns), ..FilePolicy::default() })
+    };
+    let told = |patterns: &[&str], call, missing, second| {
+        let moved = pair(call, "/srv/a/f", "/srv/b/f", missing, second);
+        let moved = Denial { restraint: Some(Restraint::Read), ..moved };
+        in_line(advisor(&[], &[], &read(patterns)).advise(&moved))
+    };
+    let [a, b] = ["a", "b"].map(|name| format!("-w /srv/{name}/f; write_paths /srv/{name}/f"));
+    let both = |[one, other]: [&String; 2]| {
+        let parts = [one, other].map(|it| it.split_once("; ").expect("both"));
+        format!("then {}; {}; {}; {}", parts[0].0, parts[1].0, parts[0].1, parts[1].1)
+    };
+    let [in_a, in_b] = ["a", "b"].map(|name| format!("`/srv/{name}/**` of read_paths"));
+    let first = "to be taken out first:";
+    assert_eq!(
+        told(&["/srv/a/**", "/srv/b/**"], "rename", D, false),
+        format!("{first} {in_a}, {in_b}; {}", both([&a, &b]))
+    );
+    assert_eq!(
+        told(&["/srv/a/**", "/srv/b/**"], "link", C, true),
+        format!("{first} {in_b}, {in_a}; {}", both([&b, &a]))
+    );
+    assert_eq!(
+        told(&["/srv/**"], "rename", D, false),
+        format!("{first} `/srv/**` of read_paths; {}", both([&a, &b]))
+    );
+}
