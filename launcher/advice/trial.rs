@@ -298,9 +298,12 @@ impl<'a> Trial<'a> {
         !with.granted_below(&step.place).contains(self.granted_below(&step.place))
     }
 
-    /// What may be granted below the directory as things stand.
+    /// What may be granted below the directory as things stand, whoever is asked about more.
     fn granted_below(&self, directory: &Path) -> Capabilities {
-        let Ok(image) = self.image_on(&[directory], true) else { return Capabilities::NONE };
+        let tiers = self.advisor.tiers.without_questions();
+        let advisor = Advisor { tiers: &tiers, ..self.advisor };
+        let trial = Trial { advisor, ..self.clone() };
+        let Ok(image) = trial.image_on(&[directory], true) else { return Capabilities::NONE };
         let Ok(image) = prepare::parse_image(&image) else { return Capabilities::NONE };
         let bytes = directory.as_os_str().as_bytes();
         let is_granted = |one: &Capability| may_grant_below(&image, bytes, (*one).into());

@@ -335,6 +335,24 @@ fn a_folder_that_is_open_by_its_name_moves_by_the_option_that_is_advised() {
     run.mode(Mode::Bare).run().assert_ok();
 }
 
+/// What a person is asked about below a folder is asked about still, and keeps no option on the folder from being
+/// advised.
+#[test]
+fn an_option_on_a_folder_leaves_the_question_about_what_is_below() {
+    let scratch = tree();
+    let asked = format!("[file_policy]\nprompt_paths = ['{}/secret']\n", scratch.out().display());
+    scratch.write("home/.config/jp-confine/config.toml", &asked);
+    assert_ne!(attempt(&scratch, "ls $OUT").code(), 0);
+    let out = scratch.out().display().to_string();
+    assert_eq!(texts(&denials(&scratch), "options"), [format!("-r {out}")]);
+    let run = |script: &str| {
+        let script = scratch.expand(script);
+        product(&scratch, &["-r", &out, "--", "sh", "-c", &script]).run()
+    };
+    run("ls $OUT; cat $OUT/target").assert_ok();
+    run("cat $OUT/secret").assert_code(1).assert_stderr("nobody consented");
+}
+
 /// What `default` withholds a pattern gives, with a rule where that lacks, too.
 #[test]
 fn patterns_are_advised_where_a_default_refuses() {

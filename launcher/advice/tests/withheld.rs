@@ -290,3 +290,19 @@ fn patterns_for_reading_give_way_at_both_ends() {
         format!("{first} `/srv/**` of read_paths; {}", both([&a, &b]))
     );
 }
+
+/// A question about what is below a folder stays one, and keeps no option on the folder from being advised.
+#[test]
+fn what_is_asked_about_below_a_folder_is_no_obstacle() {
+    let asked = |pattern: &str| FilePolicy {
+        prompt_paths: vec![pattern.to_owned()],
+        read_paths: vec!["/srv/u/*".to_owned()],
+        ..FilePolicy::default()
+    };
+    for pattern in ["/srv/t/secret", "/srv/t/*"] {
+        let tiers = tiers(&asked(pattern));
+        let told = |path: &str| in_line(advisor(&[], &[], &tiers).advise(&denial("open", path, R)));
+        assert_eq!(told("/srv/t"), "-r /srv/t; read_paths /srv/t");
+        assert_eq!(told("/srv/u"), "read_paths /srv/u", "what is open there stays so");
+    }
+}
