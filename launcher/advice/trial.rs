@@ -14,7 +14,7 @@ use jp_confine_policy::{Capabilities, Capability};
 
 use super::withheld::{Gone, consent, is_by_default, is_question, withholder};
 use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
-use crate::asked::{Asked, Step, lacking, on_the_way, path_of};
+use crate::asked::{Asked, Extent, Step, lacking, on_the_way, path_of};
 use crate::failure::Failure;
 use crate::grants;
 use crate::mounts::idle::Idle;
@@ -327,5 +327,5 @@ fn to_take_along(image: &Image<'_>, asked: Asked<'_>) -> Option<Step> {
     let Asked::Rename { from, to, .. } = asked else { return None };
     let [here, there] = [from, to].map(|end| lookup(image, &end));
     let is_apart = here.is_beyond_rules(image) && !there.is_beyond_rules(image);
-    is_apart.then(|| Step::of(from, there.granted(image)))
+    is_apart.then(|| Step { extent: Extent::Along, ..Step::of(from, there.granted(image)) })
 }

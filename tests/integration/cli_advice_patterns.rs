@@ -335,6 +335,26 @@ fn a_folder_that_is_open_by_its_name_moves_by_the_option_that_is_advised() {
     run.mode(Mode::Bare).run().assert_ok();
 }
 
+/// So it does with the profile that is advised to be pasted.
+#[test]
+fn a_folder_that_is_open_by_its_name_moves_by_the_profile_that_is_advised() {
+    let scratch = tree();
+    let script = scratch.expand("mv $OUT/folder moved");
+    scratch.write("ws/jp-confine.toml", "");
+    scratch.write("out/folder/file", "x");
+    let own = format!("[file_policy]\nwrite_paths = ['{}/folder']\n", scratch.out().display());
+    let config = |profile: &str| {
+        scratch.write("home/.config/jp-confine/config.toml", &format!("{own}{profile}"));
+    };
+    config("");
+    assert_ne!(attempt(&scratch, &script).code(), 0);
+    let list = |one: &Value| format!("{} = {}\n", one["key"].as_str().unwrap(), one["patterns"]);
+    let advice = denials(&scratch);
+    let lists: String = advice[0]["patterns"].as_array().expect("lists").iter().map(list).collect();
+    config(&format!("[profiles.mine]\n{lists}"));
+    product(&scratch, &["--profile", "mine", "--", "sh", "-c", &script]).run().assert_ok();
+}
+
 /// What a person is asked about below a folder is asked about still, and keeps no option on the folder from being
 /// advised.
 #[test]

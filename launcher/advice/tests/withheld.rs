@@ -306,3 +306,18 @@ fn what_is_asked_about_below_a_folder_is_no_obstacle() {
         assert_eq!(told("/srv/u"), "read_paths /srv/u", "what is open there stays so");
     }
 }
+
+/// A folder that is open by its name alone takes a profile to move, since no pattern opens what goes along.
+#[test]
+fn a_folder_that_is_open_by_its_name_moves_by_a_profile() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().canonicalize().expect("a folder");
+    let name = folder.to_str().expect("UTF-8");
+    let tiers = tiers(&FilePolicy { write_paths: vec![name.to_owned()], ..FilePolicy::default() });
+    let grants = [flag("/w", Capabilities::ALL)];
+    let moved = pair("rename", name, "/w/new", D, false);
+    assert_eq!(
+        in_line(advisor(&grants, &[], &tiers).advise(&moved)),
+        format!("-w {name}; -x {name}; profile {name}: read, create, update, delete, execute")
+    );
+}
