@@ -14,6 +14,7 @@ mod new_link;
 mod nowhere;
 mod owned;
 mod profile;
+mod put;
 mod request;
 mod system;
 mod together;
@@ -325,6 +326,7 @@ impl<'a> Advisor<'a> {
         let extent = match step.extent {
             Extent::Whole if self.is_beyond_advice(&step.place) => Extent::Itself,
             Extent::Entries | Extent::Below if self.is_beyond_advice(&step.place) => return None,
+            Extent::Along => return None,
             extent => extent,
         };
         Some(extent.patterns(tier, &pattern))

@@ -230,6 +230,8 @@ pub(crate) enum Extent {
     Below,
     /// The place, and all below it.
     Whole,
+    /// The same where it goes along to another place: names alone do not let it.
+    Along,
 }
 
 impl Extent {
@@ -245,6 +247,7 @@ impl Extent {
             Self::Entries => &["/*"],
             Self::Below => &["/**"],
             Self::Whole => &["", "/**"],
+            Self::Along => &[],
         };
         ends.iter().map(|end| (tier, format!("{literal}{end}"))).collect()
     }

@@ -15,6 +15,9 @@ const DISTINCT: usize = 10_000;
 /// they are: who asks all processes asks for one thing.
 type Key = (u8, Reason, Option<Restraint>, Vec<u8>, Vec<u8>, Vec<u8>);
 
+/// Calls that set times: `touch` makes one beside its open, before it or after, whether that opens anything or not.
+pub(crate) const TIMES: [&[u8]; 5] = [b"utimensat", b"utimes", b"utime", b"lutimes", b"futimesat"];
+
 /// Denials of one kind, and how many of them.
 #[derive(Debug, Default)]
 struct Group {
@@ -94,7 +97,7 @@ impl Group {
             if let Some((known, count)) = self.distinct.get_mut(*place) {
                 *count += 1;
                 // Who tries both may do with the other one.
-                if known.call == b"rmdir" {
+                if known.call == b"rmdir" || TIMES.contains(&denial.call.as_slice()) {
                     known.call = denial.call;
                 }
             }
@@ -137,6 +140,21 @@ mod tests {
         let told: Vec<_> =
             denials.open().iter().map(|(one, count)| (&*one.other, *count)).collect();
         assert_eq!(told, [(&b"/w/b"[..], 2), (b"/w/c", 1)]);
+    }
+
+    /// `touch` opens a directory in vain, and sets its times then.
+    #[test]
+    fn times_that_are_set_outlast_an_open() {
+        let by = (1, b"/bin/touch".to_vec());
+        for calls in [["open", "utimensat"], ["utimensat", "open"]] {
+            let mut denials = Denials::default();
+            for call in calls {
+                let call = call.as_bytes();
+                denials.add(Denial::by_supervisor(Reason::Rule, b"/w/a", by.clone(), call));
+            }
+            let [(denial, count)] = denials.open() else { panic!("{denials:?}") };
+            assert_eq!((denial.call.as_slice(), *count), (&b"utimensat"[..], 2));
+        }
     }
 
     /// What a pattern says of a link it says of nothing else.

@@ -22,6 +22,8 @@ pub(crate) enum Obstacle<'d> {
     NotEmpty(&'d Path),
     /// The same of one that was to go as a file; whoever tries that of an empty one may go on to remove it.
     Directory(&'d Path),
+    /// A directory that was to be written to.
+    Written(&'d Path),
     /// Something else than a directory.
     NoDirectory(&'d Path),
     /// A directory would be in itself.
@@ -35,10 +37,20 @@ impl Obstacle<'_> {
         match self {
             Self::NotEmpty(path) => format!("{} is not empty", shown(path)),
             Self::Directory(path) => format!("{} is a directory, and not empty", shown(path)),
+            Self::Written(path) => format!("{} is a directory", shown(path)),
             Self::NoDirectory(path) => format!("{} is no directory", shown(path)),
             Self::Below { inner, outer } => format!("{} is in {}", shown(inner), shown(outer)),
         }
     }
+}
+
+/// What calls begin with that open a file, be it to make it.
+const OPENING: [&[u8]; 4] = [b"open", b"creat", b"fopen", b"freopen"];
+
+/// Whether a file was to be opened to be written to, which no directory is.
+pub(crate) fn opens_to_write(denial: &Denial) -> bool {
+    denial.missing.intersects(Capabilities::CREATE.union(Capabilities::UPDATE))
+        && OPENING.iter().any(|call| denial.call.starts_with(call))
 }
 
 /// The run that something was refused in.
@@ -65,6 +77,15 @@ impl Past<'_> {
             b"unlink" => self.full(path).then_some(Obstacle::Directory(path)),
             _ => None,
         }
+    }
+
+    /// What kept the one path from being written to that `denial` is about.
+    pub(crate) fn writing<'d>(&self, denial: &'d Denial) -> Option<Obstacle<'d>> {
+        let path = path_of(&denial.path);
+        let is_directory = |found: Metadata| found.is_dir() && self.was_there(&found);
+        let is_written = denial.reason == Reason::Rule && opens_to_write(denial);
+        let in_the_way = is_written && path.symlink_metadata().is_ok_and(is_directory);
+        in_the_way.then_some(Obstacle::Written(path))
     }
 
     /// What kept `from` from being moved to `to`. To other file systems nothing goes: what is there is made anew.

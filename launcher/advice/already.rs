@@ -8,6 +8,7 @@ use jp_confine_policy::Capabilities;
 use super::{Advisor, Means, Trial};
 use crate::asked::{Asked, path_of};
 use crate::events::Denial;
+use crate::in_vain::opens_to_write;
 
 /// What calls begin with that make an entry where there is none, and do nothing else.
 const MAKING: [&[u8]; 4] = [b"mkdir", b"mkfifo", b"mknod", b"symlink"];
@@ -25,9 +26,10 @@ impl Advisor<'_> {
         let Asked::Access(entry, _) = asked else { return asked };
         let makes = denial.missing == Capabilities::CREATE
             && MAKING.iter().any(|call| denial.call.starts_with(call));
+        let found = path_of(entry.path).symlink_metadata();
+        let fails = found.is_ok_and(|it| makes || it.is_dir() && opens_to_write(denial));
         let sight = Asked::Sight(entry);
-        let is_there = || path_of(entry.path).symlink_metadata().is_ok();
-        if makes && is_there() && !self.allows(sight) { sight } else { asked }
+        if fails && !self.allows(sight) { sight } else { asked }
     }
 
     /// Whether it is allowed as things stand.

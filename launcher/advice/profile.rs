@@ -1,5 +1,6 @@
 //! A profile of the user's own, for what lies outside of the workspace where a rule covers it already: that of the
-//! baseline, of another profile, or of a link that leads out. There no pattern opens anything (spec §9.6).
+//! baseline, of another profile, or of a link that leads out. There no pattern opens anything (spec §9.6). So it is of
+//! what moves with all that is in it.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -9,7 +10,7 @@ use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::decide::{Request, lookup};
 
 use super::Advisor;
-use crate::asked::Step;
+use crate::asked::{Extent, Step};
 use crate::grants;
 use crate::prepare;
 use crate::profile::keys::granted_for;
@@ -39,7 +40,7 @@ impl Advisor<'_> {
         let wanted = step.held.union(step.missing);
         let possible = self.own_lists.profile.is_some()
             && self.is_for_own(&step.place)
-            && self.is_covered(&step.place)
+            && (step.extent == Extent::Along || self.is_covered(&step.place))
             && counts(&step.place, granted_for(wanted))
             && !self.grants.iter().any(yields);
         let path = step.place.to_str().filter(|_| possible)?;

@@ -9,6 +9,7 @@ use jp_confine_policy::decide::{Destination, Request};
 use jp_confine_policy::telling::{EXCHANGE, EXCLUSIVE, PRIVATE, PRIVATE_DIRECTORY};
 
 use crate::asked::{Asked, Extent, on_the_way, path_of};
+use crate::denials::TIMES;
 use crate::events::Denial;
 use crate::in_vain::Past;
 use crate::made_up;
@@ -17,9 +18,6 @@ use crate::program::is_script;
 /// Calls by which something is made that is not opened by its name, or not changed in its place.
 const ONCE: [&[u8]; 8] =
     [b"symlink", b"symlinkat", b"link", b"linkat", b"rename", b"renameat", b"renameat2", b"bind"];
-
-/// Calls that `touch` may try before it makes what is not there.
-const TIMES: [&[u8]; 5] = [b"utimensat", b"utimes", b"utime", b"lutimes", b"futimesat"];
 
 /// What was asked for when `denial` was the answer, in this run.
 pub(super) fn asked_by<'d>(denial: &'d Denial, run: Past<'_>) -> Asked<'d> {

@@ -67,7 +67,7 @@ impl<'a> Advisor<'a> {
             Asked::Rename { from, to, destination } => {
                 self.past().movement(path_of(from.path), path_of(to.path), destination)
             }
-            _ => self.past().removal(denial),
+            _ => self.past().removal(denial).or_else(|| self.past().writing(denial)),
         };
         let obstacle = obstacle.filter(|one| self.is_known(denial, *one))?;
         Some(format!("no option and no rule helps: {}", obstacle.words(self.workspace)))
@@ -76,7 +76,11 @@ impl<'a> Advisor<'a> {
     /// Whether who was refused knew of the obstacle, or fails for it in any case: who does not see a directory takes it
     /// for a file, and empties it or moves things into it as soon as it does.
     fn is_known(&self, denial: &Denial, obstacle: Obstacle<'_>) -> bool {
-        let (Obstacle::NotEmpty(path) | Obstacle::Directory(path)) = obstacle else { return true };
+        let (Obstacle::NotEmpty(path) | Obstacle::Directory(path) | Obstacle::Written(path)) =
+            obstacle
+        else {
+            return true;
+        };
         let sight = Asked::Sight(Request::canonical(path.as_os_str().as_bytes()));
         denial.call == b"rmdir" || self.allows(sight)
     }

@@ -22,7 +22,7 @@ impl Advisor<'_> {
     /// The ways out of `denials`, in files each with all that the others want at the same places.
     pub(crate) fn advise_all(&self, denials: &[&Denial]) -> Vec<Advice> {
         let denials: Vec<Cow<'_, Denial>> =
-            denials.iter().map(|denial| nowhere::as_led(denial)).collect();
+            denials.iter().map(|denial| self.as_put(nowhere::as_led(denial))).collect();
         let replaced: Vec<Option<PathBuf>> =
             denials.iter().map(|denial| request::replaced(denial)).collect();
         let both = denials.iter().zip(&replaced);

@@ -14,7 +14,7 @@ use jp_confine_policy::{Capabilities, Capability};
 
 use super::withheld::{Gone, QUESTION, consent, is_by_default, is_question, withholder};
 use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
-use crate::asked::{Asked, Step, lacking, on_the_way, path_of};
+use crate::asked::{Asked, Extent, Step, lacking, on_the_way, path_of};
 use crate::failure::Failure;
 use crate::grants;
 use crate::mounts::idle::Idle;
@@ -302,9 +302,12 @@ impl<'a> Trial<'a> {
         !with.granted_below(&step.place).contains(self.granted_below(&step.place))
     }
 
-    /// What may be granted below the directory as things stand.
+    /// What may be granted below the directory as things stand, whoever is asked about more.
     fn granted_below(&self, directory: &Path) -> Capabilities {
-        let Ok(image) = self.image_on(&[directory], true) else { return Capabilities::NONE };
+        let tiers = self.advisor.tiers.without_questions();
+        let advisor = Advisor { tiers: &tiers, ..self.advisor };
+        let trial = Trial { advisor, ..self.clone() };
+        let Ok(image) = trial.image_on(&[directory], true) else { return Capabilities::NONE };
         let Ok(image) = prepare::parse_image(&image) else { return Capabilities::NONE };
         let bytes = directory.as_os_str().as_bytes();
         let is_granted = |one: &Capability| may_grant_below(&image, bytes, (*one).into());
@@ -328,5 +331,5 @@ fn to_take_along(image: &Image<'_>, asked: Asked<'_>) -> Option<Step> {
     let Asked::Rename { from, to, .. } = asked else { return None };
     let [here, there] = [from, to].map(|end| lookup(image, &end));
     let is_apart = here.is_beyond_rules(image) && !there.is_beyond_rules(image);
-    is_apart.then(|| Step::of(from, there.granted(image)))
+    is_apart.then(|| Step { extent: Extent::Along, ..Step::of(from, there.granted(image)) })
 }

@@ -282,34 +282,38 @@ impl Advisor<'_> {
         let restraint = denial.restraint?;
         let changes = denial.missing.intersects(Capabilities::WRITE);
         if restraint == Restraint::Read && changes && !denial.question {
-            return Some(
-                "no option and no rule outweighs it; the pattern belongs into write_paths",
-            );
+            let way = "no option and no rule outweighs it; the pattern belongs into write_paths";
+            // Of two paths that is not all.
+            return Some(way).filter(|_| denial.other.is_empty());
         }
         way_out(restraint, denial.question, self.person)
     }
 
-    /// The way out where patterns of the user's own `read_paths` alone withhold a change: they are moved where they name
-    /// nothing else, and give way to one that does where they do.
+    /// The way out where patterns of the user's own `read_paths` at the path alone withhold a change: they are moved
+    /// where they name nothing else, and give way to one that does where they do.
     pub(super) fn moved_to_write(&self, denial: &Denial, asked: Asked<'_>) -> Option<Advice> {
         if denial.restraint != Some(Restraint::Read) || denial.question {
             return None;
         }
-        let (tiers, moved) = self.tiers.moved_to_write(path_of(&denial.path));
+        let path = path_of(&denial.path);
+        let (tiers, moved) = self.tiers.moved_to_write(path);
         let own = format!("{}:", self.own_lists.get(Tier::Read)?.file);
         let is_own = |one: &Pattern| one.place.as_ref().is_some_and(|it| it.starts_with(&own));
-        let path = path_of(&denial.path);
         let patterns = self.patterns_to_write(asked)?;
-        let advisor = Advisor { tiers: &tiers, ..*self };
-        let suffices = || Trial::of(advisor, Means::Files).allows(&[asked]);
-        let is_way = moved.iter().all(|one| is_own(one)) && suffices();
-        is_way.then(|| {
-            if moved.iter().all(|one| one.stem() == path) {
-                moving(&moved, path, patterns)
-            } else {
-                giving_way(&moved, patterns)
-            }
-        })
+        let suffices = |tiers: &Tiers, more: &[(Tier, String)]| {
+            let mut trial = Trial::of(Advisor { tiers, ..*self }, Means::Files);
+            trial.open(more);
+            trial.allows(&[asked])
+        };
+        if !moved.iter().all(|one| is_own(one)) || !suffices(&tiers, &[]) {
+            return None;
+        }
+        if moved.iter().all(|one| one.stem() == path) {
+            return Some(moving(&moved, path, patterns));
+        }
+        // What is taken out may have opened what a move needs at its other end.
+        let (rest, _) = self.tiers.without(Restraint::Read, path, path_of(&denial.route));
+        suffices(&rest, &patterns).then(|| giving_way(&moved, patterns))
     }
 
     /// The patterns for what is `asked` where one of the user's own keeps it from being changed.

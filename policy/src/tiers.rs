@@ -426,6 +426,13 @@ impl Tiers {
         Self { default, is_settled, asks, default_place, patterns, ..Self::default() }
     }
 
+    /// Without the patterns that open something to those who ask.
+    #[must_use]
+    pub fn without_questions(&self) -> Self {
+        let asks = |(list, _): &&(List, Pattern)| *list == List::Tier(Tier::Prompt);
+        self.with_patterns(self.patterns.iter().filter(|one| !asks(one)).cloned().collect())
+    }
+
     /// With one more pattern in the list of `tier`. Looks at the disk.
     ///
     /// # Errors

@@ -347,6 +347,44 @@ fn a_folder_that_would_lose_a_question_is_told_to_be_copied() {
     run.assert_code(1).assert_stderr("nobody would be asked about what is sensitive in it");
 }
 
+/// So it does with the profile that is advised to be pasted.
+#[test]
+fn a_folder_that_is_open_by_its_name_moves_by_the_profile_that_is_advised() {
+    let scratch = tree();
+    let script = scratch.expand("mv $OUT/folder moved");
+    scratch.write("ws/jp-confine.toml", "");
+    scratch.write("out/folder/file", "x");
+    let own = format!("[file_policy]\nwrite_paths = ['{}/folder']\n", scratch.out().display());
+    let config = |profile: &str| {
+        scratch.write("home/.config/jp-confine/config.toml", &format!("{own}{profile}"));
+    };
+    config("");
+    assert_ne!(attempt(&scratch, &script).code(), 0);
+    let list = |one: &Value| format!("{} = {}\n", one["key"].as_str().unwrap(), one["patterns"]);
+    let advice = denials(&scratch);
+    let lists: String = advice[0]["patterns"].as_array().expect("lists").iter().map(list).collect();
+    config(&format!("[profiles.mine]\n{lists}"));
+    product(&scratch, &["--profile", "mine", "--", "sh", "-c", &script]).run().assert_ok();
+}
+
+/// What a person is asked about below a folder is asked about still, and keeps no option on the folder from being
+/// advised.
+#[test]
+fn an_option_on_a_folder_leaves_the_question_about_what_is_below() {
+    let scratch = tree();
+    let asked = format!("[file_policy]\nprompt_paths = ['{}/secret']\n", scratch.out().display());
+    scratch.write("home/.config/jp-confine/config.toml", &asked);
+    assert_ne!(attempt(&scratch, "ls $OUT").code(), 0);
+    let out = scratch.out().display().to_string();
+    assert_eq!(texts(&denials(&scratch), "options"), [format!("-r {out}")]);
+    let run = |script: &str| {
+        let script = scratch.expand(script);
+        product(&scratch, &["-r", &out, "--", "sh", "-c", &script]).run()
+    };
+    run("ls $OUT; cat $OUT/target").assert_ok();
+    run("cat $OUT/secret").assert_code(1).assert_stderr("nobody consented");
+}
+
 /// What `default` withholds a pattern gives, with a rule where that lacks, too.
 #[test]
 fn patterns_are_advised_where_a_default_refuses() {

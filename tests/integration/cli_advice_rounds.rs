@@ -226,6 +226,16 @@ fn patterns_in_place_of_one_that_only_reads_reach_as_far_as_what_was_asked() {
         let reads = scratch.expand(&format!("read_paths = ['{pattern}']\n"));
         follow_patterns(&scratch, [&reads, ""], script);
     }
+    let [moved, linked] = ["mv", "ln"].map(|how| format!("{how} $OUT/dir/file $OUT/to/file"));
+    for script in [moved, linked] {
+        for patterns in ["'$OUT/dir/**', '$OUT/to/**'", "'$OUT/**'", "'$OUT/dir/file'"] {
+            let scratch = Scratch::new();
+            scratch.write("out/dir/file", "x");
+            scratch.write("out/to/other", "x");
+            let reads = scratch.expand(&format!("read_paths = [{patterns}]\n"));
+            follow_patterns(&scratch, [&reads, ""], &script);
+        }
+    }
 }
 
 /// What is there already, and hidden, is passed by who sees it: only what is to be made in it is granted for writing, by
@@ -271,6 +281,54 @@ fn a_hidden_directory_above_is_only_to_be_seen() {
     attempt(&scratch, script).assert_stderr("it is there already");
     let new = scratch.path("home/.private/new").display().to_string();
     product(&scratch, &["-w", &new, "--", "sh", "-c", &scratch.expand(script)]).run().assert_ok();
+}
+
+/// What goes to where a hidden directory is takes a grant on its own name in there, which shows the directory: of a call
+/// that does not tell that name the directory is only to be seen first. Who is not kept from looking, as the supervisor
+/// does not, asks for the name itself.
+#[test]
+fn what_is_put_into_a_hidden_directory_is_granted_by_its_name() {
+    let name = |scratch: &Scratch| scratch.path("home/.private/file").display().to_string();
+    for how in ["mv file", "ln file", "busybox mv file", "busybox ln file"] {
+        if how.starts_with("busybox") && !have("busybox") {
+            continue;
+        }
+        let script = format!("{how} $HOME/.private");
+        let scratch = Scratch::new();
+        scratch.write("home/.private/key", "");
+        scratch.write("ws/file", "x");
+        assert_ne!(attempt(&scratch, &script).code(), 0, "{script}: allowed from the start");
+        let (advice, place) = (denials(&scratch), name(&scratch));
+        for one in &advice {
+            assert_eq!(one["options"], format!("-w {place}"), "{script}: {one}");
+            assert_eq!(one["patterns"][0]["patterns"], serde_json::json!([place]), "{script}");
+        }
+        let expanded = scratch.expand(&script);
+        product(&scratch, &["-w", &place, "--", "sh", "-c", &expanded]).run().assert_ok();
+        let scratch = Scratch::new();
+        scratch.write("home/.private/key", "");
+        scratch.write("ws/file", "x");
+        follow_patterns(&scratch, ["", ""], &script);
+    }
+    for script in ["cp file $HOME/.private", "ln -s file $HOME/.private"] {
+        let scratch = Scratch::new();
+        scratch.write("home/.private/key", "");
+        scratch.write("ws/file", "x");
+        attempt(&scratch, script).assert_stderr("a grant on what is to be in it shows it, too");
+        let place = name(&scratch);
+        let expanded = scratch.expand(script);
+        let directory = scratch.path("home/.private").display().to_string();
+        let run = |options: &[&str]| {
+            product(&scratch, &[options, &["--", "sh", "-c", &expanded]].concat()).run()
+        };
+        assert_eq!(texts(&denials(&scratch), "options")[0], format!("-r {directory}"));
+        assert_ne!(run(&["-r", &directory]).code(), 0, "{script}");
+        assert_eq!(texts(&denials(&scratch), "options"), [format!("-w {place}")], "{script}");
+        run(&["-w", &place]).assert_ok();
+    }
+    let scratch = Scratch::new();
+    let denied = attempt(&scratch, "echo x > $OUT/dir");
+    denied.assert_stderr("is a directory").assert_code(2);
 }
 
 /// Does once what is advised to be written into the user's own configuration, which says `before` already, or `then` if

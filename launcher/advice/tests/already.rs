@@ -30,6 +30,8 @@ fn what_is_there_already_is_to_be_seen() {
         ("mkfifo", &file, seen(&file)),
         ("mkdir", &new, filled),
         ("open", &file, format!("-w {file}; write_paths {file}")),
+        ("open O_EXCL", &directory, seen(&directory)),
+        ("creat", &directory, seen(&directory)),
     ];
     for (call, path, expected) in rows {
         assert_eq!(line(&grants, &denial(call, path, C)), expected, "{call}");
@@ -63,4 +65,70 @@ fn a_directory_that_was_not_seen_is_no_obstacle() {
     assert!(line(&grants, &denial("rmdir", &directory, D)).starts_with(&full));
     let moved = pair("rename", &at(&grants, "d/f"), &directory, C, true);
     assert!(!line(&grants, &moved).contains("helps"), "{}", line(&grants, &moved));
+}
+
+/// What goes to where such a directory is goes into it by the name that it has; who sees it means the directory.
+#[test]
+fn what_goes_to_where_a_hidden_directory_is_goes_into_it() {
+    let (_folder, hidden) = home();
+    let directory = at(&hidden, "d");
+    let grants = [hidden.to_vec(), vec![grant("/w", Capabilities::ALL)]].concat();
+    for (call, name) in [("rename", "new"), ("renameat2", "f"), ("linkat", "new")] {
+        let inside = format!("{directory}/{name}");
+        let put = pair(call, &format!("/w/{name}"), &directory, C, true);
+        assert_eq!(line(&grants, &put), format!("-w {inside}; write_paths {inside}"), "{call}");
+    }
+    let inside = format!("{directory}/new");
+    let moved = pair("rename", "/w/new", &directory, D, false);
+    let both = line(&hidden, &moved);
+    assert!(both.contains("-w /w/new; ") && both.contains(&format!("-w {inside}; ")), "{both}");
+    let exchanged = pair(EXCHANGE.to_str().expect("ASCII"), "/w/new", &directory, D.union(U), true);
+    assert!(!line(&grants, &exchanged).contains(&inside));
+    let seen = [grants.clone(), vec![flag(&directory, R)]].concat();
+    let told = line(&seen, &pair("rename", "/w/new", &directory, C, true));
+    assert!(told.starts_with(&format!("-w {directory}")) && !told.contains(&inside), "{told}");
+}
+
+/// Who was kept from looking for the directory needs nothing else; who lists it does.
+#[test]
+fn who_looks_where_to_put_something_needs_what_that_takes() {
+    let (_folder, hidden) = home();
+    let (directory, empty, moved) = (at(&hidden, "d"), at(&hidden, "empty"), at(&hidden, "moved"));
+    std::fs::create_dir(&empty).expect("a directory");
+    std::fs::create_dir(&moved).expect("a directory");
+    let grants =
+        [hidden.to_vec(), vec![grant("/w", Capabilities::ALL), flag(&moved, Capabilities::ALL)]]
+            .concat();
+    let look = |call, path: &str| Denial { hidden: true, ..denial(call, path, R) };
+    let tiers = Tiers::default();
+    let told = |denials: &Denials, denial: &Denial| {
+        let denials = Some(denials);
+        in_line(Advisor { denials, ..advisor(&grants, &[], &tiers) }.advise(denial))
+    };
+    let mut denials = Denials::default();
+    denials.add(pair("rename", "/w/new", &directory, C, true));
+    let inside = format!("-w {directory}/new; write_paths {directory}/new");
+    assert_eq!(told(&denials, &look("stat", &directory)), inside);
+    let listed = told(&denials, &look("opendir", &directory));
+    assert_eq!(listed, format!("-r {directory}; read_paths {directory}"));
+    let other = Denial { program: b"/bin/ls".to_vec(), ..look("stat", &directory) };
+    assert_eq!(told(&denials, &other), listed);
+    // A directory takes the place of an empty one, unless whoever moves it looks first.
+    let replaces = pair("rename", &moved, &empty, C, true);
+    assert!(told(&denials, &replaces).starts_with(&format!("-w {empty}; ")));
+    denials.add(look("stat", &empty));
+    assert!(told(&denials, &replaces).starts_with(&format!("-w {empty}/moved; ")));
+}
+
+/// No directory is opened to be written to, whatever is granted.
+#[test]
+fn a_directory_that_is_seen_is_no_file() {
+    let (_folder, hidden) = home();
+    let directory = at(&hidden, "d");
+    let grants = [hidden.to_vec(), vec![flag(&directory, R)]].concat();
+    for (call, missing) in [("open", U), ("openat", C), ("fopen", U.union(R))] {
+        let told = line(&grants, &denial(call, &directory, missing));
+        assert_eq!(told, format!("no option and no rule helps: {directory} is a directory"));
+    }
+    assert!(line(&grants, &denial("chmod", &directory, U)).starts_with("-w "));
 }

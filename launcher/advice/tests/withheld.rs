@@ -256,3 +256,68 @@ fn both_ends_of_a_move_are_told_where_both_are_refused() {
     assert_eq!(beside(&moved("/w/missing-b", C, true)), Capabilities::NONE);
     assert_eq!(beside(&denial("unlink", "/w/missing-a", D)), Capabilities::NONE);
 }
+
+/// What is moved or linked between what patterns leave for reading is told of as one: what to take out, and what to
+/// add.
+#[test]
+fn patterns_for_reading_give_way_at_both_ends() {
+    let list = |patterns: &[&str]| patterns.iter().map(|one| (*one).to_owned()).collect();
+    let read = |patterns: &[&str]| {
+        tiers(&FilePolicy { read_paths: list(patterns), ..FilePolicy::default() })
+    };
+    let told = |patterns: &[&str], call, missing, second| {
+        let moved = pair(call, "/srv/a/f", "/srv/b/f", missing, second);
+        let moved = Denial { restraint: Some(Restraint::Read), ..moved };
+        in_line(advisor(&[], &[], &read(patterns)).advise(&moved))
+    };
+    let [a, b] = ["a", "b"].map(|name| format!("-w /srv/{name}/f; write_paths /srv/{name}/f"));
+    let both = |[one, other]: [&String; 2]| {
+        let parts = [one, other].map(|it| it.split_once("; ").expect("both"));
+        format!("then {}; {}; {}; {}", parts[0].0, parts[1].0, parts[0].1, parts[1].1)
+    };
+    let [in_a, in_b] = ["a", "b"].map(|name| format!("`/srv/{name}/**` of read_paths"));
+    let first = "to be taken out first:";
+    assert_eq!(
+        told(&["/srv/a/**", "/srv/b/**"], "rename", D, false),
+        format!("{first} {in_a}, {in_b}; {}", both([&a, &b]))
+    );
+    assert_eq!(
+        told(&["/srv/a/**", "/srv/b/**"], "link", C, true),
+        format!("{first} {in_b}, {in_a}; {}", both([&b, &a]))
+    );
+    assert_eq!(
+        told(&["/srv/**"], "rename", D, false),
+        format!("{first} `/srv/**` of read_paths; {}", both([&a, &b]))
+    );
+}
+
+/// A question about what is below a folder stays one, and keeps no option on the folder from being advised.
+#[test]
+fn what_is_asked_about_below_a_folder_is_no_obstacle() {
+    let asked = |pattern: &str| FilePolicy {
+        prompt_paths: vec![pattern.to_owned()],
+        read_paths: vec!["/srv/u/*".to_owned()],
+        ..FilePolicy::default()
+    };
+    for pattern in ["/srv/t/secret", "/srv/t/*"] {
+        let tiers = tiers(&asked(pattern));
+        let told = |path: &str| in_line(advisor(&[], &[], &tiers).advise(&denial("open", path, R)));
+        assert_eq!(told("/srv/t"), "-r /srv/t; read_paths /srv/t");
+        assert_eq!(told("/srv/u"), "read_paths /srv/u", "what is open there stays so");
+    }
+}
+
+/// A folder that is open by its name alone takes a profile to move, since no pattern opens what goes along.
+#[test]
+fn a_folder_that_is_open_by_its_name_moves_by_a_profile() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().canonicalize().expect("a folder");
+    let name = folder.to_str().expect("UTF-8");
+    let tiers = tiers(&FilePolicy { write_paths: vec![name.to_owned()], ..FilePolicy::default() });
+    let grants = [flag("/w", Capabilities::ALL)];
+    let moved = pair("rename", name, "/w/new", D, false);
+    assert_eq!(
+        in_line(advisor(&grants, &[], &tiers).advise(&moved)),
+        format!("-w {name}; -x {name}; profile {name}: read, create, update, delete, execute")
+    );
+}
