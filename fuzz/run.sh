@@ -7,9 +7,11 @@ seconds=${1:-60}
 output=$PWD/target
 mkdir -p "$output/findings"
 
-# The product that the target `library` runs, as it is.
-cargo build --locked --release --manifest-path ../Cargo.toml --target-dir "$output/product"
-export JP_CONFINE_PRODUCT="$output/product/release/jp-confine"
+# The product that the target `library` runs, as it is, unless another build of it is named.
+if [ -z "${JP_CONFINE_PRODUCT-}" ]; then
+    cargo build --locked --release --manifest-path ../Cargo.toml --target-dir "$output/product"
+    export JP_CONFINE_PRODUCT="$output/product/release/jp-confine"
+fi
 
 export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
