@@ -341,6 +341,17 @@ fn what_was_there_before_is_learned_by_its_name() {
     }
 }
 
+/// What is made for its owner alone is known by less, be its name of small letters.
+#[test]
+fn drawn_names_of_small_letters_are_learned_where_they_are_made_for_oneself() {
+    let of = |name: &str| format!("mkdir -m 700 {name}; echo x > {name}/y; cat {name}/y");
+    for (first, other) in [("src/bzkqwtrpd", "src/bwqdxkcfm"), ("tmpoowufqxi", "tmp_ypagqjl")] {
+        let Some(second) = learned_again(":", &of(first)) else { return };
+        run(&second, &["-p", "../learned.toml"], &of(other)).assert_ok();
+        run(&second, &["-p", "../learned.toml"], "cat src/b").assert_stderr("1 denial");
+    }
+}
+
 /// Learns from `script` after `before`, and has it succeed under what was learned, from the same beginning: there.
 fn learned_again(before: &str, script: &str) -> Option<Scratch> {
     let script = format!("set -e; {script}");
