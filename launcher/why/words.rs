@@ -17,7 +17,8 @@ pub(super) fn nothing(workspace: &Workspace) -> String {
     let explain = workspace.here.command("explain PATH");
     let verbose = workspace.here.command("-v -- PROGRAM");
     format!(
-        "no denials are on record for the last run in {root}\n\
+        "no denials are on record in {root}:\n\
+         the last run there had none, or there was none yet\n\
          what looked absent in the home may be there: {explain}\n\
          what Landlock refused by itself is on no record:\n\
          {verbose} says what it holds\n"
