@@ -205,10 +205,10 @@ pub(crate) fn may_be_drawn_for_oneself(name: &[u8]) -> bool {
 /// Whether it is as Python has names where nobody gives a beginning.
 fn is_of_python(name: &[u8]) -> bool {
     let end = name.strip_prefix(b"tmp");
-    end.is_some_and(|end| end.len() == DRAWN && end.iter().all(is_drawn_by_python))
+    end.is_some_and(|end| end.len() == DRAWN && end.iter().copied().all(is_drawn_by_python))
 }
 
-const fn is_drawn_by_python(byte: &u8) -> bool {
+const fn is_drawn_by_python(byte: u8) -> bool {
     matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')
 }
 
@@ -271,7 +271,7 @@ fn ends_in_no_word(name: &[u8]) -> bool {
     let (start, _) = end.split_at(end.len() - digits);
     let has = |kind: fn(&u8) -> bool| start.iter().any(kind);
     let is_drawn = if has(u8::is_ascii_digit) { !before.is_empty() } else { has_few_vowels(start) };
-    end.iter().all(is_drawn_by_python) && has(u8::is_ascii_lowercase) && is_drawn
+    end.iter().copied().all(is_drawn_by_python) && has(u8::is_ascii_lowercase) && is_drawn
 }
 
 /// Whether it is as of the swap files of `vim`, which takes the next letter where one is left over.
