@@ -218,6 +218,10 @@ fn the_file_says_why_it_grants_what_was_not_used() {
             "# read: used below it\n[[access.fs]]\npath = \"dir\"\n",
         ),
         ("sync src; cat src/a", "# it was opened and not listed: opening takes read\n"),
+        (
+            "install -D src/a new/a; mkdir -p dir",
+            "# kept out: programs only tried to make what is there already, or looked for what is not there, ",
+        ),
     ] {
         let scratch = tree();
         let learned = run(&scratch, &["learn"], script);
@@ -237,7 +241,7 @@ fn what_goes_along_as_it_is_too_much_is_counted() {
         ("sed -i s/1/2/ many/1", "many"),
         ("sync many; cat many/1", "many"),
         ("sync .; cat many/1", "."),
-        ("rm -r $(mktemp -d ./tmp.XXXXXX); cat many/1", "."),
+        ("mktemp -d ./tmp.XXXXXX; cat many/1", "."),
     ] {
         let scratch = tree();
         for name in 1..=20 {
@@ -260,6 +264,22 @@ fn what_goes_along_as_it_is_too_much_is_counted() {
             run(&scratch, &[], "cat .env; cat server.key; cat many/token.txt; cat .git/config");
         refused.assert_stderr("4 denials");
     }
+}
+
+/// Nor would one rule at the top have all of the workspace be changed for that.
+#[test]
+fn what_could_be_changed_at_the_top_is_kept_out_one_by_one() {
+    let scratch = tree();
+    for name in 1..=20 {
+        scratch.write(&format!("ws/{name}"), "1");
+    }
+    let learned = run(&scratch, &["learn"], "sed -i s/1/2/ 1");
+    if !learns(&learned) {
+        return;
+    }
+    put_in_place(&scratch);
+    run(&scratch, &[], "sed -i s/2/3/ 1").assert_ok();
+    run(&scratch, &[], "cat 2; echo x > 3; rm src/a").assert_stderr("3 denials");
 }
 
 #[test]
