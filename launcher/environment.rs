@@ -66,6 +66,11 @@ pub(crate) fn beyond_rules(name: &str) -> Option<String> {
     })
 }
 
+/// Whether a rule can be about the variable `name` alone.
+fn can_be_named(name: &str) -> bool {
+    !name.ends_with('*') && Granted::parse(name.as_ref()).is_ok()
+}
+
 /// What a program starts with.
 #[derive(Debug, Default)]
 pub(crate) struct Environment {
@@ -86,31 +91,32 @@ impl Environment {
         }
     }
 
-    /// The names of those of the variables `given` that are withheld, in order, for people.
-    fn withheld(&self, given: &[(OsString, OsString)]) -> Vec<String> {
+    /// The names of those of the variables `given` that are withheld, in order.
+    fn withheld<'g>(&self, given: &'g [(OsString, OsString)]) -> Vec<&'g OsStr> {
         let names = given.iter().map(|(name, _)| name.as_os_str());
-        let withheld =
-            names.filter(|name| !variables::is_owned(name.as_bytes()) && !self.passes(name));
-        let mut names: Vec<String> =
-            withheld.map(|name| report::printable(name.as_bytes())).collect();
+        let is_withheld =
+            |name: &&OsStr| !variables::is_owned(name.as_bytes()) && !self.passes(name);
+        let mut names: Vec<&OsStr> = names.filter(is_withheld).collect();
         names.sort_unstable();
         names
     }
 
     /// Which of the variables `given` are withheld, for people; never what they are.
     pub(crate) fn note(&self, given: &[(OsString, OsString)]) -> Option<String> {
-        let names = self.withheld(given);
+        let names = self.withheld(given).into_iter();
+        let names: Vec<String> = names.map(|name| report::printable(name.as_bytes())).collect();
         (!names.is_empty()).then(|| format!("environment: withheld are {}", names.join(", ")))
     }
 
-    /// Which of the variables `given` a program may have missed that failed: those that rules withhold.
+    /// Which of the variables `given` a program may have missed that failed: those that rules withhold, and could
+    /// grant by name.
     pub(crate) fn missed(&self, given: &[(OsString, OsString)], status: u8) -> Vec<String> {
         if !self.is_declared || status == 0 {
             return Vec::new();
         }
-        let mut names = self.withheld(given);
-        names.retain(|name| !OF_SHELLS.contains(&name.as_str()));
-        names
+        let names = self.withheld(given).into_iter().filter_map(OsStr::to_str);
+        let names = names.filter(|name| !OF_SHELLS.contains(name) && can_be_named(name));
+        names.map(str::to_owned).collect()
     }
 }
 
@@ -163,7 +169,9 @@ mod tests {
         let given = given.map(|name| (OsString::from(name), OsString::from("value")));
         assert_eq!(some.note(&given).as_deref(), Some("environment: withheld are B\\x1b, C, PWD"));
         assert_eq!(environment(&[], false).note(&given), None);
-        assert_eq!(some.missed(&given, 1), ["B\\x1b", "C"]);
+        assert_eq!(some.missed(&given, 1), ["B\x1b", "C"]);
+        let unnamed = ["LD_AUDIT", "A*", "D"].map(|name| (name.into(), OsString::new()));
+        assert_eq!(some.missed(&unnamed, 1), ["D"]);
         assert!(some.missed(&given, 0).is_empty());
         let bypass = [("LD_AUDIT".into(), "x".into())];
         assert!(environment(&[], false).missed(&bypass, 1).is_empty());

@@ -195,8 +195,44 @@ fn ends_mixed(name: &[u8]) -> bool {
 pub(crate) fn may_be_drawn_for_oneself(name: &[u8]) -> bool {
     let dot = name.iter().rposition(|&byte| byte == b'.').unwrap_or(name.len());
     let ends = [Some(name), name.get(..dot)];
-    let is_drawn = |end: &[u8]| ends_mixed(end) || ends_in_no_word(end);
-    may_be_drawn(name) || has_drawn_number(name) || ends.into_iter().flatten().any(is_drawn)
+    let is_drawn = |end: &[u8]| ends_mixed(end) || ends_in_no_word(end) || is_of_python(end);
+    may_be_drawn(name)
+        || has_drawn_number(name)
+        || is_of_rsync(name)
+        || ends.into_iter().flatten().any(is_drawn)
+}
+
+/// Whether it is as Python has names where nobody gives a beginning.
+fn is_of_python(name: &[u8]) -> bool {
+    let end = name.strip_prefix(b"tmp");
+    end.is_some_and(|end| end.len() == DRAWN && end.iter().copied().all(is_drawn_by_python))
+}
+
+const fn is_drawn_by_python(byte: u8) -> bool {
+    matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')
+}
+
+/// Whether it is as `rsync` has names of copies, `.NAME.XXXXXX`, of which few have neither capitals nor digits.
+fn is_of_rsync(name: &[u8]) -> bool {
+    let end = name.strip_prefix(b".").and_then(<[u8]>::split_last_chunk::<RANDOM>);
+    end.is_some_and(|(before, end)| {
+        before.len() > 1 && before.ends_with(b".") && is_no_word_of_mktemp(end)
+    })
+}
+
+/// Whether it is of letters and digits, as many as `mktemp` makes up, and no word, be there a capital before it.
+fn is_no_word_of_mktemp(end: &[u8]) -> bool {
+    let mut within = end.iter().skip(1);
+    end.len() == RANDOM
+        && end.iter().all(u8::is_ascii_alphanumeric)
+        && end.iter().any(u8::is_ascii_alphabetic)
+        && (within.any(|byte| !byte.is_ascii_lowercase()) || has_few_vowels(end))
+}
+
+/// Of four letters in a word one is a vowel.
+fn has_few_vowels(word: &[u8]) -> bool {
+    let vowels = word.iter().filter(|byte| b"aeiouy".contains(&byte.to_ascii_lowercase())).count();
+    vowels * 4 < word.iter().filter(|byte| byte.is_ascii_alphabetic()).count()
 }
 
 /// Whether the name of a new socket may be drawn, as that of a message bus is (`dbus-gBHHSRvfkt`): small letters and
@@ -227,20 +263,15 @@ pub(crate) fn is_drawn_behind(program: &[u8], name: &[u8]) -> bool {
     !program.is_empty() && name.starts_with(program) && may_be_drawn_anew(name)
 }
 
-/// Whether a name ends in eight of what Python draws from, which are neither words nor words with numbers: of four
-/// letters in a word one is a vowel, and a number within is no person's where something else stands before it.
+/// Whether a name ends in eight of what Python draws from, which are neither words nor words with numbers: a number
+/// within is no person's where something else stands before it.
 fn ends_in_no_word(name: &[u8]) -> bool {
     let Some((before, end)) = name.split_last_chunk::<DRAWN>() else { return false };
     let digits = end.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let (start, _) = end.split_at(end.len() - digits);
-    let count = |kind: fn(&u8) -> bool| start.iter().filter(|byte| kind(byte)).count();
-    let letters = count(u8::is_ascii_lowercase);
-    let is_of_python = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
-    let is_drawn = match count(u8::is_ascii_digit) {
-        0 => count(|byte| b"aeiouy".contains(byte)) * 4 < letters,
-        _ => !before.is_empty(),
-    };
-    end.iter().all(is_of_python) && letters > 0 && is_drawn
+    let has = |kind: fn(&u8) -> bool| start.iter().any(kind);
+    let is_drawn = if has(u8::is_ascii_digit) { !before.is_empty() } else { has_few_vowels(start) };
+    end.iter().copied().all(is_drawn_by_python) && has(u8::is_ascii_lowercase) && is_drawn
 }
 
 /// Whether it is as of the swap files of `vim`, which takes the next letter where one is left over.
@@ -266,9 +297,9 @@ pub(crate) fn begun(name: &[u8]) -> Option<&[u8]> {
 
 /// Whether a program made the name up to another, which it is to replace: `.NAME.XXXXXX`, as `rsync` does.
 pub(crate) fn is_drawn_to(name: &[u8], other: &[u8]) -> bool {
-    let name = name.strip_prefix(b".").unwrap_or(name);
-    let end = name.strip_prefix(other).and_then(|end| end.strip_prefix(b"."));
-    !other.is_empty() && end.is_some_and(is_of_mktemp)
+    let bare = name.strip_prefix(b".").unwrap_or(name);
+    let end = bare.strip_prefix(other).and_then(|end| end.strip_prefix(b"."));
+    !other.is_empty() && end.is_some_and(|end| is_of_mktemp(end) || is_of_rsync(name))
 }
 
 /// Whether it is a name for a copy that is to replace another file, as `rsync` (`.NAME.XXXXXX`) and `perl -i`

@@ -236,7 +236,7 @@ fn beyond_files(layers: &Layers, options: &Options) -> (Written, Vec<Warning>) {
 /// Where rules may be added that count for a run with these options.
 fn rule_places(layers: &Layers, options: &Options) -> RulePlaces {
     let with_hosts = net::order::files_count(options);
-    layers.rule_places(options.tool.as_deref(), with_hosts)
+    layers.rule_places(options.tool.as_deref(), with_hosts, !options.isolated)
 }
 
 /// What a run is held to beside files. What the file service starts was judged by it.

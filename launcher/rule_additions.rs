@@ -65,6 +65,12 @@ impl<'a> Advisor<'a> {
         Some(RuleAddition::new(place, [Rule::Host(way.rule.clone())]))
     }
 
+    /// The rule that has the variable `name` be read as an addition, unless those of files grant none.
+    pub(crate) fn variable_addition(&self, name: &str) -> Option<RuleAddition<'a>> {
+        let place = self.rule_places.variables.as_ref()?.get(|later| later.name == name);
+        Some(RuleAddition::new(place, [Rule::Variable(name.to_owned())]))
+    }
+
     /// The rule about the program `key` as an addition, or in the place of the one that is there. Those of lower files,
     /// and of a tool's run without it, it outweighs.
     pub(crate) fn program_addition(

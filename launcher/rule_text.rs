@@ -23,6 +23,8 @@ pub(crate) enum Rule {
     External(String, Capabilities),
     /// Of `access.net`.
     Host(NetRule),
+    /// Of `access.env`: the name of a variable that may be read.
+    Variable(String),
     /// Of `access.commands`, by its key there.
     Program(String, CommandRule),
 }
@@ -45,6 +47,7 @@ impl Rule {
         match self {
             Self::File(..) | Self::External(..) => Part::Files,
             Self::Host(..) => Part::Hosts,
+            Self::Variable(..) => Part::Variables,
             Self::Program(..) => Part::Programs,
         }
     }
@@ -54,7 +57,7 @@ impl Rule {
         match self {
             Self::File(path, _) | Self::External(path, _) => path.clone(),
             Self::Host(rule) => rule.to_string(),
-            Self::Program(key, _) => key.clone(),
+            Self::Variable(key) | Self::Program(key, _) => key.clone(),
         }
     }
 
@@ -81,6 +84,9 @@ impl Rule {
                 let path = path_prefix.clone().map(|path| ("path_prefix", Value::Text(path)));
                 host.chain(port).chain(path).chain([("allow", Value::Flag(*allow))]).collect()
             }
+            Self::Variable(name) => {
+                vec![("name", Value::Text(name.clone())), ("read", Value::Flag(true))]
+            }
             Self::Program(_, CommandRule { args, envs, .. }) => {
                 let lines = |lines: &Vec<Vec<String>>| {
                     Value::List(lines.iter().map(|line| Value::of_texts(line)).collect())
@@ -95,8 +101,8 @@ impl Rule {
     /// Its header below `table`, in which rules of its part are.
     fn header(&self, table: &str) -> String {
         match self {
-            Self::File(..) | Self::External(..) | Self::Host(..) => format!("[[{table}]]"),
             Self::Program(name, _) => format!("[{table}.{}]", key(name)),
+            _ => format!("[[{table}]]"),
         }
     }
 
@@ -113,9 +119,9 @@ impl Rule {
         };
         let item = item(notation, &keys);
         match (self, notation) {
-            (Self::File(..) | Self::External(..) | Self::Host(..), _) => item + "\n",
             (Self::Program(name, _), Notation::Toml) => format!("{} = {item}\n", key(name)),
             (Self::Program(name, _), Notation::Json) => format!("{}: {item}\n", json_string(name)),
+            _ => item + "\n",
         }
     }
 

@@ -18,6 +18,7 @@ use jp_confine_policy::Capabilities;
 use serde::{Deserialize, Serialize};
 
 use self::kept::{of_last_run, replace};
+use self::missed::Missed;
 use self::moved::Mounted;
 pub(crate) use self::served::Served;
 
@@ -59,11 +60,11 @@ struct Head {
     gap: Option<String>,
     /// Variables that it may have missed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    missed: Vec<String>,
+    withheld: Vec<Missed>,
 }
 
 /// Rules that allow something, and where they belong.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Rules {
     /// As the policy file has them: in JSON where it is JSON.
     toml: Option<String>,
@@ -212,7 +213,7 @@ impl Ended<'_> {
             denials: self.denials.total() + hidden,
             together: self.together(),
             gap: self.denials.gap.map(|gap| gap.to_string()),
-            missed: self.missed.to_owned(),
+            withheld: self.missed.iter().map(|name| Missed::of(name, &self.advisor)).collect(),
         };
         let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
         let mut earlier = if for_tool { of_last_run(context, workspace)? } else { None };
@@ -361,7 +362,7 @@ pub(crate) fn last(context: &Context, options: &Options, json: bool) -> Result<u
     }
     match found {
         Some((head, mut denials)) if json => {
-            denials.extend(head.missed.iter().map(|name| missed::explained(name, &head)));
+            denials.extend(head.withheld.iter().map(|one| one.explained(&head)));
             report::json(&denials)?;
         }
         None if json => report::output("[]\n")?,

@@ -93,8 +93,8 @@ fn is_made_up(denial: &Denial, run: Past<'_>) -> bool {
             && (made_up::may_be_drawn_for_oneself(name) || replaced(denial).is_some());
         let is_its_directory =
             denial.call.starts_with(b"mkd") && made_up::is_drawn_behind(program(denial), name);
-        let is_own_directory = denial.call == PRIVATE_DIRECTORY.to_bytes()
-            && (made_up::may_be_drawn_anew(name) || made_up::has_drawn_number(name));
+        let is_own_directory =
+            denial.call == PRIVATE_DIRECTORY.to_bytes() && made_up::may_be_drawn_for_oneself(name);
         let is_socket = denial.call == b"bind" && made_up::may_be_drawn_for_socket(name);
         // It makes nothing else.
         let is_of_mktemp = program(denial) == b"mktemp";

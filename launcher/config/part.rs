@@ -5,6 +5,7 @@
 pub(crate) enum Part {
     Files,
     Hosts,
+    Variables,
     Programs,
 }
 
@@ -14,6 +15,7 @@ impl Part {
         match self {
             Self::Files => "fs",
             Self::Hosts => "net",
+            Self::Variables => "env",
             Self::Programs => "commands",
         }
     }
@@ -21,13 +23,13 @@ impl Part {
     /// The tables that it may be in: programs have a place in what JP had before `access`, too.
     pub(super) const fn tables(self) -> &'static [&'static str] {
         match self {
-            Self::Files | Self::Hosts => &["access"],
+            Self::Files | Self::Hosts | Self::Variables => &["access"],
             Self::Programs => &["access", "sandbox"],
         }
     }
 
     /// Whether it is a list, which may say how it merges; else a table, in which each rule has a key of its own.
     pub(crate) const fn is_list(self) -> bool {
-        matches!(self, Self::Files | Self::Hosts)
+        !matches!(self, Self::Programs)
     }
 }

@@ -191,6 +191,7 @@ impl RulePlace {
             Part::Hosts => {
                 Rule::Host(NetRule { host: "localhost".to_owned(), ..NetRule::default() })
             }
+            Part::Variables => Rule::Variable("A".to_owned()),
             Part::Programs => Rule::Program("\u{1}".to_owned(), CommandRule::default()),
         }
     }
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_about_hosts_are_written_as_those_about_files() {
+    fn rules_about_hosts_and_variables_are_written_as_those_about_files() {
         let rule = "{host = 'a.b'}";
         let rows = [
             (String::new(), None, "[[access.net]]"),
@@ -270,6 +271,8 @@ mod tests {
         for (text, tool, expected) in rows {
             assert_eq!(form_of(Part::Hosts, &text, tool), expected, "{text}");
         }
+        assert_eq!(form_of(Part::Variables, "", None), "[[access.env]]");
+        assert_eq!(form_of(Part::Variables, "access.env = [{name = 'A'}]\n", None), "access.env");
     }
 
     /// A program may be called `value`, which of a list says what is in it.

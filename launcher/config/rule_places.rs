@@ -1,6 +1,7 @@
 //! In which lists a rule may be written. Where layers say how they merge, one that is added to the last file may
 //! come before another that is about the same, and of these the last decides (spec §2.6).
 
+use jp_confine_policy::env::EnvRule;
 use jp_confine_policy::layers::{self, Layer, Layered, Merged, Strategy};
 use jp_confine_policy::model::FsRule;
 use jp_confine_policy::net::NetRule;
@@ -58,12 +59,27 @@ impl Listed for NetRule {
     }
 }
 
+impl Listed for EnvRule {
+    const PART: Part = Part::Variables;
+
+    fn tried() -> Self {
+        Self { name: TRIED.to_owned(), ..Self::default() }
+    }
+
+    fn lists<'f>(file: &'f File, tool: Option<&str>) -> [Option<&'f Layered<Self>>; 2] {
+        let mut both = resources::of(file, tool).map(|all| all.env.as_ref());
+        [both.next().flatten(), both.next().flatten()]
+    }
+}
+
 /// Where rules of each kind may be added.
 #[derive(Clone, Debug)]
 pub(crate) struct RulePlaces {
     pub(crate) files: ListPlaces<FsRule>,
     /// None where those of files do not count.
     pub(crate) hosts: Option<ListPlaces<NetRule>>,
+    /// None where those of files grant none.
+    pub(crate) variables: Option<ListPlaces<EnvRule>>,
     /// Of those about one program the last counts, whole.
     pub(crate) programs: RulePlace,
 }
@@ -97,10 +113,13 @@ impl RulePlaces {
     #[cfg(test)]
     pub(crate) fn of_nobody() -> &'static Self {
         let place = |part| RulePlace::of_text("", part, None);
-        let (files, hosts) = (place(Part::Files), place(Part::Hosts));
         Box::leak(Box::new(Self {
-            files: ListPlaces { preferred: files, candidates: Vec::new() },
-            hosts: Some(ListPlaces { preferred: hosts, candidates: Vec::new() }),
+            files: ListPlaces { preferred: place(Part::Files), candidates: Vec::new() },
+            hosts: Some(ListPlaces { preferred: place(Part::Hosts), candidates: Vec::new() }),
+            variables: Some(ListPlaces {
+                preferred: place(Part::Variables),
+                candidates: Vec::new(),
+            }),
             programs: place(Part::Programs),
         }))
     }
@@ -108,14 +127,20 @@ impl RulePlaces {
 
 impl Layers {
     /// The places for rules of `tool`, if one is named, before [`Self::declared`] takes the rules out; with those for
-    /// rules about hosts if `with_hosts`.
-    pub(crate) fn rule_places(&self, tool: Option<&str>, with_hosts: bool) -> RulePlaces {
+    /// rules about hosts if `with_hosts`, and about variables if `with_variables`.
+    pub(crate) fn rule_places(
+        &self,
+        tool: Option<&str>,
+        with_hosts: bool,
+        with_variables: bool,
+    ) -> RulePlaces {
         let lists_programs =
             |file: &File| resources::of(file, tool).any(|all| all.commands.is_some());
         let programs = &self.files()[self.preferred(lists_programs)];
         RulePlaces {
             files: self.list_places(tool),
             hosts: with_hosts.then(|| self.list_places(tool)),
+            variables: with_variables.then(|| self.list_places(tool)),
             programs: RulePlace::of(programs, Part::Programs, tool),
         }
     }

@@ -6,6 +6,10 @@ use super::tally::{self, Tally};
 use super::tree::{self, Purpose, Rule, is_below};
 use super::{Learned, protect};
 
+/// Above what is kept out though it was used, if to be told nothing but that something is there, or is not.
+const IN_VAIN: &str = "kept out: programs only tried to make what is there already, or looked for what is not there, \
+                       and are told so without a grant";
+
 /// The lines above `rule`, without what makes them comments.
 pub(super) fn lines(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Vec<String> {
     if tally.paths.is_empty() && rule.purpose.takes_out() {
@@ -18,9 +22,7 @@ pub(super) fn lines(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Vec<St
     if rule.purpose.takes_out() {
         let told = tally.uses().difference(rule.caps);
         if !told.is_empty() {
-            lines.push(
-                "kept out: what is there already, or is not, is told all the same".to_owned(),
-            );
+            lines.push(IN_VAIN.to_owned());
         }
         return lines;
     }

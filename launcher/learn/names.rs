@@ -1,10 +1,9 @@
 //! What names tell: which files hold secrets, and which decide what runs.
 
 /// Names of files that hold secrets, and of directories for them.
-const SECRET_NAMES: [&[u8]; 22] = [
+const SECRET_NAMES: [&[u8]; 15] = [
     b"_netrc",
-    b".secrets",
-    b"kubeconfig",
+    b"admin.conf",
     b".env",
     b".envrc",
     b".ssh",
@@ -16,34 +15,60 @@ const SECRET_NAMES: [&[u8]; 22] = [
     b".pgpass",
     b".htpasswd",
     b".dockercfg",
-    b".vault-token",
-    b".git-credentials",
-    b".my.cnf",
     b".s3cfg",
     b".boto",
-    b"secret.yaml",
-    b"secret.yml",
-    b"secret.json",
 ];
+/// The same, be there a dot before it: all in such a directory may hold a secret.
+const SECRET_DIRECTORIES: [&[u8]; 5] =
+    [b"secret", b"secrets", b"private", b"credentials", b"passwords"];
 /// Beginnings of such names.
-const SECRET_STARTS: [&[u8]; 7] =
-    [b".env.", b".env-", b".env_", b"id_", b"credentials", b"secrets.", b"terraform.tfstate"];
+const SECRET_STARTS: [&[u8]; 5] = [b".env.", b".env-", b".env_", b"id_", b"terraform.tfstate"];
 /// Endings of such names.
-const SECRET_ENDS: [&[u8]; 14] = [
+const SECRET_ENDS: [&[u8]; 15] = [
     b".env",
     b".p8",
     b".tfstate",
     b".pem",
     b".key",
+    b".gpg",
     b".p12",
     b".pfx",
     b".jks",
     b".keystore",
     b".kdbx",
     b".ppk",
-    b"credentials.json",
+    b".my.cnf",
     b".tfvars",
     b".tfvars.json",
+];
+/// Words, and ends of words, in the names of files that hold secrets.
+const SECRET_WORDS: [&[u8]; 14] = [
+    b"secret",
+    b"secrets",
+    b"token",
+    b"tokens",
+    b"password",
+    b"passwords",
+    b"passwd",
+    b"passphrase",
+    b"credential",
+    b"credentials",
+    b"kubeconfig",
+    b"adminsdk",
+    b"apikey",
+    b"apikeys",
+];
+/// Words that say so behind another one, as in `deploy_key`.
+const SECRET_SECOND_WORDS: [&[u8]; 2] = [b"key", b"keys"];
+/// What stands behind a dot in the names of sources, of what is built of them, and of pictures: their words tell what
+/// they are about, not what they hold.
+const CODE: [&[u8]; 62] = [
+    b"a", b"c", b"cc", b"cjs", b"class", b"clj", b"cpp", b"cs", b"css", b"cts", b"cxx", b"d",
+    b"dart", b"ejs", b"erb", b"erl", b"ex", b"exs", b"gif", b"go", b"h", b"hbs", b"hh", b"hpp",
+    b"hs", b"htm", b"html", b"hxx", b"java", b"js", b"jsx", b"kt", b"less", b"lua", b"m", b"mjs",
+    b"ml", b"mm", b"mts", b"o", b"php", b"pl", b"pm", b"png", b"proto", b"py", b"pyc", b"pyi",
+    b"rb", b"rlib", b"rmeta", b"rs", b"sass", b"scala", b"scss", b"so", b"svelte", b"svg",
+    b"swift", b"ts", b"tsx", b"vue",
 ];
 /// What is in the names of files with the key of a service account, which are JSON.
 const ACCOUNTS: [&[u8]; 3] = [b"service-account", b"service_account", b"serviceaccount"];
@@ -55,12 +80,34 @@ const SECRET_PLACES: [[&[u8]; 2]; 3] =
 /// The same of such at the top of the workspace: elsewhere translations are called so.
 const SECRET_AT_TOP: &[u8] = b"auth.json";
 
-/// Whether what is at this path, workspace-relative, may hold a secret, by its name or that of a directory it is in.
+/// Whether what is at this path, workspace-relative, may hold a secret, by its name or that of a directory it is in:
+/// be it a file or a directory.
 pub(crate) fn is_secret(path: &[u8]) -> bool {
     let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
     path == SECRET_AT_TOP
         || names.iter().any(|name| is_secret_name(name))
         || names.windows(2).any(|pair| SECRET_PLACES.iter().any(|place| pair == place))
+}
+
+/// Whether what is at this path, if that is a file, may hold a secret by the words of its name.
+pub(crate) fn is_secret_file(path: &[u8]) -> bool {
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default().to_ascii_lowercase();
+    let mut suffixes = name.split(|&byte| byte == b'.').skip(1);
+    let is_code = suffixes.any(|suffix| CODE.contains(&suffix));
+    !is_code && (has_secret_word(&name) || has_secret_second_word(&name))
+}
+
+fn has_secret_word(name: &[u8]) -> bool {
+    let mut words = name.split(|byte| !byte.is_ascii_alphanumeric());
+    words.any(|word| SECRET_WORDS.iter().any(|end| word.ends_with(end)))
+}
+
+fn has_secret_second_word(name: &[u8]) -> bool {
+    let mut parts = name.split(|&byte| byte == b'.');
+    parts.any(|part| {
+        let words = part.split(|byte| !byte.is_ascii_alphanumeric());
+        words.skip(1).any(|word| SECRET_SECOND_WORDS.contains(&word))
+    })
 }
 
 /// Whoever gives such a name does not mind its case.
@@ -73,6 +120,7 @@ fn is_secret_name(name: &[u8]) -> bool {
 fn is_secret_in_lower_case(name: &[u8]) -> bool {
     let holds = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
     SECRET_NAMES.contains(&name)
+        || SECRET_DIRECTORIES.contains(&name.strip_prefix(b".").unwrap_or(name))
         || SECRET_STARTS.iter().any(|start| name.starts_with(start))
         || SECRET_ENDS.iter().any(|end| name.ends_with(end))
         || name.ends_with(b".json") && ACCOUNTS.iter().any(|part| holds(part))
@@ -94,74 +142,59 @@ pub(crate) fn decides_what_runs(path: &[u8]) -> bool {
 mod tests {
     use super::*;
 
+    fn may_hold_a_secret(path: &str) -> bool {
+        is_secret(path.as_bytes()) || is_secret_file(path.as_bytes())
+    }
+
     #[test]
     fn names_that_hold_secrets_or_run_things() {
-        for name in [
-            ".env",
-            ".env.local",
-            "server.pem",
-            "id_rsa",
-            "credentials.json",
-            ".netrc",
-            "master.key",
-            "key.p12",
-            "store.jks",
-            ".pgpass",
-            ".pypirc",
-            ".envrc",
-            ".vault-token",
-            "secrets.yml",
-            "gcp-credentials.json",
-            ".kube/config",
-            "sub/.docker/config.json",
-            "SERVER.KEY",
-            "prod.env",
-            "terraform.tfstate",
-            "kubeconfig",
-            "server.key.bak",
-            "server.pem.old",
-            "sub/.env~",
-            ".npmrc.orig",
-            ".env-prod",
-            ".env_test",
-            "prod.tfvars",
-            "prod.auto.tfvars.json",
-            "terraform.tfstate.backup",
-            "terraform.tfstate.1700000000.backup",
-            "k8s/secret.yaml",
-            ".my.cnf",
-            ".s3cfg",
-            ".boto",
-            "auth.json",
-            ".composer/auth.json",
-            "my-service-account-key.json",
-            "serviceAccountKey.json",
-        ] {
+        let names = ".env .env.local server.pem id_rsa .netrc master.key key.p12 store.jks .pgpass .pypirc .envrc \
+                     .kube/config sub/.docker/config.json SERVER.KEY prod.env terraform.tfstate server.key.bak \
+                     server.pem.old sub/.env~ .npmrc.orig .env-prod .env_test prod.tfvars prod.auto.tfvars.json \
+                     terraform.tfstate.backup terraform.tfstate.1700000000.backup .my.cnf .s3cfg .boto auth.json \
+                     .composer/auth.json my-service-account-key.json serviceAccountKey.json admin.conf key.gpg";
+        for name in names.split_whitespace() {
             assert!(is_secret(name.as_bytes()), "{name}");
         }
-        for name in [
-            "config",
-            "kube/config",
-            ".docker/other.json",
-            "keys",
-            "secrets",
-            "a.keys",
-            "key",
-            "file.bak",
-            "main.rs~",
-            "locales/en/auth.json",
-            "auth.json5",
-            "secret.rs",
-            "service-account.yaml",
-            "serviceaccount.go",
-            "variables.tf",
-            ".environment",
-        ] {
-            assert!(!is_secret(name.as_bytes()), "{name}");
+        let names = "config kube/config .docker/other.json keys a.keys key file.bak main.rs~ locales/en/auth.json \
+                     auth.json5 service-account.yaml serviceaccount.go variables.tf .environment environment \
+                     identity pem sub/ssh/deploy";
+        for name in names.split_whitespace() {
+            assert!(!may_hold_a_secret(name), "{name}");
         }
-        assert!(is_secret(b"sub/.ssh/deploy") && !is_secret(b"sub/ssh/deploy"));
-        assert!(!is_secret(b"environment") && !is_secret(b"identity") && !is_secret(b"pem"));
+        assert!(is_secret(b"sub/.ssh/deploy"));
         assert!(decides_what_runs(b".git/hooks") && decides_what_runs(b"sub/.git/config"));
         assert!(!decides_what_runs(b"x.git/config") && !decides_what_runs(b".git/index"));
+    }
+
+    #[test]
+    fn files_of_secrets_are_known_by_the_words_of_their_names() {
+        let names = "credentials.json secrets.yml gcp-credentials.json .vault-token .git-credentials k8s/secret.yaml \
+                     .credentials .token token.txt github_token passwords.txt secret secret.txt deploy_key \
+                     private_key.asc client_secret.json client_secret_123.apps.json gcp-key.json \
+                     firebase-adminsdk.json prod.secret.yaml values-secret.yaml secrets-prod.yaml kubeconfig \
+                     kubeconfig.yaml api-keys.json clientSecret.json TOKEN token.txt.bak .netrc-token~";
+        for name in names.split_whitespace() {
+            assert!(may_hold_a_secret(name), "{name}");
+        }
+        let names = "token.rs tokenizer.py tokenizer.json password_reset.html password_reset.html.erb secret.rs \
+                     secrets.py token.d.ts __pycache__/token.cpython-312.pyc.1402341 api-key.svg lib-token.rmeta \
+                     secretary.txt monkey.json hot-keyboard.json key-value.json";
+        for name in names.split_whitespace() {
+            assert!(!may_hold_a_secret(name), "{name}");
+        }
+    }
+
+    /// Words alone say nothing of a directory: packages and sources are called so.
+    #[test]
+    fn directories_of_secrets_are_called_that_alone() {
+        for name in ["secrets/a", "sub/private/a.rs", ".credentials/x/y", "Secret/a", "passwords/a"]
+        {
+            assert!(is_secret(name.as_bytes()), "{name}");
+        }
+        for name in ["js-tokens/index.js", "token/mod.rs", "tokens/colors.json", "private-parts/a"]
+        {
+            assert!(!may_hold_a_secret(name), "{name}");
+        }
     }
 }

@@ -44,27 +44,31 @@ pub(crate) fn keep_denied(stage: &Stage<'_>, rules: &mut Vec<Rule>) {
 }
 
 /// Where a directory stands for names that will be others next time, leaves everything in it that was there before
-/// and has no rule as it was: readable where the directory was listed. In the workspace itself that is always so,
-/// elsewhere where these are few, and for what is on the way to what was used. Goes before [`protect`], which is to
-/// know how little is granted there. Returns where there is too much for that, and how much of it.
+/// and has no rule as it was: readable where the directory was listed. That is so where these are few, and always for
+/// what is on the way to what was used, for what is closed, and at the top of the workspace for what could be changed.
+/// Goes before [`protect`], which is to know how little is granted there. Returns where there is too much for that, and
+/// how much of it.
 pub(crate) fn keep_what_was_there(
     stage: &Stage<'_>,
     uses: &Uses,
     rules: &mut Vec<Rule>,
 ) -> BTreeMap<Vec<u8>, usize> {
-    let passing: Vec<Vec<u8>> = rules
+    let passing: Vec<(Vec<u8>, Capabilities)> = rules
         .iter()
         .filter(|rule| matches!(rule.purpose, Purpose::Passing | Purpose::Opened))
         .filter(|rule| !is_moved(stage, uses, &rule.path))
-        .map(|rule| rule.path.clone())
+        .map(|rule| (rule.path.clone(), rule.caps))
         .collect();
     let mut crowds = BTreeMap::new();
-    for directory in passing {
+    let changes_nothing = Capabilities::READ.union(Capabilities::CREATE);
+    for (directory, caps) in passing {
         let kept = kept_in(stage, uses, rules, &directory);
         let leads = |kept: &Rule| rules.iter().any(|rule| is_below(&rule.path, &kept.path));
-        let (ways, unused): (Vec<Rule>, Vec<Rule>) = kept.into_iter().partition(leads);
-        rules.extend(ways);
-        if directory.is_empty() || unused.len() <= FEW {
+        let is_certain = |kept: &Rule| leads(kept) || is_closed(stage, uses, &kept.path);
+        let (certain, unused): (Vec<Rule>, Vec<Rule>) = kept.into_iter().partition(is_certain);
+        rules.extend(certain);
+        let may_be_all = !directory.is_empty() || changes_nothing.contains(caps);
+        if unused.len() <= FEW || !may_be_all {
             rules.extend(unused);
         } else {
             crowds.insert(directory, unused.len());
@@ -101,12 +105,15 @@ fn kept_in(stage: &Stage<'_>, uses: &Uses, rules: &[Rule], directory: &[u8]) -> 
         .filter(|path| !stays.contains(&path.as_slice()))
         .filter(|path| !rules.iter().any(|rule| rule.path == *path))
         .map(|path| {
-            let is_closed = stage.is_secret(&path)
-                || names::is_history(name(&path)) && is_unused(stage, uses, &path);
-            let caps = if is_closed { Capabilities::NONE } else { listed };
+            let caps = if is_closed(stage, uses, &path) { Capabilities::NONE } else { listed };
             Rule { path, caps, purpose: Purpose::Withholds }
         })
         .collect()
+}
+
+/// Whether what is at `path` is not even read by whoever lists the directory it is in.
+fn is_closed(stage: &Stage<'_>, uses: &Uses, path: &[u8]) -> bool {
+    stage.is_secret(path) || names::is_history(name(path)) && is_unused(stage, uses, path)
 }
 
 /// The search for what is to be taken out.

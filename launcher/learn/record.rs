@@ -78,8 +78,9 @@ pub(crate) struct Use {
     pub(crate) how: How,
     /// The bits of the capabilities that it takes; of a move or link they follow from what it is.
     pub(crate) bits: u8,
-    /// What it made has the number of a process in its name: its own, or that of one which started it.
-    pub(crate) numbered: bool,
+    /// What it made will have another name next time: one with the number of the process, or of one which started it,
+    /// or one that was drawn, as that of what is made for its owner alone may be.
+    pub(crate) drawn: bool,
     /// The program's path.
     pub(crate) program: Vec<u8>,
 }
@@ -91,7 +92,7 @@ pub(crate) struct Part<'u> {
     pub(crate) caps: Capabilities,
     /// Nothing was there before.
     pub(crate) made: bool,
-    /// It was made by a program that draws the names of what it makes, or has the number of one in its name.
+    /// It will have another name next time, or was made by a program that draws the names of all that it makes.
     pub(crate) drawn: bool,
     /// It is a directory that was opened, and not listed.
     pub(crate) opened: bool,
@@ -114,11 +115,11 @@ impl Use {
             }
         };
         let made = matches!(self.how, How::Moved | How::Linked);
-        let drawn = made && self.numbered;
+        let drawn = made && self.drawn;
         let second =
             second.map(|caps| Part { path: &self.other, caps, made, drawn, opened: false });
         let made = self.how == How::Made;
-        let drawn = made && (self.numbered || made_up::draws_names(&self.program));
+        let drawn = made && (self.drawn || made_up::draws_names(&self.program));
         let opened = self.how == How::Opened;
         let first = Part { path: &self.path, caps: first, made, drawn, opened };
         std::iter::once(first).chain(second).filter(|part| !part.caps.is_empty())
@@ -244,7 +245,7 @@ impl Uses {
 fn encode(one: &Use, count: u64) -> Vec<u8> {
     let how = How::ALL.iter().position(|how| *how == one.how).unwrap_or_default();
     let texts = [&one.path, &one.other, &one.program];
-    let mut bytes = vec![one.bits, u8::from(one.numbered), u8::try_from(how).unwrap_or_default()];
+    let mut bytes = vec![one.bits, u8::from(one.drawn), u8::try_from(how).unwrap_or_default()];
     bytes.extend(count.to_le_bytes());
     for text in texts {
         bytes.extend(u32::try_from(text.len()).unwrap_or_default().to_le_bytes());
@@ -255,7 +256,7 @@ fn encode(one: &Use, count: u64) -> Vec<u8> {
 
 /// The first use in `bytes`, how often it occurred, and what follows; `None` where it is not whole.
 fn decode(bytes: &[u8]) -> Option<(Use, u64, &[u8])> {
-    let ([bits, numbered, how], rest) = bytes.split_first_chunk()?;
+    let ([bits, drawn, how], rest) = bytes.split_first_chunk()?;
     let (count, rest) = rest.split_first_chunk()?;
     let (lengths, rest) = rest.split_first_chunk::<12>()?;
     let mut rest = rest;
@@ -268,8 +269,8 @@ fn decode(bytes: &[u8]) -> Option<(Use, u64, &[u8])> {
     }
     let [path, other, program] = texts;
     let how = *How::ALL.get(usize::from(*how))?;
-    let (bits, numbered) = (*bits, *numbered != 0);
-    let one = Use { path, other, how, bits, numbered, program };
+    let (bits, drawn) = (*bits, *drawn != 0);
+    let one = Use { path, other, how, bits, drawn, program };
     Some((one, u64::from_le_bytes(*count), rest))
 }
 
@@ -280,8 +281,8 @@ mod tests {
     fn one(path: &[u8], how: How) -> Use {
         let other = if how == How::Moved { b"/w/\xff".to_vec() } else { Vec::new() };
         let program = b"/bin/sh".to_vec();
-        let (bits, numbered) = (Capabilities::READ.bits(), how == How::Moved);
-        Use { path: path.to_vec(), other, how, bits, numbered, program }
+        let (bits, drawn) = (Capabilities::READ.bits(), how == How::Moved);
+        Use { path: path.to_vec(), other, how, bits, drawn, program }
     }
 
     #[test]

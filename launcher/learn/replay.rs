@@ -75,6 +75,7 @@ impl<'a> Stage<'a> {
     pub(crate) fn is_secret(&self, path: &[u8]) -> bool {
         let is_below = |apart: &PathBuf| self.place(path).starts_with(apart);
         names::is_secret(path)
+            || names::is_secret_file(path) && !self.place(path).is_dir()
             || self.is_sensitive(path)
             || self.set_aside.iter().chain(&self.led_to).any(is_below)
     }

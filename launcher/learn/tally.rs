@@ -155,7 +155,7 @@ mod tests {
             other: Vec::new(),
             how: How::Used,
             bits: 1,
-            numbered: false,
+            drawn: false,
             program: program.into_os_string().into_encoded_bytes(),
         };
         let own = std::env::current_exe().expect("a program");

@@ -110,10 +110,14 @@ fn numbers_of_processes_may_be_anywhere_in_a_name() {
 
 #[test]
 fn names_that_are_made_up_to_others() {
-    for (name, other) in [(".a.TfTAK7", "a"), ("a.TfTAKB", "a"), (".a.b.TfTAK7", "a.b")] {
+    for (name, other) in
+        [(".a.TfTAK7", "a"), ("a.TfTAKB", "a"), (".a.b.TfTAK7", "a.b"), (".a.psqcfd", "a")]
+    {
         assert!(is_drawn_to(name.as_bytes(), other.as_bytes()), "{name}");
     }
-    for (name, other) in [(".a.TfTAK7", "b"), ("a.backup", "a"), ("a.o", "a"), (".Xa9kQz", "")] {
+    for (name, other) in
+        [(".a.TfTAK7", "b"), ("a.backup", "a"), (".a.backup", "a"), ("a.o", "a"), (".Xa9kQz", "")]
+    {
         assert!(!is_drawn_to(name.as_bytes(), other.as_bytes()), "{name}");
     }
 }
@@ -159,6 +163,14 @@ fn names_that_may_be_drawn_for_a_program_itself() {
         "a3062097876.tmp",
         "3062097876",
         "a1544864396",
+        "tmpoowufqxi",
+        "tmp_ypagqjl",
+        "tmpoowufqxi.json",
+        "b7oowufq3",
+        "bzkqwtrpd",
+        ".list.psqcfd",
+        ".list.Psqcfd",
+        ".a.tar.X1EIBO",
     ] {
         assert!(may_be_drawn_for_oneself(name.as_bytes()), "{name}");
     }
@@ -178,6 +190,15 @@ fn names_that_may_be_drawn_for_a_program_itself() {
         "xml2json",
         "xml2json.py",
         "mp3_list.txt",
+        "tmpdirectory",
+        "template",
+        "tmpfiles",
+        "b",
+        "backup_dir",
+        ".config.backup",
+        ".eslintrc.custom",
+        ".psqcfd",
+        "list.psqcfd",
     ] {
         assert!(!may_be_drawn_for_oneself(name.as_bytes()), "{name}");
     }

@@ -62,12 +62,12 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
     let shown = entries(&mut text, about, &told, style);
     let more = (distinct - shown) as u64 + denials.untold();
     let more = (more > 0).then(|| format!("and {more} more"));
+    let kept = || {
+        "all of them, and rules to paste: ".to_owned() + &about.advisor.here.command("why --last")
+    };
     let rest = match (about.kept, about.logged) {
         _ if total == 0 => None,
-        (true, _) => Some(
-            "all of them, and rules to paste: ".to_owned()
-                + &about.advisor.here.command("why --last"),
-        ),
+        (true, _) => Some(kept()),
         (false, false) => Some("all of them, as they happen: --events FILE".to_owned()),
         (false, true) => None,
     };
@@ -85,7 +85,10 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
         );
     }
     if !about.missed.is_empty() {
-        let _ = writeln!(text, "{} {}", style.name(), missed(about.missed, about.program));
+        let _ = writeln!(text, "{} {}", style.name(), missed(about));
+        if total == 0 && about.kept {
+            let _ = writeln!(text, "  {}", kept());
+        }
     }
     if let Some(gap) = denials.gap {
         let _ = writeln!(text, "{} {gap}", style.name());
@@ -93,24 +96,23 @@ pub(crate) fn block(about: Circumstances<'_>, style: Style) -> String {
     text
 }
 
-/// The variables that were withheld, as many as one line has room for.
-fn missed(names: &[String], program: &OsStr) -> String {
-    let noun = if names.len() == 1 { "variable" } else { "variables" };
-    let begin = format!("{} {noun} withheld from {}: ", names.len(), called(program.as_bytes()));
-    let end = "; allow: --env NAME";
-    let mut shown = String::new();
-    for (count, name) in names.iter().enumerate() {
-        let separator = if count == 0 { "" } else { ", " };
-        let parts = [NAME, &begin, &shown, separator, name, " …", end];
-        let length: usize = parts.iter().map(|part| width(part)).sum();
-        if count > 0 && length >= WIDTH {
-            shown.push_str(" …");
+/// The variables that were withheld, as the options that grant them, as many as one line has room for.
+fn missed(about: Circumstances<'_>) -> String {
+    let count = about.missed.len();
+    let noun = if count == 1 { "variable" } else { "variables" };
+    let program = called(about.program.as_bytes());
+    let mut line = format!("{count} {noun} withheld from {program}; allow:");
+    for (place, name) in about.missed.iter().enumerate() {
+        let option = format!(" --env {}", quoted(name.as_bytes()));
+        let more = if place + 1 == count { "" } else { " …" };
+        let length: usize = [NAME, " ", &line, &option, more].map(width).iter().sum();
+        if place > 0 && length > WIDTH {
+            line.push_str(more);
             break;
         }
-        shown.push_str(separator);
-        shown.push_str(name);
+        line.push_str(&option);
     }
-    format!("{begin}{shown}{end}")
+    line
 }
 
 /// The denials that are worth a word. That a program looked for what is not there, or would have removed a directory

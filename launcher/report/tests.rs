@@ -299,11 +299,17 @@ fn a_part_of_what_is_to_be_added_is_not_given_as_the_whole() {
 #[test]
 fn variables_are_one_line_whatever_they_are_called() {
     let names = |count: usize| (0..count).map(|n| format!("NAME_{n}")).collect::<Vec<_>>();
-    let begin = "jp-confine: 1 variable withheld from sh: ";
-    assert_eq!(rendered(&[], false, &names(1)), format!("{begin}NAME_0; allow: --env NAME\n"));
+    let all = "  all of them, and rules to paste: jp-confine why --last\n";
+    let begin = "jp-confine: 1 variable withheld from sh; allow: --env ";
+    assert_eq!(rendered(&[], false, &names(1)), format!("{begin}NAME_0\n{all}"));
+    let odd = ["A B".to_owned()];
+    assert_eq!(rendered(&[], false, &odd), format!("{begin}'A B'\n{all}"));
     let text = rendered(&[], false, &names(300));
-    assert!(text.starts_with("jp-confine: 300 variables withheld from sh: NAME_0, "));
-    assert!(text.lines().count() == 1 && text.chars().count() <= 81, "{text}");
+    assert!(text.starts_with(
+        "jp-confine: 300 variables withheld from sh; allow: --env NAME_0 --env NAME_1 …\n"
+    ));
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.ends_with(all), "{text}");
     let long = "X".repeat(100);
     assert_eq!(rendered(&[], false, std::slice::from_ref(&long)).matches(&long).count(), 1);
 }

@@ -1,8 +1,11 @@
 //! What a learner is told of the calls that the policy allowed.
 
+use std::ffi::CStr;
+
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{Request, Verdict};
 use jp_confine_policy::image::Image;
+use jp_confine_policy::telling::{PRIVATE, PRIVATE_DIRECTORY};
 use rustix::fs::{AtFlags, FileType, statat};
 use rustix::io::Errno;
 
@@ -91,20 +94,20 @@ impl Task<'_> {
     pub(crate) fn learn_pair(&self, how: How, path: &[u8], other: &[u8], caps: Capabilities) {
         let Some(learner) = &self.policy.learner else { return };
         if !caps.is_empty() {
-            let numbered = match how {
-                How::Made => self.is_numbered(path),
+            let drawn = match how {
+                How::Made => self.is_numbered(path) || self.may_be_drawn(path),
                 How::Moved | How::Linked => self.is_numbered(other),
                 _ => false,
             };
             let (other, bits) = (other.to_vec(), caps.bits());
-            learner.add(Use { other, bits, numbered, ..self.bare_use(how, path) });
+            learner.add(Use { other, bits, drawn, ..self.bare_use(how, path) });
         }
     }
 
     /// A use of the caller's that takes nothing.
     fn bare_use(&self, how: How, path: &[u8]) -> Use {
         let (path, program) = (path.to_vec(), program_of(&self.caller));
-        Use { path, other: Vec::new(), how, bits: 0, numbered: false, program }
+        Use { path, other: Vec::new(), how, bits: 0, drawn: false, program }
     }
 
     /// Whether the name of what is made at `path` has the number of the caller's process in it, or of one that
@@ -116,6 +119,12 @@ impl Task<'_> {
             line.any(|process| process.unsigned_abs() == number)
         };
         made_up::numbers(tree::name(path)).any(started)
+    }
+
+    /// Whether what is made at `path` is its owner's alone, under a name that may be drawn.
+    fn may_be_drawn(&self, path: &[u8]) -> bool {
+        let calls = [PRIVATE, PRIVATE_DIRECTORY].map(CStr::to_bytes);
+        calls.contains(&self.call.as_bytes()) && made_up::may_be_drawn_for_oneself(tree::name(path))
     }
 
     /// The process that started another, where that can be told.

@@ -31,7 +31,7 @@ pub(super) fn replace(
         all.truncate(MOST);
         denials = all;
     }
-    if denials.is_empty() && head.missed.is_empty() {
+    if denials.is_empty() && head.withheld.is_empty() {
         return match fs::remove_file(dir.join(FILE)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(false),

@@ -41,7 +41,9 @@ pub(super) fn show_from(cwd: &Path, head: &mut Head, denials: &mut [Explained]) 
         return;
     }
     let together = head.together.iter_mut().map(|one| &mut one.rules);
-    for rules in denials.iter_mut().map(|one| &mut one.rules).chain(together) {
+    let withheld = head.withheld.iter_mut().map(|one| &mut one.rules);
+    let denials = denials.iter_mut().map(|one| &mut one.rules);
+    for rules in denials.chain(together).chain(withheld) {
         rules.file = rules.file.take().map(|file| from(directory, cwd, &file));
     }
 }

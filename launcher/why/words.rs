@@ -17,7 +17,8 @@ pub(super) fn nothing(workspace: &Workspace) -> String {
     let explain = workspace.here.command("explain PATH");
     let verbose = workspace.here.command("-v -- PROGRAM");
     format!(
-        "no denials are on record for the last run in {root}\n\
+        "no denials are on record in {root}:\n\
+         the last run there had none, or there was none yet\n\
          what looked absent in the home may be there: {explain}\n\
          what Landlock refused by itself is on no record:\n\
          {verbose} says what it holds\n"
@@ -51,7 +52,7 @@ pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -
             let _ = writeln!(text, "{line}");
         }
     }
-    text.push_str(&missed::words(&head.missed));
+    text.push_str(&missed::words(&head.withheld));
     let gathered = head.together.iter().flat_map(|one| &one.patterns);
     let some = denials.iter().filter(|one| !one.patterns.is_empty());
     if some.clone().count() > 1 && gathered.count() == 0 {
@@ -87,12 +88,12 @@ fn everything(patterns: &[Addition]) -> String {
 
 impl Rules {
     /// One after the other.
-    fn each(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn each(&self) -> impl Iterator<Item = &str> {
         self.toml.iter().flat_map(|toml| toml.split("\n\n")).map(str::trim_end)
     }
 
     /// For people.
-    fn place(&self) -> String {
+    pub(super) fn place(&self) -> String {
         let file = self.file.as_deref().unwrap_or("the policy file");
         rule_text::place(self.list.as_deref(), self.new_list, file, self.after)
     }

@@ -242,13 +242,14 @@ impl CheckResult {
                     .to_string()
             }
             Reason::TierPromptRefused => "Ask the user.".to_string(),
-            Reason::SensitiveRefused => match self.wanted.on_path(asked) {
-                Some(caps) => format!(
-                    "Ask the user; a rule that names this very path, with {}, allows it for good.",
-                    keys(caps)
-                ),
-                None => format!("Ask the user; the flag `{flag}` with this very path allows it."),
-            },
+            // With what is asked for alone: all else there is a question of its own.
+            Reason::SensitiveRefused if self.wanted.can_be_on_path() => format!(
+                "Ask the user; a rule that names this very path, with {}, allows it for good.",
+                keys(asked)
+            ),
+            Reason::SensitiveRefused => {
+                format!("Ask the user; the flag `{flag}` with this very path allows it.")
+            }
             Reason::AbsoluteInput | Reason::InputEscape => {
                 "Use a path relative to the workspace root that stays below it.".to_string()
             }

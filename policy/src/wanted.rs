@@ -81,13 +81,9 @@ impl Wanted {
         format!("{rule}, or for {flag}")
     }
 
-    /// What a rule on the very path has to grant where `asked` is refused; `None` where there can be none.
-    pub(crate) fn on_path(&self, asked: Capabilities) -> Option<Capabilities> {
-        match self {
-            Self::New { held, .. } => Some(held.union(asked)),
-            Self::Known(_) => Some(asked),
-            Self::OnLink(_) | Self::Nothing => None,
-        }
+    /// Whether a rule can be on the very path.
+    pub(crate) const fn can_be_on_path(&self) -> bool {
+        matches!(self, Self::New { .. } | Self::Known(_))
     }
 }
 

@@ -287,6 +287,7 @@ fn the_last_run_is_explained_and_no_other() {
     let scratch = tree();
     let nothing = product(&scratch, &["why", "--last"]).run();
     nothing.assert_ok().assert_stdout("no denials are on record").assert_stdout("explain PATH");
+    nothing.assert_stdout("the last run there had none, or there was none yet");
     nothing.assert_stdout("what Landlock refused by itself");
     let script = scratch.expand("cat $OUT/secret; echo x >> file; exit 3");
     product(&scratch, &["-q", "--", "sh", "-c", &script]).run().assert_code(3);

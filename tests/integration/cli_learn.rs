@@ -206,6 +206,20 @@ fn a_secret_is_kept_apart_by_the_name_of_a_link() {
     again.assert_stderr("denied update cfg/prod");
 }
 
+/// A file of a secret is known by the words of its name, unless it is a source; a directory is where it is called that
+/// alone.
+#[test]
+fn secrets_are_kept_out_by_the_words_of_their_names() {
+    let before = "mkdir secrets js-tokens; echo x | tee token.txt src/deploy_key secrets/a token.rs js-tokens/index.js";
+    let Some(second) = learned_again(before, "ls; ls src js-tokens; cat src/deploy_key") else {
+        return;
+    };
+    let rest = ["-p", "../learned.toml"];
+    run(&second, &rest, "cat token.rs js-tokens/index.js src/deploy_key src/a").assert_ok();
+    let refused = run(&second, &rest, "cat token.txt; cat secrets/a; echo x > src/deploy_key");
+    refused.assert_stderr("3 denials");
+}
+
 /// What is kept out of a directory would keep that where it is: what is moved with it is granted for that, and not to be
 /// read.
 #[test]
@@ -324,6 +338,17 @@ fn what_was_there_before_is_learned_by_its_name() {
         let Some(second) = learned_again(before, script) else { return };
         let others = "cat src/a; echo x >> log.4711";
         run(&second, &["-p", "../learned.toml"], others).assert_stderr("2 denials");
+    }
+}
+
+/// What is made for its owner alone is known by less, be its name of small letters.
+#[test]
+fn drawn_names_of_small_letters_are_learned_where_they_are_made_for_oneself() {
+    let of = |name: &str| format!("mkdir -m 700 {name}; echo x > {name}/y; cat {name}/y");
+    for (first, other) in [("src/bzkqwtrpd", "src/bwqdxkcfm"), ("tmpoowufqxi", "tmp_ypagqjl")] {
+        let Some(second) = learned_again(":", &of(first)) else { return };
+        run(&second, &["-p", "../learned.toml"], &of(other)).assert_ok();
+        run(&second, &["-p", "../learned.toml"], "cat src/b").assert_stderr("1 denial");
     }
 }
 

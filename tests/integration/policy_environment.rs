@@ -84,12 +84,18 @@ fn whoever_fails_is_told_what_it_may_have_missed() {
         run.flags(&["--env", "GIVEN"]).env("SECRET", "x").env("MORE", "y").run()
     };
     ends("3").assert_stderr(
-        "jp-confine: 2 variables withheld from sh: MORE, SECRET; allow: --env NAME\n",
+        "jp-confine: 2 variables withheld from sh; allow: --env MORE --env SECRET\n",
     );
     let why = product(&scratch, &["why", "--last"]).run();
     why.assert_stdout(
-        "withheld of the environment\n  MORE, SECRET\n  allow: jp-confine --env NAME",
+        "withheld of the environment\n  allow: jp-confine --env MORE --env SECRET\n  or add to ",
     );
+    why.assert_stdout(
+        "jp-confine.toml:\n    [[access.env]]\n    name = \"MORE\"\n    read = true\n\n    [[access.env]]\n",
+    );
+    let why = product(&scratch, &["why", "--last", "--json"]).run();
+    why.assert_stdout("\"options\": \"--env SECRET\"");
+    why.assert_stdout("\"toml\": \"[[access.env]]\\nname = \\\"SECRET\\\"\\nread = true\\n\"");
     assert_eq!(ends("0").stderr, "");
     product(&scratch, &["why", "--last"]).run().assert_stdout("no denials are on record");
 }

@@ -35,6 +35,18 @@ fn names_that_are_others_next_time_are_granted_with_their_directory() {
             "-w /w/x/job_xkcdqwrt.json; x/job_xkcdqwrt.json: read, create, update, execute",
         ),
         (
+            denial("open O_EXCL 0600", "/w/x/.list.psqcfd", C),
+            "-w /w/x; x: read, create, update, delete, execute",
+        ),
+        (
+            denial("mkdir 0700", "/w/x/bzkqwtrpd", C),
+            "-w /w/x; x: read, create, update, delete, execute",
+        ),
+        (
+            denial("mkdir", "/w/x/bzkqwtrpd", C),
+            "-w /w/x/bzkqwtrpd; x/bzkqwtrpd: read, create, update, delete, execute",
+        ),
+        (
             denial("bind", "/w/x/dbus-gBHHSRvfkt", C),
             "-w /w/x; x: read, create, update, delete, execute",
         ),

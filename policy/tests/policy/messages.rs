@@ -205,7 +205,7 @@ fn message_about_sensitive_paths() {
     assert_eq!(
         message(b".env"),
         "cannot read .env: it is a sensitive path, and no rule names it. Ask the user; a rule that \
-         names this very path, with `read = true` and `execute = true`, allows it for good."
+         names this very path, with `read = true`, allows it for good."
     );
     assert!(
         message(b"fork/.env").ends_with("the flag `--read PATH` with this very path allows it.")
