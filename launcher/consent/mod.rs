@@ -11,6 +11,7 @@ mod memory;
 mod once;
 mod question;
 mod readers;
+mod sight;
 mod unfinished;
 
 use std::fs::File;
