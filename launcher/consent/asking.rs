@@ -99,6 +99,7 @@ impl Consent {
         if let Some(pressed) = &mut outcome.pressed {
             pressed.foreground = foreground;
             if !pressed.stops() {
+                self.state().interruption = Some(pressed.signal);
                 // With the terminal, and before the answer.
                 pressed.reach();
             }
