@@ -370,7 +370,7 @@ fn an_interrupt_that_ends_the_program_withdraws_its_questions() {
     let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
     terminal.see(QUESTION);
     // While the others come, which wait for this question, or before.
-    thread::sleep(Duration::from_millis(1000));
+    thread::sleep(Duration::from_secs(1));
     terminal.keys("\x03");
     terminal.see("cat: ask/b: Permission denied");
     terminal.keys("here\n");
