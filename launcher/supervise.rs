@@ -324,6 +324,7 @@ impl State {
         if let Some(end) = End::of(status) {
             *self = Self { has_ended: true, is_stopped: false };
             front.tell(&Report::Ended(end))?;
+            consent.withdraw_after(end);
         } else if let Some(signal) = stop_of(status, consent) {
             self.is_stopped = orphaned::has_shell(front.pid);
             front.tell(&Report::Stopped(pid, signal))?;

@@ -108,12 +108,18 @@ impl Typing {
         Countersign::new(Why::Typed).map(Some)
     }
 
-    fn hears_nothing(&mut self, lines: &Lines) -> io::Result<bool> {
+    fn hears_nothing(&self, lines: &Lines) -> io::Result<bool> {
         let heard = self.lines.recv_timeout(QUIET);
-        let is_no_line = matches!(heard, Err(RecvTimeoutError::Timeout));
+        Ok(matches!(heard, Err(RecvTimeoutError::Timeout)) && self.is_untouched(lines)?)
+    }
+
+    /// Whether nothing was typed until now. What was is no line of its own after this.
+    ///
+    /// # Errors
+    /// Where the terminal is gone.
+    pub(crate) fn is_untouched(&self, lines: &Lines) -> io::Result<bool> {
         // What was begun may have been read when it showed itself.
-        Ok(is_no_line
-            && !lines.is_any_begun()?
+        Ok(!lines.is_any_begun()?
             && self.comes_to_the_keys()
             && matches!(self.lines.try_recv(), Err(TryRecvError::Empty)))
     }

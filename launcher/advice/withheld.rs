@@ -25,7 +25,8 @@ fn way_out(restraint: Restraint, is_question: bool, person: Person) -> Option<&'
         Restraint::Deny => "no option and no rule outweighs it; take the pattern out",
         // Elsewhere nobody would be asked.
         Restraint::Prompt if !is_question => {
-            "what is asked about has to stay in its place; take the pattern out"
+            "what is asked about has to stay in its place; take the pattern out, or make a copy (`cp`), \
+             which asks"
         }
         Restraint::Read if !is_question => {
             "no option and no rule outweighs it; have read_paths leave it out"

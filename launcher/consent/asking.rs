@@ -88,8 +88,8 @@ impl Consent {
             Ok(None) => return Outcome::default(),
             Err(_) => return Outcome::of(Said::Reply(Reply::No), questions),
         };
-        // Who ended while others had the terminal is not named.
-        let questions = self.wanted(questions);
+        // Who ended while others had the terminal is not named, nor who is about to.
+        let questions = self.waited_for(questions);
         let mut outcome = match self.hear(&mut terminal, &questions) {
             Said::Reply(Reply::Each) if questions.len() > 1 => self.each(&mut terminal, &questions),
             said => Outcome::of(said, &questions),
@@ -99,6 +99,7 @@ impl Consent {
         if let Some(pressed) = &mut outcome.pressed {
             pressed.foreground = foreground;
             if !pressed.stops() {
+                self.state().interruption = Some(pressed.signal);
                 // With the terminal, and before the answer.
                 pressed.reach();
             }
@@ -133,10 +134,10 @@ impl Consent {
         outcome
     }
 
-    /// Those that somebody still wants to know of.
-    fn wanted(&self, questions: &[Numbered]) -> Vec<Numbered> {
-        let is_wanted = |one: &&Numbered| self.is_any_wanted(std::slice::from_ref(*one));
-        questions.iter().filter(is_wanted).cloned().collect()
+    /// Those that somebody still waits for; who comes back is asked about later.
+    pub(super) fn waited_for(&self, questions: &[Numbered]) -> Vec<Numbered> {
+        let is_waited_for = |one: &&Numbered| self.is_any_waited_for(std::slice::from_ref(*one));
+        questions.iter().filter(is_waited_for).cloned().collect()
     }
 
     /// Asks about these together.

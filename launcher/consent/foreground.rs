@@ -15,7 +15,8 @@ use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process_group
 use rustix::termios::{LocalModes, tcgetpgrp, tcgetwinsize, tcsetpgrp};
 
 use super::readers::{Readers, Reading};
-use crate::countersign::Countersign;
+use super::sight::Sight;
+use crate::countersign::{Countersign, Why};
 use crate::descendants;
 use crate::lines::{Lines, show_again};
 use crate::reply::Reply;
@@ -98,7 +99,8 @@ impl Foreground {
         self.lines.as_ref().is_some_and(|lines| lines.before().local_modes.contains(mode))
     }
 
-    /// Asks, and waits for a line, or for a key that is none of an answer.
+    /// Asks, and waits for a line, or for a key that is none of an answer. What others have moved out of sight is asked
+    /// again.
     ///
     /// # Errors
     /// Where the terminal is gone.
@@ -108,34 +110,46 @@ impl Foreground {
         offer: &str,
         gone: &dyn Fn() -> bool,
     ) -> io::Result<Said> {
-        let (typing, sign) = match self.typing() {
-            Err(_) if !self.are_lines_known() => return Ok(Said::Nothing),
-            typing => typing?,
-        };
-        let sign_words = sign.as_ref().map(Countersign::words).unwrap_or_default();
-        self.say(&format!("\r\n{sign_words}{words}{offer}"))?;
+        let (mut sight, mut was_any_typed) = (Sight::new(), false);
         loop {
-            if let Some(said) = self.heard(&typing, sign.as_ref())? {
-                return Ok(said);
+            let (typing, sign) = match self.typing(was_any_typed) {
+                Err(_) if !self.are_lines_known() => return Ok(Said::Nothing),
+                typing => typing?,
+            };
+            let sign_words = sign.as_ref().map(Countersign::words).unwrap_or_default();
+            self.say(&format!("\r\n{sign_words}{words}{offer}"))?;
+            sight.begin();
+            while !sight.is_lost() {
+                if let Some(said) = self.heard(&typing, sign.as_ref())? {
+                    return Ok(said);
+                }
+                if gone() {
+                    self.say("\n  (nobody waits for this any more)\n")?;
+                    return Ok(Said::Nothing);
+                }
             }
-            if gone() {
-                self.say("\n  (nobody waits for this any more)\n")?;
-                return Ok(Said::Nothing);
-            }
+            was_any_typed = !typing.is_untouched(self.lines()?)?;
         }
     }
 
-    /// What is typed from now on, and what a yes has to end with; who else may be reading is held before.
-    fn typing(&mut self) -> io::Result<(Typing, Option<Countersign>)> {
+    /// What is typed from now on, and what a yes has to end with, also where what was typed before is discarded; who else
+    /// may be reading is held before.
+    fn typing(&mut self, was_any_typed: bool) -> io::Result<(Typing, Option<Countersign>)> {
         let mut typing = Typing::at(&self.terminal)?;
         if !typing.is_alone() {
             drop(typing);
             self.readers.hold(self.group, Reading::Perhaps);
             typing = Typing::at(&self.terminal)?;
         }
-        let lines = self.lines.as_ref().ok_or(Errno::NOTTY)?;
-        let sign = typing.countersign(lines)?;
+        let sign = match typing.countersign(self.lines()?)? {
+            None if was_any_typed => Some(Countersign::new(Why::Typed)?),
+            sign => sign,
+        };
         Ok((typing, sign))
+    }
+
+    fn lines(&self) -> io::Result<&Lines> {
+        Ok(self.lines.as_ref().ok_or(Errno::NOTTY)?)
     }
 
     /// What has been said by now, or soon is, where a yes has to end with `sign`.

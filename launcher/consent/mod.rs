@@ -11,6 +11,7 @@ mod memory;
 mod once;
 mod question;
 mod readers;
+mod sight;
 mod unfinished;
 
 use std::fs::File;
@@ -23,6 +24,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
+use rustix::process::Signal;
 use rustix::thread::{NanosleepRelativeResult, Timespec, nanosleep};
 
 pub(crate) use once::Asking;
@@ -31,6 +33,7 @@ pub(crate) use unfinished::Before;
 
 use self::memory::Memory;
 use self::once::Once;
+use crate::ending::End;
 use crate::reply::Reply;
 use crate::supervisor::status::Status;
 use crate::terminal::controlling;
@@ -88,6 +91,8 @@ struct State {
     started: bool,
     /// Nobody is asked any more.
     closed: bool,
+    /// The signal of the last key that interrupted programs at a question.
+    interruption: Option<Signal>,
 }
 
 /// A question that is to be answered, or just was.
@@ -207,6 +212,16 @@ impl Consent {
     pub(crate) fn withdraw(&self) {
         self.close();
         self.state().pending.drain(..).for_each(|one| one.tell(Answer::No));
+    }
+
+    /// Withdraws the questions of what the program left running, where it ended so by a key at a question.
+    pub(crate) fn withdraw_after(&self, end: End) {
+        let ends = |signal: Signal| end.status() == End::Killed(signal.as_raw()).status();
+        // To withdraw takes the lock, too.
+        let interruption = self.state().interruption;
+        if interruption.is_some_and(ends) {
+            self.withdraw();
+        }
     }
 
     /// Gives the terminal back, and asks nobody any more.

@@ -1,5 +1,7 @@
 //! Who waits for which question, without a terminal.
 
+use std::process::{Child, Command};
+
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::Denial;
 use jp_confine_policy::tier::Restraint;
@@ -67,6 +69,29 @@ fn an_answer_for_once_is_for_one_process() {
     assert_eq!(waiting(&consent), [(5, 1), (6, 1)]);
     consent.answer(waiters[2].id, Answer::No);
     assert_eq!(waiting(&consent), []);
+}
+
+/// Who was killed is not named, although whoever waited on its behalf may not have noticed yet.
+#[test]
+fn who_was_killed_is_not_asked_about() {
+    let consent = Consent::new(about());
+    let sleeping = || Command::new("sleep").arg("60").spawn().expect("started");
+    let mut processes = [sleeping(), sleeping()];
+    let pids = processes.each_ref().map(Child::id);
+    let join = |pid: u32| consent.join(pid.cast_signed(), &reading(pid)).expect("joined");
+    let _waiters = pids.map(join);
+    let questions: Vec<_> =
+        pids.iter().map(|pid| (u64::from(*pid == pids[1]), reading(*pid))).collect();
+    let named = || consent.waited_for(&questions).iter().map(|(id, _)| *id).collect::<Vec<_>>();
+    while named() != [0, 1] {
+        std::thread::sleep(GATHER);
+    }
+    processes[0].kill().expect("killed");
+    assert_eq!(named(), [1]);
+    for mut process in processes {
+        process.kill().expect("killed");
+        process.wait().expect("ended");
+    }
 }
 
 fn own_thread() -> i32 {

@@ -173,6 +173,7 @@ fn what_is_asked_about_stays_in_its_place() {
     for script in ["mv asked/file moved", "ln asked/file second", "mv asked/dir dir/asked"] {
         let denied = attempt(&scratch, script);
         denied.assert_stderr("has to stay in its place; take the pattern out");
+        denied.assert_stderr("or make a copy (`cp`), which asks");
         assert!(!denied.stderr.contains("consented"), "{denied}");
         product(&scratch, &["why", "--last"]).run().assert_stdout("has to stay in its place");
     }

@@ -355,3 +355,46 @@ print('end', flush=True)
     terminal.see("another size");
     terminal.end();
 }
+
+/// A shell keeps an interrupt from what it starts in the background; where it ends by that itself, nobody is asked on
+/// behalf of the others.
+#[test]
+fn an_interrupt_that_ends_the_program_withdraws_its_questions() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let script = "cat ask/a & sleep 0.7; cat ask/b & sleep 0.7; cat ask/a & wait; echo not reached";
+    let run = Run::sh(&scratch, script).mode(Mode::Confined);
+    let script = format!("trap : INT; {}; read x; echo got:$x", quoted(&run));
+    let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
+    terminal.see(QUESTION);
+    // While the others come, which wait for this question, or before.
+    thread::sleep(Duration::from_secs(1));
+    terminal.keys("\x03");
+    terminal.see("cat: ask/b: Permission denied");
+    terminal.keys("here\n");
+    terminal.see("got:here");
+    // As the shell around it ends, which hears the key, too.
+    assert_eq!(terminal.end(), Some(130));
+    let screen = terminal.screen();
+    assert!(!screen.contains("content") && !screen.contains("not reached\r"), "{screen}");
+}
+
+/// Where it goes on, others are asked about as before.
+#[test]
+fn an_interrupt_that_is_handled_withdraws_nothing() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let script = "trap 'echo handled' INT; cat ask/a; cat ask/b & wait";
+    let mut terminal = start(&scratch, script);
+    terminal.see(QUESTION);
+    terminal.keys("\x03");
+    terminal.see("handled");
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.see("content-b");
+    assert_eq!(terminal.end(), Some(130));
+}

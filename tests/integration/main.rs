@@ -56,6 +56,7 @@ mod cli_prompts_jobs;
 mod cli_prompts_keys;
 mod cli_prompts_lines;
 mod cli_prompts_processes;
+mod cli_prompts_sight;
 mod cli_prompts_taken;
 mod cli_report;
 mod cli_status;

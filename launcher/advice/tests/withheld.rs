@@ -20,7 +20,7 @@ fn who_said_no_is_not_nobody() {
     assert_eq!(told(Person::Asked), "a person said no; the next run asks again");
     let moved = Denial { question: false, other: "/w/b".into(), ..question };
     let advice = advisor(&grants, &[], &tiers).advise(&moved);
-    assert!(in_line(advice).contains("has to stay in its place; take the pattern out"));
+    assert!(in_line(advice).contains("take the pattern out, or make a copy (`cp`), which asks"));
 }
 
 /// What is typed is consented to, unless nobody could ask; what starts it is not.

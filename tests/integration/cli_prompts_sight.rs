@@ -1,0 +1,77 @@
+//! A question that others write over is shown again.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::cli_prompts::{QUESTION, place, start};
+use crate::run::have;
+use crate::scratch::Scratch;
+use crate::terminal::Terminal;
+
+const WORD: &str = "end a yes with the word ";
+
+/// A run that writes sixty lines once there is a file `next`, while a question stands.
+fn start_beside_a_writer(scratch: &Scratch) -> Terminal {
+    let lines = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo line-$i; done";
+    start(scratch, &format!("cat ask/a & until [ -e next ]; do sleep 0.05; done; {lines}; wait"))
+}
+
+#[test]
+fn what_scrolled_away_is_asked_again() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = start_beside_a_writer(&scratch);
+    terminal.see(QUESTION);
+    scratch.write("ws/next", "");
+    terminal.see("line-60");
+    terminal.see("    ask/a");
+    terminal.see(QUESTION);
+    // It is not shown a third time.
+    thread::sleep(Duration::from_millis(4500));
+    terminal.keys("y\n");
+    terminal.see("content-a");
+    assert_eq!(terminal.end(), Some(0));
+    let screen = terminal.screen();
+    assert!(screen.matches(QUESTION).count() == 2 && !screen.contains(WORD), "{screen}");
+}
+
+#[test]
+fn what_is_in_sight_is_asked_once() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = start_beside_a_writer(&scratch);
+    terminal.see(QUESTION);
+    // What is typed and shown is nobody's writing.
+    terminal.keys("nx\x7f");
+    thread::sleep(Duration::from_millis(4500));
+    terminal.keys("\x7fy\n");
+    terminal.see("content-a");
+    scratch.write("ws/next", "");
+    assert_eq!(terminal.end(), Some(0));
+    let screen = terminal.screen();
+    assert!(screen.matches(QUESTION).count() == 1 && !screen.contains(WORD), "{screen}");
+}
+
+/// The end of a line that was begun before is no answer to what is shown again.
+#[test]
+fn what_was_begun_out_of_sight_is_no_answer() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let mut terminal = start_beside_a_writer(&scratch);
+    terminal.see(QUESTION);
+    scratch.write("ws/next", "");
+    terminal.see("line-60");
+    terminal.keys("never");
+    terminal.see(WORD);
+    terminal.see(QUESTION);
+    terminal.keys("y\n");
+    terminal.end();
+    let screen = terminal.screen();
+    assert!(screen.matches(QUESTION).count() == 2 && !screen.contains("content-a"), "{screen}");
+}
