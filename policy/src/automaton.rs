@@ -122,28 +122,38 @@ impl Automaton<'_> {
         is_alike(0) && self.starts.iter().all(|start| is_alike(start.get()))
     }
 
-    /// Whether what the patterns say of names below two canonical directories is as it must be: `holds` is asked about
-    /// what they say of a name below the one, and of the same below the other. None where it is not, or where it takes
-    /// more to know; else whether there are names of which they say the same at both: of those nobody is asked.
-    pub(crate) fn compare_below(
+    /// Whether `holds` of what the patterns say of each name below one canonical directory, and of the same name below
+    /// another. Where it takes more to know it does not. If `is_like` it holds wherever they say the same at both.
+    pub(crate) fn all_below(
         &self,
         [one, other]: [&[u8]; 2],
+        is_like: bool,
         holds: impl Fn(Marks, Marks) -> bool,
-    ) -> Option<bool> {
-        if self.alike_below(one, other) {
-            return Some(true);
+    ) -> bool {
+        if is_like && self.alike_below(one, other) {
+            return true;
         }
-        let slash = self.sole_class(b'/').filter(|_| self.starts.is_empty())?;
+        self.starts.is_empty() && self.walk_pairs([one, other], is_like, holds).is_some()
+    }
+
+    /// As [`Self::all_below`], by the pairs of states that the same bytes lead to. None where it does not hold.
+    #[cold]
+    fn walk_pairs(
+        &self,
+        [one, other]: [&[u8]; 2],
+        is_like: bool,
+        holds: impl Fn(Marks, Marks) -> bool,
+    ) -> Option<()> {
+        let slash = self.sole_class(b'/')?;
         let mut pairs = [([self.inside(0, one)?, self.inside(0, other)?], true); PAIRS];
         let (mut at, mut known) = (0, 1);
-        let mut is_alike = false;
         while at < known {
             let ([one, other], is_behind_slash) = *pairs.get(at)?;
             let edges = self.edges_from(one)?.iter().zip(self.edges_from(other)?);
             for (class, (one, other)) in edges.enumerate() {
                 let (pair, is_slash) = ([one.get(), other.get()], class == slash);
-                is_alike |= one == other;
-                let is_known = one == other || pairs.get(..known)?.contains(&(pair, is_slash));
+                let is_held = is_like && one == other;
+                let is_known = is_held || pairs.get(..known)?.contains(&(pair, is_slash));
                 if is_known || is_slash && is_behind_slash {
                     continue;
                 }
@@ -155,7 +165,7 @@ impl Automaton<'_> {
             }
             at += 1;
         }
-        Some(is_alike)
+        Some(())
     }
 
     /// Where the first automaton stands behind the canonical path of a directory.

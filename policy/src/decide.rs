@@ -261,25 +261,19 @@ pub fn gains_nothing(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) ->
     at_each_level(image, |image| gain(&lookup(image, from), &lookup(image, to)))
 }
 
-/// Whether a directory may go from one place to another for all that tiers say: what one withholds
-/// below it, or a person is to be asked about, as what is sensitive, must not come to where that would not be; nor what
-/// no rule reaches, of which a pattern opens the directory alone, to where a rule does.
+/// Whether a directory may go from one place to another for all that holds below it alone: what a tier withholds there,
+/// or a person is to be asked about, as what is sensitive, and what an exclusion of a rule takes away must not come to
+/// where that would not be; nor what no rule reaches, of which a pattern opens the directory alone, to where a rule does.
 #[must_use]
 pub fn relocate(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
     at_each_level(image, |image| {
-        let Some(tiers) = image.tiers() else { return Verdict::Allow };
         let source = lookup(image, from);
-        let keeps = |[[here, there], [sensitive, moved]]: [[Lookup; 2]; 2]| {
-            gain(&here, &there) == Verdict::Allow && !free(&moved).intersects(sensitive.withheld)
-        };
-        let stays = || {
-            let [here, there] = [from, to].map(|end| lookup::below(image, tiers, end));
-            let gains_nothing = |one, other| gain(&here(one), &there(other)) == Verdict::Allow;
-            let compared = tiers.automaton.compare_below([from.path, to.path], gains_nothing);
-            let keeps = || lookup::below_both(image, from, to).is_some_and(keeps);
-            lookup::is_judged(image, to) && compared.is_some_and(|is_alike| !is_alike || keeps())
-        };
-        if !source.restrained_below || stays() {
+        let winner = source.rule.and_then(|id| image.rule(id.raw()));
+        let loses_exclusion = winner.is_some_and(|rule| rule.patterns.count.get() != 0)
+            && excludes_below(image, from.path);
+        let is_free = !source.restrained_below && source.is_without_rules_below();
+        let gains_nothing = |here: &_, there: &_| gain(here, there) == Verdict::Allow;
+        if !loses_exclusion && (is_free || lookup::all_below(image, [from, to], gains_nothing)) {
             return Verdict::Allow;
         }
         Verdict::Deny(denial(&source, Capabilities::DELETE))
@@ -462,7 +456,8 @@ fn pinned(found: &Lookup) -> Verdict {
 fn gain(from: &Lookup, to: &Lookup) -> Verdict {
     let before = free(from).intersection(from.below_all);
     let granted = free(to).union(to.below_any).difference(before);
-    let asked = asked(to).difference(before.union(asked(from)));
+    let asked_before = asked(from).intersection(from.below_all);
+    let asked = asked(to).difference(before.union(asked_before));
     let gained = granted.union(asked);
     if gained.is_empty() { Verdict::Allow } else { Verdict::Deny(denial(from, gained)) }
 }

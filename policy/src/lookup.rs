@@ -1,10 +1,9 @@
 //! What an image holds at a path: the rule with the longest anchor, less what tiers withhold (spec §5.1,
 //! §9). Whether that is enough for something is for [`crate::decide`] to say.
 
-use crate::automaton::Marks;
 use crate::capability::Capabilities;
 use crate::image::{Image, NONE, Rule, RuleId};
-use crate::tier::{Reach, Restraint, Tiers};
+use crate::tier::{Reach, Restraint};
 use crate::walk::{Walk, excludes, leads_to};
 
 /// A path to judge.
@@ -85,6 +84,11 @@ impl Lookup {
         if beyond { self.caps.union(self.asks) } else { Capabilities::NONE }
     }
 
+    /// Whether no rule lies strictly below the path. Where no rule reaches, patterns there count as rules.
+    pub(crate) fn is_without_rules_below(&self) -> bool {
+        self.below_any.is_empty() && self.below_all.contains(Capabilities::ALL)
+    }
+
     /// Why a tier withholds some of `missing`, if it does.
     pub(crate) fn restraint_of(&self, missing: Capabilities) -> Option<Restraint> {
         let withheld = missing.intersection(self.withheld);
@@ -113,41 +117,23 @@ pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
     found
 }
 
-/// Whether tiers, if there are any, have a say at `request`. Of this image alone.
-pub(crate) fn is_judged(image: &Image<'_>, request: &Request<'_>) -> bool {
-    let (_, winner) = granted(image, request);
-    winner.is_none_or(|(rule, _)| Reach::is_judged(rule))
-}
-
-/// What a name below the directory at `request` has, for what patterns say of it. Of this image alone.
-pub(crate) fn below<'a>(
-    image: &Image<'a>,
-    tiers: &'a Tiers<'a>,
-    request: &Request<'_>,
-) -> impl Fn(Marks) -> Lookup {
-    let (granted, winner) = granted(image, request);
-    let rule = winner.map(|(rule, _)| rule);
-    move |here| tiers.matched(rule, here, granted)
-}
-
-/// What names below two directories have, at each: those that no pattern speaks of, and those that only the list of
-/// sensitive paths does, if some may be there. None where it takes more to know that what patterns say the same of is
-/// not had more freely below the second. Of this image alone.
-pub(crate) fn below_both(
+/// Whether `holds` of what each name below one directory has, and of what it would have below another. Where rules lie
+/// below either, or where it takes too much to know, it does not. Of this image alone.
+pub(crate) fn all_below(
     image: &Image<'_>,
-    from: &Request<'_>,
-    to: &Request<'_>,
-) -> Option<[[Lookup; 2]; 2]> {
-    let tiers = image.tiers()?;
-    let [[reaches, has_all], [will_reach, _]] = [from, to].map(|request| {
-        let (held, winner) = granted(image, request);
-        [winner.is_some_and(|(rule, _)| rule.hidden == 0), held.caps.contains(Capabilities::ALL)]
-    });
-    // Beyond the rules a pattern opens what it takes a rule for elsewhere.
-    let opens_more = reaches && !will_reach && !has_all;
-    let [here, there] = [from, to].map(|end| below(image, tiers, end));
-    let sensitive = tiers.automaton.look(from.path).ahead.intersection(Marks::SENSITIVE);
-    (!opens_more).then(|| [Marks::NONE, sensitive].map(|marks| [here(marks), there(marks)]))
+    ends: [&Request<'_>; 2],
+    holds: impl Fn(&Lookup, &Lookup) -> bool,
+) -> bool {
+    let Some(tiers) = image.tiers() else { return true };
+    let [(here, from), (there, to)] = ends.map(|end| granted(image, end));
+    if !here.is_without_rules_below() || !there.is_without_rules_below() {
+        return false;
+    }
+    let [from, to] = [from, to].map(|winner| winner.map(|(rule, _)| rule));
+    let is_like = here.caps == there.caps && Reach::is_like(from, to);
+    tiers.automaton.all_below(ends.map(|end| end.path), is_like, |one, other| {
+        holds(&tiers.matched(from, one, here), &tiers.matched(to, other, there))
+    })
 }
 
 /// What is left of everything at `request` where nobody need grant it there, because somebody grants the way to

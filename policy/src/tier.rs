@@ -127,9 +127,10 @@ impl Reach {
         }
     }
 
-    /// Whether tiers have a say of what the rule grants, or where it is only hidden.
-    pub(crate) fn is_judged(rule: &Rule) -> bool {
-        rule.hidden != 0 || Self::of(rule) != Self::Own
+    /// Whether tiers reach as far into what one rule grants as into what another does, or into what none grants.
+    pub(crate) fn is_like(one: Option<&Rule>, other: Option<&Rule>) -> bool {
+        let of = |rule: Option<&Rule>| rule.filter(|rule| rule.hidden == 0).map(Self::of);
+        of(one) == of(other)
     }
 
     /// Whether the rule at this path, be that a spelling, has nobody asked about what is sensitive there.
