@@ -8,6 +8,7 @@ use crate::capability::Capabilities;
 use crate::image::{Image, RuleId};
 use crate::lookup;
 pub use crate::lookup::{Lookup, Request, lookup};
+use crate::reaches::Reaches;
 pub use crate::spelled::{kept_by_spelling, spelled};
 #[cfg(all(feature = "std", target_os = "linux"))]
 use crate::tier::Reach;
@@ -271,7 +272,7 @@ pub fn relocate(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verd
         let winner = source.rule.and_then(|id| image.rule(id.raw()));
         let loses_exclusion = winner.is_some_and(|rule| rule.patterns.count.get() != 0)
             && excludes_below(image, from.path);
-        let is_free = !source.restrained_below && source.is_without_rules_below();
+        let is_free = !source.restrained_below && source.reaches_below == Reaches::NONE;
         let gains_nothing = |here: &_, there: &_| gain(here, there) == Verdict::Allow;
         if !loses_exclusion && (is_free || lookup::all_below(image, [from, to], gains_nothing)) {
             return Verdict::Allow;

@@ -108,7 +108,8 @@ pub(crate) struct Node {
     pub(crate) below_any: u8,
     /// Whether the node has children at all.
     pub(crate) interior: u8,
-    /// [`ALIAS_BELOW`] and [`HIDDEN_BELOW`].
+    /// [`ALIAS_BELOW`], [`HIDDEN_BELOW`], and how far tiers reach into the rules strictly below
+    /// ([`crate::reaches::Reaches`]).
     pub(crate) flags: u8,
 }
 

@@ -3,6 +3,7 @@
 
 use crate::capability::Capabilities;
 use crate::image::{Image, NONE, Rule, RuleId};
+use crate::reaches::Reaches;
 use crate::tier::{Reach, Restraint};
 use crate::walk::{Walk, excludes, leads_to};
 
@@ -67,6 +68,8 @@ pub struct Lookup {
     pub restrained_below: bool,
     /// As that, by a tier: the list of sensitive paths only warns.
     pub withheld_below: bool,
+    /// How far tiers reach into the rules strictly below.
+    pub(crate) reaches_below: Reaches,
 }
 
 impl Lookup {
@@ -82,11 +85,6 @@ impl Lookup {
     pub fn opened(&self, image: &Image<'_>) -> Capabilities {
         let beyond = self.is_beyond_rules(image);
         if beyond { self.caps.union(self.asks) } else { Capabilities::NONE }
-    }
-
-    /// Whether no rule lies strictly below the path. Where no rule reaches, patterns there count as rules.
-    pub(crate) fn is_without_rules_below(&self) -> bool {
-        self.below_any.is_empty() && self.below_all.contains(Capabilities::ALL)
     }
 
     /// Why a tier withholds some of `missing`, if it does.
@@ -118,7 +116,8 @@ pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
 }
 
 /// Whether `holds` of what each name below one directory has, and of what it would have below another. Where rules lie
-/// below either, or where it takes too much to know, it does not. Of this image alone.
+/// below the first that leave less than the one above them, or where it takes too much to know, it does not. What rules
+/// grant below the second is all had there. Of this image alone.
 pub(crate) fn all_below(
     image: &Image<'_>,
     ends: [&Request<'_>; 2],
@@ -126,11 +125,13 @@ pub(crate) fn all_below(
 ) -> bool {
     let Some(tiers) = image.tiers() else { return true };
     let [(here, from), (there, to)] = ends.map(|end| granted(image, end));
-    if !here.is_without_rules_below() || !there.is_without_rules_below() {
+    let [from, to] = [from, to].map(|winner| winner.map(|(rule, _)| rule));
+    let [reach, other] = [from, to].map(Reach::granting);
+    if !here.reaches_below.leave_at_least(reach) {
         return false;
     }
-    let [from, to] = [from, to].map(|winner| winner.map(|(rule, _)| rule));
-    let is_like = here.caps == there.caps && Reach::is_like(from, to);
+    let is_like = here.caps == there.caps && reach == other;
+    let is_like = is_like && there.reaches_below.leave_at_most(other);
     tiers.automaton.all_below(ends.map(|end| end.path), is_like, |one, other| {
         holds(&tiers.matched(from, one, here), &tiers.matched(to, other, there))
     })
@@ -200,9 +201,10 @@ fn granted<'a, 'p>(
     request: &Request<'p>,
 ) -> (Lookup, Option<(&'a Rule, &'p [u8])>) {
     let walk = Walk::along(image, request.path);
-    let (below_all, below_any) =
-        walk.reached.map_or((Capabilities::ALL, Capabilities::NONE), |node| {
-            (Capabilities::from_bits(node.below_all), Capabilities::from_bits(node.below_any))
+    let (below_all, below_any, flags) =
+        walk.reached.map_or((Capabilities::ALL, Capabilities::NONE, 0), |node| {
+            let [all, any] = [node.below_all, node.below_any].map(Capabilities::from_bits);
+            (all, any, node.flags)
         });
     let visible = walk.visible;
     let uncovered = Lookup {
@@ -218,6 +220,7 @@ fn granted<'a, 'p>(
         visible,
         restrained_below: false,
         withheld_below: false,
+        reaches_below: Reaches::in_flags(flags),
     };
     let Some((id, rest)) = walk.winner(request.path) else { return (uncovered, None) };
     let (id, Some(rule)) = tie_by_route(image, id, request.route) else {

@@ -117,7 +117,7 @@ pub(crate) enum Reach {
 }
 
 impl Reach {
-    const fn of(rule: &Rule) -> Self {
+    pub(crate) const fn of(rule: &Rule) -> Self {
         match rule.reach {
             1 => Self::Outspoken,
             2 => Self::ReadyMade,
@@ -127,10 +127,9 @@ impl Reach {
         }
     }
 
-    /// Whether tiers reach as far into what one rule grants as into what another does, or into what none grants.
-    pub(crate) fn is_like(one: Option<&Rule>, other: Option<&Rule>) -> bool {
-        let of = |rule: Option<&Rule>| rule.filter(|rule| rule.hidden == 0).map(Self::of);
-        of(one) == of(other)
+    /// How far they reach into what the rule grants; `None` where none grants anything.
+    pub(crate) fn granting(rule: Option<&Rule>) -> Option<Self> {
+        rule.filter(|rule| rule.hidden == 0).map(Self::of)
     }
 
     /// Whether the rule at this path, be that a spelling, has nobody asked about what is sensitive there.

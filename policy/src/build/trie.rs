@@ -10,6 +10,7 @@ use std::vec::Vec;
 use super::{BuildError, size};
 use crate::capability::Capabilities;
 use crate::image::{ALIAS_BELOW, HIDDEN_BELOW, NONE, Node, Rule, Span, edge_hash};
+use crate::reaches::Reaches;
 
 /// A path prefix. It comes after the one above it.
 pub(super) struct Prefix<'a> {
@@ -137,7 +138,7 @@ impl<'a> Trie<'a> {
                 let above = &mut self.prefixes[parent].node;
                 above.below_all &= node.below_all & all;
                 above.below_any |= node.below_any | any;
-                above.flags |= node.flags;
+                above.flags |= node.flags | rule.map_or(0, |rule| Reaches::of(rule).bits());
             }
         }
     }

@@ -1,0 +1,74 @@
+//! How far tiers reach into the rules below a directory, which may go elsewhere with all that these keep.
+
+#[cfg(feature = "std")]
+use crate::image::Rule;
+use crate::tier::Reach;
+
+/// How far they reach into several rules: a bit for each way, beside others in the flags of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reaches(u8);
+
+impl Reaches {
+    pub(crate) const NONE: Self = Self(0);
+    const DECLARED: Self = Self(1 << 2);
+    const OUTSPOKEN: Self = Self(1 << 3);
+    const READY_MADE: Self = Self(1 << 4);
+    const OWN: Self = Self(1 << 5);
+    const CONTROL: Self = Self(1 << 6);
+    /// Where a rule hides, and grants nothing.
+    const HIDDEN: Self = Self(1 << 7);
+    const ALL: Self = Self(0b1111_1100);
+
+    #[cfg(feature = "std")]
+    pub(crate) const fn of(rule: &Rule) -> Self {
+        match Reach::of(rule) {
+            _ if rule.hidden != 0 => Self::HIDDEN,
+            Reach::Declared => Self::DECLARED,
+            Reach::Outspoken => Self::OUTSPOKEN,
+            Reach::ReadyMade => Self::READY_MADE,
+            Reach::Own => Self::OWN,
+            Reach::Control => Self::CONTROL,
+        }
+    }
+
+    /// Those in the flags of a node.
+    pub(crate) const fn in_flags(flags: u8) -> Self {
+        Self(flags & Self::ALL.0)
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Whether tiers leave of what each of these grants at least as much as where they reach so far.
+    pub(crate) const fn leave_at_least(self, reach: Option<Reach>) -> bool {
+        let less = match reach {
+            Some(Reach::Declared) => Self::NONE,
+            Some(Reach::Outspoken) => Self::DECLARED,
+            Some(Reach::ReadyMade) => Self::DECLARED.union(Self::OUTSPOKEN),
+            Some(Reach::Own | Reach::Control) | None => Self::ALL,
+        };
+        !self.intersects(less.union(Self::CONTROL).union(Self::HIDDEN))
+    }
+
+    /// Whether they leave no more of any.
+    pub(crate) const fn leave_at_most(self, reach: Option<Reach>) -> bool {
+        let ready_made = Self::READY_MADE.union(Self::CONTROL);
+        !self.intersects(match reach {
+            Some(Reach::Declared) => ready_made.union(Self::OUTSPOKEN).union(Self::OWN),
+            Some(Reach::Outspoken) => ready_made.union(Self::OWN),
+            Some(Reach::ReadyMade) => Self::OWN,
+            Some(Reach::Own) => Self::NONE,
+            Some(Reach::Control) | None => Self::ALL,
+        })
+    }
+
+    const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
