@@ -16,6 +16,7 @@ mod owned;
 mod profile;
 mod put;
 mod request;
+mod staying;
 mod system;
 mod together;
 mod trial;

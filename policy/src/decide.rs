@@ -8,6 +8,7 @@ use crate::capability::Capabilities;
 use crate::image::{Image, RuleId};
 use crate::lookup;
 pub use crate::lookup::{Lookup, Request, lookup};
+use crate::relocation;
 pub use crate::spelled::{kept_by_spelling, spelled};
 #[cfg(all(feature = "std", target_os = "linux"))]
 use crate::tier::Reach;
@@ -266,24 +267,22 @@ pub fn gains_nothing(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) ->
 /// no rule reaches, of which a pattern opens the directory alone, to where a rule does.
 #[must_use]
 pub fn relocate(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
-    at_each_level(image, |image| {
-        let Some(tiers) = image.tiers() else { return Verdict::Allow };
-        let source = lookup(image, from);
-        let keeps = |[[here, there], [sensitive, moved]]: [[Lookup; 2]; 2]| {
-            gain(&here, &there) == Verdict::Allow && !free(&moved).intersects(sensitive.withheld)
-        };
-        let stays = || {
-            let [here, there] = [from, to].map(|end| lookup::below(image, tiers, end));
-            let gains_nothing = |one, other| gain(&here(one), &there(other)) == Verdict::Allow;
-            let compared = tiers.automaton.compare_below([from.path, to.path], gains_nothing);
-            let keeps = || lookup::below_both(image, from, to).is_some_and(keeps);
-            lookup::is_judged(image, to) && compared.is_some_and(|is_alike| !is_alike || keeps())
-        };
-        if !source.restrained_below || stays() {
-            return Verdict::Allow;
-        }
-        Verdict::Deny(denial(&source, Capabilities::DELETE))
+    at_each_level(image, |image| match relocation::judge(image, from, to) {
+        Ok(()) => Verdict::Allow,
+        Err(_) => Verdict::Deny(denial(&lookup(image, from), Capabilities::DELETE)),
     })
+}
+
+/// What is not granted below a directory that [`relocate`] keeps from going elsewhere, and would be there: with that
+/// granted it may be let go. Nothing where more grants do not help, or nothing keeps it.
+#[must_use]
+pub fn lacking_to_relocate(
+    image: &Image<'_>,
+    from: &Request<'_>,
+    to: &Request<'_>,
+) -> Capabilities {
+    let lacking = image.levels().filter_map(|image| relocation::judge(image, from, to).err());
+    lacking.fold(Capabilities::NONE, Capabilities::union)
 }
 
 /// Whether `new` may become another name of `old`: it must not grant what `old` does not (R5). What is hidden
@@ -460,15 +459,20 @@ fn pinned(found: &Lookup) -> Verdict {
 /// What stands at `from`, with all below it, must not be granted more once it stands at `to`, nor be had
 /// without the question that it takes now.
 fn gain(from: &Lookup, to: &Lookup) -> Verdict {
-    let before = free(from).intersection(from.below_all);
-    let granted = free(to).union(to.below_any).difference(before);
-    let asked = asked(to).difference(before.union(asked(from)));
-    let gained = granted.union(asked);
+    let gained = gained(from, to);
     if gained.is_empty() { Verdict::Allow } else { Verdict::Deny(denial(from, gained)) }
 }
 
+/// What of that would be granted more, or without the question.
+pub(crate) fn gained(from: &Lookup, to: &Lookup) -> Capabilities {
+    let before = free(from).intersection(from.below_all);
+    let granted = free(to).union(to.below_any).difference(before);
+    let asked = asked(to).difference(before.union(asked(from)));
+    granted.union(asked)
+}
+
 /// What is granted without asking anybody.
-fn free(found: &Lookup) -> Capabilities {
+pub(crate) fn free(found: &Lookup) -> Capabilities {
     found.caps.difference(found.withheld)
 }
 

@@ -71,6 +71,7 @@ pub mod invocation;
 mod lookup;
 pub mod moves;
 pub mod planted;
+mod relocation;
 pub mod script;
 mod spelled;
 pub mod telling;

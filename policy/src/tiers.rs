@@ -352,18 +352,20 @@ impl Tiers {
         (self.in_words(list, pattern), pattern.map_or_else(|| PathBuf::from("/"), Pattern::stem))
     }
 
-    /// As [`Self::described`], the patterns that do not say the same below both of these canonical directories, the
-    /// most specific first.
+    /// As [`Self::described`], the patterns that withhold something below the first of these canonical directories, and
+    /// do not say the same below the other, the most specific first.
     #[must_use]
     pub fn described_between(&self, one: &Path, other: &Path) -> Vec<Described> {
-        let differs = |list: List, pattern: &Pattern| {
+        let differs = |(list, pattern): &&(List, Pattern)| {
             let mut listed = Listed::new(list.marks());
             pattern.list(&mut listed);
-            automaton::table(&[listed])
-                .is_ok_and(|table| !table.alike_below(bytes(one), bytes(other)))
+            let keeps = |table: Table| {
+                table.look(bytes(one)).ahead != Marks::NONE
+                    && !table.alike_below(bytes(one), bytes(other))
+            };
+            *list != List::Tier(Tier::Write) && automaton::table(&[listed]).is_ok_and(keeps)
         };
-        let mut differing: Vec<&(List, Pattern)> =
-            self.patterns.iter().filter(|(list, pattern)| differs(*list, pattern)).collect();
+        let mut differing: Vec<&(List, Pattern)> = self.patterns.iter().filter(differs).collect();
         differing.sort_by_key(|(_, pattern)| Reverse(pattern.specificity()));
         let described = |(list, pattern): &(List, Pattern)| Described {
             words: self.in_words(Some(*list), Some(pattern)),
