@@ -1,5 +1,6 @@
 //! A policy with what is advised added to it, step by step until the evaluator allows what was denied.
 
+use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -7,8 +8,9 @@ use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::decide::{Request, Verdict, lookup, may_grant_below};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::pattern::Places;
+use jp_confine_policy::pattern::{Pattern, Places};
 use jp_confine_policy::tier::Tier;
+use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::{Capabilities, Capability};
 
 use super::staying::Gone;
@@ -129,10 +131,20 @@ impl<'a> Trial<'a> {
         self.image_on(&paths, asked.may_take_along())
     }
 
+    /// What counts beside the grants.
+    fn tiers(&self) -> Cow<'a, Tiers> {
+        let Advisor { tiers, exposed, grants, .. } = self.advisor;
+        let has_option = self.means == Means::Options && self.grants.len() > grants.len();
+        let warns = has_option || !self.patterns.is_empty();
+        let warned = exposed.filter(|_| warns).map(|list| Cow::Owned(tiers.warning_of(list)));
+        warned.unwrap_or(Cow::Borrowed(tiers))
+    }
+
     /// To ask about canonical `paths`, and about what is below if that has a part in it: most patterns can match
     /// something below any directory.
     fn image_on(&self, paths: &[&Path], with_below: bool) -> Result<Vec<u8>, Failure> {
-        let Advisor { workspace, tiers, .. } = self.advisor;
+        let Advisor { workspace, .. } = self.advisor;
+        let tiers = &*self.tiers();
         if with_below && self.patterns.is_empty() {
             return grants::image_over(&self.grants, Some(tiers), paths, workspace);
         }
@@ -211,6 +223,12 @@ impl<'a> Trial<'a> {
         if self.opens_too_much(&step, asked) {
             return Err("nothing narrower than all that is there allows it".to_owned());
         }
+        if step.extent == Extent::Along {
+            // A grant outweighs the pattern of the name.
+            let name = Pattern::literal(&step.place);
+            self.patterns.retain(|(_, pattern)| name.as_ref() != Some(pattern));
+            steps.retain(|one| one.place != step.place);
+        }
         let held = step.held.union(self.means.widen(step.missing));
         let step = note(steps, Step { held, ..step });
         if self.takes_away_below(&step) {
@@ -255,8 +273,8 @@ impl<'a> Trial<'a> {
     }
 
     /// Whether the step grants the home, or what is above it or the workspace, with all that is in it: programs
-    /// look there in passing. What a profile denies in the home is granted to who asked for that very place. A
-    /// pattern is of the name alone.
+    /// look there in passing. So it is of a directory to be read that holds what is sensitive. What a profile denies in
+    /// the home is granted to who asked for that very place. A pattern is of the name alone.
     fn opens_too_much(&self, step: &Step, asked: Asked<'_>) -> bool {
         let Step { place, .. } = step;
         let is_too_much = if asked.paths().any(|path| path == place) {
@@ -264,6 +282,11 @@ impl<'a> Trial<'a> {
         } else {
             self.advisor.is_beyond_advice(place)
         };
+        // A pattern lists it.
+        let is_listed = matches!(asked, Asked::Access(..) | Asked::Sight(_))
+            && asked.need() == Capabilities::READ
+            && place.is_dir();
+        let is_too_much = is_too_much || is_listed && self.advisor.holds_sensitive(place);
         let is_pattern = || self.means == Means::Files && self.advisor.patterns_for(step).is_some();
         is_too_much && !place.starts_with(self.advisor.workspace) && !is_pattern()
     }

@@ -402,6 +402,15 @@ impl Tiers {
         self.table().is_ok_and(|table| table.look(bytes(path)).here.intersects(Marks::SENSITIVE))
     }
 
+    /// Whether the list of sensitive paths names the canonical directory, or something below it by its place.
+    #[must_use]
+    pub fn holds_sensitive(&self, directory: &Path) -> bool {
+        let is_inside = |(list, pattern): &(List, Pattern)| {
+            *list == List::Sensitive && pattern.stem().starts_with(directory)
+        };
+        self.is_sensitive(directory) || self.patterns.iter().any(is_inside)
+    }
+
     /// Without the patterns that can match nothing at or below the canonical `directories`: to judge
     /// a few paths there by few patterns takes a fraction of the time.
     #[must_use]
@@ -419,6 +428,15 @@ impl Tiers {
         let concerned =
             |(_, pattern): &&(List, Pattern)| paths.iter().any(|path| pattern.matches(path));
         self.with_patterns(self.patterns.iter().filter(concerned).cloned().collect())
+    }
+
+    /// With the list of sensitive paths that `other` has.
+    #[must_use]
+    pub fn warning_of(&self, other: &Self) -> Self {
+        let is_sensitive = |(list, _): &&(List, Pattern)| *list == List::Sensitive;
+        let own = self.patterns.iter().filter(|one| !is_sensitive(one));
+        let all = own.chain(other.patterns.iter().filter(is_sensitive));
+        self.with_patterns(all.cloned().collect())
     }
 
     /// With these patterns in place of all.
