@@ -224,8 +224,8 @@ impl Automaton<'_> {
     /// The class of a byte that has one of its own.
     fn sole_class(&self, byte: u8) -> Option<usize> {
         let class = self.classes.get(usize::from(byte))?;
-        let is_sole = self.classes.iter().filter(|one| *one == class).count() == 1;
-        is_sole.then_some(usize::from(*class))
+        let mut bytes = self.classes.iter().filter(|one| *one == class);
+        (bytes.next().is_some() && bytes.next().is_none()).then_some(usize::from(*class))
     }
 
     /// The marks of a path that ends in this state.
