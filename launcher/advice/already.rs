@@ -70,7 +70,9 @@ impl Advisor<'_> {
         let shows = |other: &&Asked<'d>| {
             let mut trial = Trial::of(*self, means);
             let steps = trial.clone().solve(**other).unwrap_or_default();
-            steps.iter().for_each(|step| _ = trial.add(step));
+            for step in &steps {
+                trial.add(step);
+            }
             trial.allows(&[asked])
         };
         let inside = all.iter().filter(|other| other.paths().all(is_in));
