@@ -16,6 +16,7 @@ mod owned;
 mod profile;
 mod put;
 mod request;
+mod staying;
 mod system;
 mod together;
 mod trial;
@@ -139,6 +140,9 @@ pub(crate) struct Advisor<'a> {
     /// Where the person stands who is advised.
     pub(crate) here: &'a Here,
     pub(crate) tiers: &'a Tiers,
+    /// The list of sensitive paths where no rule is declared: it counts as soon as an option grants something, or a
+    /// pattern opens it.
+    pub(crate) exposed: Option<&'a Tiers>,
     /// Who could be asked.
     pub(crate) person: Person,
     /// When the run began, if there was one.
@@ -175,6 +179,7 @@ impl<'a> Advisor<'a> {
             workspace: prepared.root.as_path(),
             here: &prepared.here,
             tiers: &prepared.tiers,
+            exposed: prepared.exposed.as_ref(),
             person: Person::Absent,
             began: None,
             denials: None,

@@ -18,6 +18,11 @@ use crate::program::own_path;
 /// What the calls are called that only look, and open nothing.
 const LOOKING: [&[u8]; 3] = [b"stat", b"access", b"readlink"];
 
+/// Whether a call only looks, and opens nothing.
+pub(crate) fn only_looks(call: &[u8]) -> bool {
+    LOOKING.iter().any(|name| call.windows(name.len()).any(|part| part == *name))
+}
+
 /// Launchers in the run.
 #[derive(Debug)]
 pub(crate) struct Inner {
@@ -49,8 +54,7 @@ impl Inner {
 
     fn is_own(&self, denial: &Denial) -> bool {
         let path = path_of(&denial.path);
-        let looks =
-            LOOKING.iter().any(|name| denial.call.windows(name.len()).any(|part| part == *name));
+        let looks = only_looks(&denial.call);
         self.own.iter().any(|own| path.starts_with(own) || looks && own.starts_with(path))
     }
 

@@ -31,14 +31,15 @@ impl<'a, 'd> Made<'a, 'd> {
 }
 
 impl Advisor<'_> {
-    /// What to grant by these means for each of `asked`: the directory to be made in which all is that it is for,
-    /// where granting that allows it as well; else what is asked for.
+    /// What to grant by these means for each of `asked`: the directory to be made in which all is that it is for, or what
+    /// is to be in a directory to be seen, where granting that allows it as well; else what is asked for.
     pub(super) fn by_filling<'d>(&self, asked: &[Asked<'d>], means: Means) -> Vec<Asked<'d>> {
         let made: Vec<Made<'_, 'd>> =
             asked.iter().filter_map(|one| Made::of(*self, *one, means)).collect();
         let directory = |one: &Asked<'d>| {
             made.iter().find(|made| made.suffices_for(*one)).map_or(*one, |made| made.asked)
         };
-        asked.iter().map(directory).collect()
+        let filled: Vec<Asked<'d>> = asked.iter().map(directory).collect();
+        filled.iter().map(|one| self.by_naming(*one, &filled, means)).collect()
     }
 }

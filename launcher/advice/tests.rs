@@ -48,6 +48,7 @@ fn advisor<'a>(grants: &'a [Grant], unapproved: &'a [Grant], tiers: &'a Tiers) -
         workspace: Path::new("/w"),
         here: &HERE,
         tiers,
+        exposed: None,
         person: Person::Absent,
         began: None,
         denials: None,

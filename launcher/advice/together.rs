@@ -6,9 +6,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::{
-    Advice, Advisor, Means, Trial, Written, already, commands, note, nowhere, options_of, request,
-};
+use super::{Advice, Advisor, Means, Trial, Written, commands, note, nowhere, options_of, request};
 use crate::asked::{Asked, Step};
 use crate::events::Denial;
 
@@ -51,7 +49,7 @@ impl Advisor<'_> {
 
     fn advice_of(&self, asked: Asked<'_>, options: Steps, files: Steps) -> Advice {
         let first = options.iter().chain(&files).find_map(|steps| self.removed_first(steps));
-        let first = first.or_else(|| already::is_there_already(asked));
+        let first = first.or_else(|| self.is_there_already(asked));
         let written = files.ok().and_then(|steps| self.written(&steps));
         match (options, written) {
             (Ok(steps), written) => Advice::Grant {

@@ -1,5 +1,6 @@
 //! A policy with what is advised added to it, step by step until the evaluator allows what was denied.
 
+use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -7,12 +8,13 @@ use jp_confine_policy::build::{Grant, GrantKind, Origin};
 use jp_confine_policy::canonical::{self, Op};
 use jp_confine_policy::decide::{Request, Verdict, lookup, may_grant_below};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::pattern::Places;
+use jp_confine_policy::pattern::{Pattern, Places};
 use jp_confine_policy::tier::Tier;
-use jp_confine_policy::tiers::Described;
+use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::{Capabilities, Capability};
 
-use super::withheld::{Gone, QUESTION, consent, is_by_default, is_question, withholder};
+use super::staying::Gone;
+use super::withheld::{consent, is_by_default, is_question, withholder};
 use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
 use crate::asked::{Asked, Extent, Step, lacking, on_the_way, path_of};
 use crate::failure::Failure;
@@ -129,10 +131,20 @@ impl<'a> Trial<'a> {
         self.image_on(&paths, asked.may_take_along())
     }
 
+    /// What counts beside the grants.
+    fn tiers(&self) -> Cow<'a, Tiers> {
+        let Advisor { tiers, exposed, grants, .. } = self.advisor;
+        let has_option = self.means == Means::Options && self.grants.len() > grants.len();
+        let warns = has_option || !self.patterns.is_empty();
+        let warned = exposed.filter(|_| warns).map(|list| Cow::Owned(tiers.warning_of(list)));
+        warned.unwrap_or(Cow::Borrowed(tiers))
+    }
+
     /// To ask about canonical `paths`, and about what is below if that has a part in it: most patterns can match
     /// something below any directory.
     fn image_on(&self, paths: &[&Path], with_below: bool) -> Result<Vec<u8>, Failure> {
-        let Advisor { workspace, tiers, .. } = self.advisor;
+        let Advisor { workspace, .. } = self.advisor;
+        let tiers = &*self.tiers();
         if with_below && self.patterns.is_empty() {
             return grants::image_over(&self.grants, Some(tiers), paths, workspace);
         }
@@ -148,28 +160,24 @@ impl<'a> Trial<'a> {
 
     /// What must be added for `asked` to be allowed, or else the way out.
     pub(super) fn solve(mut self, asked: Asked<'_>) -> Result<Vec<Step>, Box<Advice>> {
-        let never = |why: String| Box::new(Advice::Never(why));
+        let never = |why: &str| Box::new(Advice::Never(why.to_owned()));
         let mut in_vain = "no option and no rule can allow it";
         let mut steps: Vec<Step> = Vec::new();
         for _ in 0..STEPS {
-            let useless = || never(in_vain.to_owned());
+            let useless = || never(in_vain);
             let image = self.image(asked).map_err(|_| useless())?;
             let image = prepare::parse_image(&image).map_err(|_| useless())?;
-            let kept = |gone| Some(never(self.why_kept(self.kept_by(&image, asked, gone)?, asked)));
-            if let Some(kept) = kept(Gone::Alone) {
-                let step = to_take_along(&image, asked).ok_or(kept)?;
-                if !self.add(&step) {
-                    return Err(never(BY_NAME_ALONE.to_owned()));
-                }
-                note(&mut steps, step);
+            let verdict = asked.judge(&image);
+            let is_first = verdict == Verdict::Allow && steps.is_empty();
+            let gone = if is_first { Gone::Directory } else { Gone::Alone };
+            let let_go = self.to_let_go(&image, asked, verdict, gone);
+            if let Some(step) = let_go.map_err(|keeper| never(&self.why_kept(&keeper, asked)))? {
+                self.take(&mut steps, step, asked).map_err(|why| never(&why))?;
                 continue;
             }
-            let Verdict::Deny(denied) = asked.judge(&image) else {
-                if !steps.is_empty() {
-                    return Ok(steps);
-                }
+            let Verdict::Deny(denied) = verdict else {
                 let outside = "the policy allows it now; a run around this one may not";
-                return Err(kept(Gone::Directory).unwrap_or_else(|| never(outside.to_owned())));
+                return if is_first { Err(never(outside)) } else { Ok(steps) };
             };
             if is_question(&denied) && !steps.is_empty() {
                 return Ok(steps);
@@ -180,42 +188,54 @@ impl<'a> Trial<'a> {
                 return Err(Box::new(advice));
             }
             if self.means == Means::Options && is_by_default(&denied) {
-                return Err(never(self.beside_options(asked, &denied, &steps)));
+                return Err(never(&self.beside_options(asked, &denied, &steps)));
             }
             if let Some(why) = self.withheld(&denied) {
-                return Err(never(why.to_owned()));
+                return Err(never(why));
             }
             if let Some(way_out) = consent(&denied, self.advisor.person) {
                 in_vain = way_out;
             }
-            let useless = || never(in_vain.to_owned());
+            let useless = || never(in_vain);
             let (anchor, extent) = asked.grantable_at(&denied, self.advisor.began);
             if extent.is_for_entries() && self.advisor.is_beyond_advice(path_of(anchor.path)) {
-                return Err(never(self.for_another_each_time(asked, anchor).to_owned()));
+                return Err(never(self.for_another_each_time(asked, anchor)));
             }
             let lacking = lacking(&image, &self.grants, anchor, denied.missing);
             for step in lacking.into_iter().filter(|step| asked.depends_on(&step.place)) {
                 let step = Step { extent, by_default: is_by_default(&denied), ..step };
                 let step = self.reaching(&image, step).ok_or_else(useless)?;
-                if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
-                    return Err(never(format!("leave out `{}`", report::option(flag))));
-                }
-                if self.opens_too_much(&step, asked) {
-                    return Err(never(
-                        "nothing narrower than all that is there allows it".to_owned(),
-                    ));
-                }
-                let held = step.held.union(self.means.widen(step.missing));
-                let step = note(&mut steps, Step { held, ..step });
-                if self.takes_away_below(&step) {
-                    return Err(never(COVERS_PATTERNS.to_owned()));
-                }
-                if !self.add(&step) {
-                    return Err(useless());
-                }
+                self.take(&mut steps, step, asked)
+                    .map_err(|why| if why.is_empty() { useless() } else { never(&why) })?;
             }
         }
-        Err(never(in_vain.to_owned()))
+        Err(never(in_vain))
+    }
+
+    /// Adds one more of the `steps` for `asked`.
+    ///
+    /// # Errors
+    /// Why it is not to be taken; nothing where it is in vain.
+    fn take(&mut self, steps: &mut Vec<Step>, step: Step, asked: Asked<'_>) -> Result<(), String> {
+        if let Some(flag) = denied_by_flag(&self.grants, &step.place) {
+            return Err(format!("leave out `{}`", report::option(flag)));
+        }
+        if self.opens_too_much(&step, asked) {
+            return Err("nothing narrower than all that is there allows it".to_owned());
+        }
+        if step.extent == Extent::Along {
+            // A grant outweighs the pattern of the name.
+            let name = Pattern::literal(&step.place);
+            self.patterns.retain(|(_, pattern)| name.as_ref() != Some(pattern));
+            steps.retain(|one| one.place != step.place);
+        }
+        let held = step.held.union(self.means.widen(step.missing));
+        let step = note(steps, Step { held, ..step });
+        if self.takes_away_below(&step) {
+            return Err(COVERS_PATTERNS.to_owned());
+        }
+        let in_vain = if step.extent == Extent::Along { BY_NAME_ALONE } else { "" };
+        if self.add(&step) { Ok(()) } else { Err(in_vain.to_owned()) }
     }
 
     /// What is said where no such directory is to be granted. Looks at the disk.
@@ -227,23 +247,6 @@ impl<'a> Trial<'a> {
         let mut trial = self.clone();
         trial.grants.push(grant);
         if is_shared && trial.allows(&[asked]) { SHARED } else { ANOTHER_EACH_TIME }
-    }
-
-    /// Why a directory stays in its place.
-    fn why_kept(&self, by: Described, asked: Asked<'_>) -> String {
-        let Described { words, is_built_in } = by;
-        if words == QUESTION {
-            return "there nobody would be asked about what is sensitive in it, as here: a copy takes that question"
-                .to_owned();
-        }
-        if is_built_in {
-            return format!(
-                "what is below has to stay in its place by {words}, which is built in: no option \
-                 and no rule can allow it"
-            );
-        }
-        let others = self.advisor.others_beside(Some(&words), asked);
-        format!("what is below has to stay in its place; take the pattern out: {words}{others}")
     }
 
     /// The step where something can be granted: what names a link means where it leads, so that only a grant
@@ -270,8 +273,8 @@ impl<'a> Trial<'a> {
     }
 
     /// Whether the step grants the home, or what is above it or the workspace, with all that is in it: programs
-    /// look there in passing. What a profile denies in the home is granted to who asked for that very place. A
-    /// pattern is of the name alone.
+    /// look there in passing. So it is of a directory to be read that holds what is sensitive. What a profile denies in
+    /// the home is granted to who asked for that very place. A pattern is of the name alone.
     fn opens_too_much(&self, step: &Step, asked: Asked<'_>) -> bool {
         let Step { place, .. } = step;
         let is_too_much = if asked.paths().any(|path| path == place) {
@@ -279,6 +282,11 @@ impl<'a> Trial<'a> {
         } else {
             self.advisor.is_beyond_advice(place)
         };
+        // A pattern lists it.
+        let is_listed = matches!(asked, Asked::Access(..) | Asked::Sight(_))
+            && asked.need() == Capabilities::READ
+            && place.is_dir();
+        let is_too_much = is_too_much || is_listed && self.advisor.holds_sensitive(place);
         let is_pattern = || self.means == Means::Files && self.advisor.patterns_for(step).is_some();
         is_too_much && !place.starts_with(self.advisor.workspace) && !is_pattern()
     }
@@ -323,13 +331,4 @@ impl<'a> Trial<'a> {
         let Ok(image) = prepare::parse_image(&image) else { return false };
         asked.iter().all(|one| one.judge(&image) == Verdict::Allow)
     }
-}
-
-/// A grant on the directory that is to move from where no rule reaches to where one does: patterns open names, and
-/// what is below has to go along with no more than it has.
-fn to_take_along(image: &Image<'_>, asked: Asked<'_>) -> Option<Step> {
-    let Asked::Rename { from, to, .. } = asked else { return None };
-    let [here, there] = [from, to].map(|end| lookup(image, &end));
-    let is_apart = here.is_beyond_rules(image) && !there.is_beyond_rules(image);
-    is_apart.then(|| Step { extent: Extent::Along, ..Step::of(from, there.granted(image)) })
 }

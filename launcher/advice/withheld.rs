@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Destination, Request, Verdict};
-use jp_confine_policy::image::Image;
+use jp_confine_policy::decide::{self, Verdict};
 use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::{Restraint, Tier};
-use jp_confine_policy::tiers::{Described, Tiers};
+use jp_confine_policy::tiers::Tiers;
 
+use super::staying::Gone;
 use super::trial::{Means, Trial};
 use super::{Advice, Advisor, First, Written, options_of};
 use crate::asked::{Asked, Step, path_of};
@@ -69,14 +69,6 @@ pub(super) fn is_question(denied: &decide::Denial) -> bool {
     denied.ask && denied.restraint != Some(Restraint::Sensitive)
 }
 
-/// What something was that is not there any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Gone {
-    /// Nothing was below.
-    Alone,
-    Directory,
-}
-
 impl Advice {
     /// With what allows it `then`, when nothing is withheld any more; of several on one path it is one rule.
     fn and_then(self, then: Self) -> Self {
@@ -101,9 +93,6 @@ impl Advice {
         self
     }
 }
-
-/// What keeps a directory where it is that no pattern alone does.
-pub(super) const QUESTION: &str = "the list of sensitive paths";
 
 impl Trial<'_> {
     /// Why grants are in vain where a tier withholds what is `denied` otherwise.
@@ -142,44 +131,6 @@ impl Trial<'_> {
         }
         format!("it takes {}, and {pattern}", report::words(&options))
     }
-
-    /// The patterns below a directory that is to move, which say nothing of where it would go (spec §9.6), or what is
-    /// built in; what is `gone` by now may be taken for one. Looks at the disk.
-    pub(super) fn kept_by(
-        &self,
-        image: &Image<'_>,
-        asked: Asked<'_>,
-        gone: Gone,
-    ) -> Option<Described> {
-        let Asked::Rename { from, to, destination } = asked else { return None };
-        // A link moves alone, and what it leads to stays.
-        let is_directory = |path: &Path| {
-            path.symlink_metadata().map_or(gone == Gone::Directory, |found| found.is_dir())
-        };
-        let goes = |from: &Request<'_>, to: &Request<'_>| {
-            decide::relocate(image, from, to) == Verdict::Allow || !is_directory(path_of(from.path))
-        };
-        let moves = goes(&from, &to) && (destination != Destination::Exchange || goes(&to, &from));
-        let (from, to) = (path_of(from.path), path_of(to.path));
-        if moves {
-            return None;
-        }
-        let mut found = self.advisor.tiers.described_between(from, to);
-        if let Some(at) = found.iter().position(|one| one.is_built_in) {
-            return Some(found.swap_remove(at));
-        }
-        let words: Vec<String> = found.iter().map(|one| report::path(&one.words)).collect();
-        // Else it is how far the same patterns count at either end.
-        let is_built_in = words.is_empty() && self.advisor.tiers.default.is_none();
-        Some(Described {
-            words: match words.as_slice() {
-                [] if is_built_in => QUESTION.to_owned(),
-                [] => "file_policy".to_owned(),
-                words => words.join(", "),
-            },
-            is_built_in,
-        })
-    }
 }
 
 impl Advisor<'_> {
@@ -211,18 +162,15 @@ impl Advisor<'_> {
         whole.zip(asked).map(|(one, asked)| one.or_kept_by(|| advisor.kept_then(*asked))).collect()
     }
 
-    /// What a person is asked about, or which pattern keeps it in its place, where nothing has to be granted.
+    /// What a person is asked about where nothing has to be granted, or which pattern keeps it in its place, whatever is.
     fn kept_then(&self, asked: Asked<'_>) -> Option<String> {
         let kept = || {
-            let trial = Trial::of(*self, Means::Options);
+            let mut trial = Trial::of(*self, Means::Options);
+            trial.add(&Step::of(asked.ends().next()?, Capabilities::ALL));
             let image = trial.image(asked).ok()?;
-            let Described { words, is_built_in } =
-                trial.kept_by(&prepare::parse_image(&image).ok()?, asked, Gone::Alone)?;
-            Some(if is_built_in {
-                format!("what is below stays in its place even then, by {words}, which is built in")
-            } else {
-                format!("then to be taken out, too: {words}")
-            })
+            let image = prepare::parse_image(&image).ok()?;
+            let keeper = trial.to_let_go(&image, asked, Verdict::Allow, Gone::Alone).err()?;
+            Some(keeper.after())
         };
         self.question(asked, &[]).or_else(kept)
     }

@@ -70,6 +70,7 @@ fn circumstances<'a>(
             workspace: Path::new("/w"),
             here: &HERE,
             tiers: &FREE.1,
+            exposed: None,
             person: Person::Absent,
             began: None,
             denials: None,

@@ -8,7 +8,7 @@ use crate::capability::Capabilities;
 use crate::image::{Image, RuleId};
 use crate::lookup;
 pub use crate::lookup::{Lookup, Request, lookup};
-use crate::reaches::Reaches;
+use crate::relocation;
 pub use crate::spelled::{kept_by_spelling, spelled};
 #[cfg(all(feature = "std", target_os = "linux"))]
 use crate::tier::Reach;
@@ -267,18 +267,22 @@ pub fn gains_nothing(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) ->
 /// where that would not be; nor what no rule reaches, of which a pattern opens the directory alone, to where a rule does.
 #[must_use]
 pub fn relocate(image: &Image<'_>, from: &Request<'_>, to: &Request<'_>) -> Verdict {
-    at_each_level(image, |image| {
-        let source = lookup(image, from);
-        let winner = source.rule.and_then(|id| image.rule(id.raw()));
-        let loses_exclusion = winner.is_some_and(|rule| rule.patterns.count.get() != 0)
-            && excludes_below(image, from.path);
-        let is_free = !source.restrained_below && source.reaches_below == Reaches::NONE;
-        let gains_nothing = |here: &_, there: &_| gain(here, there) == Verdict::Allow;
-        if !loses_exclusion && (is_free || lookup::all_below(image, [from, to], gains_nothing)) {
-            return Verdict::Allow;
-        }
-        Verdict::Deny(denial(&source, Capabilities::DELETE))
+    at_each_level(image, |image| match relocation::judge(image, from, to) {
+        Ok(()) => Verdict::Allow,
+        Err(_) => Verdict::Deny(denial(&lookup(image, from), Capabilities::DELETE)),
     })
+}
+
+/// What is not granted below a directory that [`relocate`] keeps from going elsewhere, and would be there: with that
+/// granted it may be let go. Nothing where more grants do not help, or nothing keeps it.
+#[must_use]
+pub fn lacking_to_relocate(
+    image: &Image<'_>,
+    from: &Request<'_>,
+    to: &Request<'_>,
+) -> Capabilities {
+    let lacking = image.levels().filter_map(|image| relocation::judge(image, from, to).err());
+    lacking.fold(Capabilities::NONE, Capabilities::union)
 }
 
 /// Whether `new` may become another name of `old`: it must not grant what `old` does not (R5). What is hidden
@@ -455,12 +459,16 @@ fn pinned(found: &Lookup) -> Verdict {
 /// What stands at `from`, with all below it, must not be granted more once it stands at `to`, nor be had
 /// without the question that it takes now.
 fn gain(from: &Lookup, to: &Lookup) -> Verdict {
+    let gained = gained(from, to);
+    if gained.is_empty() { Verdict::Allow } else { Verdict::Deny(denial(from, gained)) }
+}
+
+/// What of that would be granted more, or without the question.
+pub(crate) fn gained(from: &Lookup, to: &Lookup) -> Capabilities {
     let before = free(from).intersection(from.below_all);
     let granted = free(to).union(to.below_any).difference(before);
     let asked_before = asked(from).intersection(from.below_all);
-    let asked = asked(to).difference(before.union(asked_before));
-    let gained = granted.union(asked);
-    if gained.is_empty() { Verdict::Allow } else { Verdict::Deny(denial(from, gained)) }
+    granted.union(asked(to).difference(before.union(asked_before)))
 }
 
 /// What is granted without asking anybody.

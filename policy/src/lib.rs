@@ -72,6 +72,7 @@ mod lookup;
 pub mod moves;
 pub mod planted;
 mod reaches;
+mod relocation;
 pub mod script;
 mod spelled;
 pub mod telling;

@@ -352,18 +352,20 @@ impl Tiers {
         (self.in_words(list, pattern), pattern.map_or_else(|| PathBuf::from("/"), Pattern::stem))
     }
 
-    /// As [`Self::described`], the patterns that do not say the same below both of these canonical directories, the
-    /// most specific first.
+    /// As [`Self::described`], the patterns that withhold something below the first of these canonical directories, and
+    /// do not say the same below the other, the most specific first.
     #[must_use]
     pub fn described_between(&self, one: &Path, other: &Path) -> Vec<Described> {
-        let differs = |list: List, pattern: &Pattern| {
+        let differs = |(list, pattern): &&(List, Pattern)| {
             let mut listed = Listed::new(list.marks());
             pattern.list(&mut listed);
-            automaton::table(&[listed])
-                .is_ok_and(|table| !table.alike_below(bytes(one), bytes(other)))
+            let keeps = |table: Table| {
+                table.look(bytes(one)).ahead != Marks::NONE
+                    && !table.alike_below(bytes(one), bytes(other))
+            };
+            *list != List::Tier(Tier::Write) && automaton::table(&[listed]).is_ok_and(keeps)
         };
-        let mut differing: Vec<&(List, Pattern)> =
-            self.patterns.iter().filter(|(list, pattern)| differs(*list, pattern)).collect();
+        let mut differing: Vec<&(List, Pattern)> = self.patterns.iter().filter(differs).collect();
         differing.sort_by_key(|(_, pattern)| Reverse(pattern.specificity()));
         let described = |(list, pattern): &(List, Pattern)| Described {
             words: self.in_words(Some(*list), Some(pattern)),
@@ -400,6 +402,15 @@ impl Tiers {
         self.table().is_ok_and(|table| table.look(bytes(path)).here.intersects(Marks::SENSITIVE))
     }
 
+    /// Whether the list of sensitive paths names the canonical directory, or something below it by its place.
+    #[must_use]
+    pub fn holds_sensitive(&self, directory: &Path) -> bool {
+        let is_inside = |(list, pattern): &(List, Pattern)| {
+            *list == List::Sensitive && pattern.stem().starts_with(directory)
+        };
+        self.is_sensitive(directory) || self.patterns.iter().any(is_inside)
+    }
+
     /// Without the patterns that can match nothing at or below the canonical `directories`: to judge
     /// a few paths there by few patterns takes a fraction of the time.
     #[must_use]
@@ -417,6 +428,15 @@ impl Tiers {
         let concerned =
             |(_, pattern): &&(List, Pattern)| paths.iter().any(|path| pattern.matches(path));
         self.with_patterns(self.patterns.iter().filter(concerned).cloned().collect())
+    }
+
+    /// With the list of sensitive paths that `other` has.
+    #[must_use]
+    pub fn warning_of(&self, other: &Self) -> Self {
+        let is_sensitive = |(list, _): &&(List, Pattern)| *list == List::Sensitive;
+        let own = self.patterns.iter().filter(|one| !is_sensitive(one));
+        let all = own.chain(other.patterns.iter().filter(is_sensitive));
+        self.with_patterns(all.cloned().collect())
     }
 
     /// With these patterns in place of all.

@@ -333,6 +333,9 @@ fn what_the_system_leaves_to_owners_is_told_of_as_that() {
         return;
     }
     let scratch = Scratch::for_ordinary_user();
+    // In a workspace without rules nobody would be asked about what is sensitive in what moves there.
+    let rules = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n";
+    scratch.write("ws/jp-confine.toml", rules);
     let names = ["out/dir", "out/dir/inner"];
     let hand = |owner, [directory, file]: [u32; 2]| {
         for (name, mode) in names.into_iter().zip([directory, file]) {

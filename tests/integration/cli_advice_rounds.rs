@@ -242,11 +242,12 @@ fn patterns_in_place_of_one_that_only_reads_reach_as_far_as_what_was_asked() {
 /// options and by patterns, and a grant on that shows what is above.
 #[test]
 fn a_hidden_directory_above_is_only_to_be_seen() {
-    let script = "mkdir -p $HOME/.private/new/inner";
-    for by_options in [true, false] {
+    // Where what is sensitive is no option shows the directory alone.
+    for (name, by_options) in [(".private", true), (".private", false), (".ssh", false)] {
+        let script = &format!("mkdir -p $HOME/{name}/new/inner");
         let scratch = Scratch::new();
-        scratch.write("home/.private/key", "");
-        let hidden = scratch.path("home/.private").display().to_string();
+        scratch.write(&format!("home/{name}/key"), "");
+        let hidden = scratch.path("home").join(name).display().to_string();
         let mut granted: Vec<String> = Vec::new();
         let mut lists = [Vec::new(), Vec::new()];
         let run = |granted: &[String]| {
@@ -257,6 +258,8 @@ fn a_hidden_directory_above_is_only_to_be_seen() {
         for _ in 0..2 {
             assert_ne!(run(&granted).code(), 0, "allowed from the start: {granted:?} {lists:?}");
             let advice = denials(&scratch);
+            let opens_all = texts(&advice, "options").contains(&format!("-r {hidden}"));
+            assert!(!opens_all || name != ".ssh", "{advice:?}");
             if by_options {
                 let options = texts(&advice, "options").join(" ");
                 granted.extend(options.split(' ').map(str::to_owned));
@@ -277,6 +280,7 @@ fn a_hidden_directory_above_is_only_to_be_seen() {
         assert!(!lists[1].contains(&format!("{hidden:?}")), "{lists:?}");
     }
     let scratch = Scratch::new();
+    let script = "mkdir -p $HOME/.private/new/inner";
     scratch.write("home/.private/key", "");
     attempt(&scratch, script).assert_stderr("it is there already");
     let new = scratch.path("home/.private/new").display().to_string();

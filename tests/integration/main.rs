@@ -36,6 +36,7 @@ mod attacks_staying;
 mod cli_advice;
 mod cli_advice_beyond;
 mod cli_advice_links;
+mod cli_advice_moves;
 mod cli_advice_order;
 mod cli_advice_pasted;
 mod cli_advice_patterns;

@@ -1,5 +1,8 @@
 //! What is there and hidden, so that programs take it for something else.
 
+use jp_confine_policy::file_policy::FilePolicy;
+use jp_confine_policy::pattern::Places;
+
 use super::*;
 
 /// A home in which `d` is a directory with a file, and all of it is hidden.
@@ -131,4 +134,40 @@ fn a_directory_that_is_seen_is_no_file() {
         assert_eq!(told, format!("no option and no rule helps: {directory} is a directory"));
     }
     assert!(line(&grants, &denial("chmod", &directory, U)).starts_with("-w "));
+}
+
+/// No option opens all that is sensitive in a directory for the sake of its being seen, declared or not; another call
+/// that names what is to be in it says what does.
+#[test]
+fn a_directory_with_what_is_sensitive_is_not_opened_to_be_seen() {
+    let (_folder, hidden) = home();
+    let (root, directory) = (at(&hidden, ""), at(&hidden, "d"));
+    let inside = format!("{directory}/new");
+    let free = Tiers::default();
+    for pattern in [format!("{directory}/**"), format!("{directory}/in/key"), directory.clone()] {
+        let places = Places::without_home(Path::new("/w"));
+        let tiers = Tiers::new(&FilePolicy::default(), Some(&[pattern]), places).expect("patterns");
+        let declared = advisor(&hidden, &[], &tiers);
+        let undeclared = Advisor { exposed: Some(&tiers), ..advisor(&hidden, &[], &free) };
+        for advisor in [declared, undeclared] {
+            let made = denial("mkdir", &directory, C);
+            let advice = advisor.advise(&made);
+            let Advice::Grant { first: Some(first), .. } = &advice else { panic!("{advice:?}") };
+            assert!(first.ends_with(&format!("shows it, too, as -w {directory}/NAME")), "{first}");
+            assert_eq!(in_line(advice), format!("read_paths {directory}"));
+            let mut denials = Denials::default();
+            denials.add(made.clone());
+            let looked = Denial { hidden: true, ..denial("fstatat", &directory, R) };
+            let named = denial("open", &inside, C);
+            let advisor = Advisor { denials: Some(&denials), ..advisor };
+            for advice in advisor.advise_all(&[&made, &looked, &named]) {
+                assert_eq!(in_line(advice), format!("-w {inside}; write_paths {inside}"));
+            }
+        }
+    }
+    let elsewhere = [format!("{root}other/**"), "**/.env".to_owned()];
+    let places = Places::without_home(Path::new("/w"));
+    let tiers = Tiers::new(&FilePolicy::default(), Some(&elsewhere), places).expect("patterns");
+    let told = in_line(advisor(&hidden, &[], &tiers).advise(&denial("mkdir", &directory, C)));
+    assert_eq!(told, format!("-r {directory}; read_paths {directory}"));
 }

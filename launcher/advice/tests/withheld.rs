@@ -321,3 +321,37 @@ fn a_folder_that_is_open_by_its_name_moves_by_a_profile() {
         format!("-w {name}; -x {name}; profile {name}: read, create, update, delete, execute")
     );
 }
+
+/// What keeps a folder where it is is named as it is: patterns that withhold, not those that open, and the `default`
+/// as that.
+#[test]
+fn what_keeps_a_folder_in_its_place_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().canonicalize().expect("a folder");
+    let name = folder.to_str().expect("UTF-8");
+    let list = |end: &str| vec![format!("{name}{end}")];
+    let by_profile = Origin::Profile { name: "p".into(), entry: "/p".into(), named: true };
+    let grants = [
+        flag("/w", Capabilities::ALL),
+        flag(name, Capabilities::ALL),
+        grant("/own", Capabilities::ALL),
+        Grant { origin: by_profile, ..grant("/p", Capabilities::ALL) },
+    ];
+    let told = |policy: &FilePolicy, to: &str| {
+        let tiers = tiers(policy);
+        in_line(advisor(&grants, &[], &tiers).advise(&pair("rename", name, to, D, false)))
+    };
+    let opened = FilePolicy { write_paths: list("/**"), ..FilePolicy::default() };
+    let closed = FilePolicy { deny_paths: list("/*/key"), ..opened.clone() };
+    let asked =
+        FilePolicy { default: Some(Tier::Prompt), write_paths: list(""), ..FilePolicy::default() };
+    let pattern = format!(
+        "it may hold what has to stay in its place; take the pattern out: `{name}/*/key` of deny_paths"
+    );
+    assert_eq!(told(&closed, "/w/new"), pattern);
+    let question = "there nobody would be asked about what is sensitive in it, as here: a copy \
+                    takes that question";
+    assert_eq!(told(&opened, "/own/new"), question);
+    let default = "there default of file_policy does not count for what is in it, as here: copy what may be read";
+    assert_eq!(told(&asked, "/p/new"), default);
+}

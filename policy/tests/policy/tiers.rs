@@ -598,6 +598,23 @@ fn a_folder_that_is_open_by_name_alone_does_not_go_where_more_is_granted() {
     }
 }
 
+/// What a grant at the folder may change is told: not where a pattern withholds what is in it.
+#[test]
+fn what_lacks_for_a_folder_to_go_is_what_it_would_have_there() {
+    for (tiers, from, to, expected) in [
+        ("write=/o/t", "/o/t", "/w/n", "read, create, update, delete, execute"),
+        ("write=/o/p/** deny=**/*.pem", "/o/p/a", "/w/a", "execute"),
+        ("write=/o/t write=**/logs/*", "/w/ro/n", "/o/t", "create, update, delete, execute"),
+        ("write=/o/t", "/w/n", "/o/t", "nothing"),
+        ("deny=**/k", "/w/a", "/tmp/run/a", "nothing"),
+    ] {
+        let (judge, from, to) = (Judge::of(tiers), from.as_bytes(), to.as_bytes());
+        let (from, to) = (Request::canonical(from), Request::canonical(to));
+        let lacking = decide::lacking_to_relocate(&judge.image(), &from, &to);
+        assert_eq!(lacking.to_string(), expected, "{tiers}");
+    }
+}
+
 #[test]
 fn a_folder_does_not_leave_what_is_sensitive_behind() {
     let home = [rule("/h", Capabilities::ALL, GrantKind::Plain)];

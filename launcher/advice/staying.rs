@@ -1,0 +1,154 @@
+//! What keeps a directory where it is for what may be in it (spec §9.6), and what lets it go.
+
+use std::path::Path;
+
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Destination, Request, Verdict, lookup};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::tier::Restraint;
+
+use super::trial::Trial;
+use crate::asked::{Asked, Extent, Step, path_of};
+use crate::prepare;
+use crate::report;
+
+/// What something was that is not there any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gone {
+    /// Nothing was below.
+    Alone,
+    Directory,
+}
+
+/// What keeps a directory in its place, whatever is granted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Keeper {
+    /// That there nobody is asked about what is sensitive.
+    Question,
+    /// The `default` of `file_policy`, in words, which does not count there.
+    Default(String),
+    /// A pattern that is built in, in words.
+    BuiltIn(String),
+    /// Patterns, in words, that say nothing of where it would go.
+    Patterns(String),
+}
+
+impl Keeper {
+    /// Why nothing allows the move.
+    pub(super) fn why(&self) -> String {
+        match self {
+            Self::Question => {
+                "there nobody would be asked about what is sensitive in it, as here: \
+                               a copy takes that question"
+                    .to_owned()
+            }
+            Self::Default(words) => format!(
+                "there {words} does not count for what is in it, as here: copy what may be read"
+            ),
+            Self::BuiltIn(words) => format!(
+                "it may hold what has to stay in its place by {words}, which is built in: no option \
+                 and no rule can allow it"
+            ),
+            Self::Patterns(words) => {
+                format!("it may hold what has to stay in its place; take the pattern out: {words}")
+            }
+        }
+    }
+
+    /// The same, once other patterns are taken out.
+    pub(super) fn after(&self) -> String {
+        match self {
+            Self::Patterns(words) => format!("then to be taken out, too: {words}"),
+            keeper => format!("even then {}", keeper.why()),
+        }
+    }
+}
+
+impl Trial<'_> {
+    /// What is to be granted before all else for a directory to move that tiers keep in its place, if one does, be it
+    /// that it is `gone` by now: what it would have there and has not here. Looks at the disk.
+    ///
+    /// # Errors
+    /// What keeps it all the same.
+    pub(super) fn to_let_go(
+        &self,
+        image: &Image<'_>,
+        asked: Asked<'_>,
+        verdict: Verdict,
+        gone: Gone,
+    ) -> Result<Option<Step>, Keeper> {
+        let Some([from, to]) = kept(image, asked, gone) else { return Ok(None) };
+        let keeper = || self.keeper(image, from, to);
+        let lacking = decide::lacking_to_relocate(image, &from, &to);
+        if lacking.is_empty() {
+            return Err(keeper());
+        }
+        let found = lookup(image, &from);
+        let held = found.granted(image);
+        if found.is_beyond_rules(image) {
+            return Ok(Some(self.to_take_along(asked, &Step::of(from, held.union(lacking)))));
+        }
+        if verdict != Verdict::Allow {
+            return Ok(None);
+        }
+        let missing = lacking.difference(held);
+        let step = Step { missing, ..Step::of(from, held) };
+        if missing.is_empty() { Err(keeper()) } else { Ok(Some(step)) }
+    }
+
+    /// The `step` at a directory that no rule reaches, with all that goes along: by a pattern for what is in it where that
+    /// does, else by a grant.
+    fn to_take_along(&self, asked: Asked<'_>, step: &Step) -> Step {
+        let [by_pattern, by_grant] =
+            [Extent::Below, Extent::Along].map(|extent| Step { extent, ..step.clone() });
+        let mut trial = self.clone();
+        trial.add(&by_pattern);
+        let lets_go = trial.image(asked).is_ok_and(|image| {
+            prepare::parse_image(&image)
+                .is_ok_and(|image| kept(&image, asked, Gone::Directory).is_none())
+        });
+        if lets_go { by_pattern } else { by_grant }
+    }
+
+    /// Why a directory stays in its place.
+    pub(super) fn why_kept(&self, keeper: &Keeper, asked: Asked<'_>) -> String {
+        let others = match keeper {
+            Keeper::Patterns(words) => self.advisor.others_beside(Some(words), asked),
+            _ => String::new(),
+        };
+        format!("{}{others}", keeper.why())
+    }
+
+    /// What keeps the directory at `from`.
+    fn keeper(&self, image: &Image<'_>, from: Request<'_>, to: Request<'_>) -> Keeper {
+        let tiers = self.advisor.tiers;
+        let [here, there] = [from, to].map(|end| path_of(end.path));
+        let mut found = tiers.described_between(here, there);
+        if let Some(at) = found.iter().position(|one| one.is_built_in) {
+            return Keeper::BuiltIn(found.swap_remove(at).words);
+        }
+        let words: Vec<String> = found.iter().map(|one| report::path(&one.words)).collect();
+        if !words.is_empty() {
+            return Keeper::Patterns(words.join(", "));
+        }
+        // Else it is how far the same counts at either end.
+        let is_by_default = tiers.default.is_some()
+            && decide::lacking_to_relocate(image, &from, &to) != Capabilities::NONE;
+        let of_default = || tiers.described(Restraint::Default, here, path_of(from.route));
+        if is_by_default { Keeper::Default(report::path(&of_default())) } else { Keeper::Question }
+    }
+}
+
+/// The directory of a move that tiers keep in its place, and where it would go.
+fn kept<'d>(image: &Image<'_>, asked: Asked<'d>, gone: Gone) -> Option<[Request<'d>; 2]> {
+    let Asked::Rename { from, to, destination } = asked else { return None };
+    // A link moves alone, and what it leads to stays.
+    let is_directory = |path: &Path| {
+        path.symlink_metadata().map_or(gone == Gone::Directory, |found| found.is_dir())
+    };
+    let stays = |[from, to]: &[Request<'_>; 2]| {
+        is_directory(path_of(from.path)) && decide::relocate(image, from, to) != Verdict::Allow
+    };
+    let back = (destination == Destination::Exchange).then_some([to, from]);
+    std::iter::once([from, to]).chain(back).find(stays)
+}

@@ -1,0 +1,35 @@
+//! What is against a directory's going elsewhere: what is in it goes along, and is judged there by its name.
+
+use core::cell::Cell;
+
+use crate::capability::Capabilities;
+use crate::decide::{excludes_below, gained};
+use crate::image::Image;
+use crate::lookup::{self, Lookup, Request};
+use crate::reaches::Reaches;
+
+/// Whether nothing below the directory at `from` is had more freely once that is at `to`. Of this image alone.
+///
+/// # Errors
+/// What is had there and not here; nothing where no grant would change that.
+pub(crate) fn judge(
+    image: &Image<'_>,
+    from: &Request<'_>,
+    to: &Request<'_>,
+) -> Result<(), Capabilities> {
+    let source = lookup::lookup(image, from);
+    let winner = source.rule.and_then(|id| image.rule(id.raw()));
+    let has_exclusions = winner.is_some_and(|rule| rule.patterns.count.get() != 0);
+    if has_exclusions && excludes_below(image, from.path) {
+        return Err(Capabilities::NONE);
+    }
+    if !source.restrained_below && source.reaches_below == Reaches::NONE {
+        return Ok(());
+    }
+    let found = Cell::new(Capabilities::NONE);
+    let gains_nothing = |here: &Lookup, there: &Lookup| {
+        found.set(gained(here, there));
+        found.get().is_empty()
+    };
+    if lookup::all_below(image, [from, to], gains_nothing) { Ok(()) } else { Err(found.get()) }
+}
