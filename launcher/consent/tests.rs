@@ -124,7 +124,9 @@ fn who_was_started_reads_what_it_was_started_from() {
     let consent = Consent::new(about());
     let folder = tempfile::tempdir().expect("a folder");
     let (file, other) = (folder.path().join("f"), folder.path().join("g"));
-    [&file, &other].iter().for_each(|path| fs::write(path, "").expect("written"));
+    for path in [&file, &other] {
+        fs::write(path, "").expect("written");
+    }
     let mut waiting = Command::new("sh");
     waiting.args(["-c", "read line; exec sleep 60"]).stdin(Stdio::piped());
     let mut process = waiting.spawn().expect("started");
