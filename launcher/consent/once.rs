@@ -3,12 +3,14 @@
 
 use std::fs;
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use jp_confine_policy::Capabilities;
 
 use super::{Asker, Question, Wish};
+use crate::asked::path_of;
 use crate::descendants;
 
 /// For so long the call of the library's is waited for.
@@ -40,13 +42,20 @@ struct Act {
     until: Instant,
 }
 
-/// A process that was started from a file that is asked about: an interpreter reads its script, more than once
-/// some do.
+/// A start from a file that is asked about: an interpreter reads its script, more than once some do.
 #[derive(Debug)]
 struct Start {
     process: Process,
     path: Vec<u8>,
+    /// What was at the path then.
+    file: File,
+    /// Where the process had its arguments before.
+    arguments: u64,
 }
+
+/// A file, told from others at its path: device and inode.
+#[derive(Debug, PartialEq, Eq)]
+struct File(u64, u64);
 
 /// A process, told from others that have its number later.
 #[derive(Debug, PartialEq, Eq)]
@@ -61,10 +70,9 @@ impl Once {
     pub(super) fn keep(&mut self, asking: Asking, question: &Question) {
         self.starts.retain(|start| start.process.is_there());
         for wish in &question.wishes {
-            let is_start = wish.wanted.contains(Capabilities::READ.union(Capabilities::EXECUTE));
-            if is_start && !self.is_started(question.pid, &wish.path) {
-                let start = |process| Start { process, path: wish.path.clone() };
-                self.starts.extend(Process::of(question.pid).map(start));
+            if wish.wanted.contains(Capabilities::READ.union(Capabilities::EXECUTE)) {
+                self.starts.retain(|start| !start.is_of(question.pid, &wish.path));
+                self.starts.extend(Start::of(question.pid, &wish.path));
             }
         }
         if asking.asker == Asker::Library {
@@ -84,12 +92,8 @@ impl Once {
     /// Whether this is among what is to come.
     pub(super) fn covers(&self, asking: Asking, pid: u32, wish: &Wish) -> bool {
         self.acts.iter().any(|act| act.is(asking, wish))
-            || wish.wanted == Capabilities::READ && self.is_started(pid, &wish.path)
-    }
-
-    fn is_started(&self, pid: u32, path: &[u8]) -> bool {
-        let is_of = |start: &&Start| start.path == path && start.process.pid == pid;
-        self.starts.iter().find(is_of).is_some_and(|start| start.process.is_there())
+            || wish.wanted == Capabilities::READ
+                && self.starts.iter().any(|start| start.is_of(pid, &wish.path) && start.has_come())
     }
 
     /// It has come.
@@ -109,11 +113,51 @@ impl Act {
     }
 }
 
+impl Start {
+    /// That which is about to come. None where it could not be told later whether it has.
+    fn of(pid: u32, path: &[u8]) -> Option<Self> {
+        let (process, file) = (Process::of(pid)?, File::at(path)?);
+        let arguments = process.arguments()?;
+        Some(Self { process, path: path.to_owned(), file, arguments })
+    }
+
+    fn is_of(&self, pid: u32, path: &[u8]) -> bool {
+        self.process.pid == pid && self.path == path
+    }
+
+    /// Whether the process has executed something since, and the file is that of the question: a start may fail, and
+    /// another file may be put in the place of the first.
+    fn has_come(&self) -> bool {
+        let is_elsewhere = |arguments| arguments != self.arguments;
+        self.process.is_there()
+            && self.process.arguments().is_some_and(is_elsewhere)
+            && File::at(&self.path).as_ref() == Some(&self.file)
+    }
+}
+
+impl File {
+    fn at(path: &[u8]) -> Option<Self> {
+        let found = path_of(path).symlink_metadata().ok()?;
+        Some(Self(found.dev(), found.ino()))
+    }
+}
+
 impl Process {
     fn of(pid: u32) -> Option<Self> {
+        Some(Self { pid, since: Self::field(pid, 22)? })
+    }
+
+    /// A field of its status, as `proc_pid_stat(5)` numbers them.
+    fn field(pid: u32, number: usize) -> Option<String> {
         let status = descendants::status_of(&Path::new("/proc").join(pid.to_string()))?;
-        let since = descendants::fields(&status)?.nth(19)?.to_owned();
-        Some(Self { pid, since })
+        // The third is the first behind the name.
+        descendants::fields(&status)?.nth(number - 3).map(str::to_owned)
+    }
+
+    /// Where in its memory its arguments begin: each start has them at another place, drawn by the kernel. None where
+    /// that is withheld, or it has no memory any more.
+    fn arguments(&self) -> Option<u64> {
+        Self::field(self.pid, 48)?.parse().ok().filter(|place| *place != 0)
     }
 
     /// Whether it has not ended.

@@ -1,6 +1,8 @@
 //! Who waits for which question, without a terminal.
 
-use std::process::{Child, Command};
+use std::fs;
+use std::io::Write as _;
+use std::process::{Child, Command, Stdio};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::Denial;
@@ -116,22 +118,39 @@ fn a_yes_to_the_library_is_for_its_own_call() {
     assert_eq!(known(by(Asker::Call, library)), None);
 }
 
-/// And no other process, and no more than reading.
+/// Once it has executed something, and no sooner; no other process, no other file, and no more than reading.
 #[test]
 fn who_was_started_reads_what_it_was_started_from() {
     let consent = Consent::new(about());
-    let own = std::process::id();
-    let start = Capabilities::READ.union(Capabilities::EXECUTE);
-    let asked = |pid, wanted| question(pid, Subject::new(b"/w/f"), wanted);
-    let asking = Asking { asker: Asker::Call, tid: own_thread(), instruction: 0 };
-    consent.state().once.keep(asking, &asked(own, start));
-    let known = |pid, wanted| consent.known(asking, &asked(pid, wanted));
-    for _ in 0..2 {
-        assert_eq!(known(own, Capabilities::READ), Some(Answer::Once));
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, other) = (folder.path().join("f"), folder.path().join("g"));
+    for path in [&file, &other] {
+        fs::write(path, "").expect("written");
     }
-    assert_eq!(known(own, start), None);
-    assert_eq!(known(own, Capabilities::UPDATE), None);
+    let mut waiting = Command::new("sh");
+    waiting.args(["-c", "read line; exec sleep 60"]).stdin(Stdio::piped());
+    let mut process = waiting.spawn().expect("started");
+    let start = Capabilities::READ.union(Capabilities::EXECUTE);
+    let path = file.as_os_str().as_encoded_bytes();
+    let asked = |pid, wanted| question(pid, Subject::new(path), wanted);
+    let asking = Asking { asker: Asker::Call, tid: own_thread(), instruction: 0 };
+    consent.state().once.keep(asking, &asked(process.id(), start));
+    let known = |pid, wanted| consent.known(asking, &asked(pid, wanted));
+    assert_eq!(known(process.id(), Capabilities::READ), None);
+    process.stdin.take().expect("a pipe").write_all(b"\n").expect("written");
+    while fs::read(format!("/proc/{}/comm", process.id())).expect("there") != b"sleep\n" {
+        std::thread::sleep(GATHER);
+    }
+    for _ in 0..2 {
+        assert_eq!(known(process.id(), Capabilities::READ), Some(Answer::Once));
+    }
+    assert_eq!(known(process.id(), start), None);
+    assert_eq!(known(process.id(), Capabilities::UPDATE), None);
     assert_eq!(known(1, Capabilities::READ), None);
+    fs::rename(&other, &file).expect("replaced");
+    assert_eq!(known(process.id(), Capabilities::READ), None);
+    process.kill().expect("killed");
+    process.wait().expect("ended");
 }
 
 /// Who waits when nobody is asked any more, and who comes later.

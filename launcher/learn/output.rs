@@ -2,18 +2,19 @@
 
 use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use jp_confine_policy::canonical::{self, Op};
-use rustix::fs::{Access, access, fstat};
-use rustix::io::fcntl_dupfd_cloexec;
+use rustix::fs::{Access, FileType, Mode, OFlags, access, fcntl_setfl, fstat};
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::stdio::{dup2_stdout, stderr, stdout};
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::report;
-use crate::sys::streams;
+use crate::sys::{signals, streams};
 
 /// Where something is to be written.
 #[derive(Debug)]
@@ -44,10 +45,8 @@ impl Output {
         let mut output = Self { option, path, kept: None, force, root, cwd };
         if let Some(path) = &output.path {
             let place = output.place(path)?;
-            if output.is_stream(&place) {
-                let file = File::options().append(true).open(&place);
-                output.kept = Some(file.map_err(|error| output.failure(&error.to_string()))?);
-            } else {
+            output.kept = output.stream(&place)?;
+            if output.kept.is_none() {
                 output.check(path)?;
             }
         }
@@ -79,13 +78,27 @@ impl Output {
 
     /// Writes `text`, in one step. The run may have made links meanwhile, so all is checked again.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
-        if let Some(mut kept) = self.kept.as_ref() {
-            return report::output_to(&mut kept, text);
+        if let Some(kept) = self.kept.as_ref() {
+            return self.write_into(kept, text);
         }
         let Some(path) = &self.path else { return report::output(text) };
         let place = self.check(path)?;
         // Of the error only its kind: the file has another name while it is written.
         self.put(&place, text).map_err(|error| self.failure(&error.kind().to_string()))
+    }
+
+    /// Who reads it may have had enough.
+    fn write_into(&self, mut kept: &File, text: &str) -> Result<(), Failure> {
+        if self.path.is_none() {
+            return report::output_to(&mut kept, text);
+        }
+        signals::survive_limit_of_length();
+        match kept.write_all(text.as_bytes()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(self.failure(&error.to_string()))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn put(&self, place: &Path, text: &str) -> io::Result<()> {
@@ -120,14 +133,30 @@ impl Output {
         Ok(place)
     }
 
-    /// Whether what is at `place` is neither a file nor to become one. In the workspace no link is followed: what was
-    /// run there may have made it.
-    fn is_stream(&self, place: &Path) -> bool {
-        let is_inside = place.starts_with(&self.root);
-        let found = if is_inside { place.symlink_metadata() } else { place.metadata() };
-        let is_systems = place.parent() == Some(Path::new("/dev")) || place.starts_with("/proc");
-        let is_replaced = |found: &Metadata| found.is_symlink() || found.is_file() && !is_systems;
-        found.is_ok_and(|found| !found.is_dir() && !is_replaced(&found))
+    /// What is at `place`, where it is neither a file nor to become one. No link is followed, which a run may have made,
+    /// but those by which the system names what this process was given. It is held while it is looked at: its name may
+    /// lead elsewhere by the time that it is opened.
+    fn stream(&self, place: &Path) -> Result<Option<File>, Failure> {
+        let is_given = is_given(place);
+        let links = if is_given { OFlags::empty() } else { OFlags::NOFOLLOW };
+        let Ok(held) =
+            rustix::fs::open(place, OFlags::PATH | OFlags::CLOEXEC | links, Mode::empty())
+        else {
+            return Ok(None);
+        };
+        let found = fstat(&held).map_err(io::Error::from)?;
+        match FileType::from_raw_mode(found.st_mode) {
+            FileType::Directory | FileType::Symlink => Ok(None),
+            FileType::RegularFile if !is_given => Ok(None),
+            FileType::BlockDevice => Err(self.failure("it is a block device")),
+            kind => match open_held(&held) {
+                Ok(file) => Ok(Some(file.into())),
+                Err(Errno::NXIO) if kind == FileType::Fifo => {
+                    Err(self.failure("nobody reads from this pipe"))
+                }
+                Err(error) => Err(self.failure(&io::Error::from(error).to_string())),
+            },
+        }
     }
 
     /// The [`Self::place`] of a file, if it can be written; a link at its end is replaced, never followed. What can be
@@ -188,6 +217,21 @@ fn is_standard_output(path: &Path) -> bool {
         fstat(stdout()).is_ok_and(|own| (own.st_dev, own.st_ino) == (found.dev(), found.ino()))
     };
     (path.starts_with("/dev") || path.starts_with("/proc")) && path.metadata().is_ok_and(same)
+}
+
+/// Whether the system has at `place` what this process was given.
+fn is_given(place: &Path) -> bool {
+    let own = Path::new("/proc").join(std::process::id().to_string()).join("fd");
+    place.parent() == Some(&own) || ["/dev/stdout", "/dev/stderr"].map(Path::new).contains(&place)
+}
+
+/// Opens what is held, to write into it. Nobody is waited for that it is opened, but then for room in it.
+fn open_held(held: &OwnedFd) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let path = format!("/proc/self/fd/{}", held.as_raw_fd());
+    let file = rustix::fs::open(path, flags | OFlags::NONBLOCK, Mode::empty())?;
+    fcntl_setfl(&file, OFlags::APPEND)?;
+    Ok(file)
 }
 
 /// `path` as it reads.

@@ -1,7 +1,8 @@
 //! `learn`, and the file that it writes: in the place of the workspace's it is never wider than what held meanwhile.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::path::PathBuf;
 
 use crate::cli_learn::{run, tree};
 use crate::cli_status::product;
@@ -134,7 +135,8 @@ fn a_policy_is_written_into_what_is_no_file() {
     assert!(!learned.stdout.contains("\nnoise"), "{learned}");
     let (pipe, read) = (scratch.path("pipe"), scratch.path("read"));
     let line = format!(
-        "mkfifo {0}; cat {0} >{1} & {PRODUCT} -q learn --force -o {0} -- true; wait",
+        "mkfifo {0}; exec 3<>{0}; cat {0} 3>&- >{1} &
+         {PRODUCT} -q learn --force -o {0} -- true; exec 3>&-; wait",
         pipe.display(),
         read.display()
     );
@@ -142,6 +144,32 @@ fn a_policy_is_written_into_what_is_no_file() {
     assert!(scratch.read("read").starts_with("# Learned by"));
     let found = fs::symlink_metadata(&pipe).expect("still there");
     assert!(!found.is_file(), "a pipe was replaced");
+}
+
+/// A link may be what a run left there.
+#[test]
+fn a_link_to_what_is_no_file_is_replaced_and_not_followed() {
+    let scratch = tree();
+    let link = scratch.path("link");
+    std::os::unix::fs::symlink("/dev/null", &link).expect("a link");
+    let learned = run(&scratch, &["learn", "-o", "../link"], "true");
+    if !learns(&learned) {
+        return;
+    }
+    learned.assert_code(125).assert_stderr("exists already");
+    run(&scratch, &["learn", "--force", "-o", "../link"], "true").assert_ok();
+    assert!(fs::symlink_metadata(&link).expect("there").is_file());
+    assert!(scratch.read("link").starts_with("# Learned by"));
+}
+
+#[test]
+fn what_cannot_be_written_into_is_named() {
+    let scratch = tree();
+    let learned = run(&scratch, &["learn", "-o", "/dev/full"], "true");
+    if !learns(&learned) {
+        return;
+    }
+    learned.assert_stderr("--output /dev/full cannot be written: No space left on device");
 }
 
 /// The file is the workspace's, whatever links lead there.
@@ -173,9 +201,23 @@ fn nothing_runs_whose_policy_could_not_be_kept() {
     refused(&["learn", "-o", "dir", "--force"], "it is a directory");
     refused(&["learn", "-o", "l", "--html", "./l"], "the same file");
     refused(&["learn", "-o", "-", "--html", "-"], "standard output takes one");
+    Run::sh(&scratch, "mkfifo pipe").mode(Mode::Bare).run().assert_ok();
+    refused(&["learn", "-o", "pipe"], "nobody reads from this pipe");
+    if let Some(disk) = disk() {
+        refused(&["learn", "--force", "-o", &disk], "it is a block device");
+    }
     fs::set_permissions(scratch.ws(), Permissions::from_mode(0o555)).expect("closed");
     refused(&["learn"], "Permission denied");
     fs::set_permissions(scratch.ws(), Permissions::from_mode(0o755)).expect("open");
+}
+
+/// A block device, if this machine shows one.
+fn disk() -> Option<String> {
+    let is_disk = |path: &PathBuf| {
+        fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_block_device())
+    };
+    let mut devices = fs::read_dir("/dev").ok()?.flatten().map(|device| device.path());
+    devices.find(is_disk).map(|path| path.display().to_string())
 }
 
 #[test]

@@ -129,6 +129,41 @@ fn a_script_is_one_question() {
     assert_eq!(terminal.screen().matches(QUESTION).count(), 2, "{}", terminal.screen());
 }
 
+/// That yes is for a start that comes about, and for the very file.
+#[test]
+fn a_yes_to_a_start_opens_nothing_else() {
+    let scratch = Scratch::new();
+    if !have("script") || !have("python3") {
+        return;
+    }
+    scratch.write("ws/jp-confine.toml", "[file_policy]\nprompt_paths = ['**/s']\n");
+    let swap = "import os\nos.rename('d', 'old')\nos.rename('e', 'd')\nprint(open('d/s').read())\n";
+    let fails = "import os\ntry: os.execv('d/s', ['s'])\nexcept OSError: print('failed')\n";
+    for (script, start) in [
+        ("#!/none\n".to_owned(), format!("{fails}print(open('d/s').read())\n")),
+        ("#!/none\n".to_owned(), format!("{fails}{swap}")),
+        (format!("#!/usr/bin/env python3\n{swap}"), "import os\nos.execv('d/s', ['s'])".to_owned()),
+    ] {
+        for old in ["ws/d", "ws/old"] {
+            let _ = fs::remove_dir_all(scratch.path(old));
+        }
+        scratch.write("ws/d/s", &script);
+        scratch.write("ws/e/s", "content-e\n");
+        scratch.write("ws/start", &start);
+        fs::set_permissions(scratch.path("ws/d/s"), Permissions::from_mode(0o755)).expect("set");
+        let mut terminal = self::start(&scratch, "python3 start");
+        terminal.see("wants to read, execute\r\n    d/s\r\n");
+        terminal.see(QUESTION);
+        terminal.keys("y\n");
+        terminal.see("wants to read\r\n    d/s\r\n");
+        terminal.see(QUESTION);
+        terminal.keys("n\n");
+        terminal.end();
+        let screen = terminal.screen();
+        assert!(!screen.contains("content-e"), "{script}: {screen}");
+    }
+}
+
 #[test]
 fn a_run_remembers_yes_and_no() {
     let scratch = place();
