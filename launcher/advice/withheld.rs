@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Destination, Request, Verdict};
+use jp_confine_policy::decide::{self, Destination, Verdict};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::pattern::Pattern;
 use jp_confine_policy::tier::{Restraint, Tier};
@@ -156,10 +156,12 @@ impl Trial<'_> {
         let is_directory = |path: &Path| {
             path.symlink_metadata().map_or(gone == Gone::Directory, |found| found.is_dir())
         };
-        let goes = |from: &Request<'_>, to: &Request<'_>| {
-            decide::relocate(image, from, to) == Verdict::Allow || !is_directory(path_of(from.path))
+        let may = |from, to| decide::relocate(image, from, to) == Verdict::Allow;
+        let moves = match destination {
+            // Whatever they are.
+            Destination::Exchange => may(&from, &to) && may(&to, &from),
+            _ => may(&from, &to) || !is_directory(path_of(from.path)),
         };
-        let moves = goes(&from, &to) && (destination != Destination::Exchange || goes(&to, &from));
         let (from, to) = (path_of(from.path), path_of(to.path));
         if moves {
             return None;
