@@ -38,7 +38,7 @@ names!(
     ENOMEM,
     ENOSYS,
     ENOTDIR,
-    EOPNOTSUPP,
+    ENOTSUP,
     EPERM,
     ERANGE,
     EXDEV,

@@ -79,7 +79,7 @@ fn without_link(names: &Names<'_>, errno: Errno, refuse: &impl Fn() -> Errno) ->
     let (dir, name) = names.old;
     match errno {
         Errno::EPERM if sys::is_directory(dir, name) => refuse(),
-        Errno::EPERM | Errno::EMLINK | Errno::EOPNOTSUPP => Errno::EXDEV,
+        Errno::EPERM | Errno::EMLINK | Errno::ENOTSUP => Errno::EXDEV,
         errno => errno,
     }
 }
