@@ -50,7 +50,7 @@ fn make_way(source: &Entry, target: &Entry, refuse: &impl Fn() -> Errno) -> Resu
     let here = look(source)?;
     let there = match look(target) {
         Err(Errno::NOENT) => return Ok(true),
-        stat => stat?,
+        found => found?,
     };
     if (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino) {
         return Ok(false);

@@ -58,7 +58,7 @@ fn make_way(names: &Names<'_>, refuse: &impl Fn() -> Errno) -> Result<bool, Errn
     let here = sys::identity(&sys::look(old_dir, old)?);
     let there = match sys::look(new_dir, new) {
         Err(Errno::ENOENT) => return Ok(true),
-        stat => sys::identity(&stat?),
+        found => sys::identity(&found?),
     };
     if here == there {
         return Ok(false);
