@@ -146,9 +146,12 @@ fn kept<'d>(image: &Image<'_>, asked: Asked<'d>, gone: Gone) -> Option<[Request<
     let is_directory = |path: &Path| {
         path.symlink_metadata().map_or(gone == Gone::Directory, |found| found.is_dir())
     };
+    // Two entries change places whatever they are.
+    let is_exchange = destination == Destination::Exchange;
     let stays = |[from, to]: &[Request<'_>; 2]| {
-        is_directory(path_of(from.path)) && decide::relocate(image, from, to) != Verdict::Allow
+        (is_exchange || is_directory(path_of(from.path)))
+            && decide::relocate(image, from, to) != Verdict::Allow
     };
-    let back = (destination == Destination::Exchange).then_some([to, from]);
+    let back = is_exchange.then_some([to, from]);
     std::iter::once([from, to]).chain(back).find(stays)
 }

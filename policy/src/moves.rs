@@ -1,6 +1,8 @@
 //! What of a move is allowed, where the kernel is the one that tells whether its destination exists: rename(2)
 //! with the flags of renameat2(2).
 
+use core::mem;
+
 use crate::capability::Capabilities;
 use crate::decide::{self, Denial, Destination, Verdict};
 use crate::existing;
@@ -29,21 +31,12 @@ pub enum Kind {
     Exchange,
 }
 
-/// One end of a move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// Where the entry comes from.
-    Source,
-    /// Where it goes.
-    Destination,
-}
-
 /// What is at the ends by now: asked of the kernel, and only where it matters.
 pub trait Ends {
     /// Whether the destination exists.
     fn exists(&self) -> bool;
-    /// Whether there is a directory.
-    fn is_directory(&self, end: End) -> bool;
+    /// Whether it is a directory that is to go.
+    fn is_directory(&self) -> bool;
 }
 
 /// What of a move is allowed.
@@ -54,10 +47,22 @@ pub enum Plan {
     /// As long as the kernel is made to refuse a destination that exists (`RENAME_NOREPLACE`); the denial
     /// is for that case.
     OnlyNew(Denial),
+    /// As long as the kernel is made to refuse a directory: whatever was there when it was looked at, another thread
+    /// may have put one in its place by now.
+    Alone(Alone),
     /// Nothing, since the destination exists and is to stay, see [`existing`]: to be said once the source is found.
     Exists,
     /// Nothing.
     Refuse(Denial),
+}
+
+/// What is said where an entry may go that takes nothing along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alone {
+    /// For a directory.
+    pub directory: Denial,
+    /// For a destination that exists, if that must not be replaced.
+    pub exists: Option<Denial>,
 }
 
 /// What of a move is allowed.
@@ -76,10 +81,22 @@ fn is_kept(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> bool {
 
 /// As [`plan`], also of what it never comes to since the destination stays.
 fn judged(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
-    let judge = |destination| decide::rename(image, &asked.from, &asked.to, destination);
-    if let Some(denial) = relocation(image, asked, ends) {
-        return Plan::Refuse(denial);
+    match relocation(image, asked) {
+        None => entry(image, asked, ends),
+        // Two entries change places in one step, in which the kernel refuses no kind of them.
+        Some(directory) if asked.kind == Kind::Exchange => Plan::Refuse(directory),
+        Some(directory) if ends.is_directory() => Plan::Refuse(directory),
+        Some(directory) => match entry(image, asked, ends) {
+            Plan::Go => Plan::Alone(Alone { directory, exists: None }),
+            Plan::OnlyNew(denial) => Plan::Alone(Alone { directory, exists: Some(denial) }),
+            plan => plan,
+        },
     }
+}
+
+/// As [`judged`], of the entry alone.
+fn entry(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Plan {
+    let judge = |destination| decide::rename(image, &asked.from, &asked.to, destination);
     let fresh = match asked.kind {
         Kind::Exchange => return all(judge(Destination::Exchange)),
         Kind::KeepIt => return all(judge(Destination::Missing)),
@@ -101,17 +118,15 @@ const fn all(verdict: Verdict) -> Plan {
     }
 }
 
-/// What tiers have against a directory's going elsewhere, if one goes.
-fn relocation(image: &Image<'_>, asked: &Move<'_>, ends: &impl Ends) -> Option<Denial> {
-    let against = |end, from, to| match decide::relocate(image, from, to) {
-        Verdict::Deny(denial) if ends.is_directory(end) => {
-            Some(Denial { second: end == End::Destination, ..denial })
-        }
-        _ => None,
+/// What tiers have against a directory's going elsewhere, by what the names are.
+fn relocation(image: &Image<'_>, asked: &Move<'_>) -> Option<Denial> {
+    let against = |second, from, to| match decide::relocate(image, from, to) {
+        Verdict::Deny(denial) => Some(Denial { second, ..denial }),
+        Verdict::Allow => None,
     };
-    let exchange = asked.kind == Kind::Exchange;
-    let back = || against(End::Destination, &asked.to, &asked.from).filter(|_| exchange);
-    against(End::Source, &asked.from, &asked.to).or_else(back)
+    let back = || against(true, &asked.to, &asked.from);
+    against(false, &asked.from, &asked.to)
+        .or_else(|| (asked.kind == Kind::Exchange).then(back).flatten())
 }
 
 /// As [`plan`], once a person was asked who is to be: about both paths at once. `settle` reports the denial
@@ -132,7 +147,10 @@ pub fn settled<E>(
     loop {
         let plan = plan(image, &asked, ends);
         let Plan::Refuse(denial) = plan else {
-            return question.map_or(Ok(()), |denial| settle(denial, also)).map(|()| plan);
+            let Some(denial) = question.take() else { return Ok(plan) };
+            settle(denial, mem::replace(&mut also, Capabilities::NONE))?;
+            // What is at the ends may have changed by the time that the person answers.
+            continue;
         };
         if !denial.ask {
             return settle(denial, also).map(|()| plan);

@@ -1,6 +1,7 @@
 /* Ways to change a directory's entries. */
 #include "attack.h"
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -8,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "absent.h"
@@ -30,6 +32,48 @@ static int v_exchange(char **a) { return renameat2(AT_FDCWD, a[0], AT_FDCWD, a[1
 static int v_sys_renameat2(char **a)
 {
     return (int)syscall(SYS_renameat2, AT_FDCWD, a[0], AT_FDCWD, a[1], 0);
+}
+
+enum { SWAPPERS = 2, SECONDS = 2 };
+static volatile int settled;
+
+static void *swap_entries(void *names)
+{
+    char **a = names;
+    while (!settled)
+        renameat2(AT_FDCWD, a[0], AT_FDCWD, a[1], RENAME_EXCHANGE);
+    return NULL;
+}
+
+/* The key of a directory that went in place of a file: `rename_swapped FILE DIRECTORY TO`, while other threads
+ * have FILE and DIRECTORY change places; every other time TO is there already. */
+static int v_rename_swapped(char **a)
+{
+    pthread_t threads[SWAPPERS];
+    char key[256];
+    long moved = 0, refused = 0;
+    int fd = -1;
+    snprintf(key, sizeof key, "%s/key", a[2]);
+    for (int i = 0; i < SWAPPERS; i++)
+        if ((errno = pthread_create(&threads[i], NULL, swap_entries, a)))
+            return FAILED;
+    for (time_t end = time(NULL) + SECONDS; time(NULL) <= end && fd < 0;) {
+        if ((moved + refused) & 1)
+            close(open(a[2], O_CREAT | O_WRONLY, 0644));
+        if (rename(a[0], a[2]) == 0)
+            moved++;
+        else if (errno == EACCES)
+            refused++;
+        fd = open(key, O_RDONLY);
+        rename(a[2], a[0]);
+    }
+    settled = 1;
+    for (int i = 0; i < SWAPPERS; i++)
+        pthread_join(threads[i], NULL);
+    if (fd >= 0)
+        return show(fd);
+    errno = moved && refused ? EACCES : ENODATA;
+    return FAILED;
 }
 
 static int v_link(char **a) { return link(a[0], a[1]); }
@@ -98,6 +142,7 @@ const struct verb entry_verbs[] = {
     {"renameat", 2, v_renameat},
     {"rename_noreplace", 2, v_rename_noreplace},
     {"exchange", 2, v_exchange},
+    {"rename_swapped", 3, v_rename_swapped},
     {"sys_rename", 2, v_sys_rename},
     {"sys_renameat2", 2, v_sys_renameat2},
     {"link", 2, v_link},

@@ -25,6 +25,7 @@ mod attacks_library;
 mod attacks_limits;
 mod attacks_machines;
 mod attacks_metadata;
+mod attacks_moves;
 mod attacks_open;
 mod attacks_outside;
 mod attacks_path;

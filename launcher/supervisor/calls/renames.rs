@@ -2,13 +2,14 @@
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Verdict};
-use jp_confine_policy::moves::{self, End, Ends, Kind, Move, Plan};
+use jp_confine_policy::moves::{self, Alone, Ends, Kind, Move, Plan};
 use jp_confine_policy::telling::EXCHANGE;
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::entries::{exists, is_directory, may_create, no_entry};
 use super::links::{refuse_by_spelling, refuse_hidden, settle_pair};
+use super::moves_alone::move_alone;
 use crate::learn::record::How;
 use crate::supervisor::found::Entry;
 use crate::supervisor::lessons::is_kept;
@@ -43,24 +44,35 @@ pub(crate) fn rename(
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
     let pair = (&asked.from, &asked.to);
     let ends = Held { source: &source, target: &target };
-    let (flags, if_exists) = match moves::settled(task.image(), &asked, &ends, |denial, also| {
+    let plan = moves::settled(task.image(), &asked, &ends, |denial, also| {
         refuse_by_spelling(task, &asked.from, decide::remove)?;
         refuse_by_spelling(task, &asked.to, may_create)?;
         settle_pair(task, Verdict::Deny(denial), pair, also)
-    })? {
-        Plan::Go => (flags, None),
-        Plan::OnlyNew(denial) => (flags | RenameFlags::NOREPLACE, Some(denial)),
+    })?;
+    let (directory, if_exists) = match plan {
+        Plan::Go => (None, None),
+        Plan::OnlyNew(denial) => (None, Some(denial)),
+        Plan::Alone(Alone { directory, exists }) => (Some(directory), exists),
         Plan::Exists => {
             refuse_hidden(task, &asked.from)?;
             return Err(if exists(&source) { Errno::EXIST } else { Errno::NOENT });
         }
         Plan::Refuse(_) => return Err(Errno::ACCESS),
     };
-    let (from, to) = (&source.directory, &target.directory);
+    let refuse = |denial| {
+        let denial = Verdict::Deny(Denial { ask: false, ..denial });
+        settle_pair(task, denial, pair, Capabilities::NONE).err().unwrap_or(Errno::ACCESS)
+    };
+    let flags = if if_exists.is_some() { flags | RenameFlags::NOREPLACE } else { flags };
     let how = learnt(task, &target, flags);
     let link = || [&source, &target].into_iter().for_each(|entry| task.learn_link(entry));
     link();
-    let outcome = renameat_with(from, &source.name, to, &target.name, flags);
+    let outcome = match directory {
+        None => {
+            renameat_with(&source.directory, &source.name, &target.directory, &target.name, flags)
+        }
+        Some(denial) => move_alone(&source, &target, flags, || refuse(denial)),
+    };
     task.policy.generation.advance();
     link();
     match outcome {
@@ -72,11 +84,7 @@ pub(crate) fn rename(
         }
     }
     match (outcome, if_exists) {
-        (Err(Errno::EXIST), Some(denial)) => {
-            let denial = Verdict::Deny(Denial { ask: false, ..denial });
-            settle_pair(task, denial, pair, Capabilities::NONE)?;
-            Err(Errno::ACCESS)
-        }
+        (Err(Errno::EXIST), Some(denial)) => Err(refuse(denial)),
         (outcome, _) => outcome.map(|()| Answer::Value(0)),
     }
 }
@@ -111,11 +119,8 @@ impl Ends for Held<'_> {
         exists(self.target)
     }
 
-    fn is_directory(&self, end: End) -> bool {
-        is_directory(match end {
-            End::Source => self.source,
-            End::Destination => self.target,
-        })
+    fn is_directory(&self) -> bool {
+        is_directory(self.source)
     }
 }
 

@@ -1,14 +1,14 @@
 //! What of a move is allowed before the kernel has told whether its destination exists (spec §5.2), and what a
 //! person is asked about it (spec §9.3).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{Denial, Request};
 use jp_confine_policy::file_policy::FilePolicy;
 use jp_confine_policy::image::Image;
-use jp_confine_policy::moves::{self, End, Ends, Kind, Move, Plan};
+use jp_confine_policy::moves::{self, Alone, Ends, Kind, Move, Plan};
 use jp_confine_policy::pattern::Places;
 use jp_confine_policy::tier::Tier;
 use jp_confine_policy::tiers::Tiers;
@@ -27,8 +27,8 @@ impl Ends for Known {
         self.exists
     }
 
-    fn is_directory(&self, end: End) -> bool {
-        self.directory && end == End::Source
+    fn is_directory(&self) -> bool {
+        self.directory
     }
 }
 
@@ -61,18 +61,28 @@ fn answer(rules: &str, prompts: &str, word: &str, ends: Known, consents: bool) -
     let plan = match moves::settled(&image, &Move { from, to, kind: kind(word) }, &ends, settle) {
         Ok(Plan::Go) => "go".to_owned(),
         Ok(Plan::OnlyNew(denial)) => format!("new, else {}", letters(denial.missing.iter())),
+        Ok(Plan::Alone(Alone { exists: None, .. })) => "alone".to_owned(),
+        Ok(Plan::Alone(Alone { exists: Some(denial), .. })) => {
+            format!("alone and new, else {}", letters(denial.missing.iter()))
+        }
         Ok(Plan::Exists) => "exists".to_owned(),
         Ok(Plan::Refuse(_)) | Err(()) => "no".to_owned(),
     };
     told.into_inner().concat() + &plan
 }
 
-fn tiers(prompts: &str, workspace: &Path) -> Option<Tiers> {
+/// Names that a person is asked about, and after a `!` those that are denied.
+fn tiers(names: &str, workspace: &Path) -> Option<Tiers> {
     let mut policy = FilePolicy::default();
-    let asked = prompts.split_whitespace().map(|name| format!("<workspace>/{name}"));
-    policy.list_mut(Tier::Prompt).extend(asked);
+    for name in names.split_whitespace() {
+        let (tier, name) = match name.strip_prefix('!') {
+            Some(name) => (Tier::Deny, name),
+            None => (Tier::Prompt, name),
+        };
+        policy.list_mut(tier).push(format!("<workspace>/{name}"));
+    }
     let places = Places::without_home(workspace);
-    (!prompts.is_empty()).then(|| Tiers::new(&policy, Some(&[]), places).unwrap())
+    (!names.is_empty()).then(|| Tiers::new(&policy, Some(&[]), places).unwrap())
 }
 
 macro_rules! rows {
@@ -105,31 +115,71 @@ rows! {
     exchange_needs_both: ".:cd", "exchange", OLD => "tell u and -, no";
 }
 
-/// Of two entries that change places it is the directory that is told of, with what is asked about in it.
+/// Two entries change places only if either might be a directory; it is the end that is told of from which more would
+/// be taken along, with what is asked about in it.
 #[test]
-fn a_directory_that_comes_back_is_told_of() {
+fn what_changes_places_is_judged_as_directories() {
     let place = Place::new("");
     let root = place.root.as_path();
     let grants = place.compile(".:w", "").unwrap().grants;
-    let image = image_with(&grants, tiers("b/secret", root).as_ref(), root);
+    for (asked, is_second) in [("a/secret", false), ("b/secret", true)] {
+        let image = image_with(&grants, tiers(asked, root).as_ref(), root);
+        let image = Image::parse(&image).unwrap();
+        let [from, to] = ["a", "b"].map(|name| root.join(name).to_str().unwrap().to_owned());
+        let [from, to] = [&from, &to].map(|path| Request::canonical(path.as_bytes()));
+        for ends in [OLD, Known { exists: true, ..DIRECTORY }] {
+            let plan = moves::plan(&image, &Move { from, to, kind: Kind::Exchange }, &ends);
+            let Plan::Refuse(Denial { second, .. }) = plan else { panic!("{plan:?}") };
+            assert_eq!(second, is_second);
+        }
+    }
+}
+
+/// What moves was a file before the person answered.
+struct Swapped(Cell<bool>);
+
+impl Ends for Swapped {
+    fn exists(&self) -> bool {
+        false
+    }
+
+    fn is_directory(&self) -> bool {
+        self.0.get()
+    }
+}
+
+#[test]
+fn an_answer_is_about_what_is_there_after_it() {
+    let place = Place::new("");
+    let root = place.root.as_path();
+    let grants = place.compile(".:w", "").unwrap().grants;
+    let image = image_with(&grants, tiers("b !a/secret", root).as_ref(), root);
     let image = Image::parse(&image).unwrap();
     let [from, to] = ["a", "b"].map(|name| root.join(name).to_str().unwrap().to_owned());
     let [from, to] = [&from, &to].map(|path| Request::canonical(path.as_bytes()));
-    let plan = moves::plan(&image, &Move { from, to, kind: Kind::Exchange }, &Back);
-    assert!(matches!(plan, Plan::Refuse(Denial { second: true, .. })), "{plan:?}");
+    let ends = Swapped(Cell::new(false));
+    let answer = |denial: Denial, _| {
+        ends.0.set(true);
+        if denial.ask { Ok(()) } else { Err("told") }
+    };
+    let asked = Move { from, to, kind: Kind::Replace };
+    assert_eq!(moves::settled(&image, &asked, &ends, answer), Err("told"));
 }
 
-/// The destination is a directory.
-struct Back;
+macro_rules! alone {
+    ($($name:ident: $rules:literal, $word:literal, $ends:expr => $expected:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            assert_eq!(answer($rules, "a/secret", $word, $ends, false), $expected);
+        }
+    )*};
+}
 
-impl Ends for Back {
-    fn exists(&self) -> bool {
-        true
-    }
-
-    fn is_directory(&self, end: End) -> bool {
-        end == End::Destination
-    }
+alone! {
+    a_file_replaces_alone: ".:w", "replace", OLD => "alone";
+    a_file_that_may_not_replace_goes_alone: ".:cd", "replace", OLD => "alone and new, else u";
+    a_file_that_need_not_replace_goes_alone: ".:cd", "keep", OLD => "alone";
+    a_file_does_not_go_alone_where_it_may_not: ".:r", "replace", NEW => "tell d and -, no";
 }
 
 macro_rules! questions {
@@ -147,5 +197,6 @@ questions! {
     asks_about_both_at_once: "a b", NEW, true => "ask d and c, go";
     a_refusal_is_one: "a b", NEW, false => "ask d and c, no";
     nothing_leaves_it_with_its_directory: "a/secret", DIRECTORY, true => "tell d and -, no";
-    a_file_takes_nothing_along: "a/secret", NEW, false => "go";
+    a_file_takes_nothing_along: "a/secret", NEW, false => "alone";
+    a_file_takes_nothing_to_what_is_asked_about: "!a/secret b", NEW, true => "ask c and -, alone";
 }

@@ -7,6 +7,7 @@ pub(crate) mod entries;
 mod exec;
 mod fts;
 pub(crate) mod metadata;
+mod moves_alone;
 pub(crate) mod object;
 pub(crate) mod open;
 mod refusal;

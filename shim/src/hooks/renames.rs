@@ -5,13 +5,14 @@ use core::ffi::{CStr, c_uint};
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Denial, Verdict};
 use jp_confine_policy::image::Image;
-use jp_confine_policy::moves::{self, End, Ends, Kind, Move, Plan};
+use jp_confine_policy::moves::{self, Alone, Ends, Kind, Move, Plan};
 use jp_confine_policy::telling::EXCHANGE;
 
 use super::entries::{
     Argument, as_spelled, exists, may_create, no_entry, nowhere, refuse_by_spelling, refuse_hidden,
     settle_pair,
 };
+use super::moves_alone::{Names, move_alone};
 use crate::errno::Errno;
 use crate::path::Spelling;
 use crate::resolve::{self, Entry};
@@ -62,27 +63,34 @@ fn move_by(
     let asked = Move { from: source.request(), to: target.request(), kind: kind(flags) };
     let pair = (&asked.from, &asked.to);
     let ends = Held { source: &source, target: &target };
-    let (flags, if_exists) = match moves::settled(image, &asked, &ends, |denial, also| {
+    let plan = moves::settled(image, &asked, &ends, |denial, also| {
         refuse_by_spelling(image, call, &asked.from, decide::remove)?;
         refuse_by_spelling(image, call, &asked.to, may_create)?;
         settle_pair(image, call, Verdict::Deny(denial), pair, also)
-    })? {
-        Plan::Go => (flags, None),
-        Plan::OnlyNew(denial) => (flags | sys::RENAME_NOREPLACE, Some(denial)),
+    })?;
+    let refuse = |denial| {
+        let denial = Verdict::Deny(Denial { ask: false, ..denial });
+        settle_pair(image, call, denial, pair, Capabilities::NONE).err().unwrap_or(Errno::EACCES)
+    };
+    let names =
+        Names { old: (source.dirfd(), source.name()), new: (target.dirfd(), target.name()) };
+    let by_name = |flags| sys::rename(names.old, names.new, flags);
+    let (outcome, if_exists) = match plan {
+        Plan::Go => (by_name(flags), None),
+        Plan::OnlyNew(denial) => (by_name(flags | sys::RENAME_NOREPLACE), Some(denial)),
+        Plan::Alone(Alone { directory, exists }) => {
+            let only_new = exists.map_or(0, |_| sys::RENAME_NOREPLACE);
+            (move_alone(&names, flags | only_new, || refuse(directory)), exists)
+        }
         Plan::Exists => {
             refuse_hidden(image, call, &asked.from)?;
             return Err(if exists(&source) { Errno::EEXIST } else { Errno::ENOENT });
         }
         Plan::Refuse(_) => return Err(Errno::EACCES),
     };
-    let (from, to) = ((source.dirfd(), source.name()), (target.dirfd(), target.name()));
-    let outcome = sys::rename(from, to, flags);
     working_directory::announce_change();
     match (outcome, if_exists) {
-        (Err(Errno::EEXIST), Some(denial)) => {
-            let denial = Verdict::Deny(Denial { ask: false, ..denial });
-            settle_pair(image, call, denial, pair, Capabilities::NONE)
-        }
+        (Err(Errno::EEXIST), Some(denial)) => Err(refuse(denial)),
         (outcome, _) => outcome,
     }
 }
@@ -98,12 +106,8 @@ impl Ends for Held<'_> {
         exists(self.target)
     }
 
-    fn is_directory(&self, end: End) -> bool {
-        let entry = match end {
-            End::Source => self.source,
-            End::Destination => self.target,
-        };
-        sys::is_directory(entry.dirfd(), entry.name())
+    fn is_directory(&self) -> bool {
+        sys::is_directory(self.source.dirfd(), self.source.name())
     }
 }
 

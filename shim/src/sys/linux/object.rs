@@ -59,6 +59,11 @@ pub(crate) fn find(dirfd: c_int, name: &CStr) -> Result<(), Errno> {
     openat(dirfd, name, libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC, 0).map(|_| ())
 }
 
+/// What stat(2) says of the entry of that name, a link itself included.
+pub(crate) fn look(dirfd: c_int, name: &CStr) -> Result<libc::stat, Errno> {
+    fstat(openat(dirfd, name, libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC, 0)?.raw())
+}
+
 /// Whether the entry of that name is a directory.
 pub(crate) fn is_directory(dirfd: c_int, name: &CStr) -> bool {
     let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_DIRECTORY | libc::O_CLOEXEC;
@@ -167,6 +172,12 @@ pub(crate) fn unlinkat(dirfd: c_int, name: &CStr, flags: c_int) -> Result<(), Er
 pub(crate) fn rename(from: (c_int, &CStr), to: (c_int, &CStr), flags: c_uint) -> Result<(), Errno> {
     let args = [word(from.0), address(from.1), word(to.0), address(to.1), flags as usize];
     judged(libc::SYS_renameat2, args).map(|_| ())
+}
+
+/// linkat(2) of an entry: of a link itself, and of no directory.
+pub(crate) fn link_entry(from: (c_int, &CStr), to: (c_int, &CStr)) -> Result<(), Errno> {
+    let args = [word(from.0), address(from.1), word(to.0), address(to.1), 0];
+    judged(libc::SYS_linkat, args).map(|_| ())
 }
 
 /// Gives the object another name.

@@ -289,11 +289,16 @@ pub(crate) fn rename(from: (c_int, &CStr), to: (c_int, &CStr), flags: c_uint) ->
     outcome(unsafe { libc::renameatx_np(from.0, source, to.0, target, flags) }).map(|_| ())
 }
 
+/// linkat(2) of an entry: of a link itself, and of no directory.
+pub(crate) fn link_entry(from: (c_int, &CStr), to: (c_int, &CStr)) -> Result<(), Errno> {
+    let (old, new) = (from.1.as_ptr(), to.1.as_ptr());
+    // SAFETY: the names are NUL-terminated.
+    outcome(unsafe { libc::linkat(from.0, old, to.0, new, 0) }).map(|_| ())
+}
+
 /// Gives the object another name.
 pub(crate) fn link(object: &Object, dirfd: c_int, name: &CStr) -> Result<(), Errno> {
-    let (from, old) = object.at();
-    // SAFETY: the names are NUL-terminated.
-    outcome(unsafe { libc::linkat(from, old.as_ptr(), dirfd, name.as_ptr(), 0) }).map(|_| ())
+    link_entry(object.at(), (dirfd, name))
 }
 
 /// `clonefileat(2)`: a copy of the object, under another name.
