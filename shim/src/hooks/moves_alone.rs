@@ -6,6 +6,9 @@ use core::ffi::{CStr, c_int, c_uint};
 use crate::errno::Errno;
 use crate::sys;
 
+/// No error of the system's: it is a directory. To report that from here takes stack.
+pub(super) const STAYS: Errno = Errno(0);
+
 /// The two names of a move, in directories that are held.
 pub(super) struct Names<'a> {
     pub(super) old: (c_int, &'a CStr),
@@ -13,21 +16,17 @@ pub(super) struct Names<'a> {
 }
 
 /// As rename(2) with flags of [`sys::rename`], of what is no directory: not in one step, so that other threads may see
-/// both names for a moment, or no destination where one is replaced. `refuse` says that a directory must stay.
+/// both names for a moment, or no destination where one is replaced.
 ///
 /// # Errors
-/// The kernel's; `EXDEV` where it makes no such link, upon which programs copy.
+/// [`STAYS`]; else the kernel's, `EXDEV` where it makes no such link, upon which programs copy.
 #[cold]
 #[inline(never)]
-pub(super) fn move_alone(
-    names: &Names<'_>,
-    flags: c_uint,
-    refuse: impl Fn() -> Errno,
-) -> Result<(), Errno> {
+pub(super) fn move_alone(names: &Names<'_>, flags: c_uint) -> Result<(), Errno> {
     let Names { old: (old_dir, old), new: (new_dir, new) } = *names;
     // A whiteout takes the place of what goes in one step only.
     if flags & !sys::RENAME_NOREPLACE != 0 {
-        return Err(refuse());
+        return Err(STAYS);
     }
     if new.to_bytes().ends_with(b"/") {
         return Err(sys::find(old_dir, old).err().unwrap_or(Errno::ENOTDIR));
@@ -35,25 +34,25 @@ pub(super) fn move_alone(
     let mut linked = sys::link_entry(names.old, names.new);
     let replaces = linked == Err(Errno::EEXIST) && flags == 0;
     if replaces {
-        if !make_way(names, &refuse)? {
+        if !make_way(names)? {
             return Ok(());
         }
         linked = sys::link_entry(names.old, names.new);
     }
-    linked.map_err(|errno| without_link(names, errno, &refuse))?;
+    linked.map_err(|errno| without_link(names, errno))?;
     sys::unlinkat(old_dir, old, 0).map_err(|errno| {
         if !replaces {
             let _ = sys::unlinkat(new_dir, new, 0);
         }
-        if sys::is_directory(old_dir, old) { refuse() } else { errno }
+        if sys::is_directory(old_dir, old) { STAYS } else { errno }
     })
 }
 
 /// Removes what is at the destination; whether that is another file than the one that is to go there.
-fn make_way(names: &Names<'_>, refuse: &impl Fn() -> Errno) -> Result<bool, Errno> {
+fn make_way(names: &Names<'_>) -> Result<bool, Errno> {
     let Names { old: (old_dir, old), new: (new_dir, new) } = *names;
     if sys::is_directory(old_dir, old) {
-        return Err(refuse());
+        return Err(STAYS);
     }
     let here = sys::identity(&sys::look(old_dir, old)?);
     let there = match sys::look(new_dir, new) {
@@ -75,10 +74,10 @@ fn make_way(names: &Names<'_>, refuse: &impl Fn() -> Errno) -> Result<bool, Errn
 }
 
 /// What it comes to that there is no link.
-fn without_link(names: &Names<'_>, errno: Errno, refuse: &impl Fn() -> Errno) -> Errno {
+fn without_link(names: &Names<'_>, errno: Errno) -> Errno {
     let (dir, name) = names.old;
     match errno {
-        Errno::EPERM if sys::is_directory(dir, name) => refuse(),
+        Errno::EPERM if sys::is_directory(dir, name) => STAYS,
         Errno::EPERM | Errno::EMLINK | Errno::ENOTSUP => Errno::EXDEV,
         errno => errno,
     }

@@ -12,7 +12,7 @@ use super::entries::{
     Argument, as_spelled, exists, may_create, no_entry, nowhere, refuse_by_spelling, refuse_hidden,
     settle_pair,
 };
-use super::moves_alone::{Names, move_alone};
+use super::moves_alone::{Names, STAYS, move_alone};
 use crate::errno::Errno;
 use crate::path::Spelling;
 use crate::resolve::{self, Entry};
@@ -80,7 +80,10 @@ fn move_by(
         Plan::OnlyNew(denial) => (by_name(flags | sys::RENAME_NOREPLACE), Some(denial)),
         Plan::Alone(Alone { directory, exists }) => {
             let only_new = exists.map_or(0, |_| sys::RENAME_NOREPLACE);
-            (move_alone(&names, flags | only_new, || refuse(directory)), exists)
+            match move_alone(&names, flags | only_new) {
+                Err(STAYS) => return Err(refuse(directory)),
+                outcome => (outcome, exists),
+            }
         }
         Plan::Exists => {
             refuse_hidden(image, call, &asked.from)?;
