@@ -31,5 +31,11 @@ pub(crate) fn judge(
         found.set(gained(here, there));
         found.get().is_empty()
     };
-    if lookup::all_below(image, [from, to], gains_nothing) { Ok(()) } else { Err(found.get()) }
+    if lookup::all_below(image, [from, to], gains_nothing) {
+        return Ok(());
+    }
+    // What a rule grants already, patterns withhold.
+    let held =
+        if source.is_beyond_rules(image) { Capabilities::NONE } else { source.granted(image) };
+    Err(found.get().difference(held))
 }
