@@ -115,6 +115,12 @@ pub fn lookup(image: &Image<'_>, request: &Request<'_>) -> Lookup {
     found
 }
 
+/// Whether tiers have a say at `request`. Of this image alone.
+pub(crate) fn is_judged(image: &Image<'_>, request: &Request<'_>) -> bool {
+    let (_, winner) = granted(image, request);
+    Reach::granting(winner.map(|(rule, _)| rule)) != Some(Reach::Own)
+}
+
 /// Whether `holds` of what each name below one directory has, and of what it would have below another. Where rules lie
 /// below the first that leave less than the one above them, or where it takes too much to know, it does not. What rules
 /// grant below the second is all had there. Of this image alone.
@@ -130,8 +136,8 @@ pub(crate) fn all_below(
     if !here.reaches_below.leave_at_least(reach) {
         return false;
     }
-    let is_like = here.caps == there.caps && reach == other;
-    let is_like = is_like && there.reaches_below.leave_at_most(other);
+    let is_like =
+        here.caps == there.caps && reach == other && there.reaches_below.leave_at_most(other);
     tiers.automaton.all_below(ends.map(|end| end.path), is_like, |one, other| {
         holds(&tiers.matched(from, one, here), &tiers.matched(to, other, there))
     })

@@ -34,8 +34,6 @@ pub(crate) fn judge(
     if lookup::all_below(image, [from, to], gains_nothing) {
         return Ok(());
     }
-    // What a rule grants already, patterns withhold.
-    let held =
-        if source.is_beyond_rules(image) { Capabilities::NONE } else { source.granted(image) };
-    Err(found.get().difference(held))
+    // Where tiers have no say, nothing that is granted here brings what they say along.
+    Err(if lookup::is_judged(image, to) { found.get() } else { Capabilities::NONE })
 }
