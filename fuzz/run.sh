@@ -16,7 +16,7 @@ fi
 export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions"
-for target in image resolver library; do
+for target in image resolver moves library; do
     mkdir -p "$output/corpus/$target"
     # A named target keeps the flags from build scripts.
     cargo run --locked --release --target host-tuple --bin "$target" -- \

@@ -5,4 +5,5 @@
 
 pub mod asker;
 pub mod policy;
+pub mod tiered;
 pub mod tree;

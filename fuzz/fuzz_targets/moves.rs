@@ -1,0 +1,102 @@
+//! Moves of folders: whatever may go elsewhere, nothing in it is had there that was not had before, nor with
+//! less of a question (spec §4.2, R5).
+
+#![no_main]
+
+use jp_confine_fuzz::tiered::Tiered;
+use jp_confine_policy::Capabilities;
+use jp_confine_policy::decide::{self, Request, Verdict};
+use jp_confine_policy::image::Image;
+use jp_confine_policy::moves::{Ends, Kind, Move, Plan, plan};
+use libfuzzer_sys::fuzz_target;
+
+/// Folders that move, and where they go.
+const FOLDERS: [&str; 16] = [
+    "/w/a",
+    "/w/p",
+    "/w/p/a",
+    "/w/p/b",
+    "/w/ro/a",
+    "/o/a",
+    "/o/p",
+    "/o/p/a",
+    "/p/a",
+    "/tmp/run/a",
+    "/h/a",
+    "/h/all",
+    "/h/all/a",
+    "/h/.config",
+    "/q/a",
+    "/w/.ssh",
+];
+
+/// What may be in a folder.
+const NAMES: [&str; 12] = [
+    "",
+    "/k",
+    "/x",
+    "/.env",
+    "/a.pem",
+    "/a",
+    "/a/k",
+    "/d",
+    "/d/k",
+    "/d/a.pem",
+    "/p/a/d",
+    "/.ssh/id_rsa",
+];
+
+const NEEDS: [Capabilities; 5] = [
+    Capabilities::READ,
+    Capabilities::CREATE,
+    Capabilities::UPDATE,
+    Capabilities::DELETE,
+    Capabilities::EXECUTE,
+];
+
+/// A folder is there, and nothing where it is to go.
+struct Folder;
+
+impl Ends for Folder {
+    fn exists(&self) -> bool {
+        false
+    }
+
+    fn is_directory(&self) -> bool {
+        true
+    }
+}
+
+fuzz_target!(|policy: Tiered| {
+    let image = policy.image();
+    let image = Image::parse(&image).expect("an image of ours");
+    for from in FOLDERS {
+        for to in FOLDERS.into_iter().filter(|to| !to.starts_with(from) && goes(&image, from, to)) {
+            for name in NAMES {
+                compare(&image, from, to, name);
+            }
+        }
+    }
+});
+
+fn goes(image: &Image<'_>, from: &str, to: &str) -> bool {
+    let [from, to] = [from, to].map(|end| Request::canonical(end.as_bytes()));
+    let asked = Move { from, to, kind: Kind::Replace };
+    matches!(plan(image, &asked, &Folder), Plan::Go | Plan::OnlyNew(_))
+}
+
+fn compare(image: &Image<'_>, from: &str, to: &str, name: &str) {
+    let [before, after] = [from, to].map(|end| format!("{end}{name}"));
+    for need in NEEDS {
+        let [old, new] = [&before, &after].map(|path| rank(image, path, need));
+        assert!(new <= old, "{need}: {before} goes to {after}");
+    }
+}
+
+/// How much of it there is: nothing, after a question, or without one.
+fn rank(image: &Image<'_>, path: &str, need: Capabilities) -> u8 {
+    match decide::access(image, &Request::canonical(path.as_bytes()), need) {
+        Verdict::Allow => 2,
+        Verdict::Deny(denial) => u8::from(denial.ask),
+    }
+}
