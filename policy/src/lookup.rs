@@ -1,6 +1,7 @@
 //! What an image holds at a path: the rule with the longest anchor, less what tiers withhold (spec §5.1,
 //! §9). Whether that is enough for something is for [`crate::decide`] to say.
 
+use crate::automaton::Marks;
 use crate::capability::Capabilities;
 use crate::image::{Image, NONE, Rule, RuleId};
 use crate::reaches::Reaches;
@@ -121,7 +122,8 @@ pub(crate) fn is_judged(image: &Image<'_>, request: &Request<'_>) -> bool {
     Reach::granting(winner.map(|(rule, _)| rule)) != Some(Reach::Own)
 }
 
-/// Whether `holds` of what each name below one directory has, and of what it would have below another. Where rules lie
+/// Whether `holds` of what each name below one directory has, and of what it would have below another, and what is
+/// denied there by a pattern stays so: with nothing granted at either end more may be granted tomorrow. Where rules lie
 /// below the first that leave less than the one above them, or where it takes too much to know, it does not. What rules
 /// grant below the second is all had there. Of this image alone.
 pub(crate) fn all_below(
@@ -138,8 +140,10 @@ pub(crate) fn all_below(
     }
     let is_like =
         here.caps == there.caps && reach == other && there.reaches_below.leave_at_most(other);
+    let is_denied = |marks: Marks| reach != Some(Reach::Own) && marks.intersects(Marks::DENY);
     tiers.automaton.all_below(ends.map(|end| end.path), is_like, |one, other| {
-        holds(&tiers.matched(from, one, here), &tiers.matched(to, other, there))
+        (!is_denied(one) || is_denied(other))
+            && holds(&tiers.matched(from, one, here), &tiers.matched(to, other, there))
     })
 }
 

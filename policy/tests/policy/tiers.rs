@@ -581,6 +581,12 @@ fn a_folder_that_is_open_by_name_alone_does_not_go_where_more_is_granted() {
         ("write=/o/*", "/o/t", "/w/n", "deny"),
         ("write=/h/docs", "/h/docs", "/w/n", "deny"),
         ("write=/o/t write=/o/u", "/o/t", "/o/u", "allow"),
+        // Nothing is granted below either, and the next run may grant it.
+        ("write=/o/t write=/o/u deny=/o/t/d/k", "/o/t", "/o/u", "deny"),
+        ("write=/o/t write=/o/u deny=/o/t/d/**", "/o/t", "/o/u", "deny"),
+        ("write=/o/t write=/o/u deny=/o/u/d/k", "/o/t", "/o/u", "allow"),
+        ("write=/o/t write=/o/u deny=/o/*/d/k", "/o/t", "/o/u", "allow"),
+        ("write=/o/t write=/o/u deny=**/k", "/o/t", "/o/u", "allow"),
         // What is sensitive there is executed by nobody, and here with consent.
         ("write=/o/t default=read", "/o/t", "/w/n", "deny"),
         ("write=/o/t default=write", "/o/t", "/w/n", "deny"),
