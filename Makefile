@@ -19,7 +19,8 @@ run: build
 test: setup
 	$(CARGO) test --locked --workspace --exclude jp-confine-shim
 
-# The same rows against each layer by itself: one table, and the same answers.
+# The same rows against each layer by itself: one table, and the same answers. These stages name the packages of
+# `make test`, whose builds they use then.
 layers: setup
 	sh tests/layers.sh
 
@@ -29,7 +30,8 @@ control: setup
 
 # Ten million attempts to be judged on one object and use another; `make test` makes some.
 race: setup
-	JP_CONFINE_RACE=10000000 $(CARGO) test --locked --test integration -- --nocapture attacks_race
+	JP_CONFINE_RACE=10000000 $(CARGO) test --locked --workspace --exclude jp-confine-shim --test integration -- \
+		--nocapture attacks_race
 
 # The page of `learn --html` in a browser.
 html: setup

@@ -7,8 +7,8 @@ cd "$(dirname "$0")/.."
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-JP_CONFINE_TEST_BARE=1 cargo test --locked --test integration -- attacks_ policy_ programs_ runs_ \
-    > "$log" 2>&1 || true
+JP_CONFINE_TEST_BARE=1 cargo test --locked --workspace --exclude jp-confine-shim --test integration -- \
+    attacks_ policy_ programs_ runs_ > "$log" 2>&1 || true
 
 failed=$(grep -c '^test [apr][a-z_]*::.* FAILED$' "$log" || true)
 passed=$(grep -c '^test [apr][a-z_]*::.* ok$' "$log" || true)
@@ -22,7 +22,8 @@ grep -o 'skipped: .*' "$log" | sort | uniq -c || true
 echo "control: with the mediation off, $failed tests fail and $passed pass"
 [ "$passed" -eq 0 ]
 
-cargo test --locked --features unpinned --test integration -- attacks_race > "$log" 2>&1 || true
+cargo test --locked --workspace --exclude jp-confine-shim --features jp-confine/unpinned --test integration -- \
+    attacks_race > "$log" 2>&1 || true
 if ! grep -E '^total( +[0-9]+){4} +[1-9]' "$log"; then
     tail -n 40 "$log"
     echo "control: nothing escapes, although nothing is pinned"

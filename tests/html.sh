@@ -10,7 +10,8 @@ if [ -z "$browser" ]; then
     echo "html: skipped: no Chromium"
     exit 0
 fi
-cargo build --locked --quiet
+# As `make test` builds it.
+cargo test --locked --quiet --workspace --exclude jp-confine-shim --test integration --no-run
 product=${CARGO_TARGET_DIR:-$PWD/target}/debug/jp-confine
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -17,7 +17,8 @@ printf '%-12s %6s %8s %8s %7s\n' holder rows differ skipped failed
 for holder in library supervisor strict; do
     status=0
     # shellcheck disable=SC2086 # the options are words
-    JP_CONFINE_TEST_HOLDER=$holder cargo test --locked --test integration -- "$@" $skipped > "$log" 2>&1 || status=$?
+    JP_CONFINE_TEST_HOLDER=$holder cargo test --locked --workspace \
+        --exclude jp-confine-shim --test integration -- "$@" $skipped > "$log" 2>&1 || status=$?
     rows=$(grep -c '^test .* \(ok\|FAILED\)$' "$log" || true)
     differ=$(grep -o '^[a-z_:]* \.\.\. differs' "$log" | sort -u | wc -l)
     left_out=$(grep -o '^[a-z_:]* \.\.\. skipped' "$log" | sort -u | wc -l)
