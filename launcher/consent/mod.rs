@@ -11,7 +11,6 @@ mod memory;
 mod once;
 mod question;
 mod readers;
-mod sight;
 mod unfinished;
 
 use std::fs::File;
