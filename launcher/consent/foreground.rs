@@ -53,6 +53,8 @@ pub(super) enum Said {
     Signal(Signal),
     /// Nobody wants to know any more, or the terminal was taken away.
     Nothing,
+    /// There is no terminal any more.
+    Gone,
 }
 
 impl Foreground {
