@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use jp_confine_policy::Capabilities;
 use jp_confine_policy::tier::Restraint;
 
 use crate::events::{Denial, Reason};
 use crate::gap::Gap;
+use crate::in_vain::opens_to_write;
 
 /// How many different denials are told apart; the rest is only counted.
 const DISTINCT: usize = 10_000;
@@ -83,16 +85,10 @@ impl Denials {
 
 impl Group {
     fn add(&mut self, denial: Denial) {
-        let Denial { missing, reason, restraint, path, route, other, program, call, .. } = &denial;
-        let beside = match reason {
-            Reason::Command => route.clone(),
-            Reason::Namespace | Reason::OtherProcess => call.clone(),
-            // It may be the way there that a pattern is about.
-            _ if restraint.is_some() && route != path => [&**other, b"\0", route].concat(),
-            _ => other.clone(),
-        };
-        let path = of_any_process(path).unwrap_or_else(|| path.clone());
-        let key = (missing.bits(), *reason, *restraint, path, program.clone(), beside);
+        if self.folds(&denial) {
+            return;
+        }
+        let key = key_of(&denial, denial.missing);
         if let Some(place) = self.places.get(&key) {
             if let Some((known, count)) = self.distinct.get_mut(*place) {
                 *count += 1;
@@ -109,9 +105,36 @@ impl Group {
         }
     }
 
+    /// Whether it is part of a denial that is known: `touch` sets the times of what it could not make, which are two
+    /// calls for one thing.
+    fn folds(&mut self, denial: &Denial) -> bool {
+        let place = self.places.get(&key_of(denial, Capabilities::CREATE));
+        let made = place.and_then(|place| self.distinct.get_mut(*place)).map(|(made, _)| made);
+        let sets_times = TIMES.contains(&denial.call.as_slice());
+        let is_one =
+            |made: &&mut Denial| sets_times && made.rule == denial.rule && opens_to_write(made);
+        let Some(made) = made.filter(is_one) else { return false };
+        made.missing = made.missing.union(denial.missing);
+        true
+    }
+
     fn total(&self) -> u64 {
         self.untold + self.distinct.iter().map(|(_, count)| count).sum::<u64>()
     }
+}
+
+/// What a denial is known by among others, that of these capabilities.
+fn key_of(denial: &Denial, missing: Capabilities) -> Key {
+    let Denial { reason, restraint, path, route, other, program, call, .. } = denial;
+    let beside = match reason {
+        Reason::Command => route.clone(),
+        Reason::Namespace | Reason::OtherProcess => call.clone(),
+        // It may be the way there that a pattern is about.
+        _ if restraint.is_some() && route != path => [&**other, b"\0", route].concat(),
+        _ => other.clone(),
+    };
+    let path = of_any_process(path).unwrap_or_else(|| path.clone());
+    (missing.bits(), *reason, *restraint, path, program.clone(), beside)
 }
 
 /// The path of a file of a process, `/proc/PID/…`, without its number.
@@ -124,8 +147,6 @@ pub(crate) fn of_any_process(path: &[u8]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use jp_confine_policy::Capabilities;
-
     use super::*;
 
     #[test]
@@ -155,6 +176,32 @@ mod tests {
             let [(denial, count)] = denials.open() else { panic!("{denials:?}") };
             assert_eq!((denial.call.as_slice(), *count), (&b"utimensat"[..], 2));
         }
+    }
+
+    /// `touch` would make a file, and set its times then.
+    #[test]
+    fn times_of_what_could_not_be_made_are_no_denial_of_their_own() {
+        let by = |program: &str| (1, program.as_bytes().to_vec());
+        let denied = |call: &str, missing, program| Denial {
+            missing,
+            ..Denial::by_supervisor(Reason::Rule, b"/w/a", by(program), call.as_bytes())
+        };
+        let (create, update) = (Capabilities::CREATE, Capabilities::UPDATE);
+        let mut denials = Denials::default();
+        for _ in 0..2 {
+            denials.add(denied("open", create, "/bin/touch"));
+            denials.add(denied("utimensat", update, "/bin/touch"));
+        }
+        denials.add(denied("utimensat", update, "/bin/cp"));
+        denials.add(denied("mkdir", create, "/bin/tar"));
+        denials.add(denied("utimensat", update, "/bin/tar"));
+        let told: Vec<_> =
+            denials.open().iter().map(|(one, count)| (&*one.call, one.missing, *count)).collect();
+        let touched = (&b"open"[..], create.union(update), 2);
+        let others =
+            [(&b"utimensat"[..], update, 1), (b"mkdir", create, 1), (b"utimensat", update, 1)];
+        assert_eq!(told[0], touched);
+        assert_eq!(told[1..], others);
     }
 
     /// What a pattern says of a link it says of nothing else.

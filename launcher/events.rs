@@ -65,6 +65,8 @@ pub(crate) enum Reason {
     Once,
     /// The same, to all such calls of the run.
     ThisRun,
+    /// The policy asks a person, who said no.
+    Refused,
     /// No rule allows the connection; the path is its target, host and port.
     Connect,
     /// No rule allows the host; the path is its name.
@@ -86,7 +88,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    const NUMBERED: [Self; 16] = [
+    const NUMBERED: [Self; 17] = [
         Self::Rule,
         Self::Static,
         Self::Foreign,
@@ -103,6 +105,7 @@ impl Reason {
         Self::Socket,
         Self::Unreadable,
         Self::Near,
+        Self::Refused,
     ];
 
     /// Whether it is about the network: what it names is then no path.
@@ -111,6 +114,16 @@ impl Reason {
             self,
             Self::Connect | Self::Listen | Self::Near | Self::Peer | Self::Resolve | Self::Socket
         )
+    }
+
+    /// Whether it is the policy's, be it that a person was asked.
+    pub(crate) const fn is_policy(self) -> bool {
+        matches!(self, Self::Rule | Self::Refused)
+    }
+
+    /// Whether it is what a person said.
+    pub(crate) const fn is_answer(self) -> bool {
+        self.is_consent() || matches!(self, Self::Refused)
     }
 
     /// Whether nothing was refused: a person consented.
@@ -198,7 +211,7 @@ impl Denial {
     pub(crate) fn is_of_nothing(&self) -> bool {
         const NEW: Capabilities = Capabilities::CREATE.union(Capabilities::DELETE);
         let absent = || path_of(&self.path).symlink_metadata().err().map(|error| error.kind());
-        self.reason == Reason::Rule
+        self.reason.is_policy()
             && !self.missing.intersects(NEW)
             && !self.path.starts_with(b"/memfd:")
             && absent() == Some(std::io::ErrorKind::NotFound)

@@ -11,7 +11,7 @@ use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::Destination;
 
 use crate::asked::path_of;
-use crate::events::{Denial, Reason};
+use crate::events::Denial;
 use crate::made_up::is_since;
 use crate::report;
 
@@ -65,7 +65,7 @@ pub(crate) struct Past<'a> {
 impl Past<'_> {
     /// What kept the one entry from being removed that `denial` is about.
     pub(crate) fn removal<'d>(&self, denial: &'d Denial) -> Option<Obstacle<'d>> {
-        if denial.reason != Reason::Rule || denial.missing != Capabilities::DELETE {
+        if !denial.reason.is_policy() || denial.missing != Capabilities::DELETE {
             return None;
         }
         let path = path_of(&denial.path);
@@ -83,7 +83,7 @@ impl Past<'_> {
     pub(crate) fn writing<'d>(&self, denial: &'d Denial) -> Option<Obstacle<'d>> {
         let path = path_of(&denial.path);
         let is_directory = |found: Metadata| found.is_dir() && self.was_there(&found);
-        let is_written = denial.reason == Reason::Rule && opens_to_write(denial);
+        let is_written = denial.reason.is_policy() && opens_to_write(denial);
         let in_the_way = is_written && path.symlink_metadata().is_ok_and(is_directory);
         in_the_way.then_some(Obstacle::Written(path))
     }

@@ -12,7 +12,7 @@ use jp_confine_policy::canonical::{self, Op};
 
 use crate::asked::path_of;
 use crate::context::Context;
-use crate::events::{Denial, Reason};
+use crate::events::Denial;
 use crate::program::own_path;
 
 /// What the calls are called that only look, and open nothing.
@@ -47,7 +47,7 @@ impl Inner {
     /// Whether a denial had a place look absent to a launcher that is its own, or on the way there. What else a launcher
     /// is refused is news, and so is what another program is. Looks at the disk.
     pub(crate) fn looks_up_its_own(&mut self, denial: &Denial) -> bool {
-        let looks_absent = denial.hidden && denial.reason == Reason::Rule;
+        let looks_absent = denial.hidden && denial.reason.is_policy();
         let reads = looks_absent && denial.missing == Capabilities::READ;
         reads && self.is_own(denial) && self.is_launcher(&denial.program)
     }

@@ -15,12 +15,11 @@ use serde_json::{Value, json};
 use crate::advice::Advisor;
 use crate::command_line::CommandLine;
 use crate::context::Context;
-use crate::events::{Denial, Layer, Reason};
+use crate::events::{Denial, Reason};
 use crate::failure::Failure;
 use crate::plan::holder::Holder;
 use crate::refused_calls;
 use crate::report;
-use crate::terminal::Person;
 use crate::vfs::refusals::{Refusal, without_passwords};
 
 /// An open event log.
@@ -57,11 +56,10 @@ impl Log {
 
     /// A refused request, or one that a person consented to.
     pub(crate) fn denial(&self, denial: &Denial, advisor: Advisor<'_>) {
-        let is_asked = advisor.person == Person::Asked && denial.layer != Layer::Launcher;
         let consent = match denial.reason {
             Reason::Once => Some("once"),
             Reason::ThisRun => Some("run"),
-            _ if denial.question && is_asked => Some("refused"),
+            Reason::Refused => Some("refused"),
             _ => None,
         };
         let is_consent = denial.reason.is_consent();
@@ -187,7 +185,7 @@ fn text(bytes: &[u8]) -> String {
 /// The reason codes of spec §5.3, and the product's own for what no rule decided.
 pub(crate) fn reason(denial: &Denial) -> &'static str {
     match denial.reason {
-        Reason::Rule | Reason::Once | Reason::ThisRun => match denial.restraint {
+        Reason::Rule | Reason::Once | Reason::ThisRun | Reason::Refused => match denial.restraint {
             Some(Restraint::Sensitive) => "sensitive_refused",
             Some(_) if denial.question => "tier_prompt_refused",
             Some(_) => "tier_deny",

@@ -70,6 +70,7 @@ mod run;
 mod scratch;
 mod seal;
 mod search;
+mod sight;
 mod spawn;
 mod start;
 mod supervise;

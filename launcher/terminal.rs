@@ -11,9 +11,10 @@ use rustix::process;
 use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::{self, ioctl_tiocnxcl};
 
-use crate::countersign::Countersign;
+use crate::countersign::{Countersign, Why};
 use crate::lines::Lines;
 use crate::reply::Reply;
+use crate::sight::Sight;
 use crate::sys::signals::{ENDING, Held, Signals, stop_by};
 use crate::turns::{Turn, Turns};
 use crate::typing::Typing;
@@ -82,11 +83,15 @@ struct OwnTurn {
 }
 
 /// What is asked.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Words {
     text: String,
     /// A yes to it has to be a person's.
     is_consent: bool,
+    /// Others of this shell's jobs may write over it, and a tool that asks.
+    sight: Sight,
+    /// Before it was shown again.
+    was_any_typed: bool,
 }
 
 /// A question, and the terminal as it has to be for its answer.
@@ -174,7 +179,7 @@ impl Terminal {
         if over() {
             return Ok(None);
         }
-        self.stand(Words { text: question.to_owned(), is_consent: true })?;
+        self.stand(Words::new(question, true))?;
         while !over() {
             if let Some(Line { text, sign }) = self.line(TICK)? {
                 return Ok(Some(Reply::to(sign.as_ref(), &text)));
@@ -191,18 +196,19 @@ impl Terminal {
     /// # Errors
     /// Where the terminal cannot be used any more.
     pub(crate) fn put(&mut self, question: &str) -> io::Result<()> {
-        self.stand(Words { text: question.to_owned(), is_consent: false })
+        self.stand(Words::new(question, false))
     }
 
-    fn stand(&mut self, words: Words) -> io::Result<()> {
+    fn stand(&mut self, mut words: Words) -> io::Result<()> {
         self.take_turn()?;
         self.standing = None;
         let ending = Signals::of(&ENDING).hold();
         let lines = Lines::read_by(&self.file)?;
         let mut typing = Typing::at(&self.file)?;
-        let sign = if words.is_consent { typing.countersign(&lines)? } else { None };
+        let sign = words.countersign(&mut typing, &lines)?;
         let sign_words = sign.as_ref().map(Countersign::words).unwrap_or_default();
         self.file.write_all((sign_words + &words.text).as_bytes())?;
+        words.sight.begin();
         self.standing = Some(Standing { words, sign, typing, lines, _ending: ending });
         Ok(())
     }
@@ -259,7 +265,10 @@ impl Terminal {
         }
         let text = match line.transpose() {
             Ok(Some(Some(text))) => text,
-            Ok(_) => return Ok(None),
+            Ok(_) => {
+                self.look()?;
+                return Ok(None);
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                 self.interrupt();
                 return Ok(None);
@@ -278,6 +287,18 @@ impl Terminal {
         // The line that is on the screen was not ended.
         self.file.write_all(b"\n")?;
         Ok(Some(Line { text, sign }))
+    }
+
+    /// Has the question put again that others have moved out of sight.
+    fn look(&mut self) -> io::Result<()> {
+        let Some(Standing { words, typing, lines, .. }) = &mut self.standing else { return Ok(()) };
+        // Who types an answer in words of their own is not to lose them.
+        if words.is_consent && words.sight.is_lost() {
+            words.was_any_typed = !typing.is_untouched(lines)?;
+            self.interrupt();
+            self.file.write_all(b"\n")?;
+        }
+        Ok(())
     }
 
     /// Leaves the terminal as it was; the question is put again.
@@ -310,6 +331,23 @@ impl Terminal {
     ) -> Option<bool> {
         let reply = self.ask_unless(&format!("{question} [y/N] "), known);
         Some(reply.unwrap_or(Some(Reply::No))? == Reply::Yes)
+    }
+}
+
+impl Words {
+    fn new(text: &str, is_consent: bool) -> Self {
+        Self { text: text.to_owned(), is_consent, sight: Sight::new(), was_any_typed: false }
+    }
+
+    /// What a yes has to end with, as of [`Typing::countersign`], also where what was typed before is discarded.
+    fn countersign(&self, typing: &mut Typing, lines: &Lines) -> io::Result<Option<Countersign>> {
+        if !self.is_consent {
+            return Ok(None);
+        }
+        match typing.countersign(lines)? {
+            None if self.was_any_typed => Countersign::new(Why::Typed).map(Some),
+            sign => Ok(sign),
+        }
     }
 }
 

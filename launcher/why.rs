@@ -13,6 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use jp_confine_policy::Capabilities;
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,9 @@ struct Head {
     command: Vec<String>,
     status: u8,
     denials: u64,
+    /// When it had ended, in seconds of the epoch.
+    #[serde(default)]
+    ended: u64,
     #[serde(default)]
     together: Vec<Together>,
     /// What the record lacks.
@@ -189,8 +193,8 @@ impl Rules {
 }
 
 impl Ended<'_> {
-    /// Keeps the denials of this run in place of those of the one before; whether there are any. What is
-    /// started for a tool is part of the tool's run, and its denials stand behind those before.
+    /// Keeps this run and its denials, if there are any, in place of the one before. What is started for a tool is
+    /// part of the tool's run, and its denials stand behind those before.
     ///
     /// # Errors
     /// Where they cannot be written. A run inside a run has nowhere to write.
@@ -199,10 +203,10 @@ impl Ended<'_> {
         context: &Context,
         workspace: &Workspace,
         for_tool: bool,
-    ) -> io::Result<bool> {
+    ) -> io::Result<()> {
         let mut explained = self.explained();
         if explained.is_empty() && for_tool {
-            return Ok(false);
+            return Ok(());
         }
         let hidden: u64 = explained.iter().filter(|one| one.hidden).map(|one| one.times).sum();
         let head = Head {
@@ -211,6 +215,7 @@ impl Ended<'_> {
             command: command(self.name, self.arguments),
             status: self.status,
             denials: self.denials.total() + hidden,
+            ended: now(),
             together: self.together(),
             gap: self.denials.gap.map(|gap| gap.to_string()),
             withheld: self.missed.iter().map(|name| Missed::of(name, &self.advisor)).collect(),
@@ -345,6 +350,11 @@ fn capability(denial: &Denial) -> Vec<String> {
 fn command(name: &OsStr, arguments: &[OsString]) -> Vec<String> {
     let words = std::iter::once(name).chain(arguments.iter().map(OsString::as_os_str));
     words.map(|word| report::quoted(word.as_bytes())).collect()
+}
+
+/// In seconds of the epoch.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
 /// `why --last`: explains the denials of the last run of the workspace.

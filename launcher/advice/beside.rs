@@ -6,7 +6,7 @@ use jp_confine_policy::decide::{self, Destination, Verdict};
 
 use super::{Advisor, asked_by};
 use crate::asked::{Asked, path_of};
-use crate::events::{Denial, Reason};
+use crate::events::Denial;
 use crate::grants;
 use crate::prepare;
 
@@ -15,7 +15,7 @@ impl Advisor<'_> {
     /// denials.
     pub(crate) fn beside(&self, denial: &Denial) -> Capabilities {
         let nothing = Capabilities::NONE;
-        let is_by_rule = denial.reason == Reason::Rule && !denial.second;
+        let is_by_rule = denial.reason.is_policy() && !denial.second;
         let Asked::Rename { to, destination, .. } = asked_by(denial, self.past()) else {
             return nothing;
         };

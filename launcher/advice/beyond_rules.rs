@@ -14,6 +14,7 @@ impl Advisor<'_> {
             Reason::Rule
             | Reason::Once
             | Reason::ThisRun
+            | Reason::Refused
             | Reason::Connect
             | Reason::Listen
             | Reason::Near
@@ -51,5 +52,5 @@ impl Advisor<'_> {
 /// was not of the run.
 fn is_of_outsider(denial: &Denial) -> bool {
     let is_there = path_of(&denial.path).symlink_metadata().is_ok();
-    denial.reason == Reason::Rule && is_private(&denial.path) && is_there
+    denial.reason.is_policy() && is_private(&denial.path) && is_there
 }

@@ -10,7 +10,7 @@ use jp_confine_policy::decide::Request;
 
 use super::Advisor;
 use crate::asked::{Asked, path_of};
-use crate::events::{Denial, Reason};
+use crate::events::Denial;
 
 /// Calls that give what is there another name.
 const NAMING: [&[u8]; 5] = [b"rename", b"renameat", b"renameat2", b"link", b"linkat"];
@@ -62,7 +62,7 @@ impl Advisor<'_> {
 
 /// What is to have another name, and that name.
 fn ends(denial: &Denial) -> Option<[&Path; 2]> {
-    let is_pair = denial.reason == Reason::Rule && !denial.other.is_empty();
+    let is_pair = denial.reason.is_policy() && !denial.other.is_empty();
     let [path, other] = [&denial.path, &denial.other].map(|it| path_of(it));
     let ends = if denial.second { [other, path] } else { [path, other] };
     (is_pair && NAMING.contains(&denial.call.as_slice())).then_some(ends)

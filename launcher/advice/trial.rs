@@ -14,7 +14,7 @@ use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::{Capabilities, Capability};
 
 use super::staying::Gone;
-use super::withheld::{consent, is_by_default, is_question, withholder};
+use super::withheld::{is_by_default, is_question, withholder};
 use super::{Advice, Advisor, denied_by_flag, granted, note, option_for};
 use crate::asked::{Asked, Extent, Step, lacking, on_the_way, path_of};
 use crate::failure::Failure;
@@ -190,10 +190,10 @@ impl<'a> Trial<'a> {
             if self.means == Means::Options && is_by_default(&denied) {
                 return Err(never(&self.beside_options(asked, &denied, &steps)));
             }
-            if let Some(why) = self.withheld(&denied) {
+            if let Some(why) = self.withheld(&denied, asked) {
                 return Err(never(why));
             }
-            if let Some(way_out) = consent(&denied, self.advisor.person) {
+            if let Some(way_out) = self.consent(&denied, asked) {
                 in_vain = way_out;
             }
             let useless = || never(in_vain);

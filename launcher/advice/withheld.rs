@@ -12,44 +12,40 @@ use super::staying::Gone;
 use super::trial::{Means, Trial};
 use super::{Advice, Advisor, First, Written, options_of};
 use crate::asked::{Asked, Step, path_of};
-use crate::events::{Denial, Layer};
+use crate::events::{Denial, Layer, Reason};
 use crate::prepare;
 use crate::program::own_path;
 use crate::report;
 use crate::terminal::Person;
 
-/// The way out where a tier withholds something, or it is a question, which a `person` was asked or not; none
-/// where a grant or a pattern outweighs it.
-fn way_out(restraint: Restraint, is_question: bool, person: Person) -> Option<&'static str> {
-    Some(match restraint {
-        Restraint::Deny => "no option and no rule outweighs it; take the pattern out",
+/// The way out where a tier withholds something, or it is a question, with the way `to_consent` then; none where a grant
+/// or a pattern outweighs it.
+fn way_out(restraint: Restraint, to_consent: Option<&'static str>) -> Option<&'static str> {
+    Some(match (restraint, to_consent) {
+        (Restraint::Deny, _) => "no option and no rule outweighs it; take the pattern out",
         // Elsewhere nobody would be asked.
-        Restraint::Prompt if !is_question => {
+        (Restraint::Prompt, None) => {
             "what is asked about has to stay in its place; take the pattern out, or make a copy (`cp`), \
              which asks"
         }
-        Restraint::Read if !is_question => {
+        (Restraint::Read, None) => {
             "no option and no rule outweighs it; have read_paths leave it out"
         }
         // A pattern outweighs it.
-        Restraint::Default if !is_question => return None,
-        Restraint::Prompt | Restraint::Read | Restraint::Default => way_to_consent(person),
-        Restraint::Sensitive => return None,
+        (Restraint::Default, None) | (Restraint::Sensitive, _) => return None,
+        (Restraint::Prompt | Restraint::Read | Restraint::Default, Some(way)) => way,
     })
 }
 
-const fn way_to_consent(person: Person) -> &'static str {
+/// The way to a person's consent, who was there in this run or not, and said no or not.
+const fn way_to_consent(person: Person, said_no: bool) -> &'static str {
     match person {
-        Person::Asked => "a person said no; the next run asks again",
+        _ if said_no => "a person said no; the next run asks again",
+        Person::Asked => "the question was withdrawn unanswered; the next run asks again",
         Person::Unwanted => "nobody consented; --non-interactive keeps it from being asked about",
         Person::Absent => "nobody consented; in a terminal it is asked about",
         Person::Uninformed(why) => why.way_to_ask(),
     }
-}
-
-/// The way out where a person's consent lifts it and a grant on the very path would, if no such grant can be advised.
-pub(super) fn consent(denied: &decide::Denial, person: Person) -> Option<&'static str> {
-    denied.ask.then(|| way_to_consent(person))
 }
 
 /// Whether the `default` withholds it, which a pattern outweighs.
@@ -95,13 +91,31 @@ impl Advice {
 }
 
 impl Trial<'_> {
-    /// Why grants are in vain where a tier withholds what is `denied` otherwise.
-    pub(super) fn withheld(&self, denied: &decide::Denial) -> Option<&'static str> {
-        let advisor = self.advisor;
+    /// The way out where a person's consent lifts what is `denied` of what is `asked`, and a grant on the very path would,
+    /// if no such grant can be advised.
+    pub(super) fn consent(
+        &self,
+        denied: &decide::Denial,
+        asked: Asked<'_>,
+    ) -> Option<&'static str> {
+        let is_refused = |one: &Denial| {
+            one.reason == Reason::Refused && asked.paths().any(|path| path == path_of(&one.path))
+        };
+        let past = self.advisor.past();
+        let said_no = || past.refused.iter().any(|(one, _)| is_refused(one));
+        denied.ask.then(|| way_to_consent(self.advisor.person, said_no()))
+    }
+
+    /// Why grants are in vain where a tier withholds what is `denied` otherwise of what is `asked`.
+    pub(super) fn withheld(
+        &self,
+        denied: &decide::Denial,
+        asked: Asked<'_>,
+    ) -> Option<&'static str> {
         match denied.restraint? {
             Restraint::Default if is_by_default(denied) => None,
             Restraint::Read if !denied.ask => None,
-            restraint => way_out(restraint, denied.ask, advisor.person),
+            restraint => way_out(restraint, self.consent(denied, asked)),
         }
     }
 
@@ -235,7 +249,8 @@ impl Advisor<'_> {
             // Of two paths that is not all.
             return Some(way).filter(|_| denial.other.is_empty());
         }
-        way_out(restraint, denial.question, self.person)
+        let said_no = denial.reason == Reason::Refused;
+        way_out(restraint, denial.question.then(|| way_to_consent(self.person, said_no)))
     }
 
     /// The way out where patterns of the user's own `read_paths` at the path alone withhold a change: they are moved

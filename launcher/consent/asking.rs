@@ -57,8 +57,8 @@ impl Consent {
             // With this thread ends what it holds of others.
             let Outcome { answers, pressed } = thread::scope(|scope| {
                 let put = Builder::new().spawn_scoped(scope, || self.put(&questions)).ok();
-                let refused = || Outcome::of(Said::Reply(Reply::No), &questions);
-                put.and_then(|put| put.join().ok()).unwrap_or_else(refused)
+                let unasked = || Outcome::of(Said::Gone, &questions);
+                put.and_then(|put| put.join().ok()).unwrap_or_else(unasked)
             });
             for (id, answer) in answers {
                 self.answer(id, answer);
@@ -86,7 +86,7 @@ impl Consent {
         let mut terminal = match self.terminal(questions) {
             Ok(Some(terminal)) => terminal,
             Ok(None) => return Outcome::default(),
-            Err(_) => return Outcome::of(Said::Reply(Reply::No), questions),
+            Err(_) => return Outcome::of(Said::Gone, questions),
         };
         // Who ended while others had the terminal is not named, nor who is about to.
         let questions = self.waited_for(questions);
@@ -148,7 +148,7 @@ impl Consent {
         let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
         let gone = || !self.is_any_wanted(questions);
         let (words, offer) = (question::words(&asked), question::offer(&asked));
-        terminal.ask(&words, &offer, &gone).unwrap_or(Said::Reply(Reply::No))
+        terminal.ask(&words, &offer, &gone).unwrap_or(Said::Gone)
     }
 
     /// The terminal, once the run has it; `None` where nobody waits any more.
@@ -225,18 +225,17 @@ fn wait_for_foreground(terminal: &File, looks: u64) -> io::Result<()> {
 impl Outcome {
     /// What was said to questions that were put together. To interrupt is to say no.
     fn of(said: Said, questions: &[Numbered]) -> Self {
-        let (reply, signal) = match said {
-            Said::Reply(reply) => (Some(reply), None),
-            Said::Signal(signal @ Signal::TSTP) => (None, Some(signal)),
-            Said::Signal(signal) => (Some(Reply::No), Some(signal)),
-            Said::Nothing => (None, None),
-        };
         let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
-        let answer =
-            |(id, question): &Numbered| Some((*id, Answer::of_reply(reply?, question, &asked)));
+        let answer = |question: &Question| match said {
+            Said::Reply(reply) => Some(Answer::of_reply(reply, question, &asked)),
+            Said::Signal(Signal::TSTP) | Said::Nothing => None,
+            Said::Signal(_) => Some(Answer::No),
+            Said::Gone => Some(Answer::Silence),
+        };
+        let signal = if let Said::Signal(signal) = said { Some(signal) } else { None };
         let askers = || asked.iter().map(|question| question.pid).collect();
         Self {
-            answers: questions.iter().filter_map(answer).collect(),
+            answers: questions.iter().filter_map(|(id, one)| Some((*id, answer(one)?))).collect(),
             pressed: signal.map(|signal| Pressed { signal, askers: askers(), foreground: None }),
         }
     }

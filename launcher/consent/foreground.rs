@@ -15,11 +15,11 @@ use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process_group
 use rustix::termios::{LocalModes, tcgetpgrp, tcgetwinsize, tcsetpgrp};
 
 use super::readers::{Readers, Reading};
-use super::sight::Sight;
 use crate::countersign::{Countersign, Why};
 use crate::descendants;
 use crate::lines::{Lines, show_again};
 use crate::reply::Reply;
+use crate::sight::Sight;
 use crate::sys::signals::Signals;
 use crate::turns::Turn;
 use crate::typing::Typing;
@@ -53,6 +53,8 @@ pub(super) enum Said {
     Signal(Signal),
     /// Nobody wants to know any more, or the terminal was taken away.
     Nothing,
+    /// There is no terminal any more.
+    Gone,
 }
 
 impl Foreground {

@@ -6,7 +6,7 @@ use jp_confine_policy::Capabilities;
 
 use super::{Answer, Question, Wish};
 
-/// What a person said until the run ends, by paths.
+/// What a person said until the run ends, or nobody did, by paths.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     paths: HashMap<Vec<u8>, Remembered>,
@@ -16,6 +16,8 @@ pub(super) struct Memory {
 struct Remembered {
     granted: Capabilities,
     refused: Capabilities,
+    /// Nobody could be asked about it.
+    unanswered: Capabilities,
 }
 
 impl Memory {
@@ -26,6 +28,7 @@ impl Memory {
             match answer {
                 Answer::No => known.refused = known.refused.union(*wanted),
                 Answer::Run => known.granted = known.granted.union(*wanted),
+                Answer::Silence => known.unanswered = known.unanswered.union(*wanted),
                 Answer::Once => {}
             }
         }
@@ -37,10 +40,13 @@ impl Memory {
         if wish.wanted.intersects(known.refused) {
             return Some(Answer::No);
         }
+        if wish.wanted.intersects(known.unanswered) {
+            return Some(Answer::Silence);
+        }
         known.granted.contains(wish.wanted).then_some(Answer::Run)
     }
 
-    /// What was said to all of a question, or with a no to any of it.
+    /// What was said to all of a question, or where one of it is refused.
     pub(super) fn settled(&self, question: &Question) -> Option<Answer> {
         Answer::to_all(question.wishes.iter().map(|wish| self.known(wish)))
     }

@@ -11,7 +11,6 @@ mod memory;
 mod once;
 mod question;
 mod readers;
-mod sight;
 mod unfinished;
 
 use std::fs::File;
@@ -34,6 +33,7 @@ pub(crate) use unfinished::Before;
 use self::memory::Memory;
 use self::once::Once;
 use crate::ending::End;
+use crate::events::Reason;
 use crate::reply::Reply;
 use crate::supervisor::status::Status;
 use crate::terminal::controlling;
@@ -56,7 +56,7 @@ pub(crate) enum Asker {
     Library,
 }
 
-/// What a person said.
+/// What a person said, or nobody did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// This time.
@@ -65,6 +65,8 @@ pub(crate) enum Answer {
     Run,
     /// No, from now on.
     No,
+    /// Nobody answered, which is no consent: the question was withdrawn, or could not be put.
+    Silence,
 }
 
 /// Everybody's questions, and the answers.
@@ -189,7 +191,7 @@ impl Consent {
     ) -> Result<Answer, Errno> {
         let answer = match self.known(asking, question) {
             Some(answer) => answer,
-            None if !self.about.interactive || self.start().is_err() => Answer::No,
+            None if !self.about.interactive || self.start().is_err() => Answer::Silence,
             None => {
                 let waiter = self.join(asking.tid, question)?;
                 Answer::of(wait(&|| waiter.wait())?)
@@ -207,11 +209,11 @@ impl Consent {
         self.state().pending.retain(|one| !alone(one));
     }
 
-    /// From now on the answer is no. Those who wait hear it once the terminal is given back: they may have something to
+    /// From now on nobody consents. Those who wait hear it once the terminal is given back: they may have something to
     /// say there.
     pub(crate) fn withdraw(&self) {
         self.close();
-        self.state().pending.drain(..).for_each(|one| one.tell(Answer::No));
+        self.state().pending.drain(..).for_each(|one| one.tell(Answer::Silence));
     }
 
     /// Withdraws the questions of what the program left running, where it ended so by a key at a question.
@@ -257,7 +259,7 @@ impl Consent {
         state.next += 1;
         let waiter = Waiting { id, tid, bell: Arc::clone(&bell) };
         if state.closed {
-            waiter.tell(Answer::No);
+            waiter.tell(Answer::Silence);
             return Ok(Waiter { consent: self, id, bell });
         }
         match state.pending.iter_mut().find(|pending| pending.question.is_like(question)) {
@@ -361,14 +363,27 @@ impl Drop for Waiter<'_> {
 impl Answer {
     /// Whether the call may go on.
     pub(crate) const fn consents(self) -> bool {
-        !matches!(self, Self::No)
+        !matches!(self, Self::No | Self::Silence)
     }
 
-    /// The answer to a question by those to its parts: one no is enough, and else all have to be known.
+    /// What is put on record.
+    pub(crate) const fn reason(self) -> Reason {
+        match self {
+            Self::Once => Reason::Once,
+            Self::Run => Reason::ThisRun,
+            Self::No => Reason::Refused,
+            Self::Silence => Reason::Rule,
+        }
+    }
+
+    /// The answer to a question by those to its parts: without consent to one there is none to all, and else all have to
+    /// be known.
     fn to_all(parts: impl Iterator<Item = Option<Self>>) -> Option<Self> {
         let parts: Vec<Option<Self>> = parts.collect();
-        if parts.contains(&Some(Self::No)) {
-            return Some(Self::No);
+        if let Some(refusal) =
+            [Self::No, Self::Silence].into_iter().find(|it| parts.contains(&Some(*it)))
+        {
+            return Some(refusal);
         }
         let parts: Vec<Self> = parts.into_iter().collect::<Option<_>>()?;
         Some(if parts.contains(&Self::Once) { Self::Once } else { Self::Run })
@@ -379,6 +394,7 @@ impl Answer {
             Self::Once => 1,
             Self::Run => 2,
             Self::No => 3,
+            Self::Silence => 4,
         }
     }
 
@@ -386,7 +402,8 @@ impl Answer {
         match word {
             1 => Self::Once,
             2 => Self::Run,
-            _ => Self::No,
+            3 => Self::No,
+            _ => Self::Silence,
         }
     }
 

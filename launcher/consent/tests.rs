@@ -155,11 +155,12 @@ fn who_was_started_reads_what_it_was_started_from() {
 
 /// Who waits when nobody is asked any more, and who comes later.
 #[test]
-fn what_is_withdrawn_is_a_no() {
+fn what_is_withdrawn_nobody_answered() {
     let consent = Consent::new(about());
     let before = consent.join(7, &reading(7)).expect("joined");
     consent.withdraw();
     let after = consent.join(8, &reading(8)).expect("joined");
-    assert_eq!([before, after].map(|one| one.wait().map(Answer::of)), [Ok(Answer::No); 2]);
+    assert_eq!([before, after].map(|one| one.wait().map(Answer::of)), [Ok(Answer::Silence); 2]);
+    assert!(!Answer::Silence.consents());
     assert_eq!(waiting(&consent), []);
 }

@@ -326,7 +326,7 @@ fn describe(
 
 /// The spelling that led there, if that is another: rules on links and patterns are about it, too.
 fn via(denial: &Denial, advisor: Advisor<'_>) -> String {
-    let is_spelled = denial.reason == Reason::Rule && denial.route != denial.path;
+    let is_spelled = denial.reason.is_policy() && denial.route != denial.path;
     if !is_spelled {
         return String::new();
     }

@@ -309,13 +309,12 @@ impl<'a> Task<'a> {
 
     /// Reports a denial, unless a person may lift it and does.
     fn lift(&self, denial: Denial, subject: Subject<'_>) -> Result<(), Errno> {
-        if denial.ask {
-            let answer = self.ask(Asker::Call, denial, subject)?;
-            if answer.consents() {
-                return Ok(());
-            }
+        let answer =
+            if denial.ask { self.ask(Asker::Call, denial, subject)? } else { Answer::Silence };
+        if answer.consents() {
+            return Ok(());
         }
-        self.record(Some(denial), Reason::Rule, subject);
+        self.record(Some(denial), answer.reason(), subject);
         Err(errno_of(denial))
     }
 
@@ -343,13 +342,10 @@ impl<'a> Task<'a> {
                 consent.drop_question(&question);
             }
         })?;
-        let reason = match answer {
-            Answer::Once => Reason::Once,
-            Answer::Run => Reason::ThisRun,
-            Answer::No => return Ok(answer),
-        };
-        self.caller.confirm()?;
-        self.record(Some(denial), reason, subject);
+        if answer.consents() {
+            self.caller.confirm()?;
+            self.record(Some(denial), answer.reason(), subject);
+        }
         Ok(answer)
     }
 

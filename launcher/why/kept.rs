@@ -8,18 +8,19 @@ use super::moved::show_from;
 use super::{Explained, Head, MOST};
 use crate::context::Context;
 use crate::own_folders;
+use crate::sys::signals::{ENDING, Signals};
 use crate::workspace::Workspace;
 
 /// The file of a workspace's last run: a line for the run, then one for each denial.
 const FILE: &str = "last.jsonl";
 
-/// Keeps denials, behind those that came earlier, in place of what is kept; whether there are any.
+/// Keeps a run and its denials, behind those that came earlier, in place of what is kept.
 pub(super) fn replace(
     dir: &Path,
     mut head: Head,
     mut denials: Vec<Explained>,
     earlier: Option<(Head, Vec<Explained>)>,
-) -> io::Result<bool> {
+) -> io::Result<()> {
     if let Some((mut before, mut all)) = earlier {
         if let Some(directory) = &head.directory {
             show_from(Path::new(directory), &mut before, &mut all);
@@ -31,20 +32,21 @@ pub(super) fn replace(
         all.truncate(MOST);
         denials = all;
     }
-    if denials.is_empty() && head.withheld.is_empty() {
-        return match fs::remove_file(dir.join(FILE)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(false),
-        };
-    }
     let mut text = serde_json::to_string(&head)?;
     for one in &denials {
         text.push('\n');
         text.push_str(&serde_json::to_string(one)?);
     }
     text.push('\n');
-    write(dir, &text)?;
-    Ok(true)
+    write(dir, &text)
+}
+
+/// Keeps nothing of the last run.
+pub(super) fn forget(dir: &Path) -> io::Result<()> {
+    match fs::remove_file(dir.join(FILE)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// What is kept of the last run of the workspace.
@@ -64,6 +66,8 @@ pub(super) fn of_last_run(
 /// In one step, so that a reader finds the one or the other; nobody else may read it.
 fn write(dir: &Path, text: &str) -> io::Result<()> {
     own_folders::make(dir)?;
+    // What is not whole is not left behind.
+    let _ending = Signals::of(&ENDING).hold();
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(text.as_bytes())?;
     file.persist(dir.join(FILE))?;

@@ -3,8 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 
-use super::kept::{of_last_run, replace};
-use super::{Explained, Head, MOST, command};
+use super::kept::{forget, of_last_run, replace};
+use super::{Explained, Head, MOST, command, now};
 use crate::context::Context;
 use crate::report;
 use crate::vfs::refusals::{Refusal, Refusals};
@@ -27,15 +27,14 @@ impl Served<'_> {
     /// Where its record cannot be removed.
     pub(crate) fn begin(context: &Context, workspace: &Workspace) -> io::Result<()> {
         let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
-        replace(&dir, Head::default(), Vec::new(), None).map(|_| ())
+        forget(&dir)
     }
 
-    /// Keeps what the tool was refused, behind what the programs were that were started for it; whether there
-    /// is anything.
+    /// Keeps what the tool was refused, behind what the programs were that were started for it.
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub(crate) fn keep(&self, context: &Context, workspace: &Workspace) -> io::Result<bool> {
+    pub(crate) fn keep(&self, context: &Context, workspace: &Workspace) -> io::Result<()> {
         let dir = workspace.data_dir(context).ok_or(io::ErrorKind::NotFound)?;
         let denials = self.refusals.distinct().iter().take(MOST);
         let denials = denials.map(|(refusal, times)| self.explain(refusal, *times)).collect();
@@ -45,6 +44,7 @@ impl Served<'_> {
             command: command(self.name, self.arguments),
             status: self.status,
             denials: self.refusals.total(),
+            ended: now(),
             ..Head::default()
         };
         replace(&dir, head, denials, of_last_run(context, workspace)?)

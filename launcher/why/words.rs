@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 
-use super::{Explained, Head, Rules, Together, missed};
+use super::{Explained, Head, Rules, Together, missed, now};
 use crate::command_line;
 use crate::own_additions::{self, Addition};
 use crate::report;
@@ -14,12 +14,15 @@ use crate::workspace::Workspace;
 /// For people, where there is no record.
 pub(super) fn nothing(workspace: &Workspace) -> String {
     let root = report::printable(workspace.root.as_os_str().as_bytes());
+    format!("no run is on record in {root}:\nthere was none yet, or nothing of it could be kept\n")
+}
+
+/// For people, where there are no denials: what is on no record.
+fn unrecorded(workspace: &Workspace) -> String {
     let explain = workspace.here.command("explain PATH");
     let verbose = workspace.here.command("-v -- PROGRAM");
     format!(
-        "no denials are on record in {root}:\n\
-         the last run there had none, or there was none yet\n\
-         what looked absent in the home may be there: {explain}\n\
+        "what looked absent in the home may be there: {explain}\n\
          what Landlock refused by itself is on no record:\n\
          {verbose} says what it holds\n"
     )
@@ -27,13 +30,20 @@ pub(super) fn nothing(workspace: &Workspace) -> String {
 
 /// For people: the run, and each of its denials with the way out.
 pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -> String {
-    let noun = if head.denials == 1 { "denial" } else { "denials" };
+    let count = match head.denials {
+        0 => "no denials".to_owned(),
+        1 => "1 denial".to_owned(),
+        count => format!("{count} denials"),
+    };
     let mut text = report::folded(&format!(
-        "{} {noun} in the last run: {} (exit status {})\n",
-        head.denials,
+        "{count} in the last run: {} (exit status {}, {})\n",
         report::short(head.command.join(" ").as_bytes()),
-        head.status
+        head.status,
+        ago(now().saturating_sub(head.ended)),
     ));
+    if head.denials == 0 {
+        text.push_str(&unrecorded(workspace));
+    }
     let mut told = BTreeSet::new();
     for denial in denials {
         let news: Vec<&str> = denial.rules.each().filter(|rule| told.insert(*rule)).collect();
@@ -72,6 +82,18 @@ pub(super) fn words(head: &Head, denials: &[Explained], workspace: &Workspace) -
         let _ = writeln!(text, "\nwhat all of it needs: {learn}");
     }
     text
+}
+
+/// So many seconds before now, as people say it.
+fn ago(seconds: u64) -> String {
+    let (count, unit) = match seconds {
+        0..60 => return "just now".to_owned(),
+        60..3_600 => (seconds / 60, "minute"),
+        3_600..86_400 => (seconds / 3_600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {unit}{plural} ago")
 }
 
 /// All that several denials want in lists of the user's own, since a list is written once: rules add up.

@@ -67,7 +67,7 @@ fn a_signal_finds_link_and_approval_or_neither() {
     assert!(!scratch.path("ws/ran").exists());
     let store = store(&scratch);
     let kept = fs::read_dir(store.parent().expect("a folder")).expect("listed");
-    assert_eq!(kept.count(), 2, "the approvals and their lock");
+    assert_eq!(kept.count(), 3, "the approvals and their lock, and the last run");
 }
 
 /// What a person approved for a run that fails is taken back, whoever interrupts that.

@@ -58,10 +58,12 @@ fn a_run_that_is_told_to_end_withdraws_its_questions() {
     kill_process(front, Signal::TERM).expect("told");
     terminal.see("\r\n  (nobody waits for this any more)\r\n");
     terminal.see("cat: ask/a: Permission denied");
+    terminal.see("the question was withdrawn unanswered");
     terminal.see(" icanon");
     terminal.keys("here\n");
     terminal.see("got:here");
     assert_eq!(terminal.end(), Some(0));
+    assert!(!terminal.screen().contains("a person said no"), "{}", terminal.screen());
 }
 
 /// A shell that reads keys itself neither loses its terminal nor gets the answer.
@@ -372,7 +374,7 @@ fn an_interrupt_that_ends_the_program_withdraws_its_questions() {
     // While the others come, which wait for this question, or before.
     thread::sleep(Duration::from_secs(1));
     terminal.keys("\x03");
-    terminal.see("cat: ask/b: Permission denied");
+    terminal.see("the question was withdrawn unanswered");
     terminal.keys("here\n");
     terminal.see("got:here");
     // As the shell around it ends, which hears the key, too.

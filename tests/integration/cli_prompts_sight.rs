@@ -3,10 +3,12 @@
 use std::thread;
 use std::time::Duration;
 
+use crate::cli_mounts::forked;
 use crate::cli_prompts::{QUESTION, place, start};
-use crate::run::have;
+use crate::cli_status::product;
+use crate::run::{Mode, Run, have};
 use crate::scratch::Scratch;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, quoted};
 
 const WORD: &str = "end a yes with the word ";
 
@@ -74,4 +76,25 @@ fn what_was_begun_out_of_sight_is_no_answer() {
     terminal.end();
     let screen = terminal.screen();
     assert!(screen.matches(QUESTION).count() == 2 && !screen.contains("content-a"), "{screen}");
+}
+
+/// Before a run it is other jobs of the same shell that write.
+#[test]
+fn what_scrolled_away_before_the_run_is_asked_again() {
+    let scratch = forked();
+    if !have("script") {
+        return;
+    }
+    let line = quoted(&product(&scratch, &["--", "cat", "fork/inner"]));
+    let script = format!("(sleep 1.5; echo another job) & {line}");
+    let mut terminal = Terminal::start(&Run::sh(&scratch, &script).mode(Mode::Bare));
+    terminal.see("Approve? [y/N] ");
+    terminal.see("another job");
+    terminal.keys("nev");
+    terminal.see(WORD);
+    terminal.see("Approve? [y/N] ");
+    terminal.keys("y\n");
+    assert_eq!(terminal.end(), Some(1));
+    let screen = terminal.screen();
+    assert_eq!(screen.matches("[y/N]").count(), 2, "{screen}");
 }

@@ -49,6 +49,17 @@ fn what_is_found_elsewhere_is_no_denial() {
     }
 }
 
+/// A file that cannot be made cannot have its times set either, which is one thing to be allowed.
+#[test]
+fn what_touch_is_refused_is_one_denial() {
+    let scratch = Scratch::new();
+    scratch.write("ws/jp-confine.toml", "[[access.fs]]\npath = '.'\nread = true\n");
+    let run = product(&scratch, &["--", "touch", "new"]).run();
+    run.assert_stderr("1 denial\n").assert_stderr("denied create, update new by touch\n");
+    assert_eq!(run.stderr.matches("allow: ").count(), 1, "{run}");
+    product(&scratch, &["-w", "new", "--", "touch", "new"]).run().assert_ok();
+}
+
 #[test]
 fn a_run_without_denials_is_silent() {
     let scratch = Scratch::new();

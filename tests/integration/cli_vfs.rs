@@ -67,7 +67,7 @@ fn without_rules_the_workspace_may_be_read_and_nothing_else() {
         .assert_stdout("denied http.get http://127.");
     confined(&scratch, &[], r#"tell result '{"content":""}'"#).run().assert_ok();
     let why = product(&scratch, &["why", "--last"]).run();
-    why.assert_stdout("no denials are on record");
+    why.assert_stdout("no denials in the last run: ");
 }
 
 /// Nothing behind a link that leads out has a rule of its own: the one on the link is to grant more.
@@ -135,7 +135,7 @@ fn one_rule_is_for_what_all_programs_of_a_tool_were_refused() {
     write(&rules.concat());
     confined(&scratch, &[], script).run().assert_ok();
     assert!(!scratch.path("ws/file").exists(), "{rules:?}: {told}");
-    product(&scratch, &["why", "--last"]).run().assert_stdout("no denials are on record");
+    product(&scratch, &["why", "--last"]).run().assert_stdout("no denials in the last run: ");
 }
 
 /// What a run has to say to a person is not what the program says to the tool.

@@ -97,7 +97,7 @@ fn whoever_fails_is_told_what_it_may_have_missed() {
     why.assert_stdout("\"options\": \"--env SECRET\"");
     why.assert_stdout("\"toml\": \"[[access.env]]\\nname = \\\"SECRET\\\"\\nread = true\\n\"");
     assert_eq!(ends("0").stderr, "");
-    product(&scratch, &["why", "--last"]).run().assert_stdout("no denials are on record");
+    product(&scratch, &["why", "--last"]).run().assert_stdout("no denials in the last run: ");
 }
 
 #[test]

@@ -17,7 +17,15 @@ fn who_said_no_is_not_nobody() {
     assert_eq!(told(Person::Absent), "nobody consented; in a terminal it is asked about");
     assert!(told(Person::Unwanted).contains("--non-interactive keeps it from"));
     assert!(told(Person::Uninformed(Unsupervised::Ordered)).contains("--enforce layered"));
-    assert_eq!(told(Person::Asked), "a person said no; the next run asks again");
+    let withdrawn = "the question was withdrawn unanswered; the next run asks again";
+    assert_eq!(told(Person::Asked), withdrawn);
+    let refused = Denial { reason: Reason::Refused, ..question.clone() };
+    // The terminal may be gone by now, or have come later.
+    for person in [Person::Asked, Person::Absent] {
+        let advisor = Advisor { person, ..advisor(&grants, &[], &tiers) };
+        let told = in_line(advisor.advise(&refused));
+        assert_eq!(told, "a person said no; the next run asks again");
+    }
     let moved = Denial { question: false, other: "/w/b".into(), ..question };
     let advice = advisor(&grants, &[], &tiers).advise(&moved);
     assert!(in_line(advice).contains("take the pattern out, or make a copy (`cp`), which asks"));

@@ -5,7 +5,7 @@ use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::telling::{CONSENT, VECTORS};
 use rustix::io::Errno;
 
-use crate::consent::Asker;
+use crate::consent::{self, Asker};
 use crate::events::{self, Layer};
 use crate::supervisor::task::{Subject, Task, program_of};
 use crate::sys::notification::Answer;
@@ -26,34 +26,36 @@ pub(crate) fn take(task: &Task<'_>, vectors: u64, count: u64) -> Result<Answer, 
         record.extend(task.caller.bytes(address, length)?);
     }
     let told = events::sole(&record).ok_or(Errno::INVAL)?;
-    if told.reason.is_consent() {
-        // Only a person can give that.
+    if told.reason.is_answer() {
+        // Only a person can give one.
         return Err(Errno::INVAL);
     }
     // Whoever is ended while a question stands cannot be looked at afterwards.
     let program = program_of(&task.caller);
-    if told.question && asks(task, &told)? {
+    let said = if told.question { said(task, &told)? } else { None };
+    if said.is_some_and(consent::Answer::consents) {
         return Ok(Answer::Value(CONSENT.into()));
     }
-    task.tell(events::Denial { program, layer: Layer::Shim, ..told });
+    let reason = said.map_or(told.reason, consent::Answer::reason);
+    task.tell(events::Denial { program, layer: Layer::Shim, reason, ..told });
     Ok(Answer::Value(0))
 }
 
-/// Whether a person consents to what the library asks about. That it is a question at all is judged here:
-/// who asks could ask for anything.
-fn asks(task: &Task<'_>, told: &events::Denial) -> Result<bool, Errno> {
+/// What a person says about what the library asks. That it is a question at all is judged here: who asks could ask for
+/// anything.
+fn said(task: &Task<'_>, told: &events::Denial) -> Result<Option<consent::Answer>, Errno> {
     let beyond = Request::canonical(&told.other);
     if matches!(decide::access(task.image(), &beyond, told.also), Verdict::Deny(denial) if !denial.ask)
     {
-        return Ok(false);
+        return Ok(None);
     }
     let request = Request::by_route(&told.path, &told.route);
     match decide::access(task.image(), &request, told.missing) {
         Verdict::Deny(denial) if denial.ask => {
             let events::Denial { path, route, other, also, .. } = told;
             let subject = Subject { path, route, other, also: *also };
-            Ok(task.ask(Asker::Library, denial, subject)?.consents())
+            task.ask(Asker::Library, denial, subject).map(Some)
         }
-        _ => Ok(false),
+        _ => Ok(None),
     }
 }

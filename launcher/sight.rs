@@ -22,7 +22,7 @@ const BACK: i64 = 16;
 
 /// A question on the screen.
 #[derive(Debug)]
-pub(super) struct Sight {
+pub(crate) struct Sight {
     /// The file of the terminal itself, since `/dev/tty` is that of all; `None` where no standard stream leads to it.
     file: Option<BorrowedFd<'static>>,
     /// What the time was set to; `None` where that may not be, as in a terminal of another user's.
@@ -35,7 +35,7 @@ pub(super) struct Sight {
 
 impl Sight {
     /// Nothing is shown yet.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let number = own_terminal();
         let is_of_it =
             |file: &BorrowedFd<'_>| fstat(file).is_ok_and(|it| Some(it.st_rdev) == number);
@@ -45,14 +45,14 @@ impl Sight {
     }
 
     /// The question was shown just now.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.shown = Instant::now();
         self.written = None;
         self.mark = self.set_back();
     }
 
     /// Whether it is to be shown again.
-    pub(super) fn is_lost(&mut self) -> bool {
+    pub(crate) fn is_lost(&mut self) -> bool {
         if self.mark.is_some() && self.time() != self.mark {
             self.written = Some(Instant::now());
             self.mark = self.set_back();
