@@ -261,7 +261,7 @@ impl<'a> Advisor<'a> {
         if let Some(advice) = self.moved_to_write(denial, asked) {
             return Err(Box::new(advice));
         }
-        if let Some(reason) = self.way_out_of(denial) {
+        if let Some(reason) = self.way_out_of_tiers(denial, asked) {
             let told = self.rule(denial);
             return never(&format!("{reason}{}", self.others_beside(told.as_ref(), asked)));
         }
@@ -426,6 +426,17 @@ fn options_of(step: &Step) -> Vec<(&'static str, PathBuf)> {
     let rest = step.missing.difference(added);
     let second = (!rest.is_empty()).then(|| option_for(rest).0);
     std::iter::once(first).chain(second).map(|option| (option, step.place.clone())).collect()
+}
+
+/// The options that add what the steps lack.
+fn options_for(steps: &[Step]) -> Vec<(&'static str, PathBuf)> {
+    let mut options: Vec<(&'static str, PathBuf)> = Vec::new();
+    for option in steps.iter().flat_map(options_of) {
+        if !options.contains(&option) {
+            options.push(option);
+        }
+    }
+    options
 }
 
 /// The narrowest option that adds `missing`, and all that it adds.

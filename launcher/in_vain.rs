@@ -124,7 +124,7 @@ impl Past<'_> {
     }
 
     /// Whether a directory holds something that was there, and that the run did not try to remove.
-    fn full(&self, directory: &Path) -> bool {
+    pub(crate) fn full(&self, directory: &Path) -> bool {
         let found = |entry: fs::DirEntry| entry.path().symlink_metadata().ok();
         // What a link leads to is another matter.
         let is_directory = directory.symlink_metadata().is_ok_and(|found| found.is_dir());

@@ -1,6 +1,7 @@
 //! What the system refuses the user whatever a policy grants: by modes, to others than owners, or since its file system
 //! is only read. It is asked with the user's own rights, and only for advice.
 
+use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -26,6 +27,9 @@ const STARTING: [&[u8]; 4] = [b"exec", b"fexecve", b"posix_spawn", b"pidfd_spawn
 
 /// What the calls on message queues begin with: these are the kernel's, and need no file.
 const QUEUES: &[u8] = b"mq_";
+
+/// What is said of a directory that is not empty.
+const FULL: &str = "it is not empty: a help to who empties it then";
 
 /// What the system says of the user's own access to a place.
 pub(crate) type Rights = fn(&Path, Access) -> Result<(), Errno>;
@@ -82,7 +86,17 @@ impl<'a> Advisor<'a> {
             return true;
         };
         let sight = Asked::Sight(Request::canonical(path.as_os_str().as_bytes()));
-        denial.call == b"rmdir" || self.allows(sight)
+        match denial.call.as_slice() {
+            // Others try that first, and empty the directory as soon as they hear that it is not.
+            b"rmdir" => path_of(&denial.program).file_name() == Some(OsStr::new("rmdir")),
+            _ => self.allows(sight),
+        }
+    }
+
+    /// What to say of a directory that is `asked` to go as it is. Looks at the disk.
+    pub(super) fn is_to_be_emptied(&self, asked: Asked<'_>) -> Option<&'static str> {
+        let Asked::Removal(entry) = asked else { return None };
+        self.past().full(path_of(entry.path)).then_some(FULL)
     }
 
     /// Why a grant would not help where the system refuses what is `asked`, too. Looks at the disk.

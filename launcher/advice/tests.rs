@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use jp_confine_policy::decide::Request;
 use jp_confine_policy::telling::EXCHANGE;
 use jp_confine_policy::tier::Restraint;
 
@@ -74,6 +75,16 @@ fn line(grants: &[Grant], denial: &Denial) -> String {
 }
 
 /// Advice as one line: options, then rules.
+#[test]
+fn an_option_is_named_once() {
+    let step = |extent| {
+        let step = Step::of(Request::canonical(b"/w/a"), Capabilities::NONE);
+        Step { extent, missing: C, ..step }
+    };
+    let options = options_for(&[step(Extent::Along), step(Extent::Whole)]);
+    assert_eq!(options, [("-w", PathBuf::from("/w/a"))]);
+}
+
 fn in_line(advice: Advice) -> String {
     match advice {
         Advice::Never(why) => why,

@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::{Advice, Advisor, Means, Trial, Written, commands, note, nowhere, options_of, request};
+use super::{
+    Advice, Advisor, Means, Trial, Written, commands, note, nowhere, options_for, request,
+};
 use crate::asked::{Asked, Step};
 use crate::events::Denial;
 
@@ -50,17 +52,17 @@ impl Advisor<'_> {
     fn advice_of(&self, asked: Asked<'_>, options: Steps, files: Steps) -> Advice {
         let first = options.iter().chain(&files).find_map(|steps| self.removed_first(steps));
         let first = first.or_else(|| self.is_there_already(asked));
+        let first = first.or_else(|| self.is_to_be_emptied(asked).map(str::to_owned));
         let written = files.ok().and_then(|steps| self.written(&steps));
         match (options, written) {
             (Ok(steps), written) => Advice::Grant {
                 first,
-                options: self
-                    .by_mount(asked)
-                    .unwrap_or_else(|| steps.iter().flat_map(options_of).collect()),
+                options: self.by_mount(asked).unwrap_or_else(|| options_for(&steps)),
                 written: written.unwrap_or_default(),
                 question: self.question(asked, &steps),
             },
             (Err(_), Some(written)) if written != Written::default() => {
+                let first = first.or_else(|| self.is_asked_about(asked).map(str::to_owned));
                 Advice::Grant { first, options: Vec::new(), written, question: None }
             }
             (Err(advice), _) => *advice,

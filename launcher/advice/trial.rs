@@ -131,6 +131,12 @@ impl<'a> Trial<'a> {
         self.image_on(&paths, asked.may_take_along())
     }
 
+    /// What is said of `asked` as things stand. Looks at the disk.
+    pub(super) fn judge(&self, asked: Asked<'_>) -> Option<Verdict> {
+        let image = self.image(asked).ok()?;
+        Some(asked.judge(&prepare::parse_image(&image).ok()?))
+    }
+
     /// What counts beside the grants.
     fn tiers(&self) -> Cow<'a, Tiers> {
         let Advisor { tiers, exposed, grants, .. } = self.advisor;
@@ -187,7 +193,7 @@ impl<'a> Trial<'a> {
             {
                 return Err(Box::new(advice));
             }
-            if self.means == Means::Options && is_by_default(&denied) {
+            if self.means == Means::Options && is_by_default(&denied) && !denied.ask {
                 return Err(never(&self.beside_options(asked, &denied, &steps)));
             }
             if let Some(why) = self.withheld(&denied, asked) {

@@ -10,7 +10,7 @@ use jp_confine_policy::tiers::Tiers;
 
 use super::staying::Gone;
 use super::trial::{Means, Trial};
-use super::{Advice, Advisor, First, Written, options_of};
+use super::{Advice, Advisor, First, Written, options_for};
 use crate::asked::{Asked, Step, path_of};
 use crate::events::{Denial, Layer, Reason};
 use crate::prepare;
@@ -50,7 +50,7 @@ const fn way_to_consent(person: Person, said_no: bool) -> &'static str {
 
 /// Whether the `default` withholds it, which a pattern outweighs.
 pub(super) fn is_by_default(denied: &decide::Denial) -> bool {
-    denied.restraint == Some(Restraint::Default) && !denied.ask
+    denied.restraint == Some(Restraint::Default)
 }
 
 /// By what a pattern withholds it from every grant, without a question.
@@ -113,7 +113,7 @@ impl Trial<'_> {
         asked: Asked<'_>,
     ) -> Option<&'static str> {
         match denied.restraint? {
-            Restraint::Default if is_by_default(denied) => None,
+            Restraint::Default if !denied.ask || self.means == Means::Files => None,
             Restraint::Read if !denied.ask => None,
             restraint => way_out(restraint, self.consent(denied, asked)),
         }
@@ -139,7 +139,7 @@ impl Trial<'_> {
         let Some(pattern) = self.advisor.patterns_for(&step).and_then(allowing) else {
             return "no option and no rule outweighs it; a pattern for such names does".to_owned();
         };
-        let options: Vec<_> = steps.iter().flat_map(options_of).collect();
+        let options = options_for(steps);
         if options.is_empty() {
             return format!("no option and no rule outweighs it; it takes {pattern}");
         }
@@ -210,10 +210,7 @@ impl Advisor<'_> {
             let pattern = Pattern::literal(path_of(end.path)).filter(|_| by_default);
             trial.open(pattern.map(|pattern| (Tier::Write, pattern)).as_slice());
         }
-        let image = trial.image(asked).ok()?;
-        let Verdict::Deny(denied) = asked.judge(&prepare::parse_image(&image).ok()?) else {
-            return None;
-        };
+        let Verdict::Deny(denied) = trial.judge(asked)? else { return None };
         let place = asked.place(&denied);
         let restraint = withholder(&denied)?;
         let (tiers, found) =
@@ -232,6 +229,39 @@ impl Advisor<'_> {
         let also = Some(also).filter(|_| !patterns.is_empty());
         let told = std::iter::once(String::new()).chain(also).chain(then.filter(is_news));
         told.collect::<Vec<_>>().join("; ")
+    }
+
+    /// What to say where a person could have consented to what is `asked`, and nobody was there who could.
+    pub(super) fn is_asked_about(&self, asked: Asked<'_>) -> Option<&'static str> {
+        let trial = Trial::of(*self, Means::Options);
+        match trial.judge(asked)? {
+            Verdict::Deny(denied) => trial.consent(&denied, asked),
+            Verdict::Allow => None,
+        }
+    }
+
+    /// Whether it takes grants, too, where no pattern denies what is `asked` any more.
+    fn lacks_beside_patterns(&self, asked: Asked<'_>) -> bool {
+        let (tiers, patterns) = self.without_what_withholds(asked);
+        let advisor = Advisor { tiers: &tiers, ..*self };
+        let verdict = Trial::of(advisor, Means::Options).judge(asked);
+        let lacks = matches!(verdict, Some(Verdict::Deny(denied)) if !denied.ask);
+        lacks && !patterns.is_empty()
+    }
+
+    /// The way out of `denial` where nothing that is granted outweighs what a tier withholds of that, and nothing else
+    /// is in the way.
+    pub(super) fn way_out_of_tiers(
+        &self,
+        denial: &Denial,
+        asked: Asked<'_>,
+    ) -> Option<&'static str> {
+        let takes_more = || match denial.restraint {
+            Some(Restraint::Deny) => self.lacks_beside_patterns(asked),
+            Some(Restraint::Default) => denial.question && self.person != Person::Asked,
+            _ => false,
+        };
+        self.way_out_of(denial).filter(|_| !takes_more())
     }
 
     /// The way out of `denial` where a tier withholds what a rule grants; none where a grant outweighs it.
@@ -282,8 +312,7 @@ impl Advisor<'_> {
 
     /// The patterns for what is `asked` where one of the user's own keeps it from being changed.
     fn patterns_to_write(&self, asked: Asked<'_>) -> Option<Vec<(Tier, String)>> {
-        let image = Trial::of(*self, Means::Files).image(asked).ok()?;
-        let Verdict::Deny(denied) = asked.judge(&prepare::parse_image(&image).ok()?) else {
+        let Verdict::Deny(denied) = Trial::of(*self, Means::Files).judge(asked)? else {
             return None;
         };
         let (place, extent) = asked.grantable_at(&denied, self.began);
@@ -297,10 +326,7 @@ impl Advisor<'_> {
         for step in steps {
             trial.add(step);
         }
-        let image = trial.image(asked).ok()?;
-        let Verdict::Deny(denied) = asked.judge(&prepare::parse_image(&image).ok()?) else {
-            return None;
-        };
+        let Verdict::Deny(denied) = trial.judge(asked)? else { return None };
         let place = asked.place(&denied);
         let (place, route) = (path_of(place.path), path_of(place.route));
         let restraint = denied.restraint.filter(|_| is_question(&denied))?;

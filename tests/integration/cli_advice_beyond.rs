@@ -276,6 +276,10 @@ fn what_fails_in_any_case_is_said_instead() {
         let why = format!("no option and no rule helps: {why}\n");
         assert!(told.stderr.contains(&why), "{script}: {told}");
     }
+    // Who tries that first empties the directory then.
+    let told = attempt(&scratch, "perl -e 'rmdir q(full) or die'");
+    told.assert_stderr("allow: jp-confine -w full");
+    told.assert_stderr("it is not empty: a help to who empties it then");
     // What is in it was to go before.
     attempt(&scratch, "find full -delete");
     assert_eq!(texts(&denials(&scratch), "never"), [""; 0]);

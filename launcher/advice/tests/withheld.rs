@@ -54,6 +54,38 @@ pub(super) fn tiers(policy: &FilePolicy) -> Tiers {
     Tiers::new(policy, Some(&[]), places).expect("patterns")
 }
 
+/// What nobody was there to consent to a pattern of the user's own opens, too.
+#[test]
+fn a_default_that_asks_is_outweighed_by_a_pattern() {
+    let tiers = tiers(&FilePolicy { default: Some(Tier::Prompt), ..FilePolicy::default() });
+    let grants = [flag("/w", R)];
+    let asked =
+        Denial { restraint: Some(Restraint::Default), question: true, ..denial("open", "/w/a", R) };
+    let of = |person| Advisor { person, ..advisor(&grants, &[], &tiers) }.advise(&asked);
+    let Advice::Grant { first: Some(first), options, written, .. } = of(Person::Absent) else {
+        panic!("{:?}", of(Person::Absent));
+    };
+    assert_eq!(first, "nobody consented; in a terminal it is asked about");
+    assert!(options.is_empty(), "{options:?}");
+    assert_eq!(written.patterns, [(Tier::Read, "/w/a".to_owned())]);
+    assert!(in_line(of(Person::Asked)).contains("withdrawn"));
+}
+
+/// Where nothing is granted, that no pattern denies it is not enough.
+#[test]
+fn what_is_denied_and_not_granted_takes_both() {
+    let tiers = tiers(&FilePolicy { deny_paths: vec!["/srv/**".into()], ..FilePolicy::default() });
+    let denied = Denial { restraint: Some(Restraint::Deny), ..denial("open", "/srv/a", R) };
+    let first = "to be taken out first: `/srv/**` of deny_paths";
+    let then = "-r /srv/a; read_paths /srv/a";
+    let told = |grants: &[Grant]| in_line(advisor(grants, &[], &tiers).advise(&denied));
+    assert_eq!(told(&[]), format!("{first}; then {then}"));
+    assert_eq!(
+        told(&[flag("/srv", R)]),
+        "no option and no rule outweighs it; take the pattern out"
+    );
+}
+
 /// No grant is advised that a tier would withhold, and where a person would be asked that is said.
 #[test]
 fn tiers_withhold_what_is_granted_for_advice() {
