@@ -191,7 +191,7 @@ impl Pin {
 
     /// Gives what is meant the name that `to` means, both entries: this one with
     /// [`Capability::Delete`], that one with [`Capability::Create`] or, where it is to be replaced,
-    /// [`Capability::Update`] that was asked for with [`Self::of_entry`]. What may go is for
+    /// [`Capability::Update`] that was asked for with [`Granted::pin_entry`]. What may go is for
     /// [`Context::going`] to say: [`Going::Whole`] is one step (`rename(2)`); [`Going::Alone`] takes several (`link(2)`
     /// and `unlink(2)`), so that others may see both names for a moment, or none where one is replaced.
     ///
@@ -201,6 +201,7 @@ impl Pin {
     /// link: then it is to be copied.
     ///
     /// [`Context::going`]: crate::check::Context::going
+    /// [`Granted::pin_entry`]: crate::granted::Granted::pin_entry
     pub fn rename_to(&self, to: &Self, going: Going) -> io::Result<()> {
         self.demand(Capability::Delete)?;
         let flags = match to.capability {
