@@ -21,6 +21,16 @@ pub struct Granted {
     capability: Capability,
 }
 
+/// What goes from one place to another where that is allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Going {
+    /// What takes nothing along: a directory would be judged otherwise below its new name, whatever was seen under
+    /// the old one before.
+    Alone,
+    /// Whatever it is, with all that is in it.
+    Whole,
+}
+
 impl CheckResult {
     /// Leave, where the policy gives it.
     ///
@@ -137,14 +147,17 @@ impl Context<'_> {
         leads_on.then_some(Granted { path, capability: Capability::Read })
     }
 
-    /// Whether what is moved `from` one place `to` another gains no right by it (R5), which consent to
-    /// either does not change.
+    /// What may go `from` one place `to` another, so that it gains no right by that (R5), which consent to
+    /// either does not change; `None` where nothing may.
     #[must_use]
-    pub fn keeps_rights(&self, from: &Granted, to: &Granted) -> bool {
-        let request = |granted| Request::canonical(bytes(Granted::path(granted)));
-        self.image().is_some_and(|image| {
-            let verdict = decide::gains_nothing(image, &request(from), &request(to));
-            matches!(verdict, decide::Verdict::Allow)
-        })
+    pub fn going(&self, from: &Granted, to: &Granted) -> Option<Going> {
+        let image = self.image()?;
+        let [from, to] = [from, to].map(|granted| Request::canonical(bytes(granted.path())));
+        let is_allowed = |verdict| matches!(verdict, decide::Verdict::Allow);
+        if !is_allowed(decide::gains_nothing(image, &from, &to)) {
+            return None;
+        }
+        let goes_whole = is_allowed(decide::relocate(image, &from, &to));
+        Some(if goes_whole { Going::Whole } else { Going::Alone })
     }
 }

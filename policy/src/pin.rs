@@ -1,6 +1,8 @@
 //! Holding what was judged: a descriptor of it, so that what is used is what was checked, whatever
 //! happens to names in between (spec §4.2).
 
+mod moves_alone;
+
 use std::borrow::ToOwned as _;
 use std::ffi::OsString;
 use std::format;
@@ -17,8 +19,10 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use self::moves_alone::move_alone;
 use crate::canonical;
 use crate::capability::Capability;
+use crate::granted::Going;
 
 /// Something that one capability was granted on, held by an `O_PATH` descriptor: the object itself,
 /// or, to create and to delete, and for what does not exist, the nearest directory above it.
@@ -187,19 +191,28 @@ impl Pin {
 
     /// Gives what is meant the name that `to` means, both entries: this one with
     /// [`Capability::Delete`], that one with [`Capability::Create`] or, where it is to be replaced,
-    /// [`Capability::Update`] that was asked for with [`Self::of_entry`].
+    /// [`Capability::Update`] that was asked for with [`Granted::pin_entry`]. What may go is for
+    /// [`Context::going`] to say: [`Going::Whole`] is one step (`rename(2)`); [`Going::Alone`] takes several (`link(2)`
+    /// and `unlink(2)`), so that others may see both names for a moment, or none where one is replaced.
     ///
     /// # Errors
     /// The kernel's, or `PermissionDenied`: `EEXIST` where there is something to replace, and that was
-    /// not asked for.
-    pub fn rename_to(&self, to: &Self) -> io::Result<()> {
+    /// not asked for. Of what goes alone also `EISDIR` for a directory, and `EXDEV` where the kernel makes no such
+    /// link: then it is to be copied.
+    ///
+    /// [`Context::going`]: crate::check::Context::going
+    /// [`Granted::pin_entry`]: crate::granted::Granted::pin_entry
+    pub fn rename_to(&self, to: &Self, going: Going) -> io::Result<()> {
         self.demand(Capability::Delete)?;
         let flags = match to.capability {
             Capability::Update => RenameFlags::empty(),
             _ => to.demand(Capability::Create).map(|()| RenameFlags::NOREPLACE)?,
         };
-        let ((from_dir, from_name), (to_dir, to_name)) = (self.entry()?, to.entry()?);
-        Ok(renameat_with(from_dir, from_name, to_dir, to_name, flags)?)
+        let (from, to) = (self.entry()?, to.entry()?);
+        Ok(match going {
+            Going::Alone => move_alone(&from, &to, flags),
+            Going::Whole => renameat_with(from.0, from.1, to.0, to.1, flags),
+        }?)
     }
 
     fn demand(&self, capability: Capability) -> io::Result<()> {

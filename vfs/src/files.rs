@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use jp_confine_policy::granted::Granted;
+use jp_confine_policy::granted::{Going, Granted};
 
 pub use disk::OnDisk;
 pub use memory::InMemory;
@@ -73,9 +73,10 @@ pub trait ProjectFiles: fmt::Debug {
     /// Where it cannot be removed.
     fn remove(&self, file: &Granted) -> io::Result<()>;
 
-    /// Gives a file another name: a new one with leave to create, else in the place of what has it.
+    /// Gives a file another name: a new one with leave to create, else in the place of what has it. Somebody
+    /// may put a directory in its place after it was looked at: one that is not to go along stays.
     ///
     /// # Errors
-    /// Where it cannot be renamed.
-    fn rename(&self, from: &Granted, to: &Granted) -> io::Result<()>;
+    /// Where it cannot be renamed; `CrossesDevices` where it can be copied.
+    fn rename(&self, from: &Granted, to: &Granted, going: Going) -> io::Result<()>;
 }

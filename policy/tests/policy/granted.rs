@@ -1,7 +1,10 @@
 //! Leave to use a path, by the policy or by consent; and workspaces that are not on disk.
 
+use std::io::ErrorKind;
+
 use jp_confine_policy::Capability;
 use jp_confine_policy::approvals::ApprovedTargets;
+use jp_confine_policy::granted::Going;
 use jp_confine_policy::model::Policy;
 use jp_confine_policy::workspace::Workspace;
 
@@ -11,7 +14,8 @@ const POLICY: &str = r#"{"access": {"fs": [
     {"path": "open", "read": true, "write": true},
     {"path": "open/closed"},
     {"path": "moved", "delete": true}]},
-    "file_policy": {"prompt_paths": ["<workspace>/open/ask/**"]}}"#;
+    "file_policy": {
+        "prompt_paths": ["<workspace>/open/ask/**"], "deny_paths": ["<workspace>/open/*/.env"]}}"#;
 
 fn policy() -> Policy {
     serde_json::from_str(POLICY).unwrap()
@@ -54,26 +58,63 @@ fn what_is_moved_keeps_its_rights_at_most() {
         |path: &str| context.check_to_use(path.as_bytes(), Capability::Delete).consented().unwrap();
     let to_create =
         |path: &str| context.check_to_use(path.as_bytes(), Capability::Create).consented().unwrap();
-    assert!(context.keeps_rights(&to_delete("open/a"), &to_create("open/b")));
-    assert!(context.keeps_rights(&to_delete("open/a"), &to_create("other")));
-    assert!(!context.keeps_rights(&to_delete("moved/a"), &to_create("open/b")));
-    assert!(!context.keeps_rights(&to_delete("other"), &to_create("open/b")));
+    for (from, to, expected) in [
+        ("open/a", "open/b", Some(Going::Whole)),
+        ("open/a", "other", Some(Going::Whole)),
+        ("moved/a", "open/b", None),
+        ("other", "open/b", None),
+        ("open/plain", "open/b/c", Some(Going::Alone)),
+        ("open/b/c", "open/plain", Some(Going::Whole)),
+    ] {
+        assert_eq!(context.going(&to_delete(from), &to_create(to)), expected, "{from} {to}");
+    }
 }
 
 #[test]
 fn renames_act_on_what_was_held() {
-    let place = Place::new("w/open/a w/open/b w/open/ask/");
+    for going in [Going::Alone, Going::Whole] {
+        let place = Place::new("w/open/a w/open/b w/open/ask/");
+        let workspace =
+            Workspace::open(&place.path("w"), &policy(), &ApprovedTargets::default()).unwrap();
+        let context = workspace.context();
+        let leave = |path: &str, capability| context.leave(path.as_bytes(), capability).unwrap();
+        let from = leave("open/a", Capability::Delete).pin().unwrap();
+        let taken = leave("open/b", Capability::Create).pin().unwrap();
+        let error = from.rename_to(&taken, going).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+        assert!(place.path("w/open/a").exists());
+        from.rename_to(&leave("open/b", Capability::Update).pin_entry().unwrap(), going).unwrap();
+        assert!(!place.path("w/open/a").exists() && place.path("w/open/b").exists());
+        let reading = leave("open/b", Capability::Read).pin().unwrap();
+        assert!(reading.rename_to(&taken, going).is_err());
+    }
+}
+
+/// Whatever stood there when it was judged.
+#[test]
+fn a_directory_does_not_go_alone() {
+    let place = Place::new("w/open/dir/file w/open/file w/open/empty/ w/open/link=file");
     let workspace =
         Workspace::open(&place.path("w"), &policy(), &ApprovedTargets::default()).unwrap();
     let context = workspace.context();
-    let leave = |path: &str, capability| context.leave(path.as_bytes(), capability).unwrap();
-    let from = leave("open/a", Capability::Delete).pin().unwrap();
-    let taken = leave("open/b", Capability::Create).pin().unwrap();
-    assert_eq!(from.rename_to(&taken).unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
-    from.rename_to(&leave("open/b", Capability::Update).pin_entry().unwrap()).unwrap();
-    assert!(!place.path("w/open/a").exists() && place.path("w/open/b").exists());
-    let reading = leave("open/b", Capability::Read).pin().unwrap();
-    assert!(reading.rename_to(&taken).is_err());
+    let rename = |from: &str, to: &str, capability| {
+        let leave = |path: &str, capability| context.leave(path.as_bytes(), capability).unwrap();
+        let to = leave(to, capability).pin_entry().unwrap();
+        let from = leave(from, Capability::Delete).pin().unwrap();
+        from.rename_to(&to, Going::Alone).map_err(|error| error.kind())
+    };
+    let (new, replaced) = (Capability::Create, Capability::Update);
+    for (to, how) in [("new", new), ("new", replaced), ("file", replaced), ("empty", replaced)] {
+        let moved = rename("open/dir", &format!("open/{to}"), how);
+        assert_eq!(moved, Err(ErrorKind::IsADirectory), "{to}");
+    }
+    assert_eq!(rename("open/file", "open/empty", replaced), Err(ErrorKind::IsADirectory));
+    assert!(place.path("w/open/dir/file").exists() && place.path("w/open/file").is_file());
+    assert!(!place.path("w/open/new").exists() && place.path("w/open/empty").is_dir());
+    rename("open/link", "open/new", new).unwrap();
+    assert!(place.path("w/open/new").is_symlink() && !place.path("w/open/link").exists());
+    assert_eq!(rename("open/link", "open/file", replaced), Err(ErrorKind::NotFound));
+    assert!(place.path("w/open/file").exists());
 }
 
 /// Only what may lead to something is looked through.

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use jp_confine_policy::Capability;
-use jp_confine_policy::granted::Granted;
+use jp_confine_policy::granted::{Going, Granted};
 
 use super::{ProjectFiles, Standing};
 
@@ -138,7 +138,8 @@ impl ProjectFiles for InMemory {
         Ok(())
     }
 
-    fn rename(&self, from: &Granted, to: &Granted) -> io::Result<()> {
+    /// No directory goes, since nobody else changes what is here.
+    fn rename(&self, from: &Granted, to: &Granted, _: Going) -> io::Result<()> {
         demand(from, Capability::Delete)?;
         let contents = self.file(from.path())?;
         match to.capability() {

@@ -123,17 +123,17 @@ impl Service<'_> {
         let place = self.destination(to, Op::Entry);
         let (mut sources, mut granted) = self.enter(vec![source], place, caller)?;
         let source = sources.pop().ok_or_else(|| Fault::denied("the policy is not usable"))?;
-        if !self.gate.context.keeps_rights(&source, &granted.target) {
+        let Some(going) = self.gate.context.going(&source, &granted.target) else {
             let why = "at its new place more would be allowed than at the old one";
             return Err(Fault::denied(format!("cannot rename {from} to {to}: {why}")));
-        }
+        };
         self.demand_entry(&source, from)?;
         if self.look(granted.target.path(), to)? == Some(Standing::Dir) {
             return Err(Fault::new(Code::Exists, format!("{to} is a directory")));
         }
         self.create_dirs(&mut granted, to)?;
-        let renamed = self.files.rename(&source, &granted.target);
-        renamed.map_err(|error| fault("rename", from, &error))?;
+        let renamed = self.files.rename(&source, &granted.target, going);
+        renamed.map_err(|error| not_renamed(from, &error))?;
         Ok(Nothing {})
     }
 
@@ -291,5 +291,33 @@ fn fault(verb: &str, path: &str, error: &io::Error) -> Fault {
     Fault::new(code, format!("cannot {verb} {path}: {error}"))
 }
 
+/// The same of what cannot be renamed, with the way out where there is one.
+fn not_renamed(from: &str, error: &io::Error) -> Fault {
+    let mut fault = fault("rename", from, error);
+    if error.kind() == ErrorKind::CrossesDevices {
+        fault.message.push_str("; read it, write it at its new place and delete it here");
+    }
+    fault
+}
+
 /// `ELOOP`.
 const LOOP: i32 = rustix::io::Errno::LOOP.raw_os_error();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_renamed_is_to_be_copied_or_is_a_directory() {
+        let told = |kind: ErrorKind| not_renamed("a", &kind.into());
+        let crosses = told(ErrorKind::CrossesDevices);
+        assert_eq!(crosses.code, Code::Internal);
+        assert!(crosses.message.starts_with("cannot rename a: "), "{crosses}");
+        assert!(
+            crosses.message.ends_with("; read it, write it at its new place and delete it here")
+        );
+        let directory = told(ErrorKind::IsADirectory);
+        assert_eq!(directory.code, Code::BadParams);
+        assert!(!directory.message.contains("write it"), "{directory}");
+    }
+}

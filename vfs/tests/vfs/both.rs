@@ -21,6 +21,11 @@ pub(crate) const POLICY: &str = r#"{"access": {"fs": [
     {"path": "rw/kept", "read": true}
 ]}}"#;
 
+/// A directory directly in `rw` may not go deeper, where what is `.env` in it would be open.
+pub(crate) const STAYING: &str = r#"{
+    "access": {"fs": [{"path": ".", "read": true, "write": true}]},
+    "file_policy": {"deny_paths": ["<workspace>/rw/*/.env"]}}"#;
+
 /// What is there first.
 pub(crate) const FILES: [(&str, &[u8]); 12] = [
     ("a.txt", b"spring\nsummer\nautumn\n"),

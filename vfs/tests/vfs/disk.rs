@@ -8,7 +8,7 @@ use std::thread;
 
 use serde_json::json;
 
-use crate::both::{POLICY, Place};
+use crate::both::{POLICY, Place, STAYING};
 
 fn linked() -> Place {
     let place = Place::on_disk(POLICY);
@@ -137,6 +137,43 @@ fn a_race_gains_nothing() {
     let names = std::fs::read_dir(&outside).expect("a folder").count();
     assert_eq!(names, 1, "nothing came to be outside");
     assert_eq!(std::fs::read(outside.join("file")).expect("a file"), b"secret");
+}
+
+/// A file and a folder take each other's place all the time; the file is renamed to where the folder may not go.
+#[test]
+fn no_directory_goes_where_a_file_was_looked_at() {
+    let place = Place::on_disk(STAYING);
+    let [file, dir, new] = ["rw/a.txt", "rw/sub", "rw/x/new"].map(|name| place.root().join(name));
+    std::fs::write(dir.join(".env"), "secret").expect("a file");
+    std::fs::create_dir(place.root().join("rw/x")).expect("a folder");
+    let done = AtomicBool::new(false);
+    let mut renamed = 0;
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                swap(&file, &dir);
+            }
+        });
+        for round in 0..400 {
+            if round % 2 == 0 {
+                std::fs::write(&new, "old").expect("a file");
+            }
+            place.ask("fs.rename", &json!({"from": "rw/a.txt", "to": "rw/x/new"}));
+            if new.is_dir() {
+                break;
+            }
+            // What was renamed goes back to the name that is free.
+            let gone = [&file, &dir].into_iter().find(|path| !path.exists());
+            renamed += usize::from(gone.is_some());
+            let _ = match gone {
+                Some(gone) => std::fs::rename(&new, gone),
+                None => std::fs::remove_file(&new),
+            };
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(!new.is_dir(), "a folder is where it may not go");
+    assert!(renamed > 0, "files are renamed");
 }
 
 fn swap(one: &Path, other: &Path) {

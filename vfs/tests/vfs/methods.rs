@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::both::{FILES, POLICY, Place, answer, answer_in_full, rows};
+use crate::both::{FILES, POLICY, Place, STAYING, answer, answer_in_full, rows};
 
 const DENIED: i32 = -32001;
 const NOT_FOUND: i32 = -32002;
@@ -223,6 +223,23 @@ fn nothing_moves_to_where_more_is_allowed() {
     let policy = r#"{"access": {"fs": [{"path": ".", "read": true, "write": true},
         {"path": "rw", "delete": true}]}}"#;
     rows(policy, &[("fs.rename", rename("rw/a.txt", "a.txt"), json!(DENIED))]);
+}
+
+#[test]
+fn files_go_where_no_directory_may() {
+    rows(
+        STAYING,
+        &[
+            ("fs.rename", rename("rw/a.txt", "rw/x/new"), json!({})),
+            ("fs.exists", path("rw/a.txt"), json!({"exists": false})),
+            ("fs.rename", rename("rw/b.rs", "rw/x/new"), json!({})),
+            ("fs.exists", path("rw/b.rs"), json!({"exists": false})),
+            ("fs.read", path("rw/x/new"), json!({"content": "fn spring() {}\n", "size": 15})),
+            ("fs.rename", rename("rw/bytes", "rw/x"), json!(EXISTS)),
+            ("fs.rename", rename("rw/sub", "rw/x/sub"), json!(PARAMS)),
+            ("fs.rename", rename("rw/gone", "rw/x/sub"), json!(NOT_FOUND)),
+        ],
+    );
 }
 
 #[test]
