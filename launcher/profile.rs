@@ -167,6 +167,14 @@ pub(crate) struct Resolved {
     pub(crate) led: Vec<Led>,
 }
 
+impl Resolved {
+    /// Whether it grants something by a profile that a person wrote and named.
+    pub(crate) fn is_meant(&self) -> bool {
+        let is_named = |grant: &Grant| matches!(grant.origin, Origin::Profile { named: true, .. });
+        self.grants.iter().any(|grant| is_named(grant) && !grant.caps.is_empty())
+    }
+}
+
 impl Profile {
     /// The runtime baseline.
     pub(crate) fn baseline() -> Result<Self, Failure> {

@@ -29,7 +29,7 @@ pub(crate) struct TierLayer {
 pub(crate) struct Granted {
     /// Rules are declared.
     by_rules: bool,
-    /// Options grant something.
+    /// Options grant something, or a profile that they name.
     by_flags: bool,
 }
 

@@ -140,8 +140,7 @@ impl<'a> Trial<'a> {
     /// What counts beside the grants.
     fn tiers(&self) -> Cow<'a, Tiers> {
         let Advisor { tiers, exposed, grants, .. } = self.advisor;
-        let has_option = self.means == Means::Options && self.grants.len() > grants.len();
-        let warns = has_option || !self.patterns.is_empty();
+        let warns = self.grants.len() > grants.len() || !self.patterns.is_empty();
         let warned = exposed.filter(|_| warns).map(|list| Cow::Owned(tiers.warning_of(list)));
         warned.unwrap_or(Cow::Borrowed(tiers))
     }

@@ -28,6 +28,8 @@ impl Reaches {
             Reach::ReadyMade => Self::READY_MADE,
             Reach::Own => Self::OWN,
             Reach::Control => Self::CONTROL,
+            // Less than either in one way, and more than the first in another.
+            Reach::Named => Self::DECLARED.union(Self::READY_MADE),
         }
     }
 
@@ -46,7 +48,7 @@ impl Reaches {
         let less = match reach {
             Some(Reach::Declared) => Self::NONE,
             Some(Reach::Outspoken) => Self::DECLARED,
-            Some(Reach::ReadyMade) => Self::DECLARED.union(Self::OUTSPOKEN),
+            Some(Reach::ReadyMade | Reach::Named) => Self::DECLARED.union(Self::OUTSPOKEN),
             Some(Reach::Own | Reach::Control) | None => Self::ALL,
         };
         !self.intersects(less.union(Self::CONTROL).union(Self::HIDDEN))
@@ -56,7 +58,9 @@ impl Reaches {
     pub(crate) const fn leave_at_most(self, reach: Option<Reach>) -> bool {
         let ready_made = Self::READY_MADE.union(Self::CONTROL);
         !self.intersects(match reach {
-            Some(Reach::Declared) => ready_made.union(Self::OUTSPOKEN).union(Self::OWN),
+            Some(Reach::Declared | Reach::Named) => {
+                ready_made.union(Self::OUTSPOKEN).union(Self::OWN)
+            }
             Some(Reach::Outspoken) => ready_made.union(Self::OWN),
             Some(Reach::ReadyMade) => Self::OWN,
             Some(Reach::Own) => Self::NONE,

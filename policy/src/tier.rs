@@ -114,6 +114,9 @@ pub(crate) enum Reach {
     Own = 3,
     /// As ready-made, of what decides what runs may do: no tier lets anybody change it (spec §8.1).
     Control = 4,
+    /// As ready-made, of a profile that a person wrote and named: what is sensitive there is asked about, as below a
+    /// rule.
+    Named = 5,
 }
 
 impl Reach {
@@ -123,6 +126,7 @@ impl Reach {
             2 => Self::ReadyMade,
             3 => Self::Own,
             4 => Self::Control,
+            5 => Self::Named,
             _ => Self::Declared,
         }
     }
@@ -145,7 +149,7 @@ impl Reach {
         match Self::of(rule) {
             Self::Declared | Self::Outspoken => rule.hidden == 0,
             Self::Control => true,
-            Self::ReadyMade | Self::Own => false,
+            Self::ReadyMade | Self::Own | Self::Named => false,
         }
     }
 }
@@ -276,11 +280,12 @@ impl<'a> Tiers<'a> {
         if reach == Reach::Own {
             return granted;
         }
-        let ready_made = matches!(reach, Reach::ReadyMade | Reach::Control);
+        let ready_made = matches!(reach, Reach::ReadyMade | Reach::Control | Reach::Named);
+        let warns = matches!(reach, Reach::Declared | Reach::Named);
         let default = self.default_held().filter(|_| !ready_made);
         let explicit = here.tier();
         let tier = here.limited(explicit.or(default).unwrap_or(Tier::Write));
-        let warned = reach == Reach::Declared && here.intersects(Marks::SENSITIVE);
+        let warned = warns && here.intersects(Marks::SENSITIVE);
         let asked = self.asks(here) && (!ready_made || here.intersects(Marks::ASK));
         let allowed = granted.caps.intersection(tier.capabilities());
         let (caps, asks, restraint) = match tier {
@@ -293,7 +298,7 @@ impl<'a> Tiers<'a> {
         let by_pattern = explicit.is_some() || here.intersects(Marks::ASK);
         let by_default = !by_pattern && restraint != Some(Restraint::Sensitive);
         let limit = here.limit(tier);
-        let warned_below = reach == Reach::Declared && seen.ahead.intersects(Marks::SENSITIVE);
+        let warned_below = warns && seen.ahead.intersects(Marks::SENSITIVE);
         let by_default_below = self.default.is_some() || self.asks && !ready_made;
         let withheld_below = seen.ahead.tiers().restrict() || by_default_below;
         Lookup {

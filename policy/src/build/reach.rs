@@ -21,6 +21,11 @@ pub(super) fn of(grant: &Grant, open: Option<&Path>, table: &Table) -> Reach {
     match (&grant.kind, &grant.origin) {
         (GrantKind::Workspace, _) => Reach::Outspoken,
         (GrantKind::Control, _) => Reach::Control,
+        (GrantKind::Plain, Origin::Profile { named: true, .. })
+            if !on_open_ground() && !is_sensitive(&grant.anchor, table) =>
+        {
+            Reach::Named
+        }
         (_, Origin::Baseline { .. } | Origin::Profile { .. } | Origin::Inherited { .. }) => {
             Reach::ReadyMade
         }

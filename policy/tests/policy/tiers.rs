@@ -641,15 +641,15 @@ fn a_folder_does_not_leave_what_is_sensitive_behind() {
 fn a_folder_does_not_leave_the_question_about_what_is_sensitive_behind() {
     let flag = Origin::Flag { text: "-w".to_owned() };
     let open = Origin::Product { why: "no access.fs".to_owned() };
-    let profile =
-        Origin::Profile { name: "rust".to_owned(), entry: "~/.cargo".to_owned(), named: false };
+    let profile = |named| Origin::Profile { name: "p".to_owned(), entry: "~/p".to_owned(), named };
     let grant =
         |anchor: &str, kind, origin| Grant::new(anchor.into(), Capabilities::ALL, kind, origin);
     let grants = [
         grant("/w", GrantKind::Workspace, open),
         grant("/o", GrantKind::Plain, flag.clone()),
         grant("/p", GrantKind::Plain, flag),
-        grant("/h/.cargo", GrantKind::Plain, profile),
+        grant("/h/.cargo", GrantKind::Plain, profile(false)),
+        grant("/h/docs", GrantKind::Plain, profile(true)),
     ];
     for (sensitive, from, to, expected) in [
         (true, "/o/d", "/w/d", "deny"),
@@ -658,6 +658,11 @@ fn a_folder_does_not_leave_the_question_about_what_is_sensitive_behind() {
         (true, "/w/d", "/o/d", "allow"),
         (true, "/w/d", "/h/.cargo/d", "allow"),
         (true, "/h/.cargo/d", "/w/d", "allow"),
+        (true, "/h/docs/d", "/w/d", "deny"),
+        (true, "/h/docs/d", "/h/.cargo/d", "deny"),
+        (true, "/h/docs/d", "/o/d", "allow"),
+        (true, "/o/d", "/h/docs/d", "allow"),
+        (true, "/h/.cargo/d", "/h/docs/d", "allow"),
         (false, "/o/d", "/w/d", "allow"),
     ] {
         let sensitive = sensitive.then_some(&[][..]);
@@ -667,6 +672,34 @@ fn a_folder_does_not_leave_the_question_about_what_is_sensitive_behind() {
         let ends = [from, to].map(|path| Request::canonical(path.as_bytes()));
         let said = word(decide::relocate(&image, &ends[0], &ends[1]));
         assert_eq!(said, expected, "{from} {to}");
+    }
+}
+
+/// What a person wrote into a profile, and named, is asked about like a rule; a `default` is not for it.
+#[test]
+fn what_is_sensitive_is_asked_about_where_a_profile_was_named() {
+    for (named, anchor, path, default, expected) in [
+        (true, "/h/docs", "/h/docs/.env", "", "ask sensitive"),
+        (true, "/h/docs", "/h/docs/f", "", "allow"),
+        (true, "/h/docs/.env", "/h/docs/.env", "", "allow"),
+        (true, "/w/d", "/w/d/.env", "", "allow"),
+        (true, "/h/docs", "/h/docs/f", "default=deny", "allow"),
+        (true, "/h/docs", "/h/docs/.env", "default=deny", "ask sensitive"),
+        (true, "/h/docs", "/h/docs/f", "default=prompt", "allow"),
+        (false, "/h/docs", "/h/docs/.env", "", "allow"),
+    ] {
+        let origin = Origin::Profile { name: "p".to_owned(), entry: anchor.to_owned(), named };
+        let open = Origin::Product { why: "no access.fs".to_owned() };
+        let grants = [
+            Grant::new("/w".into(), Capabilities::ALL, GrantKind::Workspace, open),
+            Grant::new(anchor.into(), Capabilities::ALL, GrantKind::Plain, origin),
+        ];
+        let tiers = Tiers::new(&file_policy(default), Some(&[]), places()).expect("patterns");
+        let image = image_with(&grants, Some(&tiers), Path::new("/w"));
+        let image = Image::parse(&image).expect("an image");
+        let request = Request::canonical(path.as_bytes());
+        let said = word(decide::access(&image, &request, Capabilities::READ));
+        assert_eq!(said, expected, "{named} {path} {default}");
     }
 }
 
