@@ -341,6 +341,20 @@ fn what_was_there_before_is_learned_by_its_name() {
     }
 }
 
+/// What stands above a rule counts what it grants, and says what else was told.
+#[test]
+fn what_is_not_granted_is_not_counted_as_if_it_were() {
+    let scratch = tree();
+    let Some(learned) = learn(&scratch, "ls src; mkdir -p src") else {
+        return;
+    };
+    learned.assert_ok();
+    let policy = scratch.read("ws/jp-confine.learned.toml");
+    let (before, _) = policy.split_once("path = \"src\"").expect("a rule");
+    assert!(before.contains("# create 1× in vain: "), "{policy}");
+    assert!(before.contains("# 1 path: read ") && !before.contains("read 1×, create"), "{policy}");
+}
+
 /// What is made for its owner alone is known by less, be its name of small letters.
 #[test]
 fn drawn_names_of_small_letters_are_learned_where_they_are_made_for_oneself() {
