@@ -87,6 +87,8 @@ pub(crate) struct Node {
     passing: bool,
     /// It will have another name next time, or a link stands there: a rule on that would be about what it leads to.
     made_up: bool,
+    /// It has the name of something beside it, and something fixed: a program works on that there.
+    working: bool,
     /// A symbolic link stands there, or stood there before.
     link: bool,
 }
@@ -155,17 +157,31 @@ impl Node {
 
     /// Decides which directories below this one, at `path`, stand for what is in them.
     fn gather_below(&mut self, path: &[u8], is_there: &dyn Fn(&[u8]) -> bool) {
+        self.mark_working(path, is_there);
         for (name, child) in &mut self.children {
-            let in_root = path.is_empty();
-            let path = join(path, name);
             // What is there and was not made was there before, whatever its name looks like. A secret has a rule of
             // its own, or none at all.
             child.made_up = child.can_have_no_rule(name)
                 || !child.secret
-                    && child.is_made_up(name, in_root)
-                    && (child.made || !is_there(&path));
+                    && child.is_made_up(name, path.is_empty())
+                    && (child.made || !is_there(&join(path, name)));
+        }
+        for (name, child) in &mut self.children {
+            let path = join(path, name);
             child.gather_below(&path, is_there);
             child.gather(&path);
+        }
+    }
+
+    /// Marks those that something beside them is worked on under.
+    fn mark_working(&mut self, path: &[u8], is_there: &dyn Fn(&[u8]) -> bool) {
+        let is_name = |it: &[u8]| {
+            !it.is_empty() && (self.children.contains_key(it) || is_there(&join(path, it)))
+        };
+        let is_working = |name: &Vec<u8>| made_up::worked_on(name).any(is_name);
+        let working: Vec<bool> = self.children.keys().map(is_working).collect();
+        for (child, working) in self.children.values_mut().zip(working) {
+            child.working = working;
         }
     }
 
@@ -173,7 +189,7 @@ impl Node {
         if self.children.is_empty() {
             return;
         }
-        let lasting = self.changed().filter(|(_, child)| !child.made_up).count();
+        let lasting = self.changed().filter(|(_, child)| !child.made_up && !child.working).count();
         if self.made || self.whole || lasting >= MANY {
             self.gathered = Some(self.needs_of_all(path));
             return;
@@ -223,7 +239,8 @@ impl Node {
     /// for a mere guess.
     fn is_made_up(&self, name: &[u8], in_root: bool) -> bool {
         let may_be = if in_root { made_up::may_be_random } else { made_up::may_have_been_drawn };
-        self.drawn || made_up::is_made_up(name) || self.passes() && may_be(name)
+        let seems = made_up::is_made_up(name) || self.passes() && may_be(name);
+        self.drawn || seems && !self.working
     }
 
     /// Whether it may hold a secret, and was made under a name, `name`, that will be another next time for certain.

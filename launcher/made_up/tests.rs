@@ -62,6 +62,18 @@ fn names_that_will_be_others_next_time() {
 }
 
 #[test]
+fn names_that_are_worked_on_under_another() {
+    let worked_on = |name: &'static str| worked_on(name.as_bytes()).collect::<Vec<_>>();
+    assert_eq!(worked_on("state.json.tmp"), [&b"state.json"[..]]);
+    assert_eq!(worked_on(".a.c.swp"), [&b".a.c"[..], b"a.c"]);
+    assert_eq!(worked_on(".a.c.swo"), [&b".a.c"[..], b"a.c"]);
+    assert_eq!(worked_on("x~"), [&b"x"[..]]);
+    for name in ["state.json.new", "tmp.x", ".a.c", "a.1a2b3c4d.tmp", "a.swo"] {
+        assert!(worked_on(name).is_empty(), "{name}");
+    }
+}
+
+#[test]
 fn names_of_sockets_that_may_be_drawn() {
     let drawn =
         ["dbus-gBHHSRvfkt", "dbus-ZHwVMmMrrZ", "dbus-VNdA6rn0Y7", "bus.AbCdEf", "dbus-nHlyoodJcs"];

@@ -341,6 +341,23 @@ fn what_was_there_before_is_learned_by_its_name() {
     }
 }
 
+/// A working name that is the same each time has its own rule, and the rest of the directory stays closed.
+#[test]
+fn what_is_worked_on_beside_itself_does_not_open_its_directory() {
+    for (script, work) in [
+        ("echo x > file.tmp; mv file.tmp file", "file.tmp"),
+        ("echo x > new.part; mv new.part new", "new.part"),
+        ("echo x > src/.a.swp; echo y > src/a; rm src/.a.swp", "src/.a.swp"),
+        ("cp src/a src/a~; echo y > src/a", "src/a~"),
+    ] {
+        let Some(second) = learned_again(":", script) else { return };
+        let policy = second.read("learned.toml");
+        assert!(policy.contains(&format!("path = \"{work}\"")), "{script}\n{policy}");
+        let others = "echo x > other; echo x > src/other; echo x > src/b";
+        run(&second, &["-p", "../learned.toml"], others).assert_stderr("3 denials");
+    }
+}
+
 /// What stands above a rule counts what it grants, and says what else was told.
 #[test]
 fn what_is_not_granted_is_not_counted_as_if_it_were() {

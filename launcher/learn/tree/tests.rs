@@ -127,6 +127,40 @@ fn what_was_there_before_has_its_own_rule_whatever_its_name() {
     assert_eq!(rules_beside(&["src/a.tmp"], &[("+src/a.tmp", C)]), "src: create");
 }
 
+/// Something fixed behind a name that is used, or is there, or a dot before it, is the same each time.
+#[test]
+fn what_is_worked_on_beside_itself_has_a_rule_of_its_own() {
+    for (work, name) in
+        [("s.json.tmp", "s.json"), ("x.part", "x"), (".a.c.swp", "a.c"), ("a~", "a")]
+    {
+        let made = format!("+src/{work}");
+        let gone = format!("src/{work}");
+        let uses = [(made.as_str(), C.union(U)), (&gone, D)];
+        let own = format!("src/{work}: create, update, delete");
+        assert_eq!(rules(&uses), "src: create, update, delete", "{work}");
+        assert_eq!(rules_beside(&[&format!("src/{name}")], &uses), own);
+        let target = format!("src/{name}");
+        assert!(rules(&[&uses[..], &[(&target, U)]].concat()).contains(&own));
+        let top = [(made.trim_start_matches("+src/"), C), (name, U)];
+        assert!(!rules(&top).starts_with(':'), "{work}");
+    }
+    // An editor's are not three names that come and go; what is drawn is another one each time.
+    let vim = ["+.a.c.swp", ".a.c.swp", "+.a.c.swx", ".a.c.swx", "+4913", "4913", "+a.c~", "a.c~"];
+    let vim = vim.map(|name| match name.strip_prefix('+') {
+        Some(name) => (format!("+src/{name}"), C),
+        None => (format!("src/{name}"), D),
+    });
+    let mut uses: Vec<(&str, Capabilities)> =
+        vim.iter().map(|(name, caps)| (name.as_str(), *caps)).collect();
+    uses.push(("src/a.c", R.union(U)));
+    let names =
+        [".a.c.swp", ".a.c.swx", "4913"].map(|name| format!("src/{name}: create, delete; "));
+    let expected = names.concat() + "src/a.c: read, update; src/a.c~: create, delete";
+    assert_eq!(rules_beside(&["src/a.c"], &uses), expected);
+    let drawn = [("+src/a.1a2b3c4d.tmp", C), ("src/a.1a2b3c4d.tmp", D)];
+    assert_eq!(rules_beside(&["src/a.1a2b3c4d"], &drawn), "src: create, delete");
+}
+
 #[test]
 fn names_made_up_in_the_workspace_itself_open_it_for_names_alone() {
     let uses =
