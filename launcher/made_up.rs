@@ -27,6 +27,9 @@ const HASH: usize = 16;
 /// So many processes may be started between one that makes up a name by its number and the one that uses it.
 const NEAR: u32 = 256;
 
+/// What editors and others put behind the name of what they work on.
+const ENDINGS: [&[u8]; 5] = [b"~", b".tmp", b".temp", b".swp", b".part"];
+
 /// What precedes them, of `mktemp`, of libraries, of `ln` and of `sed`.
 const BEGINNINGS: [&[u8]; 5] = [b"tmp.", b".tmp", b"tmp", b"Cu", b"sed"];
 
@@ -43,8 +46,35 @@ pub(crate) fn is_made_up_for(name: &[u8], pid: u32) -> bool {
 
 fn is_temporary(name: &[u8]) -> bool {
     let starts: [&[u8]; 5] = [b"#", b".#", b"tmp", b".tmp", b"temp-"];
-    let ends: [&[u8]; 5] = [b"~", b".tmp", b".temp", b".swp", b".part"];
-    starts.iter().any(|start| name.starts_with(start)) || ends.iter().any(|end| name.ends_with(end))
+    starts.iter().any(|start| name.starts_with(start))
+        || ENDINGS.iter().any(|end| name.ends_with(end))
+}
+
+/// The names of what one may be working on under this name, which is the same each time: with something fixed behind
+/// it, be there a dot before it (`.a.c.swp`).
+pub(crate) fn worked_on(name: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let swapped = || {
+        let dot = name.iter().rposition(|&byte| is_swap(name) && byte == b'.');
+        name.get(..dot?)
+    };
+    let bare = ENDINGS.iter().find_map(|end| name.strip_suffix(*end)).or_else(swapped);
+    let bare = bare.filter(|_| !is_another_each_time(name));
+    bare.into_iter().flat_map(|bare| [Some(bare), bare.strip_prefix(b".")]).flatten()
+}
+
+/// What a name that may be drawn has in common with others that are drawn alike: all but its long words of letters and
+/// digits, or of letters small and large, as long as they are. Numbers alone are those of people.
+pub(crate) fn kind(name: &[u8]) -> Option<Vec<u8>> {
+    let is_drawn = |word: &[u8]| {
+        let has = |kind: fn(&u8) -> bool| word.iter().any(kind);
+        let kinds = [u8::is_ascii_digit, u8::is_ascii_lowercase, u8::is_ascii_uppercase];
+        word.len() >= RANDOM && kinds.into_iter().filter(|kind| has(*kind)).count() > 1
+    };
+    let is_of_word =
+        |one: &u8, next: &u8| one.is_ascii_alphanumeric() == next.is_ascii_alphanumeric();
+    let pieces = name.chunk_by(is_of_word);
+    let blank = |word: &[u8]| if is_drawn(word) { vec![b'*'; word.len()] } else { word.to_vec() };
+    (has_random_word(name) || has_turning_word(name)).then(|| pieces.flat_map(blank).collect())
 }
 
 /// Whether it is as of what databases keep beside a file while they change that.
@@ -161,19 +191,21 @@ fn name_of(path: &Path) -> &[u8] {
 /// Whether a name is as programs draw them: letters after digits, capitals here and there, or that of a swap file.
 /// People give such names, too: where nothing stands before it, one number in a word is theirs.
 pub(crate) fn may_be_drawn(name: &[u8]) -> bool {
+    is_another_each_time(name) || is_swap(name) || has_turning_word(name)
+}
+
+fn has_turning_word(name: &[u8]) -> bool {
     let words = name.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').enumerate();
-    is_another_each_time(name)
-        || is_swap(name)
-        || words.filter(|(_, word)| word.len() >= RANDOM).any(|(at, word)| {
-            let (start, end) = word.split_at(word.len().saturating_sub(DRAWN));
-            let of_number = if at == 0 && start.is_empty() { 1 } else { 2 };
-            let turns = end.windows(2).filter_map(|pair| match pair {
-                [a, b] if a.is_ascii_digit() && b.is_ascii_alphabetic() => Some(of_number),
-                [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase() => Some(1),
-                _ => None,
-            });
-            turns.sum::<usize>() > 1
-        })
+    words.filter(|(_, word)| word.len() >= RANDOM).any(|(at, word)| {
+        let (start, end) = word.split_at(word.len().saturating_sub(DRAWN));
+        let of_number = if at == 0 && start.is_empty() { 1 } else { 2 };
+        let turns = end.windows(2).filter_map(|pair| match pair {
+            [a, b] if a.is_ascii_digit() && b.is_ascii_alphabetic() => Some(of_number),
+            [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase() => Some(1),
+            _ => None,
+        });
+        turns.sum::<usize>() > 1
+    })
 }
 
 /// Whether a name under which something was to be made that is not there yet may be drawn: it ends as `mktemp` has

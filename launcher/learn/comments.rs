@@ -10,6 +10,10 @@ use super::{Learned, protect};
 const IN_VAIN: &str = "kept out: programs only tried to make what is there already, or looked for what is not there, \
                        and are told so without a grant";
 
+/// Behind what was asked for and is not granted.
+const TOLD: &str =
+    "in vain: that something is there already, or is not there, is told without a grant";
+
 /// The lines above `rule`, without what makes them comments.
 pub(super) fn lines(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Vec<String> {
     if tally.paths.is_empty() && rule.purpose.takes_out() {
@@ -25,6 +29,9 @@ pub(super) fn lines(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Vec<St
             lines.push(IN_VAIN.to_owned());
         }
         return lines;
+    }
+    if !tally.told.is_empty() {
+        lines.push(format!("{} {TOLD}", tally::listed(&tally.told)));
     }
     lines.extend(unused(learned, rule, tally));
     if rule.purpose == Purpose::Opened {

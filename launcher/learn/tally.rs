@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jp_confine_policy::{Capabilities, Capability};
 
-use super::record::{How, Use, Uses};
+use super::record::{How, Part, Use, Uses};
 use super::replay::Stage;
 use super::short;
 use super::tree::{self, Rule, is_below};
@@ -18,6 +18,8 @@ const NAMED: usize = 3;
 pub(crate) struct Tally {
     pub(crate) paths: BTreeSet<Vec<u8>>,
     pub(crate) times: BTreeMap<Capability, u64>,
+    /// What the rule does not grant, and programs were told without: that something is there already, or is not there.
+    pub(crate) told: BTreeMap<Capability, u64>,
     pub(crate) programs: BTreeMap<String, u64>,
     /// How often what it is about got second names.
     pub(crate) linked: u64,
@@ -46,13 +48,9 @@ pub(crate) fn by_rule(rules: &[Rule], stage: &Stage<'_>, uses: &Uses) -> Vec<Tal
         }
         for part in one.parts() {
             let Some(path) = stage.inside(part.path) else { continue };
-            let place = tree::nearest(rules, path);
-            if let Some(tally) = place.and_then(|place| tallies.get_mut(place)) {
-                tally.paths.insert(path.to_vec());
-                *tally.programs.entry(short(&one.program)).or_default() += count;
-                for capability in part.caps.iter() {
-                    *tally.times.entry(capability).or_default() += count;
-                }
+            let Some(place) = tree::nearest(rules, path) else { continue };
+            if let (Some(rule), Some(tally)) = (rules.get(place), tallies.get_mut(place)) {
+                tally.add(rule, one, part, path, *count);
             }
         }
     }
@@ -102,13 +100,36 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
 /// `3 paths: read 7×, create 2×`.
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let times: Vec<String> =
-            self.times.iter().map(|(capability, times)| format!("{capability} {times}×")).collect();
-        write!(f, "{}: {}", counted(self.paths.len() as u64, "path"), times.join(", "))
+        write!(f, "{}: {}", counted(self.paths.len() as u64, "path"), listed(&self.times))
     }
 }
 
+/// `read 7×, create 2×`.
+pub(crate) fn listed(times: &BTreeMap<Capability, u64>) -> String {
+    let times = times.iter().map(|(capability, times)| format!("{capability} {times}×"));
+    times.collect::<Vec<_>>().join(", ")
+}
+
 impl Tally {
+    /// Counts what a use takes of `path`, which `rule` decides about.
+    fn add(&mut self, rule: &Rule, one: &Use, part: Part<'_>, path: &[u8], count: u64) {
+        let counts = |capability| rule.purpose.takes_out() || rule.caps.contains(capability);
+        let (counted, other): (Vec<Capability>, Vec<Capability>) =
+            part.caps.iter().partition(|&capability| counts(capability.into()));
+        let is_told = matches!(one.how, How::Existed | How::Absent);
+        for capability in other.into_iter().filter(|_| is_told) {
+            *self.told.entry(capability).or_default() += count;
+        }
+        if counted.is_empty() {
+            return;
+        }
+        self.paths.insert(path.to_vec());
+        *self.programs.entry(short(&one.program)).or_default() += count;
+        for capability in counted {
+            *self.times.entry(capability).or_default() += count;
+        }
+    }
+
     /// The capabilities that were used.
     pub(crate) fn uses(&self) -> Capabilities {
         let all = self.times.keys().map(|&one| Capabilities::from(one));

@@ -1,7 +1,7 @@
 //! From what was used to rules: the tree of the workspace's paths that a run used, in which directories
 //! stand for what is in them where their names will be others next time, or are many.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jp_confine_policy::Capabilities;
 
@@ -11,6 +11,9 @@ use crate::made_up;
 
 /// So many names in one directory make a rule on the directory.
 const MANY: usize = 3;
+
+/// Names a directory as what a program keeps there for itself, and can make again.
+const TAG: &[u8] = b"CACHEDIR.TAG";
 
 const ENTRIES: Capabilities = Capabilities::CREATE.union(Capabilities::DELETE);
 
@@ -87,6 +90,10 @@ pub(crate) struct Node {
     passing: bool,
     /// It will have another name next time, or a link stands there: a rule on that would be about what it leads to.
     made_up: bool,
+    /// It has the name of something beside it, and something fixed: a program works on that there.
+    working: bool,
+    /// It was there before, and what the run made or removed beside it has names of the same kind.
+    of_kind: bool,
     /// A symbolic link stands there, or stood there before.
     link: bool,
 }
@@ -155,26 +162,59 @@ impl Node {
 
     /// Decides which directories below this one, at `path`, stand for what is in them.
     fn gather_below(&mut self, path: &[u8], is_there: &dyn Fn(&[u8]) -> bool) {
+        self.mark_working(path, is_there);
         for (name, child) in &mut self.children {
-            let in_root = path.is_empty();
-            let path = join(path, name);
             // What is there and was not made was there before, whatever its name looks like. A secret has a rule of
             // its own, or none at all.
             child.made_up = child.can_have_no_rule(name)
                 || !child.secret
-                    && child.is_made_up(name, in_root)
-                    && (child.made || !is_there(&path));
+                    && child.is_made_up(name, path.is_empty())
+                    && (child.made || !is_there(&join(path, name)));
+        }
+        self.mark_kinds(path, is_there);
+        for (name, child) in &mut self.children {
+            let path = join(path, name);
             child.gather_below(&path, is_there);
-            child.gather(&path);
+            child.gather(&path, is_there);
         }
     }
 
-    fn gather(&mut self, path: &[u8]) {
+    /// Marks those that something beside them is worked on under.
+    fn mark_working(&mut self, path: &[u8], is_there: &dyn Fn(&[u8]) -> bool) {
+        let is_name = |it: &[u8]| {
+            !it.is_empty() && (self.children.contains_key(it) || is_there(&join(path, it)))
+        };
+        let is_working = |name: &Vec<u8>| made_up::worked_on(name).any(is_name);
+        let working: Vec<bool> = self.children.keys().map(is_working).collect();
+        for (child, working) in self.children.values_mut().zip(working) {
+            child.working = working;
+        }
+    }
+
+    /// Has what was there before be of those names that will be others next time where the run made another of its
+    /// kind that stays, or removed one: so programs keep what they may do without.
+    fn mark_kinds(&mut self, path: &[u8], is_there: &dyn Fn(&[u8]) -> bool) {
+        let came_or_went = |(name, child): &(&Vec<u8>, &Self)| {
+            let changes = child.made || child.needs.contains(Capabilities::DELETE);
+            child.made_up && changes && child.made == is_there(&join(path, name))
+        };
+        let changed = self.children.iter().filter(came_or_went);
+        let kinds: BTreeSet<Vec<u8>> =
+            changed.filter_map(|(name, _)| made_up::kind(name)).collect();
+        for (name, child) in self.children.iter_mut().filter(|(_, child)| !child.secret) {
+            child.of_kind =
+                !child.made_up && made_up::kind(name).is_some_and(|it| kinds.contains(&it));
+            child.made_up |= child.of_kind;
+        }
+    }
+
+    fn gather(&mut self, path: &[u8], is_there: &dyn Fn(&[u8]) -> bool) {
         if self.children.is_empty() {
             return;
         }
-        let lasting = self.changed().filter(|(_, child)| !child.made_up).count();
-        if self.made || self.whole || lasting >= MANY {
+        let lasting = self.changed().filter(|(_, child)| !child.made_up && !child.working).count();
+        let is_cache = || is_there(&join(path, TAG)) && self.needs_of_all(path).intersects(ENTRIES);
+        if self.made || self.whole || lasting >= MANY || is_cache() {
             self.gathered = Some(self.needs_of_all(path));
             return;
         }
@@ -189,7 +229,9 @@ impl Node {
         let passing = self.changed().filter(|(_, child)| child.made_up);
         let needs = passing.map(|(name, child)| child.needs_of_all(&join(path, name)));
         let Some(needs) = needs.reduce(Capabilities::union) else { return };
-        self.gathered = Some(needs.union(self.needs));
+        let others = self.children.iter().filter(|(_, child)| child.of_kind);
+        let of_others = others.map(|(name, child)| child.needs_of_all(&join(path, name)));
+        self.gathered = Some(of_others.fold(needs.union(self.needs), Capabilities::union));
         self.passing = true;
     }
 
@@ -223,7 +265,8 @@ impl Node {
     /// for a mere guess.
     fn is_made_up(&self, name: &[u8], in_root: bool) -> bool {
         let may_be = if in_root { made_up::may_be_random } else { made_up::may_have_been_drawn };
-        self.drawn || made_up::is_made_up(name) || self.passes() && may_be(name)
+        let seems = made_up::is_made_up(name) || self.passes() && may_be(name);
+        self.drawn || seems && !self.working
     }
 
     /// Whether it may hold a secret, and was made under a name, `name`, that will be another next time for certain.

@@ -341,6 +341,60 @@ fn what_was_there_before_is_learned_by_its_name() {
     }
 }
 
+/// A working name that is the same each time has its own rule, and the rest of the directory stays closed.
+#[test]
+fn what_is_worked_on_beside_itself_does_not_open_its_directory() {
+    for (script, work) in [
+        ("echo x > file.tmp; mv file.tmp file", "file.tmp"),
+        ("echo x > new.part; mv new.part new", "new.part"),
+        ("echo x > src/.a.swp; echo y > src/a; rm src/.a.swp", "src/.a.swp"),
+        ("cp src/a src/a~; echo y > src/a", "src/a~"),
+    ] {
+        let Some(second) = learned_again(":", script) else { return };
+        let policy = second.read("learned.toml");
+        assert!(policy.contains(&format!("path = \"{work}\"")), "{script}\n{policy}");
+        let others = "echo x > other; echo x > src/other; echo x > src/b";
+        run(&second, &["-p", "../learned.toml"], others).assert_stderr("3 denials");
+    }
+}
+
+/// A program that keeps what it made under names that it draws takes the old away and makes other such each time.
+#[test]
+fn names_of_a_kind_are_learned_from_the_second_run_on() {
+    let build = "set -e; cat src/a; for old in gen/s-*[0-9a-f]; do last=$old; done
+        new=gen/s-$(date +%s%N | sha1sum | head -c 16); mkdir $new; echo x > $new.lock
+        if test -d \"$last\"; then ln $last/o $new/o; cat $last/deps; rm -r $last $last.lock
+        else echo o > $new/o; fi; echo d > $new/deps";
+    let scratch = tree();
+    shell(&scratch, &format!("mkdir gen; echo mine > gen/README; {build}"));
+    let Some(learned) = learn(&scratch, build) else { return };
+    learned.assert_ok();
+    let policy = scratch.read("ws/jp-confine.learned.toml");
+    let paths = policy.lines().filter(|line| line.starts_with("path = ")).collect::<Vec<_>>();
+    let expected = ["gen", "gen/README", "src/a"].map(|path| format!("path = \"{path}\""));
+    assert_eq!(paths, expected, "{policy}");
+    for _ in 0..2 {
+        let again = run(&scratch, &["-p", "jp-confine.learned.toml"], build);
+        assert!(again.code() == 0 && !again.stderr.contains("denied"), "{policy}\n{again}");
+    }
+    let others = "cat src/b; echo x >> gen/README; echo x > src/a";
+    run(&scratch, &["-p", "jp-confine.learned.toml"], others).assert_stderr("3 denials");
+}
+
+/// What stands above a rule counts what it grants, and says what else was told.
+#[test]
+fn what_is_not_granted_is_not_counted_as_if_it_were() {
+    let scratch = tree();
+    let Some(learned) = learn(&scratch, "ls src; mkdir -p src") else {
+        return;
+    };
+    learned.assert_ok();
+    let policy = scratch.read("ws/jp-confine.learned.toml");
+    let (before, _) = policy.split_once("path = \"src\"").expect("a rule");
+    assert!(before.contains("# create 1× in vain: "), "{policy}");
+    assert!(before.contains("# 1 path: read ") && !before.contains("read 1×, create"), "{policy}");
+}
+
 /// What is made for its owner alone is known by less, be its name of small letters.
 #[test]
 fn drawn_names_of_small_letters_are_learned_where_they_are_made_for_oneself() {

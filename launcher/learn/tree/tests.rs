@@ -127,6 +127,76 @@ fn what_was_there_before_has_its_own_rule_whatever_its_name() {
     assert_eq!(rules_beside(&["src/a.tmp"], &[("+src/a.tmp", C)]), "src: create");
 }
 
+/// Something fixed behind a name that is used, or is there, or a dot before it, is the same each time.
+#[test]
+fn what_is_worked_on_beside_itself_has_a_rule_of_its_own() {
+    for (work, name) in
+        [("s.json.tmp", "s.json"), ("x.part", "x"), (".a.c.swp", "a.c"), ("a~", "a")]
+    {
+        let made = format!("+src/{work}");
+        let gone = format!("src/{work}");
+        let uses = [(made.as_str(), C.union(U)), (&gone, D)];
+        let own = format!("src/{work}: create, update, delete");
+        assert_eq!(rules(&uses), "src: create, update, delete", "{work}");
+        assert_eq!(rules_beside(&[&format!("src/{name}")], &uses), own);
+        let target = format!("src/{name}");
+        assert!(rules(&[&uses[..], &[(&target, U)]].concat()).contains(&own));
+        let top = [(made.trim_start_matches("+src/"), C), (name, U)];
+        assert!(!rules(&top).starts_with(':'), "{work}");
+    }
+    // An editor's are not three names that come and go; what is drawn is another one each time.
+    let vim = ["+.a.c.swp", ".a.c.swp", "+.a.c.swx", ".a.c.swx", "+4913", "4913", "+a.c~", "a.c~"];
+    let vim = vim.map(|name| match name.strip_prefix('+') {
+        Some(name) => (format!("+src/{name}"), C),
+        None => (format!("src/{name}"), D),
+    });
+    let mut uses: Vec<(&str, Capabilities)> =
+        vim.iter().map(|(name, caps)| (name.as_str(), *caps)).collect();
+    uses.push(("src/a.c", R.union(U)));
+    let names =
+        [".a.c.swp", ".a.c.swx", "4913"].map(|name| format!("src/{name}: create, delete; "));
+    let expected = names.concat() + "src/a.c: read, update; src/a.c~: create, delete";
+    assert_eq!(rules_beside(&["src/a.c"], &uses), expected);
+    let drawn = [("+src/a.1a2b3c4d.tmp", C), ("src/a.1a2b3c4d.tmp", D)];
+    assert_eq!(rules_beside(&["src/a.1a2b3c4d"], &drawn), "src: create, delete");
+}
+
+/// A program that makes one of a kind, or removes one, does so with the others the next time.
+#[test]
+fn names_of_a_kind_that_come_or_go_are_their_directorys() {
+    let (old, new) = ("out/s-1a2b3c4d5e", "out/s-5e4d3c2b1a");
+    let made = format!("+{new}");
+    let there = [old, new, "out/x-1a2b3c4d5e", "out/keep", "out/s-longer"];
+    let others = [("out/x-1a2b3c4d5e", R), ("out/keep", R), ("out/s-longer", R)];
+    let in_old = format!("{old}/x");
+    let uses = [(made.as_str(), C), (old, R), (&in_old, U)];
+    assert_eq!(rules_beside(&there, &uses), "out: read, create, update");
+    let expected = "out/keep: read; out/s-longer: read; out/x-1a2b3c4d5e: read";
+    assert_eq!(
+        rules_beside(&there, &[&uses[..], &others].concat()),
+        format!("out: read, create, update; {expected}")
+    );
+    // Where the new one went again it was a working name; where none came or went nothing is of such a kind.
+    let went = [(made.as_str(), C), (new, D), (old, R)];
+    let expected = format!("out: create, delete; {old}: read");
+    assert_eq!(rules_beside(&[old], &went), expected);
+    assert_eq!(rules_beside(&there, &[(old, R), (new, U)]), format!("{old}: read; {new}: update"));
+}
+
+/// What a program marks as what it can make again has one rule, if anything in it comes or goes.
+#[test]
+fn caches_that_say_so_are_one_directory() {
+    let there = ["target", "target/CACHEDIR.TAG", "target/debug/a", "src/x"];
+    let changed = [("target/debug/a", R.union(U)), ("+target/debug/b", C), ("src/x", R)];
+    assert_eq!(rules_beside(&there, &changed), "src/x: read; target: read, create, update");
+    assert_eq!(
+        rules_beside(&there[2..], &changed),
+        "src/x: read; target/debug/a: read, update; target/debug/b: create"
+    );
+    assert_eq!(rules_beside(&there, &changed[..1]), "target/debug/a: read, update");
+    assert_eq!(rules_beside(&["CACHEDIR.TAG"], &[("+a", C), ("b", R)]), "a: create; b: read");
+}
+
 #[test]
 fn names_made_up_in_the_workspace_itself_open_it_for_names_alone() {
     let uses =
@@ -159,7 +229,7 @@ fn a_directory_that_is_opened_alone_does_not_stand_for_what_is_in_it() {
         let mut tree = tree(uses);
         let part = Part { path: path.as_bytes(), caps: R, made: false, drawn: false, opened: true };
         tree.add(path.as_bytes(), part, names::is_secret);
-        tree.rules(|_| true)
+        tree.rules(|path| name(path) != TAG)
     };
     for (path, uses, expected) in [
         ("", &[][..], ": read Opened"),
