@@ -62,6 +62,21 @@ pub(crate) fn worked_on(name: &[u8]) -> impl Iterator<Item = &[u8]> {
     bare.into_iter().flat_map(|bare| [Some(bare), bare.strip_prefix(b".")]).flatten()
 }
 
+/// What a name that may be drawn has in common with others that are drawn alike: all but its long words of letters and
+/// digits, or of letters small and large, as long as they are. Numbers alone are those of people.
+pub(crate) fn kind(name: &[u8]) -> Option<Vec<u8>> {
+    let is_drawn = |word: &[u8]| {
+        let has = |kind: fn(&u8) -> bool| word.iter().any(kind);
+        let kinds = [u8::is_ascii_digit, u8::is_ascii_lowercase, u8::is_ascii_uppercase];
+        word.len() >= RANDOM && kinds.into_iter().filter(|kind| has(*kind)).count() > 1
+    };
+    let is_of_word =
+        |one: &u8, next: &u8| one.is_ascii_alphanumeric() == next.is_ascii_alphanumeric();
+    let pieces = name.chunk_by(is_of_word);
+    let blank = |word: &[u8]| if is_drawn(word) { vec![b'*'; word.len()] } else { word.to_vec() };
+    (has_random_word(name) || has_turning_word(name)).then(|| pieces.flat_map(blank).collect())
+}
+
 /// Whether it is as of what databases keep beside a file while they change that.
 pub(crate) fn is_journal(name: &[u8]) -> bool {
     [&b"-journal"[..], b"-wal", b"-shm"].iter().any(|end| name.ends_with(end))

@@ -1,7 +1,7 @@
 //! What must not be granted along with the directory it is in: files that hold secrets or decide what
 //! runs, and that nobody used.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, DirEntry};
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -12,7 +12,8 @@ use super::moves::Moves;
 use super::names;
 use super::record::{How, Part, Use, Uses};
 use super::replay::Stage;
-use super::tree::{Purpose, Rule, can_be_written, is_below, join, name, nearest};
+use super::tree::{self, Purpose, Rule, can_be_written, is_below, join, name, nearest};
+use crate::made_up;
 
 /// In a directory of more entries no rules are written for each.
 pub(crate) const FEW: usize = 12;
@@ -100,14 +101,33 @@ fn kept_in(stage: &Stage<'_>, uses: &Uses, rules: &[Rule], directory: &[u8]) -> 
     let lists = |part: &Part<'_>| !part.opened && stage.inside(part.path) == Some(directory);
     let caps = parts().filter(lists).fold(Capabilities::NONE, |caps, part| caps.union(part.caps));
     let listed = caps.intersection(Capabilities::READ);
+    let kinds = kinds_in(stage, uses, directory);
+    let is_of_kinds =
+        |path: &[u8]| made_up::kind(name(path)).is_some_and(|kind| kinds.contains(&kind));
     let paths = entries(stage, directory).map(|it| join(directory, it.file_name().as_bytes()));
     paths
-        .filter(|path| !stays.contains(&path.as_slice()))
+        .filter(|path| !stays.contains(&path.as_slice()) && !is_of_kinds(path))
         .filter(|path| !rules.iter().any(|rule| rule.path == *path))
         .map(|path| {
             let caps = if is_closed(stage, uses, &path) { Capabilities::NONE } else { listed };
             Rule { path, caps, purpose: Purpose::Withholds }
         })
+        .collect()
+}
+
+/// The kinds of made-up names in the directory of which the run made some that stay, or removed some: the directory's
+/// rule is for what was there before under such names, too.
+fn kinds_in(stage: &Stage<'_>, uses: &Uses, directory: &[u8]) -> HashSet<Vec<u8>> {
+    let is_change = |one: &&Use| !matches!(one.how, How::Absent | How::Existed);
+    let parts = || uses.counts.keys().filter(is_change).flat_map(Use::parts);
+    let made = parts().filter(|part| part.made).filter_map(|part| stage.inside(part.path));
+    let made: HashSet<&[u8]> = made.collect();
+    let changes = |part: &Part<'_>| part.made || part.caps.contains(Capabilities::DELETE);
+    let paths = parts().filter(changes).filter_map(|part| stage.inside(part.path));
+    paths
+        .filter(|path| tree::directory(path) == directory && made_up::is_made_up(name(path)))
+        .filter(|path| made.contains(path) == stage.is_there(path))
+        .filter_map(|path| made_up::kind(name(path)))
         .collect()
 }
 

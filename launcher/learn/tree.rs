@@ -1,7 +1,7 @@
 //! From what was used to rules: the tree of the workspace's paths that a run used, in which directories
 //! stand for what is in them where their names will be others next time, or are many.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jp_confine_policy::Capabilities;
 
@@ -11,6 +11,9 @@ use crate::made_up;
 
 /// So many names in one directory make a rule on the directory.
 const MANY: usize = 3;
+
+/// Names a directory as what a program keeps there for itself, and can make again.
+const TAG: &[u8] = b"CACHEDIR.TAG";
 
 const ENTRIES: Capabilities = Capabilities::CREATE.union(Capabilities::DELETE);
 
@@ -89,6 +92,8 @@ pub(crate) struct Node {
     made_up: bool,
     /// It has the name of something beside it, and something fixed: a program works on that there.
     working: bool,
+    /// Its name is of the same kind as made-up ones that the run made or removed beside it.
+    of_kind: bool,
     /// A symbolic link stands there, or stood there before.
     link: bool,
 }
@@ -166,10 +171,11 @@ impl Node {
                     && child.is_made_up(name, path.is_empty())
                     && (child.made || !is_there(&join(path, name)));
         }
+        self.mark_kinds(path, is_there);
         for (name, child) in &mut self.children {
             let path = join(path, name);
             child.gather_below(&path, is_there);
-            child.gather(&path);
+            child.gather(&path, is_there);
         }
     }
 
@@ -185,12 +191,30 @@ impl Node {
         }
     }
 
-    fn gather(&mut self, path: &[u8]) {
+    /// Has what was there before be of those names that will be others next time where the run made another of its
+    /// kind that stays, or removed one: sooner or later that goes, too.
+    fn mark_kinds(&mut self, path: &[u8], is_there: &dyn Fn(&[u8]) -> bool) {
+        let came_or_went = |(name, child): &(&Vec<u8>, &Self)| {
+            let changes = child.made || child.needs.contains(Capabilities::DELETE);
+            child.made_up && changes && child.made == is_there(&join(path, name))
+        };
+        let changed = self.children.iter().filter(came_or_went);
+        let kinds: BTreeSet<Vec<u8>> =
+            changed.filter_map(|(name, _)| made_up::kind(name)).collect();
+        for (name, child) in self.children.iter_mut().filter(|(_, child)| !child.secret) {
+            child.of_kind =
+                !child.made_up && made_up::kind(name).is_some_and(|it| kinds.contains(&it));
+            child.made_up |= child.of_kind;
+        }
+    }
+
+    fn gather(&mut self, path: &[u8], is_there: &dyn Fn(&[u8]) -> bool) {
         if self.children.is_empty() {
             return;
         }
         let lasting = self.changed().filter(|(_, child)| !child.made_up && !child.working).count();
-        if self.made || self.whole || lasting >= MANY {
+        let is_cache = || is_there(&join(path, TAG)) && self.needs_of_all(path).intersects(ENTRIES);
+        if self.made || self.whole || lasting >= MANY || is_cache() {
             self.gathered = Some(self.needs_of_all(path));
             return;
         }
@@ -205,7 +229,9 @@ impl Node {
         let passing = self.changed().filter(|(_, child)| child.made_up);
         let needs = passing.map(|(name, child)| child.needs_of_all(&join(path, name)));
         let Some(needs) = needs.reduce(Capabilities::union) else { return };
-        self.gathered = Some(needs.union(self.needs));
+        let others = self.children.iter().filter(|(_, child)| child.of_kind);
+        let of_others = others.map(|(name, child)| child.needs_of_all(&join(path, name)));
+        self.gathered = Some(of_others.fold(needs.union(self.needs), Capabilities::union));
         self.passing = true;
     }
 

@@ -74,6 +74,26 @@ fn names_that_are_worked_on_under_another() {
 }
 
 #[test]
+fn kinds_of_names_that_are_drawn() {
+    let kind = |name: &str| kind(name.as_bytes());
+    for (one, other) in [
+        (
+            "s-hoj1ssyx1c-0diew0b-8hf4at1oy48lvs82m0rgf2828",
+            "s-hoj1ssq370-0cqmtjs-5fb70f235ory71p585hhzuvrk",
+        ),
+        ("s-hoj1ssyx1c-0diew0b.lock", "s-hoj1ssq370-0cqmtjs.lock"),
+        ("ca-c39fa6cbbf6e8f7d.d", "ca-0123456789abcdef.d"),
+    ] {
+        assert!(kind(one).is_some() && kind(one) == kind(other), "{one}");
+    }
+    assert_ne!(kind("ca-c39fa6cbbf6e8f7d.d"), kind("cb-c39fa6cbbf6e8f7d.d"));
+    assert_ne!(kind("config-1a2b3c4d"), kind("report-5e4d3c2b"));
+    for name in ["main.rs", "settings", "report-2024", "log.20240101", "b.tmp"] {
+        assert_eq!(kind(name), None, "{name}");
+    }
+}
+
+#[test]
 fn names_of_sockets_that_may_be_drawn() {
     let drawn =
         ["dbus-gBHHSRvfkt", "dbus-ZHwVMmMrrZ", "dbus-VNdA6rn0Y7", "bus.AbCdEf", "dbus-nHlyoodJcs"];

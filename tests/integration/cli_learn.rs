@@ -358,6 +358,29 @@ fn what_is_worked_on_beside_itself_does_not_open_its_directory() {
     }
 }
 
+/// A program that keeps what it made under names that it draws takes the old away and makes other such each time.
+#[test]
+fn names_of_a_kind_are_learned_from_the_second_run_on() {
+    let build = "set -e; cat src/a; for old in gen/s-*[0-9a-f]; do last=$old; done
+        new=gen/s-$(date +%s%N | sha1sum | head -c 40); mkdir $new; echo x > $new.lock
+        if test -d \"$last\"; then ln $last/o $new/o; cat $last/deps; rm -r $last $last.lock
+        else echo o > $new/o; fi; echo d > $new/deps";
+    let scratch = tree();
+    shell(&scratch, &format!("mkdir gen; echo mine > gen/README; {build}"));
+    let Some(learned) = learn(&scratch, build) else { return };
+    learned.assert_ok();
+    let policy = scratch.read("ws/jp-confine.learned.toml");
+    let paths = policy.lines().filter(|line| line.starts_with("path = ")).collect::<Vec<_>>();
+    let expected = ["gen", "gen/README", "src/a"].map(|path| format!("path = \"{path}\""));
+    assert_eq!(paths, expected, "{policy}");
+    for _ in 0..2 {
+        let again = run(&scratch, &["-p", "jp-confine.learned.toml"], build);
+        assert!(again.code() == 0 && !again.stderr.contains("denied"), "{policy}\n{again}");
+    }
+    let others = "cat src/b; echo x >> gen/README; echo x > src/a";
+    run(&scratch, &["-p", "jp-confine.learned.toml"], others).assert_stderr("3 denials");
+}
+
 /// What stands above a rule counts what it grants, and says what else was told.
 #[test]
 fn what_is_not_granted_is_not_counted_as_if_it_were() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::run::{Mode, Run};
+use crate::run::{Mode, Run, note};
 use crate::scratch::Scratch;
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/workspace");
@@ -114,6 +114,38 @@ fn a_crate_whose_test_reads_out() {
     let test = &["test", "--locked", "--test", "reads_out"];
     cargo(&scratch, test).mode(Mode::Bare).run().assert_ok();
     cargo(&scratch, test).run().assert_code(101).assert_stdout("reads_out ... FAILED");
+}
+
+/// What is learned from a build beside what was built before is as short as from the first, and enough for those that
+/// follow: with changes, and with warnings, which the learned one had none of.
+#[test]
+fn builds_are_learned_beside_what_was_built_before() {
+    let scratch = Scratch::new();
+    scratch.write("ws/Cargo.toml", "[package]\nname = 'app'\nversion = '0.1.0'\n");
+    let mut code = "fn main() {}\n".to_owned();
+    let mut edit = |line: &str| {
+        code.push_str(line);
+        scratch.write("ws/src/main.rs", &code);
+    };
+    edit("// as it begins\n");
+    cargo(&scratch, &["build"]).mode(Mode::Bare).run().assert_ok();
+    edit("// learned\n");
+    let learn = ["--enforce", "strict", "learn"];
+    let learned = cargo(&scratch, &["build"]).flags(&learn).run();
+    if learned.code() == 125 && learned.stderr.contains("learn ") {
+        return note("skipped: learn cannot be had here");
+    }
+    learned.assert_ok();
+    let policy = scratch.read("ws/jp-confine.learned.toml");
+    let paths = policy.lines().filter(|line| line.starts_with("path = ")).collect::<Vec<_>>();
+    let expected = ["Cargo.lock", "Cargo.toml", "src/main.rs", "target"];
+    assert_eq!(paths, expected.map(|path| format!("path = \"{path}\"")), "{policy}");
+    for line in ["// again\n", "fn unused() {}\n", "// and again\n"] {
+        edit(line);
+        let again = cargo(&scratch, &["build"]).flags(&["-p", "jp-confine.learned.toml"]).run();
+        again.assert_ok();
+        assert!(!again.stderr.contains("denied"), "{policy}\n{again}");
+    }
 }
 
 /// The fork of a dependency beside the workspace: mounted to be built against, and to a tool to be changed.

@@ -161,6 +161,42 @@ fn what_is_worked_on_beside_itself_has_a_rule_of_its_own() {
     assert_eq!(rules_beside(&["src/a.1a2b3c4d"], &drawn), "src: create, delete");
 }
 
+/// A program that makes one of a kind, or removes one, does so with the others the next time.
+#[test]
+fn names_of_a_kind_that_come_or_go_are_their_directorys() {
+    let (old, new) = ("out/s-1a2b3c4d5e", "out/s-5e4d3c2b1a");
+    let made = format!("+{new}");
+    let there = [old, new, "out/x-1a2b3c4d5e", "out/keep", "out/s-longer"];
+    let others = [("out/x-1a2b3c4d5e", R), ("out/keep", R), ("out/s-longer", R)];
+    let in_old = format!("{old}/x");
+    let uses = [(made.as_str(), C), (old, R), (&in_old, U)];
+    assert_eq!(rules_beside(&there, &uses), "out: read, create, update");
+    let expected = "out/keep: read; out/s-longer: read; out/x-1a2b3c4d5e: read";
+    assert_eq!(
+        rules_beside(&there, &[&uses[..], &others].concat()),
+        format!("out: read, create, update; {expected}")
+    );
+    // Where the new one went again it was a working name; where none came or went nothing is of such a kind.
+    let went = [(made.as_str(), C), (new, D), (old, R)];
+    let expected = format!("out: create, delete; {old}: read");
+    assert_eq!(rules_beside(&[old], &went), expected);
+    assert_eq!(rules_beside(&there, &[(old, R), (new, U)]), format!("{old}: read; {new}: update"));
+}
+
+/// What a program marks as what it can make again has one rule, if anything in it comes or goes.
+#[test]
+fn caches_that_say_so_are_one_directory() {
+    let there = ["target", "target/CACHEDIR.TAG", "target/debug/a", "src/x"];
+    let changed = [("target/debug/a", R.union(U)), ("+target/debug/b", C), ("src/x", R)];
+    assert_eq!(rules_beside(&there, &changed), "src/x: read; target: read, create, update");
+    assert_eq!(
+        rules_beside(&there[2..], &changed),
+        "src/x: read; target/debug/a: read, update; target/debug/b: create"
+    );
+    assert_eq!(rules_beside(&there, &changed[..1]), "target/debug/a: read, update");
+    assert_eq!(rules_beside(&["CACHEDIR.TAG"], &[("+a", C), ("b", R)]), "a: create; b: read");
+}
+
 #[test]
 fn names_made_up_in_the_workspace_itself_open_it_for_names_alone() {
     let uses =
@@ -193,7 +229,7 @@ fn a_directory_that_is_opened_alone_does_not_stand_for_what_is_in_it() {
         let mut tree = tree(uses);
         let part = Part { path: path.as_bytes(), caps: R, made: false, drawn: false, opened: true };
         tree.add(path.as_bytes(), part, names::is_secret);
-        tree.rules(|_| true)
+        tree.rules(|path| name(path) != TAG)
     };
     for (path, uses, expected) in [
         ("", &[][..], ": read Opened"),
