@@ -123,8 +123,8 @@ fn kinds_in(stage: &Stage<'_>, uses: &Uses, directory: &[u8]) -> HashSet<Vec<u8>
     let made = parts().filter(|part| part.made).filter_map(|part| stage.inside(part.path));
     let made: HashSet<&[u8]> = made.collect();
     let changes = |part: &Part<'_>| part.made || part.caps.contains(Capabilities::DELETE);
-    let changed = parts().filter(changes).filter_map(|part| stage.inside(part.path));
-    changed
+    let paths = parts().filter(changes).filter_map(|part| stage.inside(part.path));
+    paths
         .filter(|path| tree::directory(path) == directory && made_up::is_made_up(name(path)))
         .filter(|path| made.contains(path) == stage.is_there(path))
         .filter_map(|path| made_up::kind(name(path)))

@@ -92,7 +92,7 @@ pub(crate) struct Node {
     made_up: bool,
     /// It has the name of something beside it, and something fixed: a program works on that there.
     working: bool,
-    /// It was there before, and what the run made or removed beside it has names of the same kind.
+    /// Its name is of the same kind as made-up ones that the run made or removed beside it.
     of_kind: bool,
     /// A symbolic link stands there, or stood there before.
     link: bool,
@@ -192,7 +192,7 @@ impl Node {
     }
 
     /// Has what was there before be of those names that will be others next time where the run made another of its
-    /// kind that stays, or removed one: so programs keep what they may do without.
+    /// kind that stays, or removed one: sooner or later that goes, too.
     fn mark_kinds(&mut self, path: &[u8], is_there: &dyn Fn(&[u8]) -> bool) {
         let came_or_went = |(name, child): &(&Vec<u8>, &Self)| {
             let changes = child.made || child.needs.contains(Capabilities::DELETE);

@@ -362,7 +362,7 @@ fn what_is_worked_on_beside_itself_does_not_open_its_directory() {
 #[test]
 fn names_of_a_kind_are_learned_from_the_second_run_on() {
     let build = "set -e; cat src/a; for old in gen/s-*[0-9a-f]; do last=$old; done
-        new=gen/s-$(date +%s%N | sha1sum | head -c 16); mkdir $new; echo x > $new.lock
+        new=gen/s-$(date +%s%N | sha1sum | head -c 40); mkdir $new; echo x > $new.lock
         if test -d \"$last\"; then ln $last/o $new/o; cat $last/deps; rm -r $last $last.lock
         else echo o > $new/o; fi; echo d > $new/deps";
     let scratch = tree();
