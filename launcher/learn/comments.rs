@@ -24,9 +24,8 @@ pub(super) fn lines(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Vec<St
     }
     if rule.purpose.takes_out() {
         let told = tally.uses().difference(rule.caps);
-        if !told.is_empty() {
-            lines.push(IN_VAIN.to_owned());
-        }
+        let why = if told.is_empty() { taken_out(learned, rule) } else { IN_VAIN };
+        lines.push(why.to_owned());
         return lines;
     }
     lines.extend(unused(learned, rule, tally));

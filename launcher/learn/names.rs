@@ -93,6 +93,12 @@ const SECRET_PLACES: [[&[u8]; 2]; 3] =
     [[b".docker", b"config.json"], [b".kube", b"config"], [b".composer", b"auth.json"]];
 /// The same of such at the top of the workspace: elsewhere translations are called so.
 const SECRET_AT_TOP: &[u8] = b"auth.json";
+/// What in `.git`, or what stands for it, says which programs git runs, or where else it finds that said.
+pub(crate) const DECIDE_IN_GIT: [&[u8]; 4] =
+    [b"hooks", b"config", b"config.worktree", b"commondir"];
+/// The same of what git keeps for each further working tree.
+const DECIDE_IN_WORKTREE: [&[u8]; 3] = [b"commondir", b"gitdir", b"config.worktree"];
+
 /// Whether what is at this path, workspace-relative, may hold a secret, by its name or that of a directory it is in:
 /// be it a file or a directory.
 pub(crate) fn is_secret(path: &[u8]) -> bool {
@@ -162,8 +168,19 @@ pub(crate) fn is_history(name: &[u8]) -> bool {
 /// Whether what is at this path, workspace-relative, says what runs later and outside: whoever writes
 /// beside it need not write it.
 pub(crate) fn decides_what_runs(path: &[u8]) -> bool {
-    let is = |end: &[u8]| path == end || path.ends_with(&[b"/", end].concat());
-    is(b".git/hooks") || is(b".git/config")
+    let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
+    let git = names.iter().rposition(|name| *name == b".git");
+    match git.and_then(|git| names.get(git + 1..)) {
+        Some([name]) => DECIDE_IN_GIT.contains(name),
+        Some([b"worktrees", _, name]) => DECIDE_IN_WORKTREE.contains(name),
+        Some([b"modules", module @ .., name]) => {
+            // Branches have names of their own.
+            DECIDE_IN_GIT.contains(name)
+                && !module.is_empty()
+                && !module.iter().any(|part| [&b"refs"[..], b"logs"].contains(part))
+        }
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -196,6 +213,23 @@ mod tests {
         assert!(is_secret(b"sub/.ssh/deploy"));
         assert!(decides_what_runs(b".git/hooks") && decides_what_runs(b"sub/.git/config"));
         assert!(!decides_what_runs(b"x.git/config") && !decides_what_runs(b".git/index"));
+    }
+
+    /// Git finds its configuration and hooks by way of more files than one.
+    #[test]
+    fn what_leads_git_to_other_programs_decides_what_runs() {
+        let names = ".git/commondir .git/config.worktree .git/worktrees/w/commondir .git/worktrees/w/gitdir \
+                     .git/worktrees/w/config.worktree .git/modules/m/config .git/modules/a/b/hooks \
+                     sub/.git/modules/m/commondir .git/modules/m/modules/n/config.worktree";
+        for name in names.split_whitespace() {
+            assert!(decides_what_runs(name.as_bytes()), "{name}");
+        }
+        let names = ".git .git/HEAD .git/worktrees/w/HEAD .git/worktrees/w .git/modules/m/HEAD .git/modules/config \
+                     .git/modules/m/refs/heads/config .git/refs/heads/config .git/modules/m/logs/refs/heads/hooks \
+                     .git/hooks/pre-commit commondir";
+        for name in names.split_whitespace() {
+            assert!(!decides_what_runs(name.as_bytes()), "{name}");
+        }
     }
 
     #[test]

@@ -27,8 +27,8 @@ pub(crate) fn protect(
     shut: &Shut,
     rules: &mut Vec<Rule>,
 ) -> BTreeSet<Vec<u8>> {
-    let anchors: Vec<Vec<u8>> =
-        rules.iter().filter(|rule| grants(rule)).map(|rule| rule.path.clone()).collect();
+    let granting = rules.iter().filter(|rule| !rule.caps.is_empty());
+    let anchors: Vec<Vec<u8>> = granting.map(|rule| rule.path.clone()).collect();
     // Nothing is found by a directory that cannot be listed.
     let ends = |anchor: &[u8], other: &[u8]| {
         shut.keys().any(|shut| is_below(anchor, shut) && is_below(shut, other))
@@ -186,13 +186,18 @@ impl Search<'_> {
     /// Goes through the directory at `path`, without following links.
     fn look(&mut self, path: Vec<u8>, rules: &mut Vec<Rule>) {
         let found = (self.seen < LIMIT).then(|| names_in(self.stage, &self.moves, &path));
-        let Some(found) = found.flatten() else {
-            if nearest(rules, &path).and_then(|place| rules.get(place)).is_some_and(grants) {
+        let Some(mut found) = found.flatten() else {
+            if !granted(rules, &path).is_empty() {
                 self.left.insert(path);
             }
             return;
         };
         self.seen += found.len();
+        let is_written = granted(rules, &path).intersects(Capabilities::WRITE);
+        if name(&path) == b".git" && is_written && !found.is_empty() {
+            // Be they not there yet.
+            found.extend(names::DECIDE_IN_GIT.into_iter().map(Found::unknown));
+        }
         for entry in found {
             self.look_at(join(&path, &entry.name), entry.may_be_directory(), rules);
         }
@@ -285,8 +290,10 @@ fn were_in(stage: &Stage<'_>, moves: &Moves<'_>, path: &[u8]) -> Option<Vec<Foun
     Some(found)
 }
 
-const fn grants(rule: &Rule) -> bool {
-    !rule.caps.is_empty()
+/// What `rules` grant at `path`.
+fn granted(rules: &[Rule], path: &[u8]) -> Capabilities {
+    let rule = nearest(rules, path).and_then(|place| rules.get(place));
+    rule.map_or(Capabilities::NONE, |rule| rule.caps)
 }
 
 /// Whether nothing asked for `path`, or for what would be below it, but to take it away in vain.

@@ -1,10 +1,11 @@
-//! `learn`, and what may hold a secret where that is hard to find, or to name.
+//! `learn`, and what may hold a secret, or decides what runs, where that is hard to find or to name, or not there yet.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 
-use crate::cli_learn::{learn, run, shell};
+use crate::cli_learn::{learn, learned_again, run, shell};
+use crate::run::have;
 use crate::scratch::Scratch;
 
 /// A directory of an ordinary user, with secrets in it; the superuser can list all.
@@ -122,4 +123,42 @@ fn what_is_too_much_to_search_is_named() {
     assert!(policy.contains(&format!("\n# {why}a/many/deep, z/deep/er\n")), "{policy}");
     let again = run(&scratch, &["-p", "jp-confine.learned.toml"], "cat z/.env; cat server.pem");
     again.assert_stdout("").assert_stderr("2 denials");
+}
+
+/// Whoever commits need not say what git runs the next time: not in another working tree, nor in a submodule, be what
+/// says so there or not.
+#[test]
+fn what_says_what_git_runs_is_written_by_no_commit() {
+    if !have("git") {
+        return;
+    }
+    let git = "git -c user.name=A -c user.email=a@b -c protocol.file.allow=always";
+    let before = format!(
+        "rm -rf .git; mkdir ../lib; git init -q ../lib; git init -q; echo x > ../lib/x
+        {git} -C ../lib add x; {git} -C ../lib commit -qm x; {git} add file src/a; {git} commit -qm a
+        {git} submodule -q add ../lib sub; {git} commit -qm sub; git worktree add -q tree 2> ../errors"
+    );
+    for (script, refused) in [
+        (
+            "echo >> file; GIT commit -qam b",
+            ".git/commondir .git/config.worktree .git/config .git/hooks/post-commit",
+        ),
+        (
+            "echo >> sub/x; GIT -C sub commit -qam b; GIT commit -qam b",
+            ".git/commondir .git/modules/sub/config .git/modules/sub/hooks/x",
+        ),
+        (
+            "echo >> tree/file; GIT -C tree commit -qam b",
+            ".git/commondir .git/worktrees/tree/commondir .git/worktrees/tree/gitdir",
+        ),
+    ] {
+        let script = script.replace("GIT", git);
+        let Some(second) = learned_again(&before, &script) else { return };
+        for name in refused.split_whitespace() {
+            let write = format!("echo x >> {name}");
+            let policy = second.read("learned.toml");
+            let outcome = run(&second, &["-p", "../learned.toml"], &write);
+            assert!(outcome.stderr.contains("denied"), "{write}\n{policy}\n{outcome}");
+        }
+    }
 }
