@@ -38,7 +38,6 @@ use crate::own_folders;
 use crate::plan::bounds::Rule;
 use crate::plan::{Order, Plan};
 use crate::planted;
-use crate::profile::Resolved;
 use crate::ready_made::ReadyMade;
 use crate::report;
 use crate::tier_layer::{Granted, TierLayer};
@@ -127,8 +126,7 @@ pub(crate) fn prepare(
         ready_made.reaching(network.without().is_none());
     let flags = Flags::resolve(context, options)?;
 
-    let by_person = flags.grant() || tables.iter().any(Resolved::is_meant);
-    let granted = Granted::of(outcome.declared, outcome.only_mounts, by_person);
+    let granted = Granted::of(outcome.declared, outcome.only_mounts, flags.grant(), &tables);
     let TierLayer { mut tiers, exposed, warnings: of_tiers } =
         TierLayer::of(&asked, &layers, granted, stage.purpose())?;
     let mut control = grants::control(context, &root, &layers.policy_files);

@@ -11,6 +11,7 @@ use crate::config::layers::Layers;
 use crate::externals::Purpose;
 use crate::failure::Failure;
 use crate::mounts::Asked;
+use crate::profile::Resolved;
 use crate::terminal::Terminal;
 use crate::turns::Turns;
 
@@ -34,9 +35,11 @@ pub(crate) struct Granted {
 }
 
 impl Granted {
-    /// Where rules are `declared`, maybe `only_mounts`, which are options, and `flags` grant something.
-    pub(crate) const fn of(declared: bool, only_mounts: bool, flags: bool) -> Self {
-        Self { by_rules: declared && !only_mounts, by_flags: flags || only_mounts }
+    /// Where rules are `declared`, maybe `only_mounts`, which are options, and `flags` grant something, or one of the
+    /// `tables` that they name.
+    pub(crate) fn of(declared: bool, only_mounts: bool, flags: bool, tables: &[Resolved]) -> Self {
+        let by_flags = flags || only_mounts || tables.iter().any(Resolved::is_meant);
+        Self { by_rules: declared && !only_mounts, by_flags }
     }
 }
 

@@ -4,7 +4,7 @@ use jp_confine_policy::Capabilities;
 
 use super::tally::{self, Tally};
 use super::tree::{self, Purpose, Rule, is_below};
-use super::{Learned, protect};
+use super::{Learned, protect, shown};
 
 /// Above what is kept out though it was used, if to be told nothing but that something is there, or is not.
 const IN_VAIN: &str = "kept out: programs only tried to make what is there already, or looked for what is not there, \
@@ -16,6 +16,9 @@ const TOLD: &str =
 
 /// The lines above `rule`, without what makes them comments.
 pub(super) fn lines(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Vec<String> {
+    if let Some(unnamed) = learned.shut.get(&rule.path) {
+        return vec![shut(unnamed.as_deref())];
+    }
     if tally.paths.is_empty() && rule.purpose.takes_out() {
         return vec![taken_out(learned, rule).to_owned()];
     }
@@ -25,9 +28,8 @@ pub(super) fn lines(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Vec<St
     }
     if rule.purpose.takes_out() {
         let told = tally.uses().difference(rule.caps);
-        if !told.is_empty() {
-            lines.push(IN_VAIN.to_owned());
-        }
+        let why = if told.is_empty() { taken_out(learned, rule) } else { IN_VAIN };
+        lines.push(why.to_owned());
         return lines;
     }
     if !tally.told.is_empty() {
@@ -39,6 +41,18 @@ pub(super) fn lines(learned: &Learned<'_>, rule: &Rule, tally: &Tally) -> Vec<St
     }
     lines.extend(learned.crowds.get(&rule.path).map(|others| crowd(*others)));
     lines
+}
+
+/// Why a directory is opened by no rule.
+fn shut(unnamed: Option<&[u8]>) -> String {
+    let rest = "kept out, but for what has its own rule";
+    match unnamed {
+        Some(path) => format!(
+            "{rest}: it would open {}, which may hold a secret, was not used, and has a name that no rule can have",
+            shown(path)
+        ),
+        None => format!("{rest}: it cannot be listed, and what else is in it may hold a secret"),
+    }
 }
 
 /// How much that was not used goes along.

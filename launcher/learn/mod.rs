@@ -26,12 +26,13 @@ use std::path::Path;
 
 use jp_confine_policy::Capabilities;
 
-use self::before::Links;
+use self::before::Listing;
 use self::carried::{Carried, Target};
 use self::hosts::Hosts;
 use self::output::Output;
 use self::outside::Outside;
 use self::progress::Progress;
+use self::protect::Shut;
 use self::record::{How, Use, Uses};
 use self::replay::Stage;
 use self::tally::Tally;
@@ -109,8 +110,10 @@ pub(crate) struct Learned<'a> {
     crowds: BTreeMap<Vec<u8>, usize>,
     /// What was to be removed or moved, and stayed: no rule is for that.
     kept: BTreeSet<Vec<u8>>,
-    /// Whether everything that the rules grant was searched for secrets.
-    searched: bool,
+    /// Directories that no rule opens, whatever was used in them.
+    shut: Shut,
+    /// Directories among what the rules grant that were not searched for secrets.
+    unsearched: BTreeSet<Vec<u8>>,
     tool: Option<&'a str>,
     options: &'a Options,
     context: &'a Context,
@@ -140,7 +143,7 @@ pub(crate) fn learn(
     output::take_standard_output(std::iter::once(&mut policy).chain(&mut html))?;
 
     let mut lesson = Lesson::new()?;
-    let before = Links::now(&workspace.root);
+    let before = Listing::now(&workspace.root);
     let ran = run::run(context, options, name, arguments, Some(&mut lesson))?;
     let stage = Stage::new(&workspace.root, before, &ran.prepared);
     let hosts = Hosts::of(&ran.prepared.network, &lesson.uses);
@@ -159,7 +162,8 @@ pub(crate) fn learn(
         refused: Vec::new(),
         crowds: BTreeMap::new(),
         kept: BTreeSet::new(),
-        searched: true,
+        shut: protect::shut(&stage, &lesson.uses),
+        unsearched: BTreeSet::new(),
         tool,
         options,
         context,
@@ -199,6 +203,7 @@ impl Learned<'_> {
             all.partition(|one| matches!(one.how, How::Absent | How::Existed));
         for _ in 0..ROUNDS {
             self.rules = rules_for(stage, &uses, &self.uses.links)?;
+            protect::keep_shut(&mut self.rules, &self.shut);
             stage.widen(&mut self.rules, &uses)?;
             let refused = stage.refused_looks(&self.rules, &looks)?;
             if refused.is_empty() {
@@ -211,10 +216,11 @@ impl Learned<'_> {
         self.crowds = protect::keep_what_was_there(stage, self.uses, &mut self.rules);
         // What stays is what it is to be taken out of; what was used for less has its own rule until the end.
         prune(&mut self.rules, |_| true);
-        self.searched = protect::protect(stage, self.uses, &mut self.rules);
+        self.unsearched = protect::protect(stage, self.uses, &self.shut, &mut self.rules);
         prune(&mut self.rules, |path| stage.is_secret(path));
         self.refused = stage.widen(&mut self.rules, &uses)?;
         self.rules.retain(|rule| rule.purpose != Purpose::Drawn);
+        self.leave_out_shut(stage);
         self.kept = stage.kept(&self.rules, self.uses)?;
         if self.rules.is_empty() {
             // Without a rule nothing would be declared, and everything inside be granted.
@@ -224,6 +230,21 @@ impl Learned<'_> {
         self.rules.sort_by(|a, b| a.path.cmp(&b.path));
         self.tallies = tally::by_rule(&self.rules, stage, self.uses);
         Ok(())
+    }
+
+    /// Leaves out what shuts directories that nothing around them opens, and that nobody asked for.
+    fn leave_out_shut(&mut self, stage: &Stage<'_>) {
+        let asked = self.refused.iter().flat_map(|one| one.parts());
+        let asked: Vec<&[u8]> = asked.filter_map(|part| stage.inside(part.path)).collect();
+        let rules = self.rules.clone();
+        let is_open = |rule: &Rule| {
+            let around = (!rule.path.is_empty()).then(|| tree::directory(&rule.path));
+            let above = around.and_then(|around| tree::nearest(&rules, around));
+            above.and_then(|above| rules.get(above)).is_some_and(|above| !above.caps.is_empty())
+        };
+        self.rules.retain(|rule| {
+            !self.shut.contains_key(&rule.path) || is_open(rule) || asked.contains(&&*rule.path)
+        });
     }
 
     /// The keys of the table that the rules are of, if they are a tool's: as the workspace's file spells it.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::record::{How, Part, Use, Uses};
 use super::replay::Stage;
-use super::tree::{is_below, name};
+use super::tree::{directory, is_below, join, name};
 use crate::made_up;
 
 /// So many places are looked for where one file stood.
@@ -53,6 +53,25 @@ impl<'u> Moves<'u> {
             next += 1;
         }
         places
+    }
+
+    /// Where the directory at `path` stood when something may have been in it, as [`Self::places`].
+    pub(crate) fn places_of_directory(&self, path: &[u8]) -> Vec<Vec<u8>> {
+        let entries = self.places(&join(path, b"."));
+        entries.iter().map(|entry| directory(entry).to_vec()).collect()
+    }
+
+    /// What came to be in the directory at `path` by being moved there, or has in it what was, by its name.
+    pub(crate) fn arrived(&self, path: &[u8]) -> impl Iterator<Item = &'u [u8]> {
+        let ends = self.pairs.iter().flat_map(|&(from, to)| [from, to]);
+        let inside = ends.filter_map(move |end| end.strip_prefix(path));
+        let inside =
+            inside.filter_map(
+                move |end| {
+                    if path.is_empty() { Some(end) } else { end.strip_prefix(b"/") }
+                },
+            );
+        inside.filter_map(|end| end.split(|&byte| byte == b'/').next())
     }
 
     fn is_drawn(&self, directory: &[u8]) -> bool {

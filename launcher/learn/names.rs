@@ -1,7 +1,7 @@
 //! What names tell: which files hold secrets, and which decide what runs.
 
 /// Names of files that hold secrets, and of directories for them.
-const SECRET_NAMES: [&[u8]; 15] = [
+const SECRET_NAMES: [&[u8]; 20] = [
     b"_netrc",
     b"admin.conf",
     b".env",
@@ -17,14 +17,20 @@ const SECRET_NAMES: [&[u8]; 15] = [
     b".dockercfg",
     b".s3cfg",
     b".boto",
+    b".dev.vars",
+    b".dockerconfigjson",
+    b"wallet.dat",
+    b"key.json",
+    b"keys.json",
 ];
 /// The same, be there a dot before it: all in such a directory may hold a secret.
 const SECRET_DIRECTORIES: [&[u8]; 5] =
     [b"secret", b"secrets", b"private", b"credentials", b"passwords"];
 /// Beginnings of such names.
-const SECRET_STARTS: [&[u8]; 5] = [b".env.", b".env-", b".env_", b"id_", b"terraform.tfstate"];
+const SECRET_STARTS: [&[u8]; 6] =
+    [b".env.", b".env-", b".env_", b".dev.vars.", b"id_", b"terraform.tfstate"];
 /// Endings of such names.
-const SECRET_ENDS: [&[u8]; 15] = [
+const SECRET_ENDS: [&[u8]; 18] = [
     b".env",
     b".p8",
     b".tfstate",
@@ -35,14 +41,20 @@ const SECRET_ENDS: [&[u8]; 15] = [
     b".pfx",
     b".jks",
     b".keystore",
+    b".kdb",
     b".kdbx",
+    b".keytab",
+    b".ovpn",
     b".ppk",
     b".my.cnf",
     b".tfvars",
     b".tfvars.json",
 ];
+/// Beginnings of the names of such files, sources apart.
+const SECRET_FILE_STARTS: [&[u8]; 5] =
+    [b"env.", b"secring.", b".vault_pass", b".vault-pass", b"privatekey"];
 /// Words, and ends of words, in the names of files that hold secrets.
-const SECRET_WORDS: [&[u8]; 14] = [
+const SECRET_WORDS: [&[u8]; 16] = [
     b"secret",
     b"secrets",
     b"token",
@@ -57,6 +69,8 @@ const SECRET_WORDS: [&[u8]; 14] = [
     b"adminsdk",
     b"apikey",
     b"apikeys",
+    b"privatekey",
+    b"privatekeys",
 ];
 /// Words that say so behind another one, as in `deploy_key`.
 const SECRET_SECOND_WORDS: [&[u8]; 2] = [b"key", b"keys"];
@@ -79,6 +93,11 @@ const SECRET_PLACES: [[&[u8]; 2]; 3] =
     [[b".docker", b"config.json"], [b".kube", b"config"], [b".composer", b"auth.json"]];
 /// The same of such at the top of the workspace: elsewhere translations are called so.
 const SECRET_AT_TOP: &[u8] = b"auth.json";
+/// What in `.git`, or what stands for it, says which programs git runs, or where else it finds that said.
+pub(crate) const DECIDE_IN_GIT: [&[u8]; 4] =
+    [b"hooks", b"config", b"config.worktree", b"commondir"];
+/// The same of what git keeps for each further working tree.
+const DECIDE_IN_WORKTREE: [&[u8]; 3] = [b"commondir", b"gitdir", b"config.worktree"];
 
 /// Whether what is at this path, workspace-relative, may hold a secret, by its name or that of a directory it is in:
 /// be it a file or a directory.
@@ -89,12 +108,13 @@ pub(crate) fn is_secret(path: &[u8]) -> bool {
         || names.windows(2).any(|pair| SECRET_PLACES.iter().any(|place| pair == place))
 }
 
-/// Whether what is at this path, if that is a file, may hold a secret by the words of its name.
+/// Whether what is at this path, if that is a file, may hold a secret by the words of its name, or its beginning.
 pub(crate) fn is_secret_file(path: &[u8]) -> bool {
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default().to_ascii_lowercase();
     let mut suffixes = name.split(|&byte| byte == b'.').skip(1);
     let is_code = suffixes.any(|suffix| CODE.contains(&suffix));
-    !is_code && (has_secret_word(&name) || has_secret_second_word(&name))
+    let has_secret_start = || SECRET_FILE_STARTS.iter().any(|start| name.starts_with(start));
+    !is_code && (has_secret_word(&name) || has_secret_second_word(&name) || has_secret_start())
 }
 
 fn has_secret_word(name: &[u8]) -> bool {
@@ -110,11 +130,25 @@ fn has_secret_second_word(name: &[u8]) -> bool {
     })
 }
 
-/// Whoever gives such a name does not mind its case.
+/// Whoever gives such a name does not mind its case. A copy may have a dot before it, too.
 fn is_secret_name(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
+    let is_copy_of_secret = |of: &[u8]| {
+        let bare = of.strip_prefix(b".");
+        is_secret_name(of) || bare.is_some_and(is_secret_name)
+    };
+    is_secret_in_lower_case(&name) || copied(&name).is_some_and(is_copy_of_secret)
+}
+
+/// The name of what a file is a copy of, as editors, people, and programs that count copies name them.
+fn copied(name: &[u8]) -> Option<&[u8]> {
     let backed_up = BACKUPS.iter().find_map(|end| name.strip_suffix(*end));
-    is_secret_in_lower_case(backed_up.unwrap_or(&name))
+    let dot = || name.iter().rposition(|&byte| byte == b'.').filter(|&at| at > 0);
+    backed_up.or_else(|| {
+        let (of, end) = name.split_at(dot()?);
+        let is_number = end.len() > 1 && end.iter().skip(1).all(u8::is_ascii_digit);
+        (is_number || matches!(end, [b'.', b's', b'w', b'a'..=b'z'])).then_some(of)
+    })
 }
 
 fn is_secret_in_lower_case(name: &[u8]) -> bool {
@@ -134,8 +168,19 @@ pub(crate) fn is_history(name: &[u8]) -> bool {
 /// Whether what is at this path, workspace-relative, says what runs later and outside: whoever writes
 /// beside it need not write it.
 pub(crate) fn decides_what_runs(path: &[u8]) -> bool {
-    let is = |end: &[u8]| path == end || path.ends_with(&[b"/", end].concat());
-    is(b".git/hooks") || is(b".git/config")
+    let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
+    let git = names.iter().rposition(|name| *name == b".git");
+    match git.and_then(|git| names.get(git + 1..)) {
+        Some([name]) => DECIDE_IN_GIT.contains(name),
+        Some([b"worktrees", _, name]) => DECIDE_IN_WORKTREE.contains(name),
+        Some([b"modules", module @ .., name]) => {
+            // Branches have names of their own.
+            DECIDE_IN_GIT.contains(name)
+                && !module.is_empty()
+                && !module.iter().any(|part| [&b"refs"[..], b"logs"].contains(part))
+        }
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -152,13 +197,16 @@ mod tests {
                      .kube/config sub/.docker/config.json SERVER.KEY prod.env terraform.tfstate server.key.bak \
                      server.pem.old sub/.env~ .npmrc.orig .env-prod .env_test prod.tfvars prod.auto.tfvars.json \
                      terraform.tfstate.backup terraform.tfstate.1700000000.backup .my.cnf .s3cfg .boto auth.json \
-                     .composer/auth.json my-service-account-key.json serviceAccountKey.json admin.conf key.gpg";
+                     .composer/auth.json my-service-account-key.json serviceAccountKey.json admin.conf key.gpg \
+                     .dev.vars .dev.vars.prod vpn/home.ovpn krb5.keytab old.kdb keys.json key.json .dockerconfigjson \
+                     wallet.dat server.pem.1 .npmrc.swp ..env.swp .id_rsa.swp server.key.bak.2";
         for name in names.split_whitespace() {
             assert!(is_secret(name.as_bytes()), "{name}");
         }
         let names = "config kube/config .docker/other.json keys a.keys key file.bak main.rs~ locales/en/auth.json \
                      auth.json5 service-account.yaml serviceaccount.go variables.tf .environment environment \
-                     identity pem sub/ssh/deploy";
+                     identity pem sub/ssh/deploy keyboard.json keys.rs monkeys.json env.rs env.py env.d.ts \
+                     environment.ts env lib.so.1 main.rs.swp notes.1 wallet.data keytab.c privatekey.go .1 secring";
         for name in names.split_whitespace() {
             assert!(!may_hold_a_secret(name), "{name}");
         }
@@ -167,13 +215,32 @@ mod tests {
         assert!(!decides_what_runs(b"x.git/config") && !decides_what_runs(b".git/index"));
     }
 
+    /// Git finds its configuration and hooks by way of more files than one.
+    #[test]
+    fn what_leads_git_to_other_programs_decides_what_runs() {
+        let names = ".git/commondir .git/config.worktree .git/worktrees/w/commondir .git/worktrees/w/gitdir \
+                     .git/worktrees/w/config.worktree .git/modules/m/config .git/modules/a/b/hooks \
+                     sub/.git/modules/m/commondir .git/modules/m/modules/n/config.worktree";
+        for name in names.split_whitespace() {
+            assert!(decides_what_runs(name.as_bytes()), "{name}");
+        }
+        let names = ".git .git/HEAD .git/worktrees/w/HEAD .git/worktrees/w .git/modules/m/HEAD .git/modules/config \
+                     .git/modules/m/refs/heads/config .git/refs/heads/config .git/modules/m/logs/refs/heads/hooks \
+                     .git/hooks/pre-commit commondir";
+        for name in names.split_whitespace() {
+            assert!(!decides_what_runs(name.as_bytes()), "{name}");
+        }
+    }
+
     #[test]
     fn files_of_secrets_are_known_by_the_words_of_their_names() {
         let names = "credentials.json secrets.yml gcp-credentials.json .vault-token .git-credentials k8s/secret.yaml \
                      .credentials .token token.txt github_token passwords.txt secret secret.txt deploy_key \
                      private_key.asc client_secret.json client_secret_123.apps.json gcp-key.json \
                      firebase-adminsdk.json prod.secret.yaml values-secret.yaml secrets-prod.yaml kubeconfig \
-                     kubeconfig.yaml api-keys.json clientSecret.json TOKEN token.txt.bak .netrc-token~";
+                     kubeconfig.yaml api-keys.json clientSecret.json TOKEN token.txt.bak .netrc-token~ env.local \
+                     env.production env.local.swp .vault_pass .vault-pass.txt secring.gpg~ secring.dat privatekey \
+                     privatekey2.txt PrivateKey.asc .privatekey.swp";
         for name in names.split_whitespace() {
             assert!(may_hold_a_secret(name), "{name}");
         }

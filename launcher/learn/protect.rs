@@ -1,35 +1,78 @@
 //! What must not be granted along with the directory it is in: files that hold secrets or decide what
 //! runs, and that nobody used.
 
-use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, DirEntry};
-use std::os::unix::ffi::OsStrExt as _;
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use jp_confine_policy::Capabilities;
 
-use super::before::LIMIT;
+use super::before::{self, Found, LIMIT};
 use super::moves::Moves;
-use super::names;
 use super::record::{How, Part, Use, Uses};
 use super::replay::Stage;
 use super::tree::{self, Purpose, Rule, can_be_written, is_below, join, name, nearest};
+use super::{names, readable};
 use crate::made_up;
 
 /// In a directory of more entries no rules are written for each.
 pub(crate) const FEW: usize = 12;
 
-/// Adds rules to `rules` that take such files of the workspace out of them again; whether everything that
-/// is granted was looked at.
-pub(crate) fn protect(stage: &Stage<'_>, uses: &Uses, rules: &mut Vec<Rule>) -> bool {
-    let mut search = Search { stage, uses, moves: Moves::of(stage, uses), seen: 0 };
-    let anchors: Vec<Vec<u8>> = rules.iter().map(|rule| rule.path.clone()).collect();
-    for anchor in &anchors {
-        let covered = anchors.iter().any(|other| other != anchor && is_below(anchor, other));
-        if !covered {
-            search.look(anchor, rules);
-        }
+/// Directories that no rule opens, and what keeps them from that: what no rule can name; `None` where they cannot be
+/// listed.
+pub(crate) type Shut = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
+
+/// Adds rules to `rules` that take such files of the workspace out of them again; the directories among what is granted
+/// that could not be searched for them.
+pub(crate) fn protect(
+    stage: &Stage<'_>,
+    uses: &Uses,
+    shut: &Shut,
+    rules: &mut Vec<Rule>,
+) -> BTreeSet<Vec<u8>> {
+    let granting = rules.iter().filter(|rule| !rule.caps.is_empty());
+    let anchors: Vec<Vec<u8>> = granting.map(|rule| rule.path.clone()).collect();
+    // Nothing is found by a directory that cannot be listed.
+    let ends = |anchor: &[u8], other: &[u8]| {
+        shut.keys().any(|shut| is_below(anchor, shut) && is_below(shut, other))
+    };
+    let covers = |anchor: &[u8], other: &[u8]| {
+        other != anchor && is_below(anchor, other) && !ends(anchor, other)
+    };
+    let is_first = |anchor: &&Vec<u8>| !anchors.iter().any(|other| covers(anchor, other));
+    let mut search = Search {
+        stage,
+        uses,
+        moves: Moves::of(stage, uses),
+        next: anchors.iter().filter(is_first).cloned().collect(),
+        seen: 0,
+        left: BTreeSet::new(),
+    };
+    while let Some(path) = search.next.pop_front() {
+        search.look(path, rules);
     }
-    search.seen < LIMIT
+    search.left
+}
+
+/// Directories of which nothing is known that was not used, as they cannot be listed and could not before, or for which
+/// no rule can be, as it would open what may hold a secret and was not used: that is named, as no rule can name it.
+pub(crate) fn shut(stage: &Stage<'_>, uses: &Uses) -> Shut {
+    let moves = Moves::of(stage, uses);
+    let is_unknown = |path: &&[u8]| names_in(stage, &moves, path).is_none();
+    let unknown = stage.now.closed().chain(stage.before.closed()).filter(is_unknown);
+    let is_unnamed = |path: &Vec<u8>| {
+        !can_be_written(path) && stage.is_secret(path) && is_unused(stage, uses, path)
+    };
+    let unnamed = stage.now.paths().chain(stage.before.paths()).filter(is_unnamed);
+    let paths = unknown.map(<[u8]>::to_vec).chain(unnamed);
+    paths.map(|path| (readable(&path).to_vec(), (!can_be_written(&path)).then_some(path))).collect()
+}
+
+/// Has no rule among `rules` open the directories at `shut`: what was used in them is granted by its name.
+pub(crate) fn keep_shut(rules: &mut Vec<Rule>, shut: &Shut) {
+    for path in shut.keys() {
+        rules.retain(|rule| rule.path != *path);
+        let (path, caps) = (path.clone(), Capabilities::NONE);
+        rules.push(Rule { path, caps, purpose: Purpose::Withholds });
+    }
 }
 
 /// Takes what options and files denied while it was learned out of what the rules grant beside it: the next run has
@@ -61,9 +104,11 @@ pub(crate) fn keep_what_was_there(
         .map(|rule| (rule.path.clone(), rule.caps))
         .collect();
     let mut crowds = BTreeMap::new();
+    let moves = Moves::of(stage, uses);
     let changes_nothing = Capabilities::READ.union(Capabilities::CREATE);
     for (directory, caps) in passing {
-        let kept = kept_in(stage, uses, rules, &directory);
+        let found = names_in(stage, &moves, &directory).unwrap_or_default();
+        let kept = kept_in(stage, uses, rules, &directory, found);
         let leads = |kept: &Rule| rules.iter().any(|rule| is_below(&rule.path, &kept.path));
         let is_certain = |kept: &Rule| leads(kept) || is_closed(stage, uses, &kept.path);
         let (certain, unused): (Vec<Rule>, Vec<Rule>) = kept.into_iter().partition(is_certain);
@@ -87,8 +132,14 @@ fn is_moved(stage: &Stage<'_>, uses: &Uses, directory: &[u8]) -> bool {
     })
 }
 
-/// Rules for what was in the directory before and has none.
-fn kept_in(stage: &Stage<'_>, uses: &Uses, rules: &[Rule], directory: &[u8]) -> Vec<Rule> {
+/// Rules for what was in the directory before, `found` there, and has none.
+fn kept_in(
+    stage: &Stage<'_>,
+    uses: &Uses,
+    rules: &[Rule],
+    directory: &[u8],
+    found: Vec<Found>,
+) -> Vec<Rule> {
     let parts = || uses.counts.keys().flat_map(Use::parts);
     let linked = uses.counts.keys().filter(|one| one.how == How::Linked);
     // What got a second name there it has to grant what that may be used for.
@@ -104,8 +155,9 @@ fn kept_in(stage: &Stage<'_>, uses: &Uses, rules: &[Rule], directory: &[u8]) -> 
     let kinds = kinds_in(stage, uses, directory);
     let is_of_kinds =
         |path: &[u8]| made_up::kind(name(path)).is_some_and(|kind| kinds.contains(&kind));
-    let paths = entries(stage, directory).map(|it| join(directory, it.file_name().as_bytes()));
+    let paths = found.into_iter().map(|entry| join(directory, &entry.name));
     paths
+        .filter(|path| can_be_written(path))
         .filter(|path| !stays.contains(&path.as_slice()) && !is_of_kinds(path))
         .filter(|path| !rules.iter().any(|rule| rule.path == *path))
         .map(|path| {
@@ -142,27 +194,47 @@ struct Search<'a> {
     stage: &'a Stage<'a>,
     uses: &'a Uses,
     moves: Moves<'a>,
+    /// Directories, workspace-relative, that are to be looked at: what is at the top comes first.
+    next: VecDeque<Vec<u8>>,
     /// How many entries were looked at.
     seen: usize,
+    /// Directories that were not.
+    left: BTreeSet<Vec<u8>>,
 }
 
 impl Search<'_> {
-    /// Goes through the directory at `path`, workspace-relative, without following links.
-    fn look(&mut self, path: &[u8], rules: &mut Vec<Rule>) {
-        for entry in entries(self.stage, path) {
-            self.seen += 1;
-            if self.seen >= LIMIT {
-                return;
+    /// Goes through the directory at `path`, without following links.
+    fn look(&mut self, path: Vec<u8>, rules: &mut Vec<Rule>) {
+        let found = (self.seen < LIMIT).then(|| names_in(self.stage, &self.moves, &path));
+        let Some(mut found) = found.flatten() else {
+            if !granted(rules, &path).is_empty() {
+                self.left.insert(path);
             }
-            let path = join(path, entry.file_name().as_bytes());
+            return;
+        };
+        self.seen += found.len();
+        let is_written = granted(rules, &path).intersects(Capabilities::WRITE);
+        if name(&path) == b".git" && is_written && !found.is_empty() {
+            // Be they not there yet.
+            found.extend(names::DECIDE_IN_GIT.into_iter().map(Found::unknown));
+        }
+        for entry in found {
+            self.look_at(join(&path, &entry.name), entry.may_be_directory(), rules);
+        }
+    }
+
+    fn look_at(&mut self, path: Vec<u8>, may_be_directory: bool, rules: &mut Vec<Rule>) {
+        if can_be_written(&path) {
             if self.may_be_withheld(&path) {
                 self.withhold_where_it_stood(&path, rules);
             }
             if let Some(caps) = self.less(rules, &path) {
                 rules.push(Rule { path, caps, purpose: Purpose::Withholds });
-            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                self.look(&path, rules);
+                return;
             }
+        }
+        if may_be_directory {
+            self.next.push_back(path);
         }
     }
 
@@ -217,12 +289,31 @@ impl Search<'_> {
     }
 }
 
-/// What is in the directory at `path`, but for what no rule can name, and links: a rule on one is about what it leads
-/// to, which has a rule of its own, or is outside, where no such rule can stand.
-fn entries(stage: &Stage<'_>, path: &[u8]) -> impl Iterator<Item = DirEntry> {
-    let all = fs::read_dir(stage.place(path)).into_iter().flatten().flatten();
-    let is_link = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
-    all.filter(move |entry| can_be_written(entry.file_name().as_bytes()) && !is_link(entry))
+/// What is in the directory at `path`, or was where it cannot be listed any more; `None` where neither can be told.
+/// Links are left out: a rule on one is about what it leads to, which has a rule of its own, or is outside, where no such
+/// rule can stand.
+fn names_in(stage: &Stage<'_>, moves: &Moves<'_>, path: &[u8]) -> Option<Vec<Found>> {
+    let listed = before::list(&stage.place(path)).ok();
+    let mut found = listed.or_else(|| were_in(stage, moves, path))?;
+    found.retain(|entry| !entry.is_link());
+    Some(found)
+}
+
+/// What was in the directory at `path`, wherever that stood, and what was moved there.
+fn were_in(stage: &Stage<'_>, moves: &Moves<'_>, path: &[u8]) -> Option<Vec<Found>> {
+    let mut found: Vec<Found> = moves.arrived(path).map(Found::unknown).collect();
+    for place in moves.places_of_directory(path) {
+        found.extend_from_slice(stage.before.entries(&place)?);
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found.dedup_by(|a, b| a.name == b.name);
+    Some(found)
+}
+
+/// What `rules` grant at `path`.
+fn granted(rules: &[Rule], path: &[u8]) -> Capabilities {
+    let rule = nearest(rules, path).and_then(|place| rules.get(place));
+    rule.map_or(Capabilities::NONE, |rule| rule.caps)
 }
 
 /// Whether nothing asked for `path`, or for what would be below it, but to take it away in vain.

@@ -13,10 +13,10 @@ use jp_confine_policy::image::Image;
 use jp_confine_policy::tiers::Tiers;
 use jp_confine_policy::{Capabilities, canonical, existing};
 
-use super::before::Links;
+use super::before::Listing;
 use super::names;
 use super::record::{How, Use, Uses};
-use super::tree::{Purpose, Rule, directory, nearest};
+use super::tree::{Purpose, Rule, can_be_written, directory, nearest};
 use crate::asked::{Asked, Step, lacking, path_of};
 use crate::failure::Failure;
 use crate::grants;
@@ -36,8 +36,10 @@ pub(crate) struct Stage<'a> {
     sensitive: &'a Tiers,
     /// What the rules of files granted nothing on, in whose place the learned ones are.
     set_aside: &'a [PathBuf],
-    /// The links that stood in the workspace before the run.
-    before: Links,
+    /// What stood in the workspace before the run.
+    pub(crate) before: Listing,
+    /// What stands there now.
+    pub(crate) now: Listing,
     /// Where links lead in the workspace that have names of secrets, or had then.
     led_to: BTreeSet<PathBuf>,
 }
@@ -45,7 +47,7 @@ pub(crate) struct Stage<'a> {
 impl<'a> Stage<'a> {
     /// Of a run in the workspace `root` under this policy: what it grants inside is what the rules are to
     /// take the place of, but for what it denies.
-    pub(crate) fn new(root: &'a Path, before: Links, policy: &'a Prepared) -> Self {
+    pub(crate) fn new(root: &'a Path, before: Listing, policy: &'a Prepared) -> Self {
         let stays = |grant: &&Grant| {
             canonical::below(root, &grant.anchor).is_none()
                 || grant.kind == GrantKind::Control
@@ -54,17 +56,17 @@ impl<'a> Stage<'a> {
         let around = policy.grants.iter().filter(stays).cloned().collect();
         let sensitive = policy.exposed.as_ref().unwrap_or(&policy.tiers);
         let set_aside = &policy.set_aside;
+        let now = Listing::now(root);
         let mut stage =
-            Self { root, around, sensitive, set_aside, before, led_to: BTreeSet::new() };
+            Self { root, around, sensitive, set_aside, before, now, led_to: BTreeSet::new() };
         stage.led_to = stage.led_to_by_secrets();
         stage
     }
 
-    /// Where links of the names of secrets lead in the workspace, or did before the run. Looks at the disk.
+    /// Where links of the names of secrets lead in the workspace, or did before the run.
     fn led_to_by_secrets(&self) -> BTreeSet<PathBuf> {
-        let now = Links::now(self.root);
-        let links = [&self.before, &now].into_iter();
-        let led = links.flat_map(|links| links.targets(|path| self.is_secret(path)));
+        let listings = [&self.before, &self.now].into_iter();
+        let led = listings.flat_map(|listing| listing.targets(|path| self.is_secret(path)));
         led.filter(|place| *place != self.root && place.starts_with(self.root))
             .map(Path::to_owned)
             .collect()
@@ -108,11 +110,14 @@ impl<'a> Stage<'a> {
         canonical::below(self.root, path_of(path)).map(|path| path.as_os_str().as_bytes())
     }
 
-    /// Whether a policy file can have a rule for `path`: what that leads to must be in the workspace.
+    /// Whether a policy file can have a rule for `path`: it is text, and what it leads to must be in the workspace. What
+    /// the run closed stands for what it was.
     pub(crate) fn can_stand(&self, path: &[u8]) -> bool {
-        let found = canonical::resolve(self.root, &self.place(path), Op::Content);
-        found.is_ok_and(|found| canonical::below(self.root, &found.path).is_some())
-            || self.is_kept_by_name(path) && self.is_link(path)
+        let stands = match canonical::resolve(self.root, &self.place(path), Op::Content) {
+            Ok(found) => canonical::below(self.root, &found.path).is_some(),
+            Err(error) => error.is_permission() && self.before.holds(path),
+        };
+        can_be_written(path) && (stands || self.is_kept_by_name(path) && self.is_link(path))
     }
 
     /// Whether `path` is never left to the directory it is in, be a link there by now: none was before, and what was

@@ -63,6 +63,9 @@ fn head(learned: &Learned<'_>) -> String {
             of_file(file)
         );
     }
+    if let Some(unsearched) = unsearched(learned) {
+        let _ = writeln!(text, "# {unsearched}");
+    }
     let options = &learned.outside.options;
     if !options.is_empty() {
         text.push_str("# Outside of it the program also used what these options grant:\n");
@@ -111,8 +114,10 @@ pub(crate) fn summary(
         table.insert(LISTED, format!("  and {}", tally::counted(more as u64, "more rule")));
     }
     lines.extend(table);
-    let narrows =
-        |rule: &&Rule| rule.is_kept_out() && !rule.path.is_empty() && !learned.leads_on(rule);
+    let narrows = |rule: &&Rule| {
+        let is_shut = learned.shut.contains_key(&rule.path);
+        rule.is_kept_out() && !rule.path.is_empty() && !is_shut && !learned.leads_on(rule)
+    };
     let kept_out: Vec<String> =
         learned.rules.iter().filter(narrows).map(|rule| shown(&rule.path)).collect();
     if !kept_out.is_empty() {
@@ -125,9 +130,8 @@ pub(crate) fn summary(
     if learned.uses.are_cut() {
         lines.push("too many different uses: what came later is not learned".to_owned());
     }
-    if !learned.searched {
-        lines.push("too many files to search all of them for secrets".to_owned());
-    }
+    lines.extend(unsearched(learned));
+    lines.extend(shut(learned));
     if !learned.refused.is_empty() {
         lines.push(refused(learned));
     }
@@ -162,6 +166,31 @@ fn crowds(learned: &Learned<'_>) -> Option<String> {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let why = "not used, and granted all the same, as they are too many for rules of their own";
     (!names.is_empty()).then(|| format!("{why}: {}", tally::first(&names)))
+}
+
+/// What is granted and may have secrets in it that nobody knows of.
+fn unsearched(learned: &Learned<'_>) -> Option<String> {
+    let names: Vec<String> = learned.unsearched.iter().map(|path| shown(path)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let why = "too many files to search all of them for secrets, which may be granted in";
+    (!names.is_empty()).then(|| format!("{why} {}", tally::first(&names)))
+}
+
+/// What no rule opens, as that would open what may hold a secret.
+fn shut(learned: &Learned<'_>) -> Vec<String> {
+    let kept = |rule: &Rule| {
+        let directory = shown(&rule.path);
+        Some(match learned.shut.get(&rule.path)? {
+            Some(path) => format!(
+                "kept out but for what has its own rule: {directory}: no rule can name {} in it, which may hold a secret",
+                shown(path)
+            ),
+            None => format!(
+                "kept out but for what has its own rule: {directory}: it cannot be listed, and may hold a secret"
+            ),
+        })
+    };
+    learned.rules.iter().filter_map(kept).collect()
 }
 
 /// The uses that stay denied.

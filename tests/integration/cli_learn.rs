@@ -94,7 +94,7 @@ pub(crate) fn run(scratch: &Scratch, words: &[&str], script: &str) -> Outcome {
 }
 
 /// Learns from `script`; `None` where this machine has no supervisor.
-fn learn(scratch: &Scratch, script: &str) -> Option<Outcome> {
+pub(crate) fn learn(scratch: &Scratch, script: &str) -> Option<Outcome> {
     let outcome = run(scratch, &["learn"], script);
     if outcome.code() == 125 && outcome.stderr.contains("learn ") {
         note("skipped: learn cannot be had here");
@@ -407,7 +407,7 @@ fn drawn_names_of_small_letters_are_learned_where_they_are_made_for_oneself() {
 }
 
 /// Learns from `script` after `before`, and has it succeed under what was learned, from the same beginning: there.
-fn learned_again(before: &str, script: &str) -> Option<Scratch> {
+pub(crate) fn learned_again(before: &str, script: &str) -> Option<Scratch> {
     let script = format!("set -e; {script}");
     let first = tree();
     shell(&first, before);
@@ -422,7 +422,7 @@ fn learned_again(before: &str, script: &str) -> Option<Scratch> {
 }
 
 /// Makes by itself, in the workspace, what is to be there before.
-fn shell(scratch: &Scratch, script: &str) {
+pub(crate) fn shell(scratch: &Scratch, script: &str) {
     let mut shell = std::process::Command::new("sh");
     let done = shell.args(["-ec", script]).current_dir(scratch.ws()).status();
     assert!(done.expect("a shell").success(), "{script}");

@@ -47,6 +47,7 @@ mod cli_beyond;
 mod cli_init;
 mod cli_learn;
 mod cli_learn_hosts;
+mod cli_learn_secrets;
 mod cli_learn_written;
 mod cli_manual;
 mod cli_mounts;

@@ -1,0 +1,164 @@
+//! `learn`, and what may hold a secret, or decides what runs, where that is hard to find or to name, or not there yet.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+
+use crate::cli_learn::{learn, learned_again, run, shell};
+use crate::run::have;
+use crate::scratch::Scratch;
+
+/// A directory of an ordinary user, with secrets in it; the superuser can list all.
+fn tree() -> Scratch {
+    let scratch = Scratch::for_ordinary_user();
+    for name in ["f1", "f2", "f3", "server.pem", "api_token.txt", "sub/.env"] {
+        scratch.write(&format!("ws/conf/{name}"), "KEY=1\n");
+    }
+    scratch
+}
+
+/// A run that takes away the leave to list a directory takes nothing away from what is known of it.
+#[test]
+fn what_the_run_closed_is_searched_as_it_was() {
+    for script in [
+        "cat conf/f1 conf/f2 conf/f3; ls conf; chmod 311 conf",
+        "ls conf; chmod 0 conf/sub conf",
+        "cat conf/f1; chmod 0 conf",
+        "cat conf/f1 conf/f2 conf/f3; mv conf other; chmod 0 other",
+        "cat conf/f1 conf/f2 conf/f3; mkdir new; mv conf new/conf; chmod 311 new; chmod 0 new/conf",
+    ] {
+        let first = tree();
+        first.hand_over();
+        let Some(learned) = learn(&first, script) else { return };
+        learned.assert_ok().assert_stderr("kept out, as they were not used: conf/");
+        shell(&first, "chmod -R u+rwx .");
+        let second = tree();
+        second.write("learned.toml", &first.read("ws/jp-confine.learned.toml"));
+        second.hand_over();
+        let secrets = "cat conf/server.pem; cat conf/api_token.txt; cat conf/sub/.env";
+        let refused = run(&second, &["-p", "../learned.toml"], secrets);
+        refused.assert_stdout("").assert_stderr("3 denials");
+    }
+}
+
+/// Of what nobody could list before either nothing is known: there are rules for what was used by its name, and that is
+/// said.
+#[test]
+fn what_could_never_be_listed_is_opened_by_names_alone() {
+    for (script, refused) in [
+        ("cat conf/f1 conf/f2 conf/f3", ""),
+        ("ls; cat conf/f1 conf/f2 conf/f3", ""),
+        (
+            "chmod 711 conf; ls conf; cat conf/f1 conf/f2 conf/f3; chmod 311 conf",
+            "read conf, update conf",
+        ),
+    ] {
+        let scratch = tree();
+        scratch.hand_over();
+        shell(&scratch, "chmod 311 conf");
+        let Some(learned) = learn(&scratch, script) else { return };
+        learned.assert_ok().assert_stderr(refused);
+        let policy = scratch.read("ws/jp-confine.learned.toml");
+        if script.contains("ls") {
+            let why = "kept out but for what has its own rule: conf: it cannot be listed";
+            learned.assert_stderr(why);
+            let why = "# kept out, but for what has its own rule: it cannot be listed, ";
+            assert!(policy.contains(why), "{policy}");
+        }
+        let again = run(
+            &scratch,
+            &["-p", "jp-confine.learned.toml"],
+            "cat conf/f1 conf/f2 conf/f3; cat conf/server.pem; cat conf/api_token.txt",
+        );
+        again.assert_stdout("KEY=1\nKEY=1\nKEY=1").assert_stderr("2 denials");
+        shell(&scratch, "chmod -R u+rwx .");
+    }
+}
+
+/// A name that is no text no rule can have: what is around it is not opened, and that is said.
+#[test]
+fn what_no_rule_can_name_is_not_opened() {
+    for (script, shut) in [
+        ("ls -R", "."),
+        ("ls; cat src/a src/b src/c", "."),
+        ("ls dir; cat src/a src/b src/c", "dir"),
+        ("ls; cat src/a; echo x > dir/1; echo x > dir/2; echo x > dir/3", "dir"),
+    ] {
+        let scratch = crate::cli_learn::tree();
+        let parent = if shut == "." { scratch.ws() } else { scratch.ws().join(shut) };
+        let directory = parent.join(OsStr::from_bytes(b"Schl\xfcssel"));
+        fs::create_dir(&directory).expect("made");
+        fs::write(directory.join("server.pem"), "KEY").expect("written");
+        let Some(learned) = learn(&scratch, script) else { return };
+        let way = if shut == "." { String::new() } else { format!("{shut}/") };
+        let name = format!("{way}Schl\\xfcssel/server.pem");
+        learned.assert_ok().assert_stderr(&format!(
+            "kept out but for what has its own rule: {shut}: no rule can name {name} in it"
+        ));
+        let policy = scratch.read("ws/jp-confine.learned.toml");
+        assert!(policy.contains(&format!("it would open {name}, ")), "{policy}");
+        let cat = format!("cat {way}*/server.pem; cat src/a");
+        let again = run(&scratch, &["-p", "jp-confine.learned.toml"], &cat);
+        assert!(!again.stdout.contains("KEY"), "{policy}\n{again}");
+        if script.contains("src/a") {
+            again.assert_stdout("a");
+        }
+    }
+}
+
+/// What is at the top is searched before what is deep, and file and summary name what is not searched.
+#[test]
+fn what_is_too_much_to_search_is_named() {
+    let scratch = Scratch::new();
+    for name in 0..100_000 {
+        scratch.write(&format!("ws/a/many/{name}"), "");
+    }
+    for name in ["a/many/deep/x", "z/.env", "z/deep/er/x", "server.pem"] {
+        scratch.write(&format!("ws/{name}"), "KEY");
+    }
+    let Some(learned) = learn(&scratch, "ls") else { return };
+    let why = "too many files to search all of them for secrets, which may be granted in ";
+    learned.assert_stderr(&format!("{why}a/many/deep, z/deep/er\n"));
+    let policy = scratch.read("ws/jp-confine.learned.toml");
+    assert!(policy.contains(&format!("\n# {why}a/many/deep, z/deep/er\n")), "{policy}");
+    let again = run(&scratch, &["-p", "jp-confine.learned.toml"], "cat z/.env; cat server.pem");
+    again.assert_stdout("").assert_stderr("2 denials");
+}
+
+/// Whoever commits need not say what git runs the next time: not in another working tree, nor in a submodule, be what
+/// says so there or not.
+#[test]
+fn what_says_what_git_runs_is_written_by_no_commit() {
+    if !have("git") {
+        return;
+    }
+    let git = "git -c user.name=A -c user.email=a@b -c protocol.file.allow=always";
+    let before = format!(
+        "rm -rf .git; mkdir ../lib; git init -q ../lib; git init -q; echo x > ../lib/x
+        {git} -C ../lib add x; {git} -C ../lib commit -qm x; {git} add file src/a; {git} commit -qm a
+        {git} submodule -q add ../lib sub; {git} commit -qm sub; git worktree add -q tree 2> ../errors"
+    );
+    for (script, refused) in [
+        (
+            "echo >> file; GIT commit -qam b",
+            ".git/commondir .git/config.worktree .git/config .git/hooks/post-commit",
+        ),
+        (
+            "echo >> sub/x; GIT -C sub commit -qam b; GIT commit -qam b",
+            ".git/commondir .git/modules/sub/config .git/modules/sub/hooks/x",
+        ),
+        (
+            "echo >> tree/file; GIT -C tree commit -qam b",
+            ".git/commondir .git/worktrees/tree/commondir .git/worktrees/tree/gitdir",
+        ),
+    ] {
+        let script = script.replace("GIT", git);
+        let Some(second) = learned_again(&before, &script) else { return };
+        for name in refused.split_whitespace() {
+            let write = format!("echo x >> {name}");
+            let policy = second.read("learned.toml");
+            let outcome = run(&second, &["-p", "../learned.toml"], &write);
+            assert!(outcome.stderr.contains("denied"), "{write}\n{policy}\n{outcome}");
+        }
+    }
+}
