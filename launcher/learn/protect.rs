@@ -213,14 +213,19 @@ impl Search<'_> {
             return;
         };
         self.seen += found.len();
-        let is_written = granted(rules, &path).intersects(Capabilities::WRITE);
-        if name(&path) == b".git" && is_written && !found.is_empty() {
-            // Be they not there yet.
+        if !found.is_empty() && self.may_get_more(&path, rules) {
             found.extend(names::DECIDE_IN_GIT.into_iter().map(Found::unknown));
         }
         for entry in found {
             self.look_at(join(&path, &entry.name), entry.may_be_directory(), rules);
         }
+    }
+
+    /// Whether what decides what runs could be made in the directory at `path`. A rule on what is not there would not let
+    /// a directory around it go (spec §5.2, R5).
+    fn may_get_more(&self, path: &[u8], rules: &[Rule]) -> bool {
+        let is_moved = self.moves.take_along(&join(path, b"."));
+        name(path) == b".git" && !is_moved && granted(rules, path).intersects(Capabilities::WRITE)
     }
 
     fn look_at(&mut self, path: Vec<u8>, may_be_directory: bool, rules: &mut Vec<Rule>) {
