@@ -44,7 +44,9 @@ impl Homes {
     /// Those that the environment of this process names.
     #[must_use]
     pub fn of_environment() -> Self {
-        let named = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let absolute =
+            |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let named = |name| absolute(name).map(without_parents);
         let user = named("HOME");
         let usual = |below| user.as_ref().map(|home| home.join(below));
         let config = named("XDG_CONFIG_HOME").or_else(|| usual(CONFIGURATIONS));
@@ -86,6 +88,13 @@ impl Homes {
         }
         kept
     }
+}
+
+/// The directory as it is called without `..`, which only the kernel knows behind a link; one that is not there as it is.
+fn without_parents(directory: PathBuf) -> PathBuf {
+    let goes_back = directory.components().any(|part| part == Component::ParentDir);
+    let found = goes_back.then(|| directory.canonicalize().ok()).flatten();
+    found.unwrap_or(directory)
 }
 
 /// The product's own folders in these directories.

@@ -491,3 +491,16 @@ fn programs_run_in_a_directory_that_was_not_there() {
     let script = "mkdir out && cp dir/program out/program && out/program && ! dir/program";
     product(&scratch, &["--", "sh", "-c", script]).run().assert_ok().assert_stderr("dir/program");
 }
+
+#[test]
+fn a_home_may_be_spelled_by_way_of_another_directory() {
+    let scratch = Scratch::new();
+    scratch.write("home/.ssh/key", "K");
+    let home = scratch.home();
+    let spelled = home.join(".ssh/..");
+    let words = ["--", "cat", "file", "../home/.ssh/key"];
+    scratch.write("ws/file", "f");
+    let run = product(&scratch, &words).env("HOME", spelled.to_str().expect("UTF-8")).run();
+    run.assert_code(1).assert_stdout("f");
+    assert!(!run.stdout.contains('K'), "{run}");
+}
