@@ -10,6 +10,7 @@ use jp_confine_policy::decide::Denial;
 use jp_confine_policy::tier::Restraint;
 use jp_confine_policy::tiers::Tiers;
 
+use super::Identity;
 use crate::asked::path_of;
 use crate::countersign::Countersign;
 use crate::report;
@@ -44,8 +45,9 @@ impl About {
         program: Vec<u8>,
         pid: u32,
     ) -> Question {
-        let Subject { path, route, other, also } = subject;
-        let mut wishes = vec![self.wish(path, denial.missing)];
+        let Subject { path, route, other, also, file } = subject;
+        let file = file.filter(|_| denial.missing.contains(Capabilities::EXECUTE));
+        let mut wishes = vec![Wish { file, ..self.wish(path, denial.missing) }];
         if !also.is_empty() {
             wishes.push(self.wish(other, also));
         }
@@ -60,7 +62,7 @@ impl About {
     }
 
     fn wish(&self, path: &[u8], wanted: Capabilities) -> Wish {
-        Wish { path: path.to_owned(), shown: self.shown(path), wanted }
+        Wish { path: path.to_owned(), shown: self.shown(path), wanted, file: None }
     }
 
     /// A path relative to the workspace where it is in it.
@@ -96,6 +98,8 @@ pub(crate) struct Wish {
     pub(crate) shown: Vec<u8>,
     /// What is granted only with consent.
     pub(crate) wanted: Capabilities,
+    /// What is there, where that is looked for once more after the answer.
+    pub(crate) file: Option<Identity>,
 }
 
 impl Wish {
@@ -134,6 +138,11 @@ impl Question {
     /// Whether an answer to the one is an answer to the other: the process is named in it.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.pid == other.pid && self.program == other.program && self.wishes == other.wishes
+    }
+
+    /// Whether it is about a start of what was found there.
+    pub(crate) fn is_start(&self) -> bool {
+        self.wishes.iter().any(|wish| wish.file.is_some())
     }
 }
 
@@ -210,7 +219,7 @@ mod tests {
         let (path, wanted) = (b"/w/f".to_vec(), Capabilities::READ);
         words(
             &[&Question {
-                wishes: vec![Wish { path, shown: shown.to_vec(), wanted }],
+                wishes: vec![Wish { path, shown: shown.to_vec(), wanted, file: None }],
                 via: None,
                 program: b"/usr/bin/c\x1b[2Jat".to_vec(),
                 pid: 7,
