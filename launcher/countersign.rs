@@ -25,6 +25,10 @@ pub(crate) struct Countersign {
 }
 
 impl Countersign {
+    /// What is said of one at most.
+    pub(crate) const LONGEST: &'static str =
+        "jp-confine: a program may take what is typed here: end a yes with the word xxxx";
+
     /// One that nobody knows yet.
     ///
     /// # Errors
@@ -55,6 +59,14 @@ impl Countersign {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_said_of_one_has_its_length() {
+        for why in [Why::Shared, Why::Typed] {
+            let words = Countersign { word: "bdfh".to_owned(), why }.words();
+            assert!(words.trim_end().len() <= Countersign::LONGEST.len(), "{words}");
+        }
+    }
 
     #[test]
     fn what_is_left_of_a_no_is_no_yes() {

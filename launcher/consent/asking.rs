@@ -73,15 +73,14 @@ impl Consent {
         }
     }
 
-    /// Those that fit one screen, of which somebody waits for an answer; the others come after them.
+    /// Those of which somebody waits for an answer.
     fn next_questions(&self) -> Vec<Numbered> {
         let state = self.state();
         let pending = state.pending.iter().filter(|one| one.is_waited_for());
-        let pending = pending.take(question::TOGETHER);
         pending.map(|one| (one.id, one.question.clone())).collect()
     }
 
-    /// Puts questions to the person.
+    /// Puts those questions to the person that fit the screen; the others come after them.
     fn put(&self, questions: &[Numbered]) -> Outcome {
         let mut terminal = match self.terminal(questions) {
             Ok(Some(terminal)) => terminal,
@@ -89,7 +88,8 @@ impl Consent {
             Err(_) => return Outcome::of(Said::Gone, questions),
         };
         // Who ended while others had the terminal is not named, nor who is about to.
-        let questions = self.waited_for(questions);
+        let mut questions = self.waited_for(questions);
+        questions.truncate(question::fitting(&questions_of(&questions), terminal.size()));
         let mut outcome = match self.hear(&mut terminal, &questions) {
             Said::Reply(Reply::Each) if questions.len() > 1 => self.each(&mut terminal, &questions),
             said => Outcome::of(said, &questions),
@@ -145,9 +145,10 @@ impl Consent {
         if questions.is_empty() {
             return Said::Nothing;
         }
-        let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
+        let asked = questions_of(questions);
         let gone = || !self.is_any_wanted(questions);
-        let (words, offer) = (question::words(&asked), question::offer(&asked));
+        let others = self.others_than(questions);
+        let (words, offer) = (question::words(&asked, others), question::offer(&asked));
         terminal.ask(&words, &offer, &gone).unwrap_or(Said::Gone)
     }
 
@@ -194,6 +195,12 @@ impl Consent {
         self.state().pending.retain(|one| waits(one) || !is_meant(one));
     }
 
+    /// How many others wait for an answer.
+    fn others_than(&self, questions: &[Numbered]) -> usize {
+        let is_other = |one: &&Pending| !questions.iter().any(|(id, _)| *id == one.id);
+        self.state().pending.iter().filter(is_other).filter(|one| one.is_waited_for()).count()
+    }
+
     fn is_any_wanted(&self, questions: &[Numbered]) -> bool {
         !self.state().closed && self.is_any(questions, Pending::is_wanted)
     }
@@ -206,6 +213,10 @@ impl Consent {
         let is_asked = |one: &Pending| questions.iter().any(|(id, _)| *id == one.id);
         self.state().pending.iter().any(|one| is_asked(one) && condition(one))
     }
+}
+
+fn questions_of(questions: &[Numbered]) -> Vec<&Question> {
+    questions.iter().map(|(_, question)| question).collect()
 }
 
 /// Goes on waiting where another job had the terminal at so many looks before, and says so once.
@@ -225,7 +236,7 @@ fn wait_for_foreground(terminal: &File, looks: u64) -> io::Result<()> {
 impl Outcome {
     /// What was said to questions that were put together. To interrupt is to say no.
     fn of(said: Said, questions: &[Numbered]) -> Self {
-        let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
+        let asked = questions_of(questions);
         let answer = |question: &Question| match said {
             Said::Reply(reply) => Some(Answer::of_reply(reply, question, &asked)),
             Said::Signal(Signal::TSTP) | Said::Nothing => None,

@@ -96,6 +96,11 @@ impl Foreground {
         self.had(LocalModes::ISIG).then_some(self.group)
     }
 
+    /// How many rows and columns it has now, if it says.
+    pub(super) fn size(&self) -> Option<(u16, u16)> {
+        size_of(&self.terminal)
+    }
+
     /// Whether the terminal was in this mode.
     fn had(&self, mode: LocalModes) -> bool {
         self.lines.as_ref().is_some_and(|lines| lines.before().local_modes.contains(mode))

@@ -26,7 +26,7 @@ use rustix::io::Errno;
 use rustix::process::Signal;
 use rustix::thread::{NanosleepRelativeResult, Timespec, nanosleep};
 
-pub(crate) use once::Asking;
+pub(crate) use once::{Asking, Identity};
 pub(crate) use question::{About, Question, Wish};
 pub(crate) use unfinished::Before;
 
@@ -82,6 +82,8 @@ pub(crate) struct Consent {
     asking: AtomicBool,
     /// Held while the terminal is changed for a program.
     changing: Mutex<()>,
+    /// A start that was consented to may be under way.
+    starting: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -128,8 +130,8 @@ impl Consent {
         let (state, changed) = (Mutex::default(), Condvar::new());
         let asks = about.interactive && !about.tiers.is_empty();
         let terminal = asks.then(controlling).and_then(Result::ok);
-        let (asking, changing) = (AtomicBool::new(false), Mutex::default());
-        Self { state, changed, about, terminal, asking, changing }
+        let (asking, starting) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { state, changed, about, terminal, asking, changing: Mutex::default(), starting }
     }
 
     /// What questions are about.
@@ -197,10 +199,31 @@ impl Consent {
                 Answer::of(wait(&|| waiter.wait())?)
             }
         };
-        if answer == Answer::Once {
+        if answer == Answer::Once && asking.asker == Asker::Library {
             self.state().once.keep(asking, question);
         }
         Ok(answer)
+    }
+
+    /// A thread of this process now begins a start that was consented to by these questions, and will have the program
+    /// `image` executed.
+    pub(crate) fn begin_start(&self, tid: i32, questions: &[Question], image: Identity) {
+        let mut state = self.state();
+        state.once.begin_start(tid, questions, image);
+        self.starting.store(state.once.is_any_under_way(), Ordering::SeqCst);
+    }
+
+    /// Whether a start that was consented to may be under way.
+    pub(crate) fn is_any_starting(&self) -> bool {
+        self.starting.load(Ordering::SeqCst)
+    }
+
+    /// A thread of this process makes a call: by now it is known whether its start has come about. To `execute` is to say
+    /// that it has not, whichever thread does.
+    pub(crate) fn settle_start(&self, (pid, tid): (u32, i32), executes: bool) {
+        let mut state = self.state();
+        state.once.settle_start((pid, tid), executes);
+        self.starting.store(state.once.is_any_under_way(), Ordering::SeqCst);
     }
 
     /// Nobody will come back for the answer to this question, unless others wait for it, too.

@@ -1,5 +1,8 @@
 //! What is still to come after a yes for once: the call that the preload library makes when it has asked, and what a
 //! program reads of the file that it was started from.
+//!
+//! A start may fail, and another one come: so nothing counts before it was seen that the process executes what it was to.
+//! It is looked when the process makes its next call: by then the start has come about, or never will.
 
 use std::fs;
 use std::ops::Range;
@@ -8,10 +11,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use jp_confine_policy::Capabilities;
+use rustix::fs::{Stat, stat};
 
 use super::{Asker, Question, Wish};
 use crate::asked::path_of;
 use crate::descendants;
+use crate::sys::identity::look_into;
 
 /// For so long the call of the library's is waited for.
 const ONE_CALL: Duration = Duration::from_secs(2);
@@ -47,15 +52,26 @@ struct Act {
 struct Start {
     process: Process,
     path: Vec<u8>,
-    /// What was at the path then.
-    file: File,
+    /// What was asked about, at the path then.
+    file: Identity,
+    /// `None` once it has come about.
+    under_way: Option<UnderWay>,
+}
+
+/// What tells whether a start comes about.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    /// The thread that makes the call.
+    tid: i32,
     /// Where the process had its arguments before.
     arguments: u64,
+    /// The program that is executed then: the file itself, or what interprets it.
+    image: Identity,
 }
 
 /// A file, told from others at its path: device and inode.
-#[derive(Debug, PartialEq, Eq)]
-struct File(u64, u64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity(u64, u64);
 
 /// A process, told from others that have its number later.
 #[derive(Debug, PartialEq, Eq)]
@@ -66,34 +82,48 @@ struct Process {
 }
 
 impl Once {
-    /// Keeps what is to come after a yes to this question.
-    pub(super) fn keep(&mut self, asking: Asking, question: &Question) {
-        self.starts.retain(|start| start.process.is_there());
-        for wish in &question.wishes {
-            if wish.wanted.contains(Capabilities::READ.union(Capabilities::EXECUTE)) {
-                self.starts.retain(|start| !start.is_of(question.pid, &wish.path));
-                self.starts.extend(Start::of(question.pid, &wish.path));
-            }
-        }
-        if asking.asker == Asker::Library {
-            self.keep_acts(asking, &question.wishes);
-        }
-    }
-
-    /// Of one thread the last question counts.
-    fn keep_acts(&mut self, Asking { tid, instruction, .. }: Asking, wishes: &[Wish]) {
+    /// Keeps what is to come after a yes to this question of the library's. Of one thread the last one counts.
+    pub(super) fn keep(&mut self, Asking { tid, instruction, .. }: Asking, question: &Question) {
         let now = Instant::now();
         self.acts.retain(|act| act.tid != tid && act.until > now);
         let (code, until) = (code_at(tid, instruction), now + ONE_CALL);
         let act = |wish: &Wish| Act { tid, code: code.clone(), wish: wish.clone(), until };
-        self.acts.extend(wishes.iter().map(act));
+        self.acts.extend(question.wishes.iter().map(act));
+    }
+
+    /// Keeps what a program may read that is started now by a yes to these questions.
+    pub(super) fn begin_start(&mut self, tid: i32, questions: &[Question], image: Identity) {
+        self.starts.retain(|start| start.process.is_there());
+        for Question { pid, wishes, .. } in questions {
+            self.starts.extend(wishes.iter().filter_map(|wish| Start::of(*pid, tid, wish, image)));
+        }
+    }
+
+    pub(super) fn is_any_under_way(&self) -> bool {
+        self.starts.iter().any(|start| start.under_way.is_some())
+    }
+
+    /// A thread of this process makes a call.
+    pub(super) fn settle_start(&mut self, (pid, tid): (u32, i32), executes: bool) {
+        self.starts.retain(|start| start.process.is_there());
+        self.starts.retain_mut(|start| match start.under_way {
+            Some(under_way) if start.process.pid == pid => {
+                match under_way.has_come(&start.process) {
+                    Some(true) => start.under_way = None,
+                    Some(false) => return false,
+                    None => return !executes && tid != under_way.tid,
+                }
+                true
+            }
+            _ => true,
+        });
     }
 
     /// Whether this is among what is to come.
     pub(super) fn covers(&self, asking: Asking, pid: u32, wish: &Wish) -> bool {
         self.acts.iter().any(|act| act.is(asking, wish))
             || wish.wanted == Capabilities::READ
-                && self.starts.iter().any(|start| start.is_of(pid, &wish.path) && start.has_come())
+                && self.starts.iter().any(|start| start.opens(pid, &wish.path))
     }
 
     /// It has come.
@@ -110,35 +140,53 @@ impl Act {
             && self.code.contains(&asking.instruction)
             && self.until > Instant::now()
             && self.wish.covers(wish)
+            && self.wish.file == wish.file
     }
 }
 
 impl Start {
     /// That which is about to come. None where it could not be told later whether it has.
-    fn of(pid: u32, path: &[u8]) -> Option<Self> {
-        let (process, file) = (Process::of(pid)?, File::at(path)?);
-        let arguments = process.arguments()?;
-        Some(Self { process, path: path.to_owned(), file, arguments })
+    fn of(pid: u32, tid: i32, wish: &Wish, image: Identity) -> Option<Self> {
+        let reads = wish.wanted.contains(Capabilities::READ.union(Capabilities::EXECUTE));
+        let (path, file) = (wish.path.clone(), wish.file.filter(|_| reads)?);
+        let process = Process::of(pid)?;
+        let under_way = Some(UnderWay { tid, arguments: process.arguments()?, image });
+        Some(Self { process, path, file, under_way })
     }
 
-    fn is_of(&self, pid: u32, path: &[u8]) -> bool {
-        self.process.pid == pid && self.path == path
-    }
-
-    /// Whether the process has executed something since, and the file is that of the question: a start may fail, and
-    /// another file may be put in the place of the first.
-    fn has_come(&self) -> bool {
-        let is_elsewhere = |arguments| arguments != self.arguments;
-        self.process.is_there()
-            && self.process.arguments().is_some_and(is_elsewhere)
-            && File::at(&self.path).as_ref() == Some(&self.file)
+    /// Whether this process may read what is at that path: its start has come about, and the file is that of the
+    /// question, in the place of which another may be put.
+    fn opens(&self, pid: u32, path: &[u8]) -> bool {
+        self.under_way.is_none()
+            && self.process.pid == pid
+            && self.path == path
+            && self.process.is_there()
+            && Identity::at(path) == Some(self.file)
     }
 }
 
-impl File {
-    fn at(path: &[u8]) -> Option<Self> {
+impl UnderWay {
+    /// Whether the process executes what it was to; `None` where it has executed nothing since.
+    fn has_come(self, process: &Process) -> Option<bool> {
+        match process.arguments() {
+            Some(place) if place == self.arguments => None,
+            Some(_) => Some(process.image() == Some(self.image)),
+            None => Some(false),
+        }
+    }
+}
+
+impl Identity {
+    /// That of what is at a path, be it a link.
+    pub(crate) fn at(path: &[u8]) -> Option<Self> {
         let found = path_of(path).symlink_metadata().ok()?;
         Some(Self(found.dev(), found.ino()))
+    }
+}
+
+impl From<&Stat> for Identity {
+    fn from(stat: &Stat) -> Self {
+        Self(stat.st_dev, stat.st_ino)
     }
 }
 
@@ -158,6 +206,12 @@ impl Process {
     /// that is withheld, or it has no memory any more.
     fn arguments(&self) -> Option<u64> {
         Self::field(self.pid, 48)?.parse().ok().filter(|place| *place != 0)
+    }
+
+    /// The program that it executes. None where that is withheld.
+    fn image(&self) -> Option<Identity> {
+        let link = format!("/proc/{}/exe", self.pid);
+        look_into(|| stat(&link)).ok().as_ref().map(Identity::from)
     }
 
     /// Whether it has not ended.

@@ -10,13 +10,17 @@ use jp_confine_policy::decide::Denial;
 use jp_confine_policy::tier::Restraint;
 use jp_confine_policy::tiers::Tiers;
 
+use super::Identity;
 use crate::asked::path_of;
+use crate::countersign::Countersign;
 use crate::report;
 use crate::supervisor::task::Subject;
 use crate::turns::Turns;
 
-/// How many questions are put together: an answer is only for what can be read.
-pub(super) const TOGETHER: usize = 6;
+/// How many questions are put together at most: an answer is only for what can be read.
+const TOGETHER: usize = 6;
+/// How large a terminal is that does not say it: rows and columns.
+const USUAL: (u16, u16) = (24, 80);
 
 /// What questions are about.
 #[derive(Clone, Debug)]
@@ -41,8 +45,9 @@ impl About {
         program: Vec<u8>,
         pid: u32,
     ) -> Question {
-        let Subject { path, route, other, also } = subject;
-        let mut wishes = vec![self.wish(path, denial.missing)];
+        let Subject { path, route, other, also, file } = subject;
+        let file = file.filter(|_| denial.missing.contains(Capabilities::EXECUTE));
+        let mut wishes = vec![Wish { file, ..self.wish(path, denial.missing) }];
         if !also.is_empty() {
             wishes.push(self.wish(other, also));
         }
@@ -57,7 +62,7 @@ impl About {
     }
 
     fn wish(&self, path: &[u8], wanted: Capabilities) -> Wish {
-        Wish { path: path.to_owned(), shown: self.shown(path), wanted }
+        Wish { path: path.to_owned(), shown: self.shown(path), wanted, file: None }
     }
 
     /// A path relative to the workspace where it is in it.
@@ -93,6 +98,8 @@ pub(crate) struct Wish {
     pub(crate) shown: Vec<u8>,
     /// What is granted only with consent.
     pub(crate) wanted: Capabilities,
+    /// What is there, where that is looked for once more after the answer.
+    pub(crate) file: Option<Identity>,
 }
 
 impl Wish {
@@ -132,6 +139,11 @@ impl Question {
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.pid == other.pid && self.program == other.program && self.wishes == other.wishes
     }
+
+    /// Whether it is about a start of what was found there.
+    pub(crate) fn is_start(&self) -> bool {
+        self.wishes.iter().any(|wish| wish.file.is_some())
+    }
 }
 
 /// Whether one may choose between once and the whole run: a warning is for the run in any case.
@@ -148,8 +160,27 @@ pub(super) fn offer(questions: &[&Question]) -> String {
     format!("  [y] yes, once  [r] yes, in this run{each}  [N] no: ")
 }
 
-/// The questions in words, without the answers to choose from.
-pub(super) fn words(questions: &[&Question]) -> String {
+/// How many of these, from the first on, are seen at once on a terminal of so many rows and columns: at least one. The
+/// others are asked later.
+pub(super) fn fitting(questions: &[&Question], size: Option<(u16, u16)>) -> usize {
+    let (rows, columns) = size.filter(|(rows, columns)| *rows > 0 && *columns > 0).unwrap_or(USUAL);
+    let fits = |count: &usize| {
+        let asked = questions.get(..*count).unwrap_or_default();
+        let others = questions.len() - asked.len();
+        let text = format!("{}\n{}{}", Countersign::LONGEST, words(asked, others), offer(asked));
+        height(&text, columns) <= usize::from(rows)
+    };
+    (1..=questions.len().min(TOGETHER)).take_while(fits).last().unwrap_or(1)
+}
+
+/// How many rows a text takes. Before the last column a wide character may be on the next row already.
+fn height(text: &str, columns: u16) -> usize {
+    let columns = usize::from(columns).saturating_sub(1).max(1);
+    text.lines().map(|line| report::width(line).div_ceil(columns).max(1)).sum()
+}
+
+/// The questions in words, and how many others wait, without the answers to choose from.
+pub(super) fn words(questions: &[&Question], others: usize) -> String {
     let mut text = String::new();
     for Question { wishes, via, program, pid, reason, .. } in questions {
         let name = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
@@ -171,6 +202,11 @@ pub(super) fn words(questions: &[&Question]) -> String {
             let _ = writeln!(text, "{line}");
         }
     }
+    let _ = match others {
+        0 => Ok(()),
+        1 => writeln!(text, "  (one more question waits)"),
+        others => writeln!(text, "  ({others} more questions wait)"),
+    };
     text
 }
 
@@ -181,14 +217,17 @@ mod tests {
 
     fn asked(shown: &[u8], reason: &str) -> String {
         let (path, wanted) = (b"/w/f".to_vec(), Capabilities::READ);
-        words(&[&Question {
-            wishes: vec![Wish { path, shown: shown.to_vec(), wanted }],
-            via: None,
-            program: b"/usr/bin/c\x1b[2Jat".to_vec(),
-            pid: 7,
-            reason: Reason { words: reason.to_owned(), place: None },
-            warning: false,
-        }])
+        words(
+            &[&Question {
+                wishes: vec![Wish { path, shown: shown.to_vec(), wanted, file: None }],
+                via: None,
+                program: b"/usr/bin/c\x1b[2Jat".to_vec(),
+                pid: 7,
+                reason: Reason { words: reason.to_owned(), place: None },
+                warning: false,
+            }],
+            0,
+        )
     }
 
     #[test]
@@ -202,10 +241,32 @@ mod tests {
     #[test]
     fn the_way_through_a_link_is_told() {
         let by = |route: &'static [u8]| {
-            words(&[&question(7, Subject::by_route(b"/w/infra/f", route), Capabilities::READ)])
+            words(&[&question(7, Subject::by_route(b"/w/infra/f", route), Capabilities::READ)], 0)
         };
         assert!(by(b"/w/link/f").contains("    infra/f\n    via link/f\n"), "{}", by(b"/w/link/f"));
         assert!(!by(b"/w/infra/f").contains("via"));
+    }
+
+    /// Wrapped lines, as long names make them, are as many as they are seen.
+    #[test]
+    fn questions_fit_the_screen() {
+        let name = format!("/w/{}", "資".repeat(100));
+        let of = |path: &[u8]| question(7, Subject::new(path), Capabilities::READ);
+        let fitting = |path: &[u8], size| super::fitting(&[&of(path); 9], size);
+        for (size, short, long) in [
+            (None, 6, 4),
+            (Some((0, 0)), 6, 4),
+            (Some((24, 80)), 6, 4),
+            (Some((24, 300)), 6, 6),
+            (Some((24, 30)), 3, 1),
+            (Some((12, 80)), 3, 1),
+            (Some((100, 80)), 6, 6),
+            (Some((1, 1)), 1, 1),
+        ] {
+            assert_eq!(fitting(b"/w/f", size), short, "{size:?}");
+            assert_eq!(fitting(name.as_bytes(), size), long, "{size:?}");
+        }
+        assert_eq!(super::fitting(&[&of(b"/w/f")], None), 1);
     }
 
     #[test]

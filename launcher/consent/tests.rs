@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 
 use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::Denial;
@@ -118,39 +118,135 @@ fn a_yes_to_the_library_is_for_its_own_call() {
     assert_eq!(known(by(Asker::Call, library)), None);
 }
 
-/// Once it has executed something, and no sooner; no other process, no other file, and no more than reading.
+/// A process that was consented to start a file, and executes another program when it gets a line.
+struct Starting {
+    consent: Arc<Consent>,
+    file: tempfile::NamedTempFile,
+    process: Child,
+    line: ChildStdin,
+}
+
+const START: Capabilities = Capabilities::READ.union(Capabilities::EXECUTE);
+
+impl Starting {
+    /// Its start executes `image`.
+    fn new(image: &str) -> Self {
+        let mut waiting = Command::new("sh");
+        waiting.args(["-c", "read line; exec sleep 60"]).stdin(Stdio::piped());
+        let mut process = waiting.spawn().expect("started");
+        let line = process.stdin.take().expect("a pipe");
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let starting = Self { consent: Arc::new(Consent::new(about())), file, process, line };
+        let image = fs::canonicalize(have(image)).expect("a program");
+        let image = Identity::at(image.as_os_str().as_encoded_bytes()).expect("there");
+        let (pid, question) = (starting.process.id(), starting.asked(START));
+        starting.consent.begin_start(pid.cast_signed(), &[question], image);
+        starting
+    }
+
+    fn asked(&self, wanted: Capabilities) -> Question {
+        let path = self.file.path().as_os_str().as_encoded_bytes();
+        let subject = Subject { file: Identity::at(path), ..Subject::new(path) };
+        question(self.process.id(), subject, wanted)
+    }
+
+    fn known(&self, wanted: Capabilities) -> Option<Answer> {
+        let asking = Asking { asker: Asker::Call, tid: own_thread(), instruction: 0 };
+        self.consent.known(asking, &self.asked(wanted))
+    }
+
+    /// It executes what it does, as it is.
+    fn execute(&mut self) {
+        self.line.write_all(b"\n").expect("written");
+        while fs::read(format!("/proc/{}/comm", self.process.id())).expect("there") != b"sleep\n" {
+            std::thread::sleep(GATHER);
+        }
+    }
+
+    /// One of its threads makes a call.
+    fn call(&self, tid: u32, executes: bool) {
+        self.consent.settle_start((self.process.id(), tid.cast_signed()), executes);
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Where a program is.
+fn have(name: &str) -> std::path::PathBuf {
+    let path = std::env::var_os("PATH").expect("a path");
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|it| it.exists()).expect(name)
+}
+
+/// Once it has executed that, and no sooner; no other process, no other file, and no more than reading.
 #[test]
 fn who_was_started_reads_what_it_was_started_from() {
-    let consent = Consent::new(about());
-    let folder = tempfile::tempdir().expect("a folder");
-    let (file, other) = (folder.path().join("f"), folder.path().join("g"));
-    for path in [&file, &other] {
-        fs::write(path, "").expect("written");
-    }
-    let mut waiting = Command::new("sh");
-    waiting.args(["-c", "read line; exec sleep 60"]).stdin(Stdio::piped());
-    let mut process = waiting.spawn().expect("started");
-    let start = Capabilities::READ.union(Capabilities::EXECUTE);
-    let path = file.as_os_str().as_encoded_bytes();
-    let asked = |pid, wanted| question(pid, Subject::new(path), wanted);
-    let asking = Asking { asker: Asker::Call, tid: own_thread(), instruction: 0 };
-    consent.state().once.keep(asking, &asked(process.id(), start));
-    let known = |pid, wanted| consent.known(asking, &asked(pid, wanted));
-    assert_eq!(known(process.id(), Capabilities::READ), None);
-    process.stdin.take().expect("a pipe").write_all(b"\n").expect("written");
-    while fs::read(format!("/proc/{}/comm", process.id())).expect("there") != b"sleep\n" {
-        std::thread::sleep(GATHER);
-    }
+    let mut starting = Starting::new("sleep");
+    let pid = starting.process.id();
+    starting.call(pid + 1, false);
+    assert_eq!(starting.known(Capabilities::READ), None);
+    starting.execute();
+    assert_eq!(starting.known(Capabilities::READ), None, "nobody looked yet");
+    assert!(starting.consent.is_any_starting());
+    starting.call(pid, false);
+    assert!(!starting.consent.is_any_starting());
     for _ in 0..2 {
-        assert_eq!(known(process.id(), Capabilities::READ), Some(Answer::Once));
+        assert_eq!(starting.known(Capabilities::READ), Some(Answer::Once));
     }
-    assert_eq!(known(process.id(), start), None);
-    assert_eq!(known(process.id(), Capabilities::UPDATE), None);
-    assert_eq!(known(1, Capabilities::READ), None);
-    fs::rename(&other, &file).expect("replaced");
-    assert_eq!(known(process.id(), Capabilities::READ), None);
-    process.kill().expect("killed");
-    process.wait().expect("ended");
+    assert_eq!(starting.known(START), None);
+    assert_eq!(starting.known(Capabilities::UPDATE), None);
+    let asking = Asking { asker: Asker::Call, tid: own_thread(), instruction: 0 };
+    let of_another = Question { pid: 1, ..starting.asked(Capabilities::READ) };
+    assert_eq!(starting.consent.known(asking, &of_another), None);
+    let other = tempfile::NamedTempFile::new().expect("a file");
+    fs::rename(other.path(), starting.file.path()).expect("replaced");
+    assert_eq!(starting.known(Capabilities::READ), None);
+}
+
+#[test]
+fn who_executes_another_program_reads_nothing_by_that() {
+    let mut starting = Starting::new("cat");
+    starting.execute();
+    starting.call(starting.process.id(), false);
+    assert_eq!(starting.known(Capabilities::READ), None);
+    assert!(!starting.consent.is_any_starting());
+}
+
+/// Its thread makes another call, or any thread tries to execute something: the start has failed.
+#[test]
+fn a_start_that_failed_is_over() {
+    for (other, executes) in [(0, false), (0, true), (1, true)] {
+        let mut starting = Starting::new("sleep");
+        let pid = starting.process.id();
+        starting.call(pid + other, executes);
+        assert!(!starting.consent.is_any_starting());
+        starting.execute();
+        starting.call(pid, false);
+        assert_eq!(starting.known(Capabilities::READ), None);
+    }
+}
+
+/// The library makes its call, and finds another file there than was asked about.
+#[test]
+fn a_yes_to_a_start_is_for_what_was_there() {
+    let consent = Consent::new(about());
+    let files = [(), ()].map(|()| tempfile::NamedTempFile::new().expect("a file"));
+    let path = files[0].path().as_os_str().as_encoded_bytes();
+    let library = about as fn() -> About as usize as u64;
+    let by = |asker| {
+        let asking = Asking { asker, tid: own_thread(), instruction: library };
+        let subject = Subject { file: Identity::at(path), ..Subject::new(path) };
+        (asking, question(std::process::id(), subject, START))
+    };
+    let known = |(asking, question)| consent.known(asking, &question);
+    let (asking, question) = by(Asker::Library);
+    consent.state().once.keep(asking, &question);
+    fs::rename(files[1].path(), files[0].path()).expect("replaced");
+    assert_eq!(known(by(Asker::Call)), None);
 }
 
 /// Who waits when nobody is asked any more, and who comes later.

@@ -294,6 +294,7 @@ pub(super) fn name(number: i64) -> Option<&'static str> {
 /// What the caller shall see; `EACCES` for a call that nobody meant to be trapped.
 pub(super) fn answer(task: &Task<'_>, from: &Notification) -> Result<Answer, Errno> {
     let arguments = Arguments(from.arguments);
+    task.settle_start(matches!(from.number, libc::SYS_execve | libc::SYS_execveat));
     let refused =
         || refused_calls::of_number(from.number).map(|call| refuse(task, call, arguments));
     common::call(task, from.number, arguments)

@@ -1,6 +1,6 @@
 //! One trapped call being answered: who made it, what the policy says, and what it is told.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use jp_confine_policy::Capabilities;
@@ -19,7 +19,7 @@ use super::resolve::Argument;
 use super::share::Share;
 use super::status::Status;
 use super::waiting::{Waiting, is_interruption};
-use crate::consent::{Answer, Asker, Asking};
+use crate::consent::{Answer, Asker, Asking, Identity, Question};
 use crate::events::{self, Reason};
 use crate::sys::actions;
 use crate::sys::identity::{Brief, look_into};
@@ -34,6 +34,8 @@ pub(crate) struct Task<'a> {
     waiting: &'a Waiting,
     share: &'a Share<'a>,
     mask: Cell<Option<u32>>,
+    /// What a person consented to in this call that is looked for once more.
+    consented: RefCell<Vec<Question>>,
 }
 
 /// What is being judged: where it is, and by which way it was reached.
@@ -45,6 +47,8 @@ pub(crate) struct Subject<'p> {
     pub(crate) other: &'p [u8],
     /// What a person is to consent to there as well.
     pub(crate) also: Capabilities,
+    /// What is there, where the kernel looks for it by its name after the answer.
+    pub(crate) file: Option<Identity>,
 }
 
 impl<'p> Subject<'p> {
@@ -53,7 +57,12 @@ impl<'p> Subject<'p> {
     }
 
     pub(crate) fn by_route(path: &'p [u8], route: &'p [u8]) -> Self {
-        Self { path, route, other: &[], also: Capabilities::NONE }
+        Self { path, route, other: &[], also: Capabilities::NONE, file: None }
+    }
+
+    /// The same, where this object was found there.
+    pub(crate) fn holding(self, object: &Object) -> Self {
+        Self { file: Some(Identity::from(&object.stat)), ..self }
     }
 
     pub(crate) fn request(&self) -> Request<'p> {
@@ -69,12 +78,21 @@ impl<'a> Task<'a> {
         hands: &'a Hands,
         (waiting, share): (&'a Waiting, &'a Share<'a>),
     ) -> Self {
-        Self { caller, policy, call, hands, waiting, share, mask: Cell::new(None) }
+        Self {
+            caller,
+            policy,
+            call,
+            hands,
+            waiting,
+            share,
+            mask: Cell::new(None),
+            consented: RefCell::default(),
+        }
     }
 
     /// The same, on record as another call.
     pub(crate) fn called(&self, call: &'static str) -> Self {
-        Self { call, mask: self.mask.clone(), ..*self }
+        Self { call, mask: self.mask.clone(), consented: self.consented.clone(), ..*self }
     }
 
     pub(crate) fn image(&self) -> &'a Image<'static> {
@@ -208,7 +226,7 @@ impl<'a> Task<'a> {
         };
         let Some(path) = self.judged_path(&found)? else { return Ok(found) };
         let route = found.route(argument);
-        let subject = Subject::by_route(path, &route);
+        let subject = Subject::by_route(path, &route).holding(&found);
         self.settle(judge(self.image(), &subject.request()), subject)?;
         self.learn_judged(subject, judge);
         Ok(found)
@@ -333,6 +351,9 @@ impl<'a> Task<'a> {
         let pid = self.caller.status()?.process.unsigned_abs();
         let consent = &self.policy.consent;
         let question = consent.about().question(&denial, subject, program, pid);
+        if self.consented.borrow().iter().any(|it| it.is_like(&question)) {
+            return Ok(Answer::Once);
+        }
         let (tid, instruction) = (self.caller.tid(), self.caller.instruction());
         let answer = consent.ask(Asking { asker, tid, instruction }, &question, |answer| {
             self.waiting.during_question(&self.caller, || self.share.lend(answer))
@@ -345,8 +366,37 @@ impl<'a> Task<'a> {
         if answer.consents() {
             self.caller.confirm()?;
             self.record(Some(denial), answer.reason(), subject);
+            if question.is_start() {
+                self.consented.borrow_mut().push(question);
+            }
         }
         Ok(answer)
+    }
+
+    /// How many times a person consented in this call, which is looked at once more for that.
+    pub(crate) fn consents(&self) -> usize {
+        self.consented.borrow().len()
+    }
+
+    /// The caller now makes a start to which a person consented, and that ends in executing `image`.
+    pub(crate) fn begin_start(&self, image: &Object) {
+        let questions = self.consented.borrow();
+        if !questions.is_empty() {
+            let image = Identity::from(&image.stat);
+            self.policy.consent.begin_start(self.caller.tid(), &questions, image);
+        }
+    }
+
+    /// By now a start that a person consented to has come about, or has failed.
+    pub(crate) fn settle_start(&self, executes: bool) {
+        let consent = &self.policy.consent;
+        if !consent.is_any_starting() {
+            return;
+        }
+        // Who is gone executes nothing.
+        if let Ok(status) = self.caller.status() {
+            consent.settle_start((status.process.unsigned_abs(), self.caller.tid()), executes);
+        }
     }
 
     /// A start is asked about together with reading what is started: an interpreter reads its script.

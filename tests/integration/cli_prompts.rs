@@ -164,6 +164,68 @@ fn a_yes_to_a_start_opens_nothing_else() {
     }
 }
 
+/// Another file that is there by the time of the answer is another question, with the library and without.
+#[test]
+fn a_start_is_of_what_was_asked_about() {
+    if !have("script") {
+        return;
+    }
+    for linking in [Linking::Dynamic, Linking::Static] {
+        let scratch = Scratch::new();
+        scratch.write("ws/jp-confine.toml", "[file_policy]\nprompt_paths = ['**/s']\n");
+        for (script, line) in [("ws/d/s", "echo ran-d"), ("ws/e/s", "echo ran-e")] {
+            scratch.write(script, &format!("#!/bin/sh\n{line}\n"));
+            fs::set_permissions(scratch.path(script), Permissions::from_mode(0o755)).expect("set");
+        }
+        let scratch = arena_with(linking, scratch);
+        let mut terminal = start(&scratch, "bin/attack exec d/s; bin/attack exec d/s");
+        terminal.see("wants to read, execute\r\n    d/s\r\n");
+        terminal.see(QUESTION);
+        for (from, to) in [("ws/d", "ws/old"), ("ws/e", "ws/d")] {
+            fs::rename(scratch.path(from), scratch.path(to)).expect("renamed");
+        }
+        for _ in 0..2 {
+            terminal.keys("y\n");
+            terminal.see("wants to read, execute\r\n    d/s\r\n");
+            terminal.see(QUESTION);
+        }
+        terminal.keys("n\n");
+        terminal.end();
+        let screen = terminal.screen();
+        assert_eq!(screen.matches("ran-e").count(), 1, "{screen}");
+        assert_eq!(screen.matches(QUESTION).count(), 3, "{screen}");
+    }
+}
+
+/// A start fails, and another one reads the file: be it of the same interpreter.
+#[test]
+fn a_yes_to_a_start_that_fails_is_for_no_other() {
+    if !have("script") || !have("python3") {
+        return;
+    }
+    for (script, words, then) in [
+        ("no program", "['s']", "'/bin/cat', ['cat', 'd/s']"),
+        ("#!/bin/cat", "['s', *['x' * 100000] * 100]", "'/bin/cat', ['cat', 'd/s']"),
+    ] {
+        let scratch = Scratch::new();
+        scratch.write("ws/jp-confine.toml", "[file_policy]\nprompt_paths = ['**/s']\n");
+        scratch.write("ws/d/s", &format!("{script}\n"));
+        fs::set_permissions(scratch.path("ws/d/s"), Permissions::from_mode(0o755)).expect("set");
+        let try_it = format!("import os\ntry: os.execv('d/s', {words})\nexcept OSError: pass\n");
+        scratch.write("ws/start", &format!("{try_it}os.execv({then})\n"));
+        let mut terminal = start(&scratch, "python3 start");
+        terminal.see("wants to read, execute\r\n    d/s\r\n");
+        terminal.see(QUESTION);
+        terminal.keys("y\n");
+        terminal.see("cat (");
+        terminal.see("wants to read\r\n    d/s\r\n");
+        terminal.see(QUESTION);
+        terminal.keys("n\n");
+        terminal.end();
+        assert!(!terminal.screen().contains(&format!("{script}\r")), "{}", terminal.screen());
+    }
+}
+
 #[test]
 fn a_run_remembers_yes_and_no() {
     let scratch = place();

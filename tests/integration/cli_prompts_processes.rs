@@ -49,6 +49,33 @@ fn each_process_that_waits_is_named() {
     assert_eq!(terminal.screen().matches(QUESTION).count(), 2, "{}", terminal.screen());
 }
 
+/// Those that the screen has no room for are named by the next question.
+#[test]
+fn each_process_that_is_asked_about_is_seen() {
+    let scratch = place();
+    if !have("script") {
+        return;
+    }
+    let several = "cat ask/a & cat ask/a & cat ask/a & wait; echo end";
+    let script = format!("stty rows 9; cat ask/b & {}; {several}", until("next"));
+    let mut terminal = start(&scratch, &script);
+    terminal.see(QUESTION);
+    scratch.write("ws/next", "");
+    all_have_come();
+    terminal.keys("n\n");
+    terminal.see("(one more question waits)");
+    for _ in 0..2 {
+        terminal.see(QUESTION);
+        terminal.keys("y\n");
+    }
+    terminal.see("end\r");
+    terminal.end();
+    let screen = terminal.screen();
+    let counts: Vec<usize> = screen.split(QUESTION).map(|asked| named(asked).len()).collect();
+    assert_eq!(counts, [1, 2, 1, 0], "{screen}");
+    assert_eq!(screen.matches("content-a").count(), 3, "{screen}");
+}
+
 /// The same program with the same wish is another process, which the answer does not count for.
 #[test]
 fn who_comes_to_a_question_waits_for_the_next() {

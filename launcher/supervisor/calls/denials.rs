@@ -1,11 +1,12 @@
 //! What the preload library refused by itself, for the record. It comes by a call of its own, so that
 //! nobody in the run can open the record; who tells is not for the teller to say.
 
+use jp_confine_policy::Capabilities;
 use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::telling::{CONSENT, VECTORS};
 use rustix::io::Errno;
 
-use crate::consent::{self, Asker};
+use crate::consent::{self, Asker, Identity};
 use crate::events::{self, Layer};
 use crate::supervisor::task::{Subject, Task, program_of};
 use crate::sys::notification::Answer;
@@ -53,7 +54,9 @@ fn said(task: &Task<'_>, told: &events::Denial) -> Result<Option<consent::Answer
     match decide::access(task.image(), &request, told.missing) {
         Verdict::Deny(denial) if denial.ask => {
             let events::Denial { path, route, other, also, .. } = told;
-            let subject = Subject { path, route, other, also: *also };
+            let is_start = told.missing.contains(Capabilities::EXECUTE);
+            let file = is_start.then(|| Identity::at(path)).flatten();
+            let subject = Subject { path, route, other, also: *also, file };
             task.ask(Asker::Library, denial, subject).map(Some)
         }
         _ => Ok(None),

@@ -124,6 +124,7 @@ pub(super) fn settle_pair(
 ) -> Result<(), Errno> {
     let Verdict::Deny(denial) = verdict else { return Ok(()) };
     let (about, other) = if denial.second { (second, first) } else { (first, second) };
-    let subject = Subject { path: about.path, route: about.route, other: other.path, also };
+    let subject =
+        Subject { path: about.path, route: about.route, other: other.path, also, file: None };
     task.settle(verdict, subject)
 }

@@ -1,6 +1,7 @@
 //! execve(2): what runs is judged as the kernel will find it, program, interpreter and loader, and
 //! then the caller makes the call itself. It is the one call that can be made by nobody else; whoever
-//! changes the path or the arguments meanwhile is left with what Landlock lets be executed.
+//! changes the path or the arguments meanwhile is left with what Landlock lets be executed. While a person is asked
+//! there is all the time in the world for that: so all of it is looked for and judged once more after a yes.
 
 use std::ffi::CString;
 use std::os::fd::AsFd as _;
@@ -41,25 +42,31 @@ pub(crate) fn execute(
     let begun = &task.policy.begun;
     let is_typed = !begun.load(Ordering::Acquire);
     let is_judged = invocation::is_limited(task.image()) && !is_typed;
-    let words = if is_judged { Some(words::read(&task.caller, argv)?) } else { None };
     let typed = task.policy.consent.about().typed.as_deref().filter(|_| is_typed);
     let judge = |image: &Image<'_>, request: &Request<'_>| may_execute_typed(image, request, typed);
-    let answer = start(task, dirfd, path, (words.as_deref(), &judge), flags)?;
-    begun.store(true, Ordering::Release);
-    Ok(answer)
+    loop {
+        let consents = task.consents();
+        let words = if is_judged { Some(words::read(&task.caller, argv)?) } else { None };
+        let image = start(task, dirfd, path, (words.as_deref(), &judge), flags)?;
+        if task.consents() == consents {
+            task.begin_start(&image);
+            begun.store(true, Ordering::Release);
+            return Ok(Answer::Continue);
+        }
+    }
 }
 
 /// Says of a program whether it may be executed.
 type Judge<'j> = &'j dyn Fn(&Image<'_>, &Request<'_>) -> Verdict;
 
-/// Judges a program, and the words that it is to be started with where rules may be about them.
+/// Judges a program, and the words that it is to be started with where rules may be about them: what is executed then.
 fn start(
     task: &Task<'_>,
     dirfd: i32,
     path: u64,
     (words, judge): (Option<&[Vec<u8>]>, Judge<'_>),
     flags: i32,
-) -> Result<Answer, Errno> {
+) -> Result<Object, Errno> {
     if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
         return Err(Errno::INVAL);
     }
@@ -72,7 +79,8 @@ fn start(
         let object = Object::of_descriptor(&task.caller, task.caller.object(dirfd)?)?;
         let _acting = task.begin()?;
         if let Some(path) = task.judged_path(&object)? {
-            task.settle(may_execute(task.image(), &Request::canonical(path)), Subject::new(path))?;
+            let subject = Subject::new(path).holding(&object);
+            task.settle(may_execute(task.image(), &subject.request()), subject)?;
             task.learn(How::Used, path, Capabilities::EXECUTE);
         }
         judge_words(task, &object, words)?;
@@ -133,8 +141,8 @@ fn is_absent(task: &Task<'_>, argument: &Argument<'_>) -> bool {
         && !matches!(argument.find(false), Ok(Found::Object(_)))
 }
 
-/// Follows the program to what the processor will run first.
-fn admit(task: &Task<'_>, program: Object) -> Result<Answer, Errno> {
+/// Follows the program to the binary that is executed then.
+fn admit(task: &Task<'_>, program: Object) -> Result<Object, Errno> {
     let mut program = program;
     for _ in 0..=SCRIPT_DEPTH {
         match inspect(task, &program)? {
@@ -142,8 +150,8 @@ fn admit(task: &Task<'_>, program: Object) -> Result<Answer, Errno> {
                 let argument = named(task, interpreter)?;
                 program = find(task, &argument, false, &may_execute)?;
             }
-            Kind::Dynamic(loader) => return admit_loader(task, loader),
-            Kind::Static => return Ok(Answer::Continue),
+            Kind::Dynamic(loader) => return admit_loader(task, loader).map(|()| program),
+            Kind::Static => return Ok(program),
             Kind::Foreign => {
                 let path = program.path().unwrap_or_default();
                 return Err(task.refused(Reason::Foreign, Subject::new(path)));
@@ -182,7 +190,7 @@ fn named<'a>(task: &Task<'a>, path: Vec<u8>) -> Result<Argument<'a>, Errno> {
 
 /// The loader that the program names is a program, and no more: where there is a supervisor, whatever does
 /// not bring in the library is held all the same.
-fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<Answer, Errno> {
+fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<(), Errno> {
     let argument = named(task, path)?;
     let found = argument.find(false)?;
     let Found::Object(loader) = found else {
@@ -192,7 +200,7 @@ fn admit_loader(task: &Task<'_>, path: Vec<u8>) -> Result<Answer, Errno> {
     let route = loader.route(&argument);
     let subject = Subject::by_route(path, &route);
     match may_execute(task.image(), &subject.request()) {
-        Verdict::Allow => Ok(Answer::Continue),
+        Verdict::Allow => Ok(()),
         Verdict::Deny(_) => Err(task.refused(Reason::Loader, subject)),
     }
 }

@@ -28,10 +28,11 @@ pub(super) fn held(image: &Image<'_>, call: &CStr, fd: c_int) -> Result<Executab
     let program = sys::openat(libc::AT_FDCWD, link.as_c_str(), flags, 0)?;
     let mut path = PathBuffer::new();
     resolve::locate(program.raw(), &mut path)?;
-    let verdict = may_execute(image, &Request::canonical(path.as_bytes()));
-    report::settle(image, verdict, Subject::new(call, path.as_bytes()))?;
+    let request = Request::canonical(path.as_bytes());
+    report::settle(image, may_execute(image, &request), Subject::new(call, path.as_bytes()))?;
     let status = sys::status(&program)?;
-    Ok(Executable::new(program, &status, |program| sys::reopen(program, FLAGS)))
+    let open = |program: &_| sys::reopen(program, FLAGS);
+    Ok(Executable::looked_into(image, program, &status, &request, open))
 }
 
 /// The loader that the program names must be the system's: it is what brings the shim in.

@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 
 use jp_confine_policy::Capabilities;
-use jp_confine_policy::decide::{self, Verdict};
+use jp_confine_policy::decide::{self, Request, Verdict};
 use jp_confine_policy::image::Image;
 use jp_confine_policy::script::interpreter;
 
@@ -60,7 +60,7 @@ pub(crate) struct Executable {
 impl Executable {
     /// What is held, with what fstat(2) says of it; `open` opens a regular file.
     #[inline(never)]
-    pub(crate) fn new(
+    fn new(
         object: Object,
         status: &libc::stat,
         open: impl FnOnce(&Object) -> Result<Fd, Errno>,
@@ -75,19 +75,31 @@ impl Executable {
     }
 
     /// As [`Self::new`], of what a spelling leads to. Where the kernel holds what cannot be looked into, it is
-    /// not tried for what the policy keeps from being read: another layer would report that.
+    /// not tried for what the policy keeps from being read, or asks about: another layer would report that, and looks
+    /// again at what may have changed while somebody was asked.
     pub(crate) fn spelled(
         image: &Image<'_>,
         object: Object,
         status: &libc::stat,
         spelling: &Spelling,
     ) -> Self {
-        let read = || decide::access(image, &spelling.request(), Capabilities::READ);
-        let may_look = !image.holds_other_programs() || read() == Verdict::Allow;
-        Self::new(object, status, |object| {
-            let file = || resolve::open_held(object, status, spelling, FLAGS);
-            if may_look { file() } else { Err(Errno::EACCES) }
+        Self::looked_into(image, object, status, &spelling.request(), |object| {
+            resolve::open_held(object, status, spelling, FLAGS)
         })
+    }
+
+    /// As [`Self::spelled`], of what `request` is about, and `open` opens.
+    pub(crate) fn looked_into(
+        image: &Image<'_>,
+        object: Object,
+        status: &libc::stat,
+        request: &Request<'_>,
+        open: impl FnOnce(&Object) -> Result<Fd, Errno>,
+    ) -> Self {
+        let read = || decide::access(image, request, Capabilities::READ);
+        let may_look = !image.holds_other_programs() || read() == Verdict::Allow;
+        let file = |object: &Object| if may_look { open(object) } else { Err(Errno::EACCES) };
+        Self::new(object, status, file)
     }
 
     /// Whether it has capabilities of its own.
