@@ -22,8 +22,9 @@ const NONE: &str = "";
 #[derive(Clone, Copy, Debug)]
 enum For {
     Options,
-    Files,
     Both,
+    /// Nobody would be asked where it is to go: it may be copied.
+    Neither,
 }
 
 /// Rules, patterns of `write_paths`, options that are typed, what is refused then, and what is advised.
@@ -44,8 +45,8 @@ const ROWS: &[Row] = &[
     Row(CHANGE, &["$HOME/docs", "$HOME/docs/**"], &[], "mv $HOME/docs $HOME/moved", For::Both),
     Row(CHANGE, &["$HOME/docs", "$HOME/docs/**"], &[], "mv $HOME/other $HOME/docs/", For::Both),
     Row(NONE, &[], &["-w", "$HOME/docs"], "mv $HOME/docs $HOME/moved", For::Options),
-    Row(NONE, &[], &[], "mv $HOME/docs .", For::Files),
-    Row(NONE, &["$HOME/docs/**"], &[], "mv $HOME/docs/in .", For::Files),
+    Row(NONE, &[], &[], "mv $HOME/docs .", For::Neither),
+    Row(NONE, &["$HOME/docs/**"], &[], "mv $HOME/docs/in .", For::Neither),
 ];
 
 /// A workspace with these rules, a home with these patterns, and a run in it.
@@ -110,7 +111,7 @@ impl Case {
 /// The first of what is advised lets the folder go.
 #[test]
 fn folders_go_by_the_options_that_are_advised() {
-    for row in ROWS.iter().filter(|row| !matches!(row.4, For::Files)) {
+    for row in ROWS.iter().filter(|row| !matches!(row.4, For::Neither)) {
         let case = Case::of(row);
         let advice = denials(&case.scratch);
         let options = texts(&advice, "options").join(" ");
@@ -122,7 +123,7 @@ fn folders_go_by_the_options_that_are_advised() {
 /// So does what is advised to be written down.
 #[test]
 fn folders_go_by_what_is_advised_to_be_written_down() {
-    for row in ROWS.iter().filter(|row| !matches!(row.4, For::Options)) {
+    for row in ROWS.iter().filter(|row| matches!(row.4, For::Both)) {
         let case = Case::of(row);
         let advice = denials(&case.scratch);
         let options = case.write_down(&advice);
@@ -138,7 +139,8 @@ fn no_folder_is_told_to_go_in_vain() {
         let case = Case::of(row);
         let told = product(&case.scratch, &["why", "--last"]).run();
         assert!(!told.stdout.contains("take the pattern out"), "{row:?}: {told}");
-        if matches!(row.4, For::Files) {
+        if matches!(row.4, For::Neither) {
+            assert!(told.stdout.contains("a copy takes that question"), "{row:?}: {told}");
             let advice = denials(&case.scratch);
             let of_move = advice.iter().filter(|one| !one["other"].is_null());
             let of_move: Vec<Value> = of_move.cloned().collect();

@@ -320,14 +320,15 @@ fn what_patterns_open_below_a_directory_stays() {
     attempt(&scratch, "ls $OUT; $OUT/program").assert_ok();
 }
 
+/// Rules that grant everything: in a workspace without any nobody would be asked about what is sensitive in it.
+const FREE: &str = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n";
+
 /// What a pattern opens by its name moves where an option opens what is below, too.
 #[test]
 fn a_folder_that_is_open_by_its_name_moves_by_the_option_that_is_advised() {
     let scratch = tree();
     let script = "mv $OUT/folder moved";
-    // In a workspace without rules nobody would be asked about what is sensitive in it.
-    let rules = "[[access.fs]]\npath = '.'\nread = true\nwrite = true\nexecute = true\n";
-    scratch.write("ws/jp-confine.toml", rules);
+    scratch.write("ws/jp-confine.toml", FREE);
     scratch.write("out/folder/file", "x");
     let own = format!("[file_policy]\nwrite_paths = ['{}/folder']\n", scratch.out().display());
     scratch.write("home/.config/jp-confine/config.toml", &own);
@@ -353,7 +354,7 @@ fn a_folder_that_would_lose_a_question_is_told_to_be_copied() {
 fn a_folder_that_is_open_by_its_name_moves_by_the_profile_that_is_advised() {
     let scratch = tree();
     let script = scratch.expand("mv $OUT/folder moved");
-    scratch.write("ws/jp-confine.toml", "");
+    scratch.write("ws/jp-confine.toml", FREE);
     scratch.write("out/folder/file", "x");
     let own = format!("[file_policy]\nwrite_paths = ['{}/folder']\n", scratch.out().display());
     let config = |profile: &str| {
