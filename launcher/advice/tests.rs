@@ -75,16 +75,6 @@ fn line(grants: &[Grant], denial: &Denial) -> String {
 }
 
 /// Advice as one line: options, then rules.
-#[test]
-fn an_option_is_named_once() {
-    let step = |extent| {
-        let step = Step::of(Request::canonical(b"/w/a"), Capabilities::NONE);
-        Step { extent, missing: C, ..step }
-    };
-    let options = options_for(&[step(Extent::Along), step(Extent::Whole)]);
-    assert_eq!(options, [("-w", PathBuf::from("/w/a"))]);
-}
-
 fn in_line(advice: Advice) -> String {
     match advice {
         Advice::Never(why) => why,
@@ -108,6 +98,16 @@ fn in_line(advice: Advice) -> String {
             options.chain(rules).chain(patterns).chain(entries).collect::<Vec<_>>().join("; ")
         }
     }
+}
+
+#[test]
+fn an_option_is_named_once() {
+    let step = |extent| {
+        let step = Step::of(Request::canonical(b"/w/a"), Capabilities::NONE);
+        Step { extent, missing: C, ..step }
+    };
+    let options = options_for(&[step(Extent::Along), step(Extent::Whole)]);
+    assert_eq!(options, [("-w", PathBuf::from("/w/a"))]);
 }
 
 #[test]
